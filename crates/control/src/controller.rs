@@ -1,0 +1,79 @@
+//! The shape of every congestion controller.
+
+use crate::{Ack, Loss};
+use narrows_units::{Duration, Time};
+
+/// A congestion controller: told what happened, it answers with a window in packets.
+///
+/// Whether an epoch opens, whether the window was the limit and what the RTT is, the transport decides;
+/// window inflation and the metering of a recovery belong to the transport too.
+pub trait Controller: Send {
+    /// Packets were acknowledged.
+    fn on_ack(&mut self, ack: &Ack);
+
+    /// A packet was lost.
+    fn on_loss(&mut self, loss: &Loss);
+
+    /// The retransmission timer went off.
+    fn on_timeout(&mut self, now: Time);
+
+    /// The first packet leaves after a silence of `idle`, longer than the retransmission timeout.
+    fn on_resume(&mut self, _now: Time, _idle: Duration) {}
+
+    /// All packets thought lost in this epoch have arrived after all.
+    fn on_spurious(&mut self) {}
+
+    /// The congestion window in packets: finite, at least 1.
+    fn window(&self) -> f64;
+
+    /// The slow-start threshold in packets; infinite where there is none.
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    /// Packets that may be in flight; infinite for a controller that only paces.
+    fn flight_limit(&self) -> f64 {
+        self.window()
+    }
+
+    /// How packets are to be spaced.
+    fn pacing(&self) -> Pacing {
+        Pacing::Unpaced
+    }
+
+    /// Shows each quantity worth plotting, by name.
+    fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        show("window", self.window());
+        show("ssthresh", self.ssthresh());
+    }
+}
+
+/// How departing packets are spaced.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pacing {
+    /// As soon as the window allows.
+    Unpaced,
+    /// A window a round-trip time: mean gap RTT / (gain · window).
+    Window {
+        /// Multiple of a window that leaves in a round-trip time.
+        gain: f64,
+        /// Constant or exponential gaps.
+        gaps: Gaps,
+    },
+    /// At a rate of the controller's own.
+    Rate {
+        /// Packets a second.
+        packets_per_second: f64,
+        /// Constant or exponential gaps.
+        gaps: Gaps,
+    },
+}
+
+/// The distribution of the gaps between paced packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gaps {
+    /// All of the mean length.
+    Even,
+    /// Exponentially distributed (E-TCP, §V-B).
+    Exponential,
+}

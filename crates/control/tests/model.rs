@@ -1,0 +1,102 @@
+//! What every law keeps to, whatever happens to it.
+
+use narrows_control::registry::{self, Birth, Entry};
+use narrows_control::slow_start::{HyStart, Limited};
+use narrows_control::{Ack, Controller, Loss, Rtt, SlowStart};
+use narrows_units::{Duration, Time};
+use proptest::prelude::*;
+
+#[derive(Clone, Debug)]
+enum Happening {
+    Ack { packets: u8, rtt_ms: u16, limited: bool, recovering: bool },
+    Loss { opens_epoch: bool },
+    Timeout,
+    Resume,
+    Spurious,
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        20 => (1u8..60, 1u16..500, any::<bool>(), any::<bool>())
+            .prop_map(|(packets, rtt_ms, limited, recovering)| Happening::Ack { packets, rtt_ms, limited, recovering }),
+        4 => any::<bool>().prop_map(|opens_epoch| Happening::Loss { opens_epoch }),
+        1 => Just(Happening::Timeout),
+        1 => Just(Happening::Resume),
+        1 => Just(Happening::Spurious),
+    ]
+}
+
+fn slow_starts() -> [SlowStart; 3] {
+    [SlowStart::Standard, SlowStart::Limited(Limited::new(100.0)), SlowStart::HyStart(HyStart::new(false))]
+}
+
+fn born(entry: &Entry, slow_start: SlowStart) -> Box<dyn Controller> {
+    (entry.build)(&Birth { parameters: vec![], slow_start, initial_window: 10.0, initial_ssthresh: f64::INFINITY, seed: 7 }).unwrap()
+}
+
+fn tell(controller: &mut dyn Controller, number: u64, happening: &Happening) {
+    let now = Time::ZERO + Duration::from_millis(10 * number);
+    match *happening {
+        Happening::Ack { packets, rtt_ms, limited, recovering } => {
+            let latest = Duration::from_millis(u64::from(rtt_ms));
+            let rtt = Some(Rtt { latest, smoothed: latest, minimum: Duration::from_millis(1), maximum: Duration::from_millis(500) });
+            let in_flight = controller.window();
+            let (newest, next) = (number, number + in_flight as u64);
+            let window_limited = limited;
+            controller.on_ack(&Ack {
+                now,
+                packets: f64::from(packets),
+                newest,
+                next,
+                rtt,
+                rtt_is_fresh: true,
+                in_flight,
+                window_limited,
+                recovering,
+            });
+        }
+        Happening::Loss { opens_epoch } => {
+            let in_flight = controller.window();
+            controller.on_loss(&Loss { now, transmission: number, next: number + 1, opens_epoch, in_flight, rtt: None });
+        }
+        Happening::Timeout => controller.on_timeout(now),
+        Happening::Resume => controller.on_resume(now, Duration::from_millis(900)),
+        Happening::Spurious => controller.on_spurious(),
+    }
+}
+
+proptest! {
+    #[test]
+    fn windows_are_finite_at_least_a_packet_and_still_while_recovering(happenings in prop::collection::vec(happening(), 1..400)) {
+        for entry in registry::LAWS {
+            for slow_start in slow_starts() {
+                let mut controller = born(entry, slow_start);
+                for (number, happening) in happenings.iter().enumerate() {
+                    let before = controller.window();
+                    tell(&mut *controller, number as u64, happening);
+                    let after = controller.window();
+                    prop_assert!(after.is_finite() && after >= 1.0, "{}: {happening:?} made {before} {after}", entry.name);
+                    prop_assert!(!controller.ssthresh().is_nan());
+                    match happening {
+                        Happening::Ack { recovering: true, .. } => prop_assert_eq!(before, after),
+                        Happening::Ack { .. } => prop_assert!(after >= before, "{}: {happening:?} made {before} {after}", entry.name),
+                        Happening::Loss { opens_epoch: true } => prop_assert!(after <= before.max(2.0)),
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_events_give_the_same_bits(happenings in prop::collection::vec(happening(), 1..200)) {
+        for entry in registry::LAWS {
+            let run = || {
+                let mut controller = born(entry, SlowStart::Standard);
+                happenings.iter().enumerate().for_each(|(number, happening)| tell(&mut *controller, number as u64, happening));
+                controller.window().to_bits()
+            };
+            prop_assert_eq!(run(), run());
+        }
+    }
+}

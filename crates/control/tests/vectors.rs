@@ -1,0 +1,88 @@
+//! The known answers of `vectors/`, one file a law, judged against every law of the registry.
+
+use narrows_control::registry::{self, Birth, Value};
+use narrows_control::{Ack, Controller, Loss, Rtt, SlowStart};
+use narrows_units::{Duration, Time};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Vectors {
+    case: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    #[serde(default)]
+    law: BTreeMap<String, toml::Value>,
+    start: Start,
+    events: Vec<Event>,
+    window: f64,
+    ssthresh: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Start {
+    window: f64,
+    ssthresh: Option<f64>,
+}
+
+/// Exactly one of `ack` (packets), `loss` (does it open an epoch?) and `timeout`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Event {
+    at: Duration,
+    rtt: Option<Duration>,
+    ack: Option<f64>,
+    loss: Option<bool>,
+    timeout: Option<bool>,
+}
+
+impl Event {
+    fn tell(&self, controller: &mut dyn Controller) {
+        let now = Time::ZERO + self.at;
+        let rtt = self.rtt.map(|rtt| Rtt { latest: rtt, smoothed: rtt, minimum: rtt, maximum: rtt });
+        if let Some(packets) = self.ack {
+            let in_flight = controller.window();
+            let (window_limited, recovering, rtt_is_fresh) = (true, false, true);
+            controller.on_ack(&Ack { now, packets, newest: 0, next: 1, rtt, rtt_is_fresh, in_flight, window_limited, recovering });
+        }
+        if let Some(opens_epoch) = self.loss {
+            let in_flight = controller.window();
+            controller.on_loss(&Loss { now, transmission: 0, next: 1, opens_epoch, in_flight, rtt });
+        }
+        if self.timeout == Some(true) {
+            controller.on_timeout(now);
+        }
+    }
+}
+
+fn run(entry: &registry::Entry, case: &Case) -> Box<dyn Controller> {
+    let parameters = case.law.iter().map(|(name, value)| (name.clone(), value.to_string().parse::<Value>().unwrap())).collect();
+    let initial_ssthresh = case.start.ssthresh.unwrap_or(f64::INFINITY);
+    let birth = Birth { parameters, slow_start: SlowStart::Standard, initial_window: case.start.window, initial_ssthresh, seed: 1 };
+    let mut controller = (entry.build)(&birth).unwrap();
+    case.events.iter().for_each(|event| event.tell(&mut *controller));
+    controller
+}
+
+#[test]
+fn every_law_gives_its_known_answers() {
+    for entry in registry::LAWS {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(format!("{}.toml", entry.name));
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let vectors: Vectors = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        for (number, case) in vectors.case.iter().enumerate() {
+            let controller = run(entry, case);
+            let place = format!("{}, case {number}", path.display());
+            assert!((controller.window() / case.window - 1.0).abs() < 1e-12, "{place}: window {} not {}", controller.window(), case.window);
+            if let Some(ssthresh) = case.ssthresh {
+                assert_eq!(controller.ssthresh(), ssthresh, "{place}");
+            }
+        }
+    }
+}
