@@ -1,0 +1,142 @@
+//! First in, first out, at a fixed rate: a packet's departure is known on arrival.
+
+use crate::DropTail;
+use narrows_units::{Bytes, Duration, Rate, Time};
+use std::collections::VecDeque;
+
+/// What is in a queue, the packet in transmission included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// A drop-tail queue and its transmitter.
+///
+/// Arrivals must be offered in order of time. A packet that leaves at an instant has left for one that comes at that instant.
+#[derive(Clone, Debug)]
+pub struct Fifo {
+    rate: Rate,
+    /// Zero where a byte does not take a whole number of picoseconds.
+    picos_per_byte: u64,
+    busy_until: Time,
+    limit: DropTail,
+    /// Departures to come, with bytes; kept only where a limit or an observer needs them.
+    departures: VecDeque<(Time, u32)>,
+    backlog_bytes: u64,
+    keeps_departures: bool,
+}
+
+impl Fifo {
+    /// A queue in front of a transmitter of `rate`.
+    pub fn new(rate: Rate, limit: DropTail) -> Self {
+        Self {
+            rate,
+            picos_per_byte: rate.whole_picos_per_byte().unwrap_or(0),
+            busy_until: Time::ZERO,
+            limit,
+            departures: VecDeque::new(),
+            backlog_bytes: 0,
+            keeps_departures: limit != DropTail::Unlimited,
+        }
+    }
+
+    /// Keeps count of the backlog even where no limit needs it.
+    pub fn keep_backlog(&mut self) {
+        self.keeps_departures = true;
+    }
+
+    /// The transmitter's rate.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// A packet of `bytes` arrives at `now`: when its last bit leaves, or `None` where it is dropped.
+    pub fn offer(&mut self, now: Time, bytes: u32) -> Option<Time> {
+        if self.keeps_departures {
+            let backlog = self.backlog(now);
+            if !self.limit.admits(backlog, bytes) {
+                return None;
+            }
+        }
+        let departure = self.busy_until.max(now) + self.time_to_send(bytes);
+        self.busy_until = departure;
+        if self.keeps_departures {
+            self.departures.push_back((departure, bytes));
+            self.backlog_bytes += u64::from(bytes);
+        }
+        Some(departure)
+    }
+
+    /// What is queued or in transmission at `now`; nothing where no backlog is kept.
+    pub fn backlog(&mut self, now: Time) -> Backlog {
+        while let Some((_, bytes)) = self.departures.pop_front_if(|(departure, _)| *departure <= now) {
+            self.backlog_bytes -= u64::from(bytes);
+        }
+        Backlog { packets: self.departures.len() as u64, bytes: self.backlog_bytes }
+    }
+
+    /// How long a packet that came at `now` would wait until its transmission began.
+    pub fn wait(&self, now: Time) -> Duration {
+        self.busy_until.since(now)
+    }
+
+    fn time_to_send(&self, bytes: u32) -> Duration {
+        if self.picos_per_byte > 0 {
+            Duration::from_picos(self.picos_per_byte * u64::from(bytes))
+        } else {
+            self.rate.time_to_send(Bytes::new(u64::from(bytes)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(micros: u64) -> Time {
+        Time::ZERO + Duration::from_micros(micros)
+    }
+
+    #[test]
+    fn two_packets_of_room_are_one_in_transmission_and_one_waiting() {
+        let mut fifo = Fifo::new(Rate::from_megabits(8), DropTail::Packets(2)); // 1000 bytes take 1 ms
+        assert_eq!(fifo.offer(at(0), 1000), Some(at(1000)));
+        assert_eq!(fifo.offer(at(0), 1000), Some(at(2000)));
+        assert_eq!(fifo.offer(at(999), 1000), None);
+        assert_eq!(fifo.offer(at(1000), 1000), Some(at(3000)), "what leaves at an instant has left");
+        assert_eq!(fifo.backlog(at(1000)), Backlog { packets: 2, bytes: 2000 });
+        assert_eq!(fifo.wait(at(2500)), Duration::from_micros(500));
+    }
+
+    #[test]
+    fn a_limit_in_bytes_lets_small_packets_pass() {
+        let mut fifo = Fifo::new(Rate::from_megabits(8), DropTail::Bytes(1040));
+        assert!(fifo.offer(at(0), 1000).is_some());
+        assert!(fifo.offer(at(0), 1000).is_none());
+        assert!(fifo.offer(at(0), 40).is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn the_backlog_never_passes_the_limit_and_departures_are_in_order(
+            limit in 1u64..30,
+            arrivals in prop::collection::vec((0u64..3000, 40u32..1500), 1..300),
+        ) {
+            let mut fifo = Fifo::new(Rate::from_megabits(7), DropTail::Packets(limit));
+            let (mut now, mut last) = (Time::ZERO, Time::ZERO);
+            for (gap, bytes) in arrivals {
+                now += Duration::from_micros(gap);
+                if let Some(departure) = fifo.offer(now, bytes) {
+                    prop_assert!(departure > now && departure > last);
+                    last = departure;
+                }
+                prop_assert!(fifo.backlog(now).packets <= limit);
+            }
+            prop_assert_eq!(fifo.backlog(last), Backlog::default());
+        }
+    }
+}

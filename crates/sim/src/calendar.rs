@@ -1,0 +1,236 @@
+//! The event calendar: a wheel of unsorted buckets before a heap of far events.
+//!
+//! Most events lie within a round trip and come in nearly the right order, so a bucket is sorted when its time has
+//! come, when it holds a dozen entries. The width of a bucket follows the density of events.
+
+use narrows_units::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// One event: when, which comes first at equal times, and what to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Event {
+    pub time: Time,
+    /// The order at equal times: see the crate's page.
+    pub rank: u32,
+    pub payload: u32,
+}
+
+const BUCKETS: usize = 4096;
+const MASK: u64 = BUCKETS as u64 - 1;
+/// Events a bucket should hold: the wheel is rebuilt where the mean leaves a quarter or four times of that.
+const AIM: usize = 12;
+const REVIEW_EVERY: usize = 4096;
+const WIDTHS: std::ops::RangeInclusive<u32> = 10..=40;
+
+pub(crate) struct Calendar {
+    /// A bucket is 2^shift picoseconds wide.
+    shift: u32,
+    /// Number of the bucket being drained.
+    now: u64,
+    current: Vec<Event>,
+    head: usize,
+    buckets: Vec<Vec<Event>>,
+    occupied: [u64; BUCKETS / 64],
+    /// Drained buckets, for their memory.
+    spare: Vec<Vec<Event>>,
+    far: BinaryHeap<Reverse<Event>>,
+    drained_buckets: usize,
+    drained_events: usize,
+}
+
+impl Calendar {
+    pub fn new() -> Self {
+        Self {
+            shift: 23,
+            now: 0,
+            current: Vec::new(),
+            head: 0,
+            buckets: vec![Vec::new(); BUCKETS],
+            occupied: [0; BUCKETS / 64],
+            spare: Vec::new(),
+            far: BinaryHeap::new(),
+            drained_buckets: 0,
+            drained_events: 0,
+        }
+    }
+
+    pub fn push(&mut self, event: Event) {
+        let number = event.time.picos() >> self.shift;
+        if number <= self.now {
+            let place = self.head + self.current[self.head..].partition_point(|other| *other <= event);
+            self.current.insert(place, event);
+        } else if number - self.now < BUCKETS as u64 {
+            self.put(number, event);
+        } else {
+            self.far.push(Reverse(event));
+        }
+    }
+
+    fn put(&mut self, number: u64, event: Event) {
+        let slot = (number & MASK) as usize;
+        let bucket = &mut self.buckets[slot];
+        if bucket.is_empty() {
+            self.occupied[slot / 64] |= 1 << (slot % 64);
+            if bucket.capacity() == 0 {
+                *bucket = self.spare.pop().unwrap_or_default();
+            }
+        }
+        bucket.push(event);
+    }
+
+    /// Takes the next event, if there is one not later than `end`.
+    pub fn pop(&mut self, end: Time) -> Option<Event> {
+        while self.head == self.current.len() {
+            if !self.advance(end) {
+                return None;
+            }
+        }
+        let event = self.current[self.head];
+        if event.time > end {
+            return None;
+        }
+        self.head += 1;
+        Some(event)
+    }
+
+    /// The event that comes `ahead` places behind the next one, where it is already sorted.
+    pub fn peek(&self, ahead: usize) -> Option<&Event> {
+        self.current.get(self.head + ahead)
+    }
+
+    /// Goes to the next bucket that holds something; false where that begins later than `end`.
+    fn advance(&mut self, end: Time) -> bool {
+        let near = self.next_occupied();
+        let far = self.far.peek().map(|Reverse(event)| event.time.picos() >> self.shift);
+        let Some(next) = near.into_iter().chain(far).min() else { return false };
+        if next > end.picos() >> self.shift {
+            return false;
+        }
+        self.drained_buckets += 1;
+        self.drained_events += self.current.len();
+        self.current.clear();
+        self.head = 0;
+        if self.drained_buckets >= REVIEW_EVERY && self.review() {
+            return true;
+        }
+        self.now = next;
+        self.open_current();
+        true
+    }
+
+    fn open_current(&mut self) {
+        let slot = (self.now & MASK) as usize;
+        if self.occupied[slot / 64] & (1 << (slot % 64)) != 0 {
+            self.occupied[slot / 64] &= !(1 << (slot % 64));
+            std::mem::swap(&mut self.current, &mut self.buckets[slot]);
+            let emptied = std::mem::take(&mut self.buckets[slot]);
+            if emptied.capacity() > 0 {
+                self.spare.push(emptied);
+            }
+        }
+        while let Some(Reverse(event)) = self.far.peek().copied() {
+            let number = event.time.picos() >> self.shift;
+            if number - self.now >= BUCKETS as u64 {
+                break;
+            }
+            self.far.pop();
+            if number == self.now { self.current.push(event) } else { self.put(number, event) }
+        }
+        self.current.sort_unstable();
+    }
+
+    /// The nearest bucket after the current one that holds something.
+    fn next_occupied(&self) -> Option<u64> {
+        let first = ((self.now + 1) & MASK) as usize;
+        let words = self.occupied.len();
+        for step in 0..=words {
+            let word = (first / 64 + step) % words;
+            let mut bits = self.occupied[word];
+            if step == 0 {
+                bits &= !0 << (first % 64);
+            } else if step == words {
+                bits &= !(!0 << (first % 64));
+            }
+            if bits != 0 {
+                let slot = (word * 64) as u64 + u64::from(bits.trailing_zeros());
+                return Some(self.now + 1 + (slot.wrapping_sub(self.now + 1) & MASK));
+            }
+        }
+        None
+    }
+
+    /// Fits the width of the buckets to the density of events; true where everything was laid anew.
+    fn review(&mut self) -> bool {
+        let mean = self.drained_events.max(1) as f64 / self.drained_buckets as f64;
+        (self.drained_buckets, self.drained_events) = (0, 0);
+        let steps = (AIM as f64 / mean).log2().round() as i32;
+        let shift = (self.shift as i32 + steps).clamp(*WIDTHS.start() as i32, *WIDTHS.end() as i32) as u32;
+        if steps.abs() < 2 || shift == self.shift {
+            return false;
+        }
+        let mut events: Vec<Event> = std::mem::take(&mut self.far).into_iter().map(|Reverse(event)| event).collect();
+        for bucket in &mut self.buckets {
+            events.append(bucket);
+        }
+        self.occupied = [0; BUCKETS / 64];
+        let earliest = events.iter().map(|event| event.time.picos()).min().unwrap_or(0);
+        self.shift = shift;
+        self.now = earliest >> shift;
+        events.into_iter().for_each(|event| self.push(event));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn event(picos: u64, rank: u32) -> Event {
+        Event { time: Time::from_picos(picos), rank, payload: 0 }
+    }
+
+    #[test]
+    fn equal_times_come_by_rank() {
+        let mut calendar = Calendar::new();
+        for rank in [3, 1, 2] {
+            calendar.push(event(5, rank));
+        }
+        let ranks: Vec<u32> = std::iter::from_fn(|| calendar.pop(Time::NEVER)).map(|event| event.rank).collect();
+        assert_eq!(ranks, [1, 2, 3]);
+    }
+
+    #[test]
+    fn nothing_later_than_the_end_comes() {
+        let mut calendar = Calendar::new();
+        calendar.push(event(100, 0));
+        assert!(calendar.pop(Time::from_picos(99)).is_none());
+        calendar.push(event(50, 0));
+        assert_eq!(calendar.pop(Time::from_picos(99)), Some(event(50, 0)));
+        assert_eq!(calendar.pop(Time::from_picos(100)), Some(event(100, 0)));
+    }
+
+    proptest! {
+        /// Against a heap, with delays of very different sizes, so that every part takes part: current, wheel, far, and a new width.
+        #[test]
+        fn it_agrees_with_a_heap(delays in prop::collection::vec((0u64..1_000_000, 0u32..42, 0u32..5), 1..400), rounds in 1usize..60) {
+            let mut calendar = Calendar::new();
+            let mut heap = BinaryHeap::new();
+            let mut now = 0;
+            for round in 0..rounds {
+                for (delay, scale, rank) in delays.iter().skip(round % 7) {
+                    let event = event(now + (delay << scale) / 1_000_000, *rank);
+                    calendar.push(event);
+                    heap.push(Reverse(event));
+                }
+                for _ in 0..delays.len() {
+                    let expected = heap.pop().map(|Reverse(event)| event);
+                    let popped = calendar.pop(Time::NEVER);
+                    prop_assert_eq!(popped, expected);
+                    now = popped.map_or(now, |event| event.time.picos());
+                }
+            }
+        }
+    }
+}

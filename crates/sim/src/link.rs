@@ -1,0 +1,270 @@
+//! A link: a queue, a transmitter, and a wire that may lose, delay and reorder.
+
+use crate::measure::{Histogram, LinkSummary, Window};
+use crate::probe::{Due, LinkSeries, Watch, count};
+use narrows_router::{DropTail, Fifo};
+use narrows_units::{Duration, Rate, Stream, Time};
+
+/// How a link is set up.
+#[derive(Clone, Debug)]
+pub struct LinkSettings {
+    /// The transmitter's rate.
+    pub rate: Rate,
+    /// One-way propagation delay.
+    pub delay: Duration,
+    /// The queue's limit.
+    pub limit: DropTail,
+    /// Losses on the wire.
+    pub loss: Loss,
+    /// Variation of the delay.
+    pub jitter: Jitter,
+    /// Keeps the longest queue and the histograms of queue and delay, and takes samples at this interval where it is given.
+    pub watched: Option<Option<Duration>>,
+}
+
+/// Which packets a wire loses.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Loss {
+    /// None.
+    #[default]
+    None,
+    /// Each with the same probability (a ratio).
+    Bernoulli(f64),
+    /// In bursts: Gilbert and Elliott's chain of a good and a bad state; all ratios a packet.
+    GilbertElliott {
+        /// From good to bad.
+        enter: f64,
+        /// From bad to good.
+        leave: f64,
+        /// Lost in the good state.
+        good: f64,
+        /// Lost in the bad state.
+        bad: f64,
+    },
+}
+
+/// How a wire's delay varies: uniformly, between nothing and `most` on top of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Jitter {
+    /// The longest addition.
+    pub most: Duration,
+    /// Whether a packet may overtake another.
+    pub reorders: bool,
+}
+
+/// What became of a packet offered to a link.
+pub(crate) enum Carried {
+    /// Departs at the first time and reaches the other end at the second.
+    Arrives(Time, Time),
+    /// The queue had no room.
+    Dropped,
+    /// Departs at the given time and is lost on the wire.
+    Lost(Time),
+}
+
+pub(crate) struct Link {
+    fifo: Fifo,
+    delay: Duration,
+    window: Window,
+    /// In the whole run, for the conservation of packets.
+    pub offered: u64,
+    pub carried: u64,
+    arrivals: u64,
+    departures: u64,
+    departed_bytes: u64,
+    queue_seconds: f64,
+    /// In the whole run.
+    pub lost: u64,
+    pub dropped: u64,
+    drops: u64,
+    impairments: Option<Box<Impairments>>,
+    watcher: Option<Box<Watcher>>,
+}
+
+struct Impairments {
+    loss: Loss,
+    jitter: Jitter,
+    stream: Stream,
+    in_bad_state: bool,
+    last_arrival: Time,
+    losses_in_window: u64,
+}
+
+struct Watcher {
+    watch: Watch,
+    interval: Option<Duration>,
+    max_queue: u64,
+    queue_found: Histogram,
+    delay: Histogram,
+    series: LinkSeries,
+}
+
+impl Link {
+    pub fn new(settings: &LinkSettings, window: Window, stream: Stream) -> Self {
+        let mut fifo = Fifo::new(settings.rate, settings.limit);
+        let watcher = settings.watched.map(|interval| {
+            fifo.keep_backlog();
+            Box::new(Watcher::new(interval, window.from))
+        });
+        let impaired = settings.loss != Loss::None || settings.jitter.most > Duration::ZERO;
+        Self {
+            fifo,
+            delay: settings.delay,
+            window,
+            offered: 0,
+            carried: 0,
+            arrivals: 0,
+            departures: 0,
+            departed_bytes: 0,
+            queue_seconds: 0.0,
+            lost: 0,
+            dropped: 0,
+            drops: 0,
+            impairments: impaired.then(|| Box::new(Impairments::new(settings, stream))),
+            watcher,
+        }
+    }
+
+    /// A packet of `bytes` comes to the queue at `now`.
+    pub fn carry(&mut self, now: Time, bytes: u32) -> Carried {
+        self.catch_up(now);
+        self.offered += 1;
+        let in_window = self.window.contains(now);
+        self.arrivals += u64::from(in_window);
+        let departure = self.fifo.offer(now, bytes);
+        if let Some(watcher) = &mut self.watcher {
+            watcher.look(now, bytes, departure, in_window, &mut self.fifo, &self.window);
+        }
+        let Some(departure) = departure else {
+            self.dropped += 1;
+            self.drops += u64::from(in_window);
+            return Carried::Dropped;
+        };
+        if self.window.contains(departure) {
+            self.departures += 1;
+            self.departed_bytes += u64::from(bytes);
+        }
+        if departure >= self.window.from {
+            self.queue_seconds += self.window.overlap(now, departure);
+        }
+        self.cross_the_wire(departure)
+    }
+
+    fn cross_the_wire(&mut self, departure: Time) -> Carried {
+        let arrival = departure + self.delay;
+        let Some(impairments) = &mut self.impairments else {
+            self.carried += 1;
+            return Carried::Arrives(departure, arrival);
+        };
+        if impairments.loses() {
+            self.lost += 1;
+            impairments.losses_in_window += u64::from(self.window.contains(departure));
+            return Carried::Lost(departure);
+        }
+        self.carried += 1;
+        Carried::Arrives(departure, impairments.vary(arrival))
+    }
+
+    /// Brings samples up to `now`.
+    pub fn catch_up(&mut self, now: Time) {
+        if let Some(watcher) = &mut self.watcher {
+            watcher.catch_up(now, &mut self.fifo);
+        }
+    }
+
+    /// The counters of the measured window, once it is over.
+    pub fn summary(&self) -> LinkSummary {
+        let capacity = self.fifo.rate().bytes_per_second() * self.window.seconds();
+        LinkSummary {
+            arrivals: self.arrivals,
+            drops: self.drops,
+            wire_losses: self.impairments.as_ref().map_or(0, |impairments| impairments.losses_in_window),
+            departures: self.departures,
+            departed_bytes: self.departed_bytes,
+            utilisation: self.departed_bytes as f64 / capacity,
+            mean_queue: self.queue_seconds / self.window.seconds(),
+            max_queue: self.watcher.as_ref().map(|watcher| watcher.max_queue),
+            queue_found: self.watcher.as_ref().map(|watcher| watcher.queue_found.clone()),
+            delay: self.watcher.as_ref().map(|watcher| watcher.delay.clone()),
+        }
+    }
+
+    /// The samples so far, with their interval, where any are taken.
+    pub fn series(&self) -> Option<(Duration, &LinkSeries)> {
+        let watcher = self.watcher.as_ref()?;
+        Some((watcher.interval?, &watcher.series))
+    }
+}
+
+impl Impairments {
+    fn new(settings: &LinkSettings, stream: Stream) -> Self {
+        let (loss, jitter) = (settings.loss, settings.jitter);
+        Self { loss, jitter, stream, in_bad_state: false, last_arrival: Time::ZERO, losses_in_window: 0 }
+    }
+
+    fn loses(&mut self) -> bool {
+        match self.loss {
+            Loss::None => false,
+            Loss::Bernoulli(ratio) => self.stream.happens(ratio),
+            Loss::GilbertElliott { enter, leave, good, bad } => {
+                let changes = self.stream.happens(if self.in_bad_state { leave } else { enter });
+                self.in_bad_state ^= changes;
+                self.stream.happens(if self.in_bad_state { bad } else { good })
+            }
+        }
+    }
+
+    fn vary(&mut self, arrival: Time) -> Time {
+        if self.jitter.most == Duration::ZERO {
+            return arrival;
+        }
+        let late = arrival + self.jitter.most.scale(self.stream.uniform());
+        if self.jitter.reorders {
+            return late;
+        }
+        // One picosecond apart: two packets of a wire never arrive at one instant.
+        self.last_arrival = late.max(self.last_arrival + Duration::from_picos(1));
+        self.last_arrival
+    }
+}
+
+impl Watcher {
+    fn new(interval: Option<Duration>, warmup: Time) -> Self {
+        Self {
+            watch: Watch::new(interval.map(|interval| (Time::ZERO + interval, interval)), warmup),
+            interval,
+            max_queue: 0,
+            queue_found: Histogram::default(),
+            delay: Histogram::default(),
+            series: LinkSeries::default(),
+        }
+    }
+
+    fn catch_up(&mut self, now: Time, fifo: &mut Fifo) {
+        while let Some((due, at)) = self.watch.due(now) {
+            match due {
+                Due::Sample => self.series.queue.push(fifo.backlog(at).packets),
+                Due::WarmedUp => self.max_queue = fifo.backlog(at).packets,
+            }
+        }
+    }
+
+    /// A packet has been offered at `now`; it departs at `departure`, if it does.
+    fn look(&mut self, now: Time, bytes: u32, departure: Option<Time>, in_window: bool, fifo: &mut Fifo, window: &Window) {
+        let queue = fifo.backlog(now).packets;
+        if in_window {
+            self.max_queue = self.max_queue.max(queue);
+            self.queue_found.add(queue - u64::from(departure.is_some()));
+            if let Some(departure) = departure {
+                self.delay.add(departure.since(now).picos() / 1000);
+            }
+        }
+        let Some(interval) = self.interval else { return };
+        count(&mut self.series.arrivals, interval, now, 1);
+        match departure {
+            None => count(&mut self.series.drops, interval, now, 1),
+            Some(departure) if departure <= window.to => count(&mut self.series.departed_bytes, interval, departure, u64::from(bytes)),
+            Some(_) => {}
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Samples at an interval, into columns.
+//!
+//! Nothing is scheduled for them: a place is sampled when its next event comes, for all sample times that have passed,
+//! as it stood then. A sample at an instant comes before the events of that instant.
+
+use narrows_transport::tcp;
+use narrows_units::{Duration, Time};
+
+/// What a sender showed at each sample time: sample k was taken at k · interval.
+#[derive(Clone, Debug, Default)]
+pub struct SenderSeries {
+    /// Congestion window in packets.
+    pub window: Vec<f64>,
+    /// Slow-start threshold in packets; infinite where there is none.
+    pub ssthresh: Vec<f64>,
+    /// Smoothed RTT in seconds; not a number before the first sample.
+    pub rtt: Vec<f64>,
+    /// Packets in flight.
+    pub in_flight: Vec<f64>,
+    /// Data packets sent so far.
+    pub sent: Vec<u64>,
+}
+
+impl SenderSeries {
+    pub(crate) fn sample(&mut self, sender: &tcp::Sender) {
+        self.window.push(sender.controller().window());
+        self.ssthresh.push(sender.controller().ssthresh());
+        self.rtt.push(sender.rtt().map_or(f64::NAN, |rtt| rtt.smoothed.seconds()));
+        self.in_flight.push(sender.in_flight() as f64);
+        self.sent.push(sender.counters().sent);
+    }
+}
+
+/// What a receiver showed at each sample time.
+#[derive(Clone, Debug, Default)]
+pub struct ReceiverSeries {
+    /// Packets that had arrived for the first time.
+    pub arrived: Vec<u64>,
+}
+
+/// What a link showed: row k covers the interval that ends at (k + 1) · interval.
+#[derive(Clone, Debug, Default)]
+pub struct LinkSeries {
+    /// Packets in the queue at the end of the interval, the one in transmission included.
+    pub queue: Vec<u64>,
+    /// Packets that came to the queue.
+    pub arrivals: Vec<u64>,
+    /// Packets that found no room.
+    pub drops: Vec<u64>,
+    /// Bytes whose packet's last bit left.
+    pub departed_bytes: Vec<u64>,
+}
+
+/// Counts `amount` into the interval that `at` lies in.
+pub(crate) fn count(column: &mut Vec<u64>, interval: Duration, at: Time, amount: u64) {
+    let row = (at.picos() / interval.picos()) as usize;
+    if row >= column.len() {
+        column.resize(row + 1, 0);
+    }
+    column[row] += amount;
+}
+
+/// When the next sample is due, and the one look at the end of the warm-up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watch {
+    /// The earlier of the two.
+    due: Time,
+    sample_at: Time,
+    interval: Duration,
+    warmup: Time,
+}
+
+/// What is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    Sample,
+    WarmedUp,
+}
+
+impl Watch {
+    /// Samples every `interval` from `first` on, where it is given, and looks once at `warmup`.
+    pub fn new(interval: Option<(Time, Duration)>, warmup: Time) -> Self {
+        let (sample_at, interval) = interval.unwrap_or((Time::NEVER, Duration::ZERO));
+        Self { due: sample_at.min(warmup), sample_at, interval, warmup }
+    }
+
+    /// What is due at `now` or before, one at a time.
+    pub fn due(&mut self, now: Time) -> Option<(Due, Time)> {
+        if self.due > now {
+            return None;
+        }
+        let at = self.due;
+        let due = if self.warmup == at {
+            self.warmup = Time::NEVER;
+            Due::WarmedUp
+        } else {
+            self.sample_at += self.interval;
+            Due::Sample
+        };
+        self.due = self.sample_at.min(self.warmup);
+        Some((due, at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_and_the_warm_up_come_in_order() {
+        let ms = |millis| Time::ZERO + Duration::from_millis(millis);
+        let mut watch = Watch::new(Some((ms(0), Duration::from_millis(10))), ms(15));
+        let mut seen = Vec::new();
+        while let Some(due) = watch.due(ms(25)) {
+            seen.push(due);
+        }
+        assert_eq!(seen, [(Due::Sample, ms(0)), (Due::Sample, ms(10)), (Due::WarmedUp, ms(15)), (Due::Sample, ms(20))]);
+    }
+}

@@ -1,0 +1,622 @@
+//! One packet's life: the event loop, and what happens at each place.
+
+use crate::calendar::{Calendar, Event};
+use crate::link::{Carried, Link};
+use crate::measure::{FlowSummary, LinkSummary, Window};
+use crate::probe::{Due, LinkSeries, ReceiverSeries, SenderSeries, Watch};
+use crate::traffic::{Act, Gap, Offering};
+use crate::wiring::{Endpoints, FlowSettings, LinkId, Network, Paths, Place, WiringError};
+use narrows_control::Controller;
+use narrows_signal::SackBlocks;
+use narrows_transport::tcp::{self, AckPolicy, Receiver, Sender};
+use narrows_transport::{Kind, Segment};
+use narrows_units::{Duration, Stream, Time};
+use std::ops::ControlFlow;
+
+/// How a simulation is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// The end of the run.
+    pub duration: Duration,
+    /// The measured window begins here and ends with the run.
+    pub warmup: Duration,
+    /// Computes what needs no event of its own early; false makes every hop an event, with the same result.
+    pub eager: bool,
+}
+
+/// A packet under way.
+#[derive(Clone, Copy, Debug)]
+struct Travelling {
+    segment: Segment,
+    /// Index of the hop it is on its way to.
+    hop: u32,
+    path: u32,
+}
+
+/// A path's packets over the whole run.
+#[derive(Clone, Copy, Debug, Default)]
+struct PathCounters {
+    sent: u64,
+    arrived: u64,
+    lost: u64,
+}
+
+struct SendingEnd {
+    machine: Machine,
+    offering: Offering,
+    overhead: Duration,
+    stream: Stream,
+    last_departure: Option<Time>,
+    /// Calendar entries for the pacer, and for everything else: the earliest of each.
+    scheduled: [Time; 2],
+    watch: Watch,
+    at_warmup: tcp::Counters,
+    started: Option<Time>,
+    series: Option<Box<SenderSeries>>,
+}
+
+enum Machine {
+    Tcp(Sender),
+    Datagrams { gap: Gap, bytes: u32, next_at: Time, sending: bool, sent: u64 },
+}
+
+struct ReceivingEnd {
+    /// Datagrams need no more of it than its count.
+    receiver: Receiver,
+    answers: bool,
+    scheduled: Time,
+    watch: Watch,
+    at_warmup: (u64, u64),
+    total: Option<u64>,
+    finished: Option<Time>,
+    series: Option<Box<ReceiverSeries>>,
+}
+
+/// Where a tapped link is observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TapPoint {
+    /// At the queue's tail.
+    Arrival,
+    /// Its last bit leaves the transmitter.
+    Departure,
+    /// The queue had no room.
+    Drop,
+    /// It departed and was lost on the wire.
+    WireLoss,
+}
+
+/// One packet at one tap.
+#[derive(Clone, Copy, Debug)]
+pub struct Crossing {
+    /// When.
+    pub at: Time,
+    /// The link's place in [`Network::links`].
+    pub link: LinkId,
+    /// Where at the link.
+    pub point: TapPoint,
+    /// The flow's place in [`Network::flows`].
+    pub flow: u32,
+    /// The packet.
+    pub segment: Segment,
+}
+
+/// Is shown each packet at the tapped links, in the order of arrivals; a departure is told with its arrival.
+pub trait Tap: Send {
+    /// A packet crosses a tapped link.
+    fn crossing(&mut self, crossing: &Crossing);
+}
+
+/// A simulation under way.
+pub struct Simulation {
+    now: Time,
+    horizon: Time,
+    settings: Settings,
+    calendar: Calendar,
+    packets: Slab,
+    paths: Paths,
+    counters: Vec<PathCounters>,
+    links: Vec<Link>,
+    senders: Vec<SendingEnd>,
+    receivers: Vec<ReceivingEnd>,
+    tap: Option<(Vec<LinkId>, Box<dyn Tap>)>,
+}
+
+/// Packets that wait for their event.
+#[derive(Default)]
+struct Slab {
+    packets: Vec<Travelling>,
+    free: Vec<u32>,
+}
+
+impl Slab {
+    fn put(&mut self, packet: Travelling) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.packets[place as usize] = packet;
+            return place;
+        }
+        self.packets.push(packet);
+        u32::try_from(self.packets.len() - 1).expect("memory ends before 2^32 packets are in flight")
+    }
+
+    fn take(&mut self, place: u32) -> Travelling {
+        self.free.push(place);
+        self.packets[place as usize]
+    }
+
+    fn len(&self) -> u64 {
+        (self.packets.len() - self.free.len()) as u64
+    }
+}
+
+const TIMER: u32 = 1 << 31;
+/// A timer event's payload: which of the end's two calendar entries came.
+const SOON: usize = 0;
+const LATE: usize = 1;
+/// Families of random streams.
+const LINK_STREAMS: u64 = 1;
+const FLOW_STREAMS: u64 = 2;
+/// The caller is asked whether to go on after so many events.
+const ASK_EVERY: u32 = 1 << 14;
+
+impl Simulation {
+    /// Builds what `network` describes. Fails where a flow's ends are not connected.
+    pub fn new(network: Network, settings: Settings) -> Result<Self, WiringError> {
+        let paths = Paths::find(&network, settings.eager)?;
+        let window = Window { from: Time::ZERO + settings.warmup, to: Time::ZERO + settings.duration };
+        let stream = |family, index| Stream::new(settings.seed, family, index as u64);
+        let link = |(index, (_, _, link)): (usize, &(_, _, _))| Link::new(link, window, stream(LINK_STREAMS, index));
+        let links = network.links.iter().enumerate().map(link).collect();
+        let counters = vec![PathCounters::default(); paths.starts.len()];
+        let mut simulation = Self {
+            now: Time::ZERO,
+            horizon: Time::ZERO,
+            settings,
+            calendar: Calendar::new(),
+            packets: Slab::default(),
+            paths,
+            counters,
+            links,
+            senders: Vec::with_capacity(network.flows.len()),
+            receivers: Vec::with_capacity(network.flows.len()),
+            tap: None,
+        };
+        for (flow, settings) in network.flows.into_iter().enumerate() {
+            simulation.add_flow(settings, stream(FLOW_STREAMS, flow), window.from);
+            simulation.arm_sender(flow as u32);
+        }
+        Ok(simulation)
+    }
+
+    /// Shows each packet at the given links to `tap`. Wants `eager` off, so that packets come in order.
+    pub fn set_tap(&mut self, links: Vec<LinkId>, tap: Box<dyn Tap>) {
+        assert!(!self.settings.eager, "eager hops are computed out of order");
+        self.tap = Some((links, tap));
+    }
+
+    fn add_flow(&mut self, flow: FlowSettings, stream: Stream, warmup: Time) {
+        let sampling = flow.sampled.map(|interval| (Time::ZERO, interval));
+        let offering = Offering::new(flow.application, flow.start, flow.stop);
+        let (machine, receiver) = match flow.endpoints {
+            Endpoints::Tcp { sender, controller, ack_bytes } => {
+                let receiver = Receiver::new(sender.habits.acks, ack_bytes);
+                (Machine::Tcp(Sender::new(sender, controller)), receiver)
+            }
+            Endpoints::Datagrams { gap, bytes } => {
+                let machine = Machine::Datagrams { gap, bytes, next_at: Time::NEVER, sending: false, sent: 0 };
+                (machine, Receiver::new(AckPolicy { every: 1, delay: Duration::ZERO, quick: 0 }, 0))
+            }
+        };
+        self.receivers.push(ReceivingEnd {
+            receiver,
+            answers: matches!(machine, Machine::Tcp(_)),
+            scheduled: Time::NEVER,
+            watch: Watch::new(sampling, warmup),
+            at_warmup: (0, 0),
+            total: offering.total(),
+            finished: None,
+            series: flow.sampled.map(|_| Box::default()),
+        });
+        self.senders.push(SendingEnd {
+            machine,
+            offering,
+            overhead: flow.overhead,
+            stream,
+            last_departure: None,
+            scheduled: [Time::NEVER; 2],
+            watch: Watch::new(sampling, warmup),
+            at_warmup: tcp::Counters::default(),
+            started: None,
+            series: flow.sampled.map(|_| Box::default()),
+        });
+    }
+
+    /// Runs to the end, asking `go_on` now and then, with the time reached; stops early where that says so.
+    pub fn run(&mut self, mut go_on: impl FnMut(Time) -> ControlFlow<()>) -> ControlFlow<()> {
+        self.run_until(Time::ZERO + self.settings.duration, &mut go_on)
+    }
+
+    /// Runs until all events up to `end` have happened.
+    pub fn run_until(&mut self, end: Time, mut go_on: impl FnMut(Time) -> ControlFlow<()>) -> ControlFlow<()> {
+        self.horizon = end.min(Time::ZERO + self.settings.duration);
+        let mut until_asked = ASK_EVERY;
+        while let Some(event) = self.calendar.pop(self.horizon) {
+            assert!(event.time >= self.now, "an event of {} comes after {}", event.time, self.now);
+            self.now = event.time;
+            self.happen(event);
+            until_asked -= 1;
+            if until_asked == 0 {
+                go_on(self.now)?;
+                until_asked = ASK_EVERY;
+            }
+        }
+        self.now = self.horizon;
+        if self.now == Time::ZERO + self.settings.duration {
+            self.finish();
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn happen(&mut self, event: Event) {
+        if event.rank & TIMER == 0 {
+            let packet = self.packets.take(event.payload);
+            self.travel(event.time, packet);
+        } else {
+            let path = event.rank & !TIMER;
+            if path.is_multiple_of(2) {
+                self.sender_timer(path / 2, event.payload as usize, event.time);
+            } else {
+                self.receiver_timer(path / 2, event.time);
+            }
+        }
+    }
+
+    /// Carries a packet that reaches a hop at `at` as far as it goes without an event.
+    fn travel(&mut self, mut at: Time, mut packet: Travelling) {
+        loop {
+            match self.paths.hops[packet.hop as usize].place {
+                Place::Link(link) => match self.cross(link, at, &packet) {
+                    Some(arrival) => {
+                        at = arrival;
+                        packet.hop += 1;
+                    }
+                    None => return self.counters[packet.path as usize].lost += 1,
+                },
+                Place::Receiver(flow) => match self.receive(flow, at, &packet) {
+                    Some(ack) => packet = ack,
+                    None => return,
+                },
+                Place::Sender(flow) => return self.acknowledge(flow, at, &packet),
+            }
+            if !self.paths.hops[packet.hop as usize].eager || at > self.horizon {
+                return self.schedule(at, packet);
+            }
+        }
+    }
+
+    /// A packet comes to a link: when it reaches the other end, if it does.
+    fn cross(&mut self, link: LinkId, at: Time, packet: &Travelling) -> Option<Time> {
+        let carried = self.links[link as usize].carry(at, packet.segment.bytes);
+        if self.tap.is_some() {
+            self.show(link, at, packet, &carried);
+        }
+        if let Carried::Arrives(_, arrival) = carried { Some(arrival) } else { None }
+    }
+
+    #[cold]
+    fn show(&mut self, link: LinkId, at: Time, packet: &Travelling, carried: &Carried) {
+        let Some((tapped, tap)) = &mut self.tap else { return };
+        if !tapped.contains(&link) {
+            return;
+        }
+        let mut crossing = Crossing { at, link, point: TapPoint::Arrival, flow: packet.path / 2, segment: packet.segment };
+        tap.crossing(&crossing);
+        (crossing.at, crossing.point) = match carried {
+            Carried::Arrives(departure, _) => (*departure, TapPoint::Departure),
+            Carried::Dropped => (at, TapPoint::Drop),
+            Carried::Lost(departure) => (*departure, TapPoint::WireLoss),
+        };
+        tap.crossing(&crossing);
+    }
+
+    fn schedule(&mut self, at: Time, packet: Travelling) {
+        let rank = packet.path;
+        let payload = self.packets.put(packet);
+        self.calendar.push(Event { time: at, rank, payload });
+    }
+
+    /// An endpoint lets a packet go at `at` on `path`.
+    fn launch(&mut self, at: Time, path: u32, segment: Segment) {
+        self.counters[path as usize].sent += 1;
+        let packet = Travelling { segment, hop: self.paths.starts[path as usize], path };
+        if self.paths.hops[packet.hop as usize].eager && at <= self.horizon {
+            self.travel(at, packet);
+        } else {
+            self.schedule(at, packet);
+        }
+    }
+
+    /// Data reaches its receiver: the acknowledgement that leaves, ready for its first hop.
+    fn receive(&mut self, flow: u32, at: Time, packet: &Travelling) -> Option<Travelling> {
+        self.run_receiver_timer(flow, at);
+        let path = packet.path + 1;
+        self.counters[packet.path as usize].arrived += 1;
+        let end = &mut self.receivers[flow as usize];
+        end.catch_up(at);
+        let ack = end.receiver.on_data(at, &packet.segment);
+        if end.total == Some(end.receiver.next()) && end.finished.is_none() {
+            end.finished = Some(at);
+        }
+        if !end.answers {
+            return None;
+        }
+        match ack {
+            Some(segment) => {
+                self.counters[path as usize].sent += 1;
+                Some(Travelling { segment, hop: self.paths.starts[path as usize], path })
+            }
+            None => {
+                self.arm_receiver(flow);
+                None
+            }
+        }
+    }
+
+    /// An acknowledgement reaches its sender.
+    fn acknowledge(&mut self, flow: u32, at: Time, packet: &Travelling) {
+        self.counters[packet.path as usize].arrived += 1;
+        while self.senders[flow as usize].next_deadline() < at {
+            let deadline = self.senders[flow as usize].next_deadline();
+            self.wake_sender(flow, deadline);
+        }
+        let end = &mut self.senders[flow as usize];
+        end.catch_up(at);
+        if let Machine::Tcp(sender) = &mut end.machine {
+            sender.on_ack(at, &packet.segment);
+        }
+        self.transmit(flow, at);
+        self.arm_sender(flow);
+    }
+
+    /// Lets everything go that a sender may send at `now`.
+    fn transmit(&mut self, flow: u32, now: Time) {
+        loop {
+            let end = &mut self.senders[flow as usize];
+            let Machine::Tcp(sender) = &mut end.machine else { return };
+            let Some(segment) = sender.poll_transmit(now) else { return };
+            let departure = end.depart(now);
+            self.launch(departure, 2 * flow, segment);
+        }
+    }
+
+    /// Something of a sender's is due at `now`.
+    fn wake_sender(&mut self, flow: u32, now: Time) {
+        let end = &mut self.senders[flow as usize];
+        end.catch_up(now);
+        if end.offering.acts_at <= now {
+            let act = end.offering.act();
+            end.obey(act, now);
+        }
+        match &mut end.machine {
+            Machine::Tcp(sender) => {
+                sender.on_wakeup(now);
+                self.transmit(flow, now);
+            }
+            Machine::Datagrams { gap, bytes, next_at, sent, .. } => {
+                if *next_at <= now {
+                    *next_at = now + gap.draw(&mut end.stream);
+                    let (number, bytes) = (*sent, *bytes);
+                    *sent += 1;
+                    let (echo, sack) = (Time::ZERO, SackBlocks::default());
+                    let segment = Segment { number, stamp: now, echo, sack, bytes, kind: Kind::Data, retransmission: false };
+                    let departure = end.depart(now);
+                    self.launch(departure, 2 * flow, segment);
+                }
+            }
+        }
+    }
+
+    fn sender_timer(&mut self, flow: u32, slot: usize, now: Time) {
+        let end = &mut self.senders[flow as usize];
+        if end.scheduled[slot] != now {
+            return;
+        }
+        end.scheduled[slot] = Time::NEVER;
+        if end.next_deadline() <= now {
+            self.wake_sender(flow, now);
+        }
+        self.arm_sender(flow);
+    }
+
+    /// Puts a sender's deadlines into the calendar, where they are not there earlier already: re-arming a timer costs nothing.
+    fn arm_sender(&mut self, flow: u32) {
+        let end = &mut self.senders[flow as usize];
+        let deadlines = end.deadlines();
+        for slot in [SOON, LATE] {
+            if deadlines[slot] < end.scheduled[slot] {
+                end.scheduled[slot] = deadlines[slot];
+                self.calendar.push(Event { time: deadlines[slot], rank: TIMER | (2 * flow), payload: slot as u32 });
+            }
+        }
+    }
+
+    fn receiver_timer(&mut self, flow: u32, now: Time) {
+        let end = &mut self.receivers[flow as usize];
+        if end.scheduled != now {
+            return;
+        }
+        end.scheduled = Time::NEVER;
+        if end.receiver.wakeup() <= now {
+            self.wake_receiver(flow, now);
+        }
+        self.arm_receiver(flow);
+    }
+
+    fn run_receiver_timer(&mut self, flow: u32, before: Time) {
+        let wakeup = self.receivers[flow as usize].receiver.wakeup();
+        if wakeup < before {
+            self.wake_receiver(flow, wakeup);
+        }
+    }
+
+    fn wake_receiver(&mut self, flow: u32, now: Time) {
+        let end = &mut self.receivers[flow as usize];
+        end.catch_up(now);
+        if let Some(ack) = end.receiver.on_wakeup(now) {
+            self.launch(now, 2 * flow + 1, ack);
+        }
+    }
+
+    fn arm_receiver(&mut self, flow: u32) {
+        let end = &mut self.receivers[flow as usize];
+        let wakeup = end.receiver.wakeup();
+        if wakeup < end.scheduled {
+            end.scheduled = wakeup;
+            self.calendar.push(Event { time: wakeup, rank: TIMER | (2 * flow + 1), payload: 0 });
+        }
+    }
+
+    /// The last samples, and the books: what was sent has arrived, was lost, or is under way.
+    fn finish(&mut self) {
+        self.links.iter_mut().for_each(|link| link.catch_up(self.horizon));
+        self.senders.iter_mut().for_each(|end| end.catch_up(self.horizon));
+        self.receivers.iter_mut().for_each(|end| end.catch_up(self.horizon));
+        let total = |count: fn(&PathCounters) -> u64| self.counters.iter().map(count).sum::<u64>();
+        let (sent, arrived, lost) = (total(|path| path.sent), total(|path| path.arrived), total(|path| path.lost));
+        let under_way = self.packets.len();
+        assert_eq!(sent, arrived + lost + under_way, "{sent} packets sent are not {arrived} arrived + {lost} lost + {under_way} under way");
+        for (number, link) in self.links.iter().enumerate() {
+            let (offered, dropped, lost, carried) = (link.offered, link.dropped, link.lost, link.carried);
+            assert_eq!(offered, dropped + lost + carried, "link {number}: {offered} offered are not {dropped} dropped + {lost} lost + {carried} carried");
+        }
+        let lost_on_links: u64 = self.links.iter().map(|link| link.dropped + link.lost).sum();
+        assert_eq!(lost, lost_on_links, "flows miss {lost} packets, links have lost {lost_on_links}");
+    }
+
+    /// The time that has been reached.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Data packets that have reached their receivers, in the whole run.
+    pub fn delivered(&self) -> u64 {
+        self.counters.iter().step_by(2).map(|path| path.arrived).sum()
+    }
+
+    /// What flow number `flow` did.
+    pub fn flow(&self, flow: usize) -> FlowSummary {
+        let (sender, receiver) = (&self.senders[flow], &self.receivers[flow]);
+        let (arrived, duplicates) = receiver.at_warmup;
+        FlowSummary {
+            sender: difference(&sender.counters(), &sender.at_warmup),
+            arrived: receiver.receiver.arrived() - arrived,
+            duplicates: receiver.receiver.duplicates() - duplicates,
+            dropped: self.counters[2 * flow].lost,
+            acks_dropped: self.counters[2 * flow + 1].lost,
+            started: sender.started,
+            finished: receiver.finished,
+        }
+    }
+
+    /// What link number `link` did.
+    pub fn link(&self, link: usize) -> LinkSummary {
+        self.links[link].summary()
+    }
+
+    /// The samples of a flow's sender and receiver, where any were taken.
+    pub fn flow_series(&self, flow: usize) -> Option<(&SenderSeries, &ReceiverSeries)> {
+        Some((self.senders[flow].series.as_deref()?, self.receivers[flow].series.as_deref()?))
+    }
+
+    /// The samples of a link and their interval, where any were taken.
+    pub fn link_series(&self, link: usize) -> Option<(Duration, &LinkSeries)> {
+        self.links[link].series()
+    }
+
+    /// A flow's congestion controller; `None` for datagrams.
+    pub fn controller(&self, flow: usize) -> Option<&dyn Controller> {
+        if let Machine::Tcp(sender) = &self.senders[flow].machine { Some(sender.controller()) } else { None }
+    }
+}
+
+impl SendingEnd {
+    /// The deadlines of the pacer or the datagram source, and of the application and the retransmission timer.
+    fn deadlines(&self) -> [Time; 2] {
+        match &self.machine {
+            Machine::Tcp(sender) => [sender.pace_at(), sender.retransmit_at().min(self.offering.acts_at)],
+            Machine::Datagrams { next_at, .. } => [*next_at, self.offering.acts_at],
+        }
+    }
+
+    fn next_deadline(&self) -> Time {
+        let [soon, late] = self.deadlines();
+        soon.min(late)
+    }
+
+    fn obey(&mut self, act: Act, now: Time) {
+        match (&mut self.machine, act) {
+            (Machine::Tcp(sender), Act::Offer(packets)) => sender.offer(packets),
+            (Machine::Tcp(sender), Act::Stop) => sender.stop(),
+            (Machine::Datagrams { gap, next_at, sending, .. }, Act::Offer(_)) if !*sending => {
+                *sending = true;
+                *next_at = now + gap.draw(&mut self.stream);
+            }
+            (Machine::Datagrams { .. }, Act::Offer(_)) => {}
+            (Machine::Datagrams { next_at, .. }, Act::Stop) => *next_at = Time::NEVER,
+        }
+    }
+
+    /// When a packet that may leave at `now` does: later by the overhead, and always after the one before it, by a
+    /// picosecond at least, so that packets of a burst have an order.
+    fn depart(&mut self, now: Time) -> Time {
+        self.started.get_or_insert(now);
+        let ready = if self.overhead == Duration::ZERO { now } else { now + self.overhead.scale(self.stream.uniform()) };
+        let departure = self.last_departure.map_or(ready, |last| ready.max(last + Duration::from_picos(1)));
+        self.last_departure = Some(departure);
+        departure
+    }
+
+    fn counters(&self) -> tcp::Counters {
+        match &self.machine {
+            Machine::Tcp(sender) => *sender.counters(),
+            Machine::Datagrams { sent, .. } => tcp::Counters { sent: *sent, ..tcp::Counters::default() },
+        }
+    }
+
+    fn catch_up(&mut self, now: Time) {
+        while let Some((due, _)) = self.watch.due(now) {
+            match (due, &mut self.series, &self.machine) {
+                (Due::WarmedUp, ..) => self.at_warmup = self.counters(),
+                (Due::Sample, Some(series), Machine::Tcp(sender)) => series.sample(sender),
+                (Due::Sample, ..) => {}
+            }
+        }
+    }
+}
+
+impl ReceivingEnd {
+    fn catch_up(&mut self, now: Time) {
+        while let Some((due, _)) = self.watch.due(now) {
+            match (due, &mut self.series) {
+                (Due::WarmedUp, _) => self.at_warmup = (self.receiver.arrived(), self.receiver.duplicates()),
+                (Due::Sample, Some(series)) => series.arrived.push(self.receiver.arrived()),
+                (Due::Sample, None) => {}
+            }
+        }
+    }
+}
+
+/// What was counted since `earlier`.
+fn difference(now: &tcp::Counters, earlier: &tcp::Counters) -> tcp::Counters {
+    tcp::Counters {
+        sent: now.sent - earlier.sent,
+        retransmitted: now.retransmitted - earlier.retransmitted,
+        lost: now.lost - earlier.lost,
+        epochs: now.epochs - earlier.epochs,
+        timeouts: now.timeouts - earlier.timeouts,
+        spurious: now.spurious - earlier.spurious,
+        rtt_samples: now.rtt_samples - earlier.rtt_samples,
+        rtt_sum: now.rtt_sum - earlier.rtt_sum,
+    }
+}

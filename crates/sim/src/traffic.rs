@@ -1,0 +1,101 @@
+//! Applications: when they offer data, and how much.
+
+use narrows_units::{Duration, Stream, Time};
+
+/// What an application does between its start and its stop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Application {
+    /// Always has more to send.
+    Endless,
+    /// Sends so many packets.
+    Packets(u64),
+    /// Offers a packet every so often: a sender limited by its application.
+    Every(Duration),
+}
+
+/// The gaps of a datagram source.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Gap {
+    /// All alike.
+    Constant(Duration),
+    /// Exponential with this mean: a Poisson source.
+    Exponential(Duration),
+}
+
+impl Gap {
+    pub(crate) fn draw(self, stream: &mut Stream) -> Duration {
+        match self {
+            Self::Constant(gap) => gap,
+            Self::Exponential(mean) => mean.scale(stream.exponential()),
+        }
+    }
+}
+
+/// An application at work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offering {
+    application: Application,
+    stop: Time,
+    /// When it acts next; never where it has nothing more to do.
+    pub acts_at: Time,
+    started: bool,
+}
+
+/// What an application does when it acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    Offer(u64),
+    Stop,
+}
+
+/// More packets than any run sends.
+const ENDLESS: u64 = u64::MAX / 4;
+
+impl Offering {
+    pub fn new(application: Application, start: Time, stop: Time) -> Self {
+        Self { application, stop, acts_at: start, started: false }
+    }
+
+    /// Acts, its time having come.
+    pub fn act(&mut self) -> Act {
+        if self.acts_at >= self.stop {
+            self.acts_at = Time::NEVER;
+            return Act::Stop;
+        }
+        self.started = true;
+        match self.application {
+            Application::Endless => self.offer(ENDLESS, self.stop),
+            Application::Packets(packets) => self.offer(packets, self.stop),
+            Application::Every(interval) => {
+                let next = self.acts_at + interval;
+                self.offer(1, next.min(self.stop))
+            }
+        }
+    }
+
+    fn offer(&mut self, packets: u64, next: Time) -> Act {
+        self.acts_at = next;
+        Act::Offer(packets)
+    }
+
+    /// Packets after which the data is complete, where it is finite.
+    pub fn total(&self) -> Option<u64> {
+        if let Application::Packets(packets) = self.application { Some(packets) } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_application_that_offers_a_packet_every_so_often_stops_when_told() {
+        let second = |s| Time::from_secs(f64::from(s));
+        let mut offering = Offering::new(Application::Every(Duration::from_millis(1000)), second(1), second(3));
+        let mut acts = Vec::new();
+        while offering.acts_at < Time::NEVER {
+            acts.push((offering.acts_at, offering.act()));
+        }
+        assert_eq!(acts, [(second(1), Act::Offer(1)), (second(2), Act::Offer(1)), (second(3), Act::Stop)]);
+    }
+}

@@ -1,0 +1,244 @@
+//! Who is connected to whom: nodes, links, flows, their paths, and which hops need no event of their own.
+
+use crate::link::LinkSettings;
+use crate::traffic::{Application, Gap};
+use narrows_control::Controller;
+use narrows_transport::tcp;
+use narrows_units::{Duration, Time};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::fmt;
+
+/// A node, by number from 0.
+pub type NodeId = u32;
+/// A link, by its place in [`Network::links`].
+pub type LinkId = u32;
+
+/// Everything that is simulated, before it runs.
+#[derive(Default)]
+pub struct Network {
+    /// From node, to node, settings: one direction each.
+    pub links: Vec<(NodeId, NodeId, LinkSettings)>,
+    /// The flows.
+    pub flows: Vec<FlowSettings>,
+}
+
+/// How a flow is set up.
+pub struct FlowSettings {
+    /// Where its sender is.
+    pub from: NodeId,
+    /// Where its receiver is.
+    pub to: NodeId,
+    /// The machines at its ends.
+    pub endpoints: Endpoints,
+    /// What it sends.
+    pub application: Application,
+    /// When it begins.
+    pub start: Time,
+    /// When it offers no more.
+    pub stop: Time,
+    /// Each packet leaves up to so much later, uniformly, in order: breaks phase effects (ns-2's `overhead_`).
+    pub overhead: Duration,
+    /// Samples at this interval, where it is given.
+    pub sampled: Option<Duration>,
+}
+
+/// The machines at the ends of a flow.
+pub enum Endpoints {
+    /// A TCP connection.
+    Tcp {
+        /// The sender, but for its controller.
+        sender: tcp::Settings,
+        /// The congestion controller.
+        controller: Box<dyn Controller>,
+        /// Bytes of an acknowledgement on the wire.
+        ack_bytes: u32,
+    },
+    /// Datagrams that nobody answers.
+    Datagrams {
+        /// Between two of them.
+        gap: Gap,
+        /// Bytes of each on the wire.
+        bytes: u32,
+    },
+}
+
+/// A flow whose ends are not connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WiringError {
+    /// The flow's place in [`Network::flows`].
+    pub flow: usize,
+    /// From here there is no path …
+    pub from: NodeId,
+    /// … to here.
+    pub to: NodeId,
+}
+
+impl fmt::Display for WiringError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "flow {}: no path from node {} to node {}", self.flow, self.from, self.to)
+    }
+}
+
+impl std::error::Error for WiringError {}
+
+/// One step of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hop {
+    pub place: Place,
+    /// What happens here is computed when the packet enters the hop before.
+    pub eager: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Link(LinkId),
+    Receiver(u32),
+    Sender(u32),
+}
+
+/// The paths of all flows: path 2f is flow f's way there, 2f + 1 the way back, each ended by an endpoint.
+pub(crate) struct Paths {
+    pub hops: Vec<Hop>,
+    /// First hop of each path.
+    pub starts: Vec<u32>,
+}
+
+impl Paths {
+    /// Finds the paths of shortest delay; where `eager` is false every hop is an event.
+    pub fn find(network: &Network, eager: bool) -> Result<Self, WiringError> {
+        let mut routes = Routes::new(network);
+        let mut paths = Self { hops: Vec::new(), starts: Vec::new() };
+        for (flow, settings) in network.flows.iter().enumerate() {
+            let ways = [(settings.from, settings.to, Place::Receiver(flow as u32)), (settings.to, settings.from, Place::Sender(flow as u32))];
+            for (from, to, end) in ways {
+                let links = routes.path(from, to).ok_or(WiringError { flow, from, to })?;
+                paths.starts.push(paths.hops.len() as u32);
+                let places = links.into_iter().map(Place::Link).chain([end]);
+                paths.hops.extend(places.map(|place| Hop { place, eager: false }));
+            }
+        }
+        if eager {
+            paths.mark_eager(network);
+        }
+        Ok(paths)
+    }
+
+    fn range(&self, path: usize) -> std::ops::Range<usize> {
+        let end = self.starts.get(path + 1).map_or(self.hops.len(), |start| *start as usize);
+        self.starts[path] as usize..end
+    }
+
+    /// A hop is eager where all its packets come from one place that keeps their order, so that they are offered in
+    /// order however early that is done. Each flow's circle keeps one hop that is not, or it would never end.
+    fn mark_eager(&mut self, network: &Network) {
+        let feeders = self.feeders(network.links.len());
+        for path in 0..self.starts.len() {
+            let mut before: Option<LinkId> = None;
+            for hop in self.range(path) {
+                let ordered = before.is_none_or(|link| !network.links[link as usize].2.jitter.reorders);
+                let place = self.hops[hop].place;
+                let alone = if let Place::Link(link) = place { feeders[link as usize] != Feeder::Several } else { true };
+                self.hops[hop].eager = ordered && alone;
+                before = if let Place::Link(link) = place { Some(link) } else { None };
+            }
+            let has_event = self.range(path).any(|hop| !self.hops[hop].eager);
+            if path % 2 == 0 && !has_event {
+                let last = self.range(path).end - 1;
+                self.hops[last].eager = false;
+            }
+        }
+    }
+
+    fn feeders(&self, links: usize) -> Vec<Feeder> {
+        let mut feeders = vec![Feeder::Nobody; links];
+        for path in 0..self.starts.len() {
+            let mut feeder = Feeder::End(path);
+            for hop in self.range(path) {
+                let Place::Link(link) = self.hops[hop].place else { continue };
+                let known = &mut feeders[link as usize];
+                *known = if *known == Feeder::Nobody || *known == feeder { feeder } else { Feeder::Several };
+                feeder = Feeder::Link(link);
+            }
+        }
+        feeders
+    }
+}
+
+/// What a link's packets come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Feeder {
+    Nobody,
+    /// The endpoint where this path begins.
+    End(usize),
+    Link(LinkId),
+    Several,
+}
+
+/// Shortest paths by delay, a tree for each node that has a choice.
+struct Routes<'a> {
+    network: &'a Network,
+    leaving: Vec<Vec<LinkId>>,
+    trees: BTreeMap<NodeId, Vec<Option<LinkId>>>,
+}
+
+impl<'a> Routes<'a> {
+    fn new(network: &'a Network) -> Self {
+        let ends = network.links.iter().flat_map(|(from, to, _)| [*from, *to]).chain(network.flows.iter().flat_map(|flow| [flow.from, flow.to]));
+        let nodes = ends.max().map_or(0, |node| node as usize + 1);
+        let mut leaving = vec![Vec::new(); nodes];
+        for (link, (from, ..)) in network.links.iter().enumerate() {
+            leaving[*from as usize].push(link as LinkId);
+        }
+        Self { network, leaving, trees: BTreeMap::new() }
+    }
+
+    /// The links from `from` to `to`; `None` where there is no path, or none is needed because they are one node.
+    fn path(&mut self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
+        let mut path = Vec::new();
+        let mut node = from;
+        // A host with one link has no choice: with thousands of them this saves as many trees.
+        while let ([only], true) = (&self.leaving[node as usize][..], node != to && path.len() < self.leaving.len()) {
+            path.push(*only);
+            node = self.network.links[*only as usize].1;
+        }
+        if node != to {
+            if !self.trees.contains_key(&node) {
+                let tree = self.tree(node);
+                self.trees.insert(node, tree);
+            }
+            let (root, tree, stem) = (node, &self.trees[&node], path.len());
+            let mut at = to;
+            while at != root {
+                let link = tree[at as usize]?;
+                path.push(link);
+                at = self.network.links[link as usize].0;
+            }
+            path[stem..].reverse();
+        }
+        (!path.is_empty()).then_some(path)
+    }
+
+    /// Dijkstra by delay, then by hops, then by the links' numbers: the link by which each node is reached from `root`.
+    fn tree(&self, root: NodeId) -> Vec<Option<LinkId>> {
+        let mut reached_by: Vec<Option<LinkId>> = vec![None; self.leaving.len()];
+        let mut best = vec![(Duration::MAX, u32::MAX); self.leaving.len()];
+        best[root as usize] = (Duration::ZERO, 0);
+        let mut open = BinaryHeap::from([Reverse((Duration::ZERO, 0u32, root))]);
+        while let Some(Reverse((delay, hops, node))) = open.pop() {
+            if best[node as usize] < (delay, hops) {
+                continue;
+            }
+            for link in &self.leaving[node as usize] {
+                let (_, to, settings) = &self.network.links[*link as usize];
+                let cost = (delay + settings.delay, hops + 1);
+                if cost < best[*to as usize] {
+                    best[*to as usize] = cost;
+                    reached_by[*to as usize] = Some(*link);
+                    open.push(Reverse((cost.0, cost.1, *to)));
+                }
+            }
+        }
+        reached_by
+    }
+}

@@ -1,0 +1,139 @@
+//! Networks that several tests run.
+
+use narrows_control::registry::{self, Birth};
+use narrows_control::{Gaps, SlowStart};
+use narrows_router::DropTail;
+use narrows_sim::{Application, Endpoints, FlowSettings, Jitter, LinkSettings, Loss, Network, Settings, Simulation};
+use narrows_transport::tcp::{self, Habits, RecoveryKind};
+use narrows_units::{Duration, Rate, Stream, Time};
+
+/// A dumbbell: nodes 0 and 1 are the routers; each flow has hosts and links of its own.
+#[derive(Clone)]
+pub struct Dumbbell {
+    pub rate: Rate,
+    pub rtt: Duration,
+    pub rtt_step: Duration,
+    pub buffer: u64,
+    pub flows: u32,
+    pub reverse_flows: u32,
+    pub law: &'static str,
+    pub recovery: RecoveryKind,
+    pub habits: Habits,
+    pub pacing: Option<Gaps>,
+    pub overhead: Duration,
+    pub start_spread: Duration,
+    pub application: Application,
+    pub loss: Loss,
+    pub jitter: Jitter,
+    pub sampled: Option<Duration>,
+    pub duration: Duration,
+    pub warmup: Duration,
+    pub seed: u64,
+    pub eager: bool,
+}
+
+impl Default for Dumbbell {
+    fn default() -> Self {
+        Self {
+            rate: Rate::from_megabits(100),
+            rtt: Duration::from_millis(50),
+            rtt_step: Duration::ZERO,
+            buffer: 20,
+            flows: 1,
+            reverse_flows: 0,
+            law: "reno",
+            recovery: RecoveryKind::Sack,
+            habits: Habits::NS2,
+            pacing: None,
+            overhead: Duration::ZERO,
+            start_spread: Duration::from_millis(100),
+            application: Application::Endless,
+            loss: Loss::None,
+            jitter: Jitter::default(),
+            sampled: None,
+            duration: Duration::from_millis(20_000),
+            warmup: Duration::from_millis(5_000),
+            seed: 1,
+            eager: true,
+        }
+    }
+}
+
+/// The bottleneck's place among the links, and the reverse one's.
+pub const BOTTLENECK: usize = 0;
+
+impl Dumbbell {
+    pub fn settings(&self) -> Settings {
+        Settings { seed: self.seed, duration: self.duration, warmup: self.warmup, eager: self.eager }
+    }
+
+    pub fn network(&self) -> Network {
+        let mut network = Network::default();
+        let plain = LinkSettings {
+            rate: Rate::from_megabits(100_000),
+            delay: Duration::ZERO,
+            limit: DropTail::Unlimited,
+            loss: Loss::None,
+            jitter: Jitter::default(),
+            watched: None,
+        };
+        let middle = self.rtt.scale(0.4);
+        let limit = DropTail::Packets(self.buffer);
+        let watched = Some(self.sampled);
+        let bottleneck = LinkSettings { rate: self.rate, delay: middle, limit, loss: self.loss, jitter: self.jitter, watched };
+        let back_limit = if self.reverse_flows > 0 { limit } else { DropTail::Unlimited };
+        let back = LinkSettings { limit: back_limit, loss: Loss::None, jitter: Jitter::default(), ..bottleneck.clone() };
+        network.links.push((0, 1, bottleneck));
+        network.links.push((1, 0, back));
+        let mut starts = Stream::new(self.seed, 9, 0);
+        for flow in 0..self.flows + self.reverse_flows {
+            let delay = self.rtt.scale(0.05) + self.rtt_step.scale(0.25) * u64::from(flow);
+            let access = LinkSettings { delay, ..plain.clone() };
+            let (left, right) = (2 + 2 * flow, 3 + 2 * flow);
+            for (a, b) in [(left, 0), (0, left), (1, right), (right, 1)] {
+                network.links.push((a, b, access.clone()));
+            }
+            let (from, to) = if flow < self.flows { (left, right) } else { (right, left) };
+            let start = Time::ZERO + self.start_spread.scale(starts.uniform());
+            network.flows.push(self.flow(from, to, start, flow));
+        }
+        network
+    }
+
+    fn flow(&self, from: u32, to: u32, start: Time, flow: u32) -> FlowSettings {
+        let birth = Birth {
+            parameters: vec![],
+            slow_start: SlowStart::Standard,
+            initial_window: self.habits.initial_window,
+            initial_ssthresh: f64::INFINITY,
+            seed: self.seed,
+        };
+        let controller = (registry::find(self.law).unwrap().build)(&birth).unwrap();
+        let sender = tcp::Settings {
+            recovery: self.recovery,
+            habits: self.habits,
+            packet_bytes: 1000,
+            window_limit: f64::INFINITY,
+            pacing: self.pacing,
+            quantum: 1,
+            stream: Stream::new(self.seed, 8, u64::from(flow)),
+        };
+        FlowSettings {
+            from,
+            to,
+            endpoints: Endpoints::Tcp { sender, controller, ack_bytes: 40 },
+            application: self.application,
+            start,
+            stop: Time::NEVER,
+            overhead: self.overhead,
+            sampled: self.sampled,
+        }
+    }
+
+    /// Runs it to the end.
+    pub fn run(&self) -> Simulation {
+        let mut simulation = Simulation::new(self.network(), self.settings()).unwrap();
+        let _ = simulation.run(|_| std::ops::ControlFlow::Continue(()));
+        simulation
+    }
+}

@@ -1,0 +1,203 @@
+//! Recovery from cumulative acknowledgements alone: Reno (RFC 5681 §3.2) and NewReno (RFC 6582).
+
+use super::outstanding::Outstanding;
+use super::scoreboard::Delivered;
+use super::sender::{Answer, Ears, Next};
+use crate::Segment;
+use narrows_units::Time;
+
+/// Duplicate acknowledgements that mean a loss (RFC 5681 §3.2).
+const DUPLICATE_THRESHOLD: u64 = 3;
+
+/// Reno's and NewReno's sender side, between the window and the wire.
+#[derive(Clone, Debug)]
+pub(super) struct Cumulative {
+    newreno: bool,
+    limited_transmit: bool,
+    outstanding: Outstanding,
+    /// The next to leave; below the highest sent after a timeout, which goes back.
+    next: u64,
+    duplicates: u64,
+    /// One past the highest sent when the last recovery or timeout began: no new recovery until more is acknowledged (RFC 6582 §3.2, step 1).
+    recover: Option<u64>,
+    recovering: bool,
+    /// Packets added to the window during a recovery; negative after partial acknowledgements (RFC 6582 §3.2, step 3).
+    inflation: f64,
+    /// The lowest packet is to be sent again at once.
+    resend_first: bool,
+    first_partial: bool,
+    resent_at: Option<Time>,
+    /// After a recovery the flight grows from what is left, as in slow start, instead of bursting up to the window (RFC 6582 §3.2, step 3, option 1).
+    regrowth: Option<f64>,
+}
+
+impl Cumulative {
+    pub fn new(newreno: bool, limited_transmit: bool) -> Self {
+        Self {
+            newreno,
+            limited_transmit,
+            outstanding: Outstanding::default(),
+            next: 0,
+            duplicates: 0,
+            recover: None,
+            recovering: false,
+            inflation: 0.0,
+            resend_first: false,
+            first_partial: false,
+            resent_at: None,
+            regrowth: None,
+        }
+    }
+
+    pub fn first(&self) -> u64 {
+        self.outstanding.first()
+    }
+
+    pub fn end(&self) -> u64 {
+        self.outstanding.end()
+    }
+
+    pub fn in_flight(&self) -> u64 {
+        self.next - self.outstanding.first()
+    }
+
+    pub fn recovering(&self) -> bool {
+        self.recovering
+    }
+
+    pub fn regrowing(&self) -> bool {
+        self.regrowth.is_some()
+    }
+
+    pub fn on_ack(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
+        if ack.number > self.outstanding.first() {
+            self.on_new(ack, ears)
+        } else {
+            let restarts_timer = self.outstanding.len() > 0 && ack.number == self.outstanding.first() && self.on_duplicate(ears);
+            Answer { restarts_timer, ..Answer::default() }
+        }
+    }
+
+    fn on_new(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
+        let mut delivered = Delivered::default();
+        while self.outstanding.first() < ack.number {
+            let Some(record) = self.outstanding.pop() else { break };
+            delivered.packets += 1;
+            delivered.newest = delivered.newest.max(record.transmission);
+        }
+        self.next = self.next.max(self.outstanding.first());
+        self.duplicates = 0;
+        let partial = self.recovering && self.leave_or_stay(ack, delivered.packets as f64, ears);
+        if let Some(limit) = self.regrowth {
+            let limit = limit + 1.0;
+            self.regrowth = (limit < ears.controller.window()).then_some(limit);
+        }
+        let restarts_timer = !partial || !self.first_partial;
+        self.first_partial |= partial;
+        Answer { delivered, restarts_timer }
+    }
+
+    /// A recovery meets new data: true where it goes on.
+    fn leave_or_stay(&mut self, ack: &Segment, acknowledged: f64, ears: &mut Ears) -> bool {
+        if ears.is_older(ack.echo, self.resent_at.take()) {
+            self.leave();
+            ears.spurious();
+            return false;
+        }
+        if !self.newreno || self.recover.is_none_or(|recover| ack.number >= recover) {
+            self.leave();
+            if self.newreno {
+                self.regrowth = Some((self.in_flight() as f64).max(1.0) + 1.0);
+            }
+            return false;
+        }
+        // RFC 6582 §3.2, step 3, partial: deflate by what was acknowledged, add back one, send the next hole again.
+        self.inflation += 1.0 - acknowledged;
+        self.lose_first(false, ears);
+        self.resend_first = true;
+        true
+    }
+
+    fn leave(&mut self) {
+        self.recovering = false;
+        self.inflation = 0.0;
+        self.resend_first = false;
+    }
+
+    /// True where a recovery begins.
+    fn on_duplicate(&mut self, ears: &mut Ears) -> bool {
+        self.duplicates += 1;
+        if self.recovering {
+            self.inflation += 1.0;
+            return false;
+        }
+        let careful = self.recover.is_none_or(|recover| self.outstanding.first() > recover);
+        if self.duplicates != DUPLICATE_THRESHOLD || !careful {
+            return false;
+        }
+        self.lose_first(true, ears);
+        self.recover = Some(self.outstanding.end());
+        self.recovering = true;
+        self.inflation = DUPLICATE_THRESHOLD as f64;
+        self.resend_first = true;
+        self.first_partial = false;
+        self.resent_at = None;
+        self.regrowth = None;
+        true
+    }
+
+    fn lose_first(&mut self, opens_epoch: bool, ears: &mut Ears) {
+        let record = *self.outstanding.get(self.outstanding.first());
+        ears.lost(record.transmission, record.in_flight, opens_epoch);
+    }
+
+    /// Back to the first packet that is not acknowledged (RFC 6582 §4: recover is the highest sent).
+    pub fn on_timeout(&mut self) {
+        self.leave();
+        self.duplicates = 0;
+        self.recover = Some(self.outstanding.end());
+        self.next = self.outstanding.first();
+        self.regrowth = None;
+    }
+
+    /// What the window of `window` packets lets leave next, of `offered` packets of data.
+    pub fn next(&self, window: f64, offered: u64) -> Next {
+        if self.resend_first {
+            return Next::Again(self.outstanding.first());
+        }
+        if self.in_flight() >= self.usable(window) {
+            return Next::WaitForWindow;
+        }
+        match self.next {
+            next if next < self.outstanding.end() => Next::Again(next),
+            next if next < offered => Next::New,
+            _ => Next::WaitForData,
+        }
+    }
+
+    /// Packets that may be outstanding: whole ones, as in ns-2.
+    fn usable(&self, window: f64) -> u64 {
+        let window = self.regrowth.unwrap_or(window).min(window) + self.inflation;
+        let limited_transmit = if self.limited_transmit && !self.recovering { self.duplicates.min(DUPLICATE_THRESHOLD - 1) } else { 0 };
+        window.max(1.0) as u64 + limited_transmit
+    }
+
+    /// The packet `number` leaves as `transmission`.
+    pub fn sent(&mut self, number: u64, transmission: u64, now: Time) {
+        if number == self.next {
+            self.next += 1;
+        }
+        let in_flight = self.in_flight() as u32;
+        if number == self.outstanding.end() {
+            self.outstanding.push(transmission, in_flight);
+        } else {
+            let record = self.outstanding.get_mut(number);
+            record.transmission = transmission;
+            record.in_flight = in_flight;
+        }
+        if self.resend_first && number == self.outstanding.first() {
+            self.resend_first = false;
+            self.resent_at.get_or_insert(now);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! TCP, counting packets: a [`Sender`] with one of three recoveries, and a [`Receiver`].
+
+mod cumulative;
+mod outstanding;
+mod prr;
+mod reassembly;
+mod receiver;
+mod scoreboard;
+mod selective;
+mod sender;
+
+pub use reassembly::Reassembly;
+pub use receiver::{AckPolicy, Receiver};
+pub use scoreboard::Scoreboard;
+pub use sender::{Counters, Sender, Settings};
+
+use narrows_units::Duration;
+
+/// How a sender finds out what was lost and sends it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryKind {
+    /// Fast retransmit and fast recovery, which any new acknowledgement ends (RFC 5681).
+    Reno,
+    /// Stays in recovery until all that was outstanding has arrived (RFC 6582).
+    NewReno,
+    /// Selective acknowledgements, pipe (RFC 6675).
+    Sack,
+}
+
+impl RecoveryKind {
+    /// Each recovery by name, with one line and its source.
+    pub const NAMES: [(&str, Self, &str, &str); 3] = [
+        ("reno", Self::Reno, "fast retransmit; any new acknowledgement ends fast recovery", "RFC 5681"),
+        ("newreno", Self::NewReno, "one retransmission a round trip until all that was outstanding has arrived", "RFC 6582"),
+        ("sack", Self::Sack, "selective acknowledgements and an estimate of the packets in the pipe", "RFC 6675"),
+    ];
+}
+
+/// The habits of a TCP implementation: everything that is not the congestion controller.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Habits {
+    /// Packets sent before the first acknowledgement.
+    pub initial_window: f64,
+    /// The retransmission timeout before the first RTT sample.
+    pub initial_timeout: Duration,
+    /// The least retransmission timeout.
+    pub least_timeout: Duration,
+    /// G of RFC 6298: the tick of the clock.
+    pub granularity: Duration,
+    /// RFC 7323: each acknowledgement gives an RTT sample, and a spurious recovery is recognised (RFC 3522). Else one sample a
+    /// round trip, by Karn's rule.
+    pub timestamps: bool,
+    /// Growth counts packets acknowledged (RFC 3465); else acknowledgements (RFC 5681 §3.1).
+    pub counts_packets: bool,
+    /// A new packet for each of the first two duplicate acknowledgements (RFC 3042).
+    pub limited_transmit: bool,
+    /// Proportional rate reduction in a SACK recovery (RFC 9937); else the window falls at once.
+    pub prr: bool,
+    /// When the receiver acknowledges.
+    pub acks: AckPolicy,
+}
+
+impl Habits {
+    /// What the five papers ran: ns-2's TCP with an acknowledgement a packet, as `dumbbell.tcl` sets it up.
+    pub const NS2: Self = Self {
+        initial_window: 2.0,
+        initial_timeout: Duration::from_millis(3000),
+        least_timeout: Duration::from_millis(200),
+        granularity: Duration::from_millis(10),
+        timestamps: false,
+        counts_packets: false,
+        limited_transmit: true,
+        prr: false,
+        acks: AckPolicy { every: 1, delay: Duration::ZERO, quick: 0 },
+    };
+
+    /// Today's Linux: initial window 10 (RFC 6928), delayed acknowledgements after a quick start, 200 ms least timeout, PRR.
+    pub const LINUX: Self = Self {
+        initial_window: 10.0,
+        initial_timeout: Duration::from_millis(1000),
+        least_timeout: Duration::from_millis(200),
+        granularity: Duration::from_millis(1),
+        timestamps: true,
+        counts_packets: true,
+        limited_transmit: true,
+        prr: true,
+        acks: AckPolicy { every: 2, delay: Duration::from_millis(40), quick: 16 },
+    };
+}

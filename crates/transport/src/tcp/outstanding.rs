@@ -1,0 +1,80 @@
+//! The packets between the cumulative acknowledgement and the highest sent: one record each.
+
+use std::collections::VecDeque;
+
+/// What a sender remembers of a packet that is not acknowledged yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record {
+    /// Number of its latest transmission.
+    pub transmission: u64,
+    /// Packets in flight when that left, itself included.
+    pub in_flight: u32,
+    pub sacked: bool,
+    /// Thought lost.
+    pub lost: bool,
+    /// Sent again since it was thought lost.
+    pub retransmitted: bool,
+}
+
+impl Record {
+    /// Packets of this number that are thought to be in the pipe (RFC 6675 §4, SetPipe): the original and a retransmission.
+    pub fn in_pipe(&self) -> u32 {
+        if self.sacked { 0 } else { u32::from(!self.lost) + u32::from(self.retransmitted) }
+    }
+}
+
+/// Records of `first()..end()`, by sequence number.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outstanding {
+    first: u64,
+    records: VecDeque<Record>,
+}
+
+impl Outstanding {
+    /// The lowest number not acknowledged cumulatively (SND.UNA).
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// One past the highest number sent (SND.MAX).
+    pub fn end(&self) -> u64 {
+        self.first + self.records.len() as u64
+    }
+
+    pub fn len(&self) -> u64 {
+        self.records.len() as u64
+    }
+
+    /// Adds the packet numbered `end()`.
+    pub fn push(&mut self, transmission: u64, in_flight: u32) {
+        self.records.push_back(Record { transmission, in_flight, sacked: false, lost: false, retransmitted: false });
+    }
+
+    /// The record of `number`, which is outstanding.
+    pub fn get(&self, number: u64) -> &Record {
+        &self.records[(number - self.first) as usize]
+    }
+
+    /// The record of `number`, which is outstanding.
+    pub fn get_mut(&mut self, number: u64) -> &mut Record {
+        &mut self.records[(number - self.first) as usize]
+    }
+
+    /// Takes the record of `first()`.
+    pub fn pop(&mut self) -> Option<Record> {
+        let record = self.records.pop_front()?;
+        self.first += 1;
+        Some(record)
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Record> {
+        self.records.iter_mut()
+    }
+
+    /// Gives memory back after a large window has shrunk; called rarely.
+    pub fn shrink(&mut self) {
+        if self.records.capacity() > 64 && self.records.capacity() > 4 * self.records.len() {
+            self.records.shrink_to(2 * self.records.len());
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Proportional rate reduction (RFC 9937): how much may be sent for each acknowledgement of a recovery.
+
+/// The state of one recovery episode, in packets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prr {
+    /// In flight when the recovery began.
+    recover_fs: f64,
+    delivered: f64,
+    sent: f64,
+    /// May be sent in answer to the last acknowledgement.
+    allowance: f64,
+}
+
+impl Prr {
+    /// A recovery begins with `flight` packets in flight; the fast retransmission may leave at once.
+    pub fn new(flight: f64) -> Self {
+        Self { recover_fs: flight.max(1.0), delivered: 0.0, sent: 0.0, allowance: 1.0 }
+    }
+
+    /// `delivered` packets were newly acknowledged; `pipe` are in flight, `ssthresh` the aim; `safe`: the cumulative
+    /// acknowledgement advanced and nothing more was found lost (RFC 9937 §6.2, SafeACK).
+    pub fn on_ack(&mut self, delivered: f64, pipe: f64, ssthresh: f64, safe: bool) {
+        if delivered == 0.0 {
+            return;
+        }
+        self.delivered += delivered;
+        self.allowance = if pipe > ssthresh {
+            (self.delivered * ssthresh / self.recover_fs).ceil() - self.sent
+        } else {
+            let limit = (self.delivered - self.sent).max(delivered) + if safe { 1.0 } else { 0.0 };
+            limit.min(ssthresh - pipe)
+        };
+        if self.sent == 0.0 {
+            self.allowance = self.allowance.max(1.0);
+        }
+    }
+
+    pub fn may_send(&self) -> bool {
+        self.allowance >= 1.0
+    }
+
+    pub fn on_sent(&mut self) {
+        self.sent += 1.0;
+        self.allowance -= 1.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 6937's example: 20 packets in flight, the first lost, window to be halved: after the fast retransmission
+    /// one packet leaves for every second acknowledgement, so that ten have left at the end.
+    #[test]
+    fn half_a_window_leaves_evenly() {
+        let mut prr = Prr::new(20.0);
+        let mut pipe = 20.0 - 1.0; // one is lost
+        let mut sent = 0;
+        for _ in 0..19 {
+            pipe -= 1.0;
+            prr.on_ack(1.0, pipe, 10.0, false);
+            while prr.may_send() {
+                prr.on_sent();
+                pipe += 1.0;
+                sent += 1;
+            }
+        }
+        assert_eq!(sent, 10);
+        assert_eq!(pipe, 10.0);
+    }
+
+    #[test]
+    fn after_heavy_loss_it_sends_what_arrives_and_one_more_where_that_is_safe() {
+        let mut prr = Prr::new(20.0);
+        prr.on_ack(1.0, 3.0, 10.0, true);
+        assert_eq!(prr.allowance, 2.0);
+        let mut unsafe_prr = Prr::new(20.0);
+        unsafe_prr.on_ack(1.0, 3.0, 10.0, false);
+        assert_eq!(unsafe_prr.allowance, 1.0);
+    }
+}

@@ -1,0 +1,157 @@
+//! The receiver's half of SACK (RFC 2018): what has arrived out of order, and which blocks to report first.
+
+use narrows_signal::{Range, SackBlocks};
+use std::collections::VecDeque;
+
+/// Packets that have arrived, up to the first gap and behind it.
+#[derive(Clone, Debug, Default)]
+pub struct Reassembly {
+    next: u64,
+    /// Arrived above `next`: disjoint, ascending.
+    ranges: VecDeque<Range>,
+    /// A packet in each of the blocks that changed last, the latest first.
+    recent: [Option<u64>; SackBlocks::MOST],
+}
+
+impl Reassembly {
+    /// The lowest number that has not arrived.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// True where something above a gap has arrived.
+    pub fn has_gap(&self) -> bool {
+        !self.ranges.is_empty()
+    }
+
+    /// The packet `number` arrived; true where it is new.
+    pub fn arrive(&mut self, number: u64) -> bool {
+        if number == self.next {
+            self.next += 1;
+            self.join_front();
+            return true;
+        }
+        number > self.next && self.insert(number)
+    }
+
+    fn join_front(&mut self) {
+        let next = self.next;
+        if let Some(range) = self.ranges.pop_front_if(|range| range.start == next) {
+            self.next = range.end;
+        }
+    }
+
+    fn insert(&mut self, number: u64) -> bool {
+        let place = self.ranges.partition_point(|range| range.end < number);
+        let range = match self.ranges.get(place).copied() {
+            Some(range) if range.contains(number) => {
+                self.touch(number, range);
+                return false;
+            }
+            Some(range) if range.end == number => {
+                self.ranges[place].end += 1;
+                self.join_with_following(place)
+            }
+            Some(range) if range.start == number + 1 => {
+                self.ranges[place].start = number;
+                self.ranges[place]
+            }
+            _ => {
+                let range = Range { start: number, end: number + 1 };
+                self.ranges.insert(place, range);
+                range
+            }
+        };
+        self.touch(number, range);
+        true
+    }
+
+    fn join_with_following(&mut self, place: usize) -> Range {
+        let range = self.ranges[place];
+        if let Some(following) = self.ranges.get(place + 1).copied().filter(|following| following.start == range.end) {
+            self.ranges[place].end = following.end;
+            self.ranges.remove(place + 1);
+        }
+        self.ranges[place]
+    }
+
+    /// Puts the block `range` that `number` lies in first, and forgets other packets of the same block.
+    fn touch(&mut self, number: u64, range: Range) {
+        let others = self.recent.iter().flatten().copied().filter(|other| !range.contains(*other));
+        let mut recent = [None; SackBlocks::MOST];
+        recent[0] = Some(number);
+        for (place, other) in recent[1..].iter_mut().zip(others) {
+            *place = Some(other);
+        }
+        self.recent = recent;
+    }
+
+    /// The blocks to report with a cumulative acknowledgement of `next()`: the one that changed last first (RFC 2018 §4).
+    pub fn blocks(&self) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        if self.ranges.is_empty() {
+            return blocks;
+        }
+        for number in self.recent.iter().flatten().filter(|number| **number >= self.next) {
+            let place = self.ranges.partition_point(|range| range.end <= *number);
+            if let Some(range) = self.ranges.get(place) {
+                blocks.push(self.next, *range);
+            }
+        }
+        blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn after(numbers: &[u64]) -> Reassembly {
+        let mut reassembly = Reassembly::default();
+        numbers.iter().for_each(|number| {
+            reassembly.arrive(*number);
+        });
+        reassembly
+    }
+
+    fn blocks(reassembly: &Reassembly) -> Vec<(u64, u64)> {
+        reassembly.blocks().iter(reassembly.next()).map(|range| (range.start, range.end)).collect()
+    }
+
+    #[test]
+    fn the_block_that_changed_last_comes_first() {
+        assert_eq!(blocks(&after(&[0, 2, 4, 6, 8])), [(8, 9), (6, 7), (4, 5)]);
+        assert_eq!(blocks(&after(&[0, 2, 4, 6, 3])), [(2, 5), (6, 7)]);
+        assert_eq!(blocks(&after(&[0, 2, 4, 1])), [(4, 5)], "2 has joined the cumulative acknowledgement");
+    }
+
+    #[test]
+    fn a_packet_that_arrives_twice_is_not_new() {
+        let mut reassembly = after(&[0, 2, 3]);
+        assert!(!reassembly.arrive(0) && !reassembly.arrive(3));
+        assert!(reassembly.arrive(1));
+        assert_eq!(reassembly.next(), 4);
+    }
+
+    proptest! {
+        #[test]
+        fn it_agrees_with_a_set(numbers in prop::collection::vec(0u64..80, 1..300)) {
+            let mut set = BTreeSet::new();
+            let mut reassembly = Reassembly::default();
+            for number in numbers {
+                prop_assert_eq!(reassembly.arrive(number), set.insert(number));
+                let next = (0..).find(|n| !set.contains(n)).unwrap();
+                prop_assert_eq!(reassembly.next(), next);
+                let reported = blocks(&reassembly);
+                for (start, end) in &reported {
+                    prop_assert!((*start..*end).all(|n| set.contains(&n)) && !set.contains(end) && !set.contains(&(start - 1)));
+                }
+                if number > next {
+                    prop_assert!(reported[0].0 <= number && number < reported[0].1, "the first block holds what came last");
+                }
+            }
+        }
+    }
+}

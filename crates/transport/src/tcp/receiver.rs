@@ -1,0 +1,144 @@
+//! The TCP receiver: takes data, says what arrived.
+
+use super::Reassembly;
+use crate::{Kind, Segment};
+use narrows_units::{Duration, Time};
+
+/// When data in order is acknowledged. What is out of order, or fills a gap, is acknowledged at once (RFC 5681 §4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckPolicy {
+    /// One acknowledgement for so many packets: 1 for each, 2 for RFC 5681's delayed ones, more for aggregation by count.
+    pub every: u32,
+    /// The longest a packet waits for its acknowledgement; with a large `every`, aggregation by time.
+    pub delay: Duration,
+    /// So many packets at the start are acknowledged at once, as Linux does.
+    pub quick: u64,
+}
+
+/// A TCP receiver.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    policy: AckPolicy,
+    ack_bytes: u32,
+    reassembly: Reassembly,
+    /// Packets in order that wait for an acknowledgement.
+    waiting: u32,
+    ack_by: Time,
+    /// RFC 7323 §4.3's TS.Recent.
+    recent_stamp: Time,
+    last_ack: u64,
+    arrived: u64,
+    duplicates: u64,
+}
+
+impl Receiver {
+    /// A receiver whose acknowledgements have `ack_bytes` on the wire.
+    pub fn new(policy: AckPolicy, ack_bytes: u32) -> Self {
+        let (reassembly, never) = (Reassembly::default(), Time::NEVER);
+        Self { policy, ack_bytes, reassembly, waiting: 0, ack_by: never, recent_stamp: Time::ZERO, last_ack: 0, arrived: 0, duplicates: 0 }
+    }
+
+    /// Data arrived: the acknowledgement to send now, if one is due.
+    pub fn on_data(&mut self, now: Time, data: &Segment) -> Option<Segment> {
+        let had_gap = self.reassembly.has_gap();
+        let in_order = data.number == self.reassembly.next();
+        if data.number <= self.last_ack {
+            self.recent_stamp = data.stamp;
+        }
+        if self.reassembly.arrive(data.number) {
+            self.arrived += 1;
+        } else {
+            self.duplicates += 1;
+        }
+        self.waiting += 1;
+        if !in_order || had_gap || self.waiting >= self.policy.every || self.arrived <= self.policy.quick {
+            return Some(self.acknowledge(now));
+        }
+        if self.ack_by == Time::NEVER {
+            self.ack_by = now + self.policy.delay;
+        }
+        None
+    }
+
+    /// When the receiver must be woken to acknowledge; never where nothing waits.
+    pub fn wakeup(&self) -> Time {
+        self.ack_by
+    }
+
+    /// The wake-up has come: the acknowledgement that was due by `now`, if any.
+    pub fn on_wakeup(&mut self, now: Time) -> Option<Segment> {
+        (self.ack_by <= now).then(|| self.acknowledge(now))
+    }
+
+    /// Packets that arrived for the first time.
+    pub fn arrived(&self) -> u64 {
+        self.arrived
+    }
+
+    /// Packets that had arrived before.
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    /// The lowest number that has not arrived.
+    pub fn next(&self) -> u64 {
+        self.reassembly.next()
+    }
+
+    fn acknowledge(&mut self, now: Time) -> Segment {
+        self.waiting = 0;
+        self.ack_by = Time::NEVER;
+        self.last_ack = self.reassembly.next();
+        Segment {
+            number: self.last_ack,
+            stamp: now,
+            echo: self.recent_stamp,
+            sack: self.reassembly.blocks(),
+            bytes: self.ack_bytes,
+            kind: Kind::Ack,
+            retransmission: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::Habits;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    fn data(number: u64, stamp: Time) -> Segment {
+        Segment { number, stamp, echo: Time::ZERO, sack: Default::default(), bytes: 1000, kind: Kind::Data, retransmission: false }
+    }
+
+    #[test]
+    fn every_second_packet_is_acknowledged_and_a_lone_one_after_the_delay() {
+        let mut receiver = Receiver::new(AckPolicy { quick: 0, ..Habits::LINUX.acks }, 52);
+        assert_eq!(receiver.on_data(at(0), &data(0, at(0))), None);
+        assert_eq!(receiver.on_data(at(1), &data(1, at(1))).map(|ack| (ack.number, ack.echo)), Some((2, at(0))), "the earlier stamp");
+        assert_eq!(receiver.on_data(at(2), &data(2, at(2))), None);
+        assert_eq!((receiver.wakeup(), receiver.on_wakeup(at(41))), (at(42), None));
+        assert_eq!(receiver.on_wakeup(at(42)).map(|ack| ack.number), Some(3));
+        assert_eq!(receiver.wakeup(), Time::NEVER);
+    }
+
+    #[test]
+    fn a_gap_is_reported_at_once_and_its_filling_too() {
+        let mut receiver = Receiver::new(AckPolicy { quick: 0, ..Habits::LINUX.acks }, 52);
+        receiver.on_data(at(0), &data(0, at(0)));
+        let duplicate = receiver.on_data(at(1), &data(2, at(1))).unwrap();
+        assert_eq!((duplicate.number, duplicate.sack.iter(1).count()), (1, 1));
+        let filled = receiver.on_data(at(2), &data(1, at(2))).unwrap();
+        assert_eq!((filled.number, filled.sack.is_empty(), filled.echo), (3, true, at(2)));
+    }
+
+    #[test]
+    fn the_first_packets_are_acknowledged_one_by_one() {
+        let mut receiver = Receiver::new(Habits::LINUX.acks, 52);
+        let acked = (0..20).filter(|n| receiver.on_data(at(*n), &data(*n, at(*n))).is_some()).count();
+        assert_eq!(acked, 18, "sixteen at once, then every second");
+    }
+}

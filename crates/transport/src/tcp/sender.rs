@@ -1,0 +1,387 @@
+//! The TCP sender: an application's data in, segments out, as far as the controller, the recovery and the pacer let it.
+
+use super::cumulative::Cumulative;
+use super::scoreboard::Delivered;
+use super::selective::Selective;
+use super::{Habits, RecoveryKind};
+use crate::{Kind, Pacer, RttEstimator, Segment};
+use narrows_control::{Ack, Controller, Gaps, Loss, Pacing, Rtt};
+use narrows_signal::SackBlocks;
+use narrows_units::{Stream, Time};
+
+/// How a sender is set up.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How losses are found and mended.
+    pub recovery: RecoveryKind,
+    /// Everything that is not the controller.
+    pub habits: Habits,
+    /// Bytes of a data packet on the wire, headers included.
+    pub packet_bytes: u32,
+    /// The receiver's window in packets; infinite where it is no limit.
+    pub window_limit: f64,
+    /// Paces a controller that does not pace itself, a window a round trip.
+    pub pacing: Option<Gaps>,
+    /// Packets that leave together, as segmentation offload makes them; 1 for none.
+    pub quantum: u32,
+    /// The randomness of exponential gaps.
+    pub stream: Stream,
+}
+
+/// What a sender has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counters {
+    /// Data packets sent, retransmissions included.
+    pub sent: u64,
+    /// Packets sent again.
+    pub retransmitted: u64,
+    /// Packets found lost.
+    pub lost: u64,
+    /// Recovery epochs opened.
+    pub epochs: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Epochs that turned out to be needless.
+    pub spurious: u64,
+    /// RTT samples.
+    pub rtt_samples: u64,
+    /// Their sum in seconds.
+    pub rtt_sum: f64,
+}
+
+/// What a recovery lets leave next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// The next packet of new data.
+    New,
+    /// This packet, once more.
+    Again(u64),
+    /// The window is full.
+    WaitForWindow,
+    /// The application has nothing to send.
+    WaitForData,
+}
+
+/// What an acknowledgement did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Answer {
+    pub delivered: Delivered,
+    pub restarts_timer: bool,
+}
+
+/// The controller's ears: through them a recovery tells losses, in the order of the contract.
+pub(super) struct Ears<'a> {
+    pub controller: &'a mut dyn Controller,
+    counters: &'a mut Counters,
+    now: Time,
+    next: u64,
+    rtt: Option<Rtt>,
+    timestamps: bool,
+}
+
+impl Ears<'_> {
+    pub fn lost(&mut self, transmission: u64, in_flight: u32, opens_epoch: bool) {
+        self.counters.lost += 1;
+        self.counters.epochs += u64::from(opens_epoch);
+        let in_flight = f64::from(in_flight);
+        self.controller.on_loss(&Loss { now: self.now, transmission, next: self.next, opens_epoch, in_flight, rtt: self.rtt });
+    }
+
+    pub fn spurious(&mut self) {
+        self.counters.spurious += 1;
+        self.controller.on_spurious();
+    }
+
+    /// True where timestamps prove that an acknowledgement answers what left before the retransmission at `resent_at` (RFC 3522 §3.2).
+    pub fn is_older(&self, echo: Time, resent_at: Option<Time>) -> bool {
+        self.timestamps && resent_at.is_some_and(|resent_at| echo < resent_at)
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Recovery {
+    Cumulative(Cumulative),
+    Selective(Selective),
+}
+
+/// Calls one method of whichever recovery it is.
+macro_rules! recovery {
+    ($self:expr, $recovery:ident => $call:expr) => {
+        match &$self {
+            Recovery::Cumulative($recovery) => $call,
+            Recovery::Selective($recovery) => $call,
+        }
+    };
+    (mut $self:expr, $recovery:ident => $call:expr) => {
+        match &mut $self {
+            Recovery::Cumulative($recovery) => $call,
+            Recovery::Selective($recovery) => $call,
+        }
+    };
+}
+
+/// A TCP sender.
+///
+/// Feed it with [`on_ack`](Self::on_ack) and [`on_wakeup`](Self::on_wakeup); after each, and after [`offer`](Self::offer),
+/// take what [`poll_transmit`](Self::poll_transmit) gives until it gives nothing; then wake it at
+/// [`pace_at`](Self::pace_at) and [`retransmit_at`](Self::retransmit_at).
+pub struct Sender {
+    controller: Box<dyn Controller>,
+    recovery: Recovery,
+    rtt: RttEstimator,
+    pacer: Pacer,
+    habits: Habits,
+    pacing: Option<Gaps>,
+    packet_bytes: u32,
+    window_limit: f64,
+    quantum: u32,
+    /// Packets of the burst that is leaving: still to go, and in all.
+    burst: (u32, u32),
+    offered: u64,
+    /// Karn's rule: the packet being timed, and when it left.
+    timed: Option<(u64, Time)>,
+    retransmit_at: Time,
+    last_sent: Time,
+    window_limited: bool,
+    waits_for_pacer: bool,
+    counters: Counters,
+}
+
+impl Sender {
+    /// A sender without data.
+    pub fn new(settings: Settings, controller: Box<dyn Controller>) -> Self {
+        let Settings { recovery, habits, packet_bytes, window_limit, pacing, quantum, stream } = settings;
+        let recovery = match recovery {
+            RecoveryKind::Reno => Recovery::Cumulative(Cumulative::new(false, habits.limited_transmit)),
+            RecoveryKind::NewReno => Recovery::Cumulative(Cumulative::new(true, habits.limited_transmit)),
+            RecoveryKind::Sack => Recovery::Selective(Selective::new(habits.prr)),
+        };
+        Self {
+            controller,
+            recovery,
+            rtt: RttEstimator::new(habits.initial_timeout, habits.least_timeout, habits.granularity),
+            pacer: Pacer::new(stream),
+            habits,
+            pacing,
+            packet_bytes,
+            window_limit,
+            quantum,
+            burst: (0, 0),
+            offered: 0,
+            timed: None,
+            retransmit_at: Time::NEVER,
+            last_sent: Time::ZERO,
+            window_limited: false,
+            waits_for_pacer: false,
+            counters: Counters::default(),
+        }
+    }
+
+    /// The application has `packets` more packets to send.
+    pub fn offer(&mut self, packets: u64) {
+        self.offered = self.offered.saturating_add(packets);
+    }
+
+    /// The application has nothing more to send than what has been sent.
+    pub fn stop(&mut self) {
+        self.offered = recovery!(self.recovery, r => r.end());
+    }
+
+    /// An acknowledgement arrived.
+    pub fn on_ack(&mut self, now: Time, ack: &Segment) {
+        let advances = ack.number > self.first();
+        let rtt_is_fresh = advances && self.measure_rtt(now, ack);
+        let rtt = self.rtt.estimate();
+        let (next, timestamps) = (self.counters.sent, self.habits.timestamps);
+        let mut ears = Ears { controller: &mut *self.controller, counters: &mut self.counters, now, next, rtt, timestamps };
+        let was_recovering = recovery!(self.recovery, r => r.recovering());
+        let answer = recovery!(mut self.recovery, r => r.on_ack(ack, &mut ears));
+        let recovering = recovery!(self.recovery, r => r.recovering());
+        if recovering && !was_recovering {
+            self.timed = None;
+        }
+        if answer.delivered.packets > 0 {
+            let packets = if self.habits.counts_packets { answer.delivered.packets as f64 } else { 1.0 };
+            self.controller.on_ack(&Ack {
+                now,
+                packets,
+                newest: answer.delivered.newest,
+                next,
+                rtt,
+                rtt_is_fresh,
+                in_flight: self.in_flight() as f64,
+                window_limited: self.window_limited && !self.regrowing(),
+                recovering,
+            });
+        }
+        if self.is_idle() {
+            self.retransmit_at = Time::NEVER;
+        } else if answer.restarts_timer {
+            self.retransmit_at = now + self.rtt.timeout();
+        }
+    }
+
+    /// One of the wake-ups has come.
+    pub fn on_wakeup(&mut self, now: Time) {
+        if self.retransmit_at > now {
+            return;
+        }
+        self.counters.timeouts += 1;
+        self.rtt.back_off();
+        self.timed = None;
+        self.burst = (0, 0);
+        recovery!(mut self.recovery, r => r.on_timeout());
+        self.controller.on_timeout(now);
+        self.retransmit_at = now + self.rtt.timeout();
+    }
+
+    /// The next segment to leave at `now`, if one may.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        let paced = self.pacer.ready_at() > now && self.burst.0 == 0;
+        let window = self.controller.flight_limit();
+        let limit = window.min(self.window_limit);
+        let next = recovery!(mut self.recovery, r => r.next(limit, self.offered));
+        self.waits_for_pacer = false;
+        let (number, again) = match next {
+            Next::WaitForWindow => {
+                self.window_limited = window <= self.window_limit;
+                return None;
+            }
+            Next::WaitForData => {
+                self.window_limited = false;
+                return None;
+            }
+            Next::New => (recovery!(self.recovery, r => r.end()), false),
+            Next::Again(number) => (number, true),
+        };
+        self.window_limited = window <= self.window_limit;
+        if paced {
+            self.waits_for_pacer = true;
+            return None;
+        }
+        if !self.begin_or_continue_burst(again, limit) {
+            return None;
+        }
+        Some(self.transmit(now, number, again))
+    }
+
+    /// When the pacer lets the next packet go; never where the sender waits for something else.
+    pub fn pace_at(&self) -> Time {
+        if self.waits_for_pacer { self.pacer.ready_at() } else { Time::NEVER }
+    }
+
+    /// When the retransmission timer goes off; never where nothing is outstanding.
+    pub fn retransmit_at(&self) -> Time {
+        self.retransmit_at
+    }
+
+    /// The congestion controller.
+    pub fn controller(&self) -> &dyn Controller {
+        &*self.controller
+    }
+
+    /// What is known of the RTT; `None` until there is a sample.
+    pub fn rtt(&self) -> Option<Rtt> {
+        self.rtt.estimate()
+    }
+
+    /// Packets thought to be in flight.
+    pub fn in_flight(&self) -> u64 {
+        recovery!(self.recovery, r => r.in_flight())
+    }
+
+    /// The lowest number that is not acknowledged: packets delivered in order, as far as the sender knows.
+    pub fn first(&self) -> u64 {
+        recovery!(self.recovery, r => r.first())
+    }
+
+    /// True while a recovery is under way.
+    pub fn recovering(&self) -> bool {
+        recovery!(self.recovery, r => r.recovering())
+    }
+
+    /// True where all data offered has been acknowledged.
+    pub fn is_done(&self) -> bool {
+        self.first() >= self.offered
+    }
+
+    /// What it has done so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// True where nothing is outstanding.
+    fn is_idle(&self) -> bool {
+        self.first() == recovery!(self.recovery, r => r.end())
+    }
+
+    fn regrowing(&self) -> bool {
+        matches!(&self.recovery, Recovery::Cumulative(cumulative) if cumulative.regrowing())
+    }
+
+    /// A new acknowledgement's RTT sample: by its timestamp, or of the packet being timed; true where there is one.
+    fn measure_rtt(&mut self, now: Time, ack: &Segment) -> bool {
+        let sent = if self.habits.timestamps {
+            ack.echo
+        } else {
+            let Some((_, sent)) = self.timed.take_if(|(number, _)| *number < ack.number) else { return false };
+            sent
+        };
+        let rtt = now.since(sent);
+        self.rtt.sample(rtt);
+        self.counters.rtt_samples += 1;
+        self.counters.rtt_sum += rtt.seconds();
+        true
+    }
+
+    /// True where a packet may leave as part of a burst: one is under way, or the window has room for a whole one.
+    fn begin_or_continue_burst(&mut self, again: bool, window: f64) -> bool {
+        if self.burst.0 > 0 {
+            return true;
+        }
+        let mut burst = 1;
+        if self.quantum > 1 && !again {
+            let half_window = (window / 2.0).max(1.0) as u64;
+            let room = (window as u64).saturating_sub(self.in_flight());
+            let waiting = self.offered - recovery!(self.recovery, r => r.end());
+            burst = u64::from(self.quantum).min(half_window).min(waiting);
+            if room < burst && self.in_flight() > 0 {
+                return false;
+            }
+            burst = burst.min(room.max(1));
+        }
+        self.burst = (burst as u32, burst as u32);
+        true
+    }
+
+    fn transmit(&mut self, now: Time, number: u64, again: bool) -> Segment {
+        if self.is_idle() && self.counters.sent > 0 && now.since(self.last_sent) > self.rtt.timeout() {
+            self.controller.on_resume(now, now.since(self.last_sent));
+        }
+        let transmission = self.counters.sent;
+        self.counters.sent += 1;
+        self.counters.retransmitted += u64::from(again);
+        recovery!(mut self.recovery, r => r.sent(number, transmission, now));
+        self.last_sent = now;
+        if self.timed.is_none() && !again && !self.habits.timestamps {
+            self.timed = Some((number, now));
+        }
+        if self.retransmit_at == Time::NEVER {
+            self.retransmit_at = now + self.rtt.timeout();
+        }
+        self.burst.0 -= 1;
+        if self.burst.0 == 0 {
+            let rtt = self.rtt.estimate();
+            self.pacer.sent(now, self.burst.1, self.pacing(), self.controller.window(), rtt.as_ref());
+        }
+        let (echo, sack, bytes) = (Time::ZERO, SackBlocks::default(), self.packet_bytes);
+        Segment { number, stamp: now, echo, sack, bytes, kind: Kind::Data, retransmission: again }
+    }
+
+    fn pacing(&self) -> Pacing {
+        match (self.controller.pacing(), self.pacing) {
+            (Pacing::Unpaced, Some(gaps)) => Pacing::Window { gain: 1.0, gaps },
+            (pacing, _) => pacing,
+        }
+    }
+}
