@@ -129,7 +129,8 @@ impl WindowLaw for Cubic {
     fn decrease(&mut self, window: f64, _now: Time) -> f64 {
         self.epoch_start = None;
         self.cwnd_prior = window;
-        let makes_room = self.params.fast_convergence && window < self.w_max;
+        // In whole packets, as in Linux: a peak that is a fraction of a packet lower is no sign of another flow.
+        let makes_room = self.params.fast_convergence && window.floor() < self.w_max.floor();
         self.w_max = if makes_room { window * (1.0 + self.params.beta) / 2.0 } else { window };
         self.params.beta * window
     }

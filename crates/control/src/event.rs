@@ -34,7 +34,8 @@ pub struct Ack {
     pub in_flight: f64,
     /// True where the window, not the application or the receiver, held the sender back.
     pub window_limited: bool,
-    /// True while a recovery epoch is under way: laws keep still.
+    /// True while a recovery epoch is under way, or data arrives out of order and one may begin: laws keep still
+    /// (RFC 5681 §3.1 grows for acknowledgements that advance).
     pub recovering: bool,
 }
 

@@ -47,6 +47,8 @@ struct SendingEnd {
     machine: Machine,
     offering: Offering,
     overhead: Duration,
+    /// When the overhead is over and what may be sent goes; never where nothing waits for that.
+    sends_at: Time,
     stream: Stream,
     last_departure: Option<Time>,
     /// Calendar entries for the pacer, and for everything else: the earliest of each.
@@ -222,6 +224,7 @@ impl Simulation {
             machine,
             offering,
             overhead: flow.overhead,
+            sends_at: Time::NEVER,
             stream,
             last_departure: None,
             scheduled: [Time::NEVER; 2],
@@ -379,8 +382,11 @@ impl Simulation {
         self.arm_sender(flow);
     }
 
-    /// Lets everything go that a sender may send at `now`.
+    /// Lets everything go that a sender may send at `now`, or waits for its overhead first.
     fn transmit(&mut self, flow: u32, now: Time) {
+        if self.senders[flow as usize].waits_for_overhead(now) {
+            return;
+        }
         loop {
             let end = &mut self.senders[flow as usize];
             let Machine::Tcp(sender) = &mut end.machine else { return };
@@ -544,7 +550,7 @@ impl SendingEnd {
     /// The deadlines of the pacer or the datagram source, and of the application and the retransmission timer.
     fn deadlines(&self) -> [Time; 2] {
         match &self.machine {
-            Machine::Tcp(sender) => [sender.pace_at(), sender.retransmit_at().min(self.offering.acts_at)],
+            Machine::Tcp(sender) => [sender.pace_at().min(self.sends_at), sender.retransmit_at().min(self.offering.acts_at)],
             Machine::Datagrams { next_at, .. } => [*next_at, self.offering.acts_at],
         }
     }
@@ -567,12 +573,24 @@ impl SendingEnd {
         }
     }
 
-    /// When a packet that may leave at `now` does: later by the overhead, and always after the one before it, by a
-    /// picosecond at least, so that packets of a burst have an order.
+    /// Each time a sender may send, it waits uniformly up to its overhead, then sends all it may (ns-2's `overhead_`).
+    fn waits_for_overhead(&mut self, now: Time) -> bool {
+        let Machine::Tcp(sender) = &mut self.machine else { return false };
+        if self.overhead == Duration::ZERO || self.sends_at <= now {
+            self.sends_at = Time::NEVER;
+            return false;
+        }
+        if self.sends_at == Time::NEVER && sender.may_transmit(now) {
+            self.sends_at = now + self.overhead.scale(self.stream.uniform());
+        }
+        self.sends_at < Time::NEVER || !sender.may_transmit(now)
+    }
+
+    /// When a packet that may leave at `now` does: after the one before it, by a picosecond at least, so that packets of
+    /// a burst have an order.
     fn depart(&mut self, now: Time) -> Time {
         self.started.get_or_insert(now);
-        let ready = if self.overhead == Duration::ZERO { now } else { now + self.overhead.scale(self.stream.uniform()) };
-        let departure = self.last_departure.map_or(ready, |last| ready.max(last + Duration::from_picos(1)));
+        let departure = self.last_departure.map_or(now, |last| now.max(last + Duration::from_picos(1)));
         self.last_departure = Some(departure);
         departure
     }

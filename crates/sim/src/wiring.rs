@@ -37,7 +37,7 @@ pub struct FlowSettings {
     pub start: Time,
     /// When it offers no more.
     pub stop: Time,
-    /// Each packet leaves up to so much later, uniformly, in order: breaks phase effects (ns-2's `overhead_`).
+    /// Each time the sender may send, it waits up to so much, uniformly: breaks phase effects (ns-2's `overhead_`).
     pub overhead: Duration,
     /// Samples at this interval, where it is given.
     pub sampled: Option<Duration>,

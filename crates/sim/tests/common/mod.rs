@@ -1,6 +1,6 @@
 //! Networks that several tests run.
 
-use narrows_control::registry::{self, Birth};
+use narrows_control::registry::{self, Birth, Value};
 use narrows_control::{Gaps, SlowStart};
 use narrows_router::DropTail;
 use narrows_sim::{Application, Endpoints, FlowSettings, Jitter, LinkSettings, Loss, Network, Settings, Simulation};
@@ -17,11 +17,14 @@ pub struct Dumbbell {
     pub flows: u32,
     pub reverse_flows: u32,
     pub law: &'static str,
+    pub parameters: Vec<(&'static str, f64)>,
     pub recovery: RecoveryKind,
     pub habits: Habits,
     pub pacing: Option<Gaps>,
     pub overhead: Duration,
     pub start_spread: Duration,
+    /// Given starts, instead of random ones.
+    pub starts: Vec<Duration>,
     pub application: Application,
     pub loss: Loss,
     pub jitter: Jitter,
@@ -42,11 +45,13 @@ impl Default for Dumbbell {
             flows: 1,
             reverse_flows: 0,
             law: "reno",
+            parameters: Vec::new(),
             recovery: RecoveryKind::Sack,
             habits: Habits::NS2,
             pacing: None,
             overhead: Duration::ZERO,
             start_spread: Duration::from_millis(100),
+            starts: Vec::new(),
             application: Application::Endless,
             loss: Loss::None,
             jitter: Jitter::default(),
@@ -94,7 +99,8 @@ impl Dumbbell {
                 network.links.push((a, b, access.clone()));
             }
             let (from, to) = if flow < self.flows { (left, right) } else { (right, left) };
-            let start = Time::ZERO + self.start_spread.scale(starts.uniform());
+            let random = self.start_spread.scale(starts.uniform());
+            let start = Time::ZERO + self.starts.get(flow as usize).copied().unwrap_or(random);
             network.flows.push(self.flow(from, to, start, flow));
         }
         network
@@ -102,7 +108,7 @@ impl Dumbbell {
 
     fn flow(&self, from: u32, to: u32, start: Time, flow: u32) -> FlowSettings {
         let birth = Birth {
-            parameters: vec![],
+            parameters: self.parameters.iter().map(|(name, value)| ((*name).to_owned(), Value::Number(*value))).collect(),
             slow_start: SlowStart::Standard,
             initial_window: self.habits.initial_window,
             initial_ssthresh: f64::INFINITY,

@@ -211,7 +211,7 @@ impl Sender {
                 rtt_is_fresh,
                 in_flight: self.in_flight() as f64,
                 window_limited: self.window_limited && !self.regrowing(),
-                recovering,
+                recovering: recovering || !advances,
             });
         }
         if self.is_idle() {
@@ -233,6 +233,13 @@ impl Sender {
         recovery!(mut self.recovery, r => r.on_timeout());
         self.controller.on_timeout(now);
         self.retransmit_at = now + self.rtt.timeout();
+    }
+
+    /// True where the window and the pacer let something go at `now`.
+    pub fn may_transmit(&mut self, now: Time) -> bool {
+        let limit = self.controller.flight_limit().min(self.window_limit);
+        let next = recovery!(mut self.recovery, r => r.next(limit, self.offered));
+        matches!(next, Next::New | Next::Again(_)) && self.pacer.ready_at() <= now
     }
 
     /// The next segment to leave at `now`, if one may.
