@@ -1,1 +1,30 @@
-//! stub
+//! A described experiment -> a checked one -> a built simulation -> results as Arrow tables.
+//!
+//! One set of serde types and one validation serve TOML files, Python and the browser:
+//! [`Scenario::from_toml`] or [`Scenario::from_json`], then [`Checked::new`], then [`run()`].
+
+mod build;
+mod check;
+mod controller_spec;
+mod error;
+mod memory;
+mod results;
+mod run;
+mod scenario;
+mod tables;
+mod topology;
+
+pub use check::{Checked, CheckedFlow, CheckedLink};
+pub use controller_spec::ControllerSpec;
+pub use error::ScenarioError;
+pub use results::{FlowResult, LinkResult, Results};
+pub use run::{Stopped, run};
+pub use scenario::{Chain, ChainLink, Datagrams, Dumbbell, Flow, Link, PacingName, ParkingLot, Scenario, SlowStartName, TcpName, Trace};
+pub use tables::{TABLES, parquet, table};
+
+/// The presets by name, with one line each and the source: for `narrows list`.
+pub const PRESETS: [(&str, &str, &str); 3] = [
+    ("dumbbell", "one bottleneck; each flow has hosts and access links of its own", "RFC 5166 §2; tcpeval"),
+    ("parking_lot", "equal bottlenecks in a row; flows over all of them or over a part", "RFC 5166 §2; tcpeval"),
+    ("chain", "different links in a row", "tcpeval"),
+];

@@ -550,7 +550,10 @@ impl SendingEnd {
     /// The deadlines of the pacer or the datagram source, and of the application and the retransmission timer.
     fn deadlines(&self) -> [Time; 2] {
         match &self.machine {
-            Machine::Tcp(sender) => [sender.pace_at().min(self.sends_at), sender.retransmit_at().min(self.offering.acts_at)],
+            Machine::Tcp(sender) => {
+                let soon = if self.sends_at < Time::NEVER { self.sends_at } else { sender.pace_at() };
+                [soon, sender.retransmit_at().min(self.offering.acts_at)]
+            }
             Machine::Datagrams { next_at, .. } => [*next_at, self.offering.acts_at],
         }
     }
@@ -576,14 +579,17 @@ impl SendingEnd {
     /// Each time a sender may send, it waits uniformly up to its overhead, then sends all it may (ns-2's `overhead_`).
     fn waits_for_overhead(&mut self, now: Time) -> bool {
         let Machine::Tcp(sender) = &mut self.machine else { return false };
-        if self.overhead == Duration::ZERO || self.sends_at <= now {
-            self.sends_at = Time::NEVER;
+        if self.overhead == Duration::ZERO {
             return false;
         }
         if self.sends_at == Time::NEVER && sender.may_transmit(now) {
             self.sends_at = now + self.overhead.scale(self.stream.uniform());
         }
-        self.sends_at < Time::NEVER || !sender.may_transmit(now)
+        let waits = self.sends_at > now && self.sends_at < Time::NEVER;
+        if !waits {
+            self.sends_at = Time::NEVER;
+        }
+        waits
     }
 
     /// When a packet that may leave at `now` does: after the one before it, by a picosecond at least, so that packets of

@@ -1,1 +1,1 @@
-//! stub
+//! Packet traces as pcapng and recovery traces as qlog.

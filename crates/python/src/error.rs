@@ -1,0 +1,34 @@
+//! Each Rust error as one Python exception.
+
+use narrows_scenario as scenario;
+use pyo3::PyErr;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+
+create_exception!(narrows, ScenarioError, PyValueError, "A scenario that cannot be run: the place, the value, what would be right.");
+
+/// What can go wrong below.
+pub(crate) enum Error {
+    Scenario(scenario::ScenarioError),
+    Write(String),
+    Stopped(scenario::Stopped),
+    /// Raised in Python, by Ctrl-C or by the progress callback.
+    Python(PyErr),
+}
+
+impl From<scenario::ScenarioError> for Error {
+    fn from(error: scenario::ScenarioError) -> Self {
+        Self::Scenario(error)
+    }
+}
+
+impl From<Error> for PyErr {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Scenario(error) => ScenarioError::new_err(error.to_string()),
+            Error::Write(message) => PyOSError::new_err(message),
+            Error::Stopped(error) => PyRuntimeError::new_err(error.to_string()),
+            Error::Python(error) => error,
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Python's view of narrows: text in, Arrow tables out. Everything else is written in Python.
+
+mod error;
+mod listing;
+mod run;
+
+use pyo3::prelude::*;
+
+/// The compiled half of narrows.
+#[pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use super::error::ScenarioError;
+    #[pymodule_export]
+    use super::listing::{controllers, presets, queues, recoveries, schema, slow_starts};
+    #[pymodule_export]
+    use super::run::{Run, Table, check, from_toml, run, to_toml};
+}

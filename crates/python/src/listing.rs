@@ -1,0 +1,47 @@
+//! What there is, by name: for `narrows list` and the docs.
+
+use narrows_control::registry::LAWS;
+use narrows_control::slow_start::SlowStart;
+use narrows_router::QUEUES;
+use narrows_scenario::{PRESETS, Scenario};
+use narrows_transport::tcp::RecoveryKind;
+use pyo3::prelude::*;
+
+type Line = (&'static str, &'static str, &'static str);
+
+/// Laws: name, summary, source, aliases, and settings as (name, default, meaning).
+#[pyfunction]
+pub(crate) fn controllers() -> Vec<(&'static str, &'static str, &'static str, Vec<&'static str>, Vec<Line>)> {
+    let settings = |law: &narrows_control::registry::Entry| law.parameters.iter().map(|p| (p.name, p.default, p.meaning)).collect();
+    LAWS.iter().map(|law| (law.name, law.summary, law.source, law.aliases.to_vec(), settings(law))).collect()
+}
+
+/// Recoveries: name, summary, source.
+#[pyfunction]
+pub(crate) fn recoveries() -> Vec<Line> {
+    RecoveryKind::NAMES.iter().map(|(name, _, summary, source)| (*name, *summary, *source)).collect()
+}
+
+/// Slow starts: name, summary, source.
+#[pyfunction]
+pub(crate) fn slow_starts() -> Vec<Line> {
+    SlowStart::NAMES.to_vec()
+}
+
+/// Queues: name, summary, source.
+#[pyfunction]
+pub(crate) fn queues() -> Vec<Line> {
+    QUEUES.to_vec()
+}
+
+/// Presets: name, summary, source.
+#[pyfunction]
+pub(crate) fn presets() -> Vec<Line> {
+    PRESETS.to_vec()
+}
+
+/// The JSON schema of a scenario.
+#[pyfunction]
+pub(crate) fn schema() -> String {
+    Scenario::schema()
+}

@@ -1,0 +1,144 @@
+//! Running a scenario with the GIL released, and its results as Arrow.
+
+use crate::error::Error;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchIterator};
+use narrows_scenario::{self as scenario, Checked, Results, Scenario, TABLES};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+#[expect(clippy::disallowed_types, reason = "the bindings are not the core: they measure how long a run takes")]
+type Clock = std::time::Instant;
+
+/// Between two looks at signals and two calls of the progress callback.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A table of results: anything that speaks Arrow's PyCapsule interface reads it.
+#[pyclass(frozen)]
+pub(crate) struct Table(RecordBatch);
+
+#[pymethods]
+impl Table {
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let batches = RecordBatchIterator::new([Ok(self.0.clone())], self.0.schema());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
+    }
+}
+
+/// One finished run.
+#[pyclass(frozen)]
+pub(crate) struct Run {
+    results: Results,
+    wall: f64,
+}
+
+#[pymethods]
+impl Run {
+    /// Seconds that the run took.
+    #[getter]
+    fn wall(&self) -> f64 {
+        self.wall
+    }
+
+    /// The table called `name`; raises `KeyError` for an unknown one.
+    fn table(&self, name: &str) -> PyResult<Table> {
+        let unknown = || pyo3::exceptions::PyKeyError::new_err(format!("no table \"{name}\"; known: {}", TABLES.join(", ")));
+        scenario::table(&self.results, name).map(Table).ok_or_else(unknown)
+    }
+
+    /// Writes every table as `<folder>/<prefix><table>.parquet`, each at once or not at all.
+    #[pyo3(signature = (folder, prefix=""))]
+    fn write(&self, py: Python<'_>, folder: &str, prefix: &str) -> PyResult<Vec<String>> {
+        let write = |name: &&str| {
+            let table = scenario::table(&self.results, name).expect("TABLES names tables");
+            let path = Path::new(folder).join(format!("{prefix}{name}.parquet"));
+            let bytes = scenario::parquet(&table).map_err(|error| Error::Write(format!("{}: {error}", path.display())))?;
+            write_at_once(&path, &bytes)
+        };
+        Ok(py.detach(|| TABLES.iter().map(write).collect::<Result<Vec<_>, Error>>())?)
+    }
+}
+
+/// Writes beside and renames, so that a file is whole or not there.
+fn write_at_once(path: &Path, bytes: &[u8]) -> Result<String, Error> {
+    let beside = path.with_extension(format!("tmp.{}", std::process::id()));
+    let write = || {
+        std::fs::write(&beside, bytes)?;
+        std::fs::rename(&beside, path)
+    };
+    write().map_err(|error| Error::Write(format!("{}: {error}", path.display())))?;
+    Ok(path.display().to_string())
+}
+
+fn checked(json: &str) -> Result<Checked, Error> {
+    Ok(Checked::new(Scenario::from_json(json)?)?)
+}
+
+/// The scenario in a TOML text, as JSON.
+#[pyfunction]
+pub(crate) fn from_toml(text: &str) -> PyResult<String> {
+    let scenario = Scenario::from_toml(text).map_err(Error::from)?;
+    Ok(serde_json::to_string(&scenario).expect("a scenario's types all have a JSON form"))
+}
+
+/// The scenario in a JSON text, as TOML, every default spelled out.
+#[pyfunction]
+pub(crate) fn to_toml(json: &str) -> PyResult<String> {
+    Ok(Scenario::from_json(json).map_err(Error::from)?.to_toml())
+}
+
+/// Checks the scenario in a JSON text; returns each link between routers with its buffer in all four units.
+#[pyfunction]
+pub(crate) fn check(json: &str) -> PyResult<Vec<(String, String)>> {
+    let checked = checked(json)?;
+    let describe = |link: &scenario::CheckedLink| (link.name.clone(), link.describe_buffer(checked.flow_count(), checked.packet()));
+    Ok(checked.links.iter().map(describe).collect())
+}
+
+/// Runs the scenario in a JSON text, under `seed` where it is given; `progress` is shown the share done, between 0 and 1.
+#[pyfunction]
+#[pyo3(signature = (json, seed=None, progress=None))]
+pub(crate) fn run(py: Python<'_>, json: &str, seed: Option<u64>, progress: Option<Py<PyAny>>) -> PyResult<Run> {
+    let checked = checked(json)?;
+    let seed = seed.unwrap_or(checked.scenario.seed);
+    Ok(py.detach(|| run_detached(&checked, seed, progress.as_ref()))?)
+}
+
+fn run_detached(checked: &Checked, seed: u64, progress: Option<&Py<PyAny>>) -> Result<Run, Error> {
+    let start = Clock::now();
+    let mut looked = start;
+    let mut raised = None;
+    let watch = |share: f64| {
+        if looked.elapsed() < LOOK_EVERY {
+            return ControlFlow::Continue(());
+        }
+        looked = Clock::now();
+        match Python::attach(|py| look(py, share, progress)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                raised = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    };
+    let outcome = scenario::run(checked, seed, watch);
+    let wall = start.elapsed().as_secs_f64();
+    match (outcome, raised) {
+        (_, Some(error)) => Err(Error::Python(error)),
+        (Ok(results), None) => Ok(Run { results, wall }),
+        (Err(stopped), None) => Err(Error::Stopped(stopped)),
+    }
+}
+
+fn look(py: Python<'_>, share: f64, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    py.check_signals()?;
+    if let Some(progress) = progress {
+        progress.call1(py, (share,))?;
+    }
+    Ok(())
+}

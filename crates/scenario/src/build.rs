@@ -1,0 +1,101 @@
+//! A checked scenario -> the network that the simulator runs.
+
+use crate::check::{Checked, CheckedFlow, CheckedLink};
+use crate::scenario::Datagrams;
+use crate::topology::{self, Place, Topology};
+use narrows_router::DropTail;
+use narrows_sim::{Application, Endpoints, FlowSettings, Gap, Jitter, LinkSettings, Loss, Network};
+use narrows_transport::tcp;
+use narrows_units::{Duration, Rate, Stream, Time};
+
+/// Families of random streams, apart from the simulator's own.
+const START_STREAMS: u64 = 101;
+const PACING_STREAMS: u64 = 102;
+
+/// The network of `checked` under `seed`: the links between routers come first, in their order.
+pub(crate) fn network(checked: &Checked, seed: u64) -> Network {
+    let mut network = Network::default();
+    for link in &checked.links {
+        network.links.push((link.from, link.to, settings(checked, link)));
+    }
+    let mut next_host = checked.links.iter().flat_map(|link| [link.from, link.to]).max().map_or(0, |node| node + 1);
+    let mut number = 0;
+    for (group_number, group) in checked.flows.iter().enumerate() {
+        let places = topology::place(&checked.topology, group_number, number, &group.flow).expect("places have been checked");
+        for (index, place) in places.into_iter().enumerate() {
+            let (from, to) = attach(&mut network, &checked.topology, place, &mut next_host);
+            network.flows.push(flow(checked, group, seed, number, index, from, to));
+            number += 1;
+        }
+    }
+    network
+}
+
+fn settings(checked: &Checked, link: &CheckedLink) -> LinkSettings {
+    let (flows, packet) = (checked.flow_count(), checked.packet());
+    let limit = match link.buffer {
+        None => DropTail::Unlimited,
+        Some(buffer) if buffer.counts_bytes() => DropTail::Bytes(buffer.bytes(link.rate, link.base_rtt, flows, packet).count()),
+        Some(buffer) => DropTail::Packets(buffer.packets(link.rate, link.base_rtt, flows, packet)),
+    };
+    let watched = Some(checked.sample);
+    LinkSettings { rate: link.rate, delay: link.delay, limit, loss: link.loss, jitter: link.jitter, watched }
+}
+
+/// Gives a flow hosts of its own at its routers; in a general network its ends are the nodes themselves.
+fn attach(network: &mut Network, topology: &Topology, place: Place, next_host: &mut u32) -> (u32, u32) {
+    let (Topology::Hosts { access_rate, .. }, Some(delay)) = (topology, place.access_delay) else { return (place.from, place.to) };
+    let access = access_link(*access_rate, delay);
+    let (sender, receiver) = (*next_host, *next_host + 1);
+    *next_host += 2;
+    for (from, to) in [(sender, place.from), (place.from, sender), (place.to, receiver), (receiver, place.to)] {
+        network.links.push((from, to, access.clone()));
+    }
+    (sender, receiver)
+}
+
+fn access_link(rate: Rate, delay: Duration) -> LinkSettings {
+    let (limit, loss, jitter) = (DropTail::Unlimited, Loss::None, Jitter::default());
+    LinkSettings { rate, delay, limit, loss, jitter, watched: None }
+}
+
+fn flow(checked: &Checked, group: &CheckedFlow, seed: u64, number: u64, index: usize, from: u32, to: u32) -> FlowSettings {
+    let random = Stream::new(seed, START_STREAMS, number).uniform();
+    let sampled = checked.sample.filter(|_| number < Checked::MOST_SAMPLED as u64);
+    FlowSettings {
+        from,
+        to,
+        endpoints: endpoints(checked, group, seed, number),
+        application: if group.flow.datagrams.is_some() { Application::Endless } else { group.application },
+        start: group.start(index, random),
+        stop: group.flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
+        overhead: group.flow.overhead,
+        sampled,
+    }
+}
+
+fn endpoints(checked: &Checked, group: &CheckedFlow, seed: u64, number: u64) -> Endpoints {
+    let bytes = group.packet.count() as u32;
+    if let (Some(gaps), Some(rate)) = (group.flow.datagrams, group.flow.app_rate) {
+        let mean = rate.time_to_send(group.packet);
+        let gap = match gaps {
+            Datagrams::Constant => Gap::Constant(mean),
+            Datagrams::Poisson => Gap::Exponential(mean),
+        };
+        return Endpoints::Datagrams { gap, bytes };
+    }
+    let controller_seed = Stream::new(seed, PACING_STREAMS, 2 * number).bits();
+    let controller = (group.spec.law.build)(&group.birth(controller_seed)).expect("settings have been checked");
+    let link = &checked.links[0];
+    let window = |buffer: narrows_units::Buffer| buffer.packets(link.rate, link.base_rtt, checked.flow_count(), group.packet) as f64;
+    let sender = tcp::Settings {
+        recovery: group.spec.recovery,
+        habits: group.habits,
+        packet_bytes: bytes,
+        window_limit: group.flow.max_window.map_or(f64::INFINITY, window),
+        pacing: group.pacing(),
+        quantum: group.flow.quantum,
+        stream: Stream::new(seed, PACING_STREAMS, 2 * number + 1),
+    };
+    Endpoints::Tcp { sender, controller, ack_bytes: group.headers }
+}

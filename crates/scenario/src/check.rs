@@ -1,0 +1,293 @@
+//! One validation for every front: what passes here runs.
+
+use crate::controller_spec::ControllerSpec;
+use crate::scenario::{Flow, PacingName, Scenario, SlowStartName, TcpName};
+use crate::topology::{self, Topology};
+use crate::{ScenarioError, memory};
+use narrows_control::registry::Birth;
+use narrows_control::slow_start::{HyStart, Limited};
+use narrows_control::{Gaps, SlowStart};
+use narrows_sim::{Application, Jitter, Loss};
+use narrows_transport::tcp::{AckPolicy, Habits};
+use narrows_units::{Buffer, Bytes, Duration, Rate, Time};
+
+/// A scenario whose every value is in bounds and whose defaults are filled in.
+#[derive(Clone)]
+pub struct Checked {
+    /// As it was described.
+    pub scenario: Scenario,
+    /// The measured window begins here.
+    pub warmup: Duration,
+    /// Between samples; `None` for none.
+    pub sample: Option<Duration>,
+    /// The links between routers.
+    pub links: Vec<CheckedLink>,
+    /// Each group of flows, as in the scenario.
+    pub flows: Vec<CheckedFlow>,
+    pub(crate) topology: Topology,
+}
+
+/// A link between routers, checked; one direction.
+#[derive(Clone, Debug)]
+pub struct CheckedLink {
+    /// By which results and traces call it.
+    pub name: String,
+    /// From this router …
+    pub from: u32,
+    /// … to this one.
+    pub to: u32,
+    /// The transmitter's rate.
+    pub rate: Rate,
+    /// One-way delay.
+    pub delay: Duration,
+    /// `None` for unlimited.
+    pub buffer: Option<Buffer>,
+    /// The RTT that "bdp" means.
+    pub base_rtt: Duration,
+    /// Losses on the wire.
+    pub loss: Loss,
+    /// Variation of the delay.
+    pub jitter: Jitter,
+}
+
+impl CheckedLink {
+    /// The buffer in all four units: `20p = 20kB = 160us = 0.0016bdp`, of packets of `packet` bytes and `flows` flows.
+    pub fn describe_buffer(&self, flows: u64, packet: Bytes) -> String {
+        let Some(buffer) = self.buffer else { return "unlimited".to_owned() };
+        let bytes = buffer.bytes(self.rate, self.base_rtt, flows, packet);
+        let packets = buffer.packets(self.rate, self.base_rtt, flows, packet);
+        let share = bytes.count() as f64 / (self.rate.bytes_per_second() * self.base_rtt.seconds());
+        let time = self.rate.time_to_send(bytes);
+        format!("{packets}p = {bytes} = {time} = {}", Buffer::Bdp(share))
+    }
+}
+
+/// A group of flows, checked.
+#[derive(Clone)]
+pub struct CheckedFlow {
+    /// As it was described.
+    pub flow: Flow,
+    /// Law, settings, recovery.
+    pub spec: ControllerSpec,
+    /// Everything of TCP but the law.
+    pub habits: Habits,
+    /// Bytes of a data packet on the wire.
+    pub packet: Bytes,
+    /// Bytes of it that are headers; an acknowledgement has as many.
+    pub headers: u32,
+    /// What it sends.
+    pub application: Application,
+    pub(crate) slow_start: SlowStart,
+}
+
+impl CheckedFlow {
+    /// Bytes of payload in a packet.
+    pub fn payload(&self) -> u64 {
+        self.packet.count() - u64::from(self.headers)
+    }
+
+    pub(crate) fn birth(&self, seed: u64) -> Birth {
+        Birth {
+            parameters: self.spec.parameters.clone(),
+            slow_start: self.slow_start.clone(),
+            initial_window: self.habits.initial_window,
+            initial_ssthresh: f64::INFINITY,
+            seed,
+        }
+    }
+
+    pub(crate) fn pacing(&self) -> Option<Gaps> {
+        match self.flow.pacing {
+            PacingName::None => None,
+            PacingName::Even => Some(Gaps::Even),
+            PacingName::Exponential => Some(Gaps::Exponential),
+        }
+    }
+}
+
+/// IPv4 and TCP headers, and TCP's timestamps (RFC 791, RFC 9293, RFC 7323).
+const HEADERS: u32 = 40;
+const TIMESTAMPS: u32 = 12;
+
+impl Checked {
+    /// Flows that are sampled: the first so many.
+    pub const MOST_SAMPLED: usize = 100;
+
+    /// Checks a scenario. The error names the place, the value and what would be right.
+    pub fn new(scenario: Scenario) -> Result<Self, ScenarioError> {
+        positive("duration", scenario.duration, "60s")?;
+        let warmup = scenario.warmup.unwrap_or_else(|| scenario.duration.scale(0.25));
+        if warmup >= scenario.duration {
+            let message = format!("{warmup} is past the end of the run; try less than the duration of {}", scenario.duration);
+            return Err(ScenarioError::new("warmup", message));
+        }
+        let sample = scenario.sample.unwrap_or_else(|| scenario.duration.scale(0.001));
+        let sample = (sample > Duration::ZERO).then_some(sample);
+        let (links, topology) = topology::lay(&scenario)?;
+        if scenario.flows.is_empty() {
+            return Err(ScenarioError::new("flows", "nobody sends; add [[flows]] with cc = \"cubic\""));
+        }
+        let check = |(number, flow)| check_flow(&scenario, number, flow);
+        let flows = scenario.flows.iter().enumerate().map(check).collect::<Result<Vec<_>, _>>()?;
+        let checked = Self { warmup, sample, links, flows, topology, scenario };
+        checked.check_trace()?;
+        checked.place_flows()?;
+        memory::check(&checked)?;
+        Ok(checked)
+    }
+
+    /// Flows in all.
+    pub fn flow_count(&self) -> u64 {
+        self.flows.iter().map(|group| u64::from(group.flow.count)).sum()
+    }
+
+    /// The packet size that buffers are counted in: that of the first group of flows.
+    pub fn packet(&self) -> Bytes {
+        self.flows[0].packet
+    }
+
+    /// Each flow's ends exist and are connected, both ways.
+    fn place_flows(&self) -> Result<(), ScenarioError> {
+        for (number, group) in self.flows.iter().enumerate() {
+            let Some(place) = topology::place(&self.topology, number, 0, &group.flow)?.first().copied() else { continue };
+            for (from, to) in [(place.from, place.to), (place.to, place.from)] {
+                if !topology::reachable(&self.links, from).contains(&to) {
+                    let message = format!("no path from \"{}\" to \"{}\"; add a link", self.node_name(from), self.node_name(to));
+                    return Err(ScenarioError::new(format!("flows[{number}]"), message));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn node_name(&self, node: u32) -> String {
+        match &self.topology {
+            Topology::Nodes(nodes) => nodes[node as usize].clone(),
+            Topology::Hosts { .. } => format!("router {node}"),
+        }
+    }
+
+    fn check_trace(&self) -> Result<(), ScenarioError> {
+        let Some(trace) = &self.scenario.trace else { return Ok(()) };
+        for (number, name) in trace.links.iter().enumerate() {
+            let known = self.links.iter().map(|link| link.name.as_str());
+            if !known.clone().any(|link| link == name) {
+                return Err(ScenarioError::new(format!("trace.links[{number}]"), narrows_control::registry::unknown("link", name, known)));
+            }
+        }
+        for (number, flow) in trace.flows.iter().enumerate() {
+            if u64::from(*flow) >= self.flow_count() {
+                let message = format!("there is no flow {flow}; they are numbered from 0 to {}", self.flow_count() - 1);
+                return Err(ScenarioError::new(format!("trace.flows[{number}]"), message));
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn positive(place: &str, value: Duration, example: &str) -> Result<(), ScenarioError> {
+    if value == Duration::ZERO { Err(ScenarioError::new(place, format!("must be more than nothing; try \"{example}\""))) } else { Ok(()) }
+}
+
+fn check_flow(scenario: &Scenario, number: usize, flow: &Flow) -> Result<CheckedFlow, ScenarioError> {
+    let at = |field: &str| format!("flows[{number}].{field}");
+    let spec: ControllerSpec = flow.cc.parse().map_err(|error: String| ScenarioError::new(at("cc"), error))?;
+    let tcp = flow.tcp.unwrap_or(scenario.tcp);
+    let habits = habits(flow, tcp);
+    let packet = packet_size(scenario, flow, tcp);
+    let headers = HEADERS + if habits.timestamps { TIMESTAMPS } else { 0 };
+    if packet.count() <= u64::from(headers) || packet.count() > 65_535 {
+        return Err(ScenarioError::new(at("packet"), format!("{packet} is no packet with {headers} bytes of headers; try \"1500B\"")));
+    }
+    if flow.count == 0 {
+        return Err(ScenarioError::new(at("count"), "must be at least 1"));
+    }
+    if flow.quantum == 0 {
+        return Err(ScenarioError::new(at("quantum"), "must be at least 1 packet; 1 means none"));
+    }
+    if flow.ack_every == Some(0) {
+        return Err(ScenarioError::new(at("ack_every"), "must be at least 1 packet"));
+    }
+    if !(habits.initial_window >= 1.0 && habits.initial_window.is_finite()) {
+        return Err(ScenarioError::new(at("initial_window"), format!("{} packets; try 10", habits.initial_window)));
+    }
+    if flow.start >= scenario.duration {
+        let message = format!("{} is past the end of the run, {}", flow.start, scenario.duration);
+        return Err(ScenarioError::new(at("start"), message));
+    }
+    if flow.stop.is_some_and(|stop| stop <= flow.start) {
+        return Err(ScenarioError::new(at("stop"), format!("must come after the start, {}", flow.start)));
+    }
+    if !flow.starts.is_empty() && flow.starts.len() != flow.count as usize {
+        let message = format!("{} times for {} flows; give one for each", flow.starts.len(), flow.count);
+        return Err(ScenarioError::new(at("starts"), message));
+    }
+    let slow_start = slow_start(number, flow, tcp, &spec)?;
+    let payload = packet.count() - u64::from(headers);
+    let application = application(number, flow, payload)?;
+    let checked = CheckedFlow { flow: flow.clone(), spec, habits, packet, headers, application, slow_start };
+    (checked.spec.law.build)(&checked.birth(0)).map_err(|error| ScenarioError::new(at("cc"), format!("\"{}\": {error}", flow.cc)))?;
+    Ok(checked)
+}
+
+fn habits(flow: &Flow, tcp: TcpName) -> Habits {
+    let mut habits = match tcp {
+        TcpName::Ns2 => Habits::NS2,
+        TcpName::Linux => Habits::LINUX,
+    };
+    habits.initial_window = flow.initial_window.unwrap_or(habits.initial_window);
+    habits.timestamps = flow.timestamps.unwrap_or(habits.timestamps);
+    habits.prr = flow.prr.unwrap_or(habits.prr);
+    habits.acks = match (flow.ack_every, flow.ack_delay) {
+        (None, None) => habits.acks,
+        (Some(every), delay) => AckPolicy { every, delay: delay.unwrap_or(Duration::from_millis(40)), quick: 0 },
+        (None, Some(delay)) => AckPolicy { every: u32::MAX, delay, quick: 0 },
+    };
+    habits
+}
+
+fn packet_size(scenario: &Scenario, flow: &Flow, tcp: TcpName) -> Bytes {
+    let usual = match tcp {
+        TcpName::Ns2 => Bytes::new(1000),
+        TcpName::Linux => Bytes::new(1500),
+    };
+    flow.packet.or(scenario.packet).unwrap_or(usual)
+}
+
+fn slow_start(number: usize, flow: &Flow, tcp: TcpName, spec: &ControllerSpec) -> Result<SlowStart, ScenarioError> {
+    let place = format!("flows[{number}].max_ssthresh");
+    let max_ssthresh = flow.max_ssthresh.filter(|packets| *packets != 0.0);
+    if max_ssthresh.is_some_and(|packets| packets.is_nan() || packets < 2.0) {
+        return Err(ScenarioError::new(place, format!("{} packets; try 100, or 0 for standard slow start", max_ssthresh.unwrap_or(0.0))));
+    }
+    let usual = match (max_ssthresh, tcp) {
+        (Some(_), _) => SlowStartName::Limited,
+        (None, TcpName::Linux) if spec.law.name == "cubic" => SlowStartName::HyStart,
+        _ => SlowStartName::Standard,
+    };
+    Ok(match flow.slow_start.unwrap_or(usual) {
+        SlowStartName::Standard => SlowStart::Standard,
+        SlowStartName::Limited => SlowStart::Limited(Limited::new(max_ssthresh.unwrap_or(100.0))),
+        SlowStartName::HyStart => SlowStart::HyStart(HyStart::new(flow.pacing != PacingName::None)),
+    })
+}
+
+fn application(number: usize, flow: &Flow, payload: u64) -> Result<Application, ScenarioError> {
+    let at = |field: &str| format!("flows[{number}].{field}");
+    match (flow.datagrams, flow.size, flow.app_rate) {
+        (Some(_), _, None) => Err(ScenarioError::new(at("app_rate"), "datagrams need a rate, like \"10Mbps\"")),
+        (_, Some(_), Some(_)) => Err(ScenarioError::new(at("size"), "a flow has a size or an app_rate, not both")),
+        (None, Some(size), None) if size.count() == 0 => Err(ScenarioError::new(at("size"), "must be more than nothing; try \"1MB\"")),
+        (None, Some(size), None) => Ok(Application::Packets(size.count().div_ceil(payload))),
+        (None, None, Some(rate)) => Ok(Application::Every(rate.time_to_send(Bytes::new(payload)))),
+        _ => Ok(Application::Endless),
+    }
+}
+
+impl CheckedFlow {
+    /// When this group's flow `index` begins, where `random` is uniform in [0, 1).
+    pub(crate) fn start(&self, index: usize, random: f64) -> Time {
+        let spread = self.flow.start + self.flow.start_spread.scale(random);
+        Time::ZERO + self.flow.starts.get(index).copied().unwrap_or(spread)
+    }
+}

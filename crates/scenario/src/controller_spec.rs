@@ -1,0 +1,95 @@
+//! `cubic:beta=0.8+newreno`: a law, its settings, its recovery.
+
+use narrows_control::registry::{self, Entry, Value};
+use narrows_transport::tcp::RecoveryKind;
+use std::str::FromStr;
+
+/// A flow's `cc`, parsed: a law of the registry with settings, over a recovery.
+#[derive(Clone)]
+pub struct ControllerSpec {
+    /// As written.
+    pub text: String,
+    /// The law.
+    pub law: &'static Entry,
+    /// Its settings, by name; checked when the controller is built.
+    pub parameters: Vec<(String, Value)>,
+    /// The recovery below it.
+    pub recovery: RecoveryKind,
+}
+
+/// The law that a recovery's name alone stands for.
+const PLAIN_LAW: &str = "reno";
+
+impl FromStr for ControllerSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (law, recovery) = text.split_once('+').map_or((text, None), |(law, recovery)| (law, Some(recovery)));
+        let mut parts = law.split(':');
+        let name = parts.next().unwrap_or_default().trim();
+        let parameters = parts.map(parameter).collect::<Result<_, _>>()?;
+        let alone = find_recovery(name);
+        let law = match alone {
+            Some(_) => registry::find(PLAIN_LAW),
+            None => registry::find(name),
+        };
+        let law = law.map_err(|_| unknown_controller(name))?;
+        let recovery = match recovery {
+            Some(recovery) => find_recovery(recovery.trim()).ok_or_else(|| unknown_recovery(recovery))?,
+            None => alone.unwrap_or(RecoveryKind::Sack),
+        };
+        Ok(Self { text: text.to_owned(), law, parameters, recovery })
+    }
+}
+
+fn find_recovery(name: &str) -> Option<RecoveryKind> {
+    RecoveryKind::NAMES.iter().find(|(known, ..)| *known == name).map(|(_, kind, ..)| *kind)
+}
+
+fn unknown_controller(name: &str) -> String {
+    let laws = registry::LAWS.iter().map(|law| law.name);
+    let recoveries = RecoveryKind::NAMES.iter().map(|(name, ..)| *name).filter(|name| *name != PLAIN_LAW);
+    registry::unknown("controller", name, laws.chain(recoveries))
+}
+
+fn unknown_recovery(name: &str) -> String {
+    registry::unknown("recovery", name, RecoveryKind::NAMES.iter().map(|(name, ..)| *name))
+}
+
+fn parameter(text: &str) -> Result<(String, Value), String> {
+    let wrong = || format!("\"{text}\" is no setting; write name=value, like cubic:beta=0.8");
+    let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+    Ok((name.trim().to_owned(), value.trim().parse().map_err(|()| wrong())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(text: &str) -> (&'static str, usize, RecoveryKind) {
+        let spec: ControllerSpec = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+        (spec.law.name, spec.parameters.len(), spec.recovery)
+    }
+
+    #[test]
+    fn a_law_goes_over_sack_unless_it_says_otherwise() {
+        assert_eq!(parts("cubic"), ("cubic", 0, RecoveryKind::Sack));
+        assert_eq!(parts("cubic:beta=0.8:c=0.4+newreno"), ("cubic", 2, RecoveryKind::NewReno));
+        assert_eq!(parts("TcpCubic"), ("cubic", 0, RecoveryKind::Sack));
+    }
+
+    #[test]
+    fn a_recovery_alone_is_renos_law_as_the_papers_say_it() {
+        assert_eq!(parts("reno"), ("reno", 0, RecoveryKind::Reno));
+        assert_eq!(parts("newreno"), ("reno", 0, RecoveryKind::NewReno));
+        assert_eq!(parts("sack"), ("reno", 0, RecoveryKind::Sack));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let error = |text: &str| text.parse::<ControllerSpec>().err().unwrap();
+        assert_eq!(error("cubik"), "unknown controller \"cubik\"; did you mean \"cubic\"? known: cubic, reno, newreno, sack");
+        assert_eq!(error("cubic+tahoe"), "unknown recovery \"tahoe\"; known: reno, newreno, sack");
+        assert_eq!(error("cubic:beta"), "\"beta\" is no setting; write name=value, like cubic:beta=0.8");
+    }
+}

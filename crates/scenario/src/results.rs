@@ -1,0 +1,230 @@
+//! What a run showed, in the units that people compare: bits a second, ratios, seconds, packets.
+//! The definitions are those of `docs/metrics.md`.
+
+use crate::Checked;
+use narrows_sim::{FlowSummary, Histogram, LinkSummary, Simulation};
+
+/// Everything a run showed.
+pub struct Results {
+    /// The seed it ran under.
+    pub seed: u64,
+    /// The scenario's `cc`s, joined.
+    pub cc: String,
+    /// The scenario's pacings, joined.
+    pub pacing: String,
+    /// Place of the link that the summary speaks of: the most used of those that data crosses.
+    pub bottleneck: usize,
+    /// Each flow.
+    pub flows: Vec<FlowResult>,
+    /// Each link between routers.
+    pub links: Vec<LinkResult>,
+    /// Jain's index over the goodput of flows that go the way of the first.
+    pub jain: f64,
+    /// Mean RTT over those flows' samples, in seconds; not a number without samples.
+    pub mean_rtt: f64,
+    /// Sum of all flows' goodput over that way, bit/s.
+    pub goodput: f64,
+    /// Data packets delivered in the whole run.
+    pub delivered: u64,
+    /// Samples of flows, a column each.
+    pub flow_series: FlowSeries,
+    /// Samples of links, a column each.
+    pub link_series: LinkSeries,
+}
+
+/// What one flow showed within the measured window.
+#[derive(Clone, Debug)]
+pub struct FlowResult {
+    /// Its `cc`, as written.
+    pub cc: String,
+    /// Its pacing.
+    pub pacing: &'static str,
+    /// True from right to left.
+    pub reverse: bool,
+    /// New payload at the receiver, bit/s.
+    pub goodput: f64,
+    /// Data sent on the wire, bit/s.
+    pub throughput: f64,
+    /// Packets found lost over packets sent.
+    pub loss_rate: f64,
+    /// Mean of its RTT samples in seconds; not a number without any.
+    pub mean_rtt: f64,
+    /// Last packet in order minus first offered, in seconds, in the whole run; `None` for endless data, or where it was cut short.
+    pub completion_time: Option<f64>,
+    /// Counters.
+    pub summary: FlowSummary,
+}
+
+/// What one link showed within the measured window.
+#[derive(Clone, Debug)]
+pub struct LinkResult {
+    /// As in the scenario.
+    pub name: String,
+    /// Its rate in bit/s.
+    pub rate: f64,
+    /// Drops and wire losses over arrivals.
+    pub loss_rate: f64,
+    /// Counters.
+    pub summary: LinkSummary,
+}
+
+impl LinkResult {
+    /// A quantile of the queue that arrivals found, in packets.
+    pub fn queue_quantile(&self, share: f64) -> f64 {
+        self.summary.queue_found.as_ref().map_or(f64::NAN, |histogram| histogram.quantile(share) as f64)
+    }
+
+    /// A quantile of the delay in queue and transmitter, in seconds.
+    pub fn delay_quantile(&self, share: f64) -> f64 {
+        self.summary.delay.as_ref().map_or(f64::NAN, |histogram| histogram.quantile(share) as f64 * 1e-9)
+    }
+
+    /// Mean delay in queue and transmitter, in seconds.
+    pub fn mean_delay(&self) -> f64 {
+        self.summary.delay.as_ref().map_or(f64::NAN, |histogram| Histogram::mean(histogram) * 1e-9)
+    }
+}
+
+/// Samples of flows, one row a flow and sample.
+#[derive(Clone, Debug, Default)]
+pub struct FlowSeries {
+    /// Seconds.
+    pub time: Vec<f64>,
+    /// Number of the flow.
+    pub flow: Vec<u32>,
+    /// Packets.
+    pub window: Vec<f64>,
+    /// Packets.
+    pub ssthresh: Vec<f64>,
+    /// Seconds.
+    pub rtt: Vec<f64>,
+    /// Packets.
+    pub in_flight: Vec<f64>,
+    /// Sent over the interval that ends here, bit/s on the wire.
+    pub throughput: Vec<f64>,
+    /// New payload over the interval that ends here, bit/s.
+    pub goodput: Vec<f64>,
+}
+
+/// Samples of links, one row a link and sample.
+#[derive(Clone, Debug, Default)]
+pub struct LinkSeries {
+    /// Seconds: the end of the interval.
+    pub time: Vec<f64>,
+    /// Number of the link.
+    pub link: Vec<u32>,
+    /// Packets at that time.
+    pub queue: Vec<f64>,
+    /// Drops over arrivals of the interval.
+    pub loss_rate: Vec<f64>,
+    /// Bits departed over the interval and the rate.
+    pub utilisation: Vec<f64>,
+}
+
+pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> Results {
+    let flows = flow_results(checked, simulation);
+    let links: Vec<LinkResult> = checked.links.iter().enumerate().map(|(number, link)| link_result(link, simulation.link(number))).collect();
+    let forward: Vec<&FlowResult> = flows.iter().filter(|flow| flow.reverse == flows[0].reverse).collect();
+    let goodputs: Vec<f64> = forward.iter().map(|flow| flow.goodput).collect();
+    let rtt_sum: f64 = forward.iter().map(|flow| flow.summary.sender.rtt_sum).sum();
+    let rtt_samples: u64 = forward.iter().map(|flow| flow.summary.sender.rtt_samples).sum();
+    let joined = |texts: Vec<&str>| {
+        let mut texts = texts;
+        texts.dedup();
+        texts.join("+")
+    };
+    Results {
+        seed,
+        cc: joined(checked.flows.iter().map(|group| group.flow.cc.as_str()).collect()),
+        pacing: joined(checked.flows.iter().map(|group| group.flow.pacing.as_str()).collect()),
+        bottleneck: bottleneck(&links),
+        jain: jain(&goodputs),
+        mean_rtt: rtt_sum / rtt_samples as f64,
+        goodput: goodputs.iter().sum(),
+        delivered: simulation.delivered(),
+        flow_series: flow_series(checked, simulation),
+        link_series: link_series(checked, simulation),
+        flows,
+        links,
+    }
+}
+
+/// (Σx)²/(nΣx²); 1 where nobody got anything (RFC 5166 §2.3.1).
+pub(crate) fn jain(values: &[f64]) -> f64 {
+    let (sum, squares) = values.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    if squares == 0.0 { 1.0 } else { sum * sum / (values.len() as f64 * squares) }
+}
+
+/// The link with the highest utilisation, the first of equals.
+fn bottleneck(links: &[LinkResult]) -> usize {
+    let most = |best: usize, number: usize| if links[number].summary.utilisation > links[best].summary.utilisation { number } else { best };
+    (0..links.len()).reduce(most).unwrap_or(0)
+}
+
+fn flow_results(checked: &Checked, simulation: &Simulation) -> Vec<FlowResult> {
+    let seconds = (checked.scenario.duration - checked.warmup).seconds();
+    let groups = checked.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.flow.count as usize));
+    let result = |(number, group): (usize, &crate::CheckedFlow)| {
+        let summary = simulation.flow(number);
+        let sent = summary.sender.sent;
+        let completion_time = summary.finished.zip(summary.started).map(|(finished, started)| finished.since(started).seconds());
+        FlowResult {
+            cc: if group.flow.datagrams.is_some() { "datagrams".to_owned() } else { group.flow.cc.clone() },
+            pacing: group.flow.pacing.as_str(),
+            reverse: group.flow.reverse,
+            goodput: (summary.arrived * group.payload() * 8) as f64 / seconds,
+            throughput: (sent * group.packet.count() * 8) as f64 / seconds,
+            loss_rate: if sent == 0 { 0.0 } else { summary.sender.lost as f64 / sent as f64 },
+            mean_rtt: summary.sender.rtt_sum / summary.sender.rtt_samples as f64,
+            completion_time,
+            summary,
+        }
+    };
+    groups.enumerate().map(result).collect()
+}
+
+fn link_result(link: &crate::CheckedLink, summary: LinkSummary) -> LinkResult {
+    let lost = (summary.drops + summary.wire_losses) as f64;
+    let loss_rate = if summary.arrivals == 0 { 0.0 } else { lost / summary.arrivals as f64 };
+    LinkResult { name: link.name.clone(), rate: link.rate.bits_per_second() as f64, loss_rate, summary }
+}
+
+fn flow_series(checked: &Checked, simulation: &Simulation) -> FlowSeries {
+    let mut columns = FlowSeries::default();
+    let Some(interval) = checked.sample.map(|interval| interval.seconds()) else { return columns };
+    let groups = checked.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.flow.count as usize));
+    for (number, group) in groups.enumerate() {
+        let Some((sender, receiver)) = simulation.flow_series(number) else { continue };
+        let rows = sender.window.len();
+        let rate = |column: &[u64], row: usize, bytes: u64| {
+            let before = if row == 0 { 0 } else { column[row - 1] };
+            ((column[row] - before) * bytes * 8) as f64 / interval
+        };
+        columns.time.extend((0..rows).map(|row| row as f64 * interval));
+        columns.flow.extend(std::iter::repeat_n(number as u32, rows));
+        columns.window.extend(&sender.window);
+        columns.ssthresh.extend(&sender.ssthresh);
+        columns.rtt.extend(&sender.rtt);
+        columns.in_flight.extend(&sender.in_flight);
+        columns.throughput.extend((0..rows).map(|row| rate(&sender.sent, row, group.packet.count())));
+        columns.goodput.extend((0..rows).map(|row| rate(&receiver.arrived, row, group.payload())));
+    }
+    columns
+}
+
+fn link_series(checked: &Checked, simulation: &Simulation) -> LinkSeries {
+    let mut columns = LinkSeries::default();
+    for (number, link) in checked.links.iter().enumerate() {
+        let Some((interval, series)) = simulation.link_series(number) else { continue };
+        let capacity = link.rate.bytes_per_second() * interval.seconds();
+        for (row, queue) in series.queue.iter().enumerate() {
+            let at = |column: &[u64]| column.get(row).copied().unwrap_or(0) as f64;
+            columns.time.push((row + 1) as f64 * interval.seconds());
+            columns.link.push(number as u32);
+            columns.queue.push(*queue as f64);
+            columns.loss_rate.push(at(&series.drops) / at(&series.arrivals).max(1.0));
+            columns.utilisation.push(at(&series.departed_bytes) / capacity);
+        }
+    }
+    columns
+}

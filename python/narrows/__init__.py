@@ -1,0 +1,18 @@
+"""A laboratory for congestion control on fast links with small router buffers.
+
+Examples
+--------
+>>> import narrows as nw
+>>> scenario = nw.dumbbell(rate="10Mbps", rtt="40ms", buffer="20p", cc="cubic", duration="5s")
+>>> result = nw.run(scenario)
+>>> bool(0.5 < result.summary["utilisation"][0] <= 1.0)
+True
+"""
+
+from narrows import plot
+from narrows._core import ScenarioError
+from narrows.results import Result, run
+from narrows.scenario import Scenario, dumbbell
+
+__all__ = ["Result", "Scenario", "ScenarioError", "dumbbell", "plot", "run"]
+__version__ = "0.1.0"

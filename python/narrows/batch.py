@@ -1,0 +1,54 @@
+"""Several runs at once, a thread a core: the simulator releases the GIL."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+
+from narrows.progress import bar
+from narrows.results import Result, run
+from narrows.scenario import Scenario
+
+
+class _StoppedError(Exception):
+    """Another run failed or the user pressed Ctrl-C."""
+
+
+def run_all(jobs: Sequence[tuple[Scenario, int]]) -> list[Result]:
+    """Run every (scenario, seed), in parallel, with a progress bar; Ctrl-C stops all of them.
+
+    Parameters
+    ----------
+    jobs
+        What to run.
+
+    Returns
+    -------
+    list of Result
+        In the order of `jobs`.
+    """
+    stop = threading.Event()
+    with bar(len(jobs)) as advance, ThreadPoolExecutor(max_workers=min(len(jobs), os.cpu_count() or 1)) as pool:
+
+        def one(number: int, scenario: Scenario, seed: int) -> Result:
+            def watch(share: float) -> None:
+                if stop.is_set():
+                    raise _StoppedError
+                advance(number, share)
+
+            watch(0.0)
+            result = run(scenario, seed=seed, progress=watch)
+            advance(number, 1.0)
+            return result
+
+        futures = [pool.submit(one, number, *job) for number, job in enumerate(jobs)]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:
+            stop.set()
+        causes = [error for future in futures if (error := future.exception()) and not isinstance(error, _StoppedError)]
+        for cause in causes:
+            raise cause
+        return [future.result() for future in futures]

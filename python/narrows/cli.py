@@ -1,0 +1,215 @@
+"""The command line: `narrows compare`, `run`, `list`, `demo`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from narrows import _core
+from narrows.output import Folder
+
+app = typer.Typer(
+    name="narrows",
+    help="A laboratory for congestion control on fast links with small router buffers.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+)
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+Json = Annotated[bool, typer.Option("--json", "-J", help="One JSON object a run, for machines.")]
+Out = Annotated[Path | None, typer.Option("-o", "--output", help="Write Parquet tables, a figure and a report into this folder.")]
+Force = Annotated[bool, typer.Option("--force", help="Write into a folder that exists.")]
+Seeds = Annotated[str, typer.Option(help="How many seeds, like 10, or which, like 1..10.")]
+
+
+def main() -> None:
+    """Run the command line: exit 0 done, 2 bad input, 130 interrupted."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+
+
+@contextmanager
+def _bad_input_exits() -> Iterator[None]:
+    try:
+        yield
+    except (_core.ScenarioError, OSError) as error:
+        print(f"narrows: {error}", file=sys.stderr)
+        raise typer.Exit(BAD_INPUT) from None
+
+
+def _no_delay(value: str | None) -> str | None:
+    if value is not None:
+        raise typer.BadParameter(f"one-way or there and back? Give the round-trip time: --rtt, for a one-way delay of {value} twice that.")
+    return value
+
+
+@app.command(epilog="Example: narrows compare --rate 1Gbps --rtt 100ms --buffer 20p --flows 50 --cc newreno,cubic --pacing none,even")
+def compare(
+    rate: Annotated[str, typer.Option(help="The bottleneck's rate.")] = "100Mbps",
+    rtt: Annotated[str, typer.Option(help="Base round-trip time of the first flow.")] = "50ms",
+    rtt_step: Annotated[str, typer.Option(help="Each further flow's RTT is longer by this.")] = "0ms",
+    buffer: Annotated[str, typer.Option(help="The bottleneck's buffer: 20p, 30kB, 5ms, 0.5bdp, bdp/sqrt(n).")] = "1bdp",
+    flows: Annotated[int, typer.Option("--flows", "-P", help="How many flows.", min=1)] = 1,
+    cc: Annotated[str, typer.Option("--cc", "-C", help="Controllers, by comma: cubic, cubic:beta=0.8, reno+newreno.")] = "reno,cubic",
+    pacing: Annotated[str, typer.Option(help="none, even, exponential; several by comma.")] = "none",
+    packet_size: Annotated[str | None, typer.Option(help="A data packet on the wire.  [default: 1500B, with ns2 1000B]")] = None,
+    duration: Annotated[str, typer.Option("--duration", "-t", help="Simulated time; a bare number is seconds.")] = "60s",
+    warmup: Annotated[str | None, typer.Option(help="Not measured.  [default: a quarter of the duration]")] = None,
+    start_spread: Annotated[str, typer.Option(help="Flows begin within this time.")] = "100ms",
+    overhead: Annotated[str, typer.Option(help="Senders wait up to this before they send: breaks phase effects.")] = "0s",
+    tcp: Annotated[str, typer.Option(help="The TCP's habits: linux or ns2.")] = "linux",
+    max_ssthresh: Annotated[float, typer.Option(help="Limited slow start (RFC 3742) from so many packets; 0 for none.")] = 0.0,
+    seeds: Seeds = "1",
+    seed: Annotated[int, typer.Option(help="The first seed.")] = 1,
+    json_: Json = False,
+    output: Out = None,
+    force: Force = False,
+    delay: Annotated[str | None, typer.Option(hidden=True, callback=_no_delay)] = None,
+) -> None:
+    """Compare controllers over one bottleneck."""
+    from narrows.compare import Comparison, split_list, split_seeds  # noqa: PLC0415
+
+    with _bad_input_exits():
+        comparison = Comparison(
+            ccs=split_list("--cc", cc),
+            pacings=split_list("--pacing", pacing),
+            seeds=split_seeds(seeds, seed),
+            flows=flows,
+            fields={
+                "duration": _seconds(duration),
+                "warmup": warmup and _seconds(warmup),
+                "tcp": tcp,
+                "packet": packet_size,
+                "dumbbell": {"rate": rate, "rtt": rtt, "rtt_step": rtt_step, "buffer": buffer},
+            },
+            flow={"start_spread": start_spread, "overhead": overhead, "max_ssthresh": max_ssthresh},
+        )
+        _compare(comparison, json_, output, force)
+
+
+def _seconds(text: str) -> str:
+    """Give iperf3's bare `-t 10` its unit."""
+    return f"{text}s" if text.replace(".", "", 1).isdigit() else text
+
+
+def _compare(comparison: Any, json_: bool, output: Path | None, force: bool) -> None:
+    folder = Folder(output, force) if output else None
+    scenarios = comparison.scenarios()
+    if not json_:
+        _say(f"bottleneck buffer: {scenarios[0].buffers['bottleneck']}")
+    results = comparison.run()
+    if json_:
+        for result in results:
+            print(json.dumps(result.record()))
+    else:
+        Console().print(comparison.table(results))
+    if folder:
+        _write(folder, lambda folder: comparison.write(folder, results), quiet=json_)
+
+
+def _write(folder: Folder, write: Callable[[Folder], None], quiet: bool) -> None:
+    folder.make()
+    write(folder)
+    if not quiet:
+        _say(f"written to {folder.path}/: " + ", ".join(folder.written()))
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr if sys.stdout.isatty() is False else sys.stdout)
+
+
+@app.command(epilog="Example: narrows run examples/dumbbell.toml -o out/dumbbell")
+def run(
+    file: Annotated[Path, typer.Argument(help="A scenario file.")],
+    seeds: Annotated[str | None, typer.Option(help="How many seeds, like 10, or which, like 1..10.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
+    json_: Json = False,
+    output: Out = None,
+    force: Force = False,
+) -> None:
+    """Run a scenario file."""
+    from narrows.compare import split_seeds  # noqa: PLC0415
+    from narrows.single import Single  # noqa: PLC0415
+    from narrows.scenario import Scenario  # noqa: PLC0415
+
+    with _bad_input_exits():
+        scenario = Scenario.load(file)
+        first = scenario.fields["seed"] if seed is None else seed
+        single = Single(scenario, split_seeds(seeds or "1", first))
+        folder = Folder(output, force) if output else None
+        results = single.run()
+        if json_:
+            for result in results:
+                print(json.dumps(result.record()))
+        else:
+            for table in single.tables(results):
+                Console().print(table)
+        if folder:
+            _write(folder, lambda folder: single.write(folder, results), quiet=json_)
+
+
+@app.command("list", epilog="Example: narrows list --json")
+def list_(json_: Json = False) -> None:
+    """List controllers, recoveries, slow starts, queues and presets, with their sources."""
+    controllers = [
+        {"name": name, "summary": summary, "source": source, "aliases": aliases, "settings": [dict(zip(("name", "default", "meaning"), s, strict=True)) for s in settings]}
+        for name, summary, source, aliases, settings in _core.controllers()
+    ]
+    others = {"recoveries": _core.recoveries(), "slow_starts": _core.slow_starts(), "queues": _core.queues(), "presets": _core.presets()}
+    kinds: dict[str, list[dict[str, Any]]] = {"controllers": controllers}
+    kinds |= {kind: [dict(zip(("name", "summary", "source"), line, strict=True)) for line in lines] for kind, lines in others.items()}
+    if json_:
+        print(json.dumps(kinds))
+        return
+    for kind, lines in kinds.items():
+        table = Table("name", "", "source", title=kind.replace("_", " "), title_justify="left", box=None)
+        for line in lines:
+            settings = "".join(f"\n  {s['name']}={s['default']}: {s['meaning']}" for s in line.get("settings", []))
+            table.add_row(line["name"], line["summary"] + settings, line["source"])
+        Console().print(table, "")
+
+
+@app.command(epilog="Example: narrows demo -o out/demo")
+def demo(
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where to.")] = Path("out/demo"),
+    duration: Annotated[str, typer.Option("--duration", "-t", help="Simulated time.")] = "30s",
+    force: Force = False,
+) -> None:
+    """Compare four TCPs, paced and not: 50 flows, 1 Gbps, 100 ms, 20 packets of buffer."""
+    from narrows.compare import Comparison  # noqa: PLC0415
+
+    with _bad_input_exits():
+        comparison = Comparison(
+            ccs=["reno", "newreno", "sack", "cubic"],
+            pacings=["none", "even"],
+            seeds=[1],
+            flows=50,
+            fields={
+                "duration": _seconds(duration),
+                "tcp": "ns2",
+                "dumbbell": {"rate": "1Gbps", "rtt": "100ms", "buffer": "20p"},
+            },
+            flow={"overhead": "8us"},
+        )
+        _compare(comparison, False, output, force)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of a scenario file."""
+    print(_core.schema())

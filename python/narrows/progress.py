@@ -1,0 +1,39 @@
+"""A progress bar over several runs, on a terminal or in a notebook; silent when piped."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+
+@contextmanager
+def bar(runs: int) -> Iterator[Callable[[int, float], None]]:
+    """Show how far `runs` runs are.
+
+    Parameters
+    ----------
+    runs
+        How many there are.
+
+    Yields
+    ------
+    callable
+        To be called with a run's number and its share done, from any thread.
+    """
+    shares = [0.0] * runs
+    lock = threading.Lock()
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not (console.is_terminal or console.is_jupyter)) as progress:
+        task = progress.add_task(f"{runs} run{'s' if runs > 1 else ''}", total=runs)
+
+        def advance(number: int, share: float) -> None:
+            with lock:
+                shares[number] = share
+                progress.update(task, completed=sum(shares))
+
+        yield advance
