@@ -94,11 +94,6 @@ impl Calendar {
         Some(event)
     }
 
-    /// The event that comes `ahead` places behind the next one, where it is already sorted.
-    pub fn peek(&self, ahead: usize) -> Option<&Event> {
-        self.current.get(self.head + ahead)
-    }
-
     /// Goes to the next bucket that holds something; false where that begins later than `end`.
     fn advance(&mut self, end: Time) -> bool {
         let near = self.next_occupied();

@@ -104,7 +104,7 @@ pub struct Crossing {
     pub segment: Segment,
 }
 
-/// Is shown each packet at the tapped links, in the order of arrivals; a departure is told with its arrival.
+/// Is shown each packet at the tapped links. A departure is told with its arrival, which is earlier.
 pub trait Tap: Send {
     /// A packet crosses a tapped link.
     fn crossing(&mut self, crossing: &Crossing);
@@ -113,8 +113,8 @@ pub trait Tap: Send {
 /// A simulation under way.
 pub struct Simulation {
     now: Time,
+    /// The end of the run: nothing is computed beyond it.
     horizon: Time,
-    settings: Settings,
     calendar: Calendar,
     packets: Slab,
     paths: Paths,
@@ -173,8 +173,7 @@ impl Simulation {
         let counters = vec![PathCounters::default(); paths.starts.len()];
         let mut simulation = Self {
             now: Time::ZERO,
-            horizon: Time::ZERO,
-            settings,
+            horizon: window.to,
             calendar: Calendar::new(),
             packets: Slab::default(),
             paths,
@@ -191,9 +190,8 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// Shows each packet at the given links to `tap`. Wants `eager` off, so that packets come in order.
+    /// Shows each packet at the given links to `tap`; in order of time only where `eager` is off.
     pub fn set_tap(&mut self, links: Vec<LinkId>, tap: Box<dyn Tap>) {
-        assert!(!self.settings.eager, "eager hops are computed out of order");
         self.tap = Some((links, tap));
     }
 
@@ -237,14 +235,15 @@ impl Simulation {
 
     /// Runs to the end, asking `go_on` now and then, with the time reached; stops early where that says so.
     pub fn run(&mut self, mut go_on: impl FnMut(Time) -> ControlFlow<()>) -> ControlFlow<()> {
-        self.run_until(Time::ZERO + self.settings.duration, &mut go_on)
+        self.run_until(self.horizon, &mut go_on)
     }
 
-    /// Runs until all events up to `end` have happened.
+    /// Runs until all events up to `end` have happened. What eager hops have computed already may lie behind `end`: to
+    /// look at an instant exactly, run with `eager` off.
     pub fn run_until(&mut self, end: Time, mut go_on: impl FnMut(Time) -> ControlFlow<()>) -> ControlFlow<()> {
-        self.horizon = end.min(Time::ZERO + self.settings.duration);
+        let end = end.min(self.horizon);
         let mut until_asked = ASK_EVERY;
-        while let Some(event) = self.calendar.pop(self.horizon) {
+        while let Some(event) = self.calendar.pop(end) {
             assert!(event.time >= self.now, "an event of {} comes after {}", event.time, self.now);
             self.now = event.time;
             self.happen(event);
@@ -254,8 +253,8 @@ impl Simulation {
                 until_asked = ASK_EVERY;
             }
         }
-        self.now = self.horizon;
-        if self.now == Time::ZERO + self.settings.duration {
+        self.now = end;
+        if end == self.horizon {
             self.finish();
         }
         ControlFlow::Continue(())

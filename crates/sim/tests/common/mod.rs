@@ -1,4 +1,5 @@
 //! Networks that several tests run.
+#![allow(dead_code, missing_docs)]
 
 use narrows_control::registry::{self, Birth, Value};
 use narrows_control::{Gaps, SlowStart};
@@ -8,7 +9,7 @@ use narrows_transport::tcp::{self, Habits, RecoveryKind};
 use narrows_units::{Duration, Rate, Stream, Time};
 
 /// A dumbbell: nodes 0 and 1 are the routers; each flow has hosts and links of its own.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Dumbbell {
     pub rate: Rate,
     pub rtt: Duration,
@@ -22,6 +23,8 @@ pub struct Dumbbell {
     pub habits: Habits,
     pub pacing: Option<Gaps>,
     pub overhead: Duration,
+    pub window_limit: f64,
+    pub quantum: u32,
     pub start_spread: Duration,
     /// Given starts, instead of random ones.
     pub starts: Vec<Duration>,
@@ -50,6 +53,8 @@ impl Default for Dumbbell {
             habits: Habits::NS2,
             pacing: None,
             overhead: Duration::ZERO,
+            window_limit: f64::INFINITY,
+            quantum: 1,
             start_spread: Duration::from_millis(100),
             starts: Vec::new(),
             application: Application::Endless,
@@ -119,9 +124,9 @@ impl Dumbbell {
             recovery: self.recovery,
             habits: self.habits,
             packet_bytes: 1000,
-            window_limit: f64::INFINITY,
+            window_limit: self.window_limit,
             pacing: self.pacing,
-            quantum: 1,
+            quantum: self.quantum,
             stream: Stream::new(self.seed, 8, u64::from(flow)),
         };
         FlowSettings {

@@ -379,7 +379,8 @@ impl Sender {
         self.burst.0 -= 1;
         if self.burst.0 == 0 {
             let rtt = self.rtt.estimate();
-            self.pacer.sent(now, self.burst.1, self.pacing(), self.controller.window(), rtt.as_ref());
+            let window = self.controller.window().min(self.window_limit);
+            self.pacer.sent(now, self.burst.1, self.pacing(), window, rtt.as_ref());
         }
         let (echo, sack, bytes) = (Time::ZERO, SackBlocks::default(), self.packet_bytes);
         Segment { number, stamp: now, echo, sack, bytes, kind: Kind::Data, retransmission: again }
