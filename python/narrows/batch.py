@@ -16,13 +16,15 @@ class _StoppedError(Exception):
     """Another run failed or the user pressed Ctrl-C."""
 
 
-def run_all(jobs: Sequence[tuple[Scenario, int]]) -> list[Result]:
+def run_all(jobs: Sequence[tuple[Scenario, int]], traces_to: str | None = None) -> list[Result]:
     """Run every (scenario, seed), in parallel, with a progress bar; Ctrl-C stops all of them.
 
     Parameters
     ----------
     jobs
         What to run.
+    traces_to
+        The folder for the traces of the first of them.
 
     Returns
     -------
@@ -39,7 +41,7 @@ def run_all(jobs: Sequence[tuple[Scenario, int]]) -> list[Result]:
                 advance(number, share)
 
             watch(0.0)
-            result = run(scenario, seed=seed, progress=watch)
+            result = run(scenario, seed=seed, progress=watch, traces_to=None if number else traces_to)
             advance(number, 1.0)
             return result
 

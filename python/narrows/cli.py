@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from narrows import _core
 from narrows.output import Folder
+from narrows.terminal import console, say
 
 app = typer.Typer(
     name="narrows",
@@ -111,13 +111,13 @@ def _compare(comparison: Any, json_: bool, output: Path | None, force: bool) -> 
     folder = Folder(output, force) if output else None
     scenarios = comparison.scenarios()
     if not json_:
-        _say(f"bottleneck buffer: {scenarios[0].buffers['bottleneck']}")
+        say(f"bottleneck buffer: {scenarios[0].buffers['bottleneck']}")
     results = comparison.run()
     if json_:
         for result in results:
             print(json.dumps(result.record()))
     else:
-        Console().print(comparison.table(results))
+        console().print(comparison.table(results))
     if folder:
         _write(folder, lambda folder: comparison.write(folder, results), quiet=json_)
 
@@ -126,11 +126,7 @@ def _write(folder: Folder, write: Callable[[Folder], None], quiet: bool) -> None
     folder.make()
     write(folder)
     if not quiet:
-        _say(f"written to {folder.path}/: " + ", ".join(folder.written()))
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr if sys.stdout.isatty() is False else sys.stdout)
+        say(f"written to {folder.path}/: " + ", ".join(folder.written()))
 
 
 @app.command(epilog="Example: narrows run examples/dumbbell.toml -o out/dumbbell")
@@ -152,13 +148,13 @@ def run(
         first = scenario.fields["seed"] if seed is None else seed
         single = Single(scenario, split_seeds(seeds or "1", first))
         folder = Folder(output, force) if output else None
-        results = single.run()
+        results = single.run(folder)
         if json_:
             for result in results:
                 print(json.dumps(result.record()))
         else:
             for table in single.tables(results):
-                Console().print(table)
+                console().print(table)
         if folder:
             _write(folder, lambda folder: single.write(folder, results), quiet=json_)
 
@@ -181,7 +177,7 @@ def list_(json_: Json = False) -> None:
         for line in lines:
             settings = "".join(f"\n  {s['name']}={s['default']}: {s['meaning']}" for s in line.get("settings", []))
             table.add_row(line["name"], line["summary"] + settings, line["source"])
-        Console().print(table, "")
+        console().print(table, "")
 
 
 @app.command(epilog="Example: narrows demo -o out/demo")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from rich.box import SIMPLE
 from rich.table import Table
 
 from narrows._core import ScenarioError
@@ -100,7 +101,7 @@ class Comparison:
 
     def table(self, results: list[Result]) -> Table:
         """One row a controller and pacing; with several seeds, mean ± half of the 95 % confidence interval."""
-        table = Table("cc", "pacing", *(name for name, *_ in COLUMNS))
+        table = Table("cc", "pacing", *(name for name, *_ in COLUMNS), box=SIMPLE)
         for column in table.columns[2:]:
             column.justify = "right"
         for (cc, pacing), group in groupby((result.record() for result in results), lambda r: (r["cc"], r["pacing"])):

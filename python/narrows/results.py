@@ -99,7 +99,11 @@ class Result:
 
 
 def run(
-    scenario: Scenario, *, seed: int | None = None, progress: bool | Callable[[float], None] = False
+    scenario: Scenario,
+    *,
+    seed: int | None = None,
+    progress: bool | Callable[[float], None] = False,
+    traces_to: str | None = None,
 ) -> Result:
     """Run a scenario, with the GIL released; Ctrl-C stops it.
 
@@ -111,6 +115,8 @@ def run(
         Instead of the scenario's.
     progress
         True for a progress bar, or a function of the share done, between 0 and 1; what it raises stops the run.
+    traces_to
+        The folder for the traces that the scenario asks for; they are not written without one.
 
     Returns
     -------
@@ -125,9 +131,10 @@ def run(
     [0, 1]
     """
     chosen: int = scenario.fields.get("seed", 1) if seed is None else seed
+    json = scenario.to_json()
     if progress is True:
         from narrows.progress import bar  # noqa: PLC0415
 
         with bar(1) as advance:
-            return Result(scenario, chosen, _core.run(scenario.to_json(), chosen, lambda share: advance(0, share)))
-    return Result(scenario, chosen, _core.run(scenario.to_json(), chosen, progress or None))
+            return Result(scenario, chosen, _core.run(json, chosen, lambda share: advance(0, share), traces_to))
+    return Result(scenario, chosen, _core.run(json, chosen, progress or None, traces_to))

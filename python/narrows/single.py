@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rich.box import SIMPLE
 from rich.table import Table
 
 from narrows.batch import run_all
@@ -24,9 +25,12 @@ class Single:
     scenario: Scenario
     seeds: list[int]
 
-    def run(self) -> list[Result]:
-        """Run it under each seed."""
-        return run_all([(self.scenario, seed) for seed in self.seeds])
+    def run(self, folder: Folder | None) -> list[Result]:
+        """Run it under each seed; the traces of the first go to the folder."""
+        traced = folder is not None and "trace" in self.scenario.fields
+        if folder and traced:
+            folder.make()
+        return run_all([(self.scenario, seed) for seed in self.seeds], str(folder.path) if folder and traced else None)
 
     def tables(self, results: list[Result]) -> list[Table]:
         """One table of links and one of flows; over several seeds their means and 95 % confidence intervals."""
@@ -62,7 +66,7 @@ class Single:
 
 
 def _table(*names: str) -> Table:
-    table = Table(*names)
+    table = Table(*names, box=SIMPLE)
     for column in table.columns[2:]:
         column.justify = "right"
     return table

@@ -11,7 +11,7 @@ create_exception!(narrows, ScenarioError, PyValueError, "A scenario that cannot 
 pub(crate) enum Error {
     Scenario(scenario::ScenarioError),
     Write(String),
-    Stopped(scenario::Stopped),
+    Run(scenario::RunError),
     /// Raised in Python, by Ctrl-C or by the progress callback.
     Python(PyErr),
 }
@@ -27,7 +27,8 @@ impl From<Error> for PyErr {
         match error {
             Error::Scenario(error) => ScenarioError::new_err(error.to_string()),
             Error::Write(message) => PyOSError::new_err(message),
-            Error::Stopped(error) => PyRuntimeError::new_err(error.to_string()),
+            Error::Run(error @ scenario::RunError::Stopped { .. }) => PyRuntimeError::new_err(error.to_string()),
+            Error::Run(error @ scenario::RunError::Trace { .. }) => PyOSError::new_err(error.to_string()),
             Error::Python(error) => error,
         }
     }

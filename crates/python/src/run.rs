@@ -7,7 +7,7 @@ use narrows_scenario::{self as scenario, Checked, Results, Scenario, TABLES};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 #[expect(clippy::disallowed_types, reason = "the bindings are not the core: they measure how long a run takes")]
@@ -101,15 +101,16 @@ pub(crate) fn check(json: &str) -> PyResult<Vec<(String, String)>> {
 }
 
 /// Runs the scenario in a JSON text, under `seed` where it is given; `progress` is shown the share done, between 0 and 1.
+/// Traces go to the folder `traces_to`.
 #[pyfunction]
-#[pyo3(signature = (json, seed=None, progress=None))]
-pub(crate) fn run(py: Python<'_>, json: &str, seed: Option<u64>, progress: Option<Py<PyAny>>) -> PyResult<Run> {
+#[pyo3(signature = (json, seed=None, progress=None, traces_to=None))]
+pub(crate) fn run(py: Python<'_>, json: &str, seed: Option<u64>, progress: Option<Py<PyAny>>, traces_to: Option<PathBuf>) -> PyResult<Run> {
     let checked = checked(json)?;
     let seed = seed.unwrap_or(checked.scenario.seed);
-    Ok(py.detach(|| run_detached(&checked, seed, progress.as_ref()))?)
+    Ok(py.detach(|| run_detached(&checked, seed, progress.as_ref(), traces_to.as_deref()))?)
 }
 
-fn run_detached(checked: &Checked, seed: u64, progress: Option<&Py<PyAny>>) -> Result<Run, Error> {
+fn run_detached(checked: &Checked, seed: u64, progress: Option<&Py<PyAny>>, traces_to: Option<&Path>) -> Result<Run, Error> {
     let start = Clock::now();
     let mut looked = start;
     let mut raised = None;
@@ -126,12 +127,12 @@ fn run_detached(checked: &Checked, seed: u64, progress: Option<&Py<PyAny>>) -> R
             }
         }
     };
-    let outcome = scenario::run(checked, seed, watch);
+    let outcome = scenario::run(checked, seed, traces_to, watch);
     let wall = start.elapsed().as_secs_f64();
     match (outcome, raised) {
         (_, Some(error)) => Err(Error::Python(error)),
         (Ok(results), None) => Ok(Run { results, wall }),
-        (Err(stopped), None) => Err(Error::Stopped(stopped)),
+        (Err(error), None) => Err(Error::Run(error)),
     }
 }
 

@@ -2,18 +2,21 @@
 
 use crate::check::{Checked, CheckedFlow, CheckedLink};
 use crate::scenario::Datagrams;
+use crate::run::RunError;
 use crate::topology::{self, Place, Topology};
+use crate::traces::Traces;
 use narrows_router::DropTail;
 use narrows_sim::{Application, Endpoints, FlowSettings, Gap, Jitter, LinkSettings, Loss, Network};
 use narrows_transport::tcp;
 use narrows_units::{Duration, Rate, Stream, Time};
+use std::sync::Arc;
 
 /// Families of random streams, apart from the simulator's own.
 const START_STREAMS: u64 = 101;
 const PACING_STREAMS: u64 = 102;
 
-/// The network of `checked` under `seed`: the links between routers come first, in their order.
-pub(crate) fn network(checked: &Checked, seed: u64) -> Network {
+/// The network of `checked` under `seed`: the links between routers come first, in their order. Controllers are seen by `traces`.
+pub(crate) fn network(checked: &Checked, seed: u64, traces: &mut Traces) -> Result<Network, RunError> {
     let mut network = Network::default();
     for link in &checked.links {
         network.links.push((link.from, link.to, settings(checked, link)));
@@ -24,11 +27,12 @@ pub(crate) fn network(checked: &Checked, seed: u64) -> Network {
         let places = topology::place(&checked.topology, group_number, number, &group.flow).expect("places have been checked");
         for (index, place) in places.into_iter().enumerate() {
             let (from, to) = attach(&mut network, &checked.topology, place, &mut next_host);
-            network.flows.push(flow(checked, group, seed, number, index, from, to));
+            let endpoints = endpoints(checked, group, seed, number, traces)?;
+            network.flows.push(flow(checked, group, endpoints, seed, number, index, (from, to)));
             number += 1;
         }
     }
-    network
+    Ok(network)
 }
 
 fn settings(checked: &Checked, link: &CheckedLink) -> LinkSettings {
@@ -59,13 +63,13 @@ fn access_link(rate: Rate, delay: Duration) -> LinkSettings {
     LinkSettings { rate, delay, limit, loss, jitter, watched: None }
 }
 
-fn flow(checked: &Checked, group: &CheckedFlow, seed: u64, number: u64, index: usize, from: u32, to: u32) -> FlowSettings {
+fn flow(checked: &Checked, group: &CheckedFlow, endpoints: Endpoints, seed: u64, number: u64, index: usize, ends: (u32, u32)) -> FlowSettings {
     let random = Stream::new(seed, START_STREAMS, number).uniform();
     let sampled = checked.sample.filter(|_| number < Checked::MOST_SAMPLED as u64);
     FlowSettings {
-        from,
-        to,
-        endpoints: endpoints(checked, group, seed, number),
+        from: ends.0,
+        to: ends.1,
+        endpoints,
         application: if group.flow.datagrams.is_some() { Application::Endless } else { group.application },
         start: group.start(index, random),
         stop: group.flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
@@ -74,7 +78,7 @@ fn flow(checked: &Checked, group: &CheckedFlow, seed: u64, number: u64, index: u
     }
 }
 
-fn endpoints(checked: &Checked, group: &CheckedFlow, seed: u64, number: u64) -> Endpoints {
+fn endpoints(checked: &Checked, group: &CheckedFlow, seed: u64, number: u64, traces: &mut Traces) -> Result<Endpoints, RunError> {
     let bytes = group.packet.count() as u32;
     if let (Some(gaps), Some(rate)) = (group.flow.datagrams, group.flow.app_rate) {
         let mean = rate.time_to_send(group.packet);
@@ -82,20 +86,21 @@ fn endpoints(checked: &Checked, group: &CheckedFlow, seed: u64, number: u64) -> 
             Datagrams::Constant => Gap::Constant(mean),
             Datagrams::Poisson => Gap::Exponential(mean),
         };
-        return Endpoints::Datagrams { gap, bytes };
+        return Ok(Endpoints::Datagrams { gap, bytes });
     }
     let controller_seed = Stream::new(seed, PACING_STREAMS, 2 * number).bits();
     let controller = (group.spec.law.build)(&group.birth(controller_seed)).expect("settings have been checked");
+    let controller = traces.wrap(number, controller, u64::from(bytes))?;
     let link = &checked.links[0];
     let window = |buffer: narrows_units::Buffer| buffer.packets(link.rate, link.base_rtt, checked.flow_count(), group.packet) as f64;
     let sender = tcp::Settings {
         recovery: group.spec.recovery,
-        habits: group.habits,
+        habits: Arc::clone(&group.habits),
         packet_bytes: bytes,
         window_limit: group.flow.max_window.map_or(f64::INFINITY, window),
         pacing: group.pacing(),
         quantum: group.flow.quantum,
         stream: Stream::new(seed, PACING_STREAMS, 2 * number + 1),
     };
-    Endpoints::Tcp { sender, controller, ack_bytes: group.headers }
+    Ok(Endpoints::Tcp { sender, controller, ack_bytes: group.headers })
 }

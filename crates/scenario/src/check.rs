@@ -10,6 +10,7 @@ use narrows_control::{Gaps, SlowStart};
 use narrows_sim::{Application, Jitter, Loss};
 use narrows_transport::tcp::{AckPolicy, Habits};
 use narrows_units::{Buffer, Bytes, Duration, Rate, Time};
+use std::sync::Arc;
 
 /// A scenario whose every value is in bounds and whose defaults are filled in.
 #[derive(Clone)]
@@ -70,7 +71,7 @@ pub struct CheckedFlow {
     /// Law, settings, recovery.
     pub spec: ControllerSpec,
     /// Everything of TCP but the law.
-    pub habits: Habits,
+    pub habits: Arc<Habits>,
     /// Bytes of a data packet on the wire.
     pub packet: Bytes,
     /// Bytes of it that are headers; an acknowledgement has as many.
@@ -225,6 +226,7 @@ fn check_flow(scenario: &Scenario, number: usize, flow: &Flow) -> Result<Checked
     let slow_start = slow_start(number, flow, tcp, &spec)?;
     let payload = packet.count() - u64::from(headers);
     let application = application(number, flow, payload)?;
+    let habits = Arc::new(habits);
     let checked = CheckedFlow { flow: flow.clone(), spec, habits, packet, headers, application, slow_start };
     (checked.spec.law.build)(&checked.birth(0)).map_err(|error| ScenarioError::new(at("cc"), format!("\"{}\": {error}", flow.cc)))?;
     Ok(checked)

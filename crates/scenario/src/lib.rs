@@ -13,12 +13,13 @@ mod run;
 mod scenario;
 mod tables;
 mod topology;
+mod traces;
 
 pub use check::{Checked, CheckedFlow, CheckedLink};
 pub use controller_spec::ControllerSpec;
 pub use error::ScenarioError;
 pub use results::{FlowResult, LinkResult, Results};
-pub use run::{Stopped, run};
+pub use run::{RunError, run};
 pub use scenario::{Chain, ChainLink, Datagrams, Dumbbell, Flow, Link, PacingName, ParkingLot, Scenario, SlowStartName, TcpName, Trace};
 pub use tables::{TABLES, parquet, table};
 

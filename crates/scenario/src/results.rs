@@ -174,7 +174,7 @@ fn flow_results(checked: &Checked, simulation: &Simulation) -> Vec<FlowResult> {
             reverse: group.flow.reverse,
             goodput: (summary.arrived * group.payload() * 8) as f64 / seconds,
             throughput: (sent * group.packet.count() * 8) as f64 / seconds,
-            loss_rate: if sent == 0 { 0.0 } else { summary.sender.lost as f64 / sent as f64 },
+            loss_rate: if sent == 0 { 0.0 } else { f64::from(summary.sender.lost) / sent as f64 },
             mean_rtt: summary.sender.rtt_sum / summary.sender.rtt_samples as f64,
             completion_time,
             summary,

@@ -1,26 +1,51 @@
 //! A checked scenario -> a run -> its results.
 
 use crate::results::{self, Results};
+use crate::traces::Traces;
 use crate::{Checked, build};
 use narrows_sim::{Settings, Simulation};
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 
-/// The run was stopped by whoever watched it.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("the run was stopped at {seconds:.3} s of simulated time")]
-pub struct Stopped {
-    /// Simulated seconds reached.
-    pub seconds: f64,
+/// Why there are no results.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The run was stopped by whoever watched it.
+    #[error("the run was stopped at {seconds:.3} s of simulated time")]
+    Stopped {
+        /// Simulated seconds reached.
+        seconds: f64,
+    },
+    /// A trace could not be written.
+    #[error("{}: {cause}", path.display())]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        cause: std::io::Error,
+    },
 }
 
 /// Runs `checked` under `seed`. `watch` is shown the share done, between 0 and 1, now and then, and may stop the run.
-pub fn run(checked: &Checked, seed: u64, mut watch: impl FnMut(f64) -> ControlFlow<()>) -> Result<Results, Stopped> {
+/// Where the scenario asks for traces and `traces_to` is a folder, they are written there, each whole or not at all.
+pub fn run(
+    checked: &Checked,
+    seed: u64,
+    traces_to: Option<&Path>,
+    mut watch: impl FnMut(f64) -> ControlFlow<()>,
+) -> Result<Results, RunError> {
     let duration = checked.scenario.duration;
-    let settings = Settings { seed, duration, warmup: checked.warmup, eager: true };
-    let mut simulation = Simulation::new(build::network(checked, seed), settings).expect("paths have been checked");
+    let mut traces = Traces::begin(checked, traces_to)?;
+    let settings = Settings { seed, duration, warmup: checked.warmup, eager: !traces.watch_packets() };
+    let network = build::network(checked, seed, &mut traces)?;
+    let mut simulation = Simulation::new(network, settings).expect("paths have been checked");
+    traces.tap(&mut simulation);
     let flow = simulation.run(|now| watch(now.seconds() / duration.seconds()));
-    match flow {
-        ControlFlow::Continue(()) => Ok(results::gather(checked, &simulation, seed)),
-        ControlFlow::Break(()) => Err(Stopped { seconds: simulation.now().seconds() }),
+    if flow.is_break() {
+        return Err(RunError::Stopped { seconds: simulation.now().seconds() });
     }
+    let results = results::gather(checked, &simulation, seed);
+    drop(simulation);
+    traces.finish()?;
+    Ok(results)
 }

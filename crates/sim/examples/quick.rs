@@ -25,8 +25,8 @@ fn main() {
     let l = sim.link(BOTTLENECK);
     let gp: Vec<f64> = (0..d.flows as usize).map(|f| sim.flow(f).arrived as f64*8e3/(d.duration.seconds()-d.warmup.seconds())/1e6).collect();
     let s1: f64 = gp.iter().sum(); let s2: f64 = gp.iter().map(|x|x*x).sum();
-    let to: u64 = (0..d.flows as usize).map(|f| sim.flow(f).sender.timeouts).sum();
-    let ep: u64 = (0..d.flows as usize).map(|f| sim.flow(f).sender.epochs).sum();
+    let to: u32 = (0..d.flows as usize).map(|f| sim.flow(f).sender.timeouts).sum();
+    let ep: u32 = (0..d.flows as usize).map(|f| sim.flow(f).sender.epochs).sum();
     println!("{{\"util\":{:.4},\"loss\":{:.3e},\"goodput\":{:.4},\"jain\":{:.4},\"mq\":{:.3},\"max\":{},\"timeouts\":{to},\"epochs\":{ep},\"arrivals\":{}}}", l.utilisation, l.drops as f64/(l.arrivals as f64).max(1.), s1, s1*s1/(gp.len() as f64*s2), l.mean_queue-l.utilisation, l.max_queue.unwrap(), l.arrivals);
     if a.contains_key("sample") { let (s,_) = sim.flow_series(0).unwrap(); for (i,w) in s.window.iter().enumerate() { println!("{:.3} {:.2} {:.2} {}", i as f64*g("sample",10.)/1e3, w, s.ssthresh[i], s.in_flight[i]); } }
 }

@@ -3,7 +3,7 @@
 use crate::measure::{Histogram, LinkSummary, Window};
 use crate::probe::{Due, LinkSeries, Watch, count};
 use narrows_router::{DropTail, Fifo};
-use narrows_units::{Duration, Rate, Stream, Time};
+use narrows_units::{Bytes, Duration, Rate, Stream, Time};
 
 /// How a link is set up.
 #[derive(Clone, Debug)]
@@ -62,23 +62,32 @@ pub(crate) enum Carried {
     Lost(Time),
 }
 
+/// A link is small where it is plain: a host's own, that never drops and that nobody watches. There are four a flow.
 pub(crate) struct Link {
-    fifo: Fifo,
+    rate: Rate,
+    /// Zero where a byte does not take a whole number of picoseconds.
+    picos_per_byte: u64,
     delay: Duration,
-    window: Window,
-    /// In the whole run, for the conservation of packets.
-    pub offered: u64,
+    busy_until: Time,
+    /// Packets that reached the other end, or will, in the whole run.
     pub carried: u64,
+    special: Option<Box<Special>>,
+}
+
+/// What a link between routers has besides.
+struct Special {
+    fifo: Fifo,
+    impairments: Option<Impairments>,
+    watcher: Option<Watcher>,
+    /// In the whole run.
+    dropped: u64,
+    lost: u64,
+    /// In the measured window.
     arrivals: u64,
+    drops: u64,
     departures: u64,
     departed_bytes: u64,
     queue_seconds: f64,
-    /// In the whole run.
-    pub lost: u64,
-    pub dropped: u64,
-    drops: u64,
-    impairments: Option<Box<Impairments>>,
-    watcher: Option<Box<Watcher>>,
 }
 
 struct Impairments {
@@ -100,81 +109,123 @@ struct Watcher {
 }
 
 impl Link {
-    pub fn new(settings: &LinkSettings, window: Window, stream: Stream) -> Self {
-        let mut fifo = Fifo::new(settings.rate, settings.limit);
-        let watcher = settings.watched.map(|interval| {
-            fifo.keep_backlog();
-            Box::new(Watcher::new(interval, window.from))
-        });
+    pub fn new(settings: &LinkSettings, warmup: Time, stream: Stream) -> Self {
         let impaired = settings.loss != Loss::None || settings.jitter.most > Duration::ZERO;
+        let plain = !impaired && settings.watched.is_none() && settings.limit == DropTail::Unlimited;
         Self {
-            fifo,
+            rate: settings.rate,
+            picos_per_byte: settings.rate.whole_picos_per_byte().unwrap_or(0),
             delay: settings.delay,
-            window,
-            offered: 0,
+            busy_until: Time::ZERO,
             carried: 0,
-            arrivals: 0,
-            departures: 0,
-            departed_bytes: 0,
-            queue_seconds: 0.0,
-            lost: 0,
-            dropped: 0,
-            drops: 0,
-            impairments: impaired.then(|| Box::new(Impairments::new(settings, stream))),
-            watcher,
+            special: (!plain).then(|| Box::new(Special::new(settings, impaired.then_some(stream), warmup))),
         }
     }
 
     /// A packet of `bytes` comes to the queue at `now`.
-    pub fn carry(&mut self, now: Time, bytes: u32) -> Carried {
+    pub fn carry(&mut self, now: Time, bytes: u32, window: &Window) -> Carried {
+        let carried = match &mut self.special {
+            Some(special) => special.carry(now, bytes, self.delay, window),
+            None => {
+                let time = match self.picos_per_byte {
+                    0 => self.rate.time_to_send(Bytes::new(u64::from(bytes))),
+                    picos => Duration::from_picos(picos * u64::from(bytes)),
+                };
+                self.busy_until = self.busy_until.max(now) + time;
+                Carried::Arrives(self.busy_until, self.busy_until + self.delay)
+            }
+        };
+        self.carried += u64::from(matches!(carried, Carried::Arrives(..)));
+        carried
+    }
+
+    /// Packets that did not reach the other end, in the whole run: found no room, or were lost on the wire.
+    pub fn missing(&self) -> u64 {
+        self.special.as_ref().map_or(0, |special| special.dropped + special.lost)
+    }
+
+    /// Brings samples up to `now`.
+    pub fn catch_up(&mut self, now: Time) {
+        if let Some(special) = &mut self.special {
+            special.catch_up(now);
+        }
+    }
+
+    /// The counters of the measured window, once it is over; a plain link keeps none.
+    pub fn summary(&self, window: &Window) -> LinkSummary {
+        let Some(special) = &self.special else { return LinkSummary::default() };
+        special.summary(self.rate, window)
+    }
+
+    /// The samples so far, with their interval, where any are taken.
+    pub fn series(&self) -> Option<(Duration, &LinkSeries)> {
+        let watcher = self.special.as_ref()?.watcher.as_ref()?;
+        Some((watcher.interval?, &watcher.series))
+    }
+}
+
+impl Special {
+    fn new(settings: &LinkSettings, impaired: Option<Stream>, warmup: Time) -> Self {
+        let mut fifo = Fifo::new(settings.rate, settings.limit);
+        if settings.watched.is_some() {
+            fifo.keep_backlog();
+        }
+        Self {
+            fifo,
+            impairments: impaired.map(|stream| Impairments::new(settings, stream)),
+            watcher: settings.watched.map(|interval| Watcher::new(interval, warmup)),
+            dropped: 0,
+            lost: 0,
+            arrivals: 0,
+            drops: 0,
+            departures: 0,
+            departed_bytes: 0,
+            queue_seconds: 0.0,
+        }
+    }
+
+    fn carry(&mut self, now: Time, bytes: u32, delay: Duration, window: &Window) -> Carried {
         self.catch_up(now);
-        self.offered += 1;
-        let in_window = self.window.contains(now);
+        let in_window = window.contains(now);
         self.arrivals += u64::from(in_window);
         let departure = self.fifo.offer(now, bytes);
         if let Some(watcher) = &mut self.watcher {
-            watcher.look(now, bytes, departure, in_window, &mut self.fifo, &self.window);
+            watcher.look(now, bytes, departure, in_window, &mut self.fifo, window);
         }
         let Some(departure) = departure else {
             self.dropped += 1;
             self.drops += u64::from(in_window);
             return Carried::Dropped;
         };
-        if self.window.contains(departure) {
+        if window.contains(departure) {
             self.departures += 1;
             self.departed_bytes += u64::from(bytes);
         }
-        if departure >= self.window.from {
-            self.queue_seconds += self.window.overlap(now, departure);
+        if departure >= window.from {
+            self.queue_seconds += window.overlap(now, departure);
         }
-        self.cross_the_wire(departure)
+        self.cross_the_wire(departure, delay, window)
     }
 
-    fn cross_the_wire(&mut self, departure: Time) -> Carried {
-        let arrival = departure + self.delay;
-        let Some(impairments) = &mut self.impairments else {
-            self.carried += 1;
-            return Carried::Arrives(departure, arrival);
-        };
+    fn cross_the_wire(&mut self, departure: Time, delay: Duration, window: &Window) -> Carried {
+        let arrival = departure + delay;
+        let Some(impairments) = &mut self.impairments else { return Carried::Arrives(departure, arrival) };
         if impairments.loses() {
             self.lost += 1;
-            impairments.losses_in_window += u64::from(self.window.contains(departure));
+            impairments.losses_in_window += u64::from(window.contains(departure));
             return Carried::Lost(departure);
         }
-        self.carried += 1;
         Carried::Arrives(departure, impairments.vary(arrival))
     }
 
-    /// Brings samples up to `now`.
-    pub fn catch_up(&mut self, now: Time) {
+    fn catch_up(&mut self, now: Time) {
         if let Some(watcher) = &mut self.watcher {
             watcher.catch_up(now, &mut self.fifo);
         }
     }
 
-    /// The counters of the measured window, once it is over.
-    pub fn summary(&self) -> LinkSummary {
-        let capacity = self.fifo.rate().bytes_per_second() * self.window.seconds();
+    fn summary(&self, rate: Rate, window: &Window) -> LinkSummary {
+        let capacity = rate.bytes_per_second() * window.seconds();
         LinkSummary {
             arrivals: self.arrivals,
             drops: self.drops,
@@ -182,17 +233,11 @@ impl Link {
             departures: self.departures,
             departed_bytes: self.departed_bytes,
             utilisation: self.departed_bytes as f64 / capacity,
-            mean_queue: self.queue_seconds / self.window.seconds(),
+            mean_queue: self.queue_seconds / window.seconds(),
             max_queue: self.watcher.as_ref().map(|watcher| watcher.max_queue),
             queue_found: self.watcher.as_ref().map(|watcher| watcher.queue_found.clone()),
             delay: self.watcher.as_ref().map(|watcher| watcher.delay.clone()),
         }
-    }
-
-    /// The samples so far, with their interval, where any are taken.
-    pub fn series(&self) -> Option<(Duration, &LinkSeries)> {
-        let watcher = self.watcher.as_ref()?;
-        Some((watcher.interval?, &watcher.series))
     }
 }
 

@@ -6,7 +6,7 @@
 use narrows_transport::tcp;
 use narrows_units::{Duration, Time};
 
-/// What a sender showed at each sample time: sample k was taken at k · interval.
+/// What a sender showed at each sample time: sample k was taken at k · interval. Not a number where a source has no such thing.
 #[derive(Clone, Debug, Default)]
 pub struct SenderSeries {
     /// Congestion window in packets.
@@ -28,6 +28,14 @@ impl SenderSeries {
         self.rtt.push(sender.rtt().map_or(f64::NAN, |rtt| rtt.smoothed.seconds()));
         self.in_flight.push(sender.in_flight() as f64);
         self.sent.push(sender.counters().sent);
+    }
+
+    /// A datagram source has sent `sent` packets, and has nothing else to show.
+    pub(crate) fn sample_datagrams(&mut self, sent: u64) {
+        for column in [&mut self.window, &mut self.ssthresh, &mut self.rtt, &mut self.in_flight] {
+            column.push(f64::NAN);
+        }
+        self.sent.push(sent);
     }
 }
 

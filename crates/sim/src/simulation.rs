@@ -115,6 +115,7 @@ pub struct Simulation {
     now: Time,
     /// The end of the run: nothing is computed beyond it.
     horizon: Time,
+    window: Window,
     calendar: Calendar,
     packets: Slab,
     paths: Paths,
@@ -150,6 +151,13 @@ impl Slab {
     fn len(&self) -> u64 {
         (self.packets.len() - self.free.len()) as u64
     }
+
+    /// The packets under way; for the end of a run.
+    fn iter(&self) -> impl Iterator<Item = &Travelling> {
+        let mut free = vec![false; self.packets.len()];
+        self.free.iter().for_each(|place| free[*place as usize] = true);
+        self.packets.iter().zip(free).filter(|(_, free)| !free).map(|(packet, _)| packet)
+    }
 }
 
 const TIMER: u32 = 1 << 31;
@@ -168,12 +176,13 @@ impl Simulation {
         let paths = Paths::find(&network, settings.eager)?;
         let window = Window { from: Time::ZERO + settings.warmup, to: Time::ZERO + settings.duration };
         let stream = |family, index| Stream::new(settings.seed, family, index as u64);
-        let link = |(index, (_, _, link)): (usize, &(_, _, _))| Link::new(link, window, stream(LINK_STREAMS, index));
+        let link = |(index, (_, _, link)): (usize, &(_, _, _))| Link::new(link, window.from, stream(LINK_STREAMS, index));
         let links = network.links.iter().enumerate().map(link).collect();
         let counters = vec![PathCounters::default(); paths.starts.len()];
         let mut simulation = Self {
             now: Time::ZERO,
             horizon: window.to,
+            window,
             calendar: Calendar::new(),
             packets: Slab::default(),
             paths,
@@ -299,7 +308,7 @@ impl Simulation {
 
     /// A packet comes to a link: when it reaches the other end, if it does.
     fn cross(&mut self, link: LinkId, at: Time, packet: &Travelling) -> Option<Time> {
-        let carried = self.links[link as usize].carry(at, packet.segment.bytes);
+        let carried = self.links[link as usize].carry(at, packet.segment.bytes, &self.window);
         if self.tap.is_some() {
             self.show(link, at, packet, &carried);
         }
@@ -491,12 +500,29 @@ impl Simulation {
         let (sent, arrived, lost) = (total(|path| path.sent), total(|path| path.arrived), total(|path| path.lost));
         let under_way = self.packets.len();
         assert_eq!(sent, arrived + lost + under_way, "{sent} packets sent are not {arrived} arrived + {lost} lost + {under_way} under way");
-        for (number, link) in self.links.iter().enumerate() {
-            let (offered, dropped, lost, carried) = (link.offered, link.dropped, link.lost, link.carried);
-            assert_eq!(offered, dropped + lost + carried, "link {number}: {offered} offered are not {dropped} dropped + {lost} lost + {carried} carried");
+        let missing: u64 = self.links.iter().map(Link::missing).sum();
+        assert_eq!(lost, missing, "flows miss {lost} packets, links have lost {missing}");
+        self.balance_links();
+    }
+
+    /// The books of links that lead to endpoints only: what they carried has arrived, or is on its way.
+    fn balance_links(&self) {
+        let mut accounted = vec![0; self.links.len()];
+        for packet in self.packets.iter() {
+            let came_by = packet.hop.checked_sub(1).filter(|_| packet.hop > self.paths.starts[packet.path as usize]);
+            if let Some(Place::Link(link)) = came_by.map(|hop| self.paths.hops[hop as usize].place) {
+                accounted[link as usize] += 1;
+            }
         }
-        let lost_on_links: u64 = self.links.iter().map(|link| link.dropped + link.lost).sum();
-        assert_eq!(lost, lost_on_links, "flows miss {lost} packets, links have lost {lost_on_links}");
+        for (path, counters) in self.counters.iter().enumerate() {
+            if let Some(Place::Link(link)) = self.paths.last_link(path) {
+                accounted[link as usize] += counters.arrived;
+            }
+        }
+        for link in self.paths.links_to_endpoints_only(self.links.len()) {
+            let (carried, accounted) = (self.links[link].carried, accounted[link]);
+            assert_eq!(carried, accounted, "link {link}: {carried} carried are not {accounted} arrived or under way");
+        }
     }
 
     /// The time that has been reached.
@@ -526,7 +552,7 @@ impl Simulation {
 
     /// What link number `link` did.
     pub fn link(&self, link: usize) -> LinkSummary {
-        self.links[link].summary()
+        self.links[link].summary(&self.window)
     }
 
     /// The samples of a flow's sender and receiver, where any were taken.
@@ -612,6 +638,7 @@ impl SendingEnd {
             match (due, &mut self.series, &self.machine) {
                 (Due::WarmedUp, ..) => self.at_warmup = self.counters(),
                 (Due::Sample, Some(series), Machine::Tcp(sender)) => series.sample(sender),
+                (Due::Sample, Some(series), Machine::Datagrams { sent, .. }) => series.sample_datagrams(*sent),
                 (Due::Sample, ..) => {}
             }
         }

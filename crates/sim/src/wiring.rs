@@ -129,6 +129,26 @@ impl Paths {
         self.starts[path] as usize..end
     }
 
+    /// The last link of a path, by which it reaches its end.
+    pub fn last_link(&self, path: usize) -> Option<Place> {
+        let hops = self.range(path);
+        (hops.len() > 1).then(|| self.hops[hops.end - 2].place)
+    }
+
+    /// The links that are the last of every path over them.
+    pub fn links_to_endpoints_only(&self, links: usize) -> impl Iterator<Item = usize> {
+        let mut only = vec![true; links];
+        for path in 0..self.starts.len() {
+            let hops = self.range(path);
+            for hop in hops.start..hops.end.saturating_sub(2) {
+                if let Place::Link(link) = self.hops[hop].place {
+                    only[link as usize] = false;
+                }
+            }
+        }
+        (0..links).filter(move |link| only[*link])
+    }
+
     /// A hop is eager where all its packets come from one place that keeps their order, so that they are offered in
     /// order however early that is done. Each flow's circle keeps one hop that is not, or it would never end.
     fn mark_eager(&mut self, network: &Network) {

@@ -1,16 +1,14 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 
+use crate::tcp::Habits;
 use narrows_control::Rtt;
 use narrows_units::Duration;
 
 /// The estimator of RFC 6298: smoothed RTT, its variation, and the timeout with its back-off.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RttEstimator {
     estimate: Option<Rtt>,
     variation: Duration,
-    granularity: Duration,
-    least_timeout: Duration,
-    initial_timeout: Duration,
     backoff: u32,
 }
 
@@ -18,11 +16,6 @@ pub struct RttEstimator {
 const LONGEST_TIMEOUT: Duration = Duration::from_millis(60_000);
 
 impl RttEstimator {
-    /// No sample yet: the timeout is `initial_timeout`, later at least `least_timeout`; the clock ticks in steps of `granularity`.
-    pub fn new(initial_timeout: Duration, least_timeout: Duration, granularity: Duration) -> Self {
-        Self { estimate: None, variation: Duration::ZERO, granularity, least_timeout, initial_timeout, backoff: 0 }
-    }
-
     /// Takes a sample (§2.2, §2.3) and ends the back-off (§5.7).
     pub fn sample(&mut self, rtt: Duration) {
         self.backoff = 0;
@@ -46,10 +39,10 @@ impl RttEstimator {
     }
 
     /// The timeout, back-off included: SRTT + max(G, 4·RTTVAR), within bounds (§2.3, §2.4, §5.5).
-    pub fn timeout(&self) -> Duration {
+    pub fn timeout(&self, habits: &Habits) -> Duration {
         let timeout = match &self.estimate {
-            None => self.initial_timeout,
-            Some(rtt) => (rtt.smoothed + self.granularity.max(self.variation * 4)).max(self.least_timeout),
+            None => habits.initial_timeout,
+            Some(rtt) => (rtt.smoothed + habits.granularity.max(self.variation * 4)).max(habits.least_timeout),
         };
         (timeout * (1 << self.backoff)).min(LONGEST_TIMEOUT.max(timeout))
     }
@@ -70,36 +63,39 @@ mod tests {
 
     #[test]
     fn the_numbers_are_those_of_rfc_6298() {
-        let mut rtt = RttEstimator::new(ms(1000), ms(200), ms(10));
-        assert_eq!(rtt.timeout(), ms(1000), "§2.1");
+        let habits = Habits { initial_timeout: ms(1000), ..Habits::NS2 };
+        let mut rtt = RttEstimator::default();
+        assert_eq!(rtt.timeout(&habits), ms(1000), "§2.1");
         rtt.sample(ms(100));
-        assert_eq!(rtt.timeout(), ms(300), "§2.2: 100 + 4·50");
+        assert_eq!(rtt.timeout(&habits), ms(300), "§2.2: 100 + 4·50");
         rtt.sample(ms(180));
         // §2.3: RTTVAR = 3/4·50 + 1/4·80 = 57.5; SRTT = 7/8·100 + 1/8·180 = 110.
-        assert_eq!(rtt.timeout(), Duration::from_micros(110_000 + 4 * 57_500));
+        assert_eq!(rtt.timeout(&habits), Duration::from_micros(110_000 + 4 * 57_500));
         let estimate = rtt.estimate().unwrap();
         assert_eq!((estimate.smoothed, estimate.minimum, estimate.maximum), (ms(110), ms(100), ms(180)));
     }
 
     #[test]
     fn the_timeout_doubles_up_to_sixty_seconds_and_a_sample_ends_that() {
-        let mut rtt = RttEstimator::new(ms(1000), ms(200), ms(10));
+        let habits = Habits { initial_timeout: ms(1000), ..Habits::NS2 };
+        let mut rtt = RttEstimator::default();
         (0..40).for_each(|_| rtt.sample(ms(20)));
         let mut timeouts = Vec::new();
         for _ in 0..10 {
-            timeouts.push(rtt.timeout());
+            timeouts.push(rtt.timeout(&habits));
             rtt.back_off();
         }
         let expected = [200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 51_200, 60_000].map(ms);
         assert_eq!(timeouts, expected);
         rtt.sample(ms(20));
-        assert_eq!(rtt.timeout(), ms(200));
+        assert_eq!(rtt.timeout(&habits), ms(200));
     }
 
     #[test]
     fn with_a_steady_rtt_the_granularity_keeps_the_timeout_apart() {
-        let mut rtt = RttEstimator::new(ms(1000), ms(0), ms(10));
+        let habits = Habits { least_timeout: ms(0), ..Habits::NS2 };
+        let mut rtt = RttEstimator::default();
         (0..200).for_each(|_| rtt.sample(ms(300)));
-        assert_eq!(rtt.timeout().picos() / 1_000_000_000, 310);
+        assert_eq!(rtt.timeout(&habits).picos() / 1_000_000_000, 310);
     }
 }

@@ -8,6 +8,7 @@ use narrows_transport::{Kind, Segment};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 fn at(millis: u64) -> Time {
     Time::ZERO + Duration::from_millis(millis)
@@ -16,6 +17,7 @@ fn at(millis: u64) -> Time {
 fn sender(recovery: RecoveryKind, habits: Habits, window: f64, ssthresh: f64) -> Sender {
     let controller: Box<dyn Controller> = Box::new(OncePerEpoch::new(SlowStart::Standard, Reno, window).with_ssthresh(ssthresh));
     let stream = Stream::new(1, 1, 1);
+    let habits = Arc::new(habits);
     Sender::new(Settings { recovery, habits, packet_bytes: 1000, window_limit: f64::INFINITY, pacing: None, quantum: 1, stream }, controller)
 }
 

@@ -7,6 +7,7 @@ use narrows_router::DropTail;
 use narrows_sim::{Application, Endpoints, FlowSettings, Jitter, LinkSettings, Loss, Network, Settings, Simulation};
 use narrows_transport::tcp::{self, Habits, RecoveryKind};
 use narrows_units::{Duration, Rate, Stream, Time};
+use std::sync::Arc;
 
 /// A dumbbell: nodes 0 and 1 are the routers; each flow has hosts and links of its own.
 #[derive(Clone, Debug)]
@@ -122,7 +123,7 @@ impl Dumbbell {
         let controller = (registry::find(self.law).unwrap().build)(&birth).unwrap();
         let sender = tcp::Settings {
             recovery: self.recovery,
-            habits: self.habits,
+            habits: Arc::new(self.habits),
             packet_bytes: 1000,
             window_limit: self.window_limit,
             pacing: self.pacing,

@@ -7,15 +7,16 @@ use super::{Habits, RecoveryKind};
 use crate::{Kind, Pacer, RttEstimator, Segment};
 use narrows_control::{Ack, Controller, Gaps, Loss, Pacing, Rtt};
 use narrows_signal::SackBlocks;
-use narrows_units::{Stream, Time};
+use narrows_units::{Duration, Stream, Time};
+use std::sync::Arc;
 
 /// How a sender is set up.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// How losses are found and mended.
     pub recovery: RecoveryKind,
-    /// Everything that is not the controller.
-    pub habits: Habits,
+    /// Everything that is not the controller; flows alike share it.
+    pub habits: Arc<Habits>,
     /// Bytes of a data packet on the wire, headers included.
     pub packet_bytes: u32,
     /// The receiver's window in packets; infinite where it is no limit.
@@ -34,15 +35,15 @@ pub struct Counters {
     /// Data packets sent, retransmissions included.
     pub sent: u64,
     /// Packets sent again.
-    pub retransmitted: u64,
+    pub retransmitted: u32,
     /// Packets found lost.
-    pub lost: u64,
+    pub lost: u32,
     /// Recovery epochs opened.
-    pub epochs: u64,
+    pub epochs: u32,
     /// Retransmission timeouts.
-    pub timeouts: u64,
+    pub timeouts: u32,
     /// Epochs that turned out to be needless.
-    pub spurious: u64,
+    pub spurious: u32,
     /// RTT samples.
     pub rtt_samples: u64,
     /// Their sum in seconds.
@@ -82,7 +83,7 @@ pub(super) struct Ears<'a> {
 impl Ears<'_> {
     pub fn lost(&mut self, transmission: u64, in_flight: u32, opens_epoch: bool) {
         self.counters.lost += 1;
-        self.counters.epochs += u64::from(opens_epoch);
+        self.counters.epochs += u32::from(opens_epoch);
         let in_flight = f64::from(in_flight);
         self.controller.on_loss(&Loss { now: self.now, transmission, next: self.next, opens_epoch, in_flight, rtt: self.rtt });
     }
@@ -130,7 +131,7 @@ pub struct Sender {
     recovery: Recovery,
     rtt: RttEstimator,
     pacer: Pacer,
-    habits: Habits,
+    habits: Arc<Habits>,
     pacing: Option<Gaps>,
     packet_bytes: u32,
     window_limit: f64,
@@ -159,7 +160,7 @@ impl Sender {
         Self {
             controller,
             recovery,
-            rtt: RttEstimator::new(habits.initial_timeout, habits.least_timeout, habits.granularity),
+            rtt: RttEstimator::default(),
             pacer: Pacer::new(stream),
             habits,
             pacing,
@@ -217,7 +218,7 @@ impl Sender {
         if self.is_idle() {
             self.retransmit_at = Time::NEVER;
         } else if answer.restarts_timer {
-            self.retransmit_at = now + self.rtt.timeout();
+            self.retransmit_at = now + self.timeout();
         }
     }
 
@@ -232,7 +233,7 @@ impl Sender {
         self.burst = (0, 0);
         recovery!(mut self.recovery, r => r.on_timeout());
         self.controller.on_timeout(now);
-        self.retransmit_at = now + self.rtt.timeout();
+        self.retransmit_at = now + self.timeout();
     }
 
     /// True where the window and the pacer let something go at `now`.
@@ -317,6 +318,10 @@ impl Sender {
         &self.counters
     }
 
+    fn timeout(&self) -> Duration {
+        self.rtt.timeout(&self.habits)
+    }
+
     /// True where nothing is outstanding.
     fn is_idle(&self) -> bool {
         self.first() == recovery!(self.recovery, r => r.end())
@@ -362,19 +367,19 @@ impl Sender {
     }
 
     fn transmit(&mut self, now: Time, number: u64, again: bool) -> Segment {
-        if self.is_idle() && self.counters.sent > 0 && now.since(self.last_sent) > self.rtt.timeout() {
+        if self.is_idle() && self.counters.sent > 0 && now.since(self.last_sent) > self.timeout() {
             self.controller.on_resume(now, now.since(self.last_sent));
         }
         let transmission = self.counters.sent;
         self.counters.sent += 1;
-        self.counters.retransmitted += u64::from(again);
+        self.counters.retransmitted += u32::from(again);
         recovery!(mut self.recovery, r => r.sent(number, transmission, now));
         self.last_sent = now;
         if self.timed.is_none() && !again && !self.habits.timestamps {
             self.timed = Some((number, now));
         }
         if self.retransmit_at == Time::NEVER {
-            self.retransmit_at = now + self.rtt.timeout();
+            self.retransmit_at = now + self.timeout();
         }
         self.burst.0 -= 1;
         if self.burst.0 == 0 {

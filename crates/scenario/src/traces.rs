@@ -1,0 +1,102 @@
+//! The traces that a scenario asks for, as files: written beside, renamed when the run is over.
+
+use crate::Checked;
+use crate::run::RunError;
+use narrows_control::Controller;
+use narrows_sim::Simulation;
+use narrows_trace::{FlowHeaders, PacketTrace, RecoveryLog, TracedLink};
+use narrows_units::Time;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Traces under way.
+pub(crate) struct Traces<'a> {
+    checked: &'a Checked,
+    folder: Option<PathBuf>,
+    packets: Option<(PacketTrace<BufWriter<File>>, Unfinished)>,
+    written: Vec<Unfinished>,
+}
+
+/// A file: its name while it is written, and after.
+struct Unfinished {
+    beside: PathBuf,
+    path: PathBuf,
+}
+
+impl Unfinished {
+    fn new(folder: &Path, name: &str) -> Self {
+        let path = folder.join(name);
+        Self { beside: folder.join(format!("{name}.tmp.{}", std::process::id())), path }
+    }
+
+    fn create(&self) -> Result<BufWriter<File>, RunError> {
+        File::create(&self.beside).map(BufWriter::new).map_err(|cause| self.error(cause))
+    }
+
+    fn error(&self, cause: std::io::Error) -> RunError {
+        RunError::Trace { path: self.path.clone(), cause }
+    }
+}
+
+impl<'a> Traces<'a> {
+    /// Opens the packet trace, where one is asked for and there is a folder.
+    pub fn begin(checked: &'a Checked, folder: Option<&Path>) -> Result<Self, RunError> {
+        let mut traces = Self { checked, folder: folder.map(Path::to_owned), packets: None, written: Vec::new() };
+        let names = checked.scenario.trace.as_ref().map_or(&[][..], |trace| &trace.links);
+        let (Some(folder), false) = (folder, names.is_empty()) else { return Ok(traces) };
+        let link = |(id, link): (usize, &crate::CheckedLink)| TracedLink { id: id as u32, name: link.name.clone(), rate: link.rate.bits_per_second() };
+        let links = checked.links.iter().enumerate().filter(|(_, link)| names.contains(&link.name)).map(link).collect();
+        let headers = |group: &crate::CheckedFlow| FlowHeaders { payload: group.payload() as u32, timestamps: group.habits.timestamps };
+        let flows = checked.flows.iter().flat_map(|group| std::iter::repeat_n(headers(group), group.flow.count as usize)).collect();
+        let file = Unfinished::new(folder, "packets.pcapng");
+        let trace = PacketTrace::new(file.create()?, links, flows).map_err(|cause| file.error(cause))?;
+        traces.packets = Some((trace, file));
+        Ok(traces)
+    }
+
+    /// True where packets are traced, which wants them in order of time.
+    pub fn watch_packets(&self) -> bool {
+        self.packets.is_some()
+    }
+
+    /// Lets the controller of flow `number`, where that is traced, write down what it is told.
+    pub fn wrap(&mut self, number: u64, controller: Box<dyn Controller>, packet_bytes: u64) -> Result<Box<dyn Controller>, RunError> {
+        let traced = self.checked.scenario.trace.as_ref().is_some_and(|trace| trace.flows.iter().any(|flow| u64::from(*flow) == number));
+        let (true, Some(folder)) = (traced, &self.folder) else { return Ok(controller) };
+        let file = Unfinished::new(folder, &format!("flow{number}.sqlog"));
+        let writer = Box::new(file.create()?);
+        self.written.push(file);
+        Ok(Box::new(RecoveryLog::new(controller, writer, &format!("flow {number}"), packet_bytes)))
+    }
+
+    /// Taps the traced links.
+    pub fn tap(&self, simulation: &mut Simulation) {
+        if let Some((trace, _)) = &self.packets {
+            simulation.set_tap(trace.links(), Box::new(trace.clone()));
+        }
+    }
+
+    /// Gives the files their names, the run being over.
+    pub fn finish(mut self) -> Result<(), RunError> {
+        if let Some((trace, file)) = self.packets.take() {
+            let mut writer = trace.finish(Time::ZERO + self.checked.scenario.duration).map_err(|cause| file.error(cause))?;
+            writer.flush().map_err(|cause| file.error(cause))?;
+            self.written.push(file);
+        }
+        for file in std::mem::take(&mut self.written) {
+            std::fs::rename(&file.beside, &file.path).map_err(|cause| file.error(cause))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Traces<'_> {
+    /// A run that was stopped leaves no half of a file.
+    fn drop(&mut self) {
+        for file in self.written.iter().chain(self.packets.iter().map(|(_, file)| file)) {
+            // It may not exist any more; then all is well.
+            let _ = std::fs::remove_file(&file.beside);
+        }
+    }
+}
