@@ -37,7 +37,7 @@ lint: setup
 	$(BIN)/mypy
 
 bench: setup
-	cargo run --release --quiet -p narrows-scenario --example bench
+	cargo bench --quiet -p narrows-scenario
 
 validate: setup
 	$(BIN)/python -m narrows.validate

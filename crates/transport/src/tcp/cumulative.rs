@@ -27,7 +27,8 @@ pub(super) struct Cumulative {
     resend_first: bool,
     first_partial: bool,
     resent_at: Option<Time>,
-    /// After a recovery the flight grows from what is left, as in slow start, instead of bursting up to the window (RFC 6582 §3.2, step 3, option 1).
+    /// Partial acknowledgements have deflated the window: after the recovery it grows from what is left, as in slow start.
+    /// RFC 6582 §3.2, step 3, leaves open how a full acknowledgement avoids a burst; this is ns-2's way.
     regrowth: Option<f64>,
 }
 
@@ -105,10 +106,9 @@ impl Cumulative {
             return false;
         }
         if !self.newreno || self.recover.is_none_or(|recover| ack.number >= recover) {
+            let left = ears.controller.window() + self.inflation;
             self.leave();
-            if self.newreno {
-                self.regrowth = Some((self.in_flight() as f64).max(1.0) + 1.0);
-            }
+            self.regrowth = (left < ears.controller.window()).then_some(left.max(1.0));
             return false;
         }
         // RFC 6582 §3.2, step 3, partial: deflate by what was acknowledged, add back one, send the next hole again.

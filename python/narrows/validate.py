@@ -1,0 +1,221 @@
+"""`make validate`: every drop-tail case of the ns-2 reference that narrows has the laws for, run again and compared.
+
+The starts of flows are those that ns-2 drew: its generator, MRG32k3a (L'Ecuyer, 1999) seeded with six equal numbers,
+is drawn from in the same order. What is left to chance is ns-2's random overhead; where a case has one, narrows' figures
+are means over several seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE
+from rich.table import Table
+
+from narrows.batch import run_all
+from narrows.results import Result
+from narrows.scenario import Scenario
+from narrows.statistics import mean_and_interval
+from narrows.terminal import console
+
+REFERENCE = Path(__file__).resolve().parents[2] / "validation" / "ns2.jsonl"
+# What ns-2 calls a sender, and what that is here. Linux 2.6.22's CUBIC: beta 819/1024, C 410/1024, S_max 16 in 100 ms, no HyStart.
+SENDERS: dict[str, dict[str, Any]] = {
+    "reno": {"cc": "reno"},
+    "newreno": {"cc": "newreno"},
+    "sack": {"cc": "sack"},
+    "linux:cubic": {
+        "cc": "cubic:beta=0.7998046875:c=0.400390625:s_max=160",
+        "timestamps": True,
+        "prr": True,
+        "slow_start": "standard",
+        "packet": "1010B",
+    },
+}
+SEEDS = 3
+AIM = 0.02
+PACKET = 1000
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One case: ns-2's figures and narrows'. Utilisation is of goodput where data flows both ways."""
+
+    case: str
+    reference: dict[str, float]
+    found: dict[str, float]
+
+    @property
+    def difference(self) -> float:
+        """How far narrows' utilisation is above ns-2's."""
+        return self.found["utilisation"] - self.reference["utilisation"]
+
+
+def mrg32k3a(seed: int) -> Iterator[float]:
+    """Draw ns-2's uniform random numbers.
+
+    Parameters
+    ----------
+    seed
+        Given to ``$rng seed``.
+
+    References
+    ----------
+    P. L'Ecuyer: "Good parameters and implementations for combined multiple recursive random number generators",
+    Operations Research 47 (1999).
+
+    Examples
+    --------
+    The first that ns-2.35 prints for seed 1:
+
+    >>> draws = mrg32k3a(1)
+    >>> f"{next(draws):.12f}", f"{next(draws):.12f}"
+    ('0.000339576975', '0.555880715864')
+    """
+    m1, m2 = 4294967087, 4294944443
+    a, b = [seed] * 3, [seed] * 3
+    while True:
+        a = [a[1], a[2], (1403580 * a[1] - 810728 * a[0]) % m1]
+        b = [b[1], b[2], (527612 * b[2] - 1370589 * b[0]) % m2]
+        yield ((a[2] - b[2]) % m1 or m1) / (m1 + 1)
+
+
+def scenario_of(case: dict[str, Any]) -> Scenario:
+    """Describe a case of the reference as a scenario."""
+    draws = mrg32k3a(1)
+    forward, reverse = case["n"], case.get("rev", 0)
+    starts = [f"{next(draws) * case.get('start', 0.1):.12f}s" for _ in range(forward + reverse)]
+    sender = dict(SENDERS[case["proto"]], overhead=f"{case.get('jitter', 0)}s")
+    sender["max_ssthresh"] = case.get("ssmax", 0)
+    flows = [{**sender, "count": forward, "starts": starts[:forward]}]
+    if reverse:
+        # The ways back of ns-2's reverse flows take no longer than the first flow's.
+        flows.append({**sender, "count": reverse, "starts": starts[forward:], "reverse": True, "rtt": f"{case['rtt']}ms"})
+    return Scenario(
+        duration=f"{case['dur']}s",
+        warmup=f"{case['warm']}s",
+        tcp="ns2",
+        sample="0s",
+        dumbbell={
+            "rate": f"{case['bw']}Mbps",
+            "rtt": f"{case['rtt']}ms",
+            "rtt_step": f"{case.get('drtt', 0)}ms",
+            "buffer": f"{case['buf']}p",
+        },
+        flows=flows,
+    )
+
+
+def figures(case: dict[str, Any], result: Result) -> dict[str, float]:
+    """Give a run's figures as ns-2's script computes them: packets of 1000 bytes, the queue without the one in service."""
+    link = result.links.row(0, named=True)
+    seconds = case["dur"] - case["warm"]
+    capacity = case["bw"] * 1e6 * seconds / (8 * PACKET)
+    arrived = result.flows.filter(~result.flows["reverse"])["arrived"]
+    squares = sum(packets**2 for packets in arrived)
+    delivered = float(arrived.sum())
+    return {
+        "utilisation": (delivered if case.get("rev") else link["departures"]) / capacity,
+        "loss_rate": link["loss_rate"],
+        "jain": delivered**2 / (len(arrived) * squares) if squares else 0.0,
+        "mean_queue": link["mean_queue"] - link["utilisation"],
+    }
+
+
+def reference_figures(case: dict[str, Any], result: dict[str, Any]) -> dict[str, float]:
+    """Give ns-2's figures of a case."""
+    goodput = result["goodput_mbps"] / case["bw"]
+    utilisation = goodput if case.get("rev") else result["utilisation"]
+    return {"utilisation": utilisation, **{key: result[key] for key in ("loss_rate", "jain", "mean_queue")}}
+
+
+def compare(reference: Path, only: str | None) -> list[Comparison]:
+    """Run every case of a reference file that narrows has the laws for.
+
+    Parameters
+    ----------
+    reference
+        One JSON object a line.
+    only
+        Leave out cases whose description does not contain this.
+    """
+    lines = [json.loads(line) for line in reference.read_text().splitlines()]
+    lines = [line for line in lines if line["case"]["proto"] in SENDERS and line["result"]["q"] == "DropTail"]
+    described = [(" ".join(f"{k}={v}" for k, v in line["case"].items()), line) for line in lines]
+    chosen = [(text, line) for text, line in described if only is None or only in text]
+    jobs: list[tuple[Scenario, int]] = []
+    for _, line in chosen:
+        jobs += [(scenario_of(line["case"]), seed) for seed in range(1, _seeds(line["case"]) + 1)]
+    results = iter(run_all(jobs))
+    comparisons = []
+    for text, line in chosen:
+        runs = [figures(line["case"], next(results)) for _ in range(_seeds(line["case"]))]
+        found = {key: sum(run[key] for run in runs) / len(runs) for key in runs[0]}
+        comparisons.append(Comparison(text, reference_figures(line["case"], line["result"]), found))
+    return comparisons
+
+
+def _seeds(case: dict[str, Any]) -> int:
+    return SEEDS if case.get("jitter") else 1
+
+
+HEAD = ["case", "util. ns-2", "narrows", "difference", "loss ns-2", "narrows", "Jain ns-2", "narrows", "queue ns-2", "narrows"]
+
+
+def rows(comparisons: list[Comparison]) -> list[list[str]]:
+    """Give the table's cells."""
+
+    def pair(comparison: Comparison, key: str, form: str) -> list[str]:
+        return [f"{figures[key]:{form}}" for figures in (comparison.reference, comparison.found)]
+
+    cells = []
+    for c in comparisons:
+        mark = "" if abs(c.difference) <= AIM else " *"
+        loss, jain, queue = pair(c, "loss_rate", ".2e"), pair(c, "jain", ".3f"), pair(c, "mean_queue", ".1f")
+        cells.append([c.case, *pair(c, "utilisation", ".4f"), f"{c.difference:+.4f}{mark}", *loss, *jain, *queue])
+    return cells
+
+
+def summary(comparisons: list[Comparison]) -> str:
+    """Say how many cases hold, and how far off they are."""
+    differences = [c.difference for c in comparisons]
+    within = sum(abs(d) <= AIM for d in differences)
+    mean, _ = mean_and_interval(differences)
+    root = math.sqrt(sum(d * d for d in differences) / len(differences))
+    losses = [math.log(c.found["loss_rate"] / c.reference["loss_rate"]) for c in comparisons if min(c.found["loss_rate"], c.reference["loss_rate"]) > 0]
+    return (
+        f"utilisation within {AIM:.0%} points of ns-2's in {within} of {len(comparisons)} cases ({within / len(comparisons):.1%}); "
+        f"mean difference {mean:+.4f}, root mean square {root:.4f}; "
+        f"loss rate {math.exp(sum(losses) / len(losses)):.3f} times ns-2's (geometric mean of {len(losses)} cases)"
+    )
+
+
+def main() -> None:
+    """Compare, and print a table and a summary."""
+    parser = argparse.ArgumentParser(prog="python -m narrows.validate", description=__doc__, epilog="Example: python -m narrows.validate --only cubic")
+    parser.add_argument("--reference", type=Path, default=REFERENCE, help="a file like validation/ns2.jsonl")
+    parser.add_argument("--only", help="only cases whose description contains this, like 'sack n=1'")
+    parser.add_argument("--markdown", action="store_true", help="print the table for docs/validation.md")
+    options = parser.parse_args()
+    comparisons = compare(options.reference, options.only)
+    if not comparisons:
+        parser.error(f"no case of {options.reference} contains {options.only!r}")
+    if options.markdown:
+        lines = [HEAD, ["---"] * len(HEAD), *rows(comparisons)]
+        print("\n".join("| " + " | ".join(cells) + " |" for cells in lines))
+    else:
+        table = Table(*HEAD, box=SIMPLE)
+        for cells in rows(comparisons):
+            table.add_row(*cells)
+        console().print(table)
+    print(summary(comparisons))
+
+
+if __name__ == "__main__":
+    main()
