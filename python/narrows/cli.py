@@ -140,8 +140,8 @@ def run(
 ) -> None:
     """Run a scenario file."""
     from narrows.compare import split_seeds  # noqa: PLC0415
-    from narrows.single import Single  # noqa: PLC0415
     from narrows.scenario import Scenario  # noqa: PLC0415
+    from narrows.single import Single  # noqa: PLC0415
 
     with _bad_input_exits():
         scenario = Scenario.load(file)
@@ -162,13 +162,9 @@ def run(
 @app.command("list", epilog="Example: narrows list --json")
 def list_(json_: Json = False) -> None:
     """List controllers, recoveries, slow starts, queues and presets, with their sources."""
-    controllers = [
-        {"name": name, "summary": summary, "source": source, "aliases": aliases, "settings": [dict(zip(("name", "default", "meaning"), s, strict=True)) for s in settings]}
-        for name, summary, source, aliases, settings in _core.controllers()
-    ]
-    others = {"recoveries": _core.recoveries(), "slow_starts": _core.slow_starts(), "queues": _core.queues(), "presets": _core.presets()}
-    kinds: dict[str, list[dict[str, Any]]] = {"controllers": controllers}
-    kinds |= {kind: [dict(zip(("name", "summary", "source"), line, strict=True)) for line in lines] for kind, lines in others.items()}
+    kinds: dict[str, list[dict[str, Any]]] = {"controllers": list(map(_law, _core.controllers()))}
+    for kind in ("recoveries", "slow_starts", "queues", "presets"):
+        kinds[kind] = [_named(("name", "summary", "source"), line) for line in getattr(_core, kind)()]
     if json_:
         print(json.dumps(kinds))
         return
@@ -178,6 +174,16 @@ def list_(json_: Json = False) -> None:
             settings = "".join(f"\n  {s['name']}={s['default']}: {s['meaning']}" for s in line.get("settings", []))
             table.add_row(line["name"], line["summary"] + settings, line["source"])
         console().print(table, "")
+
+
+def _law(entry: tuple[str, str, str, list[str], list[_core.Line]]) -> dict[str, Any]:
+    name, summary, source, aliases, settings = entry
+    named = [_named(("name", "default", "meaning"), setting) for setting in settings]
+    return {"name": name, "summary": summary, "source": source, "aliases": aliases, "settings": named}
+
+
+def _named(names: tuple[str, ...], values: tuple[str, ...]) -> dict[str, str]:
+    return dict(zip(names, values, strict=True))
 
 
 @app.command(epilog="Example: narrows demo -o out/demo")

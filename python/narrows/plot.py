@@ -64,8 +64,10 @@ def utilisation(result: Result, ax: Axes | None = None, link: int | None = None)
 def single(result: Result) -> bytes:
     """Draw one run as PNG: windows, queue, loss, utilisation."""
     figure, axes = _figure(2, 2)
-    for draw, ax in zip((window, queue, loss, utilisation), axes.flat, strict=True):
-        draw(result, ax)
+    window(result, axes[0][0])
+    queue(result, axes[0][1])
+    loss(result, axes[1][0])
+    utilisation(result, axes[1][1])
     return _png(figure)
 
 
@@ -77,7 +79,12 @@ def comparison(results: Sequence[Result]) -> bytes:
     records = [result.record() for result in results]
     ccs = list(dict.fromkeys(record["cc"] for record in records))
     pacings = list(dict.fromkeys(record["pacing"] for record in records))
-    panels = [("utilisation", "utilisation", 1.0), ("loss_rate", "loss (%)", 100.0), ("mean_queue", "mean queue (packets)", 1.0), ("jain", "Jain index", 1.0)]
+    panels = [
+        ("utilisation", "utilisation", 1.0),
+        ("loss_rate", "loss (%)", 100.0),
+        ("mean_queue", "mean queue (packets)", 1.0),
+        ("jain", "Jain index", 1.0),
+    ]
     width = 0.8 / len(pacings)
     for (key, label, scale), ax in zip(panels, axes.flat, strict=True):
         for place, pacing in enumerate(pacings):

@@ -45,7 +45,14 @@ class Single:
         return table
 
     def _flows(self, results: list[Result]) -> Table:
-        columns = [("goodput", 1e-6, 3), ("loss_rate", 100.0, 4), ("mean_rtt", 1e3, 2), ("epochs", 1.0, 0), ("timeouts", 1.0, 0), ("completion_time", 1.0, 3)]
+        columns = [
+            ("goodput", 1e-6, 3),
+            ("loss_rate", 100.0, 4),
+            ("mean_rtt", 1e3, 2),
+            ("epochs", 1.0, 0),
+            ("timeouts", 1.0, 0),
+            ("completion_time", 1.0, 3),
+        ]
         table = _table("flow", "cc", "goodput Mbps", "lost %", "RTT ms", "epochs", "timeouts", "done in s")
         rows = list(zip(*(result.flows.iter_rows(named=True) for result in results), strict=True))
         for row in rows[:MOST_ROWS]:

@@ -188,7 +188,11 @@ def summary(comparisons: list[Comparison]) -> str:
     within = sum(abs(d) <= AIM for d in differences)
     mean, _ = mean_and_interval(differences)
     root = math.sqrt(sum(d * d for d in differences) / len(differences))
-    losses = [math.log(c.found["loss_rate"] / c.reference["loss_rate"]) for c in comparisons if min(c.found["loss_rate"], c.reference["loss_rate"]) > 0]
+    losses = [
+        math.log(c.found["loss_rate"] / c.reference["loss_rate"])
+        for c in comparisons
+        if min(c.found["loss_rate"], c.reference["loss_rate"]) > 0
+    ]
     return (
         f"utilisation within {AIM:.0%} points of ns-2's in {within} of {len(comparisons)} cases ({within / len(comparisons):.1%}); "
         f"mean difference {mean:+.4f}, root mean square {root:.4f}; "
@@ -198,7 +202,9 @@ def summary(comparisons: list[Comparison]) -> str:
 
 def main() -> None:
     """Compare, and print a table and a summary."""
-    parser = argparse.ArgumentParser(prog="python -m narrows.validate", description=__doc__, epilog="Example: python -m narrows.validate --only cubic")
+    parser = argparse.ArgumentParser(
+        prog="python -m narrows.validate", description=__doc__, epilog="Example: python -m narrows.validate --only cubic"
+    )
     parser.add_argument("--reference", type=Path, default=REFERENCE, help="a file like validation/ns2.jsonl")
     parser.add_argument("--only", help="only cases whose description contains this, like 'sack n=1'")
     parser.add_argument("--markdown", action="store_true", help="print the table for docs/validation.md")

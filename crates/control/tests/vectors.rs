@@ -62,10 +62,14 @@ impl Event {
 }
 
 fn run(entry: &registry::Entry, case: &Case) -> Box<dyn Controller> {
-    let parameters = case.law.iter().map(|(name, value)| (name.clone(), value.to_string().parse::<Value>().unwrap())).collect();
+    let parameters = case
+        .law
+        .iter()
+        .map(|(name, value)| (name.clone(), value.to_string().parse::<Value>().expect("a vector's parameters are TOML values")))
+        .collect();
     let initial_ssthresh = case.start.ssthresh.unwrap_or(f64::INFINITY);
     let birth = Birth { parameters, slow_start: SlowStart::Standard, initial_window: case.start.window, initial_ssthresh, seed: 1 };
-    let mut controller = (entry.build)(&birth).unwrap();
+    let mut controller = (entry.build)(&birth).expect("a vector's parameters are the law's");
     case.events.iter().for_each(|event| event.tell(&mut *controller));
     controller
 }

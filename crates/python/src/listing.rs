@@ -8,10 +8,11 @@ use narrows_transport::tcp::RecoveryKind;
 use pyo3::prelude::*;
 
 type Line = (&'static str, &'static str, &'static str);
+type Law = (&'static str, &'static str, &'static str, Vec<&'static str>, Vec<Line>);
 
 /// Laws: name, summary, source, aliases, and settings as (name, default, meaning).
 #[pyfunction]
-pub(crate) fn controllers() -> Vec<(&'static str, &'static str, &'static str, Vec<&'static str>, Vec<Line>)> {
+pub(crate) fn controllers() -> Vec<Law> {
     let settings = |law: &narrows_control::registry::Entry| law.parameters.iter().map(|p| (p.name, p.default, p.meaning)).collect();
     LAWS.iter().map(|law| (law.name, law.summary, law.source, law.aliases.to_vec(), settings(law))).collect()
 }

@@ -1,8 +1,8 @@
 //! A checked scenario -> the network that the simulator runs.
 
 use crate::check::{Checked, CheckedFlow, CheckedLink};
-use crate::scenario::Datagrams;
 use crate::run::RunError;
+use crate::scenario::Datagrams;
 use crate::topology::{self, Place, Topology};
 use crate::traces::Traces;
 use narrows_router::DropTail;
@@ -63,7 +63,15 @@ fn access_link(rate: Rate, delay: Duration) -> LinkSettings {
     LinkSettings { rate, delay, limit, loss, jitter, watched: None }
 }
 
-fn flow(checked: &Checked, group: &CheckedFlow, endpoints: Endpoints, seed: u64, number: u64, index: usize, ends: (u32, u32)) -> FlowSettings {
+fn flow(
+    checked: &Checked,
+    group: &CheckedFlow,
+    endpoints: Endpoints,
+    seed: u64,
+    number: u64,
+    index: usize,
+    ends: (u32, u32),
+) -> FlowSettings {
     let random = Stream::new(seed, START_STREAMS, number).uniform();
     let sampled = checked.sample.filter(|_| number < Checked::MOST_SAMPLED as u64);
     FlowSettings {

@@ -123,7 +123,8 @@ pub struct LinkSeries {
 
 pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> Results {
     let flows = flow_results(checked, simulation);
-    let links: Vec<LinkResult> = checked.links.iter().enumerate().map(|(number, link)| link_result(link, simulation.link(number))).collect();
+    let links: Vec<LinkResult> =
+        checked.links.iter().enumerate().map(|(number, link)| link_result(link, simulation.link(number))).collect();
     let forward: Vec<&FlowResult> = flows.iter().filter(|flow| flow.reverse == flows[0].reverse).collect();
     let goodputs: Vec<f64> = forward.iter().map(|flow| flow.goodput).collect();
     let rtt_sum: f64 = forward.iter().map(|flow| flow.summary.sender.rtt_sum).sum();

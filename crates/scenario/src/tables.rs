@@ -37,7 +37,8 @@ type Columns = Vec<(&'static str, ArrayRef)>;
 
 fn batch(columns: Columns) -> RecordBatch {
     let nullable = |kind: &DataType| *kind == DataType::Float64;
-    let fields: Vec<Field> = columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), nullable(array.data_type()))).collect();
+    let fields: Vec<Field> =
+        columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), nullable(array.data_type()))).collect();
     let arrays = columns.into_iter().map(|(_, array)| array).collect();
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).expect("columns of a table have one length")
 }

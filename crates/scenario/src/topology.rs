@@ -1,8 +1,8 @@
 //! Networks: the presets and the general one, as links between routers and places for flows.
 
+use crate::ScenarioError;
 use crate::check::{CheckedLink, positive};
 use crate::scenario::{Chain, ChainLink, Dumbbell, Flow, Link, ParkingLot, Scenario};
-use crate::ScenarioError;
 use narrows_sim::{Jitter, Loss};
 use narrows_units::{Duration, Probability, Rate};
 
@@ -68,7 +68,8 @@ fn lay_dumbbell(dumbbell: &Dumbbell, scenario: &Scenario) -> Result<(Vec<Checked
     };
     let data_flows_back = scenario.flows.iter().any(|flow| flow.reverse);
     let buffer = dumbbell.reverse_buffer.or(data_flows_back.then_some(dumbbell.buffer));
-    let back = CheckedLink { name: "reverse".to_owned(), from: 1, to: 0, buffer, loss: Loss::None, jitter: Jitter::default(), ..there.clone() };
+    let back =
+        CheckedLink { name: "reverse".to_owned(), from: 1, to: 0, buffer, loss: Loss::None, jitter: Jitter::default(), ..there.clone() };
     let places = Places::Dumbbell { rtt: dumbbell.rtt, rtt_step: dumbbell.rtt_step, middle };
     Ok((vec![there, back], Topology::Hosts { places, access_rate: dumbbell.access_rate }))
 }
@@ -89,7 +90,9 @@ fn lay_row(preset: &str, chain: &Chain) -> Result<(Vec<CheckedLink>, Topology), 
     positive(&format!("{preset}.delay"), one_way, "10ms")?;
     let mut links = Vec::new();
     for (number, hop) in (0..).zip(&chain.hops) {
-        for (name, from, to) in [(format!("link{}", number + 1), number, number + 1), (format!("link{}-back", number + 1), number + 1, number)] {
+        for (name, from, to) in
+            [(format!("link{}", number + 1), number, number + 1), (format!("link{}-back", number + 1), number + 1, number)]
+        {
             let (buffer, base_rtt) = (Some(hop.buffer), one_way * 2);
             let (loss, jitter) = (Loss::None, Jitter::default());
             links.push(CheckedLink { name, from, to, rate: hop.rate, delay: hop.delay, buffer, base_rtt, loss, jitter });
@@ -125,7 +128,9 @@ fn lay_links(scenario: &Scenario) -> Result<(Vec<CheckedLink>, Topology), Scenar
 fn base_rtt(scenario: &Scenario, link: &Link, place: &str) -> Result<Duration, ScenarioError> {
     let needs_rtt = matches!(link.buffer, Some(narrows_units::Buffer::Bdp(_) | narrows_units::Buffer::BdpOverRootFlows(_)));
     match scenario.rtt {
-        None if needs_rtt => Err(ScenarioError::new(place, "a bdp of which RTT? give rtt = \"100ms\" at the top, or the buffer as \"20p\"")),
+        None if needs_rtt => {
+            Err(ScenarioError::new(place, "a bdp of which RTT? give rtt = \"100ms\" at the top, or the buffer as \"20p\""))
+        }
         rtt => Ok(rtt.unwrap_or(link.delay * 2)),
     }
 }

@@ -45,7 +45,11 @@ impl<'a> Traces<'a> {
         let mut traces = Self { checked, folder: folder.map(Path::to_owned), packets: None, written: Vec::new() };
         let names = checked.scenario.trace.as_ref().map_or(&[][..], |trace| &trace.links);
         let (Some(folder), false) = (folder, names.is_empty()) else { return Ok(traces) };
-        let link = |(id, link): (usize, &crate::CheckedLink)| TracedLink { id: id as u32, name: link.name.clone(), rate: link.rate.bits_per_second() };
+        let link = |(id, link): (usize, &crate::CheckedLink)| TracedLink {
+            id: id as u32,
+            name: link.name.clone(),
+            rate: link.rate.bits_per_second(),
+        };
         let links = checked.links.iter().enumerate().filter(|(_, link)| names.contains(&link.name)).map(link).collect();
         let headers = |group: &crate::CheckedFlow| FlowHeaders { payload: group.payload() as u32, timestamps: group.habits.timestamps };
         let flows = checked.flows.iter().flat_map(|group| std::iter::repeat_n(headers(group), group.flow.count as usize)).collect();

@@ -110,7 +110,8 @@ impl Paths {
         let mut routes = Routes::new(network);
         let mut paths = Self { hops: Vec::new(), starts: Vec::new() };
         for (flow, settings) in network.flows.iter().enumerate() {
-            let ways = [(settings.from, settings.to, Place::Receiver(flow as u32)), (settings.to, settings.from, Place::Sender(flow as u32))];
+            let ways =
+                [(settings.from, settings.to, Place::Receiver(flow as u32)), (settings.to, settings.from, Place::Sender(flow as u32))];
             for (from, to, end) in ways {
                 let links = routes.path(from, to).ok_or(WiringError { flow, from, to })?;
                 paths.starts.push(paths.hops.len() as u32);
@@ -204,7 +205,8 @@ struct Routes<'a> {
 
 impl<'a> Routes<'a> {
     fn new(network: &'a Network) -> Self {
-        let ends = network.links.iter().flat_map(|(from, to, _)| [*from, *to]).chain(network.flows.iter().flat_map(|flow| [flow.from, flow.to]));
+        let ends =
+            network.links.iter().flat_map(|(from, to, _)| [*from, *to]).chain(network.flows.iter().flat_map(|flow| [flow.from, flow.to]));
         let nodes = ends.max().map_or(0, |node| node as usize + 1);
         let mut leaving = vec![Vec::new(); nodes];
         for (link, (from, ..)) in network.links.iter().enumerate() {

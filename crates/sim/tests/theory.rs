@@ -84,7 +84,14 @@ fn one_reno_flow_meets_the_sawtooths_closed_form() {
     for (rtt, buffer, tolerance) in [(50, 20, 0.01), (100, 20, 0.01), (100, 60, 0.01), (100, 125, 0.01)] {
         let rate = Rate::from_megabits(10); // 1000 bytes take 0.8 ms
         let (rtt, seconds) = (Duration::from_millis(rtt), 400.0);
-        let dumbbell = Dumbbell { rate, rtt, buffer, duration: Duration::from_secs(seconds), warmup: Duration::from_secs(100.0), ..Dumbbell::default() };
+        let dumbbell = Dumbbell {
+            rate,
+            rtt,
+            buffer,
+            duration: Duration::from_secs(seconds),
+            warmup: Duration::from_secs(100.0),
+            ..Dumbbell::default()
+        };
         // A packet's own transmission belongs to the pipe.
         let pipe = rtt.seconds() / 0.8e-3 + 1.0;
         let theory = sawtooth_utilisation(pipe, buffer as f64 - 1.0);

@@ -7,7 +7,7 @@ use pcap_file::DataLink;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption, InterfaceTsResolution};
 use pcap_file::pcapng::blocks::opt_common::CommonOption;
-use pcap_file::pcapng::{PcapNgWriter, PcapNgWriteError};
+use pcap_file::pcapng::{PcapNgWriteError, PcapNgWriter};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

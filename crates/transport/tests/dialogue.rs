@@ -18,7 +18,10 @@ fn sender(recovery: RecoveryKind, habits: Habits, window: f64, ssthresh: f64) ->
     let controller: Box<dyn Controller> = Box::new(OncePerEpoch::new(SlowStart::Standard, Reno, window).with_ssthresh(ssthresh));
     let stream = Stream::new(1, 1, 1);
     let habits = Arc::new(habits);
-    Sender::new(Settings { recovery, habits, packet_bytes: 1000, window_limit: f64::INFINITY, pacing: None, quantum: 1, stream }, controller)
+    Sender::new(
+        Settings { recovery, habits, packet_bytes: 1000, window_limit: f64::INFINITY, pacing: None, quantum: 1, stream },
+        controller,
+    )
 }
 
 /// The numbers that leave at `now`.

@@ -106,7 +106,14 @@ mod tests {
 
     #[test]
     fn people_write_rates_in_many_units() {
-        for (text, bits) in [("1Gbps", 1_000_000_000), ("622.08Mbit/s", 622_080_000), ("2.4Gbit", 2_400_000_000), ("125MB/s", 1_000_000_000), ("100 kbps", 100_000), ("9600bps", 9600)] {
+        for (text, bits) in [
+            ("1Gbps", 1_000_000_000),
+            ("622.08Mbit/s", 622_080_000),
+            ("2.4Gbit", 2_400_000_000),
+            ("125MB/s", 1_000_000_000),
+            ("100 kbps", 100_000),
+            ("9600bps", 9600),
+        ] {
             assert_eq!(text.parse::<Rate>().unwrap().bits_per_second(), bits, "{text}");
         }
     }
@@ -114,7 +121,10 @@ mod tests {
     #[test]
     fn a_small_m_is_refused_because_tc_means_megabytes_by_it() {
         let error = "10mbps".parse::<Rate>().unwrap_err().to_string();
-        assert_eq!(error, "\"10mbps\" is no rate; try \"10Mbps\" for megabits or \"10MB/s\" for megabytes (tc's mbps is megabytes, so a small m is refused)");
+        assert_eq!(
+            error,
+            "\"10mbps\" is no rate; try \"10Mbps\" for megabits or \"10MB/s\" for megabytes (tc's mbps is megabytes, so a small m is refused)"
+        );
     }
 
     #[test]

@@ -50,7 +50,10 @@ mod tests {
     fn the_bits_are_those_of_splitmix64() {
         // First outputs for state 1234567, from the reference implementation by S. Vigna.
         let mut stream = Stream(1_234_567);
-        assert_eq!([stream.bits(), stream.bits(), stream.bits()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+        assert_eq!(
+            [stream.bits(), stream.bits(), stream.bits()],
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
+        );
     }
 
     #[test]

@@ -186,7 +186,14 @@ mod tests {
 
     #[test]
     fn people_write_times_in_many_units() {
-        for (text, picos) in [("100ms", 100_000_000_000), ("350us", 350_000_000), ("1.5s", 1_500_000_000_000), ("2min", 120 * PER_SECOND), ("0", 0), ("1e-3 s", 1_000_000_000)] {
+        for (text, picos) in [
+            ("100ms", 100_000_000_000),
+            ("350us", 350_000_000),
+            ("1.5s", 1_500_000_000_000),
+            ("2min", 120 * PER_SECOND),
+            ("0", 0),
+            ("1e-3 s", 1_000_000_000),
+        ] {
             assert_eq!(text.parse::<Duration>().unwrap().picos(), picos, "{text}");
         }
     }

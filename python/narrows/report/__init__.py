@@ -59,11 +59,15 @@ def comparison(results: Sequence[Result], table: Table) -> str:
     links = [_bottleneck(result) for result in results]
     flows = [_sums(result) for result in results]
     time, flow_time = _column(links[0], "time"), _column(flows[0], "time")
+    windows = [_column(frame, "window") for frame in flows]
+    queues = [_column(frame, "queue") for frame in links]
+    losses = [100 * _column(frame, "loss_rate") for frame in links]
+    throughputs = [_mbps(result, frame) for result, frame in zip(results, links, strict=True)]
     charts = [
-        Chart("Congestion window, mean over flows", "packets", flow_time, [(n, _column(f, "window")) for n, f in zip(labels, flows, strict=True)]),
-        Chart("Queue at the bottleneck", "packets", time, [(n, _column(f, "queue")) for n, f in zip(labels, links, strict=True)]),
-        Chart("Loss at the bottleneck", "%", time, [(n, 100 * _column(f, "loss_rate")) for n, f in zip(labels, links, strict=True)]),
-        Chart("Throughput at the bottleneck", "Mbit/s", time, [(n, _mbps(r, f)) for n, r, f in zip(labels, results, links, strict=True)]),
+        Chart("Congestion window, mean over flows", "packets", flow_time, list(zip(labels, windows, strict=True))),
+        Chart("Queue at the bottleneck", "packets", time, list(zip(labels, queues, strict=True))),
+        Chart("Loss at the bottleneck", "%", time, list(zip(labels, losses, strict=True))),
+        Chart("Throughput at the bottleneck", "Mbit/s", time, list(zip(labels, throughputs, strict=True))),
     ]
     return _page("Comparison", results[0], [table], charts)
 
