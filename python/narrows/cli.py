@@ -36,20 +36,19 @@ Seeds = Annotated[str, typer.Option(help="How many seeds, like 10, or which, lik
 
 def main() -> None:
     """Run the command line: exit 0 done, 2 bad input, 130 interrupted."""
-    try:
-        app()
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        sys.exit(INTERRUPTED)
+    app()
 
 
 @contextmanager
-def _bad_input_exits() -> Iterator[None]:
+def _one_line_errors() -> Iterator[None]:
     try:
         yield
     except (_core.ScenarioError, OSError) as error:
         print(f"narrows: {error}", file=sys.stderr)
         raise typer.Exit(BAD_INPUT) from None
+    except KeyboardInterrupt:
+        print("narrows: interrupted", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _no_delay(value: str | None) -> str | None:
@@ -84,7 +83,7 @@ def compare(
     """Compare controllers over one bottleneck."""
     from narrows.compare import Comparison, split_list, split_seeds  # noqa: PLC0415
 
-    with _bad_input_exits():
+    with _one_line_errors():
         comparison = Comparison(
             ccs=split_list("--cc", cc),
             pacings=split_list("--pacing", pacing),
@@ -143,7 +142,7 @@ def run(
     from narrows.scenario import Scenario  # noqa: PLC0415
     from narrows.single import Single  # noqa: PLC0415
 
-    with _bad_input_exits():
+    with _one_line_errors():
         scenario = Scenario.load(file)
         first = scenario.fields["seed"] if seed is None else seed
         single = Single(scenario, split_seeds(seeds or "1", first))
@@ -195,7 +194,7 @@ def demo(
     """Compare four TCPs, paced and not: 50 flows, 1 Gbps, 100 ms, 20 packets of buffer."""
     from narrows.compare import Comparison  # noqa: PLC0415
 
-    with _bad_input_exits():
+    with _one_line_errors():
         comparison = Comparison(
             ccs=["reno", "newreno", "sack", "cubic"],
             pacings=["none", "even"],

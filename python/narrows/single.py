@@ -67,6 +67,8 @@ class Single:
 
         for result in results:
             folder.note(result.write(str(folder.path), f"{result.seed}." if len(results) > 1 else ""))
+        if "trace" in self.scenario.fields:
+            folder.note(sorted(str(path) for kind in ("*.pcapng", "*.sqlog") for path in folder.path.glob(kind)))
         folder.data("run.png", plot.single(results[0]))
         folder.text("report.html", report.single(results[0], self.tables(results)))
         folder.text("scenario.toml", self.scenario.to_toml())

@@ -83,7 +83,8 @@ def mrg32k3a(seed: int) -> Iterator[float]:
     while True:
         a = [a[1], a[2], (1403580 * a[1] - 810728 * a[0]) % m1]
         b = [b[1], b[2], (527612 * b[2] - 1370589 * b[0]) % m2]
-        yield ((a[2] - b[2]) % m1 or m1) / (m1 + 1)
+        # ns-2 makes whole numbers of 31 bits of them first (RNG::next), and of those its uniforms.
+        yield int(2**31 * ((a[2] - b[2]) % m1 or m1) / (m1 + 1)) / (2**31 - 1)
 
 
 def scenario_of(case: dict[str, Any]) -> Scenario:

@@ -69,7 +69,7 @@ fn run(entry: &registry::Entry, case: &Case) -> Box<dyn Controller> {
         .collect();
     let initial_ssthresh = case.start.ssthresh.unwrap_or(f64::INFINITY);
     let birth = Birth { parameters, slow_start: SlowStart::Standard, initial_window: case.start.window, initial_ssthresh, seed: 1 };
-    let mut controller = (entry.build)(&birth).expect("a vector's parameters are the law's");
+    let mut controller = entry.build(&birth).expect("a vector's parameters are the law's");
     case.events.iter().for_each(|event| event.tell(&mut *controller));
     controller
 }

@@ -97,7 +97,7 @@ fn endpoints(checked: &Checked, group: &CheckedFlow, seed: u64, number: u64, tra
         return Ok(Endpoints::Datagrams { gap, bytes });
     }
     let controller_seed = Stream::new(seed, PACING_STREAMS, 2 * number).bits();
-    let controller = (group.spec.law.build)(&group.birth(controller_seed)).expect("settings have been checked");
+    let controller = group.spec.law.build(&group.birth(controller_seed)).expect("settings have been checked");
     let controller = traces.wrap(number, controller, u64::from(bytes))?;
     let link = &checked.links[0];
     let window = |buffer: narrows_units::Buffer| buffer.packets(link.rate, link.base_rtt, checked.flow_count(), group.packet) as f64;

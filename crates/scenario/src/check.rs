@@ -131,9 +131,9 @@ impl Checked {
         let check = |(number, flow)| check_flow(&scenario, number, flow);
         let flows = scenario.flows.iter().enumerate().map(check).collect::<Result<Vec<_>, _>>()?;
         let checked = Self { warmup, sample, links, flows, topology, scenario };
+        memory::check(&checked)?;
         checked.check_trace()?;
         checked.place_flows()?;
-        memory::check(&checked)?;
         Ok(checked)
     }
 
@@ -228,7 +228,7 @@ fn check_flow(scenario: &Scenario, number: usize, flow: &Flow) -> Result<Checked
     let application = application(number, flow, payload)?;
     let habits = Arc::new(habits);
     let checked = CheckedFlow { flow: flow.clone(), spec, habits, packet, headers, application, slow_start };
-    (checked.spec.law.build)(&checked.birth(0)).map_err(|error| ScenarioError::new(at("cc"), format!("\"{}\": {error}", flow.cc)))?;
+    checked.spec.law.build(&checked.birth(0)).map_err(|error| ScenarioError::new(at("cc"), format!("\"{}\": {error}", flow.cc)))?;
     Ok(checked)
 }
 

@@ -393,12 +393,14 @@ impl Scenario {
     /// Reads a TOML file's text. The error names the path and shows the line.
     pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
         let parsed = toml::Deserializer::parse(text).map_err(|error| ScenarioError::new("", error.to_string().trim_end()))?;
-        serde_path_to_error::deserialize(parsed).map_err(read_error)
+        let read = serde_path_to_error::deserialize(parsed);
+        read.map_err(|error: serde_path_to_error::Error<toml::de::Error>| read_error(error.path(), error.inner().to_string()))
     }
 
     /// Reads JSON text, as Python and the browser send it.
     pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
-        serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(text)).map_err(read_error)
+        let read = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(text));
+        read.map_err(|error| read_error(error.path(), without_position(error.inner())))
     }
 
     /// Writes it as TOML, every default spelled out.
@@ -412,9 +414,14 @@ impl Scenario {
     }
 }
 
-fn read_error<E: std::fmt::Display>(error: serde_path_to_error::Error<E>) -> ScenarioError {
-    let place = error.path().to_string();
-    let mut message = error.inner().to_string().trim_end().to_owned();
+/// serde_json counts lines and columns of a text that a program wrote and nobody sees.
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.clone(), |(message, _)| message.to_owned())
+}
+
+fn read_error(place: &serde_path_to_error::Path, message: String) -> ScenarioError {
+    let (place, mut message) = (place.to_string(), message.trim_end().to_owned());
     if message.contains("unknown field `delay`") {
         message += "\na dumbbell has an rtt, there and back, not a one-way delay: rtt = \"100ms\"";
     }

@@ -73,7 +73,7 @@ proptest! {
 
     #[test]
     fn a_run_in_slices_is_the_same_run(dumbbell in any_dumbbell(), slice in 1u64..400) {
-        let mut sliced = Simulation::new(dumbbell.network(), dumbbell.settings()).unwrap();
+        let mut sliced = Simulation::new(dumbbell.network(), dumbbell.settings()).expect("a sound network");
         let mut end = Time::ZERO;
         while sliced.now() < Time::ZERO + dumbbell.duration {
             end += Duration::from_millis(slice);
@@ -90,19 +90,19 @@ impl Tap for Record {
     fn crossing(&mut self, crossing: &Crossing) {
         let Crossing { at, link, point, flow, segment } = crossing;
         let line = format!("{:020} {link:4} {point:?} {flow} {:?} {} {}", at.picos(), segment.kind, segment.number, segment.retransmission);
-        self.0.lock().unwrap().push(line);
+        self.0.lock().expect("one thread").push(line);
     }
 }
 
 fn crossings(dumbbell: &Dumbbell) -> Vec<String> {
     let record = Record::default();
     let links = (0..2 + 4 * dumbbell.flows).collect();
-    let mut simulation = Simulation::new(dumbbell.network(), dumbbell.settings()).unwrap();
+    let mut simulation = Simulation::new(dumbbell.network(), dumbbell.settings()).expect("a sound network");
     simulation.set_tap(links, Box::new(record.clone()));
     let _ = simulation.run(|_| ControlFlow::Continue(()));
-    let mut lines = std::mem::take(&mut *record.0.lock().unwrap());
+    let mut lines = std::mem::take(&mut *record.0.lock().expect("one thread"));
     // Departures are told with their arrivals; what lies behind the end, a scheduled run has not come to.
-    lines.retain(|line| line[..20].parse::<u64>().unwrap() <= dumbbell.duration.picos());
+    lines.retain(|line| line[..20].parse::<u64>().expect("picoseconds") <= dumbbell.duration.picos());
     lines.sort();
     lines
 }
@@ -132,7 +132,7 @@ fn the_same_seed_gives_the_same_bits_on_any_number_of_threads() {
 #[test]
 fn a_stopped_run_says_how_far_it_came() {
     let dumbbell = Dumbbell::default();
-    let mut simulation = Simulation::new(dumbbell.network(), dumbbell.settings()).unwrap();
+    let mut simulation = Simulation::new(dumbbell.network(), dumbbell.settings()).expect("a sound network");
     let outcome = simulation.run(|now| if now > Time::from_secs(2.0) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
     assert!(outcome.is_break() && simulation.now() > Time::from_secs(2.0) && simulation.now() < Time::from_secs(10.0));
 }

@@ -51,7 +51,7 @@ fn poisson_loss(rho: f64, buffer: u64, seconds: f64, seed: u64) -> f64 {
     };
     let network = Network { links: vec![(0, 1, link.clone()), (1, 0, link)], flows: vec![flow] };
     let settings = Settings { seed, duration: Duration::from_secs(seconds), warmup: Duration::from_millis(100), eager: true };
-    let mut simulation = Simulation::new(network, settings).unwrap();
+    let mut simulation = Simulation::new(network, settings).expect("a sound network");
     let _ = simulation.run(|_| ControlFlow::Continue(()));
     let link = simulation.link(0);
     link.drops as f64 / link.arrivals as f64
@@ -125,7 +125,7 @@ struct Departures(Arc<Mutex<Vec<f64>>>);
 impl Tap for Departures {
     fn crossing(&mut self, crossing: &Crossing) {
         if crossing.point == TapPoint::Arrival {
-            self.0.lock().unwrap().push(crossing.at.seconds());
+            self.0.lock().expect("one thread").push(crossing.at.seconds());
         }
     }
 }
@@ -142,10 +142,10 @@ fn gaps(pacing: Gaps, quantum: u32) -> Vec<f64> {
         ..Dumbbell::default()
     };
     let departures = Departures::default();
-    let mut simulation = Simulation::new(dumbbell.network(), dumbbell.settings()).unwrap();
+    let mut simulation = Simulation::new(dumbbell.network(), dumbbell.settings()).expect("a sound network");
     simulation.set_tap(vec![2], Box::new(departures.clone()));
     let _ = simulation.run(|_| ControlFlow::Continue(()));
-    let times = departures.0.lock().unwrap();
+    let times = departures.0.lock().expect("one thread");
     times.windows(2).filter(|pair| pair[0] > 5.0).map(|pair| pair[1] - pair[0]).collect()
 }
 

@@ -120,7 +120,7 @@ impl Dumbbell {
             initial_ssthresh: f64::INFINITY,
             seed: self.seed,
         };
-        let controller = (registry::find(self.law).unwrap().build)(&birth).unwrap();
+        let controller = registry::find(self.law).expect("a law of the registry").build(&birth).expect("it takes its defaults");
         let sender = tcp::Settings {
             recovery: self.recovery,
             habits: Arc::new(self.habits),
@@ -144,7 +144,7 @@ impl Dumbbell {
 
     /// Runs it to the end.
     pub fn run(&self) -> Simulation {
-        let mut simulation = Simulation::new(self.network(), self.settings()).unwrap();
+        let mut simulation = Simulation::new(self.network(), self.settings()).expect("every flow has a path");
         let _ = simulation.run(|_| std::ops::ControlFlow::Continue(()));
         simulation
     }

@@ -1,0 +1,19 @@
+"""What the tests share: the real binary, run as a user runs it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from binary import BINARY, Run
+
+
+@pytest.fixture
+def narrows(tmp_path: Path) -> Run:
+    """The command, in an empty folder."""
+
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([BINARY, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+
+    return run

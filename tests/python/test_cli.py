@@ -1,0 +1,186 @@
+"""The command line, as its users meet it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from binary import BINARY, Run
+
+SMALL = ["--rate", "10Mbps", "--rtt", "40ms", "--buffer", "20p", "-P", "2", "-t", "4"]
+
+JSON_KEYS = {
+    *("cc", "pacing", "seed", "utilisation", "goodput", "loss_rate", "jain", "mean_queue", "max_queue", "mean_rtt"),
+    *("flow_goodput", "wall", "packets_per_second"),
+}
+
+
+def test_compare_prints_one_json_object_a_run(narrows: Run) -> None:
+    done = narrows("compare", *SMALL, "--cc", "reno,cubic", "--pacing", "none,even", "--seeds", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(r["cc"], r["pacing"], r["seed"]) for r in records] == [
+        (cc, pacing, seed) for cc in ("reno", "cubic") for pacing in ("none", "even") for seed in (1, 2)
+    ]
+    for record in records:
+        assert record.keys() >= JSON_KEYS
+        assert 0.3 < record["utilisation"] <= 1.0
+        assert len(record["flow_goodput"]) == 2
+        # Payload at receivers is a little less than the wire bits that departed.
+        assert record["goodput"] == pytest.approx(sum(record["flow_goodput"]), rel=1e-9)
+        assert record["goodput"] < record["utilisation"] * 10e6
+        assert 0.040 <= record["mean_rtt"] < 0.080
+        assert record["max_queue"] <= 20
+
+
+def test_same_seed_same_figures(narrows: Run) -> None:
+    lines = [narrows("compare", *SMALL, "--cc", "cubic", "--seed", "5", "--json").stdout for _ in range(2)]
+    first, second = (json.loads(line) for line in lines)
+    for record in (first, second):
+        del record["wall"], record["packets_per_second"]
+    assert first == second
+
+
+def test_several_seeds_give_a_mean_and_its_interval(narrows: Run) -> None:
+    table = narrows("compare", *SMALL, "--cc", "cubic", "--seeds", "3").stdout
+    assert "±" in table
+    assert "±" not in narrows("compare", *SMALL, "--cc", "cubic").stdout
+
+
+def test_compare_prints_the_buffer_in_all_four_units(narrows: Run) -> None:
+    # 20 packets of 1500 bytes at 10 Mbps take 24 ms; the bandwidth-delay product is 50,000 bytes.
+    assert "20p = 30kB = 24ms = 0.6bdp" in narrows("compare", *SMALL, "--cc", "reno").stderr
+
+
+def test_output_is_whole_and_not_overwritten(narrows: Run, tmp_path: Path) -> None:
+    command = ["compare", *SMALL, "--cc", "reno", "-o", "out"]
+    assert narrows(*command).returncode == 0
+    files = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"comparison.png", "report.html", "scenario.toml", "reno-none.flows.parquet", "reno-none.link_series.parquet"} <= files
+    assert not [name for name in files if ".tmp" in name]
+    assert pl.read_parquet(tmp_path / "out" / "reno-none.flows.parquet").height == 2
+    again = narrows(*command)
+    assert again.returncode == 2
+    assert "--force" in again.stderr
+    assert narrows(*command, "--force").returncode == 0
+
+
+def test_the_scenario_written_runs_to_the_same_figures(narrows: Run) -> None:
+    compared = json.loads(narrows("compare", *SMALL, "--cc", "cubic", "-o", "out", "--json").stdout)
+    run = json.loads(narrows("run", "out/scenario.toml", "--json").stdout)
+    assert run["flow_goodput"] == compared["flow_goodput"]
+
+
+def test_list_names_everything_with_its_source(narrows: Run) -> None:
+    listed = json.loads(narrows("list", "--json").stdout)
+    assert {"controllers", "recoveries", "slow_starts", "queues", "presets"} == listed.keys()
+    assert {"reno", "cubic"} <= {law["name"] for law in listed["controllers"]}
+    assert {"dumbbell", "parking_lot", "chain"} == {preset["name"] for preset in listed["presets"]}
+    table = narrows("list").stdout
+    for lines in listed.values():
+        for line in lines:
+            assert line["summary"]
+            assert line["source"]
+            assert line["name"] in table
+
+
+@pytest.mark.parametrize("command", ["compare", "run", "list", "demo"])
+def test_help_shows_an_example(narrows: Run, command: str) -> None:
+    assert f"Example: narrows {command}" in " ".join(narrows(command, "-h").stdout.split())
+
+
+BAD = {
+    "unknown law": (["--cc", "vegass"], ['unknown controller "vegass"', "cubic", "reno"]),
+    "near miss": (["--cc", "cubix"], ['did you mean "cubic"?']),
+    "unknown recovery": (["--cc", "cubic+sak"], ['"sak"', "newreno"]),
+    "unknown parameter": (["--cc", "cubic:betta=0.8"], ['"betta"', "beta"]),
+    "parameter out of range": (["--cc", "cubic:beta=1.8"], ["beta", "1.8"]),
+    "empty place in a list": (["--cc", "cubic,,reno"], ["--cc", "empty place"]),
+    "megabytes or megabits": (["--rate", "10mbps"], ["10mbps", "Mbps"]),
+    "rate without unit": (["--rate", "10"], ['"10"', "1Gbps"]),
+    "zero rate": (["--rate", "0Mbps"], ["rate", "0"]),
+    "negative rate": (["--rate=-1Mbps"], ["-1Mbps"]),
+    "zero round trip": (["--rtt", "0ms"], ["rtt"]),
+    "negative time": (["--rtt=-5ms"], ["-5ms"]),
+    "pkts": (["--buffer", "20 pkts"], ['"20 pkts"', "20p"]),
+    "zero buffer": (["--buffer", "0p"], ["buffer"]),
+    "zero duration": (["-t", "0"], ["duration"]),
+    "warm-up past the end": (["--warmup", "90s"], ["warmup", "90s"]),
+    "no seeds": (["--seeds", "none"], ["--seeds", "1..10"]),
+    "seeds backwards": (["--seeds", "5..1"], ["--seeds"]),
+    "unknown pacing": (["--pacing", "smooth"], ["smooth", "exponential"]),
+    "unknown habit": (["--tcp", "bsd"], ["bsd", "linux"]),
+    "no flows": (["-P", "0"], ["-P", "1"]),
+    "one-way delay": (["--delay", "20ms"], ["--rtt"]),
+    "more than the machine holds": (["-P", "2000000000"], ["GB", "memory"]),
+}
+
+
+@pytest.mark.parametrize(("arguments", "named"), BAD.values(), ids=BAD.keys())
+def test_bad_input_is_named_and_nothing_is_written(narrows: Run, tmp_path: Path, arguments: list[str], named: list[str]) -> None:
+    done = narrows("compare", *SMALL, "-o", "out", *arguments)
+    assert done.returncode == 2, done.stdout
+    assert "Traceback" not in done.stderr
+    assert "panicked" not in done.stderr
+    message = " ".join(done.stderr.replace("│", " ").split())
+    for word in named:
+        assert word in message, message
+    assert not (tmp_path / "out").exists()
+
+
+DUMBBELL = "duration = '5s'\n[dumbbell]\nrate = '1Mbps'\nrtt = '10ms'\nbuffer = '20p'\n"
+
+BAD_FILES = {
+    "not TOML": ("duration = = 3", ["line 1"]),
+    "unknown field": ("duration = '5s'\nbuffer = '20p'", ["buffer", "expected one of"]),
+    "no flows": (DUMBBELL, ["flows"]),
+    "no network": ("duration = '5s'\n[[flows]]\ncc = 'reno'", ["dumbbell"]),
+    "no path": (
+        "duration = '5s'\nlinks = [{from = 'a', to = 'b', rate = '1Mbps', delay = '1ms'}]\nflows = [{from = 'b', to = 'c', cc = 'reno'}]",
+        ["flows[0]", "c"],
+    ),
+    "no way back": (
+        "duration = '5s'\nlinks = [{from = 'a', to = 'b', rate = '1Mbps', delay = '1ms', duplex = false}]\n"
+        "flows = [{from = 'a', to = 'b', cc = 'reno'}]",
+        ["flows[0]", "b", "a"],
+    ),
+    "unknown link": (
+        DUMBBELL + "[[flows]]\ncc = 'reno'\n[trace]\nlinks = ['bottelneck']",
+        ["trace.links[0]", 'did you mean "bottleneck"?'],
+    ),
+    "two networks": (DUMBBELL + "[chain]\nhops = []\n[[flows]]\ncc = 'reno'", ["chain", "dumbbell"]),
+}
+
+
+@pytest.mark.parametrize(("text", "named"), BAD_FILES.values(), ids=BAD_FILES.keys())
+def test_a_bad_file_is_named_with_the_place(narrows: Run, tmp_path: Path, text: str, named: list[str]) -> None:
+    (tmp_path / "bad.toml").write_text(text)
+    done = narrows("run", "bad.toml")
+    assert done.returncode == 2, done.stdout
+    assert "Traceback" not in done.stderr
+    for word in ["bad.toml", *named]:
+        assert word in done.stderr, done.stderr
+
+
+def test_a_missing_file_is_named(narrows: Run) -> None:
+    done = narrows("run", "nowhere.toml")
+    assert done.returncode == 2
+    assert "nowhere.toml" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_control_c_stops_a_run_with_one_line(tmp_path: Path) -> None:
+    command = [str(BINARY), "compare", "--rate", "10Gbps", "-t", "100000", "--cc", "reno,cubic", "-o", "out"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert "interrupted" in errors
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,186 @@
+"""Python's front: scenarios, results, figures, reports."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import narrows as nw
+import numpy as np
+import polars as pl
+import pytest
+from binary import ROOT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.axes import Axes
+from narrows import _core, report
+from narrows.output import Folder
+from narrows.report import MOST_POINTS, Chart
+from narrows.statistics import mean_and_interval
+
+
+@pytest.fixture(scope="module")
+def result() -> nw.Result:
+    return nw.run(nw.dumbbell("20Mbps", "40ms", "30p", cc="cubic", flows=3, duration="8s"))
+
+
+def test_tables_agree_with_each_other(result: nw.Result) -> None:
+    summary, flows, links = result.summary, result.flows, result.links
+    assert flows.height == 3
+    assert summary["goodput"][0] == pytest.approx(flows["goodput"].sum())
+    bottleneck = links.filter(pl.col("name") == summary["bottleneck"][0]).row(0, named=True)
+    assert summary["utilisation"][0] == bottleneck["utilisation"]
+    goodput = flows["goodput"].to_numpy()
+    assert summary["jain"][0] == pytest.approx(goodput.sum() ** 2 / (3 * (goodput**2).sum()))
+
+
+def test_series_add_up_to_the_counters(result: nw.Result) -> None:
+    warmup = 2.0
+    series = result.flow_series.filter((pl.col("flow") == 0) & (pl.col("time") > warmup + 1e-9))
+    # Each row shows the interval that it ends.
+    assert series["goodput"].mean() == pytest.approx(result.flows["goodput"][0], rel=0.01)
+    link = result.link_series.filter((pl.col("link") == 0) & (pl.col("time") > warmup + 1e-9))
+    assert link["utilisation"].mean() == pytest.approx(result.links["utilisation"][0], rel=0.01)
+    assert link["queue"].to_numpy().max() <= 30
+
+
+def test_a_table_is_arrow_for_anyone(result: nw.Result) -> None:
+    assert pl.DataFrame(result.table("flows")).equals(result.flows)
+    with pytest.raises(KeyError, match="flow_series"):
+        result.table("packets")
+
+
+def test_toml_and_keywords_are_the_same_scenario() -> None:
+    scenario = nw.dumbbell("10Mbps", "40ms", "20p", flows=2, duration="2s", seed=3)
+    again = nw.Scenario.from_toml(scenario.to_toml())
+    assert again.to_toml() == scenario.to_toml()
+    assert nw.run(again).flows.equals(nw.run(scenario).flows)
+
+
+def test_the_schema_names_every_field_of_the_examples() -> None:
+    schema = json.loads(_core.schema())
+    for example in (ROOT / "examples").glob("*.toml"):
+        assert nw.Scenario.load(example).fields.keys() <= schema["properties"].keys()
+
+
+@settings(max_examples=60, deadline=None)
+@given(rate=st.floats(0.001, 1e4), unit=st.sampled_from(["Mbps", "Gbit/s", "MB/s", "kbit"]))
+def test_rates_survive_the_file(rate: float, unit: str) -> None:
+    text = nw.dumbbell(f"{rate:.6f}{unit}", "40ms", "20p", duration="2s", sample="0s").to_toml()
+    assert nw.Scenario.from_toml(text).to_toml() == text
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=st.text(max_size=200) | st.binary(max_size=200).map(lambda b: b.decode("latin-1")))
+def test_any_text_is_a_scenario_or_an_error(text: str) -> None:
+    with pytest.raises(nw.ScenarioError):
+        nw.Scenario.from_toml(text)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    field=st.sampled_from(["rate", "rtt", "buffer"]), value=st.text(max_size=12) | st.integers() | st.floats() | st.none() | st.booleans()
+)
+def test_any_value_is_read_or_named(field: str, value: object) -> None:
+    network = {"rate": "1Mbps", "rtt": "40ms", "buffer": "20p", field: value}
+    try:
+        nw.Scenario(duration="1s", sample="0s", dumbbell=network, flows=[{}])
+    except nw.ScenarioError as error:
+        assert field in str(error) or "memory" in str(error)
+
+
+def test_progress_grows_and_what_it_raises_stops_the_run() -> None:
+    shares: list[float] = []
+
+    def watch(share: float) -> None:
+        shares.append(share)
+        if len(shares) == 3:
+            raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        nw.run(nw.dumbbell("10Gbps", "100ms", "1bdp", flows=20, duration="1000s"), progress=watch)
+    assert shares == sorted(shares)
+    assert len(shares) == 3
+
+
+def test_the_gil_is_released() -> None:
+    counted, stop = 0, threading.Event()
+
+    def count() -> None:
+        nonlocal counted
+        while not stop.is_set():
+            counted += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = counted
+    nw.run(nw.dumbbell("1Gbps", "50ms", "0.2bdp", flows=10, duration="10s"))
+    after = counted
+    stop.set()
+    thread.join()
+    assert after > before
+
+
+def test_control_c_is_a_keyboard_interrupt() -> None:
+    code = (
+        "import os, signal, threading, narrows as nw\n"
+        "threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n    nw.run(nw.dumbbell('10Gbps', '100ms', '1bdp', flows=20, duration='100000s', sample='0s'))\n"
+        "except KeyboardInterrupt:\n    print('stopped')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "stopped\n", done.stderr
+
+
+@pytest.mark.parametrize("draw", [nw.plot.window, nw.plot.rtt, nw.plot.goodput, nw.plot.queue, nw.plot.loss, nw.plot.utilisation])
+def test_every_plot_gives_labelled_axes_with_data(result: nw.Result, draw: object) -> None:
+    assert callable(draw)
+    axes = draw(result)
+    assert isinstance(axes, Axes)
+    assert axes.get_xlabel() == "time (s)"
+    assert axes.get_ylabel()
+    assert np.nanmax([np.nanmax(np.asarray(line.get_ydata(), dtype=float)) for line in axes.lines]) > 0
+
+
+def test_the_report_needs_no_network_and_has_every_chart(result: nw.Result) -> None:
+    page = report.single(result, [])
+    assert not re.findall(r"""(?:src|href)=["']?https?:""", page)
+    assert "@" not in "".join(re.findall(r"@[a-z]+@|/\*@.*?@\*/", page))
+    for title in ("Congestion window", "Queue at the bottleneck", "Loss at the bottleneck", "Throughput at the bottleneck"):
+        assert title in page
+
+
+def test_a_chart_thinned_keeps_its_peaks() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=100_000)
+    values[77_777] = 50.0
+    packed = Chart("noise", "x", np.arange(100_000.0), [("noise", values)]).packed()
+    data = np.frombuffer(base64.b64decode(packed["data"][1]), "<f4")
+    assert len(data) <= MOST_POINTS + 2
+    assert data.max() == 50.0
+    assert data.min() == pytest.approx(values.min())
+
+
+def test_intervals_are_students() -> None:
+    # n = 3, s = 1: t(0.975, 2) = 4.3027 over sqrt(3).
+    mean, half = mean_and_interval([1.0, 2.0, 3.0])
+    assert mean == 2.0
+    assert half == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)
+
+
+def test_a_folder_is_refused_or_written_whole(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("keep")
+    with pytest.raises(nw.ScenarioError, match="--force"):
+        Folder(tmp_path / "full", force=False)
+    folder = Folder(tmp_path / "new", force=False)
+    assert not (tmp_path / "new").exists()
+    folder.make()
+    folder.text("a.txt", "whole")
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["a.txt"]
