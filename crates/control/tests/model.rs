@@ -31,7 +31,9 @@ fn slow_starts() -> [SlowStart; 3] {
 }
 
 fn born(entry: &Entry, slow_start: SlowStart) -> Box<dyn Controller> {
-    entry.build(&Birth { parameters: vec![], slow_start, initial_window: 10.0, initial_ssthresh: f64::INFINITY, seed: 7 }).unwrap()
+    entry
+        .build(&Birth { parameters: vec![], slow_start, initial_window: 10.0, initial_ssthresh: f64::INFINITY, seed: 7 })
+        .expect("a registered law with its defaults")
 }
 
 fn tell(controller: &mut dyn Controller, number: u64, happening: &Happening) {
