@@ -19,7 +19,7 @@ tools:
 	touch $@
 
 .venv/.built: .venv/.made Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
-	$(BIN)/maturin develop --release --quiet
+	PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 	touch $@
 
 demo: setup

@@ -97,7 +97,7 @@ def comparison(results: Sequence[Result]) -> bytes:
         ax.set_ylabel(label)
         if key in ("utilisation", "jain"):
             ax.set_ylim(0, 1)
-    axes.flat[0].legend(loc="lower left", fontsize="small")
+    figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(pacings), frameon=False)
     return _png(figure)
 
 

@@ -85,7 +85,8 @@ impl Cubic {
 
     /// W_cubic(t) = C(t − K)³ + W_max, t in seconds (§4.2, fig. 1).
     fn w_cubic(&self, t: f64) -> f64 {
-        self.params.c * (t - self.k).powi(3) + self.w_max
+        let from_plateau = t - self.k;
+        self.params.c * from_plateau * from_plateau * from_plateau + self.w_max
     }
 
     /// K = ∛((W_max − cwnd_epoch)/C) (§4.2, fig. 2); no plateau above a window that was never lost at.
@@ -93,7 +94,8 @@ impl Cubic {
         self.epoch_start = Some(now);
         self.w_est = window;
         self.w_max = self.w_max.max(window);
-        self.k = ((self.w_max - window) / self.params.c).cbrt();
+        // Not the system's cube root: its last bit differs from machine to machine, and with it every run.
+        self.k = libm::cbrt((self.w_max - window) / self.params.c);
         now
     }
 

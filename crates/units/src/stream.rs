@@ -33,7 +33,8 @@ impl Stream {
 
     /// Exponential with mean 1.
     pub fn exponential(&mut self) -> f64 {
-        -(1.0 - self.uniform()).ln()
+        // Not the system's logarithm: the last bit differs from machine to machine, and with it every run.
+        -libm::log(1.0 - self.uniform())
     }
 
     /// True with probability `p`.

@@ -1,0 +1,57 @@
+//! Twenty scenarios, and a hash of all that each shows. Work on speed leaves the hashes alone; a change of behaviour changes them in
+//! the commit that says why: `NARROWS_BLESS=1 cargo test -p narrows-scenario --test fingerprint`.
+
+mod kept;
+
+use narrows_scenario::{Checked, Scenario, TABLES, table};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+/// Each scenario by name: what its head, `[dumbbell]` and `[[flows]]` say besides the same small bottleneck.
+const SCENARIOS: &[(&str, &str, &str, &str)] = &[
+    ("reno", "", "", "cc = \"reno\"\ncount = 3"),
+    ("newreno", "", "", "cc = \"newreno\"\ncount = 3"),
+    ("sack", "", "", "cc = \"sack\"\ncount = 3"),
+    ("cubic", "", "", "cc = \"cubic\"\ncount = 3"),
+    ("cubic over newreno", "", "", "cc = \"cubic:beta=0.8:s_max=160+newreno\"\ncount = 3"),
+    ("ns2 sack", "tcp = \"ns2\"", "", "cc = \"sack\"\ncount = 3"),
+    ("ns2 newreno", "tcp = \"ns2\"", "", "cc = \"newreno\"\ncount = 3"),
+    ("ns2 reno, paced", "tcp = \"ns2\"", "", "cc = \"reno\"\ncount = 3\npacing = \"even\""),
+    ("exponential pacing", "", "", "cc = \"sack\"\ncount = 3\npacing = \"exponential\""),
+    ("overhead", "", "", "cc = \"sack\"\ncount = 3\noverhead = \"1ms\""),
+    ("RTTs", "", "rtt_step = \"10ms\"", "cc = \"cubic\"\ncount = 5"),
+    ("two ways", "", "", "cc = \"cubic\"\ncount = 2\n[[flows]]\ncc = \"sack\"\nreverse = true\ncount = 2"),
+    ("wire losses", "", "loss = \"0.5%\"", "cc = \"cubic\"\ncount = 3"),
+    ("bursts of losses", "", "loss = \"0.5%\"\nloss_burst = 4", "cc = \"newreno\"\ncount = 3"),
+    ("reordering", "", "jitter = \"5ms\"\nreorder = true", "cc = \"sack\"\ncount = 3"),
+    ("short flows", "", "", "cc = \"cubic\"\ncount = 20\nsize = \"200kB\"\nstart_spread = \"2s\""),
+    ("application-limited", "", "", "cc = \"cubic\"\ncount = 3\napp_rate = \"1Mbps\""),
+    ("offload", "", "", "cc = \"cubic\"\ncount = 3\nquantum = 8\nack_every = 8"),
+    ("limited slow start", "", "buffer = \"200p\"", "cc = \"sack\"\nmax_ssthresh = 20"),
+    ("datagrams", "", "", "datagrams = \"poisson\"\napp_rate = \"12Mbps\""),
+];
+
+fn scenario(head: &str, dumbbell: &str, flows: &str) -> Checked {
+    let buffer = if dumbbell.contains("buffer") { "" } else { "buffer = \"20p\"" };
+    let text =
+        format!("duration = \"6s\"\n{head}\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\n{buffer}\n{dumbbell}\n[[flows]]\n{flows}\n");
+    Scenario::from_toml(&text).and_then(Checked::new).unwrap_or_else(|error| panic!("{text}\n{error}"))
+}
+
+/// FNV-1a over the bytes of every table.
+fn fingerprint(checked: &Checked) -> String {
+    let results = narrows_scenario::run(checked, 1, None, |_| ControlFlow::Continue(())).expect("nothing stops or traces it");
+    let tables = TABLES.iter().map(|name| table(&results, name).expect("TABLES names tables"));
+    let columns: Vec<_> = tables.flat_map(|table| table.columns().to_vec()).map(|column| column.to_data()).collect();
+    let bytes = columns.iter().flat_map(|column| column.buffers()).flat_map(|buffer| buffer.as_slice());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{hash:016x}")
+}
+
+#[test]
+fn what_scenarios_show_is_what_they_showed() {
+    let found: BTreeMap<&str, String> =
+        SCENARIOS.iter().map(|(name, head, dumbbell, flows)| (*name, fingerprint(&scenario(head, dumbbell, flows)))).collect();
+    let text: String = found.iter().map(|(name, hash)| format!("{hash} {name}\n")).collect();
+    kept::assert_is(&text, "crates/scenario/tests/fingerprints.txt");
+}
