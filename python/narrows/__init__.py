@@ -13,6 +13,7 @@ from narrows import plot
 from narrows._core import ScenarioError
 from narrows.results import Result, run
 from narrows.scenario import Scenario, dumbbell
+from narrows.sweeps import Sweep, Until, Zipped, sweep
 
-__all__ = ["Result", "Scenario", "ScenarioError", "dumbbell", "plot", "run"]
+__all__ = ["Result", "Scenario", "ScenarioError", "Sweep", "Until", "Zipped", "dumbbell", "plot", "run", "sweep"]
 __version__ = "0.1.0"

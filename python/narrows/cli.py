@@ -1,4 +1,4 @@
-"""The command line: `narrows compare`, `run`, `list`, `demo`."""
+"""The command line: `narrows compare`, `run`, `sweep`, `cache`, `reproduce`, `list`, `demo`, `schema`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +26,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 
@@ -32,6 +34,16 @@ Json = Annotated[bool, typer.Option("--json", "-J", help="One JSON object a run,
 Out = Annotated[Path | None, typer.Option("-o", "--output", help="Write Parquet tables, a figure and a report into this folder.")]
 Force = Annotated[bool, typer.Option("--force", help="Write into a folder that exists.")]
 Seeds = Annotated[str, typer.Option(help="How many seeds, like 10, or which, like 1..10.")]
+
+CacheFolder = Annotated[Path, typer.Option("--cache", help="Where finished runs are kept.")]
+
+
+class CacheTask(StrEnum):
+    """What `narrows cache` does."""
+
+    LIST = "list"
+    SIZE = "size"
+    PRUNE = "prune"
 
 
 def main() -> None:
@@ -46,6 +58,9 @@ def _one_line_errors() -> Iterator[None]:
     except (_core.ScenarioError, OSError) as error:
         print(f"narrows: {error}", file=sys.stderr)
         raise typer.Exit(BAD_INPUT) from None
+    except RuntimeError as error:
+        print(f"narrows: {error}", file=sys.stderr)
+        raise typer.Exit(FAILED) from None
     except KeyboardInterrupt:
         print("narrows: interrupted", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
@@ -156,6 +171,77 @@ def run(
                 console().print(table)
         if folder:
             _write(folder, lambda folder: single.write(folder, results), quiet=json_)
+
+
+@app.command(epilog="Example: narrows sweep examples/sweeps/buffer.toml --seeds 10 -o out/buffer")
+def sweep(
+    file: Annotated[Path, typer.Argument(help="A sweep file.")],
+    seeds: Annotated[str | None, typer.Option(help="How many seeds, like 10, or which, like 1..10; instead of the file's.")] = None,
+    until: Annotated[str | None, typer.Option(help="Add seeds until the interval is so narrow, like 2%; of --metric.")] = None,
+    metric: Annotated[str, typer.Option(help="The metric of --until and of the table's first column.")] = "utilisation",
+    most_seeds: Annotated[int, typer.Option(help="The bound of --until.", min=1)] = 100,
+    workers: Annotated[int | None, typer.Option(help="Threads.  [default: one a core]", min=1)] = None,
+    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to work for; needs narrows\\[dask].")] = None,
+    cache: CacheFolder = Path(".narrows"),
+    json_: Json = False,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write tidy Parquet tables and a figure into this folder.")] = None,
+    force: Force = False,
+) -> None:
+    """Run every combination under every seed; stop and resume at will."""
+    from narrows.sweeps.command import run_file  # noqa: PLC0415
+
+    with _one_line_errors():
+        folder = Folder(output, force) if output else None
+        failed = run_file(file, seeds, until, metric, most_seeds, workers, dask, cache, json_, folder)
+    if failed:
+        raise typer.Exit(FAILED)
+
+
+@app.command("cache", epilog="Example: narrows cache prune --older 30d")
+def cache_(
+    what: Annotated[CacheTask, typer.Argument(help="list, size or prune.")] = CacheTask.SIZE,
+    cache: CacheFolder = Path(".narrows"),
+    older: Annotated[str | None, typer.Option(help="With prune: runs that were made before so long, too, like 30d or 12h.")] = None,
+    all_: Annotated[bool, typer.Option("--all", help="With prune: every run.")] = False,
+    json_: Json = False,
+) -> None:
+    """List, size or prune the finished runs that sweeps keep; prune removes those of other engines, damaged ones and leftovers."""
+    from narrows.sweeps.command import listed, prune, sizes  # noqa: PLC0415
+
+    with _one_line_errors():
+        if what is CacheTask.LIST:
+            listed(cache, json_)
+        elif what is CacheTask.SIZE:
+            sizes(cache, json_)
+        else:
+            prune(cache, older, all_, json_)
+
+
+@app.command(epilog="Example: narrows reproduce htcp/fig03 --scale quick")
+def reproduce(
+    what: Annotated[list[str] | None, typer.Argument(help="Ids like etcp/fig06, papers like etcp, or all.", show_default=False)] = None,
+    scale: Annotated[str, typer.Option(help="Of the paper's durations and seeds: full, quick (a tenth), or a share.")] = "full",
+    list_only: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
+    cache: CacheFolder = Path(".narrows"),
+    json_: Json = False,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Figures, data, claims and the papers' pages go here.")] = Path(
+        "out/papers"
+    ),
+) -> None:
+    """Run a paper's experiments, with each claim's verdict; exit 1 where one differs."""
+    from narrows.papers.lab import Lab  # noqa: PLC0415
+    from narrows.papers.reproduce import catalogue, parse_scale  # noqa: PLC0415
+    from narrows.papers.reproduce import reproduce as run_experiments  # noqa: PLC0415
+
+    with _one_line_errors():
+        if list_only:
+            catalogue(json_)
+            return
+        if not what:
+            raise _core.ScenarioError("reproduce: what? try narrows reproduce --list")
+        holds = run_experiments(what, Lab(parse_scale(scale), cache, progress=not json_), output, json_)
+    if not holds:
+        raise typer.Exit(FAILED)
 
 
 @app.command("list", epilog="Example: narrows list --json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from narrows.results import Result
+    from narrows.sweeps import Sweep
 
 FLOWS_SHOWN = 5
 
@@ -99,6 +101,69 @@ def comparison(results: Sequence[Result]) -> bytes:
             ax.set_ylim(0, 1)
     figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(pacings), frameon=False)
     return _png(figure)
+
+
+def sweep(result: Sweep, x: str, y: str = "utilisation", by: Sequence[str] = (), ax: Axes | None = None) -> Axes:
+    """Draw a sweep's means over seeds, with whiskers of their 95 % confidence intervals.
+
+    Parameters
+    ----------
+    result
+        A finished sweep.
+    x
+        The axis of the sweep that goes to the right; its texts' leading numbers are their places where all have one unit.
+    y
+        A column of the summary.
+    by
+        Axes of the sweep that make a line each.
+    ax
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        With a legend where there are several lines.
+    """
+    ax = ax or _axes()
+    means = result.means(y)
+    ticks = list(dict.fromkeys(means[x].to_list()))
+    places, unit = _places(ticks)
+    groups = means.partition_by(list(by), maintain_order=True) if by else [means]
+    for group in groups:
+        at = [places[value] for value in group[x]]
+        middle = group[y].to_numpy().astype(float)
+        low, high = (group[f"{y}_{end}"].cast(float).to_numpy() for end in ("low", "high"))
+        whiskers = np.nan_to_num(np.array([middle - low, high - middle]))
+        ax.errorbar(at, middle, whiskers, marker="o", ms=3, lw=1, capsize=2, label=", ".join(str(group[name][0]) for name in by))
+    if unit is None:
+        ax.set_xticks(range(len(ticks)), [str(tick) for tick in ticks])
+    elif min(places.values()) > 0 and max(places.values()) > 20 * min(places.values()):
+        ax.set_xscale("log")
+    ax.set_xlabel(f"{x} ({unit})" if unit else x)
+    ax.set_ylabel(y)
+    if len(groups) > 1:
+        ax.legend(fontsize="x-small")
+    return ax
+
+
+def sweep_png(result: Sweep, y: str) -> bytes:
+    """Draw a sweep as PNG: the first axis with several numbers to the right, a line for each combination of the others."""
+    figure, axes = _figure(1, 1)
+    several = [name for name in result.axes if len({str(point[name]) for point in result.points}) > 1] or result.axes[:1]
+    if not several:
+        return _png(figure)
+    numeric = [name for name in several if _places([point[name] for point in result.points])[1] is not None]
+    x = (numeric or several)[0]
+    sweep(result, x, y, [name for name in several if name != x], axes)
+    return _png(figure)
+
+
+def _places(values: Sequence[Any]) -> tuple[dict[Any, float], str | None]:
+    """Where values go on an axis, and their common unit; by number in the list, and None, where they have none."""
+    matches = [re.fullmatch(r"([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*([A-Za-z%/]*)", str(value)) for value in values]
+    if all(matches) and len({match[2] for match in matches if match}) == 1:
+        return {value: float(match[1]) for value, match in zip(values, matches, strict=True) if match}, next(m[2] for m in matches if m)
+    return {value: float(number) for number, value in enumerate(dict.fromkeys(values))}, None
 
 
 def _flow_lines(result: Result, column: str, scale: float, label: str, ax: Axes | None, flows: Sequence[int] | None) -> Axes:

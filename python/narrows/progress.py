@@ -11,13 +11,15 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 
 @contextmanager
-def bar(runs: int) -> Iterator[Callable[[int, float], None]]:
+def bar(runs: int, hidden: bool = False) -> Iterator[Callable[[int, float], None]]:
     """Show how far `runs` runs are.
 
     Parameters
     ----------
     runs
         How many there are.
+    hidden
+        Show nothing.
 
     Yields
     ------
@@ -25,15 +27,18 @@ def bar(runs: int) -> Iterator[Callable[[int, float], None]]:
         To be called with a run's number and its share done, from any thread.
     """
     shares = [0.0] * runs
+    total = 0.0
     lock = threading.Lock()
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeRemainingColumn())
     console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not (console.is_terminal or console.is_jupyter)) as progress:
+    with Progress(*columns, console=console, disable=hidden or not (console.is_terminal or console.is_jupyter)) as progress:
         task = progress.add_task(f"{runs} run{'s' if runs > 1 else ''}", total=runs)
 
         def advance(number: int, share: float) -> None:
+            nonlocal total
             with lock:
+                total += share - shares[number]
                 shares[number] = share
-                progress.update(task, completed=sum(shares))
+                progress.update(task, completed=total)
 
         yield advance

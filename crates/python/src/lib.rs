@@ -12,7 +12,7 @@ mod _core {
     #[pymodule_export]
     use super::error::ScenarioError;
     #[pymodule_export]
-    use super::listing::{controllers, presets, queues, recoveries, schema, slow_starts};
+    use super::listing::{controllers, engine, presets, queues, recoveries, schema, slow_starts};
     #[pymodule_export]
     use super::run::{Run, Table, check, from_toml, run, to_toml};
 }

@@ -41,6 +41,12 @@ pub(crate) fn presets() -> Vec<Line> {
     PRESETS.to_vec()
 }
 
+/// The version of everything that decides what a run shows.
+#[pyfunction]
+pub(crate) fn engine() -> String {
+    narrows_scenario::engine()
+}
+
 /// The JSON schema of a scenario.
 #[pyfunction]
 pub(crate) fn schema() -> String {

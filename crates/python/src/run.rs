@@ -5,7 +5,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
 use narrows_scenario::{self as scenario, Checked, Results, Scenario, TABLES};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyBytes, PyCapsule};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -62,7 +62,20 @@ impl Run {
         };
         Ok(py.detach(|| TABLES.iter().map(write).collect::<Result<Vec<_>, Error>>())?)
     }
+
+    /// All of the run as one Parquet file of one row that begins with its key, engine and scenario; its metadata have a place for a
+    /// seal.
+    fn file<'py>(&self, py: Python<'py>, key: &str, scenario: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| {
+            let row = scenario::row(&self.results, &[("key", key), ("engine", &scenario::engine()), ("scenario", scenario)]);
+            scenario::small_parquet(&row, &[("narrows.seal", SEAL)]).map_err(|error| Error::Write(error.to_string()))
+        })?;
+        Ok(PyBytes::new(py, &bytes))
+    }
 }
+
+/// Where a kept run's digest goes: the SHA-256 of the file with zeros in its place.
+const SEAL: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// Writes beside and renames, so that a file is whole or not there.
 fn write_at_once(path: &Path, bytes: &[u8]) -> Result<String, Error> {

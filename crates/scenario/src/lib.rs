@@ -6,6 +6,7 @@
 mod build;
 mod check;
 mod controller_spec;
+mod engine;
 mod error;
 mod memory;
 mod results;
@@ -17,11 +18,12 @@ mod traces;
 
 pub use check::{Checked, CheckedFlow, CheckedLink};
 pub use controller_spec::ControllerSpec;
+pub use engine::engine;
 pub use error::ScenarioError;
 pub use results::{FlowResult, LinkResult, Results};
 pub use run::{RunError, run};
 pub use scenario::{Chain, ChainLink, Datagrams, Dumbbell, Flow, Link, PacingName, ParkingLot, Scenario, SlowStartName, TcpName, Trace};
-pub use tables::{TABLES, parquet, table};
+pub use tables::{TABLES, parquet, row, small_parquet, table};
 
 /// The presets by name, with one line each and the source: for `narrows list`.
 pub const PRESETS: [(&str, &str, &str); 3] = [

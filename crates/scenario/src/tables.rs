@@ -1,12 +1,16 @@
 //! Results as Arrow tables, and Arrow tables as Parquet.
 
 use crate::results::{FlowResult, LinkResult, Results};
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float64Array, ListArray, RecordBatch, StringArray, StructArray, UInt32Array, UInt64Array,
+};
+use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use std::sync::Arc;
 
 /// The tables of a run.
@@ -28,9 +32,44 @@ pub fn table(results: &Results, name: &str) -> Option<RecordBatch> {
 /// `table` as the bytes of a Parquet file.
 pub fn parquet(table: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
     let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?)).build();
+    written(table, properties)
+}
+
+fn written(table: &RecordBatch, properties: WriterProperties) -> Result<Vec<u8>, ParquetError> {
     let mut writer = ArrowWriter::try_new(Vec::new(), table.schema(), Some(properties))?;
     writer.write(table)?;
     writer.into_inner()
+}
+
+/// One row that holds all of a run: the summary, and each other table as a list of its rows. `extra` columns come first.
+pub fn row(results: &Results, extra: &[(&'static str, &str)]) -> RecordBatch {
+    let mut columns: Columns = extra.iter().map(|(name, value)| (*name, texts([*value]))).collect();
+    columns.extend(summary(results));
+    columns.extend([
+        ("flows", rows_in_a_list(flows(&results.flows))),
+        ("links", rows_in_a_list(links(&results.links))),
+        ("flow_series", rows_in_a_list(flow_series(results))),
+        ("link_series", rows_in_a_list(link_series(results))),
+    ]);
+    batch(columns)
+}
+
+fn rows_in_a_list(columns: Columns) -> ArrayRef {
+    let rows = StructArray::from(batch(columns));
+    let field = Arc::new(Field::new("item", rows.data_type().clone(), false));
+    Arc::new(ListArray::new(field, OffsetBuffer::from_lengths([rows.len()]), Arc::new(rows), None))
+}
+
+/// `table`, of one row or few, as the bytes of a Parquet file: small columns are neither dictionaries nor have statistics.
+pub fn small_parquet(table: &RecordBatch, metadata: &[(&str, &str)]) -> Result<Vec<u8>, ParquetError> {
+    let metadata = metadata.iter().map(|(name, value)| KeyValue::new((*name).to_owned(), (*value).to_owned())).collect();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .set_dictionary_enabled(false)
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_key_value_metadata(Some(metadata))
+        .build();
+    written(table, properties)
 }
 
 type Columns = Vec<(&'static str, ArrayRef)>;

@@ -1,0 +1,70 @@
+"""What an experiment may use: sweeps over the common cache, time scaled, figures of one look."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+from narrows.scenario import Scenario
+from narrows.sweeps import Cache, Plan, Sweep, Zipped
+from narrows.sweeps.points import Axis, Base, points_of
+
+PANEL = (4.2, 2.8)
+
+
+class Lab:
+    """A place to do experiments in.
+
+    Parameters
+    ----------
+    scale
+        Durations and numbers of seeds, as a share of the paper's: 1 for the real thing.
+    cache
+        Where finished runs are kept.
+    executor
+        Who works; a thread a core where None.
+    progress
+        Show progress.
+    """
+
+    def __init__(
+        self, scale: float = 1.0, cache: Path = Path(".narrows"), executor: Executor | None = None, progress: bool = False
+    ) -> None:
+        self.scale = scale
+        self._cache = cache
+        self._executor = executor
+        self._progress = progress
+
+    def seconds(self, full: float) -> str:
+        """Give a duration of `full` seconds at full scale.
+
+        Examples
+        --------
+        >>> Lab(scale=0.1).seconds(300)
+        '30s'
+        """
+        return f"{full * self.scale:.9g}s"
+
+    def seeds(self, full: int) -> int:
+        """Give a number of seeds, at least one."""
+        return max(1, round(full * self.scale))
+
+    def sweep(self, scenario: Base, *zipped: Zipped, seeds: int = 1, series: bool = False, **axes: Axis) -> Sweep:
+        """Run a sweep; a run that fails ends the experiment."""
+        plan = Plan.of(scenario, points_of(zipped, axes), list(range(1, seeds + 1)), series)
+        result = plan.run(Cache(self._cache), executor=self._executor, progress=self._progress)
+        if result.failures:
+            raise RuntimeError(str(result.failures[0]))
+        return result
+
+    def run(self, scenario: Scenario) -> Sweep:
+        """Run one scenario, with its time series."""
+        return self.sweep(scenario, series=True)
+
+    def panels(self, rows: int = 1, columns: int = 1, width: float = PANEL[0], height: float = PANEL[1]) -> tuple[Any, Any]:
+        """Make a figure of `rows` × `columns` panels; gives the figure and a 2-dimensional array of axes."""
+        from matplotlib.figure import Figure  # noqa: PLC0415
+
+        figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+        return figure, figure.subplots(rows, columns, squeeze=False)

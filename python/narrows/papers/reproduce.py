@@ -1,0 +1,156 @@
+"""`narrows reproduce`: experiments run, their figures, data and claims written, and a paper's page made of them."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE
+from rich.table import Table
+
+from narrows._core import ScenarioError
+from narrows.output import Folder
+from narrows.papers.lab import Lab
+from narrows.papers.registry import EXPERIMENTS, Experiment, Finding, choose
+from narrows.terminal import console, say
+
+TITLES = {
+    "etcp": "E-TCP — Gu, Towsley, Hollot, Zhang: Congestion Control for Small Buffer High Speed Networks",
+    "ltcp": "LTCP — Bhandarkar, Jain, Reddy: LTCP",
+    "htcp": "H-TCP — Leith, Shorten: H-TCP",
+    "pxcp": "Paced XCP — Alparslan, Arakawa, Murata: Performance of Paced and Non-Paced Transmission Control Algorithms",
+    "gwa": "GWA — Gerla, Lo Cigno, Mascolo, Weng: Generalized Window Advertising",
+}
+
+
+def parse_scale(text: str) -> float:
+    """Read a scale: ``full``, ``quick``, or a share.
+
+    Examples
+    --------
+    >>> parse_scale("quick"), parse_scale("0.5")
+    (0.1, 0.5)
+    """
+    named = {"full": 1.0, "quick": 0.1}
+    try:
+        scale = named.get(text) or float(text)
+    except ValueError:
+        scale = math.nan
+    if not 0 < scale <= 1:
+        raise ScenarioError(f'--scale: "{text}" is no share; try full, quick or 0.5')
+    return scale
+
+
+def reproduce(names: Sequence[str], lab: Lab, output: Path, as_json: bool) -> bool:
+    """Run experiments, print their claims, write them and their papers' pages; True where all claims hold."""
+    chosen = choose(names)
+    holds = True
+    for experiment in chosen:
+        begun = time.perf_counter()
+        finding = experiment.run(lab)
+        record = _record(experiment, finding, lab.scale, time.perf_counter() - begun)
+        _write(Folder(output / experiment.paper, force=True), experiment, finding, record)
+        _print(record, as_json)
+        holds &= all(claim.holds for claim in finding.claims)
+    for paper in dict.fromkeys(experiment.paper for experiment in chosen):
+        _folder(output).text(f"{paper}.md", page(paper, output / paper))
+    if not as_json:
+        say(f"written to {output}/")
+    return holds
+
+
+def catalogue(as_json: bool) -> None:
+    """Print every experiment there is."""
+    if as_json:
+        print(json.dumps([{"id": entry.id, "title": entry.title} for entry in EXPERIMENTS.values()]))
+        return
+    table = Table("id", "", box=SIMPLE)
+    for entry in EXPERIMENTS.values():
+        table.add_row(entry.id, entry.title)
+    console().print(table)
+
+
+def page(paper: str, folder: Path) -> str:
+    """Make a paper's results page of the records in a folder.
+
+    Parameters
+    ----------
+    paper
+        Its short name.
+    folder
+        Where the experiments' ``.json`` and ``.png`` are; the page lies beside the folder.
+    """
+    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    claims = [claim for record in records for claim in record["claims"]]
+    differing = sum(claim["verdict"] == "differs" for claim in claims)
+    lines = [
+        f"# {TITLES.get(paper, paper)}",
+        "",
+        f"Made by `narrows reproduce {paper}`; not written by hand. {len(records)} experiments, {len(claims)} claims: "
+        f"{len(claims) - differing} hold, {differing} differ.",
+        "",
+    ]
+    for record in records:
+        lines += _section(record, folder)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(record: dict[str, Any], folder: Path) -> list[str]:
+    name = record["id"].split("/")[1]
+    lines = [f"## {record['id']}: {record['title']}", ""]
+    if (folder / f"{name}.png").exists():
+        lines += [f"![{record['id']}]({folder.name}/{name}.png)", ""]
+    if record["note"]:
+        lines += [record["note"], ""]
+    scale = "full scale" if record["scale"] == 1 else f"scale {record['scale']:g}"
+    lines += [f"At {scale}; `narrows reproduce {record['id']}` took {record['seconds']:.0f} s.", ""]
+    lines += ["| claim | paper | narrows | verdict |", "|---|---|---|---|"]
+    for claim in record["claims"]:
+        why = f": {claim['why']}" if claim["verdict"] == "differs" and claim["why"] else ""
+        lines.append(f"| {claim['text']} | {claim['paper']} | {claim['found']} | **{claim['verdict']}**{why} |")
+    return [*lines, ""]
+
+
+def _folder(path: Path) -> Folder:
+    folder = Folder(path, force=True)
+    folder.make()
+    return folder
+
+
+def _record(experiment: Experiment, finding: Finding, scale: float, seconds: float) -> dict[str, Any]:
+    return {
+        "id": experiment.id,
+        "title": experiment.title,
+        "scale": scale,
+        "seconds": round(seconds, 1),
+        "note": finding.note,
+        "claims": [claim.record() for claim in finding.claims],
+    }
+
+
+def _write(folder: Folder, experiment: Experiment, finding: Finding, record: dict[str, Any]) -> None:
+    folder.make()
+    for name, frame in finding.data.items():
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer)
+        folder.data(f"{experiment.name}.{name}.parquet", buffer.getvalue())
+    if finding.figure is not None:
+        buffer = io.BytesIO()
+        finding.figure.savefig(buffer, format="png", dpi=150)
+        folder.data(f"{experiment.name}.png", buffer.getvalue())
+    folder.text(f"{experiment.name}.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+
+
+def _print(record: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(record, ensure_ascii=False))
+        return
+    table = Table("claim", "paper", "narrows", "verdict", title=f"{record['id']}: {record['title']}", title_justify="left", box=SIMPLE)
+    for claim in record["claims"]:
+        table.add_row(claim["text"], claim["paper"], claim["found"], claim["verdict"])
+    console().print(table)

@@ -1,0 +1,190 @@
+"""`narrows sweep` and `narrows cache`: what the command line does with sweeps."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE
+from rich.table import Table
+
+from narrows import _core
+from narrows._core import ScenarioError
+from narrows.compare import split_seeds
+from narrows.output import Folder
+from narrows.sweeps.cache import Cache, Entry, is_whole, metadata
+from narrows.sweeps.file import SweepFile
+from narrows.sweeps.plan import Until
+from narrows.terminal import console, say
+
+if TYPE_CHECKING:
+    from narrows.sweeps.result import Sweep
+
+SHOWN = [("utilisation", 1.0, 4), ("goodput", 1e-6, 2), ("loss_rate", 100.0, 4), ("mean_queue", 1.0, 2), ("jain", 1.0, 4)]
+HEADS = {"goodput": "goodput Mbps", "loss_rate": "loss %", "mean_queue": "queue mean", "jain": "Jain"}
+
+
+def run_file(
+    file: Path,
+    seeds: str | None,
+    until: str | None,
+    metric: str,
+    most_seeds: int,
+    workers: int | None,
+    dask: str | None,
+    cache: Path,
+    as_json: bool,
+    folder: Folder | None,
+) -> bool:
+    """Run a sweep file, print what it gives, write it; True where a run failed."""
+    described = SweepFile.load(file)
+    if seeds:
+        described = replace(described, seeds=split_seeds(seeds, 1))
+    if until and (limit := Until.of(until)):
+        described = replace(described, until=Until(limit.within, metric, most_seeds))
+    plan = described.plan()
+    with _executor(workers, dask) as executor:
+        result = plan.run(Cache(cache), until=described.until, executor=executor, progress=True)
+    say(f"{len(plan.points)} points, {result.reused + result.ran} runs: {result.reused} were in {cache}/, {result.ran} have been run")
+    if result.runs.is_empty():
+        return True
+    _print(result, metric, as_json)
+    if folder:
+        _write(result, folder, metric)
+        if not as_json:
+            say(f"written to {folder.path}/: " + ", ".join(sorted(path.name for path in folder.path.iterdir())))
+    return bool(result.failures)
+
+
+@contextmanager
+def _executor(workers: int | None, dask: str | None) -> Iterator[Executor | None]:
+    if dask:
+        try:
+            from distributed import Client  # noqa: PLC0415
+        except ImportError:
+            raise ScenarioError('--dask: Dask is not installed; pip install "narrows[dask]"') from None
+        with Client(dask) as client:  # type: ignore[no-untyped-call]
+            yield client.get_executor()
+    elif workers:
+        with ThreadPoolExecutor(workers) as pool:
+            yield pool
+    else:
+        yield None
+
+
+def _print(result: Sweep, metric: str, as_json: bool) -> None:
+    if as_json:
+        for row in result.runs.drop("point").iter_rows(named=True):
+            print(json.dumps(row))
+        return
+    metrics = [(metric, 1.0, 4)] if metric not in {name for name, *_ in SHOWN} else []
+    metrics += SHOWN
+    means = result.means(*(name for name, *_ in metrics))
+    table = Table(*result.axes, "seeds", *(HEADS.get(name, name) for name, *_ in metrics), box=SIMPLE)
+    for row in means.iter_rows(named=True):
+        cells = [_cell(row[name], row[f"{name}_low"], scale, digits) for name, scale, digits in metrics]
+        table.add_row(*(str(row[axis]) for axis in result.axes), str(row["seeds"]), *cells)
+    console().print(table)
+
+
+def _cell(mean: float | None, low: float | None, scale: float, digits: int) -> str:
+    if mean is None:
+        return "-"
+    if low is None:
+        return f"{mean * scale:.{digits}f}"
+    return f"{mean * scale:.{digits}f} ± {(mean - low) * scale:.{digits}f}"
+
+
+def _write(result: Sweep, folder: Folder, metric: str) -> None:
+    from narrows import plot  # noqa: PLC0415
+
+    folder.make()
+    result.write(folder.path)
+    folder.data("sweep.png", plot.sweep_png(result, metric))
+
+
+def listed(path: Path, as_json: bool) -> None:
+    """Print each run that is kept: key, law, seed, utilisation, engine, bytes."""
+    table = Table("key", "cc", "pacing", "seed", "utilisation", "engine", "bytes", "age", box=SIMPLE)
+    for entry, about in _readable(Cache(path)):
+        if as_json:
+            print(json.dumps({**about, "bytes": entry.bytes, "modified": entry.modified}))
+            continue
+        utilisation = f"{about['utilisation']:.4f}" if about["utilisation"] is not None else "-"
+        cells = (entry.key[:16], about["cc"], about["pacing"], str(about["seed"]), utilisation, about["engine"], str(entry.bytes))
+        table.add_row(*cells, _age(time.time() - entry.modified))
+    if not as_json:
+        console().print(table)
+
+
+def sizes(path: Path, as_json: bool) -> None:
+    """Print how many runs there are, of which engines, and how large."""
+    entries = list(Cache(path).entries())
+    engines = Counter(about["engine"] for _, about in _readable(Cache(path)))
+    total = sum(entry.bytes for entry in entries)
+    if as_json:
+        print(json.dumps({"runs": len(entries), "bytes": total, "engines": dict(engines)}))
+        return
+    print(f"{path}/: {len(entries)} runs, {total / 1e6:.1f} MB")
+    for engine, count in sorted(engines.items()):
+        print(f"  engine {engine}{' (this one)' if engine == _core.engine() else ''}: {count}")
+
+
+def prune(path: Path, older: str | None, everything: bool, as_json: bool) -> None:
+    """Remove runs of other engines, damaged ones and leftovers; and those older than said, or all."""
+    age = _seconds(older) if older else float("inf")
+    cache = Cache(path)
+    removed = Counter[str]()
+    for entry in list(cache.entries()):
+        if reason := _reason(entry, age, everything):
+            entry.path.unlink(missing_ok=True)
+            removed[reason] += 1
+    for leftover in list(cache.leftovers()):
+        leftover.unlink(missing_ok=True)
+        removed["leftovers"] += 1
+    kept = sum(1 for _ in cache.entries())
+    if as_json:
+        print(json.dumps({"removed": dict(removed), "kept": kept}))
+    else:
+        print(f"removed: {', '.join(f'{count} {reason}' for reason, count in removed.items()) or 'nothing'}; {kept} runs kept")
+
+
+def _reason(entry: Entry, age: float, everything: bool) -> str | None:
+    if everything:
+        return "runs"
+    if time.time() - entry.modified > age:
+        return "old"
+    if not is_whole(entry.path.read_bytes()):
+        return "damaged"
+    return "of other engines" if metadata(entry.path)["engine"] != _core.engine() else None
+
+
+def _readable(cache: Cache) -> Iterator[tuple[Entry, dict[str, Any]]]:
+    for entry in cache.entries():
+        if is_whole(entry.path.read_bytes()):
+            yield entry, metadata(entry.path)
+        else:
+            say(f"{entry.path} is damaged")
+
+
+_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|min|h|d)", text.strip())
+    if match is None:
+        raise ScenarioError(f'--older: "{text}" is no age; try 30d or 12h')
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def _age(seconds: float) -> str:
+    unit = next((unit for unit in ("d", "h", "min") if seconds >= _UNITS[unit]), "s")
+    return f"{seconds / _UNITS[unit]:.0f} {unit}"

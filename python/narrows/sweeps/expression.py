@@ -1,0 +1,87 @@
+"""Arithmetic on a point's values, for sweep files: `{20 * flows}p`."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+from narrows._core import ScenarioError
+from narrows.sweeps.points import Point
+
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Pow: operator.pow,
+}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "sqrt": math.sqrt,
+    "log2": math.log2,
+    "min": min,
+    "max": max,
+    "round": round,
+    "ceil": math.ceil,
+}
+
+
+def function_of(name: str, template: str) -> Callable[[Point], str | float | int]:
+    """Make a function of the point from a text with arithmetic in braces.
+
+    Parameters
+    ----------
+    name
+        Of the field, for errors.
+    template
+        Like ``{20 * flows}p``; numbers, names of axes, ``+ - * / // **`` and ``sqrt log2 min max round ceil``. A text that is one
+        brace alone gives a number.
+
+    Examples
+    --------
+    >>> function_of("buffer", "{round(20 * sqrt(flows))}p")({"flows": 4})
+    '40p'
+    >>> function_of("flows", "{2 * n}")({"n": 3})
+    6
+    """
+
+    def value(point: Point) -> str | float | int:
+        try:
+            if alone := re.fullmatch(r"\{([^{}]*)\}", template):
+                number: float | int = _evaluate(ast.parse(alone[1], mode="eval").body, point)
+                return number
+            return re.sub(r"\{([^{}]*)\}", lambda match: f"{_evaluate(ast.parse(match[1], mode='eval').body, point):.10g}", template)
+        except (SyntaxError, ArithmeticError, TypeError, ValueError) as error:
+            raise ScenarioError(f'{name}: "{template}" cannot be computed ({error}); try "{{20 * flows}}p"') from None
+
+    return value
+
+
+def _evaluate(node: ast.expr, point: Point) -> Any:
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return number
+        case ast.Name(id=name) if name in point:
+            return _number(name, point[name])
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            return _OPERATORS[type(op)](_evaluate(left, point), _evaluate(right, point))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_evaluate(operand, point)
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
+            return _FUNCTIONS[name](*(_evaluate(argument, point) for argument in arguments))
+    known = ", ".join([*point, *_FUNCTIONS])
+    raise ValueError(f"{ast.unparse(node)!r} is no number, axis or function; known: {known}")
+
+
+def _number(name: str, value: Any) -> float | int:
+    """A value's number; a text's leading number, whatever its unit."""
+    if isinstance(value, (int, float)):
+        return value
+    match = re.match(r"[-+]?\d+(\.\d+)?", str(value))
+    if match is None:
+        raise ValueError(f"{name} = {value!r} is no number")
+    return float(match[0])

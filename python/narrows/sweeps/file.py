@@ -1,0 +1,101 @@
+"""A sweep as a TOML file."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from narrows._core import ScenarioError
+from narrows.scenario import Scenario
+from narrows.sweeps.expression import function_of
+from narrows.sweeps.plan import Plan, Until
+from narrows.sweeps.points import Axis, Zipped, points_of
+from narrows.sweeps.ranges import is_range, spread
+
+FIELDS = {"scenario", "product", "zipped", "function", "seeds", "until", "series"}
+
+
+@dataclass(frozen=True)
+class SweepFile:
+    """A sweep, read and checked but for its points.
+
+    Parameters
+    ----------
+    scenario
+        What the points' values are put into.
+    zipped, axes
+        The lists and functions.
+    seeds
+        Which.
+    until
+        When there are seeds enough.
+    series
+        Keep time series.
+    """
+
+    scenario: Scenario
+    zipped: list[Zipped]
+    axes: dict[str, Axis]
+    seeds: list[int]
+    until: Until | None
+    series: bool
+
+    @classmethod
+    def load(cls, path: Path) -> SweepFile:
+        """Read a file.
+
+        Raises
+        ------
+        ScenarioError
+            Where it is no sweep; the message begins with its name.
+        """
+        try:
+            given = tomllib.loads(path.read_text(encoding="utf-8"))
+            return cls._of(given, path.parent)
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ScenarioError) as error:
+            raise ScenarioError(f"{path}: {error}") from None
+
+    @classmethod
+    def _of(cls, given: dict[str, Any], folder: Path) -> SweepFile:
+        unknown = sorted(given.keys() - FIELDS)
+        if unknown:
+            raise ScenarioError(f'unknown field "{unknown[0]}"; known: {", ".join(sorted(FIELDS))}')
+        if "scenario" not in given:
+            raise ScenarioError('no scenario; add scenario = "dumbbell.toml" or a table [scenario]')
+        base = Scenario.load(folder / given["scenario"]) if isinstance(given["scenario"], str) else Scenario(**given["scenario"])
+        axes: dict[str, Axis] = {name: _list(name, values, base) for name, values in _table(given, "product").items()}
+        axes |= {name: function_of(name, str(template)) for name, template in _table(given, "function").items()}
+        groups = given.get("zipped", [])
+        if not isinstance(groups, list):
+            raise ScenarioError("zipped: write [[zipped]], a table a group of lists that go together")
+        zipped = [Zipped(**{name: _list(name, values, base) for name, values in group.items()}) for group in groups]
+        return cls(base, zipped, axes, _seeds(given.get("seeds", 1)), Until.of(given.get("until")), bool(given.get("series", False)))
+
+    def plan(self) -> Plan:
+        """Check every point."""
+        return Plan.of(self.scenario, points_of(self.zipped, self.axes), self.seeds, self.series)
+
+
+def _table(given: dict[str, Any], name: str) -> dict[str, Any]:
+    table = given.get(name, {})
+    if not isinstance(table, dict):
+        raise ScenarioError(f"{name}: write a table [{name}] of lists")
+    return table
+
+
+def _list(name: str, values: Any, base: Scenario) -> list[Any]:
+    if is_range(values):
+        return spread(name, values, base)
+    if not isinstance(values, list):
+        raise ScenarioError(f"{name}: {values!r} is no list; write [{values!r}], or a range like 10Mbps..1Gbps:5")
+    return [item for value in values for item in (spread(name, value, base) if is_range(value) else [value])]
+
+
+def _seeds(given: Any) -> list[int]:
+    if isinstance(given, int) and not isinstance(given, bool) and given > 0:
+        return list(range(1, given + 1))
+    if isinstance(given, list) and given and all(isinstance(seed, int) and seed >= 0 for seed in given):
+        return given
+    raise ScenarioError(f"seeds: {given!r} is no number of seeds and no list of them; try 10 or [1, 2, 3]")

@@ -1,0 +1,174 @@
+"""What a sweep is to do: points, their scenarios, seeds; what of it is done; and doing the rest."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+from narrows._core import ScenarioError
+from narrows.progress import bar
+from narrows.statistics import mean_and_interval
+from narrows.sweeps.cache import Cache, State, canonical, key_of
+from narrows.sweeps.dispatch import dispatch
+from narrows.sweeps.points import Base, Point, scenario_at
+from narrows.sweeps.result import Failure, Member, Sweep, read
+from narrows.sweeps.work import Job, Outcome
+
+# An interval of two values says little.
+FEWEST_SEEDS = 3
+GROWTH = 1.5
+
+
+@dataclass(frozen=True)
+class Until:
+    """When there are seeds enough.
+
+    Parameters
+    ----------
+    within
+        Half of the 95 % confidence interval over the mean, a ratio.
+    metric
+        A column of the summary.
+    most_seeds
+        The bound.
+    """
+
+    within: float
+    metric: str = "utilisation"
+    most_seeds: int = 100
+
+    @classmethod
+    def of(cls, given: str | float | Until | None) -> Until | None:
+        """Read ``"2%"`` or ``0.02``.
+
+        Examples
+        --------
+        >>> Until.of("2%").within
+        0.02
+        """
+        if given is None or isinstance(given, Until):
+            return given
+        text = str(given).strip()
+        match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text)
+        within = float(match[1]) / (100 if match[2] else 1) if match else 0.0
+        if not 0 < within < 1:
+            raise ScenarioError(f'until: "{given}" is no share of the mean; try 2%')
+        return cls(within)
+
+    def enough(self, values: Sequence[float]) -> bool:
+        """Whether the interval of the values is narrow enough."""
+        if len(values) < FEWEST_SEEDS:
+            return False
+        mean, half = mean_and_interval(values)
+        return half <= self.within * abs(mean)
+
+
+@dataclass
+class Plan:
+    """Points with their canonical scenarios, and seeds."""
+
+    points: list[Point]
+    scenarios: list[str]
+    seeds: list[int]
+    failures: dict[str, Failure] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, base: Base, points: list[Point], seeds: list[int], series: bool = False) -> Plan:
+        """Check every point before anything runs."""
+        if not seeds:
+            raise ScenarioError("seeds: none; give how many, or which")
+        return cls(points, [canonical(scenario_at(base, point), series) for point in points], seeds)
+
+    def run(self, cache: Cache, *, until: Until | None = None, executor: Executor | None = None, progress: bool = False) -> Sweep:
+        """Run what is not in the cache."""
+        say = _to_stderr if progress else _to_nobody
+        members = self._members([self.seeds] * len(self.points))
+        reused, ran = self._run(members, cache, executor, progress, say)
+        while until and (more := self._wanting(members, cache, until)):
+            say(f"{len({member.point for member in more})} points need more seeds for an interval within {until.within:.2%}")
+            counts = self._run(more, cache, executor, progress, say)
+            reused, ran = reused + counts[0], ran + counts[1]
+            members += more
+        failures = list(self.failures.values())
+        for failure in failures:
+            say(str(failure))
+        return Sweep(self.points, members, cache, reused, ran, failures)
+
+    def _members(self, seeds: Sequence[Sequence[int]]) -> list[Member]:
+        """Each point's runs under the seeds given for it."""
+        groups = zip(range(len(self.points)), self.scenarios, seeds, strict=True)
+        return [Member(point, seed, key_of(scenario, seed)) for point, scenario, chosen in groups for seed in chosen]
+
+    def _run(
+        self, members: list[Member], cache: Cache, executor: Executor | None, progress: bool, say: Callable[[str], None]
+    ) -> tuple[int, int]:
+        """Run the members that are missing; how many were there already, and how many have been run."""
+        wanted = {member.key: member for member in members}
+        missing = list(self._missing(wanted, cache, say))
+        reused = len(wanted) - len(missing)
+        if reused:
+            say(f"{reused} of {len(wanted)} runs are in {cache.path}/ already")
+        if not missing:
+            return reused, 0
+        numbers = {member.key: number for number, member in enumerate(missing)}
+        jobs = (Job(member.key, self.scenarios[member.point], member.seed) for member in missing)
+        done = 0
+        with bar(len(missing), hidden=not progress) as advance:
+
+            def finished(outcome: Outcome) -> None:
+                nonlocal done
+                advance(numbers[outcome.key], 1.0)
+                if outcome.error is None:
+                    done += 1
+                else:
+                    member = wanted[outcome.key]
+                    self.failures[outcome.key] = Failure.keep(
+                        cache, self.points[member.point], self.scenarios[member.point], member, outcome
+                    )
+
+            try:
+                dispatch(jobs, str(cache.path), executor, finished, lambda key, share: advance(numbers[key], share))
+            except KeyboardInterrupt:
+                say(f"interrupted: {reused + done} of {len(wanted)} runs are kept in {cache.path}/; the same sweep goes on from there")
+                raise
+        return reused, done
+
+    def _missing(self, wanted: dict[str, Member], cache: Cache, say: Callable[[str], None]) -> Iterator[Member]:
+        for key, member in wanted.items():
+            state = cache.state(key)
+            if state is State.DAMAGED:
+                say(f"{cache.file(key)} is damaged; its run is done again")
+            if state is not State.DONE:
+                yield member
+
+    def _wanting(self, members: list[Member], cache: Cache, until: Until) -> list[Member]:
+        """The runs to add: half as many again at each point whose interval is too wide."""
+        values: list[list[float]] = [[] for _ in self.points]
+        seeds: list[list[int]] = [[] for _ in self.points]
+        whole = [member for member in members if member.key not in self.failures]
+        frame = read(whole, cache, ["key", until.metric])
+        found = dict(zip(frame["key"], frame[until.metric], strict=True))
+        for member in members:
+            seeds[member.point].append(member.seed)
+            if member.key in found and found[member.key] is not None:
+                values[member.point].append(found[member.key])
+        return self._members([self._more(until, *pair) for pair in zip(values, seeds, strict=True)])
+
+    def _more(self, until: Until, values: list[float], seeds: list[int]) -> list[int]:
+        if until.enough(values) or len(seeds) >= until.most_seeds:
+            return []
+        count = min(until.most_seeds, max(FEWEST_SEEDS, math.ceil(GROWTH * len(seeds))))
+        first = max(seeds) + 1
+        return list(range(first, first + count - len(seeds)))
+
+
+def _to_stderr(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def _to_nobody(_text: str) -> None:
+    pass

@@ -1,0 +1,159 @@
+"""The points of a sweep: products of lists, zipped lists, functions of the point; and what a point makes of a scenario."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from itertools import product
+from typing import Any
+
+from narrows import _core
+from narrows._core import ScenarioError
+from narrows.scenario import Scenario
+
+Point = dict[str, Any]
+Axis = Sequence[Any] | Callable[[Point], Any]
+Base = Scenario | Callable[..., Scenario]
+
+NETWORKS = ("dumbbell", "parking_lot", "chain")
+
+
+class Zipped:
+    """Lists that go together: the first of each, the second of each, and so on.
+
+    Parameters
+    ----------
+    **axes
+        Lists of one length.
+
+    Raises
+    ------
+    ScenarioError
+        Where the lengths differ.
+
+    Examples
+    --------
+    >>> Zipped(rate=["10Mbps", "1Gbps"], buffer=["20p", "50p"]).points
+    [{'rate': '10Mbps', 'buffer': '20p'}, {'rate': '1Gbps', 'buffer': '50p'}]
+    """
+
+    def __init__(self, **axes: Sequence[Any]) -> None:
+        lengths = {name: len(values) for name, values in axes.items()}
+        if len(set(lengths.values())) != 1:
+            raise ScenarioError(f"zipped lists have one length, not {lengths}")
+        self.points: list[Point] = [dict(zip(axes, values, strict=True)) for values in zip(*axes.values(), strict=True)]
+
+
+def points_of(zipped: Sequence[Zipped], axes: Mapping[str, Axis]) -> list[Point]:
+    """List the points: the product of all lists, each zipped group counting as one; functions see what came before them.
+
+    Examples
+    --------
+    >>> points_of([], {"cc": ["reno", "cubic"], "flows": [1, 4], "buffer": lambda point: f"{20 * point['flows']}p"})[-1]
+    {'cc': 'cubic', 'flows': 4, 'buffer': '80p'}
+    """
+    groups = [group.points for group in zipped]
+    for name, values in axes.items():
+        if callable(values):
+            continue
+        if isinstance(values, str) or not values:
+            raise ScenarioError(f"{name}: {values!r} is no list of values; write [{values!r}]" if values else f"{name}: the list is empty")
+        groups.append([{name: value} for value in values])
+    points = [{name: value for part in combination for name, value in part.items()} for combination in product(*groups)]
+    for point in points:
+        for name, values in axes.items():
+            if callable(values):
+                point[name] = values(point)
+    return points
+
+
+def scenario_at(base: Base, point: Point) -> Scenario:
+    """Make the scenario of a point.
+
+    Parameters
+    ----------
+    base
+        A scenario whose fields the point's values replace, or a function of them.
+    point
+        Names of fields as in a scenario file: ``rate`` and ``buffer`` are the network's, ``cc`` and ``pacing`` all flows',
+        ``flows`` their number; or paths, like ``flows[1].cc``.
+
+    Raises
+    ------
+    ScenarioError
+        Where a name is unknown or a value is wrong; the message names the point.
+
+    Examples
+    --------
+    >>> import narrows as nw
+    >>> base = nw.dumbbell("10Mbps", "40ms", "20p")
+    >>> scenario_at(base, {"buffer": "1bdp", "flows": 3}).fields["flows"][0]["count"]
+    3
+    """
+    try:
+        if not isinstance(base, Scenario):
+            return base(**point)
+        fields = base.fields
+        for name, value in point.items():
+            _put(fields, _path(name, fields), value)
+        return Scenario(**fields)
+    except ScenarioError as error:
+        raise ScenarioError(f"at {describe(point)}: {error}") from None
+
+
+def describe(point: Point) -> str:
+    """Write a point in a line.
+
+    Examples
+    --------
+    >>> describe({"cc": "cubic", "flows": 4})
+    'cc=cubic flows=4'
+    """
+    return " ".join(f"{name}={value}" for name, value in point.items()) or "the scenario as it is"
+
+
+def _path(name: str, fields: dict[str, Any]) -> list[list[str | int]]:
+    """Where a name's value goes: one path, or one for each group of flows."""
+    if "." in name or "[" in name:
+        parts = re.findall(r"[^.\[\]]+", name)
+        return [[int(part) if part.isdigit() else part for part in parts]]
+    groups = range(len(fields.get("flows", [])))
+    if name == "flows":
+        if len(groups) != 1:
+            raise ScenarioError(f"flows: there are {len(groups)} groups of flows; say which, like flows[0].count")
+        return [["flows", 0, "count"]]
+    for network in NETWORKS:
+        if network in fields and name in _names()[network]:
+            return [[network, name]]
+    if name in _names()["scenario"]:
+        return [[name]]
+    if name in _names()["flow"]:
+        return [["flows", group, name] for group in groups]
+    known = sorted({name for names in _names().values() for name in names})
+    near = difflib.get_close_matches(name, known, 1)
+    guess = f'; did you mean "{near[0]}"?' if near else ";"
+    raise ScenarioError(f'unknown parameter "{name}"{guess} known: {", ".join(known)}, and paths like flows[1].cc')
+
+
+@cache
+def _names() -> dict[str, set[str]]:
+    """The fields of a scenario and its parts, from the schema."""
+    schema = json.loads(_core.schema())
+    parts = {"dumbbell": "Dumbbell", "parking_lot": "ParkingLot", "chain": "Chain", "flow": "Flow"}
+    names = {name: set(schema["$defs"][part]["properties"]) for name, part in parts.items()}
+    structures = {*NETWORKS, "links", "flows", "trace", "seed"}
+    return {**names, "scenario": set(schema["properties"]) - structures}
+
+
+def _put(fields: dict[str, Any], paths: list[list[str | int]], value: Any) -> None:
+    for path in paths:
+        place: Any = fields
+        for step in path[:-1]:
+            try:
+                place = place.setdefault(step, {}) if isinstance(step, str) else place[step]
+            except (IndexError, AttributeError, KeyError, TypeError):
+                raise ScenarioError(f"{path}: there is no {step!r} in the scenario") from None
+        place[path[-1]] = value

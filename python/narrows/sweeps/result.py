@@ -1,0 +1,256 @@
+"""What a sweep gives: tidy data frames, statistics over seeds, failures with the command that reproduces them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from narrows._core import ScenarioError
+from narrows.statistics import Estimate, estimate, paired
+from narrows.sweeps.cache import Cache
+from narrows.sweeps.points import Point, describe
+from narrows.sweeps.work import Outcome
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# Columns of a kept run that are no summary.
+NESTED = ("flows", "links", "flow_series", "link_series")
+ABOUT = ("key", "engine", "scenario")
+
+
+@dataclass(frozen=True)
+class Member:
+    """One run of a sweep: the number of its point, its seed, its key in the cache."""
+
+    point: int
+    seed: int
+    key: str
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that failed: where, what went wrong, and the command that does it again."""
+
+    key: str
+    point: Point
+    seed: int
+    error: str
+    command: str
+
+    @classmethod
+    def keep(cls, cache: Cache, point: Point, scenario: str, member: Member, outcome: Outcome) -> Failure:
+        """Write the scenario beside the cache, for the command."""
+        file = cache.path / "failed" / f"{member.key[:16]}.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(scenario, encoding="utf-8")
+        return cls(member.key, point, member.seed, outcome.error or "", f"narrows run {file} --seed {member.seed}")
+
+    def __str__(self) -> str:
+        return f"failed at {describe(self.point)} seed={self.seed}: {self.error}\n  again: {self.command}"
+
+
+class Sweep:
+    """A finished sweep.
+
+    Attributes
+    ----------
+    points
+        The points, as dictionaries, in order.
+    reused, ran
+        How many runs were there already, and how many have been run.
+    failures
+        Runs that failed.
+    """
+
+    def __init__(self, points: list[Point], members: list[Member], cache: Cache, reused: int, ran: int, failures: list[Failure]) -> None:
+        self.points = points
+        self.reused = reused
+        self.ran = ran
+        self.failures = failures
+        self._members = members
+        self._cache = cache
+
+    @cached_property
+    def runs(self) -> pl.DataFrame:
+        """A row a run: the point's values, the seed, and the summary."""
+        import polars as pl  # noqa: PLC0415
+
+        return self._with_points(read(self._whole(), self._cache, pl.exclude(*NESTED, *ABOUT[1:])))
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """A row a flow of a run."""
+        return self._rows("flows")
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """A row a link of a run."""
+        return self._rows("links")
+
+    def series(self, name: str) -> pl.DataFrame:
+        """Give time series, a row a sample; read when asked for.
+
+        Parameters
+        ----------
+        name
+            ``flow_series`` or ``link_series``.
+
+        Raises
+        ------
+        ScenarioError
+            Where none were kept: the scenario says no ``sample`` and the sweep no ``series``.
+        """
+        rows = self._rows(name)
+        if rows.is_empty():
+            raise ScenarioError(f'{name}: none were kept; give the scenario a sample, like sample = "10ms", or the sweep series=True')
+        return rows
+
+    @property
+    def axes(self) -> list[str]:
+        """Names of the points' values."""
+        return list(self.points[0]) if self.points else []
+
+    def values(self, point: Point, metric: str) -> list[float]:
+        """Give a metric of a point's runs, in the order of their seeds."""
+        number = self.points.index(point)
+        column = self._by_point(metric)[number]
+        return [value for _, value in sorted(column.items())]
+
+    def means(self, *metrics: str, method: str = "student") -> pl.DataFrame:
+        """Give means over seeds with their 95 % confidence intervals, a row a point.
+
+        Parameters
+        ----------
+        *metrics
+            Columns of the summary.
+        method
+            ``student``, or ``bootstrap`` for skewed metrics.
+
+        Returns
+        -------
+        polars.DataFrame
+            The point's values, ``seeds``, and for each metric its mean, ``_low`` and ``_high``.
+        """
+        import polars as pl  # noqa: PLC0415
+
+        columns = {metric: self._by_point(metric) for metric in metrics}
+        rows: list[dict[str, Any]] = []
+        for number, point in enumerate(self.points):
+            row: dict[str, Any] = {**point, "seeds": max(len(columns[metric][number]) for metric in metrics)}
+            for metric in metrics:
+                known = list(columns[metric][number].values())
+                found = estimate(known, method) if known else Estimate(None, None, None)
+                row |= {metric: found.mean, f"{metric}_low": found.low, f"{metric}_high": found.high}
+            rows.append(row)
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def paired(self, axis: str, first: Any, second: Any, metric: str = "utilisation") -> pl.DataFrame:
+        """Compare two values of an axis on common random numbers: each pair of runs has the same seed and all else equal.
+
+        Parameters
+        ----------
+        axis
+            An axis, like ``cc``.
+        first, second
+            Two of its values.
+        metric
+            A column of the summary.
+
+        Returns
+        -------
+        polars.DataFrame
+            A row for each point of the other axes: mean of first minus second, ``low`` and ``high`` of its 95 % confidence
+            interval, ``pairs``.
+        """
+        import polars as pl  # noqa: PLC0415
+
+        for value in (first, second):
+            if not any(point.get(axis) == value for point in self.points):
+                raise ScenarioError(f"{axis}: no point has {value!r}")
+        columns = self._by_point(metric)
+        rows = []
+        for number, point in enumerate(self.points):
+            twin = {**point, axis: second}
+            if point[axis] != first or twin not in self.points:
+                continue
+            other = columns[self.points.index(twin)]
+            seeds = sorted(columns[number].keys() & other.keys())
+            found = paired([columns[number][seed] for seed in seeds], [other[seed] for seed in seeds])
+            rest = {name: value for name, value in point.items() if name != axis}
+            rows.append({**rest, "difference": found.mean, "low": found.low, "high": found.high, "pairs": len(seeds)})
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write the tables as Parquet: ``runs``, ``flows``, ``links``, and time series where there are any."""
+        folder.mkdir(parents=True, exist_ok=True)
+        tables = {"runs": self.runs, "flows": self.flows, "links": self.links}
+        tables |= {name: rows for name in NESTED[2:] if not (rows := self._rows(name)).is_empty()}
+        files = []
+        for name, frame in tables.items():
+            file = folder / f"{name}.parquet"
+            beside = file.with_suffix(".tmp")
+            frame.write_parquet(beside)
+            beside.replace(file)
+            files.append(file)
+        return files
+
+    def _whole(self) -> list[Member]:
+        failed = {failure.key for failure in self.failures}
+        return [member for member in self._members if member.key not in failed]
+
+    def _by_point(self, metric: str) -> list[dict[int, float]]:
+        """For each point its runs' values by seed; those without a value left out."""
+        if metric not in self.runs.columns:
+            raise ScenarioError(f'no metric "{metric}"; known: {", ".join(self.runs.columns)}')
+        columns: list[dict[int, float]] = [{} for _ in self.points]
+        for point, seed, value in self.runs.select("point", "seed", metric).iter_rows():
+            if value is not None:
+                columns[point][seed] = value
+        return columns
+
+    def _rows(self, name: str) -> pl.DataFrame:
+        import polars as pl  # noqa: PLC0415
+
+        frame = read(self._whole(), self._cache, ["key", "seed", name])
+        rows = frame.filter(pl.col(name).list.len() > 0).explode(name).unnest(name)
+        return self._with_points(rows)
+
+    def _with_points(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Put the points' values before the columns; where a name is in both, the point's stays."""
+        import polars as pl  # noqa: PLC0415
+
+        if frame.is_empty():
+            return frame
+        members = self._whole()
+        index = pl.DataFrame(
+            {"point": [m.point for m in members], "key": [m.key for m in members]}, schema={"point": pl.Int64, "key": pl.String}
+        )
+        columns = {axis: _column([point[axis] for point in self.points]) for axis in self.axes}
+        points = pl.DataFrame({"point": list(range(len(self.points))), **columns}, strict=False)
+        kept = frame.drop([name for name in self.axes if name in frame.columns])
+        return (
+            index.join(points, on="point", how="left", maintain_order="left")
+            .join(kept, on="key", how="inner", maintain_order="left")
+            .drop("key")
+        )
+
+
+def _column(values: list[Any]) -> list[Any]:
+    """An axis as a column: numbers as numbers, anything else as text."""
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+        return values
+    return [str(value) for value in values]
+
+
+def read(members: Sequence[Member], cache: Cache, columns: Any) -> pl.DataFrame:
+    """Read columns of the runs' files; each file once, however many points share it."""
+    import polars as pl  # noqa: PLC0415
+
+    files = list(dict.fromkeys(cache.file(member.key) for member in members))
+    if not files:
+        return pl.DataFrame()
+    return pl.scan_parquet(files).select(columns).collect()

@@ -1,0 +1,83 @@
+"""What a worker does, on this machine or another: run, and keep the result. Everything here can be pickled."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from narrows import _core
+from narrows.sweeps.cache import Cache
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run to do.
+
+    Parameters
+    ----------
+    key
+        Its name in the cache.
+    scenario
+        Canonical TOML.
+    seed
+        Its seed.
+    """
+
+    key: str
+    scenario: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a job: how long it took in all, and what went wrong, if something did."""
+
+    key: str
+    wall: float
+    error: str | None = None
+
+
+class StoppedError(Exception):
+    """The sweep was stopped while this run was under way."""
+
+
+def work(jobs: Sequence[Job], cache: str, watch: Callable[[str, float], None] | None = None) -> list[Outcome]:
+    """Run each job and keep its result.
+
+    Parameters
+    ----------
+    jobs
+        A worker's portion.
+    cache
+        The folder; on a cluster, one that the workers and the caller share.
+    watch
+        Is shown each job's key and its share done; what it raises stops the run.
+
+    Returns
+    -------
+    list of Outcome
+        One a job, in order. A run that fails is an outcome; the others go on.
+    """
+    return [_one(job, Cache(Path(cache)), watch) for job in jobs]
+
+
+def _one(job: Job, cache: Cache, watch: Callable[[str, float], None] | None) -> Outcome:
+    begun = time.perf_counter()
+    advance = None if watch is None else lambda share: watch(job.key, share)
+    try:
+        if watch:
+            watch(job.key, 0.0)
+        fields = json.loads(_core.from_toml(job.scenario))
+        run = _core.run(json.dumps(fields), job.seed, advance, None)
+        cache.put(job.key, run.file(job.key, job.scenario))
+    except StoppedError:
+        raise
+    except BaseException as error:
+        # A panic below is a BaseException, and one run's end is not the sweep's.
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise
+        return Outcome(job.key, time.perf_counter() - begun, f"{type(error).__name__}: {error}")
+    return Outcome(job.key, time.perf_counter() - begun)

@@ -1,0 +1,1 @@
+"""The papers' mathematics: response functions and models, numpy in, numpy out, each function with its equation."""
