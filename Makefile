@@ -30,8 +30,8 @@ test: tools setup lint test-core test-rust test-python
 lint: setup
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff check --quiet python tests
-	$(BIN)/ruff format --check --quiet python tests
+	$(BIN)/ruff check --quiet python tests benches
+	$(BIN)/ruff format --check --quiet python tests benches
 	$(BIN)/mypy --no-error-summary
 
 # The core has no clock, no randomness and no files of its own: it builds where there are none.
@@ -44,8 +44,9 @@ test-rust:
 test-python: setup
 	$(BIN)/pytest
 
-bench:
+bench: setup
 	cargo bench --quiet -p narrows-scenario --bench speed
+	$(BIN)/python benches/sweeps.py
 
 validate: setup
 	$(BIN)/python -m narrows.validate

@@ -96,8 +96,8 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Estimate:
 
     Examples
     --------
-    >>> paired([1.0, 2.0, 3.0], [0.9, 1.9, 2.9]).mean
-    0.10000000000000002
+    >>> paired([1.0, 2.0, 4.0], [0.5, 1.5, 3.5])
+    Estimate(mean=0.5, low=0.5, high=0.5)
     """
     differences = [a - b for a, b in zip(first, second, strict=True)]
     return estimate(differences) if differences else Estimate(None, None, None)

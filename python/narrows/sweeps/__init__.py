@@ -68,7 +68,7 @@ def sweep(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     result = nw.sweep(base, cc=["reno", "cubic"], buffer=["5p", "20p"], seeds=2, cache=folder)
     ...     again = nw.sweep(base, cc=["reno", "cubic"], buffer=["5p", "20p"], seeds=3, cache=folder)
-    >>> result.runs.height, again.reused, again.ran
+    ...     result.runs.height, again.reused, again.ran
     (8, 8, 4)
     """
     chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)

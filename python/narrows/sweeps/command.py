@@ -71,7 +71,7 @@ def _executor(workers: int | None, dask: str | None) -> Iterator[Executor | None
             from distributed import Client  # noqa: PLC0415
         except ImportError:
             raise ScenarioError('--dask: Dask is not installed; pip install "narrows[dask]"') from None
-        with Client(dask) as client:  # type: ignore[no-untyped-call]
+        with Client(dask) as client:
             yield client.get_executor()
     elif workers:
         with ThreadPoolExecutor(workers) as pool:

@@ -79,16 +79,25 @@ def _given(executor: Executor) -> Iterator[tuple[Submit, int]]:
 
 def _keep_busy(jobs: Iterator[Job], cache: str, submit: Submit, workers: int, done: Done) -> None:
     waiting: dict[Future[list[Outcome]], list[Job]] = {}
+    again: list[Job] = []
     portion = Portion()
+
+    def next_batch() -> list[Job]:
+        return [again.pop()] if again else list(islice(jobs, portion.size()))
+
     try:
         while True:
-            while len(waiting) < WAITING_A_WORKER * workers and (batch := list(islice(jobs, portion.size()))):
+            while len(waiting) < WAITING_A_WORKER * workers and (batch := next_batch()):
                 waiting[submit(batch, cache)] = batch
             if not waiting:
                 return
             finished, _ = wait(waiting, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
             for future in finished:
-                for outcome in _outcomes(future, waiting.pop(future)):
+                batch = waiting.pop(future)
+                if len(batch) > 1 and _worker_died(future):
+                    again += batch
+                    continue
+                for outcome in _outcomes(future, batch):
                     portion.learn(outcome)
                     done(outcome)
     finally:
@@ -96,13 +105,19 @@ def _keep_busy(jobs: Iterator[Job], cache: str, submit: Submit, workers: int, do
             future.cancel()
 
 
-def _outcomes(future: Future[list[Outcome]], batch: list[Job]) -> list[Outcome]:
-    """A worker that died leaves no outcomes: its jobs have failed, unless what it kept says otherwise."""
+def _worker_died(future: Future[list[Outcome]]) -> bool:
+    """Whether a portion came to nothing for one of its jobs' sake; they are tried again one by one, to find out which."""
     error = future.exception()
-    if error is None:
-        return future.result()
     if isinstance(error, (KeyboardInterrupt, StoppedError)):
         raise error
+    return error is not None
+
+
+def _outcomes(future: Future[list[Outcome]], batch: list[Job]) -> list[Outcome]:
+    """A worker that died over a job leaves no outcome: the job has failed."""
+    if not _worker_died(future):
+        return future.result()
+    error = future.exception()
     return [Outcome(job.key, 0.0, f"{type(error).__name__}: {error}") for job in batch]
 
 

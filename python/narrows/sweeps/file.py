@@ -23,6 +23,8 @@ class SweepFile:
 
     Parameters
     ----------
+    path
+        Where it was read from.
     scenario
         What the points' values are put into.
     zipped, axes
@@ -35,6 +37,7 @@ class SweepFile:
         Keep time series.
     """
 
+    path: Path
     scenario: Scenario
     zipped: list[Zipped]
     axes: dict[str, Axis]
@@ -53,29 +56,38 @@ class SweepFile:
         """
         try:
             given = tomllib.loads(path.read_text(encoding="utf-8"))
-            return cls._of(given, path.parent)
+            return cls._of(given, path)
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ScenarioError) as error:
             raise ScenarioError(f"{path}: {error}") from None
 
     @classmethod
-    def _of(cls, given: dict[str, Any], folder: Path) -> SweepFile:
+    def _of(cls, given: dict[str, Any], path: Path) -> SweepFile:
         unknown = sorted(given.keys() - FIELDS)
         if unknown:
             raise ScenarioError(f'unknown field "{unknown[0]}"; known: {", ".join(sorted(FIELDS))}')
         if "scenario" not in given:
             raise ScenarioError('no scenario; add scenario = "dumbbell.toml" or a table [scenario]')
-        base = Scenario.load(folder / given["scenario"]) if isinstance(given["scenario"], str) else Scenario(**given["scenario"])
+        base = Scenario.load(path.parent / given["scenario"]) if isinstance(given["scenario"], str) else Scenario(**given["scenario"])
         axes: dict[str, Axis] = {name: _list(name, values, base) for name, values in _table(given, "product").items()}
         axes |= {name: function_of(name, str(template)) for name, template in _table(given, "function").items()}
         groups = given.get("zipped", [])
         if not isinstance(groups, list):
             raise ScenarioError("zipped: write [[zipped]], a table a group of lists that go together")
         zipped = [Zipped(**{name: _list(name, values, base) for name, values in group.items()}) for group in groups]
-        return cls(base, zipped, axes, _seeds(given.get("seeds", 1)), Until.of(given.get("until")), bool(given.get("series", False)))
+        return cls(path, base, zipped, axes, _seeds(given.get("seeds", 1)), Until.of(given.get("until")), bool(given.get("series", False)))
 
     def plan(self) -> Plan:
-        """Check every point."""
-        return Plan.of(self.scenario, points_of(self.zipped, self.axes), self.seeds, self.series)
+        """Check every point.
+
+        Raises
+        ------
+        ScenarioError
+            Where one is no scenario; the message begins with the file's name.
+        """
+        try:
+            return Plan.of(self.scenario, points_of(self.zipped, self.axes), self.seeds, self.series)
+        except ScenarioError as error:
+            raise ScenarioError(f"{self.path}: {error}") from None
 
 
 def _table(given: dict[str, Any], name: str) -> dict[str, Any]:

@@ -1,0 +1,71 @@
+"""The registry of experiments: ids, verdicts, and pages that nobody typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from binary import Run
+from narrows.papers import EXPERIMENTS
+from narrows.papers.claims import falling, near
+from narrows.papers.reproduce import page
+
+DOCS = Path(__file__).parents[2] / "docs" / "papers"
+
+
+def test_every_experiment_has_an_id_of_its_paper() -> None:
+    for name, experiment in EXPERIMENTS.items():
+        assert name == experiment.id == f"{experiment.paper}/{experiment.name}"
+        assert experiment.run.__module__ == f"narrows.papers.{experiment.paper}" or f".{experiment.paper}." in experiment.run.__module__
+        assert experiment.run.__doc__, f"{name} does not say what of the paper it is"
+
+
+def test_verdicts_are_computed() -> None:
+    assert near("a number", 100.0, 104.9, within=0.05).verdict == "holds"
+    assert near("a number", 100.0, 105.1, within=0.05).verdict == "differs"
+    assert falling("an order", ["a", "b", "c"], [3.0, 2.0, 1.0]).verdict == "holds"
+    assert falling("an order", ["a", "b", "c"], [3.0, 1.0, 2.0]).verdict == "differs"
+
+
+def test_an_experiment_writes_figure_data_claims_and_page(narrows: Run, tmp_path: Path) -> None:
+    done = narrows("reproduce", "htcp/fig03", "--scale", "0.5", "-o", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert record["scale"] == 0.5
+    assert all(claim["verdict"] == "holds" for claim in record["claims"])
+    names = {path.name for path in (tmp_path / "out" / "htcp").iterdir()}
+    assert names == {"fig03.png", "fig03.json", "fig03.flow.parquet", "fig03.link.parquet"}
+    text = (tmp_path / "out" / "htcp.md").read_text()
+    assert "![htcp/fig03](htcp/fig03.png)" in text
+    assert "At scale 0.5" in text
+
+
+def test_a_claim_that_differs_makes_exit_1(narrows: Run) -> None:
+    done = narrows("reproduce", "ltcp/sec1", "--scale", "quick")
+    assert done.returncode == 1, done.stderr
+    assert "differs" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [(["etpc/fig06"], ["etpc/fig06", "known: all"]), (["htcp", "--scale", "2"], ["--scale", "full"]), ([], ["--list"])],
+)
+def test_mistakes_are_named(narrows: Run, arguments: list[str], named: list[str]) -> None:
+    done = narrows("reproduce", *arguments)
+    assert done.returncode == 2
+    for part in named:
+        assert part in done.stderr
+
+
+def test_the_list_has_every_id(narrows: Run) -> None:
+    listed = json.loads(narrows("reproduce", "--list", "--json").stdout)
+    assert [entry["id"] for entry in listed] == list(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("folder", sorted(path for path in DOCS.glob("*") if path.is_dir()), ids=lambda path: path.name)
+def test_a_page_kept_is_the_one_that_its_records_make(folder: Path) -> None:
+    assert folder.with_suffix(".md").read_text() == page(folder.name, folder)
+    for record in folder.glob("*.json"):
+        claims = json.loads(record.read_text())["claims"]
+        assert all((claim["verdict"] == "holds") == claim["holds"] for claim in claims)

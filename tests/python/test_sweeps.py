@@ -1,0 +1,358 @@
+"""Sweeps, as their users meet them: stopped, resumed, damaged, shared, on other executors."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import narrows as nw
+import polars as pl
+import pytest
+from binary import BINARY, Run
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from narrows.statistics import estimate, paired
+from narrows.sweeps.cache import is_whole, sealed
+
+BASE = nw.dumbbell("10Mbps", "40ms", "20p", flows=2, duration="2s")
+
+FILE = """
+seeds = {seeds}
+[scenario]
+duration = "{duration}"
+dumbbell = {{ rate = "100Mbps", rtt = "20ms", buffer = "20p" }}
+flows = [{{ cc = "cubic", count = 4 }}]
+[product]
+cc = ["reno", "cubic"]
+"""
+
+
+def sweep_file(folder: Path, seeds: int = 10, duration: str = "30s") -> Path:
+    file = folder / "sweep.toml"
+    file.write_text(FILE.format(seeds=seeds, duration=duration))
+    return file
+
+
+def files(cache: Path) -> list[Path]:
+    return sorted(cache.glob("runs/*/*.parquet"))
+
+
+def wait_for_runs(cache: Path, count: int) -> None:
+    until = time.monotonic() + 60
+    while len(files(cache)) < count:
+        assert time.monotonic() < until, "no run was finished in a minute"
+        time.sleep(0.005)
+
+
+def test_every_combination_under_every_seed_is_a_row(tmp_path: Path) -> None:
+    result = nw.sweep(
+        BASE, nw.Zipped(rate=["5Mbps", "10Mbps"], rtt=["20ms", "40ms"]), cc=["reno", "cubic"],
+        buffer=lambda point: "10p" if point["rate"] == "5Mbps" else "20p", seeds=2, cache=tmp_path,
+    )  # fmt: skip
+    rows = result.runs.select("rate", "rtt", "cc", "buffer", "seed").rows()
+    networks = [("5Mbps", "20ms", "10p"), ("10Mbps", "40ms", "20p")]
+    assert rows == [(rate, rtt, cc, buffer, seed) for rate, rtt, buffer in networks for cc in ("reno", "cubic") for seed in (1, 2)]
+    assert result.flows.height == 2 * len(rows)
+    assert result.runs["goodput"].to_list() == pytest.approx(
+        result.flows.group_by("point", "seed", maintain_order=True).agg(pl.col("goodput").sum())["goodput"].to_list()
+    )
+
+
+def test_a_run_of_a_sweep_is_the_run_alone(tmp_path: Path) -> None:
+    swept = nw.sweep(BASE, cc=["reno"], seeds=[7], cache=tmp_path)
+    alone = nw.run(nw.dumbbell("10Mbps", "40ms", "20p", cc="reno", flows=2, duration="2s"), seed=7)
+    for name in ("utilisation", "goodput", "loss_rate", "mean_queue", "mean_rtt", "delivered"):
+        assert swept.runs[name][0] == alone.summary[name][0]
+    assert swept.flows["goodput"].to_list() == alone.flows["goodput"].to_list()
+
+
+def test_a_function_may_make_the_scenario(tmp_path: Path) -> None:
+    def scenario(size: int, cc: str) -> nw.Scenario:
+        return nw.dumbbell("10Mbps", "40ms", f"{size}p", cc=cc, duration="2s")
+
+    result = nw.sweep(scenario, size=[5, 50], cc=["cubic"], cache=tmp_path)
+    assert result.runs["max_queue"].to_list()[0] <= 5
+    assert result.runs["size"].to_list() == [5, 50]
+
+
+def test_time_series_are_kept_where_asked_for(tmp_path: Path) -> None:
+    with_series = nw.sweep(BASE, cc=["reno"], cache=tmp_path, series=True).series("flow_series")
+    assert set(with_series["flow"]) == {0, 1}
+    assert with_series["time"].max() == pytest.approx(2.0, rel=0.01)
+    with pytest.raises(nw.ScenarioError, match="none were kept"):
+        nw.sweep(BASE, cc=["reno"], cache=tmp_path).series("flow_series")
+
+
+def test_equal_scenarios_share_runs_however_they_are_written(tmp_path: Path) -> None:
+    nw.sweep(BASE, rate=["10Mbps"], cache=tmp_path)
+    again = nw.sweep(BASE, rate=["0.01Gbps"], warmup=["500ms"], cache=tmp_path)
+    other = nw.sweep(BASE, rate=["10Mbps"], warmup=["600ms"], cache=tmp_path)
+    assert (other.reused, other.ran) == (0, 1)
+    assert (again.reused, again.ran) in ((1, 0), (0, 1))
+    assert nw.sweep(BASE, rate=["10000kbps"], cache=tmp_path).reused == 1
+
+
+@pytest.mark.parametrize(
+    ("axes", "named"),
+    [
+        ({"bufer": ["20p"]}, ['unknown parameter "bufer"', 'did you mean "buffer"?']),
+        ({"buffer": ["20p", "20 pkts"]}, ["at buffer=20 pkts", "20 pkts", "20p"]),
+        ({"cc": "cubic"}, ["cc", "'cubic' is no list", "['cubic']"]),
+        ({"cc": []}, ["cc: the list is empty"]),
+        ({"flows[3].cc": ["reno"]}, ["flows[3].cc=reno", "there is no 3"]),
+    ],
+)
+def test_a_mistake_is_named_before_anything_runs(tmp_path: Path, axes: dict[str, Any], named: list[str]) -> None:
+    with pytest.raises(nw.ScenarioError) as caught:
+        nw.sweep(BASE, cache=tmp_path / "cache", **axes)
+    for part in named:
+        assert part in str(caught.value)
+    assert not (tmp_path / "cache").exists()
+
+
+def test_killed_and_started_again_it_continues(tmp_path: Path, narrows: Run) -> None:
+    file, cache = sweep_file(tmp_path), tmp_path / ".narrows"
+    process = subprocess.Popen([BINARY, "sweep", file, "--json"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for_runs(cache, 2)
+    process.kill()
+    process.communicate()
+    done = {path: path.stat().st_mtime_ns for path in files(cache)}
+    assert 2 <= len(done) < 20, "it was killed in the middle"
+    again = narrows("sweep", str(file), "--json")
+    assert again.returncode == 0, again.stderr
+    assert f"{len(done)} of 20 runs are in .narrows/ already" in again.stderr
+    assert {path: path.stat().st_mtime_ns for path in done} == done, "nothing that was done was written again"
+    whole = narrows("sweep", str(file), "--json", "--cache", "fresh")
+    assert again.stdout == whole.stdout
+
+
+def test_two_sweeps_over_one_cache_do_no_harm(tmp_path: Path, narrows: Run) -> None:
+    file = sweep_file(tmp_path, seeds=5)
+    command: list[str | Path] = [BINARY, "sweep", file, "--json"]
+    both = [subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    outputs = [process.communicate() for process in both]
+    assert [process.returncode for process in both] == [0, 0], outputs
+    assert outputs[0][0] == outputs[1][0]
+    assert all(is_whole(path.read_bytes()) for path in files(tmp_path / ".narrows"))
+    assert not list((tmp_path / ".narrows").glob("**/*.tmp.*"))
+
+
+def test_a_damaged_run_is_found_named_and_done_again(tmp_path: Path, narrows: Run) -> None:
+    file = sweep_file(tmp_path, seeds=2, duration="2s")
+    first = narrows("sweep", str(file), "--json")
+    victims = files(tmp_path / ".narrows")[:2]
+    contents = victims[0].read_bytes()
+    victims[0].write_bytes(contents[:100] + bytes([contents[100] ^ 1]) + contents[101:])
+    victims[1].write_bytes(victims[1].read_bytes()[:-10])
+    again = narrows("sweep", str(file), "--json")
+    for victim in victims:
+        assert f"{victim.relative_to(tmp_path)} is damaged" in again.stderr
+    assert "2 of 4 runs are in .narrows/ already" in again.stderr
+    assert again.stdout == first.stdout
+    assert victims[0].read_bytes() == contents
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    cache = tmp_path_factory.mktemp("kept")
+    nw.sweep(BASE, cc=["reno"], cache=cache)
+    return files(cache)[0].read_bytes()
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255))
+def test_any_byte_changed_is_noticed(kept: bytes, place: float, flip: int) -> None:
+    number = int(place * len(kept))
+    assert is_whole(kept)
+    assert not is_whole(kept[:number] + bytes([kept[number] ^ flip]) + kept[number + 1 :])
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_whole_or_not(contents: bytes) -> None:
+    assert not is_whole(contents)
+    assert isinstance(is_whole(sealed(contents + b"narrows.seal" + b"0" * 64)), bool)
+
+
+def test_control_c_keeps_what_is_done(tmp_path: Path, narrows: Run) -> None:
+    file = sweep_file(tmp_path, seeds=20)
+    process = subprocess.Popen([BINARY, "sweep", file], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for_runs(tmp_path / ".narrows", 1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "of 40 runs are kept in .narrows/; the same sweep goes on from there" in errors
+    assert "Traceback" not in errors
+    assert all(is_whole(path.read_bytes()) for path in files(tmp_path / ".narrows"))
+
+
+class Breaking(Executor):
+    """Does what it is given, but for jobs of one seed: those workers die."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        if any(job.seed == self.seed for job in args[0]):
+            future.set_exception(RuntimeError("the worker died"))
+        else:
+            future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def test_failures_come_with_the_command_that_reproduces_them(tmp_path: Path, narrows: Run) -> None:
+    result = nw.sweep(BASE, cc=["reno", "cubic"], seeds=3, cache=tmp_path / ".narrows", executor=Breaking(seed=2))
+    assert [(f.point["cc"], f.seed) for f in result.failures] == [("reno", 2), ("cubic", 2)]
+    assert sorted(result.runs["seed"].unique()) == [1, 3]
+    failure = result.failures[1]
+    assert "the worker died" in str(failure)
+    program, *arguments = failure.command.split()
+    assert program == "narrows"
+    record = json.loads(narrows(*arguments, "--json").stdout)
+    assert (record["cc"], record["seed"]) == ("cubic", 2)
+    again = nw.sweep(BASE, cc=["reno", "cubic"], seeds=3, cache=tmp_path / ".narrows")
+    assert (again.reused, again.ran, again.failures) == (4, 2, [])
+
+
+def test_a_process_pool_gives_the_same(tmp_path: Path) -> None:
+    threads = nw.sweep(BASE, cc=["reno", "cubic"], seeds=2, cache=tmp_path / "threads")
+    with ProcessPoolExecutor(2) as pool:
+        processes = nw.sweep(BASE, cc=["reno", "cubic"], seeds=2, cache=tmp_path / "processes", executor=pool)
+    assert threads.runs.equals(processes.runs)
+
+
+def test_a_dask_worker_killed_in_the_middle_loses_nothing(tmp_path: Path) -> None:
+    script = Path(__file__).with_name("dask_worker_killed.py")
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    done = subprocess.run([sys.executable, script, cache], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["victim"] not in found["after"], "a worker has been killed"
+    assert found["failures"] == []
+    assert found["runs"] == 20
+    base = nw.dumbbell("100Mbps", "20ms", "20p", flows=4, duration="20s")
+    here = nw.sweep(base, cc=["reno", "cubic"], seeds=10, cache=tmp_path / "here")
+    there = nw.sweep(base, cc=["reno", "cubic"], seeds=10, cache=cache)
+    assert there.ran == 0
+    assert here.runs.equals(there.runs)
+
+
+def test_seeds_are_added_until_the_interval_is_narrow(tmp_path: Path) -> None:
+    result = nw.sweep(BASE, buffer=["3p", "100p"], until=nw.Until(0.01, "goodput", most_seeds=12), cache=tmp_path)
+    for point in result.points:
+        values = result.values(point, "goodput")
+        found = estimate(values)
+        assert found.mean is not None
+        assert found.low is not None
+        assert len(values) == 12 or found.mean - found.low <= 0.01 * found.mean
+    with pytest.raises(nw.ScenarioError, match="no share of the mean; try 2%"):
+        nw.sweep(BASE, buffer=["3p"], until="wide", cache=tmp_path)
+
+
+def test_pairs_have_the_same_seed(tmp_path: Path) -> None:
+    result = nw.sweep(BASE, cc=["reno", "cubic"], buffer=["5p", "20p"], seeds=4, cache=tmp_path)
+    table = result.paired("cc", "cubic", "reno", "goodput")
+    assert table["buffer"].to_list() == ["5p", "20p"]
+    for row in table.iter_rows(named=True):
+        cubic, reno = (result.values({"cc": cc, "buffer": row["buffer"]}, "goodput") for cc in ("cubic", "reno"))
+        expected = paired(cubic, reno)
+        assert (row["difference"], row["low"], row["high"], row["pairs"]) == (expected.mean, expected.low, expected.high, 4)
+
+
+def test_intervals_of_skewed_values_are_skewed() -> None:
+    skewed = [1.0, 1.1, 1.2, 1.3, 1.1, 1.0, 9.0, 1.2]
+    student, bootstrap = estimate(skewed), estimate(skewed, "bootstrap")
+    assert student.mean == bootstrap.mean
+    assert student.low is not None
+    assert student.low < 0
+    assert bootstrap.low is not None
+    assert bootstrap.high is not None
+    assert bootstrap.mean is not None
+    # All values are above 1: an interval of resampled means cannot reach below, and it is longer above than below.
+    assert bootstrap.low > 1.0
+    assert bootstrap.high - bootstrap.mean > bootstrap.mean - bootstrap.low
+
+
+def test_paired_differences_meet_the_textbook() -> None:
+    # Differences 1, 2, 3: mean 2, s = 1, t(0.975, 2) = 4.3027, half-width 4.3027/√3 = 2.4841.
+    found = paired([2.0, 4.0, 6.0], [1.0, 2.0, 3.0])
+    assert [found.mean, found.low, found.high] == pytest.approx([2.0, -0.4841, 4.4841], abs=1e-4)
+
+
+def test_the_cache_is_listed_sized_and_pruned(tmp_path: Path, narrows: Run) -> None:
+    narrows("sweep", str(sweep_file(tmp_path, seeds=2, duration="2s")), "--json")
+    cache = tmp_path / ".narrows"
+    listed = [json.loads(line) for line in narrows("cache", "list", "--json").stdout.splitlines()]
+    assert {(entry["cc"], entry["seed"]) for entry in listed} == {("reno", 1), ("reno", 2), ("cubic", 1), ("cubic", 2)}
+    size = json.loads(narrows("cache", "size", "--json").stdout)
+    assert (size["runs"], size["bytes"]) == (4, sum(path.stat().st_size for path in files(cache)))
+    victim = files(cache)[0]
+    victim.write_bytes(b"not a run")
+    stale = victim.with_name("x.tmp.1.2")
+    stale.write_bytes(b"")
+    os.utime(stale, (0, 0))
+    assert json.loads(narrows("cache", "prune", "--json").stdout) == {"removed": {"damaged": 1, "leftovers": 1}, "kept": 3}
+    assert json.loads(narrows("cache", "prune", "--older", "1d", "--json").stdout)["kept"] == 3
+    assert narrows("cache", "prune", "--older", "old").returncode == 2
+    assert json.loads(narrows("cache", "prune", "--all", "--json").stdout)["kept"] == 0
+
+
+def test_the_files_are_parquet_for_anyone(tmp_path: Path) -> None:
+    nw.sweep(BASE, cc=["reno", "cubic"], seeds=2, cache=tmp_path)
+    frame = pl.read_parquet(tmp_path / "runs" / "*" / "*.parquet")
+    assert frame.height == 4
+    assert set(frame["cc"]) == {"reno", "cubic"}
+    flows = frame.select("key", "flows").explode("flows").unnest("flows")
+    assert flows.height == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (FILE.format(seeds=0, duration="2s"), ["seeds: 0"]),
+        ("sedes = 3\n", ['unknown field "sedes"']),
+        ("seeds = 3\n", ["no scenario"]),
+        ("[scenario]\nduration = 3\n", ["duration"]),
+        ("seeds = \n", ["line 1"]),
+        ('scenario = "nowhere.toml"\n', ["nowhere.toml"]),
+        (FILE.format(seeds=1, duration="2s") + 'buffer = "1p..2bananas:3"\n', ["buffer", "bananas"]),
+        (FILE.format(seeds=1, duration="2s") + '[function]\nbuffer = "{2 * flow}p"\n', ["buffer", "flow", "known: cc"]),
+        (FILE.format(seeds=1, duration="2s") + "[function]\nbuffer = \"{__import__('os')}p\"\n", ["buffer", "is no number"]),
+    ],
+)
+def test_a_bad_sweep_file_is_named(tmp_path: Path, narrows: Run, text: str, named: list[str]) -> None:
+    (tmp_path / "bad.toml").write_text(text)
+    done = narrows("sweep", "bad.toml")
+    assert done.returncode == 2
+    assert done.stderr.startswith("narrows: bad.toml: ")
+    assert "Traceback" not in done.stderr
+    for part in named:
+        assert part in done.stderr
+    assert not (tmp_path / ".narrows").exists()
+
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "sweeps").glob("*.toml"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_sweeps_and_writes_everything(narrows: Run, tmp_path: Path, example: Path) -> None:
+    shutil.copy(example, tmp_path / "sweep.toml")
+    text = (tmp_path / "sweep.toml").read_text()
+    shorter = (
+        text.replace('duration = "30s"', 'duration = "1s"').replace('duration = "20s"', 'duration = "1s"').replace('warmup = "10s"\n', "")
+    )
+    (tmp_path / "sweep.toml").write_text(shorter)
+    done = narrows("sweep", "sweep.toml", "--seeds", "2", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"runs.parquet", "flows.parquet", "links.parquet", "sweep.png"}
+    assert "±" in done.stdout
+    assert narrows("sweep", "sweep.toml", "-o", "out").returncode == 2
