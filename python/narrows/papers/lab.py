@@ -14,7 +14,7 @@ PANEL = (4.2, 2.8)
 
 
 class Lab:
-    """A place to do experiments in.
+    """A place to do experiments in; its ``ran`` and ``reused`` count runs.
 
     Parameters
     ----------
@@ -32,6 +32,8 @@ class Lab:
         self, scale: float = 1.0, cache: Path = Path(".narrows"), executor: Executor | None = None, progress: bool = False
     ) -> None:
         self.scale = scale
+        self.ran = 0
+        self.reused = 0
         self._cache = cache
         self._executor = executor
         self._progress = progress
@@ -54,6 +56,8 @@ class Lab:
         """Run a sweep; a run that fails ends the experiment."""
         plan = Plan.of(scenario, points_of(zipped, axes), list(range(1, seeds + 1)), series)
         result = plan.run(Cache(self._cache), executor=self._executor, progress=self._progress)
+        self.ran += result.ran
+        self.reused += result.reused
         if result.failures:
             raise RuntimeError(str(result.failures[0]))
         return result

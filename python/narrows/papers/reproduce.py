@@ -51,9 +51,9 @@ def reproduce(names: Sequence[str], lab: Lab, output: Path, as_json: bool) -> bo
     chosen = choose(names)
     holds = True
     for experiment in chosen:
-        begun = time.perf_counter()
+        begun, ran, reused = time.perf_counter(), lab.ran, lab.reused
         finding = experiment.run(lab)
-        record = _record(experiment, finding, lab.scale, time.perf_counter() - begun)
+        record = _record(experiment, finding, lab.scale, time.perf_counter() - begun, (lab.ran - ran, lab.reused - reused))
         _write(Folder(output / experiment.paper, force=True), experiment, finding, record)
         _print(record, as_json)
         holds &= all(claim.holds for claim in finding.claims)
@@ -108,7 +108,8 @@ def _section(record: dict[str, Any], folder: Path) -> list[str]:
     if record["note"]:
         lines += [record["note"], ""]
     scale = "full scale" if record["scale"] == 1 else f"scale {record['scale']:g}"
-    lines += [f"At {scale}; `narrows reproduce {record['id']}` took {record['seconds']:.0f} s.", ""]
+    kept = f", {record['reused']} kept from before" if record["reused"] else ""
+    lines += [f"At {scale}: {record['ran']} runs{kept}, {record['seconds']:.0f} s. Again: `narrows reproduce {record['id']}`.", ""]
     lines += ["| claim | paper | narrows | verdict |", "|---|---|---|---|"]
     for claim in record["claims"]:
         why = f": {claim['why']}" if claim["verdict"] == "differs" and claim["why"] else ""
@@ -122,12 +123,14 @@ def _folder(path: Path) -> Folder:
     return folder
 
 
-def _record(experiment: Experiment, finding: Finding, scale: float, seconds: float) -> dict[str, Any]:
+def _record(experiment: Experiment, finding: Finding, scale: float, seconds: float, runs: tuple[int, int]) -> dict[str, Any]:
     return {
         "id": experiment.id,
         "title": experiment.title,
         "scale": scale,
         "seconds": round(seconds, 1),
+        "ran": runs[0],
+        "reused": runs[1],
         "note": finding.note,
         "claims": [claim.record() for claim in finding.claims],
     }

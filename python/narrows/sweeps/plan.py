@@ -93,7 +93,7 @@ class Plan:
             counts = self._run(more, cache, executor, progress, say)
             reused, ran = reused + counts[0], ran + counts[1]
             members += more
-        failures = list(self.failures.values())
+        failures = [self.failures[key] for key in dict.fromkeys(member.key for member in members) if key in self.failures]
         for failure in failures:
             say(str(failure))
         return Sweep(self.points, members, cache, reused, ran, failures)
