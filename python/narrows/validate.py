@@ -30,6 +30,7 @@ SENDERS: dict[str, dict[str, Any]] = {
     "reno": {"cc": "reno"},
     "newreno": {"cc": "newreno"},
     "sack": {"cc": "sack"},
+    "hstcp": {"cc": "highspeed"},
     "linux:cubic": {
         "cc": "cubic:beta=0.7998046875:c=0.400390625:s_max=160",
         "timestamps": True,
@@ -37,6 +38,8 @@ SENDERS: dict[str, dict[str, Any]] = {
         "slow_start": "standard",
         "packet": "1010B",
     },
+    # Kelly's constant in Linux 2.6.22 is a packet for 50 acknowledged.
+    "linux:scalable": {"cc": "scalable:a=0.02", "timestamps": True, "prr": True, "slow_start": "standard", "packet": "1010B"},
 }
 SEEDS = 3
 AIM = 0.02

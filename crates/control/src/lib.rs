@@ -6,11 +6,17 @@
 
 mod controller;
 pub mod cubic;
+pub mod etcp;
+pub mod etcp_rate;
+mod etcp_start;
 mod event;
+pub mod fast;
+pub mod highspeed;
 mod once_per_epoch;
 pub mod registry;
 pub mod reno;
 mod rounds;
+pub mod scalable;
 pub mod slow_start;
 
 pub use controller::{Controller, Gaps, Pacing};

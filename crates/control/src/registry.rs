@@ -1,6 +1,6 @@
 //! Every law by name: the parser, `narrows list`, Python's names, the docs' table and the tests iterate over this.
 
-use crate::{Controller, OncePerEpoch, SlowStart, cubic, reno};
+use crate::{Controller, OncePerEpoch, SlowStart, cubic, etcp, etcp_rate, fast, highspeed, reno, scalable};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, MapDeserializer};
@@ -16,6 +16,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// Paper or RFC.
     pub source: &'static str,
+    /// What moves it.
+    pub moved_by: MovedBy,
     /// Settings, with their defaults.
     pub parameters: &'static [Parameter],
     construct: fn(&Birth) -> Result<Box<dyn Controller>, ParameterError>,
@@ -31,6 +33,17 @@ impl Entry {
             None => (self.construct)(birth),
         }
     }
+}
+
+/// What moves a law.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MovedBy {
+    /// Acknowledgements up, the first loss of a recovery epoch down.
+    Epochs,
+    /// Acknowledgements up, each lost packet down: needs E-TCP's signalling.
+    EachLoss,
+    /// Round-trip times, both ways.
+    Delay,
 }
 
 /// One setting of a law.
@@ -157,6 +170,7 @@ pub static LAWS: &[Entry] = &[
         aliases: &["TcpCubic"],
         summary: "a cubic of the time since the last loss, at least as fast as Reno",
         source: "RFC 9438",
+        moved_by: MovedBy::Epochs,
         parameters: &[
             Parameter { name: "beta", default: "0.7", meaning: "share of the window kept in an epoch (ratio)" },
             Parameter { name: "c", default: "0.4", meaning: "steepness (packets/s³)" },
@@ -164,21 +178,92 @@ pub static LAWS: &[Entry] = &[
             Parameter { name: "friendly", default: "true", meaning: "never below a Reno flow's window" },
             Parameter { name: "s_max", default: "inf", meaning: "most packets a second gained above W_max; 160 in Linux 2.6.22" },
         ],
+        construct: |birth| Ok(per_epoch(birth, cubic::Cubic::new(read_checked(birth, cubic::Params::check)?))),
+    },
+    Entry {
+        name: "etcp",
+        aliases: &["e-tcp"],
+        summary: "drives the bottleneck to a small constant loss rate; answers each lost packet, paces, never waits for a window",
+        source: "Gu, Towsley, Hollot, Zhang, §III",
+        moved_by: MovedBy::EachLoss,
+        parameters: ETCP_PARAMETERS,
         construct: |birth| {
-            let params: cubic::Params = read(birth)?;
-            params.check().map_err(|bound| ParameterError(bound.to_owned()))?;
-            Ok(per_epoch(birth, cubic::Cubic::new(params)))
+            let params: etcp::Params = read_checked(birth, etcp::Params::check)?;
+            Ok(Box::new(etcp::Etcp::new(params, birth.initial_window).with_ssthresh(birth.initial_ssthresh)))
         },
+    },
+    Entry {
+        name: "etcp-rate",
+        aliases: &["e-tcp-rate"],
+        summary: "as etcp, but moves a rate instead of a window: flows of any RTT get the same",
+        source: "Gu, Towsley, Hollot, Zhang, §VII",
+        moved_by: MovedBy::EachLoss,
+        parameters: ETCP_PARAMETERS,
+        construct: |birth| {
+            let params: etcp::Params = read_checked(birth, etcp::Params::check)?;
+            Ok(Box::new(etcp_rate::EtcpRate::new(params, birth.initial_window).with_ssthresh(birth.initial_ssthresh)))
+        },
+    },
+    Entry {
+        name: "fast",
+        aliases: &[],
+        summary: "keeps a number of packets in queues, by the queueing delay",
+        source: "Jin, Wei, Low, INFOCOM 2004",
+        moved_by: MovedBy::Delay,
+        parameters: &[
+            Parameter { name: "alpha", default: "200", meaning: "packets that a flow keeps in queues" },
+            Parameter { name: "gamma", default: "0.5", meaning: "share of the way to its target in a round trip (ratio)" },
+            Parameter { name: "mi_threshold", default: "0.00075", meaning: "queueing delay below which the window doubles (s)" },
+        ],
+        construct: |birth| Ok(Box::new(fast::Fast::new(read_checked(birth, fast::Params::check)?, birth.initial_window))),
+    },
+    Entry {
+        name: "highspeed",
+        aliases: &["hstcp", "TcpHighSpeed"],
+        summary: "Reno's law with an increase and a decrease that depend on the window",
+        source: "RFC 3649",
+        moved_by: MovedBy::Epochs,
+        parameters: &[
+            Parameter { name: "low_window", default: "38", meaning: "packets up to which it is Reno's law" },
+            Parameter { name: "high_window", default: "83000", meaning: "packets at high_p" },
+            Parameter { name: "high_p", default: "1e-7", meaning: "loss rate at high_window (ratio)" },
+            Parameter { name: "high_decrease", default: "0.1", meaning: "share of the window given up at high_window (ratio)" },
+        ],
+        construct: |birth| Ok(per_epoch(birth, highspeed::HighSpeed::new(read_checked(birth, highspeed::Params::check)?))),
     },
     Entry {
         name: "reno",
         aliases: &["TcpLinuxReno"],
         summary: "one packet more a round trip, half the window at a loss",
         source: "RFC 5681",
+        moved_by: MovedBy::Epochs,
         parameters: &[],
         construct: |birth| Ok(per_epoch(birth, reno::Reno)),
     },
+    Entry {
+        name: "scalable",
+        aliases: &["stcp", "TcpScalable"],
+        summary: "a fixed share more a round trip, a fixed share less at a loss",
+        source: "Kelly, CCR 33, 2003",
+        moved_by: MovedBy::Epochs,
+        parameters: &[
+            Parameter { name: "a", default: "0.01", meaning: "packets added for each acknowledged; 0.02 in Linux 2.6.22" },
+            Parameter { name: "b", default: "0.125", meaning: "share of the window given up in an epoch (ratio)" },
+        ],
+        construct: |birth| Ok(per_epoch(birth, scalable::Scalable::new(read_checked(birth, scalable::Params::check)?))),
+    },
 ];
+
+const ETCP_PARAMETERS: &[Parameter] = &[
+    Parameter { name: "p0", default: "0.01", meaning: "loss rate that the bottleneck is driven above (ratio)" },
+    Parameter { name: "b", default: "25", meaning: "packets acknowledged for one more of window; above the buffer" },
+];
+
+fn read_checked<P: for<'de> Deserialize<'de>>(birth: &Birth, check: fn(&P) -> Result<(), &'static str>) -> Result<P, ParameterError> {
+    let params = read(birth)?;
+    check(&params).map_err(|bound| ParameterError(bound.to_owned()))?;
+    Ok(params)
+}
 
 fn read<P: for<'de> Deserialize<'de>>(birth: &Birth) -> Result<P, ParameterError> {
     let pairs = birth.parameters.iter().map(|(name, value)| (name.as_str(), value));
@@ -205,8 +290,14 @@ mod tests {
 
     #[test]
     fn an_unknown_law_is_guessed() {
-        assert_eq!(find("cubik").err().unwrap().to_string(), "unknown controller \"cubik\"; did you mean \"cubic\"? known: cubic, reno");
-        assert_eq!(find("bananas").err().unwrap().to_string(), "unknown controller \"bananas\"; known: cubic, reno");
+        assert_eq!(
+            find("cubik").err().unwrap().to_string(),
+            "unknown controller \"cubik\"; did you mean \"cubic\"? known: cubic, etcp, etcp-rate, fast, highspeed, reno, scalable"
+        );
+        assert_eq!(
+            find("bananas").err().unwrap().to_string(),
+            "unknown controller \"bananas\"; known: cubic, etcp, etcp-rate, fast, highspeed, reno, scalable"
+        );
     }
 
     #[test]

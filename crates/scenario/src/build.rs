@@ -5,9 +5,10 @@ use crate::run::RunError;
 use crate::scenario::Datagrams;
 use crate::topology::{self, Place, Topology};
 use crate::traces::Traces;
+use narrows_control::registry::MovedBy;
 use narrows_router::DropTail;
 use narrows_sim::{Application, Endpoints, FlowSettings, Gap, Jitter, LinkSettings, Loss, Network};
-use narrows_transport::tcp;
+use narrows_transport::{Transport, etcp, tcp};
 use narrows_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
@@ -99,16 +100,28 @@ fn endpoints(checked: &Checked, group: &CheckedFlow, seed: u64, number: u64, tra
     let controller_seed = Stream::new(seed, PACING_STREAMS, 2 * number).bits();
     let controller = group.spec.law.build(&group.birth(controller_seed)).expect("settings have been checked");
     let controller = traces.wrap(number, controller, u64::from(bytes))?;
+    let stream = Stream::new(seed, PACING_STREAMS, 2 * number + 1);
+    let transport = match group.spec.law.moved_by {
+        MovedBy::EachLoss => Transport::Etcp(etcp_settings(group, bytes, stream)),
+        MovedBy::Epochs | MovedBy::Delay => Transport::Tcp(tcp_settings(checked, group, bytes, stream)),
+    };
+    Ok(Endpoints::Connection { transport, controller, ack_bytes: group.headers })
+}
+
+fn etcp_settings(group: &CheckedFlow, packet_bytes: u32, stream: Stream) -> etcp::Settings {
+    etcp::Settings { habits: Arc::clone(&group.habits), reliable: group.flow.reliable, packet_bytes, gaps: group.pacing(), stream }
+}
+
+fn tcp_settings(checked: &Checked, group: &CheckedFlow, packet_bytes: u32, stream: Stream) -> tcp::Settings {
     let link = &checked.links[0];
     let window = |buffer: narrows_units::Buffer| buffer.packets(link.rate, link.base_rtt, checked.flow_count(), group.packet) as f64;
-    let sender = tcp::Settings {
+    tcp::Settings {
         recovery: group.spec.recovery,
         habits: Arc::clone(&group.habits),
-        packet_bytes: bytes,
+        packet_bytes,
         window_limit: group.flow.max_window.map_or(f64::INFINITY, window),
         pacing: group.pacing(),
         quantum: group.flow.quantum,
-        stream: Stream::new(seed, PACING_STREAMS, 2 * number + 1),
-    };
-    Ok(Endpoints::Tcp { sender, controller, ack_bytes: group.headers })
+        stream,
+    }
 }

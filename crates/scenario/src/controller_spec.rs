@@ -1,6 +1,6 @@
 //! `cubic:beta=0.8+newreno`: a law, its settings, its recovery.
 
-use narrows_control::registry::{self, Entry, Value};
+use narrows_control::registry::{self, Entry, MovedBy, Value};
 use narrows_transport::tcp::RecoveryKind;
 use std::str::FromStr;
 
@@ -34,6 +34,9 @@ impl FromStr for ControllerSpec {
             None => registry::find(name),
         };
         let law = law.map_err(|_| unknown_controller(name))?;
+        if let (MovedBy::EachLoss, Some(recovery)) = (law.moved_by, recovery) {
+            return Err(format!("{name} answers each lost packet and has a recovery of its own; leave out \"+{recovery}\""));
+        }
         let recovery = match recovery {
             Some(recovery) => find_recovery(recovery.trim()).ok_or_else(|| unknown_recovery(recovery))?,
             None => alone.unwrap_or(RecoveryKind::Sack),
@@ -88,8 +91,12 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         let error = |text: &str| text.parse::<ControllerSpec>().err().unwrap();
-        assert_eq!(error("cubik"), "unknown controller \"cubik\"; did you mean \"cubic\"? known: cubic, reno, newreno, sack");
+        assert_eq!(
+            error("cubik"),
+            "unknown controller \"cubik\"; did you mean \"cubic\"? known: cubic, etcp, etcp-rate, fast, highspeed, reno, scalable, newreno, sack"
+        );
         assert_eq!(error("cubic+tahoe"), "unknown recovery \"tahoe\"; known: reno, newreno, sack");
+        assert_eq!(error("etcp+sack"), "etcp answers each lost packet and has a recovery of its own; leave out \"+sack\"");
         assert_eq!(error("cubic:beta"), "\"beta\" is no setting; write name=value, like cubic:beta=0.8");
     }
 }

@@ -268,6 +268,9 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub ack_delay: Option<Duration>,
+    /// With E-TCP: sends again what was lost. True.
+    #[serde(default = "yes")]
+    pub reliable: bool,
     /// A packet on the wire, where it differs from the scenario's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]

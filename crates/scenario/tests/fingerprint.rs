@@ -1,4 +1,4 @@
-//! Twenty scenarios, and a hash of all that each shows. Work on speed leaves the hashes alone; a change of behaviour changes them in
+//! Some two dozen scenarios, and a hash of all that each shows. Work on speed leaves the hashes alone; a change of behaviour changes them in
 //! the commit that says why: `NARROWS_BLESS=1 cargo test -p narrows-scenario --test fingerprint`.
 
 mod kept;
@@ -28,6 +28,12 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ("application-limited", "", "", "cc = \"cubic\"\ncount = 3\napp_rate = \"1Mbps\""),
     ("offload", "", "", "cc = \"cubic\"\ncount = 3\nquantum = 8\nack_every = 8"),
     ("limited slow start", "", "buffer = \"200p\"", "cc = \"sack\"\nmax_ssthresh = 20"),
+    ("etcp", "", "", "cc = \"etcp\"\ncount = 3"),
+    ("etcp, unreliable, even gaps", "", "", "cc = \"etcp\"\ncount = 3\nreliable = false\npacing = \"even\""),
+    ("etcp-rate", "", "rtt_step = \"10ms\"", "cc = \"etcp-rate\"\ncount = 3"),
+    ("highspeed", "", "buffer = \"200p\"", "cc = \"highspeed\"\nmax_ssthresh = 100"),
+    ("scalable", "", "buffer = \"200p\"", "cc = \"scalable\"\nmax_ssthresh = 100"),
+    ("fast", "", "buffer = \"200p\"", "cc = \"fast:alpha=20\"\ncount = 3"),
     ("datagrams", "", "", "datagrams = \"poisson\"\napp_rate = \"12Mbps\""),
 ];
 

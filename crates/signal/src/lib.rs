@@ -1,5 +1,8 @@
-//! What senders, receivers and routers say to each other on the wire, as plain data.
+//! What senders, receivers and routers say to each other.
 
+mod etcp;
 mod sack;
+pub mod serial;
 
+pub use etcp::EtcpAck;
 pub use sack::{Range, SackBlocks};

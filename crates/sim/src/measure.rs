@@ -1,6 +1,6 @@
 //! What is counted over the measured window, exactly, whoever looks.
 
-use narrows_transport::tcp;
+use narrows_transport::Counters;
 use narrows_units::Time;
 
 /// The measured part of a run: from the end of the warm-up to the end of the run.
@@ -31,7 +31,7 @@ impl Window {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowSummary {
     /// The sender's counters; zero for a datagram source but for `sent`.
-    pub sender: tcp::Counters,
+    pub sender: Counters,
     /// Packets that reached the receiver for the first time.
     pub arrived: u64,
     /// Packets that reached the receiver again.

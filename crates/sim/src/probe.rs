@@ -3,7 +3,7 @@
 //! Nothing is scheduled for them: a place is sampled when its next event comes, for all sample times that have passed,
 //! as it stood then. A sample at an instant comes before the events of that instant.
 
-use narrows_transport::tcp;
+use narrows_transport::Sender;
 use narrows_units::{Duration, Time};
 
 /// What a sender showed at each sample time: sample k was taken at k · interval. Not a number where a source has no such thing.
@@ -22,7 +22,7 @@ pub struct SenderSeries {
 }
 
 impl SenderSeries {
-    pub(crate) fn sample(&mut self, sender: &tcp::Sender) {
+    pub(crate) fn sample(&mut self, sender: &Sender) {
         self.window.push(sender.controller().window());
         self.ssthresh.push(sender.controller().ssthresh());
         self.rtt.push(sender.rtt().map_or(f64::NAN, |rtt| rtt.smoothed.seconds()));

@@ -7,9 +7,8 @@ use crate::probe::{Due, LinkSeries, ReceiverSeries, SenderSeries, Watch};
 use crate::traffic::{Act, Gap, Offering};
 use crate::wiring::{Endpoints, FlowSettings, LinkId, Network, Paths, Place, WiringError};
 use narrows_control::Controller;
-use narrows_signal::SackBlocks;
-use narrows_transport::tcp::{self, AckPolicy, Receiver, Sender};
-use narrows_transport::{Kind, Segment};
+use narrows_transport::tcp::{self, AckPolicy};
+use narrows_transport::{Counters, Header, Receiver, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
 use std::ops::ControlFlow;
 
@@ -54,14 +53,14 @@ struct SendingEnd {
     /// Calendar entries for the pacer, and for everything else: the earliest of each.
     scheduled: [Time; 2],
     watch: Watch,
-    at_warmup: tcp::Counters,
+    at_warmup: Counters,
     started: Option<Time>,
     series: Option<Box<SenderSeries>>,
 }
 
-#[expect(clippy::large_enum_variant, reason = "nearly every machine is a TCP; a box would cost each event a cache miss")]
+#[expect(clippy::large_enum_variant, reason = "nearly every machine is a connection; a box would cost each event a cache miss")]
 enum Machine {
-    Tcp(Sender),
+    Connection(Sender),
     Datagrams { gap: Gap, bytes: u32, next_at: Time, sending: bool, sent: u64 },
 }
 
@@ -209,18 +208,18 @@ impl Simulation {
         let sampling = flow.sampled.map(|interval| (Time::ZERO, interval));
         let offering = Offering::new(flow.application, flow.start, flow.stop);
         let (machine, receiver) = match flow.endpoints {
-            Endpoints::Tcp { sender, controller, ack_bytes } => {
-                let receiver = Receiver::new(sender.habits.acks, ack_bytes);
-                (Machine::Tcp(Sender::new(sender, controller)), receiver)
+            Endpoints::Connection { transport, controller, ack_bytes } => {
+                let (sender, receiver) = transport.ends(controller, ack_bytes);
+                (Machine::Connection(sender), receiver)
             }
             Endpoints::Datagrams { gap, bytes } => {
                 let machine = Machine::Datagrams { gap, bytes, next_at: Time::NEVER, sending: false, sent: 0 };
-                (machine, Receiver::new(AckPolicy { every: 1, delay: Duration::ZERO, quick: 0 }, 0))
+                (machine, Receiver::Tcp(tcp::Receiver::new(AckPolicy { every: 1, delay: Duration::ZERO, quick: 0 }, 0)))
             }
         };
         self.receivers.push(ReceivingEnd {
             receiver,
-            answers: matches!(machine, Machine::Tcp(_)),
+            answers: matches!(machine, Machine::Connection(_)),
             scheduled: Time::NEVER,
             watch: Watch::new(sampling, warmup),
             at_warmup: (0, 0),
@@ -237,7 +236,7 @@ impl Simulation {
             last_departure: None,
             scheduled: [Time::NEVER; 2],
             watch: Watch::new(sampling, warmup),
-            at_warmup: tcp::Counters::default(),
+            at_warmup: Counters::default(),
             started: None,
             series: flow.sampled.map(|_| Box::default()),
         });
@@ -384,7 +383,7 @@ impl Simulation {
         }
         let end = &mut self.senders[flow as usize];
         end.catch_up(at);
-        if let Machine::Tcp(sender) = &mut end.machine {
+        if let Machine::Connection(sender) = &mut end.machine {
             sender.on_ack(at, &packet.segment);
         }
         self.transmit(flow, at);
@@ -398,7 +397,7 @@ impl Simulation {
         }
         loop {
             let end = &mut self.senders[flow as usize];
-            let Machine::Tcp(sender) = &mut end.machine else { return };
+            let Machine::Connection(sender) = &mut end.machine else { return };
             let Some(segment) = sender.poll_transmit(now) else { return };
             let departure = end.depart(now);
             self.launch(departure, 2 * flow, segment);
@@ -414,7 +413,7 @@ impl Simulation {
             end.obey(act, now);
         }
         match &mut end.machine {
-            Machine::Tcp(sender) => {
+            Machine::Connection(sender) => {
                 sender.on_wakeup(now);
                 self.transmit(flow, now);
             }
@@ -423,8 +422,7 @@ impl Simulation {
                     *next_at = now + gap.draw(&mut end.stream);
                     let (number, bytes) = (*sent, *bytes);
                     *sent += 1;
-                    let (echo, sack) = (Time::ZERO, SackBlocks::default());
-                    let segment = Segment { number, stamp: now, echo, sack, bytes, kind: Kind::Data, retransmission: false };
+                    let segment = Segment::data(number, now, bytes, Header::Data { retransmission: false });
                     let departure = end.depart(now);
                     self.launch(departure, 2 * flow, segment);
                 }
@@ -568,7 +566,7 @@ impl Simulation {
 
     /// A flow's congestion controller; `None` for datagrams.
     pub fn controller(&self, flow: usize) -> Option<&dyn Controller> {
-        if let Machine::Tcp(sender) = &self.senders[flow].machine { Some(sender.controller()) } else { None }
+        if let Machine::Connection(sender) = &self.senders[flow].machine { Some(sender.controller()) } else { None }
     }
 }
 
@@ -576,7 +574,7 @@ impl SendingEnd {
     /// The deadlines of the pacer or the datagram source, and of the application and the retransmission timer.
     fn deadlines(&self) -> [Time; 2] {
         match &self.machine {
-            Machine::Tcp(sender) => {
+            Machine::Connection(sender) => {
                 let soon = if self.sends_at < Time::NEVER { self.sends_at } else { sender.pace_at() };
                 [soon, sender.retransmit_at().min(self.offering.acts_at)]
             }
@@ -591,8 +589,8 @@ impl SendingEnd {
 
     fn obey(&mut self, act: Act, now: Time) {
         match (&mut self.machine, act) {
-            (Machine::Tcp(sender), Act::Offer(packets)) => sender.offer(packets),
-            (Machine::Tcp(sender), Act::Stop) => sender.stop(),
+            (Machine::Connection(sender), Act::Offer(packets)) => sender.offer(packets),
+            (Machine::Connection(sender), Act::Stop) => sender.stop(),
             (Machine::Datagrams { gap, next_at, sending, .. }, Act::Offer(_)) if !*sending => {
                 *sending = true;
                 *next_at = now + gap.draw(&mut self.stream);
@@ -604,7 +602,7 @@ impl SendingEnd {
 
     /// Each time a sender may send, it waits uniformly up to its overhead, then sends all it may (ns-2's `overhead_`).
     fn waits_for_overhead(&mut self, now: Time) -> bool {
-        let Machine::Tcp(sender) = &mut self.machine else { return false };
+        let Machine::Connection(sender) = &mut self.machine else { return false };
         if self.overhead == Duration::ZERO {
             return false;
         }
@@ -627,10 +625,10 @@ impl SendingEnd {
         departure
     }
 
-    fn counters(&self) -> tcp::Counters {
+    fn counters(&self) -> Counters {
         match &self.machine {
-            Machine::Tcp(sender) => *sender.counters(),
-            Machine::Datagrams { sent, .. } => tcp::Counters { sent: *sent, ..tcp::Counters::default() },
+            Machine::Connection(sender) => *sender.counters(),
+            Machine::Datagrams { sent, .. } => Counters { sent: *sent, ..Counters::default() },
         }
     }
 
@@ -638,7 +636,7 @@ impl SendingEnd {
         while let Some((due, _)) = self.watch.due(now) {
             match (due, &mut self.series, &self.machine) {
                 (Due::WarmedUp, ..) => self.at_warmup = self.counters(),
-                (Due::Sample, Some(series), Machine::Tcp(sender)) => series.sample(sender),
+                (Due::Sample, Some(series), Machine::Connection(sender)) => series.sample(sender),
                 (Due::Sample, Some(series), Machine::Datagrams { sent, .. }) => series.sample_datagrams(*sent),
                 (Due::Sample, ..) => {}
             }
@@ -659,8 +657,8 @@ impl ReceivingEnd {
 }
 
 /// What was counted since `earlier`.
-fn difference(now: &tcp::Counters, earlier: &tcp::Counters) -> tcp::Counters {
-    tcp::Counters {
+fn difference(now: &Counters, earlier: &Counters) -> Counters {
+    Counters {
         sent: now.sent - earlier.sent,
         retransmitted: now.retransmitted - earlier.retransmitted,
         lost: now.lost - earlier.lost,

@@ -3,7 +3,7 @@
 use crate::link::LinkSettings;
 use crate::traffic::{Application, Gap};
 use narrows_control::Controller;
-use narrows_transport::tcp;
+use narrows_transport::Transport;
 use narrows_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -45,10 +45,10 @@ pub struct FlowSettings {
 
 /// The machines at the ends of a flow.
 pub enum Endpoints {
-    /// A TCP connection.
-    Tcp {
-        /// The sender, but for its controller.
-        sender: tcp::Settings,
+    /// A connection.
+    Connection {
+        /// The transport, and its sender but for the controller.
+        transport: Transport,
         /// The congestion controller.
         controller: Box<dyn Controller>,
         /// Bytes of an acknowledgement on the wire.

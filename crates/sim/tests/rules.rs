@@ -89,7 +89,8 @@ struct Record(Arc<Mutex<Vec<String>>>);
 impl Tap for Record {
     fn crossing(&mut self, crossing: &Crossing) {
         let Crossing { at, link, point, flow, segment } = crossing;
-        let line = format!("{:020} {link:4} {point:?} {flow} {:?} {} {}", at.picos(), segment.kind, segment.number, segment.retransmission);
+        let line =
+            format!("{:020} {link:4} {point:?} {flow} {:?} {} {}", at.picos(), segment.kind(), segment.number, segment.is_retransmission());
         self.0.lock().expect("one thread").push(line);
     }
 }

@@ -21,10 +21,10 @@ const RECEIVER_PORT: u16 = 5001;
 /// The headers of a segment as bytes, and the packet's length on the wire with its payload, which is not written.
 pub(crate) fn write(crossing: &Crossing, flow: FlowHeaders) -> (Vec<u8>, u32) {
     let tcp = tcp(&crossing.segment, flow);
-    let payload = if crossing.segment.kind == Kind::Data { flow.payload } else { 0 };
+    let payload = if crossing.segment.kind() == Kind::Data { flow.payload } else { 0 };
     let length = tcp.header_len() as u32 + payload;
     let (sender, receiver) = addresses(crossing.flow);
-    let (source, destination) = if crossing.segment.kind == Kind::Data { (sender, receiver) } else { (receiver, sender) };
+    let (source, destination) = if crossing.segment.kind() == Kind::Data { (sender, receiver) } else { (receiver, sender) };
     let mut ip = Ipv4Header::new(u16::try_from(length).unwrap_or(u16::MAX - 20), 64, IpNumber::TCP, source, destination)
         .expect("a segment of at most 65,515 bytes fits into an IPv4 packet");
     ip.dont_fragment = true;
@@ -37,19 +37,20 @@ pub(crate) fn write(crossing: &Crossing, flow: FlowHeaders) -> (Vec<u8>, u32) {
 
 fn tcp(segment: &Segment, flow: FlowHeaders) -> TcpHeader {
     let byte = |number: u64| FIRST_BYTE.wrapping_add((number as u32).wrapping_mul(flow.payload));
-    let mut tcp = match segment.kind {
+    let mut tcp = match segment.kind() {
         Kind::Data => TcpHeader::new(SENDER_PORT, RECEIVER_PORT, byte(segment.number), 65_535),
         Kind::Ack => TcpHeader::new(RECEIVER_PORT, SENDER_PORT, FIRST_BYTE, 65_535),
     };
     tcp.ack = true;
-    tcp.acknowledgment_number = if segment.kind == Kind::Ack { byte(segment.number) } else { FIRST_BYTE };
+    tcp.acknowledgment_number = if segment.kind() == Kind::Ack { byte(segment.number) } else { FIRST_BYTE };
     let mut options = Vec::new();
     if flow.timestamps {
         let millis = |time: narrows_units::Time| (time.picos() / 1_000_000_000) as u32;
         options.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
         options.push(TcpOptionElement::Timestamp(millis(segment.stamp), millis(segment.echo)));
     }
-    let mut blocks = segment.sack.iter(segment.number).map(|range| (byte(range.start), byte(range.end)));
+    let sack = segment.sack();
+    let mut blocks = sack.iter(segment.number).map(|range| (byte(range.start), byte(range.end)));
     if let Some(first) = blocks.next() {
         options.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
         options.push(TcpOptionElement::SelectiveAcknowledgement(first, [blocks.next(), blocks.next(), None]));

@@ -1,13 +1,21 @@
 //! Endpoints without I/O: no clock, no socket, no callback. They are fed with `(now, event)` and answer with
 //! packets to send and a next wake-up; the same machine runs in the simulator and over a socket.
 //!
-//! Reading order: [`Segment`], what travels; [`tcp::Sender`] and [`tcp::Receiver`]; below them [`RttEstimator`] and [`Pacer`].
+//! Reading order: [`Segment`], what travels; [`Sender`] and [`Receiver`], of either transport; [`tcp`] and [`etcp`]; below them
+//! [`RttEstimator`], [`Pacer`] and [`Reassembly`].
 
+mod counters;
+mod endpoint;
+pub mod etcp;
 mod pacer;
+mod reassembly;
 mod rtt;
 mod segment;
 pub mod tcp;
 
+pub use counters::Counters;
+pub use endpoint::{Receiver, Sender, Transport};
 pub use pacer::Pacer;
+pub use reassembly::Reassembly;
 pub use rtt::RttEstimator;
-pub use segment::{Kind, Segment};
+pub use segment::{Header, Kind, Segment};

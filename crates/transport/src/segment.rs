@@ -1,6 +1,6 @@
 //! What travels between endpoints.
 
-use narrows_signal::SackBlocks;
+use narrows_signal::{EtcpAck, SackBlocks};
 use narrows_units::Time;
 
 /// Whether a segment carries data or acknowledges some.
@@ -12,6 +12,27 @@ pub enum Kind {
     Ack,
 }
 
+/// What a segment says besides its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Header {
+    /// TCP's data, or a datagram.
+    Data {
+        /// Sent before, perhaps.
+        retransmission: bool,
+    },
+    /// TCP's acknowledgement: what arrived above the number.
+    Ack(SackBlocks),
+    /// E-TCP's data.
+    EtcpData {
+        /// Label of this packet, for congestion control only; 32 bits that wrap around.
+        cc_seq: u32,
+        /// Sent before, perhaps.
+        retransmission: bool,
+    },
+    /// E-TCP's acknowledgement.
+    EtcpAck(EtcpAck),
+}
+
 /// One packet on the wire: plain data, less than a cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
@@ -21,12 +42,43 @@ pub struct Segment {
     pub stamp: Time,
     /// Acknowledgement: the stamp of the data that it answers (RFC 7323's TSecr).
     pub echo: Time,
-    /// Acknowledgement: what arrived above `number`.
-    pub sack: SackBlocks,
     /// Size on the wire, headers included.
     pub bytes: u32,
+    /// The rest.
+    pub header: Header,
+}
+
+impl Segment {
+    /// Data that leaves at `stamp`.
+    pub const fn data(number: u64, stamp: Time, bytes: u32, header: Header) -> Self {
+        Self { number, stamp, echo: Time::ZERO, bytes, header }
+    }
+
     /// Data or acknowledgement.
-    pub kind: Kind,
-    /// Data: sent before, perhaps.
-    pub retransmission: bool,
+    pub const fn kind(&self) -> Kind {
+        match self.header {
+            Header::Data { .. } | Header::EtcpData { .. } => Kind::Data,
+            Header::Ack(_) | Header::EtcpAck(_) => Kind::Ack,
+        }
+    }
+
+    /// TCP's selective acknowledgements; none in anything else.
+    pub fn sack(&self) -> SackBlocks {
+        if let Header::Ack(sack) = self.header { sack } else { SackBlocks::default() }
+    }
+
+    /// True for data that has been sent before, perhaps.
+    pub const fn is_retransmission(&self) -> bool {
+        matches!(self.header, Header::Data { retransmission: true } | Header::EtcpData { retransmission: true, .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_leaves_room_in_a_cache_line() {
+        assert_eq!(size_of::<Segment>(), 56);
+    }
 }

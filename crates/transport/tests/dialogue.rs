@@ -4,7 +4,7 @@ use narrows_control::reno::Reno;
 use narrows_control::{Controller, OncePerEpoch, SlowStart};
 use narrows_signal::{Range, SackBlocks};
 use narrows_transport::tcp::{Habits, Receiver, RecoveryKind, Sender, Settings};
-use narrows_transport::{Kind, Segment};
+use narrows_transport::{Header, Kind, Segment};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -37,7 +37,7 @@ fn ack(sender: &mut Sender, now: Time, number: u64, blocks: &[(u64, u64)]) -> Ve
 fn ack_of(sender: &mut Sender, now: Time, number: u64, blocks: &[(u64, u64)], echo: Time) -> Vec<u64> {
     let mut sack = SackBlocks::default();
     blocks.iter().for_each(|(start, end)| sack.push(number, Range { start: *start, end: *end }));
-    sender.on_ack(now, &Segment { number, stamp: now, echo, sack, bytes: 40, kind: Kind::Ack, retransmission: false });
+    sender.on_ack(now, &Segment { number, stamp: now, echo, bytes: 40, header: Header::Ack(sack) });
     leaving(sender, now)
 }
 
@@ -205,7 +205,7 @@ fn deliver(recovery: RecoveryKind, habits: Habits, packets: u64, fate: &[u8]) ->
             Some((place, time)) if time <= timers => {
                 now = time;
                 let (_, segment) = wire.swap_remove(place);
-                match segment.kind {
+                match segment.kind() {
                     Kind::Data => receiver.on_data(now, &segment).into_iter().for_each(|ack| put(&mut wire, now, ack, &mut fate)),
                     Kind::Ack => sender.on_ack(now, &segment),
                 }

@@ -5,6 +5,7 @@ use narrows_control::registry::{self, Birth, Value};
 use narrows_control::{Gaps, SlowStart};
 use narrows_router::DropTail;
 use narrows_sim::{Application, Endpoints, FlowSettings, Jitter, LinkSettings, Loss, Network, Settings, Simulation};
+use narrows_transport::Transport;
 use narrows_transport::tcp::{self, Habits, RecoveryKind};
 use narrows_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
@@ -133,7 +134,7 @@ impl Dumbbell {
         FlowSettings {
             from,
             to,
-            endpoints: Endpoints::Tcp { sender, controller, ack_bytes: 40 },
+            endpoints: Endpoints::Connection { transport: Transport::Tcp(sender), controller, ack_bytes: 40 },
             application: self.application,
             start,
             stop: Time::NEVER,

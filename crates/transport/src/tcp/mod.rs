@@ -3,16 +3,14 @@
 mod cumulative;
 mod outstanding;
 mod prr;
-mod reassembly;
 mod receiver;
 mod scoreboard;
 mod selective;
 mod sender;
 
-pub use reassembly::Reassembly;
 pub use receiver::{AckPolicy, Receiver};
 pub use scoreboard::Scoreboard;
-pub use sender::{Counters, Sender, Settings};
+pub use sender::{Sender, Settings};
 
 use narrows_units::Duration;
 

@@ -1,7 +1,6 @@
 //! The TCP receiver: takes data, says what arrived.
 
-use super::Reassembly;
-use crate::{Kind, Segment};
+use crate::{Header, Reassembly, Segment};
 use narrows_units::{Duration, Time};
 
 /// When data in order is acknowledged. What is out of order, or fills a gap, is acknowledged at once (RFC 5681 §4.2).
@@ -93,10 +92,8 @@ impl Receiver {
             number: self.last_ack,
             stamp: now,
             echo: self.recent_stamp,
-            sack: self.reassembly.blocks(),
             bytes: self.ack_bytes,
-            kind: Kind::Ack,
-            retransmission: false,
+            header: Header::Ack(self.reassembly.blocks()),
         }
     }
 }
@@ -111,7 +108,7 @@ mod tests {
     }
 
     fn data(number: u64, stamp: Time) -> Segment {
-        Segment { number, stamp, echo: Time::ZERO, sack: Default::default(), bytes: 1000, kind: Kind::Data, retransmission: false }
+        Segment::data(number, stamp, 1000, Header::Data { retransmission: false })
     }
 
     #[test]
@@ -130,9 +127,9 @@ mod tests {
         let mut receiver = Receiver::new(AckPolicy { quick: 0, ..Habits::LINUX.acks }, 52);
         receiver.on_data(at(0), &data(0, at(0)));
         let duplicate = receiver.on_data(at(1), &data(2, at(1))).unwrap();
-        assert_eq!((duplicate.number, duplicate.sack.iter(1).count()), (1, 1));
+        assert_eq!((duplicate.number, duplicate.sack().iter(1).count()), (1, 1));
         let filled = receiver.on_data(at(2), &data(1, at(2))).unwrap();
-        assert_eq!((filled.number, filled.sack.is_empty(), filled.echo), (3, true, at(2)));
+        assert_eq!((filled.number, filled.sack().is_empty(), filled.echo), (3, true, at(2)));
     }
 
     #[test]

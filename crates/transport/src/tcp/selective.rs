@@ -58,11 +58,12 @@ impl Selective {
             self.board.acknowledge(ack.number, &mut delivered);
             self.leave_where_over(ack, first, ears);
         }
-        if ack.sack.is_empty() && !self.board.has_sacked() {
+        let sack = ack.sack();
+        if sack.is_empty() && !self.board.has_sacked() {
             self.meter(&delivered, advanced, ears);
             return Answer { delivered, restarts_timer: advanced };
         }
-        for block in ack.sack.iter(ack.number) {
+        for block in sack.iter(ack.number) {
             self.board.sack(block, &mut delivered);
         }
         let (lossless, begins) = self.judge(ears);

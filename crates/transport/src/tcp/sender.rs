@@ -4,9 +4,8 @@ use super::cumulative::Cumulative;
 use super::scoreboard::Delivered;
 use super::selective::Selective;
 use super::{Habits, RecoveryKind};
-use crate::{Kind, Pacer, RttEstimator, Segment};
+use crate::{Counters, Header, Pacer, RttEstimator, Segment};
 use narrows_control::{Ack, Controller, Gaps, Loss, Pacing, Rtt};
-use narrows_signal::SackBlocks;
 use narrows_units::{Duration, Stream, Time};
 use std::sync::Arc;
 
@@ -27,27 +26,6 @@ pub struct Settings {
     pub quantum: u32,
     /// The randomness of exponential gaps.
     pub stream: Stream,
-}
-
-/// What a sender has done so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Counters {
-    /// Data packets sent, retransmissions included.
-    pub sent: u64,
-    /// Packets sent again.
-    pub retransmitted: u32,
-    /// Packets found lost.
-    pub lost: u32,
-    /// Recovery epochs opened.
-    pub epochs: u32,
-    /// Retransmission timeouts.
-    pub timeouts: u32,
-    /// Epochs that turned out to be needless.
-    pub spurious: u32,
-    /// RTT samples.
-    pub rtt_samples: u64,
-    /// Their sum in seconds.
-    pub rtt_sum: f64,
 }
 
 /// What a recovery lets leave next.
@@ -387,8 +365,7 @@ impl Sender {
             let window = self.controller.window().min(self.window_limit);
             self.pacer.sent(now, self.burst.1, self.pacing(), window, rtt.as_ref());
         }
-        let (echo, sack, bytes) = (Time::ZERO, SackBlocks::default(), self.packet_bytes);
-        Segment { number, stamp: now, echo, sack, bytes, kind: Kind::Data, retransmission: again }
+        Segment::data(number, now, self.packet_bytes, Header::Data { retransmission: again })
     }
 
     fn pacing(&self) -> Pacing {

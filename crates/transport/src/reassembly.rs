@@ -1,4 +1,4 @@
-//! The receiver's half of SACK (RFC 2018): what has arrived out of order, and which blocks to report first.
+//! What has arrived, in order and not; and which blocks to report first (RFC 2018).
 
 use narrows_signal::{Range, SackBlocks};
 use std::collections::VecDeque;
@@ -22,6 +22,12 @@ impl Reassembly {
     /// True where something above a gap has arrived.
     pub fn has_gap(&self) -> bool {
         !self.ranges.is_empty()
+    }
+
+    /// The first of the packets around `number` that have all arrived; `number` itself where it lies below the first gap.
+    pub fn left_edge(&self, number: u64) -> u64 {
+        let place = self.ranges.partition_point(|range| range.end <= number);
+        self.ranges.get(place).filter(|range| range.contains(number)).map_or(number, |range| range.start)
     }
 
     /// The packet `number` arrived; true where it is new.
@@ -148,6 +154,8 @@ mod tests {
                 for (start, end) in &reported {
                     prop_assert!((*start..*end).all(|n| set.contains(&n)) && !set.contains(end) && !set.contains(&(start - 1)));
                 }
+                let edge = reassembly.left_edge(number);
+                prop_assert!((edge..=number).all(|n| set.contains(&n)) && (number < next || !set.contains(&(edge - 1))));
                 if number > next {
                     prop_assert!(reported[0].0 <= number && number < reported[0].1, "the first block holds what came last");
                 }

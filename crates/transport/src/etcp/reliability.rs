@@ -1,0 +1,194 @@
+//! Reliable delivery (E-TCP, §IV): which data to send again. It knows nothing of congestion control.
+//!
+//! | source | says | here |
+//! |---|---|---|
+//! | §IV | data sent and not acknowledged, in segments by the number of times it has been retransmitted | [`RetransmissionQueue`] |
+//! | §IV | an acknowledgement says CACK, TSN and LE | [`RetransmissionQueue::on_ack`] |
+//! | §IV | losses are inferred from the TSN's place in its segment | [`RetransmissionQueue::infer`] |
+//! | §IV | a timer watches the smallest number | [`RetransmissionQueue::on_timeout`] |
+//!
+//! Data of one segment left in the order in which it stands there. So what stands ahead of a TSN by more than two places was lost, or
+//! its acknowledgements were; the paper does not say how far ahead, and two is what its signalling allows for reordering.
+
+use std::collections::VecDeque;
+
+/// Places that data may be overtaken by without being lost.
+const REORDERING: u64 = 2;
+
+/// Data sent and not yet known to have arrived.
+#[derive(Clone, Debug, Default)]
+pub struct RetransmissionQueue {
+    /// The lowest number that has not been acknowledged (CACK + 1).
+    first: u64,
+    /// What is known of `first`, `first + 1`, …
+    records: VecDeque<Record>,
+    /// Segment n holds data that has been retransmitted n times, in the order of departure.
+    segments: Vec<Segment>,
+    /// Found lost, to be sent again, in the order of discovery.
+    lost: VecDeque<u64>,
+    /// Packets acknowledged so far.
+    delivered: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    state: State,
+    /// Times it has been retransmitted.
+    resent: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// On its way, at this place of its segment (counted from the segment's birth).
+    Sent { place: u64 },
+    /// Found lost, not yet sent again.
+    Lost,
+    /// Arrived; and so has all from this number to it.
+    Arrived { from: u64 },
+}
+
+#[derive(Clone, Debug, Default)]
+struct Segment {
+    /// The place of the first in `numbers`.
+    base: u64,
+    numbers: VecDeque<u64>,
+}
+
+impl RetransmissionQueue {
+    /// The lowest number that has not been acknowledged.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The next number that has never been sent.
+    pub fn end(&self) -> u64 {
+        self.first + self.records.len() as u64
+    }
+
+    /// True where nothing is outstanding.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Packets acknowledged so far, in order or not.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// The next number to send again, if one was lost and has not arrived since.
+    pub fn next_lost(&mut self) -> Option<u64> {
+        while let Some(number) = self.lost.front().copied() {
+            if self.record(number).is_some_and(|record| record.state == State::Lost) {
+                return Some(number);
+            }
+            self.lost.pop_front();
+        }
+        None
+    }
+
+    /// New data leaves: its number.
+    pub fn send_new(&mut self) -> u64 {
+        let number = self.end();
+        let place = self.enter(0, number);
+        self.records.push_back(Record { state: State::Sent { place }, resent: 0 });
+        number
+    }
+
+    /// Data found lost leaves again: the number that [`Self::next_lost`] gave.
+    pub fn send_again(&mut self, number: u64) {
+        if self.lost.front() == Some(&number) {
+            self.lost.pop_front();
+        }
+        let Some(resent) = self.record(number).map(|record| record.resent + 1) else { return };
+        let place = self.enter(resent as usize, number);
+        if let Some(record) = self.record_mut(number) {
+            *record = Record { state: State::Sent { place }, resent };
+        }
+    }
+
+    /// An acknowledgement: everything below `cack`, and the block from `left_edge` to `tsn`, has arrived.
+    pub fn on_ack(&mut self, cack: u64, left_edge: u64, tsn: u64) {
+        let trigger = self.record(tsn);
+        self.arrive(left_edge, tsn);
+        if let Some(Record { state: State::Sent { place }, resent }) = trigger {
+            self.infer(resent as usize, place);
+        }
+        while self.first < cack {
+            let Some(record) = self.records.pop_front() else { break };
+            self.delivered += u64::from(!matches!(record.state, State::Arrived { .. }));
+            self.first += 1;
+        }
+    }
+
+    /// What stands ahead of `place` in its segment by more than reordering explains is lost.
+    fn infer(&mut self, segment: usize, place: u64) {
+        while let Some(number) = self.segments[segment].numbers.front().copied() {
+            let segment = &mut self.segments[segment];
+            let ahead = segment.base;
+            if place <= ahead + REORDERING {
+                return;
+            }
+            segment.numbers.pop_front();
+            segment.base += 1;
+            if let Some(record) = self.record_mut(number)
+                && record.state == (State::Sent { place: ahead })
+            {
+                record.state = State::Lost;
+                self.lost.push_back(number);
+            }
+        }
+    }
+
+    /// Marks `from` to `to` as arrived. Blocks known already are stepped over at once, so that a block that grows costs the new alone.
+    fn arrive(&mut self, from: u64, to: u64) {
+        let from = from.max(self.first);
+        let mut number = to;
+        loop {
+            if number < from {
+                break;
+            }
+            let Some(record) = self.record_mut(number) else { break };
+            number = match record.state {
+                State::Arrived { from: known } => known,
+                State::Sent { .. } | State::Lost => {
+                    record.state = State::Arrived { from: number };
+                    self.delivered += 1;
+                    number
+                }
+            };
+            let Some(below) = number.checked_sub(1) else { break };
+            number = below;
+        }
+        if let Some(record) = self.record_mut(to) {
+            record.state = State::Arrived { from };
+        }
+    }
+
+    /// The timer of the smallest number went off: it is lost.
+    pub fn on_timeout(&mut self) {
+        let first = self.first;
+        if let Some(record) = self.records.front_mut()
+            && matches!(record.state, State::Sent { .. })
+        {
+            record.state = State::Lost;
+            self.lost.push_front(first);
+        }
+    }
+
+    fn enter(&mut self, segment: usize, number: u64) -> u64 {
+        if segment >= self.segments.len() {
+            self.segments.resize_with(segment + 1, Segment::default);
+        }
+        let segment = &mut self.segments[segment];
+        segment.numbers.push_back(number);
+        segment.base + segment.numbers.len() as u64 - 1
+    }
+
+    fn record(&self, number: u64) -> Option<Record> {
+        self.records.get(usize::try_from(number.checked_sub(self.first)?).ok()?).copied()
+    }
+
+    fn record_mut(&mut self, number: u64) -> Option<&mut Record> {
+        self.records.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    }
+}
