@@ -119,6 +119,10 @@ pub struct LinkSeries {
     pub loss_rate: Vec<f64>,
     /// Bits departed over the interval and the rate.
     pub utilisation: Vec<f64>,
+    /// Packets that came to the queue in the interval.
+    pub arrivals: Vec<u64>,
+    /// Packets that found no room in the interval.
+    pub drops: Vec<u64>,
 }
 
 pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> Results {
@@ -225,6 +229,8 @@ fn link_series(checked: &Checked, simulation: &Simulation) -> LinkSeries {
             columns.queue.push(*queue as f64);
             columns.loss_rate.push(at(&series.drops) / at(&series.arrivals).max(1.0));
             columns.utilisation.push(at(&series.departed_bytes) / capacity);
+            columns.arrivals.push(at(&series.arrivals) as u64);
+            columns.drops.push(at(&series.drops) as u64);
         }
     }
     columns

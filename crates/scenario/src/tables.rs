@@ -197,5 +197,7 @@ fn link_series(results: &Results) -> Columns {
         ("queue", column(&series.queue)),
         ("loss_rate", column(&series.loss_rate)),
         ("utilisation", column(&series.utilisation)),
+        ("arrivals", counts(series.arrivals.iter().copied())),
+        ("drops", counts(series.drops.iter().copied())),
     ]
 }

@@ -1,0 +1,181 @@
+"""Fifty connections, one bottleneck: figures 7 to 10 and 18."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from narrows.papers.claims import above, below, near, stated
+from narrows.papers.etcp.setup import ETCP, PEERS, averaged, cumulative_loss, later, loss_of, mean, scenario
+from narrows.papers.lab import Lab
+from narrows.papers.registry import Finding, experiment
+from narrows.scenario import Scenario
+from narrows.sweeps import Sweep
+
+FLOWS = 50
+SHOWN = [0, 10, 30]
+
+
+@experiment("etcp/fig07", "fifty connections over 1 Gbps and 100 ms: windows, queue, loss")
+def fig07(lab: Lab) -> Finding:
+    """§VI-C, "System dynamics", figure 7: starts uniform in the first 100 ms."""
+    result = lab.run(scenario(lab, "1Gbps", "100ms", [{"cc": "etcp", "count": FLOWS}], 100, sample="100ms"))
+    flow, link = result.series("flow_series"), _bottleneck(result)
+    halves = [mean(later(link, share), "queue") for share in (0.3, 0.65)]
+    claims = [
+        near("the windows stabilise at 240", 240, mean(later(flow, 0.3), "window"), 0.03, "packets"),
+        near("the loss rate at 0.018", 0.018, loss_of(later(link, 0.3)), 0.02),
+        below("the queue is stable: its mean in the last third against the last two, apart by", 0.05, abs(halves[1] / halves[0] - 1)),
+    ]
+    figure, axes = lab.panels(1, 3, width=3.6)
+    _windows(axes[0][0], flow, "window", "cwnd (packets)")
+    axes[0][1].plot(link["time"].to_numpy()[9::10][: len(averaged(link["queue"], 10))], averaged(link["queue"], 10), lw=0.8)
+    axes[0][1].set(xlabel="time (s)", ylabel="queue, mean of a second (packets)", ylim=(0, 20))
+    axes[0][2].plot(link["time"], link["loss_rate"], lw=0.4)
+    axes[0][2].plot(link["time"], cumulative_loss(link), "k", lw=1)
+    axes[0][2].set(xlabel="time (s)", ylabel="loss rate", ylim=(0, 0.05))
+    return Finding(claims, {"flow": flow.filter(pl.col("flow").is_in(SHOWN)), "link": link}, figure)
+
+
+@experiment("etcp/fig08", "utilisation of fifty connections at 2.5 and 5 Gbps, six protocols")
+def fig08(lab: Lab) -> Finding:
+    """§VI-C, "Link utilization", figure 8; 100 s, the first 25 not measured."""
+    protocols = {**ETCP, **PEERS}
+    rates, rtts = {"2.5Gbps": 2500, "5Gbps": 5000}, ["50ms", "100ms", "200ms"]
+
+    def at(protocol: str, rate: str, rtt: str) -> Scenario:
+        return scenario(lab, rate, rtt, [{**protocols[protocol], "count": FLOWS}], 100)
+
+    runs = lab.sweep(at, protocol=list(protocols), rate=list(rates), rtt=rtts).runs
+    capacity = pl.col("rate").replace_strict(rates, return_dtype=pl.Float64) * 1e6
+    frame = runs.select("protocol", "rate", "rtt", "utilisation", "jain", (pl.col("goodput") / capacity).alias("goodput_utilisation"))
+    table = {name: frame.filter(pl.col("protocol") == name)["goodput_utilisation"].to_numpy() for name in protocols}
+    best_peer = np.max([table[name] for name in PEERS], axis=0)
+    apart = float(np.abs(table["NewReno"] - table["HSTCP"]).max())
+    claims = [
+        stated(
+            "E-TCP is highest in all six",
+            "6 of 6",
+            f"{int((table['E-TCP'] > best_peer).sum())} of 6",
+            bool((table["E-TCP"] > best_peer).all()),
+        ),
+        below(
+            "the curves of NewReno and HSTCP overlap: how far apart",
+            0.1,
+            apart,
+            why="HSTCP is above NewReno here, as its response function says it is at windows of hundreds of packets",
+        ),
+    ]
+    figure, axes = lab.panels(width=6)
+    labels = [f"{rate[:-4]} G\n{rtt}" for rate in rates for rtt in rtts]
+    for name in protocols:
+        axes[0][0].plot(labels, table[name], "o-", ms=3, label=name)
+    axes[0][0].set(ylabel="utilisation by goodput", ylim=(0, 1))
+    axes[0][0].legend(fontsize="x-small", ncols=2)
+    return Finding(claims, {"utilisation": frame}, figure)
+
+
+@experiment("etcp/fig09", "fairness among fifty connections: Jain's index over the past second")
+def fig09(lab: Lab) -> Finding:
+    """§VI-C, "Fairness", figure 9."""
+    cases = {"1 Gbps, 50 ms": ("1Gbps", "50ms"), "5 Gbps, 200 ms": ("5Gbps", "200ms")}
+    figure, axes = lab.panels(2, 2)
+    fair_from, ends, data = {}, {}, {}
+    for (name, (rate, rtt)), row in zip(cases.items(), axes, strict=True):
+        flow = lab.run(scenario(lab, rate, rtt, [{"cc": "etcp", "count": FLOWS}], 300, sample="1s")).series("flow_series")
+        wide = flow.pivot("flow", index="time", values="goodput").sort("time")
+        rates = wide.drop("time").to_numpy()[1:]
+        time = wide["time"].to_numpy()[1:]
+        jain = rates.sum(axis=1) ** 2 / (FLOWS * (rates**2).sum(axis=1))
+        fair_from[name] = float(time[np.argmax(jain > 0.9)]) if (jain > 0.9).any() else float("inf")
+        ends[name] = float(jain[-len(jain) // 5 :].mean())
+        data[name.replace(" ", "").replace(",", "-")] = pl.DataFrame({"time": time, "jain": jain})
+        row[0].plot(time, jain)
+        row[0].set(xlabel="time (s)", ylabel="Jain index", ylim=(0, 1), title=name)
+        for shown in SHOWN:
+            row[1].plot(time, rates[:, shown] / 1e6, lw=0.7)
+        row[1].set(xlabel="time (s)", ylabel="goodput (Mbps)", ylim=(0, None))
+    small, large = cases
+    claims = [
+        *(above(f"{name}: converges to a fair state, Jain at the end", 0.95, ends[name]) for name in cases),
+        stated(
+            "the larger bandwidth-delay product takes longer (Jain above 0.9 from …)",
+            "longer",
+            f"{fair_from[large]:.0f} s against {fair_from[small]:.0f} s",
+            fair_from[large] > fair_from[small],
+        ),
+    ]
+    return Finding(claims, data, figure)
+
+
+@experiment("etcp/fig10", "fifty connections of different RTTs: the windows become equal")
+def fig10(lab: Lab) -> Finding:
+    """§VI-D, figure 10: 500 Mbps, RTT_i = 50 + 5i ms."""
+    result, flow, link = _heterogeneous(lab, "etcp")
+    windows = _end_means(flow, "window")
+    goodput = float(result.runs["goodput"][0]) / 500e6
+    claims = [
+        below("the windows of the 50, 100 and 200 ms connections converge: most over least less 1", 0.05, max(windows) / min(windows) - 1),
+        near("utilisation by goodput", 0.947, goodput, 0.01),
+    ]
+    return Finding(claims, {"flow": flow, "link": link}, _three(lab, flow, link, "window", "cwnd (packets)"))
+
+
+@experiment("etcp/fig18", "the rate law, connections of different RTTs: the rates become equal")
+def fig18(lab: Lab) -> Finding:
+    """§VII-C, figure 18, in the set-up of figure 10."""
+    _, flow, link = _heterogeneous(lab, "etcp-rate")
+    flow = flow.with_columns((pl.col("window") / pl.col("rtt")).alias("rate")).drop_nulls("rate")
+    rates = _end_means(flow, "rate")
+    claims = [
+        below("the rates of the 50, 100 and 200 ms connections converge: most over least less 1", 0.1, max(rates) / min(rates) - 1),
+        stated("the system is stable: windows' loss rate at the end", "constant", f"{loss_of(later(link, 0.7)):.4f}", _steady(link)),
+    ]
+    return Finding(claims, {"flow": flow, "link": link}, _three(lab, flow, link, "rate", "sending rate (packets/s)"))
+
+
+def _heterogeneous(lab: Lab, cc: str) -> tuple[Sweep, pl.DataFrame, pl.DataFrame]:
+    result = lab.run(scenario(lab, "500Mbps", "50ms", [{"cc": cc, "count": FLOWS}], 300, rtt_step="5ms", sample="100ms"))
+    flow = result.series("flow_series").filter(pl.col("flow").is_in(SHOWN))
+    return result, flow, _bottleneck(result)
+
+
+def _end_means(flow: pl.DataFrame, column: str) -> list[float]:
+    return [mean(later(flow.filter(pl.col("flow") == shown)), column) for shown in SHOWN]
+
+
+def _steady(link: pl.DataFrame) -> bool:
+    """Whether the loss rate of the last third is that of the one before, to a twentieth."""
+    thirds = [link.filter((pl.col("time") >= a) & (pl.col("time") < b)) for a, b in _thirds(link)]
+    return abs(loss_of(thirds[2]) / loss_of(thirds[1]) - 1) < 0.05
+
+
+def _thirds(link: pl.DataFrame) -> list[tuple[float, float]]:
+    end = float(link["time"].to_numpy().max())
+    return [(0, end / 3), (end / 3, 2 * end / 3), (2 * end / 3, end + 1)]
+
+
+def _bottleneck(result: Sweep) -> pl.DataFrame:
+    return result.series("link_series").filter(pl.col("link") == 0)
+
+
+def _windows(ax: Any, flow: pl.DataFrame, column: str, label: str) -> None:
+    for shown in SHOWN:
+        rows = flow.filter(pl.col("flow") == shown)
+        ax.plot(rows["time"], rows[column], lw=0.6, label=f"connection {shown + 1}")
+    ax.set(xlabel="time (s)", ylabel=label, ylim=(0, None))
+    ax.legend(fontsize="x-small")
+
+
+def _three(lab: Lab, flow: pl.DataFrame, link: pl.DataFrame, column: str, label: str) -> Any:
+    figure, axes = lab.panels(1, 3, width=3.6)
+    _windows(axes[0][0], flow, column, label)
+    queue = averaged(link["queue"], 10)
+    axes[0][1].plot(np.arange(len(queue)) * float(link["time"].to_numpy().max()) / len(queue), queue, lw=0.8)
+    axes[0][1].set(xlabel="time (s)", ylabel="queue, mean of a second (packets)", ylim=(0, 20))
+    axes[0][2].plot(link["time"], link["loss_rate"], lw=0.4)
+    axes[0][2].plot(link["time"], cumulative_loss(link), "k", lw=1)
+    axes[0][2].set(xlabel="time (s)", ylabel="loss rate", ylim=(0, 0.1))
+    return figure

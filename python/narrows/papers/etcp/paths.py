@@ -1,0 +1,111 @@
+"""Several bottlenecks, and traffic both ways: figures 14, 15, 21."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from narrows.papers.claims import above, below, near, stated
+from narrows.papers.etcp.setup import averaged, cumulative_loss, later, scenario, variation
+from narrows.papers.lab import Lab
+from narrows.papers.registry import Finding, experiment
+from narrows.scenario import Scenario
+
+# Figure 13: five links; connection 1 over all, connection 2 over three, six over one each.
+PATHS = [(1, 5), (2, 4), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (1, 1)]
+
+
+@experiment("etcp/fig14", "five bottlenecks in a row, eight connections")
+def fig14(lab: Lab) -> Finding:
+    """§VI-F, figures 13 and 14."""
+    return _bottlenecks(lab, "etcp", "window", "cwnd (packets)")
+
+
+@experiment("etcp/fig21", "the rate law over five bottlenecks in a row")
+def fig21(lab: Lab) -> Finding:
+    """§VII-C, figure 21."""
+    return _bottlenecks(lab, "etcp-rate", "rate", "sending rate (packets/s)")
+
+
+def _bottlenecks(lab: Lab, cc: str, column: str, label: str) -> Finding:
+    lot = {"hops": 5, "rate": "600Mbps", "delay": "20ms", "buffer": "20p", "access_delay": "5ms"}
+    flows = [{"cc": cc, "over": path} for path in PATHS]
+    result = lab.run(Scenario(tcp="ns2", packet="1040B", duration=lab.seconds(300), sample="100ms", parking_lot=lot, flows=flows))
+    flow = result.series("flow_series").with_columns((pl.col("window") / pl.col("rtt")).alias("rate")).drop_nulls("rate")
+    names = result.links.select("link", "name").unique()
+    second = names.filter(pl.col("name") == "link2")["link"][0]
+    link = result.series("link_series").filter(pl.col("link") == second)
+    ends = [averaged(later(flow.filter(pl.col("flow") == number), 1 / 3)[column], 50) for number in (0, 1)]
+    cumulative = cumulative_loss(later(link, 1 / 3))
+    drift = abs(cumulative[-1] / cumulative[len(cumulative) // 2] - 1)
+    queue = averaged(later(link, 1 / 3)["queue"], 50)
+    claims = [
+        below(f"connection 1: its {column} is stable, coefficient of variation over 5 s means", 0.1, variation(ends[0])),
+        below(f"connection 2: its {column} is stable", 0.1, variation(ends[1])),
+        below("the queue of link 2 is stable, coefficient of variation over 5 s means", 0.1, variation(queue)),
+        below("the cumulative loss rate of link 2 is stable: change over the last third of the run", 0.05, float(drift)),
+    ]
+    figure, axes = lab.panels(1, 3, width=3.6)
+    for number in (0, 1):
+        rows = flow.filter(pl.col("flow") == number)
+        axes[0][0].plot(rows["time"], rows[column], lw=0.6, label=f"connection {number + 1}")
+    axes[0][0].set(xlabel="time (s)", ylabel=label, ylim=(0, None))
+    axes[0][0].legend(fontsize="x-small")
+    axes[0][1].plot(np.arange(len(averaged(link["queue"], 10))) * lab.scale, averaged(link["queue"], 10), lw=0.8)
+    axes[0][1].set(xlabel="time (s)", ylabel="queue of link 2 (packets)", ylim=(0, 20))
+    axes[0][2].plot(link["time"], link["loss_rate"], lw=0.4)
+    axes[0][2].plot(link["time"], cumulative_loss(link), "k", lw=1)
+    axes[0][2].set(xlabel="time (s)", ylabel="loss rate of link 2", ylim=(0, 0.1))
+    note = "The paper does not say which links connection 2 and the sixth of the short ones take: 2 to 4, and 1."
+    return Finding(claims, {"flow": flow.filter(pl.col("flow") < 2), "link": link}, figure, note)
+
+
+@experiment("etcp/fig15", "traffic both ways: 25 connections back, 1, 25 or 50 there")
+def fig15(lab: Lab) -> Finding:
+    """§VI-G, figure 15: RTT 50 ms, 20 packets of buffer both ways; 100 s, the first 25 not measured."""
+    protocols: dict[str, dict[str, Any]] = {
+        "E-TCP": {"cc": "etcp"},
+        "NewReno paced": {"cc": "newreno", "pacing": "even"},
+        "NewReno": {"cc": "newreno"},
+    }
+    megabits, counts = [50, 100, 250, 500, 1000], [1, 25, 50]
+
+    def at(protocol: str, mbps: int, there: int) -> Scenario:
+        sender = protocols[protocol]
+        return scenario(lab, f"{mbps}Mbps", "50ms", [{**sender, "count": there}, {**sender, "count": 25, "reverse": True}], 100)
+
+    runs = lab.sweep(at, protocol=list(protocols), mbps=megabits, there=counts).runs
+    frame = runs.select("protocol", "mbps", "there", (pl.col("goodput") / (pl.col("mbps") * 1e6)).alias("goodput_utilisation"))
+
+    def values(protocol: str, there: int) -> Any:
+        return frame.filter((pl.col("protocol") == protocol) & (pl.col("there") == there))["goodput_utilisation"].to_numpy()
+
+    falls = {name: float(np.mean([values(name, there)[0] - values(name, there)[-1] for there in counts])) for name in protocols}
+    claims = [
+        near("E-TCP, one connection there: about 80 %", 0.8, float(values("E-TCP", 1).mean()), 0.1),
+        above("E-TCP, 25 there: the least", 0.9, float(values("E-TCP", 25).min())),
+        above("E-TCP, 50 there: the least", 0.9, float(values("E-TCP", 50).min())),
+        below("NewReno falls under 30 % at 1 Gbps, 1 there", 0.3, float(values("NewReno", 1)[-1])),
+        below("NewReno falls under 30 % at 1 Gbps, 25 there", 0.3, float(values("NewReno", 25)[-1])),
+        stated(
+            "E-TCP loses least of all from 50 Mbps to 1 Gbps",
+            "least",
+            ", ".join(f"{name} {fall:.2f}" for name, fall in falls.items()),
+            falls["E-TCP"] == min(falls.values()),
+        ),
+    ]
+    figure, axes = lab.panels(width=5.5)
+    for name in protocols:
+        for there, style in zip(counts, ("o-", "s--", "^:"), strict=True):
+            axes[0][0].plot(megabits, values(name, there), style, ms=3, lw=1, label=f"{name}, M = {there}")
+    axes[0][0].set(xlabel="capacity (Mbps)", ylabel="utilisation by goodput", ylim=(0, 1))
+    axes[0][0].legend(fontsize="xx-small", ncols=3)
+    return Finding(claims, {"utilisation": frame}, figure, mean_note(frame))
+
+
+def mean_note(frame: pl.DataFrame) -> str:
+    """What the figure does not show: every protocol's mean."""
+    means = frame.group_by("protocol", maintain_order=True).agg(pl.col("goodput_utilisation").mean())
+    return "Means over all: " + ", ".join(f"{name} {value:.2f}" for name, value in means.iter_rows()) + "."

@@ -1,0 +1,91 @@
+"""What the paper's experiments have in common (§VI-A)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from narrows.papers.lab import Lab
+from narrows.scenario import Scenario
+
+PACKET_BITS = 1040 * 8
+P0 = 0.01
+Floats = NDArray[np.float64]
+
+# The protocols compared, with the settings of §VI-A.
+ETCP = {"E-TCP": {"cc": "etcp"}}
+EVEN = {"E-TCP, even gaps": {"cc": "etcp", "pacing": "even"}}
+PEERS: dict[str, dict[str, Any]] = {
+    "NewReno": {"cc": "newreno"},
+    "NewReno paced": {"cc": "newreno", "pacing": "even"},
+    "HSTCP": {"cc": "highspeed", "max_ssthresh": 100},
+    "STCP": {"cc": "scalable", "max_ssthresh": 100},
+    "FAST": {"cc": "fast:alpha=1000:mi_threshold=0.00075"},
+}
+
+
+def scenario(
+    lab: Lab,
+    rate: str,
+    rtt: str,
+    flows: list[dict[str, Any]],
+    seconds: float,
+    *,
+    buffer: str = "20p",
+    sample: str = "0s",
+    warmup: float = 0.25,
+    **dumbbell: Any,
+) -> Scenario:
+    """Describe flows over the dumbbell of figure 4: 1040 bytes a packet, 1000 of them payload; 20 packets of buffer."""
+    return Scenario(
+        tcp="ns2",
+        packet="1040B",
+        duration=lab.seconds(seconds),
+        warmup=lab.seconds(seconds * warmup),
+        sample=sample,
+        dumbbell={"rate": rate, "rtt": rtt, "buffer": buffer, **dumbbell},
+        flows=flows,
+    )
+
+
+def packets_a_second(megabits: float) -> float:
+    """Capacity in packets of 1040 bytes."""
+    return megabits * 1e6 / PACKET_BITS
+
+
+def cumulative_loss(link: pl.DataFrame) -> Floats:
+    """Losses so far over arrivals so far."""
+    arrivals, drops = (link[name].cum_sum().to_numpy().astype(np.float64) for name in ("arrivals", "drops"))
+    return np.asarray(drops / np.maximum(arrivals, 1.0))
+
+
+def later(frame: pl.DataFrame, share: float = 0.5) -> pl.DataFrame:
+    """Rows of the last part of a series."""
+    times = frame["time"].to_numpy()
+    return frame.filter(pl.col("time") >= times.max() * share)
+
+
+def mean(frame: pl.DataFrame, column: str) -> float:
+    """Mean of a column."""
+    return float(frame[column].to_numpy().mean())
+
+
+def loss_of(link: pl.DataFrame) -> float:
+    """Losses over arrivals, whole frame."""
+    return float(link["drops"].sum()) / float(link["arrivals"].sum())
+
+
+def averaged(values: Any, samples: int) -> Floats:
+    """Means of consecutive groups of samples, for figures and for stability."""
+    array = np.asarray(values, dtype=np.float64)
+    rows = len(array) // samples
+    return np.asarray(array[: rows * samples].reshape(rows, samples).mean(axis=1))
+
+
+def variation(values: Any) -> float:
+    """Coefficient of variation."""
+    array = np.asarray(values, dtype=np.float64)
+    return float(array.std() / array.mean())

@@ -1,0 +1,222 @@
+"""One connection, one bottleneck: figures 5, 6, 19, 20, 22, 23."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from narrows.papers.claims import Claim, above, below, near, stated
+from narrows.papers.etcp.setup import ETCP, EVEN, P0, PEERS, averaged, cumulative_loss, later, loss_of, mean, packets_a_second, scenario
+from narrows.papers.lab import Lab
+from narrows.papers.registry import Finding, experiment
+from narrows.scenario import Scenario
+from narrows.sweeps import Sweep
+from narrows.theory.response import etcp_loss, per_packet_sent
+
+CAPACITIES = ["100kbps", "1Mbps", "10Mbps", "100Mbps", "1Gbps", "2.5Gbps", "5Gbps"]
+MEGABITS = [0.1, 1.0, 10.0, 100.0, 1000.0, 2500.0, 5000.0]
+RTTS = ["50ms", "100ms", "200ms"]
+SECONDS = 300
+
+
+@experiment("etcp/fig05", "one connection over 1 Gbps and 100 ms: window, queue, loss")
+def fig05(lab: Lab) -> Finding:
+    """§VI-B, "System dynamics", figure 5."""
+    result = lab.run(scenario(lab, "1Gbps", "100ms", [{"cc": "etcp"}], SECONDS, sample="10ms"))
+    flow, link = result.series("flow_series"), _bottleneck(result)
+    bdp = packets_a_second(1000) * 0.1
+    settled = later(link, 0.2)
+    claims = [
+        near("the window stabilises at the bandwidth-delay product", 12_020, mean(later(flow, 0.2), "window"), 0.02, "packets"),
+        near("loss per packet sent, by eq. 5 at W = 12,020", float(per_packet_sent(etcp_loss(bdp))), loss_of(settled), 0.02),
+        near("loss stabilises at p0 + 2/W", 0.0102, loss_of(settled), 0.02, why="eq. 5 counts losses per acknowledged packet"),
+        near("cumulative loss tends there", 0.0102, float(cumulative_loss(settled)[-1]), 0.02),
+    ]
+    return Finding(claims, {"flow": flow, "link": link}, _dynamics(lab, flow, link, "window", "cwnd (packets)"))
+
+
+@experiment("etcp/fig06", "utilisation of one connection against capacity, seven protocols")
+def fig06(lab: Lab) -> Finding:
+    """§VI-B, "Link utilization", figure 6: goodput at the receiver over the link's rate."""
+    protocols = {**ETCP, **EVEN, **PEERS}
+    frame = _capacities(lab, protocols)
+    table = {name: _row(frame, name) for name in protocols}
+    etcp = frame.filter((pl.col("protocol") == "E-TCP") & (pl.col("megabits") >= 10))
+    claims = [
+        above("E-TCP: high at any capacity from 10 Mbps on, the least", 0.85, _least(etcp)),
+        below("E-TCP: nearly constant from 10 Mbps on, most less least", 0.08, _spread(etcp)),
+        *(_falls(name, table[name], table["E-TCP"]) for name in PEERS),
+        below(
+            "exponential gaps make no visible difference from 10 Mbps on",
+            0.02,
+            float(np.abs(table["E-TCP"] - table["E-TCP, even gaps"])[:, 2:].max()),
+        ),
+    ]
+    note = "The rate law's figure 20 is drawn from runs of the same kind. Access links take a twentieth of the RTT each way."
+    return Finding(claims, {"utilisation": frame}, _curves(lab, frame, protocols), note)
+
+
+@experiment("etcp/fig19", "the rate law: one connection over 1 Gbps and 100 ms")
+def fig19(lab: Lab) -> Finding:
+    """§VII-C, figure 19."""
+    result = lab.run(scenario(lab, "1Gbps", "100ms", [{"cc": "etcp-rate"}], SECONDS, sample="10ms"))
+    flow, link = _with_rate(result.series("flow_series")), _bottleneck(result)
+    claims = [
+        near("the sending rate stabilises near 120,200 packets/s", 120_200, mean(later(flow, 0.2), "rate"), 0.02, "packets/s"),
+        above("loss a little above p0, per acknowledged packet", P0, _per_acknowledged(loss_of(later(link, 0.2)))),
+        below("and only a little", 1.05 * P0, _per_acknowledged(loss_of(later(link, 0.2)))),
+    ]
+    return Finding(claims, {"flow": flow, "link": link}, _dynamics(lab, flow, link, "rate", "sending rate (packets/s)"))
+
+
+@experiment("etcp/fig20", "utilisation of one connection against capacity, rate law and window law")
+def fig20(lab: Lab) -> Finding:
+    """§VII-C, figure 20."""
+    protocols: dict[str, dict[str, Any]] = {"rate": {"cc": "etcp-rate"}, "window": {"cc": "etcp"}}
+    frame = _capacities(lab, protocols)
+    rate, window = _row(frame, "rate"), _row(frame, "window")
+    claims = [
+        below(
+            "small capacity (1 Mbps): the rate law's utilisation less the window law's, the largest",
+            0.0,
+            float((rate - window)[:, 1].max()),
+        ),
+        below("large capacity (from 1 Gbps): how far apart", 0.02, float(np.abs(rate - window)[:, 4:].max())),
+    ]
+    return Finding(claims, {"utilisation": frame}, _curves(lab, frame, protocols))
+
+
+@experiment("etcp/fig22", "the rate law over a buffer of a bandwidth-delay product")
+def fig22(lab: Lab) -> Finding:
+    """§VIII-A, figure 22: 1 Gbps, 100 ms, 12,000 packets, b = 1.25 buffers."""
+    result = lab.run(_large_buffer(lab, "1Gbps", "100ms", 12_000, sample="10ms"))
+    flow, link = _with_rate(result.series("flow_series")), _bottleneck(result)
+    rate = averaged(flow["rate"], 10)
+    end = later(link, 0.7)
+    capacity = packets_a_second(1000)
+    claims = [
+        above("big overshoot after slow start: the largest rate over the capacity", 1.5, float(rate.max() / capacity)),
+        above("burst of losses after slow start: loss rate of the worst second", 0.1, float(averaged(link["loss_rate"], 100).max())),
+        near("the rate converges to the equilibrium", capacity, mean(later(flow, 0.7), "rate"), 0.03, "packets/s"),
+        near("the loss rate converges to p0 + 2/x", P0 + 2 / capacity, _per_acknowledged(loss_of(end)), 0.1),
+    ]
+    return Finding(claims, {"flow": flow, "link": link}, _dynamics(lab, flow, link, "rate", "sending rate (packets/s)"))
+
+
+@experiment("etcp/fig23", "the rate law over buffers of a bandwidth-delay product, against capacity")
+def fig23(lab: Lab) -> Finding:
+    """§VIII-B, figure 23: 10 Mbps to 1 Gbps, 100 and 200 ms, b = 1.25 buffers."""
+    megabits, rtts = [10, 50, 100, 250, 500, 1000], [100, 200]
+
+    def at(mbps: int, rtt: int) -> Scenario:
+        return _large_buffer(lab, f"{mbps}Mbps", f"{rtt}ms", round(packets_a_second(mbps) * rtt / 1000))
+
+    runs = lab.sweep(at, mbps=megabits, rtt=rtts).runs
+    frame = runs.select("mbps", "rtt", "utilisation", (pl.col("goodput") / (pl.col("mbps") * 1e6)).alias("goodput_utilisation"))
+    full = frame["goodput_utilisation"].to_numpy() / frame["utilisation"].to_numpy() * 1.04
+    large = (frame["mbps"] * frame["rtt"]).to_numpy() >= 100_000
+    claims = [
+        above("the link is nearly full in all, the least", 0.95, float(frame["utilisation"].to_numpy().min())),
+        stated(
+            "goodput falls behind at large buffers: payload delivered over payload carried",
+            "lower at large than at small buffers",
+            f"{full[large].mean():.3f} at large, {full[~large].mean():.3f} at small",
+            bool(full[large].mean() < full[~large].mean()),
+            "the paper's reliable half could not send again what the overshoot lost in time; ours can",
+        ),
+    ]
+    figure, axes = lab.panels()
+    for rtt in rtts:
+        rows = frame.filter(pl.col("rtt") == rtt)
+        axes[0][0].plot(rows["mbps"], rows["utilisation"], "o-", label=f"link, {rtt} ms")
+        axes[0][0].plot(rows["mbps"], rows["goodput_utilisation"], "s--", label=f"goodput, {rtt} ms")
+    axes[0][0].set(xlabel="capacity (Mbps)", ylabel="utilisation", ylim=(0, 1.05))
+    axes[0][0].legend(fontsize="x-small")
+    return Finding(claims, {"utilisation": frame}, figure)
+
+
+def _large_buffer(lab: Lab, rate: str, rtt: str, buffer: int, sample: str = "0s") -> Scenario:
+    flow = {"cc": f"etcp-rate:b={1.25 * buffer}"}
+    return scenario(lab, rate, rtt, [flow], SECONDS, buffer=f"{buffer}p", sample=sample)
+
+
+def _capacities(lab: Lab, protocols: dict[str, dict[str, Any]]) -> pl.DataFrame:
+    """Utilisation by goodput of each protocol at each capacity and RTT."""
+    by_rate = dict(zip(CAPACITIES, MEGABITS, strict=True))
+
+    def at(protocol: str, rate: str, rtt: str) -> Scenario:
+        return scenario(lab, rate, rtt, [protocols[protocol]], SECONDS)
+
+    runs = lab.sweep(at, protocol=list(protocols), rate=CAPACITIES, rtt=RTTS).runs
+    capacity = pl.col("rate").replace_strict(by_rate, return_dtype=pl.Float64)
+    return runs.select(
+        "protocol",
+        "rtt",
+        "utilisation",
+        "loss_rate",
+        capacity.alias("megabits"),
+        (pl.col("goodput") / (capacity * 1e6)).alias("goodput_utilisation"),
+    )
+
+
+def _row(frame: pl.DataFrame, protocol: str) -> Any:
+    """Utilisation by goodput, RTTs down, capacities across."""
+    rows = frame.filter(pl.col("protocol") == protocol).sort("megabits")
+    return np.array([rows.filter(pl.col("rtt") == rtt)["goodput_utilisation"].to_numpy() for rtt in RTTS])
+
+
+def _falls(name: str, values: Any, etcp: Any) -> Claim:
+    """From 10 Mbps on each step up in capacity costs utilisation, and at the end E-TCP is far above."""
+    falls = bool((values[:, -1] < values[:, 2]).all() and (values[:, -1] < etcp[:, -1]).all())
+    shown = ", ".join(f"{before:.2f} to {after:.2f}" for before, after in zip(values[:, 2], values[:, -1], strict=True))
+    return stated(f"{name}: falls as capacity grows (10 Mbps to 5 Gbps, 50/100/200 ms), below E-TCP", "falls", shown, falls)
+
+
+def _least(frame: pl.DataFrame) -> float:
+    return float(frame["goodput_utilisation"].to_numpy().min())
+
+
+def _spread(frame: pl.DataFrame) -> float:
+    return float(np.ptp(frame["goodput_utilisation"].to_numpy()))
+
+
+def _curves(lab: Lab, frame: pl.DataFrame, protocols: dict[str, dict[str, Any]]) -> Any:
+    figure, axes = lab.panels(1, len(RTTS), width=3.6)
+    for rtt, ax in zip(RTTS, axes[0], strict=True):
+        for name in protocols:
+            rows = frame.filter((pl.col("protocol") == name) & (pl.col("rtt") == rtt)).sort("megabits")
+            ax.semilogx(rows["megabits"], rows["goodput_utilisation"], "o-", ms=3, lw=1, label=name)
+        ax.set(xlabel="capacity (Mbps)", ylim=(0, 1), title=f"RTT {rtt}")
+    axes[0][0].set_ylabel("utilisation by goodput")
+    axes[0][0].legend(fontsize="x-small")
+    return figure
+
+
+def _bottleneck(result: Sweep) -> pl.DataFrame:
+    return result.series("link_series").filter(pl.col("link") == 0)
+
+
+def _with_rate(flow: pl.DataFrame) -> pl.DataFrame:
+    """The rate law's window is its rate times the smoothed RTT."""
+    return flow.with_columns((pl.col("window") / pl.col("rtt")).alias("rate")).drop_nulls("rate")
+
+
+def _per_acknowledged(per_sent: float) -> float:
+    return per_sent / (1 - per_sent)
+
+
+def _dynamics(lab: Lab, flow: pl.DataFrame, link: pl.DataFrame, column: str, label: str) -> Any:
+    """Three panels as the paper's: window or rate, queue, loss rate every 10 ms with the cumulative one."""
+    figure, axes = lab.panels(1, 3, width=3.6)
+    axes[0][0].plot(flow["time"], flow[column], lw=0.6)
+    axes[0][0].set(xlabel="time (s)", ylabel=label, ylim=(0, None))
+    axes[0][1].plot(link["time"], link["queue"], lw=0.3)
+    axes[0][1].set(xlabel="time (s)", ylabel="queue (packets)")
+    axes[0][2].plot(link["time"], link["loss_rate"], lw=0.3, label="each 10 ms")
+    axes[0][2].plot(link["time"], cumulative_loss(link), "k", lw=1, label="cumulative")
+    top = float(np.quantile(link["loss_rate"].to_numpy(), 0.995)) * 1.5
+    axes[0][2].set(xlabel="time (s)", ylabel="loss rate", ylim=(0, max(top, 2 * P0)))
+    axes[0][2].legend(fontsize="x-small", loc="upper right")
+    return figure

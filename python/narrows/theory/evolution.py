@@ -1,0 +1,76 @@
+"""The evolutionary network model: utilisation as connections become fast and buffers stay small (E-TCP, §II, §IX)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+
+from narrows.theory.queue import mm1b_load, mm1b_loss
+
+
+def utilisation_at(
+    throughput: ArrayLike, rtt: float, loss_of: Callable[[NDArray[np.float64]], NDArray[np.float64]], buffer: int
+) -> NDArray[np.float64]:
+    """Give the load of a bottleneck whose connections reach a throughput each (eqs. 1 to 3; figure 1).
+
+    Parameters
+    ----------
+    throughput
+        Packets a second for each connection, of any shape.
+    rtt
+        Seconds.
+    loss_of
+        The loss probability at which a law's window is so many packets: the inverse of its response function.
+    buffer
+        B, packets.
+
+    Examples
+    --------
+    >>> from narrows.theory.response import etcp_loss
+    >>> round(float(utilisation_at(1e7, 0.1, etcp_loss, 20)), 3)
+    0.88
+    """
+    window = np.asarray(throughput, dtype=np.float64) * rtt
+    return mm1b_load(loss_of(window), buffer)
+
+
+def utilisation_of_generation(capacity: float, flows: int, rtt: float, exponent: float, constant: float, buffer: int) -> float:
+    """Give ρ of a generation: W = constant/p^exponent, ρc = gW/τ, p = P_B(ρ) (eq. 4, and §IX for exponents other than 1/2).
+
+    Parameters
+    ----------
+    capacity
+        c, packets a second.
+    flows
+        g.
+    rtt
+        τ, seconds.
+    exponent, constant
+        Of the law's response function: 1/2 and √2 for TCP (eq. 2), 0.835 and 0.12 for HSTCP, 1 and 0.08 for STCP.
+    buffer
+        B, packets.
+
+    Examples
+    --------
+    >>> utilisation_of_generation(1e5, 1, 0.1, 0.5, 2**0.5, 20) > utilisation_of_generation(1e7, 1, 0.1, 0.5, 2**0.5, 20)
+    True
+    """
+
+    def surplus(rho: float) -> float:
+        return rho * float(mm1b_loss(rho, buffer)) ** exponent - constant * flows / (rtt * capacity)
+
+    return float(brentq(surplus, 0.0, 10.0, xtol=1e-14))
+
+
+def buffer_for(utilisation: float, window: ArrayLike) -> NDArray[np.float64]:
+    """Give the buffer that keeps TCP's utilisation as its window grows: B + 2 = log_ρ 2/W², W = τc/g (§II).
+
+    Examples
+    --------
+    >>> round(float(buffer_for(0.9, 1e4)), 1)
+    166.3
+    """
+    return np.asarray(np.log(2.0 / np.asarray(window, dtype=np.float64) ** 2) / np.log(utilisation) - 2.0)
