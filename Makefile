@@ -18,7 +18,7 @@ tools:
 	$(BIN)/pip install --quiet --group dev
 	touch $@
 
-.venv/.built: .venv/.made Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+.venv/.built: .venv/.made Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml -o -name fingerprints.txt)
 	PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 	touch $@
 
