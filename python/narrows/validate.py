@@ -38,8 +38,6 @@ SENDERS: dict[str, dict[str, Any]] = {
         "slow_start": "standard",
         "packet": "1010B",
     },
-    # Kelly's constant in Linux 2.6.22 is a packet for 50 acknowledged.
-    "linux:scalable": {"cc": "scalable:a=0.02", "timestamps": True, "prr": True, "slow_start": "standard", "packet": "1010B"},
 }
 SEEDS = 3
 AIM = 0.02

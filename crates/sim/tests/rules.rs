@@ -31,7 +31,7 @@ fn shown(simulation: &Simulation, dumbbell: &Dumbbell) -> (Vec<FlowSummary>, Vec
 fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
     let network = (1u64..40, 5u64..80, 1u64..60, 1u32..6, 0u32..3, 0u64..20);
     let tcp =
-        (0usize..3, 0usize..2, any::<bool>(), prop_oneof![Just(None), Just(Some(Gaps::Even)), Just(Some(Gaps::Exponential))], 0u64..300);
+        (0usize..3, 0usize..4, any::<bool>(), prop_oneof![Just(None), Just(Some(Gaps::Even)), Just(Some(Gaps::Exponential))], 0u64..300);
     let path = (0usize..3, 0u64..3, any::<bool>(), 0u64..1000, 0usize..3, 1u32..4);
     (network, tcp, path).prop_map(|(network, tcp, path)| {
         let (rate, rtt, buffer, flows, reverse_flows, step) = network;
@@ -45,7 +45,7 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
             buffer,
             flows,
             reverse_flows,
-            law: ["reno", "cubic"][law],
+            law: ["reno", "cubic", "etcp", "etcp-rate"][law],
             recovery: [RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack][recovery],
             habits: Habits { acks: AckPolicy { every, ..habits.acks }, ..habits },
             pacing,

@@ -197,3 +197,44 @@ fn losses_on_the_wire_are_as_many_as_asked_for() {
         assert!((lost - 0.01 * all).abs() < 4.0 * deviation, "seed {seed}: {loss:?} lost {lost} of {all}");
     }
 }
+
+/// One E-TCP flow on a link that it cannot fill, with independent losses: its mean window or rate, and losses per acknowledged packet.
+fn equilibrium(law: &'static str, p: f64) -> (f64, f64) {
+    let dumbbell = Dumbbell {
+        law,
+        rate: Rate::from_megabits(10_000),
+        rtt: Duration::from_millis(100),
+        buffer: 10_000,
+        loss: Loss::Bernoulli(p),
+        sampled: Some(Duration::from_millis(100)),
+        duration: Duration::from_millis(400_000),
+        warmup: Duration::from_millis(100_000),
+        seed: 3,
+        ..Dumbbell::default()
+    };
+    let run = dumbbell.run();
+    let counters = run.flow(0).sender;
+    let (series, _) = run.flow_series(0).expect("it is sampled");
+    let settled = &series.window[series.window.len() / 4..];
+    let mean = settled.iter().sum::<f64>() / settled.len() as f64;
+    (mean, f64::from(counters.lost) / (counters.sent - u64::from(counters.lost)) as f64)
+}
+
+#[test]
+fn etcps_window_settles_where_equation_5_says_for_the_measured_loss() {
+    for p in [0.012, 0.015, 0.03] {
+        let (window, measured) = equilibrium("etcp", p);
+        let expected = 2.0 / (measured - 0.01);
+        // The window moves by a few per cent around its mean, and the response is convex: 4 % covers both at all three.
+        assert!((window / expected - 1.0).abs() < 0.04, "p = {measured}: window {window}, eq. 5 gives {expected}");
+    }
+}
+
+#[test]
+fn etcps_rate_settles_where_equation_11_says_for_the_measured_loss() {
+    for p in [0.012, 0.015] {
+        let (window, measured) = equilibrium("etcp-rate", p);
+        let (rate, expected) = (window / 0.1, 2.0 / (measured - 0.01));
+        assert!((rate / expected - 1.0).abs() < 0.06, "p = {measured}: rate {rate}, eq. 11 gives {expected}");
+    }
+}

@@ -1,12 +1,12 @@
 //! Networks that several tests run.
 #![allow(dead_code, missing_docs)]
 
-use narrows_control::registry::{self, Birth, Value};
+use narrows_control::registry::{self, Birth, MovedBy, Value};
 use narrows_control::{Gaps, SlowStart};
 use narrows_router::DropTail;
 use narrows_sim::{Application, Endpoints, FlowSettings, Jitter, LinkSettings, Loss, Network, Settings, Simulation};
-use narrows_transport::Transport;
 use narrows_transport::tcp::{self, Habits, RecoveryKind};
+use narrows_transport::{Transport, etcp};
 use narrows_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
@@ -121,20 +121,19 @@ impl Dumbbell {
             initial_ssthresh: f64::INFINITY,
             seed: self.seed,
         };
-        let controller = registry::find(self.law).expect("a law of the registry").build(&birth).expect("it takes its defaults");
-        let sender = tcp::Settings {
-            recovery: self.recovery,
-            habits: Arc::new(self.habits),
-            packet_bytes: 1000,
-            window_limit: self.window_limit,
-            pacing: self.pacing,
-            quantum: self.quantum,
-            stream: Stream::new(self.seed, 8, u64::from(flow)),
+        let law = registry::find(self.law).expect("a law of the registry");
+        let controller = law.build(&birth).expect("it takes its defaults");
+        let (habits, packet_bytes, stream) = (Arc::new(self.habits), 1000, Stream::new(self.seed, 8, u64::from(flow)));
+        let transport = if law.moved_by == MovedBy::EachLoss {
+            Transport::Etcp(etcp::Settings { habits, reliable: true, packet_bytes, gaps: self.pacing, stream })
+        } else {
+            let Self { recovery, window_limit, pacing, quantum, .. } = *self;
+            Transport::Tcp(tcp::Settings { recovery, habits, packet_bytes, window_limit, pacing, quantum, stream })
         };
         FlowSettings {
             from,
             to,
-            endpoints: Endpoints::Connection { transport: Transport::Tcp(sender), controller, ack_bytes: 40 },
+            endpoints: Endpoints::Connection { transport, controller, ack_bytes: 40 },
             application: self.application,
             start,
             stop: Time::NEVER,
