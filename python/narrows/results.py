@@ -38,7 +38,7 @@ class Result:
         Parameters
         ----------
         name
-            ``summary``, ``flows``, ``links``, ``flow_series`` or ``link_series``.
+            ``summary``, ``flows``, ``links``, ``transfers``, ``flow_series`` or ``link_series``.
         """
         return self._core.table(name)
 
@@ -56,6 +56,11 @@ class Result:
     def links(self) -> pl.DataFrame:
         """A row a link between routers."""
         return self._frame("links")
+
+    @cached_property
+    def transfers(self) -> pl.DataFrame:
+        """A row an object that a web user asked for: when, how long it took, how large it was."""
+        return self._frame("transfers")
 
     @cached_property
     def flow_series(self) -> pl.DataFrame:

@@ -3,11 +3,11 @@
 use crate::check::{Checked, CheckedFlow, CheckedLink};
 use crate::run::RunError;
 use crate::scenario::Datagrams;
-use crate::topology::{self, Place, Topology};
+use crate::topology::{self, Place, Places, Topology};
 use crate::traces::Traces;
 use narrows_control::registry::MovedBy;
 use narrows_router::DropTail;
-use narrows_sim::{Application, Endpoints, FlowSettings, Gap, Jitter, LinkSettings, Loss, Network};
+use narrows_sim::{Application, ControllerMaker, Endpoints, FlowSettings, Gap, Jitter, LinkSettings, Loss, Network, WebSettings};
 use narrows_transport::{Transport, etcp, tcp};
 use narrows_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
@@ -29,7 +29,8 @@ pub(crate) fn network(checked: &Checked, seed: u64, traces: &mut Traces) -> Resu
         for (index, place) in places.into_iter().enumerate() {
             let (from, to) = attach(&mut network, &checked.topology, place, &mut next_host);
             let endpoints = endpoints(checked, group, seed, number, traces)?;
-            network.flows.push(flow(checked, group, endpoints, seed, number, index, (from, to)));
+            let settings = flow(checked, group, endpoints, seed, number, index, (from, to));
+            network.flows.push(FlowSettings { web: web(group, seed, base_rtt(checked, place)), ..settings });
             number += 1;
         }
     }
@@ -59,6 +60,14 @@ fn attach(network: &mut Network, topology: &Topology, place: Place, next_host: &
     (sender, receiver)
 }
 
+/// The base round-trip time of a flow: what a web user's requests take.
+fn base_rtt(checked: &Checked, place: Place) -> Duration {
+    match (&checked.topology, place.access_delay) {
+        (Topology::Hosts { places: Places::Dumbbell { middle, .. }, .. }, Some(access)) => (*middle + access * 2) * 2,
+        _ => checked.links[0].base_rtt,
+    }
+}
+
 fn access_link(rate: Rate, delay: Duration) -> LinkSettings {
     let (limit, loss, jitter) = (DropTail::Unlimited, Loss::None, Jitter::default());
     LinkSettings { rate, delay, limit, loss, jitter, watched: None }
@@ -80,11 +89,21 @@ fn flow(
         to: ends.1,
         endpoints,
         application: if group.flow.datagrams.is_some() { Application::Endless } else { group.application },
+        web: None,
         start: group.start(index, random),
         stop: group.flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
         overhead: group.flow.overhead,
         sampled,
     }
+}
+
+/// A web user, where the group has them, at a distance of `rtt`.
+fn web(group: &CheckedFlow, seed: u64, rtt: Duration) -> Option<(WebSettings, ControllerMaker)> {
+    let web = group.flow.web.as_ref()?;
+    let (think, size_factor, persistent) = (web.think, web.size_factor, web.persistent.value());
+    let settings = WebSettings { think, size_factor, persistent, payload: group.payload(), rtt };
+    let (law, birth) = (group.spec.law, group.birth(seed));
+    Some((settings, Box::new(move || law.build(&birth).expect("settings have been checked"))))
 }
 
 fn endpoints(checked: &Checked, group: &CheckedFlow, seed: u64, number: u64, traces: &mut Traces) -> Result<Endpoints, RunError> {

@@ -4,7 +4,7 @@ use crate::controller_spec::ControllerSpec;
 use crate::scenario::{Flow, PacingName, Scenario, SlowStartName, TcpName};
 use crate::topology::{self, Topology};
 use crate::{ScenarioError, memory};
-use narrows_control::registry::Birth;
+use narrows_control::registry::{Birth, MovedBy};
 use narrows_control::slow_start::{HyStart, Limited};
 use narrows_control::{Gaps, SlowStart};
 use narrows_sim::{Application, Jitter, Loss};
@@ -223,6 +223,7 @@ fn check_flow(scenario: &Scenario, number: usize, flow: &Flow) -> Result<Checked
         let message = format!("{} times for {} flows; give one for each", flow.starts.len(), flow.count);
         return Err(ScenarioError::new(at("starts"), message));
     }
+    check_transport(number, flow, &spec)?;
     let slow_start = slow_start(number, flow, tcp, &spec)?;
     let payload = packet.count() - u64::from(headers);
     let application = application(number, flow, payload)?;
@@ -230,6 +231,28 @@ fn check_flow(scenario: &Scenario, number: usize, flow: &Flow) -> Result<Checked
     let checked = CheckedFlow { flow: flow.clone(), spec, habits, packet, headers, application, slow_start };
     checked.spec.law.build(&checked.birth(0)).map_err(|error| ScenarioError::new(at("cc"), format!("\"{}\": {error}", flow.cc)))?;
     Ok(checked)
+}
+
+/// What only one of the transports can do.
+fn check_transport(number: usize, flow: &Flow, spec: &ControllerSpec) -> Result<(), ScenarioError> {
+    let at = |field: &str| format!("flows[{number}].{field}");
+    let each_loss = spec.law.moved_by == MovedBy::EachLoss;
+    let tcps = [
+        ("quantum", flow.quantum > 1),
+        ("ack_every", flow.ack_every.is_some()),
+        ("ack_delay", flow.ack_delay.is_some()),
+        ("max_window", flow.max_window.is_some()),
+    ];
+    match tcps.iter().find(|(_, given)| each_loss && *given) {
+        Some((field, _)) => Err(ScenarioError::new(
+            at(field),
+            format!("is TCP's; {} paces single packets, answers each, and has no window limit", spec.law.name),
+        )),
+        None if !each_loss && !flow.reliable => {
+            Err(ScenarioError::new(at("reliable"), format!("false is for etcp and etcp-rate; {} runs over TCP", spec.law.name)))
+        }
+        None => Ok(()),
+    }
 }
 
 fn habits(flow: &Flow, tcp: TcpName) -> Habits {
@@ -276,6 +299,15 @@ fn slow_start(number: usize, flow: &Flow, tcp: TcpName, spec: &ControllerSpec) -
 
 fn application(number: usize, flow: &Flow, payload: u64) -> Result<Application, ScenarioError> {
     let at = |field: &str| format!("flows[{number}].{field}");
+    if let Some(web) = &flow.web {
+        if flow.size.is_some() || flow.app_rate.is_some() || flow.datagrams.is_some() {
+            return Err(ScenarioError::new(at("web"), "a web user asks for what it wants; leave out size, app_rate and datagrams"));
+        }
+        if !(web.size_factor > 0.0 && web.size_factor <= 1e6) {
+            return Err(ScenarioError::new(at("web.size_factor"), format!("{} times; try 15", web.size_factor)));
+        }
+        return Ok(Application::Web);
+    }
     match (flow.datagrams, flow.size, flow.app_rate) {
         (Some(_), _, None) => Err(ScenarioError::new(at("app_rate"), "datagrams need a rate, like \"10Mbps\"")),
         (_, Some(_), Some(_)) => Err(ScenarioError::new(at("size"), "a flow has a size or an app_rate, not both")),

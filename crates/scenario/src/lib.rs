@@ -20,9 +20,11 @@ pub use check::{Checked, CheckedFlow, CheckedLink};
 pub use controller_spec::ControllerSpec;
 pub use engine::engine;
 pub use error::ScenarioError;
-pub use results::{FlowResult, LinkResult, Results};
+pub use results::{FlowResult, LinkResult, Results, Transfers};
 pub use run::{RunError, run};
-pub use scenario::{Chain, ChainLink, Datagrams, Dumbbell, Flow, Link, PacingName, ParkingLot, Scenario, SlowStartName, TcpName, Trace};
+pub use scenario::{
+    Chain, ChainLink, Datagrams, Dumbbell, Flow, Link, PacingName, ParkingLot, Scenario, SlowStartName, TcpName, Trace, Web,
+};
 pub use tables::{TABLES, parquet, row, small_parquet, table};
 
 /// The presets by name, with one line each and the source: for `narrows list`.

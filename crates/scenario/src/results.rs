@@ -26,6 +26,8 @@ pub struct Results {
     pub goodput: f64,
     /// Data packets delivered in the whole run.
     pub delivered: u64,
+    /// What web users got, a column each.
+    pub transfers: Transfers,
     /// Samples of flows, a column each.
     pub flow_series: FlowSeries,
     /// Samples of links, a column each.
@@ -83,6 +85,19 @@ impl LinkResult {
     pub fn mean_delay(&self) -> f64 {
         self.summary.delay.as_ref().map_or(f64::NAN, |histogram| Histogram::mean(histogram) * 1e-9)
     }
+}
+
+/// What web users got in the whole run, one row an object.
+#[derive(Clone, Debug, Default)]
+pub struct Transfers {
+    /// Number of the flow.
+    pub flow: Vec<u32>,
+    /// When it was asked for, in seconds.
+    pub requested: Vec<f64>,
+    /// From then to the last packet's arrival, in seconds.
+    pub completion_time: Vec<f64>,
+    /// Payload in bytes.
+    pub bytes: Vec<u64>,
 }
 
 /// Samples of flows, one row a flow and sample.
@@ -147,6 +162,7 @@ pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> R
         mean_rtt: rtt_sum / rtt_samples as f64,
         goodput: goodputs.iter().sum(),
         delivered: simulation.delivered(),
+        transfers: transfers(checked, simulation),
         flow_series: flow_series(checked, simulation),
         link_series: link_series(checked, simulation),
         flows,
@@ -213,6 +229,20 @@ fn flow_series(checked: &Checked, simulation: &Simulation) -> FlowSeries {
         columns.in_flight.extend(&sender.in_flight);
         columns.throughput.extend((0..rows).map(|row| rate(&sender.sent, row, group.packet.count())));
         columns.goodput.extend((0..rows).map(|row| rate(&receiver.arrived, row, group.payload())));
+    }
+    columns
+}
+
+fn transfers(checked: &Checked, simulation: &Simulation) -> Transfers {
+    let mut columns = Transfers::default();
+    let groups = checked.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.flow.count as usize));
+    for (number, group) in groups.enumerate() {
+        for transfer in simulation.transfers(number) {
+            columns.flow.push(number as u32);
+            columns.requested.push(transfer.requested.seconds());
+            columns.completion_time.push(transfer.finished.since(transfer.requested).seconds());
+            columns.bytes.push(transfer.packets * group.payload());
+        }
     }
     columns
 }

@@ -229,6 +229,9 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub app_rate: Option<Rate>,
+    /// A web user instead: thinks, asks for pages and what is embedded in them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub web: Option<Web>,
     /// Spacing of packets: "none", "even" or "exponential".
     #[serde(default)]
     pub pacing: PacingName,
@@ -294,6 +297,23 @@ pub struct Flow {
     /// In a general network: the receiver's node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
+}
+
+/// A web user. Distributions are in `crates/sim/src/web.rs`.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Web {
+    /// Mean time between a page and the next.
+    #[serde(default = "forty_seconds")]
+    #[schemars(with = "String")]
+    pub think: Duration,
+    /// Sizes of objects are so many times those of the web of 2000.
+    #[serde(default = "one_packet")]
+    pub size_factor: f64,
+    /// Share of new connections that stay open for several pages, like "15%".
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub persistent: Probability,
 }
 
 /// What to write down packet by packet.
@@ -381,6 +401,9 @@ fn yes() -> bool {
 }
 fn cubic() -> String {
     "cubic".to_owned()
+}
+fn forty_seconds() -> Duration {
+    Duration::from_millis(40_000)
 }
 fn sixty_seconds() -> Duration {
     Duration::from_millis(60_000)

@@ -14,7 +14,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use std::sync::Arc;
 
 /// The tables of a run.
-pub const TABLES: [&str; 5] = ["summary", "flows", "links", "flow_series", "link_series"];
+pub const TABLES: [&str; 6] = ["summary", "flows", "links", "transfers", "flow_series", "link_series"];
 
 /// The table called `name`; `None` where there is none of that name.
 pub fn table(results: &Results, name: &str) -> Option<RecordBatch> {
@@ -22,6 +22,7 @@ pub fn table(results: &Results, name: &str) -> Option<RecordBatch> {
         "summary" => summary(results),
         "flows" => flows(&results.flows),
         "links" => links(&results.links),
+        "transfers" => transfers(results),
         "flow_series" => flow_series(results),
         "link_series" => link_series(results),
         _ => return None,
@@ -48,6 +49,7 @@ pub fn row(results: &Results, extra: &[(&'static str, &str)]) -> RecordBatch {
     columns.extend([
         ("flows", rows_in_a_list(flows(&results.flows))),
         ("links", rows_in_a_list(links(&results.links))),
+        ("transfers", rows_in_a_list(transfers(results))),
         ("flow_series", rows_in_a_list(flow_series(results))),
         ("link_series", rows_in_a_list(link_series(results))),
     ]);
@@ -170,6 +172,17 @@ fn links(links: &[LinkResult]) -> Columns {
         ("delay_p95", number(&|link| link.delay_quantile(0.95))),
         ("delay_p99", number(&|link| link.delay_quantile(0.99))),
         ("delay_p999", number(&|link| link.delay_quantile(0.999))),
+    ]
+}
+
+fn transfers(results: &Results) -> Columns {
+    let transfers = &results.transfers;
+    let column = |values: &[f64]| numbers(values.iter().copied());
+    vec![
+        ("flow", small(transfers.flow.iter().copied())),
+        ("requested", column(&transfers.requested)),
+        ("completion_time", column(&transfers.completion_time)),
+        ("bytes", counts(transfers.bytes.iter().copied())),
     ]
 }
 

@@ -66,6 +66,14 @@ fn a_network_that_does_not_hold_together_is_named() {
 }
 
 #[test]
+fn what_a_transport_cannot_do_is_named() {
+    assert_names(&faulty("", "", "cc = \"etcp\"\nack_every = 2"), &["flows[0].ack_every", "is TCP's", "etcp"]);
+    assert_names(&faulty("", "", "cc = \"cubic\"\nreliable = false"), &["flows[0].reliable", "etcp", "cubic runs over TCP"]);
+    assert_names(&faulty("", "", "cc = \"etcp+sack\""), &["flows[0].cc", "leave out"]);
+    assert_names(&faulty("", "", "size = \"1MB\"\nweb = {}"), &["flows[0].web", "leave out size"]);
+}
+
+#[test]
 fn a_one_way_delay_is_told_from_a_round_trip() {
     let network = "[dumbbell]\nrate = \"10Mbps\"\ndelay = \"20ms\"\nbuffer = \"20p\"\n";
     assert_names(&faulty("", network, ""), &["delay", "rtt", "there and back"]);

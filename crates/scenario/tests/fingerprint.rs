@@ -34,6 +34,7 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ("highspeed", "", "buffer = \"200p\"", "cc = \"highspeed\"\nmax_ssthresh = 100"),
     ("scalable", "", "buffer = \"200p\"", "cc = \"scalable\"\nmax_ssthresh = 100"),
     ("fast", "", "buffer = \"200p\"", "cc = \"fast:alpha=20\"\ncount = 3"),
+    ("web users", "", "", "cc = \"cubic\"\ncount = 20\nweb = { think = \"1s\", persistent = \"20%\" }"),
     ("datagrams", "", "", "datagrams = \"poisson\"\napp_rate = \"12Mbps\""),
 ];
 

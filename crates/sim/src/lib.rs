@@ -19,6 +19,7 @@ mod measure;
 mod probe;
 mod simulation;
 mod traffic;
+mod web;
 mod wiring;
 
 pub use link::{Jitter, LinkSettings, Loss};
@@ -26,4 +27,5 @@ pub use measure::{FlowSummary, Histogram, LinkSummary};
 pub use probe::{LinkSeries, ReceiverSeries, SenderSeries};
 pub use simulation::{Crossing, Settings, Simulation, Tap, TapPoint};
 pub use traffic::{Application, Gap};
-pub use wiring::{Endpoints, FlowSettings, LinkId, Network, NodeId, WiringError};
+pub use web::{Transfer, WebSettings};
+pub use wiring::{ControllerMaker, Endpoints, FlowSettings, LinkId, Network, NodeId, WiringError};

@@ -5,7 +5,8 @@ use crate::link::{Carried, Link};
 use crate::measure::{FlowSummary, LinkSummary, Window};
 use crate::probe::{Due, LinkSeries, ReceiverSeries, SenderSeries, Watch};
 use crate::traffic::{Act, Gap, Offering};
-use crate::wiring::{Endpoints, FlowSettings, LinkId, Network, Paths, Place, WiringError};
+use crate::web::{Request, Transfer, WebSettings, WebUser};
+use crate::wiring::{ControllerMaker, Endpoints, FlowSettings, LinkId, Network, Paths, Place, WiringError};
 use narrows_control::Controller;
 use narrows_transport::tcp::{self, AckPolicy};
 use narrows_transport::{Counters, Header, Receiver, Segment, Sender};
@@ -56,6 +57,13 @@ struct SendingEnd {
     at_warmup: Counters,
     started: Option<Time>,
     series: Option<Box<SenderSeries>>,
+    web: Option<Box<WebServer>>,
+}
+
+/// A web user, and what makes a controller for each connection to it.
+struct WebServer {
+    user: WebUser,
+    make: ControllerMaker,
 }
 
 #[expect(clippy::large_enum_variant, reason = "nearly every machine is a connection; a box would cost each event a cache miss")]
@@ -239,7 +247,20 @@ impl Simulation {
             at_warmup: Counters::default(),
             started: None,
             series: flow.sampled.map(|_| Box::default()),
+            web: None,
         });
+        if let Some((settings, make)) = flow.web {
+            self.add_user(settings, make, flow.start);
+        }
+    }
+
+    /// Sits a web user down at the flow added last.
+    fn add_user(&mut self, settings: WebSettings, make: ControllerMaker, start: Time) {
+        let (Some(sender), Some(receiver)) = (self.senders.last_mut(), self.receivers.last_mut()) else { return };
+        let user = WebUser::new(settings, sender.stream.clone(), start);
+        receiver.total = Some(0);
+        sender.expect(&user.request);
+        sender.web = Some(Box::new(WebServer { user, make }));
     }
 
     /// Runs to the end, asking `go_on` now and then, with the time reached; stops early where that says so.
@@ -356,9 +377,12 @@ impl Simulation {
         let end = &mut self.receivers[flow as usize];
         end.catch_up(at);
         let ack = end.receiver.on_data(at, &packet.segment);
-        if end.total == Some(end.receiver.next()) && end.finished.is_none() {
+        let complete = end.total == Some(end.receiver.next());
+        if complete && end.finished.is_none() {
             end.finished = Some(at);
+            self.ask_for_more(flow, at);
         }
+        let end = &mut self.receivers[flow as usize];
         if !end.answers {
             return None;
         }
@@ -372,6 +396,27 @@ impl Simulation {
                 None
             }
         }
+    }
+
+    /// Where a web user has got all that it asked for, it asks for more.
+    fn ask_for_more(&mut self, flow: u32, at: Time) {
+        let end = &mut self.senders[flow as usize];
+        let Some(web) = &mut end.web else { return };
+        let request = web.user.finish(at);
+        end.expect(&request);
+        self.arm_sender(flow);
+    }
+
+    /// A web user's request has reached the server: a new connection begins in slow start, and the receiver waits for so much more.
+    fn serve(&mut self, flow: u32) {
+        let end = &mut self.senders[flow as usize];
+        let (Some(web), Machine::Connection(sender)) = (&end.web, &mut end.machine) else { return };
+        if web.user.request.fresh {
+            sender.renew((web.make)());
+        }
+        let receiver = &mut self.receivers[flow as usize];
+        receiver.total = receiver.total.map(|total| total + web.user.request.packets);
+        receiver.finished = None;
     }
 
     /// An acknowledgement reaches its sender.
@@ -410,8 +455,12 @@ impl Simulation {
         end.catch_up(now);
         if end.offering.acts_at <= now {
             let act = end.offering.act();
-            end.obey(act, now);
+            if end.web.is_some() && act != Act::Stop {
+                self.serve(flow);
+            }
+            self.senders[flow as usize].obey(act, now);
         }
+        let end = &mut self.senders[flow as usize];
         match &mut end.machine {
             Machine::Connection(sender) => {
                 sender.on_wakeup(now);
@@ -488,6 +537,11 @@ impl Simulation {
             end.scheduled = wakeup;
             self.calendar.push(Event { time: wakeup, rank: TIMER | (2 * flow + 1), payload: 0 });
         }
+    }
+
+    /// What a flow's web user has got, in order; nothing where there is none.
+    pub fn transfers(&self, flow: usize) -> &[Transfer] {
+        self.senders[flow].web.as_ref().map_or(&[], |web| &web.user.transfers)
     }
 
     /// The last samples, and the books: what was sent has arrived, was lost, or is under way.
@@ -585,6 +639,12 @@ impl SendingEnd {
     fn next_deadline(&self) -> Time {
         let [soon, late] = self.deadlines();
         soon.min(late)
+    }
+
+    /// A web user's request is on its way.
+    fn expect(&mut self, request: &Request) {
+        self.offering.acts_at = request.arrives;
+        self.offering.asked = request.packets;
     }
 
     fn obey(&mut self, act: Act, now: Time) {

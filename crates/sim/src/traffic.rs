@@ -11,6 +11,8 @@ pub enum Application {
     Packets(u64),
     /// Offers a packet every so often: a sender limited by its application.
     Every(Duration),
+    /// Sends what a web user asks for.
+    Web,
 }
 
 /// The gaps of a datagram source.
@@ -38,6 +40,8 @@ pub(crate) struct Offering {
     stop: Time,
     /// When it acts next; never where it has nothing more to do.
     pub acts_at: Time,
+    /// Packets that a web user has asked for.
+    pub asked: u64,
     started: bool,
 }
 
@@ -53,7 +57,7 @@ const ENDLESS: u64 = u64::MAX / 4;
 
 impl Offering {
     pub fn new(application: Application, start: Time, stop: Time) -> Self {
-        Self { application, stop, acts_at: start, started: false }
+        Self { application, stop, acts_at: start, asked: 0, started: false }
     }
 
     /// Acts, its time having come.
@@ -66,6 +70,7 @@ impl Offering {
         match self.application {
             Application::Endless => self.offer(ENDLESS, self.stop),
             Application::Packets(packets) => self.offer(packets, self.stop),
+            Application::Web => self.offer(self.asked, Time::NEVER),
             Application::Every(interval) => {
                 let next = self.acts_at + interval;
                 self.offer(1, next.min(self.stop))

@@ -2,6 +2,7 @@
 
 use crate::link::LinkSettings;
 use crate::traffic::{Application, Gap};
+use crate::web::WebSettings;
 use narrows_control::Controller;
 use narrows_transport::Transport;
 use narrows_units::{Duration, Time};
@@ -33,6 +34,8 @@ pub struct FlowSettings {
     pub endpoints: Endpoints,
     /// What it sends.
     pub application: Application,
+    /// With [`Application::Web`]: the user, and what makes a controller for each new connection.
+    pub web: Option<(WebSettings, ControllerMaker)>,
     /// When it begins.
     pub start: Time,
     /// When it offers no more.
@@ -42,6 +45,9 @@ pub struct FlowSettings {
     /// Samples at this interval, where it is given.
     pub sampled: Option<Duration>,
 }
+
+/// Makes a controller for a new connection.
+pub type ControllerMaker = Box<dyn Fn() -> Box<dyn Controller> + Send>;
 
 /// The machines at the ends of a flow.
 pub enum Endpoints {
@@ -159,7 +165,12 @@ impl Paths {
             for hop in self.range(path) {
                 let ordered = before.is_none_or(|link| !network.links[link as usize].2.jitter.reorders);
                 let place = self.hops[hop].place;
-                let alone = if let Place::Link(link) = place { feeders[link as usize] != Feeder::Several } else { true };
+                let alone = match place {
+                    Place::Link(link) => feeders[link as usize] != Feeder::Several,
+                    // A web user's requests reach the sender beside the acknowledgements.
+                    Place::Sender(flow) => network.flows[flow as usize].web.is_none(),
+                    Place::Receiver(_) => true,
+                };
                 self.hops[hop].eager = ordered && alone;
                 before = if let Place::Link(link) = place { Some(link) } else { None };
             }

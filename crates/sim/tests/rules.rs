@@ -32,7 +32,7 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
     let network = (1u64..40, 5u64..80, 1u64..60, 1u32..6, 0u32..3, 0u64..20);
     let tcp =
         (0usize..3, 0usize..4, any::<bool>(), prop_oneof![Just(None), Just(Some(Gaps::Even)), Just(Some(Gaps::Exponential))], 0u64..300);
-    let path = (0usize..3, 0u64..3, any::<bool>(), 0u64..1000, 0usize..3, 1u32..4);
+    let path = (0usize..3, 0u64..3, any::<bool>(), 0u64..1000, 0usize..4, 1u32..4);
     (network, tcp, path).prop_map(|(network, tcp, path)| {
         let (rate, rtt, buffer, flows, reverse_flows, step) = network;
         let (recovery, law, linux, pacing, overhead) = tcp;
@@ -50,7 +50,12 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
             habits: Habits { acks: AckPolicy { every, ..habits.acks }, ..habits },
             pacing,
             overhead: Duration::from_micros(overhead.saturating_sub(100)),
-            application: [Application::Endless, Application::Packets(700), Application::Every(Duration::from_micros(1900))][application],
+            application: [
+                Application::Endless,
+                Application::Packets(700),
+                Application::Every(Duration::from_micros(1900)),
+                Application::Web,
+            ][application],
             loss: [Loss::None, Loss::Bernoulli(0.01), Loss::GilbertElliott { enter: 0.005, leave: 0.4, good: 0.0, bad: 0.8 }][loss],
             jitter: Jitter { most: Duration::from_millis(jitter), reorders },
             sampled: Some(Duration::from_millis(7)),

@@ -44,6 +44,7 @@ fn poisson_loss(rho: f64, buffer: u64, seconds: f64, seed: u64) -> f64 {
         to: 1,
         endpoints: Endpoints::Datagrams { gap: Gap::Exponential(Duration::from_secs(8e-6 / rho)), bytes: 1000 },
         application: Application::Endless,
+        web: None,
         start: Time::ZERO,
         stop: Time::NEVER,
         overhead: Duration::ZERO,

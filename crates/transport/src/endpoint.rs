@@ -70,6 +70,11 @@ impl Sender {
         either!(self, end => end.stop());
     }
 
+    /// A new connection begins where the old one ended: nothing is known of the path, numbers go on.
+    pub fn renew(&mut self, controller: Box<dyn Controller>) {
+        either!(self, end => end.renew(controller));
+    }
+
     /// An acknowledgement arrived.
     pub fn on_ack(&mut self, now: Time, ack: &Segment) {
         either!(self, end => end.on_ack(now, ack));

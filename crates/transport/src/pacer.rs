@@ -16,6 +16,11 @@ impl Pacer {
         Self { ready_at: Time::ZERO, stream }
     }
 
+    /// The next burst may leave at once.
+    pub fn renew(&mut self) {
+        self.ready_at = Time::ZERO;
+    }
+
     /// When the next burst may leave.
     pub fn ready_at(&self) -> Time {
         self.ready_at

@@ -132,7 +132,7 @@ fn the_probability_of_a_wrong_answer_is_the_one_computed() {
 fn law(name: &str) -> Box<dyn Controller> {
     let birth =
         Birth { parameters: vec![], slow_start: SlowStart::Standard, initial_window: 2.0, initial_ssthresh: f64::INFINITY, seed: 1 };
-    registry::find(name).and_then(|law| Ok(law.build(&birth).expect("defaults are in bounds"))).expect("a registered law")
+    registry::find(name).expect("a registered law").build(&birth).expect("defaults are in bounds")
 }
 
 fn sender(name: &str, reliable: bool) -> Sender {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 # Columns of a kept run that are no summary.
-NESTED = ("flows", "links", "flow_series", "link_series")
+NESTED = ("flows", "links", "transfers", "flow_series", "link_series")
 ABOUT = ("key", "engine", "scenario")
 
 
@@ -90,6 +90,11 @@ class Sweep:
     def links(self) -> pl.DataFrame:
         """A row a link of a run."""
         return self._rows("links")
+
+    @cached_property
+    def transfers(self) -> pl.DataFrame:
+        """A row an object that a web user asked for."""
+        return self._rows("transfers")
 
     def series(self, name: str) -> pl.DataFrame:
         """Give time series, a row a sample; read when asked for.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -60,7 +61,7 @@ def utilisation_of_generation(capacity: float, flows: int, rtt: float, exponent:
     """
 
     def surplus(rho: float) -> float:
-        return rho * float(mm1b_loss(rho, buffer)) ** exponent - constant * flows / (rtt * capacity)
+        return rho * math.pow(float(mm1b_loss(rho, buffer)), exponent) - constant * flows / (rtt * capacity)
 
     return float(brentq(surplus, 0.0, 10.0, xtol=1e-14))
 

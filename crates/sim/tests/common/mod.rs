@@ -1,10 +1,12 @@
 //! Networks that several tests run.
 #![allow(dead_code, missing_docs)]
 
-use narrows_control::registry::{self, Birth, MovedBy, Value};
+use narrows_control::registry::{self, Birth, Entry, MovedBy, Value};
 use narrows_control::{Gaps, SlowStart};
 use narrows_router::DropTail;
-use narrows_sim::{Application, Endpoints, FlowSettings, Jitter, LinkSettings, Loss, Network, Settings, Simulation};
+use narrows_sim::{
+    Application, ControllerMaker, Endpoints, FlowSettings, Jitter, LinkSettings, Loss, Network, Settings, Simulation, WebSettings,
+};
 use narrows_transport::tcp::{self, Habits, RecoveryKind};
 use narrows_transport::{Transport, etcp};
 use narrows_units::{Duration, Rate, Stream, Time};
@@ -135,11 +137,17 @@ impl Dumbbell {
             to,
             endpoints: Endpoints::Connection { transport, controller, ack_bytes: 40 },
             application: self.application,
+            web: (self.application == Application::Web).then(|| (self.web_user(), maker(law, &birth))),
             start,
             stop: Time::NEVER,
             overhead: self.overhead,
             sampled: self.sampled,
         }
+    }
+
+    /// Thinks little, so that a few seconds show something.
+    fn web_user(&self) -> WebSettings {
+        WebSettings { think: Duration::from_millis(200), size_factor: 5.0, persistent: 0.3, payload: 960, rtt: self.rtt }
     }
 
     /// Runs it to the end.
@@ -148,4 +156,9 @@ impl Dumbbell {
         let _ = simulation.run(|_| std::ops::ControlFlow::Continue(()));
         simulation
     }
+}
+
+fn maker(law: &'static Entry, birth: &Birth) -> ControllerMaker {
+    let birth = birth.clone();
+    Box::new(move || law.build(&birth).expect("it takes its defaults"))
 }

@@ -86,6 +86,14 @@ impl Sender {
         self.offered = self.next_new();
     }
 
+    /// A new connection begins where the old one ended: nothing is known of the path, numbers go on.
+    pub fn renew(&mut self, controller: Box<dyn Controller>) {
+        self.controller = controller;
+        self.rtt = RttEstimator::default();
+        self.pacer.renew();
+        self.written_off = self.signalling.outstanding();
+    }
+
     /// An acknowledgement arrived.
     ///
     /// Panics where it is not E-TCP's.

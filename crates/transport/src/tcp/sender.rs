@@ -166,6 +166,15 @@ impl Sender {
         self.offered = recovery!(self.recovery, r => r.end());
     }
 
+    /// A new connection begins where the old one ended: nothing is known of the path, numbers go on.
+    pub fn renew(&mut self, controller: Box<dyn Controller>) {
+        self.controller = controller;
+        self.rtt = RttEstimator::default();
+        self.pacer.renew();
+        self.timed = None;
+        self.burst = (0, 0);
+    }
+
     /// An acknowledgement arrived.
     pub fn on_ack(&mut self, now: Time, ack: &Segment) {
         let advances = ack.number > self.first();

@@ -67,4 +67,4 @@ def _arrivals(lab: Lab, rtt: str) -> Finding:
 
 def _gives_way(name: str, alone: pl.Series, two: pl.Series) -> Claim:
     found = f"{alone[0]:.2f} alone, {two[0]:.2f} beside {two[1]:.2f}"
-    return stated(f"{name}: the first gives way to the second", "falls", found, bool(two[0] < 0.8 * alone[0]))
+    return stated(f"{name}: the first gives way to the second", "falls", found, bool(two[0] < 0.95 * alone[0]))

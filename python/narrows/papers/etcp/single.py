@@ -35,8 +35,8 @@ def fig05(lab: Lab) -> Finding:
         near("cumulative loss tends there", 0.0102, float(cumulative_loss(settled)[-1]), 0.02),
     ]
     note = (
-        "The window is where a link loses 1 % of evenly distributed arrivals: a load of 0.957, so W = 0.957 bandwidth-delay products. The paper "
-        "puts the load at 1."
+        "The window is where a link loses 1 % of evenly distributed arrivals: at a load of 0.957, so W = 0.957 bandwidth-delay products. "
+        "The paper puts the load at 1."
     )
     return Finding(claims, {"flow": flow, "link": link}, _dynamics(lab, flow, link, "window", "cwnd (packets)"), note)
 

@@ -1,0 +1,177 @@
+//! Users of the web: think, ask for a page, then for what is embedded in it, one after the other (E-TCP, §VI-H).
+//!
+//! The paper draws from the empirical tables of Smith, Hernández-Campos, Jeffay, Ott ("What TCP/IP protocol headers can tell us about
+//! the web", 2001), which are not to be had. Instead:
+//!
+//! | what | distribution | source |
+//! |---|---|---|
+//! | size of an object, body | log-normal, median 1.8 kB, σ 1.3 | Mah 1997: median 1.5 to 2 kB, mean 8 to 10 kB |
+//! | size of an object, 7 % tail | Pareto 1.2 from 20 kB, at most 10 MB | Crovella, Bestavros 1997: exponents 1.0 to 1.3; Barford, Crovella 1998: 7 % |
+//! | objects embedded in a page | Pareto 2.43 from 1, less 1, at most 100 | Barford, Crovella 1998 |
+//! | pages in a row over a persistent connection | geometric, mean 4 | Mah 1997 |
+//! | thinking | exponential | its mean is for calibration |
+//!
+//! Requests are small and go outside of the queues: to the server in half a round trip, with a round trip more for a new connection.
+
+use narrows_units::{Duration, Stream, Time};
+
+/// How a user behaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WebSettings {
+    /// Mean time between a page and the next.
+    pub think: Duration,
+    /// Sizes are this many times those of the distributions.
+    pub size_factor: f64,
+    /// Share of new connections that stay open for several pages (a ratio).
+    pub persistent: f64,
+    /// Bytes of payload in a packet.
+    pub payload: u64,
+    /// Base round-trip time.
+    pub rtt: Duration,
+}
+
+/// One object that a user asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transfer {
+    /// When the user asked.
+    pub requested: Time,
+    /// When the last packet had arrived.
+    pub finished: Time,
+    /// Packets.
+    pub packets: u64,
+}
+
+/// What a user asks for next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Request {
+    /// When the user asks.
+    pub asked: Time,
+    /// When the server has the request.
+    pub arrives: Time,
+    pub packets: u64,
+    /// Over a connection of its own, in slow start.
+    pub fresh: bool,
+}
+
+/// One user, and what the server does for it.
+#[derive(Clone, Debug)]
+pub(crate) struct WebUser {
+    settings: WebSettings,
+    stream: Stream,
+    /// Objects of this page still to be asked for.
+    embedded: u64,
+    /// Pages that the connection stays open for.
+    pages_left: u64,
+    pub request: Request,
+    pub transfers: Vec<Transfer>,
+}
+
+const BODY_MEDIAN: f64 = 1800.0;
+const BODY_SIGMA: f64 = 1.3;
+const TAIL_SHARE: f64 = 0.07;
+const TAIL_FROM: f64 = 20_000.0;
+const TAIL_EXPONENT: f64 = 1.2;
+const LARGEST: f64 = 10e6;
+const EMBEDDED_EXPONENT: f64 = 2.43;
+const MOST_EMBEDDED: f64 = 100.0;
+const PAGES_IN_A_ROW: f64 = 4.0;
+
+impl WebUser {
+    /// A user who begins to think at `start`.
+    pub fn new(settings: WebSettings, stream: Stream, start: Time) -> Self {
+        let request = Request { asked: start, arrives: start, packets: 0, fresh: true };
+        let mut user = Self { settings, stream, embedded: 0, pages_left: 0, request, transfers: Vec::new() };
+        user.request = user.think(start);
+        user
+    }
+
+    /// The object asked for has arrived at `now`: notes it, and gives the next request.
+    pub fn finish(&mut self, now: Time) -> Request {
+        self.transfers.push(Transfer { requested: self.request.asked, finished: now, packets: self.request.packets });
+        self.request = if self.embedded > 0 {
+            self.embedded -= 1;
+            self.ask(now)
+        } else {
+            self.pages_left = self.pages_left.saturating_sub(1);
+            self.think(now)
+        };
+        self.request
+    }
+
+    fn think(&mut self, now: Time) -> Request {
+        let thought = self.settings.think.scale(self.stream.exponential());
+        self.embedded = (self.pareto(1.0, EMBEDDED_EXPONENT).min(MOST_EMBEDDED) - 1.0).round() as u64;
+        self.ask(now + thought)
+    }
+
+    fn ask(&mut self, asked: Time) -> Request {
+        let fresh = self.pages_left == 0;
+        if fresh && self.stream.happens(self.settings.persistent) {
+            self.pages_left = 1 + (self.stream.exponential() * (PAGES_IN_A_ROW - 1.0)).round() as u64;
+        }
+        let setup = if fresh { self.settings.rtt } else { Duration::ZERO };
+        let packets = (self.size() * self.settings.size_factor / self.settings.payload as f64).ceil().max(1.0) as u64;
+        Request { asked, arrives: asked + setup + self.settings.rtt.scale(0.5), packets, fresh }
+    }
+
+    /// Bytes of an object.
+    fn size(&mut self) -> f64 {
+        if self.stream.happens(TAIL_SHARE) {
+            self.pareto(TAIL_FROM, TAIL_EXPONENT).min(LARGEST)
+        } else {
+            BODY_MEDIAN * libm::exp(BODY_SIGMA * self.normal())
+        }
+    }
+
+    fn pareto(&mut self, from: f64, exponent: f64) -> f64 {
+        from * libm::exp(self.stream.exponential() / exponent)
+    }
+
+    /// Standard normal (Box and Muller, 1958).
+    fn normal(&mut self) -> f64 {
+        libm::sqrt(2.0 * self.stream.exponential()) * libm::cos(std::f64::consts::TAU * self.stream.uniform())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(persistent: f64) -> WebUser {
+        let settings = WebSettings {
+            think: Duration::from_millis(10_000),
+            size_factor: 1.0,
+            persistent,
+            payload: 1000,
+            rtt: Duration::from_millis(100),
+        };
+        WebUser::new(settings, Stream::new(4, 1, 1), Time::ZERO)
+    }
+
+    #[test]
+    fn sizes_have_the_body_and_the_tail_they_should() {
+        let mut user = user(0.0);
+        let mut sizes: Vec<f64> = (0..200_000).map(|_| user.size()).collect();
+        sizes.sort_by(f64::total_cmp);
+        let above = |bytes: f64| sizes.iter().filter(|size| **size > bytes).count() as f64 / sizes.len() as f64;
+        // The median of 93 % log-normal with 7 % above it: the normal quantile of 0.5/0.93 is 0.0945, so 1800·e^(1.3·0.0945) = 2035.
+        assert!((sizes[100_000] / 2035.0 - 1.0).abs() < 0.03, "median {}", sizes[100_000]);
+        // Above 200 kB the body has nothing: 0.07·10^−1.2.
+        assert!((above(200_000.0) / (0.07 * 10f64.powf(-1.2)) - 1.0).abs() < 0.1, "{}", above(200_000.0));
+        assert!(sizes[sizes.len() - 1] <= LARGEST);
+    }
+
+    #[test]
+    fn a_new_connection_costs_a_round_trip_more_than_an_open_one() {
+        let (mut closing, mut staying) = (user(0.0), user(1.0));
+        for _ in 0..100 {
+            let request = closing.finish(closing.request.arrives);
+            assert!(request.fresh);
+            assert_eq!(request.arrives.since(request.asked), Duration::from_millis(150));
+        }
+        let requests: Vec<Request> = (0..1000).map(|_| staying.finish(staying.request.arrives)).collect();
+        let open: Vec<&Request> = requests.iter().filter(|request| !request.fresh).collect();
+        assert!(open.iter().all(|request| request.arrives.since(request.asked) == Duration::from_millis(50)));
+        assert!(open.len() > 700, "{} of 1000 over a connection that stayed open", open.len());
+    }
+}
