@@ -22,7 +22,7 @@ struct Case {
     seconds: f64,
 }
 
-const CASES: [Case; 7] = [
+const CASES: [Case; 8] = [
     Case { name: "a", cc: "sack", megabits: 1_000, flows: 50, buffer: 20, seconds: 20.0 },
     Case { name: "b", cc: "sack", megabits: 1_000, flows: 1, buffer: 12_000, seconds: 20.0 },
     Case { name: "c", cc: "sack", megabits: 10_000, flows: 100, buffer: 1_000, seconds: 5.0 },
@@ -30,6 +30,7 @@ const CASES: [Case; 7] = [
     Case { name: "e", cc: "sack", megabits: 1_000, flows: 10_000, buffer: 500, seconds: 10.0 },
     Case { name: "f", cc: "etcp", megabits: 1_000, flows: 1, buffer: 20, seconds: 20.0 },
     Case { name: "g", cc: "etcp", megabits: 1_000, flows: 50, buffer: 20, seconds: 20.0 },
+    Case { name: "h", cc: "etcp", megabits: 5_000, flows: 1, buffer: 20, seconds: 4.0 },
 ];
 
 impl Case {

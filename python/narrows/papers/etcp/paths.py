@@ -74,28 +74,34 @@ def fig15(lab: Lab) -> Finding:
     }
     megabits, counts = [50, 100, 250, 500, 1000], [1, 25, 50]
 
-    def at(protocol: str, mbps: int, there: int) -> Scenario:
+    def at(protocol: str, mbps: int, there: int, back: int) -> Scenario:
         sender = protocols[protocol]
-        return scenario(lab, f"{mbps}Mbps", "50ms", [{**sender, "count": there}, {**sender, "count": 25, "reverse": True}], 100)
+        flows = [{**sender, "count": there}, {**sender, "count": back, "reverse": True}]
+        return scenario(lab, f"{mbps}Mbps", "50ms", flows[: 1 + (back > 0)], 100)
 
-    runs = lab.sweep(at, protocol=list(protocols), mbps=megabits, there=counts).runs
-    frame = runs.select("protocol", "mbps", "there", (pl.col("goodput") / (pl.col("mbps") * 1e6)).alias("goodput_utilisation"))
+    runs = lab.sweep(at, protocol=list(protocols), mbps=megabits, there=counts, back=[25, 0]).runs
+    frame = runs.select("protocol", "mbps", "there", "back", (pl.col("goodput") / (pl.col("mbps") * 1e6)).alias("goodput_utilisation"))
 
-    def values(protocol: str, there: int) -> Any:
-        return frame.filter((pl.col("protocol") == protocol) & (pl.col("there") == there))["goodput_utilisation"].to_numpy()
+    def values(protocol: str, there: int, back: int = 25) -> Any:
+        rows = frame.filter((pl.col("protocol") == protocol) & (pl.col("there") == there) & (pl.col("back") == back))
+        return rows["goodput_utilisation"].to_numpy()
 
-    falls = {name: float(np.mean([values(name, there)[0] - values(name, there)[-1] for there in counts])) for name in protocols}
+    def impact(protocol: str) -> float:
+        return float(np.mean([1 - values(protocol, there) / values(protocol, there, 0) for there in counts]))
+
+    impacts = {name: impact(name) for name in protocols}
+    less = "a load of 1 % loss is lower where windows are large; at 50 and 100 Mbps it is above 0.9"
     claims = [
         near("E-TCP, one connection there: about 80 %", 0.8, float(values("E-TCP", 1).mean()), 0.1),
-        above("E-TCP, 25 there: the least", 0.9, float(values("E-TCP", 25).min())),
-        above("E-TCP, 50 there: the least", 0.9, float(values("E-TCP", 50).min())),
+        above("E-TCP, 25 there: the least", 0.9, float(values("E-TCP", 25).min()), why=less),
+        above("E-TCP, 50 there: the least", 0.9, float(values("E-TCP", 50).min()), why=less),
         below("NewReno falls under 30 % at 1 Gbps, 1 there", 0.3, float(values("NewReno", 1)[-1])),
         below("NewReno falls under 30 % at 1 Gbps, 25 there", 0.3, float(values("NewReno", 25)[-1])),
         stated(
-            "E-TCP loses least of all from 50 Mbps to 1 Gbps",
+            "traffic back takes least from E-TCP: share of one-way throughput lost, mean",
             "least",
-            ", ".join(f"{name} {fall:.2f}" for name, fall in falls.items()),
-            falls["E-TCP"] == min(falls.values()),
+            ", ".join(f"{name} {share:.2f}" for name, share in impacts.items()),
+            impacts["E-TCP"] == min(impacts.values()),
         ),
     ]
     figure, axes = lab.panels(width=5.5)
@@ -104,10 +110,4 @@ def fig15(lab: Lab) -> Finding:
             axes[0][0].plot(megabits, values(name, there), style, ms=3, lw=1, label=f"{name}, M = {there}")
     axes[0][0].set(xlabel="capacity (Mbps)", ylabel="utilisation by goodput", ylim=(0, 1))
     axes[0][0].legend(fontsize="xx-small", ncols=3)
-    return Finding(claims, {"utilisation": frame}, figure, means_note(frame))
-
-
-def means_note(frame: pl.DataFrame) -> str:
-    """What the figure does not show: every protocol's mean."""
-    means = frame.group_by("protocol", maintain_order=True).agg(pl.col("goodput_utilisation").mean())
-    return "Means over all: " + ", ".join(f"{name} {value:.2f}" for name, value in means.iter_rows()) + "."
+    return Finding(claims, {"utilisation": frame}, figure)
