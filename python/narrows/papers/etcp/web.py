@@ -36,7 +36,7 @@ MORE_THAN = {(622, 1500, 60): 0.20, (155, 1500, 15): 0.10}
 THINK = "22.5s"
 NOTE = (
     "The paper's empirical tables are not to be had; the distributions are those named in `crates/sim/src/web.rs`, and users think "
-    "22.5 s in the mean, so that 1500 of them offer 98 % of 10 Mbps. A user asks for one object at a time; RTTs are 10 to 150 ms, all alike "
+    "22.5 s in the mean, so that 1500 of them offer 98 % of 10 Mbps. A user asks for one object at a time; RTTs are 10 to 150 ms, alike "
     "often."
 )
 
