@@ -211,7 +211,7 @@ pub static LAWS: &[Entry] = &[
         source: "Jin, Wei, Low, INFOCOM 2004",
         moved_by: MovedBy::Delay,
         parameters: &[
-            Parameter { name: "alpha", default: "200", meaning: "packets that a flow keeps in queues" },
+            Parameter { name: "alpha", default: "1000", meaning: "packets that a flow keeps in queues" },
             Parameter { name: "gamma", default: "0.5", meaning: "share of the way to its target in a round trip (ratio)" },
             Parameter { name: "mi_threshold", default: "0.00075", meaning: "queueing delay below which the window doubles (s)" },
         ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
@@ -52,9 +53,10 @@ class Lab:
         """Give a number of seeds, at least one."""
         return max(1, round(full * self.scale))
 
-    def sweep(self, scenario: Base, *zipped: Zipped, seeds: int = 1, series: bool = False, **axes: Axis) -> Sweep:
+    def sweep(self, scenario: Base, *zipped: Zipped, seeds: int | Sequence[int] = 1, series: bool = False, **axes: Axis) -> Sweep:
         """Run a sweep; a run that fails ends the experiment."""
-        plan = Plan.of(scenario, points_of(zipped, axes), list(range(1, seeds + 1)), series)
+        chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
+        plan = Plan.of(scenario, points_of(zipped, axes), chosen, series)
         result = plan.run(Cache(self._cache), executor=self._executor, progress=self._progress)
         self.ran += result.ran
         self.reused += result.reused
