@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ app = typer.Typer(
 FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
+BROKEN_PIPE = 141
 
 Json = Annotated[bool, typer.Option("--json", "-J", help="One JSON object a run, for machines.")]
 Out = Annotated[Path | None, typer.Option("-o", "--output", help="Write Parquet tables, a figure and a report into this folder.")]
@@ -55,6 +57,10 @@ def main() -> None:
 def _one_line_errors() -> Iterator[None]:
     try:
         yield
+    except BrokenPipeError:
+        # Whoever read the output has seen enough, like head(1); what is left in the buffer must not complain either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(BROKEN_PIPE) from None
     except (_core.ScenarioError, OSError) as error:
         print(f"narrows: {error}", file=sys.stderr)
         raise typer.Exit(BAD_INPUT) from None
@@ -181,7 +187,7 @@ def sweep(
     metric: Annotated[str, typer.Option(help="The metric of --until and of the table's first column.")] = "utilisation",
     most_seeds: Annotated[int, typer.Option(help="The bound of --until.", min=1)] = 100,
     workers: Annotated[int | None, typer.Option(help="Threads.  [default: one a core]", min=1)] = None,
-    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to work for; needs narrows\\[dask].")] = None,
+    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to work for; needs narrows[dask].")] = None,
     cache: CacheFolder = Path(".narrows"),
     json_: Json = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write tidy Parquet tables and a figure into this folder.")] = None,

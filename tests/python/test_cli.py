@@ -184,3 +184,9 @@ def test_control_c_stops_a_run_with_one_line(tmp_path: Path) -> None:
     assert "Traceback" not in errors
     assert "interrupted" in errors
     assert not (tmp_path / "out").exists()
+
+
+def test_whoever_reads_the_output_may_stop(tmp_path: Path) -> None:
+    command = f"{BINARY} compare {' '.join(SMALL)} --cc reno,cubic --pacing none,even --seeds 20 --json | head -c 10"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stderr == ""

@@ -222,6 +222,21 @@ def test_failures_come_with_the_command_that_reproduces_them(tmp_path: Path, nar
     assert (again.reused, again.ran, again.failures) == (4, 2, [])
 
 
+class Elsewhere(Executor):
+    """Keeps results where the caller does not see them."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(fn(args[0], args[1] + "-elsewhere"))
+        return future
+
+
+def test_a_cache_that_is_not_shared_is_named(tmp_path: Path) -> None:
+    result = nw.sweep(BASE, cc=["reno"], cache=tmp_path / "cache", executor=Elsewhere())
+    assert len(result.failures) == 1
+    assert "workers and caller must share" in str(result.failures[0])
+
+
 def test_a_process_pool_gives_the_same(tmp_path: Path) -> None:
     threads = nw.sweep(BASE, cc=["reno", "cubic"], seeds=2, cache=tmp_path / "threads")
     with ProcessPoolExecutor(2) as pool:

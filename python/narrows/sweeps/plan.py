@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from narrows._core import ScenarioError
 from narrows.progress import bar
@@ -122,6 +122,8 @@ class Plan:
             def finished(outcome: Outcome) -> None:
                 nonlocal done
                 advance(numbers[outcome.key], 1.0)
+                if outcome.error is None and not cache.file(outcome.key).exists():
+                    outcome = replace(outcome, error=f"its worker kept it elsewhere; workers and caller must share {cache.path}/")
                 if outcome.error is None:
                     done += 1
                 else:
