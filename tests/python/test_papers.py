@@ -60,7 +60,7 @@ def test_mistakes_are_named(narrows: Run, arguments: list[str], named: list[str]
 
 def test_the_list_has_every_id(narrows: Run) -> None:
     listed = json.loads(narrows("reproduce", "--list", "--json").stdout)
-    assert [entry["id"] for entry in listed] == list(EXPERIMENTS)
+    assert [entry["id"] for entry in listed] == sorted(EXPERIMENTS)
 
 
 @pytest.mark.parametrize("folder", sorted(path for path in DOCS.glob("*") if path.is_dir()), ids=lambda path: path.name)

@@ -65,12 +65,13 @@ def reproduce(names: Sequence[str], lab: Lab, output: Path, as_json: bool) -> bo
 
 
 def catalogue(as_json: bool) -> None:
-    """Print every experiment there is."""
+    """Print every experiment there is, by paper."""
+    entries = [EXPERIMENTS[name] for name in sorted(EXPERIMENTS)]
     if as_json:
-        print(json.dumps([{"id": entry.id, "title": entry.title} for entry in EXPERIMENTS.values()]))
+        print(json.dumps([{"id": entry.id, "title": entry.title} for entry in entries]))
         return
     table = Table("id", "", box=SIMPLE)
-    for entry in EXPERIMENTS.values():
+    for entry in entries:
         table.add_row(entry.id, entry.title)
     console().print(table)
 
