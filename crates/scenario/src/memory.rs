@@ -3,7 +3,7 @@
 use crate::{Checked, ScenarioError};
 
 /// Bytes for a flow, with its links and machines; for a packet in flight, with its records; for a sample of a flow.
-const FLOW: f64 = 1500.0;
+const FLOW: f64 = 2000.0;
 const PACKET: f64 = 160.0;
 const SAMPLE: f64 = 64.0;
 
