@@ -2,10 +2,49 @@
 
 from __future__ import annotations
 
+import io
 import os
+import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from narrows._core import ScenarioError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def write_at_once(file: Path, contents: bytes, *, sync: bool = False) -> None:
+    """Write a file beside its place and move it there: it is whole or not there, whoever else writes it.
+
+    Parameters
+    ----------
+    file
+        Where; folders above it are made.
+    contents
+        All of it.
+    sync
+        Wait until the disk has it before it is moved.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    beside = file.with_name(f"{file.stem}.tmp.{os.getpid()}.{threading.get_ident()}")
+    try:
+        with beside.open("wb") as stream:
+            stream.write(contents)
+            if sync:
+                stream.flush()
+                os.fsync(stream.fileno())
+        beside.replace(file)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def parquet(frame: pl.DataFrame) -> bytes:
+    """Give a data frame as the bytes of a Parquet file."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
 
 
 class Folder:
@@ -42,9 +81,7 @@ class Folder:
 
     def data(self, name: str, contents: bytes) -> None:
         """Write a file, whole or not at all."""
-        beside = self.path / f"{name}.tmp.{os.getpid()}"
-        beside.write_bytes(contents)
-        beside.rename(self.path / name)
+        write_at_once(self.path / name, contents)
         self._written.append(name)
 
     def note(self, names: list[str]) -> None:

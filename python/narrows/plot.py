@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from narrows.sweeps import Sweep
 
 FLOWS_SHOWN = 5
+PANEL = (4.2, 2.8)
 
 
 def window(result: Result, ax: Axes | None = None, flows: Sequence[int] | None = None) -> Axes:
@@ -65,30 +66,30 @@ def utilisation(result: Result, ax: Axes | None = None, link: int | None = None)
 
 def single(result: Result) -> bytes:
     """Draw one run as PNG: windows, queue, loss, utilisation."""
-    figure, axes = _figure(2, 2)
+    figure, axes = panels(2, 2)
     window(result, axes[0][0])
     queue(result, axes[0][1])
     loss(result, axes[1][0])
     utilisation(result, axes[1][1])
-    return _png(figure)
+    return png(figure)
 
 
 def comparison(results: Sequence[Result]) -> bytes:
     """Draw several runs as PNG: bars of utilisation, loss, queue and fairness, a colour a pacing, whiskers over seeds."""
     from narrows.statistics import mean_and_interval  # noqa: PLC0415
 
-    figure, axes = _figure(2, 2)
+    figure, axes = panels(2, 2)
     records = [result.record() for result in results]
     ccs = list(dict.fromkeys(record["cc"] for record in records))
     pacings = list(dict.fromkeys(record["pacing"] for record in records))
-    panels = [
+    shown = [
         ("utilisation", "utilisation", 1.0),
         ("loss_rate", "loss (%)", 100.0),
         ("mean_queue", "mean queue (packets)", 1.0),
         ("jain", "Jain index", 1.0),
     ]
     width = 0.8 / len(pacings)
-    for (key, label, scale), ax in zip(panels, axes.flat, strict=True):
+    for (key, label, scale), ax in zip(shown, axes.flat, strict=True):
         for place, pacing in enumerate(pacings):
             values = [[r[key] * scale for r in records if r["cc"] == cc and r["pacing"] == pacing] for cc in ccs]
             means, halves = zip(*(mean_and_interval(value) for value in values), strict=True)
@@ -100,7 +101,7 @@ def comparison(results: Sequence[Result]) -> bytes:
         if key in ("utilisation", "jain"):
             ax.set_ylim(0, 1)
     figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(pacings), frameon=False)
-    return _png(figure)
+    return png(figure)
 
 
 def sweep(result: Sweep, x: str, y: str = "utilisation", by: Sequence[str] = (), ax: Axes | None = None) -> Axes:
@@ -148,14 +149,14 @@ def sweep(result: Sweep, x: str, y: str = "utilisation", by: Sequence[str] = (),
 
 def sweep_png(result: Sweep, y: str) -> bytes:
     """Draw a sweep as PNG: the first axis with several numbers to the right, a line for each combination of the others."""
-    figure, axes = _figure(1, 1)
+    figure, axes = panels(1, 1)
     several = [name for name in result.axes if len({str(point[name]) for point in result.points}) > 1] or result.axes[:1]
     if not several:
-        return _png(figure)
+        return png(figure)
     numeric = [name for name in several if _places([point[name] for point in result.points])[1] is not None]
     x = (numeric or several)[0]
-    sweep(result, x, y, [name for name in several if name != x], axes)
-    return _png(figure)
+    sweep(result, x, y, [name for name in several if name != x], axes[0][0])
+    return png(figure)
 
 
 def _places(values: Sequence[Any]) -> tuple[dict[Any, float], str | None]:
@@ -202,14 +203,16 @@ def _axes() -> Axes:
     return plt.subplots(figsize=(5, 3), layout="constrained")[1]
 
 
-def _figure(rows: int, columns: int) -> tuple[Any, Any]:
+def panels(rows: int = 1, columns: int = 1, width: float = PANEL[0], height: float = PANEL[1]) -> tuple[Any, Any]:
+    """Make a figure of `rows` × `columns` panels of so many inches; gives the figure and a 2-dimensional array of axes."""
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    figure = Figure(figsize=(4.2 * columns, 2.8 * rows), layout="constrained")
-    return figure, figure.subplots(rows, columns)
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def _png(figure: Any) -> bytes:
+def png(figure: Any) -> bytes:
+    """Give a figure as the bytes of a PNG file."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=150)
     return buffer.getvalue()

@@ -3,7 +3,7 @@
 /// Raised by hand where results change that no fingerprint shows.
 const REVISION: u32 = 2;
 
-/// What twenty scenarios show, as `tests/fingerprint.rs` keeps it: the version changes with it, whoever forgets [`REVISION`].
+/// What the scenarios of the fingerprint test show, as `tests/fingerprint.rs` keeps it: the version changes with it, whoever forgets [`REVISION`].
 const FINGERPRINTS: &[u8] = include_bytes!("../tests/fingerprints.txt");
 
 /// The engine's version, like `1-5f0c3a9e`.

@@ -10,6 +10,7 @@ import polars as pl
 from narrows.papers.claims import below, near, stated
 from narrows.papers.lab import Lab
 from narrows.papers.registry import Finding, experiment
+from narrows.plot import panels
 from narrows.scenario import Scenario
 
 RATE = 10e6
@@ -50,9 +51,9 @@ def fig03(lab: Lab) -> Finding:
     ]
     note = (
         f"1000-byte packets, so the bandwidth-delay product is {bdp:.0f} packets and β ≥ {bdp / (bdp + QUEUE):.3f} (eq. 9) would keep the "
-        f"link busy. {len(backoffs)} back-offs after slow start; R+ is the mean over the second and third round trip after each."
+        f"link busy. {len(backoffs)} back-offs after slow start; R+ is the mean from two to four round trips after each."
     )
-    return Finding(claims, {"flow": flow, "link": link}, _drawn(lab, time, window, rate, queue), note)
+    return Finding(claims, {"flow": flow, "link": link}, _drawn(time, window, rate, queue), note)
 
 
 def _samples(seconds: float) -> int:
@@ -70,8 +71,8 @@ def _backoffs(window: Any) -> list[int]:
     return [int(number) for number in np.flatnonzero(window[1:] < window[:-1] * 2 / 3) + 1]
 
 
-def _drawn(lab: Lab, time: Any, window: Any, rate: Any, queue: Any) -> Any:
-    figure, axes = lab.panels(3, 1, width=6, height=1.8)
+def _drawn(time: Any, window: Any, rate: Any, queue: Any) -> Any:
+    figure, axes = panels(3, 1, width=6, height=1.8)
     for ax, values, label in zip(
         axes[:, 0], (window, rate, queue), ("cwnd (packets)", "throughput (Mbps)", "queue (packets)"), strict=True
     ):

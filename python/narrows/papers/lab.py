@@ -1,17 +1,14 @@
-"""What an experiment may use: sweeps over the common cache, time scaled, figures of one look."""
+"""What an experiment may use: sweeps over the common cache, time scaled."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any
 
 from narrows.scenario import Scenario
 from narrows.sweeps import Cache, Plan, Sweep, Zipped
 from narrows.sweeps.points import Axis, Base, points_of
-
-PANEL = (4.2, 2.8)
 
 
 class Lab:
@@ -55,8 +52,7 @@ class Lab:
 
     def sweep(self, scenario: Base, *zipped: Zipped, seeds: int | Sequence[int] = 1, series: bool = False, **axes: Axis) -> Sweep:
         """Run a sweep; a run that fails ends the experiment."""
-        chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
-        plan = Plan.of(scenario, points_of(zipped, axes), chosen, series)
+        plan = Plan.of(scenario, points_of(zipped, axes), seeds, series)
         result = plan.run(Cache(self._cache), executor=self._executor, progress=self._progress)
         self.ran += result.ran
         self.reused += result.reused
@@ -67,10 +63,3 @@ class Lab:
     def run(self, scenario: Scenario) -> Sweep:
         """Run one scenario, with its time series."""
         return self.sweep(scenario, series=True)
-
-    def panels(self, rows: int = 1, columns: int = 1, width: float = PANEL[0], height: float = PANEL[1]) -> tuple[Any, Any]:
-        """Make a figure of `rows` × `columns` panels; gives the figure and a 2-dimensional array of axes."""
-        from matplotlib.figure import Figure  # noqa: PLC0415
-
-        figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
-        return figure, figure.subplots(rows, columns, squeeze=False)

@@ -10,6 +10,7 @@ import polars as pl
 from narrows.papers.claims import near, stated
 from narrows.papers.lab import Lab
 from narrows.papers.registry import Finding, experiment
+from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows.theory.response import square_root
 
@@ -46,7 +47,7 @@ def sec1(lab: Lab) -> Finding:
         ),
         near("simulated Reno's law over SACK, independent losses: its constant (Ott, Kemperman, Mathis: 1.31)", 1.31, random_losses, 0.05),
     ]
-    return Finding(claims, {"law": _law(), "simulated": measured}, _drawn(lab, measured))
+    return Finding(claims, {"law": _law(), "simulated": measured}, _drawn(measured))
 
 
 def _law() -> pl.DataFrame:
@@ -72,9 +73,9 @@ def _measured(lab: Lab) -> pl.DataFrame:
     return pl.DataFrame({"p": losses, "throughput": found, "law": law, "of_the_law": found / law})
 
 
-def _drawn(lab: Lab, measured: pl.DataFrame) -> Any:
+def _drawn(measured: pl.DataFrame) -> Any:
     law = _law()
-    figure, axes = lab.panels()
+    figure, axes = panels()
     ax = axes[0][0]
     ax.loglog(law["p"], law["throughput"] / 1e6, label="√(3/2)·S/(R√p)")
     ax.loglog(measured["p"], measured["throughput"] / 1e6, "o", label="simulated, independent losses")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import time
@@ -13,8 +12,9 @@ from typing import Any
 from rich.box import SIMPLE
 from rich.table import Table
 
+from narrows import plot
 from narrows._core import ScenarioError
-from narrows.output import Folder
+from narrows.output import Folder, parquet
 from narrows.papers.lab import Lab
 from narrows.papers.registry import EXPERIMENTS, Experiment, Finding, choose
 from narrows.terminal import console, say
@@ -140,13 +140,9 @@ def _record(experiment: Experiment, finding: Finding, scale: float, seconds: flo
 def _write(folder: Folder, experiment: Experiment, finding: Finding, record: dict[str, Any]) -> None:
     folder.make()
     for name, frame in finding.data.items():
-        buffer = io.BytesIO()
-        frame.write_parquet(buffer)
-        folder.data(f"{experiment.name}.{name}.parquet", buffer.getvalue())
+        folder.data(f"{experiment.name}.{name}.parquet", parquet(frame))
     if finding.figure is not None:
-        buffer = io.BytesIO()
-        finding.figure.savefig(buffer, format="png", dpi=150)
-        folder.data(f"{experiment.name}.png", buffer.getvalue())
+        folder.data(f"{experiment.name}.png", plot.png(finding.figure))
     folder.text(f"{experiment.name}.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
 
 

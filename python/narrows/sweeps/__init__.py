@@ -71,6 +71,5 @@ def sweep(
     ...     result.runs.height, again.reused, again.ran
     (8, 8, 4)
     """
-    chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
-    plan = Plan.of(scenario, points_of(zipped, axes), chosen, series=series)
+    plan = Plan.of(scenario, points_of(zipped, axes), seeds, series=series)
     return plan.run(Cache(Path(cache)), until=Until.of(until), executor=executor, progress=progress)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from narrows import _core
+from narrows.output import write_at_once
 from narrows.scenario import Scenario
 
 DEFAULT = Path(".narrows")
@@ -77,18 +76,7 @@ class Cache:
 
     def put(self, key: str, contents: bytes) -> None:
         """Keep a run's file, sealed: written beside, synced, renamed."""
-        file = self.file(key)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        beside = file.with_name(f"{key}.tmp.{os.getpid()}.{threading.get_ident()}")
-        try:
-            with beside.open("wb") as stream:
-                stream.write(sealed(contents))
-                stream.flush()
-                os.fsync(stream.fileno())
-            beside.replace(file)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
+        write_at_once(self.file(key), sealed(contents), sync=True)
 
     def entries(self) -> Iterator[Entry]:
         """Every file of a finished run, in the order of their names."""

@@ -77,11 +77,12 @@ class Plan:
     failures: dict[str, Failure] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, base: Base, points: list[Point], seeds: list[int], series: bool = False) -> Plan:
-        """Check every point before anything runs."""
-        if not seeds:
+    def of(cls, base: Base, points: list[Point], seeds: int | Sequence[int], series: bool = False) -> Plan:
+        """Check every point before anything runs; seeds are so many, from 1 on, or those."""
+        chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
+        if not chosen:
             raise ScenarioError("seeds: none; give how many, or which")
-        return cls(points, [canonical(scenario_at(base, point), series) for point in points], seeds)
+        return cls(points, [canonical(scenario_at(base, point), series) for point in points], chosen)
 
     def run(self, cache: Cache, *, until: Until | None = None, executor: Executor | None = None, progress: bool = False) -> Sweep:
         """Run what is not in the cache."""

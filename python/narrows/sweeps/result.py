@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from narrows._core import ScenarioError
+from narrows.output import parquet, write_at_once
 from narrows.statistics import Estimate, estimate, paired
 from narrows.sweeps.cache import Cache
 from narrows.sweeps.points import Point, describe
@@ -45,8 +46,7 @@ class Failure:
     def keep(cls, cache: Cache, point: Point, scenario: str, member: Member, outcome: Outcome) -> Failure:
         """Write the scenario beside the cache, for the command."""
         file = cache.path / "failed" / f"{member.key[:16]}.toml"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(scenario, encoding="utf-8")
+        write_at_once(file, scenario.encode())
         return cls(member.key, point, member.seed, outcome.error or "", f"narrows run {file} --seed {member.seed}")
 
     def __str__(self) -> str:
@@ -191,16 +191,12 @@ class Sweep:
 
     def write(self, folder: Path) -> list[Path]:
         """Write the tables as Parquet: ``runs``, ``flows``, ``links``, and time series where there are any."""
-        folder.mkdir(parents=True, exist_ok=True)
         tables = {"runs": self.runs, "flows": self.flows, "links": self.links}
         tables |= {name: rows for name in NESTED[2:] if not (rows := self._rows(name)).is_empty()}
         files = []
         for name, frame in tables.items():
-            file = folder / f"{name}.parquet"
-            beside = file.with_suffix(".tmp")
-            frame.write_parquet(beside)
-            beside.replace(file)
-            files.append(file)
+            files.append(folder / f"{name}.parquet")
+            write_at_once(files[-1], parquet(frame))
         return files
 
     def _whole(self) -> list[Member]:

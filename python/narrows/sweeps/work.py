@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -70,8 +69,7 @@ def _one(job: Job, cache: Cache, watch: Callable[[str, float], None] | None) -> 
     try:
         if watch:
             watch(job.key, 0.0)
-        fields = json.loads(_core.from_toml(job.scenario))
-        run = _core.run(json.dumps(fields), job.seed, advance, None)
+        run = _core.run(_core.from_toml(job.scenario), job.seed, advance, None)
         cache.put(job.key, run.file(job.key, job.scenario))
     except StoppedError:
         raise

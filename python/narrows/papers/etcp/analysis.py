@@ -8,6 +8,7 @@ import polars as pl
 from narrows.papers.claims import Claim, near, stated
 from narrows.papers.lab import Lab
 from narrows.papers.registry import Finding, experiment
+from narrows.plot import panels
 from narrows.theory.evolution import buffer_for, utilisation_at, utilisation_of_generation
 from narrows.theory.queue import mm1b_load, mm1b_loss
 from narrows.theory.response import etcp_loss, square_root_loss
@@ -40,7 +41,7 @@ def sec2(lab: Lab) -> Finding:
         )
     claims.append(near("E-TCP: utilisation tends to the ρ with P_B(ρ) = p0", float(mm1b_load(0.01, BUFFER)), rows["E-TCP"][-1], 1e-3))
     claims.append(_rule())
-    figure, axes = lab.panels()
+    figure, axes = panels()
     for name, values in rows.items():
         axes[0][0].semilogx(capacity, values, label=name)
     axes[0][0].set(xlabel="capacity (packets/s)", ylabel="utilisation ρ", ylim=(0, 1))
@@ -80,7 +81,7 @@ def sec3(lab: Lab) -> Finding:
         ),
     ]
     load = np.linspace(0.6, 1.0, 81)
-    figure, axes = lab.panels()
+    figure, axes = panels()
     axes[0][0].semilogy(load, mm1b_loss(load, BUFFER))
     axes[0][0].plot(root, 0.01, "ko")
     axes[0][0].set(xlabel="load ρ", ylabel="loss probability of M/M/1/20")
@@ -104,7 +105,7 @@ def fig01(lab: Lab) -> Finding:
         ),
         near("E-TCP's converges to 88 %", 0.88, float(etcp[-1]), 0.002),
     ]
-    figure, axes = lab.panels()
+    figure, axes = panels()
     axes[0][0].semilogx(megabits, etcp, label="E-TCP")
     axes[0][0].semilogx(megabits, tcp, "--", label="TCP")
     axes[0][0].set(xlabel="throughput of a connection (Mbps)", ylabel="utilisation", ylim=(0, 1))

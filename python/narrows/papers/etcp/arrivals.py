@@ -9,6 +9,7 @@ from narrows.papers.claims import Claim, above, stated
 from narrows.papers.etcp.setup import scenario
 from narrows.papers.lab import Lab
 from narrows.papers.registry import Finding, experiment
+from narrows.plot import panels
 
 RATES = {"10 Mbps": 10, "100 Mbps": 100, "1 Gbps": 1000}
 # Start and stop of each connection in seconds.
@@ -29,7 +30,7 @@ def fig12(lab: Lab) -> Finding:
 
 
 def _arrivals(lab: Lab, rtt: str) -> Finding:
-    figure, axes = lab.panels(1, 3, width=3.6)
+    figure, axes = panels(1, 3, width=3.6)
     claims: list[Claim] = []
     data, apart = {}, {}
     for (name, megabits), ax in zip(RATES.items(), axes[0], strict=True):

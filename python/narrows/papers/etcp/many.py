@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 
 from narrows.papers.claims import above, below, near, stated
-from narrows.papers.etcp.setup import ETCP, PEERS, averaged, cumulative_loss, later, loss_of, mean, scenario
+from narrows.papers.etcp.setup import ETCP, PEERS, averaged, bottleneck, cumulative_loss, later, loss_of, mean, scenario, with_rate
 from narrows.papers.lab import Lab
 from narrows.papers.registry import Finding, experiment
+from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows.sweeps import Sweep
 
@@ -22,14 +23,14 @@ SHOWN = [0, 10, 30]
 def fig07(lab: Lab) -> Finding:
     """§VI-C, "System dynamics", figure 7: starts uniform in the first 100 ms."""
     result = lab.run(scenario(lab, "1Gbps", "100ms", [{"cc": "etcp", "count": FLOWS}], 100, sample="100ms"))
-    flow, link = result.series("flow_series"), _bottleneck(result)
+    flow, link = result.series("flow_series"), bottleneck(result)
     halves = [mean(later(link, share), "queue") for share in (0.3, 0.65)]
     claims = [
         near("the windows stabilise at 240", 240, mean(later(flow, 0.3), "window"), 0.03, "packets"),
         near("the loss rate at 0.018", 0.018, loss_of(later(link, 0.3)), 0.02),
         below("the queue is stable: its mean in the last third against the last two, apart by", 0.05, abs(halves[1] / halves[0] - 1)),
     ]
-    figure, axes = lab.panels(1, 3, width=3.6)
+    figure, axes = panels(1, 3, width=3.6)
     _windows(axes[0][0], flow, "window", "cwnd (packets)")
     axes[0][1].plot(link["time"].to_numpy()[9::10][: len(averaged(link["queue"], 10))], averaged(link["queue"], 10), lw=0.8)
     axes[0][1].set(xlabel="time (s)", ylabel="queue, 1 s means (packets)", ylim=(0, 20))
@@ -68,7 +69,7 @@ def fig08(lab: Lab) -> Finding:
             why=_how_far_apart(table),
         ),
     ]
-    figure, axes = lab.panels(width=6)
+    figure, axes = panels(width=6)
     labels = [f"{rate[:-4]} G\n{rtt}" for rate in rates for rtt in rtts]
     for name in protocols:
         axes[0][0].plot(labels, table[name], "o-", ms=3, label=name)
@@ -81,7 +82,7 @@ def fig08(lab: Lab) -> Finding:
 def fig09(lab: Lab) -> Finding:
     """§VI-C, "Fairness", figure 9."""
     cases = {"1 Gbps, 50 ms": ("1Gbps", "50ms"), "5 Gbps, 200 ms": ("5Gbps", "200ms")}
-    figure, axes = lab.panels(2, 2)
+    figure, axes = panels(2, 2)
     fair_from, ends, data = {}, {}, {}
     for (name, (rate, rtt)), row in zip(cases.items(), axes, strict=True):
         flow = lab.run(scenario(lab, rate, rtt, [{"cc": "etcp", "count": FLOWS}], 300, sample="1s")).series("flow_series")
@@ -138,14 +139,14 @@ def fig10(lab: Lab) -> Finding:
         + ", ".join(f"{window:.1f}" for window in windows)
         + ". A single window at 200 ms remembers bτ(2 + p0·W)/2 = 9 s, and its mean over 150 s is still uncertain by 4 %."
     )
-    return Finding(claims, {"flow": shown, "link": link}, _three(lab, shown, link, "window", "cwnd (packets)"), note)
+    return Finding(claims, {"flow": shown, "link": link}, _three(shown, link, "window", "cwnd (packets)"), note)
 
 
 @experiment("etcp/fig18", "the rate law, connections of different RTTs: the rates become equal")
 def fig18(lab: Lab) -> Finding:
     """§VII-C, figure 18, in the set-up of figure 10."""
     _, flow, link = _heterogeneous(lab, "etcp-rate")
-    flow = flow.with_columns((pl.col("window") / pl.col("rtt")).alias("rate")).drop_nulls("rate")
+    flow = with_rate(flow)
     rates = _by_rtt(flow, "rate")
     claims = [
         below(
@@ -165,7 +166,7 @@ def fig18(lab: Lab) -> Finding:
     shown = flow.filter(pl.col("flow").is_in(SHOWN))
     note = "Rates in the mean over the second half of the run, ten connections of neighbouring RTTs together: "
     note += ", ".join(f"{rate:.0f}" for rate in rates) + " packets/s."
-    return Finding(claims, {"flow": shown, "link": link}, _three(lab, shown, link, "rate", "sending rate (packets/s)"), note)
+    return Finding(claims, {"flow": shown, "link": link}, _three(shown, link, "rate", "sending rate (packets/s)"), note)
 
 
 def _how_far_apart(table: dict[str, Any]) -> str:
@@ -183,7 +184,7 @@ def _apart(means: list[float]) -> float:
 def _second(lab: Lab, cc: str) -> tuple[list[float], float]:
     """Rates by RTT and utilisation by goodput under another seed."""
     result = lab.sweep(_fifty_rtts(lab, cc), seeds=[2], series=True)
-    flow = result.series("flow_series").with_columns((pl.col("window") / pl.col("rtt")).alias("rate")).drop_nulls("rate")
+    flow = with_rate(result.series("flow_series"))
     return _by_rtt(flow, "rate"), float(result.runs["goodput"][0]) / 500e6
 
 
@@ -193,7 +194,7 @@ def _fifty_rtts(lab: Lab, cc: str) -> Scenario:
 
 def _heterogeneous(lab: Lab, cc: str) -> tuple[Sweep, pl.DataFrame, pl.DataFrame]:
     result = lab.run(_fifty_rtts(lab, cc))
-    return result, result.series("flow_series"), _bottleneck(result)
+    return result, result.series("flow_series"), bottleneck(result)
 
 
 def _by_rtt(flow: pl.DataFrame, column: str) -> list[float]:
@@ -213,10 +214,6 @@ def _thirds(link: pl.DataFrame) -> list[tuple[float, float]]:
     return [(0, end / 3), (end / 3, 2 * end / 3), (2 * end / 3, end + 1)]
 
 
-def _bottleneck(result: Sweep) -> pl.DataFrame:
-    return result.series("link_series").filter(pl.col("link") == 0)
-
-
 def _windows(ax: Any, flow: pl.DataFrame, column: str, label: str) -> None:
     for shown in SHOWN:
         rows = flow.filter(pl.col("flow") == shown)
@@ -225,8 +222,8 @@ def _windows(ax: Any, flow: pl.DataFrame, column: str, label: str) -> None:
     ax.legend(fontsize="x-small")
 
 
-def _three(lab: Lab, flow: pl.DataFrame, link: pl.DataFrame, column: str, label: str) -> Any:
-    figure, axes = lab.panels(1, 3, width=3.6)
+def _three(flow: pl.DataFrame, link: pl.DataFrame, column: str, label: str) -> Any:
+    figure, axes = panels(1, 3, width=3.6)
     _windows(axes[0][0], flow, column, label)
     queue = averaged(link["queue"], 10)
     axes[0][1].plot(np.arange(len(queue)) * float(link["time"].to_numpy().max()) / len(queue), queue, lw=0.8)

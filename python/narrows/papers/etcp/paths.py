@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 
 from narrows.papers.claims import above, below, near, stated
-from narrows.papers.etcp.setup import averaged, cumulative_loss, later, mean, scenario, variation
+from narrows.papers.etcp.setup import averaged, cumulative_loss, later, mean, scenario, variation, with_rate
 from narrows.papers.lab import Lab
 from narrows.papers.registry import Finding, experiment
+from narrows.plot import panels
 from narrows.scenario import Scenario
 
 # Figure 13: five links; connection 1 over all, connection 2 over three, six over one each.
@@ -36,7 +37,7 @@ def _bottlenecks(lab: Lab, cc: str, column: str, label: str) -> Finding:
     lot = {"hops": 5, "rate": "600Mbps", "delay": "20ms", "buffer": "20p", "access_delay": "5ms"}
     flows = [{"cc": cc, "over": path} for path in PATHS]
     result = lab.run(Scenario(tcp="ns2", packet="1040B", duration=lab.seconds(300), sample="100ms", parking_lot=lot, flows=flows))
-    flow = result.series("flow_series").with_columns((pl.col("window") / pl.col("rtt")).alias("rate")).drop_nulls("rate")
+    flow = with_rate(result.series("flow_series"))
     names = result.links.select("link", "name").unique()
     second = names.filter(pl.col("name") == "link2")["link"][0]
     link = result.series("link_series").filter(pl.col("link") == second)
@@ -50,7 +51,7 @@ def _bottlenecks(lab: Lab, cc: str, column: str, label: str) -> Finding:
         below(f"the queue of link 2 is stable: {THIRDS}", 0.05, _moved(link, "queue")),
         below("the cumulative loss rate of link 2 is stable: change over the last third of the run", 0.05, float(drift)),
     ]
-    figure, axes = lab.panels(1, 3, width=3.6)
+    figure, axes = panels(1, 3, width=3.6)
     for number in (0, 1):
         rows = flow.filter(pl.col("flow") == number)
         axes[0][0].plot(rows["time"], rows[column], lw=0.6, label=f"connection {number + 1}")
@@ -130,10 +131,10 @@ def fig15(lab: Lab) -> Finding:
             "paced NewReno loses less of what it had, but it had less: " + _both(values("E-TCP", 25), values("NewReno paced", 25)),
         ),
     ]
-    figure, axes = lab.panels(width=5.5)
+    figure, axes = panels(width=5.5)
     for name in protocols:
         for there, style in zip(counts, ("o-", "s--", "^:"), strict=True):
             axes[0][0].plot(megabits, values(name, there), style, ms=3, lw=1, label=f"{name}, M = {there}")
     axes[0][0].set(xlabel="capacity (Mbps)", ylabel="utilisation by goodput", ylim=(0, 1))
-    axes[0][0].legend(fontsize="xx-small", ncols=3)
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside upper center", fontsize="x-small", ncols=3, frameon=False)
     return Finding(claims, {"utilisation": frame}, figure)

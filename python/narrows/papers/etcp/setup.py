@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from narrows.papers.lab import Lab
 from narrows.scenario import Scenario
+from narrows.sweeps import Sweep
 
 PACKET_BITS = 1040 * 8
 P0 = 0.01
@@ -54,6 +55,16 @@ def scenario(
 def packets_a_second(megabits: float) -> float:
     """Capacity in packets of 1040 bytes."""
     return megabits * 1e6 / PACKET_BITS
+
+
+def bottleneck(result: Sweep) -> pl.DataFrame:
+    """The series of the dumbbell's bottleneck."""
+    return result.series("link_series").filter(pl.col("link") == 0)
+
+
+def with_rate(flow: pl.DataFrame) -> pl.DataFrame:
+    """Add the sending rate in packets a second: the rate law's window is its rate times the smoothed RTT."""
+    return flow.with_columns((pl.col("window") / pl.col("rtt")).alias("rate")).drop_nulls("rate")
 
 
 def cumulative_loss(link: pl.DataFrame) -> Floats:

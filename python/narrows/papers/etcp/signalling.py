@@ -10,6 +10,7 @@ import polars as pl
 from narrows.papers.claims import below, near, stated
 from narrows.papers.lab import Lab
 from narrows.papers.registry import Finding, experiment
+from narrows.plot import panels
 
 BITS = 32
 
@@ -102,7 +103,7 @@ def fig02(lab: Lab) -> Finding:
         ),
         near("the same at 50 %, simulated against computed", taken_for_lost(0.5), rows[-1][1], 0.35),
     ]
-    figure, axes = lab.panels()
+    figure, axes = panels()
     axes[0][0].semilogy(frame["loss"], frame["computed"], "-", label="computed")
     shown = frame.filter(pl.col("wrong") > 0)
     axes[0][0].semilogy(shown["loss"], shown["wrong"], "o", label=f"{packets} packets simulated")

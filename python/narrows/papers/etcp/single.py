@@ -8,11 +8,25 @@ import numpy as np
 import polars as pl
 
 from narrows.papers.claims import Claim, above, below, near, stated
-from narrows.papers.etcp.setup import ETCP, EVEN, P0, PEERS, averaged, cumulative_loss, later, loss_of, mean, packets_a_second, scenario
+from narrows.papers.etcp.setup import (
+    ETCP,
+    EVEN,
+    P0,
+    PEERS,
+    averaged,
+    bottleneck,
+    cumulative_loss,
+    later,
+    loss_of,
+    mean,
+    packets_a_second,
+    scenario,
+    with_rate,
+)
 from narrows.papers.lab import Lab
 from narrows.papers.registry import Finding, experiment
+from narrows.plot import panels
 from narrows.scenario import Scenario
-from narrows.sweeps import Sweep
 from narrows.theory.response import etcp_loss, per_packet_sent
 
 CAPACITIES = ["100kbps", "1Mbps", "10Mbps", "100Mbps", "1Gbps", "2.5Gbps", "5Gbps"]
@@ -25,7 +39,7 @@ SECONDS = 300
 def fig05(lab: Lab) -> Finding:
     """§VI-B, "System dynamics", figure 5."""
     result = lab.run(scenario(lab, "1Gbps", "100ms", [{"cc": "etcp"}], SECONDS, sample="10ms"))
-    flow, link = result.series("flow_series"), _bottleneck(result)
+    flow, link = result.series("flow_series"), bottleneck(result)
     bdp = packets_a_second(1000) * 0.1
     settled = later(link, 0.2)
     claims = [
@@ -38,7 +52,7 @@ def fig05(lab: Lab) -> Finding:
         "The window is where a link loses 1 % of evenly distributed arrivals: at a load of 0.957, so W = 0.957 bandwidth-delay products. "
         "The paper puts the load at 1."
     )
-    return Finding(claims, {"flow": flow, "link": link}, _dynamics(lab, flow, link, "window", "cwnd (packets)"), note)
+    return Finding(claims, {"flow": flow, "link": link}, _dynamics(flow, link, "window", "cwnd (packets)"), note)
 
 
 @experiment("etcp/fig06", "utilisation of one connection against capacity, seven protocols")
@@ -61,20 +75,20 @@ def fig06(lab: Lab) -> Finding:
         ),
     ]
     note = "The rate law's figure 20 is drawn from runs of the same kind. Access links take a twentieth of the RTT each way."
-    return Finding(claims, {"utilisation": frame}, _curves(lab, frame, protocols), note)
+    return Finding(claims, {"utilisation": frame}, _curves(frame, protocols), note)
 
 
 @experiment("etcp/fig19", "the rate law: one connection over 1 Gbps and 100 ms")
 def fig19(lab: Lab) -> Finding:
     """§VII-C, figure 19."""
     result = lab.run(scenario(lab, "1Gbps", "100ms", [{"cc": "etcp-rate"}], SECONDS, sample="10ms"))
-    flow, link = _with_rate(result.series("flow_series")), _bottleneck(result)
+    flow, link = with_rate(result.series("flow_series")), bottleneck(result)
     claims = [
         near("the sending rate stabilises close to 120,200 packets/s", 120_200, mean(later(flow, 0.2), "rate"), 0.05, "packets/s"),
         above("loss a little above p0, per acknowledged packet", P0, _per_acknowledged(loss_of(later(link, 0.2)))),
         below("and only a little", 1.05 * P0, _per_acknowledged(loss_of(later(link, 0.2)))),
     ]
-    return Finding(claims, {"flow": flow, "link": link}, _dynamics(lab, flow, link, "rate", "sending rate (packets/s)"))
+    return Finding(claims, {"flow": flow, "link": link}, _dynamics(flow, link, "rate", "sending rate (packets/s)"))
 
 
 @experiment("etcp/fig20", "utilisation of one connection against capacity, rate law and window law")
@@ -91,14 +105,14 @@ def fig20(lab: Lab) -> Finding:
         ),
         below("large capacity (from 1 Gbps): how far apart", 0.02, float(np.abs(rate - window)[:, 4:].max())),
     ]
-    return Finding(claims, {"utilisation": frame}, _curves(lab, frame, protocols))
+    return Finding(claims, {"utilisation": frame}, _curves(frame, protocols))
 
 
 @experiment("etcp/fig22", "the rate law over a buffer of a bandwidth-delay product")
 def fig22(lab: Lab) -> Finding:
     """§VIII-A, figure 22: 1 Gbps, 100 ms, 12,000 packets, b = 1.25 buffers."""
     result = lab.run(_large_buffer(lab, "1Gbps", "100ms", 12_000, sample="10ms"))
-    flow, link = _with_rate(result.series("flow_series")), _bottleneck(result)
+    flow, link = with_rate(result.series("flow_series")), bottleneck(result)
     rate = averaged(flow["rate"], 10)
     end = later(link, 0.7)
     capacity = packets_a_second(1000)
@@ -108,7 +122,7 @@ def fig22(lab: Lab) -> Finding:
         near("the rate converges to the equilibrium", capacity, mean(later(flow, 0.7), "rate"), 0.05, "packets/s"),
         near("the loss rate converges to p0 + 2/x", P0 + 2 / capacity, _per_acknowledged(loss_of(end)), 0.1),
     ]
-    return Finding(claims, {"flow": flow, "link": link}, _dynamics(lab, flow, link, "rate", "sending rate (packets/s)"))
+    return Finding(claims, {"flow": flow, "link": link}, _dynamics(flow, link, "rate", "sending rate (packets/s)"))
 
 
 @experiment("etcp/fig23", "the rate law over buffers of a bandwidth-delay product, against capacity")
@@ -130,14 +144,16 @@ def fig23(lab: Lab) -> Finding:
             "lower at large than at small buffers",
             f"{full[large].mean():.3f} at large, {full[~large].mean():.3f} at small",
             bool(full[large].mean() < full[~large].mean()),
-            "the paper's reliable half could not send again what the overshoot lost in time; ours can",
+            "goodput here counts data when it first arrives, in order or not, as docs/metrics.md says; the paper counts what the application "
+            "gets in order, which waits for the burst that the overshoot lost. Not shown, therefore: how far behind order falls",
         ),
     ]
-    figure, axes = lab.panels()
+    figure, axes = panels()
     for rtt in rtts:
         rows = frame.filter(pl.col("rtt") == rtt)
-        axes[0][0].plot(rows["mbps"], rows["utilisation"], "o-", label=f"link, {rtt} ms")
-        axes[0][0].plot(rows["mbps"], rows["goodput_utilisation"], "s--", label=f"goodput, {rtt} ms")
+        size = 8 if rtt == rtts[0] else 4
+        axes[0][0].plot(rows["mbps"], rows["utilisation"], "o-", ms=size, label=f"link, {rtt} ms")
+        axes[0][0].plot(rows["mbps"], rows["goodput_utilisation"], "s--", ms=size, label=f"goodput, {rtt} ms")
     axes[0][0].set(xlabel="capacity (Mbps)", ylabel="utilisation", ylim=(0, 1.05))
     axes[0][0].legend(fontsize="x-small")
     return Finding(claims, {"utilisation": frame}, figure)
@@ -188,8 +204,8 @@ def _spread(frame: pl.DataFrame) -> float:
     return float(np.ptp(frame["goodput_utilisation"].to_numpy()))
 
 
-def _curves(lab: Lab, frame: pl.DataFrame, protocols: dict[str, dict[str, Any]]) -> Any:
-    figure, axes = lab.panels(1, len(RTTS), width=3.6)
+def _curves(frame: pl.DataFrame, protocols: dict[str, dict[str, Any]]) -> Any:
+    figure, axes = panels(1, len(RTTS), width=3.6)
     for rtt, ax in zip(RTTS, axes[0], strict=True):
         for name in protocols:
             rows = frame.filter((pl.col("protocol") == name) & (pl.col("rtt") == rtt)).sort("megabits")
@@ -200,22 +216,13 @@ def _curves(lab: Lab, frame: pl.DataFrame, protocols: dict[str, dict[str, Any]])
     return figure
 
 
-def _bottleneck(result: Sweep) -> pl.DataFrame:
-    return result.series("link_series").filter(pl.col("link") == 0)
-
-
-def _with_rate(flow: pl.DataFrame) -> pl.DataFrame:
-    """The rate law's window is its rate times the smoothed RTT."""
-    return flow.with_columns((pl.col("window") / pl.col("rtt")).alias("rate")).drop_nulls("rate")
-
-
 def _per_acknowledged(per_sent: float) -> float:
     return per_sent / (1 - per_sent)
 
 
-def _dynamics(lab: Lab, flow: pl.DataFrame, link: pl.DataFrame, column: str, label: str) -> Any:
+def _dynamics(flow: pl.DataFrame, link: pl.DataFrame, column: str, label: str) -> Any:
     """Three panels as the paper's: window or rate, queue, loss rate every 10 ms with the cumulative one."""
-    figure, axes = lab.panels(1, 3, width=3.6)
+    figure, axes = panels(1, 3, width=3.6)
     axes[0][0].plot(flow["time"], flow[column], lw=0.6)
     axes[0][0].set(xlabel="time (s)", ylabel=label, ylim=(0, None))
     axes[0][1].plot(link["time"], link["queue"], lw=0.3)

@@ -11,6 +11,7 @@ from narrows.papers.claims import Claim, above, near
 from narrows.papers.etcp.setup import scenario
 from narrows.papers.lab import Lab
 from narrows.papers.registry import Finding, experiment
+from narrows.plot import panels
 from narrows.scenario import Scenario
 
 PROTOCOLS: dict[str, dict[str, Any]] = {
@@ -62,7 +63,7 @@ def fig16(lab: Lab) -> Finding:
         near("1500 users at factor 1 offer about 98 % of 10 Mbps", 0.98, offered, 0.05),
         above("and fill a link of 10 Mbps nearly", 0.9, float(tight.runs["utilisation"][0])),
     ]
-    figure, axes = lab.panels()
+    figure, axes = panels()
     axes[0][0].loglog(sizes, 1.0 - np.arange(len(sizes)) / len(sizes))
     axes[0][0].set(xlabel="size of an object (bytes)", ylabel="share of larger ones")
     return Finding(claims, {"sizes": pl.DataFrame({"bytes": sizes})}, figure, NOTE)
@@ -82,7 +83,7 @@ def fig17(lab: Lab) -> Finding:
     frame = pl.DataFrame({"setting": labels, **dict(zip(PROTOCOLS, goodput, strict=True))})
     gains = {setting: goodput[0, number] / goodput[1:, number] - 1 for number, setting in enumerate(SETTINGS)}
     by_seed = {setting: seeds[0, number] / seeds[1:, number] - 1 for number, setting in enumerate(SETTINGS)}
-    figure, axes = lab.panels(width=7)
+    figure, axes = panels(width=7)
     for number, name in enumerate(PROTOCOLS):
         axes[0][0].bar(np.arange(len(SETTINGS)) + 0.27 * (number - 1), goodput[number], 0.27, label=name)
     axes[0][0].set_xticks(range(len(SETTINGS)), labels, fontsize="x-small")
