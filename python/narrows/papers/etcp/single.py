@@ -145,7 +145,8 @@ def fig23(lab: Lab) -> Finding:
             f"{full[large].mean():.3f} at large, {full[~large].mean():.3f} at small",
             bool(full[large].mean() < full[~large].mean()),
             "goodput here counts data when it first arrives, in order or not, as docs/metrics.md says; the paper counts what the "
-            "application gets in order, which waits for the burst that the overshoot lost. Not shown, therefore: how far behind order falls",
+            "application gets in order, which waits for the burst that the overshoot lost. Not shown, therefore: how far behind order "
+            "falls",
         ),
     ]
     figure, axes = panels()
