@@ -1,6 +1,6 @@
 //! The shape of every congestion controller.
 
-use crate::{Ack, Loss};
+use crate::{Ack, Loss, Mark};
 use narrows_units::{Duration, Time};
 
 /// A congestion controller: told what happened, it answers with a window in packets.
@@ -14,8 +14,14 @@ pub trait Controller: Send {
     /// A packet was lost.
     fn on_loss(&mut self, loss: &Loss);
 
+    /// Packets arrived with a mark; only told where [`needs`](Self::needs) asks for ECN.
+    fn on_mark(&mut self, _mark: &Mark) {}
+
     /// The retransmission timer went off.
     fn on_timeout(&mut self, now: Time);
+
+    /// A packet is about to leave while nothing is in flight.
+    fn on_restart(&mut self, _now: Time) {}
 
     /// The first packet leaves after a silence of `idle`, longer than the retransmission timeout.
     fn on_resume(&mut self, _now: Time, _idle: Duration) {}
@@ -36,6 +42,11 @@ pub trait Controller: Send {
         self.window()
     }
 
+    /// What the transport must do for it beside sending: asked once, at birth.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
     /// How packets are to be spaced.
     fn pacing(&self) -> Pacing {
         Pacing::Unpaced
@@ -46,6 +57,15 @@ pub trait Controller: Send {
         show("window", self.window());
         show("ssthresh", self.ssthresh());
     }
+}
+
+/// What a controller asks of the transport; what nobody asks for costs nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Packets leave as ECN-capable, and marks are told.
+    pub ecn: bool,
+    /// Acknowledgements and losses come with samples of the delivery rate; needs selective acknowledgements.
+    pub rate_samples: bool,
 }
 
 /// How departing packets are spaced.

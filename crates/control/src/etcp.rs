@@ -123,7 +123,7 @@ mod tests {
     use crate::once_per_epoch::tests::ack;
 
     fn loss(transmission: u64, next: u64) -> Loss {
-        Loss { now: Time::ZERO, transmission, next, opens_epoch: false, in_flight: 1.0, rtt: None }
+        Loss { now: Time::ZERO, transmission, next, opens_epoch: false, in_flight: 1.0, rtt: None, rate: None }
     }
 
     fn avoiding(window: f64) -> Etcp {

@@ -37,6 +37,36 @@ pub struct Ack {
     /// True while a recovery epoch is under way, or data arrives out of order and one may begin: laws keep still
     /// (RFC 5681 §3.1 grows for acknowledgements that advance).
     pub recovering: bool,
+    /// Packets of these that arrived with a mark, where the controller asks for ECN.
+    pub marked: f64,
+    /// How fast packets were delivered, where the controller asks for it.
+    pub rate: Option<RateSample>,
+}
+
+/// What one acknowledgement says of the rate of delivery (draft-ietf-ccwg-bbr-06, §4.1.2), in packets and seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateSample {
+    /// Packets delivered since the connection began, these included (C.delivered).
+    pub total_delivered: f64,
+    /// Packets delivered when the newest of these left (RS.prior_delivered).
+    pub prior_delivered: f64,
+    /// Packets a second between; `None` where the interval is shorter than the least RTT, and says nothing (RS.delivery_rate).
+    pub delivery_rate: Option<f64>,
+    /// From the departure of the newest to now (RS.rtt).
+    pub rtt: Duration,
+    /// Packets in flight when the newest had left (RS.tx_in_flight).
+    pub tx_in_flight: f64,
+    /// Packets found lost since the newest left (RS.lost).
+    pub lost: f64,
+    /// True where the newest left when the application had too little to send (RS.is_app_limited).
+    pub app_limited: bool,
+}
+
+impl RateSample {
+    /// Packets delivered since the newest left (RS.delivered).
+    pub fn delivered(&self) -> f64 {
+        self.total_delivered - self.prior_delivered
+    }
 }
 
 /// One packet has been lost; told in order of transmission.
@@ -54,4 +84,28 @@ pub struct Loss {
     pub in_flight: f64,
     /// The round-trip time; `None` until there is a sample.
     pub rtt: Option<Rtt>,
+    /// What goes with rate samples, where the controller asks for those.
+    pub rate: Option<LossSample>,
+}
+
+/// What delivery-rate sampling knows of a lost packet (draft-ietf-ccwg-bbr-06, §4.1.2).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossSample {
+    /// Packets delivered since the connection began (C.delivered).
+    pub total_delivered: f64,
+    /// Packets found lost since this one left, itself included (C.lost − P.lost).
+    pub lost: f64,
+    /// True where it left when the application had too little to send (P.is_app_limited).
+    pub app_limited: bool,
+}
+
+/// Packets have arrived with a mark (RFC 3168): told before the [`Ack`] that says so.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    /// When the acknowledgement arrived.
+    pub now: Time,
+    /// How many.
+    pub packets: f64,
+    /// True for the first of a round trip, outside of recovery: a window of data has one response (RFC 3168 §6.1.2).
+    pub opens_epoch: bool,
 }

@@ -1,16 +1,29 @@
 //! Makes a controller of two formulas: up for each acknowledgement, down once a recovery epoch.
 
 use crate::slow_start::Step;
-use crate::{Ack, Controller, Loss, SlowStart};
+use crate::{Ack, Controller, Loss, Mark, Needs, SlowStart};
 use narrows_units::{Duration, Time};
 
 /// A law that moves the window up per acknowledgement and down once per recovery epoch.
 pub trait WindowLaw: Clone + Send {
+    /// Every acknowledgement, before anything moves: for laws that measure.
+    fn observe(&mut self, _ack: &Ack) {}
+
     /// The window, in packets, after `ack` in congestion avoidance.
     fn increase(&mut self, window: f64, ack: &Ack) -> f64;
 
     /// The window, in packets, after a recovery epoch opened at `window`.
     fn decrease(&mut self, window: f64, now: Time) -> f64;
+
+    /// The window, in packets, after a mark at `window` that opens an epoch (RFC 3168 §6.1.2: as after a loss).
+    fn marked(&mut self, window: f64, now: Time) -> f64 {
+        self.decrease(window, now)
+    }
+
+    /// What the law asks of the transport.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
 
     /// The slow-start threshold after a retransmission timeout at `window`.
     fn timeout(&mut self, window: f64, now: Time) -> f64 {
@@ -78,6 +91,7 @@ impl<L: WindowLaw> OncePerEpoch<L> {
 impl<L: WindowLaw> Controller for OncePerEpoch<L> {
     fn on_ack(&mut self, ack: &Ack) {
         self.timed_out = false;
+        self.law.observe(ack);
         if ack.window_limited && !ack.recovering {
             self.grow(ack);
         }
@@ -87,6 +101,14 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
         if loss.opens_epoch {
             self.remember();
             self.ssthresh = self.law.decrease(self.window, loss.now).max(LEAST_SSTHRESH);
+            self.window = self.ssthresh;
+        }
+    }
+
+    fn on_mark(&mut self, mark: &Mark) {
+        if mark.opens_epoch {
+            self.before_epoch = None;
+            self.ssthresh = self.law.marked(self.window, mark.now).max(LEAST_SSTHRESH);
             self.window = self.ssthresh;
         }
     }
@@ -125,6 +147,10 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
         self.ssthresh
     }
 
+    fn needs(&self) -> Needs {
+        self.law.needs()
+    }
+
     fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {
         show("window", self.window);
         show("ssthresh", self.ssthresh);
@@ -143,11 +169,23 @@ pub(crate) mod tests {
         let span = Duration::from_millis(100);
         let rtt = Some(Rtt { latest: span, smoothed: span, minimum: span, maximum: span });
         let now = Time::from_secs(at);
-        Ack { now, packets, newest: 0, next: 0, rtt, rtt_is_fresh: true, in_flight: 10.0, window_limited: true, recovering: false }
+        Ack {
+            now,
+            packets,
+            newest: 0,
+            next: 0,
+            rtt,
+            rtt_is_fresh: true,
+            in_flight: 10.0,
+            window_limited: true,
+            recovering: false,
+            marked: 0.0,
+            rate: None,
+        }
     }
 
     fn loss(opens_epoch: bool) -> Loss {
-        Loss { now: Time::ZERO, transmission: 0, next: 1, opens_epoch, in_flight: 10.0, rtt: None }
+        Loss { now: Time::ZERO, transmission: 0, next: 1, opens_epoch, in_flight: 10.0, rtt: None, rate: None }
     }
 
     fn reno(window: f64) -> OncePerEpoch<Reno> {

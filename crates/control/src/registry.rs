@@ -1,6 +1,7 @@
 //! Every law by name: the parser, `narrows list`, Python's names, the docs' table and the tests iterate over this.
 
-use crate::{Controller, OncePerEpoch, SlowStart, cubic, etcp, etcp_rate, fast, highspeed, reno, scalable};
+use crate::{Controller, OncePerEpoch, SlowStart};
+use crate::{aimd, bbr, bic, cubic, dctcp, etcp, etcp_rate, fast, highspeed, htcp, illinois, ltcp, reno, scalable, vegas, westwood};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, MapDeserializer};
@@ -44,6 +45,8 @@ pub enum MovedBy {
     EachLoss,
     /// Round-trip times, both ways.
     Delay,
+    /// Samples of the delivery rate, both ways: needs selective acknowledgements.
+    DeliveryRate,
 }
 
 /// One setting of a law.
@@ -121,8 +124,12 @@ impl<'de> serde::Deserializer<'de> for ValueDeserializer {
         }
     }
 
+    fn deserialize_option<V: serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_some(self)
+    }
+
     serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
         unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
     }
 }
@@ -166,6 +173,45 @@ pub fn find(name: &str) -> Result<&'static Entry, UnknownLaw> {
 /// Every law.
 pub static LAWS: &[Entry] = &[
     Entry {
+        name: "aimd",
+        aliases: &[],
+        summary: "so many packets more a round trip, so large a share kept at a loss: Reno's law with any two parameters",
+        source: "Chiu, Jain, 1989; H-TCP, §2",
+        moved_by: MovedBy::Epochs,
+        parameters: &[
+            Parameter { name: "alpha", default: "1", meaning: "packets gained in a round trip" },
+            Parameter { name: "beta", default: "0.5", meaning: "share of the window kept in an epoch (ratio)" },
+        ],
+        construct: |birth| Ok(per_epoch(birth, aimd::Aimd::new(read_checked(birth, aimd::Params::check)?))),
+    },
+    Entry {
+        name: "bbr",
+        aliases: &["bbr3", "bbrv3"],
+        summary: "BBR version 3: models the path's bandwidth and RTT, paces at the one, keeps in flight what both allow",
+        source: "draft-ietf-ccwg-bbr-06",
+        moved_by: MovedBy::DeliveryRate,
+        parameters: &[
+            Parameter { name: "ecn", default: "false", meaning: "packets are ECN-capable and marks are answered" },
+            Parameter { name: "quantum", default: "1", meaning: "packets that leave together: the flow's quantum" },
+        ],
+        construct: |birth| Ok(Box::new(bbr::Bbr::new(read_checked(birth, bbr::Params::check)?, birth.initial_window, birth.seed))),
+    },
+    Entry {
+        name: "bic",
+        aliases: &["TcpBic"],
+        summary: "searches for the window of the last loss by halves, then probes beyond it",
+        source: "Xu, Harfoush, Rhee, INFOCOM 2004; Linux's tcp_bic",
+        moved_by: MovedBy::Epochs,
+        parameters: &[
+            Parameter { name: "beta", default: "0.7998046875", meaning: "share of the window kept in an epoch (ratio)" },
+            Parameter { name: "low_window", default: "14", meaning: "packets up to which it is Reno's law" },
+            Parameter { name: "max_increment", default: "16", meaning: "most packets gained in a round trip (S_max)" },
+            Parameter { name: "smooth_part", default: "20", meaning: "round trips for the last four packets before W_max" },
+            Parameter { name: "fast_convergence", default: "true", meaning: "a flow whose peaks fall makes room" },
+        ],
+        construct: |birth| Ok(per_epoch(birth, bic::Bic::new(read_checked(birth, bic::Params::check)?))),
+    },
+    Entry {
         name: "cubic",
         aliases: &["TcpCubic"],
         summary: "a cubic of the time since the last loss, at least as fast as Reno",
@@ -179,6 +225,18 @@ pub static LAWS: &[Entry] = &[
             Parameter { name: "s_max", default: "inf", meaning: "most packets a second gained above W_max; 160 in Linux 2.6.22" },
         ],
         construct: |birth| Ok(per_epoch(birth, cubic::Cubic::new(read_checked(birth, cubic::Params::check)?))),
+    },
+    Entry {
+        name: "dctcp",
+        aliases: &["TcpDctcp"],
+        summary: "gives up half the share of packets that came with a mark; needs queues that mark",
+        source: "RFC 8257",
+        moved_by: MovedBy::Epochs,
+        parameters: &[
+            Parameter { name: "g", default: "0.0625", meaning: "weight of a new window in the share of marks (ratio)" },
+            Parameter { name: "alpha", default: "1", meaning: "the share of marks at birth (ratio)" },
+        ],
+        construct: |birth| Ok(per_epoch(birth, dctcp::Dctcp::new(read_checked(birth, dctcp::Params::check)?))),
     },
     Entry {
         name: "etcp",
@@ -232,6 +290,47 @@ pub static LAWS: &[Entry] = &[
         construct: |birth| Ok(per_epoch(birth, highspeed::HighSpeed::new(read_checked(birth, highspeed::Params::check)?))),
     },
     Entry {
+        name: "htcp",
+        aliases: &["h-tcp", "TcpHtcp"],
+        summary: "grows faster the longer the last loss is past, backs off by how much of the RTT is queue",
+        source: "Leith, Shorten, §3",
+        moved_by: MovedBy::Epochs,
+        parameters: HTCP_PARAMETERS,
+        construct: |birth| Ok(per_epoch(birth, htcp::Htcp::new(read_checked(birth, htcp::Params::check)?))),
+    },
+    Entry {
+        name: "illinois",
+        aliases: &["TcpIllinois"],
+        summary: "grows fast and gives up little while queues are short, Reno's way when they are long",
+        source: "Liu, Başar, Srikant, Performance Evaluation 65, 2008",
+        moved_by: MovedBy::Epochs,
+        parameters: &[
+            Parameter { name: "alpha_min", default: "0.3", meaning: "packets a round trip at the largest delay" },
+            Parameter { name: "alpha_max", default: "10", meaning: "packets a round trip without delay" },
+            Parameter { name: "beta_min", default: "0.125", meaning: "share given up at a loss without delay (ratio)" },
+            Parameter { name: "beta_max", default: "0.5", meaning: "share given up at a loss with delay (ratio)" },
+            Parameter { name: "w_thresh", default: "15", meaning: "packets below which it is Reno's law" },
+        ],
+        construct: |birth| Ok(per_epoch(birth, illinois::Illinois::new(read_checked(birth, illinois::Params::check)?))),
+    },
+    Entry {
+        name: "ltcp",
+        aliases: &[],
+        summary: "adds layers as the window grows; at layer K it gains K packets a round trip",
+        source: "Bhandarkar, Jain, Reddy, §III, §IV",
+        moved_by: MovedBy::Epochs,
+        parameters: &[
+            Parameter { name: "w_t", default: "50", meaning: "packets at which the second layer begins" },
+            Parameter { name: "beta", default: "0.15", meaning: "share of the window given up in an epoch (ratio); 0.5 if geometric" },
+            Parameter { name: "geometric", default: "false", meaning: "the alternate rule W_K = alpha·W_(K−1)" },
+            Parameter { name: "alpha", default: "2", meaning: "the alternate rule's ratio, above 1.5" },
+        ],
+        construct: |birth| {
+            let params: ltcp::Params = read_checked(birth, ltcp::Params::check)?;
+            Ok(if params.geometric { per_epoch(birth, ltcp::Ltcp::alternate(params)) } else { per_epoch(birth, ltcp::Ltcp::new(params)) })
+        },
+    },
+    Entry {
         name: "reno",
         aliases: &["TcpLinuxReno"],
         summary: "one packet more a round trip, half the window at a loss",
@@ -252,6 +351,44 @@ pub static LAWS: &[Entry] = &[
         ],
         construct: |birth| Ok(per_epoch(birth, scalable::Scalable::new(read_checked(birth, scalable::Params::check)?))),
     },
+    Entry {
+        name: "vegas",
+        aliases: &["TcpVegas"],
+        summary: "keeps two to four packets of its own in queues, by the round-trip time",
+        source: "Brakmo, Peterson, JSAC 13, 1995",
+        moved_by: MovedBy::Delay,
+        parameters: &[
+            Parameter { name: "alpha", default: "2", meaning: "packets of its own in queues below which it grows" },
+            Parameter { name: "beta", default: "4", meaning: "packets of its own in queues above which it shrinks" },
+            Parameter { name: "gamma", default: "1", meaning: "packets of its own in queues that end slow start" },
+        ],
+        construct: |birth| {
+            let params: vegas::Params = read_checked(birth, vegas::Params::check)?;
+            Ok(Box::new(vegas::Vegas::new(params, birth.initial_window).with_ssthresh(birth.initial_ssthresh)))
+        },
+    },
+    Entry {
+        name: "westwood",
+        aliases: &["TcpWestwood", "TcpWestwoodPlus"],
+        summary: "Reno's law that falls to the bandwidth-delay product it has measured",
+        source: "Grieco, Mascolo, CCR 34, 2004",
+        moved_by: MovedBy::Epochs,
+        parameters: &[],
+        construct: |birth| Ok(per_epoch(birth, westwood::Westwood::default())),
+    },
+];
+
+const HTCP_PARAMETERS: &[Parameter] = &[
+    Parameter { name: "delta_l", default: "1", meaning: "seconds after a loss for which it is Reno's law" },
+    Parameter { name: "a0", default: "1", meaning: "eq. 17's first coefficient (packets a round trip)" },
+    Parameter { name: "a1", default: "10", meaning: "eq. 17's second coefficient (packets a round trip and second)" },
+    Parameter { name: "a2", default: "0.25", meaning: "eq. 17's third coefficient (packets a round trip and second²)" },
+    Parameter { name: "adaptive", default: "true", meaning: "the back-off adapts to the queue" },
+    Parameter { name: "beta", default: "0.5", meaning: "least share of the window kept, and after a reset (ratio)" },
+    Parameter { name: "beta_max", default: "0.8", meaning: "largest share kept (ratio)" },
+    Parameter { name: "reset", default: "0.2", meaning: "how far the throughput may move between epochs (ratio)" },
+    Parameter { name: "throughput_ratio", default: "false", meaning: "eq. 22 in place of RTT_min/RTT_max" },
+    Parameter { name: "rtt_scaling", default: "false", meaning: "growth in proportion to the RTT, within [0.5, 10] of that at 100 ms" },
 ];
 
 const ETCP_PARAMETERS: &[Parameter] = &[
@@ -292,11 +429,11 @@ mod tests {
     fn an_unknown_law_is_guessed() {
         assert_eq!(
             find("cubik").err().unwrap().to_string(),
-            "unknown controller \"cubik\"; did you mean \"cubic\"? known: cubic, etcp, etcp-rate, fast, highspeed, reno, scalable"
+            "unknown controller \"cubik\"; did you mean \"cubic\"? known: aimd, bbr, bic, cubic, dctcp, etcp, etcp-rate, fast, highspeed, htcp, illinois, ltcp, reno, scalable, vegas, westwood"
         );
         assert_eq!(
             find("bananas").err().unwrap().to_string(),
-            "unknown controller \"bananas\"; known: cubic, etcp, etcp-rate, fast, highspeed, reno, scalable"
+            "unknown controller \"bananas\"; known: aimd, bbr, bic, cubic, dctcp, etcp, etcp-rate, fast, highspeed, htcp, illinois, ltcp, reno, scalable, vegas, westwood"
         );
     }
 

@@ -2,7 +2,7 @@
 
 use narrows_control::registry::{self, Birth, Entry, MovedBy};
 use narrows_control::slow_start::{HyStart, Limited};
-use narrows_control::{Ack, Controller, Loss, Pacing, Rtt, SlowStart};
+use narrows_control::{Ack, Controller, Loss, LossSample, Mark, Pacing, RateSample, Rtt, SlowStart};
 use narrows_units::{Duration, Time};
 use proptest::prelude::*;
 
@@ -10,7 +10,9 @@ use proptest::prelude::*;
 enum Happening {
     Ack { packets: u8, rtt_ms: u16, limited: bool, recovering: bool },
     Loss { opens_epoch: bool },
+    Mark { opens_epoch: bool },
     Timeout,
+    Restart,
     Resume,
     Spurious,
 }
@@ -20,7 +22,9 @@ fn happening() -> impl Strategy<Value = Happening> {
         20 => (1u8..60, 1u16..500, any::<bool>(), any::<bool>())
             .prop_map(|(packets, rtt_ms, limited, recovering)| Happening::Ack { packets, rtt_ms, limited, recovering }),
         4 => any::<bool>().prop_map(|opens_epoch| Happening::Loss { opens_epoch }),
+        1 => any::<bool>().prop_map(|opens_epoch| Happening::Mark { opens_epoch }),
         1 => Just(Happening::Timeout),
+        1 => Just(Happening::Restart),
         1 => Just(Happening::Resume),
         1 => Just(Happening::Spurious),
     ]
@@ -55,12 +59,25 @@ fn tell(controller: &mut dyn Controller, number: u64, happening: &Happening) {
                 in_flight,
                 window_limited,
                 recovering,
+                marked: f64::from(packets / 3),
+                rate: Some(RateSample {
+                    total_delivered: (number + 1) as f64,
+                    prior_delivered: number.saturating_sub(9) as f64,
+                    delivery_rate: (rtt_ms % 7 > 0).then(|| 10.0 / latest.seconds()),
+                    rtt: latest,
+                    tx_in_flight: in_flight,
+                    lost: f64::from(rtt_ms % 3),
+                    app_limited: rtt_ms % 5 == 0,
+                }),
             });
         }
         Happening::Loss { opens_epoch } => {
             let in_flight = controller.window();
-            controller.on_loss(&Loss { now, transmission: number, next: number + 1, opens_epoch, in_flight, rtt: None });
+            let rate = Some(LossSample { total_delivered: number as f64, lost: 1.0, app_limited: false });
+            controller.on_loss(&Loss { now, transmission: number, next: number + 1, opens_epoch, in_flight, rtt: None, rate });
         }
+        Happening::Mark { opens_epoch } => controller.on_mark(&Mark { now, packets: 1.0, opens_epoch }),
+        Happening::Restart => controller.on_restart(now),
         Happening::Timeout => controller.on_timeout(now),
         Happening::Resume => controller.on_resume(now, Duration::from_millis(900)),
         Happening::Spurious => controller.on_spurious(),
@@ -83,7 +100,7 @@ proptest! {
                     prop_assert!(!controller.ssthresh().is_nan());
                     match happening {
                         Happening::Ack { recovering: true, .. } if !paces_at_a_rate => prop_assert_eq!(before, after),
-                        Happening::Ack { .. } if entry.moved_by != MovedBy::Delay && !paces_at_a_rate => prop_assert!(after >= before, "{}: {happening:?} made {before} {after}", entry.name),
+                        Happening::Ack { .. } if !matches!(entry.moved_by, MovedBy::Delay | MovedBy::DeliveryRate) && !paces_at_a_rate => prop_assert!(after >= before, "{}: {happening:?} made {before} {after}", entry.name),
                         Happening::Loss { opens_epoch: true } => prop_assert!(after <= before.max(2.0)),
                         _ => {}
                     }

@@ -1,7 +1,7 @@
 //! The known answers of `vectors/`, one file a law, judged against every law of the registry.
 
 use narrows_control::registry::{self, Birth, Value};
-use narrows_control::{Ack, Controller, Loss, Rtt, SlowStart};
+use narrows_control::{Ack, Controller, Loss, Mark, Rtt, SlowStart};
 use narrows_units::{Duration, Time};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ struct Start {
     ssthresh: Option<f64>,
 }
 
-/// Exactly one of `ack` (packets), `loss` (does it open an epoch?) and `timeout`.
+/// Exactly one of `ack` (packets, `marked` of them, `newest` the number of the newest), `loss`, `mark` (do they open an epoch?) and `timeout`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Event {
@@ -39,7 +39,12 @@ struct Event {
     rtt: Option<Duration>,
     ack: Option<f64>,
     loss: Option<bool>,
+    mark: Option<bool>,
     timeout: Option<bool>,
+    #[serde(default)]
+    marked: f64,
+    #[serde(default)]
+    newest: u64,
 }
 
 impl Event {
@@ -49,11 +54,28 @@ impl Event {
         if let Some(packets) = self.ack {
             let in_flight = controller.window();
             let (window_limited, recovering, rtt_is_fresh) = (true, false, true);
-            controller.on_ack(&Ack { now, packets, newest: 0, next: 1, rtt, rtt_is_fresh, in_flight, window_limited, recovering });
+            let (newest, next) = (self.newest, self.newest + 1);
+            let marked = self.marked;
+            controller.on_ack(&Ack {
+                now,
+                packets,
+                newest,
+                next,
+                rtt,
+                rtt_is_fresh,
+                in_flight,
+                window_limited,
+                recovering,
+                marked,
+                rate: None,
+            });
         }
         if let Some(opens_epoch) = self.loss {
             let in_flight = controller.window();
-            controller.on_loss(&Loss { now, transmission: 0, next: 1, opens_epoch, in_flight, rtt });
+            controller.on_loss(&Loss { now, transmission: 0, next: 1, opens_epoch, in_flight, rtt, rate: None });
+        }
+        if let Some(opens_epoch) = self.mark {
+            controller.on_mark(&Mark { now, packets: 1.0, opens_epoch });
         }
         if self.timeout == Some(true) {
             controller.on_timeout(now);

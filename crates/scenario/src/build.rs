@@ -2,12 +2,12 @@
 
 use crate::check::{Checked, CheckedFlow, CheckedLink};
 use crate::run::RunError;
-use crate::scenario::Datagrams;
+use crate::scenario::{Datagrams, Flow, PeriodsName};
 use crate::topology::{self, Place, Places, Topology};
 use crate::traces::Traces;
 use narrows_control::registry::MovedBy;
 use narrows_router::DropTail;
-use narrows_sim::{Application, ControllerMaker, Endpoints, FlowSettings, Gap, Jitter, LinkSettings, Loss, Network, WebSettings};
+use narrows_sim::{Application, ControllerMaker, Endpoints, FlowSettings, Gap, Jitter, LinkSettings, Loss, Network, Periods, WebSettings};
 use narrows_transport::{Transport, etcp, tcp};
 use narrows_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
@@ -45,7 +45,8 @@ fn settings(checked: &Checked, link: &CheckedLink) -> LinkSettings {
         Some(buffer) => DropTail::Packets(buffer.packets(link.rate, link.base_rtt, flows, packet)),
     };
     let watched = Some(checked.sample);
-    LinkSettings { rate: link.rate, delay: link.delay, limit, loss: link.loss, jitter: link.jitter, watched }
+    let mark_from = link.mark.map(|mark| mark.packets(link.rate, link.base_rtt, flows, packet));
+    LinkSettings { rate: link.rate, delay: link.delay, limit, mark_from, loss: link.loss, jitter: link.jitter, watched }
 }
 
 /// Gives a flow hosts of its own at its routers; in a general network its ends are the nodes themselves.
@@ -70,7 +71,7 @@ fn base_rtt(checked: &Checked, place: Place) -> Duration {
 
 fn access_link(rate: Rate, delay: Duration) -> LinkSettings {
     let (limit, loss, jitter) = (DropTail::Unlimited, Loss::None, Jitter::default());
-    LinkSettings { rate, delay, limit, loss, jitter, watched: None }
+    LinkSettings { rate, delay, limit, mark_from: None, loss, jitter, watched: None }
 }
 
 fn flow(
@@ -114,7 +115,7 @@ fn endpoints(checked: &Checked, group: &CheckedFlow, seed: u64, number: u64, tra
             Datagrams::Constant => Gap::Constant(mean),
             Datagrams::Poisson => Gap::Exponential(mean),
         };
-        return Ok(Endpoints::Datagrams { gap, bytes });
+        return Ok(Endpoints::Datagrams { gap, bytes, periods: periods(&group.flow) });
     }
     let controller_seed = Stream::new(seed, PACING_STREAMS, 2 * number).bits();
     let controller = group.spec.law.build(&group.birth(controller_seed)).expect("settings have been checked");
@@ -122,9 +123,18 @@ fn endpoints(checked: &Checked, group: &CheckedFlow, seed: u64, number: u64, tra
     let stream = Stream::new(seed, PACING_STREAMS, 2 * number + 1);
     let transport = match group.spec.law.moved_by {
         MovedBy::EachLoss => Transport::Etcp(etcp_settings(group, bytes, stream)),
-        MovedBy::Epochs | MovedBy::Delay => Transport::Tcp(tcp_settings(checked, group, bytes, stream)),
+        MovedBy::Epochs | MovedBy::Delay | MovedBy::DeliveryRate => Transport::Tcp(tcp_settings(checked, group, bytes, stream)),
     };
     Ok(Endpoints::Connection { transport, controller, ack_bytes: group.headers })
+}
+
+/// The periods of a datagram source that has some.
+fn periods(flow: &Flow) -> Option<Periods> {
+    let period = |length| match flow.periods {
+        PeriodsName::Fixed => Gap::Constant(length),
+        PeriodsName::Exponential => Gap::Exponential(length),
+    };
+    Some(Periods { on: period(flow.on?), off: period(flow.off?) })
 }
 
 fn etcp_settings(group: &CheckedFlow, packet_bytes: u32, stream: Stream) -> etcp::Settings {

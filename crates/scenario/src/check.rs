@@ -45,6 +45,8 @@ pub struct CheckedLink {
     pub buffer: Option<Buffer>,
     /// The RTT that "bdp" means.
     pub base_rtt: Duration,
+    /// What a marked packet finds before it; `None` where nothing is marked.
+    pub mark: Option<Buffer>,
     /// Losses on the wire.
     pub loss: Loss,
     /// Variation of the delay.
@@ -307,6 +309,12 @@ fn application(number: usize, flow: &Flow, payload: u64) -> Result<Application, 
             return Err(ScenarioError::new(at("web.size_factor"), format!("{} times; try 15", web.size_factor)));
         }
         return Ok(Application::Web);
+    }
+    match (flow.datagrams, flow.on, flow.off) {
+        (_, None, None) => {}
+        (None, ..) => return Err(ScenarioError::new(at("on"), "on and off are for datagrams; add datagrams = \"constant\"")),
+        (Some(_), Some(on), Some(off)) if on > Duration::ZERO && off > Duration::ZERO => {}
+        (Some(_), ..) => return Err(ScenarioError::new(at("on"), "on and off go together, both longer than nothing, like \"5s\"")),
     }
     match (flow.datagrams, flow.size, flow.app_rate) {
         (Some(_), _, None) => Err(ScenarioError::new(at("app_rate"), "datagrams need a rate, like \"10Mbps\"")),

@@ -41,6 +41,9 @@ impl FromStr for ControllerSpec {
             Some(recovery) => find_recovery(recovery.trim()).ok_or_else(|| unknown_recovery(recovery))?,
             None => alone.unwrap_or(RecoveryKind::Sack),
         };
+        if law.moved_by == MovedBy::DeliveryRate && recovery != RecoveryKind::Sack {
+            return Err(format!("{name} samples the delivery rate, which needs selective acknowledgements; write {name} or {name}+sack"));
+        }
         Ok(Self { text: text.to_owned(), law, parameters, recovery })
     }
 }
@@ -93,10 +96,11 @@ mod tests {
         let error = |text: &str| text.parse::<ControllerSpec>().err().unwrap();
         assert_eq!(
             error("cubik"),
-            "unknown controller \"cubik\"; did you mean \"cubic\"? known: cubic, etcp, etcp-rate, fast, highspeed, reno, scalable, newreno, sack"
+            "unknown controller \"cubik\"; did you mean \"cubic\"? known: aimd, bbr, bic, cubic, dctcp, etcp, etcp-rate, fast, highspeed, htcp, illinois, ltcp, reno, scalable, vegas, westwood, newreno, sack"
         );
         assert_eq!(error("cubic+tahoe"), "unknown recovery \"tahoe\"; known: reno, newreno, sack");
         assert_eq!(error("etcp+sack"), "etcp answers each lost packet and has a recovery of its own; leave out \"+sack\"");
+        assert_eq!(error("bbr+newreno"), "bbr samples the delivery rate, which needs selective acknowledgements; write bbr or bbr+sack");
         assert_eq!(error("cubic:beta"), "\"beta\" is no setting; write name=value, like cubic:beta=0.8");
     }
 }

@@ -1,7 +1,7 @@
 //! The version of everything that decides what a run shows: results kept under one are not taken for those of another.
 
 /// Raised by hand where results change that no fingerprint shows.
-const REVISION: u32 = 2;
+const REVISION: u32 = 3;
 
 /// What the scenarios of the fingerprint test show, as `tests/fingerprint.rs` keeps it: the version changes with it, whoever forgets [`REVISION`].
 const FINGERPRINTS: &[u8] = include_bytes!("../tests/fingerprints.txt");

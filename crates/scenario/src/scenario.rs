@@ -82,6 +82,10 @@ pub struct Dumbbell {
     #[serde(default = "hundred_gigabits")]
     #[schemars(with = "String")]
     pub access_rate: Rate,
+    /// ECN-capable packets that find so much in the queue are marked (DCTCP's K), like "20p"; nothing is marked unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub mark: Option<Buffer>,
     /// Packets lost on the bottleneck's wire, each with this probability, like "0.1%".
     #[serde(default)]
     #[schemars(with = "String")]
@@ -178,6 +182,10 @@ pub struct Link {
     /// Whether there is the same link the other way. True.
     #[serde(default = "yes")]
     pub duplex: bool,
+    /// ECN-capable packets that find so much in the queue are marked, like "20p".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub mark: Option<Buffer>,
     /// Packets lost on the wire.
     #[serde(default)]
     #[schemars(with = "String")]
@@ -281,6 +289,17 @@ pub struct Flow {
     /// Datagrams at `app_rate` that nobody answers, instead of TCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
+    /// With datagrams: sends for so long …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub on: Option<Duration>,
+    /// … then is silent for so long, and so on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub off: Option<Duration>,
+    /// Whether these are means of exponential periods: "fixed" or "exponential".
+    #[serde(default)]
+    pub periods: PeriodsName,
     /// In a dumbbell: from right to left.
     #[serde(default)]
     pub reverse: bool,
@@ -375,6 +394,17 @@ pub enum SlowStartName {
     /// RFC 9406.
     #[serde(rename = "hystart++")]
     HyStart,
+}
+
+/// How long a datagram source sends and is silent.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum PeriodsName {
+    /// Always as long.
+    #[default]
+    Fixed,
+    /// Exponentially distributed.
+    Exponential,
 }
 
 /// The gaps of a datagram source.

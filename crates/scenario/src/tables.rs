@@ -159,6 +159,7 @@ fn links(links: &[LinkResult]) -> Columns {
         ("loss_rate", number(&|link| link.loss_rate)),
         ("arrivals", count(|link| link.summary.arrivals)),
         ("drops", count(|link| link.summary.drops)),
+        ("marks", count(|link| link.summary.marks)),
         ("wire_losses", count(|link| link.summary.wire_losses)),
         ("departures", count(|link| link.summary.departures)),
         ("departed_bytes", count(|link| link.summary.departed_bytes)),

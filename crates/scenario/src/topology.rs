@@ -63,6 +63,7 @@ fn lay_dumbbell(dumbbell: &Dumbbell, scenario: &Scenario) -> Result<(Vec<Checked
         delay: middle,
         buffer: Some(dumbbell.buffer),
         base_rtt: dumbbell.rtt,
+        mark: dumbbell.mark,
         loss,
         jitter: Jitter { most: dumbbell.jitter, reorders: dumbbell.reorder },
     };
@@ -95,7 +96,7 @@ fn lay_row(preset: &str, chain: &Chain) -> Result<(Vec<CheckedLink>, Topology), 
         {
             let (buffer, base_rtt) = (Some(hop.buffer), one_way * 2);
             let (loss, jitter) = (Loss::None, Jitter::default());
-            links.push(CheckedLink { name, from, to, rate: hop.rate, delay: hop.delay, buffer, base_rtt, loss, jitter });
+            links.push(CheckedLink { name, from, to, rate: hop.rate, delay: hop.delay, buffer, base_rtt, mark: None, loss, jitter });
         }
     }
     let places = Places::Row { hops: chain.hops.len() as u32, access_delay: chain.access_delay };
@@ -115,7 +116,18 @@ fn lay_links(scenario: &Scenario) -> Result<(Vec<CheckedLink>, Topology), Scenar
         let (from, to) = (node(&mut nodes, &link.from), node(&mut nodes, &link.to));
         let name = link.name.clone().unwrap_or_else(|| format!("{}-{}", link.from, link.to));
         let jitter = Jitter { most: link.jitter, reorders: link.reorder };
-        let there = CheckedLink { name, from, to, rate: link.rate, delay: link.delay, buffer: link.buffer, base_rtt, loss, jitter };
+        let there = CheckedLink {
+            name,
+            from,
+            to,
+            rate: link.rate,
+            delay: link.delay,
+            buffer: link.buffer,
+            base_rtt,
+            mark: link.mark,
+            loss,
+            jitter,
+        };
         if link.duplex {
             let name = link.name.as_ref().map_or_else(|| format!("{}-{}", link.to, link.from), |name| format!("{name}-back"));
             links.push(CheckedLink { name, from: to, to: from, ..there.clone() });

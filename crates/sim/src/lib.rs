@@ -26,6 +26,6 @@ pub use link::{Jitter, LinkSettings, Loss};
 pub use measure::{FlowSummary, Histogram, LinkSummary};
 pub use probe::{LinkSeries, ReceiverSeries, SenderSeries};
 pub use simulation::{Crossing, Settings, Simulation, Tap, TapPoint};
-pub use traffic::{Application, Gap};
+pub use traffic::{Application, Gap, Periods};
 pub use web::{Transfer, WebSettings};
 pub use wiring::{ControllerMaker, Endpoints, FlowSettings, LinkId, Network, NodeId, WiringError};

@@ -3,6 +3,8 @@
 use crate::measure::{Histogram, LinkSummary, Window};
 use crate::probe::{Due, LinkSeries, Watch, count};
 use narrows_router::{DropTail, Fifo};
+use narrows_signal::Ecn;
+use narrows_transport::Segment;
 use narrows_units::{Bytes, Duration, Rate, Stream, Time};
 
 /// How a link is set up.
@@ -14,6 +16,8 @@ pub struct LinkSettings {
     pub delay: Duration,
     /// The queue's limit.
     pub limit: DropTail,
+    /// A packet that finds so many before it is marked, where its sender is capable (DCTCP's K; RFC 8257 §3.1).
+    pub mark_from: Option<u64>,
     /// Losses on the wire.
     pub loss: Loss,
     /// Variation of the delay.
@@ -77,6 +81,7 @@ pub(crate) struct Link {
 /// What a link between routers has besides.
 struct Special {
     fifo: Fifo,
+    mark_from: Option<u64>,
     impairments: Option<Impairments>,
     watcher: Option<Watcher>,
     /// In the whole run.
@@ -85,6 +90,7 @@ struct Special {
     /// In the measured window.
     arrivals: u64,
     drops: u64,
+    marks: u64,
     departures: u64,
     departed_bytes: u64,
     queue_seconds: f64,
@@ -111,7 +117,7 @@ struct Watcher {
 impl Link {
     pub fn new(settings: &LinkSettings, warmup: Time, stream: Stream) -> Self {
         let impaired = settings.loss != Loss::None || settings.jitter.most > Duration::ZERO;
-        let plain = !impaired && settings.watched.is_none() && settings.limit == DropTail::Unlimited;
+        let plain = !impaired && settings.watched.is_none() && settings.limit == DropTail::Unlimited && settings.mark_from.is_none();
         Self {
             rate: settings.rate,
             picos_per_byte: settings.rate.whole_picos_per_byte().unwrap_or(0),
@@ -122,10 +128,14 @@ impl Link {
         }
     }
 
-    /// A packet of `bytes` comes to the queue at `now`.
-    pub fn carry(&mut self, now: Time, bytes: u32, window: &Window) -> Carried {
+    /// A packet comes to the queue at `now`, and may get a mark there.
+    pub fn carry(&mut self, now: Time, packet: &mut Segment, window: &Window) -> Carried {
+        let bytes = packet.bytes;
         let carried = match &mut self.special {
-            Some(special) => special.carry(now, bytes, self.delay, window),
+            Some(special) => {
+                special.mark(now, packet, window);
+                special.carry(now, bytes, self.delay, window)
+            }
             None => {
                 let time = match self.picos_per_byte {
                     0 => self.rate.time_to_send(Bytes::new(u64::from(bytes))),
@@ -167,20 +177,29 @@ impl Link {
 impl Special {
     fn new(settings: &LinkSettings, impaired: Option<Stream>, warmup: Time) -> Self {
         let mut fifo = Fifo::new(settings.rate, settings.limit);
-        if settings.watched.is_some() {
+        if settings.watched.is_some() || settings.mark_from.is_some() {
             fifo.keep_backlog();
         }
         Self {
             fifo,
+            mark_from: settings.mark_from,
             impairments: impaired.map(|stream| Impairments::new(settings, stream)),
             watcher: settings.watched.map(|interval| Watcher::new(interval, warmup)),
             dropped: 0,
             lost: 0,
             arrivals: 0,
             drops: 0,
+            marks: 0,
             departures: 0,
             departed_bytes: 0,
             queue_seconds: 0.0,
+        }
+    }
+
+    fn mark(&mut self, now: Time, packet: &mut Segment, window: &Window) {
+        if packet.ecn() != Ecn::NotCapable && self.mark_from.is_some_and(|from| self.fifo.backlog(now).packets >= from) {
+            packet.mark();
+            self.marks += u64::from(window.contains(now));
         }
     }
 
@@ -229,6 +248,7 @@ impl Special {
         LinkSummary {
             arrivals: self.arrivals,
             drops: self.drops,
+            marks: self.marks,
             wire_losses: self.impairments.as_ref().map_or(0, |impairments| impairments.losses_in_window),
             departures: self.departures,
             departed_bytes: self.departed_bytes,

@@ -53,6 +53,8 @@ pub struct LinkSummary {
     pub arrivals: u64,
     /// Packets that found no room.
     pub drops: u64,
+    /// Packets marked.
+    pub marks: u64,
     /// Packets lost on the wire.
     pub wire_losses: u64,
     /// Packets whose last bit left.

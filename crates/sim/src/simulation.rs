@@ -4,10 +4,11 @@ use crate::calendar::{Calendar, Event};
 use crate::link::{Carried, Link};
 use crate::measure::{FlowSummary, LinkSummary, Window};
 use crate::probe::{Due, LinkSeries, ReceiverSeries, SenderSeries, Watch};
-use crate::traffic::{Act, Gap, Offering};
+use crate::traffic::{Act, Datagrams, Offering};
 use crate::web::{Request, Transfer, WebSettings, WebUser};
 use crate::wiring::{ControllerMaker, Endpoints, FlowSettings, LinkId, Network, Paths, Place, WiringError};
 use narrows_control::Controller;
+use narrows_signal::Ecn;
 use narrows_transport::tcp::{self, AckPolicy};
 use narrows_transport::{Counters, Header, Receiver, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
@@ -69,7 +70,7 @@ struct WebServer {
 #[expect(clippy::large_enum_variant, reason = "nearly every machine is a connection; a box would cost each event a cache miss")]
 enum Machine {
     Connection(Sender),
-    Datagrams { gap: Gap, bytes: u32, next_at: Time, sending: bool, sent: u64 },
+    Datagrams(Datagrams),
 }
 
 struct ReceivingEnd {
@@ -220,8 +221,8 @@ impl Simulation {
                 let (sender, receiver) = transport.ends(controller, ack_bytes);
                 (Machine::Connection(sender), receiver)
             }
-            Endpoints::Datagrams { gap, bytes } => {
-                let machine = Machine::Datagrams { gap, bytes, next_at: Time::NEVER, sending: false, sent: 0 };
+            Endpoints::Datagrams { gap, bytes, periods } => {
+                let machine = Machine::Datagrams(Datagrams::new(gap, bytes, periods));
                 (machine, Receiver::Tcp(tcp::Receiver::new(AckPolicy { every: 1, delay: Duration::ZERO, quick: 0 }, 0)))
             }
         };
@@ -308,7 +309,7 @@ impl Simulation {
     fn travel(&mut self, mut at: Time, mut packet: Travelling) {
         loop {
             match self.paths.hops[packet.hop as usize].place {
-                Place::Link(link) => match self.cross(link, at, &packet) {
+                Place::Link(link) => match self.cross(link, at, &mut packet) {
                     Some(arrival) => {
                         at = arrival;
                         packet.hop += 1;
@@ -328,8 +329,8 @@ impl Simulation {
     }
 
     /// A packet comes to a link: when it reaches the other end, if it does.
-    fn cross(&mut self, link: LinkId, at: Time, packet: &Travelling) -> Option<Time> {
-        let carried = self.links[link as usize].carry(at, packet.segment.bytes, &self.window);
+    fn cross(&mut self, link: LinkId, at: Time, packet: &mut Travelling) -> Option<Time> {
+        let carried = self.links[link as usize].carry(at, &mut packet.segment, &self.window);
         if self.tap.is_some() {
             self.show(link, at, packet, &carried);
         }
@@ -466,12 +467,10 @@ impl Simulation {
                 sender.on_wakeup(now);
                 self.transmit(flow, now);
             }
-            Machine::Datagrams { gap, bytes, next_at, sent, .. } => {
-                if *next_at <= now {
-                    *next_at = now + gap.draw(&mut end.stream);
-                    let (number, bytes) = (*sent, *bytes);
-                    *sent += 1;
-                    let segment = Segment::data(number, now, bytes, Header::Data { retransmission: false });
+            Machine::Datagrams(source) => {
+                if let Some(number) = source.wake(now, &mut end.stream) {
+                    let bytes = source.bytes;
+                    let segment = Segment::data(number, now, bytes, Header::Data { retransmission: false, ecn: Ecn::NotCapable });
                     let departure = end.depart(now);
                     self.launch(departure, 2 * flow, segment);
                 }
@@ -632,7 +631,7 @@ impl SendingEnd {
                 let soon = if self.sends_at < Time::NEVER { self.sends_at } else { sender.pace_at() };
                 [soon, sender.retransmit_at().min(self.offering.acts_at)]
             }
-            Machine::Datagrams { next_at, .. } => [*next_at, self.offering.acts_at],
+            Machine::Datagrams(source) => [source.next_at, source.turns_at.min(self.offering.acts_at)],
         }
     }
 
@@ -651,12 +650,8 @@ impl SendingEnd {
         match (&mut self.machine, act) {
             (Machine::Connection(sender), Act::Offer(packets)) => sender.offer(packets),
             (Machine::Connection(sender), Act::Stop) => sender.stop(),
-            (Machine::Datagrams { gap, next_at, sending, .. }, Act::Offer(_)) if !*sending => {
-                *sending = true;
-                *next_at = now + gap.draw(&mut self.stream);
-            }
-            (Machine::Datagrams { .. }, Act::Offer(_)) => {}
-            (Machine::Datagrams { next_at, .. }, Act::Stop) => *next_at = Time::NEVER,
+            (Machine::Datagrams(source), Act::Offer(_)) => source.begin(now, &mut self.stream),
+            (Machine::Datagrams(source), Act::Stop) => source.stop(),
         }
     }
 
@@ -688,7 +683,7 @@ impl SendingEnd {
     fn counters(&self) -> Counters {
         match &self.machine {
             Machine::Connection(sender) => *sender.counters(),
-            Machine::Datagrams { sent, .. } => Counters { sent: *sent, ..Counters::default() },
+            Machine::Datagrams(source) => Counters { sent: source.sent, ..Counters::default() },
         }
     }
 
@@ -697,7 +692,7 @@ impl SendingEnd {
             match (due, &mut self.series, &self.machine) {
                 (Due::WarmedUp, ..) => self.at_warmup = self.counters(),
                 (Due::Sample, Some(series), Machine::Connection(sender)) => series.sample(sender),
-                (Due::Sample, Some(series), Machine::Datagrams { sent, .. }) => series.sample_datagrams(*sent),
+                (Due::Sample, Some(series), Machine::Datagrams(source)) => series.sample_datagrams(source.sent),
                 (Due::Sample, ..) => {}
             }
         }

@@ -33,6 +33,73 @@ impl Gap {
     }
 }
 
+/// Sending and silence by turns, sending first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Periods {
+    /// How long it sends.
+    pub on: Gap,
+    /// How long it is silent.
+    pub off: Gap,
+}
+
+/// A source of datagrams at work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Datagrams {
+    gap: Gap,
+    pub bytes: u32,
+    periods: Option<Periods>,
+    /// When the next one leaves; never while it is silent.
+    pub next_at: Time,
+    /// When it turns silent, or sends again; never where it has no periods.
+    pub turns_at: Time,
+    pub sent: u64,
+}
+
+impl Datagrams {
+    pub fn new(gap: Gap, bytes: u32, periods: Option<Periods>) -> Self {
+        Self { gap, bytes, periods, next_at: Time::NEVER, turns_at: Time::NEVER, sent: 0 }
+    }
+
+    /// Begins to send, unless it does.
+    pub fn begin(&mut self, now: Time, stream: &mut Stream) {
+        if self.next_at == Time::NEVER && self.turns_at == Time::NEVER {
+            self.send_from(now, stream);
+        }
+    }
+
+    pub fn stop(&mut self) {
+        (self.next_at, self.turns_at) = (Time::NEVER, Time::NEVER);
+    }
+
+    /// Its time has come: the number of the datagram that leaves at `now`, if one does.
+    pub fn wake(&mut self, now: Time, stream: &mut Stream) -> Option<u64> {
+        let leaves = self.next_at <= now;
+        if leaves {
+            self.next_at = now + self.gap.draw(stream);
+            self.sent += 1;
+        }
+        if self.turns_at <= now {
+            self.turn(now, stream);
+        }
+        leaves.then(|| self.sent - 1)
+    }
+
+    fn turn(&mut self, now: Time, stream: &mut Stream) {
+        let Some(periods) = self.periods else { return };
+        if self.next_at == Time::NEVER {
+            self.send_from(now, stream);
+        } else {
+            self.next_at = Time::NEVER;
+            self.turns_at = now + periods.off.draw(stream);
+        }
+    }
+
+    fn send_from(&mut self, now: Time, stream: &mut Stream) {
+        self.next_at = now + self.gap.draw(stream);
+        self.turns_at = self.periods.map_or(Time::NEVER, |periods| now + periods.on.draw(stream));
+    }
+}
+
 /// An application at work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offering {
@@ -92,6 +159,26 @@ impl Offering {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn datagrams_leave_by_turns_with_silence() {
+        let millis = |n: u64| Duration::from_millis(n);
+        let periods = Periods { on: Gap::Constant(millis(35)), off: Gap::Constant(millis(65)) };
+        let mut source = Datagrams::new(Gap::Constant(millis(10)), 1000, Some(periods));
+        let mut stream = Stream::new(1, 1, 1);
+        source.begin(Time::ZERO, &mut stream);
+        let mut left = Vec::new();
+        loop {
+            let now = source.next_at.min(source.turns_at);
+            if now > Time::ZERO + millis(240) {
+                break;
+            }
+            if source.wake(now, &mut stream).is_some() {
+                left.push(now.picos() / 1_000_000_000);
+            }
+        }
+        assert_eq!(left, [10, 20, 30, 110, 120, 130, 210, 220, 230]);
+    }
 
     #[test]
     fn an_application_that_offers_a_packet_every_so_often_stops_when_told() {

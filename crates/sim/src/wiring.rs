@@ -1,7 +1,7 @@
 //! Who is connected to whom: nodes, links, flows, their paths, and which hops need no event of their own.
 
 use crate::link::LinkSettings;
-use crate::traffic::{Application, Gap};
+use crate::traffic::{Application, Gap, Periods};
 use crate::web::WebSettings;
 use narrows_control::Controller;
 use narrows_transport::Transport;
@@ -64,6 +64,8 @@ pub enum Endpoints {
     Datagrams {
         /// Between two of them.
         gap: Gap,
+        /// Sends and is silent by turns; always sends where there are none.
+        periods: Option<Periods>,
         /// Bytes of each on the wire.
         bytes: u32,
     },

@@ -35,6 +35,7 @@ fn poisson_loss(rho: f64, buffer: u64, seconds: f64, seed: u64) -> f64 {
         rate,
         delay: Duration::from_millis(1),
         limit: DropTail::Packets(buffer),
+        mark_from: None,
         loss: Loss::None,
         jitter: Jitter::default(),
         watched: None,
@@ -42,7 +43,7 @@ fn poisson_loss(rho: f64, buffer: u64, seconds: f64, seed: u64) -> f64 {
     let flow = FlowSettings {
         from: 0,
         to: 1,
-        endpoints: Endpoints::Datagrams { gap: Gap::Exponential(Duration::from_secs(8e-6 / rho)), bytes: 1000 },
+        endpoints: Endpoints::Datagrams { gap: Gap::Exponential(Duration::from_secs(8e-6 / rho)), bytes: 1000, periods: None },
         application: Application::Endless,
         web: None,
         start: Time::ZERO,

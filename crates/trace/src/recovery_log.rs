@@ -1,6 +1,6 @@
 //! A flow's recovery as qlog (draft-ietf-quic-qlog-main-schema, -quic-events): a controller that writes down what it is told.
 
-use narrows_control::{Ack, Controller, Loss, Pacing};
+use narrows_control::{Ack, Controller, Loss, Mark, Needs, Pacing};
 use narrows_units::{Duration, Time};
 use qlog::events::quic::{CongestionStateUpdated, PacketHeader, PacketLost, PacketLostTrigger, PacketType, RecoveryMetricsUpdated};
 use qlog::events::{EventData, EventImportance, QUIC_URI};
@@ -89,10 +89,18 @@ impl Controller for RecoveryLog {
         }
     }
 
+    fn on_mark(&mut self, mark: &Mark) {
+        self.controller.on_mark(mark);
+    }
+
     fn on_timeout(&mut self, now: Time) {
         self.controller.on_timeout(now);
         self.enter(now, "slow_start");
         self.metrics(now, None);
+    }
+
+    fn on_restart(&mut self, now: Time) {
+        self.controller.on_restart(now);
     }
 
     fn on_resume(&mut self, now: Time, idle: Duration) {
@@ -113,6 +121,10 @@ impl Controller for RecoveryLog {
 
     fn flight_limit(&self) -> f64 {
         self.controller.flight_limit()
+    }
+
+    fn needs(&self) -> Needs {
+        self.controller.needs()
     }
 
     fn pacing(&self) -> Pacing {

@@ -1,6 +1,6 @@
 //! What travels between endpoints.
 
-use narrows_signal::{EtcpAck, SackBlocks};
+use narrows_signal::{Ecn, EtcpAck, SackBlocks};
 use narrows_units::Time;
 
 /// Whether a segment carries data or acknowledges some.
@@ -19,9 +19,16 @@ pub enum Header {
     Data {
         /// Sent before, perhaps.
         retransmission: bool,
+        /// What queues may do to it, and have done.
+        ecn: Ecn,
     },
-    /// TCP's acknowledgement: what arrived above the number.
-    Ack(SackBlocks),
+    /// TCP's acknowledgement.
+    Ack {
+        /// What arrived above the number.
+        sack: SackBlocks,
+        /// Packets that have arrived with a mark so far, modulo 2¹⁶ (RFC 9768's counter, with more bits).
+        marked: u16,
+    },
     /// E-TCP's data.
     EtcpData {
         /// Label of this packet, for congestion control only; 32 bits that wrap around.
@@ -58,18 +65,30 @@ impl Segment {
     pub const fn kind(&self) -> Kind {
         match self.header {
             Header::Data { .. } | Header::EtcpData { .. } => Kind::Data,
-            Header::Ack(_) | Header::EtcpAck(_) => Kind::Ack,
+            Header::Ack { .. } | Header::EtcpAck(_) => Kind::Ack,
         }
     }
 
     /// TCP's selective acknowledgements; none in anything else.
     pub fn sack(&self) -> SackBlocks {
-        if let Header::Ack(sack) = self.header { sack } else { SackBlocks::default() }
+        if let Header::Ack { sack, .. } = self.header { sack } else { SackBlocks::default() }
+    }
+
+    /// The congestion bits; only TCP's data is ever capable.
+    pub const fn ecn(&self) -> Ecn {
+        if let Header::Data { ecn, .. } = self.header { ecn } else { Ecn::NotCapable }
+    }
+
+    /// A queue that met congestion marks it, where it can.
+    pub const fn mark(&mut self) {
+        if let Header::Data { ecn, .. } = &mut self.header {
+            *ecn = ecn.mark();
+        }
     }
 
     /// True for data that has been sent before, perhaps.
     pub const fn is_retransmission(&self) -> bool {
-        matches!(self.header, Header::Data { retransmission: true } | Header::EtcpData { retransmission: true, .. })
+        matches!(self.header, Header::Data { retransmission: true, .. } | Header::EtcpData { retransmission: true, .. })
     }
 }
 

@@ -37,7 +37,7 @@ fn ack(sender: &mut Sender, now: Time, number: u64, blocks: &[(u64, u64)]) -> Ve
 fn ack_of(sender: &mut Sender, now: Time, number: u64, blocks: &[(u64, u64)], echo: Time) -> Vec<u64> {
     let mut sack = SackBlocks::default();
     blocks.iter().for_each(|(start, end)| sack.push(number, Range { start: *start, end: *end }));
-    sender.on_ack(now, &Segment { number, stamp: now, echo, bytes: 40, header: Header::Ack(sack) });
+    sender.on_ack(now, &Segment { number, stamp: now, echo, bytes: 40, header: Header::Ack { sack, marked: 0 } });
     leaving(sender, now)
 }
 

@@ -87,6 +87,7 @@ impl Dumbbell {
             rate: Rate::from_megabits(100_000),
             delay: Duration::ZERO,
             limit: DropTail::Unlimited,
+            mark_from: None,
             loss: Loss::None,
             jitter: Jitter::default(),
             watched: None,
@@ -94,7 +95,8 @@ impl Dumbbell {
         let middle = self.rtt.scale(0.4);
         let limit = DropTail::Packets(self.buffer);
         let watched = Some(self.sampled);
-        let bottleneck = LinkSettings { rate: self.rate, delay: middle, limit, loss: self.loss, jitter: self.jitter, watched };
+        let bottleneck =
+            LinkSettings { rate: self.rate, delay: middle, limit, mark_from: None, loss: self.loss, jitter: self.jitter, watched };
         let back_limit = if self.reverse_flows > 0 { limit } else { DropTail::Unlimited };
         let back = LinkSettings { limit: back_limit, loss: Loss::None, jitter: Jitter::default(), ..bottleneck.clone() };
         network.links.push((0, 1, bottleneck));

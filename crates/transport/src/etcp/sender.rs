@@ -113,11 +113,13 @@ impl Sender {
                 }
                 counters.lost += 1;
                 counters.epochs += u32::from(opens_epoch);
-                controller.on_loss(&Loss { now, transmission: label, next, opens_epoch, in_flight, rtt });
+                controller.on_loss(&Loss { now, transmission: label, next, opens_epoch, in_flight, rtt, rate: None });
             }
         });
         if let Some(newest) = highest.filter(|_| received > 0) {
             self.controller.on_ack(&Ack {
+                marked: 0.0,
+                rate: None,
                 now,
                 packets: f64::from(received),
                 newest,

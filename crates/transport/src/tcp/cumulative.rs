@@ -82,9 +82,9 @@ impl Cumulative {
     fn on_new(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
         let mut delivered = Delivered::default();
         while self.outstanding.first() < ack.number {
+            let number = self.outstanding.first();
             let Some(record) = self.outstanding.pop() else { break };
-            delivered.packets += 1;
-            delivered.newest = delivered.newest.max(record.transmission);
+            delivered.add(number, &record);
         }
         self.next = self.next.max(self.outstanding.first());
         self.duplicates = 0;
@@ -147,8 +147,9 @@ impl Cumulative {
     }
 
     fn lose_first(&mut self, opens_epoch: bool, ears: &mut Ears) {
-        let record = *self.outstanding.get(self.outstanding.first());
-        ears.lost(record.transmission, record.in_flight, opens_epoch);
+        let number = self.outstanding.first();
+        let record = *self.outstanding.get(number);
+        ears.lost(number, record.transmission, record.in_flight, opens_epoch);
     }
 
     /// Back to the first packet that is not acknowledged (RFC 6582 §4: recover is the highest sent).

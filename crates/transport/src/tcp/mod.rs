@@ -3,6 +3,7 @@
 mod cumulative;
 mod outstanding;
 mod prr;
+mod rate_sampler;
 mod receiver;
 mod scoreboard;
 mod selective;

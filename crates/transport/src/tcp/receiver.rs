@@ -1,6 +1,7 @@
 //! The TCP receiver: takes data, says what arrived.
 
 use crate::{Header, Reassembly, Segment};
+use narrows_signal::Ecn;
 use narrows_units::{Duration, Time};
 
 /// When data in order is acknowledged. What is out of order, or fills a gap, is acknowledged at once (RFC 5681 §4.2).
@@ -28,13 +29,16 @@ pub struct Receiver {
     last_ack: u64,
     arrived: u64,
     duplicates: u64,
+    /// Packets that came with a mark, modulo 2¹⁶.
+    marked: u16,
 }
 
 impl Receiver {
     /// A receiver whose acknowledgements have `ack_bytes` on the wire.
     pub fn new(policy: AckPolicy, ack_bytes: u32) -> Self {
         let (reassembly, never) = (Reassembly::default(), Time::NEVER);
-        Self { policy, ack_bytes, reassembly, waiting: 0, ack_by: never, recent_stamp: Time::ZERO, last_ack: 0, arrived: 0, duplicates: 0 }
+        let recent_stamp = Time::ZERO;
+        Self { policy, ack_bytes, reassembly, waiting: 0, ack_by: never, recent_stamp, last_ack: 0, arrived: 0, duplicates: 0, marked: 0 }
     }
 
     /// Data arrived: the acknowledgement to send now, if one is due.
@@ -50,6 +54,7 @@ impl Receiver {
             self.duplicates += 1;
         }
         self.waiting += 1;
+        self.marked = self.marked.wrapping_add(u16::from(data.ecn() == Ecn::Marked));
         if !in_order || had_gap || self.waiting >= self.policy.every || self.arrived <= self.policy.quick {
             return Some(self.acknowledge(now));
         }
@@ -93,7 +98,7 @@ impl Receiver {
             stamp: now,
             echo: self.recent_stamp,
             bytes: self.ack_bytes,
-            header: Header::Ack(self.reassembly.blocks()),
+            header: Header::Ack { sack: self.reassembly.blocks(), marked: self.marked },
         }
     }
 }
@@ -108,7 +113,7 @@ mod tests {
     }
 
     fn data(number: u64, stamp: Time) -> Segment {
-        Segment::data(number, stamp, 1000, Header::Data { retransmission: false })
+        Segment::data(number, stamp, 1000, Header::Data { retransmission: false, ecn: Ecn::NotCapable })
     }
 
     #[test]

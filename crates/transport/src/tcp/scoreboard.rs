@@ -12,12 +12,17 @@ pub struct Delivered {
     pub packets: u64,
     /// Number of the newest transmission among them.
     pub newest: u64,
+    /// Sequence number of the packet that it carried.
+    pub newest_number: u64,
 }
 
 impl Delivered {
-    fn add(&mut self, record: &Record) {
+    /// The packet `number`, with its record, is among them.
+    pub(super) fn add(&mut self, number: u64, record: &Record) {
         self.packets += 1;
-        self.newest = self.newest.max(record.transmission);
+        if record.transmission >= self.newest {
+            (self.newest, self.newest_number) = (record.transmission, number);
+        }
     }
 }
 
@@ -90,10 +95,11 @@ impl Scoreboard {
     /// Everything below `number` has arrived.
     pub fn acknowledge(&mut self, number: u64, delivered: &mut Delivered) {
         while self.outstanding.first() < number.min(self.outstanding.end()) {
+            let number = self.outstanding.first();
             let Some(record) = self.outstanding.pop() else { break };
             self.pipe -= record.in_pipe();
             if !record.sacked {
-                delivered.add(&record);
+                delivered.add(number, &record);
             }
         }
         let first = self.outstanding.first();
@@ -131,7 +137,7 @@ impl Scoreboard {
             let record = self.outstanding.get_mut(number);
             self.pipe -= record.in_pipe();
             record.sacked = true;
-            delivered.add(record);
+            delivered.add(number, record);
         }
     }
 
@@ -304,7 +310,7 @@ mod tests {
         assert_eq!((board.next_retransmission(), board.pipe()), (None, 6));
         let mut delivered = Delivered::default();
         board.acknowledge(2, &mut delivered);
-        assert_eq!((delivered, board.pipe()), (Delivered { packets: 1, newest: 10 }, 5));
+        assert_eq!((delivered, board.pipe()), (Delivered { packets: 1, newest: 10, newest_number: 0 }, 5));
     }
 
     #[test]

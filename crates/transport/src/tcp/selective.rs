@@ -60,12 +60,14 @@ impl Selective {
         }
         let sack = ack.sack();
         if sack.is_empty() && !self.board.has_sacked() {
+            ears.arrived(&delivered);
             self.meter(&delivered, advanced, ears);
             return Answer { delivered, restarts_timer: advanced };
         }
         for block in sack.iter(ack.number) {
             self.board.sack(block, &mut delivered);
         }
+        ears.arrived(&delivered);
         let (lossless, begins) = self.judge(ears);
         self.meter(&delivered, advanced && lossless, ears);
         Answer { delivered, restarts_timer: advanced || begins }
@@ -89,8 +91,8 @@ impl Selective {
         let flight = f64::from(self.board.pipe());
         let may_begin = self.recovery.is_none() && self.board.first() >= self.recovery_point;
         let mut losses = 0;
-        self.board.judge(|_, transmission, in_flight| {
-            ears.lost(transmission, in_flight, may_begin && losses == 0);
+        self.board.judge(|number, transmission, in_flight| {
+            ears.lost(number, transmission, in_flight, may_begin && losses == 0);
             losses += 1;
         });
         let begins = may_begin && losses > 0;

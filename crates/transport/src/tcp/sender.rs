@@ -1,11 +1,13 @@
 //! The TCP sender: an application's data in, segments out, as far as the controller, the recovery and the pacer let it.
 
 use super::cumulative::Cumulative;
+use super::rate_sampler::RateSampler;
 use super::scoreboard::Delivered;
 use super::selective::Selective;
 use super::{Habits, RecoveryKind};
 use crate::{Counters, Header, Pacer, RttEstimator, Segment};
-use narrows_control::{Ack, Controller, Gaps, Loss, Pacing, Rtt};
+use narrows_control::{Ack, Controller, Gaps, Loss, Mark, Pacing, Rtt};
+use narrows_signal::Ecn;
 use narrows_units::{Duration, Stream, Time};
 use std::sync::Arc;
 
@@ -56,14 +58,23 @@ pub(super) struct Ears<'a> {
     next: u64,
     rtt: Option<Rtt>,
     timestamps: bool,
+    sampler: Option<&'a mut RateSampler>,
 }
 
 impl Ears<'_> {
-    pub fn lost(&mut self, transmission: u64, in_flight: u32, opens_epoch: bool) {
+    /// What an acknowledgement brought, before the losses that it reveals.
+    pub fn arrived(&mut self, delivered: &Delivered) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.arrived(delivered, self.now, self.rtt.map(|rtt| rtt.minimum));
+        }
+    }
+
+    pub fn lost(&mut self, number: u64, transmission: u64, in_flight: u32, opens_epoch: bool) {
         self.counters.lost += 1;
         self.counters.epochs += u32::from(opens_epoch);
         let in_flight = f64::from(in_flight);
-        self.controller.on_loss(&Loss { now: self.now, transmission, next: self.next, opens_epoch, in_flight, rtt: self.rtt });
+        let rate = self.sampler.as_mut().map(|sampler| sampler.lost(number));
+        self.controller.on_loss(&Loss { now: self.now, transmission, next: self.next, opens_epoch, in_flight, rtt: self.rtt, rate });
     }
 
     pub fn spurious(&mut self) {
@@ -109,6 +120,8 @@ pub struct Sender {
     recovery: Recovery,
     rtt: RttEstimator,
     pacer: Pacer,
+    sampler: Option<Box<RateSampler>>,
+    marks: Option<Marks>,
     habits: Arc<Habits>,
     pacing: Option<Gaps>,
     packet_bytes: u32,
@@ -126,6 +139,25 @@ pub struct Sender {
     counters: Counters,
 }
 
+/// What a sender knows of marks, where its controller asks for ECN.
+#[derive(Clone, Copy, Debug, Default)]
+struct Marks {
+    /// The receiver's counter when last heard of.
+    counted: u16,
+    /// From this transmission on a mark is of a new window of data.
+    answered_to: u64,
+}
+
+impl Marks {
+    /// Packets marked since the last acknowledgement.
+    fn newly(&mut self, ack: &Segment) -> f64 {
+        let Header::Ack { marked, .. } = ack.header else { return 0.0 };
+        let new = marked.wrapping_sub(self.counted);
+        self.counted = marked;
+        f64::from(new)
+    }
+}
+
 impl Sender {
     /// A sender without data.
     pub fn new(settings: Settings, controller: Box<dyn Controller>) -> Self {
@@ -135,9 +167,13 @@ impl Sender {
             RecoveryKind::NewReno => Recovery::Cumulative(Cumulative::new(true, habits.limited_transmit)),
             RecoveryKind::Sack => Recovery::Selective(Selective::new(habits.prr)),
         };
+        let needs = controller.needs();
+        let samples = needs.rate_samples && matches!(recovery, Recovery::Selective(_));
         Self {
             controller,
             recovery,
+            sampler: samples.then(Box::default),
+            marks: needs.ecn.then(Marks::default),
             rtt: RttEstimator::default(),
             pacer: Pacer::new(stream),
             habits,
@@ -173,6 +209,8 @@ impl Sender {
         self.pacer.renew();
         self.timed = None;
         self.burst = (0, 0);
+        let end = recovery!(self.recovery, r => r.end());
+        self.sampler = self.sampler.as_ref().map(|_| Box::new(RateSampler::beginning_at(end)));
     }
 
     /// An acknowledgement arrived.
@@ -181,13 +219,17 @@ impl Sender {
         let rtt_is_fresh = advances && self.measure_rtt(now, ack);
         let rtt = self.rtt.estimate();
         let (next, timestamps) = (self.counters.sent, self.habits.timestamps);
-        let mut ears = Ears { controller: &mut *self.controller, counters: &mut self.counters, now, next, rtt, timestamps };
+        let sampler = self.sampler.as_deref_mut();
+        let mut ears = Ears { controller: &mut *self.controller, counters: &mut self.counters, now, next, rtt, timestamps, sampler };
         let was_recovering = recovery!(self.recovery, r => r.recovering());
         let answer = recovery!(mut self.recovery, r => r.on_ack(ack, &mut ears));
         let recovering = recovery!(self.recovery, r => r.recovering());
         if recovering && !was_recovering {
             self.timed = None;
         }
+        let marked = self.tell_marks(now, ack, recovering, answer.delivered.newest);
+        let first = self.first();
+        let rate = self.sampler.as_mut().and_then(|sampler| sampler.take(first));
         if answer.delivered.packets > 0 {
             let packets = if self.habits.counts_packets { answer.delivered.packets as f64 } else { 1.0 };
             self.controller.on_ack(&Ack {
@@ -200,6 +242,8 @@ impl Sender {
                 in_flight: self.in_flight() as f64,
                 window_limited: self.window_limited && !self.regrowing(),
                 recovering: recovering || !advances,
+                marked,
+                rate,
             });
         }
         if self.is_idle() {
@@ -244,6 +288,10 @@ impl Sender {
             }
             Next::WaitForData => {
                 self.window_limited = false;
+                let in_flight = self.in_flight();
+                if let Some(sampler) = &mut self.sampler {
+                    sampler.application_limits(in_flight);
+                }
                 return None;
             }
             Next::New => (recovery!(self.recovery, r => r.end()), false),
@@ -305,6 +353,20 @@ impl Sender {
         &self.counters
     }
 
+    /// Tells the controller of packets that arrived with a mark, and says how many.
+    fn tell_marks(&mut self, now: Time, ack: &Segment, recovering: bool, newest: u64) -> f64 {
+        let Some(marks) = &mut self.marks else { return 0.0 };
+        let packets = marks.newly(ack);
+        if packets > 0.0 {
+            let opens_epoch = !recovering && newest >= marks.answered_to;
+            if opens_epoch {
+                marks.answered_to = self.counters.sent;
+            }
+            self.controller.on_mark(&Mark { now, packets, opens_epoch });
+        }
+        packets
+    }
+
     fn timeout(&self) -> Duration {
         self.rtt.timeout(&self.habits)
     }
@@ -354,13 +416,19 @@ impl Sender {
     }
 
     fn transmit(&mut self, now: Time, number: u64, again: bool) -> Segment {
-        if self.is_idle() && self.counters.sent > 0 && now.since(self.last_sent) > self.timeout() {
-            self.controller.on_resume(now, now.since(self.last_sent));
+        if self.is_idle() && self.counters.sent > 0 {
+            self.controller.on_restart(now);
+            if now.since(self.last_sent) > self.timeout() {
+                self.controller.on_resume(now, now.since(self.last_sent));
+            }
         }
         let transmission = self.counters.sent;
         self.counters.sent += 1;
         self.counters.retransmitted += u32::from(again);
         recovery!(mut self.recovery, r => r.sent(number, transmission, now));
+        if let Some(sampler) = &mut self.sampler {
+            sampler.sent(number, now, recovery!(self.recovery, r => r.in_flight()) as u32);
+        }
         self.last_sent = now;
         if self.timed.is_none() && !again && !self.habits.timestamps {
             self.timed = Some((number, now));
@@ -374,7 +442,9 @@ impl Sender {
             let window = self.controller.window().min(self.window_limit);
             self.pacer.sent(now, self.burst.1, self.pacing(), window, rtt.as_ref());
         }
-        Segment::data(number, now, self.packet_bytes, Header::Data { retransmission: again })
+        // RFC 3168 §6.1.5: what is sent again is not ECN-capable.
+        let ecn = if self.marks.is_some() && !again { Ecn::Capable } else { Ecn::NotCapable };
+        Segment::data(number, now, self.packet_bytes, Header::Data { retransmission: again, ecn })
     }
 
     fn pacing(&self) -> Pacing {

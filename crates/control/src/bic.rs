@@ -1,0 +1,124 @@
+//! BIC-TCP (Xu, Harfoush, Rhee: "Binary increase congestion control for fast, long distance networks", INFOCOM 2004), as Linux has it.
+//!
+//! | source | equation | here |
+//! |---|---|---|
+//! | §III-A, binary search | a quarter of the way to W_max a round trip, at most S_max | [`Bic::search`] |
+//! | §III-A, near W_max | S_min a round trip: 4 packets in `smooth_part` rounds | [`Bic::search`] |
+//! | §III-A, max probing | slow at first, then ever faster, at most S_max | [`Bic::probe_beyond`] |
+//! | §III-B, "low_window" | Reno's law up to `low_window` | [`Bic::increase`] |
+//! | §III-B, decrease | W ← βW, once per recovery epoch | [`Bic::decrease`] |
+//! | §III-B, fast convergence | W_max ← W(1 + β)/2 where W < W_max | [`Bic::decrease`] |
+//!
+//! The paper goes half of the way (B = 2) with β = 0.875, S_max = 32 and S_min = 0.01; Linux since 2.6.13 a quarter (B = 4) with β = 0.8 and
+//! S_max = 16, and both the distance and its quarter are whole packets, as here. Until the first loss W_max is unknown, and growth is 5 % a round.
+
+use crate::{Ack, WindowLaw};
+use narrows_units::Time;
+use serde::Deserialize;
+
+/// Settings of BIC, as Linux names them.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Share of the window kept in an epoch, a ratio. 819/1024 (Linux); 0.875 (§III-B).
+    pub beta: f64,
+    /// Packets up to which it is Reno's law. 14 (§III-B).
+    pub low_window: f64,
+    /// Most packets gained in a round trip (S_max). 16 (Linux); 32 (§III-B).
+    pub max_increment: f64,
+    /// Round trips for the last four packets before W_max. 20 (Linux).
+    pub smooth_part: f64,
+    /// Whether a flow whose peaks fall makes room for others. True (§III-B).
+    pub fast_convergence: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { beta: 819.0 / 1024.0, low_window: 14.0, max_increment: 16.0, smooth_part: 20.0, fast_convergence: true }
+    }
+}
+
+impl Params {
+    /// Says which setting is out of bounds, if one is.
+    pub fn check(&self) -> Result<(), &'static str> {
+        if !(self.beta > 0.0 && self.beta < 1.0) {
+            return Err("beta: between 0 and 1, like 0.8");
+        }
+        if !(self.low_window >= 0.0 && self.low_window.is_finite()) {
+            return Err("low_window: at least 0 packets, like 14");
+        }
+        if !(self.max_increment >= 1.0 && self.max_increment.is_finite()) {
+            return Err("max_increment: at least 1 packet a round trip, like 16");
+        }
+        if !(self.smooth_part >= B && self.smooth_part.is_finite()) {
+            return Err("smooth_part: at least 4 round trips, like 20");
+        }
+        Ok(())
+    }
+}
+
+/// The part of the distance that a round trip covers is 1/B (Linux's BICTCP_B).
+const B: f64 = 4.0;
+/// Packets gained a round trip, over the window, until the first loss (Linux).
+const UNKNOWN_GROWTH: f64 = 0.05;
+
+/// The law's state.
+#[derive(Clone, Debug)]
+pub struct Bic {
+    params: Params,
+    /// W_max in packets; 0 where it is not known.
+    w_max: f64,
+}
+
+impl Bic {
+    /// The law with `params`, which have been checked.
+    pub fn new(params: Params) -> Self {
+        Self { params, w_max: 0.0 }
+    }
+
+    /// Packets a round trip below W_max (§III-A): a quarter of the distance, within S_max and, close by, 4/`smooth_part`.
+    fn search(&self, window: f64) -> f64 {
+        let step = ((self.w_max.floor() - window.floor()) / B).floor();
+        if step <= 1.0 { B / self.params.smooth_part } else { step.min(self.params.max_increment) }
+    }
+
+    /// Packets a round trip at W_max and beyond (§III-A, "max probing"): 4/`smooth_part` for four packets, then a third of the distance.
+    fn probe_beyond(&self, window: f64) -> f64 {
+        let distance = window - self.w_max;
+        if distance < B { B / self.params.smooth_part } else { (distance / (B - 1.0)).min(self.params.max_increment) }
+    }
+}
+
+impl WindowLaw for Bic {
+    /// W ← W + n·step/W for n packets acknowledged, with the step of §III-A; Reno's up to `low_window` (§III-B).
+    fn increase(&mut self, window: f64, ack: &Ack) -> f64 {
+        let mut step = match () {
+            () if window <= self.params.low_window => 1.0,
+            () if window < self.w_max => self.search(window),
+            () => self.probe_beyond(window),
+        };
+        if self.w_max == 0.0 {
+            step = step.max(UNKNOWN_GROWTH * window);
+        }
+        window + ack.packets * step.min(window) / window
+    }
+
+    /// W ← βW when an epoch opens (§III-B), half up to `low_window`; W_max with fast convergence.
+    fn decrease(&mut self, window: f64, _now: Time) -> f64 {
+        let Params { beta, low_window, fast_convergence, .. } = self.params;
+        let makes_room = fast_convergence && window.floor() < self.w_max.floor();
+        self.w_max = if makes_room { window * (1.0 + beta) / 2.0 } else { window };
+        if window <= low_window { window / 2.0 } else { beta * window }
+    }
+
+    /// As a loss, and the past is forgotten (Linux).
+    fn timeout(&mut self, window: f64, now: Time) -> f64 {
+        let ssthresh = self.decrease(window, now);
+        self.w_max = 0.0;
+        ssthresh
+    }
+
+    fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        show("w_max", self.w_max);
+    }
+}

@@ -1,0 +1,299 @@
+//! H-TCP (Leith, Shorten: "H-TCP: TCP for high-speed and long-distance networks", §3).
+//!
+//! | source | equation | here |
+//! |---|---|---|
+//! | §3.1, eqs. 16, 17, 23 | α = 1 up to Δ_L, then 1 + 10(Δ − Δ_L) + ((Δ − Δ_L)/2)² | [`Htcp::alpha`] |
+//! | §3.4, eq. 24 | α ← 2(1 − β)α | [`Htcp::alpha`] |
+//! | §3.1, comment 2 | α in proportion to the RTT, within [0.5, 10] | [`Htcp::rtt_scale`] |
+//! | §3.4, eq. 25 | β = RTT_min/RTT_max within [0.5, 0.8]; 0.5 where B⁻ has moved by more than 20 % | [`Htcp::back_off`] |
+//! | §3.2, eq. 22 | β = min over epochs of β·B⁻/B⁺ | [`Htcp::by_throughput`] |
+//! | §3.4 | W ← W + α/W for each packet acknowledged; W ← βW once per recovery epoch | [`Htcp::increase`], [`Htcp::decrease`] |
+//!
+//! B⁻ and B⁺ are packets acknowledged in the last whole round trip before, and the first after a back-off, over its length ("measured from
+//! packets ACK'ed over an RTT", §3.2). Comment 2 names no RTT that the scale is 1 at: 100 ms, as in Linux and draft-leith-tcp-htcp-06.
+//!
+//! Differences: Linux and the draft keep a smoothed B⁻ and stay at 0.5 for one epoch more after a reset; let RTT_max fade by 5 % of its excess
+//! each epoch (here it is forgotten when the reset says that the path has changed); never adapt below 10 ms; count in 1/128; and scale by the
+//! inverse, clamped to [0.5, 10], so that α's scale lies in [0.1, 2] (`rtt_scaling` is the paper's, in [0.5, 10]). The draft leaves eq. 22 out.
+
+use crate::{Ack, Rounds, WindowLaw};
+use narrows_units::{Duration, Time};
+use serde::Deserialize;
+
+/// Settings of H-TCP.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Seconds after a loss for which it is Reno's law (Δ_L). 1 (draft-leith-tcp-htcp-06, §2.1; the paper gives none).
+    pub delta_l: f64,
+    /// First coefficient of eq. 17, packets a round trip. 1.
+    pub a0: f64,
+    /// Second coefficient of eq. 17, packets a round trip and second. 10.
+    pub a1: f64,
+    /// Third coefficient of eq. 17, packets a round trip and second². 1/4.
+    pub a2: f64,
+    /// Whether the back-off adapts (§3.2). True.
+    pub adaptive: bool,
+    /// The least share of the window kept, and the one after a reset; a ratio. 0.5 (§3.4, comment 1).
+    pub beta: f64,
+    /// The largest share kept, a ratio. 0.8 (§3.4, comment 1).
+    pub beta_max: f64,
+    /// How far B⁻ may move from one epoch to the next, a ratio. 0.2 (§3.3).
+    pub reset: f64,
+    /// Whether eq. 22 takes the place of RTT_min/RTT_max. False.
+    pub throughput_ratio: bool,
+    /// Whether α goes with the RTT (§3.1, comment 2). False.
+    pub rtt_scaling: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            delta_l: 1.0,
+            a0: 1.0,
+            a1: 10.0,
+            a2: 0.25,
+            adaptive: true,
+            beta: 0.5,
+            beta_max: 0.8,
+            reset: 0.2,
+            throughput_ratio: false,
+            rtt_scaling: false,
+        }
+    }
+}
+
+impl Params {
+    /// Says which setting is out of bounds, if one is.
+    pub fn check(&self) -> Result<(), &'static str> {
+        if !(self.delta_l >= 0.0 && self.delta_l.is_finite()) {
+            return Err("delta_l: at least 0 seconds, like 1");
+        }
+        if !(self.a0 >= 1.0 && self.a0.is_finite()) {
+            return Err("a0: at least 1 packet a round trip, like 1");
+        }
+        if !(self.a1 >= 0.0 && self.a1.is_finite() && self.a2 >= 0.0 && self.a2.is_finite()) {
+            return Err("a1, a2: at least 0, like 10 and 0.25");
+        }
+        if !(self.beta > 0.0 && self.beta <= self.beta_max && self.beta_max < 1.0) {
+            return Err("beta, beta_max: above 0, below 1, in this order, like 0.5 and 0.8");
+        }
+        if !(self.reset > 0.0) {
+            return Err("reset: above 0, like 0.2");
+        }
+        Ok(())
+    }
+}
+
+/// §3.1, comment 2: the RTT in seconds whose α is not scaled.
+const REFERENCE_RTT: f64 = 0.1;
+/// §3.1, comment 2: the interval of the scale.
+const SCALE: (f64, f64) = (0.5, 10.0);
+
+/// The law's state.
+#[derive(Clone, Debug)]
+pub struct Htcp {
+    params: Params,
+    /// β, a ratio.
+    beta: f64,
+    /// When the last congestion event was, or the law was first asked.
+    last_event: Option<Time>,
+    /// The least and the largest RTT.
+    rtt: Option<(Duration, Duration)>,
+    throughput: Throughput,
+    /// B⁻ of the last event, packets a second.
+    b_minus: Option<f64>,
+    /// min_j β(j)·B⁻(j)/B⁺(j) since the last reset (eq. 22).
+    least_ratio: f64,
+}
+
+impl Htcp {
+    /// The law with `params`, which have been checked.
+    pub fn new(params: Params) -> Self {
+        let throughput = Throughput::default();
+        Self { params, beta: params.beta, last_event: None, rtt: None, throughput, b_minus: None, least_ratio: f64::INFINITY }
+    }
+
+    /// α in packets a round trip, `delta` seconds after the last congestion event (eqs. 23, 24).
+    fn alpha(&self, delta: f64) -> f64 {
+        let Params { delta_l, a0, a1, a2, .. } = self.params;
+        let x = delta - delta_l;
+        let alpha = if x <= 0.0 { 1.0 } else { a0 + a1 * x + a2 * x * x };
+        2.0 * (1.0 - self.beta) * alpha * self.rtt_scale()
+    }
+
+    /// The RTT over 100 ms, within [0.5, 10] (§3.1, comment 2); 1 unless asked for.
+    fn rtt_scale(&self) -> f64 {
+        match self.rtt {
+            Some((least, _)) if self.params.rtt_scaling => (least.seconds() / REFERENCE_RTT).clamp(SCALE.0, SCALE.1),
+            _ => 1.0,
+        }
+    }
+
+    /// β at a congestion event (eq. 25).
+    fn back_off(&mut self) -> f64 {
+        let Params { beta, beta_max, reset, adaptive, throughput_ratio, .. } = self.params;
+        let before = self.b_minus;
+        self.b_minus = self.throughput.last.or(before);
+        let moved = before.zip(self.b_minus).is_some_and(|(before, now)| (now - before).abs() > reset * before);
+        if !adaptive {
+            return beta;
+        }
+        if moved {
+            self.rtt = self.rtt.map(|(least, _)| (least, least));
+            self.least_ratio = f64::INFINITY;
+            return beta;
+        }
+        let ratio = if throughput_ratio { self.by_throughput() } else { self.by_round_trip_time() };
+        ratio.map_or(beta, |ratio| ratio.clamp(beta, beta_max))
+    }
+
+    /// RTT_min/RTT_max (eq. 21).
+    fn by_round_trip_time(&self) -> Option<f64> {
+        self.rtt.map(|(least, most)| least.seconds() / most.seconds())
+    }
+
+    /// min_j β(j)·B⁻(j)/B⁺(j) (eq. 22); `None` before there has been one.
+    fn by_throughput(&self) -> Option<f64> {
+        Some(self.least_ratio).filter(|ratio| ratio.is_finite())
+    }
+}
+
+impl WindowLaw for Htcp {
+    /// RTT_min, RTT_max, B⁻ and B⁺ (§3.2, §3.3).
+    fn observe(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt.filter(|_| ack.rtt_is_fresh) {
+            let (least, most) = self.rtt.unwrap_or((rtt.latest, rtt.latest));
+            self.rtt = Some((least.min(rtt.latest), most.max(rtt.latest)));
+        }
+        if let (Some(b_plus), Some(b_minus)) = (self.throughput.observe(ack), self.b_minus) {
+            self.least_ratio = self.least_ratio.min(self.beta * b_minus / b_plus);
+        }
+    }
+
+    /// W ← W + nα/W for n packets acknowledged (§3.4 (a)).
+    fn increase(&mut self, window: f64, ack: &Ack) -> f64 {
+        let last_event = *self.last_event.get_or_insert(ack.now);
+        window + ack.packets * (self.alpha(ack.now.since(last_event).seconds()) / window).min(1.0)
+    }
+
+    /// W ← βW when an epoch opens (§3.4 (b), eq. 25).
+    fn decrease(&mut self, window: f64, now: Time) -> f64 {
+        self.beta = self.back_off();
+        self.last_event = Some(now);
+        self.throughput.event();
+        self.beta * window
+    }
+
+    /// Time without data does not count.
+    fn resume(&mut self, idle: Duration) {
+        if let Some(last_event) = &mut self.last_event {
+            *last_event += idle;
+        }
+    }
+
+    fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        show("beta", self.beta);
+    }
+}
+
+/// Packets acknowledged in each round trip, over its length.
+#[derive(Clone, Debug, Default)]
+struct Throughput {
+    rounds: Rounds,
+    since: Time,
+    packets: f64,
+    /// Of the last whole round, packets a second.
+    last: Option<f64>,
+    /// Rounds that have ended since the last event.
+    after_event: Option<u32>,
+}
+
+/// The round that is under way at an event ends with what left before it; the next one drains the queue; B⁺ is that of the third.
+const ROUNDS_TO_B_PLUS: u32 = 3;
+
+impl Throughput {
+    /// Counts `ack`; gives B⁺ where the round that ends is the one after an event.
+    fn observe(&mut self, ack: &Ack) -> Option<f64> {
+        self.packets += ack.packets;
+        if !self.rounds.ends_with(ack) {
+            return None;
+        }
+        let seconds = ack.now.since(self.since).seconds();
+        self.last = (seconds > 0.0).then(|| self.packets / seconds).or(self.last);
+        (self.since, self.packets) = (ack.now, 0.0);
+        let ended = self.after_event.as_mut()?;
+        *ended += 1;
+        if *ended < ROUNDS_TO_B_PLUS {
+            return None;
+        }
+        self.after_event = None;
+        self.last
+    }
+
+    fn event(&mut self) {
+        self.after_event = Some(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::once_per_epoch::tests::ack;
+
+    /// Feeds `rounds` rounds of `packets` packets each over `rtt` milliseconds, and gives the time reached in seconds.
+    fn feed(law: &mut Htcp, from: f64, rounds: u32, packets: f64, rtt: u64) -> f64 {
+        let span = Duration::from_millis(rtt);
+        for round in 0..rounds {
+            let now = from + f64::from(round + 1) * span.seconds();
+            let known = ack(now, packets);
+            let rtt = known.rtt.map(|known| crate::Rtt { latest: span, ..known });
+            // Each acknowledgement answers what left after the one before.
+            let newest = (now * 1000.0) as u64;
+            law.observe(&Ack { rtt, newest, next: newest, ..known });
+        }
+        from + f64::from(rounds) * span.seconds()
+    }
+
+    #[test]
+    fn the_back_off_is_the_ratio_of_round_trip_times_within_its_bounds() {
+        for (most, beta) in [(160, 0.625), (110, 0.8), (300, 0.5)] {
+            let mut law = Htcp::new(Params::default());
+            let now = feed(&mut law, 0.0, 3, 100.0, 100);
+            feed(&mut law, now, 1, 100.0, most);
+            assert_eq!(law.decrease(1000.0, Time::from_secs(1.0)), beta * 1000.0);
+        }
+    }
+
+    /// Eq. 25: 100 packets in 100 ms, then 79 in 100 ms are 21 % less.
+    #[test]
+    fn the_back_off_is_reset_when_the_throughput_moves_by_a_fifth() {
+        for (packets, beta) in [(79.0, 0.5), (81.0, 0.8), (121.0, 0.5), (119.0, 0.8)] {
+            let mut law = Htcp::new(Params::default());
+            let now = feed(&mut law, 0.0, 5, 100.0, 100);
+            assert_eq!(law.decrease(1000.0, Time::from_secs(now)), 800.0);
+            let now = feed(&mut law, now, 5, packets, 100);
+            assert_eq!(law.decrease(1000.0, Time::from_secs(now)), beta * 1000.0, "{packets}");
+        }
+    }
+
+    /// Eq. 22: 1000 packets/s before, 800 after a back-off by 0.5: 0.5·1000/800 = 0.625.
+    #[test]
+    fn the_throughput_ratio_takes_the_place_of_the_rtts() {
+        let mut law = Htcp::new(Params { throughput_ratio: true, ..Params::default() });
+        let now = feed(&mut law, 0.0, 5, 100.0, 100);
+        assert_eq!(law.decrease(1000.0, Time::from_secs(now)), 500.0);
+        let now = feed(&mut law, now, 3, 80.0, 100);
+        let now = feed(&mut law, now, 3, 100.0, 100);
+        assert_eq!(law.decrease(1000.0, Time::from_secs(now)), 625.0);
+    }
+
+    #[test]
+    fn the_scale_goes_with_the_rtt_within_its_interval() {
+        for (rtt, scale) in [(10, 0.5), (100, 1.0), (250, 2.5), (2000, 10.0)] {
+            let mut law = Htcp::new(Params { rtt_scaling: true, ..Params::default() });
+            feed(&mut law, 0.0, 1, 10.0, rtt);
+            assert_eq!(law.rtt_scale(), scale, "{rtt} ms");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Delivery-rate samples (draft-ietf-ccwg-bbr-06, §4.1): made once, here, for every controller that asks.
+//!
+//! Departures: a sample is of the newest transmission among those acknowledged, by its number; an application is found to be the limit
+//! when a packet might leave and there is none, which is when the draft's three checks would find it.
+
+use super::scoreboard::Delivered;
+use narrows_control::{LossSample, RateSample};
+use narrows_units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// What is remembered of a packet's latest transmission (§4.1.2.1.2, per-packet state).
+#[derive(Clone, Copy, Debug)]
+struct Departure {
+    sent: Time,
+    first_sent: Time,
+    delivered: u64,
+    delivered_time: Time,
+    lost: u64,
+    in_flight: u32,
+    app_limited: bool,
+}
+
+/// Per-connection state (§4.1.2.1.1), and a record for each packet outstanding.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RateSampler {
+    /// The number of the first of `departures`.
+    first: u64,
+    departures: VecDeque<Departure>,
+    delivered: u64,
+    delivered_time: Time,
+    first_sent: Time,
+    lost: u64,
+    /// While fewer are delivered, the application is the limit.
+    app_limited_until: Option<u64>,
+    sample: Option<RateSample>,
+}
+
+impl RateSampler {
+    /// For a connection whose first packet is numbered `first`.
+    pub fn beginning_at(first: u64) -> Self {
+        Self { first, ..Self::default() }
+    }
+
+    /// The packet `number` leaves at `now`; `in_flight` are, itself included (§4.1.2.2).
+    pub fn sent(&mut self, number: u64, now: Time, in_flight: u32) {
+        if in_flight == 1 {
+            (self.first_sent, self.delivered_time) = (now, now);
+        }
+        let departure = Departure {
+            sent: now,
+            first_sent: self.first_sent,
+            delivered: self.delivered,
+            delivered_time: self.delivered_time,
+            lost: self.lost,
+            in_flight,
+            app_limited: self.app_limited_until.is_some(),
+        };
+        let place = (number - self.first) as usize;
+        if place < self.departures.len() {
+            self.departures[place] = departure;
+        } else {
+            self.departures.push_back(departure);
+        }
+    }
+
+    /// An acknowledgement brought `delivered`, told before the losses that it reveals (§4.1.2.3).
+    pub fn arrived(&mut self, delivered: &Delivered, now: Time, least_rtt: Option<Duration>) {
+        self.sample = None;
+        if delivered.packets == 0 {
+            return;
+        }
+        self.delivered += delivered.packets;
+        self.delivered_time = now;
+        if self.app_limited_until.is_some_and(|until| self.delivered > until) {
+            self.app_limited_until = None;
+        }
+        let newest = self.departures[(delivered.newest_number - self.first) as usize];
+        let interval = newest.sent.since(newest.first_sent).max(now.since(newest.delivered_time));
+        self.first_sent = newest.sent;
+        let packets = (self.delivered - newest.delivered) as f64;
+        let reliable = interval > Duration::ZERO && least_rtt.is_none_or(|least| interval >= least);
+        self.sample = Some(RateSample {
+            total_delivered: self.delivered as f64,
+            prior_delivered: newest.delivered as f64,
+            delivery_rate: reliable.then(|| packets / interval.seconds()),
+            rtt: now.since(newest.sent),
+            tx_in_flight: f64::from(newest.in_flight),
+            lost: 0.0,
+            app_limited: newest.app_limited,
+        });
+        if let Some(sample) = &mut self.sample {
+            sample.lost = (self.lost - newest.lost) as f64;
+        }
+    }
+
+    /// The packet `number` is lost (§5.5.10.2, HandleLostPacket).
+    pub fn lost(&mut self, number: u64) -> LossSample {
+        self.lost += 1;
+        if let Some(sample) = &mut self.sample {
+            // RS.lost counts what this acknowledgement reveals, too.
+            sample.lost += 1.0;
+        }
+        let departure = self.departures[(number - self.first) as usize];
+        let (total_delivered, lost) = (self.delivered as f64, (self.lost - departure.lost) as f64);
+        LossSample { total_delivered, lost, app_limited: departure.app_limited }
+    }
+
+    /// The sample of the acknowledgement that has been processed; packets below `first` are forgotten.
+    pub fn take(&mut self, first: u64) -> Option<RateSample> {
+        while self.first < first && self.departures.pop_front().is_some() {
+            self.first += 1;
+        }
+        self.sample.take()
+    }
+
+    /// A packet might leave and there is none; `in_flight` are (§4.1.2.4, MarkConnectionAppLimited).
+    pub fn application_limits(&mut self, in_flight: u64) {
+        self.app_limited_until = Some((self.delivered + in_flight).max(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    fn acknowledge(sampler: &mut RateSampler, number: u64, packets: u64, now: u64) -> RateSample {
+        let delivered = Delivered { packets, newest: number, newest_number: number };
+        sampler.arrived(&delivered, at(now), Some(Duration::from_millis(100)));
+        sampler.take(number + 1).expect("packets have been delivered")
+    }
+
+    /// Ten packets leave 1 ms apart, the RTT is 100 ms: acknowledged 2 ms apart, they show the path's 500 a second, not the sender's 1000.
+    #[test]
+    fn the_rate_is_the_slower_of_sending_and_arriving() {
+        let mut sampler = RateSampler::default();
+        (0..200u32).for_each(|n| sampler.sent(u64::from(n), at(u64::from(n)), n + 1));
+        let samples: Vec<_> = (0..200).map(|n| acknowledge(&mut sampler, n, 1, 300 + 2 * n)).collect();
+        // The first: one packet since the connection began at 0 ms, by 300 ms.
+        assert_eq!(samples[0].delivery_rate, Some(1.0 / 0.3));
+        // Packet 199 left at 199 ms, when nothing was delivered; 200 were by 698 ms.
+        assert_eq!(samples[199].delivery_rate, Some(200.0 / 0.698));
+        assert_eq!((samples[199].rtt, samples[199].tx_in_flight), (Duration::from_millis(499), 200.0));
+        // A window sent while acknowledgements come every 2 ms shows 500 a second.
+        (200..300u32).for_each(|n| sampler.sent(u64::from(n), at(700 + u64::from(n - 200)), n - 198));
+        let steady = (200..300).map(|n| acknowledge(&mut sampler, n, 1, 900 + 2 * (n - 200))).last().unwrap();
+        assert_eq!(steady.delivery_rate, Some(100.0 / (1.098 - 0.698)));
+    }
+
+    #[test]
+    fn a_sample_shorter_than_the_least_rtt_is_none() {
+        let mut sampler = RateSampler::default();
+        sampler.sent(0, at(0), 1);
+        sampler.arrived(&Delivered { packets: 1, newest: 0, newest_number: 0 }, at(99), Some(Duration::from_millis(100)));
+        assert_eq!(sampler.take(1).unwrap().delivery_rate, None);
+    }
+
+    #[test]
+    fn packets_that_leave_while_the_application_is_the_limit_are_marked_until_the_bubble_is_gone() {
+        let mut sampler = RateSampler::default();
+        sampler.sent(0, at(0), 1);
+        sampler.application_limits(1);
+        sampler.sent(1, at(10), 2);
+        assert!(!acknowledge(&mut sampler, 0, 1, 100).app_limited);
+        assert!(acknowledge(&mut sampler, 1, 1, 110).app_limited, "it left inside the bubble");
+        sampler.sent(2, at(120), 1);
+        assert!(!acknowledge(&mut sampler, 2, 1, 220).app_limited, "two are delivered, more than were to be");
+    }
+
+    #[test]
+    fn losses_are_counted_since_the_packet_left() {
+        let mut sampler = RateSampler::default();
+        (0..5).for_each(|n| sampler.sent(n, at(n), n as u32 + 1));
+        sampler.arrived(&Delivered { packets: 1, newest: 3, newest_number: 3 }, at(103), None);
+        assert_eq!((sampler.lost(0).lost, sampler.lost(1).lost), (1.0, 2.0));
+        assert_eq!(sampler.take(0).unwrap().lost, 2.0);
+        sampler.sent(0, at(104), 3);
+        sampler.arrived(&Delivered { packets: 1, newest: 5, newest_number: 0 }, at(204), None);
+        assert_eq!(sampler.take(1).unwrap().lost, 0.0, "sent again after both");
+    }
+}
