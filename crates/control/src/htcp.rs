@@ -78,7 +78,7 @@ impl Params {
         if !(self.beta > 0.0 && self.beta <= self.beta_max && self.beta_max < 1.0) {
             return Err("beta, beta_max: above 0, below 1, in this order, like 0.5 and 0.8");
         }
-        if !(self.reset > 0.0) {
+        if self.reset.is_nan() || self.reset <= 0.0 {
             return Err("reset: above 0, like 0.2");
         }
         Ok(())

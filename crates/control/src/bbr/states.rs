@@ -161,13 +161,15 @@ impl Bbr {
                 self.is_bw_probe_sample = true;
                 self.start_probe_bw_up(rs);
             }
-            State::ProbeBwUp => {
-                if self.is_time_to_go_down(ack, rs) {
-                    self.prev_probe_too_high = false;
-                    self.start_probe_bw_down();
-                }
-            }
+            State::ProbeBwUp => self.go_down_in_time(ack, rs),
             _ => {}
+        }
+    }
+
+    fn go_down_in_time(&mut self, ack: &Ack, rs: &RateSample) {
+        if self.is_time_to_go_down(ack, rs) {
+            self.prev_probe_too_high = false;
+            self.start_probe_bw_down();
         }
     }
 
