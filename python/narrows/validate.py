@@ -25,8 +25,8 @@ from narrows.statistics import mean_and_interval
 from narrows.terminal import console
 
 REFERENCE = Path(__file__).resolve().parents[2] / "validation" / "ns2.jsonl"
-# What the senders of ns-2's Agent/TCP/Linux have in common: the TCP of Linux 2.6.22, without HyStart.
-LINUX = {"timestamps": True, "prr": True, "slow_start": "standard", "packet": "1010B"}
+# What the senders of ns-2's Agent/TCP/Linux have in common: the TCP of Linux 2.6.22.
+LINUX = {"timestamps": True, "packet": "1010B"}
 # What ns-2 calls a sender, and what that is here. Linux 2.6.22's CUBIC: beta 819/1024, C 410/1024, S_max 16 in 100 ms; its Scalable: one packet
 # for 50 acknowledged; its H-TCP: growth in proportion to the RTT.
 SENDERS: dict[str, dict[str, Any]] = {
@@ -34,10 +34,10 @@ SENDERS: dict[str, dict[str, Any]] = {
     "newreno": {"cc": "newreno"},
     "sack": {"cc": "sack"},
     "hstcp": {"cc": "highspeed"},
-    "linux:bic": {"cc": "bic", **LINUX},
-    "linux:cubic": {"cc": "cubic:beta=0.7998046875:c=0.400390625:s_max=160", **LINUX},
-    "linux:htcp": {"cc": "htcp:rtt_scaling=true", **LINUX},
-    "linux:scalable": {"cc": "scalable:a=0.02", **LINUX},
+    "linux:bic": {"cc": "bic:delayed_ack=1.9375", "rate_halving": 1, **LINUX},
+    "linux:cubic": {"cc": "cubic:beta=0.7998046875:c=0.400390625:s_max=160", "rate_halving": 1, **LINUX},
+    "linux:htcp": {"cc": "htcp:rtt_scaling=true", "rate_halving": 0.5, **LINUX},
+    "linux:scalable": {"cc": "scalable:a=0.02", "rate_halving": 0.5, **LINUX},
 }
 SEEDS = 3
 AIM = 0.02

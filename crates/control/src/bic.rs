@@ -30,11 +30,14 @@ pub struct Params {
     pub smooth_part: f64,
     /// Whether a flow whose peaks fall makes room for others. True (§III-B).
     pub fast_convergence: bool,
+    /// Growth above `low_window` is so many times as fast, a ratio: packets that Linux up to 4 thought an acknowledgement stands for. 1; the rounding of
+    /// its filter leaves 31/16 where each packet is acknowledged, as in ns-2.
+    pub delayed_ack: f64,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Self { beta: 819.0 / 1024.0, low_window: 14.0, max_increment: 16.0, smooth_part: 20.0, fast_convergence: true }
+        Self { beta: 819.0 / 1024.0, low_window: 14.0, max_increment: 16.0, smooth_part: 20.0, fast_convergence: true, delayed_ack: 1.0 }
     }
 }
 
@@ -49,6 +52,9 @@ impl Params {
         }
         if !(self.max_increment >= 1.0 && self.max_increment.is_finite()) {
             return Err("max_increment: at least 1 packet a round trip, like 16");
+        }
+        if !(self.delayed_ack >= 1.0 && self.delayed_ack.is_finite()) {
+            return Err("delayed_ack: at least 1 packet, like 1.9375");
         }
         if !(self.smooth_part >= B && self.smooth_part.is_finite()) {
             return Err("smooth_part: at least 4 round trips, like 20");
@@ -92,15 +98,14 @@ impl Bic {
 impl WindowLaw for Bic {
     /// W ← W + n·step/W for n packets acknowledged, with the step of §III-A; Reno's up to `low_window` (§III-B).
     fn increase(&mut self, window: f64, ack: &Ack) -> f64 {
-        let mut step = match () {
-            () if window <= self.params.low_window => 1.0,
-            () if window < self.w_max => self.search(window),
-            () => self.probe_beyond(window),
-        };
+        if window <= self.params.low_window {
+            return window + ack.packets / window;
+        }
+        let mut step = if window < self.w_max { self.search(window) } else { self.probe_beyond(window) };
         if self.w_max == 0.0 {
             step = step.max(UNKNOWN_GROWTH * window);
         }
-        window + ack.packets * step.min(window) / window
+        window + ack.packets * (self.params.delayed_ack * step).min(window) / window
     }
 
     /// W ← βW when an epoch opens (§III-B), half up to `low_window`; W_max with fast convergence.

@@ -42,6 +42,10 @@ pub trait Controller: Send {
         self.window()
     }
 
+    /// A recovery ends with so little in flight that the transport moderates the burst to come: the window is at most `window` packets, and
+    /// slow start brings it back to the threshold (Linux's tcp_moderate_cwnd).
+    fn on_moderation(&mut self, _window: f64) {}
+
     /// What the transport must do for it beside sending: asked once, at birth.
     fn needs(&self) -> Needs {
         Needs::default()

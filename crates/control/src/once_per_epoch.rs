@@ -139,6 +139,10 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
         }
     }
 
+    fn on_moderation(&mut self, window: f64) {
+        self.window = self.window.min(window.max(1.0));
+    }
+
     fn window(&self) -> f64 {
         self.window
     }

@@ -208,6 +208,7 @@ pub static LAWS: &[Entry] = &[
             Parameter { name: "max_increment", default: "16", meaning: "most packets gained in a round trip (S_max)" },
             Parameter { name: "smooth_part", default: "20", meaning: "round trips for the last four packets before W_max" },
             Parameter { name: "fast_convergence", default: "true", meaning: "a flow whose peaks fall makes room" },
+            Parameter { name: "delayed_ack", default: "1", meaning: "growth is so many times as fast; 1.9375 in ns-2's Linux 2.6.22" },
         ],
         construct: |birth| Ok(per_epoch(birth, bic::Bic::new(read_checked(birth, bic::Params::check)?))),
     },

@@ -214,6 +214,9 @@ fn check_flow(scenario: &Scenario, number: usize, flow: &Flow) -> Result<Checked
     if !(habits.initial_window >= 1.0 && habits.initial_window.is_finite()) {
         return Err(ScenarioError::new(at("initial_window"), format!("{} packets; try 10", habits.initial_window)));
     }
+    if flow.rate_halving.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
+        return Err(ScenarioError::new(at("rate_halving"), "a share of the threshold, above 0 and at most 1; try 0.5"));
+    }
     if flow.start >= scenario.duration {
         let message = format!("{} is past the end of the run, {}", flow.start, scenario.duration);
         return Err(ScenarioError::new(at("start"), message));
@@ -265,6 +268,8 @@ fn habits(flow: &Flow, tcp: TcpName) -> Habits {
     habits.initial_window = flow.initial_window.unwrap_or(habits.initial_window);
     habits.timestamps = flow.timestamps.unwrap_or(habits.timestamps);
     habits.prr = flow.prr.unwrap_or(habits.prr);
+    habits.rate_halving = flow.rate_halving;
+    habits.halving_stalls = flow.overhead > Duration::ZERO;
     habits.acks = match (flow.ack_every, flow.ack_delay) {
         (None, None) => habits.acks,
         (Some(every), delay) => AckPolicy { every, delay: delay.unwrap_or(Duration::from_millis(40)), quick: 0 },

@@ -265,6 +265,10 @@ pub struct Flow {
     /// Proportional rate reduction in a SACK recovery: the habit's unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prr: Option<bool>,
+    /// Linux 2.6.22's rate halving in place of that, as ns-2 has it: the window is this share of the threshold until a recovery is over, and
+    /// slow start makes up the rest; 0.5 for laws with Reno's min_cwnd, 1 for those without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_halving: Option<f64>,
     /// Each time it may send it waits up to this, uniformly: breaks phase effects.
     #[serde(default)]
     #[schemars(with = "String")]

@@ -46,6 +46,7 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ("illinois", "", "buffer = \"50p\"", "cc = \"illinois\"\ncount = 2"),
     ("ltcp", "", "buffer = \"200p\"", "cc = \"ltcp\"\ncount = 2"),
     ("ltcp, geometric", "", "buffer = \"200p\"", "cc = \"ltcp:geometric=true\"\ncount = 2"),
+    ("rate halving", "tcp = \"ns2\"", "", "cc = \"scalable\"\ncount = 2\nrate_halving = 0.5\nmax_ssthresh = 20"),
     ("vegas", "", "", "cc = \"vegas\"\ncount = 2"),
     ("westwood", "", "", "cc = \"westwood\"\ncount = 2"),
     (

@@ -107,6 +107,10 @@ impl Controller for RecoveryLog {
         self.controller.on_resume(now, idle);
     }
 
+    fn on_moderation(&mut self, window: f64) {
+        self.controller.on_moderation(window);
+    }
+
     fn on_spurious(&mut self) {
         self.controller.on_spurious();
     }

@@ -64,3 +64,158 @@ def per_packet_sent(p: ArrayLike) -> NDArray[np.float64]:
     """
     p = np.asarray(p, dtype=np.float64)
     return np.asarray(p / (1.0 + p))
+
+
+def aimd(p: ArrayLike, alpha: float = 1.0, beta: float = 0.5) -> NDArray[np.float64]:
+    """Give the mean window of additive increase α a round trip and decrease to β: √(α(1 + β)/(2(1 − β)p)), losses at equal distances.
+
+    Examples
+    --------
+    >>> round(float(aimd(1e-4)), 2)
+    122.47
+    """
+    return np.asarray(np.sqrt(alpha * (1 + beta) / (2 * (1 - beta) * np.asarray(p, dtype=np.float64))))
+
+
+def highspeed(p: ArrayLike) -> NDArray[np.float64]:
+    """Give HighSpeed TCP's window: 0.12/p^0.835 above 38 packets, Reno's below (RFC 3649, §5).
+
+    Examples
+    --------
+    >>> round(float(highspeed(1e-7)), -2)
+    84000.0
+    """
+    p = np.asarray(p, dtype=np.float64)
+    return np.where(p < 1.5 / 38**2, 0.12 / p**0.835, square_root(p))
+
+
+def scalable(p: ArrayLike, a: float = 0.01, b: float = 0.125) -> NDArray[np.float64]:
+    """Give Scalable TCP's window: a/(b·p) (Kelly, §3.3; 0.08/p), Reno's where that adds more than `a` a packet.
+
+    Examples
+    --------
+    >>> round(float(scalable(1e-5)))
+    8000
+    """
+    p = np.asarray(p, dtype=np.float64)
+    return np.maximum(a / (b * p), aimd(p, beta=1 - b))
+
+
+def ltcp_layer(window: ArrayLike, w_t: float = 50.0) -> NDArray[np.float64]:
+    """Give the layer K of a window: W_K ≤ W < W_(K+1), W_K = K(K + 1)(K − 1)/6·W_T (LTCP, eqs. 1, 10).
+
+    Examples
+    --------
+    >>> ltcp_layer([49, 50, 1200, 30_000])
+    array([ 1.,  2.,  5., 15.])
+    """
+    k = np.arange(1.0, 2000.0)
+    return np.asarray(np.searchsorted(k * (k + 1) * (k - 1) / 6 * w_t, np.asarray(window, dtype=np.float64), side="right"), dtype=np.float64)
+
+
+def ltcp(p: ArrayLike, beta: float = 0.15, w_t: float = 50.0) -> NDArray[np.float64]:
+    """Give LTCP's mean window: √(K(1 − β/2)/(βp)), K the layer of the window after a loss (LTCP, eqs. 17, 18); Reno's at one layer.
+
+    Examples
+    --------
+    >>> round(float(ltcp(1e-6)))
+    7450
+    """
+
+    def peak(loss: float) -> float:
+        # The window where a loss comes grows as p falls: the layer after it is found by going up while it fits.
+        k = 1.0
+        while True:
+            window = np.sqrt(k / (beta * (1 - beta / 2) * loss))
+            if ltcp_layer((1 - beta) * window, w_t) <= k:
+                return float(window)
+            k += 1
+
+    p = np.asarray(p, dtype=np.float64)
+    high = np.vectorize(peak)(p) * (1 - beta / 2)
+    return np.where(square_root(p) < w_t, square_root(p), high)
+
+
+def cubic(p: ArrayLike, rtt: float, c: float = 0.4, beta: float = 0.7) -> NDArray[np.float64]:
+    """Give CUBIC's mean window: (C(3 + β)/(4(1 − β)))^¼·(RTT/p)^¾, or a Reno flow's where that is more (RFC 9438, §5.1).
+
+    Examples
+    --------
+    >>> round(float(cubic(1e-6, 0.1)))
+    5926
+    """
+    p = np.asarray(p, dtype=np.float64)
+    own = (c * (3 + beta) / (4 * (1 - beta))) ** 0.25 * (rtt / p) ** 0.75
+    return np.maximum(own, aimd(p, 3 * (1 - beta) / (1 + beta), beta))
+
+
+def htcp(p: ArrayLike, rtt: float, beta: float = 0.5, delta_l: float = 1.0) -> NDArray[np.float64]:
+    """Give H-TCP's mean window for losses at equal distances, from eqs. 17 and 24: an epoch of T seconds holds 1/p packets.
+
+    Parameters
+    ----------
+    p
+        Loss probability a packet, of any shape.
+    rtt
+        Seconds; queueing is left out.
+    beta
+        The back-off, 0.5 to 0.8.
+    delta_l
+        Seconds of low-speed mode.
+    """
+
+    def gained(t: NDArray[np.float64]) -> NDArray[np.float64]:
+        x = np.maximum(t - delta_l, 0.0)
+        return np.asarray(2 * (1 - beta) * (t + 5 * x**2 + x**3 / 12) / rtt)
+
+    t = np.geomspace(rtt / 10, 2000.0, 20_000)
+    growth = gained(t)
+    # W falls to βW_max and gains (1 − β)W_max in T; the epoch's packets are the integral of W/RTT.
+    packets = (beta / (1 - beta) * growth * t + np.concatenate([[0.0], np.cumsum(np.diff(t) * (growth[1:] + growth[:-1]) / 2)])) / rtt
+    mean = packets * rtt / t
+    return np.asarray(np.exp(np.interp(np.log(np.asarray(p, dtype=np.float64)), -np.log(packets[::-1]), np.log(mean[::-1]))))
+
+
+def bic(p: ArrayLike, beta: float = 819 / 1024, s_max: float = 16.0, low_window: float = 14.0, smooth: float = 20.0) -> NDArray[np.float64]:
+    """Give BIC's mean window for losses at equal distances, by going through the law's round trips until an epoch repeats itself.
+
+    Parameters
+    ----------
+    p
+        Loss probability a packet, of any shape.
+    beta, s_max, low_window, smooth
+        The law's settings, as in Linux.
+
+    Examples
+    --------
+    Growth is S_max but near W_max, so it is nearly additive increase by 16 and decrease to 0.8:
+
+    >>> bool(abs(bic(1e-6) / aimd(1e-6, 16, 0.8) - 1) < 0.25)
+    True
+    """
+
+    def step(window: float, w_max: float) -> float:
+        if window <= low_window:
+            return 1.0
+        if window < w_max:
+            gap = (w_max - window) // 4
+            return 4 / smooth if gap <= 1 else min(gap, s_max)
+        beyond = window - w_max
+        return 4 / smooth if beyond < 4 else min(beyond / 3, s_max)
+
+    def mean(loss: float) -> float:
+        w_max = window = 10.0
+        for _ in range(60):
+            start, packets, rounds = window, 0.0, 0
+            while packets < 1 / loss:
+                packets += window
+                rounds += 1
+                window += step(window, w_max)
+            peak = window
+            w_max = peak * (1 + beta) / 2 if peak < w_max - 1 else peak
+            window = beta * peak if peak > low_window else peak / 2
+            if abs(window - start) < 1e-3 * start:
+                break
+        return packets / rounds
+
+    return np.asarray(np.vectorize(mean)(np.asarray(p, dtype=np.float64)), dtype=np.float64)

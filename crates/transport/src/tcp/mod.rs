@@ -3,6 +3,7 @@
 mod cumulative;
 mod outstanding;
 mod prr;
+mod rate_halving;
 mod rate_sampler;
 mod receiver;
 mod scoreboard;
@@ -55,6 +56,12 @@ pub struct Habits {
     pub limited_transmit: bool,
     /// Proportional rate reduction in a SACK recovery (RFC 9937); else the window falls at once.
     pub prr: bool,
+    /// Linux 2.6.22's rate halving, as ns-2's Agent/TCP/Linux has it, in place of that: the window is this share of the threshold until the
+    /// recovery is over, a ratio, and slow start makes up the rest; 0.5 for laws with Reno's min_cwnd, 1 for those without.
+    pub rate_halving: Option<f64>,
+    /// With rate halving: packets in flight stay as many as before until the recovery is over. ns-2's does so wherever `overhead_` delays a
+    /// departure, because its timer restores what the departure has taken off (TcpAgent::timeout between save_from_linux and load_to_linux).
+    pub halving_stalls: bool,
     /// When the receiver acknowledges.
     pub acks: AckPolicy,
 }
@@ -70,6 +77,8 @@ impl Habits {
         counts_packets: false,
         limited_transmit: true,
         prr: false,
+        rate_halving: None,
+        halving_stalls: false,
         acks: AckPolicy { every: 1, delay: Duration::ZERO, quick: 0 },
     };
 
@@ -83,6 +92,8 @@ impl Habits {
         counts_packets: true,
         limited_transmit: true,
         prr: true,
+        rate_halving: None,
+        halving_stalls: false,
         acks: AckPolicy { every: 2, delay: Duration::from_millis(40), quick: 16 },
     };
 }

@@ -4,6 +4,7 @@
 //! the rescue retransmission, is optional there and left out.
 
 use super::prr::Prr;
+use super::rate_halving::RateHalving;
 use super::scoreboard::{Delivered, Scoreboard};
 use super::sender::{Answer, Ears, Next};
 use crate::Segment;
@@ -16,7 +17,18 @@ pub(super) struct Selective {
     recovery: Option<Episode>,
     /// One past the highest sent when the last recovery or timeout began: below it no new recovery begins (RFC 6675 §5, §5.1).
     recovery_point: u64,
-    with_prr: bool,
+    metering: Metering,
+}
+
+/// How a recovery lets packets go.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Metering {
+    /// As the new window allows (RFC 6675).
+    ByPipe,
+    /// RFC 9937.
+    Prr,
+    /// Down to this share of the threshold, or stalled (see [`Habits`](super::Habits)).
+    RateHalving { share: f64, stalls: bool },
 }
 
 /// One recovery.
@@ -27,11 +39,12 @@ struct Episode {
     /// When it left; `None` before, and once it is known whether it was needed.
     resent_at: Option<Time>,
     prr: Option<Prr>,
+    halving: Option<RateHalving>,
 }
 
 impl Selective {
-    pub fn new(with_prr: bool) -> Self {
-        Self { board: Scoreboard::default(), recovery: None, recovery_point: 0, with_prr }
+    pub fn new(metering: Metering) -> Self {
+        Self { board: Scoreboard::default(), recovery: None, recovery_point: 0, metering }
     }
 
     pub fn first(&self) -> u64 {
@@ -61,15 +74,15 @@ impl Selective {
         let sack = ack.sack();
         if sack.is_empty() && !self.board.has_sacked() {
             ears.arrived(&delivered);
-            self.meter(&delivered, advanced, ears);
+            self.meter(&delivered, advanced, 0, ears);
             return Answer { delivered, restarts_timer: advanced };
         }
         for block in sack.iter(ack.number) {
             self.board.sack(block, &mut delivered);
         }
         ears.arrived(&delivered);
-        let (lossless, begins) = self.judge(ears);
-        self.meter(&delivered, advanced && lossless, ears);
+        let (losses, begins) = self.judge(ears);
+        self.meter(&delivered, advanced && losses == 0, losses, ears);
         Answer { delivered, restarts_timer: advanced || begins }
     }
 
@@ -81,14 +94,20 @@ impl Selective {
             self.board.forgive(self.board.extent_above(first));
             ears.spurious();
         } else if ack.number >= self.recovery_point {
+            let ssthresh = ears.controller.window();
+            let left = episode.halving.and_then(|halving| halving.left_with(f64::from(self.board.pipe()), ssthresh));
+            if let Some(window) = left {
+                ears.controller.on_moderation(window);
+            }
             self.recovery = None;
             self.board.shrink();
         }
     }
 
-    /// Finds new losses: whether there were none, and whether a recovery begins.
-    fn judge(&mut self, ears: &mut Ears) -> (bool, bool) {
+    /// Finds new losses: how many, and whether a recovery begins.
+    fn judge(&mut self, ears: &mut Ears) -> (u32, bool) {
         let flight = f64::from(self.board.pipe());
+        let window = ears.controller.window();
         let may_begin = self.recovery.is_none() && self.board.first() >= self.recovery_point;
         let mut losses = 0;
         self.board.judge(|number, transmission, in_flight| {
@@ -98,15 +117,24 @@ impl Selective {
         let begins = may_begin && losses > 0;
         if begins {
             self.recovery_point = self.board.end();
-            let prr = self.with_prr.then(|| Prr::new(flight));
-            self.recovery = Some(Episode { resend_now: true, resent_at: None, prr });
+            let (prr, halving) = match self.metering {
+                Metering::ByPipe => (None, None),
+                Metering::Prr => (Some(Prr::new(flight)), None),
+                Metering::RateHalving { share, stalls } => (None, Some(RateHalving::new(share, stalls, window))),
+            };
+            self.recovery = Some(Episode { resend_now: true, resent_at: None, prr, halving });
         }
-        (losses == 0, begins)
+        (losses, begins)
     }
 
-    fn meter(&mut self, delivered: &Delivered, safe: bool, ears: &Ears) {
-        if let Some(Episode { prr: Some(prr), .. }) = &mut self.recovery {
-            prr.on_ack(delivered.packets as f64, f64::from(self.board.pipe()), ears.controller.window(), safe);
+    fn meter(&mut self, delivered: &Delivered, safe: bool, losses: u32, ears: &Ears) {
+        let pipe = f64::from(self.board.pipe());
+        let Some(episode) = &mut self.recovery else { return };
+        if let Some(prr) = &mut episode.prr {
+            prr.on_ack(delivered.packets as f64, pipe, ears.controller.window(), safe);
+        }
+        if let Some(halving) = &mut episode.halving {
+            halving.on_ack(pipe, f64::from(losses));
         }
     }
 
@@ -122,6 +150,7 @@ impl Selective {
         let may_send = match &self.recovery {
             Some(Episode { resend_now: true, .. }) => true,
             Some(Episode { prr: Some(prr), .. }) => prr.may_send(),
+            Some(Episode { halving: Some(halving), .. }) => halving.may_send(f64::from(self.board.pipe()), window),
             // RFC 6675 §5, step C: cwnd − pipe must be at least a whole packet.
             _ => f64::from(self.board.pipe()) + 1.0 <= window,
         };
@@ -152,6 +181,9 @@ impl Selective {
             }
             if let Some(prr) = &mut episode.prr {
                 prr.on_sent();
+            }
+            if let Some(halving) = &mut episode.halving {
+                halving.on_sent(f64::from(self.board.pipe()));
             }
         }
     }

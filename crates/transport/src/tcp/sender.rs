@@ -3,7 +3,7 @@
 use super::cumulative::Cumulative;
 use super::rate_sampler::RateSampler;
 use super::scoreboard::Delivered;
-use super::selective::Selective;
+use super::selective::{Metering, Selective};
 use super::{Habits, RecoveryKind};
 use crate::{Counters, Header, Pacer, RttEstimator, Segment};
 use narrows_control::{Ack, Controller, Gaps, Loss, Mark, Pacing, Rtt};
@@ -165,7 +165,11 @@ impl Sender {
         let recovery = match recovery {
             RecoveryKind::Reno => Recovery::Cumulative(Cumulative::new(false, habits.limited_transmit)),
             RecoveryKind::NewReno => Recovery::Cumulative(Cumulative::new(true, habits.limited_transmit)),
-            RecoveryKind::Sack => Recovery::Selective(Selective::new(habits.prr)),
+            RecoveryKind::Sack => Recovery::Selective(Selective::new(match habits.rate_halving {
+                Some(share) => Metering::RateHalving { share, stalls: habits.halving_stalls },
+                None if habits.prr => Metering::Prr,
+                None => Metering::ByPipe,
+            })),
         };
         let needs = controller.needs();
         let samples = needs.rate_samples && matches!(recovery, Recovery::Selective(_));
