@@ -47,6 +47,7 @@ test-python: setup
 bench: setup
 	cargo bench --quiet -p narrows-scenario --bench speed
 	$(BIN)/python benches/sweeps.py
+	$(BIN)/python benches/controller.py
 
 validate: setup
 	$(BIN)/python -m narrows.validate

@@ -10,10 +10,25 @@ True
 """
 
 from narrows import plot
-from narrows._core import ScenarioError
+from narrows._core import Ack, Loss, ScenarioError
+from narrows.controller import Controller
 from narrows.results import Result, run
 from narrows.scenario import Scenario, dumbbell
 from narrows.sweeps import Sweep, Until, Zipped, sweep
 
-__all__ = ["Result", "Scenario", "ScenarioError", "Sweep", "Until", "Zipped", "dumbbell", "plot", "run", "sweep"]
+__all__ = [
+    "Ack",
+    "Controller",
+    "Loss",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "Sweep",
+    "Until",
+    "Zipped",
+    "dumbbell",
+    "plot",
+    "run",
+    "sweep",
+]
 __version__ = "0.1.0"

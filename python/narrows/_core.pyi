@@ -1,6 +1,54 @@
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 class ScenarioError(ValueError): ...
+
+class Ack:
+    """Packets have been acknowledged.
+
+    Attributes
+    ----------
+    now
+        Seconds.
+    packets
+        Packets newly acknowledged.
+    rtt, smoothed_rtt, min_rtt
+        The newest sample, the moving average and the least, in seconds; None until there is a sample.
+    in_flight
+        Packets in flight.
+    window_limited
+        Whether the window held the sender back.
+    recovering
+        Whether a recovery is under way: laws keep still.
+    """
+
+    now: float
+    packets: float
+    rtt: float | None
+    smoothed_rtt: float | None
+    min_rtt: float | None
+    in_flight: float
+    window_limited: bool
+    recovering: bool
+
+class Loss:
+    """A packet has been lost, or the retransmission timer went off.
+
+    Attributes
+    ----------
+    now
+        Seconds.
+    opens_epoch
+        Whether it is the first of its recovery epoch.
+    timeout
+        Whether the retransmission timer found it.
+    in_flight
+        Packets in flight when the lost one left; 0 for a timeout.
+    """
+
+    now: float
+    opens_epoch: bool
+    timeout: bool
+    in_flight: float
 
 class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -23,10 +71,11 @@ def engine() -> str: ...
 def schema() -> str: ...
 def from_toml(text: str) -> str: ...
 def to_toml(json: str) -> str: ...
-def check(json: str) -> list[tuple[str, str]]: ...
+def check(json: str, own: Mapping[str, type] | None = None) -> list[tuple[str, str]]: ...
 def run(
     json: str,
     seed: int | None = None,
     progress: Callable[[float], None] | None = None,
     traces_to: str | None = None,
+    own: Mapping[str, type] | None = None,
 ) -> Run: ...

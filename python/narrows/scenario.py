@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from narrows import _core
+from narrows.controller import Controller
 
 
 class Scenario:
@@ -16,7 +17,8 @@ class Scenario:
     ----------
     **fields
         The fields of a scenario file: ``duration``, ``warmup``, ``tcp``, ``packet``, ``sample``, ``seed``; one of
-        ``dumbbell``, ``parking_lot``, ``chain`` and ``links``; ``flows``. Quantities are texts with units.
+        ``dumbbell``, ``parking_lot``, ``chain`` and ``links``; ``flows``. Quantities are texts with units. A flow's ``cc`` may be a
+        subclass of `Controller`.
 
     Raises
     ------
@@ -36,8 +38,23 @@ class Scenario:
     """
 
     def __init__(self, **fields: Any) -> None:
+        self.controllers: dict[str, type[Controller]] = {}
+        if "flows" in fields:
+            fields = fields | {"flows": [self._named(flow) for flow in fields["flows"]]}
         self._json = json.dumps(fields)
-        self._buffers = dict(_core.check(self._json))
+        self._buffers = dict(_core.check(self._json, self.controllers))
+
+    def _named(self, flow: dict[str, Any]) -> dict[str, Any]:
+        """Give a flow whose controller is a class by that class's name."""
+        cc = flow.get("cc")
+        if not isinstance(cc, type):
+            return flow
+        if not issubclass(cc, Controller):
+            raise _core.ScenarioError(f"flows[].cc: {cc.__name__} is no controller; subclass narrows.Controller")
+        known = self.controllers.setdefault(cc.__name__, cc)
+        if known is not cc:
+            raise _core.ScenarioError(f"flows[].cc: two classes are called {cc.__name__}; rename one")
+        return flow | {"cc": cc.__name__}
 
     @classmethod
     def from_toml(cls, text: str) -> Scenario:
@@ -101,7 +118,7 @@ def dumbbell(
     rate: str,
     rtt: str,
     buffer: str,
-    cc: str = "cubic",
+    cc: str | type[Controller] = "cubic",
     flows: int = 1,
     *,
     rtt_step: str = "0s",
@@ -120,7 +137,7 @@ def dumbbell(
     rate, rtt, buffer
         The bottleneck, like ``"1Gbps"``, ``"100ms"``, ``"20p"``.
     cc
-        A law over a recovery, like ``"cubic:beta=0.8+newreno"``.
+        A law over a recovery, like ``"cubic:beta=0.8+newreno"``, or a subclass of `Controller`.
     flows
         How many.
     rtt_step

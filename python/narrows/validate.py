@@ -27,8 +27,8 @@ from narrows.terminal import console
 REFERENCE = Path(__file__).resolve().parents[2] / "validation" / "ns2.jsonl"
 # What the senders of ns-2's Agent/TCP/Linux have in common: the TCP of Linux 2.6.22.
 LINUX = {"timestamps": True, "packet": "1010B"}
-# What ns-2 calls a sender, and what that is here. Linux 2.6.22's CUBIC: beta 819/1024, C 410/1024, S_max 16 in 100 ms; its Scalable: one packet
-# for 50 acknowledged; its H-TCP: growth in proportion to the RTT.
+# What ns-2 calls a sender, and what that is here. Linux 2.6.22's CUBIC: beta 819/1024, C 410/1024, S_max 16 in 100 ms; its BIC takes an
+# acknowledgement for 31/16 packets; its Scalable: one packet for 50 acknowledged; its H-TCP: growth in proportion to the RTT.
 SENDERS: dict[str, dict[str, Any]] = {
     "reno": {"cc": "reno"},
     "newreno": {"cc": "newreno"},

@@ -9,8 +9,10 @@
 //! | §3.2, eq. 22 | β = min over epochs of β·B⁻/B⁺ | [`Htcp::by_throughput`] |
 //! | §3.4 | W ← W + α/W for each packet acknowledged; W ← βW once per recovery epoch | [`Htcp::increase`], [`Htcp::decrease`] |
 //!
-//! B⁻ and B⁺ are packets acknowledged in the last whole round trip before, and the first after a back-off, over its length ("measured from
-//! packets ACK'ed over an RTT", §3.2). Comment 2 names no RTT that the scale is 1 at: 100 ms, as in Linux and draft-leith-tcp-htcp-06.
+//! B⁻ and B⁺ are packets acknowledged over a round trip before, and the first after a back-off, over its length ("measured from packets ACK'ed
+//! over an RTT", §3.2); for B⁻ that is the one under way, where half of it is over, else the last. Comment 2 names no RTT that the scale is 1 at: 100 ms, as in Linux and draft-leith-tcp-htcp-06.
+//!
+//! RTT samples that a recovery touches are left out: an acknowledgement that fills a hole is late by more than the queue.
 //!
 //! Differences: Linux and the draft keep a smoothed B⁻ and stay at 0.5 for one epoch more after a reset; let RTT_max fade by 5 % of its excess
 //! each epoch (here it is forgotten when the reset says that the path has changed); never adapt below 10 ms; count in 1/128; and scale by the
@@ -100,6 +102,7 @@ pub struct Htcp {
     last_event: Option<Time>,
     /// The least and the largest RTT.
     rtt: Option<(Duration, Duration)>,
+    was_recovering: bool,
     throughput: Throughput,
     /// B⁻ of the last event, packets a second.
     b_minus: Option<f64>,
@@ -111,7 +114,16 @@ impl Htcp {
     /// The law with `params`, which have been checked.
     pub fn new(params: Params) -> Self {
         let throughput = Throughput::default();
-        Self { params, beta: params.beta, last_event: None, rtt: None, throughput, b_minus: None, least_ratio: f64::INFINITY }
+        Self {
+            params,
+            beta: params.beta,
+            last_event: None,
+            rtt: None,
+            was_recovering: false,
+            throughput,
+            b_minus: None,
+            least_ratio: f64::INFINITY,
+        }
     }
 
     /// α in packets a round trip, `delta` seconds after the last congestion event (eqs. 23, 24).
@@ -131,10 +143,10 @@ impl Htcp {
     }
 
     /// β at a congestion event (eq. 25).
-    fn back_off(&mut self) -> f64 {
+    fn back_off(&mut self, now: Time) -> f64 {
         let Params { beta, beta_max, reset, adaptive, throughput_ratio, .. } = self.params;
         let before = self.b_minus;
-        self.b_minus = self.throughput.last.or(before);
+        self.b_minus = self.throughput.at(now).or(before);
         let moved = before.zip(self.b_minus).is_some_and(|(before, now)| (now - before).abs() > reset * before);
         if !adaptive {
             return beta;
@@ -162,7 +174,8 @@ impl Htcp {
 impl WindowLaw for Htcp {
     /// RTT_min, RTT_max, B⁻ and B⁺ (§3.2, §3.3).
     fn observe(&mut self, ack: &Ack) {
-        if let Some(rtt) = ack.rtt.filter(|_| ack.rtt_is_fresh) {
+        let touched = std::mem::replace(&mut self.was_recovering, ack.recovering) || ack.recovering;
+        if let Some(rtt) = ack.rtt.filter(|_| ack.rtt_is_fresh && !touched) {
             let (least, most) = self.rtt.unwrap_or((rtt.latest, rtt.latest));
             self.rtt = Some((least.min(rtt.latest), most.max(rtt.latest)));
         }
@@ -179,7 +192,7 @@ impl WindowLaw for Htcp {
 
     /// W ← βW when an epoch opens (§3.4 (b), eq. 25).
     fn decrease(&mut self, window: f64, now: Time) -> f64 {
-        self.beta = self.back_off();
+        self.beta = self.back_off(now);
         self.last_event = Some(now);
         self.throughput.event();
         self.beta * window
@@ -203,8 +216,8 @@ struct Throughput {
     rounds: Rounds,
     since: Time,
     packets: f64,
-    /// Of the last whole round, packets a second.
-    last: Option<f64>,
+    /// Of the last whole round: packets a second, and its length in seconds.
+    last: Option<(f64, f64)>,
     /// Rounds that have ended since the last event.
     after_event: Option<u32>,
 }
@@ -220,7 +233,7 @@ impl Throughput {
             return None;
         }
         let seconds = ack.now.since(self.since).seconds();
-        self.last = (seconds > 0.0).then(|| self.packets / seconds).or(self.last);
+        self.last = (seconds > 0.0).then(|| (self.packets / seconds, seconds)).or(self.last);
         (self.since, self.packets) = (ack.now, 0.0);
         let ended = self.after_event.as_mut()?;
         *ended += 1;
@@ -228,7 +241,14 @@ impl Throughput {
             return None;
         }
         self.after_event = None;
-        self.last
+        self.last.map(|(rate, _)| rate)
+    }
+
+    /// Packets a second just before `now`.
+    fn at(&self, now: Time) -> Option<f64> {
+        let (last, length) = self.last?;
+        let seconds = now.since(self.since).seconds();
+        Some(if seconds >= length / 2.0 { self.packets / seconds } else { last })
     }
 
     fn event(&mut self) {

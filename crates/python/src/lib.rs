@@ -1,5 +1,6 @@
 //! Python's view of narrows: text in, Arrow tables out. Everything else is written in Python.
 
+mod controller;
 mod error;
 mod listing;
 mod run;
@@ -9,6 +10,8 @@ use pyo3::prelude::*;
 /// The compiled half of narrows.
 #[pymodule(gil_used = false)]
 mod _core {
+    #[pymodule_export]
+    use super::controller::{Ack, Loss};
     #[pymodule_export]
     use super::error::ScenarioError;
     #[pymodule_export]

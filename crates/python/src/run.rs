@@ -1,13 +1,16 @@
 //! Running a scenario with the GIL released, and its results as Arrow.
 
+use crate::controller::{Failure, PythonLaw};
 use crate::error::Error;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
-use narrows_scenario::{self as scenario, Checked, Results, Scenario, TABLES};
+use narrows_scenario::{self as scenario, Checked, OwnLaw, Results, Scenario, TABLES};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule};
+use pyo3::types::{PyBytes, PyCapsule, PyType};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 #[expect(clippy::disallowed_types, reason = "the bindings are not the core: they measure how long a run takes")]
@@ -88,8 +91,14 @@ fn write_at_once(path: &Path, bytes: &[u8]) -> Result<String, Error> {
     Ok(path.display().to_string())
 }
 
-fn checked(json: &str) -> Result<Checked, Error> {
-    Ok(Checked::new(Scenario::from_json(json)?)?)
+/// Controllers written in Python, by the name that flows call them by.
+type Own = BTreeMap<String, Py<PyType>>;
+
+fn checked(json: &str, own: Option<Own>, failure: &Failure) -> Result<Checked, Error> {
+    let law = |(name, class)| Arc::new(PythonLaw::new(name, class, failure.clone())) as Arc<dyn OwnLaw>;
+    let own: Vec<_> = own.unwrap_or_default().into_iter().map(law).collect();
+    let checked = Checked::with_own_laws(Scenario::from_json(json)?, &own)?;
+    failure.take().map_or(Ok(checked), |error| Err(Error::Python(error)))
 }
 
 /// The scenario in a TOML text, as JSON.
@@ -107,23 +116,38 @@ pub(crate) fn to_toml(json: &str) -> PyResult<String> {
 
 /// Checks the scenario in a JSON text; returns each link between routers with its buffer in all four units.
 #[pyfunction]
-pub(crate) fn check(json: &str) -> PyResult<Vec<(String, String)>> {
-    let checked = checked(json)?;
+#[pyo3(signature = (json, own=None))]
+pub(crate) fn check(json: &str, own: Option<Own>) -> PyResult<Vec<(String, String)>> {
+    let checked = checked(json, own, &Failure::default())?;
     let describe = |link: &scenario::CheckedLink| (link.name.clone(), link.describe_buffer(checked.flow_count(), checked.packet()));
     Ok(checked.links.iter().map(describe).collect())
 }
 
 /// Runs the scenario in a JSON text, under `seed` where it is given; `progress` is shown the share done, between 0 and 1.
-/// Traces go to the folder `traces_to`.
+/// Traces go to the folder `traces_to`; flows may name the controllers `own`.
 #[pyfunction]
-#[pyo3(signature = (json, seed=None, progress=None, traces_to=None))]
-pub(crate) fn run(py: Python<'_>, json: &str, seed: Option<u64>, progress: Option<Py<PyAny>>, traces_to: Option<PathBuf>) -> PyResult<Run> {
-    let checked = checked(json)?;
+#[pyo3(signature = (json, seed=None, progress=None, traces_to=None, own=None))]
+pub(crate) fn run(
+    py: Python<'_>,
+    json: &str,
+    seed: Option<u64>,
+    progress: Option<Py<PyAny>>,
+    traces_to: Option<PathBuf>,
+    own: Option<Own>,
+) -> PyResult<Run> {
+    let failure = Failure::default();
+    let checked = checked(json, own, &failure)?;
     let seed = seed.unwrap_or(checked.scenario.seed);
-    Ok(py.detach(|| run_detached(&checked, seed, progress.as_ref(), traces_to.as_deref()))?)
+    Ok(py.detach(|| run_detached(&checked, seed, progress.as_ref(), traces_to.as_deref(), &failure))?)
 }
 
-fn run_detached(checked: &Checked, seed: u64, progress: Option<&Py<PyAny>>, traces_to: Option<&Path>) -> Result<Run, Error> {
+fn run_detached(
+    checked: &Checked,
+    seed: u64,
+    progress: Option<&Py<PyAny>>,
+    traces_to: Option<&Path>,
+    failure: &Failure,
+) -> Result<Run, Error> {
     let start = Clock::now();
     let mut looked = start;
     let mut raised = None;
@@ -132,7 +156,7 @@ fn run_detached(checked: &Checked, seed: u64, progress: Option<&Py<PyAny>>, trac
             return ControlFlow::Continue(());
         }
         looked = Clock::now();
-        match Python::attach(|py| look(py, share, progress)) {
+        match failure.take().map_or_else(|| Python::attach(|py| look(py, share, progress)), Err) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 raised = Some(error);
@@ -142,7 +166,7 @@ fn run_detached(checked: &Checked, seed: u64, progress: Option<&Py<PyAny>>, trac
     };
     let outcome = scenario::run(checked, seed, traces_to, watch);
     let wall = start.elapsed().as_secs_f64();
-    match (outcome, raised) {
+    match (outcome, raised.or_else(|| failure.take())) {
         (_, Some(error)) => Err(Error::Python(error)),
         (Ok(results), None) => Ok(Run { results, wall }),
         (Err(error), None) => Err(Error::Run(error)),

@@ -103,7 +103,7 @@ fn web(group: &CheckedFlow, seed: u64, rtt: Duration) -> Option<(WebSettings, Co
     let web = group.flow.web.as_ref()?;
     let (think, size_factor, persistent) = (web.think, web.size_factor, web.persistent.value());
     let settings = WebSettings { think, size_factor, persistent, payload: group.payload(), rtt };
-    let (law, birth) = (group.spec.law, group.birth(seed));
+    let (law, birth) = (group.spec.law.clone(), group.birth(seed));
     Some((settings, Box::new(move || law.build(&birth).expect("settings have been checked"))))
 }
 
@@ -121,7 +121,7 @@ fn endpoints(checked: &Checked, group: &CheckedFlow, seed: u64, number: u64, tra
     let controller = group.spec.law.build(&group.birth(controller_seed)).expect("settings have been checked");
     let controller = traces.wrap(number, controller, u64::from(bytes))?;
     let stream = Stream::new(seed, PACING_STREAMS, 2 * number + 1);
-    let transport = match group.spec.law.moved_by {
+    let transport = match group.spec.law.moved_by() {
         MovedBy::EachLoss => Transport::Etcp(etcp_settings(group, bytes, stream)),
         MovedBy::Epochs | MovedBy::Delay | MovedBy::DeliveryRate => Transport::Tcp(tcp_settings(checked, group, bytes, stream)),
     };

@@ -1,6 +1,7 @@
 //! One validation for every front: what passes here runs.
 
 use crate::controller_spec::ControllerSpec;
+use crate::law::OwnLaw;
 use crate::scenario::{Flow, PacingName, Scenario, SlowStartName, TcpName};
 use crate::topology::{self, Topology};
 use crate::{ScenarioError, memory};
@@ -118,6 +119,11 @@ impl Checked {
 
     /// Checks a scenario. The error names the place, the value and what would be right.
     pub fn new(scenario: Scenario) -> Result<Self, ScenarioError> {
+        Self::with_own_laws(scenario, &[])
+    }
+
+    /// Checks a scenario whose flows may name laws of `own` besides the registry's.
+    pub fn with_own_laws(scenario: Scenario, own: &[Arc<dyn OwnLaw>]) -> Result<Self, ScenarioError> {
         positive("duration", scenario.duration, "60s")?;
         let warmup = scenario.warmup.unwrap_or_else(|| scenario.duration.scale(0.25));
         if warmup >= scenario.duration {
@@ -130,7 +136,7 @@ impl Checked {
         if scenario.flows.is_empty() {
             return Err(ScenarioError::new("flows", "nobody sends; add [[flows]] with cc = \"cubic\""));
         }
-        let check = |(number, flow)| check_flow(&scenario, number, flow);
+        let check = |(number, flow)| check_flow(&scenario, number, flow, own);
         let flows = scenario.flows.iter().enumerate().map(check).collect::<Result<Vec<_>, _>>()?;
         let checked = Self { warmup, sample, links, flows, topology, scenario };
         memory::check(&checked)?;
@@ -192,9 +198,9 @@ pub(crate) fn positive(place: &str, value: Duration, example: &str) -> Result<()
     if value == Duration::ZERO { Err(ScenarioError::new(place, format!("must be more than nothing; try \"{example}\""))) } else { Ok(()) }
 }
 
-fn check_flow(scenario: &Scenario, number: usize, flow: &Flow) -> Result<CheckedFlow, ScenarioError> {
+fn check_flow(scenario: &Scenario, number: usize, flow: &Flow, own: &[Arc<dyn OwnLaw>]) -> Result<CheckedFlow, ScenarioError> {
     let at = |field: &str| format!("flows[{number}].{field}");
-    let spec: ControllerSpec = flow.cc.parse().map_err(|error: String| ScenarioError::new(at("cc"), error))?;
+    let spec = ControllerSpec::parse(&flow.cc, own).map_err(|error| ScenarioError::new(at("cc"), error))?;
     let tcp = flow.tcp.unwrap_or(scenario.tcp);
     let habits = habits(flow, tcp);
     let packet = packet_size(scenario, flow, tcp);
@@ -241,7 +247,7 @@ fn check_flow(scenario: &Scenario, number: usize, flow: &Flow) -> Result<Checked
 /// What only one of the transports can do.
 fn check_transport(number: usize, flow: &Flow, spec: &ControllerSpec) -> Result<(), ScenarioError> {
     let at = |field: &str| format!("flows[{number}].{field}");
-    let each_loss = spec.law.moved_by == MovedBy::EachLoss;
+    let each_loss = spec.law.moved_by() == MovedBy::EachLoss;
     let tcps = [
         ("quantum", flow.quantum > 1),
         ("ack_every", flow.ack_every.is_some()),
@@ -251,10 +257,10 @@ fn check_transport(number: usize, flow: &Flow, spec: &ControllerSpec) -> Result<
     match tcps.iter().find(|(_, given)| each_loss && *given) {
         Some((field, _)) => Err(ScenarioError::new(
             at(field),
-            format!("is TCP's; {} paces single packets, answers each, and has no window limit", spec.law.name),
+            format!("is TCP's; {} paces single packets, answers each, and has no window limit", spec.law.name()),
         )),
         None if !each_loss && !flow.reliable => {
-            Err(ScenarioError::new(at("reliable"), format!("false is for etcp and etcp-rate; {} runs over TCP", spec.law.name)))
+            Err(ScenarioError::new(at("reliable"), format!("false is for etcp and etcp-rate; {} runs over TCP", spec.law.name())))
         }
         None => Ok(()),
     }
@@ -294,7 +300,7 @@ fn slow_start(number: usize, flow: &Flow, tcp: TcpName, spec: &ControllerSpec) -
     }
     let usual = match (max_ssthresh, tcp) {
         (Some(_), _) => SlowStartName::Limited,
-        (None, TcpName::Linux) if spec.law.name == "cubic" => SlowStartName::HyStart,
+        (None, TcpName::Linux) if spec.law.name() == "cubic" => SlowStartName::HyStart,
         _ => SlowStartName::Standard,
     };
     Ok(match flow.slow_start.unwrap_or(usual) {

@@ -1,8 +1,9 @@
 //! `cubic:beta=0.8+newreno`: a law, its settings, its recovery.
 
-use narrows_control::registry::{self, Entry, MovedBy, Value};
+use crate::law::{Law, OwnLaw};
+use narrows_control::registry::{self, MovedBy, Value};
 use narrows_transport::tcp::RecoveryKind;
-use std::str::FromStr;
+use std::sync::Arc;
 
 /// A flow's `cc`, parsed: a law of the registry with settings, over a recovery.
 #[derive(Clone)]
@@ -10,7 +11,7 @@ pub struct ControllerSpec {
     /// As written.
     pub text: String,
     /// The law.
-    pub law: &'static Entry,
+    pub law: Law,
     /// Its settings, by name; checked when the controller is built.
     pub parameters: Vec<(String, Value)>,
     /// The recovery below it.
@@ -20,28 +21,31 @@ pub struct ControllerSpec {
 /// The law that a recovery's name alone stands for.
 const PLAIN_LAW: &str = "reno";
 
-impl FromStr for ControllerSpec {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
+impl ControllerSpec {
+    /// Parses a flow's `cc`; `own` are known besides the registry's laws.
+    pub fn parse(text: &str, own: &[Arc<dyn OwnLaw>]) -> Result<Self, String> {
         let (law, recovery) = text.split_once('+').map_or((text, None), |(law, recovery)| (law, Some(recovery)));
         let mut parts = law.split(':');
         let name = parts.next().unwrap_or_default().trim();
-        let parameters = parts.map(parameter).collect::<Result<_, _>>()?;
+        let parameters = parts.map(parameter).collect::<Result<Vec<_>, _>>()?;
         let alone = find_recovery(name);
-        let law = match alone {
-            Some(_) => registry::find(PLAIN_LAW),
-            None => registry::find(name),
+        let law = match (alone, own.iter().find(|own| own.name() == name)) {
+            (Some(_), _) => registry::find(PLAIN_LAW).map(Law::Registered),
+            (None, Some(own)) => Ok(Law::Own(Arc::clone(own))),
+            (None, None) => registry::find(name).map(Law::Registered),
         };
-        let law = law.map_err(|_| unknown_controller(name))?;
-        if let (MovedBy::EachLoss, Some(recovery)) = (law.moved_by, recovery) {
+        let law = law.map_err(|_| unknown_controller(name, own))?;
+        if let (Law::Own(_), Some((setting, _))) = (&law, parameters.first()) {
+            return Err(format!("{name} is your own and takes no settings here, not \"{setting}\""));
+        }
+        if let (MovedBy::EachLoss, Some(recovery)) = (law.moved_by(), recovery) {
             return Err(format!("{name} answers each lost packet and has a recovery of its own; leave out \"+{recovery}\""));
         }
         let recovery = match recovery {
             Some(recovery) => find_recovery(recovery.trim()).ok_or_else(|| unknown_recovery(recovery))?,
             None => alone.unwrap_or(RecoveryKind::Sack),
         };
-        if law.moved_by == MovedBy::DeliveryRate && recovery != RecoveryKind::Sack {
+        if law.moved_by() == MovedBy::DeliveryRate && recovery != RecoveryKind::Sack {
             return Err(format!("{name} samples the delivery rate, which needs selective acknowledgements; write {name} or {name}+sack"));
         }
         Ok(Self { text: text.to_owned(), law, parameters, recovery })
@@ -52,8 +56,8 @@ fn find_recovery(name: &str) -> Option<RecoveryKind> {
     RecoveryKind::NAMES.iter().find(|(known, ..)| *known == name).map(|(_, kind, ..)| *kind)
 }
 
-fn unknown_controller(name: &str) -> String {
-    let laws = registry::LAWS.iter().map(|law| law.name);
+fn unknown_controller(name: &str, own: &[Arc<dyn OwnLaw>]) -> String {
+    let laws = own.iter().map(|own| own.name()).chain(registry::LAWS.iter().map(|law| law.name));
     let recoveries = RecoveryKind::NAMES.iter().map(|(name, ..)| *name).filter(|name| *name != PLAIN_LAW);
     registry::unknown("controller", name, laws.chain(recoveries))
 }
@@ -73,8 +77,9 @@ mod tests {
     use super::*;
 
     fn parts(text: &str) -> (&'static str, usize, RecoveryKind) {
-        let spec: ControllerSpec = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
-        (spec.law.name, spec.parameters.len(), spec.recovery)
+        let spec = ControllerSpec::parse(text, &[]).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let Law::Registered(entry) = spec.law else { panic!("{text} is the registry's") };
+        (entry.name, spec.parameters.len(), spec.recovery)
     }
 
     #[test]
@@ -93,7 +98,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        let error = |text: &str| text.parse::<ControllerSpec>().err().unwrap();
+        let error = |text: &str| ControllerSpec::parse(text, &[]).err().unwrap();
         assert_eq!(
             error("cubik"),
             "unknown controller \"cubik\"; did you mean \"cubic\"? known: aimd, bbr, bic, cubic, dctcp, etcp, etcp-rate, fast, highspeed, htcp, illinois, ltcp, reno, scalable, vegas, westwood, newreno, sack"

@@ -8,6 +8,7 @@ mod check;
 mod controller_spec;
 mod engine;
 mod error;
+mod law;
 mod memory;
 mod results;
 mod run;
@@ -20,6 +21,7 @@ pub use check::{Checked, CheckedFlow, CheckedLink};
 pub use controller_spec::ControllerSpec;
 pub use engine::engine;
 pub use error::ScenarioError;
+pub use law::{Law, OwnLaw};
 pub use results::{FlowResult, LinkResult, Results, Transfers};
 pub use run::{RunError, run};
 pub use scenario::{

@@ -43,6 +43,7 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ("dctcp", "", "mark = \"5p\"", "cc = \"dctcp\"\ncount = 3"),
     ("htcp", "", "buffer = \"50p\"", "cc = \"htcp\"\ncount = 2"),
     ("htcp, its options", "", "buffer = \"50p\"", "cc = \"htcp:throughput_ratio=true:rtt_scaling=true\"\ncount = 2"),
+    ("ns2 htcp", "tcp = \"ns2\"", "buffer = \"20p\"", "cc = \"htcp\""),
     ("illinois", "", "buffer = \"50p\"", "cc = \"illinois\"\ncount = 2"),
     ("ltcp", "", "buffer = \"200p\"", "cc = \"ltcp\"\ncount = 2"),
     ("ltcp, geometric", "", "buffer = \"200p\"", "cc = \"ltcp:geometric=true\"\ncount = 2"),

@@ -23,6 +23,7 @@ TITLES = {
     "etcp": "E-TCP — Gu, Towsley, Hollot, Zhang: Congestion Control for Small Buffer High Speed Networks",
     "ltcp": "LTCP — Bhandarkar, Jain, Reddy: LTCP",
     "htcp": "H-TCP — Leith, Shorten: H-TCP",
+    "laws": "Every law: its window against the loss rate",
     "pxcp": "Paced XCP — Alparslan, Arakawa, Murata: Performance of Paced and Non-Paced Transmission Control Algorithms",
     "gwa": "GWA — Gerla, Lo Cigno, Mascolo, Weng: Generalized Window Advertising",
 }

@@ -110,7 +110,9 @@ def ltcp_layer(window: ArrayLike, w_t: float = 50.0) -> NDArray[np.float64]:
     array([ 1.,  2.,  5., 15.])
     """
     k = np.arange(1.0, 2000.0)
-    return np.asarray(np.searchsorted(k * (k + 1) * (k - 1) / 6 * w_t, np.asarray(window, dtype=np.float64), side="right"), dtype=np.float64)
+    return np.asarray(
+        np.searchsorted(k * (k + 1) * (k - 1) / 6 * w_t, np.asarray(window, dtype=np.float64), side="right"), dtype=np.float64
+    )
 
 
 def ltcp(p: ArrayLike, beta: float = 0.15, w_t: float = 50.0) -> NDArray[np.float64]:
@@ -132,8 +134,8 @@ def ltcp(p: ArrayLike, beta: float = 0.15, w_t: float = 50.0) -> NDArray[np.floa
             k += 1
 
     p = np.asarray(p, dtype=np.float64)
-    high = np.vectorize(peak)(p) * (1 - beta / 2)
-    return np.where(square_root(p) < w_t, square_root(p), high)
+    high = np.asarray(np.vectorize(peak)(p), dtype=np.float64) * (1 - beta / 2)
+    return np.asarray(np.where(square_root(p) < w_t, square_root(p), high), dtype=np.float64)
 
 
 def cubic(p: ArrayLike, rtt: float, c: float = 0.4, beta: float = 0.7) -> NDArray[np.float64]:
@@ -146,7 +148,7 @@ def cubic(p: ArrayLike, rtt: float, c: float = 0.4, beta: float = 0.7) -> NDArra
     """
     p = np.asarray(p, dtype=np.float64)
     own = (c * (3 + beta) / (4 * (1 - beta))) ** 0.25 * (rtt / p) ** 0.75
-    return np.maximum(own, aimd(p, 3 * (1 - beta) / (1 + beta), beta))
+    return np.asarray(np.maximum(own, aimd(p, 3 * (1 - beta) / (1 + beta), beta)))
 
 
 def htcp(p: ArrayLike, rtt: float, beta: float = 0.5, delta_l: float = 1.0) -> NDArray[np.float64]:

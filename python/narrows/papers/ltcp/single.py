@@ -9,18 +9,19 @@ import polars as pl
 
 from narrows.papers.claims import Claim, above, near, stated
 from narrows.papers.lab import Lab
-from narrows.papers.ltcp.setup import PAYLOAD, PROTOCOLS, flow_series, megabits, scenario
+from narrows.papers.ltcp.setup import PACKET_BITS, PAYLOAD, PROTOCOLS, RTT, megabits, scenario
 from narrows.papers.registry import Finding, experiment
 from narrows.plot import panels
-from narrows.sweeps import Sweep
+from narrows.theory.response import ltcp_layer
 
 
 @experiment("ltcp/fig05", "one flow: how long a window takes to recover from a loss")
 def fig05(lab: Lab) -> Finding:
     """§V-A-1, figure 5: 1 Gbps, 70 ms, 6000 packets."""
     seconds = 2400
-    results = {name: lab.run(scenario(lab, "1Gbps", [{"cc": cc}], seconds, warmup=0, sample="1s")) for name, cc in PROTOCOLS.items()}
-    windows = {name: flow_series(result, 0) for name, result in results.items()}
+    base = scenario(lab, "1Gbps", [{"cc": "sack"}], seconds, warmup=0, sample="1s")
+    series = lab.sweep(base, series=True, cc=list(PROTOCOLS.values())).series("flow_series")
+    windows = {name: series.filter(pl.col("cc") == cc) for name, cc in PROTOCOLS.items()}
     recovered = {name: _recovery(frame["time"].to_numpy(), frame["window"].to_numpy()) for name, frame in windows.items()}
     claims = [
         above(
@@ -37,8 +38,8 @@ def fig05(lab: Lab) -> Finding:
     axes[0][0].set(xlabel="time (s)", ylabel="cwnd (packets)", ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
     note = (
-        f"From a loss back to the window that it came at, mean of the run: TCP {recovered['TCP']:.0f} s, LTCP {recovered['LTCP']:.1f} s. The loss that ends slow "
-        "start is left out."
+        f"From a loss back to the window that it came at, mean of the run: TCP {recovered['TCP']:.0f} s, LTCP {recovered['LTCP']:.1f} s. "
+        "The loss that ends slow start is left out."
     )
     data = pl.concat([frame.select(pl.lit(name).alias("protocol"), "time", "window") for name, frame in windows.items()])
     return Finding(claims, {"windows": data}, figure, note)
@@ -67,11 +68,10 @@ RATES = list(TABLE["TCP"])
 @experiment("ltcp/tab06", "one flow: throughput and loss in the steady state, four capacities")
 def tab06(lab: Lab) -> Finding:
     """§V-A-1, the table of figure 6: buffers of a bandwidth-delay product, 2000 s."""
-    rows = []
-    for name, cc in PROTOCOLS.items():
-        for rate in RATES:
-            run = lab.sweep(scenario(lab, rate, [{"cc": cc}], 2300, warmup=300, buffer="1bdp")).runs
-            rows.append((name, rate, megabits(run["goodput"][0]), run["loss_rate"][0] * 100))
+    base = scenario(lab, "2.4Gbps", [{"cc": "sack"}], 2300, warmup=300, buffer="1bdp")
+    runs = lab.sweep(base, rate=RATES, cc=list(PROTOCOLS.values())).runs
+    names = {cc: name for name, cc in PROTOCOLS.items()}
+    rows = [(names[run["cc"]], run["rate"], megabits(run["goodput"]), run["loss_rate"] * 100) for run in runs.iter_rows(named=True)]
     found = pl.DataFrame(rows, schema=["protocol", "rate", "Mbps", "loss_percent"], orient="row")
     claims = [claim for protocol in PROTOCOLS for rate in RATES for claim in _row(protocol, rate, found)]
     use = {name: found.filter((pl.col("protocol") == name) & (pl.col("rate") == "2.4Gbps"))["Mbps"][0] / 2400 for name in PROTOCOLS}
@@ -85,8 +85,8 @@ def tab06(lab: Lab) -> Finding:
 
 
 STEADY = (
-    "with a buffer of a bandwidth-delay product a window that halves still fills the link (eq. 9 of H-TCP), so a TCP in its steady state carries "
-    "all of it; the paper's figure is of a window on its way up from a lower one"
+    "with a buffer of a bandwidth-delay product a window that halves still fills the link (eq. 9 of H-TCP), so a TCP in its steady state "
+    "carries all of it; the paper's figure is of a window on its way up from a lower one"
 )
 
 
@@ -111,9 +111,6 @@ def _row(protocol: str, rate: str, found: pl.DataFrame) -> list[Claim]:
 
 def _cycle(protocol: str, rate: str) -> float:
     """Percent of packets lost where each cycle of the window loses as many as a round trip adds: the sawtooth's closed form."""
-    from narrows.papers.ltcp.setup import PACKET_BITS, RTT  # noqa: PLC0415
-    from narrows.theory.response import ltcp_layer  # noqa: PLC0415
-
     bps = float(rate.removesuffix("Mbps")) * 1e6 if rate.endswith("Mbps") else float(rate.removesuffix("Gbps")) * 1e9
     peak = 2 * bps * RTT / PACKET_BITS
     if protocol == "TCP":
@@ -139,6 +136,3 @@ def _bars(found: pl.DataFrame) -> Any:
         ax.legend(fontsize="x-small")
     axes[0][0].axhline(PAYLOAD, color="k", lw=0.5)
     return figure
-
-
-__all__ = ["Sweep", "fig05", "tab06"]

@@ -9,7 +9,7 @@ import polars as pl
 
 from narrows.papers.claims import Claim, above, near, stated
 from narrows.papers.lab import Lab
-from narrows.papers.ltcp.setup import flow_series, megabits
+from narrows.papers.ltcp.setup import flow_series
 from narrows.papers.registry import Finding, experiment
 from narrows.plot import panels
 from narrows.scenario import Scenario
@@ -17,13 +17,16 @@ from narrows.scenario import Scenario
 RTTS = {"low": "25ms", "moderate": "70ms", "high": "150ms"}
 PROTOCOLS = {"TCP": "sack", "LTCP": "ltcp"}
 SIMULATED = (
-    "*Simulated*: a path of 750 Mbps, what the testbed's PCI bus let through, with a queue of 1000 packets of 1500 bytes, and Linux's habits. "
-    "The testbed's losses came from its hosts, too (\"SACK processing\", interrupt load), and there is nothing of that here."
+    "*Simulated*: a path of 750 Mbps, what the testbed's PCI bus let through, with a queue of 1000 packets of 1500 bytes, and Linux's "
+    "habits. "
+    'The testbed\'s losses came from its hosts, too ("SACK processing", interrupt load), and there is nothing of that here.'
 )
 WHY = "the testbed's hosts lost packets of their own at this rate; a simulated path loses only where its queue is full"
 
 
-def testbed(lab: Lab, flows: list[dict[str, Any]], rtt: str, seconds: float, *, queue: int = 1000, sample: str = "0s", warmup: float = 0) -> Scenario:
+def testbed(
+    lab: Lab, flows: list[dict[str, Any]], rtt: str, seconds: float, *, queue: int = 1000, sample: str = "0s", warmup: float = 0
+) -> Scenario:
     """Describe flows over the testbed's path."""
     return Scenario(
         tcp="linux",
@@ -52,14 +55,18 @@ def tab09(lab: Lab) -> Finding:
             # Windows of 32 MB of socket buffer, as there.
             base = testbed(lab, [{"cc": cc, "max_window": "32MB"}], rtt, 900)
             rates = lab.sweep(base, seeds=lab.seeds(4)).runs["goodput"].to_numpy() / 1e6
-            rows.append((label, name, float(rates.mean()), float(rates.std(ddof=1)) if len(rates) > 1 else 0.0, float(rates.mean() * 900 / 8e3)))
+            rows.append(
+                (label, name, float(rates.mean()), float(rates.std(ddof=1)) if len(rates) > 1 else 0.0, float(rates.mean() * 900 / 8e3))
+            )
     found = pl.DataFrame(rows, schema=["rtt", "protocol", "Mbps", "deviation", "GB"], orient="row")
 
     def mbps(label: str, name: str) -> float:
         return float(found.filter((pl.col("rtt") == label) & (pl.col("protocol") == name))["Mbps"][0])
 
     claims = [
-        near(f"{label} RTT, {name}", TABLE9[label][name][0], mbps(label, name), 0.1, "Mbps", why=WHY) for label in RTTS for name in PROTOCOLS
+        near(f"{label} RTT, {name}", TABLE9[label][name][0], mbps(label, name), 0.1, "Mbps", why=WHY)
+        for label in RTTS
+        for name in PROTOCOLS
     ]
     gain = mbps("high", "LTCP") / mbps("high", "TCP")
     claims += [
@@ -104,14 +111,13 @@ def tab10(lab: Lab) -> Finding:
         for name, cc in PROTOCOLS.items():
             # A host's sender never answers at once: up to the time of one packet breaks the simulator's phase effects.
             flow = {"cc": cc, "start_spread": "1s", "overhead": "16us"}
-            sweep = lab.sweep(testbed(lab, [flow], rtt, 900), count=[2, 4, 6, 8, 10], seeds=lab.seeds(2))
-            flows = sweep.flows.group_by("count", "seed", maintain_order=True).agg(
+            sweep = lab.sweep(testbed(lab, [flow], rtt, 900), count=[2, 4, 6, 8, 10])
+            flows = sweep.flows.group_by("count", maintain_order=True).agg(
                 (pl.col("goodput").mean() / 1e6).alias("Mbps"),
                 (pl.col("goodput").std() / 1e6).alias("deviation"),
                 (pl.col("goodput").sum() ** 2 / (pl.len() * (pl.col("goodput") ** 2).sum())).alias("jain"),
             )
-            means = flows.group_by("count", maintain_order=True).agg(pl.col("Mbps", "deviation", "jain").mean())
-            rows += [(label, name, *row) for row in means.iter_rows()]
+            rows += [(label, name, *row) for row in flows.iter_rows()]
     found = pl.DataFrame(rows, schema=["rtt", "protocol", "flows", "Mbps", "deviation", "jain"], orient="row")
     indices = {name: found.filter(pl.col("protocol") == name) for name in PROTOCOLS}
     least = {name: float(frame["jain"].to_numpy().min()) for name, frame in indices.items()}
@@ -126,11 +132,13 @@ def tab10(lab: Lab) -> Finding:
         for place, name in enumerate(PROTOCOLS):
             row = indices[name].filter(pl.col("rtt") == label)
             axes[0][number].plot(row["flows"], row["jain"], "o-", ms=3, label=name)
-            axes[0][number].plot(list(TABLE10[label]), [pair[place] for pair in TABLE10[label].values()], f"C{place}x", label=f"{name}, testbed")
+            axes[0][number].plot(
+                list(TABLE10[label]), [pair[place] for pair in TABLE10[label].values()], f"C{place}x", label=f"{name}, testbed"
+            )
         axes[0][number].set(title=RTTS[label], xlabel="flows", ylim=(0.75, 1.005))
     axes[0][0].set_ylabel("Jain's index, simulated")
     axes[0][2].legend(fontsize="x-small")
-    return Finding(claims, {"table": found}, figure, SIMULATED + " Indices are means of two runs; the paper does not say how often it ran these.")
+    return Finding(claims, {"table": found}, figure, SIMULATED + " One run each; the paper does not say how often it ran these.")
 
 
 UDP = 350.0
@@ -163,7 +171,9 @@ def fig11(lab: Lab) -> Finding:
         inside = (phase == number) & settled
         ours, theirs = float(rate[inside].mean()), float(beside[inside].mean())
         if number % 2:
-            claims.append(near(f"{_span(number)}: LTCP shares, and leaves UDP what it sends", UDP * 1448 / 1500, theirs, 0.05, "Mbps", why=LOSES))
+            claims.append(
+                near(f"{_span(number)}: LTCP shares, and leaves UDP what it sends", UDP * 1448 / 1500, theirs, 0.05, "Mbps", why=LOSES)
+            )
             claims.append(near(f"{_span(number)}: and takes the rest", full - UDP * 1448 / 1500, ours, 0.1, "Mbps"))
         else:
             claims.append(near(f"{_span(number)}: LTCP fills the link", full, ours, 0.03, "Mbps"))
@@ -181,6 +191,3 @@ LOSES = "UDP does not answer losses, but it has them: its share is what it sends
 
 def _span(number: int) -> str:
     return f"{number * PERIOD}-{(number + 1) * PERIOD} s"
-
-
-__all__ = ["fig11", "megabits", "tab09", "tab10"]

@@ -1,0 +1,154 @@
+//! Controllers written in Python: each acknowledgement and each loss is told to an object, which is then asked for its window.
+
+use narrows_control as control;
+use narrows_control::registry::Birth;
+use narrows_scenario::OwnLaw;
+use narrows_units::Time;
+use pyo3::exceptions::PyValueError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use std::sync::{Arc, Mutex};
+
+/// Packets have been acknowledged.
+#[pyclass(frozen, get_all)]
+pub(crate) struct Ack {
+    /// Seconds.
+    now: f64,
+    /// Packets newly acknowledged.
+    packets: f64,
+    /// The newest RTT sample in seconds; `None` until there is one.
+    rtt: Option<f64>,
+    /// The moving average in seconds.
+    smoothed_rtt: Option<f64>,
+    /// The least in seconds.
+    min_rtt: Option<f64>,
+    /// Packets in flight.
+    in_flight: f64,
+    /// Whether the window held the sender back.
+    window_limited: bool,
+    /// Whether a recovery is under way.
+    recovering: bool,
+}
+
+/// A packet has been lost, or the retransmission timer went off.
+#[pyclass(frozen, get_all)]
+pub(crate) struct Loss {
+    /// Seconds.
+    now: f64,
+    /// Whether it is the first of its recovery epoch.
+    opens_epoch: bool,
+    /// Whether the retransmission timer found it.
+    timeout: bool,
+    /// Packets in flight when the lost one left; 0 for a timeout.
+    in_flight: f64,
+}
+
+/// The first error that a Python controller raised; it ends the run.
+#[derive(Clone, Default)]
+pub(crate) struct Failure(Arc<Mutex<Option<PyErr>>>);
+
+impl Failure {
+    fn keep(&self, error: PyErr) {
+        self.0.lock().expect("nobody panics with it").get_or_insert(error);
+    }
+
+    pub fn take(&self) -> Option<PyErr> {
+        self.0.lock().expect("nobody panics with it").take()
+    }
+}
+
+/// A subclass of `narrows.Controller`, by name.
+pub(crate) struct PythonLaw {
+    name: String,
+    class: Py<PyType>,
+    failure: Failure,
+}
+
+impl PythonLaw {
+    pub fn new(name: String, class: Py<PyType>, failure: Failure) -> Self {
+        Self { name, class, failure }
+    }
+}
+
+impl OwnLaw for PythonLaw {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn build(&self, birth: &Birth) -> Box<dyn control::Controller> {
+        let object = Python::attach(|py| self.class.call1(py, (birth.initial_window,))).map_err(|error| self.failure.keep(error)).ok();
+        let mut controller =
+            PythonController { name: self.name.clone(), object, failure: self.failure.clone(), window: birth.initial_window };
+        controller.tell(|_, _| Ok(()));
+        Box::new(controller)
+    }
+}
+
+struct PythonController {
+    name: String,
+    /// `None` once it has failed: the window stays where it was until the run is stopped.
+    object: Option<Py<PyAny>>,
+    failure: Failure,
+    window: f64,
+}
+
+impl PythonController {
+    /// Tells the object something, and asks for its window.
+    fn tell(&mut self, what: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<()>) {
+        let Some(object) = &self.object else { return };
+        let told = Python::attach(|py| {
+            let object = object.bind(py);
+            what(py, object)?;
+            object.call_method0(intern!(py, "window"))?.extract::<f64>()
+        });
+        match told {
+            Ok(window) if window.is_finite() && window >= 1.0 => self.window = window,
+            Ok(window) => {
+                self.fail(PyValueError::new_err(format!("{}.window() gave {window}; packets, finite and at least 1", self.name)));
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn fail(&mut self, error: PyErr) {
+        self.object = None;
+        self.failure.keep(error);
+    }
+
+    fn lose(&mut self, loss: Loss) {
+        self.tell(|py, object| object.call_method1(intern!(py, "on_loss"), (loss,)).map(drop));
+    }
+}
+
+impl control::Controller for PythonController {
+    fn on_ack(&mut self, ack: &control::Ack) {
+        let ack = Ack {
+            now: seconds(ack.now),
+            packets: ack.packets,
+            rtt: ack.rtt.map(|rtt| rtt.latest.seconds()),
+            smoothed_rtt: ack.rtt.map(|rtt| rtt.smoothed.seconds()),
+            min_rtt: ack.rtt.map(|rtt| rtt.minimum.seconds()),
+            in_flight: ack.in_flight,
+            window_limited: ack.window_limited,
+            recovering: ack.recovering,
+        };
+        self.tell(|py, object| object.call_method1(intern!(py, "on_ack"), (ack,)).map(drop));
+    }
+
+    fn on_loss(&mut self, loss: &control::Loss) {
+        self.lose(Loss { now: seconds(loss.now), opens_epoch: loss.opens_epoch, timeout: false, in_flight: loss.in_flight });
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        self.lose(Loss { now: seconds(now), opens_epoch: true, timeout: true, in_flight: 0.0 });
+    }
+
+    fn window(&self) -> f64 {
+        self.window
+    }
+}
+
+fn seconds(time: Time) -> f64 {
+    time.seconds()
+}

@@ -1,0 +1,82 @@
+"""What the paper's experiments have in common: runs of a few flows, their congestion epochs and back-offs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from narrows.papers.lab import Lab
+from narrows.scenario import Scenario
+from narrows.sweeps import Sweep
+
+Floats = NDArray[np.float64]
+# Packets of 1000 bytes, ns-2's.
+PACKET_BITS = 8000
+SAMPLE = 0.01
+
+
+def scenario(
+    lab: Lab,
+    rate: str,
+    queue: int,
+    flows: list[dict[str, Any]],
+    seconds: float,
+    *,
+    warmup: float = 0.0,
+    rtt: str = "100ms",
+    sample: float = SAMPLE,
+) -> Scenario:
+    """Describe flows over a dumbbell of `queue` packets."""
+    return Scenario(
+        tcp="ns2",
+        duration=lab.seconds(seconds),
+        warmup=lab.seconds(warmup),
+        sample=f"{sample}s",
+        dumbbell={"rate": rate, "rtt": rtt, "buffer": f"{queue}p"},
+        flows=[{"start_spread": "0s"} | flow for flow in flows],
+    )
+
+
+def windows(result: Sweep, flows: int) -> tuple[Floats, Floats]:
+    """Give times and windows, shape (flows, samples)."""
+    series = result.series("flow_series")
+    rows = [series.filter(pl.col("flow") == number) for number in range(flows)]
+    return rows[0]["time"].to_numpy(), np.array([row["window"].to_numpy() for row in rows])
+
+
+def backoffs(window: Any, share: float = 0.95) -> NDArray[np.int64]:
+    """Samples at which a window has fallen below `share` of what it was."""
+    return np.flatnonzero(window[1:] < share * window[:-1]) + 1
+
+
+def kept(window: Any, at: int, span: int = 3) -> float:
+    """The share of the window kept in the back-off at sample `at`: the least soon after over the largest just before."""
+    return float(window[at : at + span].min() / window[max(0, at - span) : at].max())
+
+
+def events(windows: Floats, time: Floats, apart: float) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Congestion events: back-offs of any source that lie no further than `apart` seconds from each other are one.
+
+    Returns
+    -------
+    times, windows before, drops
+        Shapes (events,), (events, flows), (events, flows).
+    """
+    found = sorted((int(at), flow) for flow, window in enumerate(windows) for at in backoffs(window))
+    groups: list[list[tuple[int, int]]] = []
+    for at, flow in found:
+        if groups and time[at] - time[groups[-1][0][0]] <= apart:
+            groups[-1].append((at, flow))
+        else:
+            groups.append([(at, flow)])
+    before = np.array([windows[:, group[0][0] - 1] for group in groups]).reshape(-1, len(windows))
+    drops = np.zeros(before.shape, dtype=np.bool_)
+    for number, group in enumerate(groups):
+        for at, flow in group:
+            drops[number, flow] = True
+            # A window that grew between the first back-off and its own had that value just before.
+            before[number, flow] = max(before[number, flow], windows[flow, at - 1])
+    return np.array([time[group[0][0]] for group in groups]), before, drops
