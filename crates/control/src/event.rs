@@ -52,8 +52,8 @@ pub struct RateSample {
     pub prior_delivered: f64,
     /// Packets a second between; `None` where the interval is shorter than the least RTT, and says nothing (RS.delivery_rate).
     pub delivery_rate: Option<f64>,
-    /// From the departure of the newest to now (RS.rtt).
-    pub rtt: Duration,
+    /// From the departure of the newest to now (RS.rtt); `None` where it was sent more than once, and nobody knows which has arrived (Karn).
+    pub rtt: Option<Duration>,
     /// Packets in flight when the newest had left (RS.tx_in_flight).
     pub tx_in_flight: f64,
     /// Packets found lost since the newest left (RS.lost).

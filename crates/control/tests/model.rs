@@ -64,7 +64,7 @@ fn tell(controller: &mut dyn Controller, number: u64, happening: &Happening) {
                     total_delivered: (number + 1) as f64,
                     prior_delivered: number.saturating_sub(9) as f64,
                     delivery_rate: (rtt_ms % 7 > 0).then(|| 10.0 / latest.seconds()),
-                    rtt: latest,
+                    rtt: Some(latest).filter(|_| rtt_ms % 11 > 0),
                     tx_in_flight: in_flight,
                     lost: f64::from(rtt_ms % 3),
                     app_limited: rtt_ms % 5 == 0,

@@ -2,6 +2,7 @@
 
 use super::{AckPhase, BETA, Bbr, Ending, HEADROOM, LOSS_THRESH, MIN_PIPE_CWND, State};
 use crate::{Ack, Loss, RateSample};
+use narrows_units::Duration;
 
 /// §2.11: rounds that the aggregation filter remembers, once the pipe has been full.
 const EXTRA_ACKED_FILTER_LEN: u64 = 10;
@@ -195,9 +196,8 @@ impl Bbr {
 
     /// §5.3.4.3, UpdateMinRTT.
     pub(super) fn update_min_rtt(&mut self, rs: &RateSample) {
-        let rtt = rs.rtt.seconds();
         self.probe_rtt.expired = self.now > self.probe_rtt.min_stamp + super::PROBE_RTT_INTERVAL;
-        if rtt < self.probe_rtt.min_delay || self.probe_rtt.expired {
+        if let Some(rtt) = rs.rtt.map(Duration::seconds).filter(|rtt| *rtt < self.probe_rtt.min_delay || self.probe_rtt.expired) {
             self.probe_rtt.min_delay = rtt;
             self.probe_rtt.min_stamp = self.now;
         }

@@ -48,7 +48,7 @@ impl Rounds {
             total_delivered: self.delivered,
             prior_delivered,
             delivery_rate: Some(round.rate),
-            rtt: span,
+            rtt: Some(span),
             tx_in_flight: round.in_flight,
             lost: round.lost,
             app_limited: round.app_limited,

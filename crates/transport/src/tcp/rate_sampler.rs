@@ -18,6 +18,7 @@ struct Departure {
     lost: u64,
     in_flight: u32,
     app_limited: bool,
+    sent_before: bool,
 }
 
 /// Per-connection state (§4.1.2.1.1), and a record for each packet outstanding.
@@ -46,6 +47,7 @@ impl RateSampler {
         if in_flight == 1 {
             (self.first_sent, self.delivered_time) = (now, now);
         }
+        let place = (number - self.first) as usize;
         let departure = Departure {
             sent: now,
             first_sent: self.first_sent,
@@ -54,8 +56,8 @@ impl RateSampler {
             lost: self.lost,
             in_flight,
             app_limited: self.app_limited_until.is_some(),
+            sent_before: place < self.departures.len(),
         };
-        let place = (number - self.first) as usize;
         if place < self.departures.len() {
             self.departures[place] = departure;
         } else {
@@ -83,7 +85,7 @@ impl RateSampler {
             total_delivered: self.delivered as f64,
             prior_delivered: newest.delivered as f64,
             delivery_rate: reliable.then(|| packets / interval.seconds()),
-            rtt: now.since(newest.sent),
+            rtt: (!newest.sent_before).then(|| now.since(newest.sent)),
             tx_in_flight: f64::from(newest.in_flight),
             lost: 0.0,
             app_limited: newest.app_limited,
@@ -133,21 +135,25 @@ mod tests {
         sampler.take(number + 1).expect("packets have been delivered")
     }
 
-    /// Ten packets leave 1 ms apart, the RTT is 100 ms: acknowledged 2 ms apart, they show the path's 500 a second, not the sender's 1000.
+    /// Two hundred packets leave 1 ms apart and are acknowledged 2 ms apart from 300 ms on, each answered by one more.
     #[test]
     fn the_rate_is_the_slower_of_sending_and_arriving() {
         let mut sampler = RateSampler::default();
         (0..200u32).for_each(|n| sampler.sent(u64::from(n), at(u64::from(n)), n + 1));
-        let samples: Vec<_> = (0..200).map(|n| acknowledge(&mut sampler, n, 1, 300 + 2 * n)).collect();
+        let samples: Vec<_> = (0..600)
+            .map(|n| {
+                let sample = acknowledge(&mut sampler, n, 1, 300 + 2 * n);
+                sampler.sent(200 + n, at(300 + 2 * n), 200);
+                sample
+            })
+            .collect();
         // The first: one packet since the connection began at 0 ms, by 300 ms.
         assert_eq!(samples[0].delivery_rate, Some(1.0 / 0.3));
         // Packet 199 left at 199 ms, when nothing was delivered; 200 were by 698 ms.
         assert_eq!(samples[199].delivery_rate, Some(200.0 / 0.698));
-        assert_eq!((samples[199].rtt, samples[199].tx_in_flight), (Duration::from_millis(499), 200.0));
-        // A window sent while acknowledgements come every 2 ms shows 500 a second.
-        (200..300u32).for_each(|n| sampler.sent(u64::from(n), at(700 + u64::from(n - 200)), n - 198));
-        let steady = (200..300).map(|n| acknowledge(&mut sampler, n, 1, 900 + 2 * (n - 200))).last().unwrap();
-        assert_eq!(steady.delivery_rate, Some(100.0 / (1.098 - 0.698)));
+        assert_eq!((samples[199].rtt, samples[199].tx_in_flight), (Some(Duration::from_millis(499)), 200.0));
+        // Packet 599 left at 1098 ms with 400 delivered; 600 were by 1498 ms: the path's 500 a second.
+        assert_eq!(samples[599].delivery_rate, Some(200.0 / 0.4));
     }
 
     #[test]
@@ -179,6 +185,7 @@ mod tests {
         assert_eq!(sampler.take(0).unwrap().lost, 2.0);
         sampler.sent(0, at(104), 3);
         sampler.arrived(&Delivered { packets: 1, newest: 5, newest_number: 0 }, at(204), None);
-        assert_eq!(sampler.take(1).unwrap().lost, 0.0, "sent again after both");
+        let again = sampler.take(1).unwrap();
+        assert_eq!((again.lost, again.rtt), (0.0, None), "sent again after both; which has arrived is not known");
     }
 }
