@@ -22,8 +22,8 @@ RTT = 0.1
 PACKET_BITS = 12_000
 LOSSES = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7]
 # Losses in a run: the mean of a window over n epochs is known to about 1/(2√n).
-MOST_LOSSES = 2000
-MOST_PACKETS = 3e8
+MOST_LOSSES = 300
+MOST_PACKETS = 6e7
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def laws(lab: Lab) -> Finding:
     found = pl.concat([*frames, etcp])
     note = (
         f"One flow over a path that it cannot fill, 100 ms; the window is sending rate times RTT. A run lasts {MOST_LOSSES} losses or "
-        f"{MOST_PACKETS:.0e} packets, so that at 1e-7 there are some 30 epochs, and the mean is known to a tenth. Formulas suppose "
+        f"{MOST_PACKETS:.0e} packets, twice; at 1e-7 that is a dozen epochs, and the mean is known to a sixth. Formulas suppose "
         "losses at "
         "equal distances; independent ones make Reno's window larger by 1.07 (Ott, Kemperman, Mathis) and Scalable's by about 1/(1 "
         "− b): the "

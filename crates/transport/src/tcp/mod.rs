@@ -56,6 +56,9 @@ pub struct Habits {
     pub limited_transmit: bool,
     /// Proportional rate reduction in a SACK recovery (RFC 9937); else the window falls at once.
     pub prr: bool,
+    /// A retransmission is found lost when packets that left after it arrive, as RFC 8985 does by time and we by count; else the timer finds
+    /// out (RFC 6675).
+    pub lost_retransmissions: bool,
     /// Linux 2.6.22's rate halving, as ns-2's Agent/TCP/Linux has it, in place of that: the window is this share of the threshold until the
     /// recovery is over, a ratio, and slow start makes up the rest; 0.5 for laws with Reno's min_cwnd, 1 for those without.
     pub rate_halving: Option<f64>,
@@ -77,6 +80,7 @@ impl Habits {
         counts_packets: false,
         limited_transmit: true,
         prr: false,
+        lost_retransmissions: false,
         rate_halving: None,
         halving_stalls: false,
         acks: AckPolicy { every: 1, delay: Duration::ZERO, quick: 0 },
@@ -92,6 +96,7 @@ impl Habits {
         counts_packets: true,
         limited_transmit: true,
         prr: true,
+        lost_retransmissions: true,
         rate_halving: None,
         halving_stalls: false,
         acks: AckPolicy { every: 2, delay: Duration::from_millis(40), quick: 16 },

@@ -38,6 +38,8 @@ pub struct Scoreboard {
     judged_to: u64,
     /// No packet below this waits for its first retransmission (HighRxt).
     retransmit_from: u64,
+    /// Retransmissions that have not been answered, as (transmission, number), in the order they left.
+    resent: VecDeque<(u64, u64)>,
     /// Packets that must have arrived above a lost one; 3, or more where the path has been seen to reorder.
     duplicate_threshold: u64,
 }
@@ -45,7 +47,15 @@ pub struct Scoreboard {
 impl Default for Scoreboard {
     fn default() -> Self {
         let outstanding = Outstanding::default();
-        Self { outstanding, sacked: VecDeque::new(), pipe: 0, judged_to: 0, retransmit_from: 0, duplicate_threshold: 3 }
+        Self {
+            outstanding,
+            sacked: VecDeque::new(),
+            pipe: 0,
+            judged_to: 0,
+            retransmit_from: 0,
+            resent: VecDeque::new(),
+            duplicate_threshold: 3,
+        }
     }
 }
 
@@ -90,6 +100,27 @@ impl Scoreboard {
         self.pipe += record.in_pipe();
         record.in_flight = self.pipe;
         self.retransmit_from = self.retransmit_from.max(number + 1);
+        self.resent.push_back((transmission, number));
+    }
+
+    /// Marks retransmissions that are lost, and tells each to `lost(number, transmission, in flight when it left)`: `newest` is the newest
+    /// transmission that has arrived, and as many as the duplicate threshold have left between (the idea of RFC 8985, by count).
+    pub fn judge_resent(&mut self, newest: u64, mut lost: impl FnMut(u64, u64, u32)) {
+        while let Some((transmission, number)) = self.resent.front().copied().filter(|(left, _)| left + self.duplicate_threshold <= newest)
+        {
+            self.resent.pop_front();
+            if number < self.outstanding.first() {
+                continue;
+            }
+            let record = self.outstanding.get_mut(number);
+            if !record.sacked && record.retransmitted && record.transmission == transmission {
+                self.pipe -= record.in_pipe();
+                record.retransmitted = false;
+                self.pipe += record.in_pipe();
+                self.retransmit_from = self.retransmit_from.min(number);
+                lost(number, transmission, record.in_flight);
+            }
+        }
     }
 
     /// Everything below `number` has arrived.
@@ -227,6 +258,7 @@ impl Scoreboard {
             record.retransmitted = false;
         }
         self.pipe = 0;
+        self.resent.clear();
         self.judged_to = self.outstanding.end();
         self.retransmit_from = self.outstanding.first();
     }
@@ -235,6 +267,7 @@ impl Scoreboard {
     pub fn forgive(&mut self, extent: u64) {
         const MOST: u64 = 300; // Linux's tcp_max_reordering.
         self.duplicate_threshold = self.duplicate_threshold.max(extent + 1).min(MOST);
+        self.resent.clear();
         self.pipe = 0;
         for record in self.outstanding.iter_mut() {
             record.lost = false;
@@ -311,6 +344,25 @@ mod tests {
         let mut delivered = Delivered::default();
         board.acknowledge(2, &mut delivered);
         assert_eq!((delivered, board.pipe()), (Delivered { packets: 1, newest: 10, newest_number: 0 }, 5));
+    }
+
+    #[test]
+    fn a_retransmission_is_lost_when_three_that_left_later_have_arrived() {
+        let mut board = board(10);
+        sack(&mut board, 1, 6);
+        assert_eq!(lost(&mut board), [0]);
+        board.sent_again(0, 10);
+        (11..14).for_each(|transmission| board.sent(transmission));
+        let mut found = Vec::new();
+        board.judge_resent(12, |number, _, _| found.push(number));
+        assert_eq!((found.len(), board.next_retransmission()), (0, None), "two that left later");
+        board.judge_resent(13, |number, transmission, _| found.push(number + transmission));
+        assert_eq!((found, board.next_retransmission()), (vec![10], Some(0)));
+        board.sent_again(0, 14);
+        let mut delivered = Delivered::default();
+        board.acknowledge(6, &mut delivered);
+        board.judge_resent(100, |_, _, _| unreachable!("it has arrived"));
+        assert_eq!(board.pipe(), 7, "6 to 12");
     }
 
     #[test]

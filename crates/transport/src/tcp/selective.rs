@@ -1,6 +1,7 @@
 //! Recovery from selective acknowledgements (RFC 6675), with or without proportional rate reduction (RFC 9937).
 //!
-//! Counted in packets. Departures: a lost retransmission is left to the timeout, as in the RFC; rule 4 of NextSeg,
+//! Counted in packets. Departures: a lost retransmission is left to the timeout, as in the RFC, or found by those that left after it, where the
+//! habit says so; rule 4 of NextSeg,
 //! the rescue retransmission, is optional there and left out.
 
 use super::prr::Prr;
@@ -18,6 +19,9 @@ pub(super) struct Selective {
     /// One past the highest sent when the last recovery or timeout began: below it no new recovery begins (RFC 6675 §5, §5.1).
     recovery_point: u64,
     metering: Metering,
+    finds_lost_retransmissions: bool,
+    /// The newest transmission that has arrived.
+    newest: u64,
 }
 
 /// How a recovery lets packets go.
@@ -43,8 +47,8 @@ struct Episode {
 }
 
 impl Selective {
-    pub fn new(metering: Metering) -> Self {
-        Self { board: Scoreboard::default(), recovery: None, recovery_point: 0, metering }
+    pub fn new(metering: Metering, finds_lost_retransmissions: bool) -> Self {
+        Self { board: Scoreboard::default(), recovery: None, recovery_point: 0, metering, finds_lost_retransmissions, newest: 0 }
     }
 
     pub fn first(&self) -> u64 {
@@ -81,6 +85,7 @@ impl Selective {
             self.board.sack(block, &mut delivered);
         }
         ears.arrived(&delivered);
+        self.newest = self.newest.max(delivered.newest);
         let (losses, begins) = self.judge(ears);
         self.meter(&delivered, advanced && losses == 0, losses, ears);
         Answer { delivered, restarts_timer: advanced || begins }
@@ -115,6 +120,12 @@ impl Selective {
             losses += 1;
         });
         let begins = may_begin && losses > 0;
+        if self.finds_lost_retransmissions {
+            self.board.judge_resent(self.newest, |number, transmission, in_flight| {
+                ears.lost(number, transmission, in_flight, false);
+                losses += 1;
+            });
+        }
         if begins {
             self.recovery_point = self.board.end();
             let (prr, halving) = match self.metering {

@@ -165,11 +165,14 @@ impl Sender {
         let recovery = match recovery {
             RecoveryKind::Reno => Recovery::Cumulative(Cumulative::new(false, habits.limited_transmit)),
             RecoveryKind::NewReno => Recovery::Cumulative(Cumulative::new(true, habits.limited_transmit)),
-            RecoveryKind::Sack => Recovery::Selective(Selective::new(match habits.rate_halving {
-                Some(share) => Metering::RateHalving { share, stalls: habits.halving_stalls },
-                None if habits.prr => Metering::Prr,
-                None => Metering::ByPipe,
-            })),
+            RecoveryKind::Sack => {
+                let metering = match habits.rate_halving {
+                    Some(share) => Metering::RateHalving { share, stalls: habits.halving_stalls },
+                    None if habits.prr => Metering::Prr,
+                    None => Metering::ByPipe,
+                };
+                Recovery::Selective(Selective::new(metering, habits.lost_retransmissions))
+            }
         };
         let needs = controller.needs();
         let samples = needs.rate_samples && matches!(recovery, Recovery::Selective(_));
