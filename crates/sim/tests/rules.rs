@@ -142,3 +142,17 @@ fn a_stopped_run_says_how_far_it_came() {
     let outcome = simulation.run(|now| if now > Time::from_secs(2.0) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
     assert!(outcome.is_break() && simulation.now() > Time::from_secs(2.0) && simulation.now() < Time::from_secs(10.0));
 }
+
+/// Where nothing overtakes anything, a loss is a loss: timestamps must not say otherwise (RFC 3522), and nothing waits for the timer.
+#[test]
+fn without_reordering_no_recovery_is_needless_and_lost_retransmissions_are_found() {
+    for (law, loss) in [("bbr", 0.01), ("reno", 0.005), ("cubic", 0.005)] {
+        let habits = Habits::LINUX;
+        let dumbbell = Dumbbell { law, habits, loss: Loss::Bernoulli(loss), buffer: 400, ..Dumbbell::default() };
+        let mut simulation = Simulation::new(dumbbell.network(), dumbbell.settings()).expect("a sound network");
+        let _ = simulation.run(|_| ControlFlow::Continue(()));
+        let sender = simulation.flow(0).sender;
+        assert!(sender.lost > 20 && sender.spurious == 0, "{law}: {sender:?}");
+        assert!(sender.timeouts * 50 <= sender.lost, "{law}: {sender:?}");
+    }
+}

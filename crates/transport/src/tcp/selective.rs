@@ -40,8 +40,8 @@ pub(super) enum Metering {
 struct Episode {
     /// The fast retransmission has yet to leave; it does not wait for the pipe (RFC 6675 §5, step 4.3).
     resend_now: bool,
-    /// When it left; `None` before, and once it is known whether it was needed.
-    resent_at: Option<Time>,
+    /// Which packet that was, and when it left; `None` before, and once it is known whether it was needed.
+    resent: Option<(u64, Time)>,
     prr: Option<Prr>,
     halving: Option<RateHalving>,
 }
@@ -94,7 +94,9 @@ impl Selective {
     /// Ends the recovery where all that was outstanding has arrived, or where it turns out to have been needless.
     fn leave_where_over(&mut self, ack: &Segment, first: u64, ears: &mut Ears) {
         let Some(episode) = &mut self.recovery else { return };
-        if ears.is_older(ack.echo, episode.resent_at.take()) {
+        // Only what acknowledges that packet tells: holes below it may be filled by retransmissions of the recovery before.
+        let resent = episode.resent.take_if(|(number, _)| *number < ack.number);
+        if ears.is_older(ack.echo, resent.map(|(_, at)| at)) {
             self.recovery = None;
             self.board.forgive(self.board.extent_above(first));
             ears.spurious();
@@ -133,7 +135,7 @@ impl Selective {
                 Metering::Prr => (Some(Prr::new(flight)), None),
                 Metering::RateHalving { share, stalls } => (None, Some(RateHalving::new(share, stalls, window))),
             };
-            self.recovery = Some(Episode { resend_now: true, resent_at: None, prr, halving });
+            self.recovery = Some(Episode { resend_now: true, resent: None, prr, halving });
         }
         (losses, begins)
     }
@@ -188,7 +190,7 @@ impl Selective {
         if let Some(episode) = &mut self.recovery {
             if episode.resend_now {
                 episode.resend_now = false;
-                episode.resent_at = Some(now);
+                episode.resent = Some((number, now));
             }
             if let Some(prr) = &mut episode.prr {
                 prr.on_sent();
