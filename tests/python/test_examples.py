@@ -72,4 +72,4 @@ def test_qlog_is_a_sequence_of_events_with_windows_and_losses(traced: Path) -> N
     times = [event["time"] for event in events]
     assert times == sorted(times)
     windows = [event["data"]["congestion_window"] for event in events if "congestion_window" in event["data"]]
-    assert max(windows) > 10 * min(windows)
+    assert max(windows) > 4 * min(windows), "the window grows, and falls at losses"

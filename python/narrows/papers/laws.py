@@ -125,8 +125,8 @@ def _window(lab: Lab, cc: str, loss: float, expected: float) -> float:
         duration=f"{seconds:.3f}s",
         warmup=f"{seconds / 3:.3f}s",
         sample="0s",
-        # No queue: a hundred times what the flow needs.
-        dumbbell={"rate": "10Tbps", "rtt": f"{RTT}s", "buffer": "1bdp", "access_rate": "10Tbps", "loss": f"{loss:.9g}"},
+        # No queue: ten times what the flow needs, and more.
+        dumbbell={"rate": "100Gbps", "rtt": f"{RTT}s", "buffer": "10000p", "loss": f"{loss:.9g}"},
         flows=[flow],
     )
     # Windows of long flows over few losses are noisy: more runs where one is short.
