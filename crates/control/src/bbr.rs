@@ -3,12 +3,14 @@
 //! | source | equation | here |
 //! |---|---|---|
 //! | §5.2.3 | what each acknowledgement does, in order | [`Bbr::on_ack`] |
-//! | §5.3.1, §5.3.2 | Startup at a gain of 2.77 until the rate grows by less than a quarter in three rounds, or 2 % are lost; Drain at 0.5 | `states` |
+//! | §5.3.1 | Startup at a gain of 2.77 until the rate grows by less than a quarter in three rounds, or 2 % are lost | `states` |
+//! | §5.3.2 | Drain at 0.5 | `states` |
 //! | §5.3.3 | ProbeBW: DOWN at 0.9, CRUISE at 1, REFILL at 1 for a round, UP at 1.25 | `states` |
 //! | §5.3.4 | ProbeRTT: half a BDP for 200 ms and a round, every 5 s | `states` |
 //! | §5.5.5, §5.5.6 | max_bw: the largest delivery rate of two cycles | `model` |
 //! | §5.5.9 | extra_acked: what aggregation acknowledged beyond bw·t, over ten rounds | `model` |
-//! | §5.5.10 | inflight_longterm ← max(in flight, 0.7·target) where a probe loses 2 %; else bw_shortterm, inflight_shortterm ← max(latest, 0.7·) | `model` |
+//! | §5.5.10.2 | inflight_longterm ← max(in flight, 0.7·target) where a probe loses 2 % | `model` |
+//! | §5.5.10.3 | else bw_shortterm, inflight_shortterm ← max(latest, 0.7·) after a round with losses | `model` |
 //! | §5.6.2 | rate = gain·bw·0.99 | [`Bbr::set_pacing_rate`] |
 //! | §5.6.4 | cwnd ≤ gain·bw·min_rtt + extra_acked, within the model's bounds, at least 4 | [`Bbr::set_cwnd`] |
 //!
@@ -25,7 +27,7 @@ mod filter;
 mod model;
 mod states;
 
-use crate::{Ack, Controller, Gaps, Loss, Mark, Needs, Pacing, RateSample};
+use crate::{Ack, Controller, Gaps, Loss, Needs, Pacing, RateSample};
 use filter::{TwoSlots, WindowedMax};
 use narrows_units::{Duration, Stream, Time};
 use serde::Deserialize;
@@ -57,17 +59,17 @@ impl Params {
     }
 }
 
-/// §2.7: losses tolerated in a round of probing, a ratio.
+/// §2.8: losses tolerated in a round of probing, a ratio.
 const LOSS_THRESH: f64 = 0.02;
-/// §2.7: what is kept in a round with losses, a ratio.
+/// §2.8: what is kept in a round with losses, a ratio.
 const BETA: f64 = 0.7;
-/// §2.7: share of inflight_longterm left free.
+/// §2.8: share of inflight_longterm left free.
 const HEADROOM: f64 = 0.15;
-/// §2.7: packets.
+/// §2.8: packets.
 const MIN_PIPE_CWND: f64 = 4.0;
-/// §2.4: BBR paces 1 % below the rate it aims at.
+/// §2.5: BBR paces 1 % below the rate it aims at.
 const PACING_MARGIN: f64 = 0.99;
-/// §2.15.
+/// §2.16.
 const MIN_RTT_FILTER_LEN: Duration = Duration::from_millis(10_000);
 const PROBE_RTT_INTERVAL: Duration = Duration::from_millis(5_000);
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
@@ -98,7 +100,7 @@ pub enum State {
     ProbeRtt,
 }
 
-/// §2.13: what acknowledgements mean for the probing of bandwidth.
+/// §2.14: what acknowledgements mean for the probing of bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AckPhase {
     Init,
@@ -108,7 +110,7 @@ enum AckPhase {
     ProbeStopping,
 }
 
-/// §2.14: what a spurious recovery gives back.
+/// §2.15: what a spurious recovery gives back.
 #[derive(Clone, Copy, Debug)]
 struct Undo {
     state: Option<State>,
@@ -126,7 +128,7 @@ enum Recovery {
     Timeout(Option<u64>),
 }
 
-/// The model of the path (§2.9, §2.10, §2.12 and §2.13): packets, packets a second, seconds.
+/// The model of the path (§2.9 to §2.12): packets, packets a second, seconds.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     max_bw: f64,
@@ -167,7 +169,7 @@ impl Path {
     }
 }
 
-/// When ProbeRTT comes and goes (§2.15).
+/// When ProbeRTT comes and goes (§2.16).
 #[derive(Clone, Copy, Debug, Default)]
 struct ProbeRtt {
     min_delay: f64,
@@ -462,9 +464,6 @@ impl Controller for Bbr {
         }
         self.handle_lost_packet(loss);
     }
-
-    /// Marks are counted with the acknowledgement that brings them.
-    fn on_mark(&mut self, _mark: &Mark) {}
 
     /// §5.6.4.4, OnEnterRTO: nothing is thought to be in flight then.
     fn on_timeout(&mut self, now: Time) {

@@ -30,8 +30,8 @@ pub struct Params {
     pub smooth_part: f64,
     /// Whether a flow whose peaks fall makes room for others. True (§III-B).
     pub fast_convergence: bool,
-    /// Growth above `low_window` is so many times as fast, a ratio: packets that Linux up to 4 thought an acknowledgement stands for. 1; the rounding of
-    /// its filter leaves 31/16 where each packet is acknowledged, as in ns-2.
+    /// Growth above `low_window` is so many times as fast, a ratio: packets that Linux up to 4 thought an acknowledgement stands for. 1;
+    /// the rounding of its filter leaves 31/16 where each packet is acknowledged, as in ns-2.
     pub delayed_ack: f64,
 }
 

@@ -10,13 +10,14 @@
 //! | §3.4 | W ← W + α/W for each packet acknowledged; W ← βW once per recovery epoch | [`Htcp::increase`], [`Htcp::decrease`] |
 //!
 //! B⁻ and B⁺ are packets acknowledged over a round trip before, and the first after a back-off, over its length ("measured from packets ACK'ed
-//! over an RTT", §3.2); for B⁻ that is the one under way, where half of it is over, else the last. Comment 2 names no RTT that the scale is 1 at: 100 ms, as in Linux and draft-leith-tcp-htcp-06.
+//! over an RTT", §3.2); for B⁻ that is the one under way, where half of it is over, else the last. Comment 2 names no RTT that the scale
+//! is 1 at: 100 ms, as in Linux and FreeBSD.
 //!
 //! RTT samples that a recovery touches are left out: an acknowledgement that fills a hole is late by more than the queue.
 //!
-//! Differences: Linux and the draft keep a smoothed B⁻ and stay at 0.5 for one epoch more after a reset; let RTT_max fade by 5 % of its excess
-//! each epoch (here it is forgotten when the reset says that the path has changed); never adapt below 10 ms; count in 1/128; and scale by the
-//! inverse, clamped to [0.5, 10], so that α's scale lies in [0.1, 2] (`rtt_scaling` is the paper's, in [0.5, 10]). The draft leaves eq. 22 out.
+//! Differences: Linux keeps a smoothed B⁻ and stays at 0.5 for one epoch more after a reset; lets RTT_max fade by 5 % of its excess each epoch
+//! (here it is forgotten when the reset says that the path has changed); never adapts below 10 ms; counts in 1/128; scales by the inverse,
+//! clamped to [0.5, 10], so that α's scale lies in [0.1, 2] (`rtt_scaling` is the paper's, in [0.5, 10]); and leaves eq. 22 out.
 
 use crate::{Ack, Rounds, WindowLaw};
 use narrows_units::{Duration, Time};
@@ -26,7 +27,7 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Seconds after a loss for which it is Reno's law (Δ_L). 1 (draft-leith-tcp-htcp-06, §2.1; the paper gives none).
+    /// Seconds after a loss for which it is Reno's law (Δ_L). 1 (Linux and FreeBSD; the paper gives none).
     pub delta_l: f64,
     /// First coefficient of eq. 17, packets a round trip. 1.
     pub a0: f64,

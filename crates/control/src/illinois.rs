@@ -159,7 +159,7 @@ impl WindowLaw for Illinois {
 mod tests {
     use super::*;
 
-    /// §3.2 with d_m = 100 ms: α(d_1) = 10, α(d_m) = 0.3, halfway 0.99·0.3·10/(0.99·0.3 + 0.495·9.7)... computed by hand.
+    /// §3.2 with d_m = 100 ms: α(d_1) = 10, α(d_m) = 0.3, halfway κ1/(κ2 + 0.05).
     #[test]
     fn the_two_curves_pass_through_their_corners() {
         let params = Params::default();

@@ -199,7 +199,7 @@ pub static LAWS: &[Entry] = &[
     Entry {
         name: "bic",
         aliases: &["TcpBic"],
-        summary: "searches for the window of the last loss by halves, then probes beyond it",
+        summary: "searches for the window of the last loss, a quarter of the distance a round trip, then probes beyond it",
         source: "Xu, Harfoush, Rhee, INFOCOM 2004; Linux's tcp_bic",
         moved_by: MovedBy::Epochs,
         parameters: &[

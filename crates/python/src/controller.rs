@@ -124,7 +124,7 @@ impl PythonController {
 impl control::Controller for PythonController {
     fn on_ack(&mut self, ack: &control::Ack) {
         let ack = Ack {
-            now: seconds(ack.now),
+            now: ack.now.seconds(),
             packets: ack.packets,
             rtt: ack.rtt.map(|rtt| rtt.latest.seconds()),
             smoothed_rtt: ack.rtt.map(|rtt| rtt.smoothed.seconds()),
@@ -137,18 +137,14 @@ impl control::Controller for PythonController {
     }
 
     fn on_loss(&mut self, loss: &control::Loss) {
-        self.lose(Loss { now: seconds(loss.now), opens_epoch: loss.opens_epoch, timeout: false, in_flight: loss.in_flight });
+        self.lose(Loss { now: loss.now.seconds(), opens_epoch: loss.opens_epoch, timeout: false, in_flight: loss.in_flight });
     }
 
     fn on_timeout(&mut self, now: Time) {
-        self.lose(Loss { now: seconds(now), opens_epoch: true, timeout: true, in_flight: 0.0 });
+        self.lose(Loss { now: now.seconds(), opens_epoch: true, timeout: true, in_flight: 0.0 });
     }
 
     fn window(&self) -> f64 {
         self.window
     }
-}
-
-fn seconds(time: Time) -> f64 {
-    time.seconds()
 }

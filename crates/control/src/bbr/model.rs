@@ -4,7 +4,7 @@ use super::{AckPhase, BETA, Bbr, Ending, HEADROOM, LOSS_THRESH, MIN_PIPE_CWND, S
 use crate::{Ack, Loss, RateSample};
 use narrows_units::Duration;
 
-/// §2.11: rounds that the aggregation filter remembers, once the pipe has been full.
+/// §2.12: rounds that the aggregation filter remembers, once the pipe has been full.
 const EXTRA_ACKED_FILTER_LEN: u64 = 10;
 
 impl Bbr {
@@ -208,13 +208,13 @@ impl Bbr {
         }
     }
 
-    /// §5.3.3.8, InflightWithHeadroom.
+    /// §5.3.3.9, InflightWithHeadroom.
     pub(super) fn inflight_with_headroom(&self) -> f64 {
         let headroom = (HEADROOM * self.path.inflight_longterm).max(1.0);
         if self.path.inflight_longterm.is_infinite() { f64::INFINITY } else { (self.path.inflight_longterm - headroom).max(MIN_PIPE_CWND) }
     }
 
-    /// §5.3.3.7, TargetInflight: the estimated BDP, unless congestion cut the window.
+    /// §5.3.3.8.3, TargetInflight: the estimated BDP, unless congestion cut the window.
     pub(super) fn target_inflight(&self) -> f64 {
         self.bdp_multiple(self.path.bw, 1.0).min(self.cwnd)
     }
@@ -242,12 +242,12 @@ impl Bbr {
         }
     }
 
-    /// §5.3.3.8, IsProbingBW.
+    /// §5.3.3.9, IsProbingBW.
     pub(super) fn is_probing_bw(&self) -> bool {
         matches!(self.state, State::Startup | State::ProbeBwRefill | State::ProbeBwUp)
     }
 
-    /// §5.3.3.8, AdaptLongTermModel; true where it has decided a change of state.
+    /// §5.3.3.9, AdaptLongTermModel; true where it has decided a change of state.
     pub(super) fn adapt_long_term_model(&mut self, rs: &RateSample) -> bool {
         if self.ack_phase == AckPhase::ProbeStarting && self.round_start {
             self.ack_phase = AckPhase::ProbeFeedback;

@@ -19,7 +19,7 @@ const FULL_BW_COUNT: u32 = 3;
 const FULL_BW_GROWTH: f64 = 1.25;
 /// §5.3.2: rounds after which Drain ends in any case.
 const DRAIN_ROUNDS: u64 = 3;
-/// §5.3.3.5.2: rounds after which a Reno flow would have grown to meet a large BDP.
+/// §5.3.3.8.2: rounds after which a Reno flow would have grown to meet a large BDP.
 const RENO_ROUNDS: f64 = 63.0;
 
 /// Why Startup ends before a plateau.
@@ -112,7 +112,7 @@ impl Bbr {
         }
     }
 
-    /// §5.3.3.8, StartProbeBW_DOWN; also EnterProbeBW.
+    /// §5.3.3.9, StartProbeBW_DOWN; also EnterProbeBW.
     pub(super) fn start_probe_bw_down(&mut self) {
         self.reset_congestion_signals();
         self.probe_up_acked_per_inc = f64::INFINITY;
@@ -127,7 +127,7 @@ impl Bbr {
         self.enter(State::ProbeBwCruise);
     }
 
-    /// §5.3.3.8, StartProbeBW_REFILL.
+    /// §5.3.3.9, StartProbeBW_REFILL.
     pub(super) fn start_probe_bw_refill(&mut self) {
         self.reset_short_term_model();
         self.bw_probe_up_rounds = 0;
@@ -138,7 +138,7 @@ impl Bbr {
         self.enter(State::ProbeBwRefill);
     }
 
-    /// §5.3.3.8, StartProbeBW_UP.
+    /// §5.3.3.9, StartProbeBW_UP.
     fn start_probe_bw_up(&mut self, rs: &RateSample) {
         self.ack_phase = AckPhase::ProbeStarting;
         self.start_round();
@@ -148,7 +148,7 @@ impl Bbr {
         self.raise_inflight_longterm_slope();
     }
 
-    /// §5.3.3.8, UpdateProbeBWCyclePhase.
+    /// §5.3.3.9, UpdateProbeBWCyclePhase.
     pub(super) fn update_probe_bw_cycle_phase(&mut self, ack: &Ack, rs: &RateSample) {
         if !self.full_bw_reached || self.adapt_long_term_model(rs) {
             return;
@@ -173,17 +173,17 @@ impl Bbr {
         }
     }
 
-    /// §5.3.3.8, IsInAProbeBWState.
+    /// §5.3.3.9, IsInAProbeBWState.
     pub(super) fn is_in_a_probe_bw_state(&self) -> bool {
         matches!(self.state, State::ProbeBwDown | State::ProbeBwCruise | State::ProbeBwRefill | State::ProbeBwUp)
     }
 
-    /// §5.3.3.8, IsTimeToCruise.
+    /// §5.3.3.9, IsTimeToCruise.
     fn is_time_to_cruise(&self, ack: &Ack) -> bool {
         ack.in_flight <= self.inflight_with_headroom() && ack.in_flight <= self.inflight(self.path.max_bw, 1.0)
     }
 
-    /// §5.3.3.8, IsTimeToGoDown.
+    /// §5.3.3.9, IsTimeToGoDown.
     fn is_time_to_go_down(&mut self, ack: &Ack, rs: &RateSample) -> bool {
         if self.prev_probe_too_high && ack.in_flight >= self.path.inflight_longterm {
             self.prev_probe_precautionary = true;
@@ -197,26 +197,26 @@ impl Bbr {
         self.full_bw_now
     }
 
-    /// §5.3.3.7, IsTimeToProbeBW: by the clock, or when a Reno flow would have.
+    /// §5.3.3.8.3, IsTimeToProbeBW: by the clock, or when a Reno flow would have.
     fn is_time_to_probe_bw(&self) -> bool {
         self.now.since(self.cycle_stamp).seconds() > self.bw_probe_wait
             || self.rounds_since_probe_up >= self.target_inflight().min(RENO_ROUNDS)
     }
 
-    /// §5.3.3.7, PickProbeWait.
+    /// §5.3.3.8.3, PickProbeWait.
     fn pick_probe_wait(&mut self) {
         self.rounds_since_probe_up = if self.random.happens(0.5) { 1.0 } else { 0.0 };
         self.bw_probe_wait = 2.0 + self.random.uniform();
     }
 
-    /// §5.3.3.8, RaiseInflightLongtermSlope: 1, 2, 4, … packets a round.
+    /// §5.3.3.9, RaiseInflightLongtermSlope: 1, 2, 4, … packets a round.
     fn raise_inflight_longterm_slope(&mut self) {
         let growth_this_round = f64::from(1u32 << self.bw_probe_up_rounds);
         self.bw_probe_up_rounds = (self.bw_probe_up_rounds + 1).min(30);
         self.probe_up_acked_per_inc = (self.cwnd / growth_this_round).max(1.0);
     }
 
-    /// §5.3.3.8, ProbeInflightLongtermUpward.
+    /// §5.3.3.9, ProbeInflightLongtermUpward.
     pub(super) fn probe_inflight_longterm_upward(&mut self) {
         if !self.is_cwnd_limited || self.cwnd < self.path.inflight_longterm {
             return;

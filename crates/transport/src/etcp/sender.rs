@@ -118,8 +118,6 @@ impl Sender {
         });
         if let Some(newest) = highest.filter(|_| received > 0) {
             self.controller.on_ack(&Ack {
-                marked: 0.0,
-                rate: None,
                 now,
                 packets: f64::from(received),
                 newest,
@@ -129,6 +127,8 @@ impl Sender {
                 in_flight: self.signalling.outstanding() as f64,
                 window_limited: !self.starved,
                 recovering: false,
+                marked: 0.0,
+                rate: None,
             });
         }
         self.deliver(now, ack);
