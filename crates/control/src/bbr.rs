@@ -29,6 +29,7 @@ mod states;
 
 use crate::{Ack, Controller, Gaps, Loss, Needs, Pacing, RateSample};
 use filter::{TwoSlots, WindowedMax};
+use narrows_signal::Ecn;
 use narrows_units::{Duration, Stream, Time};
 use serde::Deserialize;
 use states::Ending;
@@ -496,7 +497,7 @@ impl Controller for Bbr {
     }
 
     fn needs(&self) -> Needs {
-        Needs { ecn: self.ecn, rate_samples: true }
+        Needs { ecn: if self.ecn { Ecn::Capable } else { Ecn::NotCapable }, rate_samples: true, ..Needs::default() }
     }
 
     /// §5.6.2.

@@ -1,6 +1,7 @@
 //! The shape of every congestion controller.
 
 use crate::{Ack, Loss, Mark};
+use narrows_signal::{Ecn, Request};
 use narrows_units::{Duration, Time};
 
 /// A congestion controller: told what happened, it answers with a window in packets.
@@ -14,7 +15,7 @@ pub trait Controller: Send {
     /// A packet was lost.
     fn on_loss(&mut self, loss: &Loss);
 
-    /// Packets arrived with a mark; only told where [`needs`](Self::needs) asks for ECN.
+    /// Packets arrived with a mark; only told where [`needs`](Self::needs) or the user asks for ECN.
     fn on_mark(&mut self, _mark: &Mark) {}
 
     /// The retransmission timer went off.
@@ -51,6 +52,11 @@ pub trait Controller: Send {
         Needs::default()
     }
 
+    /// What a departing packet asks of the routers on its way; only asked where [`needs`](Self::needs) says so.
+    fn request(&self) -> Request {
+        Request::Nothing
+    }
+
     /// How packets are to be spaced.
     fn pacing(&self) -> Pacing {
         Pacing::Unpaced
@@ -66,10 +72,12 @@ pub trait Controller: Send {
 /// What a controller asks of the transport; what nobody asks for costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Packets leave as ECN-capable, and marks are told.
-    pub ecn: bool,
+    /// Packets leave with these bits, and marks are counted one by one (RFC 9768); not capable: nothing of the kind.
+    pub ecn: Ecn,
     /// Acknowledgements and losses come with samples of the delivery rate; needs selective acknowledgements.
     pub rate_samples: bool,
+    /// Packets carry a [`request`](Controller::request) to routers.
+    pub routers: bool,
 }
 
 /// How departing packets are spaced.

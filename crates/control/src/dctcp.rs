@@ -12,6 +12,7 @@
 //! the window shrinks when the first mark of a window of data is reported, as in Linux, with the α of the window before.
 
 use crate::{Ack, Needs, Rounds, WindowLaw};
+use narrows_signal::Ecn;
 use narrows_units::Time;
 use serde::Deserialize;
 
@@ -23,11 +24,13 @@ pub struct Params {
     pub g: f64,
     /// α at birth, a ratio. 1 (RFC 8257 §4.2).
     pub alpha: f64,
+    /// Packets leave as ECT(1), so that queues know a scalable sender (RFC 9331 §4.1).
+    pub l4s: bool,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Self { g: 1.0 / 16.0, alpha: 1.0 }
+        Self { g: 1.0 / 16.0, alpha: 1.0, l4s: false }
     }
 }
 
@@ -50,6 +53,7 @@ pub struct Dctcp {
     g: f64,
     /// Estimated share of marked packets.
     alpha: f64,
+    l4s: bool,
     rounds: Rounds,
     /// Packets acknowledged in this window of data, and marked ones among them.
     packets: f64,
@@ -59,7 +63,7 @@ pub struct Dctcp {
 impl Dctcp {
     /// The law with `params`, which have been checked.
     pub fn new(params: Params) -> Self {
-        Self { g: params.g, alpha: params.alpha, rounds: Rounds::default(), packets: 0.0, marked: 0.0 }
+        Self { g: params.g, alpha: params.alpha, l4s: params.l4s, rounds: Rounds::default(), packets: 0.0, marked: 0.0 }
     }
 }
 
@@ -91,7 +95,7 @@ impl WindowLaw for Dctcp {
     }
 
     fn needs(&self) -> Needs {
-        Needs { ecn: true, ..Needs::default() }
+        Needs { ecn: if self.l4s { Ecn::Scalable } else { Ecn::Capable }, ..Needs::default() }
     }
 
     fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {

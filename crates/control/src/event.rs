@@ -1,5 +1,6 @@
 //! What the transport tells a controller. For one arriving acknowledgement: the [`Loss`]es it reveals, then the [`Ack`].
 
+use narrows_signal::Reply;
 use narrows_units::{Duration, Time};
 
 /// The round-trip time as the transport knows it, brought up to date before each event.
@@ -39,6 +40,8 @@ pub struct Ack {
     pub recovering: bool,
     /// Packets of these that arrived with a mark, where the controller asks for ECN.
     pub marked: f64,
+    /// What routers said, where the controller asks them.
+    pub reply: Reply,
     /// How fast packets were delivered, where the controller asks for it.
     pub rate: Option<RateSample>,
 }

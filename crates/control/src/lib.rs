@@ -4,7 +4,9 @@
 //! two formulas, made whole by [`OncePerEpoch`], which adds slow start, the threshold and undo.
 //! [`registry`] names them all.
 
+mod advertised;
 pub mod aimd;
+pub mod ba;
 pub mod bbr;
 pub mod bic;
 mod controller;
@@ -15,6 +17,7 @@ pub mod etcp_rate;
 mod etcp_start;
 mod event;
 pub mod fast;
+pub mod gwa;
 pub mod highspeed;
 pub mod htcp;
 pub mod illinois;
@@ -27,7 +30,9 @@ pub mod scalable;
 pub mod slow_start;
 pub mod vegas;
 pub mod westwood;
+pub mod xcp;
 
+pub use advertised::{Advertised, Bound};
 pub use controller::{Controller, Gaps, Needs, Pacing};
 pub use event::{Ack, Loss, LossSample, Mark, RateSample, Rtt};
 pub use once_per_epoch::{OncePerEpoch, WindowLaw};

@@ -184,6 +184,7 @@ pub(crate) mod tests {
             window_limited: true,
             recovering: false,
             marked: 0.0,
+            reply: narrows_signal::Reply::Nothing,
             rate: None,
         }
     }

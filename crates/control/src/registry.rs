@@ -1,7 +1,9 @@
 //! Every law by name: the parser, `narrows list`, Python's names, the docs' table and the tests iterate over this.
 
-use crate::{Controller, OncePerEpoch, SlowStart};
-use crate::{aimd, bbr, bic, cubic, dctcp, etcp, etcp_rate, fast, highspeed, htcp, illinois, ltcp, reno, scalable, vegas, westwood};
+use crate::{Advertised, Bound, Controller, OncePerEpoch, SlowStart};
+use crate::{
+    aimd, ba, bbr, bic, cubic, dctcp, etcp, etcp_rate, fast, gwa, highspeed, htcp, illinois, ltcp, reno, scalable, vegas, westwood, xcp,
+};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, MapDeserializer};
@@ -47,6 +49,8 @@ pub enum MovedBy {
     Delay,
     /// Samples of the delivery rate, both ways: needs selective acknowledgements.
     DeliveryRate,
+    /// Feedback of routers, both ways.
+    Routers,
 }
 
 /// One setting of a law.
@@ -70,8 +74,27 @@ pub struct Birth {
     pub initial_window: f64,
     /// Packets; infinite where there is no threshold yet.
     pub initial_ssthresh: f64,
+    /// Bytes of a packet on the wire.
+    pub packet_bytes: u32,
+    /// The receiver's own window in packets; infinite where it is no limit.
+    pub receive_window: f64,
     /// The only source of randomness.
     pub seed: u64,
+}
+
+impl Default for Birth {
+    /// As Linux begins, without settings, threshold or limit.
+    fn default() -> Self {
+        Self {
+            parameters: Vec::new(),
+            slow_start: SlowStart::Standard,
+            initial_window: 10.0,
+            initial_ssthresh: f64::INFINITY,
+            packet_bytes: 1500,
+            receive_window: f64::INFINITY,
+            seed: 1,
+        }
+    }
 }
 
 /// A setting's value as a user writes it.
@@ -185,6 +208,15 @@ pub static LAWS: &[Entry] = &[
         construct: |birth| Ok(per_epoch(birth, aimd::Aimd::new(read_checked(birth, aimd::Params::check)?))),
     },
     Entry {
+        name: "ba",
+        aliases: &["ba-tcp"],
+        summary: "Reno's law below the bandwidth that routers advertise times the least RTT; needs queues that are ba",
+        source: "Gerla, Lo Cigno, Mascolo, Weng, §5",
+        moved_by: MovedBy::Epochs,
+        parameters: &[],
+        construct: |birth| Ok(bounded(birth, ba::Ba::new(birth.packet_bytes))),
+    },
+    Entry {
         name: "bbr",
         aliases: &["bbr3", "bbrv3"],
         summary: "BBR version 3: models the path's bandwidth and RTT, paces at the one, keeps in flight what both allow",
@@ -236,6 +268,7 @@ pub static LAWS: &[Entry] = &[
         parameters: &[
             Parameter { name: "g", default: "0.0625", meaning: "weight of a new window in the share of marks (ratio)" },
             Parameter { name: "alpha", default: "1", meaning: "the share of marks at birth (ratio)" },
+            Parameter { name: "l4s", default: "false", meaning: "packets leave as ECT(1), for queues like dualpi2" },
         ],
         construct: |birth| Ok(per_epoch(birth, dctcp::Dctcp::new(read_checked(birth, dctcp::Params::check)?))),
     },
@@ -275,6 +308,15 @@ pub static LAWS: &[Entry] = &[
             Parameter { name: "mi_threshold", default: "0.00075", meaning: "queueing delay below which the window doubles (s)" },
         ],
         construct: |birth| Ok(Box::new(fast::Fast::new(read_checked(birth, fast::Params::check)?, birth.initial_window))),
+    },
+    Entry {
+        name: "gwa",
+        aliases: &["gwa-tcp"],
+        summary: "Reno's law below the window that routers advertise; needs queues that are gwa-rr or gwa-fcfs",
+        source: "Gerla, Lo Cigno, Mascolo, Weng",
+        moved_by: MovedBy::Epochs,
+        parameters: &[],
+        construct: |birth| Ok(bounded(birth, gwa::Gwa::new(birth.packet_bytes, birth.receive_window))),
     },
     Entry {
         name: "highspeed",
@@ -377,6 +419,15 @@ pub static LAWS: &[Entry] = &[
         parameters: &[],
         construct: |birth| Ok(per_epoch(birth, westwood::Westwood::default())),
     },
+    Entry {
+        name: "xcp",
+        aliases: &[],
+        summary: "its window grows and shrinks by what routers say in each packet; needs queues that are xcp",
+        source: "Katabi, Handley, Rohrs, SIGCOMM 2002",
+        moved_by: MovedBy::Routers,
+        parameters: &[Parameter { name: "halve", default: "true", meaning: "a recovery epoch halves the window, as TCP's" }],
+        construct: |birth| Ok(Box::new(xcp::Xcp::new(read(birth)?, birth.packet_bytes, birth.initial_window))),
+    },
 ];
 
 const HTCP_PARAMETERS: &[Parameter] = &[
@@ -409,8 +460,15 @@ fn read<P: for<'de> Deserialize<'de>>(birth: &Birth) -> Result<P, ParameterError
 }
 
 fn per_epoch<L: crate::WindowLaw + 'static>(birth: &Birth, law: L) -> Box<dyn Controller> {
-    let controller = OncePerEpoch::new(birth.slow_start.clone(), law, birth.initial_window);
-    Box::new(controller.with_ssthresh(birth.initial_ssthresh))
+    Box::new(once_per_epoch(birth, law))
+}
+
+fn bounded<B: Bound + 'static>(birth: &Birth, bound: B) -> Box<dyn Controller> {
+    Box::new(Advertised::new(bound, once_per_epoch(birth, reno::Reno)))
+}
+
+fn once_per_epoch<L: crate::WindowLaw>(birth: &Birth, law: L) -> OncePerEpoch<L> {
+    OncePerEpoch::new(birth.slow_start.clone(), law, birth.initial_window).with_ssthresh(birth.initial_ssthresh)
 }
 
 #[cfg(test)]
@@ -419,7 +477,7 @@ mod tests {
 
     fn birth(parameters: &[(&str, Value)]) -> Birth {
         let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        Birth { parameters, slow_start: SlowStart::Standard, initial_window: 10.0, initial_ssthresh: f64::INFINITY, seed: 1 }
+        Birth { parameters, ..Birth::default() }
     }
 
     fn error(law: &str, parameters: &[(&str, Value)]) -> String {
@@ -430,11 +488,11 @@ mod tests {
     fn an_unknown_law_is_guessed() {
         assert_eq!(
             find("cubik").err().unwrap().to_string(),
-            "unknown controller \"cubik\"; did you mean \"cubic\"? known: aimd, bbr, bic, cubic, dctcp, etcp, etcp-rate, fast, highspeed, htcp, illinois, ltcp, reno, scalable, vegas, westwood"
+            "unknown controller \"cubik\"; did you mean \"cubic\"? known: aimd, ba, bbr, bic, cubic, dctcp, etcp, etcp-rate, fast, gwa, highspeed, htcp, illinois, ltcp, reno, scalable, vegas, westwood, xcp"
         );
         assert_eq!(
             find("bananas").err().unwrap().to_string(),
-            "unknown controller \"bananas\"; known: aimd, bbr, bic, cubic, dctcp, etcp, etcp-rate, fast, highspeed, htcp, illinois, ltcp, reno, scalable, vegas, westwood"
+            "unknown controller \"bananas\"; known: aimd, ba, bbr, bic, cubic, dctcp, etcp, etcp-rate, fast, gwa, highspeed, htcp, illinois, ltcp, reno, scalable, vegas, westwood, xcp"
         );
     }
 

@@ -1,7 +1,8 @@
 //! The known answers of `vectors/`, one file a law, judged against every law of the registry.
 
 use narrows_control::registry::{self, Birth, Value};
-use narrows_control::{Ack, Controller, Loss, Mark, Rtt, SlowStart};
+use narrows_control::{Ack, Controller, Loss, Mark, Rtt};
+use narrows_signal::Reply;
 use narrows_units::{Duration, Time};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -31,7 +32,8 @@ struct Start {
     ssthresh: Option<f64>,
 }
 
-/// Exactly one of `ack` (packets, `marked` of them, `newest` the number of the newest), `loss`, `mark` (do they open an epoch?) and `timeout`.
+/// Exactly one of `ack` (packets, `marked` of them, `newest` the number of the newest; with a reply of routers: `feedback` or `room` in bytes, or
+/// `bandwidth` in bytes a second), `loss`, `mark` (do they open an epoch?) and `timeout`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Event {
@@ -45,9 +47,17 @@ struct Event {
     marked: f64,
     #[serde(default)]
     newest: u64,
+    feedback: Option<f32>,
+    room: Option<u32>,
+    bandwidth: Option<f32>,
 }
 
 impl Event {
+    fn reply(&self) -> Reply {
+        let replies = [self.feedback.map(Reply::Feedback), self.room.map(Reply::Window), self.bandwidth.map(Reply::Rate)];
+        replies.into_iter().flatten().next().unwrap_or_default()
+    }
+
     fn tell(&self, controller: &mut dyn Controller) {
         let now = Time::ZERO + self.at;
         let rtt = self.rtt.map(|rtt| Rtt { latest: rtt, smoothed: rtt, minimum: rtt, maximum: rtt });
@@ -67,6 +77,7 @@ impl Event {
                 window_limited,
                 recovering,
                 marked,
+                reply: self.reply(),
                 rate: None,
             });
         }
@@ -90,7 +101,8 @@ fn run(entry: &registry::Entry, case: &Case) -> Box<dyn Controller> {
         .map(|(name, value)| (name.clone(), value.to_string().parse::<Value>().expect("a vector's parameters are TOML values")))
         .collect();
     let initial_ssthresh = case.start.ssthresh.unwrap_or(f64::INFINITY);
-    let birth = Birth { parameters, slow_start: SlowStart::Standard, initial_window: case.start.window, initial_ssthresh, seed: 1 };
+    // Packets of 1000 bytes are easy by hand.
+    let birth = Birth { parameters, initial_window: case.start.window, initial_ssthresh, packet_bytes: 1000, ..Birth::default() };
     let mut controller = entry.build(&birth).expect("a vector's parameters are the law's");
     case.events.iter().for_each(|event| event.tell(&mut *controller));
     controller

@@ -2,17 +2,17 @@
 
 use narrows_control::registry::LAWS;
 use narrows_control::slow_start::SlowStart;
-use narrows_router::QUEUES;
+use narrows_router::registry::QUEUES;
 use narrows_scenario::{PRESETS, Scenario};
 use narrows_transport::tcp::RecoveryKind;
 use pyo3::prelude::*;
 
 type Line = (&'static str, &'static str, &'static str);
-type Law = (&'static str, &'static str, &'static str, Vec<&'static str>, Vec<Line>);
+type Named = (&'static str, &'static str, &'static str, Vec<&'static str>, Vec<Line>);
 
 /// Laws: name, summary, source, aliases, and settings as (name, default, meaning).
 #[pyfunction]
-pub(crate) fn controllers() -> Vec<Law> {
+pub(crate) fn controllers() -> Vec<Named> {
     let settings = |law: &narrows_control::registry::Entry| law.parameters.iter().map(|p| (p.name, p.default, p.meaning)).collect();
     LAWS.iter().map(|law| (law.name, law.summary, law.source, law.aliases.to_vec(), settings(law))).collect()
 }
@@ -29,10 +29,11 @@ pub(crate) fn slow_starts() -> Vec<Line> {
     SlowStart::NAMES.to_vec()
 }
 
-/// Queues: name, summary, source.
+/// Queues: name, summary, source, aliases, and settings as (name, default, meaning).
 #[pyfunction]
-pub(crate) fn queues() -> Vec<Line> {
-    QUEUES.to_vec()
+pub(crate) fn queues() -> Vec<Named> {
+    let settings = |queue: &narrows_router::registry::Entry| queue.parameters.iter().map(|p| (p.name, p.default, p.meaning)).collect();
+    QUEUES.iter().map(|queue| (queue.name, queue.summary, queue.source, queue.aliases.to_vec(), settings(queue))).collect()
 }
 
 /// Presets: name, summary, source.

@@ -1,17 +1,8 @@
 //! First in, first out, at a fixed rate: a packet's departure is known on arrival.
 
-use crate::DropTail;
+use crate::{Backlog, DropTail};
 use narrows_units::{Bytes, Duration, Rate, Time};
 use std::collections::VecDeque;
-
-/// What is in a queue, the packet in transmission included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Backlog {
-    /// Packets.
-    pub packets: u64,
-    /// Bytes.
-    pub bytes: u64,
-}
 
 /// A drop-tail queue and its transmitter.
 ///
@@ -76,6 +67,18 @@ impl Fifo {
             self.backlog_bytes -= u64::from(bytes);
         }
         Backlog { packets: self.departures.len() as u64, bytes: self.backlog_bytes }
+    }
+
+    /// What is queued at `now`, without what is in transmission.
+    pub fn waiting(&mut self, now: Time) -> Backlog {
+        let backlog = self.backlog(now);
+        let leaving = self.departures.front().map_or(0, |(_, bytes)| u64::from(*bytes));
+        Backlog { packets: backlog.packets.saturating_sub(1), bytes: backlog.bytes - leaving }
+    }
+
+    /// When the last packet that came leaves, or left.
+    pub fn busy_until(&self) -> Time {
+        self.busy_until
     }
 
     /// How long a packet that came at `now` would wait until its transmission began.

@@ -1,14 +1,37 @@
-//! Queue disciplines. A [`Fifo`] decides on arrival, so that a packet's departure is known as soon as it comes.
+//! Queue disciplines and the routers that speak, generic over the packet.
+//!
+//! A [`Fifo`] decides on arrival, with [`OnArrival`] beside it where it does more than drop the tail, so that a packet's departure is known as
+//! soon as it comes. [`OnDeparture`] holds packets until it is asked for the next.
 
+mod ba;
+mod codel;
+mod discipline;
 mod drop_tail;
+mod dual_pi2;
 mod fifo;
+mod flow_count;
+mod fq_codel;
+mod gwa;
+mod packet;
+mod pie;
+mod red;
+pub mod registry;
+mod round_robin;
+mod timed_queue;
+mod xcp;
 
+pub use ba::{Ba, BaQueue};
+pub use codel::{Codel, CodelSettings};
+pub use discipline::{Discipline, OnArrival, OnDeparture};
 pub use drop_tail::DropTail;
-pub use fifo::{Backlog, Fifo};
-
-/// The queues by name, with one line each and the source: for the parser and `narrows list`.
-pub const QUEUES: [(&str, &str, &str); 3] = [
-    ("drop-tail", "holds so many packets, the one in transmission included; drops what finds it full", "ns-2's DropTail; tc's pfifo"),
-    ("drop-tail-bytes", "the same, counted in bytes: a buffer given in bytes (30kB)", "tc's bfifo"),
-    ("unlimited", "never drops: a host's own link, unless it is given a buffer", "design.md"),
-];
+pub use dual_pi2::{DualPi2, DualPi2Settings};
+pub use fifo::Fifo;
+pub use flow_count::{FlowCount, FlowCountSettings};
+pub use fq_codel::{FqCodel, FqCodelSettings};
+pub use gwa::{Gwa, GwaQueue};
+pub use packet::{Backlog, Packet, Verdict};
+pub use pie::{Pie, PieQueue};
+pub use red::{Red, RedQueue};
+pub use round_robin::RoundRobin;
+pub use timed_queue::{Drops, TimedQueue};
+pub use xcp::{Xcp, XcpQueue};

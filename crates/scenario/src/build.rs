@@ -6,21 +6,23 @@ use crate::scenario::{Datagrams, Flow, PeriodsName};
 use crate::topology::{self, Place, Places, Topology};
 use crate::traces::Traces;
 use narrows_control::registry::MovedBy;
-use narrows_router::DropTail;
-use narrows_sim::{Application, ControllerMaker, Endpoints, FlowSettings, Gap, Jitter, LinkSettings, Loss, Network, Periods, WebSettings};
+use narrows_sim::{
+    Application, ControllerMaker, Endpoints, FileSettings, FlowSettings, Gap, LinkSettings, Network, Periods, Usage, WebSettings,
+};
 use narrows_transport::{Transport, etcp, tcp};
-use narrows_units::{Duration, Rate, Stream, Time};
+use narrows_units::{Duration, Stream, Time};
 use std::sync::Arc;
 
 /// Families of random streams, apart from the simulator's own.
 const START_STREAMS: u64 = 101;
 const PACING_STREAMS: u64 = 102;
+const HASH_STREAMS: u64 = 103;
 
 /// The network of `checked` under `seed`: the links between routers come first, in their order. Controllers are seen by `traces`.
 pub(crate) fn network(checked: &Checked, seed: u64, traces: &mut Traces) -> Result<Network, RunError> {
     let mut network = Network::default();
-    for link in &checked.links {
-        network.links.push((link.from, link.to, settings(checked, link)));
+    for (number, link) in checked.links.iter().enumerate() {
+        network.links.push((link.from, link.to, settings(checked, link, Stream::new(seed, HASH_STREAMS, number as u64).bits())));
     }
     let mut next_host = checked.links.iter().flat_map(|link| [link.from, link.to]).max().map_or(0, |node| node + 1);
     let mut number = 0;
@@ -28,7 +30,7 @@ pub(crate) fn network(checked: &Checked, seed: u64, traces: &mut Traces) -> Resu
         let places = topology::place(&checked.topology, group_number, number, &group.flow).expect("places have been checked");
         for (index, place) in places.into_iter().enumerate() {
             let (from, to) = attach(&mut network, &checked.topology, place, &mut next_host);
-            let endpoints = endpoints(checked, group, seed, number, traces)?;
+            let endpoints = endpoints(group, seed, number, traces)?;
             let settings = flow(checked, group, endpoints, seed, number, index, (from, to));
             network.flows.push(FlowSettings { web: web(group, seed, base_rtt(checked, place)), ..settings });
             number += 1;
@@ -37,22 +39,15 @@ pub(crate) fn network(checked: &Checked, seed: u64, traces: &mut Traces) -> Resu
     Ok(network)
 }
 
-fn settings(checked: &Checked, link: &CheckedLink) -> LinkSettings {
-    let (flows, packet) = (checked.flow_count(), checked.packet());
-    let limit = match link.buffer {
-        None => DropTail::Unlimited,
-        Some(buffer) if buffer.counts_bytes() => DropTail::Bytes(buffer.bytes(link.rate, link.base_rtt, flows, packet).count()),
-        Some(buffer) => DropTail::Packets(buffer.packets(link.rate, link.base_rtt, flows, packet)),
-    };
-    let watched = Some(checked.sample);
-    let mark_from = link.mark.map(|mark| mark.packets(link.rate, link.base_rtt, flows, packet));
-    LinkSettings { rate: link.rate, delay: link.delay, limit, mark_from, loss: link.loss, jitter: link.jitter, watched }
+fn settings(checked: &Checked, link: &CheckedLink, seed: u64) -> LinkSettings {
+    let (limit, queue) = checked.queue(link, seed).expect("queues have been checked");
+    LinkSettings { rate: link.rate, delay: link.delay, limit, queue, loss: link.loss, jitter: link.jitter, watched: Some(checked.sample) }
 }
 
 /// Gives a flow hosts of its own at its routers; in a general network its ends are the nodes themselves.
 fn attach(network: &mut Network, topology: &Topology, place: Place, next_host: &mut u32) -> (u32, u32) {
     let (Topology::Hosts { access_rate, .. }, Some(delay)) = (topology, place.access_delay) else { return (place.from, place.to) };
-    let access = access_link(*access_rate, delay);
+    let access = LinkSettings::plain(*access_rate, delay);
     let (sender, receiver) = (*next_host, *next_host + 1);
     *next_host += 2;
     for (from, to) in [(sender, place.from), (place.from, sender), (place.to, receiver), (receiver, place.to)] {
@@ -67,11 +62,6 @@ fn base_rtt(checked: &Checked, place: Place) -> Duration {
         (Topology::Hosts { places: Places::Dumbbell { middle, .. }, .. }, Some(access)) => (*middle + access * 2) * 2,
         _ => checked.links[0].base_rtt,
     }
-}
-
-fn access_link(rate: Rate, delay: Duration) -> LinkSettings {
-    let (limit, loss, jitter) = (DropTail::Unlimited, Loss::None, Jitter::default());
-    LinkSettings { rate, delay, limit, mark_from: None, loss, jitter, watched: None }
 }
 
 fn flow(
@@ -98,16 +88,21 @@ fn flow(
     }
 }
 
-/// A web user, where the group has them, at a distance of `rtt`.
-fn web(group: &CheckedFlow, seed: u64, rtt: Duration) -> Option<(WebSettings, ControllerMaker)> {
-    let web = group.flow.web.as_ref()?;
-    let (think, size_factor, persistent) = (web.think, web.size_factor, web.persistent.value());
-    let settings = WebSettings { think, size_factor, persistent, payload: group.payload(), rtt };
+/// A web user or a source of files, where the group has them, at a distance of `rtt`.
+fn web(group: &CheckedFlow, seed: u64, rtt: Duration) -> Option<(Usage, ControllerMaker)> {
+    let usage = match (&group.flow.web, &group.flow.files) {
+        (Some(web), _) => {
+            let (think, size_factor, persistent) = (web.think, web.size_factor, web.persistent.value());
+            Usage::Pages(WebSettings { think, size_factor, persistent, payload: group.payload(), rtt })
+        }
+        (None, Some(files)) => Usage::Files(FileSettings { mean: files.mean, shape: files.shape, off: files.off, rtt }),
+        (None, None) => return None,
+    };
     let (law, birth) = (group.spec.law.clone(), group.birth(seed));
-    Some((settings, Box::new(move || law.build(&birth).expect("settings have been checked"))))
+    Some((usage, Box::new(move || law.build(&birth).expect("settings have been checked"))))
 }
 
-fn endpoints(checked: &Checked, group: &CheckedFlow, seed: u64, number: u64, traces: &mut Traces) -> Result<Endpoints, RunError> {
+fn endpoints(group: &CheckedFlow, seed: u64, number: u64, traces: &mut Traces) -> Result<Endpoints, RunError> {
     let bytes = group.packet.count() as u32;
     if let (Some(gaps), Some(rate)) = (group.flow.datagrams, group.flow.app_rate) {
         let mean = rate.time_to_send(group.packet);
@@ -123,7 +118,7 @@ fn endpoints(checked: &Checked, group: &CheckedFlow, seed: u64, number: u64, tra
     let stream = Stream::new(seed, PACING_STREAMS, 2 * number + 1);
     let transport = match group.spec.law.moved_by() {
         MovedBy::EachLoss => Transport::Etcp(etcp_settings(group, bytes, stream)),
-        MovedBy::Epochs | MovedBy::Delay | MovedBy::DeliveryRate => Transport::Tcp(tcp_settings(checked, group, bytes, stream)),
+        MovedBy::Epochs | MovedBy::Delay | MovedBy::DeliveryRate | MovedBy::Routers => Transport::Tcp(tcp_settings(group, bytes, stream)),
     };
     Ok(Endpoints::Connection { transport, controller, ack_bytes: group.headers })
 }
@@ -141,16 +136,15 @@ fn etcp_settings(group: &CheckedFlow, packet_bytes: u32, stream: Stream) -> etcp
     etcp::Settings { habits: Arc::clone(&group.habits), reliable: group.flow.reliable, packet_bytes, gaps: group.pacing(), stream }
 }
 
-fn tcp_settings(checked: &Checked, group: &CheckedFlow, packet_bytes: u32, stream: Stream) -> tcp::Settings {
-    let link = &checked.links[0];
-    let window = |buffer: narrows_units::Buffer| buffer.packets(link.rate, link.base_rtt, checked.flow_count(), group.packet) as f64;
+fn tcp_settings(group: &CheckedFlow, packet_bytes: u32, stream: Stream) -> tcp::Settings {
     tcp::Settings {
         recovery: group.spec.recovery,
         habits: Arc::clone(&group.habits),
         packet_bytes,
-        window_limit: group.flow.max_window.map_or(f64::INFINITY, window),
+        window_limit: group.receive_window,
         pacing: group.pacing(),
         quantum: group.flow.quantum,
+        ecn: group.flow.ecn,
         stream,
     }
 }

@@ -2,13 +2,16 @@
 
 use crate::controller_spec::ControllerSpec;
 use crate::law::OwnLaw;
+use crate::queue_spec::QueueSpec;
 use crate::scenario::{Flow, PacingName, Scenario, SlowStartName, TcpName};
 use crate::topology::{self, Topology};
 use crate::{ScenarioError, memory};
 use narrows_control::registry::{Birth, MovedBy};
 use narrows_control::slow_start::{HyStart, Limited};
 use narrows_control::{Gaps, SlowStart};
-use narrows_sim::{Application, Jitter, Loss};
+use narrows_router::registry::Place;
+use narrows_router::{Discipline, DropTail};
+use narrows_sim::{Application, Gap, Jitter, Loss};
 use narrows_transport::tcp::{AckPolicy, Habits};
 use narrows_units::{Buffer, Bytes, Duration, Rate, Time};
 use std::sync::Arc;
@@ -30,7 +33,7 @@ pub struct Checked {
 }
 
 /// A link between routers, checked; one direction.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct CheckedLink {
     /// By which results and traces call it.
     pub name: String,
@@ -46,6 +49,10 @@ pub struct CheckedLink {
     pub buffer: Option<Buffer>,
     /// The RTT that "bdp" means.
     pub base_rtt: Duration,
+    /// Where it is described, for errors.
+    pub(crate) place: String,
+    /// What its queue does.
+    pub queue: QueueSpec,
     /// What a marked packet finds before it; `None` where nothing is marked.
     pub mark: Option<Buffer>,
     /// Losses on the wire.
@@ -82,6 +89,8 @@ pub struct CheckedFlow {
     /// What it sends.
     pub application: Application,
     pub(crate) slow_start: SlowStart,
+    /// The receiver's window in packets; infinite where it is no limit.
+    pub(crate) receive_window: f64,
 }
 
 impl CheckedFlow {
@@ -95,7 +104,9 @@ impl CheckedFlow {
             parameters: self.spec.parameters.clone(),
             slow_start: self.slow_start.clone(),
             initial_window: self.habits.initial_window,
-            initial_ssthresh: f64::INFINITY,
+            initial_ssthresh: self.flow.ssthresh.unwrap_or(f64::INFINITY),
+            packet_bytes: self.packet.count() as u32,
+            receive_window: self.receive_window,
             seed,
         }
     }
@@ -138,8 +149,10 @@ impl Checked {
         }
         let check = |(number, flow)| check_flow(&scenario, number, flow, own);
         let flows = scenario.flows.iter().enumerate().map(check).collect::<Result<Vec<_>, _>>()?;
-        let checked = Self { warmup, sample, links, flows, topology, scenario };
+        let mut checked = Self { warmup, sample, links, flows, topology, scenario };
+        checked.size_windows();
         memory::check(&checked)?;
+        checked.check_queues()?;
         checked.check_trace()?;
         checked.place_flows()?;
         Ok(checked)
@@ -153,6 +166,34 @@ impl Checked {
     /// The packet size that buffers are counted in: that of the first group of flows.
     pub fn packet(&self) -> Bytes {
         self.flows[0].packet
+    }
+
+    /// Receivers' windows in packets, of the first link where they are given in its terms.
+    fn size_windows(&mut self) {
+        let (flows, link) = (self.flow_count(), self.links[0].clone());
+        for group in &mut self.flows {
+            let packets = |window: Buffer| window.packets(link.rate, link.base_rtt, flows, group.packet) as f64;
+            group.receive_window = group.flow.max_window.map_or(f64::INFINITY, packets);
+        }
+    }
+
+    /// A link's limit and discipline; hashes are seeded with `seed`.
+    pub(crate) fn queue(&self, link: &CheckedLink, seed: u64) -> Result<(DropTail, Discipline), ScenarioError> {
+        let (flows, packet) = (self.flow_count(), self.packet());
+        let limit = match link.buffer {
+            None => DropTail::Unlimited,
+            Some(buffer) if buffer.counts_bytes() => DropTail::Bytes(buffer.bytes(link.rate, link.base_rtt, flows, packet).count()),
+            Some(buffer) => DropTail::Packets(buffer.packets(link.rate, link.base_rtt, flows, packet)),
+        };
+        if let Some(mark) = link.mark {
+            return Ok((limit, Discipline::MarkFrom(mark.packets(link.rate, link.base_rtt, flows, packet))));
+        }
+        let built = link.queue.build(Place { limit, packet: packet.count(), seed });
+        Ok((limit, built.map_err(|error| ScenarioError::new(format!("{}.queue", link.place), error))?))
+    }
+
+    fn check_queues(&self) -> Result<(), ScenarioError> {
+        self.links.iter().try_for_each(|link| self.queue(link, 0).map(drop))
     }
 
     /// Each flow's ends exist and are connected, both ways.
@@ -238,8 +279,12 @@ fn check_flow(scenario: &Scenario, number: usize, flow: &Flow, own: &[Arc<dyn Ow
     let slow_start = slow_start(number, flow, tcp, &spec)?;
     let payload = packet.count() - u64::from(headers);
     let application = application(number, flow, payload)?;
+    if flow.ssthresh.is_some_and(|packets| packets.is_nan() || packets < 2.0) {
+        return Err(ScenarioError::new(at("ssthresh"), "must be at least 2 packets; try 64"));
+    }
     let habits = Arc::new(habits);
-    let checked = CheckedFlow { flow: flow.clone(), spec, habits, packet, headers, application, slow_start };
+    let receive_window = f64::INFINITY;
+    let checked = CheckedFlow { flow: flow.clone(), spec, habits, packet, headers, application, slow_start, receive_window };
     checked.spec.law.build(&checked.birth(0)).map_err(|error| ScenarioError::new(at("cc"), format!("\"{}\": {error}", flow.cc)))?;
     Ok(checked)
 }
@@ -253,11 +298,12 @@ fn check_transport(number: usize, flow: &Flow, spec: &ControllerSpec) -> Result<
         ("ack_every", flow.ack_every.is_some()),
         ("ack_delay", flow.ack_delay.is_some()),
         ("max_window", flow.max_window.is_some()),
+        ("ecn", flow.ecn),
     ];
     match tcps.iter().find(|(_, given)| each_loss && *given) {
         Some((field, _)) => Err(ScenarioError::new(
             at(field),
-            format!("is TCP's; {} paces single packets, answers each, and has no window limit", spec.law.name()),
+            format!("is TCP's; {} paces single packets, answers each, and has neither window limit nor marks", spec.law.name()),
         )),
         None if !each_loss && !flow.reliable => {
             Err(ScenarioError::new(at("reliable"), format!("false is for etcp and etcp-rate; {} runs over TCP", spec.law.name())))
@@ -312,10 +358,30 @@ fn slow_start(number: usize, flow: &Flow, tcp: TcpName, spec: &ControllerSpec) -
 
 fn application(number: usize, flow: &Flow, payload: u64) -> Result<Application, ScenarioError> {
     let at = |field: &str| format!("flows[{number}].{field}");
-    if let Some(web) = &flow.web {
-        if flow.size.is_some() || flow.app_rate.is_some() || flow.datagrams.is_some() {
-            return Err(ScenarioError::new(at("web"), "a web user asks for what it wants; leave out size, app_rate and datagrams"));
+    let kinds = [
+        ("web", flow.web.is_some()),
+        ("files", flow.files.is_some()),
+        ("telnet", flow.telnet.is_some()),
+        ("size", flow.size.is_some()),
+        ("app_rate", flow.app_rate.is_some() && flow.datagrams.is_none()),
+        ("datagrams", flow.datagrams.is_some()),
+    ];
+    let given: Vec<&str> = kinds.iter().filter(|(_, given)| *given).map(|(kind, _)| *kind).collect();
+    if let [first, second, ..] = given[..] {
+        return Err(ScenarioError::new(at(second), format!("a flow sends one kind of data, and has {first} already")));
+    }
+    if let Some(files) = &flow.files {
+        if !(files.mean >= 1.0 && files.mean <= 1e9 && files.shape > 1.0 && files.shape <= 100.0) {
+            let message = format!("mean {} packets, shape {}; try mean = 30, shape = 1.35", files.mean, files.shape);
+            return Err(ScenarioError::new(at("files"), message));
         }
+        return Ok(Application::Web);
+    }
+    if let Some(mean) = flow.telnet {
+        positive(&at("telnet"), mean, "100ms")?;
+        return Ok(Application::Every(Gap::Exponential(mean)));
+    }
+    if let Some(web) = &flow.web {
         if !(web.size_factor > 0.0 && web.size_factor <= 1e6) {
             return Err(ScenarioError::new(at("web.size_factor"), format!("{} times; try 15", web.size_factor)));
         }
@@ -329,10 +395,9 @@ fn application(number: usize, flow: &Flow, payload: u64) -> Result<Application, 
     }
     match (flow.datagrams, flow.size, flow.app_rate) {
         (Some(_), _, None) => Err(ScenarioError::new(at("app_rate"), "datagrams need a rate, like \"10Mbps\"")),
-        (_, Some(_), Some(_)) => Err(ScenarioError::new(at("size"), "a flow has a size or an app_rate, not both")),
         (None, Some(size), None) if size.count() == 0 => Err(ScenarioError::new(at("size"), "must be more than nothing; try \"1MB\"")),
         (None, Some(size), None) => Ok(Application::Packets(size.count().div_ceil(payload))),
-        (None, None, Some(rate)) => Ok(Application::Every(rate.time_to_send(Bytes::new(payload)))),
+        (None, None, Some(rate)) => Ok(Application::Every(Gap::Constant(rate.time_to_send(Bytes::new(payload))))),
         _ => Ok(Application::Endless),
     }
 }

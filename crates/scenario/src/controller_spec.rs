@@ -101,7 +101,7 @@ mod tests {
         let error = |text: &str| ControllerSpec::parse(text, &[]).err().unwrap();
         assert_eq!(
             error("cubik"),
-            "unknown controller \"cubik\"; did you mean \"cubic\"? known: aimd, bbr, bic, cubic, dctcp, etcp, etcp-rate, fast, highspeed, htcp, illinois, ltcp, reno, scalable, vegas, westwood, newreno, sack"
+            "unknown controller \"cubik\"; did you mean \"cubic\"? known: aimd, ba, bbr, bic, cubic, dctcp, etcp, etcp-rate, fast, gwa, highspeed, htcp, illinois, ltcp, reno, scalable, vegas, westwood, xcp, newreno, sack"
         );
         assert_eq!(error("cubic+tahoe"), "unknown recovery \"tahoe\"; known: reno, newreno, sack");
         assert_eq!(error("etcp+sack"), "etcp answers each lost packet and has a recovery of its own; leave out \"+sack\"");

@@ -10,6 +10,7 @@ mod engine;
 mod error;
 mod law;
 mod memory;
+mod queue_spec;
 mod results;
 mod run;
 mod scenario;
@@ -22,10 +23,11 @@ pub use controller_spec::ControllerSpec;
 pub use engine::engine;
 pub use error::ScenarioError;
 pub use law::{Law, OwnLaw};
+pub use queue_spec::QueueSpec;
 pub use results::{FlowResult, LinkResult, Results, Transfers};
 pub use run::{RunError, run};
 pub use scenario::{
-    Chain, ChainLink, Datagrams, Dumbbell, Flow, Link, PacingName, ParkingLot, Scenario, SlowStartName, TcpName, Trace, Web,
+    Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Link, PacingName, ParkingLot, Scenario, SlowStartName, TcpName, Trace, Web,
 };
 pub use tables::{TABLES, parquet, row, small_parquet, table};
 

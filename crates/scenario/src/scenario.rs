@@ -74,6 +74,9 @@ pub struct Dumbbell {
     /// The bottleneck's buffer: "20p", "30kB", "5ms", "0.5bdp".
     #[schemars(with = "String")]
     pub buffer: Buffer,
+    /// The queue, on the way back too where data flows that way: "drop-tail", "red:min=5", "codel", "fq-codel", "xcp", "gwa-rr" …; `narrows list queues` has all.
+    #[serde(default = "drop_tail", skip_serializing_if = "is_drop_tail")]
+    pub queue: String,
     /// The buffer of the way back: as `buffer` where data flows that way, else unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
@@ -117,6 +120,9 @@ pub struct ParkingLot {
     /// The buffer of each, both ways; "bdp" is of the RTT over all of them.
     #[schemars(with = "String")]
     pub buffer: Buffer,
+    /// The queue of each, both ways: "drop-tail", "red:min=5", "codel", "fq-codel", "xcp", "gwa-rr" …; `narrows list queues` has all.
+    #[serde(default = "drop_tail", skip_serializing_if = "is_drop_tail")]
+    pub queue: String,
     /// One-way delay of each access link.
     #[serde(default)]
     #[schemars(with = "String")]
@@ -156,6 +162,9 @@ pub struct ChainLink {
     /// Its buffer, both ways.
     #[schemars(with = "String")]
     pub buffer: Buffer,
+    /// Its queue, both ways: "drop-tail", "red:min=5", "codel", "fq-codel", "xcp", "gwa-rr" …; `narrows list queues` has all.
+    #[serde(default = "drop_tail", skip_serializing_if = "is_drop_tail")]
+    pub queue: String,
 }
 
 /// A link of a general network.
@@ -179,6 +188,9 @@ pub struct Link {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub buffer: Option<Buffer>,
+    /// The queue: "drop-tail", "red:min=5", "codel", "fq-codel", "xcp", "gwa-rr" …; `narrows list queues` has all.
+    #[serde(default = "drop_tail", skip_serializing_if = "is_drop_tail")]
+    pub queue: String,
     /// Whether there is the same link the other way. True.
     #[serde(default = "yes")]
     pub duplex: bool,
@@ -237,6 +249,13 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub app_rate: Option<Rate>,
+    /// The application offers a packet at a time, at exponential gaps of this mean, like "100ms".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub telnet: Option<Duration>,
+    /// Files instead, one after the other, each over a new connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Files>,
     /// A web user instead: thinks, asks for pages and what is embedded in them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub web: Option<Web>,
@@ -249,6 +268,12 @@ pub struct Flow {
     /// RFC 3742's max_ssthresh in packets, with limited slow start; 0 means standard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_ssthresh: Option<f64>,
+    /// Packets at which slow start ends at first; no threshold unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ssthresh: Option<f64>,
+    /// ECN as RFC 3168 has it; laws that want marks, like dctcp, ask for their own kind.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ecn: bool,
     /// The habits of this flow, where they differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpName>,
@@ -307,10 +332,14 @@ pub struct Flow {
     /// In a dumbbell: from right to left.
     #[serde(default)]
     pub reverse: bool,
-    /// In a dumbbell: its base RTT, where that differs.
+    /// In a preset: its base RTT, where that differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub rtt: Option<Duration>,
+    /// In a preset: the base RTTs of `count` flows are spread evenly from the first's to so much more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub rtt_spread: Option<Duration>,
     /// In a row: the first and the last link, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<(u32, u32)>,
@@ -337,6 +366,21 @@ pub struct Web {
     #[serde(default)]
     #[schemars(with = "String")]
     pub persistent: Probability,
+}
+
+/// Files of Pareto-distributed sizes, with exponential silence between them (Katabi, Handley, Rohrs, SIGCOMM 2002, §5.2.3).
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Files {
+    /// Mean size in packets.
+    #[serde(default = "thirty_packets")]
+    pub mean: f64,
+    /// Pareto's shape, above 1.
+    #[serde(default = "one_point_three_five")]
+    pub shape: f64,
+    /// Mean silence between the end of a file and the next.
+    #[schemars(with = "String")]
+    pub off: Duration,
 }
 
 /// What to write down packet by packet.
@@ -430,8 +474,23 @@ fn one_flow() -> u32 {
 fn one_packet() -> f64 {
     1.0
 }
+fn drop_tail() -> String {
+    "drop-tail".to_owned()
+}
+fn is_drop_tail(queue: &str) -> bool {
+    queue == drop_tail()
+}
 fn yes() -> bool {
     true
+}
+fn is_false(switch: &bool) -> bool {
+    !switch
+}
+fn thirty_packets() -> f64 {
+    30.0
+}
+fn one_point_three_five() -> f64 {
+    1.35
 }
 fn cubic() -> String {
     "cubic".to_owned()

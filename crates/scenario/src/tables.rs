@@ -6,6 +6,7 @@ use arrow_array::{
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Schema};
+use narrows_sim::PacketDelays;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -145,6 +146,8 @@ fn flows(flows: &[FlowResult]) -> Columns {
         ("spurious", count(|flow| flow.summary.sender.spurious.into())),
         ("arrived", count(|flow| flow.summary.arrived)),
         ("duplicates", count(|flow| flow.summary.duplicates)),
+        ("mean_packet_delay", number(|flow| flow.summary.delays.as_ref().map_or(f64::NAN, PacketDelays::mean))),
+        ("max_packet_delay", number(|flow| flow.summary.delays.as_ref().map_or(f64::NAN, PacketDelays::longest))),
     ]
 }
 
@@ -165,6 +168,7 @@ fn links(links: &[LinkResult]) -> Columns {
         ("departed_bytes", count(|link| link.summary.departed_bytes)),
         ("mean_queue", number(&|link| link.summary.mean_queue)),
         ("max_queue", number(&|link| link.summary.max_queue.map_or(f64::NAN, |packets| packets as f64))),
+        ("max_queue_bytes", number(&|link| link.summary.max_queue_bytes.map_or(f64::NAN, |bytes| bytes as f64))),
         ("queue_p50", number(&|link| link.queue_quantile(0.5))),
         ("queue_p95", number(&|link| link.queue_quantile(0.95))),
         ("queue_p99", number(&|link| link.queue_quantile(0.99))),

@@ -2,6 +2,7 @@
 
 use crate::ScenarioError;
 use crate::check::{CheckedLink, positive};
+use crate::queue_spec::QueueSpec;
 use crate::scenario::{Chain, ChainLink, Dumbbell, Flow, Link, ParkingLot, Scenario};
 use narrows_sim::{Jitter, Loss};
 use narrows_units::{Duration, Probability, Rate};
@@ -19,7 +20,7 @@ pub(crate) enum Topology {
 #[derive(Clone, Debug)]
 pub(crate) enum Places {
     Dumbbell { rtt: Duration, rtt_step: Duration, middle: Duration },
-    Row { hops: u32, access_delay: Duration },
+    Row { delays: Vec<Duration>, access_delay: Duration },
 }
 
 /// Where one flow's ends are attached, and the one-way delay of its access links.
@@ -53,6 +54,7 @@ pub(crate) fn lay(scenario: &Scenario) -> Result<(Vec<CheckedLink>, Topology), S
 fn lay_dumbbell(dumbbell: &Dumbbell, scenario: &Scenario) -> Result<(Vec<CheckedLink>, Topology), ScenarioError> {
     positive("dumbbell.rtt", dumbbell.rtt, "100ms")?;
     let loss = loss("dumbbell", dumbbell.loss, dumbbell.loss_burst)?;
+    let queue = queue("dumbbell", &dumbbell.queue, dumbbell.mark.is_some())?;
     let access = dumbbell.rtt.scale(0.05);
     let middle = Duration::from_picos(dumbbell.rtt.picos() / 2 - 2 * access.picos());
     let there = CheckedLink {
@@ -63,14 +65,17 @@ fn lay_dumbbell(dumbbell: &Dumbbell, scenario: &Scenario) -> Result<(Vec<Checked
         delay: middle,
         buffer: Some(dumbbell.buffer),
         base_rtt: dumbbell.rtt,
+        place: "dumbbell".to_owned(),
+        queue,
         mark: dumbbell.mark,
         loss,
         jitter: Jitter { most: dumbbell.jitter, reorders: dumbbell.reorder },
     };
     let data_flows_back = scenario.flows.iter().any(|flow| flow.reverse);
     let buffer = dumbbell.reverse_buffer.or(data_flows_back.then_some(dumbbell.buffer));
-    let back =
-        CheckedLink { name: "reverse".to_owned(), from: 1, to: 0, buffer, loss: Loss::None, jitter: Jitter::default(), ..there.clone() };
+    let queue = if data_flows_back { there.queue.clone() } else { QueueSpec::drop_tail() };
+    let (loss, jitter) = (Loss::None, Jitter::default());
+    let back = CheckedLink { name: "reverse".to_owned(), from: 1, to: 0, buffer, queue, loss, jitter, ..there.clone() };
     let places = Places::Dumbbell { rtt: dumbbell.rtt, rtt_step: dumbbell.rtt_step, middle };
     Ok((vec![there, back], Topology::Hosts { places, access_rate: dumbbell.access_rate }))
 }
@@ -79,7 +84,7 @@ fn equal_hops(lot: &ParkingLot) -> Result<Chain, ScenarioError> {
     if lot.hops == 0 || lot.hops > 1000 {
         return Err(ScenarioError::new("parking_lot.hops", format!("{} links; try 3", lot.hops)));
     }
-    let hop = ChainLink { rate: lot.rate, delay: lot.delay, buffer: lot.buffer };
+    let hop = ChainLink { rate: lot.rate, delay: lot.delay, buffer: lot.buffer, queue: lot.queue.clone() };
     Ok(Chain { hops: vec![hop; lot.hops as usize], access_delay: lot.access_delay, access_rate: lot.access_rate })
 }
 
@@ -91,15 +96,31 @@ fn lay_row(preset: &str, chain: &Chain) -> Result<(Vec<CheckedLink>, Topology), 
     positive(&format!("{preset}.delay"), one_way, "10ms")?;
     let mut links = Vec::new();
     for (number, hop) in (0..).zip(&chain.hops) {
+        let place = if preset == "chain" { format!("chain.hops[{number}]") } else { preset.to_owned() };
+        let queue = queue(&place, &hop.queue, false)?;
         for (name, from, to) in
             [(format!("link{}", number + 1), number, number + 1), (format!("link{}-back", number + 1), number + 1, number)]
         {
             let (buffer, base_rtt) = (Some(hop.buffer), one_way * 2);
-            let (loss, jitter) = (Loss::None, Jitter::default());
-            links.push(CheckedLink { name, from, to, rate: hop.rate, delay: hop.delay, buffer, base_rtt, mark: None, loss, jitter });
+            let (place, queue) = (place.clone(), queue.clone());
+            let (mark, loss, jitter) = (None, Loss::None, Jitter::default());
+            links.push(CheckedLink {
+                name,
+                from,
+                to,
+                rate: hop.rate,
+                delay: hop.delay,
+                buffer,
+                base_rtt,
+                place,
+                queue,
+                mark,
+                loss,
+                jitter,
+            });
         }
     }
-    let places = Places::Row { hops: chain.hops.len() as u32, access_delay: chain.access_delay };
+    let places = Places::Row { delays: chain.hops.iter().map(|hop| hop.delay).collect(), access_delay: chain.access_delay };
     Ok((links, Topology::Hosts { places, access_rate: chain.access_rate }))
 }
 
@@ -113,6 +134,7 @@ fn lay_links(scenario: &Scenario) -> Result<(Vec<CheckedLink>, Topology), Scenar
         }
         let base_rtt = base_rtt(scenario, link, &at("buffer"))?;
         let loss = loss(&format!("links[{number}]"), link.loss, link.loss_burst)?;
+        let queue = queue(&format!("links[{number}]"), &link.queue, link.mark.is_some())?;
         let (from, to) = (node(&mut nodes, &link.from), node(&mut nodes, &link.to));
         let name = link.name.clone().unwrap_or_else(|| format!("{}-{}", link.from, link.to));
         let jitter = Jitter { most: link.jitter, reorders: link.reorder };
@@ -124,6 +146,8 @@ fn lay_links(scenario: &Scenario) -> Result<(Vec<CheckedLink>, Topology), Scenar
             delay: link.delay,
             buffer: link.buffer,
             base_rtt,
+            place: format!("links[{number}]"),
+            queue,
             mark: link.mark,
             loss,
             jitter,
@@ -153,6 +177,14 @@ fn node(nodes: &mut Vec<String>, name: &str) -> u32 {
         nodes.len() - 1
     });
     place as u32
+}
+
+fn queue(place: &str, text: &str, marks: bool) -> Result<QueueSpec, ScenarioError> {
+    let queue = QueueSpec::parse(text).map_err(|error| ScenarioError::new(format!("{place}.queue"), error))?;
+    if marks && queue.name() != "drop-tail" {
+        return Err(ScenarioError::new(format!("{place}.mark"), format!("is for drop-tail; {} has rules of its own", queue.name())));
+    }
+    Ok(queue)
 }
 
 /// Independent losses, or Gilbert and Elliott's chain with the same mean and bursts of the given mean length.
@@ -198,24 +230,31 @@ pub(crate) fn place(topology: &Topology, number: usize, first: u64, flow: &Flow)
                 return Err(ScenarioError::new(at("rtt"), message));
             }
             let (from, to) = if flow.reverse { (1, 0) } else { (0, 1) };
-            let access = |index: u64| Duration::from_picos((base + *rtt_step * index).saturating_sub(*middle * 2).picos() / 4);
-            let access = |index| Some(access(if flow.rtt.is_some() { 0 } else { first + index }));
+            let own = flow.rtt.is_some() || flow.rtt_spread.is_some();
+            let rtt = |index| if own { base + spread(flow, index) } else { base + *rtt_step * (first + index) };
+            let access = |index| Some(Duration::from_picos(rtt(index).saturating_sub(*middle * 2).picos() / 4));
             Ok((0..u64::from(flow.count)).map(|index| Place { from, to, access_delay: access(index) }).collect())
         }
-        Topology::Hosts { places: Places::Row { hops, access_delay }, .. } => {
-            if flow.rtt.is_some() {
-                return only("rtt", "a dumbbell");
-            }
-            let (first, last) = flow.over.unwrap_or((1, *hops));
-            if first == 0 || last > *hops || first > last {
+        Topology::Hosts { places: Places::Row { delays, access_delay }, .. } => {
+            let hops = delays.len() as u32;
+            let (first, last) = flow.over.unwrap_or((1, hops));
+            if first == 0 || last > hops || first > last {
                 return Err(ScenarioError::new(at("over"), format!("[{first}, {last}]; the links are numbered from 1 to {hops}")));
             }
             let (from, to) = if flow.reverse { (last, first - 1) } else { (first - 1, last) };
-            Ok(vec![Place { from, to, access_delay: Some(*access_delay) }; flow.count as usize])
+            let middle = delays[first as usize - 1..last as usize].iter().fold(Duration::ZERO, |sum, delay| sum + *delay);
+            let base = flow.rtt.unwrap_or((middle + *access_delay * 2) * 2);
+            if base < middle * 2 {
+                let message = format!("{base} is less than the {} of its links there and back", middle * 2);
+                return Err(ScenarioError::new(at("rtt"), message));
+            }
+            let access = |index| Some(Duration::from_picos((base + spread(flow, index)).saturating_sub(middle * 2).picos() / 4));
+            Ok((0..u64::from(flow.count)).map(|index| Place { from, to, access_delay: access(index) }).collect())
         }
         Topology::Nodes(nodes) => {
-            if flow.over.is_some() || flow.rtt.is_some() {
-                return only(if flow.rtt.is_some() { "rtt" } else { "over" }, "a preset");
+            let given = [("rtt", flow.rtt.is_some()), ("rtt_spread", flow.rtt_spread.is_some()), ("over", flow.over.is_some())];
+            if let Some((field, _)) = given.iter().find(|(_, given)| *given) {
+                return only(field, "a preset");
             }
             let find = |field: &str, name: &Option<String>| {
                 let name = name.as_deref().ok_or_else(|| ScenarioError::new(at(field), "missing; name a node"))?;
@@ -231,6 +270,12 @@ pub(crate) fn place(topology: &Topology, number: usize, first: u64, flow: &Flow)
             Ok(vec![Place { from, to, access_delay: None }; flow.count as usize])
         }
     }
+}
+
+/// How much longer the base RTT of the group's flow `index` is than the first's.
+fn spread(flow: &Flow, index: u64) -> Duration {
+    let (Some(spread), true) = (flow.rtt_spread, flow.count > 1) else { return Duration::ZERO };
+    Duration::from_picos((u128::from(spread.picos()) * u128::from(index) / u128::from(flow.count - 1)) as u64)
 }
 
 /// The nodes that links lead to from `from`, itself included.

@@ -70,7 +70,7 @@ fn what_a_transport_cannot_do_is_named() {
     assert_names(&faulty("", "", "cc = \"etcp\"\nack_every = 2"), &["flows[0].ack_every", "is TCP's", "etcp"]);
     assert_names(&faulty("", "", "cc = \"cubic\"\nreliable = false"), &["flows[0].reliable", "etcp", "cubic runs over TCP"]);
     assert_names(&faulty("", "", "cc = \"etcp+sack\""), &["flows[0].cc", "leave out"]);
-    assert_names(&faulty("", "", "size = \"1MB\"\nweb = {}"), &["flows[0].web", "leave out size"]);
+    assert_names(&faulty("", "", "size = \"1MB\"\nweb = {}"), &["flows[0].size", "one kind of data, and has web already"]);
 }
 
 #[test]

@@ -56,6 +56,23 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
         "",
         "datagrams = \"constant\"\napp_rate = \"12Mbps\"\non = \"500ms\"\noff = \"300ms\"\nperiods = \"exponential\"",
     ),
+    ("ECN through RED", "", "buffer = \"60p\"\nqueue = \"red\"", "cc = \"cubic\"\ncount = 3\necn = true"),
+    ("RED as ns-2's", "tcp = \"ns2\"", "buffer = \"60p\"\nqueue = \"red:wait=true:gentle=true\"", "cc = \"reno\"\ncount = 3"),
+    ("round robin", "", "queue = \"rr\"", "cc = \"cubic\"\ncount = 3"),
+    ("codel", "", "buffer = \"100p\"\nqueue = \"codel\"", "cc = \"cubic\"\ncount = 3"),
+    ("fq-codel", "", "buffer = \"100p\"\nqueue = \"fq-codel\"", "cc = \"cubic\"\ncount = 3\n[[flows]]\ntelnet = \"20ms\""),
+    ("pie", "", "buffer = \"100p\"\nqueue = \"pie\"", "cc = \"cubic\"\ncount = 3"),
+    ("dualpi2", "", "buffer = \"100p\"\nqueue = \"dualpi2\"", "cc = \"dctcp:l4s=true\"\n[[flows]]\necn = true"),
+    (
+        "xcp",
+        "tcp = \"ns2\"",
+        "buffer = \"100p\"\nqueue = \"xcp\"",
+        "cc = \"xcp+reno\"\ncount = 3\n[[flows]]\ncc = \"xcp:halve=false\"\npacing = \"even\"\nreverse = true",
+    ),
+    ("gwa, round robin", "", "buffer = \"50p\"\nqueue = \"gwa-rr\"", "cc = \"gwa\"\ncount = 3\n[[flows]]\ncc = \"gwa\"\ntelnet = \"20ms\""),
+    ("gwa, first in, first out", "", "buffer = \"50p\"\nqueue = \"gwa-fcfs\"", "cc = \"gwa\"\ncount = 3"),
+    ("ba", "", "buffer = \"50p\"\nqueue = \"ba\"", "cc = \"ba\"\ncount = 3"),
+    ("files", "", "", "cc = \"sack\"\ncount = 10\nfiles = { off = \"200ms\" }"),
     ("datagrams", "", "", "datagrams = \"poisson\"\napp_rate = \"12Mbps\""),
 ];
 

@@ -2,9 +2,11 @@
 
 mod ecn;
 mod etcp;
+mod request;
 mod sack;
 pub mod serial;
 
 pub use ecn::Ecn;
 pub use etcp::EtcpAck;
+pub use request::{AdvertisedWindow, CongestionHeader, Reply, Request};
 pub use sack::{Range, SackBlocks};

@@ -1,10 +1,15 @@
-//! A link: a queue, a transmitter, and a wire that may lose, delay and reorder.
+//! A link: a queue, a transmitter, and a wire.
+//!
+//! Where the queue decides on arrival, a packet's departure is known as soon as it comes ([`Link::carry`]). Where it decides on departure, packets
+//! are held ([`Link::hold`]) until the transmitter is free ([`Link::release`]), and an event says when that is.
 
-use crate::measure::{Histogram, LinkSummary, Window};
-use crate::probe::{Due, LinkSeries, Watch, count};
-use narrows_router::{DropTail, Fifo};
+use crate::measure::{LinkSummary, Window};
+use crate::packet::{Travelling, Waiting};
+use crate::probe::LinkSeries;
+use crate::watcher::Watcher;
+use crate::wire::{Impairments, Jitter, Loss};
+use narrows_router::{Backlog, Discipline, DropTail, Drops, Fifo, OnArrival, OnDeparture, Packet, Verdict};
 use narrows_signal::Ecn;
-use narrows_transport::Segment;
 use narrows_units::{Bytes, Duration, Rate, Stream, Time};
 
 /// How a link is set up.
@@ -16,8 +21,8 @@ pub struct LinkSettings {
     pub delay: Duration,
     /// The queue's limit.
     pub limit: DropTail,
-    /// A packet that finds so many before it is marked, where its sender is capable (DCTCP's K; RFC 8257 §3.1).
-    pub mark_from: Option<u64>,
+    /// What the queue does besides.
+    pub queue: Discipline,
     /// Losses on the wire.
     pub loss: Loss,
     /// Variation of the delay.
@@ -26,41 +31,20 @@ pub struct LinkSettings {
     pub watched: Option<Option<Duration>>,
 }
 
-/// Which packets a wire loses.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Loss {
-    /// None.
-    #[default]
-    None,
-    /// Each with the same probability (a ratio).
-    Bernoulli(f64),
-    /// In bursts: Gilbert and Elliott's chain of a good and a bad state; all ratios a packet.
-    GilbertElliott {
-        /// From good to bad.
-        enter: f64,
-        /// From bad to good.
-        leave: f64,
-        /// Lost in the good state.
-        good: f64,
-        /// Lost in the bad state.
-        bad: f64,
-    },
-}
-
-/// How a wire's delay varies: uniformly, between nothing and `most` on top of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Jitter {
-    /// The longest addition.
-    pub most: Duration,
-    /// Whether a packet may overtake another.
-    pub reorders: bool,
+impl LinkSettings {
+    /// A link that never drops and that nobody watches.
+    pub fn plain(rate: Rate, delay: Duration) -> Self {
+        let (limit, queue) = (DropTail::Unlimited, Discipline::DropTail);
+        Self { rate, delay, limit, queue, loss: Loss::None, jitter: Jitter::default(), watched: None }
+    }
 }
 
 /// What became of a packet offered to a link.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Carried {
     /// Departs at the first time and reaches the other end at the second.
     Arrives(Time, Time),
-    /// The queue had no room.
+    /// The queue did not take it.
     Dropped,
     /// Departs at the given time and is lost on the wire.
     Lost(Time),
@@ -80,8 +64,8 @@ pub(crate) struct Link {
 
 /// What a link between routers has besides.
 struct Special {
-    fifo: Fifo,
-    mark_from: Option<u64>,
+    queue: Queue,
+    stream: Stream,
     impairments: Option<Impairments>,
     watcher: Option<Watcher>,
     /// In the whole run.
@@ -96,52 +80,45 @@ struct Special {
     queue_seconds: f64,
 }
 
-struct Impairments {
-    loss: Loss,
-    jitter: Jitter,
-    stream: Stream,
-    in_bad_state: bool,
-    last_arrival: Time,
-    losses_in_window: u64,
+enum Queue {
+    Known { fifo: Fifo, judge: Option<OnArrival> },
+    Held(Held),
 }
 
-struct Watcher {
-    watch: Watch,
-    interval: Option<Duration>,
-    max_queue: u64,
-    queue_found: Histogram,
-    delay: Histogram,
-    series: LinkSeries,
+/// Packets whose departure is decided when it comes.
+struct Held {
+    queue: OnDeparture<Waiting>,
+    limit: DropTail,
+    busy_until: Time,
+    /// What is, or was last, in transmission.
+    transmitting: Backlog,
+    /// An event will come when the transmitter is free.
+    awaited: bool,
+    given_up: Drops<Waiting>,
+    counted_to: Time,
 }
 
 impl Link {
     pub fn new(settings: &LinkSettings, warmup: Time, stream: Stream) -> Self {
         let impaired = settings.loss != Loss::None || settings.jitter.most > Duration::ZERO;
-        let plain = !impaired && settings.watched.is_none() && settings.limit == DropTail::Unlimited && settings.mark_from.is_none();
+        let plain =
+            !impaired && settings.watched.is_none() && settings.limit == DropTail::Unlimited && settings.queue == Discipline::DropTail;
         Self {
             rate: settings.rate,
             picos_per_byte: settings.rate.whole_picos_per_byte().unwrap_or(0),
             delay: settings.delay,
             busy_until: Time::ZERO,
             carried: 0,
-            special: (!plain).then(|| Box::new(Special::new(settings, impaired.then_some(stream), warmup))),
+            special: (!plain).then(|| Box::new(Special::new(settings, stream, warmup))),
         }
     }
 
-    /// A packet comes to the queue at `now`, and may get a mark there.
-    pub fn carry(&mut self, now: Time, packet: &mut Segment, window: &Window) -> Carried {
-        let bytes = packet.bytes;
+    /// A packet comes at `now` to a queue that decides on arrival; it may get a mark there.
+    pub fn carry(&mut self, now: Time, packet: &mut Travelling, window: &Window) -> Carried {
         let carried = match &mut self.special {
-            Some(special) => {
-                special.mark(now, packet, window);
-                special.carry(now, bytes, self.delay, window)
-            }
+            Some(special) => special.carry(now, packet, self.delay, window),
             None => {
-                let time = match self.picos_per_byte {
-                    0 => self.rate.time_to_send(Bytes::new(u64::from(bytes))),
-                    picos => Duration::from_picos(picos * u64::from(bytes)),
-                };
-                self.busy_until = self.busy_until.max(now) + time;
+                self.busy_until = self.busy_until.max(now) + self.time_to_send(packet.segment.bytes);
                 Carried::Arrives(self.busy_until, self.busy_until + self.delay)
             }
         };
@@ -149,7 +126,73 @@ impl Link {
         carried
     }
 
-    /// Packets that did not reach the other end, in the whole run: found no room, or were lost on the wire.
+    /// True where the queue decides on departure.
+    pub fn holds(&self) -> bool {
+        self.special.as_ref().is_some_and(|special| matches!(special.queue, Queue::Held(_)))
+    }
+
+    /// A packet comes at `now` to a queue that decides on departure.
+    pub fn hold(&mut self, now: Time, packet: Travelling, window: &Window) {
+        let special = self.special.as_mut().expect("a link that holds is special");
+        special.hold(now, packet, window);
+    }
+
+    /// The next packet that a queue lets go at `now`, if the transmitter is free, and what becomes of it.
+    pub fn release(&mut self, now: Time, window: &Window) -> Option<(Travelling, Carried)> {
+        let special = self.special.as_mut().expect("a link that holds is special");
+        let Queue::Held(held) = &mut special.queue else { return None };
+        if held.busy_until > now {
+            return None;
+        }
+        special.account(now, window);
+        let Queue::Held(held) = &mut special.queue else { return None };
+        let waiting = held.queue.dequeue(now, &mut held.given_up)?;
+        let bytes = waiting.bytes();
+        let departure = now + time_to_send(self.picos_per_byte, self.rate, bytes);
+        held.busy_until = departure;
+        held.transmitting = Backlog { packets: 1, bytes: u64::from(bytes) };
+        special.marks += u64::from(waiting.ecn() == Ecn::Marked && !waiting.was_marked && window.contains(now));
+        special.queue_seconds += window.overlap(now, departure);
+        let carried = special.depart(waiting.came, departure, bytes, self.delay, window);
+        self.carried += u64::from(matches!(carried, Carried::Arrives(..)));
+        Some((waiting.packet, carried))
+    }
+
+    /// The next packet that the queue has given up by `now`, if there is one.
+    pub fn give_up(&mut self, now: Time, window: &Window) -> Option<Travelling> {
+        let special = self.special.as_mut()?;
+        let Queue::Held(held) = &mut special.queue else { return None };
+        let waiting = held.given_up.pop()?;
+        special.lose_to_queue(now, window);
+        Some(waiting.packet)
+    }
+
+    /// When an event must come because packets wait for the transmitter; `None` where none do, or where it has been asked for.
+    pub fn await_transmitter(&mut self) -> Option<Time> {
+        let Queue::Held(held) = &mut self.special.as_mut()?.queue else { return None };
+        let waits = !held.awaited && held.queue.backlog().packets > 0;
+        held.awaited |= waits;
+        waits.then_some(held.busy_until)
+    }
+
+    /// The event has come.
+    pub fn stop_waiting(&mut self) {
+        if let Some(special) = &mut self.special
+            && let Queue::Held(held) = &mut special.queue
+        {
+            held.awaited = false;
+        }
+    }
+
+    /// Packets that wait for their departure to be decided.
+    pub fn held(&self) -> u64 {
+        match self.special.as_ref().map(|special| &special.queue) {
+            Some(Queue::Held(held)) => held.queue.backlog().packets,
+            _ => 0,
+        }
+    }
+
+    /// Packets that did not reach the other end, in the whole run: dropped, or lost on the wire.
     pub fn missing(&self) -> u64 {
         self.special.as_ref().map_or(0, |special| special.dropped + special.lost)
     }
@@ -158,6 +201,14 @@ impl Link {
     pub fn catch_up(&mut self, now: Time) {
         if let Some(special) = &mut self.special {
             special.catch_up(now);
+        }
+    }
+
+    /// Ends the books at the end of the run.
+    pub fn finish(&mut self, window: &Window) {
+        self.catch_up(window.to);
+        if let Some(special) = &mut self.special {
+            special.account(window.to, window);
         }
     }
 
@@ -172,18 +223,58 @@ impl Link {
         let watcher = self.special.as_ref()?.watcher.as_ref()?;
         Some((watcher.interval?, &watcher.series))
     }
+
+    fn time_to_send(&self, bytes: u32) -> Duration {
+        time_to_send(self.picos_per_byte, self.rate, bytes)
+    }
+}
+
+fn time_to_send(picos_per_byte: u64, rate: Rate, bytes: u32) -> Duration {
+    match picos_per_byte {
+        0 => rate.time_to_send(Bytes::new(u64::from(bytes))),
+        picos => Duration::from_picos(picos * u64::from(bytes)),
+    }
+}
+
+impl Queue {
+    fn new(settings: &LinkSettings, stream: &mut Stream) -> Self {
+        if let Some(queue) = settings.queue.on_departure(settings.rate, stream) {
+            let (busy_until, counted_to) = (Time::ZERO, Time::ZERO);
+            let (transmitting, given_up) = (Backlog::default(), Vec::new());
+            return Self::Held(Held { queue, limit: settings.limit, busy_until, transmitting, awaited: false, given_up, counted_to });
+        }
+        let judge = settings.queue.on_arrival(settings.rate);
+        let mut fifo = Fifo::new(settings.rate, settings.limit);
+        if settings.watched.is_some() || judge.is_some() {
+            fifo.keep_backlog();
+        }
+        Self::Known { fifo, judge }
+    }
+
+    /// What is queued or in transmission at `at`.
+    fn backlog(&mut self, at: Time) -> Backlog {
+        match self {
+            Self::Known { fifo, .. } => fifo.backlog(at),
+            Self::Held(held) => held.queue.backlog() + held.in_transmission(at),
+        }
+    }
+}
+
+impl Held {
+    fn in_transmission(&self, at: Time) -> Backlog {
+        if self.busy_until > at { self.transmitting } else { Backlog::default() }
+    }
 }
 
 impl Special {
-    fn new(settings: &LinkSettings, impaired: Option<Stream>, warmup: Time) -> Self {
-        let mut fifo = Fifo::new(settings.rate, settings.limit);
-        if settings.watched.is_some() || settings.mark_from.is_some() {
-            fifo.keep_backlog();
-        }
+    fn new(settings: &LinkSettings, wire_stream: Stream, warmup: Time) -> Self {
+        // The queue's chances are not the wire's.
+        let mut stream = Stream::new(wire_stream.clone().bits(), 0, 0);
+        let queue = Queue::new(settings, &mut stream);
         Self {
-            fifo,
-            mark_from: settings.mark_from,
-            impairments: impaired.map(|stream| Impairments::new(settings, stream)),
+            queue,
+            impairments: Impairments::new(settings.loss, settings.jitter, wire_stream),
+            stream,
             watcher: settings.watched.map(|interval| Watcher::new(interval, warmup)),
             dropped: 0,
             lost: 0,
@@ -196,37 +287,59 @@ impl Special {
         }
     }
 
-    fn mark(&mut self, now: Time, packet: &mut Segment, window: &Window) {
-        if packet.ecn() != Ecn::NotCapable && self.mark_from.is_some_and(|from| self.fifo.backlog(now).packets >= from) {
-            packet.mark();
-            self.marks += u64::from(window.contains(now));
+    fn carry(&mut self, now: Time, packet: &mut Travelling, delay: Duration, window: &Window) -> Carried {
+        self.catch_up(now);
+        self.arrivals += u64::from(window.contains(now));
+        let Queue::Known { fifo, judge } = &mut self.queue else { return Carried::Dropped };
+        let bytes = packet.segment.bytes;
+        let verdict = judge.as_mut().map_or(Verdict::Admit, |judge| judge.judge(now, fifo, packet, &mut self.stream));
+        let found = if self.watcher.is_some() { fifo.backlog(now) } else { Backlog::default() };
+        let departure = if verdict == Verdict::Drop { None } else { fifo.offer(now, bytes) };
+        if let Some(watcher) = &mut self.watcher {
+            watcher.arrival(now, found, fifo.backlog(now), window);
+        }
+        let Some(departure) = departure else {
+            self.lose_to_queue(now, window);
+            return Carried::Dropped;
+        };
+        self.marks += u64::from(verdict == Verdict::Mark && window.contains(now));
+        if departure >= window.from {
+            self.queue_seconds += window.overlap(now, departure);
+        }
+        self.depart(now, departure, bytes, delay, window)
+    }
+
+    fn hold(&mut self, now: Time, packet: Travelling, window: &Window) {
+        self.catch_up(now);
+        self.account(now, window);
+        self.arrivals += u64::from(window.contains(now));
+        let found = self.queue.backlog(now);
+        let Queue::Held(held) = &mut self.queue else { return };
+        let waiting = Waiting { came: now, was_marked: packet.segment.ecn() == Ecn::Marked, packet };
+        held.queue.enqueue(now, waiting, held.in_transmission(now), held.limit, &mut held.given_up);
+        let queue = self.queue.backlog(now);
+        if let Some(watcher) = &mut self.watcher {
+            watcher.arrival(now, found, queue, window);
         }
     }
 
-    fn carry(&mut self, now: Time, bytes: u32, delay: Duration, window: &Window) -> Carried {
-        self.catch_up(now);
-        let in_window = window.contains(now);
-        self.arrivals += u64::from(in_window);
-        let departure = self.fifo.offer(now, bytes);
+    fn lose_to_queue(&mut self, now: Time, window: &Window) {
+        self.dropped += 1;
+        self.drops += u64::from(window.contains(now));
         if let Some(watcher) = &mut self.watcher {
-            watcher.look(now, bytes, departure, in_window, &mut self.fifo, window);
+            watcher.drop(now);
         }
-        let Some(departure) = departure else {
-            self.dropped += 1;
-            self.drops += u64::from(in_window);
-            return Carried::Dropped;
-        };
+    }
+
+    /// A packet of `bytes` that came at `came` leaves at `departure`.
+    fn depart(&mut self, came: Time, departure: Time, bytes: u32, delay: Duration, window: &Window) -> Carried {
         if window.contains(departure) {
             self.departures += 1;
             self.departed_bytes += u64::from(bytes);
         }
-        if departure >= window.from {
-            self.queue_seconds += window.overlap(now, departure);
+        if let Some(watcher) = &mut self.watcher {
+            watcher.departure(came, departure, bytes, window);
         }
-        self.cross_the_wire(departure, delay, window)
-    }
-
-    fn cross_the_wire(&mut self, departure: Time, delay: Duration, window: &Window) -> Carried {
         let arrival = departure + delay;
         let Some(impairments) = &mut self.impairments else { return Carried::Arrives(departure, arrival) };
         if impairments.loses() {
@@ -237,14 +350,23 @@ impl Special {
         Carried::Arrives(departure, impairments.vary(arrival))
     }
 
+    /// The seconds that packets have waited in a queue that holds them, up to `now`.
+    fn account(&mut self, now: Time, window: &Window) {
+        if let Queue::Held(held) = &mut self.queue {
+            self.queue_seconds += held.queue.backlog().packets as f64 * window.overlap(held.counted_to, now);
+            held.counted_to = now;
+        }
+    }
+
     fn catch_up(&mut self, now: Time) {
         if let Some(watcher) = &mut self.watcher {
-            watcher.catch_up(now, &mut self.fifo);
+            watcher.catch_up(now, |at| self.queue.backlog(at));
         }
     }
 
     fn summary(&self, rate: Rate, window: &Window) -> LinkSummary {
         let capacity = rate.bytes_per_second() * window.seconds();
+        let watcher = self.watcher.as_ref();
         LinkSummary {
             arrivals: self.arrivals,
             drops: self.drops,
@@ -254,82 +376,10 @@ impl Special {
             departed_bytes: self.departed_bytes,
             utilisation: self.departed_bytes as f64 / capacity,
             mean_queue: self.queue_seconds / window.seconds(),
-            max_queue: self.watcher.as_ref().map(|watcher| watcher.max_queue),
-            queue_found: self.watcher.as_ref().map(|watcher| watcher.queue_found.clone()),
-            delay: self.watcher.as_ref().map(|watcher| watcher.delay.clone()),
-        }
-    }
-}
-
-impl Impairments {
-    fn new(settings: &LinkSettings, stream: Stream) -> Self {
-        let (loss, jitter) = (settings.loss, settings.jitter);
-        Self { loss, jitter, stream, in_bad_state: false, last_arrival: Time::ZERO, losses_in_window: 0 }
-    }
-
-    fn loses(&mut self) -> bool {
-        match self.loss {
-            Loss::None => false,
-            Loss::Bernoulli(ratio) => self.stream.happens(ratio),
-            Loss::GilbertElliott { enter, leave, good, bad } => {
-                let changes = self.stream.happens(if self.in_bad_state { leave } else { enter });
-                self.in_bad_state ^= changes;
-                self.stream.happens(if self.in_bad_state { bad } else { good })
-            }
-        }
-    }
-
-    fn vary(&mut self, arrival: Time) -> Time {
-        if self.jitter.most == Duration::ZERO {
-            return arrival;
-        }
-        let late = arrival + self.jitter.most.scale(self.stream.uniform());
-        if self.jitter.reorders {
-            return late;
-        }
-        // One picosecond apart: two packets of a wire never arrive at one instant.
-        self.last_arrival = late.max(self.last_arrival + Duration::from_picos(1));
-        self.last_arrival
-    }
-}
-
-impl Watcher {
-    fn new(interval: Option<Duration>, warmup: Time) -> Self {
-        Self {
-            watch: Watch::new(interval.map(|interval| (Time::ZERO + interval, interval)), warmup),
-            interval,
-            max_queue: 0,
-            queue_found: Histogram::default(),
-            delay: Histogram::default(),
-            series: LinkSeries::default(),
-        }
-    }
-
-    fn catch_up(&mut self, now: Time, fifo: &mut Fifo) {
-        while let Some((due, at)) = self.watch.due(now) {
-            match due {
-                Due::Sample => self.series.queue.push(fifo.backlog(at).packets),
-                Due::WarmedUp => self.max_queue = fifo.backlog(at).packets,
-            }
-        }
-    }
-
-    /// A packet has been offered at `now`; it departs at `departure`, if it does.
-    fn look(&mut self, now: Time, bytes: u32, departure: Option<Time>, in_window: bool, fifo: &mut Fifo, window: &Window) {
-        let queue = fifo.backlog(now).packets;
-        if in_window {
-            self.max_queue = self.max_queue.max(queue);
-            self.queue_found.add(queue - u64::from(departure.is_some()));
-            if let Some(departure) = departure {
-                self.delay.add(departure.since(now).picos() / 1000);
-            }
-        }
-        let Some(interval) = self.interval else { return };
-        count(&mut self.series.arrivals, interval, now, 1);
-        match departure {
-            None => count(&mut self.series.drops, interval, now, 1),
-            Some(departure) if departure <= window.to => count(&mut self.series.departed_bytes, interval, departure, u64::from(bytes)),
-            Some(_) => {}
+            max_queue: watcher.map(|watcher| watcher.max_queue.packets),
+            max_queue_bytes: watcher.map(|watcher| watcher.max_queue.bytes),
+            queue_found: watcher.map(|watcher| watcher.queue_found.clone()),
+            delay: watcher.map(|watcher| watcher.delay.clone()),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What is counted over the measured window, exactly, whoever looks.
 
 use narrows_transport::Counters;
-use narrows_units::Time;
+use narrows_units::{Duration, Time};
+use std::collections::VecDeque;
 
 /// The measured part of a run: from the end of the warm-up to the end of the run.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +45,52 @@ pub struct FlowSummary {
     pub started: Option<Time>,
     /// When the last packet of finite data had arrived, in the whole run.
     pub finished: Option<Time>,
+    /// How long packets took, where the application offers them one at a time.
+    pub delays: Option<PacketDelays>,
+}
+
+/// How long packets took from the application that offered them to the one that gets them in order, retransmissions included.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PacketDelays {
+    /// When each packet that has not been delivered was offered.
+    offered: VecDeque<Time>,
+    delivered: u64,
+    /// Within the measured window.
+    count: u64,
+    sum: f64,
+    longest: Duration,
+}
+
+impl PacketDelays {
+    /// A packet is offered at `now`.
+    pub(crate) fn offer(&mut self, now: Time) {
+        self.offered.push_back(now);
+    }
+
+    /// All below `next` have arrived by `now`.
+    pub(crate) fn deliver(&mut self, next: u64, now: Time, window: &Window) {
+        while self.delivered < next
+            && let Some(offered) = self.offered.pop_front()
+        {
+            self.delivered += 1;
+            if window.contains(now) {
+                let delay = now.since(offered);
+                self.count += 1;
+                self.sum += delay.seconds();
+                self.longest = self.longest.max(delay);
+            }
+        }
+    }
+
+    /// Their mean in seconds; not a number of nothing.
+    pub fn mean(&self) -> f64 {
+        self.sum / self.count as f64
+    }
+
+    /// The longest in seconds; not a number of nothing.
+    pub fn longest(&self) -> f64 {
+        if self.count == 0 { f64::NAN } else { self.longest.seconds() }
+    }
 }
 
 /// What one link did within the measured window.
@@ -51,7 +98,7 @@ pub struct FlowSummary {
 pub struct LinkSummary {
     /// Packets that came to the queue.
     pub arrivals: u64,
-    /// Packets that found no room.
+    /// Packets that found no room, or were dropped by the queue.
     pub drops: u64,
     /// Packets marked.
     pub marks: u64,
@@ -67,6 +114,8 @@ pub struct LinkSummary {
     pub mean_queue: f64,
     /// The most packets at any time, where the link is watched.
     pub max_queue: Option<u64>,
+    /// The most bytes at any time, where the link is watched.
+    pub max_queue_bytes: Option<u64>,
     /// Packets found by arrivals, where the link is watched.
     pub queue_found: Option<Histogram>,
     /// Nanoseconds from arrival to the last bit's departure, where the link is watched.
@@ -144,6 +193,20 @@ impl Histogram {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_packet_behind_a_hole_is_late_by_the_hole() {
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let window = Window { from: at(0), to: at(1000) };
+        let mut delays = PacketDelays::default();
+        assert!(delays.mean().is_nan() && delays.longest().is_nan());
+        [0, 10, 20].into_iter().for_each(|millis| delays.offer(at(millis)));
+        delays.deliver(1, at(30), &window);
+        delays.deliver(1, at(40), &window);
+        delays.deliver(3, at(250), &window);
+        assert!((delays.mean() - (0.030 + 0.240 + 0.230) / 3.0).abs() < 1e-12);
+        assert_eq!(delays.longest(), 0.24);
+    }
 
     #[test]
     fn quantiles_of_one_to_a_hundred() {

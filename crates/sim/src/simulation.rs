@@ -2,15 +2,15 @@
 
 use crate::calendar::{Calendar, Event};
 use crate::link::{Carried, Link};
-use crate::measure::{FlowSummary, LinkSummary, Window};
+use crate::measure::{FlowSummary, LinkSummary, PacketDelays, Window};
+use crate::packet::Travelling;
 use crate::probe::{Due, LinkSeries, ReceiverSeries, SenderSeries, Watch};
-use crate::traffic::{Act, Datagrams, Offering};
-use crate::web::{Request, Transfer, WebSettings, WebUser};
+use crate::traffic::{Act, Application, Datagrams, Offering};
+use crate::web::{Request, Transfer, Usage, WebUser};
 use crate::wiring::{ControllerMaker, Endpoints, FlowSettings, LinkId, Network, Paths, Place, WiringError};
 use narrows_control::Controller;
-use narrows_signal::Ecn;
 use narrows_transport::tcp::{self, AckPolicy};
-use narrows_transport::{Counters, Header, Receiver, Segment, Sender};
+use narrows_transport::{Counters, DataHeader, Header, Receiver, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
 use std::ops::ControlFlow;
 
@@ -25,15 +25,6 @@ pub struct Settings {
     pub warmup: Duration,
     /// Computes what needs no event of its own early; false makes every hop an event, with the same result.
     pub eager: bool,
-}
-
-/// A packet under way.
-#[derive(Clone, Copy, Debug)]
-struct Travelling {
-    segment: Segment,
-    /// Index of the hop it is on its way to.
-    hop: u32,
-    path: u32,
 }
 
 /// A path's packets over the whole run.
@@ -82,6 +73,7 @@ struct ReceivingEnd {
     at_warmup: (u64, u64),
     total: Option<u64>,
     finished: Option<Time>,
+    delays: Option<Box<PacketDelays>>,
     series: Option<Box<ReceiverSeries>>,
 }
 
@@ -92,7 +84,7 @@ pub enum TapPoint {
     Arrival,
     /// Its last bit leaves the transmitter.
     Departure,
-    /// The queue had no room.
+    /// The queue had no room, or gave it up.
     Drop,
     /// It departed and was lost on the wire.
     WireLoss,
@@ -169,6 +161,8 @@ impl Slab {
     }
 }
 
+/// Ranks at equal times: transmitters by link, packets by path, timers by path.
+const PACKET: u32 = 1 << 30;
 const TIMER: u32 = 1 << 31;
 /// A timer event's payload: which of the end's two calendar entries came.
 const SOON: usize = 0;
@@ -223,7 +217,7 @@ impl Simulation {
             }
             Endpoints::Datagrams { gap, bytes, periods } => {
                 let machine = Machine::Datagrams(Datagrams::new(gap, bytes, periods));
-                (machine, Receiver::Tcp(tcp::Receiver::new(AckPolicy { every: 1, delay: Duration::ZERO, quick: 0 }, 0)))
+                (machine, Receiver::Tcp(tcp::Receiver::new(AckPolicy { every: 1, delay: Duration::ZERO, quick: 0 }, 0, 0)))
             }
         };
         self.receivers.push(ReceivingEnd {
@@ -234,6 +228,7 @@ impl Simulation {
             at_warmup: (0, 0),
             total: offering.total(),
             finished: None,
+            delays: matches!(flow.application, Application::Every(_)).then(Box::default),
             series: flow.sampled.map(|_| Box::default()),
         });
         self.senders.push(SendingEnd {
@@ -256,9 +251,9 @@ impl Simulation {
     }
 
     /// Sits a web user down at the flow added last.
-    fn add_user(&mut self, settings: WebSettings, make: ControllerMaker, start: Time) {
+    fn add_user(&mut self, usage: Usage, make: ControllerMaker, start: Time) {
         let (Some(sender), Some(receiver)) = (self.senders.last_mut(), self.receivers.last_mut()) else { return };
-        let user = WebUser::new(settings, sender.stream.clone(), start);
+        let user = WebUser::new(usage, sender.stream.clone(), start);
         receiver.total = Some(0);
         sender.expect(&user.request);
         sender.web = Some(Box::new(WebServer { user, make }));
@@ -292,7 +287,10 @@ impl Simulation {
     }
 
     fn happen(&mut self, event: Event) {
-        if event.rank & TIMER == 0 {
+        if event.rank & (PACKET | TIMER) == 0 {
+            self.links[event.rank as usize].stop_waiting();
+            self.release(event.rank, event.time);
+        } else if event.rank & TIMER == 0 {
             let packet = self.packets.take(event.payload);
             self.travel(event.time, packet);
         } else {
@@ -309,6 +307,7 @@ impl Simulation {
     fn travel(&mut self, mut at: Time, mut packet: Travelling) {
         loop {
             match self.paths.hops[packet.hop as usize].place {
+                Place::Link(link) if self.links[link as usize].holds() => return self.hold(link, at, packet),
                 Place::Link(link) => match self.cross(link, at, &mut packet) {
                     Some(arrival) => {
                         at = arrival;
@@ -328,33 +327,74 @@ impl Simulation {
         }
     }
 
+    /// A packet comes to a link whose queue decides on departure.
+    fn hold(&mut self, link: LinkId, at: Time, packet: Travelling) {
+        if self.tap.is_some() {
+            self.show(link, at, &packet, TapPoint::Arrival);
+        }
+        self.links[link as usize].hold(at, packet, &self.window);
+        self.release(link, at);
+    }
+
+    /// Lets the next packet go if the transmitter is free.
+    fn release(&mut self, link: LinkId, now: Time) {
+        let released = self.links[link as usize].release(now, &self.window);
+        while let Some(packet) = self.links[link as usize].give_up(now, &self.window) {
+            self.counters[packet.path as usize].lost += 1;
+            if self.tap.is_some() {
+                self.show(link, now, &packet, TapPoint::Drop);
+            }
+        }
+        if let Some(time) = self.links[link as usize].await_transmitter() {
+            self.calendar.push(Event { time, rank: link, payload: 0 });
+        }
+        let Some((mut packet, carried)) = released else { return };
+        if self.tap.is_some() {
+            self.show_fate(link, now, &packet, &carried);
+        }
+        match carried {
+            Carried::Arrives(_, arrival) => {
+                packet.hop += 1;
+                if self.paths.hops[packet.hop as usize].eager && arrival <= self.horizon {
+                    self.travel(arrival, packet);
+                } else {
+                    self.schedule(arrival, packet);
+                }
+            }
+            Carried::Lost(_) | Carried::Dropped => self.counters[packet.path as usize].lost += 1,
+        }
+    }
+
     /// A packet comes to a link: when it reaches the other end, if it does.
     fn cross(&mut self, link: LinkId, at: Time, packet: &mut Travelling) -> Option<Time> {
-        let carried = self.links[link as usize].carry(at, &mut packet.segment, &self.window);
+        let carried = self.links[link as usize].carry(at, packet, &self.window);
         if self.tap.is_some() {
-            self.show(link, at, packet, &carried);
+            self.show(link, at, packet, TapPoint::Arrival);
+            self.show_fate(link, at, packet, &carried);
         }
         if let Carried::Arrives(_, arrival) = carried { Some(arrival) } else { None }
     }
 
     #[cold]
-    fn show(&mut self, link: LinkId, at: Time, packet: &Travelling, carried: &Carried) {
+    fn show(&mut self, link: LinkId, at: Time, packet: &Travelling, point: TapPoint) {
         let Some((tapped, tap)) = &mut self.tap else { return };
-        if !tapped.contains(&link) {
-            return;
+        if tapped.contains(&link) {
+            tap.crossing(&Crossing { at, link, point, flow: packet.path / 2, segment: packet.segment });
         }
-        let mut crossing = Crossing { at, link, point: TapPoint::Arrival, flow: packet.path / 2, segment: packet.segment };
-        tap.crossing(&crossing);
-        (crossing.at, crossing.point) = match carried {
+    }
+
+    #[cold]
+    fn show_fate(&mut self, link: LinkId, at: Time, packet: &Travelling, carried: &Carried) {
+        let (at, point) = match carried {
             Carried::Arrives(departure, _) => (*departure, TapPoint::Departure),
             Carried::Dropped => (at, TapPoint::Drop),
             Carried::Lost(departure) => (*departure, TapPoint::WireLoss),
         };
-        tap.crossing(&crossing);
+        self.show(link, at, packet, point);
     }
 
     fn schedule(&mut self, at: Time, packet: Travelling) {
-        let rank = packet.path;
+        let rank = PACKET | packet.path;
         let payload = self.packets.put(packet);
         self.calendar.push(Event { time: at, rank, payload });
     }
@@ -378,6 +418,9 @@ impl Simulation {
         let end = &mut self.receivers[flow as usize];
         end.catch_up(at);
         let ack = end.receiver.on_data(at, &packet.segment);
+        if let Some(delays) = &mut end.delays {
+            delays.deliver(end.receiver.next(), at, &self.window);
+        }
         let complete = end.total == Some(end.receiver.next());
         if complete && end.finished.is_none() {
             end.finished = Some(at);
@@ -455,9 +498,12 @@ impl Simulation {
         let end = &mut self.senders[flow as usize];
         end.catch_up(now);
         if end.offering.acts_at <= now {
-            let act = end.offering.act();
+            let act = end.offering.act(&mut end.stream);
             if end.web.is_some() && act != Act::Stop {
                 self.serve(flow);
+            }
+            if let (Act::Offer(_), Some(delays)) = (act, &mut self.receivers[flow as usize].delays) {
+                delays.offer(now);
             }
             self.senders[flow as usize].obey(act, now);
         }
@@ -470,7 +516,7 @@ impl Simulation {
             Machine::Datagrams(source) => {
                 if let Some(number) = source.wake(now, &mut end.stream) {
                     let bytes = source.bytes;
-                    let segment = Segment::data(number, now, bytes, Header::Data { retransmission: false, ecn: Ecn::NotCapable });
+                    let segment = Segment::data(number, now, bytes, Header::Data(DataHeader::default()));
                     let departure = end.depart(now);
                     self.launch(departure, 2 * flow, segment);
                 }
@@ -545,12 +591,12 @@ impl Simulation {
 
     /// The last samples, and the books: what was sent has arrived, was lost, or is under way.
     fn finish(&mut self) {
-        self.links.iter_mut().for_each(|link| link.catch_up(self.horizon));
+        self.links.iter_mut().for_each(|link| link.finish(&self.window));
         self.senders.iter_mut().for_each(|end| end.catch_up(self.horizon));
         self.receivers.iter_mut().for_each(|end| end.catch_up(self.horizon));
         let total = |count: fn(&PathCounters) -> u64| self.counters.iter().map(count).sum::<u64>();
         let (sent, arrived, lost) = (total(|path| path.sent), total(|path| path.arrived), total(|path| path.lost));
-        let under_way = self.packets.len();
+        let under_way = self.packets.len() + self.links.iter().map(Link::held).sum::<u64>();
         assert_eq!(sent, arrived + lost + under_way, "{sent} packets sent are not {arrived} arrived + {lost} lost + {under_way} under way");
         let missing: u64 = self.links.iter().map(Link::missing).sum();
         assert_eq!(lost, missing, "flows miss {lost} packets, links have lost {missing}");
@@ -599,6 +645,7 @@ impl Simulation {
             acks_dropped: self.counters[2 * flow + 1].lost,
             started: sender.started,
             finished: receiver.finished,
+            delays: receiver.delays.as_deref().cloned(),
         }
     }
 

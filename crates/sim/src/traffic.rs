@@ -9,8 +9,8 @@ pub enum Application {
     Endless,
     /// Sends so many packets.
     Packets(u64),
-    /// Offers a packet every so often: a sender limited by its application.
-    Every(Duration),
+    /// Offers a packet every so often: a sender limited by its application. How long each packet takes is measured.
+    Every(Gap),
     /// Sends what a web user asks for.
     Web,
 }
@@ -128,7 +128,7 @@ impl Offering {
     }
 
     /// Acts, its time having come.
-    pub fn act(&mut self) -> Act {
+    pub fn act(&mut self, stream: &mut Stream) -> Act {
         if self.acts_at >= self.stop {
             self.acts_at = Time::NEVER;
             return Act::Stop;
@@ -138,8 +138,8 @@ impl Offering {
             Application::Endless => self.offer(ENDLESS, self.stop),
             Application::Packets(packets) => self.offer(packets, self.stop),
             Application::Web => self.offer(self.asked, Time::NEVER),
-            Application::Every(interval) => {
-                let next = self.acts_at + interval;
+            Application::Every(gap) => {
+                let next = self.acts_at + gap.draw(stream);
                 self.offer(1, next.min(self.stop))
             }
         }
@@ -183,10 +183,10 @@ mod tests {
     #[test]
     fn an_application_that_offers_a_packet_every_so_often_stops_when_told() {
         let second = |s| Time::from_secs(f64::from(s));
-        let mut offering = Offering::new(Application::Every(Duration::from_millis(1000)), second(1), second(3));
+        let mut offering = Offering::new(Application::Every(Gap::Constant(Duration::from_millis(1000))), second(1), second(3));
         let mut acts = Vec::new();
         while offering.acts_at < Time::NEVER {
-            acts.push((offering.acts_at, offering.act()));
+            acts.push((offering.acts_at, offering.act(&mut Stream::new(1, 1, 1))));
         }
         assert_eq!(acts, [(second(1), Act::Offer(1)), (second(2), Act::Offer(1)), (second(3), Act::Stop)]);
     }

@@ -30,6 +30,28 @@ pub struct WebSettings {
     pub rtt: Duration,
 }
 
+/// How a source of files behaves: sends one, is silent, sends the next (Katabi, Handley, Rohrs, SIGCOMM 2002, §5.2.3).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FileSettings {
+    /// Mean size in packets.
+    pub mean: f64,
+    /// Pareto's shape, above 1.
+    pub shape: f64,
+    /// Mean of the exponential silence.
+    pub off: Duration,
+    /// Base round-trip time: the sender knows half of it later that a file has arrived.
+    pub rtt: Duration,
+}
+
+/// What is asked for, and when.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Usage {
+    /// Pages, by a user.
+    Pages(WebSettings),
+    /// Files, by the sender itself.
+    Files(FileSettings),
+}
+
 /// One object that a user asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
@@ -56,7 +78,7 @@ pub(crate) struct Request {
 /// One user, and what the server does for it.
 #[derive(Clone, Debug)]
 pub(crate) struct WebUser {
-    settings: WebSettings,
+    usage: Usage,
     stream: Stream,
     /// Objects of this page still to be asked for.
     embedded: u64,
@@ -77,41 +99,59 @@ const MOST_EMBEDDED: f64 = 100.0;
 const PAGES_IN_A_ROW: f64 = 4.0;
 
 impl WebUser {
-    /// A user who begins to think at `start`.
-    pub fn new(settings: WebSettings, stream: Stream, start: Time) -> Self {
+    /// A user who begins to think at `start`, or a source whose first file leaves then.
+    pub fn new(usage: Usage, stream: Stream, start: Time) -> Self {
         let request = Request { asked: start, arrives: start, packets: 0, fresh: true };
-        let mut user = Self { settings, stream, embedded: 0, pages_left: 0, request, transfers: Vec::new() };
-        user.request = user.think(start);
+        let mut user = Self { usage, stream, embedded: 0, pages_left: 0, request, transfers: Vec::new() };
+        user.request = match usage {
+            Usage::Pages(settings) => user.think(&settings, start),
+            Usage::Files(settings) => user.file(&settings, start),
+        };
         user
     }
 
     /// The object asked for has arrived at `now`: notes it, and gives the next request.
     pub fn finish(&mut self, now: Time) -> Request {
         self.transfers.push(Transfer { requested: self.request.asked, finished: now, packets: self.request.packets });
-        self.request = if self.embedded > 0 {
-            self.embedded -= 1;
-            self.ask(now)
-        } else {
-            self.pages_left = self.pages_left.saturating_sub(1);
-            self.think(now)
+        self.request = match self.usage {
+            Usage::Files(settings) => {
+                let silence = settings.rtt.scale(0.5) + settings.off.scale(self.stream.exponential());
+                self.file(&settings, now + silence)
+            }
+            Usage::Pages(settings) if self.embedded > 0 => {
+                self.embedded -= 1;
+                self.ask(&settings, now)
+            }
+            Usage::Pages(settings) => {
+                self.pages_left = self.pages_left.saturating_sub(1);
+                self.think(&settings, now)
+            }
         };
         self.request
     }
 
-    fn think(&mut self, now: Time) -> Request {
-        let thought = self.settings.think.scale(self.stream.exponential());
-        self.embedded = (self.pareto(1.0, EMBEDDED_EXPONENT).min(MOST_EMBEDDED) - 1.0).round() as u64;
-        self.ask(now + thought)
+    /// A file that leaves at `asked`, over a connection of its own.
+    fn file(&mut self, settings: &FileSettings, asked: Time) -> Request {
+        // Pareto's mean is shape/(shape − 1) times its least.
+        let least = settings.mean * (settings.shape - 1.0) / settings.shape;
+        let packets = self.pareto(least, settings.shape).round().max(1.0) as u64;
+        Request { asked, arrives: asked, packets, fresh: true }
     }
 
-    fn ask(&mut self, asked: Time) -> Request {
+    fn think(&mut self, settings: &WebSettings, now: Time) -> Request {
+        let thought = settings.think.scale(self.stream.exponential());
+        self.embedded = (self.pareto(1.0, EMBEDDED_EXPONENT).min(MOST_EMBEDDED) - 1.0).round() as u64;
+        self.ask(settings, now + thought)
+    }
+
+    fn ask(&mut self, settings: &WebSettings, asked: Time) -> Request {
         let fresh = self.pages_left == 0;
-        if fresh && self.stream.happens(self.settings.persistent) {
+        if fresh && self.stream.happens(settings.persistent) {
             self.pages_left = 1 + (self.stream.exponential() * (PAGES_IN_A_ROW - 1.0)).round() as u64;
         }
-        let setup = if fresh { self.settings.rtt } else { Duration::ZERO };
-        let packets = (self.size() * self.settings.size_factor / self.settings.payload as f64).ceil().max(1.0) as u64;
-        Request { asked, arrives: asked + setup + self.settings.rtt.scale(0.5), packets, fresh }
+        let setup = if fresh { settings.rtt } else { Duration::ZERO };
+        let packets = (self.size() * settings.size_factor / settings.payload as f64).ceil().max(1.0) as u64;
+        Request { asked, arrives: asked + setup + settings.rtt.scale(0.5), packets, fresh }
     }
 
     /// Bytes of an object.
@@ -145,7 +185,7 @@ mod tests {
             payload: 1000,
             rtt: Duration::from_millis(100),
         };
-        WebUser::new(settings, Stream::new(4, 1, 1), Time::ZERO)
+        WebUser::new(Usage::Pages(settings), Stream::new(4, 1, 1), Time::ZERO)
     }
 
     #[test]
@@ -159,6 +199,25 @@ mod tests {
         // Above 200 kB the body has nothing: 0.07·10^−1.2.
         assert!((above(200_000.0) / (0.07 * 10f64.powf(-1.2)) - 1.0).abs() < 0.1, "{}", above(200_000.0));
         assert!(sizes[sizes.len() - 1] <= LARGEST);
+    }
+
+    #[test]
+    fn files_have_the_mean_and_the_shape_they_should_and_silence_between_them() {
+        let ms = Duration::from_millis;
+        let settings = FileSettings { mean: 30.0, shape: 2.5, off: ms(200), rtt: ms(80) };
+        let mut source = WebUser::new(Usage::Files(settings), Stream::new(4, 1, 1), Time::ZERO + ms(7));
+        assert_eq!(source.request.arrives, Time::ZERO + ms(7), "the first leaves at once");
+        let (mut packets, mut silence, mut long) = (0.0, 0.0, 0.0);
+        for _ in 0..100_000 {
+            let now = source.request.arrives;
+            let next = source.finish(now);
+            packets += next.packets as f64 / 1e5;
+            silence += next.arrives.since(now).seconds() / 1e5;
+            long += f64::from(u8::from(next.packets > 180)) / 1e5;
+        }
+        assert!((packets / 30.0 - 1.0).abs() < 0.02 && (silence / 0.24 - 1.0).abs() < 0.02, "{packets} {silence}");
+        // The least is 30·1.5/2.5 = 18 packets; beyond ten times that are 10^−2.5 of all.
+        assert!((long / 10f64.powf(-2.5) - 1.0).abs() < 0.15, "{long}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::link::LinkSettings;
 use crate::traffic::{Application, Gap, Periods};
-use crate::web::WebSettings;
+use crate::web::Usage;
 use narrows_control::Controller;
 use narrows_transport::Transport;
 use narrows_units::{Duration, Time};
@@ -35,7 +35,7 @@ pub struct FlowSettings {
     /// What it sends.
     pub application: Application,
     /// With [`Application::Web`]: the user, and what makes a controller for each new connection.
-    pub web: Option<(WebSettings, ControllerMaker)>,
+    pub web: Option<(Usage, ControllerMaker)>,
     /// When it begins.
     pub start: Time,
     /// When it offers no more.
@@ -168,7 +168,10 @@ impl Paths {
                 let ordered = before.is_none_or(|link| !network.links[link as usize].2.jitter.reorders);
                 let place = self.hops[hop].place;
                 let alone = match place {
-                    Place::Link(link) => feeders[link as usize] != Feeder::Several,
+                    // What decides on departure lives in the present.
+                    Place::Link(link) => {
+                        feeders[link as usize] != Feeder::Several && !network.links[link as usize].2.queue.decides_on_departure()
+                    }
                     // A web user's requests reach the sender beside the acknowledgements.
                     Place::Sender(flow) => network.flows[flow as usize].web.is_none(),
                     Place::Receiver(_) => true,

@@ -4,7 +4,8 @@ mod common;
 
 use common::{BOTTLENECK, Dumbbell};
 use narrows_control::Gaps;
-use narrows_sim::{Application, Crossing, FlowSummary, Jitter, LinkSummary, Loss, Simulation, Tap};
+use narrows_router::{Ba, CodelSettings, Discipline, DualPi2Settings, FlowCountSettings, FqCodelSettings, Gwa, Pie, Red, Xcp};
+use narrows_sim::{Application, Crossing, FlowSummary, Gap, Jitter, LinkSummary, Loss, Simulation, Tap};
 use narrows_transport::tcp::{AckPolicy, Habits, RecoveryKind};
 use narrows_units::{Duration, Rate, Time};
 use proptest::prelude::*;
@@ -28,12 +29,56 @@ fn shown(simulation: &Simulation, dumbbell: &Dumbbell) -> (Vec<FlowSummary>, Vec
     ((0..flows).map(|flow| simulation.flow(flow)).collect(), links, columns)
 }
 
+/// Every discipline.
+fn queues() -> Vec<Discipline> {
+    let ms = Duration::from_millis;
+    let flows = FlowCountSettings { alpha: 0.9, tau: ms(100), known: None };
+    let codel = CodelSettings { target: ms(5), interval: ms(100), ecn: true, mtu: 1000 };
+    let red = Red {
+        min: 2.0,
+        max: 6.0,
+        weight: 0.02,
+        p_max: 0.1,
+        gentle: true,
+        ecn: true,
+        mark_above: false,
+        wait: false,
+        bytes: false,
+        mean_packet: 1000.0,
+    };
+    let dual = DualPi2Settings {
+        target: ms(15),
+        update: ms(16),
+        alpha: 0.16,
+        beta: 3.2,
+        coupling: 2.0,
+        step: Duration::from_micros(800),
+        range: Duration::from_micros(400),
+    };
+    let pie = Pie { target: ms(15), update: ms(15), alpha: 0.125, beta: 1.25, max_burst: ms(150), ecn: true };
+    vec![
+        Discipline::DropTail,
+        Discipline::MarkFrom(5),
+        Discipline::Red(red),
+        Discipline::Pie(pie),
+        Discipline::Ba(Ba { flows, gain: 0.5 }),
+        Discipline::RoundRobin,
+        Discipline::Gwa(Gwa { round_robin: true, buffer: 20_000.0, flows }),
+        Discipline::Gwa(Gwa { round_robin: false, buffer: 20_000.0, flows }),
+        Discipline::Codel(codel),
+        Discipline::FqCodel(FqCodelSettings { codel, queues: 16, quantum: 1514, perturbation: 3 }),
+        Discipline::DualPi2(dual),
+        Discipline::Xcp(Xcp::ORIGINAL),
+    ]
+}
+
 fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
     let network = (1u64..40, 5u64..80, 1u64..60, 1u32..6, 0u32..3, 0u64..20);
     let tcp =
-        (0usize..3, 0usize..4, any::<bool>(), prop_oneof![Just(None), Just(Some(Gaps::Even)), Just(Some(Gaps::Exponential))], 0u64..300);
+        (0usize..3, 0usize..8, any::<bool>(), prop_oneof![Just(None), Just(Some(Gaps::Even)), Just(Some(Gaps::Exponential))], 0u64..300);
     let path = (0usize..3, 0u64..3, any::<bool>(), 0u64..1000, 0usize..4, 1u32..4);
-    (network, tcp, path).prop_map(|(network, tcp, path)| {
+    let queue = (prop::sample::select(queues()), any::<bool>());
+    (network, tcp, path, queue).prop_map(|(network, tcp, path, (queue, ecn))| {
         let (rate, rtt, buffer, flows, reverse_flows, step) = network;
         let (recovery, law, linux, pacing, overhead) = tcp;
         let (loss, jitter, reorders, seed, application, every) = path;
@@ -45,7 +90,9 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
             buffer,
             flows,
             reverse_flows,
-            law: ["reno", "cubic", "etcp", "etcp-rate"][law],
+            law: ["reno", "cubic", "etcp", "etcp-rate", "xcp", "gwa", "ba", "dctcp"][law],
+            queue,
+            ecn,
             recovery: [RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack][recovery],
             habits: Habits { acks: AckPolicy { every, ..habits.acks }, ..habits },
             pacing,
@@ -53,7 +100,7 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
             application: [
                 Application::Endless,
                 Application::Packets(700),
-                Application::Every(Duration::from_micros(1900)),
+                Application::Every(Gap::Exponential(Duration::from_micros(1900))),
                 Application::Web,
             ][application],
             loss: [Loss::None, Loss::Bernoulli(0.01), Loss::GilbertElliott { enter: 0.005, leave: 0.4, good: 0.0, bad: 0.8 }][loss],
@@ -68,7 +115,7 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(80))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn eager_hops_change_nothing(dumbbell in any_dumbbell()) {

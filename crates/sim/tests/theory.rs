@@ -5,9 +5,7 @@ mod common;
 use common::{BOTTLENECK, Dumbbell};
 use narrows_control::Gaps;
 use narrows_router::DropTail;
-use narrows_sim::{
-    Application, Crossing, Endpoints, FlowSettings, Gap, Jitter, LinkSettings, Loss, Network, Settings, Simulation, Tap, TapPoint,
-};
+use narrows_sim::{Application, Crossing, Endpoints, FlowSettings, Gap, LinkSettings, Loss, Network, Settings, Simulation, Tap, TapPoint};
 use narrows_transport::tcp::Habits;
 use narrows_units::{Duration, Rate, Time};
 use std::ops::ControlFlow;
@@ -31,15 +29,7 @@ fn md1k_loss(rho: f64, k: usize) -> f64 {
 
 fn poisson_loss(rho: f64, buffer: u64, seconds: f64, seed: u64) -> f64 {
     let rate = Rate::from_megabits(1000); // 1000 bytes take 8 us
-    let link = LinkSettings {
-        rate,
-        delay: Duration::from_millis(1),
-        limit: DropTail::Packets(buffer),
-        mark_from: None,
-        loss: Loss::None,
-        jitter: Jitter::default(),
-        watched: None,
-    };
+    let link = LinkSettings { limit: DropTail::Packets(buffer), ..LinkSettings::plain(rate, Duration::from_millis(1)) };
     let flow = FlowSettings {
         from: 0,
         to: 1,

@@ -1,6 +1,7 @@
 //! A flow's recovery as qlog (draft-ietf-quic-qlog-main-schema, -quic-events): a controller that writes down what it is told.
 
 use narrows_control::{Ack, Controller, Loss, Mark, Needs, Pacing};
+use narrows_signal::Request;
 use narrows_units::{Duration, Time};
 use qlog::events::quic::{CongestionStateUpdated, PacketHeader, PacketLost, PacketLostTrigger, PacketType, RecoveryMetricsUpdated};
 use qlog::events::{EventData, EventImportance, QUIC_URI};
@@ -129,6 +130,10 @@ impl Controller for RecoveryLog {
 
     fn needs(&self) -> Needs {
         self.controller.needs()
+    }
+
+    fn request(&self) -> Request {
+        self.controller.request()
     }
 
     fn pacing(&self) -> Pacing {

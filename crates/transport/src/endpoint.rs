@@ -18,7 +18,6 @@ pub enum Transport {
 /// Feed it with [`on_ack`](Self::on_ack) and [`on_wakeup`](Self::on_wakeup); after each, and after [`offer`](Self::offer),
 /// take what [`poll_transmit`](Self::poll_transmit) gives until it gives nothing; then wake it at
 /// [`pace_at`](Self::pace_at) and [`retransmit_at`](Self::retransmit_at).
-#[expect(clippy::large_enum_variant, reason = "nearly every sender is TCP's; a box would cost each acknowledgement a cache miss")]
 pub enum Sender {
     /// TCP's.
     Tcp(tcp::Sender),
@@ -49,7 +48,9 @@ impl Transport {
     pub fn ends(self, controller: Box<dyn Controller>, ack_bytes: u32) -> (Sender, Receiver) {
         match self {
             Self::Tcp(settings) => {
-                let receiver = tcp::Receiver::new(settings.habits.acks, ack_bytes);
+                // As bytes, what is infinite is the largest number.
+                let buffer = settings.window_limit * f64::from(settings.packet_bytes);
+                let receiver = tcp::Receiver::new(settings.habits.acks, ack_bytes, buffer as u64);
                 (Sender::Tcp(tcp::Sender::new(settings, controller)), Receiver::Tcp(receiver))
             }
             Self::Etcp(settings) => {

@@ -18,4 +18,4 @@ pub use endpoint::{Receiver, Sender, Transport};
 pub use pacer::Pacer;
 pub use reassembly::Reassembly;
 pub use rtt::RttEstimator;
-pub use segment::{Header, Kind, Segment};
+pub use segment::{AckHeader, DataHeader, Header, Kind, Segment};

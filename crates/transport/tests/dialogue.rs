@@ -2,9 +2,9 @@
 
 use narrows_control::reno::Reno;
 use narrows_control::{Controller, OncePerEpoch, SlowStart};
-use narrows_signal::{Range, SackBlocks};
+use narrows_signal::{Ecn, Range, SackBlocks};
 use narrows_transport::tcp::{Habits, Receiver, RecoveryKind, Sender, Settings};
-use narrows_transport::{Header, Kind, Segment};
+use narrows_transport::{AckHeader, DataHeader, Header, Kind, Segment};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ fn sender(recovery: RecoveryKind, habits: Habits, window: f64, ssthresh: f64) ->
     let stream = Stream::new(1, 1, 1);
     let habits = Arc::new(habits);
     Sender::new(
-        Settings { recovery, habits, packet_bytes: 1000, window_limit: f64::INFINITY, pacing: None, quantum: 1, stream },
+        Settings { recovery, habits, packet_bytes: 1000, window_limit: f64::INFINITY, pacing: None, quantum: 1, ecn: false, stream },
         controller,
     )
 }
@@ -37,7 +37,7 @@ fn ack(sender: &mut Sender, now: Time, number: u64, blocks: &[(u64, u64)]) -> Ve
 fn ack_of(sender: &mut Sender, now: Time, number: u64, blocks: &[(u64, u64)], echo: Time) -> Vec<u64> {
     let mut sack = SackBlocks::default();
     blocks.iter().for_each(|(start, end)| sack.push(number, Range { start: *start, end: *end }));
-    sender.on_ack(now, &Segment { number, stamp: now, echo, bytes: 40, header: Header::Ack { sack, marked: 0 } });
+    sender.on_ack(now, &Segment { number, stamp: now, echo, bytes: 40, header: Header::Ack(AckHeader { sack, ..AckHeader::default() }) });
     leaving(sender, now)
 }
 
@@ -176,7 +176,7 @@ fn a_restart_after_silence_begins_with_the_initial_window() {
 /// A network that delays, loses, doubles and reorders as it is told, one byte of `fate` a packet.
 fn deliver(recovery: RecoveryKind, habits: Habits, packets: u64, fate: &[u8]) -> (u64, u64) {
     let mut sender = sender(recovery, habits, habits.initial_window, f64::INFINITY);
-    let mut receiver = Receiver::new(habits.acks, 40);
+    let mut receiver = Receiver::new(habits.acks, 40, u64::MAX);
     sender.offer(packets);
     let mut wire: Vec<(Time, Segment)> = Vec::new();
     let mut fate: VecDeque<u8> = fate.iter().copied().collect();
@@ -229,4 +229,37 @@ proptest! {
             prop_assert_eq!(deliver(recovery, habits, packets, &fate), (packets, packets), "{:?}", recovery);
         }
     }
+}
+
+/// The headers of what leaves at `now`, by number.
+fn headers(sender: &mut Sender, now: Time) -> Vec<(u64, DataHeader)> {
+    let data = |segment: Segment| if let Header::Data(header) = segment.header { Some((segment.number, header)) } else { None };
+    std::iter::from_fn(|| sender.poll_transmit(now)).filter_map(data).collect()
+}
+
+#[test]
+fn a_window_of_data_has_one_answer_to_its_marks_and_the_first_new_packet_says_so() {
+    let controller: Box<dyn Controller> = Box::new(OncePerEpoch::new(SlowStart::Standard, Reno, 10.0).with_ssthresh(10.0));
+    let (recovery, habits) = (RecoveryKind::Reno, Arc::new(Habits::NS2));
+    let stream = Stream::new(1, 1, 1);
+    let settings =
+        Settings { recovery, habits, packet_bytes: 1000, window_limit: f64::INFINITY, pacing: None, quantum: 1, ecn: true, stream };
+    let mut sender = Sender::new(settings, controller);
+    sender.offer(1000);
+    assert!(headers(&mut sender, at(0)).iter().all(|(_, header)| header.ecn == Ecn::Capable && !header.reduced));
+    let mut left = Vec::new();
+    let mut windows = Vec::new();
+    // Packets 0 to 9 are answered with echoes from the second on, until packet 10 and those behind it arrive.
+    for number in 1..=20 {
+        let header = Header::Ack(AckHeader { echo: (2..=10).contains(&number), ..AckHeader::default() });
+        sender.on_ack(at(100 + number), &Segment { number, stamp: at(100), echo: at(0), bytes: 40, header });
+        windows.push(sender.controller().window());
+        left.extend(headers(&mut sender, at(100 + number)));
+    }
+    // RFC 3168 §6.1.2: halved once, at the second; no growth while the mark is echoed.
+    assert_eq!(windows[0], 10.1);
+    assert!(windows[1..10].iter().all(|window| *window == 5.05), "{windows:?}");
+    assert!(windows[10] > 5.05);
+    let reduced: Vec<u64> = left.iter().filter(|(_, header)| header.reduced).map(|(number, _)| *number).collect();
+    assert_eq!(reduced, [left.iter().find(|(number, _)| *number > 10).unwrap().0], "CWR on the first packet that left after it");
 }

@@ -1,7 +1,7 @@
 //! E-TCP's two halves under any loss, duplication, reordering and loss of acknowledgements.
 
+use narrows_control::Controller;
 use narrows_control::registry::{self, Birth};
-use narrows_control::{Controller, SlowStart};
 use narrows_signal::EtcpAck;
 use narrows_transport::etcp::signalling::{Fate, Reception, Signalling};
 use narrows_transport::etcp::{Receiver, Sender, Settings};
@@ -130,8 +130,7 @@ fn the_probability_of_a_wrong_answer_is_the_one_computed() {
 }
 
 fn law(name: &str) -> Box<dyn Controller> {
-    let birth =
-        Birth { parameters: vec![], slow_start: SlowStart::Standard, initial_window: 2.0, initial_ssthresh: f64::INFINITY, seed: 1 };
+    let birth = Birth { initial_window: 2.0, ..Birth::default() };
     registry::find(name).expect("a registered law").build(&birth).expect("defaults are in bounds")
 }
 

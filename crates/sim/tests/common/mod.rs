@@ -3,9 +3,9 @@
 
 use narrows_control::registry::{self, Birth, Entry, MovedBy, Value};
 use narrows_control::{Gaps, SlowStart};
-use narrows_router::DropTail;
+use narrows_router::{Discipline, DropTail};
 use narrows_sim::{
-    Application, ControllerMaker, Endpoints, FlowSettings, Jitter, LinkSettings, Loss, Network, Settings, Simulation, WebSettings,
+    Application, ControllerMaker, Endpoints, FlowSettings, Jitter, LinkSettings, Loss, Network, Settings, Simulation, Usage, WebSettings,
 };
 use narrows_transport::tcp::{self, Habits, RecoveryKind};
 use narrows_transport::{Transport, etcp};
@@ -29,10 +29,13 @@ pub struct Dumbbell {
     pub overhead: Duration,
     pub window_limit: f64,
     pub quantum: u32,
+    /// Classic ECN, whatever the law.
+    pub ecn: bool,
     pub start_spread: Duration,
     /// Given starts, instead of random ones.
     pub starts: Vec<Duration>,
     pub application: Application,
+    pub queue: Discipline,
     pub loss: Loss,
     pub jitter: Jitter,
     pub sampled: Option<Duration>,
@@ -59,9 +62,11 @@ impl Default for Dumbbell {
             overhead: Duration::ZERO,
             window_limit: f64::INFINITY,
             quantum: 1,
+            ecn: false,
             start_spread: Duration::from_millis(100),
             starts: Vec::new(),
             application: Application::Endless,
+            queue: Discipline::DropTail,
             loss: Loss::None,
             jitter: Jitter::default(),
             sampled: None,
@@ -83,20 +88,12 @@ impl Dumbbell {
 
     pub fn network(&self) -> Network {
         let mut network = Network::default();
-        let plain = LinkSettings {
-            rate: Rate::from_megabits(100_000),
-            delay: Duration::ZERO,
-            limit: DropTail::Unlimited,
-            mark_from: None,
-            loss: Loss::None,
-            jitter: Jitter::default(),
-            watched: None,
-        };
+        let plain = LinkSettings::plain(Rate::from_megabits(100_000), Duration::ZERO);
         let middle = self.rtt.scale(0.4);
         let limit = DropTail::Packets(self.buffer);
         let watched = Some(self.sampled);
         let bottleneck =
-            LinkSettings { rate: self.rate, delay: middle, limit, mark_from: None, loss: self.loss, jitter: self.jitter, watched };
+            LinkSettings { rate: self.rate, delay: middle, limit, queue: self.queue, loss: self.loss, jitter: self.jitter, watched };
         let back_limit = if self.reverse_flows > 0 { limit } else { DropTail::Unlimited };
         let back = LinkSettings { limit: back_limit, loss: Loss::None, jitter: Jitter::default(), ..bottleneck.clone() };
         network.links.push((0, 1, bottleneck));
@@ -122,8 +119,10 @@ impl Dumbbell {
             parameters: self.parameters.iter().map(|(name, value)| ((*name).to_owned(), Value::Number(*value))).collect(),
             slow_start: SlowStart::Standard,
             initial_window: self.habits.initial_window,
-            initial_ssthresh: f64::INFINITY,
+            packet_bytes: 1000,
+            receive_window: self.window_limit,
             seed: self.seed,
+            ..Birth::default()
         };
         let law = registry::find(self.law).expect("a law of the registry");
         let controller = law.build(&birth).expect("it takes its defaults");
@@ -132,14 +131,14 @@ impl Dumbbell {
             Transport::Etcp(etcp::Settings { habits, reliable: true, packet_bytes, gaps: self.pacing, stream })
         } else {
             let Self { recovery, window_limit, pacing, quantum, .. } = *self;
-            Transport::Tcp(tcp::Settings { recovery, habits, packet_bytes, window_limit, pacing, quantum, stream })
+            Transport::Tcp(tcp::Settings { recovery, habits, packet_bytes, window_limit, pacing, quantum, ecn: self.ecn, stream })
         };
         FlowSettings {
             from,
             to,
             endpoints: Endpoints::Connection { transport, controller, ack_bytes: 40 },
             application: self.application,
-            web: (self.application == Application::Web).then(|| (self.web_user(), maker(law, &birth))),
+            web: (self.application == Application::Web).then(|| (Usage::Pages(self.web_user()), maker(law, &birth))),
             start,
             stop: Time::NEVER,
             overhead: self.overhead,

@@ -5,6 +5,7 @@ use super::signalling::{Fate, Signalling};
 use crate::tcp::Habits;
 use crate::{Counters, Header, Pacer, RttEstimator, Segment};
 use narrows_control::{Ack, Controller, Gaps, Loss, Pacing, Rtt};
+use narrows_signal::Reply;
 use narrows_units::{Duration, Stream, Time};
 use std::sync::Arc;
 
@@ -128,6 +129,7 @@ impl Sender {
                 window_limited: !self.starved,
                 recovering: false,
                 marked: 0.0,
+                reply: Reply::Nothing,
                 rate: None,
             });
         }

@@ -1,7 +1,7 @@
 //! The TCP receiver: takes data, says what arrived.
 
-use crate::{Header, Reassembly, Segment};
-use narrows_signal::Ecn;
+use crate::{AckHeader, Header, Reassembly, Segment};
+use narrows_signal::{Ecn, Reply};
 use narrows_units::{Duration, Time};
 
 /// When data in order is acknowledged. What is out of order, or fills a gap, is acknowledged at once (RFC 5681 §4.2).
@@ -31,14 +31,32 @@ pub struct Receiver {
     duplicates: u64,
     /// Packets that came with a mark, modulo 2¹⁶.
     marked: u16,
+    /// A mark came, and no answer to it yet.
+    echo: bool,
+    /// What routers have said since the last acknowledgement.
+    reply: Reply,
+    /// Its own buffer, in bytes (GWA, eq. 2).
+    buffer: u64,
 }
 
 impl Receiver {
-    /// A receiver whose acknowledgements have `ack_bytes` on the wire.
-    pub fn new(policy: AckPolicy, ack_bytes: u32) -> Self {
-        let (reassembly, never) = (Reassembly::default(), Time::NEVER);
-        let recent_stamp = Time::ZERO;
-        Self { policy, ack_bytes, reassembly, waiting: 0, ack_by: never, recent_stamp, last_ack: 0, arrived: 0, duplicates: 0, marked: 0 }
+    /// A receiver whose acknowledgements have `ack_bytes` on the wire, with `buffer` bytes of its own.
+    pub fn new(policy: AckPolicy, ack_bytes: u32, buffer: u64) -> Self {
+        Self {
+            policy,
+            ack_bytes,
+            reassembly: Reassembly::default(),
+            waiting: 0,
+            ack_by: Time::NEVER,
+            recent_stamp: Time::ZERO,
+            last_ack: 0,
+            arrived: 0,
+            duplicates: 0,
+            marked: 0,
+            echo: false,
+            reply: Reply::Nothing,
+            buffer,
+        }
     }
 
     /// Data arrived: the acknowledgement to send now, if one is due.
@@ -54,7 +72,12 @@ impl Receiver {
             self.duplicates += 1;
         }
         self.waiting += 1;
-        self.marked = self.marked.wrapping_add(u16::from(data.ecn() == Ecn::Marked));
+        if let Header::Data(header) = data.header {
+            let marked = header.ecn == Ecn::Marked;
+            self.marked = self.marked.wrapping_add(u16::from(marked));
+            self.echo = marked || (self.echo && !header.reduced);
+            self.reply = self.reply.and(header.request, self.buffer);
+        }
         if !in_order || had_gap || self.waiting >= self.policy.every || self.arrived <= self.policy.quick {
             return Some(self.acknowledge(now));
         }
@@ -98,7 +121,12 @@ impl Receiver {
             stamp: now,
             echo: self.recent_stamp,
             bytes: self.ack_bytes,
-            header: Header::Ack { sack: self.reassembly.blocks(), marked: self.marked },
+            header: Header::Ack(AckHeader {
+                sack: self.reassembly.blocks(),
+                marked: self.marked,
+                echo: self.echo,
+                reply: std::mem::take(&mut self.reply),
+            }),
         }
     }
 }
@@ -106,19 +134,21 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DataHeader;
     use crate::tcp::Habits;
+    use narrows_signal::{CongestionHeader, Request};
 
     fn at(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)
     }
 
     fn data(number: u64, stamp: Time) -> Segment {
-        Segment::data(number, stamp, 1000, Header::Data { retransmission: false, ecn: Ecn::NotCapable })
+        Segment::data(number, stamp, 1000, Header::Data(DataHeader::default()))
     }
 
     #[test]
     fn every_second_packet_is_acknowledged_and_a_lone_one_after_the_delay() {
-        let mut receiver = Receiver::new(AckPolicy { quick: 0, ..Habits::LINUX.acks }, 52);
+        let mut receiver = Receiver::new(AckPolicy { quick: 0, ..Habits::LINUX.acks }, 52, u64::MAX);
         assert_eq!(receiver.on_data(at(0), &data(0, at(0))), None);
         assert_eq!(receiver.on_data(at(1), &data(1, at(1))).map(|ack| (ack.number, ack.echo)), Some((2, at(0))), "the earlier stamp");
         assert_eq!(receiver.on_data(at(2), &data(2, at(2))), None);
@@ -129,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_gap_is_reported_at_once_and_its_filling_too() {
-        let mut receiver = Receiver::new(AckPolicy { quick: 0, ..Habits::LINUX.acks }, 52);
+        let mut receiver = Receiver::new(AckPolicy { quick: 0, ..Habits::LINUX.acks }, 52, u64::MAX);
         receiver.on_data(at(0), &data(0, at(0)));
         let duplicate = receiver.on_data(at(1), &data(2, at(1))).unwrap();
         assert_eq!((duplicate.number, duplicate.sack().iter(1).count()), (1, 1));
@@ -139,8 +169,42 @@ mod tests {
 
     #[test]
     fn the_first_packets_are_acknowledged_one_by_one() {
-        let mut receiver = Receiver::new(Habits::LINUX.acks, 52);
+        let mut receiver = Receiver::new(Habits::LINUX.acks, 52, u64::MAX);
         let acked = (0..20).filter(|n| receiver.on_data(at(*n), &data(*n, at(*n))).is_some()).count();
         assert_eq!(acked, 18, "sixteen at once, then every second");
+    }
+
+    fn header(ack: Option<Segment>) -> AckHeader {
+        let Some(Segment { header: Header::Ack(header), .. }) = ack else { panic!("{ack:?}") };
+        header
+    }
+
+    #[test]
+    fn a_mark_is_echoed_until_its_answer_comes() {
+        let mut receiver = Receiver::new(Habits::NS2.acks, 40, u64::MAX);
+        let (plain, marked) = (DataHeader::default(), DataHeader { ecn: Ecn::Marked, ..DataHeader::default() });
+        let answered = DataHeader { reduced: true, ..plain };
+        let both = DataHeader { reduced: true, ..marked };
+        let packets = [plain, marked, plain, answered, plain, marked, both];
+        let echoes = packets.iter().zip(0..).map(|(header, n)| {
+            let header = self::header(receiver.on_data(at(n), &Segment::data(n, at(n), 1000, Header::Data(*header))));
+            (header.echo, header.marked)
+        });
+        assert_eq!(echoes.collect::<Vec<_>>(), [(false, 0), (true, 1), (true, 1), (false, 1), (false, 1), (true, 2), (true, 3)]);
+    }
+
+    #[test]
+    fn a_delayed_acknowledgement_carries_the_feedback_of_all_its_packets_once() {
+        let mut receiver = Receiver::new(AckPolicy { quick: 0, ..Habits::LINUX.acks }, 52, u64::MAX);
+        let asking = |feedback| {
+            let request = Request::Feedback(CongestionHeader { cwnd: 1e4, rtt: 0.1, feedback });
+            Header::Data(DataHeader { request, ..DataHeader::default() })
+        };
+        let mut replies = Vec::new();
+        for (n, feedback) in [(0, 10.0), (1, 5.0), (2, -1.0), (3, 4.0)] {
+            let ack = receiver.on_data(at(n), &Segment::data(n, at(n), 1000, asking(feedback)));
+            replies.extend(ack.map(|ack| header(Some(ack)).reply));
+        }
+        assert_eq!(replies, [Reply::Feedback(15.0), Reply::Feedback(3.0)]);
     }
 }

@@ -5,9 +5,9 @@ use super::rate_sampler::RateSampler;
 use super::scoreboard::Delivered;
 use super::selective::{Metering, Selective};
 use super::{Habits, RecoveryKind};
-use crate::{Counters, Header, Pacer, RttEstimator, Segment};
+use crate::{AckHeader, Counters, DataHeader, Header, Pacer, RttEstimator, Segment};
 use narrows_control::{Ack, Controller, Gaps, Loss, Mark, Pacing, Rtt};
-use narrows_signal::Ecn;
+use narrows_signal::{Ecn, Request};
 use narrows_units::{Duration, Stream, Time};
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ pub struct Settings {
     pub pacing: Option<Gaps>,
     /// Packets that leave together, as segmentation offload makes them; 1 for none.
     pub quantum: u32,
+    /// Packets are ECN-capable and marks are answered as RFC 3168 says, whatever the controller asks for.
+    pub ecn: bool,
     /// The randomness of exponential gaps.
     pub stream: Stream,
 }
@@ -122,6 +124,8 @@ pub struct Sender {
     pacer: Pacer,
     sampler: Option<Box<RateSampler>>,
     marks: Option<Marks>,
+    /// Whether the controller asks something of routers.
+    asks: bool,
     habits: Arc<Habits>,
     pacing: Option<Gaps>,
     packet_bytes: u32,
@@ -139,29 +143,41 @@ pub struct Sender {
     counters: Counters,
 }
 
-/// What a sender knows of marks, where its controller asks for ECN.
-#[derive(Clone, Copy, Debug, Default)]
+/// What a sender knows of marks, where its controller or its user asks for ECN.
+#[derive(Clone, Copy, Debug)]
 struct Marks {
+    /// The bits with which new data leaves.
+    leaves_as: Ecn,
+    /// Marks are echoed (RFC 3168); else counted (RFC 9768).
+    classic: bool,
     /// The receiver's counter when last heard of.
     counted: u16,
     /// From this transmission on a mark is of a new window of data.
     answered_to: u64,
+    /// The next new packet tells the receiver that its echo has been answered.
+    says_reduced: bool,
 }
 
 impl Marks {
-    /// Packets marked since the last acknowledgement.
-    fn newly(&mut self, ack: &Segment) -> f64 {
-        let Header::Ack { marked, .. } = ack.header else { return 0.0 };
-        let new = marked.wrapping_sub(self.counted);
-        self.counted = marked;
-        f64::from(new)
+    /// `None` where nobody asks for ECN.
+    fn new(asked: Ecn, classic: bool) -> Option<Self> {
+        let leaves_as = if asked.is_capable() { asked } else { Ecn::Capable };
+        let classic = classic && !asked.is_capable();
+        (classic || asked.is_capable()).then_some(Self { leaves_as, classic, counted: 0, answered_to: 0, says_reduced: false })
+    }
+
+    /// Packets marked since the last acknowledgement, as far as is known: an echo stands for one.
+    fn newly(&mut self, ack: &AckHeader) -> f64 {
+        let new = ack.marked.wrapping_sub(self.counted);
+        self.counted = ack.marked;
+        if self.classic { f64::from(u8::from(ack.echo)) } else { f64::from(new) }
     }
 }
 
 impl Sender {
     /// A sender without data.
     pub fn new(settings: Settings, controller: Box<dyn Controller>) -> Self {
-        let Settings { recovery, habits, packet_bytes, window_limit, pacing, quantum, stream } = settings;
+        let Settings { recovery, habits, packet_bytes, window_limit, pacing, quantum, ecn, stream } = settings;
         let recovery = match recovery {
             RecoveryKind::Reno => Recovery::Cumulative(Cumulative::new(false, habits.limited_transmit)),
             RecoveryKind::NewReno => Recovery::Cumulative(Cumulative::new(true, habits.limited_transmit)),
@@ -180,7 +196,8 @@ impl Sender {
             controller,
             recovery,
             sampler: samples.then(Box::default),
-            marks: needs.ecn.then(Marks::default),
+            marks: Marks::new(needs.ecn, ecn),
+            asks: needs.routers,
             rtt: RttEstimator::default(),
             pacer: Pacer::new(stream),
             habits,
@@ -234,7 +251,14 @@ impl Sender {
         if recovering && !was_recovering {
             self.timed = None;
         }
-        let marked = self.tell_marks(now, ack, recovering, answer.delivered.newest);
+        let header = if let Header::Ack(header) = ack.header { header } else { AckHeader::default() };
+        if recovering
+            && !was_recovering
+            && let Some(marks) = &mut self.marks
+        {
+            marks.says_reduced = true;
+        }
+        let marked = self.tell_marks(now, &header, recovering, answer.delivered.newest);
         let first = self.first();
         let rate = self.sampler.as_mut().and_then(|sampler| sampler.take(first));
         if answer.delivered.packets > 0 {
@@ -248,8 +272,9 @@ impl Sender {
                 rtt_is_fresh,
                 in_flight: self.in_flight() as f64,
                 window_limited: self.window_limited && !self.regrowing(),
-                recovering: recovering || !advances,
+                recovering: recovering || !advances || self.is_echo(&header),
                 marked,
+                reply: header.reply,
                 rate,
             });
         }
@@ -361,17 +386,23 @@ impl Sender {
     }
 
     /// Tells the controller of packets that arrived with a mark, and says how many.
-    fn tell_marks(&mut self, now: Time, ack: &Segment, recovering: bool, newest: u64) -> f64 {
+    fn tell_marks(&mut self, now: Time, ack: &AckHeader, recovering: bool, newest: u64) -> f64 {
         let Some(marks) = &mut self.marks else { return 0.0 };
         let packets = marks.newly(ack);
         if packets > 0.0 {
             let opens_epoch = !recovering && newest >= marks.answered_to;
             if opens_epoch {
                 marks.answered_to = self.counters.sent;
+                marks.says_reduced = true;
             }
             self.controller.on_mark(&Mark { now, packets, opens_epoch });
         }
         packets
+    }
+
+    /// RFC 3168 §6.1.2: the window does not grow for an acknowledgement that echoes a mark.
+    fn is_echo(&self, ack: &AckHeader) -> bool {
+        ack.echo && self.marks.is_some_and(|marks| marks.classic)
     }
 
     fn timeout(&self) -> Duration {
@@ -449,9 +480,13 @@ impl Sender {
             let window = self.controller.window().min(self.window_limit);
             self.pacer.sent(now, self.burst.1, self.pacing(), window, rtt.as_ref());
         }
-        // RFC 3168 §6.1.5: what is sent again is not ECN-capable.
-        let ecn = if self.marks.is_some() && !again { Ecn::Capable } else { Ecn::NotCapable };
-        Segment::data(number, now, self.packet_bytes, Header::Data { retransmission: again, ecn })
+        let request = if self.asks { self.controller.request() } else { Request::Nothing };
+        let (ecn, reduced) = match &mut self.marks {
+            // RFC 3168 §6.1.5: what is sent again is not ECN-capable.
+            Some(marks) if !again => (marks.leaves_as, std::mem::take(&mut marks.says_reduced)),
+            _ => (Ecn::NotCapable, false),
+        };
+        Segment::data(number, now, self.packet_bytes, Header::Data(DataHeader { retransmission: again, ecn, reduced, request }))
     }
 
     fn pacing(&self) -> Pacing {

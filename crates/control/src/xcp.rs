@@ -1,0 +1,99 @@
+//! XCP's sender (Katabi, Handley, Rohrs, SIGCOMM 2002, §3.3).
+//!
+//! | source | equation | here |
+//! |---|---|---|
+//! | §3.3 | cwnd ← max(cwnd + H_feedback, s), in bytes, for each acknowledgement | [`Xcp::on_ack`] |
+//! | §3.2, §3.3 | H_cwnd, H_rtt, and as H_feedback what is wanted: without limit here | [`Xcp::request`] |
+//! | §3.3 | losses are answered as TCP answers them: half the window, one packet after a timeout | [`Xcp::on_loss`] |
+//!
+//! s: bytes of a packet on the wire. ns-2's sender answers losses with Reno's recovery, and then hears no feedback from duplicate
+//! acknowledgements: that is `xcp+reno`. With `halve=false` a loss moves nothing, for routers say what congestion there is: the clean way,
+//! with `xcp` over selective acknowledgements, where each acknowledgement's feedback is heard.
+//! Departure: where no router spoke, feedback comes back as it left, and the law is Reno's (RFC 5681), without slow start.
+
+use crate::{Ack, Controller, Loss, Mark, Needs};
+use narrows_signal::{CongestionHeader, Reply, Request};
+use narrows_units::Time;
+use serde::Deserialize;
+
+/// Settings of XCP.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// A recovery epoch halves the window (§3.3).
+    pub halve: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { halve: true }
+    }
+}
+
+/// The sender's state.
+#[derive(Clone, Debug)]
+pub struct Xcp {
+    halve: bool,
+    /// Bytes.
+    cwnd: f64,
+    /// Bytes of a packet.
+    s: f64,
+    /// Smoothed, in seconds; 0 before the first sample.
+    rtt: f64,
+}
+
+impl Xcp {
+    /// With packets of `packet_bytes`, and `initial_window` of them at first.
+    pub fn new(params: Params, packet_bytes: u32, initial_window: f64) -> Self {
+        let s = f64::from(packet_bytes);
+        Self { halve: params.halve, cwnd: initial_window * s, s, rtt: 0.0 }
+    }
+
+    /// cwnd/2 for an epoch of losses, or of marks by a queue that is not XCP's (§3.3).
+    fn halve(&mut self) {
+        if self.halve {
+            self.cwnd = (self.cwnd / 2.0).max(self.s);
+        }
+    }
+}
+
+impl Controller for Xcp {
+    /// cwnd ← max(cwnd + H_feedback, s) (§3.3).
+    fn on_ack(&mut self, ack: &Ack) {
+        self.rtt = ack.rtt.map_or(0.0, |rtt| rtt.smoothed.seconds());
+        match ack.reply {
+            Reply::Feedback(feedback) if feedback.is_finite() => self.cwnd = (self.cwnd + f64::from(feedback)).max(self.s),
+            Reply::Feedback(_) if ack.window_limited && !ack.recovering => self.cwnd += ack.packets * self.s * self.s / self.cwnd,
+            _ => {}
+        }
+    }
+
+    /// cwnd/2 when an epoch opens, unless told otherwise (§3.3).
+    fn on_loss(&mut self, loss: &Loss) {
+        if loss.opens_epoch {
+            self.halve();
+        }
+    }
+
+    fn on_mark(&mut self, mark: &Mark) {
+        if mark.opens_epoch {
+            self.halve();
+        }
+    }
+
+    fn on_timeout(&mut self, _now: Time) {
+        self.cwnd = self.s;
+    }
+
+    fn window(&self) -> f64 {
+        self.cwnd / self.s
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { routers: true, ..Needs::default() }
+    }
+
+    fn request(&self) -> Request {
+        Request::Feedback(CongestionHeader { cwnd: self.cwnd as f32, rtt: self.rtt as f32, feedback: f32::INFINITY })
+    }
+}

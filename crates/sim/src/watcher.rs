@@ -1,0 +1,72 @@
+//! What somebody who looks at a link sees: the longest queue, histograms, samples.
+
+use crate::measure::{Histogram, Window};
+use crate::probe::{Due, LinkSeries, Watch, count};
+use narrows_router::Backlog;
+use narrows_units::{Duration, Time};
+
+/// Sees what a link does.
+pub(crate) struct Watcher {
+    watch: Watch,
+    pub interval: Option<Duration>,
+    /// Packets and bytes, each at its most.
+    pub max_queue: Backlog,
+    pub queue_found: Histogram,
+    pub delay: Histogram,
+    pub series: LinkSeries,
+}
+
+impl Watcher {
+    /// Takes samples at `interval`, where it is given, and measures from `warmup` on.
+    pub fn new(interval: Option<Duration>, warmup: Time) -> Self {
+        Self {
+            watch: Watch::new(interval.map(|interval| (Time::ZERO + interval, interval)), warmup),
+            interval,
+            max_queue: Backlog::default(),
+            queue_found: Histogram::default(),
+            delay: Histogram::default(),
+            series: LinkSeries::default(),
+        }
+    }
+
+    /// Takes the samples due by `now`; `backlog` is asked for the queue at a time.
+    pub fn catch_up(&mut self, now: Time, mut backlog: impl FnMut(Time) -> Backlog) {
+        while let Some((due, at)) = self.watch.due(now) {
+            match due {
+                Due::Sample => self.series.queue.push(backlog(at).packets),
+                Due::WarmedUp => self.max_queue = backlog(at),
+            }
+        }
+    }
+
+    /// A packet came at `now` and found `found`; the queue is `queue` now.
+    pub fn arrival(&mut self, now: Time, found: Backlog, queue: Backlog, window: &Window) {
+        if window.contains(now) {
+            self.max_queue.packets = self.max_queue.packets.max(queue.packets);
+            self.max_queue.bytes = self.max_queue.bytes.max(queue.bytes);
+            self.queue_found.add(found.packets);
+        }
+        if let Some(interval) = self.interval {
+            count(&mut self.series.arrivals, interval, now, 1);
+        }
+    }
+
+    /// A packet is given up at `now`.
+    pub fn drop(&mut self, now: Time) {
+        if let Some(interval) = self.interval {
+            count(&mut self.series.drops, interval, now, 1);
+        }
+    }
+
+    /// The last bit of a packet of `bytes` that came at `came` leaves at `departure`.
+    pub fn departure(&mut self, came: Time, departure: Time, bytes: u32, window: &Window) {
+        if window.contains(came) {
+            self.delay.add(departure.since(came).picos() / 1000);
+        }
+        if let Some(interval) = self.interval
+            && departure <= window.to
+        {
+            count(&mut self.series.departed_bytes, interval, departure, u64::from(bytes));
+        }
+    }
+}
