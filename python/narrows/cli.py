@@ -84,6 +84,7 @@ def compare(
     rtt: Annotated[str, typer.Option(help="Base round-trip time of the first flow.")] = "50ms",
     rtt_step: Annotated[str, typer.Option(help="Each further flow's RTT is longer by this.")] = "0ms",
     buffer: Annotated[str, typer.Option(help="The bottleneck's buffer: 20p, 30kB, 5ms, 0.5bdp, bdp/sqrt(n).")] = "1bdp",
+    queue: Annotated[str, typer.Option(help="The bottleneck's queue: drop-tail, red, codel, fq-codel, xcp …")] = "drop-tail",
     flows: Annotated[int, typer.Option("--flows", "-P", help="How many flows.", min=1)] = 1,
     cc: Annotated[str, typer.Option("--cc", "-C", help="Controllers, by comma: cubic, cubic:beta=0.8, reno+newreno.")] = "reno,cubic",
     pacing: Annotated[str, typer.Option(help="none, even, exponential; several by comma.")] = "none",
@@ -115,7 +116,7 @@ def compare(
                 "warmup": warmup and _seconds(warmup),
                 "tcp": tcp,
                 "packet": packet_size,
-                "dumbbell": {"rate": rate, "rtt": rtt, "rtt_step": rtt_step, "buffer": buffer},
+                "dumbbell": {"rate": rate, "rtt": rtt, "rtt_step": rtt_step, "buffer": buffer, "queue": queue},
             },
             flow={"start_spread": start_spread, "overhead": overhead, "max_ssthresh": max_ssthresh},
         )
@@ -252,9 +253,12 @@ def reproduce(
 
 @app.command("list", epilog="Example: narrows list --json")
 def list_(json_: Json = False) -> None:
-    """List controllers, recoveries, slow starts, queues and presets, with their sources."""
-    kinds: dict[str, list[dict[str, Any]]] = {"controllers": list(map(_law, _core.controllers()))}
-    for kind in ("recoveries", "slow_starts", "queues", "presets"):
+    """List controllers, queues, recoveries, slow starts and presets, with their sources."""
+    kinds: dict[str, list[dict[str, Any]]] = {
+        "controllers": list(map(_with_settings, _core.controllers())),
+        "queues": list(map(_with_settings, _core.queues())),
+    }
+    for kind in ("recoveries", "slow_starts", "presets"):
         kinds[kind] = [_named(("name", "summary", "source"), line) for line in getattr(_core, kind)()]
     if json_:
         print(json.dumps(kinds))
@@ -267,7 +271,7 @@ def list_(json_: Json = False) -> None:
         console().print(table, "")
 
 
-def _law(entry: tuple[str, str, str, list[str], list[_core.Line]]) -> dict[str, Any]:
+def _with_settings(entry: tuple[str, str, str, list[str], list[_core.Line]]) -> dict[str, Any]:
     name, summary, source, aliases, settings = entry
     named = [_named(("name", "default", "meaning"), setting) for setting in settings]
     return {"name": name, "summary": summary, "source": source, "aliases": aliases, "settings": named}

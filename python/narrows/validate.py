@@ -1,4 +1,4 @@
-"""`make validate`: every drop-tail case of the ns-2 reference that narrows has the laws for, run again and compared.
+"""`make validate`: every case of the ns-2 reference, run again and compared.
 
 The starts of flows are those that ns-2 drew: its generator, MRG32k3a (L'Ecuyer, 1999) seeded with six equal numbers,
 is drawn from in the same order. What is left to chance is ns-2's random overhead; where a case has one, narrows' figures
@@ -38,7 +38,12 @@ SENDERS: dict[str, dict[str, Any]] = {
     "linux:cubic": {"cc": "cubic:beta=0.7998046875:c=0.400390625:s_max=160", "rate_halving": 1, **LINUX},
     "linux:htcp": {"cc": "htcp:rtt_scaling=true", "rate_halving": 0.5, **LINUX},
     "linux:scalable": {"cc": "scalable:a=0.02", "rate_halving": 0.5, **LINUX},
+    "xcp": {"cc": "xcp+reno", **LINUX},
 }
+# What ns-2 calls a queue, and what that is here; its RED takes packets for 500 bytes where it reckons how many could have gone while it was
+# idle (mean_pktsize_, which dumbbell.tcl leaves alone).
+RED = "red:wait=true:mean_packet=500"
+QUEUES = {"DropTail": "drop-tail", "RED": f"{RED}:ecn=false", "ECN": RED, "XCP": "xcp"}
 SEEDS = 3
 AIM = 0.02
 PACKET = 1000
@@ -95,6 +100,8 @@ def scenario_of(case: dict[str, Any]) -> Scenario:
     starts = [f"{next(draws) * case.get('start', 0.1):.12f}s" for _ in range(forward + reverse)]
     sender = dict(SENDERS[case["proto"]], overhead=f"{case.get('jitter', 0)}s")
     sender["max_ssthresh"] = case.get("ssmax", 0)
+    queue = case.get("q", "DropTail")
+    sender["ecn"] = queue == "ECN"
     flows = [{**sender, "count": forward, "starts": starts[:forward]}]
     if reverse:
         # The ways back of ns-2's reverse flows take no longer than the first flow's.
@@ -109,6 +116,7 @@ def scenario_of(case: dict[str, Any]) -> Scenario:
             "rtt": f"{case['rtt']}ms",
             "rtt_step": f"{case.get('drtt', 0)}ms",
             "buffer": f"{case['buf']}p",
+            "queue": QUEUES[queue],
         },
         flows=flows,
     )
@@ -138,7 +146,7 @@ def reference_figures(case: dict[str, Any], result: dict[str, Any]) -> dict[str,
 
 
 def compare(reference: Path, only: str | None) -> list[Comparison]:
-    """Run every case of a reference file that narrows has the laws for.
+    """Run every case of a reference file that narrows has the senders and queues for.
 
     Parameters
     ----------
@@ -148,7 +156,7 @@ def compare(reference: Path, only: str | None) -> list[Comparison]:
         Leave out cases whose description does not contain this.
     """
     lines = [json.loads(line) for line in reference.read_text().splitlines()]
-    lines = [line for line in lines if line["case"]["proto"] in SENDERS and line["result"]["q"] == "DropTail"]
+    lines = [line for line in lines if line["case"]["proto"] in SENDERS and line["result"]["q"] in QUEUES]
     described = [(" ".join(f"{k}={v}" for k, v in line["case"].items()), line) for line in lines]
     chosen = [(text, line) for text, line in described if only is None or only in text]
     jobs: list[tuple[Scenario, int]] = []

@@ -23,11 +23,15 @@ pub struct Gwa {
 }
 
 impl Gwa {
-    /// Asks for `most` packets of `packet_bytes`: B_max.
-    pub fn new(packet_bytes: u32, most: f64) -> Self {
-        let packet_bytes = f64::from(packet_bytes);
-        // As bytes, what is infinite is the largest number.
-        Self { packet_bytes, most: AdvertisedWindow::at_most((most * packet_bytes) as u64), advertised: f64::INFINITY }
+    /// Asks for `receive_window` packets of `packet_bytes`, B_max; without limit, for what can be said in steps of a packet.
+    pub fn new(packet_bytes: u32, receive_window: f64) -> Self {
+        let bytes = f64::from(packet_bytes);
+        let most = if receive_window.is_finite() {
+            AdvertisedWindow::at_most((receive_window * bytes) as u64)
+        } else {
+            AdvertisedWindow::in_steps_of(packet_bytes)
+        };
+        Self { packet_bytes: bytes, most, advertised: f64::INFINITY }
     }
 }
 

@@ -19,26 +19,33 @@ struct Case {
     megabits: u64,
     flows: u64,
     buffer: u64,
+    queue: &'static str,
     seconds: f64,
 }
 
-const CASES: [Case; 8] = [
-    Case { name: "a", cc: "sack", megabits: 1_000, flows: 50, buffer: 20, seconds: 20.0 },
-    Case { name: "b", cc: "sack", megabits: 1_000, flows: 1, buffer: 12_000, seconds: 20.0 },
-    Case { name: "c", cc: "sack", megabits: 10_000, flows: 100, buffer: 1_000, seconds: 5.0 },
-    Case { name: "d", cc: "sack", megabits: 1_000, flows: 1_000, buffer: 500, seconds: 10.0 },
-    Case { name: "e", cc: "sack", megabits: 1_000, flows: 10_000, buffer: 500, seconds: 10.0 },
-    Case { name: "f", cc: "etcp", megabits: 1_000, flows: 1, buffer: 20, seconds: 20.0 },
-    Case { name: "g", cc: "etcp", megabits: 1_000, flows: 50, buffer: 20, seconds: 20.0 },
-    Case { name: "h", cc: "etcp", megabits: 5_000, flows: 1, buffer: 20, seconds: 4.0 },
+const DROP_TAIL: &str = "drop-tail";
+
+const CASES: [Case; 12] = [
+    Case { name: "a", cc: "sack", megabits: 1_000, flows: 50, buffer: 20, queue: DROP_TAIL, seconds: 20.0 },
+    Case { name: "b", cc: "sack", megabits: 1_000, flows: 1, buffer: 12_000, queue: DROP_TAIL, seconds: 20.0 },
+    Case { name: "c", cc: "sack", megabits: 10_000, flows: 100, buffer: 1_000, queue: DROP_TAIL, seconds: 5.0 },
+    Case { name: "d", cc: "sack", megabits: 1_000, flows: 1_000, buffer: 500, queue: DROP_TAIL, seconds: 10.0 },
+    Case { name: "e", cc: "sack", megabits: 1_000, flows: 10_000, buffer: 500, queue: DROP_TAIL, seconds: 10.0 },
+    Case { name: "f", cc: "etcp", megabits: 1_000, flows: 1, buffer: 20, queue: DROP_TAIL, seconds: 20.0 },
+    Case { name: "g", cc: "etcp", megabits: 1_000, flows: 50, buffer: 20, queue: DROP_TAIL, seconds: 20.0 },
+    Case { name: "h", cc: "etcp", megabits: 5_000, flows: 1, buffer: 20, queue: DROP_TAIL, seconds: 4.0 },
+    Case { name: "i", cc: "xcp+reno", megabits: 1_000, flows: 50, buffer: 12_500, queue: "xcp", seconds: 20.0 },
+    Case { name: "j", cc: "gwa+reno", megabits: 1_000, flows: 50, buffer: 25_000, queue: "gwa-rr", seconds: 20.0 },
+    Case { name: "k", cc: "sack", megabits: 1_000, flows: 10, buffer: 500, queue: "rr", seconds: 10.0 },
+    Case { name: "l", cc: "sack", megabits: 1_000, flows: 10_000, buffer: 500, queue: "rr", seconds: 10.0 },
 ];
 
 impl Case {
     fn scenario(&self, seconds: f64) -> Checked {
-        let Self { cc, megabits, flows, buffer, .. } = self;
+        let Self { cc, megabits, flows, buffer, queue, .. } = self;
         let text = format!(
             "duration = \"{seconds}s\"\nwarmup = \"0s\"\ntcp = \"ns2\"\nsample = \"0s\"\n\
-             [dumbbell]\nrate = \"{megabits}Mbps\"\nrtt = \"100ms\"\nbuffer = \"{buffer}p\"\n\
+             [dumbbell]\nrate = \"{megabits}Mbps\"\nrtt = \"100ms\"\nbuffer = \"{buffer}p\"\nqueue = \"{queue}\"\n\
              [[flows]]\ncc = \"{cc}\"\ncount = {flows}\n"
         );
         Scenario::from_toml(&text).and_then(Checked::new).expect("the cases are scenarios")
@@ -54,9 +61,9 @@ impl Case {
     }
 
     /// ns-2 over the same network: packets a wall second. None where there is no `ns`, and for 10,000 flows, whose routes
-    /// alone take it longer than anybody waits, and for E-TCP, which it has not.
+    /// alone take it longer than anybody waits, and for what it has not, or not alike: E-TCP, XCP, GWA, round robin.
     fn ns2(&self) -> Option<f64> {
-        if self.flows > 1_000 || self.cc != "sack" {
+        if self.flows > 1_000 || self.cc != "sack" || self.queue != DROP_TAIL {
             return None;
         }
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../validation/dumbbell.tcl");

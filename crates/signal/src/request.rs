@@ -28,6 +28,11 @@ impl AdvertisedWindow {
         Self { field: (bytes >> shift).min(u64::from(u16::MAX)) as u16, shift }
     }
 
+    /// As much as can be said in steps of at most `bytes`, which is what a sender without a window of its own asks for.
+    pub fn in_steps_of(bytes: u32) -> Self {
+        Self { field: u16::MAX, shift: (bytes.max(1).ilog2() as u8).min(LARGEST_SHIFT) }
+    }
+
     /// A router has room for `bytes`: rounded down, so that nobody takes more than there is.
     pub fn lower(&mut self, bytes: u64) {
         self.field = u64::from(self.field).min(bytes >> self.shift) as u16;
@@ -94,6 +99,14 @@ mod tests {
         assert_eq!(window.bytes(), 1984, "124 times 16");
         window.lower(5000);
         assert_eq!(window.bytes(), 1984, "never raised");
+    }
+
+    #[test]
+    fn steps_are_of_a_packet_at_most() {
+        let mut window = AdvertisedWindow::in_steps_of(1500);
+        assert_eq!((window.shift, window.bytes()), (10, 65_535 * 1024));
+        window.lower(3000);
+        assert_eq!(window.bytes(), 2048);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 """The papers' experiments: one module a paper, one function an experiment, each with its claims and their verdicts."""
 
-from narrows.papers import etcp, htcp, laws, ltcp
+from narrows.papers import etcp, gwa, htcp, laws, ltcp, pxcp
 from narrows.papers.claims import Claim
 from narrows.papers.registry import EXPERIMENTS, Experiment, choose
 
-__all__ = ["EXPERIMENTS", "Claim", "Experiment", "choose", "etcp", "htcp", "laws", "ltcp"]
+__all__ = ["EXPERIMENTS", "Claim", "Experiment", "choose", "etcp", "gwa", "htcp", "laws", "ltcp", "pxcp"]

@@ -102,4 +102,5 @@ def stated(text: str, paper: str, found: str, holds: bool, why: str = "") -> Cla
 
 
 def _number(value: float, unit: str) -> str:
-    return f"{value:.4g}" + (f" {unit}" if unit else "")
+    text = f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:.4g}"
+    return text + (f" {unit}" if unit else "")

@@ -1,0 +1,113 @@
+"""§3 and §4, the control law: eqs. 3 to 8."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from narrows.papers.claims import above, below, near, stated
+from narrows.papers.lab import Lab
+from narrows.papers.registry import Finding, experiment
+from narrows.plot import panels
+from narrows.scenario import Scenario
+from narrows.theory.gwa import fluid, overshoot, window_settles
+
+FORWARD, BACKWARD = 0.04, 0.06
+DELAY = FORWARD + BACKWARD
+CAPACITY = 1250.0
+BDP = CAPACITY * DELAY
+
+
+@experiment("gwa/sec3", "the Smith predictor: first order, no overshoot, nothing lost, full with a bandwidth-delay product")
+def sec3(lab: Lab) -> Finding:
+    """§3, eqs. 3 to 7 integrated; §4, eq. 8, and the window form of eqs. 1 and 2 packet by packet: 10 Mbps, 100 ms, 125 packets of BDP."""
+    time, _, stopped = fluid(BDP, FORWARD, BACKWARD, lambda t: 0.0, 8 * DELAY)
+    expected = np.where(time > FORWARD, BDP * (1 - np.exp(-(time - FORWARD) / DELAY)), 0.0)
+    random = np.random.default_rng(1)
+    worst = -np.inf
+    for _ in range(20):
+        # Service changes every 50 ms, and is nothing at all a third of the time.
+        levels = random.uniform(0, 2 * CAPACITY, 60) * (random.uniform(size=60) > 1 / 3)
+        queue = fluid(BDP, FORWARD, BACKWARD, _steps(levels), 3.0, step=2e-4)[2]
+        worst = max(worst, overshoot(queue, BDP))
+    _, rate, _ = fluid(BDP, FORWARD, BACKWARD, lambda t: CAPACITY, 2.0)
+    _, double, _ = fluid(2 * BDP, FORWARD, BACKWARD, lambda t: CAPACITY, 2.0)
+    shares = [0.25, 0.5, 0.75, 1.0, 1.5, 2.0]
+    found = lab.sweep(lambda share: _window_form(share, "even"), share=shares)
+    bursty = lab.sweep(lambda share: _window_form(share, "none"), share=[1.0])
+    use = dict(zip(found.runs["share"].to_list(), found.runs["utilisation"].to_list(), strict=True))
+    queue_of = dict(zip(found.runs["share"].to_list(), found.runs["mean_queue"].to_list(), strict=True))
+    wanted = {share: window_settles(share * BDP, CAPACITY, DELAY) for share in shares}
+    claims = [
+        below(
+            "first order: the queue with no service against q*(1 − e^(−(t − d')/d)), the largest difference over q*",
+            0.002,
+            float(np.abs(stopped - expected).max() / BDP),
+        ),
+        stated(
+            "monotone, without overshoot", "never falls", f"least step {np.diff(stopped).min():.2g}", bool(np.diff(stopped).min() >= -1e-9)
+        ),
+        near(
+            "settled after four round trips: queue over q*", 0.982, float(stopped[np.searchsorted(time, FORWARD + 4 * DELAY)] / BDP), 0.005
+        ),
+        below("random service, none for a third of the time: the queue above its target, packets", 1e-6, worst, "packets"),
+        near(
+            "the rate form (eq. 7, k = 1/d) fills the link if the buffer is a bandwidth-delay product: utilisation",
+            1.0,
+            float(rate[-1] / CAPACITY),
+            0.02,
+            why="in equilibrium r(d + 1/k) = q* − q: with k = 1/d eq. 7 needs two of them",
+        ),
+        near("and with two of them", 1.0, float(double[-1] / CAPACITY), 0.02),
+        above("the window form (eqs. 1, 2) fills it with one: utilisation by packets, paced, after slow start", 0.98, use[1.0]),
+        above("and not paced", 0.98, float(bursty.runs["utilisation"].item()), why=CLUMPS),
+        below(
+            "with less it is q*/(c·d): the largest difference of utilisation from that",
+            0.02,
+            max(abs(use[share] - wanted[share][1] / CAPACITY) for share in shares if share < 1),
+        ),
+        below(
+            "with more, half of the rest is queue (§6.1): the largest difference, packets",
+            2.0,
+            max(abs(queue_of[share] - 1 - wanted[share][0]) for share in shares if share > 1),
+            "packets",
+        ),
+        stated("nothing is lost at any buffer", "0", f"{int(found.links['drops'].sum())}", int(found.links["drops"].sum()) == 0),
+    ]
+    figure, axes = panels(1, 2, width=4.6)
+    axes[0][0].plot(time / DELAY, stopped / BDP, label="eq. 7, no service")
+    axes[0][0].plot(time / DELAY, expected / BDP, "k:", label="first order")
+    axes[0][0].set(xlabel="time (round trips)", ylabel="queue over its target")
+    axes[0][0].legend(fontsize="x-small")
+    axes[0][1].plot(shares, [use[share] for share in shares], "o", label="packets")
+    axes[0][1].plot(shares, [wanted[share][1] / CAPACITY for share in shares], "k:", label="min(1, q*/(c·d))")
+    axes[0][1].set(xlabel="buffer (bandwidth-delay products)", ylabel="utilisation", ylim=(0, 1.05))
+    axes[0][1].legend(fontsize="x-small")
+    data = pl.DataFrame({"share": shares, "utilisation": [use[share] for share in shares], "queue": [queue_of[share] for share in shares]})
+    return Finding(claims, {"window": data}, figure)
+
+
+CLUMPS = (
+    "eq. 1 holds outstanding + queue constant, so r(t) − c = −(r(t − d) − c) while packets wait: the clumps that slow start leaves are sent "
+    "again and again, neither damped nor growing"
+)
+
+
+def _steps(levels: NDArray[np.float64]) -> Callable[[float], float]:
+    """Service that changes every 50 ms."""
+    return lambda time: float(levels[int(time / 0.05)])
+
+
+def _window_form(share: float, pacing: str) -> Scenario:
+    """One flow that slow start has brought to the advertised window before the measurement; the number of flows is known."""
+    return Scenario(
+        tcp="ns2",
+        duration="10s",
+        warmup="1s",
+        sample="0s",
+        dumbbell={"rate": "10Mbps", "rtt": f"{DELAY * 1e3:g}ms", "buffer": f"{round(share * BDP * 1000)}B", "queue": "gwa-rr:flows=1"},
+        flows=[{"cc": "gwa+reno", "start_spread": "0s", "pacing": pacing, "max_window": "1000p"}],
+    )

@@ -1,0 +1,214 @@
+"""§6.1, the LAN: figures 4, 5 and 6."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from narrows.papers.claims import Claim, above, below, near, stated
+from narrows.papers.gwa.setup import (
+    ADVERTISED,
+    LAN,
+    PACKET,
+    PAYLOAD,
+    SEEDS,
+    SYSTEMS,
+    TRADITIONAL,
+    draw_shares,
+    draw_telnet,
+    fair,
+    of,
+    scenario,
+    shares,
+    spread,
+    telnet,
+)
+from narrows.papers.lab import Lab
+from narrows.papers.registry import Finding, experiment
+from narrows.plot import panels
+from narrows.sweeps import Sweep
+
+SIZES = [30, 60, 90, 120, 180, 240, 360]
+RATE = 100e6
+HOSTS = 10
+# Flows seen in 0.1 s: the FTPs, and those Telnets that offered something: 1 − 1/e of them.
+ACTIVE = HOSTS + HOSTS * (1 - math.exp(-1))
+# Telnet takes 10 · 1000 bytes · 10 a second of what payload can have.
+FULL = (PAYLOAD - 0.008) / HOSTS
+
+
+def runs(lab: Lab) -> Sweep:
+    """Run each system at each buffer."""
+    return lab.sweep(
+        lambda system, kilobytes: scenario(lab, LAN, system, kilobytes), system=list(SYSTEMS), kilobytes=SIZES, seeds=lab.seeds(SEEDS)
+    )
+
+
+@experiment("gwa/fig04", "LAN: goodput of ten FTPs against the buffer")
+def fig04(lab: Lab) -> Finding:
+    """§6.1, figure 4: 100 Mbps everywhere, 100 us one way, receivers with 64 kB; 25 s less 5."""
+    frame = shares(runs(lab), HOSTS, RATE)
+    unfair = {system: max(spread(frame, system).values()) for system in TRADITIONAL}
+    claims = [
+        *fair("", frame, ADVERTISED, 0.05),
+        *(_full(frame, system) for system in ADVERTISED),
+        *(
+            above(f"{system} is unfair to some degree: most less least over the mean, the largest", 0.05, unfair[system])
+            for system in TRADITIONAL
+        ),
+        above(
+            "and good in goodput: the least mean share of Drop-Tail, RED and ECN",
+            0.08,
+            min(min(of(frame, system, "mean").values()) for system in TRADITIONAL),
+        ),
+    ]
+    figure, axes = panels(2, 3, width=3.4, height=2.4)
+    draw_shares(axes, frame, 0.1)
+    note = f"A full link gives each FTP {FULL:.4f} of it: 1000 bytes in 1040, less Telnet's. Most and least: means over {SEEDS} seeds."
+    return Finding(claims, {"goodput": frame}, figure, note)
+
+
+def _full(frame: pl.DataFrame, system: str) -> Claim:
+    mean = of(frame, system, "mean")
+    worst = min(mean, key=lambda size: mean[size])
+    return stated(
+        f"{system} fills the link even with small buffers: the least share",
+        f"> {0.97 * FULL:.4f}",
+        f"{mean[worst]:.4f} at {worst} kB",
+        mean[worst] > 0.97 * FULL,
+    )
+
+
+@experiment("gwa/fig05", "LAN: drops and Telnet delays against the buffer")
+def fig05(lab: Lab) -> Finding:
+    """§6.1, figure 5: delays from the first offer to delivery in order, retransmissions included."""
+    frame = telnet(runs(lab), HOSTS)
+    lossless = {system: max(of(frame, system, "drop_rate").values()) for system in (*ADVERTISED, "ECN")}
+    longest = {system: of(frame, system, "max_delay") for system in SYSTEMS}
+    mean = {system: of(frame, system, "mean_delay") for system in SYSTEMS}
+    # A packet of 1040 bytes takes 83.2 us on each of three links, and 100 us on the wires; it waits for the rest of one packet at least.
+    alone = 3 * PACKET * 8 / RATE + 100e-6
+    claims = [
+        *(
+            stated(f"{system} drops nothing in steady state: the largest drop rate", "0", f"{lossless[system]:.2g}", lossless[system] == 0)
+            for system in lossless
+        ),
+        stated(
+            "Drop-Tail and RED drop less with larger buffers: the smallest buffer's rate over the largest's",
+            "> 1",
+            ", ".join(f"{system} {_ratio(of(frame, system, 'drop_rate')):.3g}" for system in ("Drop-Tail", "RED")),
+            all(_ratio(of(frame, system, "drop_rate")) > 1 for system in ("Drop-Tail", "RED")),
+        ),
+        *(
+            above(f"{system}: the longest delay is in seconds, the most", 1, max(longest[system].values()), "s")
+            for system in ("Drop-Tail", "RED")
+        ),
+        stated(
+            "Drop-Tail about 12 s at 30 kB: the longest", "12 s", f"{longest['Drop-Tail'][30]:.1f} s", 4 < longest["Drop-Tail"][30] < 36
+        ),
+        *(below(f"{system}: in milliseconds, the most", 0.1, max(longest[system].values()), "s") for system in (*ADVERTISED, "ECN")),
+        below(
+            "GWA-RR: propagation and transmission only: mean over that of an idle network, the most",
+            2.0,
+            max(mean["GWA-RR"].values()) / alone,
+        ),
+        stated(
+            "GWA-FCFS: mean delay grows with the buffer",
+            "each more",
+            ", ".join(f"{1e3 * v:.2f} ms" for v in mean["GWA-FCFS"].values()),
+            _rises(mean["GWA-FCFS"]),
+        ),
+        below(
+            "BA: negligible: the largest mean over GWA-FCFS's largest", 0.2, max(mean["BA-FCFS"].values()) / max(mean["GWA-FCFS"].values())
+        ),
+    ]
+    figure, axes = panels(1, 3, width=4)
+    draw_telnet(axes, frame)
+    return Finding(claims, {"telnet": frame}, figure)
+
+
+def _ratio(values: dict[int, float]) -> float:
+    return values[min(values)] / max(values[max(values)], 1e-12)
+
+
+def _rises(values: dict[int, float]) -> bool:
+    return bool((np.diff(list(values.values())) > 0).all())
+
+
+@experiment("gwa/fig06", "LAN: window and queue in the first 3 s")
+def fig06(lab: Lab) -> Finding:
+    """§6.1, figure 6: 120 kB; the window of an FTP, and the queue in means over 10 ms."""
+    seen = {}
+    for system in SYSTEMS:
+        result = lab.run(scenario(lab, LAN, system, 120, seconds=3, warmup=0, sample="1ms"))
+        flow = result.series("flow_series").filter(pl.col("flow") == 0).select("time", "window")
+        link = result.series("link_series").filter(pl.col("link") == 0).select("time", "queue", "drops")
+        seen[system] = (flow, link, result.flows.filter(pl.col("flow") < HOSTS)["timeouts"].to_list())
+    room = 120_000 / PACKET
+    timeouts = {system: sum(counts) / HOSTS for system, (_, _, counts) in seen.items()}
+    claims = [
+        *(
+            above(f"{system} oscillates: the window's coefficient of variation after 0.5 s", 0.2, _variation(seen[system][0]))
+            for system in ("Drop-Tail", "RED")
+        ),
+        above("RED: timeouts of an FTP in 3 s, the mean of ten (8 in the paper's one)", 3, timeouts["RED"]),
+        above("ECN: several drops at the beginning: in the first second", 1, _drops(seen["ECN"][1], 0, 1)),
+        stated("and none after", "0", f"{_drops(seen['ECN'][1], 1, 3):.0f}", _drops(seen["ECN"][1], 1, 3) == 0),
+        *(
+            stated(
+                f"{system}: no drops, from the very beginning",
+                "0",
+                f"{_drops(seen[system][1], 0, 3):.0f}",
+                _drops(seen[system][1], 0, 3) == 0,
+            )
+            for system in ADVERTISED
+        ),
+        *(
+            below(f"{system}: steady within 0.5 s: the window's coefficient of variation from then on", 0.2, _variation(seen[system][0]))
+            for system in ADVERTISED
+        ),
+        *(
+            near(
+                f"{system}: half of the FTPs' part of the buffer is queue: over the buffer",
+                HOSTS / (2 * ACTIVE),
+                _queue(seen[system][1]) / room,
+                0.25,
+            )
+            for system in ("GWA-RR", "GWA-FCFS")
+        ),
+        *(below(f"{system}: which is less than half", 0.5, _queue(seen[system][1]) / room) for system in ("GWA-RR", "GWA-FCFS")),
+        below("BA: the queue is close to zero: over the buffer", 0.1, _queue(seen["BA-FCFS"][1]) / room),
+    ]
+    figure, axes = panels(6, 2, width=4.4, height=1.5)
+    for row, (system, (flow, link, _)) in zip(axes, seen.items(), strict=True):
+        row[0].plot(flow["time"], flow["window"], lw=0.6)
+        row[0].set(ylabel=f"{system}\nwindow (packets)", ylim=(0, None))
+        row[1].plot(*_tens(link), lw=0.6)
+        row[1].set(ylabel="queue (packets)", ylim=(0, None))
+    for ax in axes[-1]:
+        ax.set_xlabel("time (s)")
+    data = pl.concat([flow.with_columns(system=pl.lit(system)) for system, (flow, _, _) in seen.items()])
+    return Finding(claims, {"windows": data}, figure)
+
+
+def _variation(flow: pl.DataFrame) -> float:
+    late = flow.filter(pl.col("time") > 0.5)["window"].to_numpy()
+    return float(late.std() / late.mean())
+
+
+def _drops(link: pl.DataFrame, begin: float, end: float) -> float:
+    return float(link.filter((pl.col("time") > begin) & (pl.col("time") <= end))["drops"].sum())
+
+
+def _queue(link: pl.DataFrame) -> float:
+    return float(link.filter(pl.col("time") > 0.5)["queue"].to_numpy().mean())
+
+
+def _tens(link: pl.DataFrame) -> tuple[Any, Any]:
+    """Means over 10 ms."""
+    whole = link.height // 10 * 10
+    time, queue = link["time"].to_numpy()[:whole], link["queue"].to_numpy()[:whole]
+    return time.reshape(-1, 10).mean(axis=1), queue.reshape(-1, 10).mean(axis=1)

@@ -1,0 +1,171 @@
+"""What the paper's experiments have in common (§6): the six systems, the network of figure 3, FTP and Telnet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from narrows.papers.claims import Claim, stated
+from narrows.papers.lab import Lab
+from narrows.scenario import Scenario
+from narrows.sweeps import Sweep
+
+# An MSS of 1000 bytes and 40 of headers.
+PACKET = 1040
+PAYLOAD = 1000 / 1040
+SEEDS = 3
+# §6: lower threshold a twelfth of the buffer, upper a quarter, 0.1 at the upper one, everything above: narrows' defaults; ns-2's spacing.
+RED = "red:wait=true"
+
+
+@dataclass(frozen=True)
+class System:
+    """A sender and the queue at the bottleneck."""
+
+    cc: str
+    queue: str
+    ecn: bool = False
+
+
+SYSTEMS = {
+    "Drop-Tail": System("reno", "drop-tail"),
+    "RED": System("reno", f"{RED}:ecn=false"),
+    "ECN": System("reno", f"{RED}:mark_above=true", ecn=True),
+    "GWA-RR": System("gwa+reno", "gwa-rr"),
+    "GWA-FCFS": System("gwa+reno", "gwa-fcfs"),
+    "BA-FCFS": System("ba+reno", "ba"),
+}
+ADVERTISED = ["GWA-RR", "GWA-FCFS", "BA-FCFS"]
+TRADITIONAL = ["Drop-Tail", "RED", "ECN"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """LAN or WAN: rates, delays, the receivers' windows."""
+
+    bottleneck: str
+    access: str
+    # Of the preset: two fifths are the bottleneck's one-way delay.
+    base: str
+    rtt: str
+    rtt_spread: str
+    window: str
+
+
+# §6.1: 30 + 40 + 30 microseconds one way.
+LAN = Place("100Mbps", "100Mbps", "100us", "200us", "0us", "64p")
+# §6.2: 1 to 10 + 5 + 5 milliseconds one way, spread evenly.
+WAN = Place("155Mbps", "100Mbps", "12.5ms", "22ms", "18ms", "512p")
+# §6.3: the same at 10 Mbps.
+MANY = Place("10Mbps", "10Mbps", "12.5ms", "22ms", "18ms", "512p")
+
+
+def scenario(
+    lab: Lab,
+    place: Place,
+    system: str,
+    kilobytes: int,
+    *,
+    hosts: int = 10,
+    seconds: float = 25,
+    warmup: float = 5,
+    telnet: bool = True,
+    sample: str = "0s",
+) -> Scenario:
+    """Describe `hosts` hosts, each with an FTP and perhaps a Telnet session, over a buffer of so many kilobytes."""
+    entry = SYSTEMS[system]
+    flow: dict[str, Any] = {
+        "cc": entry.cc,
+        "ecn": entry.ecn,
+        "count": hosts,
+        "rtt": place.rtt,
+        "rtt_spread": place.rtt_spread,
+        "max_window": place.window,
+    }
+    return Scenario(
+        tcp="ns2",
+        packet=f"{PACKET}B",
+        duration=lab.seconds(seconds),
+        warmup=lab.seconds(warmup),
+        sample=sample,
+        dumbbell={
+            "rate": place.bottleneck,
+            "rtt": place.base,
+            "buffer": f"{kilobytes}kB",
+            "queue": entry.queue,
+            "access_rate": place.access,
+        },
+        flows=[flow, {**flow, "telnet": "100ms"}] if telnet else [flow],
+    )
+
+
+def shares(result: Sweep, hosts: int, rate: float) -> pl.DataFrame:
+    """Goodput of the FTPs over the link's rate: mean, most and least of the connections, in the mean over seeds."""
+    ftp = result.flows.filter(pl.col("flow") < hosts).with_columns(share=pl.col("goodput") / rate)
+    by_run = ftp.group_by("system", "kilobytes", "seed").agg(
+        pl.col("share").mean().alias("mean"), pl.col("share").max().alias("most"), pl.col("share").min().alias("least")
+    )
+    return by_run.group_by("system", "kilobytes").agg(pl.col("mean", "most", "least").mean()).sort("system", "kilobytes")
+
+
+def of(frame: pl.DataFrame, system: str, column: str) -> dict[int, float]:
+    """A column of one system, by kilobytes."""
+    rows = frame.filter(pl.col("system") == system).sort("kilobytes")
+    return dict(zip(rows["kilobytes"].to_list(), rows[column].to_list(), strict=True))
+
+
+def spread(frame: pl.DataFrame, system: str) -> dict[int, float]:
+    """Most less least, over the mean, by kilobytes."""
+    most, least, mean = (of(frame, system, name) for name in ("most", "least", "mean"))
+    return {size: (most[size] - least[size]) / mean[size] for size in mean}
+
+
+def fair(where: str, frame: pl.DataFrame, systems: list[str], within: float, sizes: list[int] | None = None) -> list[Claim]:
+    """Claim that connections get the same: most less least within a share of the mean at each buffer."""
+    claims = []
+    for system in systems:
+        found = {size: value for size, value in spread(frame, system).items() if sizes is None or size in sizes}
+        worst = max(found, key=lambda size: found[size])
+        text = f"{where}{system} is fair: most less least over the mean, the largest"
+        claims.append(stated(text, f"< {within}", f"{found[worst]:.3f} at {worst} kB", found[worst] < within))
+    return claims
+
+
+def telnet(result: Sweep, hosts: int) -> pl.DataFrame:
+    """Drop rate at the bottleneck, mean and longest Telnet delay in seconds, by system and buffer."""
+    sessions = (
+        result.flows.filter(pl.col("flow") >= hosts)
+        .group_by("system", "kilobytes")
+        .agg(pl.col("mean_packet_delay").mean().alias("mean_delay"), pl.col("max_packet_delay").max().alias("max_delay"))
+    )
+    drops = (
+        result.links.filter(pl.col("name") == "bottleneck")
+        .group_by("system", "kilobytes")
+        .agg((pl.col("drops").sum() / pl.col("arrivals").sum()).alias("drop_rate"))
+    )
+    return sessions.join(drops, on=["system", "kilobytes"]).sort("system", "kilobytes")
+
+
+def draw_shares(axes: Any, frame: pl.DataFrame, fair_share: float) -> None:
+    """Draw the paper's plots: mean, most and least against the buffer, one panel a system."""
+    for ax, system in zip(axes.flat, frame["system"].unique(maintain_order=True).sort().to_list(), strict=False):
+        for column, style in (("most", "C0^--"), ("mean", "ko-"), ("least", "C3v--")):
+            values = of(frame, system, column)
+            ax.plot(list(values), list(values.values()), style, ms=3, lw=0.9, label=column)
+        ax.axhline(fair_share, color="k", lw=0.3)
+        ax.set(title=system, xlabel="buffer (kB)", ylabel="goodput over the link's rate", ylim=(0, None))
+    axes.flat[0].legend(fontsize="x-small")
+
+
+def draw_telnet(axes: Any, frame: pl.DataFrame) -> None:
+    """Draw drop rate, mean and longest delay against the buffer, one line a system."""
+    columns = {"drop_rate": "drop rate", "mean_delay": "mean Telnet delay (s)", "max_delay": "longest Telnet delay (s)"}
+    for ax, (column, label) in zip(axes[0], columns.items(), strict=True):
+        for system in SYSTEMS:
+            values = of(frame, system, column)
+            ax.plot(list(values), list(values.values()), "o-", ms=3, lw=0.9, label=system)
+        ax.set(xlabel="buffer (kB)", ylabel=label)
+        ax.set_yscale("log" if column != "drop_rate" else "symlog", **({} if column != "drop_rate" else {"linthresh": 1e-5}))
+    axes[0][0].legend(fontsize="x-small")

@@ -1,0 +1,148 @@
+"""§6.2, the WAN: figures 7, 8 and 9."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from narrows.papers.claims import above, below, stated
+from narrows.papers.gwa.setup import (
+    ADVERTISED,
+    PAYLOAD,
+    SEEDS,
+    SYSTEMS,
+    WAN,
+    draw_shares,
+    draw_telnet,
+    fair,
+    of,
+    scenario,
+    shares,
+    spread,
+    telnet,
+)
+from narrows.papers.lab import Lab
+from narrows.papers.registry import Finding, experiment
+from narrows.plot import panels
+from narrows.sweeps import Sweep
+
+SIZES = [64, 128, 256, 512, 1000, 1500, 2000]
+RATE = 155e6
+HOSTS = 10
+FULL = (PAYLOAD - 10 * 10 * 8000 / RATE) / HOSTS
+
+
+def runs(lab: Lab) -> Sweep:
+    """Run each system at each buffer."""
+    return lab.sweep(
+        lambda system, kilobytes: scenario(lab, WAN, system, kilobytes), system=list(SYSTEMS), kilobytes=SIZES, seeds=lab.seeds(SEEDS)
+    )
+
+
+@experiment("gwa/fig07", "WAN: goodput of ten FTPs against the buffer")
+def fig07(lab: Lab) -> Finding:
+    """§6.2, figure 7: 155 Mbps, RTTs from 22 to 40 ms, windows up to 512 kB; 25 s less 5."""
+    result = runs(lab)
+    frame = shares(result, HOSTS, RATE)
+    use = {system: of(frame, system, "mean") for system in SYSTEMS}
+    fcfs = spread(frame, "GWA-FCFS")
+    by_flow = result.flows.filter((pl.col("flow") < HOSTS) & (pl.col("system") == "GWA-FCFS") & (pl.col("kilobytes") == 512))
+    goodput = by_flow.group_by("flow").agg(pl.col("goodput").mean()).sort("flow")["goodput"].to_numpy()
+    rtts = np.linspace(22, 40, HOSTS)
+    claims = [
+        *fair("", frame, ["GWA-RR", "BA-FCFS"], 0.05),
+        above(
+            "GWA-RR is full from about 500 kB on, a bandwidth-delay product: share over a full link's at 1000 kB",
+            0.97,
+            use["GWA-RR"][1000] / FULL,
+        ),
+        below("and not with small buffers: at 128 kB", 0.6, use["GWA-RR"][128] / FULL),
+        *(above(f"BA is full with {size} kB too", 0.95, use["BA-FCFS"][size] / FULL) for size in (64, 128)),
+        above("GWA-FCFS is unfair: most less least over the mean at 512 kB", 0.2, fcfs[512]),
+        below("less so with larger buffers: at 2000 kB over at 512 kB", 0.8, fcfs[2000] / fcfs[512]),
+        below(
+            "GWA-FCFS: short RTTs get more: rank correlation of goodput and RTT at 512 kB",
+            -0.9,
+            float(np.corrcoef(rtts.argsort(), goodput.argsort().argsort())[0, 1]),
+        ),
+        above(
+            "goodput is satisfactory with any system where the buffer is large: the least share over a full link's at 2000 kB",
+            0.8,
+            min(use[system][2000] for system in SYSTEMS) / FULL,
+        ),
+    ]
+    figure, axes = panels(2, 3, width=3.4, height=2.4)
+    draw_shares(axes, frame, 0.1)
+    mean, longest = (RATE * seconds / 8e3 for seconds in (31e-3, 40e-3))
+    note = f"A full link gives each FTP {FULL:.4f} of it. A bandwidth-delay product is {mean:.0f} kB at the mean RTT, {longest:.0f} at the longest."
+    return Finding(claims, {"goodput": frame}, figure, note)
+
+
+@experiment("gwa/fig08", "WAN: window and queue over time")
+def fig08(lab: Lab) -> Finding:
+    """§6.2, figure 8: 2 MB of buffer."""
+    seen, ripple = {}, {}
+    for system in SYSTEMS:
+        result = lab.run(scenario(lab, WAN, system, 2000, sample="10ms"))
+        flow = result.series("flow_series").filter(pl.col("flow") == 0).select("time", "window")
+        seen[system] = (flow, result.series("link_series").filter(pl.col("link") == 0).select("time", "queue"))
+        late = flow.filter(pl.col("time") > 5 * lab.scale)["window"].to_numpy()
+        ripple[system] = float(late.std() / late.mean())
+    others = [system for system in SYSTEMS if system not in ADVERTISED]
+    claims = [
+        *(
+            below(f"{system}: a small ripple: the window's coefficient of variation from 5 s on", 0.2, ripple[system])
+            for system in ("GWA-RR", "GWA-FCFS")
+        ),
+        stated(
+            "RR is noisier than FCFS",
+            "GWA-RR > GWA-FCFS",
+            f"{ripple['GWA-RR']:.4f}, {ripple['GWA-FCFS']:.4f}",
+            ripple["GWA-RR"] > ripple["GWA-FCFS"],
+        ),
+        stated(
+            "BA is the smoothest",
+            "BA-FCFS",
+            ", ".join(f"{system} {value:.4f}" for system, value in ripple.items()),
+            min(ripple, key=lambda system: ripple[system]) == "BA-FCFS",
+        ),
+        above("Drop-Tail, RED and ECN oscillate: the least", 0.1, min(ripple[system] for system in others)),
+    ]
+    figure, axes = panels(6, 2, width=4.4, height=1.5)
+    for row, (system, (flow, link)) in zip(axes, seen.items(), strict=True):
+        row[0].plot(flow["time"], flow["window"], lw=0.6)
+        row[0].set(ylabel=f"{system}\nwindow (packets)", ylim=(0, None))
+        row[1].plot(link["time"], link["queue"], lw=0.6)
+        row[1].set(ylabel="queue (packets)", ylim=(0, None))
+    for ax in axes[-1]:
+        ax.set_xlabel("time (s)")
+    data = pl.concat([flow.with_columns(system=pl.lit(system)) for system, (flow, _) in seen.items()])
+    return Finding(claims, {"windows": data}, figure)
+
+
+@experiment("gwa/fig09", "WAN: drops and Telnet delays against the buffer")
+def fig09(lab: Lab) -> Finding:
+    """§6.2, figure 9."""
+    frame = telnet(runs(lab), HOSTS)
+    drops = {system: of(frame, system, "drop_rate") for system in SYSTEMS}
+    longest = {system: max(of(frame, system, "max_delay").values()) for system in SYSTEMS}
+    lossless = [*ADVERTISED, "ECN"]
+    claims = [
+        *(
+            stated(f"{system} drops nothing: the largest rate", "0", f"{max(drops[system].values()):.2g}", max(drops[system].values()) == 0)
+            for system in lossless
+        ),
+        *(
+            below(f"{system}: drops below 1e-3 at any buffer, the most", 1e-3, max(drops[system].values()))
+            for system in ("Drop-Tail", "RED")
+        ),
+        stated(
+            "loss-free systems give Telnet good delays: the longest, against those that drop",
+            "shorter",
+            ", ".join(f"{system} {value:.2f} s" for system, value in longest.items()),
+            max(longest[system] for system in lossless) < min(longest[system] for system in ("Drop-Tail", "RED")),
+        ),
+    ]
+    figure, axes = panels(1, 3, width=4)
+    draw_telnet(axes, frame)
+    return Finding(claims, {"telnet": frame}, figure)

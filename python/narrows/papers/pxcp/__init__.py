@@ -1,0 +1,5 @@
+"""Paced XCP (Alparslan, Arakawa, Murata: "Performance of paced and non-paced transmission control in small buffered networks")."""
+
+from narrows.papers.pxcp import parking_lot, required_buffer, small_buffers, web
+
+__all__ = ["parking_lot", "required_buffer", "small_buffers", "web"]

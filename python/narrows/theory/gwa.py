@@ -1,0 +1,82 @@
+"""GWA's control law: a Smith predictor in front of a router's queue (Gerla, Lo Cigno, Mascolo, Weng, §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def fluid(
+    target: float,
+    forward: float,
+    backward: float,
+    service: Callable[[float], float],
+    seconds: float,
+    gain: float | None = None,
+    step: float = 1e-4,
+) -> tuple[Floats, Floats, Floats]:
+    """Integrate eqs. 3 and 7 for one flow.
+
+    Parameters
+    ----------
+    target
+        The target q* of the queue, in packets.
+    forward, backward
+        Delays from the source to the router, and from there by the receiver back to the source, in seconds.
+    service
+        Packets a second that the router serves, over time in seconds; not negative.
+    seconds
+        How long.
+    gain
+        k in 1/s; 1/d unless given.
+    step
+        Of the integration, in seconds.
+
+    Returns
+    -------
+    time, rate, queue
+        Shape (steps,): seconds, packets a second, packets.
+
+    Examples
+    --------
+    With a buffer of a bandwidth-delay product the queue is empty in the end, and the link full:
+
+    >>> time, rate, queue = fluid(100.0, 0.04, 0.06, lambda t: 1000.0, 2.0)
+    >>> round(float(rate[-1])), round(float(queue[-1]))
+    (500, 0)
+    """
+    delay = forward + backward
+    gain = 1 / delay if gain is None else gain
+    steps, away, back, around = (round(span / step) for span in (seconds, forward, backward, delay))
+    rate, queue = np.zeros(steps), np.zeros(steps)
+    sent = 0.0
+    waiting = 0.0
+    for now in range(steps):
+        seen = queue[now - back] if now >= back else 0.0
+        # Eq. 7: what is free, less what has been sent in the last round trip.
+        rate[now] = max(0.0, gain * (target - seen - sent))
+        sent += rate[now] * step - (rate[now - around] * step if now >= around else 0.0)
+        waiting += (rate[now - away] * step if now >= away else 0.0) - service(now * step) * step
+        waiting = max(0.0, waiting)
+        queue[now] = waiting
+    time: Floats = np.arange(steps, dtype=np.float64) * step
+    return time, rate, queue
+
+
+def window_settles(target: float, capacity: float, delay: float) -> tuple[float, float]:
+    """Give the state that the window form settles in, W_u = q* − q (eqs. 1 and 2): queue in packets, rate in packets a second.
+
+    What is outstanding is q + rate·d: with rate = capacity, 2q = q* − capacity·d; if that is negative the rate is q*/d.
+    """
+    queue = max(0.0, (target - capacity * delay) / 2)
+    return queue, min(capacity, target / delay)
+
+
+def overshoot(queue: Any, target: float) -> float:
+    """By how much a queue passes its target, in packets."""
+    return float(np.max(queue) - target)

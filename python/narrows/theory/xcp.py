@@ -1,0 +1,69 @@
+"""XCP's fluid model and its stability (Katabi, Handley, Rohrs, SIGCOMM 2002, §4)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+# Theorem 1: with β = α²√2 the model is stable for any delay, capacity and number of flows if α is below this.
+LARGEST_ALPHA = math.pi / (4 * math.sqrt(2))
+
+
+def beta(alpha: float) -> float:
+    """Give the β that goes with α, α²√2.
+
+    Examples
+    --------
+    >>> round(beta(0.4), 3), round(beta(0.2), 3)
+    (0.226, 0.057)
+    """
+    return alpha**2 * math.sqrt(2)
+
+
+def phase_margin(alpha: float, beta: float) -> float:
+    """Give the phase margin in radians of the open loop e^(−sd)(αs/d + β/d²)/s²; negative where it is unstable.
+
+    The gain is 1 at w = ωd with w⁴ = α²w² + β²; the phase there is −π + atan(αw/β) − w: no delay and no capacity is left in it.
+
+    Examples
+    --------
+    >>> round(phase_margin(0.4, 0.226), 2), phase_margin(0.6, 0.36 * 2**0.5) < 0
+    (0.22, True)
+    """
+    square = (alpha**2 + math.sqrt(alpha**4 + 4 * beta**2)) / 2
+    crossover = math.sqrt(square)
+    return math.atan2(alpha * crossover, beta) - crossover
+
+
+def fluid(alpha: float, beta: float, before: float, seconds: float, delay: float, step: float = 1e-3) -> tuple[Floats, Floats, Floats]:
+    """Integrate ẏ = −α(y(t − d) − 1)/d − βq(t − d)/d², q̇ = y − 1, in capacities.
+
+    Parameters
+    ----------
+    alpha, beta
+        XCP's.
+    before
+        The rate until time 0, over the capacity; the queue is empty then.
+    seconds
+        How long.
+    delay
+        d, the round-trip time, in seconds.
+    step
+        Of the integration, in seconds.
+
+    Returns
+    -------
+    time, rate, queue
+        Shape (steps,): seconds, over the capacity, seconds to drain.
+    """
+    steps, lag = round(seconds / step), round(delay / step)
+    rate, queue = np.full(steps, before), np.zeros(steps)
+    for now in range(1, steps):
+        y, q = (rate[now - lag], queue[now - lag]) if now >= lag else (before, 0.0)
+        rate[now] = max(0.0, rate[now - 1] - step * (alpha * (y - 1) / delay + beta * q / delay**2))
+        queue[now] = max(0.0, queue[now - 1] + step * (rate[now - 1] - 1))
+    time: Floats = np.arange(steps, dtype=np.float64) * step
+    return time, rate, queue
