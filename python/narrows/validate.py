@@ -38,7 +38,7 @@ SENDERS: dict[str, dict[str, Any]] = {
     "linux:cubic": {"cc": "cubic:beta=0.7998046875:c=0.400390625:s_max=160", "rate_halving": 1, **LINUX},
     "linux:htcp": {"cc": "htcp:rtt_scaling=true", "rate_halving": 0.5, **LINUX},
     "linux:scalable": {"cc": "scalable:a=0.02", "rate_halving": 0.5, **LINUX},
-    "xcp": {"cc": "xcp+reno", **LINUX},
+    "xcp": {"cc": "xcp:whole=true+reno", **LINUX},
 }
 # What ns-2 calls a queue, and what that is here; its RED takes packets for 500 bytes where it reckons how many could have gone while it was
 # idle (mean_pktsize_, which dumbbell.tcl leaves alone).

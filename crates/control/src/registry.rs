@@ -425,7 +425,10 @@ pub static LAWS: &[Entry] = &[
         summary: "its window grows and shrinks by what routers say in each packet; needs queues that are xcp",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002",
         moved_by: MovedBy::Routers,
-        parameters: &[Parameter { name: "halve", default: "true", meaning: "a recovery epoch halves the window, as TCP's" }],
+        parameters: &[
+            Parameter { name: "halve", default: "true", meaning: "a recovery epoch halves the window, as TCP's" },
+            Parameter { name: "whole", default: "false", meaning: "the header counts whole packets of the window, as ns-2's" },
+        ],
         construct: |birth| Ok(Box::new(xcp::Xcp::new(read(birth)?, birth.packet_bytes, birth.initial_window))),
     },
 ];

@@ -8,7 +8,8 @@
 //!
 //! s: bytes of a packet on the wire. ns-2's sender answers losses with Reno's recovery, and then hears no feedback from duplicate
 //! acknowledgements: that is `xcp+reno`. With `halve=false` a loss moves nothing, for routers say what congestion there is: the clean way,
-//! with `xcp` over selective acknowledgements, where each acknowledgement's feedback is heard.
+//! with `xcp` over selective acknowledgements, where each acknowledgement's feedback is heard. ns-2's sender also writes the whole packets of its
+//! window into H_cwnd (TcpAgent::window() is an int), which makes many flows of small windows swing together: `whole=true`.
 //! Departure: where no router spoke, feedback comes back as it left, and the law is Reno's (RFC 5681), without slow start.
 
 use crate::{Ack, Controller, Loss, Mark, Needs};
@@ -22,18 +23,20 @@ use serde::Deserialize;
 pub struct Params {
     /// A recovery epoch halves the window (§3.3).
     pub halve: bool,
+    /// H_cwnd counts whole packets only.
+    pub whole: bool,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Self { halve: true }
+        Self { halve: true, whole: false }
     }
 }
 
 /// The sender's state.
 #[derive(Clone, Debug)]
 pub struct Xcp {
-    halve: bool,
+    params: Params,
     /// Bytes.
     cwnd: f64,
     /// Bytes of a packet.
@@ -46,12 +49,12 @@ impl Xcp {
     /// With packets of `packet_bytes`, and `initial_window` of them at first.
     pub fn new(params: Params, packet_bytes: u32, initial_window: f64) -> Self {
         let s = f64::from(packet_bytes);
-        Self { halve: params.halve, cwnd: initial_window * s, s, rtt: 0.0 }
+        Self { params, cwnd: initial_window * s, s, rtt: 0.0 }
     }
 
     /// cwnd/2 for an epoch of losses, or of marks by a queue that is not XCP's (§3.3).
     fn halve(&mut self) {
-        if self.halve {
+        if self.params.halve {
             self.cwnd = (self.cwnd / 2.0).max(self.s);
         }
     }
@@ -94,6 +97,22 @@ impl Controller for Xcp {
     }
 
     fn request(&self) -> Request {
-        Request::Feedback(CongestionHeader { cwnd: self.cwnd as f32, rtt: self.rtt as f32, feedback: f32::INFINITY })
+        let cwnd = if self.params.whole { (self.cwnd / self.s).floor() * self.s } else { self.cwnd };
+        Request::Feedback(CongestionHeader { cwnd: cwnd as f32, rtt: self.rtt as f32, feedback: f32::INFINITY })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_says_the_window_or_its_whole_packets() {
+        for (whole, cwnd) in [(false, 5830.0), (true, 5000.0)] {
+            let mut xcp = Xcp::new(Params { whole, ..Params::default() }, 1000, 2.0);
+            xcp.cwnd = 5830.0;
+            let Request::Feedback(header) = xcp.request() else { panic!() };
+            assert_eq!((header.cwnd, header.rtt, header.feedback), (cwnd, 0.0, f32::INFINITY));
+        }
     }
 }

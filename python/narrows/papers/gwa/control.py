@@ -91,8 +91,8 @@ def sec3(lab: Lab) -> Finding:
 
 
 CLUMPS = (
-    "eq. 1 holds outstanding + queue constant, so r(t) − c = −(r(t − d) − c) while packets wait: the clumps that slow start leaves are sent "
-    "again and again, neither damped nor growing"
+    "eq. 1 holds outstanding + queue constant, so r(t) − c = −(r(t − d) − c) while packets wait: the clumps that slow start leaves are "
+    "sent again and again, neither damped nor growing"
 )
 
 

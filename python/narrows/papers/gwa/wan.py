@@ -74,7 +74,7 @@ def fig07(lab: Lab) -> Finding:
     figure, axes = panels(2, 3, width=3.4, height=2.4)
     draw_shares(axes, frame, 0.1)
     mean, longest = (RATE * seconds / 8e3 for seconds in (31e-3, 40e-3))
-    note = f"A full link gives each FTP {FULL:.4f} of it. A bandwidth-delay product is {mean:.0f} kB at the mean RTT, {longest:.0f} at the longest."
+    note = f"A full link gives each FTP {FULL:.4f} of it. Bandwidth-delay product: {mean:.0f} kB at the mean RTT, {longest:.0f} at the longest."
     return Finding(claims, {"goodput": frame}, figure, note)
 
 

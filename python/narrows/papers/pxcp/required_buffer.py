@@ -19,6 +19,7 @@ from narrows.papers.pxcp.setup import (
     PAPER_BUFFERS,
     RATE,
     RULE_OF_THUMB,
+    XCP,
     Sender,
     dumbbell,
     link_over_time,
@@ -32,10 +33,10 @@ from narrows.scenario import Scenario
 from narrows.sweeps import Sweep
 
 CASES = {
-    "P. C.P.": Sender("xcp+reno", paced=True, queue=CONSERVATIVE),
-    "P. O.P.": Sender("xcp+reno", paced=True, queue=ORIGINAL),
-    "N.P. C.P.": Sender("xcp+reno", paced=False, queue=CONSERVATIVE),
-    "N.P. O.P.": Sender("xcp+reno", paced=False, queue=ORIGINAL),
+    "P. C.P.": Sender(XCP, paced=True, queue=CONSERVATIVE),
+    "P. O.P.": Sender(XCP, paced=True, queue=ORIGINAL),
+    "N.P. C.P.": Sender(XCP, paced=False, queue=CONSERVATIVE),
+    "N.P. O.P.": Sender(XCP, paced=False, queue=ORIGINAL),
 }
 
 

@@ -17,6 +17,8 @@ PACKET_BITS = 8000
 RULE_OF_THUMB = 6_375_500
 RTTS = {"rtt": "64ms", "rtt_spread": "36ms"}
 ORIGINAL, CONSERVATIVE = "xcp", "xcp:conservative=true"
+# ns-2's sender: Reno's recovery, and whole packets in the header.
+XCP = "xcp:whole=true+reno"
 FLOWS = [2, 5, 10, 20, 40, 80, 100, 200, 400, 800]
 # What the paper says of figure 1 (a) in words: bytes that paced XCP with C.P. needs, by flows.
 PAPER_BUFFERS = {100: 23_360, 800: 124_040}
@@ -37,7 +39,7 @@ class Sender:
 
 
 LAWS = {
-    "XCP": ("xcp+reno", CONSERVATIVE),
+    "XCP": (XCP, CONSERVATIVE),
     "NewReno": ("newreno", "drop-tail"),
     "HSTCP": ("highspeed", "drop-tail"),
     "Reno": ("reno", "drop-tail"),
