@@ -162,7 +162,7 @@ pub static QUEUES: &[Entry] = &[
             FLOW_ALPHA,
             TAU,
             FLOWS,
-            Parameter { name: "gain", default: "0.5", meaning: "share of what is spare handed out in tau", kind: Kind::Ratio },
+            Parameter { name: "gain", default: "1", meaning: "share of what is spare handed out in tau", kind: Kind::Ratio },
         ],
         construct: |settings| Ok(Discipline::Ba(Ba { flows: flow_count(settings), gain: settings.number("gain") })),
     },

@@ -16,6 +16,8 @@ from narrows.sweeps import Sweep
 PACKET = 1040
 PAYLOAD = 1000 / 1040
 SEEDS = 3
+# 25 s less 5: what a Telnet session has waited that gets nothing through.
+MEASURED = 20.0
 # §6: lower threshold a twelfth of the buffer, upper a quarter, 0.1 at the upper one, everything above: narrows' defaults; ns-2's spacing.
 RED = "red:wait=true"
 
@@ -43,23 +45,23 @@ TRADITIONAL = ["Drop-Tail", "RED", "ECN"]
 
 @dataclass(frozen=True)
 class Place:
-    """LAN or WAN: rates, delays, the receivers' windows."""
+    """Figure 3 in a LAN or a WAN: rates, one-way delays in microseconds, the receivers' windows."""
 
     bottleneck: str
     access: str
-    # Of the preset: two fifths are the bottleneck's one-way delay.
-    base: str
-    rtt: str
-    rtt_spread: str
+    # tau_i from the nearest to the furthest host, spread evenly; tau_B; tau_r.
+    sources: tuple[float, float]
+    middle: float
+    receivers: float
     window: str
 
 
-# §6.1: 30 + 40 + 30 microseconds one way.
-LAN = Place("100Mbps", "100Mbps", "100us", "200us", "0us", "64p")
-# §6.2: 1 to 10 + 5 + 5 milliseconds one way, spread evenly.
-WAN = Place("155Mbps", "100Mbps", "12.5ms", "22ms", "18ms", "512p")
-# §6.3: the same at 10 Mbps.
-MANY = Place("10Mbps", "10Mbps", "12.5ms", "22ms", "18ms", "512p")
+LAN = Place("100Mbps", "100Mbps", (30, 30), 40, 30, "64p")
+WAN = Place("155Mbps", "100Mbps", (1000, 10_000), 5000, 5000, "512p")
+# §6.3: the same delays, 10 Mbps everywhere.
+MANY = Place("10Mbps", "10Mbps", (1000, 10_000), 5000, 5000, "512p")
+# ns-2's own limit of a queue: that of the hosts' links, of which the paper says nothing.
+ACCESS_BUFFER = "50p"
 
 
 def scenario(
@@ -74,31 +76,38 @@ def scenario(
     telnet: bool = True,
     sample: str = "0s",
 ) -> Scenario:
-    """Describe `hosts` hosts, each with an FTP and perhaps a Telnet session, over a buffer of so many kilobytes."""
+    """Describe `hosts` hosts, each with an FTP and perhaps a Telnet session over one link, and a buffer of so many kilobytes."""
     entry = SYSTEMS[system]
-    flow: dict[str, Any] = {
-        "cc": entry.cc,
-        "ecn": entry.ecn,
-        "count": hosts,
-        "rtt": place.rtt,
-        "rtt_spread": place.rtt_spread,
-        "max_window": place.window,
-    }
+    flow: dict[str, Any] = {"cc": entry.cc, "ecn": entry.ecn, "max_window": place.window}
+    ends = [{"from": f"source{host}", "to": f"receiver{host}"} for host in range(hosts)]
+    applications = [{}, {"telnet": "100ms"}] if telnet else [{}]
     return Scenario(
         tcp="ns2",
         packet=f"{PACKET}B",
         duration=lab.seconds(seconds),
         warmup=lab.seconds(warmup),
         sample=sample,
-        dumbbell={
-            "rate": place.bottleneck,
-            "rtt": place.base,
-            "buffer": f"{kilobytes}kB",
-            "queue": entry.queue,
-            "access_rate": place.access,
-        },
-        flows=[flow, {**flow, "telnet": "100ms"}] if telnet else [flow],
+        links=_network(place, entry.queue, kilobytes, hosts),
+        flows=[{**flow, **application, **end} for application in applications for end in ends],
     )
+
+
+def _network(place: Place, queue: str, kilobytes: int, hosts: int) -> list[dict[str, Any]]:
+    bottleneck = {"from": "R1", "to": "R2", "name": "bottleneck", "rate": place.bottleneck, "delay": f"{place.middle}us"}
+    links: list[dict[str, Any]] = [{**bottleneck, "buffer": f"{kilobytes}kB", "queue": queue}]
+    access = {"rate": place.access, "buffer": ACCESS_BUFFER}
+    first, last = place.sources
+    for host in range(hosts):
+        delay = first + (last - first) * host / (hosts - 1)
+        links.append({**access, "from": f"source{host}", "to": "R1", "delay": f"{delay:g}us"})
+        links.append({**access, "from": "R2", "to": f"receiver{host}", "delay": f"{place.receivers}us"})
+    return links
+
+
+def bottleneck(result: Sweep) -> pl.DataFrame:
+    """The samples of the bottleneck of one run."""
+    number = result.links.filter(pl.col("name") == "bottleneck")["link"].item()
+    return result.series("link_series").filter(pl.col("link") == number)
 
 
 def shares(result: Sweep, hosts: int, rate: float) -> pl.DataFrame:
@@ -138,7 +147,10 @@ def telnet(result: Sweep, hosts: int) -> pl.DataFrame:
     sessions = (
         result.flows.filter(pl.col("flow") >= hosts)
         .group_by("system", "kilobytes")
-        .agg(pl.col("mean_packet_delay").mean().alias("mean_delay"), pl.col("max_packet_delay").max().alias("max_delay"))
+        .agg(
+            pl.col("mean_packet_delay").fill_null(MEASURED).mean().alias("mean_delay"),
+            pl.col("max_packet_delay").fill_null(MEASURED).max().alias("max_delay"),
+        )
     )
     drops = (
         result.links.filter(pl.col("name") == "bottleneck")
