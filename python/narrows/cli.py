@@ -85,6 +85,7 @@ def compare(
     rtt_step: Annotated[str, typer.Option(help="Each further flow's RTT is longer by this.")] = "0ms",
     buffer: Annotated[str, typer.Option(help="The bottleneck's buffer: 20p, 30kB, 5ms, 0.5bdp, bdp/sqrt(n).")] = "1bdp",
     queue: Annotated[str, typer.Option(help="The bottleneck's queue: drop-tail, red, codel, fq-codel, xcp …")] = "drop-tail",
+    ecn: Annotated[bool, typer.Option("--ecn", help="Flows answer marks (RFC 3168).")] = False,
     flows: Annotated[int, typer.Option("--flows", "-P", help="How many flows.", min=1)] = 1,
     cc: Annotated[str, typer.Option("--cc", "-C", help="Controllers, by comma: cubic, cubic:beta=0.8, reno+newreno.")] = "reno,cubic",
     pacing: Annotated[str, typer.Option(help="none, even, exponential; several by comma.")] = "none",
@@ -118,7 +119,7 @@ def compare(
                 "packet": packet_size,
                 "dumbbell": {"rate": rate, "rtt": rtt, "rtt_step": rtt_step, "buffer": buffer, "queue": queue},
             },
-            flow={"start_spread": start_spread, "overhead": overhead, "max_ssthresh": max_ssthresh},
+            flow={"start_spread": start_spread, "overhead": overhead, "max_ssthresh": max_ssthresh, "ecn": ecn},
         )
         _compare(comparison, json_, output, force)
 

@@ -122,6 +122,7 @@ def dumbbell(
     flows: int = 1,
     *,
     rtt_step: str = "0s",
+    queue: str = "drop-tail",
     duration: str = "60s",
     warmup: str | None = None,
     tcp: str = "linux",
@@ -142,6 +143,8 @@ def dumbbell(
         How many.
     rtt_step
         Each further flow's RTT is longer by this.
+    queue
+        The bottleneck's, like ``"fq-codel"`` or ``"red:min=5:max=15"``.
     duration, warmup
         Simulated time, and how much of it is not measured: a quarter unless given.
     tcp
@@ -171,7 +174,7 @@ def dumbbell(
         seed=seed,
         duration=duration,
         tcp=tcp,
-        dumbbell={"rate": rate, "rtt": rtt, "rtt_step": rtt_step, "buffer": buffer},
+        dumbbell={"rate": rate, "rtt": rtt, "rtt_step": rtt_step, "buffer": buffer, "queue": queue},
         flows=[{"cc": cc, "count": flows, **flow}],
         **{name: value for name, value in optional.items() if value is not None},
     )

@@ -76,6 +76,25 @@ def test_the_scenario_written_runs_to_the_same_figures(narrows: Run) -> None:
     assert run["flow_goodput"] == compared["flow_goodput"]
 
 
+def test_a_queue_does_what_it_is_for(narrows: Run) -> None:
+    def loss(*options: str) -> float:
+        return float(json.loads(narrows("compare", *SMALL, "--cc", "cubic", *options, "--json").stdout)["loss_rate"])
+
+    assert loss() > 0
+    assert loss("--queue", "red:min=2:max=6", "--buffer", "100p", "--ecn") == 0
+
+
+@pytest.mark.parametrize(
+    ("queue", "named"),
+    [("codle", 'did you mean "codel"?'), ("codel:target=5", 'target: "5" is no time; try 5ms'), ("rr:n=3", "it has none")],
+)
+def test_a_queue_that_is_none_is_named(narrows: Run, queue: str, named: str) -> None:
+    done = narrows("compare", *SMALL, "--queue", queue)
+    assert done.returncode == 2
+    assert "dumbbell.queue" in done.stderr
+    assert named in done.stderr
+
+
 def test_list_names_everything_with_its_source(narrows: Run) -> None:
     listed = json.loads(narrows("list", "--json").stdout)
     assert {"controllers", "recoveries", "slow_starts", "queues", "presets"} == listed.keys()

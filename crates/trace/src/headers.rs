@@ -1,8 +1,9 @@
 //! Segments as real IPv4 and TCP headers.
 
-use etherparse::{IpNumber, Ipv4Header, TcpHeader, TcpOptionElement};
+use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement};
+use narrows_signal::Ecn;
 use narrows_sim::Crossing;
-use narrows_transport::{Kind, Segment};
+use narrows_transport::{Header, Kind, Segment};
 
 /// What a flow's headers need besides its segments.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +29,7 @@ pub(crate) fn write(crossing: &Crossing, flow: FlowHeaders) -> (Vec<u8>, u32) {
     let mut ip = Ipv4Header::new(u16::try_from(length).unwrap_or(u16::MAX - 20), 64, IpNumber::TCP, source, destination)
         .expect("a segment of at most 65,515 bytes fits into an IPv4 packet");
     ip.dont_fragment = true;
+    ip.ecn = ecn(crossing.segment.ecn());
     ip.header_checksum = ip.calc_header_checksum();
     let mut bytes = ip.to_bytes().to_vec();
     bytes.extend_from_slice(&tcp.to_bytes());
@@ -43,6 +45,8 @@ fn tcp(segment: &Segment, flow: FlowHeaders) -> TcpHeader {
     };
     tcp.ack = true;
     tcp.acknowledgment_number = if segment.kind() == Kind::Ack { byte(segment.number) } else { FIRST_BYTE };
+    tcp.cwr = matches!(segment.header, Header::Data(data) if data.reduced);
+    tcp.ece = matches!(segment.header, Header::Ack(ack) if ack.echo);
     let mut options = Vec::new();
     if flow.timestamps {
         let millis = |time: narrows_units::Time| (time.picos() / 1_000_000_000) as u32;
@@ -59,8 +63,45 @@ fn tcp(segment: &Segment, flow: FlowHeaders) -> TcpHeader {
     tcp
 }
 
+/// RFC 3168 §5: ECT(1) is 01, ECT(0) 10, CE 11.
+fn ecn(bits: Ecn) -> IpEcn {
+    let bits = match bits {
+        Ecn::NotCapable => 0,
+        Ecn::Scalable => 1,
+        Ecn::Capable => 2,
+        Ecn::Marked => 3,
+    };
+    IpEcn::try_new(bits).expect("two bits hold at most 3")
+}
+
 /// 10.0.0.0/9 for senders, 10.128.0.0/9 for receivers, the flow's number below.
 fn addresses(flow: u32) -> ([u8; 4], [u8; 4]) {
     let [_, a, b, c] = (flow + 1).to_be_bytes();
     ([10, a & 127, b, c], [10, 128 | a, b, c])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows_sim::TapPoint;
+    use narrows_transport::{AckHeader, DataHeader};
+    use narrows_units::Time;
+
+    fn bytes(header: Header) -> Vec<u8> {
+        let segment = Segment::data(3, Time::ZERO, 1000, header);
+        let crossing = Crossing { at: Time::ZERO, link: 0, point: TapPoint::Arrival, flow: 0, segment };
+        write(&crossing, FlowHeaders { payload: 960, timestamps: false }).0
+    }
+
+    #[test]
+    fn congestion_bits_are_where_wireshark_looks_for_them() {
+        // IPv4's second byte holds them in its low bits; TCP's fourteenth has CWR at 128 and ECE at 64.
+        let seen = |header| (bytes(header)[1] & 3, bytes(header)[20 + 13] & 0b1100_0000);
+        let data = DataHeader::default();
+        assert_eq!(seen(Header::Data(data)), (0, 0));
+        assert_eq!(seen(Header::Data(DataHeader { ecn: Ecn::Capable, reduced: true, ..data })), (2, 128));
+        assert_eq!(seen(Header::Data(DataHeader { ecn: Ecn::Scalable, ..data })), (1, 0));
+        assert_eq!(seen(Header::Data(DataHeader { ecn: Ecn::Marked, ..data })), (3, 0));
+        assert_eq!(seen(Header::Ack(AckHeader { echo: true, ..AckHeader::default() })), (0, 64));
+    }
 }

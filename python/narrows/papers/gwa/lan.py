@@ -70,7 +70,7 @@ def fig04(lab: Lab) -> Finding:
     draw_shares(axes, frame, 0.1)
     note = (
         f"A full link gives each FTP {FULL:.4f} of it: 1000 bytes in 1040, less Telnet's. Most and least: means over {SEEDS} seeds. "
-        "Drop-Tail at 30 and 60 kB is a phase effect: a window of 64 packets over a host's link as fast as the bottleneck keeps the queue full, "
+        "Drop-Tail at 30 and 60 kB is a phase effect: a window of 64 packets over a host's link as fast as the bottleneck keeps it full, "
         "each of its packets coming just as one leaves."
     )
     return Finding(claims, {"goodput": frame}, figure, note)
