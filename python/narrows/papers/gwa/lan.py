@@ -20,6 +20,7 @@ from narrows.papers.gwa.setup import (
     bottleneck,
     draw_shares,
     draw_telnet,
+    draw_windows,
     fair,
     of,
     scenario,
@@ -196,14 +197,9 @@ def fig06(lab: Lab) -> Finding:
         *(below(f"{system}: which is less than half", 0.5, _queue(seen[system][1]) / room) for system in ("GWA-RR", "GWA-FCFS")),
         below("BA: the queue is close to zero: over the buffer", 0.1, _queue(seen["BA-FCFS"][1]) / room),
     ]
-    figure, axes = panels(6, 2, width=4.4, height=1.5)
-    for row, (system, (flow, link, _)) in zip(axes, seen.items(), strict=True):
-        row[0].plot(flow["time"], flow["window"], lw=0.6)
-        row[0].set(ylabel=f"{system}\nwindow (packets)", ylim=(0, None))
-        row[1].plot(*_tens(link), lw=0.6)
-        row[1].set(ylabel="queue (packets)", ylim=(0, None))
-    for ax in axes[-1]:
-        ax.set_xlabel("time (s)")
+    figure = draw_windows(
+        {system: flow for system, (flow, _, _) in seen.items()}, {system: _tens(link) for system, (_, link, _) in seen.items()}
+    )
     data = pl.concat([flow.with_columns(system=pl.lit(system)) for system, (flow, _, _) in seen.items()])
     return Finding(claims, {"windows": data}, figure)
 

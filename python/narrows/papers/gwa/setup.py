@@ -9,6 +9,7 @@ import polars as pl
 
 from narrows.papers.claims import Claim, stated
 from narrows.papers.lab import Lab
+from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows.sweeps import Sweep
 
@@ -181,3 +182,16 @@ def draw_telnet(axes: Any, frame: pl.DataFrame) -> None:
         ax.set(xlabel="buffer (kB)", ylabel=label)
         ax.set_yscale("log" if column != "drop_rate" else "symlog", **({} if column != "drop_rate" else {"linthresh": 1e-5}))
     axes[0][0].legend(fontsize="x-small")
+
+
+def draw_windows(windows: dict[str, pl.DataFrame], queues: dict[str, tuple[Any, Any]]) -> Any:
+    """Draw the paper's figures 6 and 8: a system a row, the window of an FTP on the left, times and queue on the right."""
+    figure, axes = panels(len(windows), 2, width=4.4, height=1.5)
+    for row, (system, window) in zip(axes, windows.items(), strict=True):
+        row[0].plot(window["time"], window["window"], lw=0.6)
+        row[0].set(ylabel=f"{system}\nwindow (packets)", ylim=(0, None))
+        row[1].plot(*queues[system], lw=0.6)
+        row[1].set(ylabel="queue (packets)", ylim=(0, None))
+    for ax in axes[-1]:
+        ax.set_xlabel("time (s)")
+    return figure

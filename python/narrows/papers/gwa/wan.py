@@ -15,6 +15,7 @@ from narrows.papers.gwa.setup import (
     bottleneck,
     draw_shares,
     draw_telnet,
+    draw_windows,
     fair,
     of,
     scenario,
@@ -112,14 +113,9 @@ def fig08(lab: Lab) -> Finding:
         ),
         above("Drop-Tail, RED and ECN oscillate: the least", 0.1, min(ripple[system] for system in others)),
     ]
-    figure, axes = panels(6, 2, width=4.4, height=1.5)
-    for row, (system, (flow, link)) in zip(axes, seen.items(), strict=True):
-        row[0].plot(flow["time"], flow["window"], lw=0.6)
-        row[0].set(ylabel=f"{system}\nwindow (packets)", ylim=(0, None))
-        row[1].plot(link["time"], link["queue"], lw=0.6)
-        row[1].set(ylabel="queue (packets)", ylim=(0, None))
-    for ax in axes[-1]:
-        ax.set_xlabel("time (s)")
+    figure = draw_windows(
+        {system: flow for system, (flow, _) in seen.items()}, {system: (link["time"], link["queue"]) for system, (_, link) in seen.items()}
+    )
     data = pl.concat([flow.with_columns(system=pl.lit(system)) for system, (flow, _) in seen.items()])
     return Finding(claims, {"windows": data}, figure)
 

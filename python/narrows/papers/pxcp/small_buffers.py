@@ -89,9 +89,12 @@ def _claims(where: str, frame: pl.DataFrame, counts: np.ndarray[Any, Any], judge
         above(f"{where}: every P. TCP over 80 %, the least ({least[1]})", 0.8, least[0]),
         _order(f"{where}: the order of the paced, on average", order, mean),
         below(f"{where}: P. HSTCP marginally below P. NewReno: apart by", 0.05, abs(mean["P. NewReno"] - mean["P. HSTCP"])),
-        above(f"{where}: N.P. TCP over 90 % at 800 flows, the least", 0.9, min(at_800.values())),
+        above(f"{where}: N.P. TCP over 90 % at 800 flows, the least", 0.9, min(at_800.values()), why=SMALLER),
         _order(f"{where}: the order of the others, on average", bursty, mean),
     ]
+
+
+SMALLER = "narrows measures less than half of the 124,040 bytes that the paper gives 800 flows; with those it holds"
 
 
 def _order(text: str, names: list[str], values: dict[str, float]) -> Claim:

@@ -7,7 +7,7 @@ import polars as pl
 
 from narrows.papers.claims import above, below, stated
 from narrows.papers.lab import Lab
-from narrows.papers.pxcp.setup import BURSTY_TCP, PACED_TCP, RTTS, RULE_OF_THUMB, SENDERS, Sender, dumbbell, links, long_flows, share
+from narrows.papers.pxcp.setup import BURSTY_TCP, PACED_TCP, RATE, RTTS, RULE_OF_THUMB, SENDERS, Sender, dumbbell, links, long_flows, share
 from narrows.papers.registry import Finding, experiment
 from narrows.plot import panels
 from narrows.scenario import Scenario
@@ -29,7 +29,8 @@ def fig03(lab: Lab) -> Finding:
     paced_xcp = SENDERS["P. XCP"]
     longest = links(lab.sweep(lambda sources: described(paced_xcp, sources, RULE_OF_THUMB), sources=SOURCES))
     queue = {sources: int(share(longest, "max_queue_bytes", sources=sources)) for sources in SOURCES}
-    alone = links(lab.sweep(lambda sources: described(SENDERS["N.P. NewReno"], sources, RULE_OF_THUMB, 0), sources=SOURCES[-1:]))
+    alone = lab.sweep(lambda sources: described(SENDERS["N.P. NewReno"], sources, RULE_OF_THUMB, 0), sources=SOURCES[-1:])
+    injected = float(alone.flows.filter(~pl.col("reverse"))["throughput"].sum()) / RATE
     seen = links(
         lab.sweep(lambda sender, sources: described(SENDERS[sender], sources, queue[sources]), sender=list(SENDERS), sources=SOURCES)
     ).select("sender", "sources", "utilisation")
@@ -37,7 +38,7 @@ def fig03(lab: Lab) -> Finding:
     rising = {name: float(np.polyfit(SOURCES, use[name], 1)[0]) * 400 for name in SENDERS}
     claims = [
         below("the longest queue hardly grows: with 400 sources over without", 2.0, queue[400] / queue[0]),
-        below("short flows use less than 30 % of the link: 400 sources alone", 0.3, float(alone["utilisation"].item())),
+        below("short flows inject less than 30 % of the link's rate: data of 400 sources alone", 0.3, injected),
         below("P. XCP falls as short flows grow: change over 400 sources, by its slope", 0.0, rising["P. XCP"]),
         above("every P. TCP rises: the least change", 0.0, min(rising[name] for name in PACED_TCP)),
         above("every N.P. TCP rises: the least change", 0.0, min(rising[name] for name in BURSTY_TCP)),
