@@ -18,7 +18,8 @@ def test_example_runs_and_writes_everything(narrows: Run, tmp_path: Path, exampl
     done = narrows("run", example, "-o", "out", "--json")
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
-    assert 0.1 < record["utilisation"] <= 1.0
+    # A window that begins within a packet may hold the ends of one more than fit into it.
+    assert 0.1 < record["utilisation"] <= 1.0001
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"report.html", "run.png", "scenario.toml", "summary.parquet", "flows.parquet", "links.parquet"} <= written
 
