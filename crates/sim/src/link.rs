@@ -293,10 +293,11 @@ impl Special {
         let Queue::Known { fifo, judge } = &mut self.queue else { return Carried::Dropped };
         let bytes = packet.segment.bytes;
         let verdict = judge.as_mut().map_or(Verdict::Admit, |judge| judge.judge(now, fifo, packet, &mut self.stream));
-        let found = if self.watcher.is_some() { fifo.backlog(now) } else { Backlog::default() };
         let departure = if verdict == Verdict::Drop { None } else { fifo.offer(now, bytes) };
         if let Some(watcher) = &mut self.watcher {
-            watcher.arrival(now, found, fifo.backlog(now), window);
+            let queue = fifo.backlog(now);
+            let found = queue.packets - u64::from(departure.is_some());
+            watcher.arrival(now, found, queue, window);
         }
         let Some(departure) = departure else {
             self.lose_to_queue(now, window);
@@ -313,7 +314,7 @@ impl Special {
         self.catch_up(now);
         self.account(now, window);
         self.arrivals += u64::from(window.contains(now));
-        let found = self.queue.backlog(now);
+        let found = self.queue.backlog(now).packets;
         let Queue::Held(held) = &mut self.queue else { return };
         let waiting = Waiting { came: now, was_marked: packet.segment.ecn() == Ecn::Marked, packet };
         held.queue.enqueue(now, waiting, held.in_transmission(now), held.limit, &mut held.given_up);

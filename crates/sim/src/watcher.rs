@@ -39,12 +39,12 @@ impl Watcher {
         }
     }
 
-    /// A packet came at `now` and found `found`; the queue is `queue` now.
-    pub fn arrival(&mut self, now: Time, found: Backlog, queue: Backlog, window: &Window) {
+    /// A packet came at `now` and found `found` packets; the queue is `queue` now.
+    pub fn arrival(&mut self, now: Time, found: u64, queue: Backlog, window: &Window) {
         if window.contains(now) {
             self.max_queue.packets = self.max_queue.packets.max(queue.packets);
             self.max_queue.bytes = self.max_queue.bytes.max(queue.bytes);
-            self.queue_found.add(found.packets);
+            self.queue_found.add(found);
         }
         if let Some(interval) = self.interval {
             count(&mut self.series.arrivals, interval, now, 1);
