@@ -79,7 +79,7 @@ def fig10(lab: Lab) -> Finding:
 WHY = {
     "GWA-RR": "a round of turns takes as long as tau and longer, so n_f misses flows (eq. 9) and their targets add up to more than the "
     "buffer; with the number of flows told, nothing is lost and the spread is 0.001",
-    "ECN": "200 to 400 kB do not hold two packets of each of a hundred connections",
+    "ECN": "up to 400 kB windows of a packet or two, which no mark lowers, fill the buffer: a hundred of them and fifty packets on the way",
 }
 
 
