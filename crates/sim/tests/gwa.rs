@@ -50,7 +50,7 @@ struct Host {
 
 fn host(delays: (u64, u64), pacing: Option<Gaps>) -> Host {
     let birth = Birth { packet_bytes: PACKET, initial_window: 2.0, receive_window: 64.0, ..Birth::default() };
-    let controller = registry::find("gwa").and_then(|law| Ok(law.build(&birth).expect("no settings"))).expect("gwa is a law");
+    let controller = registry::find("gwa").expect("a law").build(&birth).expect("it has no settings");
     // The law alone: what a retransmission timer sends again while nothing is served, no window holds back.
     let habits = Arc::new(Habits { least_timeout: Duration::from_millis(10_000_000), ..Habits::NS2 });
     let (recovery, stream) = (RecoveryKind::Reno, Stream::new(1, 1, 1));
