@@ -31,17 +31,24 @@ class Reno(nw.Controller):
 
 def seconds(cc: str | type[nw.Controller]) -> tuple[float, int]:
     """Wall time of a run, and the packets delivered: each is acknowledged on its own."""
-    result = nw.run(nw.dumbbell("100Mbps", "40ms", "100p", cc=cc, duration="120s", tcp="ns2", sample="0s"))
+    result = nw.run(
+        nw.dumbbell("100Mbps", "40ms", "100p", cc=cc, duration="120s", tcp="ns2", sample="0s")
+    )
     return result.wall, int(result.summary["delivered"][0])
 
 
 def main() -> None:
     """Print the cost of an acknowledgement."""
     begun = time.perf_counter()
-    (rust, packets), (python, same) = min(seconds("sack") for _ in range(3)), min(seconds(Reno) for _ in range(3))
+    (rust, packets), (python, same) = (
+        min(seconds("sack") for _ in range(3)),
+        min(seconds(Reno) for _ in range(3)),
+    )
     assert packets == same, "both are Reno's law"
     cost = (python - rust) / packets * 1e6
-    print(f"a controller in Python: {cost:.2f} us an acknowledgement beside {rust / packets * 1e6:.2f} us a packet of the rest")
+    print(
+        f"a controller in Python: {cost:.2f} us an acknowledgement beside {rust / packets * 1e6:.2f} us a packet of the rest"
+    )
     print(f"({packets} packets; {time.perf_counter() - begun:.0f} s)")
 
 

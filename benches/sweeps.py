@@ -15,7 +15,9 @@ from narrows import _core
 
 def long_run() -> nw.Scenario:
     """A run of a second or more."""
-    return nw.dumbbell("1Gbps", "50ms", "100p", cc="sack", flows=20, duration="60s", tcp="ns2", sample="0s")
+    return nw.dumbbell(
+        "1Gbps", "50ms", "100p", cc="sack", flows=20, duration="60s", tcp="ns2", sample="0s"
+    )
 
 
 def short_run() -> nw.Scenario:
@@ -43,9 +45,14 @@ def alone(scenario: nw.Scenario, runs: int) -> float:
 def efficiency() -> None:
     """A sweep on two cores against the same runs alone on one; the best of several rounds, for the machine is shared."""
     cores = min(2, os.cpu_count() or 1)
-    rounds = [(alone(long_run(), 2) / 2, bare(2 * cores, cores), seconds_of(long_run(), 2 * cores, cores)) for _ in range(4)]
+    rounds = [
+        (alone(long_run(), 2) / 2, bare(2 * cores, cores), seconds_of(long_run(), 2 * cores, cores))
+        for _ in range(4)
+    ]
     one, threads, swept = (min(column) for column in zip(*rounds, strict=True))
-    print(f"{cores} cores, runs of {one:.2f} s: efficiency {2 * one / swept:.1%}; of bare threads on this machine {2 * one / threads:.1%}")
+    print(
+        f"{cores} cores, runs of {one:.2f} s: efficiency {2 * one / swept:.1%}; of bare threads on this machine {2 * one / threads:.1%}"
+    )
 
 
 def bare(runs: int, cores: int) -> float:

@@ -32,7 +32,10 @@ def run_all(jobs: Sequence[tuple[Scenario, int]], traces_to: str | None = None) 
         In the order of `jobs`.
     """
     stop = threading.Event()
-    with bar(len(jobs)) as advance, ThreadPoolExecutor(max_workers=min(len(jobs), os.cpu_count() or 1)) as pool:
+    with (
+        bar(len(jobs)) as advance,
+        ThreadPoolExecutor(max_workers=min(len(jobs), os.cpu_count() or 1)) as pool,
+    ):
 
         def one(number: int, scenario: Scenario, seed: int) -> Result:
             def watch(share: float) -> None:
@@ -41,7 +44,9 @@ def run_all(jobs: Sequence[tuple[Scenario, int]], traces_to: str | None = None) 
                 advance(number, share)
 
             watch(0.0)
-            result = run(scenario, seed=seed, progress=watch, traces_to=None if number else traces_to)
+            result = run(
+                scenario, seed=seed, progress=watch, traces_to=None if number else traces_to
+            )
             advance(number, 1.0)
             return result
 
@@ -50,7 +55,11 @@ def run_all(jobs: Sequence[tuple[Scenario, int]], traces_to: str | None = None) 
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:
             stop.set()
-        causes = [error for future in futures if (error := future.exception()) and not isinstance(error, _StoppedError)]
+        causes = [
+            error
+            for future in futures
+            if (error := future.exception()) and not isinstance(error, _StoppedError)
+        ]
         for cause in causes:
             raise cause
         return [future.result() for future in futures]

@@ -33,7 +33,12 @@ INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 Json = Annotated[bool, typer.Option("--json", "-J", help="One JSON object a run, for machines.")]
-Out = Annotated[Path | None, typer.Option("-o", "--output", help="Write Parquet tables, a figure and a report into this folder.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", help="Write Parquet tables, a figure and a report into this folder."
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Write into a folder that exists.")]
 Seeds = Annotated[str, typer.Option(help="How many seeds, like 10, or which, like 1..10.")]
 
@@ -74,28 +79,56 @@ def _one_line_errors() -> Iterator[None]:
 
 def _no_delay(value: str | None) -> str | None:
     if value is not None:
-        raise typer.BadParameter(f"one-way or there and back? Give the round-trip time: --rtt, for a one-way delay of {value} twice that.")
+        raise typer.BadParameter(
+            f"one-way or there and back? Give the round-trip time: --rtt, for a one-way delay of {value} twice that."
+        )
     return value
 
 
-@app.command(epilog="Example: narrows compare --rate 1Gbps --rtt 100ms --buffer 20p --flows 50 --cc newreno,cubic --pacing none,even")
+@app.command(
+    epilog="Example: narrows compare --rate 1Gbps --rtt 100ms --buffer 20p --flows 50 --cc newreno,cubic --pacing none,even"
+)
 def compare(
     rate: Annotated[str, typer.Option(help="The bottleneck's rate.")] = "100Mbps",
     rtt: Annotated[str, typer.Option(help="Base round-trip time of the first flow.")] = "50ms",
-    rtt_step: Annotated[str, typer.Option(help="Each further flow's RTT is longer by this.")] = "0ms",
-    buffer: Annotated[str, typer.Option(help="The bottleneck's buffer: 20p, 30kB, 5ms, 0.5bdp, bdp/sqrt(n).")] = "1bdp",
-    queue: Annotated[str, typer.Option(help="The bottleneck's queue: drop-tail, red, codel, fq-codel, xcp …")] = "drop-tail",
+    rtt_step: Annotated[
+        str, typer.Option(help="Each further flow's RTT is longer by this.")
+    ] = "0ms",
+    buffer: Annotated[
+        str, typer.Option(help="The bottleneck's buffer: 20p, 30kB, 5ms, 0.5bdp, bdp/sqrt(n).")
+    ] = "1bdp",
+    queue: Annotated[
+        str, typer.Option(help="The bottleneck's queue: drop-tail, red, codel, fq-codel, xcp …")
+    ] = "drop-tail",
     ecn: Annotated[bool, typer.Option("--ecn", help="Flows answer marks (RFC 3168).")] = False,
     flows: Annotated[int, typer.Option("--flows", "-P", help="How many flows.", min=1)] = 1,
-    cc: Annotated[str, typer.Option("--cc", "-C", help="Controllers, by comma: cubic, cubic:beta=0.8, reno+newreno.")] = "reno,cubic",
-    pacing: Annotated[str, typer.Option(help="none, even, exponential; several by comma.")] = "none",
-    packet_size: Annotated[str | None, typer.Option(help="A data packet on the wire.  [default: 1500B, with ns2 1000B]")] = None,
-    duration: Annotated[str, typer.Option("--duration", "-t", help="Simulated time; a bare number is seconds.")] = "60s",
-    warmup: Annotated[str | None, typer.Option(help="Not measured.  [default: a quarter of the duration]")] = None,
+    cc: Annotated[
+        str,
+        typer.Option(
+            "--cc", "-C", help="Controllers, by comma: cubic, cubic:beta=0.8, reno+newreno."
+        ),
+    ] = "reno,cubic",
+    pacing: Annotated[
+        str, typer.Option(help="none, even, exponential; several by comma.")
+    ] = "none",
+    packet_size: Annotated[
+        str | None,
+        typer.Option(help="A data packet on the wire.  [default: 1500B, with ns2 1000B]"),
+    ] = None,
+    duration: Annotated[
+        str, typer.Option("--duration", "-t", help="Simulated time; a bare number is seconds.")
+    ] = "60s",
+    warmup: Annotated[
+        str | None, typer.Option(help="Not measured.  [default: a quarter of the duration]")
+    ] = None,
     start_spread: Annotated[str, typer.Option(help="Flows begin within this time.")] = "100ms",
-    overhead: Annotated[str, typer.Option(help="Senders wait up to this before they send: breaks phase effects.")] = "0s",
+    overhead: Annotated[
+        str, typer.Option(help="Senders wait up to this before they send: breaks phase effects.")
+    ] = "0s",
     tcp: Annotated[str, typer.Option(help="The TCP's habits: linux or ns2.")] = "linux",
-    max_ssthresh: Annotated[float, typer.Option(help="Limited slow start (RFC 3742) from so many packets; 0 for none.")] = 0.0,
+    max_ssthresh: Annotated[
+        float, typer.Option(help="Limited slow start (RFC 3742) from so many packets; 0 for none.")
+    ] = 0.0,
     seeds: Seeds = "1",
     seed: Annotated[int, typer.Option(help="The first seed.")] = 1,
     json_: Json = False,
@@ -117,9 +150,20 @@ def compare(
                 "warmup": warmup and _seconds(warmup),
                 "tcp": tcp,
                 "packet": packet_size,
-                "dumbbell": {"rate": rate, "rtt": rtt, "rtt_step": rtt_step, "buffer": buffer, "queue": queue},
+                "dumbbell": {
+                    "rate": rate,
+                    "rtt": rtt,
+                    "rtt_step": rtt_step,
+                    "buffer": buffer,
+                    "queue": queue,
+                },
             },
-            flow={"start_spread": start_spread, "overhead": overhead, "max_ssthresh": max_ssthresh, "ecn": ecn},
+            flow={
+                "start_spread": start_spread,
+                "overhead": overhead,
+                "max_ssthresh": max_ssthresh,
+                "ecn": ecn,
+            },
         )
         _compare(comparison, json_, output, force)
 
@@ -154,7 +198,9 @@ def _write(folder: Folder, write: Callable[[Folder], None], quiet: bool) -> None
 @app.command(epilog="Example: narrows run examples/dumbbell.toml -o out/dumbbell")
 def run(
     file: Annotated[Path, typer.Argument(help="A scenario file.")],
-    seeds: Annotated[str | None, typer.Option(help="How many seeds, like 10, or which, like 1..10.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="How many seeds, like 10, or which, like 1..10.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
     json_: Json = False,
     output: Out = None,
@@ -184,15 +230,33 @@ def run(
 @app.command(epilog="Example: narrows sweep examples/sweeps/buffer.toml --seeds 10 -o out/buffer")
 def sweep(
     file: Annotated[Path, typer.Argument(help="A sweep file.")],
-    seeds: Annotated[str | None, typer.Option(help="How many seeds, like 10, or which, like 1..10; instead of the file's.")] = None,
-    until: Annotated[str | None, typer.Option(help="Add seeds until the interval is so narrow, like 2%; of --metric.")] = None,
-    metric: Annotated[str, typer.Option(help="The metric of --until and of the table's first column.")] = "utilisation",
+    seeds: Annotated[
+        str | None,
+        typer.Option(help="How many seeds, like 10, or which, like 1..10; instead of the file's."),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(help="Add seeds until the interval is so narrow, like 2%; of --metric."),
+    ] = None,
+    metric: Annotated[
+        str, typer.Option(help="The metric of --until and of the table's first column.")
+    ] = "utilisation",
     most_seeds: Annotated[int, typer.Option(help="The bound of --until.", min=1)] = 100,
-    workers: Annotated[int | None, typer.Option(help="Threads.  [default: one a core]", min=1)] = None,
-    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to work for; needs narrows[dask].")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Threads.  [default: one a core]", min=1)
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(help="Address of a Dask scheduler to work for; needs narrows[dask]."),
+    ] = None,
     cache: CacheFolder = Path(".narrows"),
     json_: Json = False,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write tidy Parquet tables and a figure into this folder.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="Write tidy Parquet tables and a figure into this folder."
+        ),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Run every combination under every seed; stop and resume at will."""
@@ -200,7 +264,9 @@ def sweep(
 
     with _one_line_errors():
         folder = Folder(output, force) if output else None
-        failed = run_file(file, seeds, until, metric, most_seeds, workers, dask, cache, json_, folder)
+        failed = run_file(
+            file, seeds, until, metric, most_seeds, workers, dask, cache, json_, folder
+        )
     if failed:
         raise typer.Exit(FAILED)
 
@@ -209,7 +275,10 @@ def sweep(
 def cache_(
     what: Annotated[CacheTask, typer.Argument(help="list, size or prune.")] = CacheTask.SIZE,
     cache: CacheFolder = Path(".narrows"),
-    older: Annotated[str | None, typer.Option(help="With prune: runs that were made before so long, too, like 30d or 12h.")] = None,
+    older: Annotated[
+        str | None,
+        typer.Option(help="With prune: runs that were made before so long, too, like 30d or 12h."),
+    ] = None,
     all_: Annotated[bool, typer.Option("--all", help="With prune: every run.")] = False,
     json_: Json = False,
 ) -> None:
@@ -227,14 +296,21 @@ def cache_(
 
 @app.command(epilog="Example: narrows reproduce htcp/fig03 --scale quick")
 def reproduce(
-    what: Annotated[list[str] | None, typer.Argument(help="Ids like etcp/fig06, papers like etcp, or all.", show_default=False)] = None,
-    scale: Annotated[str, typer.Option(help="Of the paper's durations and seeds: full, quick (a tenth), or a share.")] = "full",
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(help="Ids like etcp/fig06, papers like etcp, or all.", show_default=False),
+    ] = None,
+    scale: Annotated[
+        str,
+        typer.Option(help="Of the paper's durations and seeds: full, quick (a tenth), or a share."),
+    ] = "full",
     list_only: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
     cache: CacheFolder = Path(".narrows"),
     json_: Json = False,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Figures, data, claims and the papers' pages go here.")] = Path(
-        "out/papers"
-    ),
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", help="Figures, data, claims and the papers' pages go here."),
+    ] = Path("out/papers"),
 ) -> None:
     """Run a paper's experiments, with each claim's verdict; exit 1 where one differs."""
     from narrows.papers.lab import Lab  # noqa: PLC0415
@@ -247,7 +323,9 @@ def reproduce(
             return
         if not what:
             raise _core.ScenarioError("reproduce: what? try narrows reproduce --list")
-        holds = run_experiments(what, Lab(parse_scale(scale), cache, progress=not json_), output, json_)
+        holds = run_experiments(
+            what, Lab(parse_scale(scale), cache, progress=not json_), output, json_
+        )
     if not holds:
         raise typer.Exit(FAILED)
 
@@ -260,14 +338,20 @@ def list_(json_: Json = False) -> None:
         "queues": list(map(_with_settings, _core.queues())),
     }
     for kind in ("recoveries", "slow_starts", "presets"):
-        kinds[kind] = [_named(("name", "summary", "source"), line) for line in getattr(_core, kind)()]
+        kinds[kind] = [
+            _named(("name", "summary", "source"), line) for line in getattr(_core, kind)()
+        ]
     if json_:
         print(json.dumps(kinds))
         return
     for kind, lines in kinds.items():
-        table = Table("name", "", "source", title=kind.replace("_", " "), title_justify="left", box=None)
+        table = Table(
+            "name", "", "source", title=kind.replace("_", " "), title_justify="left", box=None
+        )
         for line in lines:
-            settings = "".join(f"\n  {s['name']}={s['default']}: {s['meaning']}" for s in line.get("settings", []))
+            settings = "".join(
+                f"\n  {s['name']}={s['default']}: {s['meaning']}" for s in line.get("settings", [])
+            )
             table.add_row(line["name"], line["summary"] + settings, line["source"])
         console().print(table, "")
 
@@ -275,7 +359,13 @@ def list_(json_: Json = False) -> None:
 def _with_settings(entry: tuple[str, str, str, list[str], list[_core.Line]]) -> dict[str, Any]:
     name, summary, source, aliases, settings = entry
     named = [_named(("name", "default", "meaning"), setting) for setting in settings]
-    return {"name": name, "summary": summary, "source": source, "aliases": aliases, "settings": named}
+    return {
+        "name": name,
+        "summary": summary,
+        "source": source,
+        "aliases": aliases,
+        "settings": named,
+    }
 
 
 def _named(names: tuple[str, ...], values: tuple[str, ...]) -> dict[str, str]:

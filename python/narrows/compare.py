@@ -41,7 +41,9 @@ def split_list(option: str, text: str) -> list[str]:
     """
     items = [item.strip() for item in text.split(",")]
     if not all(items):
-        raise ScenarioError(f'{option}: "{text}" has an empty place; separate names by single commas')
+        raise ScenarioError(
+            f'{option}: "{text}" has an empty place; separate names by single commas'
+        )
     return items
 
 
@@ -90,7 +92,9 @@ class Comparison:
         """One scenario a controller and pacing, all checked."""
         fields = {name: value for name, value in self.fields.items() if value is not None}
         return [
-            Scenario(**fields, flows=[{"cc": cc, "count": self.flows, "pacing": pacing, **self.flow}])
+            Scenario(
+                **fields, flows=[{"cc": cc, "count": self.flows, "pacing": pacing, **self.flow}]
+            )
             for cc in self.ccs
             for pacing in self.pacings
         ]
@@ -104,9 +108,14 @@ class Comparison:
         table = Table("cc", "pacing", *(name for name, *_ in COLUMNS), box=SIMPLE)
         for column in table.columns[2:]:
             column.justify = "right"
-        for (cc, pacing), group in groupby((result.record() for result in results), lambda r: (r["cc"], r["pacing"])):
+        for (cc, pacing), group in groupby(
+            (result.record() for result in results), lambda r: (r["cc"], r["pacing"])
+        ):
             records = list(group)
-            cells = [_cell([record[key] for record in records], scale, digits) for _, key, scale, digits in COLUMNS]
+            cells = [
+                _cell([record[key] for record in records], scale, digits)
+                for _, key, scale, digits in COLUMNS
+            ]
             table.add_row(cc, pacing, *cells)
         return table
 
@@ -118,7 +127,9 @@ class Comparison:
         for result in results:
             record = result.record()
             label = f"{record['cc']}-{record['pacing']}" + (f"-{result.seed}" if several else "")
-            folder.note(result.write(str(folder.path), re.sub(r"[^A-Za-z0-9.=+-]", "_", label) + "."))
+            folder.note(
+                result.write(str(folder.path), re.sub(r"[^A-Za-z0-9.=+-]", "_", label) + ".")
+            )
         shown = [result for result in results if result.seed == self.seeds[0]]
         folder.data("comparison.png", plot.comparison(results))
         folder.text("report.html", report.comparison(shown, self.table(results)))

@@ -67,7 +67,9 @@ class Folder:
         if path.exists() and not path.is_dir():
             raise ScenarioError(f"{path} is a file; give a folder")
         if path.exists() and any(path.iterdir()) and not force:
-            raise ScenarioError(f"{path} exists and is not empty; give another folder, or --force to write into it")
+            raise ScenarioError(
+                f"{path} exists and is not empty; give another folder, or --force to write into it"
+            )
         self.path = path
         self._written: list[str] = []
 

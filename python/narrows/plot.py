@@ -91,20 +91,36 @@ def comparison(results: Sequence[Result]) -> bytes:
     width = 0.8 / len(pacings)
     for (key, label, scale), ax in zip(shown, axes.flat, strict=True):
         for place, pacing in enumerate(pacings):
-            values = [[r[key] * scale for r in records if r["cc"] == cc and r["pacing"] == pacing] for cc in ccs]
+            values = [
+                [r[key] * scale for r in records if r["cc"] == cc and r["pacing"] == pacing]
+                for cc in ccs
+            ]
             means, halves = zip(*(mean_and_interval(value) for value in values), strict=True)
             x = np.arange(len(ccs)) + (place - (len(pacings) - 1) / 2) * width
             whiskers = np.nan_to_num(np.array(halves)) if len(values[0]) > 1 else None
-            ax.bar(x, means, width, yerr=whiskers, label="not paced" if pacing == "none" else f"paced, {pacing}")
+            ax.bar(
+                x,
+                means,
+                width,
+                yerr=whiskers,
+                label="not paced" if pacing == "none" else f"paced, {pacing}",
+            )
         ax.set_xticks(range(len(ccs)), ccs)
         ax.set_ylabel(label)
         if key in ("utilisation", "jain"):
             ax.set_ylim(0, 1)
-    figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(pacings), frameon=False)
+    figure.legend(
+        *axes.flat[0].get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=len(pacings),
+        frameon=False,
+    )
     return png(figure)
 
 
-def sweep(result: Sweep, x: str, y: str = "utilisation", by: Sequence[str] = (), ax: Axes | None = None) -> Axes:
+def sweep(
+    result: Sweep, x: str, y: str = "utilisation", by: Sequence[str] = (), ax: Axes | None = None
+) -> Axes:
     """Draw a sweep's means over seeds, with whiskers of their 95 % confidence intervals.
 
     Parameters
@@ -135,7 +151,16 @@ def sweep(result: Sweep, x: str, y: str = "utilisation", by: Sequence[str] = (),
         middle = group[y].to_numpy().astype(float)
         low, high = (group[f"{y}_{end}"].cast(float).to_numpy() for end in ("low", "high"))
         whiskers = np.nan_to_num(np.array([middle - low, high - middle]))
-        ax.errorbar(at, middle, whiskers, marker="o", ms=3, lw=1, capsize=2, label=", ".join(str(group[name][0]) for name in by))
+        ax.errorbar(
+            at,
+            middle,
+            whiskers,
+            marker="o",
+            ms=3,
+            lw=1,
+            capsize=2,
+            label=", ".join(str(group[name][0]) for name in by),
+        )
     if unit is None:
         ax.set_xticks(range(len(ticks)), [str(tick) for tick in ticks])
     elif min(places.values()) > 0 and max(places.values()) > 20 * min(places.values()):
@@ -150,10 +175,14 @@ def sweep(result: Sweep, x: str, y: str = "utilisation", by: Sequence[str] = (),
 def sweep_png(result: Sweep, y: str) -> bytes:
     """Draw a sweep as PNG: the first axis with several numbers to the right, a line for each combination of the others."""
     figure, axes = panels(1, 1)
-    several = [name for name in result.axes if len({str(point[name]) for point in result.points}) > 1] or result.axes[:1]
+    several = [
+        name for name in result.axes if len({str(point[name]) for point in result.points}) > 1
+    ] or result.axes[:1]
     if not several:
         return png(figure)
-    numeric = [name for name in several if _places([point[name] for point in result.points])[1] is not None]
+    numeric = [
+        name for name in several if _places([point[name] for point in result.points])[1] is not None
+    ]
     x = (numeric or several)[0]
     sweep(result, x, y, [name for name in several if name != x], axes[0][0])
     return png(figure)
@@ -161,23 +190,42 @@ def sweep_png(result: Sweep, y: str) -> bytes:
 
 def _places(values: Sequence[Any]) -> tuple[dict[Any, float], str | None]:
     """Where values go on an axis, and their common unit; by number in the list, and None, where they have none."""
-    matches = [re.fullmatch(r"([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*([A-Za-z%/]*)", str(value)) for value in values]
+    matches = [
+        re.fullmatch(r"([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*([A-Za-z%/]*)", str(value))
+        for value in values
+    ]
     if all(matches) and len({match[2] for match in matches if match}) == 1:
-        return {value: float(match[1]) for value, match in zip(values, matches, strict=True) if match}, next(m[2] for m in matches if m)
+        return {
+            value: float(match[1]) for value, match in zip(values, matches, strict=True) if match
+        }, next(m[2] for m in matches if m)
     return {value: float(number) for number, value in enumerate(dict.fromkeys(values))}, None
 
 
-def _flow_lines(result: Result, column: str, scale: float, label: str, ax: Axes | None, flows: Sequence[int] | None) -> Axes:
+def _flow_lines(
+    result: Result,
+    column: str,
+    scale: float,
+    label: str,
+    ax: Axes | None,
+    flows: Sequence[int] | None,
+) -> Axes:
     ax = ax or _axes()
     shown = range(min(FLOWS_SHOWN, result.flows.height)) if flows is None else flows
     series = result.flow_series
     for flow in shown:
         rows = series.filter(series["flow"] == flow)
-        ax.plot(rows["time"], rows[column] * scale, lw=0.8, label=f"flow {flow}: {result.flows['cc'][flow]}")
+        ax.plot(
+            rows["time"],
+            rows[column] * scale,
+            lw=0.8,
+            label=f"flow {flow}: {result.flows['cc'][flow]}",
+        )
     return _finish(ax, label, legend=len(shown) > 1)
 
 
-def _link_line(result: Result, column: str, scale: float, label: str, ax: Axes | None, link: int | None) -> Axes:
+def _link_line(
+    result: Result, column: str, scale: float, label: str, ax: Axes | None, link: int | None
+) -> Axes:
     ax = ax or _axes()
     name = result.summary["bottleneck"][0] if link is None else result.links["name"][link]
     number = result.links["name"].to_list().index(name)
@@ -203,7 +251,9 @@ def _axes() -> Axes:
     return plt.subplots(figsize=(5, 3), layout="constrained")[1]
 
 
-def panels(rows: int = 1, columns: int = 1, width: float = PANEL[0], height: float = PANEL[1]) -> tuple[Any, Any]:
+def panels(
+    rows: int = 1, columns: int = 1, width: float = PANEL[0], height: float = PANEL[1]
+) -> tuple[Any, Any]:
     """Make a figure of `rows` × `columns` panels of so many inches; gives the figure and a 2-dimensional array of axes."""
     from matplotlib.figure import Figure  # noqa: PLC0415
 

@@ -29,9 +29,16 @@ def bar(runs: int, hidden: bool = False) -> Iterator[Callable[[int, float], None
     shares = [0.0] * runs
     total = 0.0
     lock = threading.Lock()
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeRemainingColumn(),
+    )
     console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=hidden or not (console.is_terminal or console.is_jupyter)) as progress:
+    with Progress(
+        *columns, console=console, disable=hidden or not (console.is_terminal or console.is_jupyter)
+    ) as progress:
         task = progress.add_task(f"{runs} run{'s' if runs > 1 else ''}", total=runs)
 
         def advance(number: int, share: float) -> None:

@@ -141,5 +141,13 @@ def run(
         from narrows.progress import bar  # noqa: PLC0415
 
         with bar(1) as advance:
-            return Result(scenario, chosen, _core.run(json, chosen, lambda share: advance(0, share), traces_to, scenario.controllers))
-    return Result(scenario, chosen, _core.run(json, chosen, progress or None, traces_to, scenario.controllers))
+            return Result(
+                scenario,
+                chosen,
+                _core.run(
+                    json, chosen, lambda share: advance(0, share), traces_to, scenario.controllers
+                ),
+            )
+    return Result(
+        scenario, chosen, _core.run(json, chosen, progress or None, traces_to, scenario.controllers)
+    )

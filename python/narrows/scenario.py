@@ -50,10 +50,14 @@ class Scenario:
         if not isinstance(cc, type):
             return flow
         if not issubclass(cc, Controller):
-            raise _core.ScenarioError(f"flows[].cc: {cc.__name__} is no controller; subclass narrows.Controller")
+            raise _core.ScenarioError(
+                f"flows[].cc: {cc.__name__} is no controller; subclass narrows.Controller"
+            )
         known = self.controllers.setdefault(cc.__name__, cc)
         if known is not cc:
-            raise _core.ScenarioError(f"flows[].cc: two classes are called {cc.__name__}; rename one")
+            raise _core.ScenarioError(
+                f"flows[].cc: two classes are called {cc.__name__}; rename one"
+            )
         return flow | {"cc": cc.__name__}
 
     @classmethod

@@ -30,15 +30,26 @@ class Single:
         traced = folder is not None and "trace" in self.scenario.fields
         if folder and traced:
             folder.make()
-        return run_all([(self.scenario, seed) for seed in self.seeds], str(folder.path) if folder and traced else None)
+        return run_all(
+            [(self.scenario, seed) for seed in self.seeds],
+            str(folder.path) if folder and traced else None,
+        )
 
     def tables(self, results: list[Result]) -> list[Table]:
         """One table of links and one of flows; over several seeds their means and 95 % confidence intervals."""
         return [self._links(results), self._flows(results)]
 
     def _links(self, results: list[Result]) -> Table:
-        columns = [("utilisation", 1.0, 3), ("loss_rate", 100.0, 4), ("mean_queue", 1.0, 2), ("max_queue", 1.0, 0), ("delay_p99", 1e3, 3)]
-        table = _table("link", "buffer", "utilisation", "loss %", "queue mean", "max", "p99 delay ms")
+        columns = [
+            ("utilisation", 1.0, 3),
+            ("loss_rate", 100.0, 4),
+            ("mean_queue", 1.0, 2),
+            ("max_queue", 1.0, 0),
+            ("delay_p99", 1e3, 3),
+        ]
+        table = _table(
+            "link", "buffer", "utilisation", "loss %", "queue mean", "max", "p99 delay ms"
+        )
         for row in zip(*(result.links.iter_rows(named=True) for result in results), strict=True):
             name = row[0]["name"]
             table.add_row(name, self.scenario.buffers[name], *_cells(row, columns))
@@ -53,7 +64,9 @@ class Single:
             ("timeouts", 1.0, 0),
             ("completion_time", 1.0, 3),
         ]
-        table = _table("flow", "cc", "goodput Mbps", "lost %", "RTT ms", "epochs", "timeouts", "done in s")
+        table = _table(
+            "flow", "cc", "goodput Mbps", "lost %", "RTT ms", "epochs", "timeouts", "done in s"
+        )
         rows = list(zip(*(result.flows.iter_rows(named=True) for result in results), strict=True))
         for row in rows[:MOST_ROWS]:
             table.add_row(str(row[0]["flow"]), row[0]["cc"], *_cells(row, columns))
@@ -66,9 +79,15 @@ class Single:
         from narrows import plot, report  # noqa: PLC0415 (matplotlib takes half a second)
 
         for result in results:
-            folder.note(result.write(str(folder.path), f"{result.seed}." if len(results) > 1 else ""))
+            folder.note(
+                result.write(str(folder.path), f"{result.seed}." if len(results) > 1 else "")
+            )
         if "trace" in self.scenario.fields:
-            folder.note(sorted(str(path) for kind in ("*.pcapng", "*.sqlog") for path in folder.path.glob(kind)))
+            folder.note(
+                sorted(
+                    str(path) for kind in ("*.pcapng", "*.sqlog") for path in folder.path.glob(kind)
+                )
+            )
         folder.data("run.png", plot.single(results[0]))
         folder.text("report.html", report.single(results[0], self.tables(results)))
         folder.text("scenario.toml", self.scenario.to_toml())
@@ -89,5 +108,7 @@ def _cells(rows: Sequence[dict[str, Any]], columns: list[tuple[str, float, int]]
             cells.append("-")
             continue
         mean, half = mean_and_interval(known)
-        cells.append(f"{mean:.{digits}f}" if len(known) == 1 else f"{mean:.{digits}f} ± {half:.{digits}f}")
+        cells.append(
+            f"{mean:.{digits}f}" if len(known) == 1 else f"{mean:.{digits}f} ± {half:.{digits}f}"
+        )
     return cells

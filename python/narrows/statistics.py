@@ -78,7 +78,9 @@ def estimate(values: Sequence[float], method: str = "student") -> Estimate:
     import numpy as np  # noqa: PLC0415
     from scipy.stats import bootstrap  # noqa: PLC0415
 
-    interval = bootstrap((np.asarray(values),), np.mean, rng=np.random.default_rng(1)).confidence_interval
+    interval = bootstrap(
+        (np.asarray(values),), np.mean, rng=np.random.default_rng(1)
+    ).confidence_interval
     return Estimate(mean, float(interval.low), float(interval.high))
 
 

@@ -35,7 +35,11 @@ SENDERS: dict[str, dict[str, Any]] = {
     "sack": {"cc": "sack"},
     "hstcp": {"cc": "highspeed"},
     "linux:bic": {"cc": "bic:delayed_ack=1.9375", "rate_halving": 1, **LINUX},
-    "linux:cubic": {"cc": "cubic:beta=0.7998046875:c=0.400390625:s_max=160", "rate_halving": 1, **LINUX},
+    "linux:cubic": {
+        "cc": "cubic:beta=0.7998046875:c=0.400390625:s_max=160",
+        "rate_halving": 1,
+        **LINUX,
+    },
     "linux:htcp": {"cc": "htcp:rtt_scaling=true", "rate_halving": 0.5, **LINUX},
     "linux:scalable": {"cc": "scalable:a=0.02", "rate_halving": 0.5, **LINUX},
     "xcp": {"cc": "xcp:whole=true+reno", **LINUX},
@@ -105,7 +109,15 @@ def scenario_of(case: dict[str, Any]) -> Scenario:
     flows = [{**sender, "count": forward, "starts": starts[:forward]}]
     if reverse:
         # The ways back of ns-2's reverse flows take no longer than the first flow's.
-        flows.append({**sender, "count": reverse, "starts": starts[forward:], "reverse": True, "rtt": f"{case['rtt']}ms"})
+        flows.append(
+            {
+                **sender,
+                "count": reverse,
+                "starts": starts[forward:],
+                "reverse": True,
+                "rtt": f"{case['rtt']}ms",
+            }
+        )
     return Scenario(
         duration=f"{case['dur']}s",
         warmup=f"{case['warm']}s",
@@ -142,7 +154,10 @@ def reference_figures(case: dict[str, Any], result: dict[str, Any]) -> dict[str,
     """Give ns-2's figures of a case."""
     goodput = result["goodput_mbps"] / case["bw"]
     utilisation = goodput if case.get("rev") else result["utilisation"]
-    return {"utilisation": utilisation, **{key: result[key] for key in ("loss_rate", "jain", "mean_queue")}}
+    return {
+        "utilisation": utilisation,
+        **{key: result[key] for key in ("loss_rate", "jain", "mean_queue")},
+    }
 
 
 def compare(reference: Path, only: str | None) -> list[Comparison]:
@@ -156,7 +171,9 @@ def compare(reference: Path, only: str | None) -> list[Comparison]:
         Leave out cases whose description does not contain this.
     """
     lines = [json.loads(line) for line in reference.read_text().splitlines()]
-    lines = [line for line in lines if line["case"]["proto"] in SENDERS and line["result"]["q"] in QUEUES]
+    lines = [
+        line for line in lines if line["case"]["proto"] in SENDERS and line["result"]["q"] in QUEUES
+    ]
     described = [(" ".join(f"{k}={v}" for k, v in line["case"].items()), line) for line in lines]
     chosen = [(text, line) for text, line in described if only is None or only in text]
     jobs: list[tuple[Scenario, int]] = []
@@ -175,7 +192,18 @@ def _seeds(case: dict[str, Any]) -> int:
     return SEEDS if case.get("jitter") else 1
 
 
-HEAD = ["case", "util. ns-2", "narrows", "difference", "loss ns-2", "narrows", "Jain ns-2", "narrows", "queue ns-2", "narrows"]
+HEAD = [
+    "case",
+    "util. ns-2",
+    "narrows",
+    "difference",
+    "loss ns-2",
+    "narrows",
+    "Jain ns-2",
+    "narrows",
+    "queue ns-2",
+    "narrows",
+]
 
 
 def rows(comparisons: list[Comparison]) -> list[list[str]]:
@@ -187,8 +215,21 @@ def rows(comparisons: list[Comparison]) -> list[list[str]]:
     cells = []
     for c in comparisons:
         mark = "" if abs(c.difference) <= AIM else " *"
-        loss, jain, queue = pair(c, "loss_rate", ".2e"), pair(c, "jain", ".3f"), pair(c, "mean_queue", ".1f")
-        cells.append([c.case, *pair(c, "utilisation", ".4f"), f"{c.difference:+.4f}{mark}", *loss, *jain, *queue])
+        loss, jain, queue = (
+            pair(c, "loss_rate", ".2e"),
+            pair(c, "jain", ".3f"),
+            pair(c, "mean_queue", ".1f"),
+        )
+        cells.append(
+            [
+                c.case,
+                *pair(c, "utilisation", ".4f"),
+                f"{c.difference:+.4f}{mark}",
+                *loss,
+                *jain,
+                *queue,
+            ]
+        )
     return cells
 
 
@@ -213,11 +254,19 @@ def summary(comparisons: list[Comparison]) -> str:
 def main() -> None:
     """Compare, and print a table and a summary."""
     parser = argparse.ArgumentParser(
-        prog="python -m narrows.validate", description=__doc__, epilog="Example: python -m narrows.validate --only cubic"
+        prog="python -m narrows.validate",
+        description=__doc__,
+        epilog="Example: python -m narrows.validate --only cubic",
     )
-    parser.add_argument("--reference", type=Path, default=REFERENCE, help="a file like validation/ns2.jsonl")
-    parser.add_argument("--only", help="only cases whose description contains this, like 'sack n=1'")
-    parser.add_argument("--markdown", action="store_true", help="print the table for docs/validation.md")
+    parser.add_argument(
+        "--reference", type=Path, default=REFERENCE, help="a file like validation/ns2.jsonl"
+    )
+    parser.add_argument(
+        "--only", help="only cases whose description contains this, like 'sack n=1'"
+    )
+    parser.add_argument(
+        "--markdown", action="store_true", help="print the table for docs/validation.md"
+    )
     options = parser.parse_args()
     comparisons = compare(options.reference, options.only)
     if not comparisons:

@@ -14,6 +14,13 @@ def narrows(tmp_path: Path) -> Run:
     """The command, in an empty folder."""
 
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([BINARY, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+        return subprocess.run(
+            [BINARY, *map(str, arguments)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
 
     return run

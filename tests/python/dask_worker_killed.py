@@ -21,14 +21,28 @@ def kill_in_the_middle(victim: int, cache: Path) -> None:
 
 def main(cache: Path) -> None:
     base = nw.dumbbell("100Mbps", "20ms", "20p", flows=4, duration="20s")
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
         victim = next(iter(client.run(os.getpid).values()))
         killer = threading.Thread(target=kill_in_the_middle, args=(victim, cache))
         killer.start()
-        result = nw.sweep(base, cc=["reno", "cubic"], seeds=10, cache=cache, executor=client.get_executor())
+        result = nw.sweep(
+            base, cc=["reno", "cubic"], seeds=10, cache=cache, executor=client.get_executor()
+        )
         killer.join()
         after = set(client.run(os.getpid).values())
-    print(json.dumps({"victim": victim, "after": sorted(after), "failures": list(map(str, result.failures)), "runs": result.runs.height}))
+    print(
+        json.dumps(
+            {
+                "victim": victim,
+                "after": sorted(after),
+                "failures": list(map(str, result.failures)),
+                "runs": result.runs.height,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -15,17 +15,33 @@ from binary import BINARY, Run
 SMALL = ["--rate", "10Mbps", "--rtt", "40ms", "--buffer", "20p", "-P", "2", "-t", "4"]
 
 JSON_KEYS = {
-    *("cc", "pacing", "seed", "utilisation", "goodput", "loss_rate", "jain", "mean_queue", "max_queue", "mean_rtt"),
+    *(
+        "cc",
+        "pacing",
+        "seed",
+        "utilisation",
+        "goodput",
+        "loss_rate",
+        "jain",
+        "mean_queue",
+        "max_queue",
+        "mean_rtt",
+    ),
     *("flow_goodput", "wall", "packets_per_second"),
 }
 
 
 def test_compare_prints_one_json_object_a_run(narrows: Run) -> None:
-    done = narrows("compare", *SMALL, "--cc", "reno,cubic", "--pacing", "none,even", "--seeds", "2", "--json")
+    done = narrows(
+        "compare", *SMALL, "--cc", "reno,cubic", "--pacing", "none,even", "--seeds", "2", "--json"
+    )
     assert done.returncode == 0, done.stderr
     records = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(r["cc"], r["pacing"], r["seed"]) for r in records] == [
-        (cc, pacing, seed) for cc in ("reno", "cubic") for pacing in ("none", "even") for seed in (1, 2)
+        (cc, pacing, seed)
+        for cc in ("reno", "cubic")
+        for pacing in ("none", "even")
+        for seed in (1, 2)
     ]
     for record in records:
         assert record.keys() >= JSON_KEYS
@@ -39,7 +55,10 @@ def test_compare_prints_one_json_object_a_run(narrows: Run) -> None:
 
 
 def test_same_seed_same_figures(narrows: Run) -> None:
-    lines = [narrows("compare", *SMALL, "--cc", "cubic", "--seed", "5", "--json").stdout for _ in range(2)]
+    lines = [
+        narrows("compare", *SMALL, "--cc", "cubic", "--seed", "5", "--json").stdout
+        for _ in range(2)
+    ]
     first, second = (json.loads(line) for line in lines)
     for record in (first, second):
         del record["wall"], record["packets_per_second"]
@@ -61,7 +80,13 @@ def test_output_is_whole_and_not_overwritten(narrows: Run, tmp_path: Path) -> No
     command = ["compare", *SMALL, "--cc", "reno", "-o", "out"]
     assert narrows(*command).returncode == 0
     files = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"comparison.png", "report.html", "scenario.toml", "reno-none.flows.parquet", "reno-none.link_series.parquet"} <= files
+    assert {
+        "comparison.png",
+        "report.html",
+        "scenario.toml",
+        "reno-none.flows.parquet",
+        "reno-none.link_series.parquet",
+    } <= files
     assert not [name for name in files if ".tmp" in name]
     assert pl.read_parquet(tmp_path / "out" / "reno-none.flows.parquet").height == 2
     again = narrows(*command)
@@ -78,7 +103,11 @@ def test_the_scenario_written_runs_to_the_same_figures(narrows: Run) -> None:
 
 def test_a_queue_does_what_it_is_for(narrows: Run) -> None:
     def loss(*options: str) -> float:
-        return float(json.loads(narrows("compare", *SMALL, "--cc", "cubic", *options, "--json").stdout)["loss_rate"])
+        return float(
+            json.loads(narrows("compare", *SMALL, "--cc", "cubic", *options, "--json").stdout)[
+                "loss_rate"
+            ]
+        )
 
     assert loss() > 0
     assert loss("--queue", "red:min=2:max=6", "--buffer", "100p", "--ecn") == 0
@@ -86,7 +115,11 @@ def test_a_queue_does_what_it_is_for(narrows: Run) -> None:
 
 @pytest.mark.parametrize(
     ("queue", "named"),
-    [("codle", 'did you mean "codel"?'), ("codel:target=5", 'target: "5" is no time; try 5ms'), ("rr:n=3", "it has none")],
+    [
+        ("codle", 'did you mean "codel"?'),
+        ("codel:target=5", 'target: "5" is no time; try 5ms'),
+        ("rr:n=3", "it has none"),
+    ],
 )
 def test_a_queue_that_is_none_is_named(narrows: Run, queue: str, named: str) -> None:
     done = narrows("compare", *SMALL, "--queue", queue)
@@ -141,7 +174,9 @@ BAD = {
 
 
 @pytest.mark.parametrize(("arguments", "named"), BAD.values(), ids=BAD.keys())
-def test_bad_input_is_named_and_nothing_is_written(narrows: Run, tmp_path: Path, arguments: list[str], named: list[str]) -> None:
+def test_bad_input_is_named_and_nothing_is_written(
+    narrows: Run, tmp_path: Path, arguments: list[str], named: list[str]
+) -> None:
     done = narrows("compare", *SMALL, "-o", "out", *arguments)
     assert done.returncode == 2, done.stdout
     assert "Traceback" not in done.stderr
@@ -172,12 +207,17 @@ BAD_FILES = {
         DUMBBELL + "[[flows]]\ncc = 'reno'\n[trace]\nlinks = ['bottelneck']",
         ["trace.links[0]", 'did you mean "bottleneck"?'],
     ),
-    "two networks": (DUMBBELL + "[chain]\nhops = []\n[[flows]]\ncc = 'reno'", ["chain", "dumbbell"]),
+    "two networks": (
+        DUMBBELL + "[chain]\nhops = []\n[[flows]]\ncc = 'reno'",
+        ["chain", "dumbbell"],
+    ),
 }
 
 
 @pytest.mark.parametrize(("text", "named"), BAD_FILES.values(), ids=BAD_FILES.keys())
-def test_a_bad_file_is_named_with_the_place(narrows: Run, tmp_path: Path, text: str, named: list[str]) -> None:
+def test_a_bad_file_is_named_with_the_place(
+    narrows: Run, tmp_path: Path, text: str, named: list[str]
+) -> None:
     (tmp_path / "bad.toml").write_text(text)
     done = narrows("run", "bad.toml")
     assert done.returncode == 2, done.stdout
@@ -194,8 +234,21 @@ def test_a_missing_file_is_named(narrows: Run) -> None:
 
 
 def test_control_c_stops_a_run_with_one_line(tmp_path: Path) -> None:
-    command = [str(BINARY), "compare", "--rate", "10Gbps", "-t", "100000", "--cc", "reno,cubic", "-o", "out"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    command = [
+        str(BINARY),
+        "compare",
+        "--rate",
+        "10Gbps",
+        "-t",
+        "100000",
+        "--cc",
+        "reno,cubic",
+        "-o",
+        "out",
+    ]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         time.sleep(3)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=20)
@@ -207,5 +260,7 @@ def test_control_c_stops_a_run_with_one_line(tmp_path: Path) -> None:
 
 def test_whoever_reads_the_output_may_stop(tmp_path: Path) -> None:
     command = f"{BINARY} compare {' '.join(SMALL)} --cc reno,cubic --pacing none,even --seeds 20 --json | head -c 10"
-    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.stderr == ""

@@ -19,7 +19,11 @@ class Reno(nw.Controller):
 
     def on_ack(self, ack: nw.Ack) -> None:
         if ack.window_limited and not ack.recovering:
-            self.cwnd = min(self.cwnd + ack.packets, self.ssthresh) if self.cwnd < self.ssthresh else self.cwnd + ack.packets / self.cwnd
+            self.cwnd = (
+                min(self.cwnd + ack.packets, self.ssthresh)
+                if self.cwnd < self.ssthresh
+                else self.cwnd + ack.packets / self.cwnd
+            )
 
     def on_loss(self, loss: nw.Loss) -> None:
         if loss.opens_epoch:
@@ -31,7 +35,10 @@ class Reno(nw.Controller):
 
 
 def test_it_does_what_the_built_in_law_does_packet_by_packet() -> None:
-    mine, built_in = (nw.run(nw.dumbbell("20Mbps", "40ms", "30p", cc, 2, duration="20s", tcp="ns2")) for cc in (Reno, "sack"))
+    mine, built_in = (
+        nw.run(nw.dumbbell("20Mbps", "40ms", "30p", cc, 2, duration="20s", tcp="ns2"))
+        for cc in (Reno, "sack")
+    )
     assert mine.flows.drop("cc").equals(built_in.flows.drop("cc"))
     # ssthresh is a quantity of the built-in law; the other has none to show.
     assert mine.flow_series.drop("ssthresh").equals(built_in.flow_series.drop("ssthresh"))
@@ -39,7 +46,9 @@ def test_it_does_what_the_built_in_law_does_packet_by_packet() -> None:
 
 def test_it_runs_beside_built_in_laws_under_its_name() -> None:
     path = {"rate": "20Mbps", "rtt": "40ms", "buffer": "1bdp"}
-    result = nw.run(nw.Scenario(duration="20s", dumbbell=path, flows=[{"cc": Reno}, {"cc": "cubic"}]))
+    result = nw.run(
+        nw.Scenario(duration="20s", dumbbell=path, flows=[{"cc": Reno}, {"cc": "cubic"}])
+    )
     assert result.flows["cc"].to_list() == ["Reno", "cubic"]
     assert (result.flows["goodput"].to_numpy() > 1e6).all()
 
@@ -80,13 +89,24 @@ def test_a_class_that_is_no_controller_and_two_of_one_name_are_mistakes() -> Non
         nw.dumbbell("20Mbps", "40ms", "10p", cc=int)  # type: ignore[arg-type]
     other = type("Reno", (Reno,), {})
     with pytest.raises(nw.ScenarioError, match="two classes are called Reno"):
-        nw.Scenario(dumbbell={"rate": "1Mbps", "rtt": "40ms", "buffer": "9p"}, flows=[{"cc": Reno}, {"cc": other}])
+        nw.Scenario(
+            dumbbell={"rate": "1Mbps", "rtt": "40ms", "buffer": "9p"},
+            flows=[{"cc": Reno}, {"cc": other}],
+        )
     with pytest.raises(nw.ScenarioError, match="Reno is your own and takes no settings"):
-        nw.Scenario(dumbbell={"rate": "1Mbps", "rtt": "40ms", "buffer": "9p"}, flows=[{"cc": Reno}, {"cc": "Reno:beta=0.5"}])
+        nw.Scenario(
+            dumbbell={"rate": "1Mbps", "rtt": "40ms", "buffer": "9p"},
+            flows=[{"cc": Reno}, {"cc": "Reno:beta=0.5"}],
+        )
 
 
 def test_the_example_runs(tmp_path: Path) -> None:
     picture = tmp_path / "windows.png"
-    done = subprocess.run([sys.executable, ROOT / "examples" / "own_controller.py", picture], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "own_controller.py", picture],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "Sqrt" in done.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")

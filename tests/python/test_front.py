@@ -85,7 +85,8 @@ def test_any_text_is_a_scenario_or_an_error(text: str) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(
-    field=st.sampled_from(["rate", "rtt", "buffer"]), value=st.text(max_size=12) | st.integers() | st.floats() | st.none() | st.booleans()
+    field=st.sampled_from(["rate", "rtt", "buffer"]),
+    value=st.text(max_size=12) | st.integers() | st.floats() | st.none() | st.booleans(),
 )
 def test_any_value_is_read_or_named(field: str, value: object) -> None:
     network = {"rate": "1Mbps", "rtt": "40ms", "buffer": "20p", field: value}
@@ -134,25 +135,44 @@ def test_control_c_is_a_keyboard_interrupt() -> None:
         "try:\n    nw.run(nw.dumbbell('10Gbps', '100ms', '1bdp', flows=20, duration='100000s', sample='0s'))\n"
         "except KeyboardInterrupt:\n    print('stopped')\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.stdout == "stopped\n", done.stderr
 
 
-@pytest.mark.parametrize("draw", [nw.plot.window, nw.plot.rtt, nw.plot.goodput, nw.plot.queue, nw.plot.loss, nw.plot.utilisation])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        nw.plot.window,
+        nw.plot.rtt,
+        nw.plot.goodput,
+        nw.plot.queue,
+        nw.plot.loss,
+        nw.plot.utilisation,
+    ],
+)
 def test_every_plot_gives_labelled_axes_with_data(result: nw.Result, draw: object) -> None:
     assert callable(draw)
     axes = draw(result)
     assert isinstance(axes, Axes)
     assert axes.get_xlabel() == "time (s)"
     assert axes.get_ylabel()
-    assert np.nanmax([np.nanmax(np.asarray(line.get_ydata(), dtype=float)) for line in axes.lines]) > 0
+    assert (
+        np.nanmax([np.nanmax(np.asarray(line.get_ydata(), dtype=float)) for line in axes.lines]) > 0
+    )
 
 
 def test_the_report_needs_no_network_and_has_every_chart(result: nw.Result) -> None:
     page = report.single(result, [])
     assert not re.findall(r"""(?:src|href)=["']?https?:""", page)
     assert "@" not in "".join(re.findall(r"@[a-z]+@|/\*@.*?@\*/", page))
-    for title in ("Congestion window", "Queue at the bottleneck", "Loss at the bottleneck", "Throughput at the bottleneck"):
+    for title in (
+        "Congestion window",
+        "Queue at the bottleneck",
+        "Loss at the bottleneck",
+        "Throughput at the bottleneck",
+    ):
         assert title in page
 
 

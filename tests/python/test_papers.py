@@ -17,7 +17,10 @@ DOCS = Path(__file__).parents[2] / "docs" / "papers"
 def test_every_experiment_has_an_id_of_its_paper() -> None:
     for name, experiment in EXPERIMENTS.items():
         assert name == experiment.id == f"{experiment.paper}/{experiment.name}"
-        assert experiment.run.__module__ == f"narrows.papers.{experiment.paper}" or f".{experiment.paper}." in experiment.run.__module__
+        assert (
+            experiment.run.__module__ == f"narrows.papers.{experiment.paper}"
+            or f".{experiment.paper}." in experiment.run.__module__
+        )
         assert experiment.run.__doc__, f"{name} does not say what of the paper it is"
 
 
@@ -49,7 +52,11 @@ def test_a_claim_that_differs_makes_exit_1(narrows: Run) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "named"),
-    [(["etpc/fig06"], ["etpc/fig06", "known: all"]), (["htcp", "--scale", "2"], ["--scale", "full"]), ([], ["--list"])],
+    [
+        (["etpc/fig06"], ["etpc/fig06", "known: all"]),
+        (["htcp", "--scale", "2"], ["--scale", "full"]),
+        ([], ["--list"]),
+    ],
 )
 def test_mistakes_are_named(narrows: Run, arguments: list[str], named: list[str]) -> None:
     done = narrows("reproduce", *arguments)
@@ -63,7 +70,9 @@ def test_the_list_has_every_id(narrows: Run) -> None:
     assert [entry["id"] for entry in listed] == sorted(EXPERIMENTS)
 
 
-@pytest.mark.parametrize("folder", sorted(path for path in DOCS.glob("*") if path.is_dir()), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "folder", sorted(path for path in DOCS.glob("*") if path.is_dir()), ids=lambda path: path.name
+)
 def test_a_page_kept_is_the_one_that_its_records_make(folder: Path) -> None:
     assert folder.with_suffix(".md").read_text() == page(folder.name, folder)
     for record in folder.glob("*.json"):

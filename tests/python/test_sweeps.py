@@ -59,10 +59,17 @@ def test_every_combination_under_every_seed_is_a_row(tmp_path: Path) -> None:
     )  # fmt: skip
     rows = result.runs.select("rate", "rtt", "cc", "buffer", "seed").rows()
     networks = [("5Mbps", "20ms", "10p"), ("10Mbps", "40ms", "20p")]
-    assert rows == [(rate, rtt, cc, buffer, seed) for rate, rtt, buffer in networks for cc in ("reno", "cubic") for seed in (1, 2)]
+    assert rows == [
+        (rate, rtt, cc, buffer, seed)
+        for rate, rtt, buffer in networks
+        for cc in ("reno", "cubic")
+        for seed in (1, 2)
+    ]
     assert result.flows.height == 2 * len(rows)
     assert result.runs["goodput"].to_list() == pytest.approx(
-        result.flows.group_by("point", "seed", maintain_order=True).agg(pl.col("goodput").sum())["goodput"].to_list()
+        result.flows.group_by("point", "seed", maintain_order=True)
+        .agg(pl.col("goodput").sum())["goodput"]
+        .to_list()
     )
 
 
@@ -110,7 +117,9 @@ def test_equal_scenarios_share_runs_however_they_are_written(tmp_path: Path) -> 
         ({"flows[3].cc": ["reno"]}, ["flows[3].cc=reno", "there is no 3"]),
     ],
 )
-def test_a_mistake_is_named_before_anything_runs(tmp_path: Path, axes: dict[str, Any], named: list[str]) -> None:
+def test_a_mistake_is_named_before_anything_runs(
+    tmp_path: Path, axes: dict[str, Any], named: list[str]
+) -> None:
     with pytest.raises(nw.ScenarioError) as caught:
         nw.sweep(BASE, cache=tmp_path / "cache", **axes)
     for part in named:
@@ -120,7 +129,12 @@ def test_a_mistake_is_named_before_anything_runs(tmp_path: Path, axes: dict[str,
 
 def test_killed_and_started_again_it_continues(tmp_path: Path, narrows: Run) -> None:
     file, cache = sweep_file(tmp_path), tmp_path / ".narrows"
-    process = subprocess.Popen([BINARY, "sweep", file, "--json"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [BINARY, "sweep", file, "--json"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     wait_for_runs(cache, 2)
     process.kill()
     process.communicate()
@@ -129,7 +143,9 @@ def test_killed_and_started_again_it_continues(tmp_path: Path, narrows: Run) -> 
     again = narrows("sweep", str(file), "--json")
     assert again.returncode == 0, again.stderr
     assert f"{len(done)} of 20 runs are in .narrows/ already" in again.stderr
-    assert {path: path.stat().st_mtime_ns for path in done} == done, "nothing that was done was written again"
+    assert {path: path.stat().st_mtime_ns for path in done} == done, (
+        "nothing that was done was written again"
+    )
     whole = narrows("sweep", str(file), "--json", "--cache", "fresh")
     assert again.stdout == whole.stdout
 
@@ -137,7 +153,12 @@ def test_killed_and_started_again_it_continues(tmp_path: Path, narrows: Run) -> 
 def test_two_sweeps_over_one_cache_do_no_harm(tmp_path: Path, narrows: Run) -> None:
     file = sweep_file(tmp_path, seeds=5)
     command: list[str | Path] = [BINARY, "sweep", file, "--json"]
-    both = [subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    both = [
+        subprocess.Popen(
+            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
     outputs = [process.communicate() for process in both]
     assert [process.returncode for process in both] == [0, 0], outputs
     assert outputs[0][0] == outputs[1][0]
@@ -183,7 +204,13 @@ def test_any_bytes_are_whole_or_not(contents: bytes) -> None:
 
 def test_control_c_keeps_what_is_done(tmp_path: Path, narrows: Run) -> None:
     file = sweep_file(tmp_path, seeds=20)
-    process = subprocess.Popen([BINARY, "sweep", file], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [BINARY, "sweep", file],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     wait_for_runs(tmp_path / ".narrows", 1)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
@@ -209,7 +236,9 @@ class Breaking(Executor):
 
 
 def test_failures_come_with_the_command_that_reproduces_them(tmp_path: Path, narrows: Run) -> None:
-    result = nw.sweep(BASE, cc=["reno", "cubic"], seeds=3, cache=tmp_path / ".narrows", executor=Breaking(seed=2))
+    result = nw.sweep(
+        BASE, cc=["reno", "cubic"], seeds=3, cache=tmp_path / ".narrows", executor=Breaking(seed=2)
+    )
     assert [(f.point["cc"], f.seed) for f in result.failures] == [("reno", 2), ("cubic", 2)]
     assert sorted(result.runs["seed"].unique()) == [1, 3]
     failure = result.failures[1]
@@ -240,7 +269,9 @@ def test_a_cache_that_is_not_shared_is_named(tmp_path: Path) -> None:
 def test_a_process_pool_gives_the_same(tmp_path: Path) -> None:
     threads = nw.sweep(BASE, cc=["reno", "cubic"], seeds=2, cache=tmp_path / "threads")
     with ProcessPoolExecutor(2) as pool:
-        processes = nw.sweep(BASE, cc=["reno", "cubic"], seeds=2, cache=tmp_path / "processes", executor=pool)
+        processes = nw.sweep(
+            BASE, cc=["reno", "cubic"], seeds=2, cache=tmp_path / "processes", executor=pool
+        )
     assert threads.runs.equals(processes.runs)
 
 
@@ -248,7 +279,9 @@ def test_a_dask_worker_killed_in_the_middle_loses_nothing(tmp_path: Path) -> Non
     script = Path(__file__).with_name("dask_worker_killed.py")
     cache = tmp_path / "cache"
     cache.mkdir()
-    done = subprocess.run([sys.executable, script, cache], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, script, cache], capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["victim"] not in found["after"], "a worker has been killed"
@@ -262,7 +295,9 @@ def test_a_dask_worker_killed_in_the_middle_loses_nothing(tmp_path: Path) -> Non
 
 
 def test_seeds_are_added_until_the_interval_is_narrow(tmp_path: Path) -> None:
-    result = nw.sweep(BASE, buffer=["3p", "100p"], until=nw.Until(0.01, "goodput", most_seeds=12), cache=tmp_path)
+    result = nw.sweep(
+        BASE, buffer=["3p", "100p"], until=nw.Until(0.01, "goodput", most_seeds=12), cache=tmp_path
+    )
     for point in result.points:
         values = result.values(point, "goodput")
         found = estimate(values)
@@ -278,9 +313,17 @@ def test_pairs_have_the_same_seed(tmp_path: Path) -> None:
     table = result.paired("cc", "cubic", "reno", "goodput")
     assert table["buffer"].to_list() == ["5p", "20p"]
     for row in table.iter_rows(named=True):
-        cubic, reno = (result.values({"cc": cc, "buffer": row["buffer"]}, "goodput") for cc in ("cubic", "reno"))
+        cubic, reno = (
+            result.values({"cc": cc, "buffer": row["buffer"]}, "goodput")
+            for cc in ("cubic", "reno")
+        )
         expected = paired(cubic, reno)
-        assert (row["difference"], row["low"], row["high"], row["pairs"]) == (expected.mean, expected.low, expected.high, 4)
+        assert (row["difference"], row["low"], row["high"], row["pairs"]) == (
+            expected.mean,
+            expected.low,
+            expected.high,
+            4,
+        )
 
 
 def test_intervals_of_skewed_values_are_skewed() -> None:
@@ -307,7 +350,12 @@ def test_the_cache_is_listed_sized_and_pruned(tmp_path: Path, narrows: Run) -> N
     narrows("sweep", str(sweep_file(tmp_path, seeds=2, duration="2s")), "--json")
     cache = tmp_path / ".narrows"
     listed = [json.loads(line) for line in narrows("cache", "list", "--json").stdout.splitlines()]
-    assert {(entry["cc"], entry["seed"]) for entry in listed} == {("reno", 1), ("reno", 2), ("cubic", 1), ("cubic", 2)}
+    assert {(entry["cc"], entry["seed"]) for entry in listed} == {
+        ("reno", 1),
+        ("reno", 2),
+        ("cubic", 1),
+        ("cubic", 2),
+    }
     size = json.loads(narrows("cache", "size", "--json").stdout)
     assert (size["runs"], size["bytes"]) == (4, sum(path.stat().st_size for path in files(cache)))
     victim = files(cache)[0]
@@ -315,7 +363,10 @@ def test_the_cache_is_listed_sized_and_pruned(tmp_path: Path, narrows: Run) -> N
     stale = victim.with_name("x.tmp.1.2")
     stale.write_bytes(b"")
     os.utime(stale, (0, 0))
-    assert json.loads(narrows("cache", "prune", "--json").stdout) == {"removed": {"damaged": 1, "leftovers": 1}, "kept": 3}
+    assert json.loads(narrows("cache", "prune", "--json").stdout) == {
+        "removed": {"damaged": 1, "leftovers": 1},
+        "kept": 3,
+    }
     assert json.loads(narrows("cache", "prune", "--older", "1d", "--json").stdout)["kept"] == 3
     assert narrows("cache", "prune", "--older", "old").returncode == 2
     assert json.loads(narrows("cache", "prune", "--all", "--json").stdout)["kept"] == 0
@@ -339,12 +390,23 @@ def test_the_files_are_parquet_for_anyone(tmp_path: Path) -> None:
         ("[scenario]\nduration = 3\n", ["duration"]),
         ("seeds = \n", ["line 1"]),
         ('scenario = "nowhere.toml"\n', ["nowhere.toml"]),
-        (FILE.format(seeds=1, duration="2s") + 'buffer = "1p..2bananas:3"\n', ["buffer", "bananas"]),
-        (FILE.format(seeds=1, duration="2s") + '[function]\nbuffer = "{2 * flow}p"\n', ["buffer", "flow", "known: cc"]),
-        (FILE.format(seeds=1, duration="2s") + "[function]\nbuffer = \"{__import__('os')}p\"\n", ["buffer", "is no number"]),
+        (
+            FILE.format(seeds=1, duration="2s") + 'buffer = "1p..2bananas:3"\n',
+            ["buffer", "bananas"],
+        ),
+        (
+            FILE.format(seeds=1, duration="2s") + '[function]\nbuffer = "{2 * flow}p"\n',
+            ["buffer", "flow", "known: cc"],
+        ),
+        (
+            FILE.format(seeds=1, duration="2s") + "[function]\nbuffer = \"{__import__('os')}p\"\n",
+            ["buffer", "is no number"],
+        ),
     ],
 )
-def test_a_bad_sweep_file_is_named(tmp_path: Path, narrows: Run, text: str, named: list[str]) -> None:
+def test_a_bad_sweep_file_is_named(
+    tmp_path: Path, narrows: Run, text: str, named: list[str]
+) -> None:
     (tmp_path / "bad.toml").write_text(text)
     done = narrows("sweep", "bad.toml")
     assert done.returncode == 2
@@ -359,15 +421,24 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "sweeps").glob("*.to
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_sweeps_and_writes_everything(narrows: Run, tmp_path: Path, example: Path) -> None:
+def test_an_example_sweeps_and_writes_everything(
+    narrows: Run, tmp_path: Path, example: Path
+) -> None:
     shutil.copy(example, tmp_path / "sweep.toml")
     text = (tmp_path / "sweep.toml").read_text()
     shorter = (
-        text.replace('duration = "30s"', 'duration = "1s"').replace('duration = "20s"', 'duration = "1s"').replace('warmup = "10s"\n', "")
+        text.replace('duration = "30s"', 'duration = "1s"')
+        .replace('duration = "20s"', 'duration = "1s"')
+        .replace('warmup = "10s"\n', "")
     )
     (tmp_path / "sweep.toml").write_text(shorter)
     done = narrows("sweep", "sweep.toml", "--seeds", "2", "-o", "out")
     assert done.returncode == 0, done.stderr
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"runs.parquet", "flows.parquet", "links.parquet", "sweep.png"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "runs.parquet",
+        "flows.parquet",
+        "links.parquet",
+        "sweep.png",
+    }
     assert "±" in done.stdout
     assert narrows("sweep", "sweep.toml", "-o", "out").returncode == 2

@@ -18,7 +18,12 @@ def half_leaves(alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]
         tcp="ns2",
         duration="24s",
         sample=f"{RTT}s",
-        dumbbell={"rate": "100Mbps", "rtt": f"{RTT}s", "buffer": "4000p", "queue": f"xcp:alpha={alpha}:beta={beta(alpha):.6f}"},
+        dumbbell={
+            "rate": "100Mbps",
+            "rtt": f"{RTT}s",
+            "buffer": "4000p",
+            "queue": f"xcp:alpha={alpha}:beta={beta(alpha):.6f}",
+        },
         flows=[flow, {**flow, "stop": "12s"}],
     )
     link = run(scenario).link_series
@@ -32,7 +37,9 @@ def test_the_link_fills_again_as_the_fluid_model_does() -> None:
     gone = int(np.argmax(use < 0.6))
     _, rate, _ = fluid(0.2, beta(0.2), 0.5, 2.5, RTT, step=RTT / 80)
     model = np.concatenate([[0.5, 0.5], rate[::80]])[:25]
-    assert np.abs(use[gone : gone + 25] - model).max() < 0.08, list(zip(use[gone : gone + 25].round(3), model.round(3), strict=True))
+    assert np.abs(use[gone : gone + 25] - model).max() < 0.08, list(
+        zip(use[gone : gone + 25].round(3), model.round(3), strict=True)
+    )
     assert queue.max() < 30
 
 

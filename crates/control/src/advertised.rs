@@ -1,4 +1,5 @@
-//! Bounds a law by what routers advertise: the window sent into the network is the smaller of both (GWA, eq. 1).
+//! Bounds a law by what routers advertise: the window sent into the network is the smaller of both
+//! (GWA, eq. 1).
 
 use crate::{Ack, Controller, Loss, Mark, Needs, Pacing};
 use narrows_signal::Request;
@@ -28,7 +29,8 @@ impl<B: Bound, C: Controller> Advertised<B, C> {
         Self { bound, law }
     }
 
-    /// A packet may always be out, as a probe of a window that is closed: no timer has to open it again.
+    /// A packet may always be out, as a probe of a window that is closed: no timer has to open it
+    /// again.
     fn limit(&self) -> f64 {
         self.bound.packets().max(1.0)
     }

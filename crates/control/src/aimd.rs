@@ -1,4 +1,5 @@
-//! Additive increase, multiplicative decrease, with any two parameters (Chiu and Jain, 1989; Leith and Shorten: "H-TCP", §2).
+//! Additive increase, multiplicative decrease, with any two parameters (Chiu and Jain, 1989; Leith
+//! and Shorten: "H-TCP", §2).
 //!
 //! | source | equation | here |
 //! |---|---|---|

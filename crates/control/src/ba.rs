@@ -1,11 +1,13 @@
-//! BA's sender: Reno's law below bandwidth times propagation delay (Gerla, Lo Cigno, Mascolo, Weng, §5).
+//! BA's sender: Reno's law below bandwidth times propagation delay (Gerla, Lo Cigno, Mascolo, Weng,
+//! §5).
 //!
 //! | source | equation | here |
 //! |---|---|---|
 //! | §5 | W ≤ δ·min v, a lower bound to the transmission window | [`Ba::observe`] |
 //! | §5 | δ, the round-trip propagation delay, for the delay d with its queues | the least RTT so far |
 //!
-//! v is the bandwidth that routers say is available to the flow, in bytes a second. Without routers that speak it is Reno.
+//! v is the bandwidth that routers say is available to the flow, in bytes a second. Without routers
+//! that speak it is Reno.
 
 use crate::{Ack, Bound};
 use narrows_signal::{Reply, Request};

@@ -14,14 +14,17 @@
 //! | §5.6.2 | rate = gain·bw·0.99 | [`Bbr::set_pacing_rate`] |
 //! | §5.6.4 | cwnd ≤ gain·bw·min_rtt + extra_acked, within the model's bounds, at least 4 | [`Bbr::set_cwnd`] |
 //!
-//! The draft leaves marks open ("MUST treat any CE marks as congestion", §3.7). With `ecn` they are answered as in BBRv3's Linux code
-//! (google/bbr, branch v3): inflight_shortterm shrinks by α/3 in a round with marks, α their average share, half of a round marked is as bad as
-//! 2 % lost, and only where min_rtt is at most 5 ms.
+//! The draft leaves marks open ("MUST treat any CE marks as congestion", §3.7). With `ecn` they are
+//! answered as in BBRv3's Linux code (google/bbr, branch v3): inflight_shortterm shrinks by α/3 in
+//! a round with marks, α their average share, half of a round marked is as bad as 2 % lost, and
+//! only where min_rtt is at most 5 ms.
 //!
-//! Departures. Volumes are packets: SMSS is 1. The send quantum (§5.6.3) is the transport's, so the offload budget (§5.5.8) is three times the
-//! setting `quantum`, 1 packet unless given. There is no handshake here to take an RTT from, so the first rate (§5.6.2, InitPacingRate) is set
-//! again with the first sample, as Linux does. ProbeRTT's low samples (§5.3.4.3, MarkConnectionAppLimited) are recognised by when they left.
-//! A retransmission timeout's recovery ends when a packet is answered that left after it.
+//! Departures. Volumes are packets: SMSS is 1. The send quantum (§5.6.3) is the transport's, so the
+//! offload budget (§5.5.8) is three times the setting `quantum`, 1 packet unless given. There is no
+//! handshake here to take an RTT from, so the first rate (§5.6.2, InitPacingRate) is set again with
+//! the first sample, as Linux does. ProbeRTT's low samples (§5.3.4.3, MarkConnectionAppLimited) are
+//! recognised by when they left. A retransmission timeout's recovery ends when a packet is answered
+//! that left after it.
 
 mod filter;
 mod model;
@@ -38,7 +41,8 @@ use states::Ending;
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Whether packets are ECN-capable and marks are answered. False (§3.7; conventions: ECN is off unless asked for).
+    /// Whether packets are ECN-capable and marks are answered. False (§3.7; conventions: ECN is off
+    /// unless asked for).
     pub ecn: bool,
     /// Packets that leave together (§5.6.3): the flow's `quantum`. 1.
     pub quantum: f64,
@@ -74,8 +78,8 @@ const PACING_MARGIN: f64 = 0.99;
 const MIN_RTT_FILTER_LEN: Duration = Duration::from_millis(10_000);
 const PROBE_RTT_INTERVAL: Duration = Duration::from_millis(5_000);
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
-/// BBRv3's Linux code: weight of a round in α, share of α given up, share of marks that is too many, rounds of that to end Startup, and the
-/// RTT in seconds above which marks are not answered.
+/// BBRv3's Linux code: weight of a round in α, share of α given up, share of marks that is too
+/// many, rounds of that to end Startup, and the RTT in seconds above which marks are not answered.
 const ECN_GAIN: f64 = 1.0 / 16.0;
 const ECN_FACTOR: f64 = 1.0 / 3.0;
 const ECN_THRESH: f64 = 0.5;
@@ -125,7 +129,8 @@ struct Undo {
 enum Recovery {
     None,
     Fast,
-    /// After a timeout, until this transmission or a later one is answered; `None` until the next acknowledgement says which is next.
+    /// After a timeout, until this transmission or a later one is answered; `None` until the next
+    /// acknowledgement says which is next.
     Timeout(Option<u64>),
 }
 
@@ -244,10 +249,16 @@ pub struct Bbr {
 }
 
 impl Bbr {
-    /// BBR with `params`, which have been checked; starts with `initial_window` packets (§5.2.1, OnInit).
+    /// BBR with `params`, which have been checked; starts with `initial_window` packets (§5.2.1,
+    /// OnInit).
     pub fn new(params: Params, initial_window: f64, seed: u64) -> Self {
         let infinity = f64::INFINITY;
-        let undo = Undo { state: None, bw_shortterm: 0.0, inflight_shortterm: 0.0, inflight_longterm: 0.0 };
+        let undo = Undo {
+            state: None,
+            bw_shortterm: 0.0,
+            inflight_shortterm: 0.0,
+            inflight_longterm: 0.0,
+        };
         let mut bbr = Self {
             ecn: params.ecn,
             quantum: params.quantum,
@@ -306,11 +317,16 @@ impl Bbr {
         self.state
     }
 
-    /// The stamps that OnInit takes from the clock (§5.2.1), at the first event that tells the time.
+    /// The stamps that OnInit takes from the clock (§5.2.1), at the first event that tells the
+    /// time.
     fn be_born(&mut self, now: Time) {
         if !self.born {
             self.born = true;
-            (self.path.min_rtt_stamp, self.probe_rtt.min_stamp, self.path.extra_acked_interval_start) = (now, now, now);
+            (
+                self.path.min_rtt_stamp,
+                self.probe_rtt.min_stamp,
+                self.path.extra_acked_interval_start,
+            ) = (now, now, now);
         }
     }
 
@@ -357,7 +373,11 @@ impl Bbr {
 
     /// §5.6.4.2, BDPMultiple: packets, of a path of `bw` packets a second.
     fn bdp_multiple(&self, bw: f64, gain: f64) -> f64 {
-        if self.path.min_rtt.is_infinite() { self.initial_cwnd } else { gain * bw * self.path.min_rtt }
+        if self.path.min_rtt.is_infinite() {
+            self.initial_cwnd
+        } else {
+            gain * bw * self.path.min_rtt
+        }
     }
 
     /// §5.6.4.2, QuantizationBudget.
@@ -374,7 +394,9 @@ impl Bbr {
 
     /// §5.6.4.6, SetCwnd.
     fn set_cwnd(&mut self) {
-        let max_inflight = self.quantization_budget(self.bdp_multiple(self.path.bw, self.cwnd_gain) + self.path.extra_acked);
+        let max_inflight = self.quantization_budget(
+            self.bdp_multiple(self.path.bw, self.cwnd_gain) + self.path.extra_acked,
+        );
         if self.full_bw_reached {
             self.cwnd = (self.cwnd + self.newly_acked).min(max_inflight);
         } else if self.cwnd < max_inflight || self.delivered < self.initial_cwnd {
@@ -390,7 +412,9 @@ impl Bbr {
     /// §5.6.4.7, BoundCwndForModel.
     fn bound_cwnd_for_model(&mut self) {
         let cap = match self.state {
-            State::ProbeBwDown | State::ProbeBwRefill | State::ProbeBwUp => self.path.inflight_longterm,
+            State::ProbeBwDown | State::ProbeBwRefill | State::ProbeBwUp => {
+                self.path.inflight_longterm
+            }
             State::ProbeRtt | State::ProbeBwCruise => self.inflight_with_headroom(),
             State::Startup | State::Drain => f64::INFINITY,
         };
@@ -425,15 +449,22 @@ impl Bbr {
         }
     }
 
-    /// §5.3.4.3: samples of what leaves from now on until as much is delivered as is under way do not count as the path's.
+    /// §5.3.4.3: samples of what leaves from now on until as much is delivered as is under way do
+    /// not count as the path's.
     fn ignore_low_samples(&mut self, in_flight: f64) {
-        let from = self.probe_rtt.low_samples.filter(|(_, to)| *to >= self.delivered).map_or(self.delivered, |(from, _)| from);
+        let from = self
+            .probe_rtt
+            .low_samples
+            .filter(|(_, to)| *to >= self.delivered)
+            .map_or(self.delivered, |(from, _)| from);
         self.probe_rtt.low_samples = Some((from, self.delivered + in_flight));
     }
 
     /// The sample, as limited where it is of a packet that left in ProbeRTT.
     fn judged(&self, sample: RateSample) -> RateSample {
-        let low = self.probe_rtt.low_samples.is_some_and(|(from, to)| from <= sample.prior_delivered && sample.prior_delivered <= to);
+        let low = self.probe_rtt.low_samples.is_some_and(|(from, to)| {
+            from <= sample.prior_delivered && sample.prior_delivered <= to
+        });
         RateSample { app_limited: sample.app_limited || low, ..sample }
     }
 }
@@ -497,7 +528,11 @@ impl Controller for Bbr {
     }
 
     fn needs(&self) -> Needs {
-        Needs { ecn: if self.ecn { Ecn::Capable } else { Ecn::NotCapable }, rate_samples: true, ..Needs::default() }
+        Needs {
+            ecn: if self.ecn { Ecn::Capable } else { Ecn::NotCapable },
+            rate_samples: true,
+            ..Needs::default()
+        }
     }
 
     /// §5.6.2.

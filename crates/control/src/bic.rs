@@ -1,4 +1,5 @@
-//! BIC-TCP (Xu, Harfoush, Rhee: "Binary increase congestion control for fast, long distance networks", INFOCOM 2004), as Linux has it.
+//! BIC-TCP (Xu, Harfoush, Rhee: "Binary increase congestion control for fast, long distance
+//! networks", INFOCOM 2004), as Linux has it.
 //!
 //! | source | equation | here |
 //! |---|---|---|
@@ -9,8 +10,9 @@
 //! | §III-B, decrease | W ← βW, once per recovery epoch | [`Bic::decrease`] |
 //! | §III-B, fast convergence | W_max ← W(1 + β)/2 where W < W_max | [`Bic::decrease`] |
 //!
-//! The paper goes half of the way (B = 2) with β = 0.875, S_max = 32 and S_min = 0.01; Linux since 2.6.13 a quarter (B = 4) with β = 0.8 and
-//! S_max = 16, and both the distance and its quarter are whole packets, as here. Until the first loss W_max is unknown, and growth is 5 % a round.
+//! The paper goes half of the way (B = 2) with β = 0.875, S_max = 32 and S_min = 0.01; Linux since
+//! 2.6.13 a quarter (B = 4) with β = 0.8 and S_max = 16, and both the distance and its quarter are
+//! whole packets, as here. Until the first loss W_max is unknown, and growth is 5 % a round.
 
 use crate::{Ack, WindowLaw};
 use narrows_units::Time;
@@ -30,14 +32,22 @@ pub struct Params {
     pub smooth_part: f64,
     /// Whether a flow whose peaks fall makes room for others. True (§III-B).
     pub fast_convergence: bool,
-    /// Growth above `low_window` is so many times as fast, a ratio: packets that Linux up to 4 thought an acknowledgement stands for. 1;
-    /// the rounding of its filter leaves 31/16 where each packet is acknowledged, as in ns-2.
+    /// Growth above `low_window` is so many times as fast, a ratio: packets that Linux up to 4
+    /// thought an acknowledgement stands for. 1; the rounding of its filter leaves 31/16 where each
+    /// packet is acknowledged, as in ns-2.
     pub delayed_ack: f64,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Self { beta: 819.0 / 1024.0, low_window: 14.0, max_increment: 16.0, smooth_part: 20.0, fast_convergence: true, delayed_ack: 1.0 }
+        Self {
+            beta: 819.0 / 1024.0,
+            low_window: 14.0,
+            max_increment: 16.0,
+            smooth_part: 20.0,
+            fast_convergence: true,
+            delayed_ack: 1.0,
+        }
     }
 }
 
@@ -82,26 +92,34 @@ impl Bic {
         Self { params, w_max: 0.0 }
     }
 
-    /// Packets a round trip below W_max (§III-A): a quarter of the distance, within S_max and, close by, 4/`smooth_part`.
+    /// Packets a round trip below W_max (§III-A): a quarter of the distance, within S_max and,
+    /// close by, 4/`smooth_part`.
     fn search(&self, window: f64) -> f64 {
         let step = ((self.w_max.floor() - window.floor()) / B).floor();
         if step <= 1.0 { B / self.params.smooth_part } else { step.min(self.params.max_increment) }
     }
 
-    /// Packets a round trip at W_max and beyond (§III-A, "max probing"): 4/`smooth_part` for four packets, then a third of the distance.
+    /// Packets a round trip at W_max and beyond (§III-A, "max probing"): 4/`smooth_part` for four
+    /// packets, then a third of the distance.
     fn probe_beyond(&self, window: f64) -> f64 {
         let distance = window - self.w_max;
-        if distance < B { B / self.params.smooth_part } else { (distance / (B - 1.0)).min(self.params.max_increment) }
+        if distance < B {
+            B / self.params.smooth_part
+        } else {
+            (distance / (B - 1.0)).min(self.params.max_increment)
+        }
     }
 }
 
 impl WindowLaw for Bic {
-    /// W ← W + n·step/W for n packets acknowledged, with the step of §III-A; Reno's up to `low_window` (§III-B).
+    /// W ← W + n·step/W for n packets acknowledged, with the step of §III-A; Reno's up to
+    /// `low_window` (§III-B).
     fn increase(&mut self, window: f64, ack: &Ack) -> f64 {
         if window <= self.params.low_window {
             return window + ack.packets / window;
         }
-        let mut step = if window < self.w_max { self.search(window) } else { self.probe_beyond(window) };
+        let mut step =
+            if window < self.w_max { self.search(window) } else { self.probe_beyond(window) };
         if self.w_max == 0.0 {
             step = step.max(UNKNOWN_GROWTH * window);
         }

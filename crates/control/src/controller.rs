@@ -6,8 +6,8 @@ use narrows_units::{Duration, Time};
 
 /// A congestion controller: told what happened, it answers with a window in packets.
 ///
-/// Whether an epoch opens, whether the window was the limit and what the RTT is, the transport decides;
-/// window inflation and the metering of a recovery belong to the transport too.
+/// Whether an epoch opens, whether the window was the limit and what the RTT is, the transport
+/// decides; window inflation and the metering of a recovery belong to the transport too.
 pub trait Controller: Send {
     /// Packets were acknowledged.
     fn on_ack(&mut self, ack: &Ack);
@@ -15,7 +15,8 @@ pub trait Controller: Send {
     /// A packet was lost.
     fn on_loss(&mut self, loss: &Loss);
 
-    /// Packets arrived with a mark; only told where [`needs`](Self::needs) or the user asks for ECN.
+    /// Packets arrived with a mark; only told where [`needs`](Self::needs) or the user asks for
+    /// ECN.
     fn on_mark(&mut self, _mark: &Mark) {}
 
     /// The retransmission timer went off.
@@ -43,8 +44,9 @@ pub trait Controller: Send {
         self.window()
     }
 
-    /// A recovery ends with so little in flight that the transport moderates the burst to come: the window is at most `window` packets, and
-    /// slow start brings it back to the threshold (Linux's tcp_moderate_cwnd).
+    /// A recovery ends with so little in flight that the transport moderates the burst to come: the
+    /// window is at most `window` packets, and slow start brings it back to the threshold (Linux's
+    /// tcp_moderate_cwnd).
     fn on_moderation(&mut self, _window: f64) {}
 
     /// What the transport must do for it beside sending: asked once, at birth.
@@ -52,7 +54,8 @@ pub trait Controller: Send {
         Needs::default()
     }
 
-    /// What a departing packet asks of the routers on its way; only asked where [`needs`](Self::needs) says so.
+    /// What a departing packet asks of the routers on its way; only asked where
+    /// [`needs`](Self::needs) says so.
     fn request(&self) -> Request {
         Request::Nothing
     }
@@ -72,9 +75,11 @@ pub trait Controller: Send {
 /// What a controller asks of the transport; what nobody asks for costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Packets leave with these bits, and marks are counted one by one (RFC 9768); not capable: nothing of the kind.
+    /// Packets leave with these bits, and marks are counted one by one (RFC 9768); not capable:
+    /// nothing of the kind.
     pub ecn: Ecn,
-    /// Acknowledgements and losses come with samples of the delivery rate; needs selective acknowledgements.
+    /// Acknowledgements and losses come with samples of the delivery rate; needs selective
+    /// acknowledgements.
     pub rate_samples: bool,
     /// Packets carry a [`request`](Controller::request) to routers.
     pub routers: bool,

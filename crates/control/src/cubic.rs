@@ -11,8 +11,9 @@
 //! | §4.7 | W_max ← cwnd(1 + β)/2, where cwnd < W_max | [`Cubic::decrease`] |
 //! | §4.8 | after a timeout K = 0 and W_max is the window where congestion avoidance begins | [`Cubic::timeout`] |
 //!
-//! Departures: §4.3 compares W_cubic(t) with W_est, we the target. §4.6 multiplies the packets in flight; like Linux we multiply the window. `s_max` is not in the
-//! RFC: it is the bound that Linux up to 2.6.22, and so ns-2, put on growth above W_max (BIC's S_max: 16 packets in 100 ms).
+//! Departures: §4.3 compares W_cubic(t) with W_est, we the target. §4.6 multiplies the packets in
+//! flight; like Linux we multiply the window. `s_max` is not in the RFC: it is the bound that Linux
+//! up to 2.6.22, and so ns-2, put on growth above W_max (BIC's S_max: 16 packets in 100 ms).
 
 use crate::{Ack, WindowLaw};
 use narrows_units::{Duration, Time};
@@ -55,7 +56,8 @@ impl Params {
         Ok(())
     }
 
-    /// α = 3(1−β)/(1+β): the increase a round trip that gives a flow with factor β Reno's mean window (§4.3, fig. 4).
+    /// α = 3(1−β)/(1+β): the increase a round trip that gives a flow with factor β Reno's mean
+    /// window (§4.3, fig. 4).
     fn alpha(&self) -> f64 {
         3.0 * (1.0 - self.beta) / (1.0 + self.beta)
     }
@@ -89,17 +91,20 @@ impl Cubic {
         self.params.c * from_plateau * from_plateau * from_plateau + self.w_max
     }
 
-    /// K = ∛((W_max − cwnd_epoch)/C) (§4.2, fig. 2); no plateau above a window that was never lost at.
+    /// K = ∛((W_max − cwnd_epoch)/C) (§4.2, fig. 2); no plateau above a window that was never lost
+    /// at.
     fn begin_epoch(&mut self, window: f64, now: Time) -> Time {
         self.epoch_start = Some(now);
         self.w_est = window;
         self.w_max = self.w_max.max(window);
-        // Not the system's cube root: its last bit differs from machine to machine, and with it every run.
+        // Not the system's cube root: its last bit differs from machine to machine, and with it
+        // every run.
         self.k = libm::cbrt((self.w_max - window) / self.params.c);
         now
     }
 
-    /// W_cubic(t + RTT), within cwnd and 1.5 cwnd (§4.2), and within S_max · RTT of cwnd above W_max.
+    /// W_cubic(t + RTT), within cwnd and 1.5 cwnd (§4.2), and within S_max · RTT of cwnd above
+    /// W_max.
     fn target(&self, window: f64, t: f64, rtt: f64) -> f64 {
         let target = self.w_cubic(t + rtt).clamp(window, 1.5 * window);
         if t + rtt >= self.k { target.min(window + self.params.s_max * rtt) } else { target }
@@ -113,14 +118,16 @@ impl Cubic {
 }
 
 impl WindowLaw for Cubic {
-    /// The Reno flow's window where the target is below it (§4.3), else cwnd + n(target − cwnd)/cwnd (§4.4, §4.5).
+    /// The Reno flow's window where the target is below it (§4.3), else cwnd + n(target −
+    /// cwnd)/cwnd (§4.4, §4.5).
     fn increase(&mut self, window: f64, ack: &Ack) -> f64 {
         let start = self.epoch_start.unwrap_or_else(|| self.begin_epoch(window, ack.now));
         let t = ack.now.since(start).seconds();
         let rtt = ack.rtt.map_or(0.0, |rtt| rtt.smoothed.seconds());
         self.grow_estimate(window, ack.packets);
         let target = self.target(window, t, rtt);
-        // RFC 9438 §4.3 compares W_cubic(t); like Linux we compare the clamped target, the value that would be used.
+        // RFC 9438 §4.3 compares W_cubic(t); like Linux we compare the clamped target, the value
+        // that would be used.
         if self.params.friendly && target < self.w_est {
             return self.w_est;
         }
@@ -131,7 +138,8 @@ impl WindowLaw for Cubic {
     fn decrease(&mut self, window: f64, _now: Time) -> f64 {
         self.epoch_start = None;
         self.cwnd_prior = window;
-        // In whole packets, as in Linux: a peak that is a fraction of a packet lower is no sign of another flow.
+        // In whole packets, as in Linux: a peak that is a fraction of a packet lower is no sign of
+        // another flow.
         let makes_room = self.params.fast_convergence && window.floor() < self.w_max.floor();
         self.w_max = if makes_room { window * (1.0 + self.params.beta) / 2.0 } else { window };
         self.params.beta * window

@@ -8,8 +8,9 @@
 //! | RFC 8257 §3.4; RFC 5681 §3.1, eq. 3 | W ← W + 1/W, for each packet acknowledged | [`Dctcp::increase`] |
 //! | RFC 8257 §3.5; RFC 5681 §3.1, eq. 4 | W ← W/2 at a loss, once per recovery epoch | [`Dctcp::decrease`] |
 //!
-//! Departures: marks are counted in packets, as accurate ECN reports them (RFC 9768), so that delayed acknowledgements need no second rule (§3.2);
-//! the window shrinks when the first mark of a window of data is reported, as in Linux, with the α of the window before.
+//! Departures: marks are counted in packets, as accurate ECN reports them (RFC 9768), so that
+//! delayed acknowledgements need no second rule (§3.2); the window shrinks when the first mark of a
+//! window of data is reported, as in Linux, with the α of the window before.
 
 use crate::{Ack, Needs, Rounds, WindowLaw};
 use narrows_signal::Ecn;
@@ -63,7 +64,14 @@ pub struct Dctcp {
 impl Dctcp {
     /// The law with `params`, which have been checked.
     pub fn new(params: Params) -> Self {
-        Self { g: params.g, alpha: params.alpha, l4s: params.l4s, rounds: Rounds::default(), packets: 0.0, marked: 0.0 }
+        Self {
+            g: params.g,
+            alpha: params.alpha,
+            l4s: params.l4s,
+            rounds: Rounds::default(),
+            packets: 0.0,
+            marked: 0.0,
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! E-TCP, the window law (Gu, Towsley, Hollot, Zhang: "Congestion Control for Small Buffer High Speed Networks", §III-A).
+//! E-TCP, the window law (Gu, Towsley, Hollot, Zhang: "Congestion Control for Small Buffer High
+//! Speed Networks", §III-A).
 //!
 //! | source | equation | here |
 //! |---|---|---|
@@ -8,8 +9,8 @@
 //! | §V-A | slow start: W ← W + 1 an ACK, W ← W/2 at the first loss, then hold | `EtcpStart` |
 //! | §III-C | gaps between packets are exponential with mean RTT/W; the window limits nothing | [`Etcp::pacing`] |
 //!
-//! Departures: the paper has no answer to silence; when nothing is heard for a retransmission timeout the window is halved. It is
-//! never below one packet.
+//! Departures: the paper has no answer to silence; when nothing is heard for a retransmission
+//! timeout the window is halved. It is never below one packet.
 
 use crate::etcp_start::{Answer, EtcpStart};
 use crate::{Ack, Controller, Gaps, Loss, Pacing};
@@ -22,7 +23,8 @@ use serde::Deserialize;
 pub struct Params {
     /// The loss rate that the bottleneck is driven above, a ratio. 0.01 (§III-A).
     pub p0: f64,
-    /// Packets acknowledged for one packet more of window; above the bottleneck's buffer for stability. 25 (§III-A).
+    /// Packets acknowledged for one packet more of window; above the bottleneck's buffer for
+    /// stability. 25 (§III-A).
     pub b: f64,
 }
 
@@ -89,7 +91,8 @@ impl Controller for Etcp {
         }
     }
 
-    /// Half at the first loss, nothing for those that follow slow start (§V-A), then eq. 9 for each.
+    /// Half at the first loss, nothing for those that follow slow start (§V-A), then eq. 9 for
+    /// each.
     fn on_loss(&mut self, loss: &Loss) {
         match self.start.answer(loss) {
             Answer::Halve => self.window = (self.window / 2.0).max(1.0),
@@ -123,7 +126,15 @@ mod tests {
     use crate::once_per_epoch::tests::ack;
 
     fn loss(transmission: u64, next: u64) -> Loss {
-        Loss { now: Time::ZERO, transmission, next, opens_epoch: false, in_flight: 1.0, rtt: None, rate: None }
+        Loss {
+            now: Time::ZERO,
+            transmission,
+            next,
+            opens_epoch: false,
+            in_flight: 1.0,
+            rtt: None,
+            rate: None,
+        }
     }
 
     fn avoiding(window: f64) -> Etcp {
@@ -143,7 +154,8 @@ mod tests {
         assert!(etcp.window() < 50.0);
     }
 
-    /// At W = 2/(p − p0) with p losses per acknowledged packet, what 1/p acknowledgements add is what one loss takes (eq. 5).
+    /// At W = 2/(p − p0) with p losses per acknowledged packet, what 1/p acknowledgements add is
+    /// what one loss takes (eq. 5).
     #[test]
     fn the_equilibrium_is_the_papers() {
         for window in [10.0, 240.0, 12_020.0] {

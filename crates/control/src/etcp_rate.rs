@@ -1,4 +1,5 @@
-//! E-TCP, the rate law (Gu, Towsley, Hollot, Zhang: "Congestion Control for Small Buffer High Speed Networks", §VII-A).
+//! E-TCP, the rate law (Gu, Towsley, Hollot, Zhang: "Congestion Control for Small Buffer High Speed
+//! Networks", §VII-A).
 //!
 //! | source | equation | here |
 //! |---|---|---|
@@ -7,8 +8,9 @@
 //! | eq. 11 | x* = 2/(p − p0) packets a second, whatever the RTT, is where the two are in balance | tests |
 //! | §V-A | slow start: x ← x + 1/τ an ACK, x ← x/2 at the first loss, then hold | `EtcpStart` |
 //!
-//! x is in packets a second, τ the smoothed RTT. Departures: where bτ(2 + p0·x) < 1 the decrease would take more than there is; the
-//! rate is never below a packet a round trip. Silence halves the rate, as in the window law.
+//! x is in packets a second, τ the smoothed RTT. Departures: where bτ(2 + p0·x) < 1 the decrease
+//! would take more than there is; the rate is never below a packet a round trip. Silence halves the
+//! rate, as in the window law.
 
 use crate::etcp::Params;
 use crate::etcp_start::{Answer, EtcpStart};
@@ -29,7 +31,8 @@ pub struct EtcpRate {
 }
 
 impl EtcpRate {
-    /// The law with `params`, which have been checked; starts with `initial_window` packets a round trip.
+    /// The law with `params`, which have been checked; starts with `initial_window` packets a round
+    /// trip.
     pub fn new(params: Params, initial_window: f64) -> Self {
         Self { params, rate: None, rtt: 1.0, initial_window, start: EtcpStart::default() }
     }
@@ -74,7 +77,8 @@ impl Controller for EtcpRate {
         }
     }
 
-    /// Half at the first loss, nothing for those that follow slow start (§V-A), then §VII-A's decrease for each.
+    /// Half at the first loss, nothing for those that follow slow start (§V-A), then §VII-A's
+    /// decrease for each.
     fn on_loss(&mut self, loss: &Loss) {
         match self.start.answer(loss) {
             Answer::Halve => self.change(|x| x / 2.0),
@@ -97,10 +101,13 @@ impl Controller for EtcpRate {
         f64::INFINITY
     }
 
-    /// The rate, with exponential gaps (§III-C); until there is an RTT the initial window leaves at once.
+    /// The rate, with exponential gaps (§III-C); until there is an RTT the initial window leaves at
+    /// once.
     fn pacing(&self) -> Pacing {
         match self.rate {
-            Some(packets_per_second) => Pacing::Rate { packets_per_second, gaps: Gaps::Exponential },
+            Some(packets_per_second) => {
+                Pacing::Rate { packets_per_second, gaps: Gaps::Exponential }
+            }
             None => Pacing::Unpaced,
         }
     }

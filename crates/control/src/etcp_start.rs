@@ -2,14 +2,15 @@
 
 use crate::{Ack, Loss};
 
-/// Slow start until the first loss; then nothing moves until packets sent after that moment are answered; then congestion avoidance.
+/// Slow start until the first loss; then nothing moves until packets sent after that moment are
+/// answered; then congestion avoidance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum EtcpStart {
     /// Up by one for each packet acknowledged.
     #[default]
     SlowStart,
-    /// "E-TCP then keeps the congestion window unchanged until it receives acknowledgement packets triggered by packets with sequence
-    /// numbers larger than s."
+    /// "E-TCP then keeps the congestion window unchanged until it receives acknowledgement packets
+    /// triggered by packets with sequence numbers larger than s."
     Holding {
         /// s + 1: the next number to leave when the first loss was noticed.
         until: u64,

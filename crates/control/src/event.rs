@@ -1,4 +1,5 @@
-//! What the transport tells a controller. For one arriving acknowledgement: the [`Loss`]es it reveals, then the [`Ack`].
+//! What the transport tells a controller. For one arriving acknowledgement: the [`Loss`]es it
+//! reveals, then the [`Ack`].
 
 use narrows_signal::Reply;
 use narrows_units::{Duration, Time};
@@ -35,8 +36,8 @@ pub struct Ack {
     pub in_flight: f64,
     /// True where the window, not the application or the receiver, held the sender back.
     pub window_limited: bool,
-    /// True while a recovery epoch is under way, or data arrives out of order and one may begin: laws keep still
-    /// (RFC 5681 §3.1 grows for acknowledgements that advance).
+    /// True while a recovery epoch is under way, or data arrives out of order and one may begin:
+    /// laws keep still (RFC 5681 §3.1 grows for acknowledgements that advance).
     pub recovering: bool,
     /// Packets of these that arrived with a mark, where the controller asks for ECN.
     pub marked: f64,
@@ -46,16 +47,19 @@ pub struct Ack {
     pub rate: Option<RateSample>,
 }
 
-/// What one acknowledgement says of the rate of delivery (draft-ietf-ccwg-bbr-06, §4.1.2), in packets and seconds.
+/// What one acknowledgement says of the rate of delivery (draft-ietf-ccwg-bbr-06, §4.1.2), in
+/// packets and seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
     /// Packets delivered since the connection began, these included (C.delivered).
     pub total_delivered: f64,
     /// Packets delivered when the newest of these left (RS.prior_delivered).
     pub prior_delivered: f64,
-    /// Packets a second between; `None` where the interval is shorter than the least RTT, and says nothing (RS.delivery_rate).
+    /// Packets a second between; `None` where the interval is shorter than the least RTT, and says
+    /// nothing (RS.delivery_rate).
     pub delivery_rate: Option<f64>,
-    /// From the departure of the newest to now (RS.rtt); `None` where it was sent more than once, and nobody knows which has arrived (Karn).
+    /// From the departure of the newest to now (RS.rtt); `None` where it was sent more than once,
+    /// and nobody knows which has arrived (Karn).
     pub rtt: Option<Duration>,
     /// Packets in flight when the newest had left (RS.tx_in_flight).
     pub tx_in_flight: f64,
@@ -109,6 +113,7 @@ pub struct Mark {
     pub now: Time,
     /// How many.
     pub packets: f64,
-    /// True for the first of a round trip, outside of recovery: a window of data has one response (RFC 3168 §6.1.2).
+    /// True for the first of a round trip, outside of recovery: a window of data has one response
+    /// (RFC 3168 §6.1.2).
     pub opens_epoch: bool,
 }

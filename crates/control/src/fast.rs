@@ -1,4 +1,5 @@
-//! FAST TCP (Jin, Wei, Low: "FAST TCP: motivation, architecture, algorithms, performance", INFOCOM 2004, §IV).
+//! FAST TCP (Jin, Wei, Low: "FAST TCP: motivation, architecture, algorithms, performance", INFOCOM
+//! 2004, §IV).
 //!
 //! | source | equation | here |
 //! |---|---|---|
@@ -7,8 +8,8 @@
 //! | CUBINlab's ns-2 module | w ← w + 1 for each packet acknowledged while RTT − baseRTT < mi_threshold | [`Fast::on_ack`] |
 //! | §IV-C | w ← w/2 at a loss, once per recovery epoch | [`Fast::on_loss`] |
 //!
-//! α is the number of packets that a flow keeps in queues. The multiplicative increase is that of the module that Gu and others used
-//! (E-TCP, §VI-A); mi_threshold is in seconds of queueing delay.
+//! α is the number of packets that a flow keeps in queues. The multiplicative increase is that of
+//! the module that Gu and others used (E-TCP, §VI-A); mi_threshold is in seconds of queueing delay.
 
 use crate::{Ack, Controller, Loss, Rounds};
 use narrows_units::Time;
@@ -18,11 +19,13 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Packets that a flow keeps in queues. 1000 (Gu and others, §VI-A; Jin and others take 200 for 1 Gbps).
+    /// Packets that a flow keeps in queues. 1000 (Gu and others, §VI-A; Jin and others take 200 for
+    /// 1 Gbps).
     pub alpha: f64,
     /// Share of the way to its target that a window goes in a round trip, a ratio. 0.5 (§IV-B).
     pub gamma: f64,
-    /// Seconds of queueing delay below which the window doubles each round trip. 0.00075 (CUBINlab).
+    /// Seconds of queueing delay below which the window doubles each round trip. 0.00075
+    /// (CUBINlab).
     pub mi_threshold: f64,
 }
 
@@ -64,7 +67,13 @@ pub struct Fast {
 impl Fast {
     /// The law with `params`, which have been checked; starts with `initial_window` packets.
     pub fn new(params: Params, initial_window: f64) -> Self {
-        Self { params, window: initial_window, average: None, base: f64::INFINITY, rounds: Rounds::default() }
+        Self {
+            params,
+            window: initial_window,
+            average: None,
+            base: f64::INFINITY,
+            rounds: Rounds::default(),
+        }
     }
 
     /// RTT ← (1 − η)RTT + ηT with η = min(3/w, 1/4) (§IV-A).
@@ -73,23 +82,28 @@ impl Fast {
         let latest = rtt.latest.seconds();
         self.base = self.base.min(rtt.minimum.seconds());
         let weight = (3.0 / self.window).min(0.25);
-        self.average = Some(self.average.map_or(latest, |average| (1.0 - weight) * average + weight * latest));
+        self.average =
+            Some(self.average.map_or(latest, |average| (1.0 - weight) * average + weight * latest));
     }
 
     /// w ← min(2w, (1 − γ)w + γ(baseRTT/RTT·w + α)) (§IV-B, eq. 6).
     fn update(&mut self, average: f64) {
         let Params { alpha, gamma, .. } = self.params;
         let w = self.window;
-        self.window = (2.0 * w).min((1.0 - gamma) * w + gamma * (self.base / average * w + alpha)).max(1.0);
+        self.window =
+            (2.0 * w).min((1.0 - gamma) * w + gamma * (self.base / average * w + alpha)).max(1.0);
     }
 }
 
 impl Controller for Fast {
-    /// Up by one a packet while queues are short (CUBINlab's module), else eq. 6 once a round trip (§IV-B).
+    /// Up by one a packet while queues are short (CUBINlab's module), else eq. 6 once a round trip
+    /// (§IV-B).
     fn on_ack(&mut self, ack: &Ack) {
         self.measure(ack);
         let round_ends = self.rounds.ends_with(ack);
-        let Some(average) = self.average.filter(|_| ack.window_limited && !ack.recovering) else { return };
+        let Some(average) = self.average.filter(|_| ack.window_limited && !ack.recovering) else {
+            return;
+        };
         if average - self.base < self.params.mi_threshold {
             self.window += ack.packets;
         } else if round_ends {

@@ -1,4 +1,5 @@
-//! GWA's sender: Reno's law below the window that routers and the receiver advertise (Gerla, Lo Cigno, Mascolo, Weng).
+//! GWA's sender: Reno's law below the window that routers and the receiver advertise (Gerla, Lo
+//! Cigno, Mascolo, Weng).
 //!
 //! | source | equation | here |
 //! |---|---|---|
@@ -7,7 +8,8 @@
 //! | §2 | B_n = B_max at first, with the connection's window scale | [`Gwa::request`] |
 //! | eq. 7 | r = k(q* − q − what has been sent in a round trip), k = 1/d | eq. 1, in packets |
 //!
-//! A window of W_a bytes buys W_a bytes on the wire: headers take room in the routers' buffers too. Without routers that speak it is Reno.
+//! A window of W_a bytes buys W_a bytes on the wire: headers take room in the routers' buffers too.
+//! Without routers that speak it is Reno.
 
 use crate::{Ack, Bound};
 use narrows_signal::{AdvertisedWindow, Reply, Request};
@@ -23,7 +25,8 @@ pub struct Gwa {
 }
 
 impl Gwa {
-    /// Asks for `receive_window` packets of `packet_bytes`, B_max; without limit, for what can be said in steps of a packet.
+    /// Asks for `receive_window` packets of `packet_bytes`, B_max; without limit, for what can be
+    /// said in steps of a packet.
     pub fn new(packet_bytes: u32, receive_window: f64) -> Self {
         let bytes = f64::from(packet_bytes);
         let most = if receive_window.is_finite() {

@@ -8,8 +8,9 @@
 //! | §5 | w ← w + a(w)/w, for each packet acknowledged | [`HighSpeed::increase`] |
 //! | §5 | w ← (1 − b(w))·w, once per recovery epoch | [`HighSpeed::decrease`] |
 //!
-//! The formulas of §5 rather than the table of appendix B, which was computed from them. a(w) is computed anew when the window
-//! has moved by a packet, as ns-2 does: logarithms for each acknowledgement would cost more than the rest of the sender.
+//! The formulas of §5 rather than the table of appendix B, which was computed from them. a(w) is
+//! computed anew when the window has moved by a packet, as ns-2 does: logarithms for each
+//! acknowledgement would cost more than the rest of the sender.
 
 use crate::{Ack, WindowLaw};
 use libm::{exp, log};
@@ -39,8 +40,13 @@ impl Default for Params {
 impl Params {
     /// Says which setting is out of bounds, if one is.
     pub fn check(&self) -> Result<(), &'static str> {
-        if !(self.low_window >= 1.0 && self.high_window > self.low_window && self.high_window.is_finite()) {
-            return Err("low_window, high_window: at least 1, and the second above the first, like 38 and 83000");
+        if !(self.low_window >= 1.0
+            && self.high_window > self.low_window
+            && self.high_window.is_finite())
+        {
+            return Err(
+                "low_window, high_window: at least 1, and the second above the first, like 38 and 83000",
+            );
         }
         if !(self.high_p > 0.0 && self.high_p < 1.0) {
             return Err("high_p: between 0 and 1, like 1e-7");
@@ -64,7 +70,11 @@ impl Params {
 
     /// b(w) (§5, eq. 3).
     fn share_given_up(&self, window: f64) -> f64 {
-        if window <= self.low_window { 0.5 } else { (0.5 + (self.high_decrease - 0.5) * self.way(window)).max(0.0) }
+        if window <= self.low_window {
+            0.5
+        } else {
+            (0.5 + (self.high_decrease - 0.5) * self.way(window)).max(0.0)
+        }
     }
 
     /// a(w) (§5, eq. 4).
@@ -127,8 +137,16 @@ mod tests {
         ];
         let params = Params::default();
         for (window, a, b) in table {
-            assert!((params.packets_a_round_trip(window + 0.5) - a).abs() <= 1.0, "a({window}) = {}", params.packets_a_round_trip(window));
-            assert!((params.share_given_up(window) - b).abs() < 0.006, "b({window}) = {}", params.share_given_up(window));
+            assert!(
+                (params.packets_a_round_trip(window + 0.5) - a).abs() <= 1.0,
+                "a({window}) = {}",
+                params.packets_a_round_trip(window)
+            );
+            assert!(
+                (params.share_given_up(window) - b).abs() < 0.006,
+                "b({window}) = {}",
+                params.share_given_up(window)
+            );
         }
     }
 }

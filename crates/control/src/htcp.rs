@@ -9,15 +9,19 @@
 //! | §3.2, eq. 22 | β = min over epochs of β·B⁻/B⁺ | [`Htcp::by_throughput`] |
 //! | §3.4 | W ← W + α/W for each packet acknowledged; W ← βW once per recovery epoch | [`Htcp::increase`], [`Htcp::decrease`] |
 //!
-//! B⁻ and B⁺ are packets acknowledged over a round trip before, and the first after a back-off, over its length ("measured from packets ACK'ed
-//! over an RTT", §3.2); for B⁻ that is the one under way, where half of it is over, else the last. Comment 2 names no RTT that the scale
-//! is 1 at: 100 ms, as in Linux and FreeBSD.
+//! B⁻ and B⁺ are packets acknowledged over a round trip before, and the first after a back-off,
+//! over its length ("measured from packets ACK'ed over an RTT", §3.2); for B⁻ that is the one under
+//! way, where half of it is over, else the last. Comment 2 names no RTT that the scale is 1 at: 100
+//! ms, as in Linux and FreeBSD.
 //!
-//! RTT samples that a recovery touches are left out: an acknowledgement that fills a hole is late by more than the queue.
+//! RTT samples that a recovery touches are left out: an acknowledgement that fills a hole is late
+//! by more than the queue.
 //!
-//! Differences: Linux keeps a smoothed B⁻ and stays at 0.5 for one epoch more after a reset; lets RTT_max fade by 5 % of its excess each epoch
-//! (here it is forgotten when the reset says that the path has changed); never adapts below 10 ms; counts in 1/128; scales by the inverse,
-//! clamped to [0.5, 10], so that α's scale lies in [0.1, 2] (`rtt_scaling` is the paper's, in [0.5, 10]); and leaves eq. 22 out.
+//! Differences: Linux keeps a smoothed B⁻ and stays at 0.5 for one epoch more after a reset; lets
+//! RTT_max fade by 5 % of its excess each epoch (here it is forgotten when the reset says that the
+//! path has changed); never adapts below 10 ms; counts in 1/128; scales by the inverse, clamped to
+//! [0.5, 10], so that α's scale lies in [0.1, 2] (`rtt_scaling` is the paper's, in [0.5, 10]); and
+//! leaves eq. 22 out.
 
 use crate::{Ack, Rounds, WindowLaw};
 use narrows_units::{Duration, Time};
@@ -27,7 +31,8 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Seconds after a loss for which it is Reno's law (Δ_L). 1 (Linux and FreeBSD; the paper gives none).
+    /// Seconds after a loss for which it is Reno's law (Δ_L). 1 (Linux and FreeBSD; the paper gives
+    /// none).
     pub delta_l: f64,
     /// First coefficient of eq. 17, packets a round trip. 1.
     pub a0: f64,
@@ -37,7 +42,8 @@ pub struct Params {
     pub a2: f64,
     /// Whether the back-off adapts (§3.2). True.
     pub adaptive: bool,
-    /// The least share of the window kept, and the one after a reset; a ratio. 0.5 (§3.4, comment 1).
+    /// The least share of the window kept, and the one after a reset; a ratio. 0.5 (§3.4, comment
+    /// 1).
     pub beta: f64,
     /// The largest share kept, a ratio. 0.8 (§3.4, comment 1).
     pub beta_max: f64,
@@ -138,7 +144,9 @@ impl Htcp {
     /// The RTT over 100 ms, within [0.5, 10] (§3.1, comment 2); 1 unless asked for.
     fn rtt_scale(&self) -> f64 {
         match self.rtt {
-            Some((least, _)) if self.params.rtt_scaling => (least.seconds() / REFERENCE_RTT).clamp(SCALE.0, SCALE.1),
+            Some((least, _)) if self.params.rtt_scaling => {
+                (least.seconds() / REFERENCE_RTT).clamp(SCALE.0, SCALE.1)
+            }
             _ => 1.0,
         }
     }
@@ -148,7 +156,9 @@ impl Htcp {
         let Params { beta, beta_max, reset, adaptive, throughput_ratio, .. } = self.params;
         let before = self.b_minus;
         self.b_minus = self.throughput.at(now).or(before);
-        let moved = before.zip(self.b_minus).is_some_and(|(before, now)| (now - before).abs() > reset * before);
+        let moved = before
+            .zip(self.b_minus)
+            .is_some_and(|(before, now)| (now - before).abs() > reset * before);
         if !adaptive {
             return beta;
         }
@@ -223,7 +233,8 @@ struct Throughput {
     after_event: Option<u32>,
 }
 
-/// The round that is under way at an event ends with what left before it; the next one drains the queue; B⁺ is that of the third.
+/// The round that is under way at an event ends with what left before it; the next one drains the
+/// queue; B⁺ is that of the third.
 const ROUNDS_TO_B_PLUS: u32 = 3;
 
 impl Throughput {
@@ -262,7 +273,8 @@ mod tests {
     use super::*;
     use crate::once_per_epoch::tests::ack;
 
-    /// Feeds `rounds` rounds of `packets` packets each over `rtt` milliseconds, and gives the time reached in seconds.
+    /// Feeds `rounds` rounds of `packets` packets each over `rtt` milliseconds, and gives the time
+    /// reached in seconds.
     fn feed(law: &mut Htcp, from: f64, rounds: u32, packets: f64, rtt: u64) -> f64 {
         let span = Duration::from_millis(rtt);
         for round in 0..rounds {

@@ -1,4 +1,5 @@
-//! TCP-Illinois (Liu, Başar, Srikant: "TCP-Illinois: a loss and delay-based congestion control algorithm", 2006; Performance Evaluation 65, 2008).
+//! TCP-Illinois (Liu, Başar, Srikant: "TCP-Illinois: a loss and delay-based congestion control
+//! algorithm", 2006; Performance Evaluation 65, 2008).
 //!
 //! | source | equation | here |
 //! |---|---|---|
@@ -39,8 +40,11 @@ impl Default for Params {
 impl Params {
     /// Says which setting is out of bounds, if one is.
     pub fn check(&self) -> Result<(), &'static str> {
-        if !(self.alpha_min > 0.0 && self.alpha_min <= self.alpha_max && self.alpha_max.is_finite()) {
-            return Err("alpha_min, alpha_max: above 0 packets a round trip, in this order, like 0.3 and 10");
+        if !(self.alpha_min > 0.0 && self.alpha_min <= self.alpha_max && self.alpha_max.is_finite())
+        {
+            return Err(
+                "alpha_min, alpha_max: above 0 packets a round trip, in this order, like 0.3 and 10",
+            );
         }
         if !(self.beta_min > 0.0 && self.beta_min <= self.beta_max && self.beta_max < 1.0) {
             return Err("beta_min, beta_max: above 0, below 1, in this order, like 0.125 and 0.5");
@@ -51,18 +55,21 @@ impl Params {
         Ok(())
     }
 
-    /// α in packets a round trip at a mean queueing delay of `d_a` seconds, `d_m` being the largest (§3.2, eq. 5).
+    /// α in packets a round trip at a mean queueing delay of `d_a` seconds, `d_m` being the largest
+    /// (§3.2, eq. 5).
     fn alpha(&self, d_a: f64, d_m: f64) -> f64 {
         let d_1 = d_m / 100.0;
         if d_a <= d_1 {
             return self.alpha_max;
         }
-        let kappa_1 = (d_m - d_1) * self.alpha_min * self.alpha_max / (self.alpha_max - self.alpha_min);
+        let kappa_1 =
+            (d_m - d_1) * self.alpha_min * self.alpha_max / (self.alpha_max - self.alpha_min);
         let kappa_2 = (d_m - d_1) * self.alpha_min / (self.alpha_max - self.alpha_min) - d_1;
         if self.alpha_max > self.alpha_min { kappa_1 / (kappa_2 + d_a) } else { self.alpha_max }
     }
 
-    /// β, a ratio, at a mean queueing delay of `d_a` seconds, `d_m` being the largest (§3.2, eq. 6).
+    /// β, a ratio, at a mean queueing delay of `d_a` seconds, `d_m` being the largest (§3.2, eq.
+    /// 6).
     fn beta(&self, d_a: f64, d_m: f64) -> f64 {
         let (d_2, d_3) = (d_m / 10.0, 8.0 * d_m / 10.0);
         if d_a <= d_2 {
@@ -71,7 +78,8 @@ impl Params {
         if d_a >= d_3 {
             return self.beta_max;
         }
-        (self.beta_min * d_3 - self.beta_max * d_2 + (self.beta_max - self.beta_min) * d_a) / (d_3 - d_2)
+        (self.beta_min * d_3 - self.beta_max * d_2 + (self.beta_max - self.beta_min) * d_a)
+            / (d_3 - d_2)
     }
 }
 
@@ -98,7 +106,15 @@ pub struct Illinois {
 impl Illinois {
     /// The law with `params`, which have been checked.
     pub fn new(params: Params) -> Self {
-        Self { params, alpha: params.alpha_max, beta: RENO.1, rounds: Rounds::default(), samples: (0.0, 0), extremes: None, calm: None }
+        Self {
+            params,
+            alpha: params.alpha_max,
+            beta: RENO.1,
+            rounds: Rounds::default(),
+            samples: (0.0, 0),
+            extremes: None,
+            calm: None,
+        }
     }
 
     /// α and β for the next round, from the delays of the last (§3.4).
@@ -165,8 +181,13 @@ mod tests {
         let params = Params::default();
         assert_eq!(params.alpha(0.0005, 0.1), 10.0);
         assert!((params.alpha(0.1, 0.1) - 0.3).abs() < 1e-12);
-        // κ1 = 0.099·3/9.7 = 0.0306186, κ2 = 0.099·0.3/9.7 − 0.001 = 0.00206186: κ1/(κ2 + 0.05) = 0.588118.
-        assert!((params.alpha(0.05, 0.1) - 0.588_118_811_881).abs() < 1e-9, "{}", params.alpha(0.05, 0.1));
+        // κ1 = 0.099·3/9.7 = 0.0306186, κ2 = 0.099·0.3/9.7 − 0.001 = 0.00206186: κ1/(κ2 + 0.05) =
+        // 0.588118.
+        assert!(
+            (params.alpha(0.05, 0.1) - 0.588_118_811_881).abs() < 1e-9,
+            "{}",
+            params.alpha(0.05, 0.1)
+        );
         assert_eq!((params.beta(0.01, 0.1), params.beta(0.08, 0.1)), (0.125, 0.5));
         // Straight between 10 ms and 80 ms: 0.125 + 0.375·35/70.
         assert!((params.beta(0.045, 0.1) - 0.3125).abs() < 1e-12);

@@ -1,8 +1,9 @@
-//! Congestion controllers: one file an algorithm, no clock, no I/O, no packet format, no allocation after birth.
+//! Congestion controllers: one file an algorithm, no clock, no I/O, no packet format, no allocation
+//! after birth.
 //!
-//! A [`Controller`] is told what happened and answers with a window, in packets. Most are a [`WindowLaw`],
-//! two formulas, made whole by [`OncePerEpoch`], which adds slow start, the threshold and undo.
-//! [`registry`] names them all.
+//! A [`Controller`] is told what happened and answers with a window, in packets. Most are a
+//! [`WindowLaw`], two formulas, made whole by [`OncePerEpoch`], which adds slow start, the
+//! threshold and undo. [`registry`] names them all.
 
 mod advertised;
 pub mod aimd;

@@ -1,4 +1,5 @@
-//! LTCP, the layered law (Bhandarkar, Jain, Reddy: "LTCP: a layered congestion control protocol for highspeed networks", §III, §IV).
+//! LTCP, the layered law (Bhandarkar, Jain, Reddy: "LTCP: a layered congestion control protocol for
+//! highspeed networks", §III, §IV).
 //!
 //! | source | equation | here |
 //! |---|---|---|
@@ -8,10 +9,11 @@
 //! | §III, §IV-B | W ← W + K/W, for each packet acknowledged | [`Ltcp::increase`] |
 //! | §IV, eq. 4; §IV-B | W ← W − βW once per recovery epoch; half at K = 1 | [`Ltcp::decrease`] |
 //!
-//! The framework of §III is [`Ltcp`] over any [`Layers`]; a rule must keep eq. 2, δ_K/K growing with K, for flows to converge.
-//! Departures: §IV-B drops at most one layer a loss, which eq. 13 makes the same thing as dropping to where the window is, up to K = 19
-//! at β = 0.15; beyond, and with the alternate rule's β of a half, we drop as many as the window has fallen below. After a timeout the
-//! layer is found anew from the window, as after slow start.
+//! The framework of §III is [`Ltcp`] over any [`Layers`]; a rule must keep eq. 2, δ_K/K growing
+//! with K, for flows to converge. Departures: §IV-B drops at most one layer a loss, which eq. 13
+//! makes the same thing as dropping to where the window is, up to K = 19 at β = 0.15; beyond, and
+//! with the alternate rule's β of a half, we drop as many as the window has fallen below. After a
+//! timeout the layer is found anew from the window, as after slow start.
 
 use crate::{Ack, WindowLaw};
 use narrows_units::Time;
@@ -23,11 +25,13 @@ use serde::Deserialize;
 pub struct Params {
     /// Packets at which the second layer begins (W_T). 50 (§III, §IV-B).
     pub w_t: f64,
-    /// Share of the window given up in an epoch, a ratio. 0.15 (§IV-B), 0.5 with the alternate rule, which is "similar to TCP".
+    /// Share of the window given up in an epoch, a ratio. 0.15 (§IV-B), 0.5 with the alternate
+    /// rule, which is "similar to TCP".
     pub beta: Option<f64>,
     /// Whether the alternate rule says where layers begin. False (§IV-A).
     pub geometric: bool,
-    /// The alternate rule's W_K/W_(K−1), a ratio. The paper gives none; 2 keeps eq. 2, which needs more than 1.5.
+    /// The alternate rule's W_K/W_(K−1), a ratio. The paper gives none; 2 keeps eq. 2, which needs
+    /// more than 1.5.
     pub alpha: f64,
 }
 
@@ -124,7 +128,8 @@ impl<L: Layers> Ltcp<L> {
         Self { layers, beta, layer: 1.0, within }
     }
 
-    /// Finds the layer of `window`: K with W_K ≤ W < W_(K+1) (eq. 1). Slow start can end several layers up.
+    /// Finds the layer of `window`: K with W_K ≤ W < W_(K+1) (eq. 1). Slow start can end several
+    /// layers up.
     fn settle(&mut self, window: f64) {
         while window >= self.within.1 {
             self.layer += 1.0;
@@ -167,8 +172,9 @@ mod tests {
     #[test]
     fn layers_begin_where_the_table_says() {
         let table = [
-            50.0, 200.0, 500.0, 1000.0, 1750.0, 2800.0, 4200.0, 6000.0, 8250.0, 11000.0, 14300.0, 18200.0, 22750.0, 28000.0, 34000.0,
-            40800.0, 48450.0, 57000.0, 66500.0, 77000.0, 88550.0, 101_200.0, 115_000.0, 130_000.0,
+            50.0, 200.0, 500.0, 1000.0, 1750.0, 2800.0, 4200.0, 6000.0, 8250.0, 11000.0, 14300.0,
+            18200.0, 22750.0, 28000.0, 34000.0, 40800.0, 48450.0, 57000.0, 66500.0, 77000.0,
+            88550.0, 101_200.0, 115_000.0, 130_000.0,
         ];
         for (k, begins) in (2..).zip(table) {
             assert_eq!(Cubes { w_t: 50.0 }.begins(f64::from(k)), begins, "K = {k}");
@@ -201,6 +207,9 @@ mod tests {
         }
         let mut law = Ltcp::over(layers, 0.15);
         law.decrease(layers.begins(30.0), Time::ZERO);
-        assert_eq!(law.layer, 28.0, "W_30 = 224750, 85 % of it 191037 ≥ W_28 = 182700: two layers, not one");
+        assert_eq!(
+            law.layer, 28.0,
+            "W_30 = 224750, 85 % of it 191037 ≥ W_28 = 182700: two layers, not one"
+        );
     }
 }

@@ -15,7 +15,8 @@ pub trait WindowLaw: Clone + Send {
     /// The window, in packets, after a recovery epoch opened at `window`.
     fn decrease(&mut self, window: f64, now: Time) -> f64;
 
-    /// The window, in packets, after a mark at `window` that opens an epoch (RFC 3168 §6.1.2: as after a loss).
+    /// The window, in packets, after a mark at `window` that opens an epoch (RFC 3168 §6.1.2: as
+    /// after a loss).
     fn marked(&mut self, window: f64, now: Time) -> f64 {
         self.decrease(window, now)
     }
@@ -61,7 +62,15 @@ const LEAST_SSTHRESH: f64 = 2.0;
 impl<L: WindowLaw> OncePerEpoch<L> {
     /// Starts in slow start with `initial_window` packets and no threshold.
     pub fn new(slow_start: SlowStart, law: L, initial_window: f64) -> Self {
-        Self { slow_start, law, window: initial_window, ssthresh: f64::INFINITY, initial_window, timed_out: false, before_epoch: None }
+        Self {
+            slow_start,
+            law,
+            window: initial_window,
+            ssthresh: f64::INFINITY,
+            initial_window,
+            timed_out: false,
+            before_epoch: None,
+        }
     }
 
     /// Starts with a threshold of `ssthresh` packets instead.
@@ -71,7 +80,8 @@ impl<L: WindowLaw> OncePerEpoch<L> {
     }
 
     fn remember(&mut self) {
-        self.before_epoch = Some(Before { law: self.law.clone(), window: self.window, ssthresh: self.ssthresh });
+        self.before_epoch =
+            Some(Before { law: self.law.clone(), window: self.window, ssthresh: self.ssthresh });
     }
 
     fn grow(&mut self, ack: &Ack) {
@@ -130,7 +140,8 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
         self.law.resume(idle);
     }
 
-    /// The window of before the epoch, or what it has grown to since, whichever is larger (RFC 4015 §3.2, without its burst limit).
+    /// The window of before the epoch, or what it has grown to since, whichever is larger (RFC 4015
+    /// §3.2, without its burst limit).
     fn on_spurious(&mut self) {
         if let Some(before) = self.before_epoch.take() {
             self.law = before.law;
@@ -190,7 +201,15 @@ pub(crate) mod tests {
     }
 
     fn loss(opens_epoch: bool) -> Loss {
-        Loss { now: Time::ZERO, transmission: 0, next: 1, opens_epoch, in_flight: 10.0, rtt: None, rate: None }
+        Loss {
+            now: Time::ZERO,
+            transmission: 0,
+            next: 1,
+            opens_epoch,
+            in_flight: 10.0,
+            rtt: None,
+            rate: None,
+        }
     }
 
     fn reno(window: f64) -> OncePerEpoch<Reno> {

@@ -1,8 +1,10 @@
-//! Every law by name: the parser, `narrows list`, Python's names, the docs' table and the tests iterate over this.
+//! Every law by name: the parser, `narrows list`, Python's names, the docs' table and the tests
+//! iterate over this.
 
 use crate::{Advertised, Bound, Controller, OncePerEpoch, SlowStart};
 use crate::{
-    aimd, ba, bbr, bic, cubic, dctcp, etcp, etcp_rate, fast, gwa, highspeed, htcp, illinois, ltcp, reno, scalable, vegas, westwood, xcp,
+    aimd, ba, bbr, bic, cubic, dctcp, etcp, etcp_rate, fast, gwa, highspeed, htcp, illinois, ltcp,
+    reno, scalable, vegas, westwood, xcp,
 };
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
@@ -31,7 +33,9 @@ impl Entry {
     pub fn build(&self, birth: &Birth) -> Result<Box<dyn Controller>, ParameterError> {
         let known = self.parameters.iter().map(|parameter| parameter.name);
         match birth.parameters.iter().find(|(name, _)| !known.clone().any(|known| known == name)) {
-            Some((name, _)) if self.parameters.is_empty() => Err(ParameterError(format!("{} has no settings, not \"{name}\"", self.name))),
+            Some((name, _)) if self.parameters.is_empty() => {
+                Err(ParameterError(format!("{} has no settings, not \"{name}\"", self.name)))
+            }
             Some((name, _)) => Err(ParameterError(unknown("setting", name, known))),
             None => (self.construct)(birth),
         }
@@ -184,13 +188,18 @@ impl std::error::Error for UnknownLaw {}
 /// `unknown KIND "NAME"; did you mean "…"? known: …`
 pub fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     let near = known.clone().map(|k| (strsim::damerau_levenshtein(name, k), k)).min();
-    let guess = near.filter(|(distance, _)| *distance <= 2).map(|(_, k)| format!("; did you mean \"{k}\"?")).unwrap_or_else(|| ";".into());
+    let guess = near
+        .filter(|(distance, _)| *distance <= 2)
+        .map(|(_, k)| format!("; did you mean \"{k}\"?"))
+        .unwrap_or_else(|| ";".into());
     format!("unknown {kind} \"{name}\"{guess} known: {}", known.collect::<Vec<_>>().join(", "))
 }
 
 /// The law called `name`, by its name or an alias.
 pub fn find(name: &str) -> Result<&'static Entry, UnknownLaw> {
-    LAWS.iter().find(|law| law.name == name || law.aliases.contains(&name)).ok_or_else(|| UnknownLaw(name.to_owned()))
+    LAWS.iter()
+        .find(|law| law.name == name || law.aliases.contains(&name))
+        .ok_or_else(|| UnknownLaw(name.to_owned()))
 }
 
 /// Every law.
@@ -203,9 +212,15 @@ pub static LAWS: &[Entry] = &[
         moved_by: MovedBy::Epochs,
         parameters: &[
             Parameter { name: "alpha", default: "1", meaning: "packets gained in a round trip" },
-            Parameter { name: "beta", default: "0.5", meaning: "share of the window kept in an epoch (ratio)" },
+            Parameter {
+                name: "beta",
+                default: "0.5",
+                meaning: "share of the window kept in an epoch (ratio)",
+            },
         ],
-        construct: |birth| Ok(per_epoch(birth, aimd::Aimd::new(read_checked(birth, aimd::Params::check)?))),
+        construct: |birth| {
+            Ok(per_epoch(birth, aimd::Aimd::new(read_checked(birth, aimd::Params::check)?)))
+        },
     },
     Entry {
         name: "ba",
@@ -223,10 +238,24 @@ pub static LAWS: &[Entry] = &[
         source: "draft-ietf-ccwg-bbr-06",
         moved_by: MovedBy::DeliveryRate,
         parameters: &[
-            Parameter { name: "ecn", default: "false", meaning: "packets are ECN-capable and marks are answered" },
-            Parameter { name: "quantum", default: "1", meaning: "packets that leave together: the flow's quantum" },
+            Parameter {
+                name: "ecn",
+                default: "false",
+                meaning: "packets are ECN-capable and marks are answered",
+            },
+            Parameter {
+                name: "quantum",
+                default: "1",
+                meaning: "packets that leave together: the flow's quantum",
+            },
         ],
-        construct: |birth| Ok(Box::new(bbr::Bbr::new(read_checked(birth, bbr::Params::check)?, birth.initial_window, birth.seed))),
+        construct: |birth| {
+            Ok(Box::new(bbr::Bbr::new(
+                read_checked(birth, bbr::Params::check)?,
+                birth.initial_window,
+                birth.seed,
+            )))
+        },
     },
     Entry {
         name: "bic",
@@ -235,14 +264,40 @@ pub static LAWS: &[Entry] = &[
         source: "Xu, Harfoush, Rhee, INFOCOM 2004; Linux's tcp_bic",
         moved_by: MovedBy::Epochs,
         parameters: &[
-            Parameter { name: "beta", default: "0.7998046875", meaning: "share of the window kept in an epoch (ratio)" },
-            Parameter { name: "low_window", default: "14", meaning: "packets up to which it is Reno's law" },
-            Parameter { name: "max_increment", default: "16", meaning: "most packets gained in a round trip (S_max)" },
-            Parameter { name: "smooth_part", default: "20", meaning: "round trips for the last four packets before W_max" },
-            Parameter { name: "fast_convergence", default: "true", meaning: "a flow whose peaks fall makes room" },
-            Parameter { name: "delayed_ack", default: "1", meaning: "growth is so many times as fast; 1.9375 in ns-2's Linux 2.6.22" },
+            Parameter {
+                name: "beta",
+                default: "0.7998046875",
+                meaning: "share of the window kept in an epoch (ratio)",
+            },
+            Parameter {
+                name: "low_window",
+                default: "14",
+                meaning: "packets up to which it is Reno's law",
+            },
+            Parameter {
+                name: "max_increment",
+                default: "16",
+                meaning: "most packets gained in a round trip (S_max)",
+            },
+            Parameter {
+                name: "smooth_part",
+                default: "20",
+                meaning: "round trips for the last four packets before W_max",
+            },
+            Parameter {
+                name: "fast_convergence",
+                default: "true",
+                meaning: "a flow whose peaks fall makes room",
+            },
+            Parameter {
+                name: "delayed_ack",
+                default: "1",
+                meaning: "growth is so many times as fast; 1.9375 in ns-2's Linux 2.6.22",
+            },
         ],
-        construct: |birth| Ok(per_epoch(birth, bic::Bic::new(read_checked(birth, bic::Params::check)?))),
+        construct: |birth| {
+            Ok(per_epoch(birth, bic::Bic::new(read_checked(birth, bic::Params::check)?)))
+        },
     },
     Entry {
         name: "cubic",
@@ -251,13 +306,31 @@ pub static LAWS: &[Entry] = &[
         source: "RFC 9438",
         moved_by: MovedBy::Epochs,
         parameters: &[
-            Parameter { name: "beta", default: "0.7", meaning: "share of the window kept in an epoch (ratio)" },
+            Parameter {
+                name: "beta",
+                default: "0.7",
+                meaning: "share of the window kept in an epoch (ratio)",
+            },
             Parameter { name: "c", default: "0.4", meaning: "steepness (packets/s³)" },
-            Parameter { name: "fast_convergence", default: "true", meaning: "a flow whose peaks fall makes room" },
-            Parameter { name: "friendly", default: "true", meaning: "never below a Reno flow's window" },
-            Parameter { name: "s_max", default: "inf", meaning: "most packets a second gained above W_max; 160 in Linux 2.6.22" },
+            Parameter {
+                name: "fast_convergence",
+                default: "true",
+                meaning: "a flow whose peaks fall makes room",
+            },
+            Parameter {
+                name: "friendly",
+                default: "true",
+                meaning: "never below a Reno flow's window",
+            },
+            Parameter {
+                name: "s_max",
+                default: "inf",
+                meaning: "most packets a second gained above W_max; 160 in Linux 2.6.22",
+            },
         ],
-        construct: |birth| Ok(per_epoch(birth, cubic::Cubic::new(read_checked(birth, cubic::Params::check)?))),
+        construct: |birth| {
+            Ok(per_epoch(birth, cubic::Cubic::new(read_checked(birth, cubic::Params::check)?)))
+        },
     },
     Entry {
         name: "dctcp",
@@ -266,11 +339,25 @@ pub static LAWS: &[Entry] = &[
         source: "RFC 8257",
         moved_by: MovedBy::Epochs,
         parameters: &[
-            Parameter { name: "g", default: "0.0625", meaning: "weight of a new window in the share of marks (ratio)" },
-            Parameter { name: "alpha", default: "1", meaning: "the share of marks at birth (ratio)" },
-            Parameter { name: "l4s", default: "false", meaning: "packets leave as ECT(1), for queues like dualpi2" },
+            Parameter {
+                name: "g",
+                default: "0.0625",
+                meaning: "weight of a new window in the share of marks (ratio)",
+            },
+            Parameter {
+                name: "alpha",
+                default: "1",
+                meaning: "the share of marks at birth (ratio)",
+            },
+            Parameter {
+                name: "l4s",
+                default: "false",
+                meaning: "packets leave as ECT(1), for queues like dualpi2",
+            },
         ],
-        construct: |birth| Ok(per_epoch(birth, dctcp::Dctcp::new(read_checked(birth, dctcp::Params::check)?))),
+        construct: |birth| {
+            Ok(per_epoch(birth, dctcp::Dctcp::new(read_checked(birth, dctcp::Params::check)?)))
+        },
     },
     Entry {
         name: "etcp",
@@ -281,7 +368,9 @@ pub static LAWS: &[Entry] = &[
         parameters: ETCP_PARAMETERS,
         construct: |birth| {
             let params: etcp::Params = read_checked(birth, etcp::Params::check)?;
-            Ok(Box::new(etcp::Etcp::new(params, birth.initial_window).with_ssthresh(birth.initial_ssthresh)))
+            Ok(Box::new(
+                etcp::Etcp::new(params, birth.initial_window).with_ssthresh(birth.initial_ssthresh),
+            ))
         },
     },
     Entry {
@@ -293,7 +382,10 @@ pub static LAWS: &[Entry] = &[
         parameters: ETCP_PARAMETERS,
         construct: |birth| {
             let params: etcp::Params = read_checked(birth, etcp::Params::check)?;
-            Ok(Box::new(etcp_rate::EtcpRate::new(params, birth.initial_window).with_ssthresh(birth.initial_ssthresh)))
+            Ok(Box::new(
+                etcp_rate::EtcpRate::new(params, birth.initial_window)
+                    .with_ssthresh(birth.initial_ssthresh),
+            ))
         },
     },
     Entry {
@@ -303,11 +395,28 @@ pub static LAWS: &[Entry] = &[
         source: "Jin, Wei, Low, INFOCOM 2004",
         moved_by: MovedBy::Delay,
         parameters: &[
-            Parameter { name: "alpha", default: "1000", meaning: "packets that a flow keeps in queues" },
-            Parameter { name: "gamma", default: "0.5", meaning: "share of the way to its target in a round trip (ratio)" },
-            Parameter { name: "mi_threshold", default: "0.00075", meaning: "queueing delay below which the window doubles (s)" },
+            Parameter {
+                name: "alpha",
+                default: "1000",
+                meaning: "packets that a flow keeps in queues",
+            },
+            Parameter {
+                name: "gamma",
+                default: "0.5",
+                meaning: "share of the way to its target in a round trip (ratio)",
+            },
+            Parameter {
+                name: "mi_threshold",
+                default: "0.00075",
+                meaning: "queueing delay below which the window doubles (s)",
+            },
         ],
-        construct: |birth| Ok(Box::new(fast::Fast::new(read_checked(birth, fast::Params::check)?, birth.initial_window))),
+        construct: |birth| {
+            Ok(Box::new(fast::Fast::new(
+                read_checked(birth, fast::Params::check)?,
+                birth.initial_window,
+            )))
+        },
     },
     Entry {
         name: "gwa",
@@ -316,7 +425,9 @@ pub static LAWS: &[Entry] = &[
         source: "Gerla, Lo Cigno, Mascolo, Weng",
         moved_by: MovedBy::Epochs,
         parameters: &[],
-        construct: |birth| Ok(bounded(birth, gwa::Gwa::new(birth.packet_bytes, birth.receive_window))),
+        construct: |birth| {
+            Ok(bounded(birth, gwa::Gwa::new(birth.packet_bytes, birth.receive_window)))
+        },
     },
     Entry {
         name: "highspeed",
@@ -325,12 +436,29 @@ pub static LAWS: &[Entry] = &[
         source: "RFC 3649",
         moved_by: MovedBy::Epochs,
         parameters: &[
-            Parameter { name: "low_window", default: "38", meaning: "packets up to which it is Reno's law" },
+            Parameter {
+                name: "low_window",
+                default: "38",
+                meaning: "packets up to which it is Reno's law",
+            },
             Parameter { name: "high_window", default: "83000", meaning: "packets at high_p" },
-            Parameter { name: "high_p", default: "1e-7", meaning: "loss rate at high_window (ratio)" },
-            Parameter { name: "high_decrease", default: "0.1", meaning: "share of the window given up at high_window (ratio)" },
+            Parameter {
+                name: "high_p",
+                default: "1e-7",
+                meaning: "loss rate at high_window (ratio)",
+            },
+            Parameter {
+                name: "high_decrease",
+                default: "0.1",
+                meaning: "share of the window given up at high_window (ratio)",
+            },
         ],
-        construct: |birth| Ok(per_epoch(birth, highspeed::HighSpeed::new(read_checked(birth, highspeed::Params::check)?))),
+        construct: |birth| {
+            Ok(per_epoch(
+                birth,
+                highspeed::HighSpeed::new(read_checked(birth, highspeed::Params::check)?),
+            ))
+        },
     },
     Entry {
         name: "htcp",
@@ -339,7 +467,9 @@ pub static LAWS: &[Entry] = &[
         source: "Leith, Shorten, §3",
         moved_by: MovedBy::Epochs,
         parameters: HTCP_PARAMETERS,
-        construct: |birth| Ok(per_epoch(birth, htcp::Htcp::new(read_checked(birth, htcp::Params::check)?))),
+        construct: |birth| {
+            Ok(per_epoch(birth, htcp::Htcp::new(read_checked(birth, htcp::Params::check)?)))
+        },
     },
     Entry {
         name: "illinois",
@@ -348,13 +478,38 @@ pub static LAWS: &[Entry] = &[
         source: "Liu, Başar, Srikant, Performance Evaluation 65, 2008",
         moved_by: MovedBy::Epochs,
         parameters: &[
-            Parameter { name: "alpha_min", default: "0.3", meaning: "packets a round trip at the largest delay" },
-            Parameter { name: "alpha_max", default: "10", meaning: "packets a round trip without delay" },
-            Parameter { name: "beta_min", default: "0.125", meaning: "share given up at a loss without delay (ratio)" },
-            Parameter { name: "beta_max", default: "0.5", meaning: "share given up at a loss with delay (ratio)" },
-            Parameter { name: "w_thresh", default: "15", meaning: "packets below which it is Reno's law" },
+            Parameter {
+                name: "alpha_min",
+                default: "0.3",
+                meaning: "packets a round trip at the largest delay",
+            },
+            Parameter {
+                name: "alpha_max",
+                default: "10",
+                meaning: "packets a round trip without delay",
+            },
+            Parameter {
+                name: "beta_min",
+                default: "0.125",
+                meaning: "share given up at a loss without delay (ratio)",
+            },
+            Parameter {
+                name: "beta_max",
+                default: "0.5",
+                meaning: "share given up at a loss with delay (ratio)",
+            },
+            Parameter {
+                name: "w_thresh",
+                default: "15",
+                meaning: "packets below which it is Reno's law",
+            },
         ],
-        construct: |birth| Ok(per_epoch(birth, illinois::Illinois::new(read_checked(birth, illinois::Params::check)?))),
+        construct: |birth| {
+            Ok(per_epoch(
+                birth,
+                illinois::Illinois::new(read_checked(birth, illinois::Params::check)?),
+            ))
+        },
     },
     Entry {
         name: "ltcp",
@@ -363,14 +518,34 @@ pub static LAWS: &[Entry] = &[
         source: "Bhandarkar, Jain, Reddy, §III, §IV",
         moved_by: MovedBy::Epochs,
         parameters: &[
-            Parameter { name: "w_t", default: "50", meaning: "packets at which the second layer begins" },
-            Parameter { name: "beta", default: "0.15", meaning: "share of the window given up in an epoch (ratio); 0.5 if geometric" },
-            Parameter { name: "geometric", default: "false", meaning: "the alternate rule W_K = alpha·W_(K−1)" },
-            Parameter { name: "alpha", default: "2", meaning: "the alternate rule's ratio, above 1.5" },
+            Parameter {
+                name: "w_t",
+                default: "50",
+                meaning: "packets at which the second layer begins",
+            },
+            Parameter {
+                name: "beta",
+                default: "0.15",
+                meaning: "share of the window given up in an epoch (ratio); 0.5 if geometric",
+            },
+            Parameter {
+                name: "geometric",
+                default: "false",
+                meaning: "the alternate rule W_K = alpha·W_(K−1)",
+            },
+            Parameter {
+                name: "alpha",
+                default: "2",
+                meaning: "the alternate rule's ratio, above 1.5",
+            },
         ],
         construct: |birth| {
             let params: ltcp::Params = read_checked(birth, ltcp::Params::check)?;
-            Ok(if params.geometric { per_epoch(birth, ltcp::Ltcp::alternate(params)) } else { per_epoch(birth, ltcp::Ltcp::new(params)) })
+            Ok(if params.geometric {
+                per_epoch(birth, ltcp::Ltcp::alternate(params))
+            } else {
+                per_epoch(birth, ltcp::Ltcp::new(params))
+            })
         },
     },
     Entry {
@@ -389,10 +564,23 @@ pub static LAWS: &[Entry] = &[
         source: "Kelly, CCR 33, 2003",
         moved_by: MovedBy::Epochs,
         parameters: &[
-            Parameter { name: "a", default: "0.01", meaning: "packets added for each acknowledged; 0.02 in Linux 2.6.22" },
-            Parameter { name: "b", default: "0.125", meaning: "share of the window given up in an epoch (ratio)" },
+            Parameter {
+                name: "a",
+                default: "0.01",
+                meaning: "packets added for each acknowledged; 0.02 in Linux 2.6.22",
+            },
+            Parameter {
+                name: "b",
+                default: "0.125",
+                meaning: "share of the window given up in an epoch (ratio)",
+            },
         ],
-        construct: |birth| Ok(per_epoch(birth, scalable::Scalable::new(read_checked(birth, scalable::Params::check)?))),
+        construct: |birth| {
+            Ok(per_epoch(
+                birth,
+                scalable::Scalable::new(read_checked(birth, scalable::Params::check)?),
+            ))
+        },
     },
     Entry {
         name: "vegas",
@@ -401,13 +589,28 @@ pub static LAWS: &[Entry] = &[
         source: "Brakmo, Peterson, JSAC 13, 1995",
         moved_by: MovedBy::Delay,
         parameters: &[
-            Parameter { name: "alpha", default: "2", meaning: "packets of its own in queues below which it grows" },
-            Parameter { name: "beta", default: "4", meaning: "packets of its own in queues above which it shrinks" },
-            Parameter { name: "gamma", default: "1", meaning: "packets of its own in queues that end slow start" },
+            Parameter {
+                name: "alpha",
+                default: "2",
+                meaning: "packets of its own in queues below which it grows",
+            },
+            Parameter {
+                name: "beta",
+                default: "4",
+                meaning: "packets of its own in queues above which it shrinks",
+            },
+            Parameter {
+                name: "gamma",
+                default: "1",
+                meaning: "packets of its own in queues that end slow start",
+            },
         ],
         construct: |birth| {
             let params: vegas::Params = read_checked(birth, vegas::Params::check)?;
-            Ok(Box::new(vegas::Vegas::new(params, birth.initial_window).with_ssthresh(birth.initial_ssthresh)))
+            Ok(Box::new(
+                vegas::Vegas::new(params, birth.initial_window)
+                    .with_ssthresh(birth.initial_ssthresh),
+            ))
         },
     },
     Entry {
@@ -426,32 +629,85 @@ pub static LAWS: &[Entry] = &[
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002",
         moved_by: MovedBy::Routers,
         parameters: &[
-            Parameter { name: "halve", default: "true", meaning: "a recovery epoch halves the window, as TCP's" },
-            Parameter { name: "whole", default: "false", meaning: "the header counts whole packets of the window, as ns-2's" },
+            Parameter {
+                name: "halve",
+                default: "true",
+                meaning: "a recovery epoch halves the window, as TCP's",
+            },
+            Parameter {
+                name: "whole",
+                default: "false",
+                meaning: "the header counts whole packets of the window, as ns-2's",
+            },
         ],
-        construct: |birth| Ok(Box::new(xcp::Xcp::new(read(birth)?, birth.packet_bytes, birth.initial_window))),
+        construct: |birth| {
+            Ok(Box::new(xcp::Xcp::new(read(birth)?, birth.packet_bytes, birth.initial_window)))
+        },
     },
 ];
 
 const HTCP_PARAMETERS: &[Parameter] = &[
-    Parameter { name: "delta_l", default: "1", meaning: "seconds after a loss for which it is Reno's law" },
-    Parameter { name: "a0", default: "1", meaning: "eq. 17's first coefficient (packets a round trip)" },
-    Parameter { name: "a1", default: "10", meaning: "eq. 17's second coefficient (packets a round trip and second)" },
-    Parameter { name: "a2", default: "0.25", meaning: "eq. 17's third coefficient (packets a round trip and second²)" },
+    Parameter {
+        name: "delta_l",
+        default: "1",
+        meaning: "seconds after a loss for which it is Reno's law",
+    },
+    Parameter {
+        name: "a0",
+        default: "1",
+        meaning: "eq. 17's first coefficient (packets a round trip)",
+    },
+    Parameter {
+        name: "a1",
+        default: "10",
+        meaning: "eq. 17's second coefficient (packets a round trip and second)",
+    },
+    Parameter {
+        name: "a2",
+        default: "0.25",
+        meaning: "eq. 17's third coefficient (packets a round trip and second²)",
+    },
     Parameter { name: "adaptive", default: "true", meaning: "the back-off adapts to the queue" },
-    Parameter { name: "beta", default: "0.5", meaning: "least share of the window kept, and after a reset (ratio)" },
+    Parameter {
+        name: "beta",
+        default: "0.5",
+        meaning: "least share of the window kept, and after a reset (ratio)",
+    },
     Parameter { name: "beta_max", default: "0.8", meaning: "largest share kept (ratio)" },
-    Parameter { name: "reset", default: "0.2", meaning: "how far the throughput may move between epochs (ratio)" },
-    Parameter { name: "throughput_ratio", default: "false", meaning: "eq. 22 in place of RTT_min/RTT_max" },
-    Parameter { name: "rtt_scaling", default: "false", meaning: "growth in proportion to the RTT, within [0.5, 10] of that at 100 ms" },
+    Parameter {
+        name: "reset",
+        default: "0.2",
+        meaning: "how far the throughput may move between epochs (ratio)",
+    },
+    Parameter {
+        name: "throughput_ratio",
+        default: "false",
+        meaning: "eq. 22 in place of RTT_min/RTT_max",
+    },
+    Parameter {
+        name: "rtt_scaling",
+        default: "false",
+        meaning: "growth in proportion to the RTT, within [0.5, 10] of that at 100 ms",
+    },
 ];
 
 const ETCP_PARAMETERS: &[Parameter] = &[
-    Parameter { name: "p0", default: "0.01", meaning: "loss rate that the bottleneck is driven above (ratio)" },
-    Parameter { name: "b", default: "25", meaning: "packets acknowledged for one more of window; above the buffer" },
+    Parameter {
+        name: "p0",
+        default: "0.01",
+        meaning: "loss rate that the bottleneck is driven above (ratio)",
+    },
+    Parameter {
+        name: "b",
+        default: "25",
+        meaning: "packets acknowledged for one more of window; above the buffer",
+    },
 ];
 
-fn read_checked<P: for<'de> Deserialize<'de>>(birth: &Birth, check: fn(&P) -> Result<(), &'static str>) -> Result<P, ParameterError> {
+fn read_checked<P: for<'de> Deserialize<'de>>(
+    birth: &Birth,
+    check: fn(&P) -> Result<(), &'static str>,
+) -> Result<P, ParameterError> {
     let params = read(birth)?;
     check(&params).map_err(|bound| ParameterError(bound.to_owned()))?;
     Ok(params)
@@ -459,7 +715,8 @@ fn read_checked<P: for<'de> Deserialize<'de>>(birth: &Birth, check: fn(&P) -> Re
 
 fn read<P: for<'de> Deserialize<'de>>(birth: &Birth) -> Result<P, ParameterError> {
     let pairs = birth.parameters.iter().map(|(name, value)| (name.as_str(), value));
-    P::deserialize(MapDeserializer::new(pairs)).map_err(|error: Error| ParameterError(error.to_string()))
+    P::deserialize(MapDeserializer::new(pairs))
+        .map_err(|error: Error| ParameterError(error.to_string()))
 }
 
 fn per_epoch<L: crate::WindowLaw + 'static>(birth: &Birth, law: L) -> Box<dyn Controller> {
@@ -471,7 +728,8 @@ fn bounded<B: Bound + 'static>(birth: &Birth, bound: B) -> Box<dyn Controller> {
 }
 
 fn once_per_epoch<L: crate::WindowLaw>(birth: &Birth, law: L) -> OncePerEpoch<L> {
-    OncePerEpoch::new(birth.slow_start.clone(), law, birth.initial_window).with_ssthresh(birth.initial_ssthresh)
+    OncePerEpoch::new(birth.slow_start.clone(), law, birth.initial_window)
+        .with_ssthresh(birth.initial_ssthresh)
 }
 
 #[cfg(test)]
@@ -479,7 +737,8 @@ mod tests {
     use super::*;
 
     fn birth(parameters: &[(&str, Value)]) -> Birth {
-        let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let parameters =
+            parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         Birth { parameters, ..Birth::default() }
     }
 
@@ -502,11 +761,18 @@ mod tests {
     #[test]
     fn settings_are_checked() {
         assert!(
-            error("cubic", &[("betta", Value::Number(0.5))]).contains("unknown setting \"betta\"; did you mean \"beta\"? known: beta, c")
+            error("cubic", &[("betta", Value::Number(0.5))])
+                .contains("unknown setting \"betta\"; did you mean \"beta\"? known: beta, c")
         );
         assert!(error("cubic", &[("beta", Value::Number(1.5))]).contains("beta: between 0 and 1"));
-        assert!(error("cubic", &[("beta", Value::Switch(true))]).contains("invalid type: boolean `true`, expected f64"));
-        assert!(error("reno", &[("beta", Value::Number(0.5))]).contains("reno has no settings, not \"beta\""));
+        assert!(
+            error("cubic", &[("beta", Value::Switch(true))])
+                .contains("invalid type: boolean `true`, expected f64")
+        );
+        assert!(
+            error("reno", &[("beta", Value::Number(0.5))])
+                .contains("reno has no settings, not \"beta\"")
+        );
     }
 
     #[test]
@@ -514,7 +780,12 @@ mod tests {
         for law in LAWS {
             for parameter in law.parameters {
                 let value: Value = parameter.default.parse().unwrap();
-                assert!(law.build(&birth(&[(parameter.name, value)])).is_ok(), "{}:{}", law.name, parameter.name);
+                assert!(
+                    law.build(&birth(&[(parameter.name, value)])).is_ok(),
+                    "{}:{}",
+                    law.name,
+                    parameter.name
+                );
             }
         }
     }

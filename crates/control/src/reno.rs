@@ -5,13 +5,14 @@
 //! | RFC 5681 §3.1, eq. 3 | W ← W + 1/W, for each packet acknowledged | [`Reno::increase`] |
 //! | RFC 5681 §3.1, eq. 4 | W ← W/2, once per recovery epoch | [`Reno::decrease`] |
 //!
-//! Departure: eq. 4 halves the packets in flight; like ns-2 and Linux we halve the window, which is the same
-//! for a sender that the window limits.
+//! Departure: eq. 4 halves the packets in flight; like ns-2 and Linux we halve the window, which is
+//! the same for a sender that the window limits.
 
 use crate::{Ack, WindowLaw};
 use narrows_units::Time;
 
-/// Additive increase of one packet a round trip, multiplicative decrease by half. It has no settings.
+/// Additive increase of one packet a round trip, multiplicative decrease by half. It has no
+/// settings.
 #[derive(Clone, Debug)]
 pub struct Reno;
 

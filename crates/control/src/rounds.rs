@@ -28,7 +28,9 @@ mod tests {
     fn a_round_ends_with_the_first_packet_sent_after_it_began() {
         let mut rounds = Rounds::default();
         // Ten packets fly at any time: the answer to packet n finds n + 10 next to leave.
-        let ends = (0..35).filter(|n| rounds.ends_with(&crate::Ack { newest: *n, next: n + 10, ..ack(0.0, 1.0) })).collect::<Vec<_>>();
+        let ends = (0..35)
+            .filter(|n| rounds.ends_with(&crate::Ack { newest: *n, next: n + 10, ..ack(0.0, 1.0) }))
+            .collect::<Vec<_>>();
         assert_eq!(ends, [0, 10, 20, 30]);
     }
 }

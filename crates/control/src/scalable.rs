@@ -1,12 +1,13 @@
-//! Scalable TCP (Kelly: "Scalable TCP: improving performance in highspeed wide area networks", CCR 33, 2003).
+//! Scalable TCP (Kelly: "Scalable TCP: improving performance in highspeed wide area networks", CCR
+//! 33, 2003).
 //!
 //! | source | equation | here |
 //! |---|---|---|
 //! | §3.2, eq. 5 | cwnd ← cwnd + a, for each packet acknowledged, a = 0.01 | [`Scalable::increase`] |
 //! | §3.2, eq. 6 | cwnd ← cwnd − b·cwnd, once per recovery epoch, b = 0.125 | [`Scalable::decrease`] |
 //!
-//! Departure: below its legacy window Kelly's sender is Reno's. As in Linux, the increase is Reno's where that is the faster
-//! (1/cwnd above a), and the decrease is always eq. 6.
+//! Departure: below its legacy window Kelly's sender is Reno's. As in Linux, the increase is Reno's
+//! where that is the faster (1/cwnd above a), and the decrease is always eq. 6.
 
 use crate::{Ack, WindowLaw};
 use narrows_units::Time;

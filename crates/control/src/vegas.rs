@@ -1,4 +1,5 @@
-//! TCP Vegas (Brakmo, Peterson: "TCP Vegas: end to end congestion avoidance on a global Internet", JSAC 13, 1995), as Linux has it.
+//! TCP Vegas (Brakmo, Peterson: "TCP Vegas: end to end congestion avoidance on a global Internet",
+//! JSAC 13, 1995), as Linux has it.
 //!
 //! | source | equation | here |
 //! |---|---|---|
@@ -7,9 +8,11 @@
 //! | §IV-B | slow start ends where diff > γ | [`Vegas::end_round`] |
 //! | RFC 5681 §3.1, eq. 4 | W ← W/2, once per recovery epoch | [`Vegas::on_loss`] |
 //!
-//! Departures, all Linux's: the RTT of a round is its least, so that delayed acknowledgements do no harm; diff is taken with baseRTT below the
-//! line, W(RTT − baseRTT)/baseRTT; slow start doubles each round trip, not every other, and leaves to the window that fits without a queue;
-//! rounds of fewer than three samples grow like Reno. Vegas' finer timeouts (§III) belong to the transport and are left out.
+//! Departures, all Linux's: the RTT of a round is its least, so that delayed acknowledgements do no
+//! harm; diff is taken with baseRTT below the line, W(RTT − baseRTT)/baseRTT; slow start doubles
+//! each round trip, not every other, and leaves to the window that fits without a queue; rounds of
+//! fewer than three samples grow like Reno. Vegas' finer timeouts (§III) belong to the transport
+//! and are left out.
 
 use crate::{Ack, Controller, Loss, Rounds};
 use narrows_units::Time;
@@ -79,7 +82,8 @@ impl Vegas {
         self
     }
 
-    /// diff: packets of its own that wait in queues, where a round trip takes `rtt` seconds (§IV-A).
+    /// diff: packets of its own that wait in queues, where a round trip takes `rtt` seconds
+    /// (§IV-A).
     fn queued(&self, rtt: f64) -> f64 {
         self.window * (rtt - self.base) / self.base
     }

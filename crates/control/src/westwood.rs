@@ -1,4 +1,5 @@
-//! TCP Westwood+ (Mascolo, Grieco: "Additive increase adaptive decrease congestion control", 2003; Grieco, Mascolo, CCR 34, 2004).
+//! TCP Westwood+ (Mascolo, Grieco: "Additive increase adaptive decrease congestion control", 2003;
+//! Grieco, Mascolo, CCR 34, 2004).
 //!
 //! | source | equation | here |
 //! |---|---|---|
@@ -7,7 +8,8 @@
 //! | RFC 5681 §3.1, eq. 3 | W ← W + 1/W, for each packet acknowledged | [`Westwood::increase`] |
 //! | CCR 34, §2.1 | W ← B·RTT_min, once per recovery epoch and for the threshold after a timeout | [`Westwood::decrease`] |
 //!
-//! Departures: like Linux we filter twice, the samples and then the result; a loss never raises the window.
+//! Departures: like Linux we filter twice, the samples and then the result; a loss never raises the
+//! window.
 
 use crate::{Ack, WindowLaw};
 use narrows_units::{Duration, Time};

@@ -6,11 +6,13 @@
 //! | §3.2, §3.3 | H_cwnd, H_rtt, and as H_feedback what is wanted: without limit here | [`Xcp::request`] |
 //! | §3.3 | losses are answered as TCP answers them: half the window, one packet after a timeout | [`Xcp::on_loss`] |
 //!
-//! s: bytes of a packet on the wire. ns-2's sender answers losses with Reno's recovery, and then hears no feedback from duplicate
-//! acknowledgements: that is `xcp+reno`. With `halve=false` a loss moves nothing, for routers say what congestion there is: the clean way,
-//! with `xcp` over selective acknowledgements, where each acknowledgement's feedback is heard. ns-2's sender also writes the whole packets of its
-//! window into H_cwnd (TcpAgent::window() is an int), which makes many flows of small windows swing together: `whole=true`.
-//! Departure: where no router spoke, feedback comes back as it left, and the law is Reno's (RFC 5681), without slow start.
+//! s: bytes of a packet on the wire. ns-2's sender answers losses with Reno's recovery, and then
+//! hears no feedback from duplicate acknowledgements: that is `xcp+reno`. With `halve=false` a loss
+//! moves nothing, for routers say what congestion there is: the clean way, with `xcp` over
+//! selective acknowledgements, where each acknowledgement's feedback is heard. ns-2's sender also
+//! writes the whole packets of its window into H_cwnd (TcpAgent::window() is an int), which makes
+//! many flows of small windows swing together: `whole=true`. Departure: where no router spoke,
+//! feedback comes back as it left, and the law is Reno's (RFC 5681), without slow start.
 
 use crate::{Ack, Controller, Loss, Mark, Needs};
 use narrows_signal::{CongestionHeader, Reply, Request};
@@ -65,8 +67,12 @@ impl Controller for Xcp {
     fn on_ack(&mut self, ack: &Ack) {
         self.rtt = ack.rtt.map_or(0.0, |rtt| rtt.smoothed.seconds());
         match ack.reply {
-            Reply::Feedback(feedback) if feedback.is_finite() => self.cwnd = (self.cwnd + f64::from(feedback)).max(self.s),
-            Reply::Feedback(_) if ack.window_limited && !ack.recovering => self.cwnd += ack.packets * self.s * self.s / self.cwnd,
+            Reply::Feedback(feedback) if feedback.is_finite() => {
+                self.cwnd = (self.cwnd + f64::from(feedback)).max(self.s)
+            }
+            Reply::Feedback(_) if ack.window_limited && !ack.recovering => {
+                self.cwnd += ack.packets * self.s * self.s / self.cwnd
+            }
             _ => {}
         }
     }
@@ -97,8 +103,13 @@ impl Controller for Xcp {
     }
 
     fn request(&self) -> Request {
-        let cwnd = if self.params.whole { (self.cwnd / self.s).floor() * self.s } else { self.cwnd };
-        Request::Feedback(CongestionHeader { cwnd: cwnd as f32, rtt: self.rtt as f32, feedback: f32::INFINITY })
+        let cwnd =
+            if self.params.whole { (self.cwnd / self.s).floor() * self.s } else { self.cwnd };
+        Request::Feedback(CongestionHeader {
+            cwnd: cwnd as f32,
+            rtt: self.rtt as f32,
+            feedback: f32::INFINITY,
+        })
     }
 }
 

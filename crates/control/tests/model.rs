@@ -2,7 +2,9 @@
 
 use narrows_control::registry::{self, Birth, Entry, MovedBy};
 use narrows_control::slow_start::{HyStart, Limited};
-use narrows_control::{Ack, Controller, Loss, LossSample, Mark, Pacing, RateSample, Rtt, SlowStart};
+use narrows_control::{
+    Ack, Controller, Loss, LossSample, Mark, Pacing, RateSample, Rtt, SlowStart,
+};
 use narrows_signal::Reply;
 use narrows_units::{Duration, Time};
 use proptest::prelude::*;
@@ -32,11 +34,17 @@ fn happening() -> impl Strategy<Value = Happening> {
 }
 
 fn slow_starts() -> [SlowStart; 3] {
-    [SlowStart::Standard, SlowStart::Limited(Limited::new(100.0)), SlowStart::HyStart(HyStart::new(false))]
+    [
+        SlowStart::Standard,
+        SlowStart::Limited(Limited::new(100.0)),
+        SlowStart::HyStart(HyStart::new(false)),
+    ]
 }
 
 fn born(entry: &Entry, slow_start: SlowStart) -> Box<dyn Controller> {
-    entry.build(&Birth { slow_start, seed: 7, ..Birth::default() }).expect("a registered law with its defaults")
+    entry
+        .build(&Birth { slow_start, seed: 7, ..Birth::default() })
+        .expect("a registered law with its defaults")
 }
 
 /// Whatever a router may say, asked or not.
@@ -57,7 +65,12 @@ fn tell(controller: &mut dyn Controller, number: u64, happening: &Happening) {
     match *happening {
         Happening::Ack { packets, rtt_ms, limited, recovering } => {
             let latest = Duration::from_millis(u64::from(rtt_ms));
-            let rtt = Some(Rtt { latest, smoothed: latest, minimum: Duration::from_millis(1), maximum: Duration::from_millis(500) });
+            let rtt = Some(Rtt {
+                latest,
+                smoothed: latest,
+                minimum: Duration::from_millis(1),
+                maximum: Duration::from_millis(500),
+            });
             let in_flight = controller.window();
             let (newest, next) = (number, number + in_flight as u64);
             let window_limited = limited;
@@ -86,10 +99,21 @@ fn tell(controller: &mut dyn Controller, number: u64, happening: &Happening) {
         }
         Happening::Loss { opens_epoch } => {
             let in_flight = controller.window();
-            let rate = Some(LossSample { total_delivered: number as f64, lost: 1.0, app_limited: false });
-            controller.on_loss(&Loss { now, transmission: number, next: number + 1, opens_epoch, in_flight, rtt: None, rate });
+            let rate =
+                Some(LossSample { total_delivered: number as f64, lost: 1.0, app_limited: false });
+            controller.on_loss(&Loss {
+                now,
+                transmission: number,
+                next: number + 1,
+                opens_epoch,
+                in_flight,
+                rtt: None,
+                rate,
+            });
         }
-        Happening::Mark { opens_epoch } => controller.on_mark(&Mark { now, packets: 1.0, opens_epoch }),
+        Happening::Mark { opens_epoch } => {
+            controller.on_mark(&Mark { now, packets: 1.0, opens_epoch })
+        }
         Happening::Restart => controller.on_restart(now),
         Happening::Timeout => controller.on_timeout(now),
         Happening::Resume => controller.on_resume(now, Duration::from_millis(900)),

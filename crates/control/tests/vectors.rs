@@ -32,8 +32,9 @@ struct Start {
     ssthresh: Option<f64>,
 }
 
-/// Exactly one of `ack` (packets, `marked` of them, `newest` the number of the newest; with a reply of routers: `feedback` or `room` in bytes, or
-/// `bandwidth` in bytes a second), `loss`, `mark` (do they open an epoch?) and `timeout`.
+/// Exactly one of `ack` (packets, `marked` of them, `newest` the number of the newest; with a reply
+/// of routers: `feedback` or `room` in bytes, or `bandwidth` in bytes a second), `loss`, `mark` (do
+/// they open an epoch?) and `timeout`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Event {
@@ -54,13 +55,18 @@ struct Event {
 
 impl Event {
     fn reply(&self) -> Reply {
-        let replies = [self.feedback.map(Reply::Feedback), self.room.map(Reply::Window), self.bandwidth.map(Reply::Rate)];
+        let replies = [
+            self.feedback.map(Reply::Feedback),
+            self.room.map(Reply::Window),
+            self.bandwidth.map(Reply::Rate),
+        ];
         replies.into_iter().flatten().next().unwrap_or_default()
     }
 
     fn tell(&self, controller: &mut dyn Controller) {
         let now = Time::ZERO + self.at;
-        let rtt = self.rtt.map(|rtt| Rtt { latest: rtt, smoothed: rtt, minimum: rtt, maximum: rtt });
+        let rtt =
+            self.rtt.map(|rtt| Rtt { latest: rtt, smoothed: rtt, minimum: rtt, maximum: rtt });
         if let Some(packets) = self.ack {
             let in_flight = controller.window();
             let (window_limited, recovering, rtt_is_fresh) = (true, false, true);
@@ -83,7 +89,15 @@ impl Event {
         }
         if let Some(opens_epoch) = self.loss {
             let in_flight = controller.window();
-            controller.on_loss(&Loss { now, transmission: 0, next: 1, opens_epoch, in_flight, rtt, rate: None });
+            controller.on_loss(&Loss {
+                now,
+                transmission: 0,
+                next: 1,
+                opens_epoch,
+                in_flight,
+                rtt,
+                rate: None,
+            });
         }
         if let Some(opens_epoch) = self.mark {
             controller.on_mark(&Mark { now, packets: 1.0, opens_epoch });
@@ -98,11 +112,22 @@ fn run(entry: &registry::Entry, case: &Case) -> Box<dyn Controller> {
     let parameters = case
         .law
         .iter()
-        .map(|(name, value)| (name.clone(), value.to_string().parse::<Value>().expect("a vector's parameters are TOML values")))
+        .map(|(name, value)| {
+            (
+                name.clone(),
+                value.to_string().parse::<Value>().expect("a vector's parameters are TOML values"),
+            )
+        })
         .collect();
     let initial_ssthresh = case.start.ssthresh.unwrap_or(f64::INFINITY);
     // Packets of 1000 bytes are easy by hand.
-    let birth = Birth { parameters, initial_window: case.start.window, initial_ssthresh, packet_bytes: 1000, ..Birth::default() };
+    let birth = Birth {
+        parameters,
+        initial_window: case.start.window,
+        initial_ssthresh,
+        packet_bytes: 1000,
+        ..Birth::default()
+    };
     let mut controller = entry.build(&birth).expect("a vector's parameters are the law's");
     case.events.iter().for_each(|event| event.tell(&mut *controller));
     controller
@@ -111,13 +136,22 @@ fn run(entry: &registry::Entry, case: &Case) -> Box<dyn Controller> {
 #[test]
 fn every_law_gives_its_known_answers() {
     for entry in registry::LAWS {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(format!("{}.toml", entry.name));
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let vectors: Vectors = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+            .join("../../vectors")
+            .join(format!("{}.toml", entry.name));
+        let text = std::fs::read_to_string(&path)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let vectors: Vectors =
+            toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         for (number, case) in vectors.case.iter().enumerate() {
             let controller = run(entry, case);
             let place = format!("{}, case {number}", path.display());
-            assert!((controller.window() / case.window - 1.0).abs() < 1e-12, "{place}: window {} not {}", controller.window(), case.window);
+            assert!(
+                (controller.window() / case.window - 1.0).abs() < 1e-12,
+                "{place}: window {} not {}",
+                controller.window(),
+                case.window
+            );
             if let Some(ssthresh) = case.ssthresh {
                 assert_eq!(controller.ssthresh(), ssthresh, "{place}");
             }

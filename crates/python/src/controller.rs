@@ -1,4 +1,5 @@
-//! Controllers written in Python: each acknowledgement and each loss is told to an object, which is then asked for its window.
+//! Controllers written in Python: each acknowledgement and each loss is told to an object, which is
+//! then asked for its window.
 
 use narrows_control as control;
 use narrows_control::registry::Birth;
@@ -77,9 +78,15 @@ impl OwnLaw for PythonLaw {
     }
 
     fn build(&self, birth: &Birth) -> Box<dyn control::Controller> {
-        let object = Python::attach(|py| self.class.call1(py, (birth.initial_window,))).map_err(|error| self.failure.keep(error)).ok();
-        let mut controller =
-            PythonController { name: self.name.clone(), object, failure: self.failure.clone(), window: birth.initial_window };
+        let object = Python::attach(|py| self.class.call1(py, (birth.initial_window,)))
+            .map_err(|error| self.failure.keep(error))
+            .ok();
+        let mut controller = PythonController {
+            name: self.name.clone(),
+            object,
+            failure: self.failure.clone(),
+            window: birth.initial_window,
+        };
         controller.tell(|_, _| Ok(()));
         Box::new(controller)
     }
@@ -105,7 +112,10 @@ impl PythonController {
         match told {
             Ok(window) if window.is_finite() && window >= 1.0 => self.window = window,
             Ok(window) => {
-                self.fail(PyValueError::new_err(format!("{}.window() gave {window}; packets, finite and at least 1", self.name)));
+                self.fail(PyValueError::new_err(format!(
+                    "{}.window() gave {window}; packets, finite and at least 1",
+                    self.name
+                )));
             }
             Err(error) => self.fail(error),
         }
@@ -137,7 +147,12 @@ impl control::Controller for PythonController {
     }
 
     fn on_loss(&mut self, loss: &control::Loss) {
-        self.lose(Loss { now: loss.now.seconds(), opens_epoch: loss.opens_epoch, timeout: false, in_flight: loss.in_flight });
+        self.lose(Loss {
+            now: loss.now.seconds(),
+            opens_epoch: loss.opens_epoch,
+            timeout: false,
+            in_flight: loss.in_flight,
+        });
     }
 
     fn on_timeout(&mut self, now: Time) {

@@ -5,7 +5,12 @@ use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 
-create_exception!(narrows, ScenarioError, PyValueError, "A scenario that cannot be run: the place, the value, what would be right.");
+create_exception!(
+    narrows,
+    ScenarioError,
+    PyValueError,
+    "A scenario that cannot be run: the place, the value, what would be right."
+);
 
 /// What can go wrong below.
 pub(crate) enum Error {
@@ -27,8 +32,12 @@ impl From<Error> for PyErr {
         match error {
             Error::Scenario(error) => ScenarioError::new_err(error.to_string()),
             Error::Write(message) => PyOSError::new_err(message),
-            Error::Run(error @ scenario::RunError::Stopped { .. }) => PyRuntimeError::new_err(error.to_string()),
-            Error::Run(error @ scenario::RunError::Trace { .. }) => PyOSError::new_err(error.to_string()),
+            Error::Run(error @ scenario::RunError::Stopped { .. }) => {
+                PyRuntimeError::new_err(error.to_string())
+            }
+            Error::Run(error @ scenario::RunError::Trace { .. }) => {
+                PyOSError::new_err(error.to_string())
+            }
             Error::Python(error) => error,
         }
     }

@@ -13,14 +13,21 @@ type Named = (&'static str, &'static str, &'static str, Vec<&'static str>, Vec<L
 /// Laws: name, summary, source, aliases, and settings as (name, default, meaning).
 #[pyfunction]
 pub(crate) fn controllers() -> Vec<Named> {
-    let settings = |law: &narrows_control::registry::Entry| law.parameters.iter().map(|p| (p.name, p.default, p.meaning)).collect();
-    LAWS.iter().map(|law| (law.name, law.summary, law.source, law.aliases.to_vec(), settings(law))).collect()
+    let settings = |law: &narrows_control::registry::Entry| {
+        law.parameters.iter().map(|p| (p.name, p.default, p.meaning)).collect()
+    };
+    LAWS.iter()
+        .map(|law| (law.name, law.summary, law.source, law.aliases.to_vec(), settings(law)))
+        .collect()
 }
 
 /// Recoveries: name, summary, source.
 #[pyfunction]
 pub(crate) fn recoveries() -> Vec<Line> {
-    RecoveryKind::NAMES.iter().map(|(name, _, summary, source)| (*name, *summary, *source)).collect()
+    RecoveryKind::NAMES
+        .iter()
+        .map(|(name, _, summary, source)| (*name, *summary, *source))
+        .collect()
 }
 
 /// Slow starts: name, summary, source.
@@ -32,8 +39,15 @@ pub(crate) fn slow_starts() -> Vec<Line> {
 /// Queues: name, summary, source, aliases, and settings as (name, default, meaning).
 #[pyfunction]
 pub(crate) fn queues() -> Vec<Named> {
-    let settings = |queue: &narrows_router::registry::Entry| queue.parameters.iter().map(|p| (p.name, p.default, p.meaning)).collect();
-    QUEUES.iter().map(|queue| (queue.name, queue.summary, queue.source, queue.aliases.to_vec(), settings(queue))).collect()
+    let settings = |queue: &narrows_router::registry::Entry| {
+        queue.parameters.iter().map(|p| (p.name, p.default, p.meaning)).collect()
+    };
+    QUEUES
+        .iter()
+        .map(|queue| {
+            (queue.name, queue.summary, queue.source, queue.aliases.to_vec(), settings(queue))
+        })
+        .collect()
 }
 
 /// Presets: name, summary, source.

@@ -13,7 +13,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-#[expect(clippy::disallowed_types, reason = "the bindings are not the core: they measure how long a run takes")]
+#[expect(
+    clippy::disallowed_types,
+    reason = "the bindings are not the core: they measure how long a run takes"
+)]
 type Clock = std::time::Instant;
 
 /// Between two looks at signals and two calls of the progress callback.
@@ -26,10 +29,18 @@ pub(crate) struct Table(RecordBatch);
 #[pymethods]
 impl Table {
     #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
         let batches = RecordBatchIterator::new([Ok(self.0.clone())], self.0.schema());
-        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
+        PyCapsule::new_with_value(
+            py,
+            FFI_ArrowArrayStream::new(Box::new(batches)),
+            c"arrow_array_stream",
+        )
     }
 }
 
@@ -50,7 +61,12 @@ impl Run {
 
     /// The table called `name`; raises `KeyError` for an unknown one.
     fn table(&self, name: &str) -> PyResult<Table> {
-        let unknown = || pyo3::exceptions::PyKeyError::new_err(format!("no table \"{name}\"; known: {}", TABLES.join(", ")));
+        let unknown = || {
+            pyo3::exceptions::PyKeyError::new_err(format!(
+                "no table \"{name}\"; known: {}",
+                TABLES.join(", ")
+            ))
+        };
         scenario::table(&self.results, name).map(Table).ok_or_else(unknown)
     }
 
@@ -60,18 +76,28 @@ impl Run {
         let write = |name: &&str| {
             let table = scenario::table(&self.results, name).expect("TABLES names tables");
             let path = Path::new(folder).join(format!("{prefix}{name}.parquet"));
-            let bytes = scenario::parquet(&table).map_err(|error| Error::Write(format!("{}: {error}", path.display())))?;
+            let bytes = scenario::parquet(&table)
+                .map_err(|error| Error::Write(format!("{}: {error}", path.display())))?;
             write_at_once(&path, &bytes)
         };
         Ok(py.detach(|| TABLES.iter().map(write).collect::<Result<Vec<_>, Error>>())?)
     }
 
-    /// All of the run as one Parquet file of one row that begins with its key, engine and scenario; its metadata have a place for a
-    /// seal.
-    fn file<'py>(&self, py: Python<'py>, key: &str, scenario: &str) -> PyResult<Bound<'py, PyBytes>> {
+    /// All of the run as one Parquet file of one row that begins with its key, engine and scenario;
+    /// its metadata have a place for a seal.
+    fn file<'py>(
+        &self,
+        py: Python<'py>,
+        key: &str,
+        scenario: &str,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| {
-            let row = scenario::row(&self.results, &[("key", key), ("engine", &scenario::engine()), ("scenario", scenario)]);
-            scenario::small_parquet(&row, &[("narrows.seal", SEAL)]).map_err(|error| Error::Write(error.to_string()))
+            let row = scenario::row(
+                &self.results,
+                &[("key", key), ("engine", &scenario::engine()), ("scenario", scenario)],
+            );
+            scenario::small_parquet(&row, &[("narrows.seal", SEAL)])
+                .map_err(|error| Error::Write(error.to_string()))
         })?;
         Ok(PyBytes::new(py, &bytes))
     }
@@ -95,7 +121,8 @@ fn write_at_once(path: &Path, bytes: &[u8]) -> Result<String, Error> {
 type Own = BTreeMap<String, Py<PyType>>;
 
 fn checked(json: &str, own: Option<Own>, failure: &Failure) -> Result<Checked, Error> {
-    let law = |(name, class)| Arc::new(PythonLaw::new(name, class, failure.clone())) as Arc<dyn OwnLaw>;
+    let law =
+        |(name, class)| Arc::new(PythonLaw::new(name, class, failure.clone())) as Arc<dyn OwnLaw>;
     let own: Vec<_> = own.unwrap_or_default().into_iter().map(law).collect();
     let checked = Checked::with_own_laws(Scenario::from_json(json)?, &own)?;
     failure.take().map_or(Ok(checked), |error| Err(Error::Python(error)))
@@ -114,17 +141,21 @@ pub(crate) fn to_toml(json: &str) -> PyResult<String> {
     Ok(Scenario::from_json(json).map_err(Error::from)?.to_toml())
 }
 
-/// Checks the scenario in a JSON text; returns each link between routers with its buffer in all four units.
+/// Checks the scenario in a JSON text; returns each link between routers with its buffer in all
+/// four units.
 #[pyfunction]
 #[pyo3(signature = (json, own=None))]
 pub(crate) fn check(json: &str, own: Option<Own>) -> PyResult<Vec<(String, String)>> {
     let checked = checked(json, own, &Failure::default())?;
-    let describe = |link: &scenario::CheckedLink| (link.name.clone(), link.describe_buffer(checked.flow_count(), checked.packet()));
+    let describe = |link: &scenario::CheckedLink| {
+        (link.name.clone(), link.describe_buffer(checked.flow_count(), checked.packet()))
+    };
     Ok(checked.links.iter().map(describe).collect())
 }
 
-/// Runs the scenario in a JSON text, under `seed` where it is given; `progress` is shown the share done, between 0 and 1.
-/// Traces go to the folder `traces_to`; flows may name the controllers `own`.
+/// Runs the scenario in a JSON text, under `seed` where it is given; `progress` is shown the share
+/// done, between 0 and 1. Traces go to the folder `traces_to`; flows may name the controllers
+/// `own`.
 #[pyfunction]
 #[pyo3(signature = (json, seed=None, progress=None, traces_to=None, own=None))]
 pub(crate) fn run(
@@ -138,7 +169,9 @@ pub(crate) fn run(
     let failure = Failure::default();
     let checked = checked(json, own, &failure)?;
     let seed = seed.unwrap_or(checked.scenario.seed);
-    Ok(py.detach(|| run_detached(&checked, seed, progress.as_ref(), traces_to.as_deref(), &failure))?)
+    Ok(py.detach(|| {
+        run_detached(&checked, seed, progress.as_ref(), traces_to.as_deref(), &failure)
+    })?)
 }
 
 fn run_detached(

@@ -1,4 +1,5 @@
-//! BA's routers, which advertise the bandwidth that a flow may have (GWA, §5, "Bandwidth Aware Routers").
+//! BA's routers, which advertise the bandwidth that a flow may have (GWA, §5, "Bandwidth Aware
+//! Routers").
 //!
 //! | source | equation | here |
 //! |---|---|---|
@@ -6,11 +7,13 @@
 //! | here | v ← r + κ(C − y − q/τ)/n_f, once every τ, between C/n_f and C | [`BaQueue::measure`] |
 //! | eq. 9 | n_f | [`FlowCount`](crate::FlowCount) |
 //!
-//! The paper says that routers measure the available bandwidth, and refers to its \[19, 20\] for how; those were not to be had. C/n_f alone would
-//! leave idle what flows that ask for little, like Telnet's, leave over. This rule gives each flow what the largest took (r), and an equal part of
-//! what is spare (y: bytes a second that came; q: what waits): flows held back elsewhere keep less, and the others share the rest alike. It starts
-//! from what was taken, not from what was allowed, lest v grow without bound while all are in slow start or in recovery. With κ = 1 and n of
-//! n_f flows greedy, v ← C/n_f + (1 − n/n_f)v: a contraction, whatever the feedback delay.
+//! The paper says that routers measure the available bandwidth, and refers to its \[19, 20\] for
+//! how; those were not to be had. C/n_f alone would leave idle what flows that ask for little, like
+//! Telnet's, leave over. This rule gives each flow what the largest took (r), and an equal part of
+//! what is spare (y: bytes a second that came; q: what waits): flows held back elsewhere keep less,
+//! and the others share the rest alike. It starts from what was taken, not from what was allowed,
+//! lest v grow without bound while all are in slow start or in recovery. With κ = 1 and n of n_f
+//! flows greedy, v ← C/n_f + (1 − n/n_f)v: a contraction, whatever the feedback delay.
 
 use crate::{Backlog, FlowCount, FlowCountSettings, Packet};
 use narrows_signal::Request;
@@ -108,7 +111,8 @@ mod tests {
     use narrows_units::Duration;
 
     fn queue(known: f64) -> BaQueue {
-        let flows = FlowCountSettings { alpha: 0.9, tau: Duration::from_millis(100), known: Some(known) };
+        let flows =
+            FlowCountSettings { alpha: 0.9, tau: Duration::from_millis(100), known: Some(known) };
         BaQueue::new(Ba { flows, gain: 1.0 }, 1e6)
     }
 

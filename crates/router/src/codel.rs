@@ -25,7 +25,8 @@ pub struct CodelSettings {
 /// CoDel's state, beside the queue that it works on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Codel {
-    /// When the delay will have been above the target for an interval; `None` while it is not above.
+    /// When the delay will have been above the target for an interval; `None` while it is not
+    /// above.
     first_above: Option<Time>,
     drop_next: Time,
     count: u32,
@@ -81,7 +82,12 @@ impl Codel {
     }
 
     /// The packet at the head, and whether it should be dropped.
-    fn take<P: Packet>(&mut self, settings: &CodelSettings, now: Time, queue: &mut TimedQueue<P>) -> (Option<P>, bool) {
+    fn take<P: Packet>(
+        &mut self,
+        settings: &CodelSettings,
+        now: Time,
+        queue: &mut TimedQueue<P>,
+    ) -> (Option<P>, bool) {
         match queue.pop() {
             None => {
                 self.first_above = None;
@@ -94,7 +100,13 @@ impl Codel {
         }
     }
 
-    fn should_drop(&mut self, settings: &CodelSettings, now: Time, sojourn: Duration, left: u64) -> bool {
+    fn should_drop(
+        &mut self,
+        settings: &CodelSettings,
+        now: Time,
+        sojourn: Duration,
+        left: u64,
+    ) -> bool {
         if sojourn < settings.target || left <= settings.mtu {
             self.first_above = None;
             return false;
@@ -114,7 +126,11 @@ impl Codel {
 
     /// True where the packet takes a mark.
     fn marks<P: Packet>(settings: &CodelSettings, packet: &mut Option<P>) -> bool {
-        let Some(packet) = packet.as_mut().filter(|packet| settings.ecn && packet.ecn().is_capable()) else { return false };
+        let Some(packet) =
+            packet.as_mut().filter(|packet| settings.ecn && packet.ecn().is_capable())
+        else {
+            return false;
+        };
         packet.mark();
         true
     }
@@ -126,10 +142,15 @@ mod tests {
     use crate::packet::tests::Parcel;
     use narrows_signal::Ecn;
 
-    const RFC: CodelSettings =
-        CodelSettings { target: Duration::from_millis(5), interval: Duration::from_millis(100), ecn: true, mtu: 1000 };
+    const RFC: CodelSettings = CodelSettings {
+        target: Duration::from_millis(5),
+        interval: Duration::from_millis(100),
+        ecn: true,
+        mtu: 1000,
+    };
 
-    /// Packets come `arrive` at a time and one leaves, each millisecond; gives the milliseconds at which packets were dropped.
+    /// Packets come `arrive` at a time and one leaves, each millisecond; gives the milliseconds at
+    /// which packets were dropped.
     fn drops(millis: u64, arrive: impl Fn(u64) -> u64, ecn: Ecn) -> (Vec<u64>, Vec<u64>) {
         let (mut codel, mut queue, mut number) = (Codel::default(), TimedQueue::default(), 0);
         let (mut dropped_at, mut marked_at) = (Vec::new(), Vec::new());
@@ -149,14 +170,19 @@ mod tests {
 
     #[test]
     fn a_standing_queue_is_dropped_from_at_the_times_of_the_control_law() {
-        // Twenty packets at once, then as many as leave: the delay is above 5 ms from the sixth packet on, which leaves at 5 ms, so that
-        // the first drop comes at 105 ms; then 100/√n ms apart: 100, 70.7, 57.7, 50, 44.7 …
+        // Twenty packets at once, then as many as leave: the delay is above 5 ms from the sixth
+        // packet on, which leaves at 5 ms, so that the first drop comes at 105 ms; then 100/√n ms
+        // apart: 100, 70.7, 57.7, 50, 44.7 …
         let (dropped, _) = drops(480, |milli| if milli == 0 { 20 } else { 1 }, Ecn::NotCapable);
         let mut expected = vec![105.0];
         for n in 1..7 {
             expected.push(expected[n - 1] + 100.0 / (n as f64).sqrt());
         }
-        let expected: Vec<u64> = expected.into_iter().map(|millis| f64::ceil(millis) as u64).filter(|at| *at < 480).collect();
+        let expected: Vec<u64> = expected
+            .into_iter()
+            .map(|millis| f64::ceil(millis) as u64)
+            .filter(|at| *at < 480)
+            .collect();
         assert_eq!(dropped, expected);
     }
 
@@ -176,7 +202,8 @@ mod tests {
 
     #[test]
     fn a_state_entered_again_soon_goes_on_where_it_was() {
-        let mut codel = Codel { count: 9, last_count: 2, drop_next: Time::from_secs(1.0), ..Codel::default() };
+        let mut codel =
+            Codel { count: 9, last_count: 2, drop_next: Time::from_secs(1.0), ..Codel::default() };
         codel.begin(&RFC, Time::from_secs(1.2));
         assert_eq!(codel.count, 7, "§5.6: count minus the count at the last beginning");
         codel.drop_next = Time::from_secs(1.0);

@@ -1,8 +1,9 @@
 //! Which discipline a queue has, and the machines of those that decide on arrival and on departure.
 
 use crate::{
-    Ba, BaQueue, Backlog, Codel, CodelSettings, DropTail, Drops, DualPi2, DualPi2Settings, Fifo, FqCodel, FqCodelSettings, Gwa, GwaQueue,
-    Packet, Pie, PieQueue, Red, RedQueue, RoundRobin, TimedQueue, Verdict, Xcp, XcpQueue,
+    Ba, BaQueue, Backlog, Codel, CodelSettings, DropTail, Drops, DualPi2, DualPi2Settings, Fifo,
+    FqCodel, FqCodelSettings, Gwa, GwaQueue, Packet, Pie, PieQueue, Red, RedQueue, RoundRobin,
+    TimedQueue, Verdict, Xcp, XcpQueue,
 };
 use narrows_units::{Rate, Stream, Time};
 
@@ -36,10 +37,14 @@ pub enum Discipline {
 impl Discipline {
     /// True where what leaves, and how, is decided when it leaves.
     pub const fn decides_on_departure(&self) -> bool {
-        !matches!(self, Self::DropTail | Self::MarkFrom(_) | Self::Red(_) | Self::Pie(_) | Self::Ba(_))
+        !matches!(
+            self,
+            Self::DropTail | Self::MarkFrom(_) | Self::Red(_) | Self::Pie(_) | Self::Ba(_)
+        )
     }
 
-    /// The machine of one that decides on arrival, in front of a transmitter of `rate`; `None` for drop-tail and for the others.
+    /// The machine of one that decides on arrival, in front of a transmitter of `rate`; `None` for
+    /// drop-tail and for the others.
     pub fn on_arrival(&self, rate: Rate) -> Option<OnArrival> {
         Some(match *self {
             Self::MarkFrom(packets) => OnArrival::MarkFrom(packets),
@@ -51,11 +56,19 @@ impl Discipline {
     }
 
     /// The machine of one that decides on departure; `None` for the others.
-    pub fn on_departure<P: Packet>(&self, rate: Rate, stream: &mut Stream) -> Option<OnDeparture<P>> {
+    pub fn on_departure<P: Packet>(
+        &self,
+        rate: Rate,
+        stream: &mut Stream,
+    ) -> Option<OnDeparture<P>> {
         Some(match *self {
             Self::RoundRobin => OnDeparture::RoundRobin(RoundRobin::default()),
             Self::Gwa(gwa) => OnDeparture::Gwa(GwaQueue::new(gwa)),
-            Self::Codel(settings) => OnDeparture::Codel { settings, codel: Codel::default(), queue: TimedQueue::default() },
+            Self::Codel(settings) => OnDeparture::Codel {
+                settings,
+                codel: Codel::default(),
+                queue: TimedQueue::default(),
+            },
             Self::FqCodel(settings) => OnDeparture::FqCodel(FqCodel::new(settings)),
             Self::DualPi2(settings) => OnDeparture::DualPi2(DualPi2::new(settings)),
             Self::Xcp(xcp) => OnDeparture::Xcp(XcpQueue::new(xcp, rate.bytes_per_second(), stream)),
@@ -79,10 +92,20 @@ pub enum OnArrival {
 
 impl OnArrival {
     /// A packet arrives at `now` at `fifo`. A mark has been put on it when this returns.
-    pub fn judge<P: Packet>(&mut self, now: Time, fifo: &mut Fifo, packet: &mut P, stream: &mut Stream) -> Verdict {
+    pub fn judge<P: Packet>(
+        &mut self,
+        now: Time,
+        fifo: &mut Fifo,
+        packet: &mut P,
+        stream: &mut Stream,
+    ) -> Verdict {
         let ecn = packet.ecn();
         let verdict = match self {
-            Self::MarkFrom(packets) if ecn.is_capable() && fifo.backlog(now).packets >= *packets => Verdict::Mark,
+            Self::MarkFrom(packets)
+                if ecn.is_capable() && fifo.backlog(now).packets >= *packets =>
+            {
+                Verdict::Mark
+            }
             Self::MarkFrom(_) => Verdict::Admit,
             Self::Red(red) => {
                 let waiting = fifo.waiting(now);
@@ -142,8 +165,16 @@ impl<P: Packet> OnDeparture<P> {
         }
     }
 
-    /// A packet arrives at `now`, while `in_transmission` leaves; beyond `limit` it, or another, goes to `dropped`.
-    pub fn enqueue(&mut self, now: Time, mut packet: P, in_transmission: Backlog, limit: DropTail, dropped: &mut Drops<P>) {
+    /// A packet arrives at `now`, while `in_transmission` leaves; beyond `limit` it, or another,
+    /// goes to `dropped`.
+    pub fn enqueue(
+        &mut self,
+        now: Time,
+        mut packet: P,
+        in_transmission: Backlog,
+        limit: DropTail,
+        dropped: &mut Drops<P>,
+    ) {
         if let Self::Xcp(queue) = self {
             queue.observe(now, &mut packet);
         }

@@ -8,8 +8,9 @@
 //! | A.1, recur | marks every 1/p-th packet, without chance | [`recur`] |
 //! | A.2 | overload: from p_Cmax on both queues drop with p_C | [`DualPi2::dequeue`] |
 //!
-//! The scheduler is weighted round robin, as in Linux's qdisc, in place of Appendix A's time-shifted FIFO: the scalable queue first, but of ten
-//! bytes sent while both wait one is classic.
+//! The scheduler is weighted round robin, as in Linux's qdisc, in place of Appendix A's
+//! time-shifted FIFO: the scalable queue first, but of ten bytes sent while both wait one is
+//! classic.
 
 use crate::{Backlog, Drops, Packet, TimedQueue};
 use narrows_signal::Ecn;
@@ -61,7 +62,15 @@ impl<P: Packet> DualPi2<P> {
     pub fn new(settings: DualPi2Settings) -> Self {
         let queue = || Queue { waiting: TimedQueue::default(), count: 0.0 };
         let updates_at = Time::ZERO + settings.update;
-        Self { settings, scalable: queue(), classic: queue(), base: 0.0, old_delay: 0.0, updates_at, credit: 0.0 }
+        Self {
+            settings,
+            scalable: queue(),
+            classic: queue(),
+            base: 0.0,
+            old_delay: 0.0,
+            updates_at,
+            credit: 0.0,
+        }
     }
 
     /// What waits in both.
@@ -72,7 +81,11 @@ impl<P: Packet> DualPi2<P> {
     /// A packet comes at `now`: ECT(1) and CE are scalable (RFC 9331 §5.1).
     pub fn enqueue(&mut self, now: Time, packet: P) {
         self.catch_up(now);
-        let queue = if matches!(packet.ecn(), Ecn::Scalable | Ecn::Marked) { &mut self.scalable } else { &mut self.classic };
+        let queue = if matches!(packet.ecn(), Ecn::Scalable | Ecn::Marked) {
+            &mut self.scalable
+        } else {
+            &mut self.classic
+        };
         queue.waiting.push(now, packet);
     }
 
@@ -112,7 +125,11 @@ impl<P: Packet> DualPi2<P> {
         match (self.scalable.waiting.head_bytes(), self.classic.waiting.head_bytes()) {
             (Some(scalable), Some(classic)) => {
                 let serves = self.credit < f64::from(classic) * (1.0 - CLASSIC_SHARE);
-                self.credit += if serves { f64::from(scalable) * CLASSIC_SHARE } else { f64::from(classic) * (CLASSIC_SHARE - 1.0) };
+                self.credit += if serves {
+                    f64::from(scalable) * CLASSIC_SHARE
+                } else {
+                    f64::from(classic) * (CLASSIC_SHARE - 1.0)
+                };
                 serves
             }
             (scalable, _) => {
@@ -127,12 +144,17 @@ impl<P: Packet> DualPi2<P> {
         if self.scalable.waiting.backlog().packets <= 1 {
             return 0.0;
         }
-        ((delay.seconds() - self.settings.step.seconds()) / self.settings.range.seconds()).clamp(0.0, 1.0)
+        ((delay.seconds() - self.settings.step.seconds()) / self.settings.range.seconds())
+            .clamp(0.0, 1.0)
     }
 
     fn catch_up(&mut self, now: Time) {
         while self.updates_at <= now {
-            let delay = self.scalable.waiting.delay(self.updates_at).max(self.classic.waiting.delay(self.updates_at));
+            let delay = self
+                .scalable
+                .waiting
+                .delay(self.updates_at)
+                .max(self.classic.waiting.delay(self.updates_at));
             self.update(delay.seconds());
             self.updates_at += self.settings.update;
         }
@@ -186,7 +208,11 @@ mod tests {
         let (mut dropped, mut marked) = (Vec::new(), 0);
         for number in 0..1000 {
             queue.enqueue(Time::ZERO, Parcel { ecn: Ecn::Scalable, ..Parcel::new(1, number) });
-            marked += u32::from(queue.dequeue(Time::ZERO, &mut dropped).is_some_and(|packet| packet.ecn == Ecn::Marked));
+            marked += u32::from(
+                queue
+                    .dequeue(Time::ZERO, &mut dropped)
+                    .is_some_and(|packet| packet.ecn == Ecn::Marked),
+            );
             queue.enqueue(Time::ZERO, Parcel::new(2, number));
             queue.dequeue(Time::ZERO, &mut dropped);
         }
@@ -197,7 +223,9 @@ mod tests {
     #[test]
     fn the_scalable_queue_marks_by_itself_along_its_ramp() {
         let mut queue = DualPi2::new(RFC);
-        (0..5).for_each(|number| queue.enqueue(Time::ZERO, Parcel { ecn: Ecn::Scalable, ..Parcel::new(1, number) }));
+        (0..5).for_each(|number| {
+            queue.enqueue(Time::ZERO, Parcel { ecn: Ecn::Scalable, ..Parcel::new(1, number) })
+        });
         let micros = |n| Duration::from_micros(n);
         let ramp = [700, 800, 1000, 1200, 5000].map(|n| queue.native(micros(n)));
         assert_eq!(ramp.map(|p| (p * 1e6).round() / 1e6), [0.0, 0.0, 0.5, 1.0, 1.0]);
@@ -210,7 +238,11 @@ mod tests {
             queue.enqueue(Time::ZERO, Parcel { ecn: Ecn::Scalable, ..Parcel::new(1, number) });
             queue.enqueue(Time::ZERO, Parcel::new(2, number));
         }
-        let classic = (0..1000).filter(|_| queue.dequeue(Time::ZERO, &mut Vec::new()).is_some_and(|packet| packet.flow == 2)).count();
+        let classic = (0..1000)
+            .filter(|_| {
+                queue.dequeue(Time::ZERO, &mut Vec::new()).is_some_and(|packet| packet.flow == 2)
+            })
+            .count();
         assert!((98..=102).contains(&classic), "{classic}");
     }
 }

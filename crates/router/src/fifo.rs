@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 
 /// A drop-tail queue and its transmitter.
 ///
-/// Arrivals must be offered in order of time. A packet that leaves at an instant has left for one that comes at that instant.
+/// Arrivals must be offered in order of time. A packet that leaves at an instant has left for one
+/// that comes at that instant.
 #[derive(Clone, Debug)]
 pub struct Fifo {
     rate: Rate,
@@ -44,7 +45,8 @@ impl Fifo {
         self.rate
     }
 
-    /// A packet of `bytes` arrives at `now`: when its last bit leaves, or `None` where it is dropped.
+    /// A packet of `bytes` arrives at `now`: when its last bit leaves, or `None` where it is
+    /// dropped.
     pub fn offer(&mut self, now: Time, bytes: u32) -> Option<Time> {
         if self.keeps_departures {
             let backlog = self.backlog(now);
@@ -63,7 +65,9 @@ impl Fifo {
 
     /// What is queued or in transmission at `now`; nothing where no backlog is kept.
     pub fn backlog(&mut self, now: Time) -> Backlog {
-        while let Some((_, bytes)) = self.departures.pop_front_if(|(departure, _)| *departure <= now) {
+        while let Some((_, bytes)) =
+            self.departures.pop_front_if(|(departure, _)| *departure <= now)
+        {
             self.backlog_bytes -= u64::from(bytes);
         }
         Backlog { packets: self.departures.len() as u64, bytes: self.backlog_bytes }
@@ -110,7 +114,11 @@ mod tests {
         assert_eq!(fifo.offer(at(0), 1000), Some(at(1000)));
         assert_eq!(fifo.offer(at(0), 1000), Some(at(2000)));
         assert_eq!(fifo.offer(at(999), 1000), None);
-        assert_eq!(fifo.offer(at(1000), 1000), Some(at(3000)), "what leaves at an instant has left");
+        assert_eq!(
+            fifo.offer(at(1000), 1000),
+            Some(at(3000)),
+            "what leaves at an instant has left"
+        );
         assert_eq!(fifo.backlog(at(1000)), Backlog { packets: 2, bytes: 2000 });
         assert_eq!(fifo.wait(at(2500)), Duration::from_micros(500));
     }

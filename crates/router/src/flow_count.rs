@@ -2,10 +2,12 @@
 
 use narrows_units::{Duration, Time};
 
-/// n_f ← α·n_f + (1 − α)·n_f°, once every τ, where n_f° flows sent something within the last τ (GWA, eq. 9).
+/// n_f ← α·n_f + (1 − α)·n_f°, once every τ, where n_f° flows sent something within the last τ
+/// (GWA, eq. 9).
 ///
-/// Departures: it begins with the first count instead of 0, and is never less than the flows seen in the interval under way, so that what is
-/// advertised does not exceed the buffer while flows join.
+/// Departures: it begins with the first count instead of 0, and is never less than the flows seen
+/// in the interval under way, so that what is advertised does not exceed the buffer while flows
+/// join.
 #[derive(Clone, Debug)]
 pub struct FlowCount {
     settings: FlowCountSettings,
@@ -31,7 +33,14 @@ pub struct FlowCountSettings {
 impl FlowCount {
     /// Nobody has been seen.
     pub fn new(settings: FlowCountSettings) -> Self {
-        Self { settings, estimate: None, active: 0, seen: Vec::new(), interval: 1, ends_at: Time::ZERO + settings.tau }
+        Self {
+            settings,
+            estimate: None,
+            active: 0,
+            seen: Vec::new(),
+            interval: 1,
+            ends_at: Time::ZERO + settings.tau,
+        }
     }
 
     /// τ.
@@ -70,7 +79,9 @@ impl FlowCount {
 
     /// n_f, at least 1.
     pub fn flows(&self) -> f64 {
-        self.settings.known.unwrap_or_else(|| self.estimate.unwrap_or(0.0).max(f64::from(self.active)).max(1.0))
+        self.settings
+            .known
+            .unwrap_or_else(|| self.estimate.unwrap_or(0.0).max(f64::from(self.active)).max(1.0))
     }
 }
 

@@ -44,9 +44,20 @@ pub struct FqCodel<P> {
 impl<P: Packet> FqCodel<P> {
     /// Empty.
     pub fn new(settings: FqCodelSettings) -> Self {
-        let flow = || Flow { queue: TimedQueue::default(), codel: Codel::default(), deficit: 0, active: false };
+        let flow = || Flow {
+            queue: TimedQueue::default(),
+            codel: Codel::default(),
+            deficit: 0,
+            active: false,
+        };
         let flows = (0..settings.queues).map(|_| flow()).collect();
-        Self { settings, flows, new: VecDeque::new(), old: VecDeque::new(), backlog: Backlog::default() }
+        Self {
+            settings,
+            flows,
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            backlog: Backlog::default(),
+        }
     }
 
     /// What waits.
@@ -67,7 +78,8 @@ impl<P: Packet> FqCodel<P> {
         }
     }
 
-    /// There are too many: the packet at the head of the fattest queue goes. Every queue is looked at, as in Linux: this is for overload.
+    /// There are too many: the packet at the head of the fattest queue goes. Every queue is looked
+    /// at, as in Linux: this is for overload.
     pub fn relieve(&mut self, dropped: &mut Drops<P>) {
         let fattest = self.flows.iter_mut().max_by_key(|flow| flow.queue.backlog().bytes);
         if let Some((_, packet)) = fattest.and_then(|flow| flow.queue.pop()) {
@@ -98,7 +110,8 @@ impl<P: Packet> FqCodel<P> {
                 return Some(packet);
             }
             list.pop_front();
-            // §4.2: an empty new queue waits once among the old ones, lest it come back as new again and again.
+            // §4.2: an empty new queue waits once among the old ones, lest it come back as new
+            // again and again.
             if is_new && !self.old.is_empty() {
                 self.old.push_back(place);
             } else {
@@ -109,7 +122,8 @@ impl<P: Packet> FqCodel<P> {
 
     /// Fibonacci hashing: the top bits of a product with 2⁶⁴/φ.
     fn place(&self, flow: u32) -> u32 {
-        let mixed = (u64::from(flow) ^ self.settings.perturbation).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed =
+            (u64::from(flow) ^ self.settings.perturbation).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (((mixed >> 32) * u64::from(self.settings.queues)) >> 32) as u32
     }
 }
@@ -121,14 +135,20 @@ mod tests {
     use narrows_units::Duration;
 
     fn settings(queues: u32) -> FqCodelSettings {
-        let codel = CodelSettings { target: Duration::from_millis(5), interval: Duration::from_millis(100), ecn: false, mtu: 1514 };
+        let codel = CodelSettings {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            ecn: false,
+            mtu: 1514,
+        };
         FqCodelSettings { codel, queues, quantum: 1514, perturbation: 7 }
     }
 
     #[test]
     fn a_new_flow_goes_before_the_old_and_flows_of_any_packet_size_get_alike() {
         let (mut fq, mut dropped) = (FqCodel::new(settings(1024)), Vec::new());
-        let flows: Vec<u32> = (0..).filter(|flow| fq.place(*flow) != fq.place(1)).take(2).chain([1]).collect();
+        let flows: Vec<u32> =
+            (0..).filter(|flow| fq.place(*flow) != fq.place(1)).take(2).chain([1]).collect();
         for number in 0..3000 {
             fq.enqueue(Time::ZERO, Parcel { bytes: 1500, ..Parcel::new(flows[0], number) });
             fq.enqueue(Time::ZERO, Parcel { bytes: 500, ..Parcel::new(flows[2], number) });
@@ -150,7 +170,10 @@ mod tests {
         (0..100).for_each(|number| fq.enqueue(Time::ZERO, Parcel::new(3, number)));
         fq.enqueue(Time::ZERO, Parcel::new(4, 0));
         fq.relieve(&mut dropped);
-        assert_eq!(dropped.iter().map(|packet| (packet.flow, packet.number)).collect::<Vec<_>>(), [(3, 0)]);
+        assert_eq!(
+            dropped.iter().map(|packet| (packet.flow, packet.number)).collect::<Vec<_>>(),
+            [(3, 0)]
+        );
         let left = std::iter::from_fn(|| fq.dequeue(Time::ZERO, &mut dropped)).count();
         assert_eq!((left, fq.backlog()), (100, Backlog::default()));
     }

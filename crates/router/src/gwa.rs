@@ -6,8 +6,9 @@
 //! | §5, FCFS | B_n ← min(B_n, (B_t − q)/n_f) | [`GwaQueue::room`] |
 //! | eq. 9 | n_f | [`FlowCount`](crate::FlowCount) |
 //!
-//! The field is written when a packet leaves: eq. 7 wants the queue as it was one propagation delay ago, so the news must not wait in the
-//! queue that they are about. Written on arrival they do, and a window swings between what the queue has and what it lacks for ever.
+//! The field is written when a packet leaves: eq. 7 wants the queue as it was one propagation delay
+//! ago, so the news must not wait in the queue that they are about. Written on arrival they do, and
+//! a window swings between what the queue has and what it lacks for ever.
 
 use crate::{Backlog, FlowCount, FlowCountSettings, Packet, RoundRobin, TimedQueue};
 use narrows_signal::Request;
@@ -41,7 +42,11 @@ enum Waiting<P> {
 impl<P: Packet> GwaQueue<P> {
     /// Empty.
     pub fn new(gwa: Gwa) -> Self {
-        let waiting = if gwa.round_robin { Waiting::InTurn(RoundRobin::default()) } else { Waiting::InOrder(TimedQueue::default()) };
+        let waiting = if gwa.round_robin {
+            Waiting::InTurn(RoundRobin::default())
+        } else {
+            Waiting::InOrder(TimedQueue::default())
+        };
         Self { buffer: gwa.buffer, count: FlowCount::new(gwa.flows), waiting }
     }
 
@@ -98,18 +103,27 @@ mod tests {
     use narrows_units::Duration;
 
     fn parcel(flow: u32, number: u64) -> Parcel {
-        Parcel { request: Request::Window(AdvertisedWindow::at_most(60_000)), ..Parcel::new(flow, number) }
+        Parcel {
+            request: Request::Window(AdvertisedWindow::at_most(60_000)),
+            ..Parcel::new(flow, number)
+        }
     }
 
     fn said(packet: Option<Parcel>) -> u32 {
-        let Some(Request::Window(window)) = packet.map(|packet| packet.request) else { panic!("no window") };
+        let Some(Request::Window(window)) = packet.map(|packet| packet.request) else {
+            panic!("no window")
+        };
         window.bytes()
     }
 
     #[test]
     fn the_room_advertised_is_that_of_section_5() {
-        for (round_robin, expected) in [(true, [10_000 - 2000, 10_000, 10_000 - 1000]), (false, [27_000 / 3, 28_000 / 3, 29_000 / 3])] {
-            let flows = FlowCountSettings { alpha: 0.9, tau: Duration::from_millis(100), known: Some(3.0) };
+        for (round_robin, expected) in [
+            (true, [10_000 - 2000, 10_000, 10_000 - 1000]),
+            (false, [27_000 / 3, 28_000 / 3, 29_000 / 3]),
+        ] {
+            let flows =
+                FlowCountSettings { alpha: 0.9, tau: Duration::from_millis(100), known: Some(3.0) };
             let mut queue = GwaQueue::new(Gwa { round_robin, buffer: 30_000.0, flows });
             for (flow, number) in [(1, 0), (2, 0), (1, 1), (1, 2)] {
                 queue.enqueue(Time::ZERO, parcel(flow, number));

@@ -1,7 +1,8 @@
 //! Queue disciplines and the routers that speak, generic over the packet.
 //!
-//! A [`Fifo`] decides on arrival, with [`OnArrival`] beside it where it does more than drop the tail, so that a packet's departure is known as
-//! soon as it comes. [`OnDeparture`] holds packets until it is asked for the next.
+//! A [`Fifo`] decides on arrival, with [`OnArrival`] beside it where it does more than drop the
+//! tail, so that a packet's departure is known as soon as it comes. [`OnDeparture`] holds packets
+//! until it is asked for the next.
 
 mod ba;
 mod codel;

@@ -51,11 +51,25 @@ impl PieQueue {
     /// An empty queue.
     pub fn new(pie: Pie) -> Self {
         let updates_at = Time::ZERO + pie.update;
-        Self { pie, probability: 0.0, old_delay: 0.0, burst_left: pie.max_burst.seconds(), accumulated: 0.0, updates_at }
+        Self {
+            pie,
+            probability: 0.0,
+            old_delay: 0.0,
+            burst_left: pie.max_burst.seconds(),
+            accumulated: 0.0,
+            updates_at,
+        }
     }
 
     /// A packet arrives at `now` at a queue whose last packet departs at `busy_until`.
-    pub fn judge(&mut self, now: Time, busy_until: Time, backlog: Backlog, ecn: Ecn, stream: &mut Stream) -> Verdict {
+    pub fn judge(
+        &mut self,
+        now: Time,
+        busy_until: Time,
+        backlog: Backlog,
+        ecn: Ecn,
+        stream: &mut Stream,
+    ) -> Verdict {
         while self.updates_at <= now {
             let delay = busy_until.since(self.updates_at);
             self.update(delay.seconds());
@@ -63,7 +77,11 @@ impl PieQueue {
         }
         let target = self.pie.target.seconds();
         let emptying = self.old_delay < target / 2.0 && self.probability < 0.2;
-        if self.burst_left > 0.0 || emptying || backlog.bytes <= 2 * MEAN_PACKET || !self.derandomised(stream) {
+        if self.burst_left > 0.0
+            || emptying
+            || backlog.bytes <= 2 * MEAN_PACKET
+            || !self.derandomised(stream)
+        {
             return Verdict::Admit;
         }
         Verdict::congestion(ecn, self.pie.ecn && self.probability <= MARK_UP_TO)
@@ -74,7 +92,8 @@ impl PieQueue {
             self.accumulated = 0.0;
         }
         self.accumulated += self.probability;
-        let drops = self.accumulated >= 0.85 && (self.accumulated >= 8.5 || stream.happens(self.probability));
+        let drops = self.accumulated >= 0.85
+            && (self.accumulated >= 8.5 || stream.happens(self.probability));
         if drops {
             self.accumulated = 0.0;
         }
@@ -129,28 +148,56 @@ mod tests {
         assert!((pie.probability - 0.073_75 / 2048.0).abs() < 1e-15, "{}", pie.probability);
         pie.update(0.055);
         // p is 3.6e-5 now: a step of 0.125·0.040 over 128.
-        assert!((pie.probability - (0.073_75 / 2048.0 + 0.005 / 128.0)).abs() < 1e-15, "{}", pie.probability);
+        assert!(
+            (pie.probability - (0.073_75 / 2048.0 + 0.005 / 128.0)).abs() < 1e-15,
+            "{}",
+            pie.probability
+        );
         pie.probability = 0.5;
         pie.update(0.555);
         assert!((pie.probability - 0.52).abs() < 1e-12, "0.0675 + 0.625 is cut to 0.02");
         (pie.probability, pie.old_delay) = (0.5, 0.0);
         pie.update(0.0);
-        assert!((pie.probability - (0.5 - 0.001_875) * 0.98).abs() < 1e-12, "decays where there is no queue");
+        assert!(
+            (pie.probability - (0.5 - 0.001_875) * 0.98).abs() < 1e-12,
+            "decays where there is no queue"
+        );
     }
 
     #[test]
     fn drops_are_neither_close_together_nor_far_apart() {
-        let mut pie = PieQueue { probability: 0.01, old_delay: 0.03, burst_left: 0.0, updates_at: Time::NEVER, ..PieQueue::new(RFC) };
+        let mut pie = PieQueue {
+            probability: 0.01,
+            old_delay: 0.03,
+            burst_left: 0.0,
+            updates_at: Time::NEVER,
+            ..PieQueue::new(RFC)
+        };
         let (mut stream, mut gaps, mut gap) = (Stream::new(5, 1, 1), Vec::new(), 0);
         let backlog = Backlog { packets: 50, bytes: 50_000 };
         for _ in 0..100_000 {
             gap += 1;
-            if pie.judge(Time::ZERO, Time::ZERO, backlog, Ecn::NotCapable, &mut stream) == Verdict::Drop {
+            if pie.judge(Time::ZERO, Time::ZERO, backlog, Ecn::NotCapable, &mut stream)
+                == Verdict::Drop
+            {
                 gaps.push(gap);
                 gap = 0;
             }
         }
-        assert!(gaps.iter().all(|gap| (85..=850).contains(gap)), "{:?}", gaps.iter().min().zip(gaps.iter().max()));
-        assert_eq!(pie.judge(Time::ZERO, Time::ZERO, Backlog { packets: 2, bytes: 3000 }, Ecn::Capable, &mut stream), Verdict::Admit);
+        assert!(
+            gaps.iter().all(|gap| (85..=850).contains(gap)),
+            "{:?}",
+            gaps.iter().min().zip(gaps.iter().max())
+        );
+        assert_eq!(
+            pie.judge(
+                Time::ZERO,
+                Time::ZERO,
+                Backlog { packets: 2, bytes: 3000 },
+                Ecn::Capable,
+                &mut stream
+            ),
+            Verdict::Admit
+        );
     }
 }

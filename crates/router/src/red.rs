@@ -9,9 +9,10 @@
 //! | §4, bytes | p_b ← p_b · size/mean size | [`Red::probability`] |
 //! | Floyd, "gentle", 2000 | from p_max at max to 1 at 2·max | [`Red::probability`] |
 //!
-//! `q` does not count the packet in transmission, and a queue of one packet or none is never cut: both as in ns-2, whose red.cc was read.
-//! With `wait`, as there by default, 1/p_b packets pass after a drop before the next can come: p_a = p_b/(2 − count·p_b).
-//! The GWA paper marks above the upper threshold too (§6, note 7): `mark_above`.
+//! `q` does not count the packet in transmission, and a queue of one packet or none is never cut:
+//! both as in ns-2, whose red.cc was read. With `wait`, as there by default, 1/p_b packets pass
+//! after a drop before the next can come: p_a = p_b/(2 − count·p_b). The GWA paper marks above the
+//! upper threshold too (§6, note 7): `mark_above`.
 
 use crate::{Backlog, Verdict};
 use narrows_signal::Ecn;
@@ -28,7 +29,8 @@ pub struct Red {
     pub weight: f64,
     /// Probability at the upper threshold, a ratio.
     pub p_max: f64,
-    /// Above the upper threshold the probability goes on rising to 1; else everything is dropped there.
+    /// Above the upper threshold the probability goes on rising to 1; else everything is dropped
+    /// there.
     pub gentle: bool,
     /// Marks what can be marked.
     pub ecn: bool,
@@ -38,7 +40,8 @@ pub struct Red {
     pub wait: bool,
     /// Measures the queue in bytes, and drops packets in proportion to their size.
     pub bytes: bool,
-    /// Mean bytes of a packet: for `bytes`, and for how many could have gone while the queue was idle.
+    /// Mean bytes of a packet: for `bytes`, and for how many could have gone while the queue was
+    /// idle.
     pub mean_packet: f64,
 }
 
@@ -59,8 +62,16 @@ impl RedQueue {
         Self { red, service: red.mean_packet / bytes_per_second, average: 0.0, count: -1.0 }
     }
 
-    /// A packet of `bytes` arrives: `waiting` is before it, without what is in transmission; the transmitter has been idle for `idle`.
-    pub fn judge(&mut self, waiting: Backlog, idle: Duration, bytes: u32, ecn: Ecn, stream: &mut Stream) -> Verdict {
+    /// A packet of `bytes` arrives: `waiting` is before it, without what is in transmission; the
+    /// transmitter has been idle for `idle`.
+    pub fn judge(
+        &mut self,
+        waiting: Backlog,
+        idle: Duration,
+        bytes: u32,
+        ecn: Ecn,
+        stream: &mut Stream,
+    ) -> Verdict {
         let queue = if self.red.bytes { waiting.bytes } else { waiting.packets } as f64;
         self.average(queue, idle);
         if self.average < self.red.min || waiting.packets <= 1 {
@@ -99,7 +110,8 @@ impl RedQueue {
         } else {
             1.0
         };
-        let p = if self.red.bytes && p < 1.0 { p * f64::from(bytes) / self.red.mean_packet } else { p };
+        let p =
+            if self.red.bytes && p < 1.0 { p * f64::from(bytes) / self.red.mean_packet } else { p };
         p.min(1.0)
     }
 
@@ -146,10 +158,17 @@ mod tests {
         let mut averages = Vec::new();
         let mut stream = Stream::new(1, 1, 1);
         for (packets, idle) in [(0, 0), (8, 0), (8, 0), (4, 0), (0, 2)] {
-            red.judge(waiting(packets), Duration::from_millis(idle), 1000, Ecn::NotCapable, &mut stream);
+            red.judge(
+                waiting(packets),
+                Duration::from_millis(idle),
+                1000,
+                Ecn::NotCapable,
+                &mut stream,
+            );
             averages.push(red.average);
         }
-        // 0; 0.25·8 = 2; 0.75·2 + 2 = 3.5; 0.75·3.5 + 1 = 3.625; two packets' time idle: 0.75²·3.625 = 2.0390625, then 0.75 of that.
+        // 0; 0.25·8 = 2; 0.75·2 + 2 = 3.5; 0.75·3.5 + 1 = 3.625; two packets' time idle:
+        // 0.75²·3.625 = 2.0390625, then 0.75 of that.
         assert_eq!(averages, [0.0, 2.0, 3.5, 3.625, 1.529_296_875]);
     }
 
@@ -161,7 +180,10 @@ mod tests {
             (red.probability(500), red.spread(red.probability(500)))
         };
         let near = |found: (f64, f64), wanted: (f64, f64)| {
-            assert!((found.0 - wanted.0).abs() < 1e-12 && (found.1 - wanted.1).abs() < 1e-12, "{found:?} {wanted:?}");
+            assert!(
+                (found.0 - wanted.0).abs() < 1e-12 && (found.1 - wanted.1).abs() < 1e-12,
+                "{found:?} {wanted:?}"
+            );
         };
         near(at(CLASSIC, 10.0, 0.0), (0.05, 0.05));
         near(at(CLASSIC, 10.0, 10.0), (0.05, 0.1)); // 0.05/(1 − 0.5)
@@ -170,21 +192,31 @@ mod tests {
         near(at(Red { gentle: true, ..CLASSIC }, 22.5, 0.0), (0.55, 0.55)); // half of the way from 0.1 to 1
         near(at(Red { wait: true, ..CLASSIC }, 10.0, 19.0), (0.05, 0.0));
         near(at(Red { wait: true, ..CLASSIC }, 10.0, 30.0), (0.05, 0.1)); // 0.05/(2 − 1.5)
-        near(at(Red { bytes: true, min: 5000.0, max: 15_000.0, ..CLASSIC }, 10_000.0, 0.0), (0.025, 0.025)); // half a mean packet
+        near(
+            at(Red { bytes: true, min: 5000.0, max: 15_000.0, ..CLASSIC }, 10_000.0, 0.0),
+            (0.025, 0.025),
+        ); // half a mean packet
     }
 
     #[test]
     fn a_steady_average_drops_one_packet_in_as_many_as_the_paper_says() {
-        // Drops spread evenly over 1 … 1/p_b packets: (1/p_b + 1)/2 apart (§7.2: X uniform, mean 1/(2p) + 1/2).
+        // Drops spread evenly over 1 … 1/p_b packets: (1/p_b + 1)/2 apart (§7.2: X uniform, mean
+        // 1/(2p) + 1/2).
         for (wait, gap) in [(false, (20.0 + 1.0) / 2.0), (true, 20.0 + (20.0 + 1.0) / 2.0 - 1.0)] {
             let mut red = queue(Red { weight: 1e-9, wait, ..CLASSIC });
             (red.average, red.count) = (10.0, 0.0);
             let mut stream = Stream::new(2, 1, 1);
             let dropped = (0..200_000)
-                .filter(|_| red.judge(waiting(10), Duration::ZERO, 1000, Ecn::NotCapable, &mut stream) == Verdict::Drop)
+                .filter(|_| {
+                    red.judge(waiting(10), Duration::ZERO, 1000, Ecn::NotCapable, &mut stream)
+                        == Verdict::Drop
+                })
                 .count();
             let found = 200_000.0 / dropped as f64;
-            assert!((found / gap - 1.0).abs() < 0.05, "{found} packets between drops, {gap} expected (wait: {wait})");
+            assert!(
+                (found / gap - 1.0).abs() < 0.05,
+                "{found} packets between drops, {gap} expected (wait: {wait})"
+            );
         }
     }
 

@@ -1,6 +1,8 @@
-//! A queue for each flow, one packet of each in turn (Nagle, RFC 970): what GWA is an ideal match for (GWA, §2).
+//! A queue for each flow, one packet of each in turn (Nagle, RFC 970): what GWA is an ideal match
+//! for (GWA, §2).
 //!
-//! Each packet costs the same, whatever the number of flows: the queues are lists in one slab, and those that are not empty form a ring.
+//! Each packet costs the same, whatever the number of flows: the queues are lists in one slab, and
+//! those that are not empty form a ring.
 
 use crate::{Backlog, Packet};
 use std::collections::VecDeque;
@@ -28,7 +30,13 @@ pub struct RoundRobin<P> {
 
 impl<P> Default for RoundRobin<P> {
     fn default() -> Self {
-        Self { flows: Vec::new(), ring: VecDeque::new(), packets: Vec::new(), free: Vec::new(), backlog: Backlog::default() }
+        Self {
+            flows: Vec::new(),
+            ring: VecDeque::new(),
+            packets: Vec::new(),
+            free: Vec::new(),
+            backlog: Backlog::default(),
+        }
     }
 }
 
@@ -102,7 +110,9 @@ mod tests {
         for (flow, number) in [(7, 0), (7, 1), (7, 2), (3, 0), (9, 0), (3, 1)] {
             queue.enqueue(Parcel::new(flow, number));
         }
-        let order: Vec<(u32, u64)> = std::iter::from_fn(|| queue.dequeue()).map(|packet| (packet.flow, packet.number)).collect();
+        let order: Vec<(u32, u64)> = std::iter::from_fn(|| queue.dequeue())
+            .map(|packet| (packet.flow, packet.number))
+            .collect();
         assert_eq!(order, [(7, 0), (3, 0), (9, 0), (7, 1), (3, 1), (7, 2)]);
         assert_eq!(queue.backlog(), Backlog::default());
     }

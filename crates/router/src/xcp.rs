@@ -9,11 +9,13 @@
 //! | §3.5.3 | H_feedback ← min(H_feedback, p − n) | [`XcpQueue::speak`] |
 //! | §3.5.1 | Q, the least queue within a propagation round trip | [`XcpQueue::renew_minimum`] |
 //!
-//! S, y: spare and incoming bytes a second; d: the control interval, the mean RTT of the packets weighted by rtt·s/cwnd; s: bytes of a packet.
-//! What the paper leaves open is as in the authors' router in ns-2, whose xcpq.cc was read: p and n stop when what the interval had to give
-//! is given; a packet that another router holds back takes less; intervals are at least 1 ms, 50 ms without traffic, and RTTs count up to 1 s;
-//! Q is looked for over half a mean RTT less the time to drain the queue, at least 2 ms.
-//! The first intervals begin within a fifth of 50 ms, uniformly (there normally), so that routers do not go in step.
+//! S, y: spare and incoming bytes a second; d: the control interval, the mean RTT of the packets
+//! weighted by rtt·s/cwnd; s: bytes of a packet. What the paper leaves open is as in the authors'
+//! router in ns-2, whose xcpq.cc was read: p and n stop when what the interval had to give is
+//! given; a packet that another router holds back takes less; intervals are at least 1 ms, 50 ms
+//! without traffic, and RTTs count up to 1 s; Q is looked for over half a mean RTT less the time to
+//! drain the queue, at least 2 ms. The first intervals begin within a fifth of 50 ms, uniformly
+//! (there normally), so that routers do not go in step.
 
 use crate::{Backlog, Packet, TimedQueue};
 use narrows_signal::{CongestionHeader, Request};
@@ -36,9 +38,11 @@ pub struct Xcp {
 
 impl Xcp {
     /// The authors' parameters (SIGCOMM 2002, §5): O.P. in the paper on paced XCP.
-    pub const ORIGINAL: Self = Self { alpha: 0.4, beta: 0.226, gamma: 0.1, capacity: 1.0, count_acks: true };
+    pub const ORIGINAL: Self =
+        Self { alpha: 0.4, beta: 0.226, gamma: 0.1, capacity: 1.0, count_acks: true };
     /// C.P., for small buffers (paced XCP, §4.1).
-    pub const CONSERVATIVE: Self = Self { alpha: 0.2, beta: 0.056, gamma: 0.05, capacity: 0.9, count_acks: true };
+    pub const CONSERVATIVE: Self =
+        Self { alpha: 0.2, beta: 0.056, gamma: 0.05, capacity: 0.9, count_acks: true };
 }
 
 /// XCP's queue at work.
@@ -172,10 +176,12 @@ impl<P: Packet> XcpQueue<P> {
         }
     }
 
-    /// The end of a control interval: the efficiency controller, then the fairness controller, both a second instead of an interval.
+    /// The end of a control interval: the efficiency controller, then the fairness controller, both
+    /// a second instead of an interval.
     fn control(&mut self) {
         let Xcp { alpha, beta, gamma, .. } = self.xcp;
-        self.mean_rtt = if self.sum_rtt > 0.0 { self.sum_rtt_squared / self.sum_rtt } else { FIRST_INTERVAL };
+        self.mean_rtt =
+            if self.sum_rtt > 0.0 { self.sum_rtt_squared / self.sum_rtt } else { FIRST_INTERVAL };
         let y = self.incoming / self.interval;
         let (mut phi, mut h) = (0.0, 0.0);
         if self.incoming > 0.0 {
@@ -210,10 +216,14 @@ mod tests {
     use crate::packet::tests::Parcel;
 
     fn parcel(cwnd: f32, rtt: f32, feedback: f32) -> Parcel {
-        Parcel { request: Request::Feedback(CongestionHeader { cwnd, rtt, feedback }), ..Parcel::new(1, 0) }
+        Parcel {
+            request: Request::Feedback(CongestionHeader { cwnd, rtt, feedback }),
+            ..Parcel::new(1, 0)
+        }
     }
 
-    /// A megabyte a second; two flows of RTT 0.1 s with windows of 10 and 30 kB: 100 and 300 kB a second.
+    /// A megabyte a second; two flows of RTT 0.1 s with windows of 10 and 30 kB: 100 and 300 kB a
+    /// second.
     fn two_flows(queue: u64) -> XcpQueue<Parcel> {
         let mut xcp = XcpQueue::new(Xcp::ORIGINAL, 1e6, &mut Stream::new(1, 1, 1));
         (xcp.controls_at, xcp.renews_at) = (Time::from_secs(0.1), Time::NEVER);
@@ -236,7 +246,8 @@ mod tests {
     fn the_controllers_give_what_is_worked_out_by_hand() {
         let xcp = two_flows(20_000);
         near(xcp.mean_rtt, 0.1);
-        // φ/d = 0.4·600,000 − 0.226·20,000/0.1 = 194,800 bytes a second; h = max(0, 0.1·400,000 − 194,800) = 0.
+        // φ/d = 0.4·600,000 − 0.226·20,000/0.1 = 194,800 bytes a second; h = max(0, 0.1·400,000 −
+        // 194,800) = 0.
         near(xcp.to_give, 194_800.0);
         assert_eq!(xcp.to_take, 0.0);
         // Σ rtt·s/cwnd = 10·0.01 + 30·0.1/30 = 0.2 s.
@@ -250,7 +261,11 @@ mod tests {
             (0..packets)
                 .map(|_| {
                     xcp.enqueue(Time::from_secs(0.1), parcel(cwnd, 0.1, f32::INFINITY));
-                    let Some(Request::Feedback(header)) = xcp.dequeue(Time::from_secs(0.1)).map(|packet| packet.request) else { panic!() };
+                    let Some(Request::Feedback(header)) =
+                        xcp.dequeue(Time::from_secs(0.1)).map(|packet| packet.request)
+                    else {
+                        panic!()
+                    };
                     f64::from(header.feedback)
                 })
                 .sum()
@@ -258,12 +273,19 @@ mod tests {
         // An interval's packets: each flow's window grows by half of φ: 9740 bytes.
         near(gain(10_000.0, 10), 9740.0);
         near(gain(30_000.0, 30), 9740.0);
-        assert!(gain(10_000.0, 1).abs() < 1.0, "what the interval had to give is given, but for rounding");
+        assert!(
+            gain(10_000.0, 1).abs() < 1.0,
+            "what the interval had to give is given, but for rounding"
+        );
         let mut xcp = two_flows(200_000);
         // φ/d = 240,000 − 452,000 = −212,000: 0.53 of each byte that comes.
         near(xcp.to_take, 212_000.0);
         xcp.enqueue(Time::from_secs(0.1), parcel(30_000.0, 0.1, f32::INFINITY));
-        let Some(Request::Feedback(header)) = xcp.dequeue(Time::from_secs(0.1)).map(|packet| packet.request) else { panic!() };
+        let Some(Request::Feedback(header)) =
+            xcp.dequeue(Time::from_secs(0.1)).map(|packet| packet.request)
+        else {
+            panic!()
+        };
         near(f64::from(header.feedback), -530.0 * 1.0); // ξ_n·rtt·s = 212,000/40,000·0.1·1000
     }
 
@@ -272,7 +294,11 @@ mod tests {
         let mut xcp = two_flows(20_000);
         let mut feedback = |rtt: f32, asked: f32| {
             xcp.enqueue(Time::from_secs(0.1), parcel(10_000.0, rtt, asked));
-            let Some(Request::Feedback(header)) = xcp.dequeue(Time::from_secs(0.1)).map(|packet| packet.request) else { panic!() };
+            let Some(Request::Feedback(header)) =
+                xcp.dequeue(Time::from_secs(0.1)).map(|packet| packet.request)
+            else {
+                panic!()
+            };
             header.feedback
         };
         assert_eq!(feedback(0.1, -77.0), -77.0);
@@ -283,7 +309,8 @@ mod tests {
     #[test]
     fn acknowledgements_count_if_so_told() {
         for (count_acks, incoming) in [(true, 1000.0), (false, 0.0)] {
-            let mut xcp = XcpQueue::new(Xcp { count_acks, ..Xcp::ORIGINAL }, 1e6, &mut Stream::new(1, 1, 1));
+            let mut xcp =
+                XcpQueue::new(Xcp { count_acks, ..Xcp::ORIGINAL }, 1e6, &mut Stream::new(1, 1, 1));
             xcp.observe(Time::ZERO, &mut Parcel::new(1, 0));
             assert_eq!(xcp.incoming, incoming);
         }
@@ -298,7 +325,8 @@ mod tests {
         xcp.dequeue(now);
         xcp.dequeue(now);
         xcp.enqueue(now, parcel(1e4, 0.1, 0.0));
-        // The least that a departure found is 4000 bytes; the mean RTT of 100 ms, less 4 ms to drain what is there now, is halved.
+        // The least that a departure found is 4000 bytes; the mean RTT of 100 ms, less 4 ms to
+        // drain what is there now, is halved.
         near(xcp.renew_minimum(), 0.048);
         assert_eq!((xcp.persistent, xcp.minimum), (4000, 4000));
     }

@@ -1,5 +1,6 @@
-//! Data packets delivered a wall second, on one thread, and peak memory; beside ns-2 where `ns` is installed, and with
-//! instructions a packet where `valgrind` is. `make bench`; `cargo bench -p narrows-scenario -- a d` for some of the cases.
+//! Data packets delivered a wall second, on one thread, and peak memory; beside ns-2 where `ns` is
+//! installed, and with instructions a packet where `valgrind` is. `make bench`;
+//! `cargo bench -p narrows-scenario -- a d` for some of the cases.
 //!
 //! Each case runs in a process of its own, so that its peak memory is its own.
 
@@ -26,18 +27,114 @@ struct Case {
 const DROP_TAIL: &str = "drop-tail";
 
 const CASES: [Case; 12] = [
-    Case { name: "a", cc: "sack", megabits: 1_000, flows: 50, buffer: 20, queue: DROP_TAIL, seconds: 20.0 },
-    Case { name: "b", cc: "sack", megabits: 1_000, flows: 1, buffer: 12_000, queue: DROP_TAIL, seconds: 20.0 },
-    Case { name: "c", cc: "sack", megabits: 10_000, flows: 100, buffer: 1_000, queue: DROP_TAIL, seconds: 5.0 },
-    Case { name: "d", cc: "sack", megabits: 1_000, flows: 1_000, buffer: 500, queue: DROP_TAIL, seconds: 10.0 },
-    Case { name: "e", cc: "sack", megabits: 1_000, flows: 10_000, buffer: 500, queue: DROP_TAIL, seconds: 10.0 },
-    Case { name: "f", cc: "etcp", megabits: 1_000, flows: 1, buffer: 20, queue: DROP_TAIL, seconds: 20.0 },
-    Case { name: "g", cc: "etcp", megabits: 1_000, flows: 50, buffer: 20, queue: DROP_TAIL, seconds: 20.0 },
-    Case { name: "h", cc: "etcp", megabits: 5_000, flows: 1, buffer: 20, queue: DROP_TAIL, seconds: 4.0 },
-    Case { name: "i", cc: "xcp+reno", megabits: 1_000, flows: 50, buffer: 12_500, queue: "xcp", seconds: 20.0 },
-    Case { name: "j", cc: "gwa+reno", megabits: 1_000, flows: 50, buffer: 25_000, queue: "gwa-rr", seconds: 20.0 },
-    Case { name: "k", cc: "sack", megabits: 1_000, flows: 10, buffer: 500, queue: "rr", seconds: 10.0 },
-    Case { name: "l", cc: "sack", megabits: 1_000, flows: 10_000, buffer: 500, queue: "rr", seconds: 10.0 },
+    Case {
+        name: "a",
+        cc: "sack",
+        megabits: 1_000,
+        flows: 50,
+        buffer: 20,
+        queue: DROP_TAIL,
+        seconds: 20.0,
+    },
+    Case {
+        name: "b",
+        cc: "sack",
+        megabits: 1_000,
+        flows: 1,
+        buffer: 12_000,
+        queue: DROP_TAIL,
+        seconds: 20.0,
+    },
+    Case {
+        name: "c",
+        cc: "sack",
+        megabits: 10_000,
+        flows: 100,
+        buffer: 1_000,
+        queue: DROP_TAIL,
+        seconds: 5.0,
+    },
+    Case {
+        name: "d",
+        cc: "sack",
+        megabits: 1_000,
+        flows: 1_000,
+        buffer: 500,
+        queue: DROP_TAIL,
+        seconds: 10.0,
+    },
+    Case {
+        name: "e",
+        cc: "sack",
+        megabits: 1_000,
+        flows: 10_000,
+        buffer: 500,
+        queue: DROP_TAIL,
+        seconds: 10.0,
+    },
+    Case {
+        name: "f",
+        cc: "etcp",
+        megabits: 1_000,
+        flows: 1,
+        buffer: 20,
+        queue: DROP_TAIL,
+        seconds: 20.0,
+    },
+    Case {
+        name: "g",
+        cc: "etcp",
+        megabits: 1_000,
+        flows: 50,
+        buffer: 20,
+        queue: DROP_TAIL,
+        seconds: 20.0,
+    },
+    Case {
+        name: "h",
+        cc: "etcp",
+        megabits: 5_000,
+        flows: 1,
+        buffer: 20,
+        queue: DROP_TAIL,
+        seconds: 4.0,
+    },
+    Case {
+        name: "i",
+        cc: "xcp+reno",
+        megabits: 1_000,
+        flows: 50,
+        buffer: 12_500,
+        queue: "xcp",
+        seconds: 20.0,
+    },
+    Case {
+        name: "j",
+        cc: "gwa+reno",
+        megabits: 1_000,
+        flows: 50,
+        buffer: 25_000,
+        queue: "gwa-rr",
+        seconds: 20.0,
+    },
+    Case {
+        name: "k",
+        cc: "sack",
+        megabits: 1_000,
+        flows: 10,
+        buffer: 500,
+        queue: "rr",
+        seconds: 10.0,
+    },
+    Case {
+        name: "l",
+        cc: "sack",
+        megabits: 1_000,
+        flows: 10_000,
+        buffer: 500,
+        queue: "rr",
+        seconds: 10.0,
+    },
 ];
 
 impl Case {
@@ -55,20 +152,24 @@ impl Case {
     fn run(&self, seconds: f64) {
         let checked = self.scenario(seconds);
         let start = Clock::now();
-        let results = narrows_scenario::run(&checked, 1, None, |_| ControlFlow::Continue(())).expect("nothing stops or traces it");
+        let results = narrows_scenario::run(&checked, 1, None, |_| ControlFlow::Continue(()))
+            .expect("nothing stops or traces it");
         let wall = start.elapsed().as_secs_f64();
         println!("{} {wall} {}", results.delivered, peak_bytes().unwrap_or(0));
     }
 
-    /// ns-2 over the same network: packets a wall second. None where there is no `ns`, and for 10,000 flows, whose routes
-    /// alone take it longer than anybody waits, and for what it has not, or not alike: E-TCP, XCP, GWA, round robin.
+    /// ns-2 over the same network: packets a wall second. None where there is no `ns`, and for
+    /// 10,000 flows, whose routes alone take it longer than anybody waits, and for what it has not,
+    /// or not alike: E-TCP, XCP, GWA, round robin.
     fn ns2(&self) -> Option<f64> {
         if self.flows > 1_000 || self.cc != "sack" || self.queue != DROP_TAIL {
             return None;
         }
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../validation/dumbbell.tcl");
         let Self { megabits, flows, buffer, seconds, .. } = self;
-        let options = format!("proto=sack n={flows} bw={megabits} rtt=100 buf={buffer} dur={seconds} warm=0 access=100000 seed=1");
+        let options = format!(
+            "proto=sack n={flows} bw={megabits} rtt=100 buf={buffer} dur={seconds} warm=0 access=100000 seed=1"
+        );
         let start = Clock::now();
         let output = Command::new("ns").arg(script).args(options.split(' ')).output().ok()?;
         let wall = start.elapsed().as_secs_f64();
@@ -93,7 +194,11 @@ fn peak_bytes() -> Option<u64> {
 fn again(program: &[&str], case: &Case, seconds: f64) -> Option<Output> {
     let myself = std::env::current_exe().ok()?.display().to_string();
     let words: Vec<&str> = program.iter().copied().chain([myself.as_str()]).collect();
-    let output = Command::new(words[0]).args(&words[1..]).args(["--one", case.name, &seconds.to_string()]).output().ok()?;
+    let output = Command::new(words[0])
+        .args(&words[1..])
+        .args(["--one", case.name, &seconds.to_string()])
+        .output()
+        .ok()?;
     output.status.success().then_some(output)
 }
 
@@ -104,16 +209,29 @@ fn measure(case: &Case, seconds: f64) -> [f64; 3] {
 }
 
 fn numbers(output: &Output) -> Option<[f64; 3]> {
-    let numbers: Vec<f64> = String::from_utf8_lossy(&output.stdout).split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let numbers: Vec<f64> = String::from_utf8_lossy(&output.stdout)
+        .split_whitespace()
+        .filter_map(|word| word.parse().ok())
+        .collect();
     numbers.try_into().ok()
 }
 
 /// Instructions a packet delivered, without those that build the network.
 fn instructions(case: &Case) -> Option<f64> {
     let count = |seconds| {
-        let output = again(&["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"], case, seconds)?;
+        let output = again(
+            &["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"],
+            case,
+            seconds,
+        )?;
         let text = String::from_utf8_lossy(&output.stderr);
-        let total = text.lines().find_map(|line| line.split_once("Collected :"))?.1.trim().parse::<f64>().ok()?;
+        let total = text
+            .lines()
+            .find_map(|line| line.split_once("Collected :"))?
+            .1
+            .trim()
+            .parse::<f64>()
+            .ok()?;
         Some((total, numbers(&output)?[0]))
     };
     let (birth, run) = (count(BIRTH)?, count(case.seconds)?);
@@ -125,7 +243,9 @@ fn print(case: &Case) {
     let best = runs.into_iter().min_by(|a, b| a[1].total_cmp(&b[1])).expect("three runs");
     let speed = best[0] / best[1];
     let idle = measure(case, BIRTH)[2];
-    let or = |value: Option<f64>, digits: usize| value.map_or("-".into(), |value| format!("{value:.digits$}"));
+    let or = |value: Option<f64>, digits: usize| {
+        value.map_or("-".into(), |value| format!("{value:.digits$}"))
+    };
     let ns2 = case.ns2();
     println!(
         "{:<5}{:>8}{:>12.0}{:>10.2}{:>10.2}{:>12}{:>10}{:>14}{:>14.1}{:>14.1}",
@@ -143,14 +263,24 @@ fn print(case: &Case) {
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let named = |name: &str| CASES.iter().find(|case| case.name == name);
     if let [flag, name, seconds] = &arguments[..]
         && flag == "--one"
     {
         return named(name).expect("a case's name").run(seconds.parse().expect("seconds"));
     }
-    println!("best of three runs on one thread; memory at the peak and before the first packet; - where ns-2 or valgrind is not there");
-    println!("case    flows     packets    wall s    Mpkt/s   ns-2's M/s     ratio   instr./packet      peak MB    at birth MB");
-    CASES.iter().filter(|case| arguments.is_empty() || arguments.iter().any(|argument| argument == case.name)).for_each(print);
+    println!(
+        "best of three runs on one thread; memory at the peak and before the first packet; - where ns-2 or valgrind is not there"
+    );
+    println!(
+        "case    flows     packets    wall s    Mpkt/s   ns-2's M/s     ratio   instr./packet      peak MB    at birth MB"
+    );
+    CASES
+        .iter()
+        .filter(|case| {
+            arguments.is_empty() || arguments.iter().any(|argument| argument == case.name)
+        })
+        .for_each(print);
 }

@@ -7,7 +7,8 @@ use crate::topology::{self, Place, Places, Topology};
 use crate::traces::Traces;
 use narrows_control::registry::MovedBy;
 use narrows_sim::{
-    Application, ControllerMaker, Endpoints, FileSettings, FlowSettings, Gap, LinkSettings, Network, Periods, Usage, WebSettings,
+    Application, ControllerMaker, Endpoints, FileSettings, FlowSettings, Gap, LinkSettings,
+    Network, Periods, Usage, WebSettings,
 };
 use narrows_transport::{Transport, etcp, tcp};
 use narrows_units::{Duration, Stream, Time};
@@ -18,21 +19,34 @@ const START_STREAMS: u64 = 101;
 const PACING_STREAMS: u64 = 102;
 const HASH_STREAMS: u64 = 103;
 
-/// The network of `checked` under `seed`: the links between routers come first, in their order. Controllers are seen by `traces`.
-pub(crate) fn network(checked: &Checked, seed: u64, traces: &mut Traces) -> Result<Network, RunError> {
+/// The network of `checked` under `seed`: the links between routers come first, in their order.
+/// Controllers are seen by `traces`.
+pub(crate) fn network(
+    checked: &Checked,
+    seed: u64,
+    traces: &mut Traces,
+) -> Result<Network, RunError> {
     let mut network = Network::default();
     for (number, link) in checked.links.iter().enumerate() {
-        network.links.push((link.from, link.to, settings(checked, link, Stream::new(seed, HASH_STREAMS, number as u64).bits())));
+        network.links.push((
+            link.from,
+            link.to,
+            settings(checked, link, Stream::new(seed, HASH_STREAMS, number as u64).bits()),
+        ));
     }
-    let mut next_host = checked.links.iter().flat_map(|link| [link.from, link.to]).max().map_or(0, |node| node + 1);
+    let mut next_host =
+        checked.links.iter().flat_map(|link| [link.from, link.to]).max().map_or(0, |node| node + 1);
     let mut number = 0;
     for (group_number, group) in checked.flows.iter().enumerate() {
-        let places = topology::place(&checked.topology, group_number, number, &group.flow).expect("places have been checked");
+        let places = topology::place(&checked.topology, group_number, number, &group.flow)
+            .expect("places have been checked");
         for (index, place) in places.into_iter().enumerate() {
             let (from, to) = attach(&mut network, &checked.topology, place, &mut next_host);
             let endpoints = endpoints(group, seed, number, traces)?;
             let settings = flow(checked, group, endpoints, seed, number, index, (from, to));
-            network.flows.push(FlowSettings { web: web(group, seed, base_rtt(checked, place)), ..settings });
+            network
+                .flows
+                .push(FlowSettings { web: web(group, seed, base_rtt(checked, place)), ..settings });
             number += 1;
         }
     }
@@ -41,16 +55,34 @@ pub(crate) fn network(checked: &Checked, seed: u64, traces: &mut Traces) -> Resu
 
 fn settings(checked: &Checked, link: &CheckedLink, seed: u64) -> LinkSettings {
     let (limit, queue) = checked.queue(link, seed).expect("queues have been checked");
-    LinkSettings { rate: link.rate, delay: link.delay, limit, queue, loss: link.loss, jitter: link.jitter, watched: Some(checked.sample) }
+    LinkSettings {
+        rate: link.rate,
+        delay: link.delay,
+        limit,
+        queue,
+        loss: link.loss,
+        jitter: link.jitter,
+        watched: Some(checked.sample),
+    }
 }
 
-/// Gives a flow hosts of its own at its routers; in a general network its ends are the nodes themselves.
-fn attach(network: &mut Network, topology: &Topology, place: Place, next_host: &mut u32) -> (u32, u32) {
-    let (Topology::Hosts { access_rate, .. }, Some(delay)) = (topology, place.access_delay) else { return (place.from, place.to) };
+/// Gives a flow hosts of its own at its routers; in a general network its ends are the nodes
+/// themselves.
+fn attach(
+    network: &mut Network,
+    topology: &Topology,
+    place: Place,
+    next_host: &mut u32,
+) -> (u32, u32) {
+    let (Topology::Hosts { access_rate, .. }, Some(delay)) = (topology, place.access_delay) else {
+        return (place.from, place.to);
+    };
     let access = LinkSettings::plain(*access_rate, delay);
     let (sender, receiver) = (*next_host, *next_host + 1);
     *next_host += 2;
-    for (from, to) in [(sender, place.from), (place.from, sender), (place.to, receiver), (receiver, place.to)] {
+    for (from, to) in
+        [(sender, place.from), (place.from, sender), (place.to, receiver), (receiver, place.to)]
+    {
         network.links.push((from, to, access.clone()));
     }
     (sender, receiver)
@@ -59,7 +91,9 @@ fn attach(network: &mut Network, topology: &Topology, place: Place, next_host: &
 /// The base round-trip time of a flow: what a web user's requests take.
 fn base_rtt(checked: &Checked, place: Place) -> Duration {
     match (&checked.topology, place.access_delay) {
-        (Topology::Hosts { places: Places::Dumbbell { middle, .. }, .. }, Some(access)) => (*middle + access * 2) * 2,
+        (Topology::Hosts { places: Places::Dumbbell { middle, .. }, .. }, Some(access)) => {
+            (*middle + access * 2) * 2
+        }
         _ => checked.links[0].base_rtt,
     }
 }
@@ -79,7 +113,11 @@ fn flow(
         from: ends.0,
         to: ends.1,
         endpoints,
-        application: if group.flow.datagrams.is_some() { Application::Endless } else { group.application },
+        application: if group.flow.datagrams.is_some() {
+            Application::Endless
+        } else {
+            group.application
+        },
         web: None,
         start: group.start(index, random),
         stop: group.flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
@@ -92,17 +130,31 @@ fn flow(
 fn web(group: &CheckedFlow, seed: u64, rtt: Duration) -> Option<(Usage, ControllerMaker)> {
     let usage = match (&group.flow.web, &group.flow.files) {
         (Some(web), _) => {
-            let (think, size_factor, persistent) = (web.think, web.size_factor, web.persistent.value());
-            Usage::Pages(WebSettings { think, size_factor, persistent, payload: group.payload(), rtt })
+            let (think, size_factor, persistent) =
+                (web.think, web.size_factor, web.persistent.value());
+            Usage::Pages(WebSettings {
+                think,
+                size_factor,
+                persistent,
+                payload: group.payload(),
+                rtt,
+            })
         }
-        (None, Some(files)) => Usage::Files(FileSettings { mean: files.mean, shape: files.shape, off: files.off, rtt }),
+        (None, Some(files)) => {
+            Usage::Files(FileSettings { mean: files.mean, shape: files.shape, off: files.off, rtt })
+        }
         (None, None) => return None,
     };
     let (law, birth) = (group.spec.law.clone(), group.birth(seed));
     Some((usage, Box::new(move || law.build(&birth).expect("settings have been checked"))))
 }
 
-fn endpoints(group: &CheckedFlow, seed: u64, number: u64, traces: &mut Traces) -> Result<Endpoints, RunError> {
+fn endpoints(
+    group: &CheckedFlow,
+    seed: u64,
+    number: u64,
+    traces: &mut Traces,
+) -> Result<Endpoints, RunError> {
     let bytes = group.packet.count() as u32;
     if let (Some(gaps), Some(rate)) = (group.flow.datagrams, group.flow.app_rate) {
         let mean = rate.time_to_send(group.packet);
@@ -113,12 +165,15 @@ fn endpoints(group: &CheckedFlow, seed: u64, number: u64, traces: &mut Traces) -
         return Ok(Endpoints::Datagrams { gap, bytes, periods: periods(&group.flow) });
     }
     let controller_seed = Stream::new(seed, PACING_STREAMS, 2 * number).bits();
-    let controller = group.spec.law.build(&group.birth(controller_seed)).expect("settings have been checked");
+    let controller =
+        group.spec.law.build(&group.birth(controller_seed)).expect("settings have been checked");
     let controller = traces.wrap(number, controller, u64::from(bytes))?;
     let stream = Stream::new(seed, PACING_STREAMS, 2 * number + 1);
     let transport = match group.spec.law.moved_by() {
         MovedBy::EachLoss => Transport::Etcp(etcp_settings(group, bytes, stream)),
-        MovedBy::Epochs | MovedBy::Delay | MovedBy::DeliveryRate | MovedBy::Routers => Transport::Tcp(tcp_settings(group, bytes, stream)),
+        MovedBy::Epochs | MovedBy::Delay | MovedBy::DeliveryRate | MovedBy::Routers => {
+            Transport::Tcp(tcp_settings(group, bytes, stream))
+        }
     };
     Ok(Endpoints::Connection { transport, controller, ack_bytes: group.headers })
 }
@@ -133,7 +188,13 @@ fn periods(flow: &Flow) -> Option<Periods> {
 }
 
 fn etcp_settings(group: &CheckedFlow, packet_bytes: u32, stream: Stream) -> etcp::Settings {
-    etcp::Settings { habits: Arc::clone(&group.habits), reliable: group.flow.reliable, packet_bytes, gaps: group.pacing(), stream }
+    etcp::Settings {
+        habits: Arc::clone(&group.habits),
+        reliable: group.flow.reliable,
+        packet_bytes,
+        gaps: group.pacing(),
+        stream,
+    }
 }
 
 fn tcp_settings(group: &CheckedFlow, packet_bytes: u32, stream: Stream) -> tcp::Settings {

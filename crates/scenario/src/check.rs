@@ -62,7 +62,8 @@ pub struct CheckedLink {
 }
 
 impl CheckedLink {
-    /// The buffer in all four units: `20p = 20kB = 160us = 0.0016bdp`, of packets of `packet` bytes and `flows` flows.
+    /// The buffer in all four units: `20p = 20kB = 160us = 0.0016bdp`, of packets of `packet` bytes
+    /// and `flows` flows.
     pub fn describe_buffer(&self, flows: u64, packet: Bytes) -> String {
         let Some(buffer) = self.buffer else { return "unlimited".to_owned() };
         let bytes = buffer.bytes(self.rate, self.base_rtt, flows, packet);
@@ -134,18 +135,27 @@ impl Checked {
     }
 
     /// Checks a scenario whose flows may name laws of `own` besides the registry's.
-    pub fn with_own_laws(scenario: Scenario, own: &[Arc<dyn OwnLaw>]) -> Result<Self, ScenarioError> {
+    pub fn with_own_laws(
+        scenario: Scenario,
+        own: &[Arc<dyn OwnLaw>],
+    ) -> Result<Self, ScenarioError> {
         positive("duration", scenario.duration, "60s")?;
         let warmup = scenario.warmup.unwrap_or_else(|| scenario.duration.scale(0.25));
         if warmup >= scenario.duration {
-            let message = format!("{warmup} is past the end of the run; try less than the duration of {}", scenario.duration);
+            let message = format!(
+                "{warmup} is past the end of the run; try less than the duration of {}",
+                scenario.duration
+            );
             return Err(ScenarioError::new("warmup", message));
         }
         let sample = scenario.sample.unwrap_or_else(|| scenario.duration.scale(0.001));
         let sample = (sample > Duration::ZERO).then_some(sample);
         let (links, topology) = topology::lay(&scenario)?;
         if scenario.flows.is_empty() {
-            return Err(ScenarioError::new("flows", "nobody sends; add [[flows]] with cc = \"cubic\""));
+            return Err(ScenarioError::new(
+                "flows",
+                "nobody sends; add [[flows]] with cc = \"cubic\"",
+            ));
         }
         let check = |(number, flow)| check_flow(&scenario, number, flow, own);
         let flows = scenario.flows.iter().enumerate().map(check).collect::<Result<Vec<_>, _>>()?;
@@ -172,24 +182,40 @@ impl Checked {
     fn size_windows(&mut self) {
         let (flows, link) = (self.flow_count(), self.links[0].clone());
         for group in &mut self.flows {
-            let packets = |window: Buffer| window.packets(link.rate, link.base_rtt, flows, group.packet) as f64;
+            let packets = |window: Buffer| {
+                window.packets(link.rate, link.base_rtt, flows, group.packet) as f64
+            };
             group.receive_window = group.flow.max_window.map_or(f64::INFINITY, packets);
         }
     }
 
     /// A link's limit and discipline; hashes are seeded with `seed`.
-    pub(crate) fn queue(&self, link: &CheckedLink, seed: u64) -> Result<(DropTail, Discipline), ScenarioError> {
+    pub(crate) fn queue(
+        &self,
+        link: &CheckedLink,
+        seed: u64,
+    ) -> Result<(DropTail, Discipline), ScenarioError> {
         let (flows, packet) = (self.flow_count(), self.packet());
         let limit = match link.buffer {
             None => DropTail::Unlimited,
-            Some(buffer) if buffer.counts_bytes() => DropTail::Bytes(buffer.bytes(link.rate, link.base_rtt, flows, packet).count()),
-            Some(buffer) => DropTail::Packets(buffer.packets(link.rate, link.base_rtt, flows, packet)),
+            Some(buffer) if buffer.counts_bytes() => {
+                DropTail::Bytes(buffer.bytes(link.rate, link.base_rtt, flows, packet).count())
+            }
+            Some(buffer) => {
+                DropTail::Packets(buffer.packets(link.rate, link.base_rtt, flows, packet))
+            }
         };
         if let Some(mark) = link.mark {
-            return Ok((limit, Discipline::MarkFrom(mark.packets(link.rate, link.base_rtt, flows, packet))));
+            return Ok((
+                limit,
+                Discipline::MarkFrom(mark.packets(link.rate, link.base_rtt, flows, packet)),
+            ));
         }
         let built = link.queue.build(Place { limit, packet: packet.count(), seed });
-        Ok((limit, built.map_err(|error| ScenarioError::new(format!("{}.queue", link.place), error))?))
+        Ok((
+            limit,
+            built.map_err(|error| ScenarioError::new(format!("{}.queue", link.place), error))?,
+        ))
     }
 
     fn check_queues(&self) -> Result<(), ScenarioError> {
@@ -199,10 +225,18 @@ impl Checked {
     /// Each flow's ends exist and are connected, both ways.
     fn place_flows(&self) -> Result<(), ScenarioError> {
         for (number, group) in self.flows.iter().enumerate() {
-            let Some(place) = topology::place(&self.topology, number, 0, &group.flow)?.first().copied() else { continue };
+            let Some(place) =
+                topology::place(&self.topology, number, 0, &group.flow)?.first().copied()
+            else {
+                continue;
+            };
             for (from, to) in [(place.from, place.to), (place.to, place.from)] {
                 if !topology::reachable(&self.links, from).contains(&to) {
-                    let message = format!("no path from \"{}\" to \"{}\"; add a link", self.node_name(from), self.node_name(to));
+                    let message = format!(
+                        "no path from \"{}\" to \"{}\"; add a link",
+                        self.node_name(from),
+                        self.node_name(to)
+                    );
                     return Err(ScenarioError::new(format!("flows[{number}]"), message));
                 }
             }
@@ -222,12 +256,18 @@ impl Checked {
         for (number, name) in trace.links.iter().enumerate() {
             let known = self.links.iter().map(|link| link.name.as_str());
             if !known.clone().any(|link| link == name) {
-                return Err(ScenarioError::new(format!("trace.links[{number}]"), narrows_control::registry::unknown("link", name, known)));
+                return Err(ScenarioError::new(
+                    format!("trace.links[{number}]"),
+                    narrows_control::registry::unknown("link", name, known),
+                ));
             }
         }
         for (number, flow) in trace.flows.iter().enumerate() {
             if u64::from(*flow) >= self.flow_count() {
-                let message = format!("there is no flow {flow}; they are numbered from 0 to {}", self.flow_count() - 1);
+                let message = format!(
+                    "there is no flow {flow}; they are numbered from 0 to {}",
+                    self.flow_count() - 1
+                );
                 return Err(ScenarioError::new(format!("trace.flows[{number}]"), message));
             }
         }
@@ -236,18 +276,31 @@ impl Checked {
 }
 
 pub(crate) fn positive(place: &str, value: Duration, example: &str) -> Result<(), ScenarioError> {
-    if value == Duration::ZERO { Err(ScenarioError::new(place, format!("must be more than nothing; try \"{example}\""))) } else { Ok(()) }
+    if value == Duration::ZERO {
+        Err(ScenarioError::new(place, format!("must be more than nothing; try \"{example}\"")))
+    } else {
+        Ok(())
+    }
 }
 
-fn check_flow(scenario: &Scenario, number: usize, flow: &Flow, own: &[Arc<dyn OwnLaw>]) -> Result<CheckedFlow, ScenarioError> {
+fn check_flow(
+    scenario: &Scenario,
+    number: usize,
+    flow: &Flow,
+    own: &[Arc<dyn OwnLaw>],
+) -> Result<CheckedFlow, ScenarioError> {
     let at = |field: &str| format!("flows[{number}].{field}");
-    let spec = ControllerSpec::parse(&flow.cc, own).map_err(|error| ScenarioError::new(at("cc"), error))?;
+    let spec = ControllerSpec::parse(&flow.cc, own)
+        .map_err(|error| ScenarioError::new(at("cc"), error))?;
     let tcp = flow.tcp.unwrap_or(scenario.tcp);
     let habits = habits(flow, tcp);
     let packet = packet_size(scenario, flow, tcp);
     let headers = HEADERS + if habits.timestamps { TIMESTAMPS } else { 0 };
     if packet.count() <= u64::from(headers) || packet.count() > 65_535 {
-        return Err(ScenarioError::new(at("packet"), format!("{packet} is no packet with {headers} bytes of headers; try \"1500B\"")));
+        return Err(ScenarioError::new(
+            at("packet"),
+            format!("{packet} is no packet with {headers} bytes of headers; try \"1500B\""),
+        ));
     }
     if flow.count == 0 {
         return Err(ScenarioError::new(at("count"), "must be at least 1"));
@@ -259,20 +312,30 @@ fn check_flow(scenario: &Scenario, number: usize, flow: &Flow, own: &[Arc<dyn Ow
         return Err(ScenarioError::new(at("ack_every"), "must be at least 1 packet"));
     }
     if !(habits.initial_window >= 1.0 && habits.initial_window.is_finite()) {
-        return Err(ScenarioError::new(at("initial_window"), format!("{} packets; try 10", habits.initial_window)));
+        return Err(ScenarioError::new(
+            at("initial_window"),
+            format!("{} packets; try 10", habits.initial_window),
+        ));
     }
     if flow.rate_halving.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
-        return Err(ScenarioError::new(at("rate_halving"), "a share of the threshold, above 0 and at most 1; try 0.5"));
+        return Err(ScenarioError::new(
+            at("rate_halving"),
+            "a share of the threshold, above 0 and at most 1; try 0.5",
+        ));
     }
     if flow.start >= scenario.duration {
         let message = format!("{} is past the end of the run, {}", flow.start, scenario.duration);
         return Err(ScenarioError::new(at("start"), message));
     }
     if flow.stop.is_some_and(|stop| stop <= flow.start) {
-        return Err(ScenarioError::new(at("stop"), format!("must come after the start, {}", flow.start)));
+        return Err(ScenarioError::new(
+            at("stop"),
+            format!("must come after the start, {}", flow.start),
+        ));
     }
     if !flow.starts.is_empty() && flow.starts.len() != flow.count as usize {
-        let message = format!("{} times for {} flows; give one for each", flow.starts.len(), flow.count);
+        let message =
+            format!("{} times for {} flows; give one for each", flow.starts.len(), flow.count);
         return Err(ScenarioError::new(at("starts"), message));
     }
     check_transport(number, flow, &spec)?;
@@ -284,8 +347,21 @@ fn check_flow(scenario: &Scenario, number: usize, flow: &Flow, own: &[Arc<dyn Ow
     }
     let habits = Arc::new(habits);
     let receive_window = f64::INFINITY;
-    let checked = CheckedFlow { flow: flow.clone(), spec, habits, packet, headers, application, slow_start, receive_window };
-    checked.spec.law.build(&checked.birth(0)).map_err(|error| ScenarioError::new(at("cc"), format!("\"{}\": {error}", flow.cc)))?;
+    let checked = CheckedFlow {
+        flow: flow.clone(),
+        spec,
+        habits,
+        packet,
+        headers,
+        application,
+        slow_start,
+        receive_window,
+    };
+    checked
+        .spec
+        .law
+        .build(&checked.birth(0))
+        .map_err(|error| ScenarioError::new(at("cc"), format!("\"{}\": {error}", flow.cc)))?;
     Ok(checked)
 }
 
@@ -303,11 +379,15 @@ fn check_transport(number: usize, flow: &Flow, spec: &ControllerSpec) -> Result<
     match tcps.iter().find(|(_, given)| each_loss && *given) {
         Some((field, _)) => Err(ScenarioError::new(
             at(field),
-            format!("is TCP's; {} paces single packets, answers each, and has neither window limit nor marks", spec.law.name()),
+            format!(
+                "is TCP's; {} paces single packets, answers each, and has neither window limit nor marks",
+                spec.law.name()
+            ),
         )),
-        None if !each_loss && !flow.reliable => {
-            Err(ScenarioError::new(at("reliable"), format!("false is for etcp and etcp-rate; {} runs over TCP", spec.law.name())))
-        }
+        None if !each_loss && !flow.reliable => Err(ScenarioError::new(
+            at("reliable"),
+            format!("false is for etcp and etcp-rate; {} runs over TCP", spec.law.name()),
+        )),
         None => Ok(()),
     }
 }
@@ -324,7 +404,9 @@ fn habits(flow: &Flow, tcp: TcpName) -> Habits {
     habits.halving_stalls = flow.overhead > Duration::ZERO;
     habits.acks = match (flow.ack_every, flow.ack_delay) {
         (None, None) => habits.acks,
-        (Some(every), delay) => AckPolicy { every, delay: delay.unwrap_or(Duration::from_millis(40)), quick: 0 },
+        (Some(every), delay) => {
+            AckPolicy { every, delay: delay.unwrap_or(Duration::from_millis(40)), quick: 0 }
+        }
         (None, Some(delay)) => AckPolicy { every: u32::MAX, delay, quick: 0 },
     };
     habits
@@ -338,11 +420,22 @@ fn packet_size(scenario: &Scenario, flow: &Flow, tcp: TcpName) -> Bytes {
     flow.packet.or(scenario.packet).unwrap_or(usual)
 }
 
-fn slow_start(number: usize, flow: &Flow, tcp: TcpName, spec: &ControllerSpec) -> Result<SlowStart, ScenarioError> {
+fn slow_start(
+    number: usize,
+    flow: &Flow,
+    tcp: TcpName,
+    spec: &ControllerSpec,
+) -> Result<SlowStart, ScenarioError> {
     let place = format!("flows[{number}].max_ssthresh");
     let max_ssthresh = flow.max_ssthresh.filter(|packets| *packets != 0.0);
     if max_ssthresh.is_some_and(|packets| packets.is_nan() || packets < 2.0) {
-        return Err(ScenarioError::new(place, format!("{} packets; try 100, or 0 for standard slow start", max_ssthresh.unwrap_or(0.0))));
+        return Err(ScenarioError::new(
+            place,
+            format!(
+                "{} packets; try 100, or 0 for standard slow start",
+                max_ssthresh.unwrap_or(0.0)
+            ),
+        ));
     }
     let usual = match (max_ssthresh, tcp) {
         (Some(_), _) => SlowStartName::Limited,
@@ -366,13 +459,20 @@ fn application(number: usize, flow: &Flow, payload: u64) -> Result<Application, 
         ("app_rate", flow.app_rate.is_some() && flow.datagrams.is_none()),
         ("datagrams", flow.datagrams.is_some()),
     ];
-    let given: Vec<&str> = kinds.iter().filter(|(_, given)| *given).map(|(kind, _)| *kind).collect();
+    let given: Vec<&str> =
+        kinds.iter().filter(|(_, given)| *given).map(|(kind, _)| *kind).collect();
     if let [first, second, ..] = given[..] {
-        return Err(ScenarioError::new(at(second), format!("a flow sends one kind of data, and has {first} already")));
+        return Err(ScenarioError::new(
+            at(second),
+            format!("a flow sends one kind of data, and has {first} already"),
+        ));
     }
     if let Some(files) = &flow.files {
         if !(files.mean >= 1.0 && files.mean <= 1e9 && files.shape > 1.0 && files.shape <= 100.0) {
-            let message = format!("mean {} packets, shape {}; try mean = 30, shape = 1.35", files.mean, files.shape);
+            let message = format!(
+                "mean {} packets, shape {}; try mean = 30, shape = 1.35",
+                files.mean, files.shape
+            );
             return Err(ScenarioError::new(at("files"), message));
         }
         return Ok(Application::Web);
@@ -383,21 +483,40 @@ fn application(number: usize, flow: &Flow, payload: u64) -> Result<Application, 
     }
     if let Some(web) = &flow.web {
         if !(web.size_factor > 0.0 && web.size_factor <= 1e6) {
-            return Err(ScenarioError::new(at("web.size_factor"), format!("{} times; try 15", web.size_factor)));
+            return Err(ScenarioError::new(
+                at("web.size_factor"),
+                format!("{} times; try 15", web.size_factor),
+            ));
         }
         return Ok(Application::Web);
     }
     match (flow.datagrams, flow.on, flow.off) {
         (_, None, None) => {}
-        (None, ..) => return Err(ScenarioError::new(at("on"), "on and off are for datagrams; add datagrams = \"constant\"")),
+        (None, ..) => {
+            return Err(ScenarioError::new(
+                at("on"),
+                "on and off are for datagrams; add datagrams = \"constant\"",
+            ));
+        }
         (Some(_), Some(on), Some(off)) if on > Duration::ZERO && off > Duration::ZERO => {}
-        (Some(_), ..) => return Err(ScenarioError::new(at("on"), "on and off go together, both longer than nothing, like \"5s\"")),
+        (Some(_), ..) => {
+            return Err(ScenarioError::new(
+                at("on"),
+                "on and off go together, both longer than nothing, like \"5s\"",
+            ));
+        }
     }
     match (flow.datagrams, flow.size, flow.app_rate) {
-        (Some(_), _, None) => Err(ScenarioError::new(at("app_rate"), "datagrams need a rate, like \"10Mbps\"")),
-        (None, Some(size), None) if size.count() == 0 => Err(ScenarioError::new(at("size"), "must be more than nothing; try \"1MB\"")),
+        (Some(_), _, None) => {
+            Err(ScenarioError::new(at("app_rate"), "datagrams need a rate, like \"10Mbps\""))
+        }
+        (None, Some(size), None) if size.count() == 0 => {
+            Err(ScenarioError::new(at("size"), "must be more than nothing; try \"1MB\""))
+        }
         (None, Some(size), None) => Ok(Application::Packets(size.count().div_ceil(payload))),
-        (None, None, Some(rate)) => Ok(Application::Every(Gap::Constant(rate.time_to_send(Bytes::new(payload))))),
+        (None, None, Some(rate)) => {
+            Ok(Application::Every(Gap::Constant(rate.time_to_send(Bytes::new(payload)))))
+        }
         _ => Ok(Application::Endless),
     }
 }

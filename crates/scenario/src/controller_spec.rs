@@ -24,7 +24,8 @@ const PLAIN_LAW: &str = "reno";
 impl ControllerSpec {
     /// Parses a flow's `cc`; `own` are known besides the registry's laws.
     pub fn parse(text: &str, own: &[Arc<dyn OwnLaw>]) -> Result<Self, String> {
-        let (law, recovery) = text.split_once('+').map_or((text, None), |(law, recovery)| (law, Some(recovery)));
+        let (law, recovery) =
+            text.split_once('+').map_or((text, None), |(law, recovery)| (law, Some(recovery)));
         let mut parts = law.split(':');
         let name = parts.next().unwrap_or_default().trim();
         let parameters = parts.map(parameter).collect::<Result<Vec<_>, _>>()?;
@@ -36,17 +37,25 @@ impl ControllerSpec {
         };
         let law = law.map_err(|_| unknown_controller(name, own))?;
         if let (Law::Own(_), Some((setting, _))) = (&law, parameters.first()) {
-            return Err(format!("{name} is your own and takes no settings here, not \"{setting}\""));
+            return Err(format!(
+                "{name} is your own and takes no settings here, not \"{setting}\""
+            ));
         }
         if let (MovedBy::EachLoss, Some(recovery)) = (law.moved_by(), recovery) {
-            return Err(format!("{name} answers each lost packet and has a recovery of its own; leave out \"+{recovery}\""));
+            return Err(format!(
+                "{name} answers each lost packet and has a recovery of its own; leave out \"+{recovery}\""
+            ));
         }
         let recovery = match recovery {
-            Some(recovery) => find_recovery(recovery.trim()).ok_or_else(|| unknown_recovery(recovery))?,
+            Some(recovery) => {
+                find_recovery(recovery.trim()).ok_or_else(|| unknown_recovery(recovery))?
+            }
             None => alone.unwrap_or(RecoveryKind::Sack),
         };
         if law.moved_by() == MovedBy::DeliveryRate && recovery != RecoveryKind::Sack {
-            return Err(format!("{name} samples the delivery rate, which needs selective acknowledgements; write {name} or {name}+sack"));
+            return Err(format!(
+                "{name} samples the delivery rate, which needs selective acknowledgements; write {name} or {name}+sack"
+            ));
         }
         Ok(Self { text: text.to_owned(), law, parameters, recovery })
     }
@@ -58,7 +67,8 @@ fn find_recovery(name: &str) -> Option<RecoveryKind> {
 
 fn unknown_controller(name: &str, own: &[Arc<dyn OwnLaw>]) -> String {
     let laws = own.iter().map(|own| own.name()).chain(registry::LAWS.iter().map(|law| law.name));
-    let recoveries = RecoveryKind::NAMES.iter().map(|(name, ..)| *name).filter(|name| *name != PLAIN_LAW);
+    let recoveries =
+        RecoveryKind::NAMES.iter().map(|(name, ..)| *name).filter(|name| *name != PLAIN_LAW);
     registry::unknown("controller", name, laws.chain(recoveries))
 }
 
@@ -77,7 +87,8 @@ mod tests {
     use super::*;
 
     fn parts(text: &str) -> (&'static str, usize, RecoveryKind) {
-        let spec = ControllerSpec::parse(text, &[]).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let spec =
+            ControllerSpec::parse(text, &[]).unwrap_or_else(|error| panic!("{text}: {error}"));
         let Law::Registered(entry) = spec.law else { panic!("{text} is the registry's") };
         (entry.name, spec.parameters.len(), spec.recovery)
     }
@@ -104,8 +115,17 @@ mod tests {
             "unknown controller \"cubik\"; did you mean \"cubic\"? known: aimd, ba, bbr, bic, cubic, dctcp, etcp, etcp-rate, fast, gwa, highspeed, htcp, illinois, ltcp, reno, scalable, vegas, westwood, xcp, newreno, sack"
         );
         assert_eq!(error("cubic+tahoe"), "unknown recovery \"tahoe\"; known: reno, newreno, sack");
-        assert_eq!(error("etcp+sack"), "etcp answers each lost packet and has a recovery of its own; leave out \"+sack\"");
-        assert_eq!(error("bbr+newreno"), "bbr samples the delivery rate, which needs selective acknowledgements; write bbr or bbr+sack");
-        assert_eq!(error("cubic:beta"), "\"beta\" is no setting; write name=value, like cubic:beta=0.8");
+        assert_eq!(
+            error("etcp+sack"),
+            "etcp answers each lost packet and has a recovery of its own; leave out \"+sack\""
+        );
+        assert_eq!(
+            error("bbr+newreno"),
+            "bbr samples the delivery rate, which needs selective acknowledgements; write bbr or bbr+sack"
+        );
+        assert_eq!(
+            error("cubic:beta"),
+            "\"beta\" is no setting; write name=value, like cubic:beta=0.8"
+        );
     }
 }

@@ -18,6 +18,10 @@ impl ScenarioError {
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.place.is_empty() { f.write_str(&self.message) } else { write!(f, "{}: {}", self.place, self.message) }
+        if self.place.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.place, self.message)
+        }
     }
 }

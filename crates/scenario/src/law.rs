@@ -4,7 +4,8 @@ use narrows_control::Controller;
 use narrows_control::registry::{Birth, Entry, MovedBy, ParameterError};
 use std::sync::Arc;
 
-/// A law that is written elsewhere, in Python for one: it goes over SACK, as per-acknowledgement laws do.
+/// A law that is written elsewhere, in Python for one: it goes over SACK, as per-acknowledgement
+/// laws do.
 pub trait OwnLaw: Send + Sync {
     /// By which a flow's `cc` calls it.
     fn name(&self) -> &str;

@@ -27,13 +27,22 @@ pub use queue_spec::QueueSpec;
 pub use results::{FlowResult, LinkResult, Results, Transfers};
 pub use run::{RunError, run};
 pub use scenario::{
-    Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Link, PacingName, ParkingLot, Scenario, SlowStartName, TcpName, Trace, Web,
+    Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Link, PacingName, ParkingLot, Scenario,
+    SlowStartName, TcpName, Trace, Web,
 };
 pub use tables::{TABLES, parquet, row, small_parquet, table};
 
 /// The presets by name, with one line each and the source: for `narrows list`.
 pub const PRESETS: [(&str, &str, &str); 3] = [
-    ("dumbbell", "one bottleneck; each flow has hosts and access links of its own", "RFC 5166 §2; tcpeval"),
-    ("parking_lot", "equal bottlenecks in a row; flows over all of them or over a part", "RFC 5166 §2; tcpeval"),
+    (
+        "dumbbell",
+        "one bottleneck; each flow has hosts and access links of its own",
+        "RFC 5166 §2; tcpeval",
+    ),
+    (
+        "parking_lot",
+        "equal bottlenecks in a row; flows over all of them or over a part",
+        "RFC 5166 §2; tcpeval",
+    ),
     ("chain", "different links in a row", "tcpeval"),
 ];

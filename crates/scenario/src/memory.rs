@@ -2,7 +2,8 @@
 
 use crate::{Checked, ScenarioError};
 
-/// Bytes for a flow, with its links and machines; for a packet in flight, with its records; for a sample of a flow.
+/// Bytes for a flow, with its links and machines; for a packet in flight, with its records; for a
+/// sample of a flow.
 const FLOW: f64 = 2000.0;
 const PACKET: f64 = 160.0;
 const SAMPLE: f64 = 64.0;
@@ -15,14 +16,23 @@ fn estimate(checked: &Checked) -> f64 {
         .links
         .iter()
         .map(|link| {
-            let buffer = link.buffer.map_or(0, |buffer| buffer.packets(link.rate, link.base_rtt, flows as u64, packet)) as f64;
-            let wire = link.rate.bytes_per_second() * link.base_rtt.seconds() / packet.count() as f64;
-            let most_sent = link.rate.bytes_per_second() * checked.scenario.duration.seconds() / packet.count() as f64;
+            let buffer = link
+                .buffer
+                .map_or(0, |buffer| buffer.packets(link.rate, link.base_rtt, flows as u64, packet))
+                as f64;
+            let wire =
+                link.rate.bytes_per_second() * link.base_rtt.seconds() / packet.count() as f64;
+            let most_sent = link.rate.bytes_per_second() * checked.scenario.duration.seconds()
+                / packet.count() as f64;
             (buffer + wire).min(most_sent)
         })
         .sum();
-    let samples = checked.sample.map_or(0.0, |interval| checked.scenario.duration.seconds() / interval.seconds());
-    flows * FLOW + in_flight * PACKET + samples * SAMPLE * (flows.min(Checked::MOST_SAMPLED as f64) + checked.links.len() as f64)
+    let samples = checked
+        .sample
+        .map_or(0.0, |interval| checked.scenario.duration.seconds() / interval.seconds());
+    flows * FLOW
+        + in_flight * PACKET
+        + samples * SAMPLE * (flows.min(Checked::MOST_SAMPLED as f64) + checked.links.len() as f64)
 }
 
 /// Bytes that the machine has to give; `None` where it does not say.

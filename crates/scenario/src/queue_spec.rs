@@ -16,10 +16,13 @@ impl QueueSpec {
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = text.split(':');
         let name = parts.next().unwrap_or_default().trim();
-        let entry = registry::find(name).ok_or_else(|| unknown("queue", name, registry::QUEUES.iter().map(|queue| queue.name)))?;
+        let entry = registry::find(name).ok_or_else(|| {
+            unknown("queue", name, registry::QUEUES.iter().map(|queue| queue.name))
+        })?;
         let settings = parts.map(|part| {
-            let (name, value) =
-                part.split_once('=').ok_or_else(|| format!("\"{part}\" is no setting; write name=value, like red:min=5"))?;
+            let (name, value) = part.split_once('=').ok_or_else(|| {
+                format!("\"{part}\" is no setting; write name=value, like red:min=5")
+            })?;
             Ok((name.trim().to_owned(), value.trim().to_owned()))
         });
         Ok(Self { entry, settings: settings.collect::<Result<_, String>>()? })
@@ -27,7 +30,10 @@ impl QueueSpec {
 
     /// What drops the tail and nothing else.
     pub fn drop_tail() -> Self {
-        Self { entry: registry::find("drop-tail").expect("it is in the registry"), settings: Vec::new() }
+        Self {
+            entry: registry::find("drop-tail").expect("it is in the registry"),
+            settings: Vec::new(),
+        }
     }
 
     /// Its name.
@@ -49,7 +55,9 @@ mod tests {
     fn mistakes_are_named() {
         let error = |text: &str| QueueSpec::parse(text).err().unwrap();
         assert!(
-            error("codle").starts_with("unknown queue \"codle\"; did you mean \"codel\"? known: ba, codel, drop-tail, "),
+            error("codle").starts_with(
+                "unknown queue \"codle\"; did you mean \"codel\"? known: ba, codel, drop-tail, "
+            ),
             "{}",
             error("codle")
         );

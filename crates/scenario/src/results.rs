@@ -51,7 +51,8 @@ pub struct FlowResult {
     pub loss_rate: f64,
     /// Mean of its RTT samples in seconds; not a number without any.
     pub mean_rtt: f64,
-    /// Last packet in order minus first offered, in seconds, in the whole run; `None` for endless data, or where it was cut short.
+    /// Last packet in order minus first offered, in seconds, in the whole run; `None` for endless
+    /// data, or where it was cut short.
     pub completion_time: Option<f64>,
     /// Counters.
     pub summary: FlowSummary,
@@ -73,12 +74,18 @@ pub struct LinkResult {
 impl LinkResult {
     /// A quantile of the queue that arrivals found, in packets.
     pub fn queue_quantile(&self, share: f64) -> f64 {
-        self.summary.queue_found.as_ref().map_or(f64::NAN, |histogram| histogram.quantile(share) as f64)
+        self.summary
+            .queue_found
+            .as_ref()
+            .map_or(f64::NAN, |histogram| histogram.quantile(share) as f64)
     }
 
     /// A quantile of the delay in queue and transmitter, in seconds.
     pub fn delay_quantile(&self, share: f64) -> f64 {
-        self.summary.delay.as_ref().map_or(f64::NAN, |histogram| histogram.quantile(share) as f64 * 1e-9)
+        self.summary
+            .delay
+            .as_ref()
+            .map_or(f64::NAN, |histogram| histogram.quantile(share) as f64 * 1e-9)
     }
 
     /// Mean delay in queue and transmitter, in seconds.
@@ -142,9 +149,14 @@ pub struct LinkSeries {
 
 pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> Results {
     let flows = flow_results(checked, simulation);
-    let links: Vec<LinkResult> =
-        checked.links.iter().enumerate().map(|(number, link)| link_result(link, simulation.link(number))).collect();
-    let forward: Vec<&FlowResult> = flows.iter().filter(|flow| flow.reverse == flows[0].reverse).collect();
+    let links: Vec<LinkResult> = checked
+        .links
+        .iter()
+        .enumerate()
+        .map(|(number, link)| link_result(link, simulation.link(number)))
+        .collect();
+    let forward: Vec<&FlowResult> =
+        flows.iter().filter(|flow| flow.reverse == flows[0].reverse).collect();
     let goodputs: Vec<f64> = forward.iter().map(|flow| flow.goodput).collect();
     let rtt_sum: f64 = forward.iter().map(|flow| flow.summary.sender.rtt_sum).sum();
     let rtt_samples: u64 = forward.iter().map(|flow| flow.summary.sender.rtt_samples).sum();
@@ -172,25 +184,42 @@ pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> R
 
 /// (Σx)²/(nΣx²); 1 where nobody got anything (RFC 5166 §2.3.1).
 pub(crate) fn jain(values: &[f64]) -> f64 {
-    let (sum, squares) = values.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    let (sum, squares) =
+        values.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
     if squares == 0.0 { 1.0 } else { sum * sum / (values.len() as f64 * squares) }
 }
 
 /// The link with the highest utilisation, the first of equals.
 fn bottleneck(links: &[LinkResult]) -> usize {
-    let most = |best: usize, number: usize| if links[number].summary.utilisation > links[best].summary.utilisation { number } else { best };
+    let most = |best: usize, number: usize| {
+        if links[number].summary.utilisation > links[best].summary.utilisation {
+            number
+        } else {
+            best
+        }
+    };
     (0..links.len()).reduce(most).unwrap_or(0)
 }
 
 fn flow_results(checked: &Checked, simulation: &Simulation) -> Vec<FlowResult> {
     let seconds = (checked.scenario.duration - checked.warmup).seconds();
-    let groups = checked.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.flow.count as usize));
+    let groups = checked
+        .flows
+        .iter()
+        .flat_map(|group| std::iter::repeat_n(group, group.flow.count as usize));
     let result = |(number, group): (usize, &crate::CheckedFlow)| {
         let summary = simulation.flow(number);
         let sent = summary.sender.sent;
-        let completion_time = summary.finished.zip(summary.started).map(|(finished, started)| finished.since(started).seconds());
+        let completion_time = summary
+            .finished
+            .zip(summary.started)
+            .map(|(finished, started)| finished.since(started).seconds());
         FlowResult {
-            cc: if group.flow.datagrams.is_some() { "datagrams".to_owned() } else { group.flow.cc.clone() },
+            cc: if group.flow.datagrams.is_some() {
+                "datagrams".to_owned()
+            } else {
+                group.flow.cc.clone()
+            },
             pacing: group.flow.pacing.as_str(),
             reverse: group.flow.reverse,
             goodput: (summary.arrived * group.payload() * 8) as f64 / seconds,
@@ -207,13 +236,21 @@ fn flow_results(checked: &Checked, simulation: &Simulation) -> Vec<FlowResult> {
 fn link_result(link: &crate::CheckedLink, summary: LinkSummary) -> LinkResult {
     let lost = (summary.drops + summary.wire_losses) as f64;
     let loss_rate = if summary.arrivals == 0 { 0.0 } else { lost / summary.arrivals as f64 };
-    LinkResult { name: link.name.clone(), rate: link.rate.bits_per_second() as f64, loss_rate, summary }
+    LinkResult {
+        name: link.name.clone(),
+        rate: link.rate.bits_per_second() as f64,
+        loss_rate,
+        summary,
+    }
 }
 
 fn flow_series(checked: &Checked, simulation: &Simulation) -> FlowSeries {
     let mut columns = FlowSeries::default();
     let Some(interval) = checked.sample.map(|interval| interval.seconds()) else { return columns };
-    let groups = checked.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.flow.count as usize));
+    let groups = checked
+        .flows
+        .iter()
+        .flat_map(|group| std::iter::repeat_n(group, group.flow.count as usize));
     for (number, group) in groups.enumerate() {
         let Some((sender, receiver)) = simulation.flow_series(number) else { continue };
         let rows = sender.window.len();
@@ -227,7 +264,9 @@ fn flow_series(checked: &Checked, simulation: &Simulation) -> FlowSeries {
         columns.ssthresh.extend(&sender.ssthresh);
         columns.rtt.extend(&sender.rtt);
         columns.in_flight.extend(&sender.in_flight);
-        columns.throughput.extend((0..rows).map(|row| rate(&sender.sent, row, group.packet.count())));
+        columns
+            .throughput
+            .extend((0..rows).map(|row| rate(&sender.sent, row, group.packet.count())));
         columns.goodput.extend((0..rows).map(|row| rate(&receiver.arrived, row, group.payload())));
     }
     columns
@@ -235,7 +274,10 @@ fn flow_series(checked: &Checked, simulation: &Simulation) -> FlowSeries {
 
 fn transfers(checked: &Checked, simulation: &Simulation) -> Transfers {
     let mut columns = Transfers::default();
-    let groups = checked.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.flow.count as usize));
+    let groups = checked
+        .flows
+        .iter()
+        .flat_map(|group| std::iter::repeat_n(group, group.flow.count as usize));
     for (number, group) in groups.enumerate() {
         for transfer in simulation.transfers(number) {
             columns.flow.push(number as u32);

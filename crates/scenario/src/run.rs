@@ -26,8 +26,9 @@ pub enum RunError {
     },
 }
 
-/// Runs `checked` under `seed`. `watch` is shown the share done, between 0 and 1, now and then, and may stop the run.
-/// Where the scenario asks for traces and `traces_to` is a folder, they are written there, each whole or not at all.
+/// Runs `checked` under `seed`. `watch` is shown the share done, between 0 and 1, now and then, and
+/// may stop the run. Where the scenario asks for traces and `traces_to` is a folder, they are
+/// written there, each whole or not at all.
 pub fn run(
     checked: &Checked,
     seed: u64,
@@ -36,7 +37,8 @@ pub fn run(
 ) -> Result<Results, RunError> {
     let duration = checked.scenario.duration;
     let mut traces = Traces::begin(checked, traces_to)?;
-    let settings = Settings { seed, duration, warmup: checked.warmup, eager: !traces.watch_packets() };
+    let settings =
+        Settings { seed, duration, warmup: checked.warmup, eager: !traces.watch_packets() };
     let network = build::network(checked, seed, &mut traces)?;
     let mut simulation = Simulation::new(network, settings).expect("paths have been checked");
     traces.tap(&mut simulation);

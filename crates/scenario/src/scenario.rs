@@ -1,11 +1,13 @@
-//! A scenario as people write it: the types behind TOML files, Python's keywords and the JSON schema.
+//! A scenario as people write it: the types behind TOML files, Python's keywords and the JSON
+//! schema.
 
 use crate::ScenarioError;
 use narrows_units::{Buffer, Bytes, Duration, Probability, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One experiment. Exactly one of `dumbbell`, `parking_lot`, `chain` and `links` says what the network is.
+/// One experiment. Exactly one of `dumbbell`, `parking_lot`, `chain` and `links` says what the
+/// network is.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -27,7 +29,8 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub packet: Option<Bytes>,
-    /// Between samples of windows and queues: a thousandth of the duration unless given; "0s" for none.
+    /// Between samples of windows and queues: a thousandth of the duration unless given; "0s" for
+    /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub sample: Option<Duration>,
@@ -55,7 +58,8 @@ pub struct Scenario {
     pub trace: Option<Trace>,
 }
 
-/// The preset `dumbbell`: routers "left" and "right", the links "bottleneck" and "reverse" between them.
+/// The preset `dumbbell`: routers "left" and "right", the links "bottleneck" and "reverse" between
+/// them.
 ///
 /// Each access link takes a twentieth of the RTT one way, the bottleneck the rest.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq)]
@@ -74,7 +78,8 @@ pub struct Dumbbell {
     /// The bottleneck's buffer: "20p", "30kB", "5ms", "0.5bdp".
     #[schemars(with = "String")]
     pub buffer: Buffer,
-    /// The queue, on the way back too where data flows that way: "drop-tail", "red:min=5", "codel", "fq-codel", "xcp", "gwa-rr" …; `narrows list queues` has all.
+    /// The queue, on the way back too where data flows that way: "drop-tail", "red:min=5", "codel",
+    /// "fq-codel", "xcp", "gwa-rr" …; `narrows list queues` has all.
     #[serde(default = "drop_tail", skip_serializing_if = "is_drop_tail")]
     pub queue: String,
     /// The buffer of the way back: as `buffer` where data flows that way, else unlimited.
@@ -85,7 +90,8 @@ pub struct Dumbbell {
     #[serde(default = "hundred_gigabits")]
     #[schemars(with = "String")]
     pub access_rate: Rate,
-    /// ECN-capable packets that find so much in the queue are marked (DCTCP's K), like "20p"; nothing is marked unless given.
+    /// ECN-capable packets that find so much in the queue are marked (DCTCP's K), like "20p";
+    /// nothing is marked unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub mark: Option<Buffer>,
@@ -93,7 +99,8 @@ pub struct Dumbbell {
     #[serde(default)]
     #[schemars(with = "String")]
     pub loss: Probability,
-    /// With `loss`: the mean length of a burst of losses in packets (Gilbert and Elliott); 1 for independent losses.
+    /// With `loss`: the mean length of a burst of losses in packets (Gilbert and Elliott); 1 for
+    /// independent losses.
     #[serde(default = "one_packet")]
     pub loss_burst: f64,
     /// The bottleneck's delay varies uniformly by up to this.
@@ -105,7 +112,8 @@ pub struct Dumbbell {
     pub reorder: bool,
 }
 
-/// The preset `parking_lot`: equal links "link1", "link2", … in a row. A flow goes over all, or `over` a part.
+/// The preset `parking_lot`: equal links "link1", "link2", … in a row. A flow goes over all, or
+/// `over` a part.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct ParkingLot {
@@ -120,7 +128,8 @@ pub struct ParkingLot {
     /// The buffer of each, both ways; "bdp" is of the RTT over all of them.
     #[schemars(with = "String")]
     pub buffer: Buffer,
-    /// The queue of each, both ways: "drop-tail", "red:min=5", "codel", "fq-codel", "xcp", "gwa-rr" …; `narrows list queues` has all.
+    /// The queue of each, both ways: "drop-tail", "red:min=5", "codel", "fq-codel", "xcp", "gwa-rr"
+    /// …; `narrows list queues` has all.
     #[serde(default = "drop_tail", skip_serializing_if = "is_drop_tail")]
     pub queue: String,
     /// One-way delay of each access link.
@@ -133,7 +142,8 @@ pub struct ParkingLot {
     pub access_rate: Rate,
 }
 
-/// The preset `chain`: the given links in a row, "link1", "link2", … A flow goes over all, or `over` a part.
+/// The preset `chain`: the given links in a row, "link1", "link2", … A flow goes over all, or
+/// `over` a part.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Chain {
@@ -162,7 +172,8 @@ pub struct ChainLink {
     /// Its buffer, both ways.
     #[schemars(with = "String")]
     pub buffer: Buffer,
-    /// Its queue, both ways: "drop-tail", "red:min=5", "codel", "fq-codel", "xcp", "gwa-rr" …; `narrows list queues` has all.
+    /// Its queue, both ways: "drop-tail", "red:min=5", "codel", "fq-codel", "xcp", "gwa-rr" …;
+    /// `narrows list queues` has all.
     #[serde(default = "drop_tail", skip_serializing_if = "is_drop_tail")]
     pub queue: String,
 }
@@ -188,7 +199,8 @@ pub struct Link {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub buffer: Option<Buffer>,
-    /// The queue: "drop-tail", "red:min=5", "codel", "fq-codel", "xcp", "gwa-rr" …; `narrows list queues` has all.
+    /// The queue: "drop-tail", "red:min=5", "codel", "fq-codel", "xcp", "gwa-rr" …;
+    /// `narrows list queues` has all.
     #[serde(default = "drop_tail", skip_serializing_if = "is_drop_tail")]
     pub queue: String,
     /// Whether there is the same link the other way. True.
@@ -218,8 +230,8 @@ pub struct Link {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// A law, its settings, its recovery: "cubic", "cubic:beta=0.8", "reno+newreno"; "reno", "newreno", "sack" are Reno's law
-    /// over the recovery of that name.
+    /// A law, its settings, its recovery: "cubic", "cubic:beta=0.8", "reno+newreno"; "reno",
+    /// "newreno", "sack" are Reno's law over the recovery of that name.
     #[serde(default = "cubic")]
     pub cc: String,
     /// How many of them.
@@ -262,7 +274,8 @@ pub struct Flow {
     /// Spacing of packets: "none", "even" or "exponential".
     #[serde(default)]
     pub pacing: PacingName,
-    /// "standard", "limited" or "hystart++"; unless given, hystart++ for cubic with linux habits, else standard.
+    /// "standard", "limited" or "hystart++"; unless given, hystart++ for cubic with linux habits,
+    /// else standard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow_start: Option<SlowStartName>,
     /// RFC 3742's max_ssthresh in packets, with limited slow start; 0 means standard.
@@ -290,8 +303,9 @@ pub struct Flow {
     /// Proportional rate reduction in a SACK recovery: the habit's unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prr: Option<bool>,
-    /// Linux 2.6.22's rate halving in place of that, as ns-2 has it: the window is this share of the threshold until a recovery is over, and
-    /// slow start makes up the rest; 0.5 for laws with Reno's min_cwnd, 1 for those without.
+    /// Linux 2.6.22's rate halving in place of that, as ns-2 has it: the window is this share of
+    /// the threshold until a recovery is over, and slow start makes up the rest; 0.5 for laws with
+    /// Reno's min_cwnd, 1 for those without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_halving: Option<f64>,
     /// Each time it may send it waits up to this, uniformly: breaks phase effects.
@@ -336,7 +350,8 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub rtt: Option<Duration>,
-    /// In a preset: the base RTTs of `count` flows are spread evenly from the first's to so much more.
+    /// In a preset: the base RTTs of `count` flows are spread evenly from the first's to so much
+    /// more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub rtt_spread: Option<Duration>,
@@ -368,7 +383,8 @@ pub struct Web {
     pub persistent: Probability,
 }
 
-/// Files of Pareto-distributed sizes, with exponential silence between them (Katabi, Handley, Rohrs, SIGCOMM 2002, §5.2.3).
+/// Files of Pareto-distributed sizes, with exponential silence between them (Katabi, Handley,
+/// Rohrs, SIGCOMM 2002, §5.2.3).
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Files {
@@ -511,9 +527,12 @@ fn hundred_gigabits() -> Rate {
 impl Scenario {
     /// Reads a TOML file's text. The error names the path and shows the line.
     pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
-        let parsed = toml::Deserializer::parse(text).map_err(|error| ScenarioError::new("", error.to_string().trim_end()))?;
+        let parsed = toml::Deserializer::parse(text)
+            .map_err(|error| ScenarioError::new("", error.to_string().trim_end()))?;
         let read = serde_path_to_error::deserialize(parsed);
-        read.map_err(|error: serde_path_to_error::Error<toml::de::Error>| read_error(error.path(), error.inner().to_string()))
+        read.map_err(|error: serde_path_to_error::Error<toml::de::Error>| {
+            read_error(error.path(), error.inner().to_string())
+        })
     }
 
     /// Reads JSON text, as Python and the browser send it.

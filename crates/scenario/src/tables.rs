@@ -2,7 +2,8 @@
 
 use crate::results::{FlowResult, LinkResult, Results};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, ListArray, RecordBatch, StringArray, StructArray, UInt32Array, UInt64Array,
+    Array, ArrayRef, BooleanArray, Float64Array, ListArray, RecordBatch, StringArray, StructArray,
+    UInt32Array, UInt64Array,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Schema};
@@ -15,7 +16,8 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use std::sync::Arc;
 
 /// The tables of a run.
-pub const TABLES: [&str; 6] = ["summary", "flows", "links", "transfers", "flow_series", "link_series"];
+pub const TABLES: [&str; 6] =
+    ["summary", "flows", "links", "transfers", "flow_series", "link_series"];
 
 /// The table called `name`; `None` where there is none of that name.
 pub fn table(results: &Results, name: &str) -> Option<RecordBatch> {
@@ -33,7 +35,9 @@ pub fn table(results: &Results, name: &str) -> Option<RecordBatch> {
 
 /// `table` as the bytes of a Parquet file.
 pub fn parquet(table: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
-    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?)).build();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .build();
     written(table, properties)
 }
 
@@ -43,7 +47,8 @@ fn written(table: &RecordBatch, properties: WriterProperties) -> Result<Vec<u8>,
     writer.into_inner()
 }
 
-/// One row that holds all of a run: the summary, and each other table as a list of its rows. `extra` columns come first.
+/// One row that holds all of a run: the summary, and each other table as a list of its rows.
+/// `extra` columns come first.
 pub fn row(results: &Results, extra: &[(&'static str, &str)]) -> RecordBatch {
     let mut columns: Columns = extra.iter().map(|(name, value)| (*name, texts([*value]))).collect();
     columns.extend(summary(results));
@@ -63,9 +68,16 @@ fn rows_in_a_list(columns: Columns) -> ArrayRef {
     Arc::new(ListArray::new(field, OffsetBuffer::from_lengths([rows.len()]), Arc::new(rows), None))
 }
 
-/// `table`, of one row or few, as the bytes of a Parquet file: small columns are neither dictionaries nor have statistics.
-pub fn small_parquet(table: &RecordBatch, metadata: &[(&str, &str)]) -> Result<Vec<u8>, ParquetError> {
-    let metadata = metadata.iter().map(|(name, value)| KeyValue::new((*name).to_owned(), (*value).to_owned())).collect();
+/// `table`, of one row or few, as the bytes of a Parquet file: small columns are neither
+/// dictionaries nor have statistics.
+pub fn small_parquet(
+    table: &RecordBatch,
+    metadata: &[(&str, &str)],
+) -> Result<Vec<u8>, ParquetError> {
+    let metadata = metadata
+        .iter()
+        .map(|(name, value)| KeyValue::new((*name).to_owned(), (*value).to_owned()))
+        .collect();
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
         .set_dictionary_enabled(false)
@@ -79,15 +91,26 @@ type Columns = Vec<(&'static str, ArrayRef)>;
 
 fn batch(columns: Columns) -> RecordBatch {
     let nullable = |kind: &DataType| *kind == DataType::Float64;
-    let fields: Vec<Field> =
-        columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), nullable(array.data_type()))).collect();
+    let fields: Vec<Field> = columns
+        .iter()
+        .map(|(name, array)| {
+            Field::new(*name, array.data_type().clone(), nullable(array.data_type()))
+        })
+        .collect();
     let arrays = columns.into_iter().map(|(_, array)| array).collect();
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).expect("columns of a table have one length")
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+        .expect("columns of a table have one length")
 }
 
 fn numbers(values: impl IntoIterator<Item = f64>) -> ArrayRef {
-    // What is not a number (an RTT before the first sample) is a null, not a NaN: data frames then skip it.
-    Arc::new(values.into_iter().map(|value| (!value.is_nan()).then_some(value)).collect::<Float64Array>())
+    // What is not a number (an RTT before the first sample) is a null, not a NaN: data frames then
+    // skip it.
+    Arc::new(
+        values
+            .into_iter()
+            .map(|value| (!value.is_nan()).then_some(value))
+            .collect::<Float64Array>(),
+    )
 }
 
 fn counts(values: impl IntoIterator<Item = u64>) -> ArrayRef {
@@ -146,8 +169,14 @@ fn flows(flows: &[FlowResult]) -> Columns {
         ("spurious", count(|flow| flow.summary.sender.spurious.into())),
         ("arrived", count(|flow| flow.summary.arrived)),
         ("duplicates", count(|flow| flow.summary.duplicates)),
-        ("mean_packet_delay", number(|flow| flow.summary.delays.as_ref().map_or(f64::NAN, PacketDelays::mean))),
-        ("max_packet_delay", number(|flow| flow.summary.delays.as_ref().map_or(f64::NAN, PacketDelays::longest))),
+        (
+            "mean_packet_delay",
+            number(|flow| flow.summary.delays.as_ref().map_or(f64::NAN, PacketDelays::mean)),
+        ),
+        (
+            "max_packet_delay",
+            number(|flow| flow.summary.delays.as_ref().map_or(f64::NAN, PacketDelays::longest)),
+        ),
     ]
 }
 
@@ -167,8 +196,14 @@ fn links(links: &[LinkResult]) -> Columns {
         ("departures", count(|link| link.summary.departures)),
         ("departed_bytes", count(|link| link.summary.departed_bytes)),
         ("mean_queue", number(&|link| link.summary.mean_queue)),
-        ("max_queue", number(&|link| link.summary.max_queue.map_or(f64::NAN, |packets| packets as f64))),
-        ("max_queue_bytes", number(&|link| link.summary.max_queue_bytes.map_or(f64::NAN, |bytes| bytes as f64))),
+        (
+            "max_queue",
+            number(&|link| link.summary.max_queue.map_or(f64::NAN, |packets| packets as f64)),
+        ),
+        (
+            "max_queue_bytes",
+            number(&|link| link.summary.max_queue_bytes.map_or(f64::NAN, |bytes| bytes as f64)),
+        ),
         ("queue_p50", number(&|link| link.queue_quantile(0.5))),
         ("queue_p95", number(&|link| link.queue_quantile(0.95))),
         ("queue_p99", number(&|link| link.queue_quantile(0.99))),

@@ -42,7 +42,12 @@ impl Unfinished {
 impl<'a> Traces<'a> {
     /// Opens the packet trace, where one is asked for and there is a folder.
     pub fn begin(checked: &'a Checked, folder: Option<&Path>) -> Result<Self, RunError> {
-        let mut traces = Self { checked, folder: folder.map(Path::to_owned), packets: None, written: Vec::new() };
+        let mut traces = Self {
+            checked,
+            folder: folder.map(Path::to_owned),
+            packets: None,
+            written: Vec::new(),
+        };
         let names = checked.scenario.trace.as_ref().map_or(&[][..], |trace| &trace.links);
         let (Some(folder), false) = (folder, names.is_empty()) else { return Ok(traces) };
         let link = |(id, link): (usize, &crate::CheckedLink)| TracedLink {
@@ -50,11 +55,25 @@ impl<'a> Traces<'a> {
             name: link.name.clone(),
             rate: link.rate.bits_per_second(),
         };
-        let links = checked.links.iter().enumerate().filter(|(_, link)| names.contains(&link.name)).map(link).collect();
-        let headers = |group: &crate::CheckedFlow| FlowHeaders { payload: group.payload() as u32, timestamps: group.habits.timestamps };
-        let flows = checked.flows.iter().flat_map(|group| std::iter::repeat_n(headers(group), group.flow.count as usize)).collect();
+        let links = checked
+            .links
+            .iter()
+            .enumerate()
+            .filter(|(_, link)| names.contains(&link.name))
+            .map(link)
+            .collect();
+        let headers = |group: &crate::CheckedFlow| FlowHeaders {
+            payload: group.payload() as u32,
+            timestamps: group.habits.timestamps,
+        };
+        let flows = checked
+            .flows
+            .iter()
+            .flat_map(|group| std::iter::repeat_n(headers(group), group.flow.count as usize))
+            .collect();
         let file = Unfinished::new(folder, "packets.pcapng");
-        let trace = PacketTrace::new(file.create()?, links, flows).map_err(|cause| file.error(cause))?;
+        let trace =
+            PacketTrace::new(file.create()?, links, flows).map_err(|cause| file.error(cause))?;
         traces.packets = Some((trace, file));
         Ok(traces)
     }
@@ -65,8 +84,18 @@ impl<'a> Traces<'a> {
     }
 
     /// Lets the controller of flow `number`, where that is traced, write down what it is told.
-    pub fn wrap(&mut self, number: u64, controller: Box<dyn Controller>, packet_bytes: u64) -> Result<Box<dyn Controller>, RunError> {
-        let traced = self.checked.scenario.trace.as_ref().is_some_and(|trace| trace.flows.iter().any(|flow| u64::from(*flow) == number));
+    pub fn wrap(
+        &mut self,
+        number: u64,
+        controller: Box<dyn Controller>,
+        packet_bytes: u64,
+    ) -> Result<Box<dyn Controller>, RunError> {
+        let traced = self
+            .checked
+            .scenario
+            .trace
+            .as_ref()
+            .is_some_and(|trace| trace.flows.iter().any(|flow| u64::from(*flow) == number));
         let (true, Some(folder)) = (traced, &self.folder) else { return Ok(controller) };
         let file = Unfinished::new(folder, &format!("flow{number}.sqlog"));
         let writer = Box::new(file.create()?);
@@ -84,7 +113,9 @@ impl<'a> Traces<'a> {
     /// Gives the files their names, the run being over.
     pub fn finish(mut self) -> Result<(), RunError> {
         if let Some((trace, file)) = self.packets.take() {
-            let mut writer = trace.finish(Time::ZERO + self.checked.scenario.duration).map_err(|cause| file.error(cause))?;
+            let mut writer = trace
+                .finish(Time::ZERO + self.checked.scenario.duration)
+                .map_err(|cause| file.error(cause))?;
             writer.flush().map_err(|cause| file.error(cause))?;
             self.written.push(file);
         }

@@ -26,11 +26,22 @@ fn assert_names(error: &str, parts: &[&str]) {
 
 #[test]
 fn wrong_units_name_the_field_the_value_and_an_example() {
-    let network = |rate, rtt, buffer| format!("[dumbbell]\nrate = \"{rate}\"\nrtt = \"{rtt}\"\nbuffer = \"{buffer}\"\n");
-    assert_names(&faulty("", &network("10", "40ms", "20p"), ""), &["dumbbell.rate", "\"10\"", "1Gbps"]);
+    let network = |rate, rtt, buffer| {
+        format!("[dumbbell]\nrate = \"{rate}\"\nrtt = \"{rtt}\"\nbuffer = \"{buffer}\"\n")
+    };
+    assert_names(
+        &faulty("", &network("10", "40ms", "20p"), ""),
+        &["dumbbell.rate", "\"10\"", "1Gbps"],
+    );
     assert_names(&faulty("", &network("10mbps", "40ms", "20p"), ""), &["dumbbell.rate", "mbps"]);
-    assert_names(&faulty("", &network("10Mbps", "40", "20p"), ""), &["dumbbell.rtt", "\"40\"", "ms"]);
-    assert_names(&faulty("", &network("10Mbps", "40ms", "20 pkts"), ""), &["dumbbell.buffer", "20 pkts", "20p"]);
+    assert_names(
+        &faulty("", &network("10Mbps", "40", "20p"), ""),
+        &["dumbbell.rtt", "\"40\"", "ms"],
+    );
+    assert_names(
+        &faulty("", &network("10Mbps", "40ms", "20 pkts"), ""),
+        &["dumbbell.buffer", "20 pkts", "20p"],
+    );
     assert_names(&faulty("", &network("-1Mbps", "40ms", "20p"), ""), &["dumbbell.rate", "-1Mbps"]);
     assert_names(&faulty("", &network("0Mbps", "40ms", "20p"), ""), &["dumbbell.rate", "0Mbps"]);
     assert_names(&faulty("", &network("10Mbps", "40ms", "0p"), ""), &["dumbbell.buffer"]);
@@ -39,7 +50,10 @@ fn wrong_units_name_the_field_the_value_and_an_example() {
 
 #[test]
 fn unknown_names_are_guessed() {
-    assert_names(&faulty("", "", "cc = \"cubik\""), &["flows[0].cc", "\"cubik\"", "did you mean \"cubic\"?", "known: "]);
+    assert_names(
+        &faulty("", "", "cc = \"cubik\""),
+        &["flows[0].cc", "\"cubik\"", "did you mean \"cubic\"?", "known: "],
+    );
     assert_names(&faulty("", "", "cc = \"cubic:betta=0.5\""), &["flows[0].cc", "betta", "beta"]);
     assert_names(&faulty("", "", "pacing = \"evenly\""), &["flows[0].pacing", "evenly", "even"]);
     assert_names(&faulty("durations = \"5s\"", "", ""), &["durations", "duration"]);
@@ -48,7 +62,10 @@ fn unknown_names_are_guessed() {
 #[test]
 fn times_that_cannot_be_are_named() {
     assert_names(&faulty("duration = \"0s\"", "", ""), &["duration"]);
-    assert_names(&faulty("duration = \"10s\"\nwarmup = \"10s\"", "", ""), &["warmup", "10s", "past the end"]);
+    assert_names(
+        &faulty("duration = \"10s\"\nwarmup = \"10s\"", "", ""),
+        &["warmup", "10s", "past the end"],
+    );
     assert_names(&faulty("duration = \"-10s\"", "", ""), &["duration", "-10s"]);
 }
 
@@ -56,21 +73,35 @@ fn times_that_cannot_be_are_named() {
 fn a_network_that_does_not_hold_together_is_named() {
     assert_names(&error("[[flows]]\ncc = \"cubic\"\n"), &["no network", "[dumbbell]"]);
     assert_names(&error(NETWORK), &["flows", "nobody sends"]);
-    let two = format!("{NETWORK}[parking_lot]\nhops = 2\nrate = \"1Mbps\"\ndelay = \"1ms\"\nbuffer = \"20p\"\n");
+    let two = format!(
+        "{NETWORK}[parking_lot]\nhops = 2\nrate = \"1Mbps\"\ndelay = \"1ms\"\nbuffer = \"20p\"\n"
+    );
     assert_names(&faulty("", &two, ""), &["parking_lot", "there is a dumbbell already"]);
     let island = "[[links]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Mbps\"\ndelay = \"1ms\"\nbuffer = \"20p\"\n\
                   [[links]]\nfrom = \"c\"\nto = \"d\"\nrate = \"1Mbps\"\ndelay = \"1ms\"\nbuffer = \"20p\"\n";
     let island = format!("rtt = \"4ms\"\n{island}");
-    assert_names(&faulty("", &island, "from = \"a\"\nto = \"d\""), &["flows[0]", "no path from \"a\" to \"d\""]);
+    assert_names(
+        &faulty("", &island, "from = \"a\"\nto = \"d\""),
+        &["flows[0]", "no path from \"a\" to \"d\""],
+    );
     assert_names(&faulty("", &island, "from = \"a\"\nto = \"e\""), &["flows[0].to", "\"e\""]);
 }
 
 #[test]
 fn what_a_transport_cannot_do_is_named() {
-    assert_names(&faulty("", "", "cc = \"etcp\"\nack_every = 2"), &["flows[0].ack_every", "is TCP's", "etcp"]);
-    assert_names(&faulty("", "", "cc = \"cubic\"\nreliable = false"), &["flows[0].reliable", "etcp", "cubic runs over TCP"]);
+    assert_names(
+        &faulty("", "", "cc = \"etcp\"\nack_every = 2"),
+        &["flows[0].ack_every", "is TCP's", "etcp"],
+    );
+    assert_names(
+        &faulty("", "", "cc = \"cubic\"\nreliable = false"),
+        &["flows[0].reliable", "etcp", "cubic runs over TCP"],
+    );
     assert_names(&faulty("", "", "cc = \"etcp+sack\""), &["flows[0].cc", "leave out"]);
-    assert_names(&faulty("", "", "size = \"1MB\"\nweb = {}"), &["flows[0].size", "one kind of data, and has web already"]);
+    assert_names(
+        &faulty("", "", "size = \"1MB\"\nweb = {}"),
+        &["flows[0].size", "one kind of data, and has web already"],
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! Some two dozen scenarios, and a hash of all that each shows. Work on speed leaves the hashes alone; a change of behaviour changes them in
-//! the commit that says why: `NARROWS_BLESS=1 cargo test -p narrows-scenario --test fingerprint`.
+//! Some two dozen scenarios, and a hash of all that each shows. Work on speed leaves the hashes
+//! alone; a change of behaviour changes them in the commit that says why:
+//! `NARROWS_BLESS=1 cargo test -p narrows-scenario --test fingerprint`.
 
 mod kept;
 
@@ -7,7 +8,8 @@ use narrows_scenario::{Checked, Scenario, TABLES, table};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-/// Each scenario by name: what its head, `[dumbbell]` and `[[flows]]` say besides the same small bottleneck.
+/// Each scenario by name: what its head, `[dumbbell]` and `[[flows]]` say besides the same small
+/// bottleneck.
 const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ("reno", "", "", "cc = \"reno\"\ncount = 3"),
     ("newreno", "", "", "cc = \"newreno\"\ncount = 3"),
@@ -20,7 +22,12 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ("exponential pacing", "", "", "cc = \"sack\"\ncount = 3\npacing = \"exponential\""),
     ("overhead", "", "", "cc = \"sack\"\ncount = 3\noverhead = \"1ms\""),
     ("RTTs", "", "rtt_step = \"10ms\"", "cc = \"cubic\"\ncount = 5"),
-    ("two ways", "", "", "cc = \"cubic\"\ncount = 2\n[[flows]]\ncc = \"sack\"\nreverse = true\ncount = 2"),
+    (
+        "two ways",
+        "",
+        "",
+        "cc = \"cubic\"\ncount = 2\n[[flows]]\ncc = \"sack\"\nreverse = true\ncount = 2",
+    ),
     ("wire losses", "", "loss = \"0.5%\"", "cc = \"cubic\"\ncount = 3"),
     ("bursts of losses", "", "loss = \"0.5%\"\nloss_burst = 4", "cc = \"newreno\"\ncount = 3"),
     ("reordering", "", "jitter = \"5ms\"\nreorder = true", "cc = \"sack\"\ncount = 3"),
@@ -29,12 +36,22 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ("offload", "", "", "cc = \"cubic\"\ncount = 3\nquantum = 8\nack_every = 8"),
     ("limited slow start", "", "buffer = \"200p\"", "cc = \"sack\"\nmax_ssthresh = 20"),
     ("etcp", "", "", "cc = \"etcp\"\ncount = 3"),
-    ("etcp, unreliable, even gaps", "", "", "cc = \"etcp\"\ncount = 3\nreliable = false\npacing = \"even\""),
+    (
+        "etcp, unreliable, even gaps",
+        "",
+        "",
+        "cc = \"etcp\"\ncount = 3\nreliable = false\npacing = \"even\"",
+    ),
     ("etcp-rate", "", "rtt_step = \"10ms\"", "cc = \"etcp-rate\"\ncount = 3"),
     ("highspeed", "", "buffer = \"200p\"", "cc = \"highspeed\"\nmax_ssthresh = 100"),
     ("scalable", "", "buffer = \"200p\"", "cc = \"scalable\"\nmax_ssthresh = 100"),
     ("fast", "", "buffer = \"200p\"", "cc = \"fast:alpha=20\"\ncount = 3"),
-    ("web users", "", "", "cc = \"cubic\"\ncount = 20\nweb = { think = \"1s\", persistent = \"20%\" }"),
+    (
+        "web users",
+        "",
+        "",
+        "cc = \"cubic\"\ncount = 20\nweb = { think = \"1s\", persistent = \"20%\" }",
+    ),
     ("aimd", "", "", "cc = \"aimd:alpha=2:beta=0.7\"\ncount = 3"),
     ("bbr", "", "", "cc = \"bbr\"\ncount = 3"),
     ("bbr with losses", "", "loss = \"0.5%\"", "cc = \"bbr\"\ncount = 3"),
@@ -42,12 +59,22 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ("bic", "", "buffer = \"200p\"", "cc = \"bic\"\ncount = 2"),
     ("dctcp", "", "mark = \"5p\"", "cc = \"dctcp\"\ncount = 3"),
     ("htcp", "", "buffer = \"50p\"", "cc = \"htcp\"\ncount = 2"),
-    ("htcp, its options", "", "buffer = \"50p\"", "cc = \"htcp:throughput_ratio=true:rtt_scaling=true\"\ncount = 2"),
+    (
+        "htcp, its options",
+        "",
+        "buffer = \"50p\"",
+        "cc = \"htcp:throughput_ratio=true:rtt_scaling=true\"\ncount = 2",
+    ),
     ("ns2 htcp", "tcp = \"ns2\"", "buffer = \"20p\"", "cc = \"htcp\""),
     ("illinois", "", "buffer = \"50p\"", "cc = \"illinois\"\ncount = 2"),
     ("ltcp", "", "buffer = \"200p\"", "cc = \"ltcp\"\ncount = 2"),
     ("ltcp, geometric", "", "buffer = \"200p\"", "cc = \"ltcp:geometric=true\"\ncount = 2"),
-    ("rate halving", "tcp = \"ns2\"", "", "cc = \"scalable\"\ncount = 2\nrate_halving = 0.5\nmax_ssthresh = 20"),
+    (
+        "rate halving",
+        "tcp = \"ns2\"",
+        "",
+        "cc = \"scalable\"\ncount = 2\nrate_halving = 0.5\nmax_ssthresh = 20",
+    ),
     ("vegas", "", "", "cc = \"vegas\"\ncount = 2"),
     ("westwood", "", "", "cc = \"westwood\"\ncount = 2"),
     (
@@ -56,21 +83,51 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
         "",
         "datagrams = \"constant\"\napp_rate = \"12Mbps\"\non = \"500ms\"\noff = \"300ms\"\nperiods = \"exponential\"",
     ),
-    ("ECN through RED", "", "buffer = \"60p\"\nqueue = \"red\"", "cc = \"cubic\"\ncount = 3\necn = true"),
-    ("RED as ns-2's", "tcp = \"ns2\"", "buffer = \"60p\"\nqueue = \"red:wait=true:gentle=true\"", "cc = \"reno\"\ncount = 3"),
+    (
+        "ECN through RED",
+        "",
+        "buffer = \"60p\"\nqueue = \"red\"",
+        "cc = \"cubic\"\ncount = 3\necn = true",
+    ),
+    (
+        "RED as ns-2's",
+        "tcp = \"ns2\"",
+        "buffer = \"60p\"\nqueue = \"red:wait=true:gentle=true\"",
+        "cc = \"reno\"\ncount = 3",
+    ),
     ("round robin", "", "queue = \"rr\"", "cc = \"cubic\"\ncount = 3"),
     ("codel", "", "buffer = \"100p\"\nqueue = \"codel\"", "cc = \"cubic\"\ncount = 3"),
-    ("fq-codel", "", "buffer = \"100p\"\nqueue = \"fq-codel\"", "cc = \"cubic\"\ncount = 3\n[[flows]]\ntelnet = \"20ms\""),
+    (
+        "fq-codel",
+        "",
+        "buffer = \"100p\"\nqueue = \"fq-codel\"",
+        "cc = \"cubic\"\ncount = 3\n[[flows]]\ntelnet = \"20ms\"",
+    ),
     ("pie", "", "buffer = \"100p\"\nqueue = \"pie\"", "cc = \"cubic\"\ncount = 3"),
-    ("dualpi2", "", "buffer = \"100p\"\nqueue = \"dualpi2\"", "cc = \"dctcp:l4s=true\"\n[[flows]]\necn = true"),
+    (
+        "dualpi2",
+        "",
+        "buffer = \"100p\"\nqueue = \"dualpi2\"",
+        "cc = \"dctcp:l4s=true\"\n[[flows]]\necn = true",
+    ),
     (
         "xcp",
         "tcp = \"ns2\"",
         "buffer = \"100p\"\nqueue = \"xcp\"",
         "cc = \"xcp+reno\"\ncount = 3\n[[flows]]\ncc = \"xcp:halve=false\"\npacing = \"even\"\nreverse = true",
     ),
-    ("gwa, round robin", "", "buffer = \"50p\"\nqueue = \"gwa-rr\"", "cc = \"gwa\"\ncount = 3\n[[flows]]\ncc = \"gwa\"\ntelnet = \"20ms\""),
-    ("gwa, first in, first out", "", "buffer = \"50p\"\nqueue = \"gwa-fcfs\"", "cc = \"gwa\"\ncount = 3"),
+    (
+        "gwa, round robin",
+        "",
+        "buffer = \"50p\"\nqueue = \"gwa-rr\"",
+        "cc = \"gwa\"\ncount = 3\n[[flows]]\ncc = \"gwa\"\ntelnet = \"20ms\"",
+    ),
+    (
+        "gwa, first in, first out",
+        "",
+        "buffer = \"50p\"\nqueue = \"gwa-fcfs\"",
+        "cc = \"gwa\"\ncount = 3",
+    ),
     ("ba", "", "buffer = \"50p\"\nqueue = \"ba\"", "cc = \"ba\"\ncount = 3"),
     ("files", "", "", "cc = \"sack\"\ncount = 10\nfiles = { off = \"200ms\" }"),
     ("datagrams", "", "", "datagrams = \"poisson\"\napp_rate = \"12Mbps\""),
@@ -78,25 +135,35 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
 
 fn scenario(head: &str, dumbbell: &str, flows: &str) -> Checked {
     let buffer = if dumbbell.contains("buffer") { "" } else { "buffer = \"20p\"" };
-    let text =
-        format!("duration = \"6s\"\n{head}\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\n{buffer}\n{dumbbell}\n[[flows]]\n{flows}\n");
-    Scenario::from_toml(&text).and_then(Checked::new).unwrap_or_else(|error| panic!("{text}\n{error}"))
+    let text = format!(
+        "duration = \"6s\"\n{head}\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\n{buffer}\n{dumbbell}\n[[flows]]\n{flows}\n"
+    );
+    Scenario::from_toml(&text)
+        .and_then(Checked::new)
+        .unwrap_or_else(|error| panic!("{text}\n{error}"))
 }
 
 /// FNV-1a over the bytes of every table.
 fn fingerprint(checked: &Checked) -> String {
-    let results = narrows_scenario::run(checked, 1, None, |_| ControlFlow::Continue(())).expect("nothing stops or traces it");
+    let results = narrows_scenario::run(checked, 1, None, |_| ControlFlow::Continue(()))
+        .expect("nothing stops or traces it");
     let tables = TABLES.iter().map(|name| table(&results, name).expect("TABLES names tables"));
-    let columns: Vec<_> = tables.flat_map(|table| table.columns().to_vec()).map(|column| column.to_data()).collect();
-    let bytes = columns.iter().flat_map(|column| column.buffers()).flat_map(|buffer| buffer.as_slice());
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let columns: Vec<_> =
+        tables.flat_map(|table| table.columns().to_vec()).map(|column| column.to_data()).collect();
+    let bytes =
+        columns.iter().flat_map(|column| column.buffers()).flat_map(|buffer| buffer.as_slice());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     format!("{hash:016x}")
 }
 
 #[test]
 fn what_scenarios_show_is_what_they_showed() {
-    let found: BTreeMap<&str, String> =
-        SCENARIOS.iter().map(|(name, head, dumbbell, flows)| (*name, fingerprint(&scenario(head, dumbbell, flows)))).collect();
+    let found: BTreeMap<&str, String> = SCENARIOS
+        .iter()
+        .map(|(name, head, dumbbell, flows)| (*name, fingerprint(&scenario(head, dumbbell, flows))))
+        .collect();
     let text: String = found.iter().map(|(name, hash)| format!("{hash} {name}\n")).collect();
     kept::assert_is(&text, "crates/scenario/tests/fingerprints.txt");
 }

@@ -4,8 +4,11 @@ use narrows_scenario::{Checked, FlowResult, LinkResult, Results, Scenario};
 use std::ops::ControlFlow;
 
 fn run(text: &str) -> Results {
-    let checked = Scenario::from_toml(text).and_then(Checked::new).unwrap_or_else(|error| panic!("{text}\n{error}"));
-    narrows_scenario::run(&checked, 1, None, |_| ControlFlow::Continue(())).expect("nothing stops or traces it")
+    let checked = Scenario::from_toml(text)
+        .and_then(Checked::new)
+        .unwrap_or_else(|error| panic!("{text}\n{error}"));
+    narrows_scenario::run(&checked, 1, None, |_| ControlFlow::Continue(()))
+        .expect("nothing stops or traces it")
 }
 
 fn dumbbell(head: &str, network: &str, flows: &str) -> Results {
@@ -14,7 +17,11 @@ fn dumbbell(head: &str, network: &str, flows: &str) -> Results {
 
 /// 50 Mbps, 40 ms, room for four bandwidth-delay products.
 fn deep(queue: &str, flows: &str) -> Results {
-    dumbbell("", &format!("rate = \"50Mbps\"\nrtt = \"40ms\"\nbuffer = \"4bdp\"\nqueue = \"{queue}\""), flows)
+    dumbbell(
+        "",
+        &format!("rate = \"50Mbps\"\nrtt = \"40ms\"\nbuffer = \"4bdp\"\nqueue = \"{queue}\""),
+        flows,
+    )
 }
 
 fn bottleneck(results: &Results) -> &LinkResult {
@@ -30,8 +37,14 @@ const FOUR_CUBICS: &str = "[[flows]]\ncc = \"cubic\"\ncount = 4\n";
 #[test]
 fn delay_stays_near_its_target_and_the_link_full() {
     let idle = deep("drop-tail", FOUR_CUBICS);
-    assert!(bottleneck(&idle).mean_delay() > 0.08, "drop-tail fills what it has: {}", bottleneck(&idle).mean_delay());
-    for (queue, least, most) in [("codel", 0.001, 0.012), ("fq-codel", 0.001, 0.012), ("pie", 0.005, 0.025)] {
+    assert!(
+        bottleneck(&idle).mean_delay() > 0.08,
+        "drop-tail fills what it has: {}",
+        bottleneck(&idle).mean_delay()
+    );
+    for (queue, least, most) in
+        [("codel", 0.001, 0.012), ("fq-codel", 0.001, 0.012), ("pie", 0.005, 0.025)]
+    {
         let results = deep(queue, FOUR_CUBICS);
         let link = bottleneck(&results);
         assert!((least..most).contains(&link.mean_delay()), "{queue}: {}", link.mean_delay());
@@ -44,7 +57,12 @@ fn what_can_be_marked_is_not_dropped() {
     for queue in ["red", "codel", "fq-codel", "pie", "dualpi2"] {
         let results = deep(queue, &format!("{FOUR_CUBICS}ecn = true"));
         let link = &bottleneck(&results).summary;
-        assert!(link.marks > 10 && link.drops == 0, "{queue}: {} marks, {} drops", link.marks, link.drops);
+        assert!(
+            link.marks > 10 && link.drops == 0,
+            "{queue}: {} marks, {} drops",
+            link.marks,
+            link.drops
+        );
         assert_eq!(sum(&results, |flow| flow.summary.sender.retransmitted), 0, "{queue}");
     }
 }
@@ -53,8 +71,16 @@ fn what_can_be_marked_is_not_dropped() {
 fn a_flow_of_its_own_queue_does_not_wait_for_others() {
     // Windows that stay below the buffer: round robin drops who finds it full, whoever filled it.
     let telnet = format!("{FOUR_CUBICS}max_window = \"160p\"\n[[flows]]\ntelnet = \"30ms\"");
-    let longest = |queue| deep(queue, &telnet).flows[4].summary.delays.as_ref().expect("packets are offered one by one").longest();
-    // 20 ms one way, and a packet of each other flow at 0.24 ms before it; one offered soon after another waits for a round more.
+    let longest = |queue| {
+        deep(queue, &telnet).flows[4]
+            .summary
+            .delays
+            .as_ref()
+            .expect("packets are offered one by one")
+            .longest()
+    };
+    // 20 ms one way, and a packet of each other flow at 0.24 ms before it; one offered soon after
+    // another waits for a round more.
     assert!(longest("rr") < 0.025, "{}", longest("rr"));
     assert!(longest("fq-codel") < 0.025, "{}", longest("fq-codel"));
     assert!(longest("drop-tail") > 0.06, "{}", longest("drop-tail"));
@@ -64,22 +90,39 @@ fn a_flow_of_its_own_queue_does_not_wait_for_others() {
 fn a_scalable_and_a_classic_sender_share_a_coupled_queue() {
     let flows = "[[flows]]\ncc = \"dctcp:l4s=true\"\n[[flows]]\ncc = \"cubic\"\necn = true";
     let share = |queue: &str, rtt: &str| {
-        let network = format!("rate = \"40Mbps\"\nrtt = \"{rtt}\"\nbuffer = \"500p\"\nqueue = \"{queue}\"");
+        let network =
+            format!("rate = \"40Mbps\"\nrtt = \"{rtt}\"\nbuffer = \"500p\"\nqueue = \"{queue}\"");
         let results = dumbbell("", &network, flows);
         results.flows[0].goodput / (results.flows[0].goodput + results.flows[1].goodput)
     };
     assert!((0.25..0.75).contains(&share("dualpi2", "20ms")), "{}", share("dualpi2", "20ms"));
-    assert!(share("codel", "20ms") > 0.85, "without coupling the scalable one takes it all: {}", share("codel", "20ms"));
+    assert!(
+        share("codel", "20ms") > 0.85,
+        "without coupling the scalable one takes it all: {}",
+        share("codel", "20ms")
+    );
 }
 
 #[test]
 fn xcp_fills_a_link_fairly_without_a_queue() {
     // Katabi and others, §5.2: one-way traffic, equal RTTs; "almost no drops", near full use, fair.
-    for (rate, rtt, flows) in [("50Mbps", "80ms", 5), ("200Mbps", "80ms", 50), ("200Mbps", "20ms", 10)] {
-        let network = format!("rate = \"{rate}\"\nrtt = \"{rtt}\"\nbuffer = \"1bdp\"\nqueue = \"xcp\"");
-        let results = dumbbell("tcp = \"ns2\"", &network, &format!("[[flows]]\ncc = \"xcp+reno\"\ncount = {flows}\nstart_spread = \"1s\""));
+    for (rate, rtt, flows) in
+        [("50Mbps", "80ms", 5), ("200Mbps", "80ms", 50), ("200Mbps", "20ms", 10)]
+    {
+        let network =
+            format!("rate = \"{rate}\"\nrtt = \"{rtt}\"\nbuffer = \"1bdp\"\nqueue = \"xcp\"");
+        let results = dumbbell(
+            "tcp = \"ns2\"",
+            &network,
+            &format!("[[flows]]\ncc = \"xcp+reno\"\ncount = {flows}\nstart_spread = \"1s\""),
+        );
         let link = &bottleneck(&results).summary;
-        assert!(link.utilisation > 0.98 && link.drops == 0, "{rate} {rtt}: {} {}", link.utilisation, link.drops);
+        assert!(
+            link.utilisation > 0.98 && link.drops == 0,
+            "{rate} {rtt}: {} {}",
+            link.utilisation,
+            link.drops
+        );
         let bdp = results.links[0].rate / 8000.0 * results.mean_rtt;
         assert!(link.mean_queue < 0.06 * bdp, "{rate} {rtt}: {} packets of {bdp}", link.mean_queue);
         assert!(results.jain > 0.99, "{rate} {rtt}: {}", results.jain);
@@ -90,7 +133,13 @@ fn xcp_fills_a_link_fairly_without_a_queue() {
 fn a_clean_xcp_keeps_its_window_through_losses_that_are_no_congestion() {
     let lossy = |cc: &str| {
         let network = "rate = \"50Mbps\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\nqueue = \"xcp\"\nloss = \"0.5%\"";
-        bottleneck(&dumbbell("tcp = \"ns2\"", network, &format!("[[flows]]\ncc = \"{cc}\"\ncount = 4"))).summary.utilisation
+        bottleneck(&dumbbell(
+            "tcp = \"ns2\"",
+            network,
+            &format!("[[flows]]\ncc = \"{cc}\"\ncount = 4"),
+        ))
+        .summary
+        .utilisation
     };
     let (halving, clean) = (lossy("xcp+reno"), lossy("xcp:halve=false"));
     assert!(clean > 0.9 && clean > halving + 0.05, "{clean} {halving}");
@@ -99,15 +148,27 @@ fn a_clean_xcp_keeps_its_window_through_losses_that_are_no_congestion() {
 #[test]
 fn gwa_and_those_who_do_not_speak_it_pass_each_others_routers() {
     let goodput = |queue: &str, cc: &str| {
-        let network = format!("rate = \"20Mbps\"\nrtt = \"40ms\"\nbuffer = \"100p\"\nqueue = \"{queue}\"");
-        let results = dumbbell("tcp = \"ns2\"", &network, &format!("[[flows]]\ncc = \"{cc}\"\ncount = 2"));
-        (results.flows.iter().map(|flow| flow.summary.arrived).collect::<Vec<_>>(), bottleneck(&results).summary.drops)
+        let network =
+            format!("rate = \"20Mbps\"\nrtt = \"40ms\"\nbuffer = \"100p\"\nqueue = \"{queue}\"");
+        let results =
+            dumbbell("tcp = \"ns2\"", &network, &format!("[[flows]]\ncc = \"{cc}\"\ncount = 2"));
+        (
+            results.flows.iter().map(|flow| flow.summary.arrived).collect::<Vec<_>>(),
+            bottleneck(&results).summary.drops,
+        )
     };
     for cc in ["gwa+reno", "ba+reno"] {
-        assert_eq!(goodput("drop-tail", cc), goodput("drop-tail", "reno"), "{cc} is Reno where no router speaks");
+        assert_eq!(
+            goodput("drop-tail", cc),
+            goodput("drop-tail", "reno"),
+            "{cc} is Reno where no router speaks"
+        );
     }
     for queue in ["gwa-rr", "gwa-fcfs", "ba", "xcp"] {
-        assert!(goodput(queue, "sack").0.iter().sum::<u64>() > 30_000, "{queue} carries SACK: 15 s at 20 Mbps are 37,500 packets");
+        assert!(
+            goodput(queue, "sack").0.iter().sum::<u64>() > 30_000,
+            "{queue} carries SACK: 15 s at 20 Mbps are 37,500 packets"
+        );
     }
     for queue in ["gwa-rr", "gwa-fcfs"] {
         assert_eq!(goodput(queue, "gwa+reno").1, 0, "{queue}");
@@ -117,7 +178,11 @@ fn gwa_and_those_who_do_not_speak_it_pass_each_others_routers() {
 #[test]
 fn of_several_routers_the_one_with_the_least_room_counts() {
     let chain = |buffers: [&str; 2]| {
-        let hop = |buffer| format!("{{ rate = \"20Mbps\", delay = \"10ms\", buffer = \"{buffer}\", queue = \"gwa-rr:flows=1\" }}");
+        let hop = |buffer| {
+            format!(
+                "{{ rate = \"20Mbps\", delay = \"10ms\", buffer = \"{buffer}\", queue = \"gwa-rr:flows=1\" }}"
+            )
+        };
         let hops = buffers.map(hop).join(", ");
         let results = run(&format!(
             "duration = \"20s\"\nsample = \"0s\"\ntcp = \"ns2\"\n[chain]\nhops = [{hops}]\n[[flows]]\ncc = \"gwa+reno\"\npacing = \"even\""

@@ -10,7 +10,8 @@ fn run(cc: &str, users: u32, persistent: &str) -> Results {
          [[flows]]\ncc = \"{cc}\"\ncount = {users}\nweb = {{ think = \"5s\", persistent = \"{persistent}\" }}\n"
     );
     let checked = Scenario::from_toml(&text).and_then(Checked::new).expect("a scenario");
-    narrows_scenario::run(&checked, 3, None, |_| ControlFlow::Continue(())).expect("nothing stops it")
+    narrows_scenario::run(&checked, 3, None, |_| ControlFlow::Continue(()))
+        .expect("nothing stops it")
 }
 
 #[test]
@@ -19,22 +20,42 @@ fn what_users_asked_for_is_what_arrived() {
         let results = run(cc, 50, "15%");
         let got: u64 = results.transfers.bytes.iter().sum();
         let arrived: u64 = results.flows.iter().map(|flow| flow.summary.arrived * 960).sum();
-        let most = u64::from(*results.transfers.flow.iter().max().expect("somebody got something")) + 1;
-        assert!(got <= arrived && arrived - got < most * 10_000_000, "{cc}: {got} of {arrived} bytes are of finished objects");
-        assert!(results.transfers.bytes.len() > 2_000, "{cc}: {} objects", results.transfers.bytes.len());
+        let most =
+            u64::from(*results.transfers.flow.iter().max().expect("somebody got something")) + 1;
+        assert!(
+            got <= arrived && arrived - got < most * 10_000_000,
+            "{cc}: {got} of {arrived} bytes are of finished objects"
+        );
+        assert!(
+            results.transfers.bytes.len() > 2_000,
+            "{cc}: {} objects",
+            results.transfers.bytes.len()
+        );
     }
 }
 
 #[test]
 fn a_small_object_takes_the_round_trips_of_its_connection() {
-    // A new connection: a round trip for its beginning, half for the request, half for the data. An open one: one in all.
+    // A new connection: a round trip for its beginning, half for the request, half for the data. An
+    // open one: one in all.
     let fresh = run("newreno", 30, "0%").transfers;
     let small = |transfers: &narrows_scenario::Transfers| {
         let pairs = transfers.bytes.iter().zip(&transfers.completion_time);
-        pairs.filter(|(bytes, _)| **bytes <= 1920).map(|(_, seconds)| *seconds).collect::<Vec<f64>>()
+        pairs
+            .filter(|(bytes, _)| **bytes <= 1920)
+            .map(|(_, seconds)| *seconds)
+            .collect::<Vec<f64>>()
     };
-    assert!(small(&fresh).iter().all(|seconds| (seconds - 0.2).abs() < 1e-4), "{:?}", &small(&fresh)[..5]);
+    assert!(
+        small(&fresh).iter().all(|seconds| (seconds - 0.2).abs() < 1e-4),
+        "{:?}",
+        &small(&fresh)[..5]
+    );
     let open = run("newreno", 30, "100%").transfers;
     let at_once = small(&open).iter().filter(|seconds| (*seconds - 0.1).abs() < 1e-4).count();
-    assert!(at_once * 2 > small(&open).len(), "{at_once} of {} came over an open connection", small(&open).len());
+    assert!(
+        at_once * 2 > small(&open).len(),
+        "{at_once} of {} came over an open connection",
+        small(&open).len()
+    );
 }

@@ -1,4 +1,5 @@
-//! What an E-TCP acknowledgement carries (E-TCP, §III-B, §IV). Sequence numbers are 32 bits on the wire and wrap around.
+//! What an E-TCP acknowledgement carries (E-TCP, §III-B, §IV). Sequence numbers are 32 bits on the
+//! wire and wrap around.
 
 use crate::serial;
 

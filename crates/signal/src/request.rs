@@ -7,11 +7,13 @@ pub struct CongestionHeader {
     pub cwnd: f32,
     /// The sender's smoothed round-trip time in seconds; 0 where it knows none yet (H_rtt).
     pub rtt: f32,
-    /// Bytes by which the window may grow or must shrink: what the sender wants, until a router lowers it (H_feedback).
+    /// Bytes by which the window may grow or must shrink: what the sender wants, until a router
+    /// lowers it (H_feedback).
     pub feedback: f32,
 }
 
-/// GWA's field B_n: room in the routers' buffers, which they only ever lower (GWA, §2). Two bytes, with the connection's window scale.
+/// GWA's field B_n: room in the routers' buffers, which they only ever lower (GWA, §2). Two bytes,
+/// with the connection's window scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdvertisedWindow {
     field: u16,
@@ -24,11 +26,14 @@ const LARGEST_SHIFT: u8 = 14;
 impl AdvertisedWindow {
     /// B_max: as much as the sender could use, `bytes`, or the most that a scaled window can say.
     pub fn at_most(bytes: u64) -> Self {
-        let shift = (0..LARGEST_SHIFT).find(|shift| bytes >> shift <= u64::from(u16::MAX)).unwrap_or(LARGEST_SHIFT);
+        let shift = (0..LARGEST_SHIFT)
+            .find(|shift| bytes >> shift <= u64::from(u16::MAX))
+            .unwrap_or(LARGEST_SHIFT);
         Self { field: (bytes >> shift).min(u64::from(u16::MAX)) as u16, shift }
     }
 
-    /// As much as can be said in steps of at most `bytes`, which is what a sender without a window of its own asks for.
+    /// As much as can be said in steps of at most `bytes`, which is what a sender without a window
+    /// of its own asks for.
     pub fn in_steps_of(bytes: u32) -> Self {
         Self { field: u16::MAX, shift: (bytes.max(1).ilog2() as u8).min(LARGEST_SHIFT) }
     }
@@ -64,7 +69,8 @@ pub enum Reply {
     /// Nothing was asked.
     #[default]
     Nothing,
-    /// Bytes by which the window changes: the feedback of all packets since the last acknowledgement.
+    /// Bytes by which the window changes: the feedback of all packets since the last
+    /// acknowledgement.
     Feedback(f32),
     /// Bytes that may be outstanding.
     Window(u32),
@@ -73,14 +79,19 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// The answer after a packet with `request` has come besides; `buffer` is the receiver's own, in bytes (GWA, eq. 2).
+    /// The answer after a packet with `request` has come besides; `buffer` is the receiver's own,
+    /// in bytes (GWA, eq. 2).
     #[must_use]
     pub fn and(self, request: Request, buffer: u64) -> Self {
         match (request, self) {
             (Request::Nothing, before) => before,
-            (Request::Feedback(header), Self::Feedback(before)) => Self::Feedback(before + header.feedback),
+            (Request::Feedback(header), Self::Feedback(before)) => {
+                Self::Feedback(before + header.feedback)
+            }
             (Request::Feedback(header), _) => Self::Feedback(header.feedback),
-            (Request::Window(window), _) => Self::Window(u64::from(window.bytes()).min(buffer) as u32),
+            (Request::Window(window), _) => {
+                Self::Window(u64::from(window.bytes()).min(buffer) as u32)
+            }
             (Request::Rate(rate), _) => Self::Rate(rate),
         }
     }
@@ -94,7 +105,11 @@ mod tests {
     #[test]
     fn a_window_of_half_a_megabyte_goes_in_two_bytes_by_eights() {
         let mut window = AdvertisedWindow::at_most(512 * 1024);
-        assert_eq!((window.shift, window.bytes()), (4, 512 * 1024), "65,535 times 8 is 8 bytes short of it");
+        assert_eq!(
+            (window.shift, window.bytes()),
+            (4, 512 * 1024),
+            "65,535 times 8 is 8 bytes short of it"
+        );
         window.lower(1999);
         assert_eq!(window.bytes(), 1984, "124 times 16");
         window.lower(5000);
@@ -113,10 +128,15 @@ mod tests {
     fn feedback_adds_up_and_a_window_is_the_newest() {
         let header = CongestionHeader { cwnd: 1e4, rtt: 0.1, feedback: 300.0 };
         let negative = CongestionHeader { feedback: -500.0, ..header };
-        let reply = Reply::default().and(Request::Feedback(header), u64::MAX).and(Request::Feedback(negative), u64::MAX);
+        let reply = Reply::default()
+            .and(Request::Feedback(header), u64::MAX)
+            .and(Request::Feedback(negative), u64::MAX);
         assert_eq!(reply, Reply::Feedback(-200.0));
         let window = |bytes| Request::Window(AdvertisedWindow::at_most(bytes));
-        assert_eq!(Reply::default().and(window(9000), 64_000).and(window(70_000), 64_000), Reply::Window(64_000));
+        assert_eq!(
+            Reply::default().and(window(9000), 64_000).and(window(70_000), 64_000),
+            Reply::Window(64_000)
+        );
     }
 
     proptest! {

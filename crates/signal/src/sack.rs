@@ -26,10 +26,11 @@ impl Range {
     }
 }
 
-/// Up to three blocks of packets that arrived above the cumulative acknowledgement, the most recently changed first.
+/// Up to three blocks of packets that arrived above the cumulative acknowledgement, the most
+/// recently changed first.
 ///
-/// Three, because RFC 7323's timestamps leave room for no more. Blocks are kept as distances from the
-/// cumulative acknowledgement, 24 bytes in all, so that a packet stays within a cache line.
+/// Three, because RFC 7323's timestamps leave room for no more. Blocks are kept as distances from
+/// the cumulative acknowledgement, 24 bytes in all, so that a packet stays within a cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks([(u32, u32); SackBlocks::MOST]);
 
@@ -37,11 +38,14 @@ impl SackBlocks {
     /// Blocks that fit beside timestamps (RFC 2018 §3, RFC 7323 §3.2).
     pub const MOST: usize = 3;
 
-    /// Adds `range`, which lies above the cumulative acknowledgement `ack`; ignored where all places are taken.
+    /// Adds `range`, which lies above the cumulative acknowledgement `ack`; ignored where all
+    /// places are taken.
     ///
     /// Panics where the range begins 2³² packets or more above `ack`.
     pub fn push(&mut self, ack: u64, range: Range) {
-        let distance = |number: u64| u32::try_from(number - ack).expect("a window has fewer than 2^32 packets");
+        let distance = |number: u64| {
+            u32::try_from(number - ack).expect("a window has fewer than 2^32 packets")
+        };
         if let Some(free) = self.0.iter_mut().find(|(_, length)| *length == 0) {
             *free = (distance(range.start), distance(range.end) - distance(range.start));
         }
@@ -67,7 +71,8 @@ mod tests {
 
     #[test]
     fn blocks_come_back_in_order_and_a_fourth_finds_no_room() {
-        let ranges = [(20, 22), (12, 13), (30, 40), (50, 60)].map(|(start, end)| Range { start, end });
+        let ranges =
+            [(20, 22), (12, 13), (30, 40), (50, 60)].map(|(start, end)| Range { start, end });
         let mut blocks = SackBlocks::default();
         assert!(blocks.is_empty());
         ranges.iter().for_each(|range| blocks.push(10, *range));

@@ -1,4 +1,5 @@
-//! 32-bit sequence numbers that wrap around (RFC 1982, RFC 9293 §3.4), and the 64-bit ones behind them.
+//! 32-bit sequence numbers that wrap around (RFC 1982, RFC 9293 §3.4), and the 64-bit ones behind
+//! them.
 
 /// The number nearest to `near` whose low 32 bits are `wire`.
 pub fn unwrap(wire: u32, near: u64) -> u64 {

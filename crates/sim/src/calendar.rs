@@ -1,7 +1,8 @@
 //! The event calendar: a wheel of unsorted buckets before a heap of far events.
 //!
-//! Most events lie within a round trip and come in nearly the right order, so a bucket is sorted when its time has
-//! come, when it holds a dozen entries. The width of a bucket follows the density of events.
+//! Most events lie within a round trip and come in nearly the right order, so a bucket is sorted
+//! when its time has come, when it holds a dozen entries. The width of a bucket follows the density
+//! of events.
 
 use narrows_units::Time;
 use std::cmp::Reverse;
@@ -18,7 +19,8 @@ pub(crate) struct Event {
 
 const BUCKETS: usize = 4096;
 const MASK: u64 = BUCKETS as u64 - 1;
-/// Events a bucket should hold: the wheel is rebuilt where the mean leaves a quarter or four times of that.
+/// Events a bucket should hold: the wheel is rebuilt where the mean leaves a quarter or four times
+/// of that.
 const AIM: usize = 12;
 const REVIEW_EVERY: usize = 4096;
 const WIDTHS: std::ops::RangeInclusive<u32> = 10..=40;
@@ -58,7 +60,8 @@ impl Calendar {
     pub fn push(&mut self, event: Event) {
         let number = event.time.picos() >> self.shift;
         if number <= self.now {
-            let place = self.head + self.current[self.head..].partition_point(|other| *other <= event);
+            let place =
+                self.head + self.current[self.head..].partition_point(|other| *other <= event);
             self.current.insert(place, event);
         } else if number - self.now < BUCKETS as u64 {
             self.put(number, event);
@@ -160,11 +163,13 @@ impl Calendar {
         let mean = self.drained_events.max(1) as f64 / self.drained_buckets as f64;
         (self.drained_buckets, self.drained_events) = (0, 0);
         let steps = (AIM as f64 / mean).log2().round() as i32;
-        let shift = (self.shift as i32 + steps).clamp(*WIDTHS.start() as i32, *WIDTHS.end() as i32) as u32;
+        let shift =
+            (self.shift as i32 + steps).clamp(*WIDTHS.start() as i32, *WIDTHS.end() as i32) as u32;
         if steps.abs() < 2 || shift == self.shift {
             return false;
         }
-        let mut events: Vec<Event> = std::mem::take(&mut self.far).into_iter().map(|Reverse(event)| event).collect();
+        let mut events: Vec<Event> =
+            std::mem::take(&mut self.far).into_iter().map(|Reverse(event)| event).collect();
         for bucket in &mut self.buckets {
             events.append(bucket);
         }
@@ -192,7 +197,8 @@ mod tests {
         for rank in [3, 1, 2] {
             calendar.push(event(5, rank));
         }
-        let ranks: Vec<u32> = std::iter::from_fn(|| calendar.pop(Time::NEVER)).map(|event| event.rank).collect();
+        let ranks: Vec<u32> =
+            std::iter::from_fn(|| calendar.pop(Time::NEVER)).map(|event| event.rank).collect();
         assert_eq!(ranks, [1, 2, 3]);
     }
 
@@ -207,7 +213,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a heap, with delays of very different sizes, so that every part takes part: current, wheel, far, and a new width.
+        /// Against a heap, with delays of very different sizes, so that every part takes part:
+        /// current, wheel, far, and a new width.
         #[test]
         fn it_agrees_with_a_heap(delays in prop::collection::vec((0u64..1_000_000, 0u32..42, 0u32..5), 1..400), rounds in 1usize..60) {
             let mut calendar = Calendar::new();

@@ -1,14 +1,17 @@
 //! A link: a queue, a transmitter, and a wire.
 //!
-//! Where the queue decides on arrival, a packet's departure is known as soon as it comes ([`Link::carry`]). Where it decides on departure, packets
-//! are held ([`Link::hold`]) until the transmitter is free ([`Link::release`]), and an event says when that is.
+//! Where the queue decides on arrival, a packet's departure is known as soon as it comes
+//! ([`Link::carry`]). Where it decides on departure, packets are held ([`Link::hold`]) until the
+//! transmitter is free ([`Link::release`]), and an event says when that is.
 
 use crate::measure::{LinkSummary, Window};
 use crate::packet::{Travelling, Waiting};
 use crate::probe::LinkSeries;
 use crate::watcher::Watcher;
 use crate::wire::{Impairments, Jitter, Loss};
-use narrows_router::{Backlog, Discipline, DropTail, Drops, Fifo, OnArrival, OnDeparture, Packet, Verdict};
+use narrows_router::{
+    Backlog, Discipline, DropTail, Drops, Fifo, OnArrival, OnDeparture, Packet, Verdict,
+};
 use narrows_signal::Ecn;
 use narrows_units::{Bytes, Duration, Rate, Stream, Time};
 
@@ -27,7 +30,8 @@ pub struct LinkSettings {
     pub loss: Loss,
     /// Variation of the delay.
     pub jitter: Jitter,
-    /// Keeps the longest queue and the histograms of queue and delay, and takes samples at this interval where it is given.
+    /// Keeps the longest queue and the histograms of queue and delay, and takes samples at this
+    /// interval where it is given.
     pub watched: Option<Option<Duration>>,
 }
 
@@ -35,7 +39,15 @@ impl LinkSettings {
     /// A link that never drops and that nobody watches.
     pub fn plain(rate: Rate, delay: Duration) -> Self {
         let (limit, queue) = (DropTail::Unlimited, Discipline::DropTail);
-        Self { rate, delay, limit, queue, loss: Loss::None, jitter: Jitter::default(), watched: None }
+        Self {
+            rate,
+            delay,
+            limit,
+            queue,
+            loss: Loss::None,
+            jitter: Jitter::default(),
+            watched: None,
+        }
     }
 }
 
@@ -50,7 +62,8 @@ pub(crate) enum Carried {
     Lost(Time),
 }
 
-/// A link is small where it is plain: a host's own, that never drops and that nobody watches. There are four a flow.
+/// A link is small where it is plain: a host's own, that never drops and that nobody watches. There
+/// are four a flow.
 pub(crate) struct Link {
     rate: Rate,
     /// Zero where a byte does not take a whole number of picoseconds.
@@ -101,8 +114,10 @@ struct Held {
 impl Link {
     pub fn new(settings: &LinkSettings, warmup: Time, stream: Stream) -> Self {
         let impaired = settings.loss != Loss::None || settings.jitter.most > Duration::ZERO;
-        let plain =
-            !impaired && settings.watched.is_none() && settings.limit == DropTail::Unlimited && settings.queue == Discipline::DropTail;
+        let plain = !impaired
+            && settings.watched.is_none()
+            && settings.limit == DropTail::Unlimited
+            && settings.queue == Discipline::DropTail;
         Self {
             rate: settings.rate,
             picos_per_byte: settings.rate.whole_picos_per_byte().unwrap_or(0),
@@ -118,7 +133,8 @@ impl Link {
         let carried = match &mut self.special {
             Some(special) => special.carry(now, packet, self.delay, window),
             None => {
-                self.busy_until = self.busy_until.max(now) + self.time_to_send(packet.segment.bytes);
+                self.busy_until =
+                    self.busy_until.max(now) + self.time_to_send(packet.segment.bytes);
                 Carried::Arrives(self.busy_until, self.busy_until + self.delay)
             }
         };
@@ -137,7 +153,8 @@ impl Link {
         special.hold(now, packet, window);
     }
 
-    /// The next packet that a queue lets go at `now`, if the transmitter is free, and what becomes of it.
+    /// The next packet that a queue lets go at `now`, if the transmitter is free, and what becomes
+    /// of it.
     pub fn release(&mut self, now: Time, window: &Window) -> Option<(Travelling, Carried)> {
         let special = self.special.as_mut().expect("a link that holds is special");
         let Queue::Held(held) = &mut special.queue else { return None };
@@ -151,7 +168,8 @@ impl Link {
         let departure = now + time_to_send(self.picos_per_byte, self.rate, bytes);
         held.busy_until = departure;
         held.transmitting = Backlog { packets: 1, bytes: u64::from(bytes) };
-        special.marks += u64::from(waiting.ecn() == Ecn::Marked && !waiting.was_marked && window.contains(now));
+        special.marks +=
+            u64::from(waiting.ecn() == Ecn::Marked && !waiting.was_marked && window.contains(now));
         special.queue_seconds += window.overlap(now, departure);
         let carried = special.depart(waiting.came, departure, bytes, self.delay, window);
         self.carried += u64::from(matches!(carried, Carried::Arrives(..)));
@@ -167,7 +185,8 @@ impl Link {
         Some(waiting.packet)
     }
 
-    /// When an event must come because packets wait for the transmitter; `None` where none do, or where it has been asked for.
+    /// When an event must come because packets wait for the transmitter; `None` where none do, or
+    /// where it has been asked for.
     pub fn await_transmitter(&mut self) -> Option<Time> {
         let Queue::Held(held) = &mut self.special.as_mut()?.queue else { return None };
         let waits = !held.awaited && held.queue.backlog().packets > 0;
@@ -241,7 +260,15 @@ impl Queue {
         if let Some(queue) = settings.queue.on_departure(settings.rate, stream) {
             let (busy_until, counted_to) = (Time::ZERO, Time::ZERO);
             let (transmitting, given_up) = (Backlog::default(), Vec::new());
-            return Self::Held(Held { queue, limit: settings.limit, busy_until, transmitting, awaited: false, given_up, counted_to });
+            return Self::Held(Held {
+                queue,
+                limit: settings.limit,
+                busy_until,
+                transmitting,
+                awaited: false,
+                given_up,
+                counted_to,
+            });
         }
         let judge = settings.queue.on_arrival(settings.rate);
         let mut fifo = Fifo::new(settings.rate, settings.limit);
@@ -287,12 +314,20 @@ impl Special {
         }
     }
 
-    fn carry(&mut self, now: Time, packet: &mut Travelling, delay: Duration, window: &Window) -> Carried {
+    fn carry(
+        &mut self,
+        now: Time,
+        packet: &mut Travelling,
+        delay: Duration,
+        window: &Window,
+    ) -> Carried {
         self.catch_up(now);
         self.arrivals += u64::from(window.contains(now));
         let Queue::Known { fifo, judge } = &mut self.queue else { return Carried::Dropped };
         let bytes = packet.segment.bytes;
-        let verdict = judge.as_mut().map_or(Verdict::Admit, |judge| judge.judge(now, fifo, packet, &mut self.stream));
+        let verdict = judge
+            .as_mut()
+            .map_or(Verdict::Admit, |judge| judge.judge(now, fifo, packet, &mut self.stream));
         let departure = if verdict == Verdict::Drop { None } else { fifo.offer(now, bytes) };
         if let Some(watcher) = &mut self.watcher {
             let queue = fifo.backlog(now);
@@ -316,7 +351,8 @@ impl Special {
         self.arrivals += u64::from(window.contains(now));
         let found = self.queue.backlog(now).packets;
         let Queue::Held(held) = &mut self.queue else { return };
-        let waiting = Waiting { came: now, was_marked: packet.segment.ecn() == Ecn::Marked, packet };
+        let waiting =
+            Waiting { came: now, was_marked: packet.segment.ecn() == Ecn::Marked, packet };
         held.queue.enqueue(now, waiting, held.in_transmission(now), held.limit, &mut held.given_up);
         let queue = self.queue.backlog(now);
         if let Some(watcher) = &mut self.watcher {
@@ -333,7 +369,14 @@ impl Special {
     }
 
     /// A packet of `bytes` that came at `came` leaves at `departure`.
-    fn depart(&mut self, came: Time, departure: Time, bytes: u32, delay: Duration, window: &Window) -> Carried {
+    fn depart(
+        &mut self,
+        came: Time,
+        departure: Time,
+        bytes: u32,
+        delay: Duration,
+        window: &Window,
+    ) -> Carried {
         if window.contains(departure) {
             self.departures += 1;
             self.departed_bytes += u64::from(bytes);
@@ -342,7 +385,9 @@ impl Special {
             watcher.departure(came, departure, bytes, window);
         }
         let arrival = departure + delay;
-        let Some(impairments) = &mut self.impairments else { return Carried::Arrives(departure, arrival) };
+        let Some(impairments) = &mut self.impairments else {
+            return Carried::Arrives(departure, arrival);
+        };
         if impairments.loses() {
             self.lost += 1;
             impairments.losses_in_window += u64::from(window.contains(departure));
@@ -354,7 +399,8 @@ impl Special {
     /// The seconds that packets have waited in a queue that holds them, up to `now`.
     fn account(&mut self, now: Time, window: &Window) {
         if let Queue::Held(held) = &mut self.queue {
-            self.queue_seconds += held.queue.backlog().packets as f64 * window.overlap(held.counted_to, now);
+            self.queue_seconds +=
+                held.queue.backlog().packets as f64 * window.overlap(held.counted_to, now);
             held.counted_to = now;
         }
     }
@@ -372,7 +418,10 @@ impl Special {
             arrivals: self.arrivals,
             drops: self.drops,
             marks: self.marks,
-            wire_losses: self.impairments.as_ref().map_or(0, |impairments| impairments.losses_in_window),
+            wire_losses: self
+                .impairments
+                .as_ref()
+                .map_or(0, |impairments| impairments.losses_in_window),
             departures: self.departures,
             departed_bytes: self.departed_bytes,
             utilisation: self.departed_bytes as f64 / capacity,

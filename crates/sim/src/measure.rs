@@ -49,7 +49,8 @@ pub struct FlowSummary {
     pub delays: Option<PacketDelays>,
 }
 
-/// How long packets took from the application that offered them to the one that gets them in order, retransmissions included.
+/// How long packets took from the application that offered them to the one that gets them in order,
+/// retransmissions included.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PacketDelays {
     /// When each packet that has not been delivered was offered.
@@ -212,7 +213,10 @@ mod tests {
     fn quantiles_of_one_to_a_hundred() {
         let mut histogram = Histogram::default();
         (1..=60).for_each(|value| histogram.add(value));
-        assert_eq!((histogram.quantile(0.5), histogram.quantile(0.95), histogram.quantile(1.0)), (30, 57, 60));
+        assert_eq!(
+            (histogram.quantile(0.5), histogram.quantile(0.95), histogram.quantile(1.0)),
+            (30, 57, 60)
+        );
         assert_eq!(histogram.mean(), 30.5);
     }
 

@@ -1,12 +1,14 @@
 //! Samples at an interval, into columns.
 //!
-//! Nothing is scheduled for them: a place is sampled when its next event comes, for all sample times that have passed,
-//! as it stood then. A sample at an instant comes before the events of that instant.
+//! Nothing is scheduled for them: a place is sampled when its next event comes, for all sample
+//! times that have passed, as it stood then. A sample at an instant comes before the events of that
+//! instant.
 
 use narrows_transport::Sender;
 use narrows_units::{Duration, Time};
 
-/// What a sender showed at each sample time: sample k was taken at k · interval. Not a number where a source has no such thing.
+/// What a sender showed at each sample time: sample k was taken at k · interval. Not a number where
+/// a source has no such thing.
 #[derive(Clone, Debug, Default)]
 pub struct SenderSeries {
     /// Congestion window in packets.
@@ -122,6 +124,14 @@ mod tests {
         while let Some(due) = watch.due(ms(25)) {
             seen.push(due);
         }
-        assert_eq!(seen, [(Due::Sample, ms(0)), (Due::Sample, ms(10)), (Due::WarmedUp, ms(15)), (Due::Sample, ms(20))]);
+        assert_eq!(
+            seen,
+            [
+                (Due::Sample, ms(0)),
+                (Due::Sample, ms(10)),
+                (Due::WarmedUp, ms(15)),
+                (Due::Sample, ms(20))
+            ]
+        );
     }
 }

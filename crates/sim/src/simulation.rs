@@ -7,7 +7,9 @@ use crate::packet::Travelling;
 use crate::probe::{Due, LinkSeries, ReceiverSeries, SenderSeries, Watch};
 use crate::traffic::{Act, Application, Datagrams, Offering};
 use crate::web::{Request, Transfer, Usage, WebUser};
-use crate::wiring::{ControllerMaker, Endpoints, FlowSettings, LinkId, Network, Paths, Place, WiringError};
+use crate::wiring::{
+    ControllerMaker, Endpoints, FlowSettings, LinkId, Network, Paths, Place, WiringError,
+};
 use narrows_control::Controller;
 use narrows_transport::tcp::{self, AckPolicy};
 use narrows_transport::{Counters, DataHeader, Header, Receiver, Segment, Sender};
@@ -23,7 +25,8 @@ pub struct Settings {
     pub duration: Duration,
     /// The measured window begins here and ends with the run.
     pub warmup: Duration,
-    /// Computes what needs no event of its own early; false makes every hop an event, with the same result.
+    /// Computes what needs no event of its own early; false makes every hop an event, with the same
+    /// result.
     pub eager: bool,
 }
 
@@ -58,7 +61,10 @@ struct WebServer {
     make: ControllerMaker,
 }
 
-#[expect(clippy::large_enum_variant, reason = "nearly every machine is a connection; a box would cost each event a cache miss")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every machine is a connection; a box would cost each event a cache miss"
+)]
 enum Machine {
     Connection(Sender),
     Datagrams(Datagrams),
@@ -105,7 +111,8 @@ pub struct Crossing {
     pub segment: Segment,
 }
 
-/// Is shown each packet at the tapped links. A departure is told with its arrival, which is earlier.
+/// Is shown each packet at the tapped links. A departure is told with its arrival, which is
+/// earlier.
 pub trait Tap: Send {
     /// A packet crosses a tapped link.
     fn crossing(&mut self, crossing: &Crossing);
@@ -141,7 +148,8 @@ impl Slab {
             return place;
         }
         self.packets.push(packet);
-        u32::try_from(self.packets.len() - 1).expect("memory ends before 2^32 packets are in flight")
+        u32::try_from(self.packets.len() - 1)
+            .expect("memory ends before 2^32 packets are in flight")
     }
 
     fn take(&mut self, place: u32) -> Travelling {
@@ -177,9 +185,12 @@ impl Simulation {
     /// Builds what `network` describes. Fails where a flow's ends are not connected.
     pub fn new(network: Network, settings: Settings) -> Result<Self, WiringError> {
         let paths = Paths::find(&network, settings.eager)?;
-        let window = Window { from: Time::ZERO + settings.warmup, to: Time::ZERO + settings.duration };
+        let window =
+            Window { from: Time::ZERO + settings.warmup, to: Time::ZERO + settings.duration };
         let stream = |family, index| Stream::new(settings.seed, family, index as u64);
-        let link = |(index, (_, _, link)): (usize, &(_, _, _))| Link::new(link, window.from, stream(LINK_STREAMS, index));
+        let link = |(index, (_, _, link)): (usize, &(_, _, _))| {
+            Link::new(link, window.from, stream(LINK_STREAMS, index))
+        };
         let links = network.links.iter().enumerate().map(link).collect();
         let counters = vec![PathCounters::default(); paths.starts.len()];
         let mut simulation = Self {
@@ -217,7 +228,14 @@ impl Simulation {
             }
             Endpoints::Datagrams { gap, bytes, periods } => {
                 let machine = Machine::Datagrams(Datagrams::new(gap, bytes, periods));
-                (machine, Receiver::Tcp(tcp::Receiver::new(AckPolicy { every: 1, delay: Duration::ZERO, quick: 0 }, 0, 0)))
+                (
+                    machine,
+                    Receiver::Tcp(tcp::Receiver::new(
+                        AckPolicy { every: 1, delay: Duration::ZERO, quick: 0 },
+                        0,
+                        0,
+                    )),
+                )
             }
         };
         self.receivers.push(ReceivingEnd {
@@ -252,21 +270,29 @@ impl Simulation {
 
     /// Sits a web user down at the flow added last.
     fn add_user(&mut self, usage: Usage, make: ControllerMaker, start: Time) {
-        let (Some(sender), Some(receiver)) = (self.senders.last_mut(), self.receivers.last_mut()) else { return };
+        let (Some(sender), Some(receiver)) = (self.senders.last_mut(), self.receivers.last_mut())
+        else {
+            return;
+        };
         let user = WebUser::new(usage, sender.stream.clone(), start);
         receiver.total = Some(0);
         sender.expect(&user.request);
         sender.web = Some(Box::new(WebServer { user, make }));
     }
 
-    /// Runs to the end, asking `go_on` now and then, with the time reached; stops early where that says so.
+    /// Runs to the end, asking `go_on` now and then, with the time reached; stops early where that
+    /// says so.
     pub fn run(&mut self, mut go_on: impl FnMut(Time) -> ControlFlow<()>) -> ControlFlow<()> {
         self.run_until(self.horizon, &mut go_on)
     }
 
-    /// Runs until all events up to `end` have happened. What eager hops have computed already may lie behind `end`: to
-    /// look at an instant exactly, run with `eager` off.
-    pub fn run_until(&mut self, end: Time, mut go_on: impl FnMut(Time) -> ControlFlow<()>) -> ControlFlow<()> {
+    /// Runs until all events up to `end` have happened. What eager hops have computed already may
+    /// lie behind `end`: to look at an instant exactly, run with `eager` off.
+    pub fn run_until(
+        &mut self,
+        end: Time,
+        mut go_on: impl FnMut(Time) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let end = end.min(self.horizon);
         let mut until_asked = ASK_EVERY;
         while let Some(event) = self.calendar.pop(end) {
@@ -307,7 +333,9 @@ impl Simulation {
     fn travel(&mut self, mut at: Time, mut packet: Travelling) {
         loop {
             match self.paths.hops[packet.hop as usize].place {
-                Place::Link(link) if self.links[link as usize].holds() => return self.hold(link, at, packet),
+                Place::Link(link) if self.links[link as usize].holds() => {
+                    return self.hold(link, at, packet);
+                }
                 Place::Link(link) => match self.cross(link, at, &mut packet) {
                     Some(arrival) => {
                         at = arrival;
@@ -379,7 +407,13 @@ impl Simulation {
     fn show(&mut self, link: LinkId, at: Time, packet: &Travelling, point: TapPoint) {
         let Some((tapped, tap)) = &mut self.tap else { return };
         if tapped.contains(&link) {
-            tap.crossing(&Crossing { at, link, point, flow: packet.path / 2, segment: packet.segment });
+            tap.crossing(&Crossing {
+                at,
+                link,
+                point,
+                flow: packet.path / 2,
+                segment: packet.segment,
+            });
         }
     }
 
@@ -451,7 +485,8 @@ impl Simulation {
         self.arm_sender(flow);
     }
 
-    /// A web user's request has reached the server: a new connection begins in slow start, and the receiver waits for so much more.
+    /// A web user's request has reached the server: a new connection begins in slow start, and the
+    /// receiver waits for so much more.
     fn serve(&mut self, flow: u32) {
         let end = &mut self.senders[flow as usize];
         let (Some(web), Machine::Connection(sender)) = (&end.web, &mut end.machine) else { return };
@@ -502,7 +537,8 @@ impl Simulation {
             if end.web.is_some() && act != Act::Stop {
                 self.serve(flow);
             }
-            if let (Act::Offer(_), Some(delays)) = (act, &mut self.receivers[flow as usize].delays) {
+            if let (Act::Offer(_), Some(delays)) = (act, &mut self.receivers[flow as usize].delays)
+            {
                 delays.offer(now);
             }
             self.senders[flow as usize].obey(act, now);
@@ -516,7 +552,8 @@ impl Simulation {
             Machine::Datagrams(source) => {
                 if let Some(number) = source.wake(now, &mut end.stream) {
                     let bytes = source.bytes;
-                    let segment = Segment::data(number, now, bytes, Header::Data(DataHeader::default()));
+                    let segment =
+                        Segment::data(number, now, bytes, Header::Data(DataHeader::default()));
                     let departure = end.depart(now);
                     self.launch(departure, 2 * flow, segment);
                 }
@@ -536,14 +573,19 @@ impl Simulation {
         self.arm_sender(flow);
     }
 
-    /// Puts a sender's deadlines into the calendar, where they are not there earlier already: re-arming a timer costs nothing.
+    /// Puts a sender's deadlines into the calendar, where they are not there earlier already:
+    /// re-arming a timer costs nothing.
     fn arm_sender(&mut self, flow: u32) {
         let end = &mut self.senders[flow as usize];
         let deadlines = end.deadlines();
         for slot in [SOON, LATE] {
             if deadlines[slot] < end.scheduled[slot] {
                 end.scheduled[slot] = deadlines[slot];
-                self.calendar.push(Event { time: deadlines[slot], rank: TIMER | (2 * flow), payload: slot as u32 });
+                self.calendar.push(Event {
+                    time: deadlines[slot],
+                    rank: TIMER | (2 * flow),
+                    payload: slot as u32,
+                });
             }
         }
     }
@@ -595,20 +637,30 @@ impl Simulation {
         self.senders.iter_mut().for_each(|end| end.catch_up(self.horizon));
         self.receivers.iter_mut().for_each(|end| end.catch_up(self.horizon));
         let total = |count: fn(&PathCounters) -> u64| self.counters.iter().map(count).sum::<u64>();
-        let (sent, arrived, lost) = (total(|path| path.sent), total(|path| path.arrived), total(|path| path.lost));
+        let (sent, arrived, lost) =
+            (total(|path| path.sent), total(|path| path.arrived), total(|path| path.lost));
         let under_way = self.packets.len() + self.links.iter().map(Link::held).sum::<u64>();
-        assert_eq!(sent, arrived + lost + under_way, "{sent} packets sent are not {arrived} arrived + {lost} lost + {under_way} under way");
+        assert_eq!(
+            sent,
+            arrived + lost + under_way,
+            "{sent} packets sent are not {arrived} arrived + {lost} lost + {under_way} under way"
+        );
         let missing: u64 = self.links.iter().map(Link::missing).sum();
         assert_eq!(lost, missing, "flows miss {lost} packets, links have lost {missing}");
         self.balance_links();
     }
 
-    /// The books of links that lead to endpoints only: what they carried has arrived, or is on its way.
+    /// The books of links that lead to endpoints only: what they carried has arrived, or is on its
+    /// way.
     fn balance_links(&self) {
         let mut accounted = vec![0; self.links.len()];
         for packet in self.packets.iter() {
-            let came_by = packet.hop.checked_sub(1).filter(|_| packet.hop > self.paths.starts[packet.path as usize]);
-            if let Some(Place::Link(link)) = came_by.map(|hop| self.paths.hops[hop as usize].place) {
+            let came_by = packet
+                .hop
+                .checked_sub(1)
+                .filter(|_| packet.hop > self.paths.starts[packet.path as usize]);
+            if let Some(Place::Link(link)) = came_by.map(|hop| self.paths.hops[hop as usize].place)
+            {
                 accounted[link as usize] += 1;
             }
         }
@@ -619,7 +671,10 @@ impl Simulation {
         }
         for link in self.paths.links_to_endpoints_only(self.links.len()) {
             let (carried, accounted) = (self.links[link].carried, accounted[link]);
-            assert_eq!(carried, accounted, "link {link}: {carried} carried are not {accounted} arrived or under way");
+            assert_eq!(
+                carried, accounted,
+                "link {link}: {carried} carried are not {accounted} arrived or under way"
+            );
         }
     }
 
@@ -666,19 +721,27 @@ impl Simulation {
 
     /// A flow's congestion controller; `None` for datagrams.
     pub fn controller(&self, flow: usize) -> Option<&dyn Controller> {
-        if let Machine::Connection(sender) = &self.senders[flow].machine { Some(sender.controller()) } else { None }
+        if let Machine::Connection(sender) = &self.senders[flow].machine {
+            Some(sender.controller())
+        } else {
+            None
+        }
     }
 }
 
 impl SendingEnd {
-    /// The deadlines of the pacer or the datagram source, and of the application and the retransmission timer.
+    /// The deadlines of the pacer or the datagram source, and of the application and the
+    /// retransmission timer.
     fn deadlines(&self) -> [Time; 2] {
         match &self.machine {
             Machine::Connection(sender) => {
-                let soon = if self.sends_at < Time::NEVER { self.sends_at } else { sender.pace_at() };
+                let soon =
+                    if self.sends_at < Time::NEVER { self.sends_at } else { sender.pace_at() };
                 [soon, sender.retransmit_at().min(self.offering.acts_at)]
             }
-            Machine::Datagrams(source) => [source.next_at, source.turns_at.min(self.offering.acts_at)],
+            Machine::Datagrams(source) => {
+                [source.next_at, source.turns_at.min(self.offering.acts_at)]
+            }
         }
     }
 
@@ -702,7 +765,8 @@ impl SendingEnd {
         }
     }
 
-    /// Each time a sender may send, it waits uniformly up to its overhead, then sends all it may (ns-2's `overhead_`).
+    /// Each time a sender may send, it waits uniformly up to its overhead, then sends all it may
+    /// (ns-2's `overhead_`).
     fn waits_for_overhead(&mut self, now: Time) -> bool {
         let Machine::Connection(sender) = &mut self.machine else { return false };
         if self.overhead == Duration::ZERO {
@@ -718,11 +782,12 @@ impl SendingEnd {
         waits
     }
 
-    /// When a packet that may leave at `now` does: after the one before it, by a picosecond at least, so that packets of
-    /// a burst have an order.
+    /// When a packet that may leave at `now` does: after the one before it, by a picosecond at
+    /// least, so that packets of a burst have an order.
     fn depart(&mut self, now: Time) -> Time {
         self.started.get_or_insert(now);
-        let departure = self.last_departure.map_or(now, |last| now.max(last + Duration::from_picos(1)));
+        let departure =
+            self.last_departure.map_or(now, |last| now.max(last + Duration::from_picos(1)));
         self.last_departure = Some(departure);
         departure
     }
@@ -739,7 +804,9 @@ impl SendingEnd {
             match (due, &mut self.series, &self.machine) {
                 (Due::WarmedUp, ..) => self.at_warmup = self.counters(),
                 (Due::Sample, Some(series), Machine::Connection(sender)) => series.sample(sender),
-                (Due::Sample, Some(series), Machine::Datagrams(source)) => series.sample_datagrams(source.sent),
+                (Due::Sample, Some(series), Machine::Datagrams(source)) => {
+                    series.sample_datagrams(source.sent)
+                }
                 (Due::Sample, ..) => {}
             }
         }
@@ -750,7 +817,9 @@ impl ReceivingEnd {
     fn catch_up(&mut self, now: Time) {
         while let Some((due, _)) = self.watch.due(now) {
             match (due, &mut self.series) {
-                (Due::WarmedUp, _) => self.at_warmup = (self.receiver.arrived(), self.receiver.duplicates()),
+                (Due::WarmedUp, _) => {
+                    self.at_warmup = (self.receiver.arrived(), self.receiver.duplicates())
+                }
                 (Due::Sample, Some(series)) => series.arrived.push(self.receiver.arrived()),
                 (Due::Sample, None) => {}
             }

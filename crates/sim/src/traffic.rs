@@ -9,7 +9,8 @@ pub enum Application {
     Endless,
     /// Sends so many packets.
     Packets(u64),
-    /// Offers a packet every so often: a sender limited by its application. How long each packet takes is measured.
+    /// Offers a packet every so often: a sender limited by its application. How long each packet
+    /// takes is measured.
     Every(Gap),
     /// Sends what a web user asks for.
     Web,
@@ -183,11 +184,18 @@ mod tests {
     #[test]
     fn an_application_that_offers_a_packet_every_so_often_stops_when_told() {
         let second = |s| Time::from_secs(f64::from(s));
-        let mut offering = Offering::new(Application::Every(Gap::Constant(Duration::from_millis(1000))), second(1), second(3));
+        let mut offering = Offering::new(
+            Application::Every(Gap::Constant(Duration::from_millis(1000))),
+            second(1),
+            second(3),
+        );
         let mut acts = Vec::new();
         while offering.acts_at < Time::NEVER {
             acts.push((offering.acts_at, offering.act(&mut Stream::new(1, 1, 1))));
         }
-        assert_eq!(acts, [(second(1), Act::Offer(1)), (second(2), Act::Offer(1)), (second(3), Act::Stop)]);
+        assert_eq!(
+            acts,
+            [(second(1), Act::Offer(1)), (second(2), Act::Offer(1)), (second(3), Act::Stop)]
+        );
     }
 }

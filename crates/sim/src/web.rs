@@ -1,7 +1,8 @@
-//! Users of the web: think, ask for a page, then for what is embedded in it, one after the other (E-TCP, §VI-H).
+//! Users of the web: think, ask for a page, then for what is embedded in it, one after the other
+//! (E-TCP, §VI-H).
 //!
-//! The paper draws from the empirical tables of Smith, Hernández-Campos, Jeffay, Ott ("What TCP/IP protocol headers can tell us about
-//! the web", 2001), which are not to be had. Instead:
+//! The paper draws from the empirical tables of Smith, Hernández-Campos, Jeffay, Ott ("What TCP/IP
+//! protocol headers can tell us about the web", 2001), which are not to be had. Instead:
 //!
 //! | what | distribution | source |
 //! |---|---|---|
@@ -11,7 +12,8 @@
 //! | pages in a row over a persistent connection | geometric, mean 4 | Mah 1997 |
 //! | thinking | exponential | its mean is for calibration |
 //!
-//! Requests are small and go outside of the queues: to the server in half a round trip, with a round trip more for a new connection.
+//! Requests are small and go outside of the queues: to the server in half a round trip, with a
+//! round trip more for a new connection.
 
 use narrows_units::{Duration, Stream, Time};
 
@@ -30,7 +32,8 @@ pub struct WebSettings {
     pub rtt: Duration,
 }
 
-/// How a source of files behaves: sends one, is silent, sends the next (Katabi, Handley, Rohrs, SIGCOMM 2002, §5.2.3).
+/// How a source of files behaves: sends one, is silent, sends the next (Katabi, Handley, Rohrs,
+/// SIGCOMM 2002, §5.2.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FileSettings {
     /// Mean size in packets.
@@ -102,7 +105,8 @@ impl WebUser {
     /// A user who begins to think at `start`, or a source whose first file leaves then.
     pub fn new(usage: Usage, stream: Stream, start: Time) -> Self {
         let request = Request { asked: start, arrives: start, packets: 0, fresh: true };
-        let mut user = Self { usage, stream, embedded: 0, pages_left: 0, request, transfers: Vec::new() };
+        let mut user =
+            Self { usage, stream, embedded: 0, pages_left: 0, request, transfers: Vec::new() };
         user.request = match usage {
             Usage::Pages(settings) => user.think(&settings, start),
             Usage::Files(settings) => user.file(&settings, start),
@@ -112,10 +116,15 @@ impl WebUser {
 
     /// The object asked for has arrived at `now`: notes it, and gives the next request.
     pub fn finish(&mut self, now: Time) -> Request {
-        self.transfers.push(Transfer { requested: self.request.asked, finished: now, packets: self.request.packets });
+        self.transfers.push(Transfer {
+            requested: self.request.asked,
+            finished: now,
+            packets: self.request.packets,
+        });
         self.request = match self.usage {
             Usage::Files(settings) => {
-                let silence = settings.rtt.scale(0.5) + settings.off.scale(self.stream.exponential());
+                let silence =
+                    settings.rtt.scale(0.5) + settings.off.scale(self.stream.exponential());
                 self.file(&settings, now + silence)
             }
             Usage::Pages(settings) if self.embedded > 0 => {
@@ -140,17 +149,20 @@ impl WebUser {
 
     fn think(&mut self, settings: &WebSettings, now: Time) -> Request {
         let thought = settings.think.scale(self.stream.exponential());
-        self.embedded = (self.pareto(1.0, EMBEDDED_EXPONENT).min(MOST_EMBEDDED) - 1.0).round() as u64;
+        self.embedded =
+            (self.pareto(1.0, EMBEDDED_EXPONENT).min(MOST_EMBEDDED) - 1.0).round() as u64;
         self.ask(settings, now + thought)
     }
 
     fn ask(&mut self, settings: &WebSettings, asked: Time) -> Request {
         let fresh = self.pages_left == 0;
         if fresh && self.stream.happens(settings.persistent) {
-            self.pages_left = 1 + (self.stream.exponential() * (PAGES_IN_A_ROW - 1.0)).round() as u64;
+            self.pages_left =
+                1 + (self.stream.exponential() * (PAGES_IN_A_ROW - 1.0)).round() as u64;
         }
         let setup = if fresh { settings.rtt } else { Duration::ZERO };
-        let packets = (self.size() * settings.size_factor / settings.payload as f64).ceil().max(1.0) as u64;
+        let packets =
+            (self.size() * settings.size_factor / settings.payload as f64).ceil().max(1.0) as u64;
         Request { asked, arrives: asked + setup + settings.rtt.scale(0.5), packets, fresh }
     }
 
@@ -169,7 +181,8 @@ impl WebUser {
 
     /// Standard normal (Box and Muller, 1958).
     fn normal(&mut self) -> f64 {
-        libm::sqrt(2.0 * self.stream.exponential()) * libm::cos(std::f64::consts::TAU * self.stream.uniform())
+        libm::sqrt(2.0 * self.stream.exponential())
+            * libm::cos(std::f64::consts::TAU * self.stream.uniform())
     }
 }
 
@@ -193,11 +206,18 @@ mod tests {
         let mut user = user(0.0);
         let mut sizes: Vec<f64> = (0..200_000).map(|_| user.size()).collect();
         sizes.sort_by(f64::total_cmp);
-        let above = |bytes: f64| sizes.iter().filter(|size| **size > bytes).count() as f64 / sizes.len() as f64;
-        // The median of 93 % log-normal with 7 % above it: the normal quantile of 0.5/0.93 is 0.0945, so 1800·e^(1.3·0.0945) = 2035.
+        let above = |bytes: f64| {
+            sizes.iter().filter(|size| **size > bytes).count() as f64 / sizes.len() as f64
+        };
+        // The median of 93 % log-normal with 7 % above it: the normal quantile of 0.5/0.93 is
+        // 0.0945, so 1800·e^(1.3·0.0945) = 2035.
         assert!((sizes[100_000] / 2035.0 - 1.0).abs() < 0.03, "median {}", sizes[100_000]);
         // Above 200 kB the body has nothing: 0.07·10^−1.2.
-        assert!((above(200_000.0) / (0.07 * 10f64.powf(-1.2)) - 1.0).abs() < 0.1, "{}", above(200_000.0));
+        assert!(
+            (above(200_000.0) / (0.07 * 10f64.powf(-1.2)) - 1.0).abs() < 0.1,
+            "{}",
+            above(200_000.0)
+        );
         assert!(sizes[sizes.len() - 1] <= LARGEST);
     }
 
@@ -205,7 +225,8 @@ mod tests {
     fn files_have_the_mean_and_the_shape_they_should_and_silence_between_them() {
         let ms = Duration::from_millis;
         let settings = FileSettings { mean: 30.0, shape: 2.5, off: ms(200), rtt: ms(80) };
-        let mut source = WebUser::new(Usage::Files(settings), Stream::new(4, 1, 1), Time::ZERO + ms(7));
+        let mut source =
+            WebUser::new(Usage::Files(settings), Stream::new(4, 1, 1), Time::ZERO + ms(7));
         assert_eq!(source.request.arrives, Time::ZERO + ms(7), "the first leaves at once");
         let (mut packets, mut silence, mut long) = (0.0, 0.0, 0.0);
         for _ in 0..100_000 {
@@ -215,7 +236,10 @@ mod tests {
             silence += next.arrives.since(now).seconds() / 1e5;
             long += f64::from(u8::from(next.packets > 180)) / 1e5;
         }
-        assert!((packets / 30.0 - 1.0).abs() < 0.02 && (silence / 0.24 - 1.0).abs() < 0.02, "{packets} {silence}");
+        assert!(
+            (packets / 30.0 - 1.0).abs() < 0.02 && (silence / 0.24 - 1.0).abs() < 0.02,
+            "{packets} {silence}"
+        );
         // The least is 30·1.5/2.5 = 18 packets; beyond ten times that are 10^−2.5 of all.
         assert!((long / 10f64.powf(-2.5) - 1.0).abs() < 0.15, "{long}");
     }
@@ -228,9 +252,13 @@ mod tests {
             assert!(request.fresh);
             assert_eq!(request.arrives.since(request.asked), Duration::from_millis(150));
         }
-        let requests: Vec<Request> = (0..1000).map(|_| staying.finish(staying.request.arrives)).collect();
+        let requests: Vec<Request> =
+            (0..1000).map(|_| staying.finish(staying.request.arrives)).collect();
         let open: Vec<&Request> = requests.iter().filter(|request| !request.fresh).collect();
-        assert!(open.iter().all(|request| request.arrives.since(request.asked) == Duration::from_millis(50)));
+        assert!(
+            open.iter()
+                .all(|request| request.arrives.since(request.asked) == Duration::from_millis(50))
+        );
         assert!(open.len() > 700, "{} of 1000 over a connection that stayed open", open.len());
     }
 }

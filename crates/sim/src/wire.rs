@@ -46,7 +46,14 @@ impl Impairments {
     /// `None` where the wire neither loses nor varies.
     pub fn new(loss: Loss, jitter: Jitter, stream: Stream) -> Option<Self> {
         let impaired = loss != Loss::None || jitter.most > Duration::ZERO;
-        impaired.then_some(Self { loss, jitter, stream, in_bad_state: false, last_arrival: Time::ZERO, losses_in_window: 0 })
+        impaired.then_some(Self {
+            loss,
+            jitter,
+            stream,
+            in_bad_state: false,
+            last_arrival: Time::ZERO,
+            losses_in_window: 0,
+        })
     }
 
     pub fn loses(&mut self) -> bool {

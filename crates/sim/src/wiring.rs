@@ -1,4 +1,5 @@
-//! Who is connected to whom: nodes, links, flows, their paths, and which hops need no event of their own.
+//! Who is connected to whom: nodes, links, flows, their paths, and which hops need no event of
+//! their own.
 
 use crate::link::LinkSettings;
 use crate::traffic::{Application, Gap, Periods};
@@ -40,7 +41,8 @@ pub struct FlowSettings {
     pub start: Time,
     /// When it offers no more.
     pub stop: Time,
-    /// Each time the sender may send, it waits up to so much, uniformly: breaks phase effects (ns-2's `overhead_`).
+    /// Each time the sender may send, it waits up to so much, uniformly: breaks phase effects
+    /// (ns-2's `overhead_`).
     pub overhead: Duration,
     /// Samples at this interval, where it is given.
     pub sampled: Option<Duration>,
@@ -105,7 +107,8 @@ pub(crate) enum Place {
     Sender(u32),
 }
 
-/// The paths of all flows: path 2f is flow f's way there, 2f + 1 the way back, each ended by an endpoint.
+/// The paths of all flows: path 2f is flow f's way there, 2f + 1 the way back, each ended by an
+/// endpoint.
 pub(crate) struct Paths {
     pub hops: Vec<Hop>,
     /// First hop of each path.
@@ -118,8 +121,10 @@ impl Paths {
         let mut routes = Routes::new(network);
         let mut paths = Self { hops: Vec::new(), starts: Vec::new() };
         for (flow, settings) in network.flows.iter().enumerate() {
-            let ways =
-                [(settings.from, settings.to, Place::Receiver(flow as u32)), (settings.to, settings.from, Place::Sender(flow as u32))];
+            let ways = [
+                (settings.from, settings.to, Place::Receiver(flow as u32)),
+                (settings.to, settings.from, Place::Sender(flow as u32)),
+            ];
             for (from, to, end) in ways {
                 let links = routes.path(from, to).ok_or(WiringError { flow, from, to })?;
                 paths.starts.push(paths.hops.len() as u32);
@@ -158,19 +163,22 @@ impl Paths {
         (0..links).filter(move |link| only[*link])
     }
 
-    /// A hop is eager where all its packets come from one place that keeps their order, so that they are offered in
-    /// order however early that is done. Each flow's circle keeps one hop that is not, or it would never end.
+    /// A hop is eager where all its packets come from one place that keeps their order, so that
+    /// they are offered in order however early that is done. Each flow's circle keeps one hop that
+    /// is not, or it would never end.
     fn mark_eager(&mut self, network: &Network) {
         let feeders = self.feeders(network.links.len());
         for path in 0..self.starts.len() {
             let mut before: Option<LinkId> = None;
             for hop in self.range(path) {
-                let ordered = before.is_none_or(|link| !network.links[link as usize].2.jitter.reorders);
+                let ordered =
+                    before.is_none_or(|link| !network.links[link as usize].2.jitter.reorders);
                 let place = self.hops[hop].place;
                 let alone = match place {
                     // What decides on departure lives in the present.
                     Place::Link(link) => {
-                        feeders[link as usize] != Feeder::Several && !network.links[link as usize].2.queue.decides_on_departure()
+                        feeders[link as usize] != Feeder::Several
+                            && !network.links[link as usize].2.queue.decides_on_departure()
                     }
                     // A web user's requests reach the sender beside the acknowledgements.
                     Place::Sender(flow) => network.flows[flow as usize].web.is_none(),
@@ -194,7 +202,11 @@ impl Paths {
             for hop in self.range(path) {
                 let Place::Link(link) = self.hops[hop].place else { continue };
                 let known = &mut feeders[link as usize];
-                *known = if *known == Feeder::Nobody || *known == feeder { feeder } else { Feeder::Several };
+                *known = if *known == Feeder::Nobody || *known == feeder {
+                    feeder
+                } else {
+                    Feeder::Several
+                };
                 feeder = Feeder::Link(link);
             }
         }
@@ -221,8 +233,11 @@ struct Routes<'a> {
 
 impl<'a> Routes<'a> {
     fn new(network: &'a Network) -> Self {
-        let ends =
-            network.links.iter().flat_map(|(from, to, _)| [*from, *to]).chain(network.flows.iter().flat_map(|flow| [flow.from, flow.to]));
+        let ends = network
+            .links
+            .iter()
+            .flat_map(|(from, to, _)| [*from, *to])
+            .chain(network.flows.iter().flat_map(|flow| [flow.from, flow.to]));
         let nodes = ends.max().map_or(0, |node| node as usize + 1);
         let mut leaving = vec![Vec::new(); nodes];
         for (link, (from, ..)) in network.links.iter().enumerate() {
@@ -231,12 +246,15 @@ impl<'a> Routes<'a> {
         Self { network, leaving, trees: BTreeMap::new() }
     }
 
-    /// The links from `from` to `to`; `None` where there is no path, or none is needed because they are one node.
+    /// The links from `from` to `to`; `None` where there is no path, or none is needed because they
+    /// are one node.
     fn path(&mut self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
         let mut path = Vec::new();
         let mut node = from;
         // A host with one link has no choice: with thousands of them this saves as many trees.
-        while let ([only], true) = (&self.leaving[node as usize][..], node != to && path.len() < self.leaving.len()) {
+        while let ([only], true) =
+            (&self.leaving[node as usize][..], node != to && path.len() < self.leaving.len())
+        {
             path.push(*only);
             node = self.network.links[*only as usize].1;
         }
@@ -257,7 +275,8 @@ impl<'a> Routes<'a> {
         (!path.is_empty()).then_some(path)
     }
 
-    /// Dijkstra by delay, then by hops, then by the links' numbers: the link by which each node is reached from `root`.
+    /// Dijkstra by delay, then by hops, then by the links' numbers: the link by which each node is
+    /// reached from `root`.
     fn tree(&self, root: NodeId) -> Vec<Option<LinkId>> {
         let mut reached_by: Vec<Option<LinkId>> = vec![None; self.leaving.len()];
         let mut best = vec![(Duration::MAX, u32::MAX); self.leaving.len()];

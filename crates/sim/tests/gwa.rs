@@ -1,4 +1,5 @@
-//! GWA against §3 and §4 of its paper: the queue never passes its target and nothing is lost, whatever the service, even none at all.
+//! GWA against §3 and §4 of its paper: the queue never passes its target and nothing is lost,
+//! whatever the service, even none at all.
 
 use narrows_control::Gaps;
 use narrows_control::registry::{self, Birth};
@@ -41,7 +42,8 @@ impl Packet for Data {
 struct Host {
     sender: Sender,
     receiver: Receiver,
-    /// Packets on their way to the router, and acknowledgements on their way back: when they arrive.
+    /// Packets on their way to the router, and acknowledgements on their way back: when they
+    /// arrive.
     there: VecDeque<(u64, Segment)>,
     back: VecDeque<(u64, Segment)>,
     /// Ticks from the host to the router, and from the router by the peer back to the host.
@@ -49,14 +51,33 @@ struct Host {
 }
 
 fn host(delays: (u64, u64), pacing: Option<Gaps>) -> Host {
-    let birth = Birth { packet_bytes: PACKET, initial_window: 2.0, receive_window: 64.0, ..Birth::default() };
-    let controller = registry::find("gwa").expect("a law").build(&birth).expect("it has no settings");
-    // The law alone: what a retransmission timer sends again while nothing is served, no window holds back.
-    let habits = Arc::new(Habits { least_timeout: Duration::from_millis(10_000_000), ..Habits::NS2 });
+    let birth = Birth {
+        packet_bytes: PACKET,
+        initial_window: 2.0,
+        receive_window: 64.0,
+        ..Birth::default()
+    };
+    let controller =
+        registry::find("gwa").expect("a law").build(&birth).expect("it has no settings");
+    // The law alone: what a retransmission timer sends again while nothing is served, no window
+    // holds back.
+    let habits =
+        Arc::new(Habits { least_timeout: Duration::from_millis(10_000_000), ..Habits::NS2 });
     let (recovery, stream) = (RecoveryKind::Reno, Stream::new(1, 1, 1));
-    let settings = Settings { recovery, habits, packet_bytes: PACKET, window_limit: 64.0, pacing, quantum: 1, ecn: false, stream };
+    let settings = Settings {
+        recovery,
+        habits,
+        packet_bytes: PACKET,
+        window_limit: 64.0,
+        pacing,
+        quantum: 1,
+        ecn: false,
+        stream,
+    };
     let (sender, receiver) = Transport::Tcp(settings).ends(controller, 40);
-    let (narrows_transport::Sender::Tcp(mut sender), narrows_transport::Receiver::Tcp(receiver)) = (sender, receiver) else {
+    let (narrows_transport::Sender::Tcp(mut sender), narrows_transport::Receiver::Tcp(receiver)) =
+        (sender, receiver)
+    else {
         panic!("TCP's")
     };
     sender.offer(1 << 40);
@@ -67,11 +88,22 @@ fn at(tick: u64) -> Time {
     Time::ZERO + Duration::from_millis(tick)
 }
 
-/// Runs `hosts` over a router of `buffer` packets that serves `service(tick)` packets a tick; gives the longest queue of a flow and of all, and
-/// packets served.
-fn run(round_robin: bool, buffer: u64, mut hosts: Vec<Host>, ticks: u64, service: impl Fn(u64) -> u64) -> (u64, u64, u64) {
-    let flows = FlowCountSettings { alpha: 0.9, tau: Duration::from_millis(100), known: Some(hosts.len() as f64) };
-    let mut queue = GwaQueue::new(Gwa { round_robin, buffer: (buffer * u64::from(PACKET)) as f64, flows });
+/// Runs `hosts` over a router of `buffer` packets that serves `service(tick)` packets a tick; gives
+/// the longest queue of a flow and of all, and packets served.
+fn run(
+    round_robin: bool,
+    buffer: u64,
+    mut hosts: Vec<Host>,
+    ticks: u64,
+    service: impl Fn(u64) -> u64,
+) -> (u64, u64, u64) {
+    let flows = FlowCountSettings {
+        alpha: 0.9,
+        tau: Duration::from_millis(100),
+        known: Some(hosts.len() as f64),
+    };
+    let mut queue =
+        GwaQueue::new(Gwa { round_robin, buffer: (buffer * u64::from(PACKET)) as f64, flows });
     let mut waiting = vec![0u64; hosts.len()];
     let (mut longest, mut longest_of_all, mut served) = (0, 0, 0);
     for tick in 0..ticks {
@@ -129,10 +161,12 @@ proptest! {
 
 #[test]
 fn a_target_fills_its_share_of_the_bandwidth_delay_product_and_one_of_it_fills_the_link() {
-    // One packet a millisecond, 50 ms there and back, and one more until an acknowledgement's tick. Paced: without, clumps that slow start
-    // leaves come again each round trip (docs/papers/gwa.md, sec3).
+    // One packet a millisecond, 50 ms there and back, and one more until an acknowledgement's tick.
+    // Paced: without, clumps that slow start leaves come again each round trip (docs/papers/gwa.md,
+    // sec3).
     for (target, expected) in [(60, 1.0), (51, 1.0), (25, 25.0 / 51.0), (10, 10.0 / 51.0)] {
-        let (_, _, served) = run(true, target, vec![host((20, 30), Some(Gaps::Even))], 20_000, |_| 1);
+        let (_, _, served) =
+            run(true, target, vec![host((20, 30), Some(Gaps::Even))], 20_000, |_| 1);
         let utilisation = served as f64 / 20_000.0;
         assert!((utilisation - expected).abs() < 0.03, "{target} packets: {utilisation}");
     }

@@ -1,11 +1,17 @@
-//! The rules of the simulator: same seed same bits, eager hops change nothing, slices change nothing, nothing is lost.
+//! The rules of the simulator: same seed same bits, eager hops change nothing, slices change
+//! nothing, nothing is lost.
 
 mod common;
 
 use common::{BOTTLENECK, Dumbbell};
 use narrows_control::Gaps;
-use narrows_router::{Ba, CodelSettings, Discipline, DualPi2Settings, FlowCountSettings, FqCodelSettings, Gwa, Pie, Red, Xcp};
-use narrows_sim::{Application, Crossing, FlowSummary, Gap, Jitter, LinkSummary, Loss, Simulation, Tap};
+use narrows_router::{
+    Ba, CodelSettings, Discipline, DualPi2Settings, FlowCountSettings, FqCodelSettings, Gwa, Pie,
+    Red, Xcp,
+};
+use narrows_sim::{
+    Application, Crossing, FlowSummary, Gap, Jitter, LinkSummary, Loss, Simulation, Tap,
+};
 use narrows_transport::tcp::{AckPolicy, Habits, RecoveryKind};
 use narrows_units::{Duration, Rate, Time};
 use proptest::prelude::*;
@@ -13,18 +19,31 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 /// Everything a run shows, for comparison.
-fn shown(simulation: &Simulation, dumbbell: &Dumbbell) -> (Vec<FlowSummary>, Vec<LinkSummary>, Vec<Vec<u64>>) {
+fn shown(
+    simulation: &Simulation,
+    dumbbell: &Dumbbell,
+) -> (Vec<FlowSummary>, Vec<LinkSummary>, Vec<Vec<u64>>) {
     let flows = (dumbbell.flows + dumbbell.reverse_flows) as usize;
     let links = (0..2 + 4 * flows).map(|link| simulation.link(link)).collect();
     let bits = |column: &[f64]| column.iter().map(|value| value.to_bits()).collect();
     let mut columns: Vec<Vec<u64>> = Vec::new();
     for flow in 0..flows {
         if let Some((sender, receiver)) = simulation.flow_series(flow) {
-            columns.extend([bits(&sender.window), bits(&sender.rtt), sender.sent.clone(), receiver.arrived.clone()]);
+            columns.extend([
+                bits(&sender.window),
+                bits(&sender.rtt),
+                sender.sent.clone(),
+                receiver.arrived.clone(),
+            ]);
         }
     }
     if let Some((_, series)) = simulation.link_series(BOTTLENECK) {
-        columns.extend([series.queue.clone(), series.arrivals.clone(), series.drops.clone(), series.departed_bytes.clone()]);
+        columns.extend([
+            series.queue.clone(),
+            series.arrivals.clone(),
+            series.drops.clone(),
+            series.departed_bytes.clone(),
+        ]);
     }
     ((0..flows).map(|flow| simulation.flow(flow)).collect(), links, columns)
 }
@@ -55,7 +74,14 @@ fn queues() -> Vec<Discipline> {
         step: Duration::from_micros(800),
         range: Duration::from_micros(400),
     };
-    let pie = Pie { target: ms(15), update: ms(15), alpha: 0.125, beta: 1.25, max_burst: ms(150), ecn: true };
+    let pie = Pie {
+        target: ms(15),
+        update: ms(15),
+        alpha: 0.125,
+        beta: 1.25,
+        max_burst: ms(150),
+        ecn: true,
+    };
     vec![
         Discipline::DropTail,
         Discipline::MarkFrom(5),
@@ -74,8 +100,13 @@ fn queues() -> Vec<Discipline> {
 
 fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
     let network = (1u64..40, 5u64..80, 1u64..60, 1u32..6, 0u32..3, 0u64..20);
-    let tcp =
-        (0usize..3, 0usize..8, any::<bool>(), prop_oneof![Just(None), Just(Some(Gaps::Even)), Just(Some(Gaps::Exponential))], 0u64..300);
+    let tcp = (
+        0usize..3,
+        0usize..8,
+        any::<bool>(),
+        prop_oneof![Just(None), Just(Some(Gaps::Even)), Just(Some(Gaps::Exponential))],
+        0u64..300,
+    );
     let path = (0usize..3, 0u64..3, any::<bool>(), 0u64..1000, 0usize..4, 1u32..4);
     let queue = (prop::sample::select(queues()), any::<bool>());
     (network, tcp, path, queue).prop_map(|(network, tcp, path, (queue, ecn))| {
@@ -103,7 +134,11 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
                 Application::Every(Gap::Exponential(Duration::from_micros(1900))),
                 Application::Web,
             ][application],
-            loss: [Loss::None, Loss::Bernoulli(0.01), Loss::GilbertElliott { enter: 0.005, leave: 0.4, good: 0.0, bad: 0.8 }][loss],
+            loss: [
+                Loss::None,
+                Loss::Bernoulli(0.01),
+                Loss::GilbertElliott { enter: 0.005, leave: 0.4, good: 0.0, bad: 0.8 },
+            ][loss],
             jitter: Jitter { most: Duration::from_millis(jitter), reorders },
             sampled: Some(Duration::from_millis(7)),
             duration: Duration::from_millis(3000),
@@ -141,8 +176,13 @@ struct Record(Arc<Mutex<Vec<String>>>);
 impl Tap for Record {
     fn crossing(&mut self, crossing: &Crossing) {
         let Crossing { at, link, point, flow, segment } = crossing;
-        let line =
-            format!("{:020} {link:4} {point:?} {flow} {:?} {} {}", at.picos(), segment.kind(), segment.number, segment.is_retransmission());
+        let line = format!(
+            "{:020} {link:4} {point:?} {flow} {:?} {} {}",
+            at.picos(),
+            segment.kind(),
+            segment.number,
+            segment.is_retransmission()
+        );
         self.0.lock().expect("one thread").push(line);
     }
 }
@@ -150,20 +190,30 @@ impl Tap for Record {
 fn crossings(dumbbell: &Dumbbell) -> Vec<String> {
     let record = Record::default();
     let links = (0..2 + 4 * dumbbell.flows).collect();
-    let mut simulation = Simulation::new(dumbbell.network(), dumbbell.settings()).expect("a sound network");
+    let mut simulation =
+        Simulation::new(dumbbell.network(), dumbbell.settings()).expect("a sound network");
     simulation.set_tap(links, Box::new(record.clone()));
     let _ = simulation.run(|_| ControlFlow::Continue(()));
     let mut lines = std::mem::take(&mut *record.0.lock().expect("one thread"));
-    // Departures are told with their arrivals; what lies behind the end, a scheduled run has not come to.
-    lines.retain(|line| line[..20].parse::<u64>().expect("picoseconds") <= dumbbell.duration.picos());
+    // Departures are told with their arrivals; what lies behind the end, a scheduled run has not
+    // come to.
+    lines.retain(|line| {
+        line[..20].parse::<u64>().expect("picoseconds") <= dumbbell.duration.picos()
+    });
     lines.sort();
     lines
 }
 
 #[test]
 fn eager_hops_change_nothing_packet_by_packet() {
-    let dumbbell = Dumbbell { flows: 8, rtt_step: Duration::from_millis(3), duration: Duration::from_millis(4000), ..Dumbbell::default() };
-    let (eager, scheduled) = (crossings(&dumbbell), crossings(&Dumbbell { eager: false, ..dumbbell }));
+    let dumbbell = Dumbbell {
+        flows: 8,
+        rtt_step: Duration::from_millis(3),
+        duration: Duration::from_millis(4000),
+        ..Dumbbell::default()
+    };
+    let (eager, scheduled) =
+        (crossings(&dumbbell), crossings(&Dumbbell { eager: false, ..dumbbell }));
     assert!(eager.len() > 100_000, "{} crossings", eager.len());
     assert_eq!(eager.len(), scheduled.len());
     let differs = eager.iter().zip(&scheduled).find(|(a, b)| a != b);
@@ -172,9 +222,15 @@ fn eager_hops_change_nothing_packet_by_packet() {
 
 #[test]
 fn the_same_seed_gives_the_same_bits_on_any_number_of_threads() {
-    let dumbbell = Dumbbell { flows: 5, overhead: Duration::from_micros(50), loss: Loss::Bernoulli(1e-4), ..Dumbbell::default() };
+    let dumbbell = Dumbbell {
+        flows: 5,
+        overhead: Duration::from_micros(50),
+        loss: Loss::Bernoulli(1e-4),
+        ..Dumbbell::default()
+    };
     let runs = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| shown(&dumbbell.run(), &dumbbell))).collect();
+        let threads: Vec<_> =
+            (0..4).map(|_| scope.spawn(|| shown(&dumbbell.run(), &dumbbell))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
     });
     assert!(runs.iter().all(|run| *run == runs[0]));
@@ -185,18 +241,33 @@ fn the_same_seed_gives_the_same_bits_on_any_number_of_threads() {
 #[test]
 fn a_stopped_run_says_how_far_it_came() {
     let dumbbell = Dumbbell::default();
-    let mut simulation = Simulation::new(dumbbell.network(), dumbbell.settings()).expect("a sound network");
-    let outcome = simulation.run(|now| if now > Time::from_secs(2.0) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
-    assert!(outcome.is_break() && simulation.now() > Time::from_secs(2.0) && simulation.now() < Time::from_secs(10.0));
+    let mut simulation =
+        Simulation::new(dumbbell.network(), dumbbell.settings()).expect("a sound network");
+    let outcome = simulation.run(|now| {
+        if now > Time::from_secs(2.0) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert!(
+        outcome.is_break()
+            && simulation.now() > Time::from_secs(2.0)
+            && simulation.now() < Time::from_secs(10.0)
+    );
 }
 
-/// Where nothing overtakes anything, a loss is a loss: timestamps must not say otherwise (RFC 3522), and nothing waits for the timer.
+/// Where nothing overtakes anything, a loss is a loss: timestamps must not say otherwise (RFC
+/// 3522), and nothing waits for the timer.
 #[test]
 fn without_reordering_no_recovery_is_needless_and_lost_retransmissions_are_found() {
     for (law, loss) in [("bbr", 0.01), ("reno", 0.005), ("cubic", 0.005)] {
         let habits = Habits::LINUX;
-        let dumbbell = Dumbbell { law, habits, loss: Loss::Bernoulli(loss), buffer: 400, ..Dumbbell::default() };
-        let mut simulation = Simulation::new(dumbbell.network(), dumbbell.settings()).expect("a sound network");
+        let dumbbell = Dumbbell {
+            law,
+            habits,
+            loss: Loss::Bernoulli(loss),
+            buffer: 400,
+            ..Dumbbell::default()
+        };
+        let mut simulation =
+            Simulation::new(dumbbell.network(), dumbbell.settings()).expect("a sound network");
         let _ = simulation.run(|_| ControlFlow::Continue(()));
         let sender = simulation.flow(0).sender;
         assert!(sender.lost > 20 && sender.spurious == 0, "{law}: {sender:?}");

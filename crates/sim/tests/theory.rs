@@ -5,16 +5,21 @@ mod common;
 use common::{BOTTLENECK, Dumbbell};
 use narrows_control::Gaps;
 use narrows_router::DropTail;
-use narrows_sim::{Application, Crossing, Endpoints, FlowSettings, Gap, LinkSettings, Loss, Network, Settings, Simulation, Tap, TapPoint};
+use narrows_sim::{
+    Application, Crossing, Endpoints, FlowSettings, Gap, LinkSettings, Loss, Network, Settings,
+    Simulation, Tap, TapPoint,
+};
 use narrows_transport::tcp::Habits;
 use narrows_units::{Duration, Rate, Time};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-/// Share of arrivals that an M/D/1/K queue turns away, K packets of room including the one in service, at load `rho`.
+/// Share of arrivals that an M/D/1/K queue turns away, K packets of room including the one in
+/// service, at load `rho`.
 ///
-/// The chain embedded at departures: with a_j = e^−ρ ρ^j/j!, π_{j+1} = (π_j − π_0 a_j − Σ_{k=1..j} π_k a_{j−k+1})/a_0 and
-/// Σ_{j<K} π_j = 1; then the loss is 1 − 1/(π_0 + ρ) (Gross, Harris: "Fundamentals of Queueing Theory", §5.1.8).
+/// The chain embedded at departures: with a_j = e^−ρ ρ^j/j!, π_{j+1} = (π_j − π_0 a_j − Σ_{k=1..j}
+/// π_k a_{j−k+1})/a_0 and Σ_{j<K} π_j = 1; then the loss is 1 − 1/(π_0 + ρ) (Gross, Harris:
+/// "Fundamentals of Queueing Theory", §5.1.8).
 fn md1k_loss(rho: f64, k: usize) -> f64 {
     let mut a = vec![(-rho).exp()];
     (1..=k).for_each(|j| a.push(a[j - 1] * rho / j as f64));
@@ -29,11 +34,18 @@ fn md1k_loss(rho: f64, k: usize) -> f64 {
 
 fn poisson_loss(rho: f64, buffer: u64, seconds: f64, seed: u64) -> f64 {
     let rate = Rate::from_megabits(1000); // 1000 bytes take 8 us
-    let link = LinkSettings { limit: DropTail::Packets(buffer), ..LinkSettings::plain(rate, Duration::from_millis(1)) };
+    let link = LinkSettings {
+        limit: DropTail::Packets(buffer),
+        ..LinkSettings::plain(rate, Duration::from_millis(1))
+    };
     let flow = FlowSettings {
         from: 0,
         to: 1,
-        endpoints: Endpoints::Datagrams { gap: Gap::Exponential(Duration::from_secs(8e-6 / rho)), bytes: 1000, periods: None },
+        endpoints: Endpoints::Datagrams {
+            gap: Gap::Exponential(Duration::from_secs(8e-6 / rho)),
+            bytes: 1000,
+            periods: None,
+        },
         application: Application::Endless,
         web: None,
         start: Time::ZERO,
@@ -42,7 +54,12 @@ fn poisson_loss(rho: f64, buffer: u64, seconds: f64, seed: u64) -> f64 {
         sampled: None,
     };
     let network = Network { links: vec![(0, 1, link.clone()), (1, 0, link)], flows: vec![flow] };
-    let settings = Settings { seed, duration: Duration::from_secs(seconds), warmup: Duration::from_millis(100), eager: true };
+    let settings = Settings {
+        seed,
+        duration: Duration::from_secs(seconds),
+        warmup: Duration::from_millis(100),
+        eager: true,
+    };
     let mut simulation = Simulation::new(network, settings).expect("a sound network");
     let _ = simulation.run(|_| ControlFlow::Continue(()));
     let link = simulation.link(0);
@@ -57,23 +74,30 @@ fn a_poisson_source_meets_the_loss_of_m_d_1_b() {
         let exact = md1k_loss(rho, 20);
         let seed = 11;
         let found = poisson_loss(rho, 20, 20.0, seed);
-        assert!((found / exact - 1.0).abs() < tolerance, "seed {seed}: at load {rho} {found} of all are lost, theory says {exact}");
+        assert!(
+            (found / exact - 1.0).abs() < tolerance,
+            "seed {seed}: at load {rho} {found} of all are lost, theory says {exact}"
+        );
     }
 }
 
-/// Utilisation of one Reno flow whose window goes from N/2 to N, N = P + B, over a pipe of P packets and a buffer of B.
+/// Utilisation of one Reno flow whose window goes from N/2 to N, N = P + B, over a pipe of P
+/// packets and a buffer of B.
 ///
-/// Below P a round trip lasts T and carries W packets; above it the link is full. A cycle carries 3N²/8 packets in
-/// (P − N/2)T + (N² − P²)/(2C) seconds.
+/// Below P a round trip lasts T and carries W packets; above it the link is full. A cycle carries
+/// 3N²/8 packets in (P − N/2)T + (N² − P²)/(2C) seconds.
 fn sawtooth_utilisation(pipe: f64, buffer: f64) -> f64 {
     let n = pipe + buffer;
-    let cycle_in_services = (pipe - n / 2.0).max(0.0) * pipe + (n * n - pipe.max(n / 2.0).powi(2)) / 2.0;
+    let cycle_in_services =
+        (pipe - n / 2.0).max(0.0) * pipe + (n * n - pipe.max(n / 2.0).powi(2)) / 2.0;
     3.0 * n * n / 8.0 / cycle_in_services
 }
 
 #[test]
 fn one_reno_flow_meets_the_sawtooths_closed_form() {
-    for (rtt, buffer, tolerance) in [(50, 20, 0.01), (100, 20, 0.01), (100, 60, 0.01), (100, 125, 0.01)] {
+    for (rtt, buffer, tolerance) in
+        [(50, 20, 0.01), (100, 20, 0.01), (100, 60, 0.01), (100, 125, 0.01)]
+    {
         let rate = Rate::from_megabits(10); // 1000 bytes take 0.8 ms
         let (rtt, seconds) = (Duration::from_millis(rtt), 400.0);
         let dumbbell = Dumbbell {
@@ -88,7 +112,10 @@ fn one_reno_flow_meets_the_sawtooths_closed_form() {
         let pipe = rtt.seconds() / 0.8e-3 + 1.0;
         let theory = sawtooth_utilisation(pipe, buffer as f64 - 1.0);
         let found = dumbbell.run().link(BOTTLENECK).utilisation;
-        assert!((found - theory).abs() < tolerance, "rtt {rtt}, buffer {buffer}: utilisation {found}, theory {theory}");
+        assert!(
+            (found - theory).abs() < tolerance,
+            "rtt {rtt}, buffer {buffer}: utilisation {found}, theory {theory}"
+        );
     }
 }
 
@@ -106,7 +133,8 @@ fn slow_start_without_loss_takes_the_round_trips_it_should() {
         };
         dumbbell.run().flow(0).finished.unwrap().seconds()
     };
-    // The last packet arrives half a round trip after it left, and transmission takes a few microseconds.
+    // The last packet arrives half a round trip after it left, and transmission takes a few
+    // microseconds.
     assert!((finish(30) - 0.35).abs() < 1e-4, "{}", finish(30));
     assert!((finish(31) - 0.45).abs() < 1e-4, "{}", finish(31));
 }
@@ -122,7 +150,8 @@ impl Tap for Departures {
     }
 }
 
-/// Gaps between packets that leave a host whose window is held at 50 packets, over 40 ms: in seconds, from the fifth second on.
+/// Gaps between packets that leave a host whose window is held at 50 packets, over 40 ms: in
+/// seconds, from the fifth second on.
 fn gaps(pacing: Gaps, quantum: u32) -> Vec<f64> {
     let dumbbell = Dumbbell {
         pacing: Some(pacing),
@@ -134,7 +163,8 @@ fn gaps(pacing: Gaps, quantum: u32) -> Vec<f64> {
         ..Dumbbell::default()
     };
     let departures = Departures::default();
-    let mut simulation = Simulation::new(dumbbell.network(), dumbbell.settings()).expect("a sound network");
+    let mut simulation =
+        Simulation::new(dumbbell.network(), dumbbell.settings()).expect("a sound network");
     simulation.set_tap(vec![2], Box::new(departures.clone()));
     let _ = simulation.run(|_| ControlFlow::Continue(()));
     let times = departures.0.lock().expect("one thread");
@@ -148,14 +178,19 @@ fn gaps_on_the_wire_are_those_asked_for() {
     assert!(even.iter().all(|gap| (gap / 0.8e-3 - 1.0).abs() < 0.01), "{:?}", &even[..10]);
     let bursts = gaps(Gaps::Even, 5);
     let (long, short): (Vec<f64>, Vec<f64>) = bursts.iter().partition(|gap| **gap > 1e-4);
-    // A burst also waits until the window has room for all of it: up to the 0.4 ms in which the last one was serialised.
+    // A burst also waits until the window has room for all of it: up to the 0.4 ms in which the
+    // last one was serialised.
     assert!(long.iter().all(|gap| (3.99e-3..4.45e-3).contains(gap)), "{:?}", &long[..10]);
-    assert!((short.len() as f64 / long.len() as f64 - 4.0).abs() < 0.01, "bursts of five: four short gaps for each long one");
+    assert!(
+        (short.len() as f64 / long.len() as f64 - 4.0).abs() < 0.01,
+        "bursts of five: four short gaps for each long one"
+    );
 }
 
 #[test]
 fn exponential_gaps_vary_as_much_as_their_mean_until_the_window_holds_them_back() {
-    // The window of 50 cuts off runs of short gaps, so that mean and deviation are no more than nearly those of an exponential.
+    // The window of 50 cuts off runs of short gaps, so that mean and deviation are no more than
+    // nearly those of an exponential.
     let gaps = gaps(Gaps::Exponential, 1);
     let n = gaps.len() as f64;
     let mean = gaps.iter().sum::<f64>() / n;
@@ -169,7 +204,8 @@ fn nobody_starves() {
     for habits in [Habits::NS2, Habits::LINUX] {
         let seed = 5;
         let overhead = Duration::from_micros(80);
-        let dumbbell = Dumbbell { flows: 20, buffer: 100, overhead, habits, seed, ..Dumbbell::default() };
+        let dumbbell =
+            Dumbbell { flows: 20, buffer: 100, overhead, habits, seed, ..Dumbbell::default() };
         let run = dumbbell.run();
         let arrived: Vec<u64> = (0..20).map(|flow| run.flow(flow).arrived).collect();
         let share = arrived.iter().sum::<u64>() / 20;
@@ -179,18 +215,26 @@ fn nobody_starves() {
 
 #[test]
 fn losses_on_the_wire_are_as_many_as_asked_for() {
-    for loss in [Loss::Bernoulli(0.01), Loss::GilbertElliott { enter: 0.25 / 99.0, leave: 0.25, good: 0.0, bad: 1.0 }] {
+    for loss in [
+        Loss::Bernoulli(0.01),
+        Loss::GilbertElliott { enter: 0.25 / 99.0, leave: 0.25, good: 0.0, bad: 1.0 },
+    ] {
         let seed = 9;
         let dumbbell = Dumbbell { flows: 20, buffer: 2000, loss, seed, ..Dumbbell::default() };
         let link = dumbbell.run().link(BOTTLENECK);
         let (lost, all) = (link.wire_losses as f64, link.departures as f64);
-        // Both lose one in a hundred; bursts of four widen the spread of the count by the root of seven.
+        // Both lose one in a hundred; bursts of four widen the spread of the count by the root of
+        // seven.
         let deviation = (all * 0.01 * 7.0).sqrt();
-        assert!((lost - 0.01 * all).abs() < 4.0 * deviation, "seed {seed}: {loss:?} lost {lost} of {all}");
+        assert!(
+            (lost - 0.01 * all).abs() < 4.0 * deviation,
+            "seed {seed}: {loss:?} lost {lost} of {all}"
+        );
     }
 }
 
-/// One E-TCP flow on a link that it cannot fill, with independent losses: its mean window or rate, and losses per acknowledged packet.
+/// One E-TCP flow on a link that it cannot fill, with independent losses: its mean window or rate,
+/// and losses per acknowledged packet.
 fn equilibrium(law: &'static str, p: f64) -> (f64, f64) {
     let dumbbell = Dumbbell {
         law,
@@ -217,8 +261,12 @@ fn etcps_window_settles_where_equation_5_says_for_the_measured_loss() {
     for p in [0.012, 0.015, 0.03] {
         let (window, measured) = equilibrium("etcp", p);
         let expected = 2.0 / (measured - 0.01);
-        // The window moves by a few per cent around its mean, and the response is convex: 4 % covers both at all three.
-        assert!((window / expected - 1.0).abs() < 0.04, "p = {measured}: window {window}, eq. 5 gives {expected}");
+        // The window moves by a few per cent around its mean, and the response is convex: 4 %
+        // covers both at all three.
+        assert!(
+            (window / expected - 1.0).abs() < 0.04,
+            "p = {measured}: window {window}, eq. 5 gives {expected}"
+        );
     }
 }
 
@@ -227,6 +275,9 @@ fn etcps_rate_settles_where_equation_11_says_for_the_measured_loss() {
     for p in [0.012, 0.015] {
         let (window, measured) = equilibrium("etcp-rate", p);
         let (rate, expected) = (window / 0.1, 2.0 / (measured - 0.01));
-        assert!((rate / expected - 1.0).abs() < 0.06, "p = {measured}: rate {rate}, eq. 11 gives {expected}");
+        assert!(
+            (rate / expected - 1.0).abs() < 0.06,
+            "p = {measured}: rate {rate}, eq. 11 gives {expected}"
+        );
     }
 }

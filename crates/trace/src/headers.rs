@@ -19,15 +19,23 @@ const FIRST_BYTE: u32 = 1;
 const SENDER_PORT: u16 = 40_000;
 const RECEIVER_PORT: u16 = 5001;
 
-/// The headers of a segment as bytes, and the packet's length on the wire with its payload, which is not written.
+/// The headers of a segment as bytes, and the packet's length on the wire with its payload, which
+/// is not written.
 pub(crate) fn write(crossing: &Crossing, flow: FlowHeaders) -> (Vec<u8>, u32) {
     let tcp = tcp(&crossing.segment, flow);
     let payload = if crossing.segment.kind() == Kind::Data { flow.payload } else { 0 };
     let length = tcp.header_len() as u32 + payload;
     let (sender, receiver) = addresses(crossing.flow);
-    let (source, destination) = if crossing.segment.kind() == Kind::Data { (sender, receiver) } else { (receiver, sender) };
-    let mut ip = Ipv4Header::new(u16::try_from(length).unwrap_or(u16::MAX - 20), 64, IpNumber::TCP, source, destination)
-        .expect("a segment of at most 65,515 bytes fits into an IPv4 packet");
+    let (source, destination) =
+        if crossing.segment.kind() == Kind::Data { (sender, receiver) } else { (receiver, sender) };
+    let mut ip = Ipv4Header::new(
+        u16::try_from(length).unwrap_or(u16::MAX - 20),
+        64,
+        IpNumber::TCP,
+        source,
+        destination,
+    )
+    .expect("a segment of at most 65,515 bytes fits into an IPv4 packet");
     ip.dont_fragment = true;
     ip.ecn = ecn(crossing.segment.ecn());
     ip.header_checksum = ip.calc_header_checksum();
@@ -44,7 +52,8 @@ fn tcp(segment: &Segment, flow: FlowHeaders) -> TcpHeader {
         Kind::Ack => TcpHeader::new(RECEIVER_PORT, SENDER_PORT, FIRST_BYTE, 65_535),
     };
     tcp.ack = true;
-    tcp.acknowledgment_number = if segment.kind() == Kind::Ack { byte(segment.number) } else { FIRST_BYTE };
+    tcp.acknowledgment_number =
+        if segment.kind() == Kind::Ack { byte(segment.number) } else { FIRST_BYTE };
     tcp.cwr = matches!(segment.header, Header::Data(data) if data.reduced);
     tcp.ece = matches!(segment.header, Header::Ack(ack) if ack.echo);
     let mut options = Vec::new();
@@ -57,9 +66,13 @@ fn tcp(segment: &Segment, flow: FlowHeaders) -> TcpHeader {
     let mut blocks = sack.iter(segment.number).map(|range| (byte(range.start), byte(range.end)));
     if let Some(first) = blocks.next() {
         options.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
-        options.push(TcpOptionElement::SelectiveAcknowledgement(first, [blocks.next(), blocks.next(), None]));
+        options.push(TcpOptionElement::SelectiveAcknowledgement(
+            first,
+            [blocks.next(), blocks.next(), None],
+        ));
     }
-    tcp.set_options(&options).expect("timestamps and three blocks take 40 bytes, and there is room for 40");
+    tcp.set_options(&options)
+        .expect("timestamps and three blocks take 40 bytes, and there is room for 40");
     tcp
 }
 
@@ -89,17 +102,22 @@ mod tests {
 
     fn bytes(header: Header) -> Vec<u8> {
         let segment = Segment::data(3, Time::ZERO, 1000, header);
-        let crossing = Crossing { at: Time::ZERO, link: 0, point: TapPoint::Arrival, flow: 0, segment };
+        let crossing =
+            Crossing { at: Time::ZERO, link: 0, point: TapPoint::Arrival, flow: 0, segment };
         write(&crossing, FlowHeaders { payload: 960, timestamps: false }).0
     }
 
     #[test]
     fn congestion_bits_are_where_wireshark_looks_for_them() {
-        // IPv4's second byte holds them in its low bits; TCP's fourteenth has CWR at 128 and ECE at 64.
+        // IPv4's second byte holds them in its low bits; TCP's fourteenth has CWR at 128 and ECE at
+        // 64.
         let seen = |header| (bytes(header)[1] & 3, bytes(header)[20 + 13] & 0b1100_0000);
         let data = DataHeader::default();
         assert_eq!(seen(Header::Data(data)), (0, 0));
-        assert_eq!(seen(Header::Data(DataHeader { ecn: Ecn::Capable, reduced: true, ..data })), (2, 128));
+        assert_eq!(
+            seen(Header::Data(DataHeader { ecn: Ecn::Capable, reduced: true, ..data })),
+            (2, 128)
+        );
         assert_eq!(seen(Header::Data(DataHeader { ecn: Ecn::Scalable, ..data })), (1, 0));
         assert_eq!(seen(Header::Data(DataHeader { ecn: Ecn::Marked, ..data })), (3, 0));
         assert_eq!(seen(Header::Ack(AckHeader { echo: true, ..AckHeader::default() })), (0, 64));

@@ -1,5 +1,6 @@
-//! What happened, packet by packet, in the formats that other tools read: links as pcapng ([`PacketTrace`], for
-//! Wireshark), a flow's recovery as qlog ([`RecoveryLog`], for what QUIC engineers use).
+//! What happened, packet by packet, in the formats that other tools read: links as pcapng
+//! ([`PacketTrace`], for Wireshark), a flow's recovery as qlog ([`RecoveryLog`], for what QUIC
+//! engineers use).
 
 mod headers;
 mod packet_trace;

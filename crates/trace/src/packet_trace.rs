@@ -5,7 +5,9 @@ use narrows_sim::{Crossing, LinkId, Tap, TapPoint};
 use narrows_units::Time;
 use pcap_file::DataLink;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
-use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption, InterfaceTsResolution};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption, InterfaceTsResolution,
+};
 use pcap_file::pcapng::blocks::opt_common::CommonOption;
 use pcap_file::pcapng::{PcapNgWriteError, PcapNgWriter};
 use std::borrow::Cow;
@@ -25,8 +27,8 @@ pub struct TracedLink {
     pub rate: u64,
 }
 
-/// Writes what crosses the traced links, in order of time. A drop is a packet at the queue's tail with a comment:
-/// filter by `frame.comment`. The first error is kept for [`Self::finish`].
+/// Writes what crosses the traced links, in order of time. A drop is a packet at the queue's tail
+/// with a comment: filter by `frame.comment`. The first error is kept for [`Self::finish`].
 pub struct PacketTrace<W: Write> {
     links: Vec<TracedLink>,
     flows: Vec<FlowHeaders>,
@@ -54,19 +56,27 @@ struct Waiting {
 
 impl<W: Write> Clone for PacketTrace<W> {
     fn clone(&self) -> Self {
-        Self { links: self.links.clone(), flows: self.flows.clone(), inner: Arc::clone(&self.inner) }
+        Self {
+            links: self.links.clone(),
+            flows: self.flows.clone(),
+            inner: Arc::clone(&self.inner),
+        }
     }
 }
 
 impl<W: Write> PacketTrace<W> {
-    /// A trace of `links` into `writer`, with what each flow's headers need. Fails where the writer does.
+    /// A trace of `links` into `writer`, with what each flow's headers need. Fails where the writer
+    /// does.
     pub fn new(writer: W, links: Vec<TracedLink>, flows: Vec<FlowHeaders>) -> io::Result<Self> {
         let mut writer = PcapNgWriter::new(writer).map_err(as_io)?;
         for link in &links {
             for place in ["in", "out"] {
                 let mut interface = InterfaceDescriptionBlock::new(DataLink::RAW, 0);
                 interface.options = vec![
-                    InterfaceDescriptionOption::IfName(Cow::Owned(format!("{} {place}", link.name))),
+                    InterfaceDescriptionOption::IfName(Cow::Owned(format!(
+                        "{} {place}",
+                        link.name
+                    ))),
                     InterfaceDescriptionOption::IfSpeed(link.rate),
                     InterfaceDescriptionOption::IfTsResol(InterfaceTsResolution::NANO),
                 ];
@@ -82,10 +92,11 @@ impl<W: Write> PacketTrace<W> {
         self.links.iter().map(|link| link.id).collect()
     }
 
-    /// Writes what still waits, but for what would come after `end`, and gives the writer back. Fails where any write
-    /// did, or where the tap is still in use.
+    /// Writes what still waits, but for what would come after `end`, and gives the writer back.
+    /// Fails where any write did, or where the tap is still in use.
     pub fn finish(self, end: Time) -> io::Result<W> {
-        let inner = Arc::into_inner(self.inner).ok_or_else(|| io::Error::other("the simulation still writes"))?;
+        let inner = Arc::into_inner(self.inner)
+            .ok_or_else(|| io::Error::other("the simulation still writes"))?;
         let mut inner = inner.into_inner().expect("no writer panics");
         inner.write_until(end);
         match inner.failure.take() {
@@ -97,7 +108,9 @@ impl<W: Write> PacketTrace<W> {
 
 impl<W: Write + Send> Tap for PacketTrace<W> {
     fn crossing(&mut self, crossing: &Crossing) {
-        let Some(place) = self.links.iter().position(|link| link.id == crossing.link) else { return };
+        let Some(place) = self.links.iter().position(|link| link.id == crossing.link) else {
+            return;
+        };
         let (interface, comment) = match crossing.point {
             TapPoint::Arrival => (2 * place, None),
             TapPoint::Drop => (2 * place, Some("dropped: queue full")),
@@ -111,20 +124,31 @@ impl<W: Write + Send> Tap for PacketTrace<W> {
         if crossing.point == TapPoint::Arrival {
             inner.write_until(crossing.at);
         }
-        inner.waiting.push(Reverse(Waiting { at: crossing.at, number, interface: interface as u32, bytes, length, comment }));
+        inner.waiting.push(Reverse(Waiting {
+            at: crossing.at,
+            number,
+            interface: interface as u32,
+            bytes,
+            length,
+            comment,
+        }));
     }
 }
 
 impl<W: Write> Inner<W> {
     fn write_until(&mut self, now: Time) {
-        while self.failure.is_none() && self.waiting.peek().is_some_and(|Reverse(next)| next.at <= now) {
+        while self.failure.is_none()
+            && self.waiting.peek().is_some_and(|Reverse(next)| next.at <= now)
+        {
             let Some(Reverse(packet)) = self.waiting.pop() else { return };
             self.failure = self.write(packet).err();
         }
     }
 
     fn write(&mut self, packet: Waiting) -> io::Result<()> {
-        let comment = packet.comment.map(|text| EnhancedPacketOption::Common(CommonOption::Comment(Cow::Borrowed(text))));
+        let comment = packet
+            .comment
+            .map(|text| EnhancedPacketOption::Common(CommonOption::Comment(Cow::Borrowed(text))));
         let block = EnhancedPacketBlock {
             interface_id: packet.interface,
             timestamp: std::time::Duration::from_nanos(packet.at.picos() / 1000),

@@ -1,20 +1,29 @@
-//! A flow's recovery as qlog (draft-ietf-quic-qlog-main-schema, -quic-events): a controller that writes down what it is told.
+//! A flow's recovery as qlog (draft-ietf-quic-qlog-main-schema, -quic-events): a controller that
+//! writes down what it is told.
 
 use narrows_control::{Ack, Controller, Loss, Mark, Needs, Pacing};
 use narrows_signal::Request;
 use narrows_units::{Duration, Time};
-use qlog::events::quic::{CongestionStateUpdated, PacketHeader, PacketLost, PacketLostTrigger, PacketType, RecoveryMetricsUpdated};
+use qlog::events::quic::{
+    CongestionStateUpdated, PacketHeader, PacketLost, PacketLostTrigger, PacketType,
+    RecoveryMetricsUpdated,
+};
 use qlog::events::{EventData, EventImportance, QUIC_URI};
 use qlog::streamer::{EventTimePrecision, QlogStreamer};
 use qlog::{TraceSeq, VantagePoint, VantagePointType};
 use std::io::Write;
 
-#[expect(clippy::disallowed_types, reason = "qlog takes times as instants; this one is only the zero that simulated times are added to")]
+#[expect(
+    clippy::disallowed_types,
+    reason = "qlog takes times as instants; this one is only the zero that simulated times are added to"
+)]
 type Origin = std::time::Instant;
 
-/// Wraps a controller: passes everything on, and logs metrics, losses and changes of state as JSON-SEQ.
+/// Wraps a controller: passes everything on, and logs metrics, losses and changes of state as
+/// JSON-SEQ.
 ///
-/// It cannot report an error to its caller: a failing writer ends the log, which then lacks its tail.
+/// It cannot report an error to its caller: a failing writer ends the log, which then lacks its
+/// tail.
 pub struct RecoveryLog {
     controller: Box<dyn Controller>,
     origin: Origin,
@@ -24,13 +33,33 @@ pub struct RecoveryLog {
 }
 
 impl RecoveryLog {
-    /// Logs what `controller` is told into `writer`, as `title`; windows are given in bytes, of packets of `packet_bytes`.
-    pub fn new(controller: Box<dyn Controller>, writer: Box<dyn Write + Send + Sync>, title: &str, packet_bytes: u64) -> Self {
+    /// Logs what `controller` is told into `writer`, as `title`; windows are given in bytes, of
+    /// packets of `packet_bytes`.
+    pub fn new(
+        controller: Box<dyn Controller>,
+        writer: Box<dyn Write + Send + Sync>,
+        title: &str,
+        packet_bytes: u64,
+    ) -> Self {
         let vantage_point = VantagePoint { name: None, ty: VantagePointType::Server, flow: None };
-        let trace = TraceSeq::new(Some(title.to_owned()), None, None, Some(vantage_point), vec![QUIC_URI.to_owned()]);
+        let trace = TraceSeq::new(
+            Some(title.to_owned()),
+            None,
+            None,
+            Some(vantage_point),
+            vec![QUIC_URI.to_owned()],
+        );
         let origin = Origin::now();
         let precision = EventTimePrecision::NanoSeconds;
-        let mut log = QlogStreamer::new(Some(title.to_owned()), None, origin, trace, EventImportance::Base, precision, writer);
+        let mut log = QlogStreamer::new(
+            Some(title.to_owned()),
+            None,
+            origin,
+            trace,
+            EventImportance::Base,
+            precision,
+            writer,
+        );
         let log = log.start_log().is_ok().then_some(log);
         Self { controller, origin, log, packet_bytes: packet_bytes as f64, state: "slow_start" }
     }
@@ -46,7 +75,8 @@ impl RecoveryLog {
     fn metrics(&mut self, now: Time, ack: Option<&Ack>) {
         let millis = |span: Duration| (span.seconds() * 1e3) as f32;
         let rtt = ack.and_then(|ack| ack.rtt);
-        let bytes = |packets: f64| packets.is_finite().then_some((packets * self.packet_bytes) as u64);
+        let bytes =
+            |packets: f64| packets.is_finite().then_some((packets * self.packet_bytes) as u64);
         let metrics = RecoveryMetricsUpdated {
             min_rtt: rtt.map(|rtt| millis(rtt.minimum)),
             smoothed_rtt: rtt.map(|rtt| millis(rtt.smoothed)),
@@ -62,7 +92,11 @@ impl RecoveryLog {
 
     fn enter(&mut self, now: Time, state: &'static str) {
         if state != self.state {
-            let update = CongestionStateUpdated { old: Some(self.state.to_owned()), new: state.to_owned(), trigger: None };
+            let update = CongestionStateUpdated {
+                old: Some(self.state.to_owned()),
+                new: state.to_owned(),
+                trigger: None,
+            };
             self.state = state;
             self.write(now, EventData::QuicCongestionStateUpdated(update));
         }
@@ -81,9 +115,24 @@ impl Controller for RecoveryLog {
 
     fn on_loss(&mut self, loss: &Loss) {
         self.controller.on_loss(loss);
-        let header = PacketHeader::new(PacketType::OneRtt, Some(loss.transmission), None, None, None, None, None);
+        let header = PacketHeader::new(
+            PacketType::OneRtt,
+            Some(loss.transmission),
+            None,
+            None,
+            None,
+            None,
+            None,
+        );
         let trigger = Some(PacketLostTrigger::ReorderingThreshold);
-        self.write(loss.now, EventData::QuicPacketLost(PacketLost { header: Some(header), trigger, ..PacketLost::default() }));
+        self.write(
+            loss.now,
+            EventData::QuicPacketLost(PacketLost {
+                header: Some(header),
+                trigger,
+                ..PacketLost::default()
+            }),
+        );
         if loss.opens_epoch {
             self.enter(loss.now, "recovery");
             self.metrics(loss.now, None);

@@ -15,9 +15,9 @@ pub enum Transport {
 
 /// A sender.
 ///
-/// Feed it with [`on_ack`](Self::on_ack) and [`on_wakeup`](Self::on_wakeup); after each, and after [`offer`](Self::offer),
-/// take what [`poll_transmit`](Self::poll_transmit) gives until it gives nothing; then wake it at
-/// [`pace_at`](Self::pace_at) and [`retransmit_at`](Self::retransmit_at).
+/// Feed it with [`on_ack`](Self::on_ack) and [`on_wakeup`](Self::on_wakeup); after each, and after
+/// [`offer`](Self::offer), take what [`poll_transmit`](Self::poll_transmit) gives until it gives
+/// nothing; then wake it at [`pace_at`](Self::pace_at) and [`retransmit_at`](Self::retransmit_at).
 pub enum Sender {
     /// TCP's.
     Tcp(tcp::Sender),
@@ -44,7 +44,8 @@ macro_rules! either {
 }
 
 impl Transport {
-    /// The two ends, with `controller` at the sender's and acknowledgements of `ack_bytes` from the receiver's.
+    /// The two ends, with `controller` at the sender's and acknowledgements of `ack_bytes` from the
+    /// receiver's.
     pub fn ends(self, controller: Box<dyn Controller>, ack_bytes: u32) -> (Sender, Receiver) {
         match self {
             Self::Tcp(settings) => {
@@ -72,7 +73,8 @@ impl Sender {
         either!(self, end => end.stop());
     }
 
-    /// A new connection begins where the old one ended: nothing is known of the path, numbers go on.
+    /// A new connection begins where the old one ended: nothing is known of the path, numbers go
+    /// on.
     pub fn renew(&mut self, controller: Box<dyn Controller>) {
         either!(self, end => end.renew(controller));
     }

@@ -1,8 +1,9 @@
-//! Endpoints without I/O: no clock, no socket, no callback. They are fed with `(now, event)` and answer with
-//! packets to send and a next wake-up; the same machine runs in the simulator and over a socket.
+//! Endpoints without I/O: no clock, no socket, no callback. They are fed with `(now, event)` and
+//! answer with packets to send and a next wake-up; the same machine runs in the simulator and over
+//! a socket.
 //!
-//! Reading order: [`Segment`], what travels; [`Sender`] and [`Receiver`], of either transport; [`tcp`] and [`etcp`]; below them
-//! [`RttEstimator`], [`Pacer`] and [`Reassembly`].
+//! Reading order: [`Segment`], what travels; [`Sender`] and [`Receiver`], of either transport;
+//! [`tcp`] and [`etcp`]; below them [`RttEstimator`], [`Pacer`] and [`Reassembly`].
 
 mod counters;
 mod endpoint;

@@ -26,8 +26,16 @@ impl Pacer {
         self.ready_at
     }
 
-    /// A burst of `packets` left at `now`, paced as `pacing` says; `window` in packets. Without an RTT there is no pace.
-    pub fn sent(&mut self, now: Time, packets: u32, pacing: Pacing, window: f64, rtt: Option<&Rtt>) {
+    /// A burst of `packets` left at `now`, paced as `pacing` says; `window` in packets. Without an
+    /// RTT there is no pace.
+    pub fn sent(
+        &mut self,
+        now: Time,
+        packets: u32,
+        pacing: Pacing,
+        window: f64,
+        rtt: Option<&Rtt>,
+    ) {
         let Some((mean_gap, gaps)) = mean_gap(pacing, window, rtt) else { return };
         let burst_gap = mean_gap * f64::from(packets);
         let gap = match gaps {

@@ -24,10 +24,14 @@ impl Reassembly {
         !self.ranges.is_empty()
     }
 
-    /// The first of the packets around `number` that have all arrived; `number` itself where it lies below the first gap.
+    /// The first of the packets around `number` that have all arrived; `number` itself where it
+    /// lies below the first gap.
     pub fn left_edge(&self, number: u64) -> u64 {
         let place = self.ranges.partition_point(|range| range.end <= number);
-        self.ranges.get(place).filter(|range| range.contains(number)).map_or(number, |range| range.start)
+        self.ranges
+            .get(place)
+            .filter(|range| range.contains(number))
+            .map_or(number, |range| range.start)
     }
 
     /// The packet `number` arrived; true where it is new.
@@ -74,14 +78,17 @@ impl Reassembly {
 
     fn join_with_following(&mut self, place: usize) -> Range {
         let range = self.ranges[place];
-        if let Some(following) = self.ranges.get(place + 1).copied().filter(|following| following.start == range.end) {
+        if let Some(following) =
+            self.ranges.get(place + 1).copied().filter(|following| following.start == range.end)
+        {
             self.ranges[place].end = following.end;
             self.ranges.remove(place + 1);
         }
         self.ranges[place]
     }
 
-    /// Puts the block `range` that `number` lies in first, and forgets other packets of the same block.
+    /// Puts the block `range` that `number` lies in first, and forgets other packets of the same
+    /// block.
     fn touch(&mut self, number: u64, range: Range) {
         let others = self.recent.iter().flatten().copied().filter(|other| !range.contains(*other));
         let mut recent = [None; SackBlocks::MOST];
@@ -92,7 +99,8 @@ impl Reassembly {
         self.recent = recent;
     }
 
-    /// The blocks to report with a cumulative acknowledgement of `next()`: the one that changed last first (RFC 2018 §4).
+    /// The blocks to report with a cumulative acknowledgement of `next()`: the one that changed
+    /// last first (RFC 2018 §4).
     pub fn blocks(&self) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         if self.ranges.is_empty() {
@@ -130,7 +138,11 @@ mod tests {
     fn the_block_that_changed_last_comes_first() {
         assert_eq!(blocks(&after(&[0, 2, 4, 6, 8])), [(8, 9), (6, 7), (4, 5)]);
         assert_eq!(blocks(&after(&[0, 2, 4, 6, 3])), [(2, 5), (6, 7)]);
-        assert_eq!(blocks(&after(&[0, 2, 4, 1])), [(4, 5)], "2 has joined the cumulative acknowledgement");
+        assert_eq!(
+            blocks(&after(&[0, 2, 4, 1])),
+            [(4, 5)],
+            "2 has joined the cumulative acknowledgement"
+        );
     }
 
     #[test]

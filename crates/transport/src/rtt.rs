@@ -25,7 +25,8 @@ impl RttEstimator {
             return;
         };
         let (r, srtt, rttvar) = (rtt.picos(), estimate.smoothed.picos(), self.variation.picos());
-        // RTTVAR ← 3/4 RTTVAR + 1/4 |SRTT − R'|, then SRTT ← 7/8 SRTT + 1/8 R', in whole picoseconds.
+        // RTTVAR ← 3/4 RTTVAR + 1/4 |SRTT − R'|, then SRTT ← 7/8 SRTT + 1/8 R', in whole
+        // picoseconds.
         self.variation = Duration::from_picos(rttvar - rttvar / 4 + srtt.abs_diff(r) / 4);
         estimate.smoothed = Duration::from_picos(srtt - srtt / 8 + r / 8);
         estimate.latest = rtt;
@@ -42,7 +43,8 @@ impl RttEstimator {
     pub fn timeout(&self, habits: &Habits) -> Duration {
         let timeout = match &self.estimate {
             None => habits.initial_timeout,
-            Some(rtt) => (rtt.smoothed + habits.granularity.max(self.variation * 4)).max(habits.least_timeout),
+            Some(rtt) => (rtt.smoothed + habits.granularity.max(self.variation * 4))
+                .max(habits.least_timeout),
         };
         (timeout * (1 << self.backoff)).min(LONGEST_TIMEOUT.max(timeout))
     }
@@ -72,7 +74,10 @@ mod tests {
         // §2.3: RTTVAR = 3/4·50 + 1/4·80 = 57.5; SRTT = 7/8·100 + 1/8·180 = 110.
         assert_eq!(rtt.timeout(&habits), Duration::from_micros(110_000 + 4 * 57_500));
         let estimate = rtt.estimate().unwrap();
-        assert_eq!((estimate.smoothed, estimate.minimum, estimate.maximum), (ms(110), ms(100), ms(180)));
+        assert_eq!(
+            (estimate.smoothed, estimate.minimum, estimate.maximum),
+            (ms(110), ms(100), ms(180))
+        );
     }
 
     #[test]

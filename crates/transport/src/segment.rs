@@ -48,7 +48,8 @@ pub struct DataHeader {
 pub struct AckHeader {
     /// What arrived above the number.
     pub sack: SackBlocks,
-    /// Packets that have arrived with a mark so far, modulo 2¹⁶ (RFC 9768's counter, with more bits).
+    /// Packets that have arrived with a mark so far, modulo 2¹⁶ (RFC 9768's counter, with more
+    /// bits).
     pub marked: u16,
     /// A mark has arrived, and no answer to it (ECE; RFC 3168 §6.1.3).
     pub echo: bool,

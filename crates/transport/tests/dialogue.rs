@@ -15,11 +15,21 @@ fn at(millis: u64) -> Time {
 }
 
 fn sender(recovery: RecoveryKind, habits: Habits, window: f64, ssthresh: f64) -> Sender {
-    let controller: Box<dyn Controller> = Box::new(OncePerEpoch::new(SlowStart::Standard, Reno, window).with_ssthresh(ssthresh));
+    let controller: Box<dyn Controller> =
+        Box::new(OncePerEpoch::new(SlowStart::Standard, Reno, window).with_ssthresh(ssthresh));
     let stream = Stream::new(1, 1, 1);
     let habits = Arc::new(habits);
     Sender::new(
-        Settings { recovery, habits, packet_bytes: 1000, window_limit: f64::INFINITY, pacing: None, quantum: 1, ecn: false, stream },
+        Settings {
+            recovery,
+            habits,
+            packet_bytes: 1000,
+            window_limit: f64::INFINITY,
+            pacing: None,
+            quantum: 1,
+            ecn: false,
+            stream,
+        },
         controller,
     )
 }
@@ -34,16 +44,32 @@ fn ack(sender: &mut Sender, now: Time, number: u64, blocks: &[(u64, u64)]) -> Ve
     ack_of(sender, now, number, blocks, now)
 }
 
-fn ack_of(sender: &mut Sender, now: Time, number: u64, blocks: &[(u64, u64)], echo: Time) -> Vec<u64> {
+fn ack_of(
+    sender: &mut Sender,
+    now: Time,
+    number: u64,
+    blocks: &[(u64, u64)],
+    echo: Time,
+) -> Vec<u64> {
     let mut sack = SackBlocks::default();
     blocks.iter().for_each(|(start, end)| sack.push(number, Range { start: *start, end: *end }));
-    sender.on_ack(now, &Segment { number, stamp: now, echo, bytes: 40, header: Header::Ack(AckHeader { sack, ..AckHeader::default() }) });
+    sender.on_ack(
+        now,
+        &Segment {
+            number,
+            stamp: now,
+            echo,
+            bytes: 40,
+            header: Header::Ack(AckHeader { sack, ..AckHeader::default() }),
+        },
+    );
     leaving(sender, now)
 }
 
 /// A sender in congestion avoidance with packets 0 to 9 under way.
 fn ten_under_way(recovery: RecoveryKind) -> Sender {
-    let mut sender = sender(recovery, Habits { limited_transmit: false, ..Habits::NS2 }, 10.0, 10.0);
+    let mut sender =
+        sender(recovery, Habits { limited_transmit: false, ..Habits::NS2 }, 10.0, 10.0);
     sender.offer(1000);
     assert_eq!(leaving(&mut sender, at(0)), (0..10).collect::<Vec<_>>());
     sender
@@ -55,11 +81,15 @@ fn reno_sends_the_lost_packet_again_at_the_third_duplicate_and_ends_at_any_new_a
     assert_eq!(ack(&mut sender, at(100), 0, &[]), []);
     assert_eq!(ack(&mut sender, at(101), 0, &[]), []);
     assert_eq!(ack(&mut sender, at(102), 0, &[]), [0], "RFC 5681 §3.2, step 3");
-    // Window 5 + 3 + 1 for each further duplicate: with 10 outstanding the first new packet leaves at the third, window 11.
+    // Window 5 + 3 + 1 for each further duplicate: with 10 outstanding the first new packet leaves
+    // at the third, window 11.
     assert_eq!(ack(&mut sender, at(103), 0, &[]), []);
     assert_eq!(ack(&mut sender, at(104), 0, &[]), []);
     assert_eq!(ack(&mut sender, at(105), 0, &[]), [10]);
-    assert_eq!((5..8).flat_map(|n| ack(&mut sender, at(101 + n), 0, &[])).collect::<Vec<_>>(), [11, 12, 13]);
+    assert_eq!(
+        (5..8).flat_map(|n| ack(&mut sender, at(101 + n), 0, &[])).collect::<Vec<_>>(),
+        [11, 12, 13]
+    );
     assert!(sender.recovering());
     // The retransmission answered: all ten are acknowledged, window 5 with 10 to 13 outstanding.
     assert_eq!(ack(&mut sender, at(200), 10, &[]), [14]);
@@ -70,7 +100,8 @@ fn reno_sends_the_lost_packet_again_at_the_third_duplicate_and_ends_at_any_new_a
 fn newreno_stays_until_all_that_was_outstanding_has_arrived() {
     let mut sender = ten_under_way(RecoveryKind::NewReno);
     (0..8).for_each(|n| drop(ack(&mut sender, at(100 + n), 0, &[])));
-    // Packets 0 and 5 were lost: the acknowledgement of 0's retransmission is partial and sends 5 (RFC 6582 §3.2, step 3).
+    // Packets 0 and 5 were lost: the acknowledgement of 0's retransmission is partial and sends 5
+    // (RFC 6582 §3.2, step 3).
     let partial = ack(&mut sender, at(200), 5, &[]);
     assert_eq!(partial.first(), Some(&5));
     assert!(sender.recovering());
@@ -85,7 +116,8 @@ fn newreno_stays_until_all_that_was_outstanding_has_arrived() {
 #[test]
 fn sack_sends_only_what_is_missing_and_keeps_the_pipe_at_the_window() {
     let mut sender = ten_under_way(RecoveryKind::Sack);
-    // 0, 2 and 4 are lost. The pipe falls by one for each block, and new packets take their place (limited transmit).
+    // 0, 2 and 4 are lost. The pipe falls by one for each block, and new packets take their place
+    // (limited transmit).
     assert_eq!(ack(&mut sender, at(100), 0, &[(1, 2)]), [10]);
     assert_eq!(ack(&mut sender, at(101), 0, &[(3, 4), (1, 2)]), [11]);
     // The third above 0: lost. Window 5; 0 leaves at once; nothing else, the pipe is 9 - 1 + 1.
@@ -107,7 +139,8 @@ fn a_lost_retransmission_is_left_to_the_timeout_which_backs_off() {
         ack(&mut sender, at(100 + n), 0, &[(1, 2 + n)]);
     }
     assert_eq!(sender.counters().retransmitted, 1);
-    // No RTT sample yet (Karn): the initial timeout of 3 s runs from the retransmission, then doubles.
+    // No RTT sample yet (Karn): the initial timeout of 3 s runs from the retransmission, then
+    // doubles.
     let mut timeouts = Vec::new();
     for _ in 0..3 {
         let due = sender.retransmit_at();
@@ -151,7 +184,8 @@ fn timestamps_recognise_a_needless_recovery() {
         ack_of(&mut sender, at(100 + n), 0, &[(1, 2 + n)], at(0));
     }
     assert!(sender.recovering() && sender.controller().window() == 5.0);
-    // Packet 0 was only late: its acknowledgement echoes a time before the retransmission (RFC 3522 §3.2).
+    // Packet 0 was only late: its acknowledgement echoes a time before the retransmission (RFC 3522
+    // §3.2).
     ack_of(&mut sender, at(105), 5, &[], at(0));
     assert!(!sender.recovering() && sender.counters().spurious == 1);
     assert!(sender.controller().window() >= 10.0);
@@ -166,7 +200,8 @@ fn a_restart_after_silence_begins_with_the_initial_window() {
     while sender.first() < 30 {
         now += 100;
         let next = sent.last().unwrap() + 1;
-        (sender.first() + 1..=next).for_each(|number| sent.extend(ack(&mut sender, at(now), number, &[])));
+        (sender.first() + 1..=next)
+            .for_each(|number| sent.extend(ack(&mut sender, at(now), number, &[])));
     }
     assert!(sender.controller().window() >= 16.0);
     sender.offer(30);
@@ -181,17 +216,20 @@ fn deliver(recovery: RecoveryKind, habits: Habits, packets: u64, fate: &[u8]) ->
     let mut wire: Vec<(Time, Segment)> = Vec::new();
     let mut fate: VecDeque<u8> = fate.iter().copied().collect();
     let mut now = Time::ZERO;
-    let put = |wire: &mut Vec<(Time, Segment)>, now: Time, segment: Segment, fate: &mut VecDeque<u8>| {
-        let byte = fate.pop_front().unwrap_or(0);
-        let copies = match byte % 16 {
-            0..=11 => 1,
-            12..=14 if byte > 16 => 0,
-            _ => 2,
+    let put =
+        |wire: &mut Vec<(Time, Segment)>, now: Time, segment: Segment, fate: &mut VecDeque<u8>| {
+            let byte = fate.pop_front().unwrap_or(0);
+            let copies = match byte % 16 {
+                0..=11 => 1,
+                12..=14 if byte > 16 => 0,
+                _ => 2,
+            };
+            // A sixth of all is held up for a while, so that others overtake.
+            let late = if byte % 6 == 1 { u64::from(byte) * 200 } else { 0 };
+            (0..copies).for_each(|copy| {
+                wire.push((now + Duration::from_micros(10_000 + late + 3 * copy), segment))
+            });
         };
-        // A sixth of all is held up for a while, so that others overtake.
-        let late = if byte % 6 == 1 { u64::from(byte) * 200 } else { 0 };
-        (0..copies).for_each(|copy| wire.push((now + Duration::from_micros(10_000 + late + 3 * copy), segment)));
-    };
     for _ in 0..200_000 {
         while let Some(segment) = sender.poll_transmit(now) {
             put(&mut wire, now, segment, &mut fate);
@@ -199,21 +237,35 @@ fn deliver(recovery: RecoveryKind, habits: Habits, packets: u64, fate: &[u8]) ->
         if sender.is_done() {
             break;
         }
-        let next = wire.iter().enumerate().min_by_key(|(_, (time, _))| *time).map(|(place, (time, _))| (place, *time));
+        let next = wire
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, (time, _))| *time)
+            .map(|(place, (time, _))| (place, *time));
         let timers = sender.retransmit_at().min(receiver.wakeup());
         match next {
             Some((place, time)) if time <= timers => {
                 now = time;
                 let (_, segment) = wire.swap_remove(place);
                 match segment.kind() {
-                    Kind::Data => receiver.on_data(now, &segment).into_iter().for_each(|ack| put(&mut wire, now, ack, &mut fate)),
+                    Kind::Data => receiver
+                        .on_data(now, &segment)
+                        .into_iter()
+                        .for_each(|ack| put(&mut wire, now, ack, &mut fate)),
                     Kind::Ack => sender.on_ack(now, &segment),
                 }
             }
             _ => {
                 now = timers;
-                assert!(now < Time::NEVER, "nobody has anything to do, and {} of {packets} have arrived", receiver.next());
-                receiver.on_wakeup(now).into_iter().for_each(|ack| put(&mut wire, now, ack, &mut fate));
+                assert!(
+                    now < Time::NEVER,
+                    "nobody has anything to do, and {} of {packets} have arrived",
+                    receiver.next()
+                );
+                receiver
+                    .on_wakeup(now)
+                    .into_iter()
+                    .for_each(|ack| put(&mut wire, now, ack, &mut fate));
                 sender.on_wakeup(now);
             }
         }
@@ -233,26 +285,50 @@ proptest! {
 
 /// The headers of what leaves at `now`, by number.
 fn headers(sender: &mut Sender, now: Time) -> Vec<(u64, DataHeader)> {
-    let data = |segment: Segment| if let Header::Data(header) = segment.header { Some((segment.number, header)) } else { None };
+    let data = |segment: Segment| {
+        if let Header::Data(header) = segment.header {
+            Some((segment.number, header))
+        } else {
+            None
+        }
+    };
     std::iter::from_fn(|| sender.poll_transmit(now)).filter_map(data).collect()
 }
 
 #[test]
 fn a_window_of_data_has_one_answer_to_its_marks_and_the_first_new_packet_says_so() {
-    let controller: Box<dyn Controller> = Box::new(OncePerEpoch::new(SlowStart::Standard, Reno, 10.0).with_ssthresh(10.0));
+    let controller: Box<dyn Controller> =
+        Box::new(OncePerEpoch::new(SlowStart::Standard, Reno, 10.0).with_ssthresh(10.0));
     let (recovery, habits) = (RecoveryKind::Reno, Arc::new(Habits::NS2));
     let stream = Stream::new(1, 1, 1);
-    let settings =
-        Settings { recovery, habits, packet_bytes: 1000, window_limit: f64::INFINITY, pacing: None, quantum: 1, ecn: true, stream };
+    let settings = Settings {
+        recovery,
+        habits,
+        packet_bytes: 1000,
+        window_limit: f64::INFINITY,
+        pacing: None,
+        quantum: 1,
+        ecn: true,
+        stream,
+    };
     let mut sender = Sender::new(settings, controller);
     sender.offer(1000);
-    assert!(headers(&mut sender, at(0)).iter().all(|(_, header)| header.ecn == Ecn::Capable && !header.reduced));
+    assert!(
+        headers(&mut sender, at(0))
+            .iter()
+            .all(|(_, header)| header.ecn == Ecn::Capable && !header.reduced)
+    );
     let mut left = Vec::new();
     let mut windows = Vec::new();
-    // Packets 0 to 9 are answered with echoes from the second on, until packet 10 and those behind it arrive.
+    // Packets 0 to 9 are answered with echoes from the second on, until packet 10 and those behind
+    // it arrive.
     for number in 1..=20 {
-        let header = Header::Ack(AckHeader { echo: (2..=10).contains(&number), ..AckHeader::default() });
-        sender.on_ack(at(100 + number), &Segment { number, stamp: at(100), echo: at(0), bytes: 40, header });
+        let header =
+            Header::Ack(AckHeader { echo: (2..=10).contains(&number), ..AckHeader::default() });
+        sender.on_ack(
+            at(100 + number),
+            &Segment { number, stamp: at(100), echo: at(0), bytes: 40, header },
+        );
         windows.push(sender.controller().window());
         left.extend(headers(&mut sender, at(100 + number)));
     }
@@ -260,6 +336,11 @@ fn a_window_of_data_has_one_answer_to_its_marks_and_the_first_new_packet_says_so
     assert_eq!(windows[0], 10.1);
     assert!(windows[1..10].iter().all(|window| *window == 5.05), "{windows:?}");
     assert!(windows[10] > 5.05);
-    let reduced: Vec<u64> = left.iter().filter(|(_, header)| header.reduced).map(|(number, _)| *number).collect();
-    assert_eq!(reduced, [left.iter().find(|(number, _)| *number > 10).unwrap().0], "CWR on the first packet that left after it");
+    let reduced: Vec<u64> =
+        left.iter().filter(|(_, header)| header.reduced).map(|(number, _)| *number).collect();
+    assert_eq!(
+        reduced,
+        [left.iter().find(|(number, _)| *number > 10).unwrap().0],
+        "CWR on the first packet that left after it"
+    );
 }

@@ -25,11 +25,19 @@ struct Weather {
 }
 
 fn weather() -> impl Strategy<Value = Weather> {
-    (prop::bool::weighted(0.2), 0u64..3, 1u8..3, prop::bool::weighted(0.3), 0u64..4)
-        .prop_map(|(lost, late_by, copies, ack_lost, ack_late_by)| Weather { lost, late_by, copies, ack_lost, ack_late_by })
+    (prop::bool::weighted(0.2), 0u64..3, 1u8..3, prop::bool::weighted(0.3), 0u64..4).prop_map(
+        |(lost, late_by, copies, ack_lost, ack_late_by)| Weather {
+            lost,
+            late_by,
+            copies,
+            ack_lost,
+            ack_late_by,
+        },
+    )
 }
 
-/// Sends a packet for each weather, from the label `start` on, and gives what was answered, in order, and which labels arrived.
+/// Sends a packet for each weather, from the label `start` on, and gives what was answered, in
+/// order, and which labels arrived.
 fn signal(start: u64, weathers: &[Weather]) -> (Vec<(u64, Fate)>, Vec<u64>) {
     let mut signalling = Signalling::starting_at(start);
     let mut reception = Reception::default();
@@ -42,8 +50,10 @@ fn signal(start: u64, weathers: &[Weather]) -> (Vec<(u64, Fate)>, Vec<u64>) {
                 data.insert((step + weather.late_by, step, copy), label);
             }
         }
-        while let Some(((due, sent, copy), label)) =
-            data.first_key_value().map(|(key, label)| (*key, *label)).filter(|((due, ..), _)| *due <= step)
+        while let Some(((due, sent, copy), label)) = data
+            .first_key_value()
+            .map(|(key, label)| (*key, *label))
+            .filter(|((due, ..), _)| *due <= step)
         {
             data.remove(&(due, sent, copy));
             arrived.push(label);
@@ -51,7 +61,10 @@ fn signal(start: u64, weathers: &[Weather]) -> (Vec<(u64, Fate)>, Vec<u64>) {
             let (h_seq, bitmap) = reception.report();
             let weather = weathers[sent as usize];
             if !weather.ack_lost {
-                acks.insert((step + weather.ack_late_by, acks.len(), copy), EtcpAck { h_seq, bitmap, ..EtcpAck::default() });
+                acks.insert(
+                    (step + weather.ack_late_by, acks.len(), copy),
+                    EtcpAck { h_seq, bitmap, ..EtcpAck::default() },
+                );
             }
         }
         while let Some(entry) = acks.first_entry().filter(|entry| entry.key().0 <= step) {
@@ -84,18 +97,21 @@ proptest! {
     }
 }
 
-/// The probability that a received packet s is taken for lost, where a packet and an acknowledgement are lost with probability `p`.
+/// The probability that a received packet s is taken for lost, where a packet and an
+/// acknowledgement are lost with probability `p`.
 ///
-/// It is answered by the first acknowledgement of s to s + 32 that comes. But figure 2 waits at a hole until h_seq is above it by three:
-/// behind a hole at s − 2 the acknowledgement of s itself does not help, behind one at s − 1 that of s + 1 does not either.
+/// It is answered by the first acknowledgement of s to s + 32 that comes. But figure 2 waits at a
+/// hole until h_seq is above it by three: behind a hole at s − 2 the acknowledgement of s itself
+/// does not help, behind one at s − 1 that of s + 1 does not either.
 fn taken_for_lost(p: f64) -> f64 {
     let silent = p + (1.0 - p) * p;
     let behind_no_hole = (1.0 - p).powi(2) * p * silent.powi(32);
     behind_no_hole + (1.0 - p) * p * silent.powi(32) + p * silent.powi(31)
 }
 
-/// §III-B: at 5 % loss both ways a received packet goes unreported with probability below 10⁻³³. Reported it is: p·silent³² = 2·10⁻³⁴.
-/// But figure 2's wait at holes, which the paper leaves out of the account, makes it 3·10⁻³³ that it is taken for lost.
+/// §III-B: at 5 % loss both ways a received packet goes unreported with probability below 10⁻³³.
+/// Reported it is: p·silent³² = 2·10⁻³⁴. But figure 2's wait at holes, which the paper leaves out
+/// of the account, makes it 3·10⁻³³ that it is taken for lost.
 #[test]
 fn a_received_packet_goes_unreported_with_the_papers_probability() {
     let silent: f64 = 0.05 + 0.95 * 0.05;
@@ -121,10 +137,13 @@ fn the_probability_of_a_wrong_answer_is_the_one_computed() {
         let (h_seq, bitmap) = reception.report();
         if !lost() {
             let ack = EtcpAck { h_seq, bitmap, ..EtcpAck::default() };
-            signalling.on_ack(&ack, |label, fate| wrong += u32::from(fate == Fate::Lost && arrived[label as usize]));
+            signalling.on_ack(&ack, |label, fate| {
+                wrong += u32::from(fate == Fate::Lost && arrived[label as usize])
+            });
         }
     }
-    // They come in bunches of 1.3 or so behind each long silence: some 150 bunches, 10 % of standard error.
+    // They come in bunches of 1.3 or so behind each long silence: some 150 bunches, 10 % of
+    // standard error.
     let expected = taken_for_lost(0.5) * f64::from(received);
     assert!((f64::from(wrong) / expected - 1.0).abs() < 0.4, "{wrong} of {expected}");
 }
@@ -135,7 +154,13 @@ fn law(name: &str) -> Box<dyn Controller> {
 }
 
 fn sender(name: &str, reliable: bool) -> Sender {
-    let settings = Settings { habits: Arc::new(Habits::NS2), reliable, packet_bytes: 1040, gaps: None, stream: Stream::new(5, 1, 1) };
+    let settings = Settings {
+        habits: Arc::new(Habits::NS2),
+        reliable,
+        packet_bytes: 1040,
+        gaps: None,
+        stream: Stream::new(5, 1, 1),
+    };
     Sender::new(settings, law(name))
 }
 
@@ -146,12 +171,14 @@ struct Delivery {
     done: bool,
 }
 
-/// One connection over a wire of 50 ms each way that does to its packets what `fates` say: 0 loses, 1 delays by 10 µs (which paced
-/// packets are not overtaken in), 2 duplicates, anything else delivers; then all is delivered.
+/// One connection over a wire of 50 ms each way that does to its packets what `fates` say: 0 loses,
+/// 1 delays by 10 µs (which paced packets are not overtaken in), 2 duplicates, anything else
+/// delivers; then all is delivered.
 fn deliver(name: &str, reliable: bool, packets: u64, fates: &[u8], seconds: f64) -> Delivery {
     let (mut sender, mut receiver) = (sender(name, reliable), Receiver::new(reliable, 40));
     let mut wire: BTreeMap<(Time, u64), Segment> = BTreeMap::new();
-    let (mut now, end, mut sent, mut fates) = (Time::ZERO, Time::from_secs(seconds), 0, fates.iter());
+    let (mut now, end, mut sent, mut fates) =
+        (Time::ZERO, Time::from_secs(seconds), 0, fates.iter());
     let mut windows = Vec::new();
     let mut put = |wire: &mut BTreeMap<(Time, u64), Segment>, now: Time, segment: Segment| {
         let fate = fates.next().copied().unwrap_or(9);
@@ -175,12 +202,20 @@ fn deliver(name: &str, reliable: bool, packets: u64, fates: &[u8], seconds: f64)
         now = arrival.min(sender.pace_at()).min(sender.retransmit_at());
         if now >= end || sender.is_done() {
             let done = sender.is_done();
-            return Delivery { in_order: receiver.next(), arrived: receiver.arrived(), windows, done };
+            return Delivery {
+                in_order: receiver.next(),
+                arrived: receiver.arrived(),
+                windows,
+                done,
+            };
         }
         if arrival == now {
             let (_, segment) = wire.pop_first().expect("something arrives now");
             match segment.kind() {
-                Kind::Data => receiver.on_data(now, &segment).into_iter().for_each(|ack| put(&mut wire, now, ack)),
+                Kind::Data => receiver
+                    .on_data(now, &segment)
+                    .into_iter()
+                    .for_each(|ack| put(&mut wire, now, ack)),
                 Kind::Ack => {
                     sender.on_ack(now, &segment);
                     windows.push(sender.controller().window().to_bits());
@@ -204,7 +239,8 @@ proptest! {
         }
     }
 
-    /// "The transmission control protocol behaves the same whether or not reliable end-to-end delivery is required" (§I).
+    /// "The transmission control protocol behaves the same whether or not reliable end-to-end
+    /// delivery is required" (§I).
     #[test]
     fn without_reliability_the_window_goes_the_same_way(fates in prop::collection::vec(0u8..60, 0..2000)) {
         for name in ["etcp", "etcp-rate"] {

@@ -1,4 +1,5 @@
-//! A queue's limit as people give it: packets, bytes, time at the link's rate, or a share of the bandwidth-delay product.
+//! A queue's limit as people give it: packets, bytes, time at the link's rate, or a share of the
+//! bandwidth-delay product.
 
 use crate::parse::{UnitError, number_and_unit, serde_as_text, short};
 use crate::{Bytes, Duration, Rate};
@@ -16,12 +17,14 @@ pub enum Buffer {
     Time(Duration),
     /// `0.5bdp`: that many bandwidth-delay products of the base RTT.
     Bdp(f64),
-    /// `bdp/sqrt(n)`: bandwidth-delay products divided by the root of the number of flows (Appenzeller et al., 2004).
+    /// `bdp/sqrt(n)`: bandwidth-delay products divided by the root of the number of flows
+    /// (Appenzeller et al., 2004).
     BdpOverRootFlows(f64),
 }
 
 impl Buffer {
-    /// The limit in bytes on a link of `rate`, where the base RTT is `rtt`, `flows` flows share it and a packet has `packet` bytes.
+    /// The limit in bytes on a link of `rate`, where the base RTT is `rtt`, `flows` flows share it
+    /// and a packet has `packet` bytes.
     pub fn bytes(self, rate: Rate, rtt: Duration, flows: u64, packet: Bytes) -> Bytes {
         let bdp = rate.bytes_per_second() * rtt.seconds();
         Bytes::new(match self {
@@ -29,7 +32,9 @@ impl Buffer {
             Self::Bytes(bytes) => bytes.count(),
             Self::Time(time) => rate.bytes_in(time).count(),
             Self::Bdp(share) => (share * bdp).round() as u64,
-            Self::BdpOverRootFlows(share) => (share * bdp / (flows.max(1) as f64).sqrt()).round() as u64,
+            Self::BdpOverRootFlows(share) => {
+                (share * bdp / (flows.max(1) as f64).sqrt()).round() as u64
+            }
         })
     }
 
@@ -52,12 +57,15 @@ impl FromStr for Buffer {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let wrong = || UnitError::new(text, "buffer", "\"20p\" (packets), \"30kB\", \"5ms\" or \"0.5bdp\"");
+        let wrong =
+            || UnitError::new(text, "buffer", "\"20p\" (packets), \"30kB\", \"5ms\" or \"0.5bdp\"");
         let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
         let with_number = if compact.starts_with("bdp") { format!("1{compact}") } else { compact };
         let (number, unit) = number_and_unit(&with_number).ok_or_else(wrong)?;
         let buffer = match unit {
-            "p" | "packets" | "packet" if number.fract() == 0.0 && number <= 1e12 => Self::Packets(number as u64),
+            "p" | "packets" | "packet" if number.fract() == 0.0 && number <= 1e12 => {
+                Self::Packets(number as u64)
+            }
             "p" | "packets" | "packet" => return Err(wrong()),
             "bdp" => Self::Bdp(number),
             "bdp/sqrt(n)" => Self::BdpOverRootFlows(number),
@@ -66,7 +74,11 @@ impl FromStr for Buffer {
                 bytes.or_else(|_| with_number.parse().map(Self::Time)).map_err(|_| wrong())?
             }
         };
-        if number == 0.0 { Err(UnitError::new(text, "buffer (one packet is the least)", "\"1p\"")) } else { Ok(buffer) }
+        if number == 0.0 {
+            Err(UnitError::new(text, "buffer (one packet is the least)", "\"1p\""))
+        } else {
+            Ok(buffer)
+        }
     }
 }
 
@@ -90,7 +102,8 @@ mod tests {
 
     #[test]
     fn a_buffer_means_the_same_in_all_four_units() {
-        let (rate, rtt, packet) = (Rate::from_megabits(1000), Duration::from_millis(100), Bytes::new(1000));
+        let (rate, rtt, packet) =
+            (Rate::from_megabits(1000), Duration::from_millis(100), Bytes::new(1000));
         for text in ["6250p", "6250 packets", "6.25MB", "50ms", "0.5bdp", "bdp/sqrt(n)"] {
             let buffer: Buffer = text.parse().unwrap();
             assert_eq!(buffer.packets(rate, rtt, 4, packet), 6250, "{text}");
@@ -102,7 +115,10 @@ mod tests {
     #[test]
     fn a_wrong_buffer_says_what_would_be_right() {
         let error = "20 pkts".parse::<Buffer>().unwrap_err().to_string();
-        assert_eq!(error, "\"20 pkts\" is no buffer; try \"20p\" (packets), \"30kB\", \"5ms\" or \"0.5bdp\"");
+        assert_eq!(
+            error,
+            "\"20 pkts\" is no buffer; try \"20p\" (packets), \"30kB\", \"5ms\" or \"0.5bdp\""
+        );
         for text in ["0p", "0bdp", "-1p", "1.5p", "20", "p", "0ms"] {
             assert!(text.parse::<Buffer>().is_err(), "{text}");
         }
@@ -116,6 +132,9 @@ mod tests {
             buffer: Buffer,
         }
         let error = toml::from_str::<Link>("buffer = 20").unwrap_err().to_string();
-        assert!(error.contains("expected a buffer in quotes with its unit, like \"20p\""), "{error}");
+        assert!(
+            error.contains("expected a buffer in quotes with its unit, like \"20p\""),
+            "{error}"
+        );
     }
 }

@@ -62,7 +62,13 @@ mod tests {
 
     #[test]
     fn people_write_sizes_in_many_units() {
-        for (text, bytes) in [("1500B", 1500), ("30kB", 30_000), ("30KiB", 30_720), ("1.5MB", 1_500_000), ("1 GB", 1_000_000_000)] {
+        for (text, bytes) in [
+            ("1500B", 1500),
+            ("30kB", 30_000),
+            ("30KiB", 30_720),
+            ("1.5MB", 1_500_000),
+            ("1 GB", 1_000_000_000),
+        ] {
             assert_eq!(text.parse::<Bytes>().unwrap().count(), bytes, "{text}");
         }
         assert!("1500".parse::<Bytes>().unwrap_err().to_string().contains("try \"1500B\""));

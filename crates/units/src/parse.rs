@@ -27,7 +27,8 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
-/// Splits `text` into a finite number that is not negative and the unit behind it; `None` where it has neither shape.
+/// Splits `text` into a finite number that is not negative and the unit behind it; `None` where it
+/// has neither shape.
 pub(crate) fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end = number_length(text);
@@ -51,12 +52,21 @@ fn number_length(text: &str) -> usize {
 
 /// `value` with the fewest digits that say it to one part in a million: `1`, `622.08`, `0.5`.
 pub(crate) fn short(value: f64) -> String {
-    let digits = if value == 0.0 { 0 } else { (6 - value.abs().log10().floor() as i32).clamp(0, 12) as usize };
+    let digits = if value == 0.0 {
+        0
+    } else {
+        (6 - value.abs().log10().floor() as i32).clamp(0, 12) as usize
+    };
     let text = format!("{value:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
-/// Implements `Deserialize` and `Serialize` through `FromStr` and `Display`; a bare number is refused with an example.
+/// Implements `Deserialize` and `Serialize` through `FromStr` and `Display`; a bare number is
+/// refused with an example.
 macro_rules! serde_as_text {
     ($type:ty, $kind:literal, $remedy:literal) => {
         impl<'de> serde::Deserialize<'de> for $type {

@@ -10,7 +10,8 @@ use std::str::FromStr;
 pub struct Rate(u64);
 
 impl Rate {
-    /// Picoseconds a second, times eight bits a byte: dividing by bits a second gives picoseconds a byte.
+    /// Picoseconds a second, times eight bits a byte: dividing by bits a second gives picoseconds a
+    /// byte.
     const PICOS_TIMES_BITS: u64 = 8_000_000_000_000;
 
     /// A rate of `bits` bits a second; `None` for zero.
@@ -35,13 +36,18 @@ impl Rate {
 
     /// Time on the wire for `bytes`, rounded up to a picosecond.
     pub const fn time_to_send(self, bytes: Bytes) -> Duration {
-        let picos = (bytes.count() as u128 * Self::PICOS_TIMES_BITS as u128).div_ceil(self.0 as u128);
+        let picos =
+            (bytes.count() as u128 * Self::PICOS_TIMES_BITS as u128).div_ceil(self.0 as u128);
         Duration::from_picos(if picos > u64::MAX as u128 { u64::MAX } else { picos as u64 })
     }
 
     /// Picoseconds a byte takes, where that is a whole number.
     pub const fn whole_picos_per_byte(self) -> Option<u64> {
-        if Self::PICOS_TIMES_BITS % self.0 == 0 { Some(Self::PICOS_TIMES_BITS / self.0) } else { None }
+        if Self::PICOS_TIMES_BITS % self.0 == 0 {
+            Some(Self::PICOS_TIMES_BITS / self.0)
+        } else {
+            None
+        }
     }
 
     /// Bytes sent in `span`, rounded down.
@@ -136,7 +142,10 @@ mod tests {
 
     #[test]
     fn a_thousand_bytes_at_a_gigabit_take_eight_microseconds() {
-        assert_eq!(Rate::from_megabits(1000).time_to_send(Bytes::new(1000)), Duration::from_micros(8));
+        assert_eq!(
+            Rate::from_megabits(1000).time_to_send(Bytes::new(1000)),
+            Duration::from_micros(8)
+        );
         assert_eq!(Rate::from_megabits(622).whole_picos_per_byte(), None);
     }
 

@@ -1,6 +1,7 @@
 //! Seeded randomness, a stream for each flow and each link, so that adding one changes no other.
 
-/// A pseudo-random sequence: SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+/// A pseudo-random sequence: SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
+/// generators", 2014).
 ///
 /// Eight bytes of state, no dependency, the same bits on every machine.
 #[derive(Clone, Debug)]
@@ -9,7 +10,8 @@ pub struct Stream(u64);
 impl Stream {
     const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-    /// The stream numbered `index` of the family `family` under `seed`: streams with different numbers are unrelated.
+    /// The stream numbered `index` of the family `family` under `seed`: streams with different
+    /// numbers are unrelated.
     pub fn new(seed: u64, family: u64, index: u64) -> Self {
         let mut start = Self(seed);
         for number in [family, index] {
@@ -33,7 +35,8 @@ impl Stream {
 
     /// Exponential with mean 1.
     pub fn exponential(&mut self) -> f64 {
-        // Not the system's logarithm: the last bit differs from machine to machine, and with it every run.
+        // Not the system's logarithm: the last bit differs from machine to machine, and with it
+        // every run.
         -libm::log(1.0 - self.uniform())
     }
 

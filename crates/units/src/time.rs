@@ -1,4 +1,5 @@
-//! Instants and spans in picoseconds: one bit at 1 Tbit/s is one of them, and 2⁶⁴ of them are 213 days.
+//! Instants and spans in picoseconds: one bit at 1 Tbit/s is one of them, and 2⁶⁴ of them are 213
+//! days.
 
 use crate::parse::{UnitError, number_and_unit, serde_as_text, short};
 use std::fmt;
@@ -68,7 +69,8 @@ impl Duration {
         Self(millis * 1_000_000_000)
     }
 
-    /// A span of `seconds`, to the nearest picosecond; negative counts as zero, and what does not fit as [`Self::MAX`].
+    /// A span of `seconds`, to the nearest picosecond; negative counts as zero, and what does not
+    /// fit as [`Self::MAX`].
     pub fn from_secs(seconds: f64) -> Self {
         Self((seconds * PER_SECOND as f64).round() as u64)
     }

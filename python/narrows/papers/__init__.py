@@ -4,4 +4,15 @@ from narrows.papers import etcp, gwa, htcp, laws, ltcp, pxcp
 from narrows.papers.claims import Claim
 from narrows.papers.registry import EXPERIMENTS, Experiment, choose
 
-__all__ = ["EXPERIMENTS", "Claim", "Experiment", "choose", "etcp", "gwa", "htcp", "laws", "ltcp", "pxcp"]
+__all__ = [
+    "EXPERIMENTS",
+    "Claim",
+    "Experiment",
+    "choose",
+    "etcp",
+    "gwa",
+    "htcp",
+    "laws",
+    "ltcp",
+    "pxcp",
+]

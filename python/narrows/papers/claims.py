@@ -39,7 +39,9 @@ class Claim:
         return asdict(self) | {"verdict": self.verdict}
 
 
-def near(text: str, paper: float, found: float, within: float, unit: str = "", why: str = "") -> Claim:
+def near(
+    text: str, paper: float, found: float, within: float, unit: str = "", why: str = ""
+) -> Claim:
     """Claim a number.
 
     Parameters

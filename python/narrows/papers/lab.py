@@ -27,7 +27,11 @@ class Lab:
     """
 
     def __init__(
-        self, scale: float = 1.0, cache: Path = Path(".narrows"), executor: Executor | None = None, progress: bool = False
+        self,
+        scale: float = 1.0,
+        cache: Path = Path(".narrows"),
+        executor: Executor | None = None,
+        progress: bool = False,
     ) -> None:
         self.scale = scale
         self.ran = 0
@@ -50,7 +54,14 @@ class Lab:
         """Give a number of seeds, at least one."""
         return max(1, round(full * self.scale))
 
-    def sweep(self, scenario: Base, *zipped: Zipped, seeds: int | Sequence[int] = 1, series: bool = False, **axes: Axis) -> Sweep:
+    def sweep(
+        self,
+        scenario: Base,
+        *zipped: Zipped,
+        seeds: int | Sequence[int] = 1,
+        series: bool = False,
+        **axes: Axis,
+    ) -> Sweep:
         """Run a sweep; a run that fails ends the experiment."""
         plan = Plan.of(scenario, points_of(zipped, axes), seeds, series)
         result = plan.run(Cache(self._cache), executor=self._executor, progress=self._progress)

@@ -59,7 +59,13 @@ class Law:
 
 LAWS = [
     Law("reno", response.square_root, "√(3/(2p)) = 1.22/√p", 1.15),
-    Law("highspeed", response.highspeed, "0.12/p^0.835", seconds=300.0, why="at 1e-7 the run is still short beside the climb"),
+    Law(
+        "highspeed",
+        response.highspeed,
+        "0.12/p^0.835",
+        seconds=300.0,
+        why="at 1e-7 the run is still short beside the climb",
+    ),
     Law("scalable", response.scalable, "0.08/p", 1.35, least=1e-6, seconds=200.0),
     Law(
         "ltcp",
@@ -102,7 +108,13 @@ def laws(lab: Lab) -> Finding:
 
 
 def _claim(law: Law, frame: pl.DataFrame) -> Claim:
-    return _stated(law.cc, law.written, frame["window"].to_numpy() / frame["formula"].to_numpy(), law.within, law.why)
+    return _stated(
+        law.cc,
+        law.written,
+        frame["window"].to_numpy() / frame["formula"].to_numpy(),
+        law.within,
+        law.why,
+    )
 
 
 def _stated(name: str, written: str, ratio: Floats, within: float, why: str = "") -> Claim:
@@ -111,14 +123,19 @@ def _stated(name: str, written: str, ratio: Floats, within: float, why: str = ""
         f"{1 / within:.2f} to {within:.2f}",
         f"{ratio.min():.2f} to {ratio.max():.2f}",
         bool(ratio.min() >= 1 / within and ratio.max() <= within),
-        ", ".join(f"{value:.2f}" for value in ratio) + " in the order of the table" + (f"; {why}" if why else ""),
+        ", ".join(f"{value:.2f}" for value in ratio)
+        + " in the order of the table"
+        + (f"; {why}" if why else ""),
     )
 
 
 def _measured(lab: Lab, law: Law) -> pl.DataFrame:
     p = np.array([loss for loss in LOSSES if loss >= law.least])
     formula = law.formula(p)
-    windows = [_window(lab, law.cc, float(loss), float(window), law.seconds) for loss, window in zip(p, formula, strict=True)]
+    windows = [
+        _window(lab, law.cc, float(loss), float(window), law.seconds)
+        for loss, window in zip(p, formula, strict=True)
+    ]
     return pl.DataFrame({"law": [law.cc] * len(p), "p": p, "window": windows, "formula": formula})
 
 
@@ -126,8 +143,13 @@ def _etcp(lab: Lab) -> pl.DataFrame:
     acknowledged = np.array(ETCP_LOSSES)
     formula = response.etcp(acknowledged)
     sent = response.per_packet_sent(acknowledged)
-    windows = [_window(lab, "etcp", float(loss), float(window), 900.0) for loss, window in zip(sent, formula, strict=True)]
-    return pl.DataFrame({"law": ["etcp"] * len(sent), "p": acknowledged, "window": windows, "formula": formula})
+    windows = [
+        _window(lab, "etcp", float(loss), float(window), 900.0)
+        for loss, window in zip(sent, formula, strict=True)
+    ]
+    return pl.DataFrame(
+        {"law": ["etcp"] * len(sent), "p": acknowledged, "window": windows, "formula": formula}
+    )
 
 
 def _window(lab: Lab, cc: str, loss: float, expected: float, least: float) -> float:
@@ -155,7 +177,13 @@ def _drawn(frames: list[pl.DataFrame], etcp: pl.DataFrame) -> Any:
     figure, axes = panels(1, 2, width=5, height=3.8)
     dense = np.logspace(-7, -2, 61)
     for number, (law, frame) in enumerate(zip(LAWS, frames, strict=True)):
-        axes[0][0].loglog(dense, law.formula(dense), color=f"C{number}", lw=1, label=f"{law.cc.split(':')[0]}: {law.written}")
+        axes[0][0].loglog(
+            dense,
+            law.formula(dense),
+            color=f"C{number}",
+            lw=1,
+            label=f"{law.cc.split(':')[0]}: {law.written}",
+        )
         axes[0][0].loglog(frame["p"], frame["window"], "o", ms=4, color=f"C{number}")
     axes[0][0].set(xlabel="loss rate p", ylabel="mean window (packets)")
     axes[0][0].legend(fontsize="xx-small")

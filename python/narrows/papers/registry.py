@@ -70,7 +70,9 @@ class Experiment:
 EXPERIMENTS: dict[str, Experiment] = {}
 
 
-def experiment(name: str, title: str) -> Callable[[Callable[[Lab], Finding]], Callable[[Lab], Finding]]:
+def experiment(
+    name: str, title: str
+) -> Callable[[Callable[[Lab], Finding]], Callable[[Lab], Finding]]:
     """Enter a function into the registry.
 
     Parameters
@@ -99,11 +101,15 @@ def choose(names: Sequence[str]) -> list[Experiment]:
     """
     chosen: dict[str, Experiment] = {}
     for name in names:
-        found = {id_: entry for id_, entry in EXPERIMENTS.items() if name in ("all", id_, entry.paper)}
+        found = {
+            id_: entry for id_, entry in EXPERIMENTS.items() if name in ("all", id_, entry.paper)
+        }
         if not found:
             papers = sorted({entry.paper for entry in EXPERIMENTS.values()})
             near = difflib.get_close_matches(name, [*EXPERIMENTS, *papers, "all"], 1)
             guess = f'; did you mean "{near[0]}"?' if near else ";"
-            raise ScenarioError(f'unknown experiment "{name}"{guess} known: all, {", ".join([*papers, *EXPERIMENTS])}')
+            raise ScenarioError(
+                f'unknown experiment "{name}"{guess} known: all, {", ".join([*papers, *EXPERIMENTS])}'
+            )
         chosen |= found
     return list(chosen.values())

@@ -54,7 +54,13 @@ def reproduce(names: Sequence[str], lab: Lab, output: Path, as_json: bool) -> bo
     for experiment in chosen:
         begun, ran, reused = time.perf_counter(), lab.ran, lab.reused
         finding = experiment.run(lab)
-        record = _record(experiment, finding, lab.scale, time.perf_counter() - begun, (lab.ran - ran, lab.reused - reused))
+        record = _record(
+            experiment,
+            finding,
+            lab.scale,
+            time.perf_counter() - begun,
+            (lab.ran - ran, lab.reused - reused),
+        )
         _write(Folder(output / experiment.paper, force=True), experiment, finding, record)
         _print(record, as_json)
         holds &= all(claim.holds for claim in finding.claims)
@@ -87,7 +93,9 @@ def page(paper: str, folder: Path) -> str:
     folder
         Where the experiments' ``.json`` and ``.png`` are; the page lies beside the folder.
     """
-    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    records = [
+        json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))
+    ]
     claims = [claim for record in records for claim in record["claims"]]
     differing = sum(claim["verdict"] == "differs" for claim in claims)
     lines = [
@@ -111,11 +119,16 @@ def _section(record: dict[str, Any], folder: Path) -> list[str]:
         lines += [record["note"], ""]
     scale = "full scale" if record["scale"] == 1 else f"scale {record['scale']:g}"
     kept = f", {record['reused']} kept from before" if record["reused"] else ""
-    lines += [f"At {scale}: {record['ran']} runs{kept}, {record['seconds']:.0f} s. Again: `narrows reproduce {record['id']}`.", ""]
+    lines += [
+        f"At {scale}: {record['ran']} runs{kept}, {record['seconds']:.0f} s. Again: `narrows reproduce {record['id']}`.",
+        "",
+    ]
     lines += ["| claim | paper | narrows | verdict |", "|---|---|---|---|"]
     for claim in record["claims"]:
         why = f": {claim['why']}" if claim["verdict"] == "differs" and claim["why"] else ""
-        lines.append(f"| {claim['text']} | {claim['paper']} | {claim['found']} | **{claim['verdict']}**{why} |")
+        lines.append(
+            f"| {claim['text']} | {claim['paper']} | {claim['found']} | **{claim['verdict']}**{why} |"
+        )
     return [*lines, ""]
 
 
@@ -125,7 +138,9 @@ def _folder(path: Path) -> Folder:
     return folder
 
 
-def _record(experiment: Experiment, finding: Finding, scale: float, seconds: float, runs: tuple[int, int]) -> dict[str, Any]:
+def _record(
+    experiment: Experiment, finding: Finding, scale: float, seconds: float, runs: tuple[int, int]
+) -> dict[str, Any]:
     return {
         "id": experiment.id,
         "title": experiment.title,
@@ -138,7 +153,9 @@ def _record(experiment: Experiment, finding: Finding, scale: float, seconds: flo
     }
 
 
-def _write(folder: Folder, experiment: Experiment, finding: Finding, record: dict[str, Any]) -> None:
+def _write(
+    folder: Folder, experiment: Experiment, finding: Finding, record: dict[str, Any]
+) -> None:
     folder.make()
     for name, frame in finding.data.items():
         folder.data(f"{experiment.name}.{name}.parquet", parquet(frame))
@@ -151,7 +168,15 @@ def _print(record: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print(json.dumps(record, ensure_ascii=False))
         return
-    table = Table("claim", "paper", "narrows", "verdict", title=f"{record['id']}: {record['title']}", title_justify="left", box=SIMPLE)
+    table = Table(
+        "claim",
+        "paper",
+        "narrows",
+        "verdict",
+        title=f"{record['id']}: {record['title']}",
+        title_justify="left",
+        box=SIMPLE,
+    )
     for claim in record["claims"]:
         table.add_row(claim["text"], claim["paper"], claim["found"], claim["verdict"])
     console().print(table)

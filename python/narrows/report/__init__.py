@@ -36,8 +36,15 @@ class Chart:
         """Give the chart as JSON, with columns as base64 of little-endian 32-bit floats."""
         rows = _kept_rows(len(self.time), [values for _, values in self.lines])
         columns = [self.time, *(values for _, values in self.lines)]
-        data = [base64.b64encode(column[rows].astype("<f4").tobytes()).decode() for column in columns]
-        return {"title": self.title, "unit": self.unit, "labels": [label for label, _ in self.lines], "data": data}
+        data = [
+            base64.b64encode(column[rows].astype("<f4").tobytes()).decode() for column in columns
+        ]
+        return {
+            "title": self.title,
+            "unit": self.unit,
+            "labels": [label for label, _ in self.lines],
+            "data": data,
+        }
 
 
 def _kept_rows(rows: int, lines: list[npt.NDArray[np.float64]]) -> npt.NDArray[np.int64]:
@@ -55,7 +62,10 @@ def _kept_rows(rows: int, lines: list[npt.NDArray[np.float64]]) -> npt.NDArray[n
 
 def comparison(results: Sequence[Result], table: Table) -> str:
     """Report on several runs: mean window, queue, loss and throughput of each over time."""
-    labels = [f"{r.summary['cc'][0]}{'' if r.summary['pacing'][0] == 'none' else ', paced ' + r.summary['pacing'][0]}" for r in results]
+    labels = [
+        f"{r.summary['cc'][0]}{'' if r.summary['pacing'][0] == 'none' else ', paced ' + r.summary['pacing'][0]}"
+        for r in results
+    ]
     links = [_bottleneck(result) for result in results]
     flows = [_sums(result) for result in results]
     time, flow_time = _column(links[0], "time"), _column(flows[0], "time")
@@ -64,10 +74,20 @@ def comparison(results: Sequence[Result], table: Table) -> str:
     losses = [100 * _column(frame, "loss_rate") for frame in links]
     throughputs = [_mbps(result, frame) for result, frame in zip(results, links, strict=True)]
     charts = [
-        Chart("Congestion window, mean over flows", "packets", flow_time, list(zip(labels, windows, strict=True))),
+        Chart(
+            "Congestion window, mean over flows",
+            "packets",
+            flow_time,
+            list(zip(labels, windows, strict=True)),
+        ),
         Chart("Queue at the bottleneck", "packets", time, list(zip(labels, queues, strict=True))),
         Chart("Loss at the bottleneck", "%", time, list(zip(labels, losses, strict=True))),
-        Chart("Throughput at the bottleneck", "Mbit/s", time, list(zip(labels, throughputs, strict=True))),
+        Chart(
+            "Throughput at the bottleneck",
+            "Mbit/s",
+            time,
+            list(zip(labels, throughputs, strict=True)),
+        ),
     ]
     return _page("Comparison", results[0], [table], charts)
 
@@ -82,11 +102,23 @@ def single(result: Result, tables: Sequence[Table]) -> str:
     labels = [f"flow {number}: {result.flows['cc'][number]}" for number in numbers]
     time, flow_time = _column(link, "time"), _column(flows[0], "time")
     charts = [
-        Chart("Congestion window", "packets", flow_time, [(n, _column(f, "window")) for n, f in zip(labels, flows, strict=True)]),
-        Chart("Goodput", "Mbit/s", flow_time, [(n, _column(f, "goodput") / 1e6) for n, f in zip(labels, flows, strict=True)]),
+        Chart(
+            "Congestion window",
+            "packets",
+            flow_time,
+            [(n, _column(f, "window")) for n, f in zip(labels, flows, strict=True)],
+        ),
+        Chart(
+            "Goodput",
+            "Mbit/s",
+            flow_time,
+            [(n, _column(f, "goodput") / 1e6) for n, f in zip(labels, flows, strict=True)],
+        ),
         Chart("Queue at the bottleneck", "packets", time, [("queue", _column(link, "queue"))]),
         Chart("Loss at the bottleneck", "%", time, [("loss", 100 * _column(link, "loss_rate"))]),
-        Chart("Throughput at the bottleneck", "Mbit/s", time, [("throughput", _mbps(result, link))]),
+        Chart(
+            "Throughput at the bottleneck", "Mbit/s", time, [("throughput", _mbps(result, link))]
+        ),
     ]
     return _page("Run", result, tables, charts)
 
@@ -113,7 +145,10 @@ def _column(frame: pl.DataFrame, name: str) -> npt.NDArray[np.float64]:
 def _html_table(table: Table) -> str:
     columns = [[html.escape(str(cell)) for cell in column.cells] for column in table.columns]
     head = "".join(f"<th>{html.escape(str(column.header))}</th>" for column in table.columns)
-    rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in zip(*columns, strict=True))
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>"
+        for row in zip(*columns, strict=True)
+    )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 

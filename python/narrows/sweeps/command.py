@@ -28,8 +28,19 @@ from narrows.terminal import console, say
 if TYPE_CHECKING:
     from narrows.sweeps.result import Sweep
 
-SHOWN = [("utilisation", 1.0, 4), ("goodput", 1e-6, 2), ("loss_rate", 100.0, 4), ("mean_queue", 1.0, 2), ("jain", 1.0, 4)]
-HEADS = {"goodput": "goodput Mbps", "loss_rate": "loss %", "mean_queue": "queue mean", "jain": "Jain"}
+SHOWN = [
+    ("utilisation", 1.0, 4),
+    ("goodput", 1e-6, 2),
+    ("loss_rate", 100.0, 4),
+    ("mean_queue", 1.0, 2),
+    ("jain", 1.0, 4),
+]
+HEADS = {
+    "goodput": "goodput Mbps",
+    "loss_rate": "loss %",
+    "mean_queue": "queue mean",
+    "jain": "Jain",
+}
 
 
 def run_file(
@@ -53,14 +64,19 @@ def run_file(
     plan = described.plan()
     with _executor(workers, dask) as executor:
         result = plan.run(Cache(cache), until=described.until, executor=executor, progress=True)
-    say(f"{len(plan.points)} points, {result.reused + result.ran} runs: {result.reused} were in {cache}/, {result.ran} have been run")
+    say(
+        f"{len(plan.points)} points, {result.reused + result.ran} runs: {result.reused} were in {cache}/, {result.ran} have been run"
+    )
     if result.runs.is_empty():
         return True
     _print(result, metric, as_json)
     if folder:
         _write(result, folder, metric)
         if not as_json:
-            say(f"written to {folder.path}/: " + ", ".join(sorted(path.name for path in folder.path.iterdir())))
+            say(
+                f"written to {folder.path}/: "
+                + ", ".join(sorted(path.name for path in folder.path.iterdir()))
+            )
     return bool(result.failures)
 
 
@@ -70,7 +86,9 @@ def _executor(workers: int | None, dask: str | None) -> Iterator[Executor | None
         try:
             from distributed import Client  # noqa: PLC0415
         except ImportError:
-            raise ScenarioError('--dask: Dask is not installed; pip install "narrows[dask]"') from None
+            raise ScenarioError(
+                '--dask: Dask is not installed; pip install "narrows[dask]"'
+            ) from None
         with Client(dask) as client:
             yield client.get_executor()
     elif workers:
@@ -88,9 +106,13 @@ def _print(result: Sweep, metric: str, as_json: bool) -> None:
     metrics = [(metric, 1.0, 4)] if metric not in {name for name, *_ in SHOWN} else []
     metrics += SHOWN
     means = result.means(*(name for name, *_ in metrics))
-    table = Table(*result.axes, "seeds", *(HEADS.get(name, name) for name, *_ in metrics), box=SIMPLE)
+    table = Table(
+        *result.axes, "seeds", *(HEADS.get(name, name) for name, *_ in metrics), box=SIMPLE
+    )
     for row in means.iter_rows(named=True):
-        cells = [_cell(row[name], row[f"{name}_low"], scale, digits) for name, scale, digits in metrics]
+        cells = [
+            _cell(row[name], row[f"{name}_low"], scale, digits) for name, scale, digits in metrics
+        ]
         table.add_row(*(str(row[axis]) for axis in result.axes), str(row["seeds"]), *cells)
     console().print(table)
 
@@ -113,13 +135,23 @@ def _write(result: Sweep, folder: Folder, metric: str) -> None:
 
 def listed(path: Path, as_json: bool) -> None:
     """Print each run that is kept: key, law, seed, utilisation, engine, bytes."""
-    table = Table("key", "cc", "pacing", "seed", "utilisation", "engine", "bytes", "age", box=SIMPLE)
+    table = Table(
+        "key", "cc", "pacing", "seed", "utilisation", "engine", "bytes", "age", box=SIMPLE
+    )
     for entry, about in _readable(Cache(path)):
         if as_json:
             print(json.dumps({**about, "bytes": entry.bytes, "modified": entry.modified}))
             continue
         utilisation = f"{about['utilisation']:.4f}" if about["utilisation"] is not None else "-"
-        cells = (entry.key[:16], about["cc"], about["pacing"], str(about["seed"]), utilisation, about["engine"], str(entry.bytes))
+        cells = (
+            entry.key[:16],
+            about["cc"],
+            about["pacing"],
+            str(about["seed"]),
+            utilisation,
+            about["engine"],
+            str(entry.bytes),
+        )
         table.add_row(*cells, _age(time.time() - entry.modified))
     if not as_json:
         console().print(table)
@@ -154,7 +186,9 @@ def prune(path: Path, older: str | None, everything: bool, as_json: bool) -> Non
     if as_json:
         print(json.dumps({"removed": dict(removed), "kept": kept}))
     else:
-        print(f"removed: {', '.join(f'{count} {reason}' for reason, count in removed.items()) or 'nothing'}; {kept} runs kept")
+        print(
+            f"removed: {', '.join(f'{count} {reason}' for reason, count in removed.items()) or 'nothing'}; {kept} runs kept"
+        )
 
 
 def _reason(entry: Entry, age: float, everything: bool) -> str | None:

@@ -22,7 +22,9 @@ Done = Callable[[Outcome], None]
 Watch = Callable[[str, float], None]
 
 
-def dispatch(jobs: Iterable[Job], cache: str, executor: Executor | None, done: Done, watch: Watch) -> None:
+def dispatch(
+    jobs: Iterable[Job], cache: str, executor: Executor | None, done: Done, watch: Watch
+) -> None:
     """Have every job done.
 
     Parameters

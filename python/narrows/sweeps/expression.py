@@ -54,9 +54,15 @@ def function_of(name: str, template: str) -> Callable[[Point], str | float | int
             if alone := re.fullmatch(r"\{([^{}]*)\}", template):
                 number: float | int = _evaluate(ast.parse(alone[1], mode="eval").body, point)
                 return number
-            return re.sub(r"\{([^{}]*)\}", lambda match: f"{_evaluate(ast.parse(match[1], mode='eval').body, point):.10g}", template)
+            return re.sub(
+                r"\{([^{}]*)\}",
+                lambda match: f"{_evaluate(ast.parse(match[1], mode='eval').body, point):.10g}",
+                template,
+            )
         except (SyntaxError, ArithmeticError, TypeError, ValueError) as error:
-            raise ScenarioError(f'{name}: "{template}" cannot be computed ({error}); try "{{20 * flows}}p"') from None
+            raise ScenarioError(
+                f'{name}: "{template}" cannot be computed ({error}); try "{{20 * flows}}p"'
+            ) from None
 
     return value
 

@@ -67,14 +67,36 @@ class SweepFile:
             raise ScenarioError(f'unknown field "{unknown[0]}"; known: {", ".join(sorted(FIELDS))}')
         if "scenario" not in given:
             raise ScenarioError('no scenario; add scenario = "dumbbell.toml" or a table [scenario]')
-        base = Scenario.load(path.parent / given["scenario"]) if isinstance(given["scenario"], str) else Scenario(**given["scenario"])
-        axes: dict[str, Axis] = {name: _list(name, values, base) for name, values in _table(given, "product").items()}
-        axes |= {name: function_of(name, str(template)) for name, template in _table(given, "function").items()}
+        base = (
+            Scenario.load(path.parent / given["scenario"])
+            if isinstance(given["scenario"], str)
+            else Scenario(**given["scenario"])
+        )
+        axes: dict[str, Axis] = {
+            name: _list(name, values, base) for name, values in _table(given, "product").items()
+        }
+        axes |= {
+            name: function_of(name, str(template))
+            for name, template in _table(given, "function").items()
+        }
         groups = given.get("zipped", [])
         if not isinstance(groups, list):
-            raise ScenarioError("zipped: write [[zipped]], a table a group of lists that go together")
-        zipped = [Zipped(**{name: _list(name, values, base) for name, values in group.items()}) for group in groups]
-        return cls(path, base, zipped, axes, _seeds(given.get("seeds", 1)), Until.of(given.get("until")), bool(given.get("series", False)))
+            raise ScenarioError(
+                "zipped: write [[zipped]], a table a group of lists that go together"
+            )
+        zipped = [
+            Zipped(**{name: _list(name, values, base) for name, values in group.items()})
+            for group in groups
+        ]
+        return cls(
+            path,
+            base,
+            zipped,
+            axes,
+            _seeds(given.get("seeds", 1)),
+            Until.of(given.get("until")),
+            bool(given.get("series", False)),
+        )
 
     def plan(self) -> Plan:
         """Check every point.
@@ -85,7 +107,9 @@ class SweepFile:
             Where one is no scenario; the message begins with the file's name.
         """
         try:
-            return Plan.of(self.scenario, points_of(self.zipped, self.axes), self.seeds, self.series)
+            return Plan.of(
+                self.scenario, points_of(self.zipped, self.axes), self.seeds, self.series
+            )
         except ScenarioError as error:
             raise ScenarioError(f"{self.path}: {error}") from None
 
@@ -101,13 +125,25 @@ def _list(name: str, values: Any, base: Scenario) -> list[Any]:
     if is_range(values):
         return spread(name, values, base)
     if not isinstance(values, list):
-        raise ScenarioError(f"{name}: {values!r} is no list; write [{values!r}], or a range like 10Mbps..1Gbps:5")
-    return [item for value in values for item in (spread(name, value, base) if is_range(value) else [value])]
+        raise ScenarioError(
+            f"{name}: {values!r} is no list; write [{values!r}], or a range like 10Mbps..1Gbps:5"
+        )
+    return [
+        item
+        for value in values
+        for item in (spread(name, value, base) if is_range(value) else [value])
+    ]
 
 
 def _seeds(given: Any) -> list[int]:
     if isinstance(given, int) and not isinstance(given, bool) and given > 0:
         return list(range(1, given + 1))
-    if isinstance(given, list) and given and all(isinstance(seed, int) and seed >= 0 for seed in given):
+    if (
+        isinstance(given, list)
+        and given
+        and all(isinstance(seed, int) and seed >= 0 for seed in given)
+    ):
         return given
-    raise ScenarioError(f"seeds: {given!r} is no number of seeds and no list of them; try 10 or [1, 2, 3]")
+    raise ScenarioError(
+        f"seeds: {given!r} is no number of seeds and no list of them; try 10 or [1, 2, 3]"
+    )

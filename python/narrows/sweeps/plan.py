@@ -77,24 +77,41 @@ class Plan:
     failures: dict[str, Failure] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, base: Base, points: list[Point], seeds: int | Sequence[int], series: bool = False) -> Plan:
+    def of(
+        cls, base: Base, points: list[Point], seeds: int | Sequence[int], series: bool = False
+    ) -> Plan:
         """Check every point before anything runs; seeds are so many, from 1 on, or those."""
         chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
         if not chosen:
             raise ScenarioError("seeds: none; give how many, or which")
-        return cls(points, [canonical(scenario_at(base, point), series) for point in points], chosen)
+        return cls(
+            points, [canonical(scenario_at(base, point), series) for point in points], chosen
+        )
 
-    def run(self, cache: Cache, *, until: Until | None = None, executor: Executor | None = None, progress: bool = False) -> Sweep:
+    def run(
+        self,
+        cache: Cache,
+        *,
+        until: Until | None = None,
+        executor: Executor | None = None,
+        progress: bool = False,
+    ) -> Sweep:
         """Run what is not in the cache."""
         say = _to_stderr if progress else _to_nobody
         members = self._members([self.seeds] * len(self.points))
         reused, ran = self._run(members, cache, executor, progress, say)
         while until and (more := self._wanting(members, cache, until)):
-            say(f"{len({member.point for member in more})} points need more seeds for an interval within {until.within:.2%}")
+            say(
+                f"{len({member.point for member in more})} points need more seeds for an interval within {until.within:.2%}"
+            )
             counts = self._run(more, cache, executor, progress, say)
             reused, ran = reused + counts[0], ran + counts[1]
             members += more
-        failures = [self.failures[key] for key in dict.fromkeys(member.key for member in members) if key in self.failures]
+        failures = [
+            self.failures[key]
+            for key in dict.fromkeys(member.key for member in members)
+            if key in self.failures
+        ]
         for failure in failures:
             say(str(failure))
         return Sweep(self.points, members, cache, reused, ran, failures)
@@ -102,10 +119,19 @@ class Plan:
     def _members(self, seeds: Sequence[Sequence[int]]) -> list[Member]:
         """Each point's runs under the seeds given for it."""
         groups = zip(range(len(self.points)), self.scenarios, seeds, strict=True)
-        return [Member(point, seed, key_of(scenario, seed)) for point, scenario, chosen in groups for seed in chosen]
+        return [
+            Member(point, seed, key_of(scenario, seed))
+            for point, scenario, chosen in groups
+            for seed in chosen
+        ]
 
     def _run(
-        self, members: list[Member], cache: Cache, executor: Executor | None, progress: bool, say: Callable[[str], None]
+        self,
+        members: list[Member],
+        cache: Cache,
+        executor: Executor | None,
+        progress: bool,
+        say: Callable[[str], None],
     ) -> tuple[int, int]:
         """Run the members that are missing; how many were there already, and how many have been run."""
         wanted = {member.key: member for member in members}
@@ -124,23 +150,40 @@ class Plan:
                 nonlocal done
                 advance(numbers[outcome.key], 1.0)
                 if outcome.error is None and not cache.file(outcome.key).exists():
-                    outcome = replace(outcome, error=f"its worker kept it elsewhere; workers and caller must share {cache.path}/")
+                    outcome = replace(
+                        outcome,
+                        error=f"its worker kept it elsewhere; workers and caller must share {cache.path}/",
+                    )
                 if outcome.error is None:
                     done += 1
                 else:
                     member = wanted[outcome.key]
                     self.failures[outcome.key] = Failure.keep(
-                        cache, self.points[member.point], self.scenarios[member.point], member, outcome
+                        cache,
+                        self.points[member.point],
+                        self.scenarios[member.point],
+                        member,
+                        outcome,
                     )
 
             try:
-                dispatch(jobs, str(cache.path), executor, finished, lambda key, share: advance(numbers[key], share))
+                dispatch(
+                    jobs,
+                    str(cache.path),
+                    executor,
+                    finished,
+                    lambda key, share: advance(numbers[key], share),
+                )
             except KeyboardInterrupt:
-                say(f"interrupted: {reused + done} of {len(wanted)} runs are kept in {cache.path}/; the same sweep goes on from there")
+                say(
+                    f"interrupted: {reused + done} of {len(wanted)} runs are kept in {cache.path}/; the same sweep goes on from there"
+                )
                 raise
         return reused, done
 
-    def _missing(self, wanted: dict[str, Member], cache: Cache, say: Callable[[str], None]) -> Iterator[Member]:
+    def _missing(
+        self, wanted: dict[str, Member], cache: Cache, say: Callable[[str], None]
+    ) -> Iterator[Member]:
         for key, member in wanted.items():
             state = cache.state(key)
             if state is State.DAMAGED:

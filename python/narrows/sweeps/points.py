@@ -44,7 +44,9 @@ class Zipped:
         lengths = {name: len(values) for name, values in axes.items()}
         if len(set(lengths.values())) != 1:
             raise ScenarioError(f"zipped lists have one length, not {lengths}")
-        self.points: list[Point] = [dict(zip(axes, values, strict=True)) for values in zip(*axes.values(), strict=True)]
+        self.points: list[Point] = [
+            dict(zip(axes, values, strict=True)) for values in zip(*axes.values(), strict=True)
+        ]
 
 
 def points_of(zipped: Sequence[Zipped], axes: Mapping[str, Axis]) -> list[Point]:
@@ -60,9 +62,16 @@ def points_of(zipped: Sequence[Zipped], axes: Mapping[str, Axis]) -> list[Point]
         if callable(values):
             continue
         if isinstance(values, str) or not values:
-            raise ScenarioError(f"{name}: {values!r} is no list of values; write [{values!r}]" if values else f"{name}: the list is empty")
+            raise ScenarioError(
+                f"{name}: {values!r} is no list of values; write [{values!r}]"
+                if values
+                else f"{name}: the list is empty"
+            )
         groups.append([{name: value} for value in values])
-    points = [{name: value for part in combination for name, value in part.items()} for combination in product(*groups)]
+    points = [
+        {name: value for part in combination for name, value in part.items()}
+        for combination in product(*groups)
+    ]
     for point in points:
         for name, values in axes.items():
             if callable(values):
@@ -123,7 +132,9 @@ def _path(name: str, fields: dict[str, Any]) -> list[list[str | int]]:
     groups = range(len(fields.get("flows", [])))
     if name == "flows":
         if len(groups) != 1:
-            raise ScenarioError(f"flows: there are {len(groups)} groups of flows; say which, like flows[0].count")
+            raise ScenarioError(
+                f"flows: there are {len(groups)} groups of flows; say which, like flows[0].count"
+            )
         return [["flows", 0, "count"]]
     for network in NETWORKS:
         if network in fields and name in _names()[network]:
@@ -135,7 +146,9 @@ def _path(name: str, fields: dict[str, Any]) -> list[list[str | int]]:
     known = sorted({name for names in _names().values() for name in names})
     near = difflib.get_close_matches(name, known, 1)
     guess = f'; did you mean "{near[0]}"?' if near else ";"
-    raise ScenarioError(f'unknown parameter "{name}"{guess} known: {", ".join(known)}, and paths like flows[1].cc')
+    raise ScenarioError(
+        f'unknown parameter "{name}"{guess} known: {", ".join(known)}, and paths like flows[1].cc'
+    )
 
 
 @cache

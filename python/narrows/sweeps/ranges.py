@@ -43,8 +43,14 @@ def spread(name: str, text: str, base: Scenario | None = None) -> list[Any]:
     unit = match[2] or match[4]
     if match[2] and match[4] != match[2]:
         if name != "buffer" or base is None:
-            raise ScenarioError(f'{name}: "{text}" has ends in different units; write both in {match[4]}')
-        low, high, unit = _packets(base, match[1] + match[2]), _packets(base, match[3] + match[4]), "p"
+            raise ScenarioError(
+                f'{name}: "{text}" has ends in different units; write both in {match[4]}'
+            )
+        low, high, unit = (
+            _packets(base, match[1] + match[2]),
+            _packets(base, match[3] + match[4]),
+            "p",
+        )
     if not 0 < low < high:
         raise ScenarioError(f'{name}: "{text}" does not rise from above 0')
     values = [low * (high / low) ** (step / (count - 1)) for step in range(count)]

@@ -43,11 +43,19 @@ class Failure:
     command: str
 
     @classmethod
-    def keep(cls, cache: Cache, point: Point, scenario: str, member: Member, outcome: Outcome) -> Failure:
+    def keep(
+        cls, cache: Cache, point: Point, scenario: str, member: Member, outcome: Outcome
+    ) -> Failure:
         """Write the scenario beside the cache, for the command."""
         file = cache.path / "failed" / f"{member.key[:16]}.toml"
         write_at_once(file, scenario.encode())
-        return cls(member.key, point, member.seed, outcome.error or "", f"narrows run {file} --seed {member.seed}")
+        return cls(
+            member.key,
+            point,
+            member.seed,
+            outcome.error or "",
+            f"narrows run {file} --seed {member.seed}",
+        )
 
     def __str__(self) -> str:
         return f"failed at {describe(self.point)} seed={self.seed}: {self.error}\n  again: {self.command}"
@@ -66,7 +74,15 @@ class Sweep:
         Runs that failed.
     """
 
-    def __init__(self, points: list[Point], members: list[Member], cache: Cache, reused: int, ran: int, failures: list[Failure]) -> None:
+    def __init__(
+        self,
+        points: list[Point],
+        members: list[Member],
+        cache: Cache,
+        reused: int,
+        ran: int,
+        failures: list[Failure],
+    ) -> None:
         self.points = points
         self.reused = reused
         self.ran = ran
@@ -111,7 +127,9 @@ class Sweep:
         """
         rows = self._rows(name)
         if rows.is_empty():
-            raise ScenarioError(f'{name}: none were kept; give the scenario a sample, like sample = "10ms", or the sweep series=True')
+            raise ScenarioError(
+                f'{name}: none were kept; give the scenario a sample, like sample = "10ms", or the sweep series=True'
+            )
         return rows
 
     @property
@@ -145,15 +163,24 @@ class Sweep:
         columns = {metric: self._by_point(metric) for metric in metrics}
         rows: list[dict[str, Any]] = []
         for number, point in enumerate(self.points):
-            row: dict[str, Any] = {**point, "seeds": max(len(columns[metric][number]) for metric in metrics)}
+            row: dict[str, Any] = {
+                **point,
+                "seeds": max(len(columns[metric][number]) for metric in metrics),
+            }
             for metric in metrics:
                 known = list(columns[metric][number].values())
                 found = estimate(known, method) if known else Estimate(None, None, None)
-                row |= {metric: found.mean, f"{metric}_low": found.low, f"{metric}_high": found.high}
+                row |= {
+                    metric: found.mean,
+                    f"{metric}_low": found.low,
+                    f"{metric}_high": found.high,
+                }
             rows.append(row)
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def paired(self, axis: str, first: Any, second: Any, metric: str = "utilisation") -> pl.DataFrame:
+    def paired(
+        self, axis: str, first: Any, second: Any, metric: str = "utilisation"
+    ) -> pl.DataFrame:
         """Compare two values of an axis on common random numbers: each pair of runs has the same seed and all else equal.
 
         Parameters
@@ -184,9 +211,19 @@ class Sweep:
                 continue
             other = columns[self.points.index(twin)]
             seeds = sorted(columns[number].keys() & other.keys())
-            found = paired([columns[number][seed] for seed in seeds], [other[seed] for seed in seeds])
+            found = paired(
+                [columns[number][seed] for seed in seeds], [other[seed] for seed in seeds]
+            )
             rest = {name: value for name, value in point.items() if name != axis}
-            rows.append({**rest, "difference": found.mean, "low": found.low, "high": found.high, "pairs": len(seeds)})
+            rows.append(
+                {
+                    **rest,
+                    "difference": found.mean,
+                    "low": found.low,
+                    "high": found.high,
+                    "pairs": len(seeds),
+                }
+            )
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def write(self, folder: Path) -> list[Path]:
@@ -228,7 +265,8 @@ class Sweep:
             return frame
         members = self._whole()
         index = pl.DataFrame(
-            {"point": [m.point for m in members], "key": [m.key for m in members]}, schema={"point": pl.Int64, "key": pl.String}
+            {"point": [m.point for m in members], "key": [m.key for m in members]},
+            schema={"point": pl.Int64, "key": pl.String},
         )
         columns = {axis: _column([point[axis] for point in self.points]) for axis in self.axes}
         points = pl.DataFrame({"point": list(range(len(self.points))), **columns}, strict=False)

@@ -43,7 +43,9 @@ class StoppedError(Exception):
     """The sweep was stopped while this run was under way."""
 
 
-def work(jobs: Sequence[Job], cache: str, watch: Callable[[str, float], None] | None = None) -> list[Outcome]:
+def work(
+    jobs: Sequence[Job], cache: str, watch: Callable[[str, float], None] | None = None
+) -> list[Outcome]:
     """Run each job and keep its result.
 
     Parameters

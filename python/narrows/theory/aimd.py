@@ -90,7 +90,14 @@ def evolve(alpha: ArrayLike, beta: ArrayLike, start: ArrayLike, epochs: int) -> 
     return np.array(windows)
 
 
-def random_products(alpha: ArrayLike, beta: ArrayLike, drops: ArrayLike, start: ArrayLike, epochs: int, seed: int = 1) -> Floats:
+def random_products(
+    alpha: ArrayLike,
+    beta: ArrayLike,
+    drops: ArrayLike,
+    start: ArrayLike,
+    epochs: int,
+    seed: int = 1,
+) -> Floats:
     """Give W(0), W(1), … where each event drops packets of some sources only: random products of matrices (eqs. 11 to 15).
 
     Parameters
@@ -143,8 +150,12 @@ def throughput_ratio_beta(rtt_min: float, rtt_max: float) -> float:
     return rtt_min / rtt_max
 
 
-def _pair(alpha: ArrayLike | Sequence[float], beta: ArrayLike | Sequence[float]) -> tuple[Floats, Floats]:
+def _pair(
+    alpha: ArrayLike | Sequence[float], beta: ArrayLike | Sequence[float]
+) -> tuple[Floats, Floats]:
     a, b = np.asarray(alpha, dtype=np.float64), np.asarray(beta, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 1:
-        raise ValueError(f"alpha has the shape {a.shape}, beta {b.shape}; both need one value for each source")
+        raise ValueError(
+            f"alpha has the shape {a.shape}, beta {b.shape}; both need one value for each source"
+        )
     return a, b

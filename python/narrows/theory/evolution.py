@@ -13,7 +13,10 @@ from narrows.theory.queue import mm1b_load, mm1b_loss
 
 
 def utilisation_at(
-    throughput: ArrayLike, rtt: float, loss_of: Callable[[NDArray[np.float64]], NDArray[np.float64]], buffer: int
+    throughput: ArrayLike,
+    rtt: float,
+    loss_of: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    buffer: int,
 ) -> NDArray[np.float64]:
     """Give the load of a bottleneck whose connections reach a throughput each (eqs. 1 to 3; figure 1).
 
@@ -38,7 +41,9 @@ def utilisation_at(
     return mm1b_load(loss_of(window), buffer)
 
 
-def utilisation_of_generation(capacity: float, flows: int, rtt: float, exponent: float, constant: float, buffer: int) -> float:
+def utilisation_of_generation(
+    capacity: float, flows: int, rtt: float, exponent: float, constant: float, buffer: int
+) -> float:
     """Give ρ of a generation: W = constant/p^exponent, ρc = gW/τ, p = P_B(ρ) (eq. 4, and §IX for exponents other than 1/2).
 
     Parameters
@@ -61,7 +66,9 @@ def utilisation_of_generation(capacity: float, flows: int, rtt: float, exponent:
     """
 
     def surplus(rho: float) -> float:
-        return rho * math.pow(float(mm1b_loss(rho, buffer)), exponent) - constant * flows / (rtt * capacity)
+        return rho * math.pow(float(mm1b_loss(rho, buffer)), exponent) - constant * flows / (
+            rtt * capacity
+        )
 
     return float(brentq(surplus, 0.0, 10.0, xtol=1e-14))
 
@@ -74,4 +81,6 @@ def buffer_for(utilisation: float, window: ArrayLike) -> NDArray[np.float64]:
     >>> round(float(buffer_for(0.9, 1e4)), 1)
     166.3
     """
-    return np.asarray(np.log(2.0 / np.asarray(window, dtype=np.float64) ** 2) / np.log(utilisation) - 2.0)
+    return np.asarray(
+        np.log(2.0 / np.asarray(window, dtype=np.float64) ** 2) / np.log(utilisation) - 2.0
+    )

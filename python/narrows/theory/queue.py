@@ -56,7 +56,9 @@ def mm1b_load(loss: ArrayLike, buffer: int) -> NDArray[np.float64]:
     """
 
     def root(p: float) -> float:
-        return brentq(lambda rho: float(mm1b_loss(rho, buffer)) - p, 0.0, 1.0 / (1.0 - p) + 1.0, xtol=1e-14)
+        return brentq(
+            lambda rho: float(mm1b_loss(rho, buffer)) - p, 0.0, 1.0 / (1.0 - p) + 1.0, xtol=1e-14
+        )
 
     return np.asarray(np.vectorize(root, otypes=[np.float64])(np.asarray(loss, dtype=np.float64)))
 

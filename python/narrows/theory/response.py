@@ -74,7 +74,9 @@ def aimd(p: ArrayLike, alpha: float = 1.0, beta: float = 0.5) -> NDArray[np.floa
     >>> round(float(aimd(1e-4)), 2)
     122.47
     """
-    return np.asarray(np.sqrt(alpha * (1 + beta) / (2 * (1 - beta) * np.asarray(p, dtype=np.float64))))
+    return np.asarray(
+        np.sqrt(alpha * (1 + beta) / (2 * (1 - beta) * np.asarray(p, dtype=np.float64)))
+    )
 
 
 def highspeed(p: ArrayLike) -> NDArray[np.float64]:
@@ -111,7 +113,10 @@ def ltcp_layer(window: ArrayLike, w_t: float = 50.0) -> NDArray[np.float64]:
     """
     k = np.arange(1.0, 2000.0)
     return np.asarray(
-        np.searchsorted(k * (k + 1) * (k - 1) / 6 * w_t, np.asarray(window, dtype=np.float64), side="right"), dtype=np.float64
+        np.searchsorted(
+            k * (k + 1) * (k - 1) / 6 * w_t, np.asarray(window, dtype=np.float64), side="right"
+        ),
+        dtype=np.float64,
     )
 
 
@@ -173,12 +178,27 @@ def htcp(p: ArrayLike, rtt: float, beta: float = 0.5, delta_l: float = 1.0) -> N
     t = np.geomspace(rtt / 10, 2000.0, 20_000)
     growth = gained(t)
     # W falls to βW_max and gains (1 − β)W_max in T; the epoch's packets are the integral of W/RTT.
-    packets = (beta / (1 - beta) * growth * t + np.concatenate([[0.0], np.cumsum(np.diff(t) * (growth[1:] + growth[:-1]) / 2)])) / rtt
+    packets = (
+        beta / (1 - beta) * growth * t
+        + np.concatenate([[0.0], np.cumsum(np.diff(t) * (growth[1:] + growth[:-1]) / 2)])
+    ) / rtt
     mean = packets * rtt / t
-    return np.asarray(np.exp(np.interp(np.log(np.asarray(p, dtype=np.float64)), -np.log(packets[::-1]), np.log(mean[::-1]))))
+    return np.asarray(
+        np.exp(
+            np.interp(
+                np.log(np.asarray(p, dtype=np.float64)), -np.log(packets[::-1]), np.log(mean[::-1])
+            )
+        )
+    )
 
 
-def bic(p: ArrayLike, beta: float = 819 / 1024, s_max: float = 16.0, low_window: float = 14.0, smooth: float = 20.0) -> NDArray[np.float64]:
+def bic(
+    p: ArrayLike,
+    beta: float = 819 / 1024,
+    s_max: float = 16.0,
+    low_window: float = 14.0,
+    smooth: float = 20.0,
+) -> NDArray[np.float64]:
     """Give BIC's mean window for losses at equal distances, by going through the law's round trips until an epoch repeats itself.
 
     Parameters

@@ -38,7 +38,9 @@ def phase_margin(alpha: float, beta: float) -> float:
     return math.atan2(alpha * crossover, beta) - crossover
 
 
-def fluid(alpha: float, beta: float, before: float, seconds: float, delay: float, step: float = 1e-3) -> tuple[Floats, Floats, Floats]:
+def fluid(
+    alpha: float, beta: float, before: float, seconds: float, delay: float, step: float = 1e-3
+) -> tuple[Floats, Floats, Floats]:
     """Integrate ẏ = −α(y(t − d) − 1)/d − βq(t − d)/d², q̇ = y − 1, in capacities.
 
     Parameters

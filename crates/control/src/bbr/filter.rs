@@ -21,7 +21,8 @@ impl TwoSlots {
     }
 }
 
-/// The largest value of the last so many rounds (Nichols' algorithm: the best three, each later than the one before; §5.5.5).
+/// The largest value of the last so many rounds (Nichols' algorithm: the best three, each later
+/// than the one before; §5.5.5).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WindowedMax {
     best: [(u64, f64); 3],
@@ -69,7 +70,8 @@ mod tests {
     }
 
     proptest! {
-        /// Never below the largest of the last half of the window, never above the largest of the whole: what Nichols' three best promise.
+        /// Never below the largest of the last half of the window, never above the largest of the
+        /// whole: what Nichols' three best promise.
         #[test]
         fn it_lies_between_the_maxima_of_half_and_whole_window(values in prop::collection::vec(0.0f64..100.0, 1..200)) {
             let (mut filter, length) = (WindowedMax::default(), 10);

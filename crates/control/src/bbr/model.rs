@@ -1,4 +1,5 @@
-//! What BBR knows of the path: rounds, bandwidth, RTT, aggregation, and what losses and marks say (§5.5).
+//! What BBR knows of the path: rounds, bandwidth, RTT, aggregation, and what losses and marks say
+//! (§5.5).
 
 use super::{AckPhase, BETA, Bbr, Ending, HEADROOM, LOSS_THRESH, MIN_PIPE_CWND, State};
 use crate::{Ack, Loss, RateSample};
@@ -26,7 +27,9 @@ impl Bbr {
     /// §5.5.5, UpdateMaxBw.
     fn update_max_bw(&mut self, rs: &RateSample) {
         self.update_round(rs);
-        if let Some(rate) = rs.delivery_rate.filter(|rate| *rate >= self.path.max_bw || !rs.app_limited) {
+        if let Some(rate) =
+            rs.delivery_rate.filter(|rate| *rate >= self.path.max_bw || !rs.app_limited)
+        {
             self.path.max_bw_filter.update(rate);
             self.path.max_bw = self.path.max_bw_filter.largest();
         }
@@ -49,7 +52,8 @@ impl Bbr {
         self.path.extra_acked_delivered += ack.packets;
         let extra = (self.path.extra_acked_delivered - expected_delivered).min(self.cwnd);
         let length = if self.full_bw_reached { EXTRA_ACKED_FILTER_LEN } else { 1 };
-        self.path.extra_acked = self.path.extra_acked_filter.update(self.round_count, extra, length);
+        self.path.extra_acked =
+            self.path.extra_acked_filter.update(self.round_count, extra, length);
     }
 
     /// §5.5.10.3, UpdateLatestDeliverySignals.
@@ -88,7 +92,8 @@ impl Bbr {
         }
     }
 
-    /// §5.5.10.3, AdaptLowerBoundsFromCongestion, with InitLowerBounds and LossLowerBounds; marks as in BBRv3's Linux code.
+    /// §5.5.10.3, AdaptLowerBoundsFromCongestion, with InitLowerBounds and LossLowerBounds; marks
+    /// as in BBRv3's Linux code.
     fn adapt_lower_bounds(&mut self) {
         let (lossy, marked) = (self.is_loss_in_round, self.marks.in_round);
         if self.is_probing_bw() || !(lossy || marked) {
@@ -106,7 +111,8 @@ impl Bbr {
                 self.path.bw_shortterm = self.path.max_bw;
             }
             self.path.bw_shortterm = self.path.bw_latest.max(BETA * self.path.bw_shortterm);
-            self.path.inflight_shortterm = self.path.inflight_latest.max(BETA * self.path.inflight_shortterm);
+            self.path.inflight_shortterm =
+                self.path.inflight_latest.max(BETA * self.path.inflight_shortterm);
         }
         self.path.inflight_shortterm = self.path.inflight_shortterm.min(by_marks);
     }
@@ -161,7 +167,10 @@ impl Bbr {
         }
         self.last_lost = Some(loss.transmission);
         if self.is_bw_probe_sample && self.is_inflight_too_high(sample.lost, loss.in_flight) {
-            self.handle_inflight_too_high(inflight_at_loss(loss.in_flight, sample.lost), sample.app_limited);
+            self.handle_inflight_too_high(
+                inflight_at_loss(loss.in_flight, sample.lost),
+                sample.app_limited,
+            );
         }
     }
 
@@ -180,7 +189,8 @@ impl Bbr {
         self.is_loss_in_round = false;
         self.reset_full_bw();
         self.path.bw_shortterm = self.path.bw_shortterm.max(self.undo.bw_shortterm);
-        self.path.inflight_shortterm = self.path.inflight_shortterm.max(self.undo.inflight_shortterm);
+        self.path.inflight_shortterm =
+            self.path.inflight_shortterm.max(self.undo.inflight_shortterm);
         self.path.inflight_longterm = self.path.inflight_longterm.max(self.undo.inflight_longterm);
         match (self.undo.state.take(), self.state) {
             (Some(State::Startup), state) if state != State::Startup => {
@@ -189,7 +199,11 @@ impl Bbr {
                     self.enter_startup();
                 }
             }
-            (Some(State::ProbeBwUp), state) if state != State::ProbeBwUp && state != State::ProbeRtt => self.start_probe_bw_refill(),
+            (Some(State::ProbeBwUp), state)
+                if state != State::ProbeBwUp && state != State::ProbeRtt =>
+            {
+                self.start_probe_bw_refill()
+            }
             _ => {}
         }
     }
@@ -197,7 +211,11 @@ impl Bbr {
     /// §5.3.4.3, UpdateMinRTT.
     pub(super) fn update_min_rtt(&mut self, rs: &RateSample) {
         self.probe_rtt.expired = self.now > self.probe_rtt.min_stamp + super::PROBE_RTT_INTERVAL;
-        if let Some(rtt) = rs.rtt.map(Duration::seconds).filter(|rtt| *rtt < self.probe_rtt.min_delay || self.probe_rtt.expired) {
+        if let Some(rtt) = rs
+            .rtt
+            .map(Duration::seconds)
+            .filter(|rtt| *rtt < self.probe_rtt.min_delay || self.probe_rtt.expired)
+        {
             self.probe_rtt.min_delay = rtt;
             self.probe_rtt.min_stamp = self.now;
         }
@@ -211,7 +229,11 @@ impl Bbr {
     /// §5.3.3.9, InflightWithHeadroom.
     pub(super) fn inflight_with_headroom(&self) -> f64 {
         let headroom = (HEADROOM * self.path.inflight_longterm).max(1.0);
-        if self.path.inflight_longterm.is_infinite() { f64::INFINITY } else { (self.path.inflight_longterm - headroom).max(MIN_PIPE_CWND) }
+        if self.path.inflight_longterm.is_infinite() {
+            f64::INFINITY
+        } else {
+            (self.path.inflight_longterm - headroom).max(MIN_PIPE_CWND)
+        }
     }
 
     /// §5.3.3.8.3, TargetInflight: the estimated BDP, unless congestion cut the window.
@@ -219,7 +241,8 @@ impl Bbr {
         self.bdp_multiple(self.path.bw, 1.0).min(self.cwnd)
     }
 
-    /// α of marks once a round, and whether they are too many (BBRv3's Linux code: bbr_update_ecn_alpha, bbr_check_ecn_too_high_in_startup).
+    /// α of marks once a round, and whether they are too many (BBRv3's Linux code:
+    /// bbr_update_ecn_alpha, bbr_check_ecn_too_high_in_startup).
     pub(super) fn update_ecn(&mut self, ack: &Ack, rs: &RateSample) {
         let eligible = self.ecn && self.path.min_rtt <= super::ECN_MAX_RTT;
         self.marks.too_many = false;
@@ -233,7 +256,8 @@ impl Bbr {
         (self.marks.packets, self.marks.marked) = (0.0, 0.0);
         self.marks.alpha += super::ECN_GAIN * (share.min(1.0) - self.marks.alpha);
         self.marks.too_many = eligible && share >= super::ECN_THRESH;
-        self.marks.rounds_of_too_many = if self.marks.too_many { self.marks.rounds_of_too_many + 1 } else { 0 };
+        self.marks.rounds_of_too_many =
+            if self.marks.too_many { self.marks.rounds_of_too_many + 1 } else { 0 };
         if !self.full_bw_reached && self.marks.rounds_of_too_many >= super::STARTUP_FULL_ECN_CNT {
             self.end_startup(Ending::Marks);
         }
@@ -258,12 +282,17 @@ impl Bbr {
             if self.is_in_a_probe_bw_state() && !rs.app_limited {
                 self.advance_max_bw_filter();
             }
-            if self.is_in_a_probe_bw_state() && self.prev_probe_precautionary && !self.prev_probe_too_high {
+            if self.is_in_a_probe_bw_state()
+                && self.prev_probe_precautionary
+                && !self.prev_probe_too_high
+            {
                 self.start_probe_bw_refill();
                 return true;
             }
         }
-        if !self.is_inflight_too_high(rs.lost, rs.tx_in_flight) && self.path.inflight_longterm.is_finite() {
+        if !self.is_inflight_too_high(rs.lost, rs.tx_in_flight)
+            && self.path.inflight_longterm.is_finite()
+        {
             self.path.inflight_longterm = self.path.inflight_longterm.max(rs.tx_in_flight);
             if self.state == State::ProbeBwUp {
                 self.probe_inflight_longterm_upward();
@@ -273,7 +302,8 @@ impl Bbr {
     }
 }
 
-/// §5.5.10.2, InflightAtLoss: where within a packet of size 1 losses crossed the threshold, `lost` of `tx_in_flight` counted with it.
+/// §5.5.10.2, InflightAtLoss: where within a packet of size 1 losses crossed the threshold, `lost`
+/// of `tx_in_flight` counted with it.
 fn inflight_at_loss(tx_in_flight: f64, lost: f64) -> f64 {
     let (inflight_prev, lost_prev) = (tx_in_flight - 1.0, lost - 1.0);
     let lost_prefix = (LOSS_THRESH * inflight_prev - lost_prev) / (1.0 - LOSS_THRESH);

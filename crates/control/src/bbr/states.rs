@@ -80,13 +80,18 @@ impl Bbr {
         }
     }
 
-    /// §5.3.1.3, CheckStartupHighLoss: in recovery for a round, above the threshold, in several places.
+    /// §5.3.1.3, CheckStartupHighLoss: in recovery for a round, above the threshold, in several
+    /// places.
     fn check_startup_high_loss(&mut self, ack: &Ack, rs: &RateSample) {
         if self.full_bw_reached {
             return;
         }
         let several = self.loss_ranges_in_round >= STARTUP_FULL_LOSS_CNT;
-        if self.loss_round_start && ack.recovering && several && self.is_inflight_too_high(rs.lost, rs.tx_in_flight) {
+        if self.loss_round_start
+            && ack.recovering
+            && several
+            && self.is_inflight_too_high(rs.lost, rs.tx_in_flight)
+        {
             self.end_startup(Ending::Losses);
         }
         if self.loss_round_start {
@@ -94,20 +99,24 @@ impl Bbr {
         }
     }
 
-    /// The pipe is taken for full; after losses, so much in flight is thought to be safe (§5.3.1.3).
+    /// The pipe is taken for full; after losses, so much in flight is thought to be safe
+    /// (§5.3.1.3).
     pub(super) fn end_startup(&mut self, ending: Ending) {
         self.full_bw_reached = true;
         self.full_bw_now = true;
         if ending == Ending::Losses {
             self.undo.state = Some(State::Startup);
-            self.path.inflight_longterm = self.bdp_multiple(self.path.bw, 1.0).max(self.path.inflight_latest);
+            self.path.inflight_longterm =
+                self.bdp_multiple(self.path.bw, 1.0).max(self.path.inflight_latest);
         }
     }
 
     /// §5.3.2, CheckDrainDone.
     pub(super) fn check_drain_done(&mut self, ack: &Ack) {
         let drained = ack.in_flight <= self.inflight(self.path.bw, 1.0);
-        if self.state == State::Drain && (drained || self.round_count > self.drain_start_round + DRAIN_ROUNDS) {
+        if self.state == State::Drain
+            && (drained || self.round_count > self.drain_start_round + DRAIN_ROUNDS)
+        {
             self.start_probe_bw_down();
         }
     }
@@ -175,12 +184,16 @@ impl Bbr {
 
     /// §5.3.3.9, IsInAProbeBWState.
     pub(super) fn is_in_a_probe_bw_state(&self) -> bool {
-        matches!(self.state, State::ProbeBwDown | State::ProbeBwCruise | State::ProbeBwRefill | State::ProbeBwUp)
+        matches!(
+            self.state,
+            State::ProbeBwDown | State::ProbeBwCruise | State::ProbeBwRefill | State::ProbeBwUp
+        )
     }
 
     /// §5.3.3.9, IsTimeToCruise.
     fn is_time_to_cruise(&self, ack: &Ack) -> bool {
-        ack.in_flight <= self.inflight_with_headroom() && ack.in_flight <= self.inflight(self.path.max_bw, 1.0)
+        ack.in_flight <= self.inflight_with_headroom()
+            && ack.in_flight <= self.inflight(self.path.max_bw, 1.0)
     }
 
     /// §5.3.3.9, IsTimeToGoDown.

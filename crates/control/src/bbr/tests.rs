@@ -1,4 +1,5 @@
-//! Known answers, state by state: one acknowledgement a round trip of 100 ms, worked out by hand from the draft's pseudocode.
+//! Known answers, state by state: one acknowledgement a round trip of 100 ms, worked out by hand
+//! from the draft's pseudocode.
 
 use super::*;
 use crate::{LossSample, Rtt};
@@ -25,8 +26,16 @@ struct Round {
 }
 
 /// A round trip of 80 packets in flight at 800 a second.
-const STEADY: Round =
-    Round { packets: 80.0, rate: 800.0, rtt: 100, in_flight: 80.0, app_limited: false, recovering: false, lost: 0.0, marked: 0.0 };
+const STEADY: Round = Round {
+    packets: 80.0,
+    rate: 800.0,
+    rtt: 100,
+    in_flight: 80.0,
+    app_limited: false,
+    recovering: false,
+    lost: 0.0,
+    marked: 0.0,
+};
 
 impl Rounds {
     fn new() -> Self {
@@ -73,11 +82,21 @@ impl Rounds {
     /// The packet `transmission` is lost: `lost` since it left, when `in_flight` were under way.
     fn lose(&mut self, transmission: u64, lost: f64, in_flight: f64, opens_epoch: bool) {
         let rate = Some(LossSample { total_delivered: self.delivered, lost, app_limited: false });
-        self.bbr.on_loss(&Loss { now: self.now, transmission, next: self.sent, opens_epoch, in_flight, rtt: None, rate });
+        self.bbr.on_loss(&Loss {
+            now: self.now,
+            transmission,
+            next: self.sent,
+            opens_epoch,
+            in_flight,
+            rtt: None,
+            rate,
+        });
     }
 
     fn rate(&self) -> f64 {
-        let Pacing::Rate { packets_per_second, .. } = self.bbr.pacing() else { unreachable!("BBR paces at a rate") };
+        let Pacing::Rate { packets_per_second, .. } = self.bbr.pacing() else {
+            unreachable!("BBR paces at a rate")
+        };
         packets_per_second
     }
 
@@ -85,12 +104,16 @@ impl Rounds {
     fn started() -> Self {
         let mut rounds = Self::new();
         for rate in [100.0, 200.0, 400.0, 800.0] {
-            assert_eq!(rounds.pass(Round { packets: rate / 10.0, rate, in_flight: rate / 5.0, ..STEADY }), State::Startup);
+            assert_eq!(
+                rounds.pass(Round { packets: rate / 10.0, rate, in_flight: rate / 5.0, ..STEADY }),
+                State::Startup
+            );
         }
         rounds
     }
 
-    /// In ProbeBW_DOWN with 160 packets in flight where 80 fill the path, 800 packets a second and 100 ms.
+    /// In ProbeBW_DOWN with 160 packets in flight where 80 fill the path, 800 packets a second and
+    /// 100 ms.
     fn down() -> Self {
         let mut rounds = Self::started();
         let full = Round { in_flight: 160.0, ..STEADY };
@@ -100,7 +123,8 @@ impl Rounds {
         rounds
     }
 
-    /// In ProbeBW_CRUISE, with 800 packets a second and 100 ms: what drains the queue satisfies DOWN at once.
+    /// In ProbeBW_CRUISE, with 800 packets a second and 100 ms: what drains the queue satisfies
+    /// DOWN at once.
     fn probing() -> Self {
         let mut rounds = Self::started();
         rounds.pass(Round { in_flight: 160.0, ..STEADY });
@@ -131,7 +155,8 @@ fn the_first_rate_is_the_initial_window_by_the_first_rtt() {
     let mut rounds = Rounds::new();
     close(rounds.rate(), 2.77 * 10.0 / 0.001);
     rounds.pass(Round { packets: 10.0, rate: 100.0, in_flight: 10.0, ..STEADY });
-    // 2.77·100·0.99 = 274.23 would be less than 2.77·10/0.1, and the rate does not fall before the pipe has been full.
+    // 2.77·100·0.99 = 274.23 would be less than 2.77·10/0.1, and the rate does not fall before the
+    // pipe has been full.
     close(rounds.rate(), 277.0);
     // max_inflight = 2·100·0.1 + 10 (all of the first round is excess over a bw of 0) = 30.
     close(rounds.bbr.window(), 20.0);
@@ -150,8 +175,15 @@ fn startup_ends_after_three_rounds_that_grow_by_less_than_a_quarter() {
 #[test]
 fn startup_goes_on_while_the_application_is_the_limit() {
     let mut rounds = Rounds::started();
-    assert!((0..20).all(|_| rounds.pass(Round { app_limited: true, rate: 300.0, ..STEADY }) == State::Startup));
-    assert_eq!(rounds.bbr.path.max_bw, 800.0, "samples that the application limits do not lower the bandwidth");
+    assert!(
+        (0..20)
+            .all(|_| rounds.pass(Round { app_limited: true, rate: 300.0, ..STEADY })
+                == State::Startup)
+    );
+    assert_eq!(
+        rounds.bbr.path.max_bw, 800.0,
+        "samples that the application limits do not lower the bandwidth"
+    );
 }
 
 #[test]
@@ -179,10 +211,16 @@ fn after_losses_in_startup_a_bdp_or_what_was_delivered_is_thought_safe() {
 #[test]
 fn drain_ends_when_a_bdp_is_in_flight() {
     let mut rounds = Rounds::started();
-    (0..3).for_each(|_| assert_ne!(rounds.pass(Round { in_flight: 160.0, ..STEADY }), State::ProbeRtt));
+    (0..3).for_each(|_| {
+        assert_ne!(rounds.pass(Round { in_flight: 160.0, ..STEADY }), State::ProbeRtt)
+    });
     close(rounds.rate(), 0.5 * 800.0 * 0.99);
     assert_eq!(rounds.pass(Round { in_flight: 81.0, ..STEADY }), State::Drain);
-    assert_eq!(rounds.pass(Round { in_flight: 80.0, ..STEADY }), State::ProbeBwCruise, "and then DOWN has nothing to do");
+    assert_eq!(
+        rounds.pass(Round { in_flight: 80.0, ..STEADY }),
+        State::ProbeBwCruise,
+        "and then DOWN has nothing to do"
+    );
 }
 
 #[test]
@@ -208,7 +246,12 @@ fn down_turns_to_cruise_when_drained_and_to_refill_and_up_in_two_to_three_second
     close(rounds.rate(), 1.25 * 800.0 * 0.99);
     // 2.25·80 + 2 for ProbeBW_UP.
     (0..2).for_each(|_| assert_ne!(rounds.pass(STEADY), State::ProbeRtt));
-    close(rounds.bbr.quantization_budget(rounds.bbr.bdp_multiple(rounds.bbr.path.bw, rounds.bbr.cwnd_gain)), 182.0);
+    close(
+        rounds
+            .bbr
+            .quantization_budget(rounds.bbr.bdp_multiple(rounds.bbr.path.bw, rounds.bbr.cwnd_gain)),
+        182.0,
+    );
 }
 
 #[test]
@@ -235,7 +278,8 @@ fn up_ends_when_the_rate_stays_for_three_rounds() {
 #[test]
 fn up_goes_on_while_the_application_is_the_limit() {
     let mut rounds = Rounds::up();
-    let limited = Round { app_limited: true, rate: 100.0, packets: 10.0, in_flight: 10.0, ..STEADY };
+    let limited =
+        Round { app_limited: true, rate: 100.0, packets: 10.0, in_flight: 10.0, ..STEADY };
     assert!((0..10).all(|_| rounds.pass(limited) == State::ProbeBwUp));
 }
 
@@ -298,8 +342,13 @@ fn refill_forgets_the_short_term_model() {
     rounds.pass(STEADY);
     rounds.lose(10_000, 1.0, 80.0, true);
     rounds.pass(Round { packets: 60.0, rate: 600.0, ..STEADY });
-    while rounds.pass(Round { packets: 60.0, rate: 600.0, in_flight: 60.0, ..STEADY }) == State::ProbeBwCruise {}
-    assert_eq!((rounds.bbr.state(), rounds.bbr.path.bw_shortterm), (State::ProbeBwRefill, f64::INFINITY));
+    while rounds.pass(Round { packets: 60.0, rate: 600.0, in_flight: 60.0, ..STEADY })
+        == State::ProbeBwCruise
+    {}
+    assert_eq!(
+        (rounds.bbr.state(), rounds.bbr.path.bw_shortterm),
+        (State::ProbeBwRefill, f64::INFINITY)
+    );
 }
 
 #[test]
@@ -323,11 +372,18 @@ fn probe_rtt_comes_after_five_seconds_lasts_200_ms_and_a_round_and_leads_to_crui
     let queued = Round { rtt: 101, in_flight: 85.0, ..STEADY };
     while rounds.pass(queued) != State::ProbeRtt {}
     // The least RTT was first seen at 0.1 s.
-    assert!(rounds.now > Time::from_secs(5.1) && rounds.now < Time::from_secs(5.3), "{}", rounds.now);
+    assert!(
+        rounds.now > Time::from_secs(5.1) && rounds.now < Time::from_secs(5.3),
+        "{}",
+        rounds.now
+    );
     // Half of 800·0.1, the RTT being still the one before: 40 packets.
     close(rounds.bbr.window(), 40.0);
     let small = Round { packets: 40.0, rate: 400.0, in_flight: 40.0, ..STEADY };
-    assert!((0..3).all(|_| rounds.pass(small) == State::ProbeRtt), "in flight has just come down to 40");
+    assert!(
+        (0..3).all(|_| rounds.pass(small) == State::ProbeRtt),
+        "in flight has just come down to 40"
+    );
     assert_eq!(rounds.pass(small), State::ProbeBwCruise);
     assert_eq!(rounds.bbr.path.max_bw, 800.0, "the low samples of ProbeRTT are not the path's");
     assert!(rounds.bbr.window() > 80.0);
@@ -340,7 +396,10 @@ fn idleness_takes_the_place_of_probe_rtt() {
     rounds.now += Duration::from_millis(6000);
     rounds.bbr.on_restart(rounds.now);
     close(rounds.rate(), 800.0 * 0.99);
-    assert_ne!(rounds.pass(Round { rtt: 101, packets: 10.0, in_flight: 10.0, ..STEADY }), State::ProbeRtt);
+    assert_ne!(
+        rounds.pass(Round { rtt: 101, packets: 10.0, in_flight: 10.0, ..STEADY }),
+        State::ProbeRtt
+    );
 }
 
 #[test]
@@ -356,7 +415,12 @@ fn aggregation_is_what_came_beyond_the_bandwidth() {
 #[test]
 fn a_path_of_less_than_a_packet_keeps_four_in_flight() {
     let mut rounds = Rounds::new();
-    (0..20).for_each(|_| assert_ne!(rounds.pass(Round { packets: 1.0, rate: 5.0, rtt: 200, in_flight: 4.0, ..STEADY }), State::ProbeRtt));
+    (0..20).for_each(|_| {
+        assert_ne!(
+            rounds.pass(Round { packets: 1.0, rate: 5.0, rtt: 200, in_flight: 4.0, ..STEADY }),
+            State::ProbeRtt
+        )
+    });
     assert!(rounds.bbr.full_bw_reached && rounds.bbr.window() >= 4.0);
     assert!(rounds.rate() <= 1.25 * 5.0);
 }
@@ -367,7 +431,10 @@ fn a_spurious_recovery_gives_the_probe_and_the_bounds_back() {
     (0..3).for_each(|n| rounds.lose(10_000 + n, n as f64 + 1.0, 100.0, n == 0));
     assert_eq!(rounds.bbr.state(), State::ProbeBwDown);
     rounds.bbr.on_spurious();
-    assert_eq!((rounds.bbr.state(), rounds.bbr.path.inflight_longterm), (State::ProbeBwRefill, f64::INFINITY));
+    assert_eq!(
+        (rounds.bbr.state(), rounds.bbr.path.inflight_longterm),
+        (State::ProbeBwRefill, f64::INFINITY)
+    );
 }
 
 #[test]
@@ -380,7 +447,11 @@ fn a_timeout_leaves_a_packet_and_the_window_comes_back_a_round_later() {
     rounds.pass(Round { packets: 1.0, rate: 10.0, in_flight: 1.0, ..STEADY });
     assert_eq!(rounds.bbr.window(), 4.0);
     rounds.pass(Round { packets: 2.0, rate: 20.0, in_flight: 2.0, ..STEADY });
-    assert!(rounds.bbr.window() >= before.min(rounds.bbr.path.inflight_shortterm), "{}", rounds.bbr.window());
+    assert!(
+        rounds.bbr.window() >= before.min(rounds.bbr.path.inflight_shortterm),
+        "{}",
+        rounds.bbr.window()
+    );
 }
 
 #[test]
@@ -399,9 +470,17 @@ fn marks_are_answered_by_their_share_on_short_paths_only() {
         rounds.pass(Round { marked: 20.0, ..steady });
         // The round after tells: α has become 0.3 + (0.25 − 0.3)/16 = 0.296875.
         rounds.pass(steady);
-        let expected = if answered { (1.0 - 0.296_875 / 3.0) * window.max(rounds.bbr.prior_cwnd) } else { f64::INFINITY };
+        let expected = if answered {
+            (1.0 - 0.296_875 / 3.0) * window.max(rounds.bbr.prior_cwnd)
+        } else {
+            f64::INFINITY
+        };
         if answered {
-            assert!((rounds.bbr.path.inflight_shortterm / expected - 1.0).abs() < 0.2, "{} {expected}", rounds.bbr.path.inflight_shortterm);
+            assert!(
+                (rounds.bbr.path.inflight_shortterm / expected - 1.0).abs() < 0.2,
+                "{} {expected}",
+                rounds.bbr.path.inflight_shortterm
+            );
         } else {
             assert_eq!(rounds.bbr.path.inflight_shortterm, f64::INFINITY);
         }

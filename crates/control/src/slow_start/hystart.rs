@@ -13,7 +13,8 @@ const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;
 const L: f64 = 8.0;
 
-/// The state of §4.2: rounds, the smallest RTT of this one and of the last, and the conservative phase.
+/// The state of §4.2: rounds, the smallest RTT of this one and of the last, and the conservative
+/// phase.
 #[derive(Clone, Debug)]
 pub struct HyStart {
     paced: bool,
@@ -32,7 +33,8 @@ struct Conservative {
 }
 
 impl HyStart {
-    /// HyStart++ for a sender that is `paced` or not: L, the most packets an acknowledgement counts for, is infinite or 8 (§4.3).
+    /// HyStart++ for a sender that is `paced` or not: L, the most packets an acknowledgement counts
+    /// for, is infinite or 8 (§4.3).
     pub fn new(paced: bool) -> Self {
         Self {
             paced,
@@ -66,7 +68,8 @@ impl HyStart {
         conservative.rounds > CSS_ROUNDS
     }
 
-    /// Enters the conservative phase where the RTT has grown by an eighth, between 4 and 16 ms; leaves it on a smaller one.
+    /// Enters the conservative phase where the RTT has grown by an eighth, between 4 and 16 ms;
+    /// leaves it on a smaller one.
     fn sample(&mut self, ack: &Ack) {
         let (Some(rtt), true) = (ack.rtt, ack.rtt_is_fresh) else { return };
         self.this_round_min = self.this_round_min.min(rtt.latest);
@@ -76,12 +79,18 @@ impl HyStart {
         }
         match &self.conservative {
             None => {
-                let threshold = self.last_round_min.scale(1.0 / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESH, MAX_RTT_THRESH);
+                let threshold = self
+                    .last_round_min
+                    .scale(1.0 / MIN_RTT_DIVISOR)
+                    .clamp(MIN_RTT_THRESH, MAX_RTT_THRESH);
                 if self.this_round_min >= self.last_round_min + threshold {
-                    self.conservative = Some(Conservative { rounds: 1, baseline_min: self.this_round_min });
+                    self.conservative =
+                        Some(Conservative { rounds: 1, baseline_min: self.this_round_min });
                 }
             }
-            Some(conservative) if self.this_round_min < conservative.baseline_min => self.conservative = None,
+            Some(conservative) if self.this_round_min < conservative.baseline_min => {
+                self.conservative = None
+            }
             Some(_) => {}
         }
     }
@@ -93,7 +102,8 @@ mod tests {
     use crate::Rtt;
     use crate::once_per_epoch::tests::ack;
 
-    /// Rounds of ten acknowledgements each, with the given RTTs in ms; the windows after each round, `None` from leaving on.
+    /// Rounds of ten acknowledgements each, with the given RTTs in ms; the windows after each
+    /// round, `None` from leaving on.
     fn windows(rtts: &[u64]) -> Vec<Option<f64>> {
         let mut hystart = HyStart::new(false);
         let (mut window, mut newest, mut left) = (10.0, 0, false);
@@ -102,7 +112,9 @@ mod tests {
             for _ in 0..10 {
                 let latest = Duration::from_millis(*rtt);
                 let rtt = Some(Rtt { latest, smoothed: latest, minimum: latest, maximum: latest });
-                match hystart.increase(window, &Ack { rtt, newest, next: newest + 10, ..ack(0.0, 1.0) }) {
+                match hystart
+                    .increase(window, &Ack { rtt, newest, next: newest + 10, ..ack(0.0, 1.0) })
+                {
                     Step::Grow(larger) => window = larger,
                     Step::Leave => left = true,
                 }
@@ -120,9 +132,14 @@ mod tests {
 
     #[test]
     fn a_longer_rtt_slows_growth_at_the_eighth_sample_and_ends_it_after_five_rounds() {
-        // Round 2 grows by an eighth: seven acknowledgements of 1 and three of 1/4; then four rounds of 10/4; then out.
+        // Round 2 grows by an eighth: seven acknowledgements of 1 and three of 1/4; then four
+        // rounds of 10/4; then out.
         let after = windows(&[80, 90, 90, 90, 90, 90, 90]);
-        assert_eq!(after, [Some(20.0), Some(27.75), Some(30.25), Some(32.75), Some(35.25), Some(37.75), None].map(|w| w));
+        assert_eq!(
+            after,
+            [Some(20.0), Some(27.75), Some(30.25), Some(32.75), Some(35.25), Some(37.75), None]
+                .map(|w| w)
+        );
     }
 
     #[test]

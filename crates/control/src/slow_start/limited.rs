@@ -37,7 +37,8 @@ mod tests {
 
     #[test]
     fn doubling_from_100_takes_the_time_the_rfc_says() {
-        // RFC 3742 §3: log(max_ssthresh) + (cwnd − max_ssthresh)/(max_ssthresh/2) round trips; 83,000 packets: 1658 of them.
+        // RFC 3742 §3: log(max_ssthresh) + (cwnd − max_ssthresh)/(max_ssthresh/2) round trips;
+        // 83,000 packets: 1658 of them.
         let limited = Limited::new(100.0);
         let (mut window, mut rounds) = (100.0_f64, 0);
         while window < 83_000.0 {

@@ -1,4 +1,5 @@
-//! Slow start, a part of its own: each way of leaving the first exponential growth, composed with any window law.
+//! Slow start, a part of its own: each way of leaving the first exponential growth, composed with
+//! any window law.
 
 mod hystart;
 mod limited;
@@ -30,7 +31,11 @@ pub enum SlowStart {
 impl SlowStart {
     /// The names by which a scenario chooses one, with what they do and where they come from.
     pub const NAMES: [(&str, &str, &str); 3] = [
-        ("standard", "one packet for each packet acknowledged, until the threshold", "RFC 5681 §3.1"),
+        (
+            "standard",
+            "one packet for each packet acknowledged, until the threshold",
+            "RFC 5681 §3.1",
+        ),
         ("limited", "at most max_ssthresh/2 packets a round trip", "RFC 3742"),
         ("hystart++", "leaves when the round-trip time grows", "RFC 9406"),
     ];
@@ -44,7 +49,8 @@ impl SlowStart {
         }
     }
 
-    /// Begins again after a timeout: the threshold is known now, and only the first slow start needs guarding (RFC 9406 §4.3).
+    /// Begins again after a timeout: the threshold is known now, and only the first slow start
+    /// needs guarding (RFC 9406 §4.3).
     pub fn restart(&mut self) {
         if let Self::HyStart(_) = self {
             *self = Self::Standard;

@@ -5,7 +5,8 @@ use narrows_control::registry::{self, Birth, Entry, MovedBy, Value};
 use narrows_control::{Gaps, SlowStart};
 use narrows_router::{Discipline, DropTail};
 use narrows_sim::{
-    Application, ControllerMaker, Endpoints, FlowSettings, Jitter, LinkSettings, Loss, Network, Settings, Simulation, Usage, WebSettings,
+    Application, ControllerMaker, Endpoints, FlowSettings, Jitter, LinkSettings, Loss, Network,
+    Settings, Simulation, Usage, WebSettings,
 };
 use narrows_transport::tcp::{self, Habits, RecoveryKind};
 use narrows_transport::{Transport, etcp};
@@ -83,7 +84,12 @@ pub const BOTTLENECK: usize = 0;
 
 impl Dumbbell {
     pub fn settings(&self) -> Settings {
-        Settings { seed: self.seed, duration: self.duration, warmup: self.warmup, eager: self.eager }
+        Settings {
+            seed: self.seed,
+            duration: self.duration,
+            warmup: self.warmup,
+            eager: self.eager,
+        }
     }
 
     pub fn network(&self) -> Network {
@@ -92,10 +98,22 @@ impl Dumbbell {
         let middle = self.rtt.scale(0.4);
         let limit = DropTail::Packets(self.buffer);
         let watched = Some(self.sampled);
-        let bottleneck =
-            LinkSettings { rate: self.rate, delay: middle, limit, queue: self.queue, loss: self.loss, jitter: self.jitter, watched };
+        let bottleneck = LinkSettings {
+            rate: self.rate,
+            delay: middle,
+            limit,
+            queue: self.queue,
+            loss: self.loss,
+            jitter: self.jitter,
+            watched,
+        };
         let back_limit = if self.reverse_flows > 0 { limit } else { DropTail::Unlimited };
-        let back = LinkSettings { limit: back_limit, loss: Loss::None, jitter: Jitter::default(), ..bottleneck.clone() };
+        let back = LinkSettings {
+            limit: back_limit,
+            loss: Loss::None,
+            jitter: Jitter::default(),
+            ..bottleneck.clone()
+        };
         network.links.push((0, 1, bottleneck));
         network.links.push((1, 0, back));
         let mut starts = Stream::new(self.seed, 9, 0);
@@ -116,7 +134,11 @@ impl Dumbbell {
 
     fn flow(&self, from: u32, to: u32, start: Time, flow: u32) -> FlowSettings {
         let birth = Birth {
-            parameters: self.parameters.iter().map(|(name, value)| ((*name).to_owned(), Value::Number(*value))).collect(),
+            parameters: self
+                .parameters
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), Value::Number(*value)))
+                .collect(),
             slow_start: SlowStart::Standard,
             initial_window: self.habits.initial_window,
             packet_bytes: 1000,
@@ -126,19 +148,36 @@ impl Dumbbell {
         };
         let law = registry::find(self.law).expect("a law of the registry");
         let controller = law.build(&birth).expect("it takes its defaults");
-        let (habits, packet_bytes, stream) = (Arc::new(self.habits), 1000, Stream::new(self.seed, 8, u64::from(flow)));
+        let (habits, packet_bytes, stream) =
+            (Arc::new(self.habits), 1000, Stream::new(self.seed, 8, u64::from(flow)));
         let transport = if law.moved_by == MovedBy::EachLoss {
-            Transport::Etcp(etcp::Settings { habits, reliable: true, packet_bytes, gaps: self.pacing, stream })
+            Transport::Etcp(etcp::Settings {
+                habits,
+                reliable: true,
+                packet_bytes,
+                gaps: self.pacing,
+                stream,
+            })
         } else {
             let Self { recovery, window_limit, pacing, quantum, .. } = *self;
-            Transport::Tcp(tcp::Settings { recovery, habits, packet_bytes, window_limit, pacing, quantum, ecn: self.ecn, stream })
+            Transport::Tcp(tcp::Settings {
+                recovery,
+                habits,
+                packet_bytes,
+                window_limit,
+                pacing,
+                quantum,
+                ecn: self.ecn,
+                stream,
+            })
         };
         FlowSettings {
             from,
             to,
             endpoints: Endpoints::Connection { transport, controller, ack_bytes: 40 },
             application: self.application,
-            web: (self.application == Application::Web).then(|| (Usage::Pages(self.web_user()), maker(law, &birth))),
+            web: (self.application == Application::Web)
+                .then(|| (Usage::Pages(self.web_user()), maker(law, &birth))),
             start,
             stop: Time::NEVER,
             overhead: self.overhead,
@@ -148,12 +187,19 @@ impl Dumbbell {
 
     /// Thinks little, so that a few seconds show something.
     fn web_user(&self) -> WebSettings {
-        WebSettings { think: Duration::from_millis(200), size_factor: 5.0, persistent: 0.3, payload: 960, rtt: self.rtt }
+        WebSettings {
+            think: Duration::from_millis(200),
+            size_factor: 5.0,
+            persistent: 0.3,
+            payload: 960,
+            rtt: self.rtt,
+        }
     }
 
     /// Runs it to the end.
     pub fn run(&self) -> Simulation {
-        let mut simulation = Simulation::new(self.network(), self.settings()).expect("every flow has a path");
+        let mut simulation =
+            Simulation::new(self.network(), self.settings()).expect("every flow has a path");
         let _ = simulation.run(|_| std::ops::ControlFlow::Continue(()));
         simulation
     }

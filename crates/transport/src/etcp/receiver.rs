@@ -27,7 +27,9 @@ impl Receiver {
     ///
     /// Panics where it is not E-TCP's.
     pub fn on_data(&mut self, now: Time, data: &Segment) -> Option<Segment> {
-        let Header::EtcpData { cc_seq, .. } = data.header else { panic!("an E-TCP receiver got {:?}", data.header) };
+        let Header::EtcpData { cc_seq, .. } = data.header else {
+            panic!("an E-TCP receiver got {:?}", data.header)
+        };
         let mut new = self.reception.arrive(cc_seq);
         let (h_seq, bitmap) = self.reception.report();
         let (mut number, mut left_edge) = (0, data.number);
@@ -39,7 +41,13 @@ impl Receiver {
         self.arrived += u64::from(new);
         self.duplicates += u64::from(!new);
         let ack = EtcpAck { h_seq, bitmap, tsn: data.number as u32, left_edge: left_edge as u32 };
-        Some(Segment { number, stamp: now, echo: data.stamp, bytes: self.ack_bytes, header: Header::EtcpAck(ack) })
+        Some(Segment {
+            number,
+            stamp: now,
+            echo: data.stamp,
+            bytes: self.ack_bytes,
+            header: Header::EtcpAck(ack),
+        })
     }
 
     /// Packets that arrived for the first time.

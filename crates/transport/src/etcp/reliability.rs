@@ -1,4 +1,5 @@
-//! Reliable delivery (E-TCP, §IV): which data to send again. It knows nothing of congestion control.
+//! Reliable delivery (E-TCP, §IV): which data to send again. It knows nothing of congestion
+//! control.
 //!
 //! | source | says | here |
 //! |---|---|---|
@@ -7,8 +8,9 @@
 //! | §IV | losses are inferred from the TSN's place in its segment | [`RetransmissionQueue::infer`] |
 //! | §IV | a timer watches the smallest number | [`RetransmissionQueue::on_timeout`] |
 //!
-//! Data of one segment left in the order in which it stands there. So what stands ahead of a TSN by more than two places was lost, or
-//! its acknowledgements were; the paper does not say how far ahead, and two is what its signalling allows for reordering.
+//! Data of one segment left in the order in which it stands there. So what stands ahead of a TSN by
+//! more than two places was lost, or its acknowledgements were; the paper does not say how far
+//! ahead, and two is what its signalling allows for reordering.
 
 use std::collections::VecDeque;
 
@@ -106,7 +108,8 @@ impl RetransmissionQueue {
         }
     }
 
-    /// An acknowledgement: everything below `cack`, and the block from `left_edge` to `tsn`, has arrived.
+    /// An acknowledgement: everything below `cack`, and the block from `left_edge` to `tsn`, has
+    /// arrived.
     pub fn on_ack(&mut self, cack: u64, left_edge: u64, tsn: u64) {
         let trigger = self.record(tsn);
         self.arrive(left_edge, tsn);
@@ -139,7 +142,8 @@ impl RetransmissionQueue {
         }
     }
 
-    /// Marks `from` to `to` as arrived. Blocks known already are stepped over at once, so that a block that grows costs the new alone.
+    /// Marks `from` to `to` as arrived. Blocks known already are stepped over at once, so that a
+    /// block that grows costs the new alone.
     fn arrive(&mut self, from: u64, to: u64) {
         let from = from.max(self.first);
         let mut number = to;

@@ -1,4 +1,5 @@
-//! The E-TCP sender: packet transmission, congestion control, and reliable transmission where that is required (E-TCP, §V-A).
+//! The E-TCP sender: packet transmission, congestion control, and reliable transmission where that
+//! is required (E-TCP, §V-A).
 
 use super::reliability::RetransmissionQueue;
 use super::signalling::{Fate, Signalling};
@@ -87,7 +88,8 @@ impl Sender {
         self.offered = self.next_new();
     }
 
-    /// A new connection begins where the old one ended: nothing is known of the path, numbers go on.
+    /// A new connection begins where the old one ended: nothing is known of the path, numbers go
+    /// on.
     pub fn renew(&mut self, controller: Box<dyn Controller>) {
         self.controller = controller;
         self.rtt = RttEstimator::default();
@@ -99,12 +101,15 @@ impl Sender {
     ///
     /// Panics where it is not E-TCP's.
     pub fn on_ack(&mut self, now: Time, ack: &Segment) {
-        let Header::EtcpAck(fields) = &ack.header else { panic!("an E-TCP sender got {:?}", ack.header) };
+        let Header::EtcpAck(fields) = &ack.header else {
+            panic!("an E-TCP sender got {:?}", ack.header)
+        };
         self.measure_rtt(now, ack);
         self.written_off = 0;
         let (mut received, rtt, next) = (0, self.rtt.estimate(), self.signalling.next());
         let in_flight = self.signalling.outstanding() as f64;
-        let (controller, counters, epoch_ends) = (&mut self.controller, &mut self.counters, &mut self.epoch_ends);
+        let (controller, counters, epoch_ends) =
+            (&mut self.controller, &mut self.counters, &mut self.epoch_ends);
         let highest = self.signalling.on_ack(fields, |label, fate| match fate {
             Fate::Received => received += 1,
             Fate::Lost => {
@@ -114,7 +119,15 @@ impl Sender {
                 }
                 counters.lost += 1;
                 counters.epochs += u32::from(opens_epoch);
-                controller.on_loss(&Loss { now, transmission: label, next, opens_epoch, in_flight, rtt, rate: None });
+                controller.on_loss(&Loss {
+                    now,
+                    transmission: label,
+                    next,
+                    opens_epoch,
+                    in_flight,
+                    rtt,
+                    rate: None,
+                });
             }
         });
         if let Some(newest) = highest.filter(|_| received > 0) {
@@ -134,7 +147,8 @@ impl Sender {
             });
         }
         self.deliver(now, ack);
-        self.silence_timer = if self.waits_for_answers() { now + self.timeout() } else { Time::NEVER };
+        self.silence_timer =
+            if self.waits_for_answers() { now + self.timeout() } else { Time::NEVER };
     }
 
     /// The reliable half of an acknowledgement.
@@ -158,7 +172,8 @@ impl Sender {
             }
             self.written_off = self.signalling.outstanding();
             // "… and the timer is reset to the estimated round trip time" (§IV).
-            self.data_timer = now + self.rtt.estimate().map_or(self.habits.initial_timeout, |rtt| rtt.smoothed);
+            self.data_timer =
+                now + self.rtt.estimate().map_or(self.habits.initial_timeout, |rtt| rtt.smoothed);
         }
         if self.silence_timer <= now {
             self.counters.timeouts += 1;
@@ -274,7 +289,8 @@ impl Sender {
         has_pace || (unanswered as f64) < self.controller.window()
     }
 
-    /// True where answers are due. While the application has nothing to send, the last holes wait for the packets that come next.
+    /// True where answers are due. While the application has nothing to send, the last holes wait
+    /// for the packets that come next.
     fn waits_for_answers(&self) -> bool {
         !self.starved && self.signalling.outstanding() > 0
     }
@@ -293,7 +309,9 @@ impl Sender {
     fn pacing(&self) -> Pacing {
         match (self.controller.pacing(), self.gaps) {
             (Pacing::Window { gain, .. }, Some(gaps)) => Pacing::Window { gain, gaps },
-            (Pacing::Rate { packets_per_second, .. }, Some(gaps)) => Pacing::Rate { packets_per_second, gaps },
+            (Pacing::Rate { packets_per_second, .. }, Some(gaps)) => {
+                Pacing::Rate { packets_per_second, gaps }
+            }
             (pacing, _) => pacing,
         }
     }

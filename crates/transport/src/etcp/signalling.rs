@@ -1,4 +1,5 @@
-//! Congestion signalling (E-TCP, §III-B, figure 2): each packet sent is answered once and only once, as received or as lost.
+//! Congestion signalling (E-TCP, §III-B, figure 2): each packet sent is answered once and only
+//! once, as received or as lost.
 //!
 //! | source | says | here |
 //! |---|---|---|
@@ -6,8 +7,9 @@
 //! | §III-B | h_seq, and a bitmap of the 32 before it | [`Reception`] |
 //! | fig. 2 | what lies below the bitmap is lost; a hole is lost once h_seq > s + 2; else it waits, and all behind it | [`Signalling::on_ack`] |
 //!
-//! Figure 2 rederived: bit k stands for h_seq − 1 − k, so the first number to answer, cc_ack + 1, has bit h_seq − cc_ack − 2. The
-//! figure's shift applies where that is above zero, and where cc_ack + 1 is h_seq itself, which has no bit, its second condition answers.
+//! Figure 2 rederived: bit k stands for h_seq − 1 − k, so the first number to answer, cc_ack + 1,
+//! has bit h_seq − cc_ack − 2. The figure's shift applies where that is above zero, and where
+//! cc_ack + 1 is h_seq itself, which has no bit, its second condition answers.
 
 use narrows_signal::{EtcpAck, serial};
 
@@ -54,7 +56,8 @@ impl Signalling {
         self.next - self.unanswered
     }
 
-    /// Answers every label that `ack` settles, in order, once; gives h_seq in full where it is news.
+    /// Answers every label that `ack` settles, in order, once; gives h_seq in full where it is
+    /// news.
     pub fn on_ack(&mut self, ack: &EtcpAck, mut answer: impl FnMut(u64, Fate)) -> Option<u64> {
         let highest = ack.highest(self.unanswered);
         if highest < self.unanswered || highest >= self.next {
@@ -89,7 +92,8 @@ pub struct Reception {
 }
 
 impl Reception {
-    /// A packet with the label `cc_seq` arrived; true where it has not been seen, as far as the bitmap knows.
+    /// A packet with the label `cc_seq` arrived; true where it has not been seen, as far as the
+    /// bitmap knows.
     pub fn arrive(&mut self, cc_seq: u32) -> bool {
         let Some(highest) = self.highest else {
             self.highest = Some(u64::from(cc_seq));
@@ -160,7 +164,10 @@ mod tests {
     #[test]
     fn lost_acknowledgements_are_made_up_for_by_the_bitmap() {
         let mut signalling = sender(10);
-        assert_eq!(answers(&mut signalling, ack(3, &[0, 1, 2])), [(0, Received), (1, Received), (2, Received), (3, Received)]);
+        assert_eq!(
+            answers(&mut signalling, ack(3, &[0, 1, 2])),
+            [(0, Received), (1, Received), (2, Received), (3, Received)]
+        );
     }
 
     /// Figure 2: a hole s waits until h_seq > s + 2, and what is behind it waits too.
@@ -170,7 +177,10 @@ mod tests {
         answers(&mut signalling, ack(0, &[]));
         assert_eq!(answers(&mut signalling, ack(2, &[0])), [], "1 may be late: h_seq is 1 + 1");
         assert_eq!(answers(&mut signalling, ack(3, &[0, 2])), [], "h_seq is 1 + 2");
-        assert_eq!(answers(&mut signalling, ack(4, &[0, 2, 3])), [(1, Lost), (2, Received), (3, Received), (4, Received)]);
+        assert_eq!(
+            answers(&mut signalling, ack(4, &[0, 2, 3])),
+            [(1, Lost), (2, Received), (3, Received), (4, Received)]
+        );
     }
 
     #[test]
@@ -183,15 +193,23 @@ mod tests {
             let (h_seq, bitmap) = reception.report();
             all.extend(answers(&mut signalling, EtcpAck { h_seq, bitmap, ..EtcpAck::default() }));
         }
-        // 1 arrives with h_seq still 3, which is answered for already where cc_ack waits: at 0. All five are received.
+        // 1 arrives with h_seq still 3, which is answered for already where cc_ack waits: at 0. All
+        // five are received.
         assert_eq!(all, [0, 1, 2, 3, 4].map(|label| (label, Received)));
     }
 
     #[test]
     fn what_is_older_than_the_bitmap_is_lost() {
         let mut signalling = sender(100);
-        let all = answers(&mut signalling, EtcpAck { h_seq: 40, bitmap: u32::MAX, ..EtcpAck::default() });
-        assert_eq!(all.iter().filter(|(_, fate)| *fate == Lost).map(|(label, _)| *label).collect::<Vec<_>>(), (0..8).collect::<Vec<_>>());
+        let all =
+            answers(&mut signalling, EtcpAck { h_seq: 40, bitmap: u32::MAX, ..EtcpAck::default() });
+        assert_eq!(
+            all.iter()
+                .filter(|(_, fate)| *fate == Lost)
+                .map(|(label, _)| *label)
+                .collect::<Vec<_>>(),
+            (0..8).collect::<Vec<_>>()
+        );
         assert_eq!(all.len(), 41);
     }
 
@@ -204,7 +222,9 @@ mod tests {
         for _ in 0..6 {
             reception.arrive(signalling.label() as u32);
             let (h_seq, bitmap) = reception.report();
-            signalling.on_ack(&EtcpAck { h_seq, bitmap, ..EtcpAck::default() }, |label, fate| all.push((label, fate)));
+            signalling.on_ack(&EtcpAck { h_seq, bitmap, ..EtcpAck::default() }, |label, fate| {
+                all.push((label, fate))
+            });
         }
         assert_eq!(all, (start..start + 6).map(|label| (label, Received)).collect::<Vec<_>>());
     }

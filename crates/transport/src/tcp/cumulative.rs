@@ -18,17 +18,20 @@ pub(super) struct Cumulative {
     /// The next to leave; below the highest sent after a timeout, which goes back.
     next: u64,
     duplicates: u64,
-    /// One past the highest sent when the last recovery or timeout began: no new recovery until more is acknowledged (RFC 6582 §3.2, step 1).
+    /// One past the highest sent when the last recovery or timeout began: no new recovery until
+    /// more is acknowledged (RFC 6582 §3.2, step 1).
     recover: Option<u64>,
     recovering: bool,
-    /// Packets added to the window during a recovery; negative after partial acknowledgements (RFC 6582 §3.2, step 3).
+    /// Packets added to the window during a recovery; negative after partial acknowledgements (RFC
+    /// 6582 §3.2, step 3).
     inflation: f64,
     /// The lowest packet is to be sent again at once.
     resend_first: bool,
     first_partial: bool,
     resent_at: Option<Time>,
-    /// Partial acknowledgements have deflated the window: after the recovery it grows from what is left, as in slow start.
-    /// RFC 6582 §3.2, step 3, leaves open how a full acknowledgement avoids a burst; this is ns-2's way.
+    /// Partial acknowledgements have deflated the window: after the recovery it grows from what is
+    /// left, as in slow start. RFC 6582 §3.2, step 3, leaves open how a full acknowledgement avoids
+    /// a burst; this is ns-2's way.
     regrowth: Option<f64>,
 }
 
@@ -74,7 +77,9 @@ impl Cumulative {
         if ack.number > self.outstanding.first() {
             self.on_new(ack, ears)
         } else {
-            let restarts_timer = self.outstanding.len() > 0 && ack.number == self.outstanding.first() && self.on_duplicate(ears);
+            let restarts_timer = self.outstanding.len() > 0
+                && ack.number == self.outstanding.first()
+                && self.on_duplicate(ears);
             Answer { restarts_timer, ..Answer::default() }
         }
     }
@@ -111,7 +116,8 @@ impl Cumulative {
             self.regrowth = (left < ears.controller.window()).then_some(left.max(1.0));
             return false;
         }
-        // RFC 6582 §3.2, step 3, partial: deflate by what was acknowledged, add back one, send the next hole again.
+        // RFC 6582 §3.2, step 3, partial: deflate by what was acknowledged, add back one, send the
+        // next hole again.
         self.inflation += 1.0 - acknowledged;
         self.lose_first(false, ears);
         self.resend_first = true;
@@ -152,7 +158,8 @@ impl Cumulative {
         ears.lost(number, record.transmission, record.in_flight, opens_epoch);
     }
 
-    /// Back to the first packet that is not acknowledged (RFC 6582 §4: recover is the highest sent).
+    /// Back to the first packet that is not acknowledged (RFC 6582 §4: recover is the highest
+    /// sent).
     pub fn on_timeout(&mut self) {
         self.leave();
         self.duplicates = 0;
@@ -179,7 +186,11 @@ impl Cumulative {
     /// Packets that may be outstanding: whole ones, as in ns-2.
     fn usable(&self, window: f64) -> u64 {
         let window = self.regrowth.unwrap_or(window).min(window) + self.inflation;
-        let limited_transmit = if self.limited_transmit && !self.recovering { self.duplicates.min(DUPLICATE_THRESHOLD - 1) } else { 0 };
+        let limited_transmit = if self.limited_transmit && !self.recovering {
+            self.duplicates.min(DUPLICATE_THRESHOLD - 1)
+        } else {
+            0
+        };
         window.max(1.0) as u64 + limited_transmit
     }
 

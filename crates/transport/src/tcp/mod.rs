@@ -30,9 +30,24 @@ pub enum RecoveryKind {
 impl RecoveryKind {
     /// Each recovery by name, with one line and its source.
     pub const NAMES: [(&str, Self, &str, &str); 3] = [
-        ("reno", Self::Reno, "fast retransmit; any new acknowledgement ends fast recovery", "RFC 5681"),
-        ("newreno", Self::NewReno, "one retransmission a round trip until all that was outstanding has arrived", "RFC 6582"),
-        ("sack", Self::Sack, "selective acknowledgements and an estimate of the packets in the pipe", "RFC 6675"),
+        (
+            "reno",
+            Self::Reno,
+            "fast retransmit; any new acknowledgement ends fast recovery",
+            "RFC 5681",
+        ),
+        (
+            "newreno",
+            Self::NewReno,
+            "one retransmission a round trip until all that was outstanding has arrived",
+            "RFC 6582",
+        ),
+        (
+            "sack",
+            Self::Sack,
+            "selective acknowledgements and an estimate of the packets in the pipe",
+            "RFC 6675",
+        ),
     ];
 }
 
@@ -47,8 +62,8 @@ pub struct Habits {
     pub least_timeout: Duration,
     /// G of RFC 6298: the tick of the clock.
     pub granularity: Duration,
-    /// RFC 7323: each acknowledgement gives an RTT sample, and a spurious recovery is recognised (RFC 3522). Else one sample a
-    /// round trip, by Karn's rule.
+    /// RFC 7323: each acknowledgement gives an RTT sample, and a spurious recovery is recognised
+    /// (RFC 3522). Else one sample a round trip, by Karn's rule.
     pub timestamps: bool,
     /// Growth counts packets acknowledged (RFC 3465); else acknowledgements (RFC 5681 §3.1).
     pub counts_packets: bool,
@@ -56,21 +71,24 @@ pub struct Habits {
     pub limited_transmit: bool,
     /// Proportional rate reduction in a SACK recovery (RFC 9937); else the window falls at once.
     pub prr: bool,
-    /// A retransmission is found lost when packets that left after it arrive, as RFC 8985 does by time and we by count; else the timer finds
-    /// out (RFC 6675).
+    /// A retransmission is found lost when packets that left after it arrive, as RFC 8985 does by
+    /// time and we by count; else the timer finds out (RFC 6675).
     pub lost_retransmissions: bool,
-    /// Linux 2.6.22's rate halving, as ns-2's Agent/TCP/Linux has it, in place of that: the window is this share of the threshold until the
-    /// recovery is over, a ratio, and slow start makes up the rest; 0.5 for laws with Reno's min_cwnd, 1 for those without.
+    /// Linux 2.6.22's rate halving, as ns-2's Agent/TCP/Linux has it, in place of that: the window
+    /// is this share of the threshold until the recovery is over, a ratio, and slow start makes up
+    /// the rest; 0.5 for laws with Reno's min_cwnd, 1 for those without.
     pub rate_halving: Option<f64>,
-    /// With rate halving: packets in flight stay as many as before until the recovery is over. ns-2's does so wherever `overhead_` delays a
-    /// departure, because its timer restores what the departure has taken off (TcpAgent::timeout between save_from_linux and load_to_linux).
+    /// With rate halving: packets in flight stay as many as before until the recovery is over.
+    /// ns-2's does so wherever `overhead_` delays a departure, because its timer restores what the
+    /// departure has taken off (TcpAgent::timeout between save_from_linux and load_to_linux).
     pub halving_stalls: bool,
     /// When the receiver acknowledges.
     pub acks: AckPolicy,
 }
 
 impl Habits {
-    /// What the five papers ran: ns-2's TCP with an acknowledgement a packet, as `dumbbell.tcl` sets it up.
+    /// What the five papers ran: ns-2's TCP with an acknowledgement a packet, as `dumbbell.tcl`
+    /// sets it up.
     pub const NS2: Self = Self {
         initial_window: 2.0,
         initial_timeout: Duration::from_millis(3000),
@@ -86,7 +104,8 @@ impl Habits {
         acks: AckPolicy { every: 1, delay: Duration::ZERO, quick: 0 },
     };
 
-    /// Today's Linux: initial window 10 (RFC 6928), delayed acknowledgements after a quick start, 200 ms least timeout, PRR.
+    /// Today's Linux: initial window 10 (RFC 6928), delayed acknowledgements after a quick start,
+    /// 200 ms least timeout, PRR.
     pub const LINUX: Self = Self {
         initial_window: 10.0,
         initial_timeout: Duration::from_millis(1000),

@@ -17,7 +17,8 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Packets of this number that are thought to be in the pipe (RFC 6675 §4, SetPipe): the original and a retransmission.
+    /// Packets of this number that are thought to be in the pipe (RFC 6675 §4, SetPipe): the
+    /// original and a retransmission.
     pub fn in_pipe(&self) -> u32 {
         if self.sacked { 0 } else { u32::from(!self.lost) + u32::from(self.retransmitted) }
     }
@@ -47,7 +48,13 @@ impl Outstanding {
 
     /// Adds the packet numbered `end()`.
     pub fn push(&mut self, transmission: u64, in_flight: u32) {
-        self.records.push_back(Record { transmission, in_flight, sacked: false, lost: false, retransmitted: false });
+        self.records.push_back(Record {
+            transmission,
+            in_flight,
+            sacked: false,
+            lost: false,
+            retransmitted: false,
+        });
     }
 
     /// The record of `number`, which is outstanding.

@@ -1,4 +1,5 @@
-//! Proportional rate reduction (RFC 9937): how much may be sent for each acknowledgement of a recovery.
+//! Proportional rate reduction (RFC 9937): how much may be sent for each acknowledgement of a
+//! recovery.
 
 /// The state of one recovery episode, in packets.
 #[derive(Clone, Copy, Debug)]
@@ -12,13 +13,15 @@ pub(super) struct Prr {
 }
 
 impl Prr {
-    /// A recovery begins with `flight` packets in flight; the fast retransmission may leave at once.
+    /// A recovery begins with `flight` packets in flight; the fast retransmission may leave at
+    /// once.
     pub fn new(flight: f64) -> Self {
         Self { recover_fs: flight.max(1.0), delivered: 0.0, sent: 0.0, allowance: 1.0 }
     }
 
-    /// `delivered` packets were newly acknowledged; `pipe` are in flight, `ssthresh` the aim; `safe`: the cumulative
-    /// acknowledgement advanced and nothing more was found lost (RFC 9937 §6.2, SafeACK).
+    /// `delivered` packets were newly acknowledged; `pipe` are in flight, `ssthresh` the aim;
+    /// `safe`: the cumulative acknowledgement advanced and nothing more was found lost (RFC 9937
+    /// §6.2, SafeACK).
     pub fn on_ack(&mut self, delivered: f64, pipe: f64, ssthresh: f64, safe: bool) {
         if delivered == 0.0 {
             return;
@@ -49,8 +52,9 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// RFC 6937's example: 20 packets in flight, the first lost, window to be halved: after the fast retransmission
-    /// one packet leaves for every second acknowledgement, so that ten have left at the end.
+    /// RFC 6937's example: 20 packets in flight, the first lost, window to be halved: after the
+    /// fast retransmission one packet leaves for every second acknowledgement, so that ten have
+    /// left at the end.
     #[test]
     fn half_a_window_leaves_evenly() {
         let mut prr = Prr::new(20.0);

@@ -1,4 +1,5 @@
-//! Rate halving, as ns-2's Agent/TCP/Linux has it (tcp-linux.cc, after Linux 2.6.22): one packet leaves for two that arrive.
+//! Rate halving, as ns-2's Agent/TCP/Linux has it (tcp-linux.cc, after Linux 2.6.22): one packet
+//! leaves for two that arrive.
 
 /// The state of one recovery episode, in packets.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +24,11 @@ impl RateHalving {
 
     /// An acknowledgement left `pipe` packets in flight, and showed that `lost` were not.
     pub fn on_ack(&mut self, pipe: f64, lost: f64) {
-        self.target = if self.begins || !self.stalls { self.target.min(pipe + 1.0) } else { self.target - lost };
+        self.target = if self.begins || !self.stalls {
+            self.target.min(pipe + 1.0)
+        } else {
+            self.target - lost
+        };
         self.begins = false;
     }
 
@@ -39,7 +44,8 @@ impl RateHalving {
         }
     }
 
-    /// The window that the recovery ends with, below the threshold of `ssthresh`; `None` where it ends with all of that.
+    /// The window that the recovery ends with, below the threshold of `ssthresh`; `None` where it
+    /// ends with all of that.
     pub fn left_with(&self, pipe: f64, ssthresh: f64) -> Option<f64> {
         (self.share < 1.0).then(|| ssthresh.min(pipe + MOST_BURST))
     }
@@ -49,7 +55,8 @@ impl RateHalving {
 mod tests {
     use super::*;
 
-    /// Twenty packets in flight, the first lost, a threshold of ten: one leaves for every second that arrives.
+    /// Twenty packets in flight, the first lost, a threshold of ten: one leaves for every second
+    /// that arrives.
     #[test]
     fn one_leaves_for_two_that_arrive() {
         let mut halving = RateHalving::new(1.0, false, 20.0);

@@ -1,7 +1,9 @@
-//! Delivery-rate samples (draft-ietf-ccwg-bbr-06, §4.1): made once, here, for every controller that asks.
+//! Delivery-rate samples (draft-ietf-ccwg-bbr-06, §4.1): made once, here, for every controller that
+//! asks.
 //!
-//! Departures: a sample is of the newest transmission among those acknowledged, by its number; an application is found to be the limit
-//! when a packet might leave and there is none, which is when the draft's three checks would find it.
+//! Departures: a sample is of the newest transmission among those acknowledged, by its number; an
+//! application is found to be the limit when a packet might leave and there is none, which is when
+//! the draft's three checks would find it.
 
 use super::scoreboard::Delivered;
 use narrows_control::{LossSample, RateSample};
@@ -107,7 +109,8 @@ impl RateSampler {
         LossSample { total_delivered, lost, app_limited: departure.app_limited }
     }
 
-    /// The sample of the acknowledgement that has been processed; packets below `first` are forgotten.
+    /// The sample of the acknowledgement that has been processed; packets below `first` are
+    /// forgotten.
     pub fn take(&mut self, first: u64) -> Option<RateSample> {
         while self.first < first && self.departures.pop_front().is_some() {
             self.first += 1;
@@ -115,7 +118,8 @@ impl RateSampler {
         self.sample.take()
     }
 
-    /// A packet might leave and there is none; `in_flight` are (§4.1.2.4, MarkConnectionAppLimited).
+    /// A packet might leave and there is none; `in_flight` are (§4.1.2.4,
+    /// MarkConnectionAppLimited).
     pub fn application_limits(&mut self, in_flight: u64) {
         self.app_limited_until = Some((self.delivered + in_flight).max(1));
     }
@@ -135,7 +139,8 @@ mod tests {
         sampler.take(number + 1).expect("packets have been delivered")
     }
 
-    /// Two hundred packets leave 1 ms apart and are acknowledged 2 ms apart from 300 ms on, each answered by one more.
+    /// Two hundred packets leave 1 ms apart and are acknowledged 2 ms apart from 300 ms on, each
+    /// answered by one more.
     #[test]
     fn the_rate_is_the_slower_of_sending_and_arriving() {
         let mut sampler = RateSampler::default();
@@ -151,8 +156,12 @@ mod tests {
         assert_eq!(samples[0].delivery_rate, Some(1.0 / 0.3));
         // Packet 199 left at 199 ms, when nothing was delivered; 200 were by 698 ms.
         assert_eq!(samples[199].delivery_rate, Some(200.0 / 0.698));
-        assert_eq!((samples[199].rtt, samples[199].tx_in_flight), (Some(Duration::from_millis(499)), 200.0));
-        // Packet 599 left at 1098 ms with 400 delivered; 600 were by 1498 ms: the path's 500 a second.
+        assert_eq!(
+            (samples[199].rtt, samples[199].tx_in_flight),
+            (Some(Duration::from_millis(499)), 200.0)
+        );
+        // Packet 599 left at 1098 ms with 400 delivered; 600 were by 1498 ms: the path's 500 a
+        // second.
         assert_eq!(samples[599].delivery_rate, Some(200.0 / 0.4));
     }
 
@@ -160,7 +169,11 @@ mod tests {
     fn a_sample_shorter_than_the_least_rtt_is_none() {
         let mut sampler = RateSampler::default();
         sampler.sent(0, at(0), 1);
-        sampler.arrived(&Delivered { packets: 1, newest: 0, newest_number: 0 }, at(99), Some(Duration::from_millis(100)));
+        sampler.arrived(
+            &Delivered { packets: 1, newest: 0, newest_number: 0 },
+            at(99),
+            Some(Duration::from_millis(100)),
+        );
         assert_eq!(sampler.take(1).unwrap().delivery_rate, None);
     }
 
@@ -173,7 +186,10 @@ mod tests {
         assert!(!acknowledge(&mut sampler, 0, 1, 100).app_limited);
         assert!(acknowledge(&mut sampler, 1, 1, 110).app_limited, "it left inside the bubble");
         sampler.sent(2, at(120), 1);
-        assert!(!acknowledge(&mut sampler, 2, 1, 220).app_limited, "two are delivered, more than were to be");
+        assert!(
+            !acknowledge(&mut sampler, 2, 1, 220).app_limited,
+            "two are delivered, more than were to be"
+        );
     }
 
     #[test]
@@ -186,6 +202,10 @@ mod tests {
         sampler.sent(0, at(104), 3);
         sampler.arrived(&Delivered { packets: 1, newest: 5, newest_number: 0 }, at(204), None);
         let again = sampler.take(1).unwrap();
-        assert_eq!((again.lost, again.rtt), (0.0, None), "sent again after both; which has arrived is not known");
+        assert_eq!(
+            (again.lost, again.rtt),
+            (0.0, None),
+            "sent again after both; which has arrived is not known"
+        );
     }
 }

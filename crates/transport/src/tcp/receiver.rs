@@ -4,12 +4,15 @@ use crate::{AckHeader, Header, Reassembly, Segment};
 use narrows_signal::{Ecn, Reply};
 use narrows_units::{Duration, Time};
 
-/// When data in order is acknowledged. What is out of order, or fills a gap, is acknowledged at once (RFC 5681 §4.2).
+/// When data in order is acknowledged. What is out of order, or fills a gap, is acknowledged at
+/// once (RFC 5681 §4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckPolicy {
-    /// One acknowledgement for so many packets: 1 for each, 2 for RFC 5681's delayed ones, more for aggregation by count.
+    /// One acknowledgement for so many packets: 1 for each, 2 for RFC 5681's delayed ones, more for
+    /// aggregation by count.
     pub every: u32,
-    /// The longest a packet waits for its acknowledgement; with a large `every`, aggregation by time.
+    /// The longest a packet waits for its acknowledgement; with a large `every`, aggregation by
+    /// time.
     pub delay: Duration,
     /// So many packets at the start are acknowledged at once, as Linux does.
     pub quick: u64,
@@ -40,7 +43,8 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver whose acknowledgements have `ack_bytes` on the wire, with `buffer` bytes of its own.
+    /// A receiver whose acknowledgements have `ack_bytes` on the wire, with `buffer` bytes of its
+    /// own.
     pub fn new(policy: AckPolicy, ack_bytes: u32, buffer: u64) -> Self {
         Self {
             policy,
@@ -78,7 +82,11 @@ impl Receiver {
             self.echo = marked || (self.echo && !header.reduced);
             self.reply = self.reply.and(header.request, self.buffer);
         }
-        if !in_order || had_gap || self.waiting >= self.policy.every || self.arrived <= self.policy.quick {
+        if !in_order
+            || had_gap
+            || self.waiting >= self.policy.every
+            || self.arrived <= self.policy.quick
+        {
             return Some(self.acknowledge(now));
         }
         if self.ack_by == Time::NEVER {
@@ -148,9 +156,14 @@ mod tests {
 
     #[test]
     fn every_second_packet_is_acknowledged_and_a_lone_one_after_the_delay() {
-        let mut receiver = Receiver::new(AckPolicy { quick: 0, ..Habits::LINUX.acks }, 52, u64::MAX);
+        let mut receiver =
+            Receiver::new(AckPolicy { quick: 0, ..Habits::LINUX.acks }, 52, u64::MAX);
         assert_eq!(receiver.on_data(at(0), &data(0, at(0))), None);
-        assert_eq!(receiver.on_data(at(1), &data(1, at(1))).map(|ack| (ack.number, ack.echo)), Some((2, at(0))), "the earlier stamp");
+        assert_eq!(
+            receiver.on_data(at(1), &data(1, at(1))).map(|ack| (ack.number, ack.echo)),
+            Some((2, at(0))),
+            "the earlier stamp"
+        );
         assert_eq!(receiver.on_data(at(2), &data(2, at(2))), None);
         assert_eq!((receiver.wakeup(), receiver.on_wakeup(at(41))), (at(42), None));
         assert_eq!(receiver.on_wakeup(at(42)).map(|ack| ack.number), Some(3));
@@ -159,7 +172,8 @@ mod tests {
 
     #[test]
     fn a_gap_is_reported_at_once_and_its_filling_too() {
-        let mut receiver = Receiver::new(AckPolicy { quick: 0, ..Habits::LINUX.acks }, 52, u64::MAX);
+        let mut receiver =
+            Receiver::new(AckPolicy { quick: 0, ..Habits::LINUX.acks }, 52, u64::MAX);
         receiver.on_data(at(0), &data(0, at(0)));
         let duplicate = receiver.on_data(at(1), &data(2, at(1))).unwrap();
         assert_eq!((duplicate.number, duplicate.sack().iter(1).count()), (1, 1));
@@ -170,7 +184,8 @@ mod tests {
     #[test]
     fn the_first_packets_are_acknowledged_one_by_one() {
         let mut receiver = Receiver::new(Habits::LINUX.acks, 52, u64::MAX);
-        let acked = (0..20).filter(|n| receiver.on_data(at(*n), &data(*n, at(*n))).is_some()).count();
+        let acked =
+            (0..20).filter(|n| receiver.on_data(at(*n), &data(*n, at(*n))).is_some()).count();
         assert_eq!(acked, 18, "sixteen at once, then every second");
     }
 
@@ -182,20 +197,27 @@ mod tests {
     #[test]
     fn a_mark_is_echoed_until_its_answer_comes() {
         let mut receiver = Receiver::new(Habits::NS2.acks, 40, u64::MAX);
-        let (plain, marked) = (DataHeader::default(), DataHeader { ecn: Ecn::Marked, ..DataHeader::default() });
+        let (plain, marked) =
+            (DataHeader::default(), DataHeader { ecn: Ecn::Marked, ..DataHeader::default() });
         let answered = DataHeader { reduced: true, ..plain };
         let both = DataHeader { reduced: true, ..marked };
         let packets = [plain, marked, plain, answered, plain, marked, both];
         let echoes = packets.iter().zip(0..).map(|(header, n)| {
-            let header = self::header(receiver.on_data(at(n), &Segment::data(n, at(n), 1000, Header::Data(*header))));
+            let header = self::header(
+                receiver.on_data(at(n), &Segment::data(n, at(n), 1000, Header::Data(*header))),
+            );
             (header.echo, header.marked)
         });
-        assert_eq!(echoes.collect::<Vec<_>>(), [(false, 0), (true, 1), (true, 1), (false, 1), (false, 1), (true, 2), (true, 3)]);
+        assert_eq!(
+            echoes.collect::<Vec<_>>(),
+            [(false, 0), (true, 1), (true, 1), (false, 1), (false, 1), (true, 2), (true, 3)]
+        );
     }
 
     #[test]
     fn a_delayed_acknowledgement_carries_the_feedback_of_all_its_packets_once() {
-        let mut receiver = Receiver::new(AckPolicy { quick: 0, ..Habits::LINUX.acks }, 52, u64::MAX);
+        let mut receiver =
+            Receiver::new(AckPolicy { quick: 0, ..Habits::LINUX.acks }, 52, u64::MAX);
         let asking = |feedback| {
             let request = Request::Feedback(CongestionHeader { cwnd: 1e4, rtt: 0.1, feedback });
             Header::Data(DataHeader { request, ..DataHeader::default() })

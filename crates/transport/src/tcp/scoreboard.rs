@@ -1,5 +1,6 @@
-//! The SACK scoreboard (RFC 6675 §3, §4). Its cost per acknowledgement does not grow with the window:
-//! blocks are compared with the ranges already known, and each packet is looked at a fixed number of times in its life.
+//! The SACK scoreboard (RFC 6675 §3, §4). Its cost per acknowledgement does not grow with the
+//! window: blocks are compared with the ranges already known, and each packet is looked at a fixed
+//! number of times in its life.
 
 use super::outstanding::{Outstanding, Record};
 use narrows_signal::Range;
@@ -26,7 +27,8 @@ impl Delivered {
     }
 }
 
-/// Which of the outstanding packets have arrived, are lost, were sent again; and how many are in the pipe.
+/// Which of the outstanding packets have arrived, are lost, were sent again; and how many are in
+/// the pipe.
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
     outstanding: Outstanding,
@@ -38,9 +40,11 @@ pub struct Scoreboard {
     judged_to: u64,
     /// No packet below this waits for its first retransmission (HighRxt).
     retransmit_from: u64,
-    /// Retransmissions that have not been answered, as (transmission, number), in the order they left.
+    /// Retransmissions that have not been answered, as (transmission, number), in the order they
+    /// left.
     resent: VecDeque<(u64, u64)>,
-    /// Packets that must have arrived above a lost one; 3, or more where the path has been seen to reorder.
+    /// Packets that must have arrived above a lost one; 3, or more where the path has been seen to
+    /// reorder.
     duplicate_threshold: u64,
 }
 
@@ -91,7 +95,8 @@ impl Scoreboard {
         self.outstanding.push(transmission, self.pipe);
     }
 
-    /// The packet `number`, given by [`Self::next_retransmission`] or [`Self::rescue`], leaves again as `transmission`.
+    /// The packet `number`, given by [`Self::next_retransmission`] or [`Self::rescue`], leaves
+    /// again as `transmission`.
     pub fn sent_again(&mut self, number: u64, transmission: u64) {
         let record = self.outstanding.get_mut(number);
         self.pipe -= record.in_pipe();
@@ -103,10 +108,16 @@ impl Scoreboard {
         self.resent.push_back((transmission, number));
     }
 
-    /// Marks retransmissions that are lost, and tells each to `lost(number, transmission, in flight when it left)`: `newest` is the newest
-    /// transmission that has arrived, and as many as the duplicate threshold have left between (the idea of RFC 8985, by count).
+    /// Marks retransmissions that are lost, and tells each to
+    /// `lost(number, transmission, in flight when it left)`: `newest` is the newest transmission
+    /// that has arrived, and as many as the duplicate threshold have left between (the idea of RFC
+    /// 8985, by count).
     pub fn judge_resent(&mut self, newest: u64, mut lost: impl FnMut(u64, u64, u32)) {
-        while let Some((transmission, number)) = self.resent.front().copied().filter(|(left, _)| left + self.duplicate_threshold <= newest)
+        while let Some((transmission, number)) = self
+            .resent
+            .front()
+            .copied()
+            .filter(|(left, _)| left + self.duplicate_threshold <= newest)
         {
             self.resent.pop_front();
             if number < self.outstanding.first() {
@@ -146,14 +157,17 @@ impl Scoreboard {
     pub fn sack(&mut self, block: Range, delivered: &mut Delivered) {
         let mut start = block.start.max(self.outstanding.first());
         let end = block.end.min(self.outstanding.end());
-        // Ranges that end before the block begins stay as they are; the rest of the block fills the gaps between the others.
+        // Ranges that end before the block begins stay as they are; the rest of the block fills the
+        // gaps between the others.
         let place = self.sacked.partition_point(|range| range.end < start);
         let mut merged = Range { start, end };
         if merged.is_empty() {
             return;
         }
         let mut swallowed = place;
-        while let Some(known) = self.sacked.get(swallowed).copied().filter(|known| known.start <= end) {
+        while let Some(known) =
+            self.sacked.get(swallowed).copied().filter(|known| known.start <= end)
+        {
             self.arrived(Range { start, end: known.start }, delivered);
             start = start.max(known.end);
             merged = Range { start: merged.start.min(known.start), end: merged.end.max(known.end) };
@@ -184,9 +198,11 @@ impl Scoreboard {
         }
     }
 
-    /// Marks what is newly lost, lowest first, and tells each to `lost(number, transmission, in flight when it left)`.
+    /// Marks what is newly lost, lowest first, and tells each to
+    /// `lost(number, transmission, in flight when it left)`.
     ///
-    /// A packet is lost once as many as the duplicate threshold have arrived above it (RFC 6675 §4, IsLost, in packets).
+    /// A packet is lost once as many as the duplicate threshold have arrived above it (RFC 6675 §4,
+    /// IsLost, in packets).
     pub fn judge(&mut self, mut lost: impl FnMut(u64, u64, u32)) {
         let Some(edge) = self.loss_edge() else { return };
         while self.judged_to < edge {
@@ -214,7 +230,8 @@ impl Scoreboard {
         None
     }
 
-    /// Marks the lowest outstanding packet lost, where it is not yet: duplicate acknowledgements say so without SACK's proof.
+    /// Marks the lowest outstanding packet lost, where it is not yet: duplicate acknowledgements
+    /// say so without SACK's proof.
     pub fn judge_first(&mut self, lost: impl FnOnce(u64, u64, u32)) {
         let number = self.outstanding.first();
         if number == self.outstanding.end() {
@@ -242,7 +259,8 @@ impl Scoreboard {
         None
     }
 
-    /// The lowest packet neither acknowledged nor sent again, below the highest that arrived (RFC 6675 §4, NextSeg, rule 3).
+    /// The lowest packet neither acknowledged nor sent again, below the highest that arrived (RFC
+    /// 6675 §4, NextSeg, rule 3).
     pub fn speculative(&self) -> Option<u64> {
         let top = self.sacked.back()?.end;
         (self.retransmit_from.max(self.first())..top).find(|number| {
@@ -251,7 +269,8 @@ impl Scoreboard {
         })
     }
 
-    /// The retransmission timer went off: everything that has not arrived is lost, and nothing is in the pipe (RFC 6675 §5.1).
+    /// The retransmission timer went off: everything that has not arrived is lost, and nothing is
+    /// in the pipe (RFC 6675 §5.1).
     pub fn lose_everything(&mut self) {
         for record in self.outstanding.iter_mut() {
             record.lost = !record.sacked;
@@ -263,7 +282,8 @@ impl Scoreboard {
         self.retransmit_from = self.outstanding.first();
     }
 
-    /// What was thought lost has only been late, by `extent` packets: it is in flight again, and more proof is wanted from now on.
+    /// What was thought lost has only been late, by `extent` packets: it is in flight again, and
+    /// more proof is wanted from now on.
     pub fn forgive(&mut self, extent: u64) {
         const MOST: u64 = 300; // Linux's tcp_max_reordering.
         self.duplicate_threshold = self.duplicate_threshold.max(extent + 1).min(MOST);
@@ -325,7 +345,11 @@ mod tests {
         sack(&mut board, 2, 4);
         assert_eq!(lost(&mut board), []);
         sack(&mut board, 6, 7);
-        assert_eq!(lost(&mut board), [0, 1], "2, 3 and 6 are above 0 and 1; only 6 is above 4 and 5");
+        assert_eq!(
+            lost(&mut board),
+            [0, 1],
+            "2, 3 and 6 are above 0 and 1; only 6 is above 4 and 5"
+        );
         assert_eq!(board.pipe(), 10 - 3 - 2);
     }
 
@@ -343,7 +367,10 @@ mod tests {
         assert_eq!((board.next_retransmission(), board.pipe()), (None, 6));
         let mut delivered = Delivered::default();
         board.acknowledge(2, &mut delivered);
-        assert_eq!((delivered, board.pipe()), (Delivered { packets: 1, newest: 10, newest_number: 0 }, 5));
+        assert_eq!(
+            (delivered, board.pipe()),
+            (Delivered { packets: 1, newest: 10, newest_number: 0 }, 5)
+        );
     }
 
     #[test]

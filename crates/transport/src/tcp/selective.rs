@@ -1,8 +1,9 @@
-//! Recovery from selective acknowledgements (RFC 6675), with or without proportional rate reduction (RFC 9937).
+//! Recovery from selective acknowledgements (RFC 6675), with or without proportional rate reduction
+//! (RFC 9937).
 //!
-//! Counted in packets. Departures: a lost retransmission is left to the timeout, as in the RFC, or found by those that left after it, where the
-//! habit says so; rule 4 of NextSeg,
-//! the rescue retransmission, is optional there and left out.
+//! Counted in packets. Departures: a lost retransmission is left to the timeout, as in the RFC, or
+//! found by those that left after it, where the habit says so; rule 4 of NextSeg, the rescue
+//! retransmission, is optional there and left out.
 
 use super::prr::Prr;
 use super::rate_halving::RateHalving;
@@ -16,7 +17,8 @@ use narrows_units::Time;
 pub(super) struct Selective {
     board: Scoreboard,
     recovery: Option<Episode>,
-    /// One past the highest sent when the last recovery or timeout began: below it no new recovery begins (RFC 6675 §5, §5.1).
+    /// One past the highest sent when the last recovery or timeout began: below it no new recovery
+    /// begins (RFC 6675 §5, §5.1).
     recovery_point: u64,
     metering: Metering,
     finds_lost_retransmissions: bool,
@@ -38,9 +40,11 @@ pub(super) enum Metering {
 /// One recovery.
 #[derive(Clone, Copy, Debug)]
 struct Episode {
-    /// The fast retransmission has yet to leave; it does not wait for the pipe (RFC 6675 §5, step 4.3).
+    /// The fast retransmission has yet to leave; it does not wait for the pipe (RFC 6675 §5, step
+    /// 4.3).
     resend_now: bool,
-    /// Which packet that was, and when it left; `None` before, and once it is known whether it was needed.
+    /// Which packet that was, and when it left; `None` before, and once it is known whether it was
+    /// needed.
     resent: Option<(u64, Time)>,
     prr: Option<Prr>,
     halving: Option<RateHalving>,
@@ -48,7 +52,14 @@ struct Episode {
 
 impl Selective {
     pub fn new(metering: Metering, finds_lost_retransmissions: bool) -> Self {
-        Self { board: Scoreboard::default(), recovery: None, recovery_point: 0, metering, finds_lost_retransmissions, newest: 0 }
+        Self {
+            board: Scoreboard::default(),
+            recovery: None,
+            recovery_point: 0,
+            metering,
+            finds_lost_retransmissions,
+            newest: 0,
+        }
     }
 
     pub fn first(&self) -> u64 {
@@ -91,10 +102,12 @@ impl Selective {
         Answer { delivered, restarts_timer: advanced || begins }
     }
 
-    /// Ends the recovery where all that was outstanding has arrived, or where it turns out to have been needless.
+    /// Ends the recovery where all that was outstanding has arrived, or where it turns out to have
+    /// been needless.
     fn leave_where_over(&mut self, ack: &Segment, first: u64, ears: &mut Ears) {
         let Some(episode) = &mut self.recovery else { return };
-        // Only what acknowledges that packet tells: holes below it may be filled by retransmissions of the recovery before.
+        // Only what acknowledges that packet tells: holes below it may be filled by retransmissions
+        // of the recovery before.
         let resent = episode.resent.take_if(|(number, _)| *number < ack.number);
         if ears.is_older(ack.echo, resent.map(|(_, at)| at)) {
             self.recovery = None;
@@ -102,7 +115,9 @@ impl Selective {
             ears.spurious();
         } else if ack.number >= self.recovery_point {
             let ssthresh = ears.controller.window();
-            let left = episode.halving.and_then(|halving| halving.left_with(f64::from(self.board.pipe()), ssthresh));
+            let left = episode
+                .halving
+                .and_then(|halving| halving.left_with(f64::from(self.board.pipe()), ssthresh));
             if let Some(window) = left {
                 ears.controller.on_moderation(window);
             }
@@ -133,7 +148,9 @@ impl Selective {
             let (prr, halving) = match self.metering {
                 Metering::ByPipe => (None, None),
                 Metering::Prr => (Some(Prr::new(flight)), None),
-                Metering::RateHalving { share, stalls } => (None, Some(RateHalving::new(share, stalls, window))),
+                Metering::RateHalving { share, stalls } => {
+                    (None, Some(RateHalving::new(share, stalls, window)))
+                }
             };
             self.recovery = Some(Episode { resend_now: true, resent: None, prr, halving });
         }
@@ -158,12 +175,15 @@ impl Selective {
         self.board.lose_everything();
     }
 
-    /// What the window of `window` packets lets leave next, of `offered` packets of data (RFC 6675 §4, NextSeg, rules 1 to 3).
+    /// What the window of `window` packets lets leave next, of `offered` packets of data (RFC 6675
+    /// §4, NextSeg, rules 1 to 3).
     pub fn next(&mut self, window: f64, offered: u64) -> Next {
         let may_send = match &self.recovery {
             Some(Episode { resend_now: true, .. }) => true,
             Some(Episode { prr: Some(prr), .. }) => prr.may_send(),
-            Some(Episode { halving: Some(halving), .. }) => halving.may_send(f64::from(self.board.pipe()), window),
+            Some(Episode { halving: Some(halving), .. }) => {
+                halving.may_send(f64::from(self.board.pipe()), window)
+            }
             // RFC 6675 §5, step C: cwnd − pipe must be at least a whole packet.
             _ => f64::from(self.board.pipe()) + 1.0 <= window,
         };

@@ -1,4 +1,5 @@
-//! The TCP sender: an application's data in, segments out, as far as the controller, the recovery and the pacer let it.
+//! The TCP sender: an application's data in, segments out, as far as the controller, the recovery
+//! and the pacer let it.
 
 use super::cumulative::Cumulative;
 use super::rate_sampler::RateSampler;
@@ -26,7 +27,8 @@ pub struct Settings {
     pub pacing: Option<Gaps>,
     /// Packets that leave together, as segmentation offload makes them; 1 for none.
     pub quantum: u32,
-    /// Packets are ECN-capable and marks are answered as RFC 3168 says, whatever the controller asks for.
+    /// Packets are ECN-capable and marks are answered as RFC 3168 says, whatever the controller
+    /// asks for.
     pub ecn: bool,
     /// The randomness of exponential gaps.
     pub stream: Stream,
@@ -76,7 +78,15 @@ impl Ears<'_> {
         self.counters.epochs += u32::from(opens_epoch);
         let in_flight = f64::from(in_flight);
         let rate = self.sampler.as_mut().map(|sampler| sampler.lost(number));
-        self.controller.on_loss(&Loss { now: self.now, transmission, next: self.next, opens_epoch, in_flight, rtt: self.rtt, rate });
+        self.controller.on_loss(&Loss {
+            now: self.now,
+            transmission,
+            next: self.next,
+            opens_epoch,
+            in_flight,
+            rtt: self.rtt,
+            rate,
+        });
     }
 
     pub fn spurious(&mut self) {
@@ -84,7 +94,8 @@ impl Ears<'_> {
         self.controller.on_spurious();
     }
 
-    /// True where timestamps prove that an acknowledgement answers what left before the retransmission at `resent_at` (RFC 3522 §3.2).
+    /// True where timestamps prove that an acknowledgement answers what left before the
+    /// retransmission at `resent_at` (RFC 3522 §3.2).
     pub fn is_older(&self, echo: Time, resent_at: Option<Time>) -> bool {
         self.timestamps && resent_at.is_some_and(|resent_at| echo < resent_at)
     }
@@ -114,9 +125,9 @@ macro_rules! recovery {
 
 /// A TCP sender.
 ///
-/// Feed it with [`on_ack`](Self::on_ack) and [`on_wakeup`](Self::on_wakeup); after each, and after [`offer`](Self::offer),
-/// take what [`poll_transmit`](Self::poll_transmit) gives until it gives nothing; then wake it at
-/// [`pace_at`](Self::pace_at) and [`retransmit_at`](Self::retransmit_at).
+/// Feed it with [`on_ack`](Self::on_ack) and [`on_wakeup`](Self::on_wakeup); after each, and after
+/// [`offer`](Self::offer), take what [`poll_transmit`](Self::poll_transmit) gives until it gives
+/// nothing; then wake it at [`pace_at`](Self::pace_at) and [`retransmit_at`](Self::retransmit_at).
 pub struct Sender {
     controller: Box<dyn Controller>,
     recovery: Recovery,
@@ -163,7 +174,13 @@ impl Marks {
     fn new(asked: Ecn, classic: bool) -> Option<Self> {
         let leaves_as = if asked.is_capable() { asked } else { Ecn::Capable };
         let classic = classic && !asked.is_capable();
-        (classic || asked.is_capable()).then_some(Self { leaves_as, classic, counted: 0, answered_to: 0, says_reduced: false })
+        (classic || asked.is_capable()).then_some(Self {
+            leaves_as,
+            classic,
+            counted: 0,
+            answered_to: 0,
+            says_reduced: false,
+        })
     }
 
     /// Packets marked since the last acknowledgement, as far as is known: an echo stands for one.
@@ -177,10 +194,15 @@ impl Marks {
 impl Sender {
     /// A sender without data.
     pub fn new(settings: Settings, controller: Box<dyn Controller>) -> Self {
-        let Settings { recovery, habits, packet_bytes, window_limit, pacing, quantum, ecn, stream } = settings;
+        let Settings { recovery, habits, packet_bytes, window_limit, pacing, quantum, ecn, stream } =
+            settings;
         let recovery = match recovery {
-            RecoveryKind::Reno => Recovery::Cumulative(Cumulative::new(false, habits.limited_transmit)),
-            RecoveryKind::NewReno => Recovery::Cumulative(Cumulative::new(true, habits.limited_transmit)),
+            RecoveryKind::Reno => {
+                Recovery::Cumulative(Cumulative::new(false, habits.limited_transmit))
+            }
+            RecoveryKind::NewReno => {
+                Recovery::Cumulative(Cumulative::new(true, habits.limited_transmit))
+            }
             RecoveryKind::Sack => {
                 let metering = match habits.rate_halving {
                     Some(share) => Metering::RateHalving { share, stalls: habits.halving_stalls },
@@ -226,7 +248,8 @@ impl Sender {
         self.offered = recovery!(self.recovery, r => r.end());
     }
 
-    /// A new connection begins where the old one ended: nothing is known of the path, numbers go on.
+    /// A new connection begins where the old one ended: nothing is known of the path, numbers go
+    /// on.
     pub fn renew(&mut self, controller: Box<dyn Controller>) {
         self.controller = controller;
         self.rtt = RttEstimator::default();
@@ -244,14 +267,23 @@ impl Sender {
         let rtt = self.rtt.estimate();
         let (next, timestamps) = (self.counters.sent, self.habits.timestamps);
         let sampler = self.sampler.as_deref_mut();
-        let mut ears = Ears { controller: &mut *self.controller, counters: &mut self.counters, now, next, rtt, timestamps, sampler };
+        let mut ears = Ears {
+            controller: &mut *self.controller,
+            counters: &mut self.counters,
+            now,
+            next,
+            rtt,
+            timestamps,
+            sampler,
+        };
         let was_recovering = recovery!(self.recovery, r => r.recovering());
         let answer = recovery!(mut self.recovery, r => r.on_ack(ack, &mut ears));
         let recovering = recovery!(self.recovery, r => r.recovering());
         if recovering && !was_recovering {
             self.timed = None;
         }
-        let header = if let Header::Ack(header) = ack.header { header } else { AckHeader::default() };
+        let header =
+            if let Header::Ack(header) = ack.header { header } else { AckHeader::default() };
         if recovering
             && !was_recovering
             && let Some(marks) = &mut self.marks
@@ -262,7 +294,8 @@ impl Sender {
         let first = self.first();
         let rate = self.sampler.as_mut().and_then(|sampler| sampler.take(first));
         if answer.delivered.packets > 0 {
-            let packets = if self.habits.counts_packets { answer.delivered.packets as f64 } else { 1.0 };
+            let packets =
+                if self.habits.counts_packets { answer.delivered.packets as f64 } else { 1.0 };
             self.controller.on_ack(&Ack {
                 now,
                 packets,
@@ -365,7 +398,8 @@ impl Sender {
         recovery!(self.recovery, r => r.in_flight())
     }
 
-    /// The lowest number that is not acknowledged: packets delivered in order, as far as the sender knows.
+    /// The lowest number that is not acknowledged: packets delivered in order, as far as the sender
+    /// knows.
     pub fn first(&self) -> u64 {
         recovery!(self.recovery, r => r.first())
     }
@@ -418,12 +452,15 @@ impl Sender {
         matches!(&self.recovery, Recovery::Cumulative(cumulative) if cumulative.regrowing())
     }
 
-    /// A new acknowledgement's RTT sample: by its timestamp, or of the packet being timed; true where there is one.
+    /// A new acknowledgement's RTT sample: by its timestamp, or of the packet being timed; true
+    /// where there is one.
     fn measure_rtt(&mut self, now: Time, ack: &Segment) -> bool {
         let sent = if self.habits.timestamps {
             ack.echo
         } else {
-            let Some((_, sent)) = self.timed.take_if(|(number, _)| *number < ack.number) else { return false };
+            let Some((_, sent)) = self.timed.take_if(|(number, _)| *number < ack.number) else {
+                return false;
+            };
             sent
         };
         let rtt = now.since(sent);
@@ -433,7 +470,8 @@ impl Sender {
         true
     }
 
-    /// True where a packet may leave as part of a burst: one is under way, or the window has room for a whole one.
+    /// True where a packet may leave as part of a burst: one is under way, or the window has room
+    /// for a whole one.
     fn begin_or_continue_burst(&mut self, again: bool, window: f64) -> bool {
         if self.burst.0 > 0 {
             return true;
@@ -486,7 +524,12 @@ impl Sender {
             Some(marks) if !again => (marks.leaves_as, std::mem::take(&mut marks.says_reduced)),
             _ => (Ecn::NotCapable, false),
         };
-        Segment::data(number, now, self.packet_bytes, Header::Data(DataHeader { retransmission: again, ecn, reduced, request }))
+        Segment::data(
+            number,
+            now,
+            self.packet_bytes,
+            Header::Data(DataHeader { retransmission: again, ecn, reduced, request }),
+        )
     }
 
     fn pacing(&self) -> Pacing {

@@ -19,11 +19,17 @@ RTT = 0.1
 LAWS = {"TCP": (0.5, 2**0.5), "HSTCP": (0.835, 0.12), "STCP": (1.0, 0.08)}
 
 
-@experiment("etcp/sec2", "the evolutionary model: utilisation as connections become faster and buffers do not grow")
+@experiment(
+    "etcp/sec2",
+    "the evolutionary model: utilisation as connections become faster and buffers do not grow",
+)
 def sec2(lab: Lab) -> Finding:
     """§II and §IX, eqs. 1 to 4, with one connection and an RTT of 100 ms."""
     capacity = np.logspace(3, 14, 45)
-    rows = {name: [utilisation_of_generation(c, 1, RTT, *law, BUFFER) for c in capacity] for name, law in LAWS.items()}
+    rows = {
+        name: [utilisation_of_generation(c, 1, RTT, *law, BUFFER) for c in capacity]
+        for name, law in LAWS.items()
+    }
     rows["E-TCP"] = utilisation_at(capacity * 0.88, RTT, etcp_loss, BUFFER).tolist()
     frame = pl.DataFrame({"capacity": capacity, **rows})
     claims = []
@@ -36,10 +42,18 @@ def sec2(lab: Lab) -> Finding:
                 f"{name}: utilisation tends to 0, as c^(−1/(1 + aB)) with a = {exponent}",
                 f"slope {-1 / (1 + exponent * BUFFER):.4f}",
                 f"slope {slope:.4f}, {curve[-1]:.2f} at 10¹⁴ packets/s",
-                bool((np.diff(curve) < 0).all()) and abs(slope * (1 + exponent * BUFFER) + 1) < 0.05,
+                bool((np.diff(curve) < 0).all())
+                and abs(slope * (1 + exponent * BUFFER) + 1) < 0.05,
             )
         )
-    claims.append(near("E-TCP: utilisation tends to the ρ with P_B(ρ) = p0", float(mm1b_load(0.01, BUFFER)), rows["E-TCP"][-1], 1e-3))
+    claims.append(
+        near(
+            "E-TCP: utilisation tends to the ρ with P_B(ρ) = p0",
+            float(mm1b_load(0.01, BUFFER)),
+            rows["E-TCP"][-1],
+            1e-3,
+        )
+    )
     claims.append(_rule())
     figure, axes = panels()
     for name, values in rows.items():
@@ -53,7 +67,8 @@ def _rule() -> Claim:
     windows = np.logspace(2, 6, 9)
     buffers = buffer_for(0.9, windows)
     found = [
-        utilisation_of_generation(w / 0.9 / RTT * 0.9, 1, RTT, 0.5, 2**0.5, round(float(b))) for w, b in zip(windows, buffers, strict=True)
+        utilisation_of_generation(w / 0.9 / RTT * 0.9, 1, RTT, 0.5, 2**0.5, round(float(b)))
+        for w, b in zip(windows, buffers, strict=True)
     ]
     grows = np.polyfit(np.log(windows), buffers, 1)[0]
     return stated(
@@ -85,7 +100,9 @@ def sec3(lab: Lab) -> Finding:
     axes[0][0].semilogy(load, mm1b_loss(load, BUFFER))
     axes[0][0].plot(root, 0.01, "ko")
     axes[0][0].set(xlabel="load ρ", ylabel="loss probability of M/M/1/20")
-    return Finding(claims, {"loss": pl.DataFrame({"load": load, "loss": mm1b_loss(load, BUFFER)})}, figure)
+    return Finding(
+        claims, {"loss": pl.DataFrame({"load": load, "loss": mm1b_loss(load, BUFFER)})}, figure
+    )
 
 
 @experiment("etcp/fig01", "utilisation against a connection's throughput, TCP and E-TCP")
@@ -110,4 +127,6 @@ def fig01(lab: Lab) -> Finding:
     axes[0][0].semilogx(megabits, tcp, "--", label="TCP")
     axes[0][0].set(xlabel="throughput of a connection (Mbps)", ylabel="utilisation", ylim=(0, 1))
     axes[0][0].legend()
-    return Finding(claims, {"curves": pl.DataFrame({"megabits": megabits, "tcp": tcp, "etcp": etcp})}, figure)
+    return Finding(
+        claims, {"curves": pl.DataFrame({"megabits": megabits, "tcp": tcp, "etcp": etcp})}, figure
+    )

@@ -34,8 +34,13 @@ def _arrivals(lab: Lab, rtt: str) -> Finding:
     claims: list[Claim] = []
     data, apart = {}, {}
     for (name, megabits), ax in zip(RATES.items(), axes[0], strict=True):
-        flows = [{"cc": "etcp", "start": lab.seconds(a), "stop": lab.seconds(b), "start_spread": "0s"} for a, b in TIMES]
-        series = lab.run(scenario(lab, f"{megabits}Mbps", rtt, flows, SECONDS, sample=lab.seconds(1))).series("flow_series")
+        flows = [
+            {"cc": "etcp", "start": lab.seconds(a), "stop": lab.seconds(b), "start_spread": "0s"}
+            for a, b in TIMES
+        ]
+        series = lab.run(
+            scenario(lab, f"{megabits}Mbps", rtt, flows, SECONDS, sample=lab.seconds(1))
+        ).series("flow_series")
         wide = series.pivot("flow", index="time", values="goodput").sort("time")
         rates = wide.drop("time").to_numpy() / (megabits * 1e6)
         time = wide["time"].to_numpy() / lab.scale
@@ -43,15 +48,28 @@ def _arrivals(lab: Lab, rtt: str) -> Finding:
         for number in range(len(TIMES)):
             ax.plot(time, rates[:, number] * megabits, lw=0.8, label=f"connection {number + 1}")
         ax.set(xlabel="time (s)", ylabel="goodput (Mbps)", title=name, ylim=(0, None))
-        shares = {phase: rates[(time > phase[0]) & (time <= phase[1])].mean(axis=0) for phase in (ALONE, TWO, THREE)}
+        shares = {
+            phase: rates[(time > phase[0]) & (time <= phase[1])].mean(axis=0)
+            for phase in (ALONE, TWO, THREE)
+        }
         apart[name] = float(np.ptp(shares[THREE]) / shares[THREE].mean())
         claims.append(_gives_way(name, shares[ALONE], shares[TWO]))
         claims.append(
-            above(f"{name}: three connections fill the link together, goodput of the last 20 s", 0.85, float(shares[THREE].sum()))
+            above(
+                f"{name}: three connections fill the link together, goodput of the last 20 s",
+                0.85,
+                float(shares[THREE].sum()),
+            )
         )
         if megabits < 1000:
             jain = float(shares[THREE].sum() ** 2 / (3 * (shares[THREE] ** 2).sum()))
-            claims.append(above(f"{name}: they converge to fair shares, Jain over the last 20 s of three", 0.95, jain))
+            claims.append(
+                above(
+                    f"{name}: they converge to fair shares, Jain over the last 20 s of three",
+                    0.95,
+                    jain,
+                )
+            )
     axes[0][0].legend(fontsize="x-small")
     names = list(RATES)
     claims.append(
@@ -68,4 +86,6 @@ def _arrivals(lab: Lab, rtt: str) -> Finding:
 
 def _gives_way(name: str, alone: pl.Series, two: pl.Series) -> Claim:
     found = f"{alone[0]:.2f} alone, {two[0]:.2f} beside {two[1]:.2f}"
-    return stated(f"{name}: the first gives way to the second", "falls", found, bool(two[0] < 0.95 * alone[0]))
+    return stated(
+        f"{name}: the first gives way to the second", "falls", found, bool(two[0] < 0.95 * alone[0])
+    )

@@ -8,7 +8,18 @@ import numpy as np
 import polars as pl
 
 from narrows.papers.claims import above, below, near, stated
-from narrows.papers.etcp.setup import ETCP, PEERS, averaged, bottleneck, cumulative_loss, later, loss_of, mean, scenario, with_rate
+from narrows.papers.etcp.setup import (
+    ETCP,
+    PEERS,
+    averaged,
+    bottleneck,
+    cumulative_loss,
+    later,
+    loss_of,
+    mean,
+    scenario,
+    with_rate,
+)
 from narrows.papers.lab import Lab
 from narrows.papers.registry import Finding, experiment
 from narrows.plot import panels
@@ -22,17 +33,29 @@ SHOWN = [0, 10, 30]
 @experiment("etcp/fig07", "fifty connections over 1 Gbps and 100 ms: windows, queue, loss")
 def fig07(lab: Lab) -> Finding:
     """§VI-C, "System dynamics", figure 7: starts uniform in the first 100 ms."""
-    result = lab.run(scenario(lab, "1Gbps", "100ms", [{"cc": "etcp", "count": FLOWS}], 100, sample="100ms"))
+    result = lab.run(
+        scenario(lab, "1Gbps", "100ms", [{"cc": "etcp", "count": FLOWS}], 100, sample="100ms")
+    )
     flow, link = result.series("flow_series"), bottleneck(result)
     halves = [mean(later(link, share), "queue") for share in (0.3, 0.65)]
     claims = [
-        near("the windows stabilise at 240", 240, mean(later(flow, 0.3), "window"), 0.03, "packets"),
+        near(
+            "the windows stabilise at 240", 240, mean(later(flow, 0.3), "window"), 0.03, "packets"
+        ),
         near("the loss rate at 0.018", 0.018, loss_of(later(link, 0.3)), 0.02),
-        below("the queue is stable: its mean in the last third against the last two, apart by", 0.05, abs(halves[1] / halves[0] - 1)),
+        below(
+            "the queue is stable: its mean in the last third against the last two, apart by",
+            0.05,
+            abs(halves[1] / halves[0] - 1),
+        ),
     ]
     figure, axes = panels(1, 3, width=3.6)
     _windows(axes[0][0], flow, "window", "cwnd (packets)")
-    axes[0][1].plot(link["time"].to_numpy()[9::10][: len(averaged(link["queue"], 10))], averaged(link["queue"], 10), lw=0.8)
+    axes[0][1].plot(
+        link["time"].to_numpy()[9::10][: len(averaged(link["queue"], 10))],
+        averaged(link["queue"], 10),
+        lw=0.8,
+    )
     axes[0][1].set(xlabel="time (s)", ylabel="queue, 1 s means (packets)", ylim=(0, 20))
     axes[0][2].plot(link["time"], link["loss_rate"], lw=0.4)
     axes[0][2].plot(link["time"], cumulative_loss(link), "k", lw=1)
@@ -51,8 +74,18 @@ def fig08(lab: Lab) -> Finding:
 
     runs = lab.sweep(at, protocol=list(protocols), rate=list(rates), rtt=rtts).runs
     capacity = pl.col("rate").replace_strict(rates, return_dtype=pl.Float64) * 1e6
-    frame = runs.select("protocol", "rate", "rtt", "utilisation", "jain", (pl.col("goodput") / capacity).alias("goodput_utilisation"))
-    table = {name: frame.filter(pl.col("protocol") == name)["goodput_utilisation"].to_numpy() for name in protocols}
+    frame = runs.select(
+        "protocol",
+        "rate",
+        "rtt",
+        "utilisation",
+        "jain",
+        (pl.col("goodput") / capacity).alias("goodput_utilisation"),
+    )
+    table = {
+        name: frame.filter(pl.col("protocol") == name)["goodput_utilisation"].to_numpy()
+        for name in protocols
+    }
     best_peer = np.max([table[name] for name in PEERS], axis=0)
     apart = float(np.abs(table["NewReno"] - table["HSTCP"]).max())
     claims = [
@@ -85,7 +118,9 @@ def fig09(lab: Lab) -> Finding:
     figure, axes = panels(2, 2)
     fair_from, ends, data = {}, {}, {}
     for (name, (rate, rtt)), row in zip(cases.items(), axes, strict=True):
-        flow = lab.run(scenario(lab, rate, rtt, [{"cc": "etcp", "count": FLOWS}], 300, sample="1s")).series("flow_series")
+        flow = lab.run(
+            scenario(lab, rate, rtt, [{"cc": "etcp", "count": FLOWS}], 300, sample="1s")
+        ).series("flow_series")
         wide = flow.pivot("flow", index="time", values="goodput").sort("time")
         rates = wide.drop("time").to_numpy()[1:]
         time = wide["time"].to_numpy()[1:]
@@ -101,7 +136,10 @@ def fig09(lab: Lab) -> Finding:
         row[1].set(xlabel="time (s)", ylabel="goodput (Mbps)", ylim=(0, None))
     small, large = cases
     claims = [
-        *(above(f"{name}: converges to a fair state, Jain at the end", 0.95, ends[name]) for name in cases),
+        *(
+            above(f"{name}: converges to a fair state, Jain at the end", 0.95, ends[name])
+            for name in cases
+        ),
         stated(
             "the larger bandwidth-delay product takes longer (Jain above 0.95 for good from …)",
             "longer",
@@ -139,7 +177,9 @@ def fig10(lab: Lab) -> Finding:
         + ", ".join(f"{window:.1f}" for window in windows)
         + ". A single window at 200 ms remembers bτ(2 + p0·W)/2 = 9 s, and its mean over 150 s is still uncertain by 4 %."
     )
-    return Finding(claims, {"flow": shown, "link": link}, _three(shown, link, "window", "cwnd (packets)"), note)
+    return Finding(
+        claims, {"flow": shown, "link": link}, _three(shown, link, "window", "cwnd (packets)"), note
+    )
 
 
 @experiment("etcp/fig18", "the rate law, connections of different RTTs: the rates become equal")
@@ -166,11 +206,19 @@ def fig18(lab: Lab) -> Finding:
     shown = flow.filter(pl.col("flow").is_in(SHOWN))
     note = "Rates in the mean over the second half of the run, ten connections of neighbouring RTTs together: "
     note += ", ".join(f"{rate:.0f}" for rate in rates) + " packets/s."
-    return Finding(claims, {"flow": shown, "link": link}, _three(shown, link, "rate", "sending rate (packets/s)"), note)
+    return Finding(
+        claims,
+        {"flow": shown, "link": link},
+        _three(shown, link, "rate", "sending rate (packets/s)"),
+        note,
+    )
 
 
 def _how_far_apart(table: dict[str, Any]) -> str:
-    below_it, above_it = table["NewReno"][0] - table["HSTCP"][0], table["HSTCP"][5] - table["NewReno"][5]
+    below_it, above_it = (
+        table["NewReno"][0] - table["HSTCP"][0],
+        table["HSTCP"][5] - table["NewReno"][5],
+    )
     return (
         f"HSTCP is {below_it:.2f} below NewReno at 2.5 Gbps and 50 ms, {above_it:.2f} above at 5 Gbps and 200 ms: it gives up less at a "
         "loss, which costs it in bursts, and grows faster at large windows"
@@ -189,7 +237,9 @@ def _second(lab: Lab, cc: str) -> tuple[list[float], float]:
 
 
 def _fifty_rtts(lab: Lab, cc: str) -> Scenario:
-    return scenario(lab, "500Mbps", "50ms", [{"cc": cc, "count": FLOWS}], 300, rtt_step="5ms", sample="100ms")
+    return scenario(
+        lab, "500Mbps", "50ms", [{"cc": cc, "count": FLOWS}], 300, rtt_step="5ms", sample="100ms"
+    )
 
 
 def _heterogeneous(lab: Lab, cc: str) -> tuple[Sweep, pl.DataFrame, pl.DataFrame]:
@@ -200,7 +250,10 @@ def _heterogeneous(lab: Lab, cc: str) -> tuple[Sweep, pl.DataFrame, pl.DataFrame
 def _by_rtt(flow: pl.DataFrame, column: str) -> list[float]:
     """Means over the second half of the run of ten connections each, in the order of their RTTs."""
     ends = later(flow)
-    return [mean(ends.filter((pl.col("flow") >= first) & (pl.col("flow") < first + 10)), column) for first in range(0, FLOWS, 10)]
+    return [
+        mean(ends.filter((pl.col("flow") >= first) & (pl.col("flow") < first + 10)), column)
+        for first in range(0, FLOWS, 10)
+    ]
 
 
 def _steady(link: pl.DataFrame) -> bool:
@@ -226,7 +279,9 @@ def _three(flow: pl.DataFrame, link: pl.DataFrame, column: str, label: str) -> A
     figure, axes = panels(1, 3, width=3.6)
     _windows(axes[0][0], flow, column, label)
     queue = averaged(link["queue"], 10)
-    axes[0][1].plot(np.arange(len(queue)) * float(link["time"].to_numpy().max()) / len(queue), queue, lw=0.8)
+    axes[0][1].plot(
+        np.arange(len(queue)) * float(link["time"].to_numpy().max()) / len(queue), queue, lw=0.8
+    )
     axes[0][1].set(xlabel="time (s)", ylabel="queue, 1 s means (packets)", ylim=(0, 20))
     axes[0][2].plot(link["time"], link["loss_rate"], lw=0.4)
     axes[0][2].plot(link["time"], cumulative_loss(link), "k", lw=1)

@@ -8,7 +8,15 @@ import numpy as np
 import polars as pl
 
 from narrows.papers.claims import above, below, near, stated
-from narrows.papers.etcp.setup import averaged, cumulative_loss, later, mean, scenario, variation, with_rate
+from narrows.papers.etcp.setup import (
+    averaged,
+    cumulative_loss,
+    later,
+    mean,
+    scenario,
+    variation,
+    with_rate,
+)
 from narrows.papers.lab import Lab
 from narrows.papers.registry import Finding, experiment
 from narrows.plot import panels
@@ -36,12 +44,24 @@ def fig21(lab: Lab) -> Finding:
 def _bottlenecks(lab: Lab, cc: str, column: str, label: str) -> Finding:
     lot = {"hops": 5, "rate": "600Mbps", "delay": "20ms", "buffer": "20p", "access_delay": "5ms"}
     flows = [{"cc": cc, "over": path} for path in PATHS]
-    result = lab.run(Scenario(tcp="ns2", packet="1040B", duration=lab.seconds(300), sample="100ms", parking_lot=lot, flows=flows))
+    result = lab.run(
+        Scenario(
+            tcp="ns2",
+            packet="1040B",
+            duration=lab.seconds(300),
+            sample="100ms",
+            parking_lot=lot,
+            flows=flows,
+        )
+    )
     flow = with_rate(result.series("flow_series"))
     names = result.links.select("link", "name").unique()
     second = names.filter(pl.col("name") == "link2")["link"][0]
     link = result.series("link_series").filter(pl.col("link") == second)
-    swings = [variation(averaged(later(flow.filter(pl.col("flow") == number), 1 / 3)[column], 50)) for number in (0, 1)]
+    swings = [
+        variation(averaged(later(flow.filter(pl.col("flow") == number), 1 / 3)[column], 50))
+        for number in (0, 1)
+    ]
     cumulative = cumulative_loss(later(link, 1 / 3))
     drift = abs(cumulative[-1] / cumulative[len(cumulative) // 2] - 1)
     moved = [_moved(flow.filter(pl.col("flow") == number), column) for number in (0, 1)]
@@ -49,7 +69,11 @@ def _bottlenecks(lab: Lab, cc: str, column: str, label: str) -> Finding:
         below(f"connection 1: its {column} is stable: {THIRDS}", 0.1, moved[0]),
         below(f"connection 2: its {column} is stable: {THIRDS}", 0.1, moved[1]),
         below(f"the queue of link 2 is stable: {THIRDS}", 0.05, _moved(link, "queue")),
-        below("the cumulative loss rate of link 2 is stable: change over the last third of the run", 0.05, float(drift)),
+        below(
+            "the cumulative loss rate of link 2 is stable: change over the last third of the run",
+            0.05,
+            float(drift),
+        ),
     ]
     figure, axes = panels(1, 3, width=3.6)
     for number in (0, 1):
@@ -57,7 +81,9 @@ def _bottlenecks(lab: Lab, cc: str, column: str, label: str) -> Finding:
         axes[0][0].plot(rows["time"], rows[column], lw=0.6, label=f"connection {number + 1}")
     axes[0][0].set(xlabel="time (s)", ylabel=label, ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
-    axes[0][1].plot(np.arange(len(averaged(link["queue"], 10))) * lab.scale, averaged(link["queue"], 10), lw=0.8)
+    axes[0][1].plot(
+        np.arange(len(averaged(link["queue"], 10))) * lab.scale, averaged(link["queue"], 10), lw=0.8
+    )
     axes[0][1].set(xlabel="time (s)", ylabel="queue of link 2 (packets)", ylim=(0, 20))
     axes[0][2].plot(link["time"], link["loss_rate"], lw=0.4)
     axes[0][2].plot(link["time"], cumulative_loss(link), "k", lw=1)
@@ -100,14 +126,24 @@ def fig15(lab: Lab) -> Finding:
         return scenario(lab, f"{mbps}Mbps", "50ms", flows[: 1 + (back > 0)], 100)
 
     runs = lab.sweep(at, protocol=list(protocols), mbps=megabits, there=counts, back=[25, 0]).runs
-    frame = runs.select("protocol", "mbps", "there", "back", (pl.col("goodput") / (pl.col("mbps") * 1e6)).alias("goodput_utilisation"))
+    frame = runs.select(
+        "protocol",
+        "mbps",
+        "there",
+        "back",
+        (pl.col("goodput") / (pl.col("mbps") * 1e6)).alias("goodput_utilisation"),
+    )
 
     def values(protocol: str, there: int, back: int = 25) -> Any:
-        rows = frame.filter((pl.col("protocol") == protocol) & (pl.col("there") == there) & (pl.col("back") == back))
+        rows = frame.filter(
+            (pl.col("protocol") == protocol) & (pl.col("there") == there) & (pl.col("back") == back)
+        )
         return rows["goodput_utilisation"].to_numpy()
 
     def impact(protocol: str) -> float:
-        return float(np.mean([1 - values(protocol, there) / values(protocol, there, 0) for there in counts]))
+        return float(
+            np.mean([1 - values(protocol, there) / values(protocol, there, 0) for there in counts])
+        )
 
     impacts = {name: impact(name) for name in protocols}
     above_it = "a load of 1 % loss is lower where windows are large; at 50 and 100 Mbps it is above 0.9. At 1 Gbps "
@@ -128,13 +164,22 @@ def fig15(lab: Lab) -> Finding:
             "least",
             ", ".join(f"{name} {share:.2f}" for name, share in impacts.items()),
             impacts["E-TCP"] == min(impacts.values()),
-            "paced NewReno loses less of what it had, but it had less: " + _both(values("E-TCP", 25), values("NewReno paced", 25)),
+            "paced NewReno loses less of what it had, but it had less: "
+            + _both(values("E-TCP", 25), values("NewReno paced", 25)),
         ),
     ]
     figure, axes = panels(width=5.5)
     for name in protocols:
         for there, style in zip(counts, ("o-", "s--", "^:"), strict=True):
-            axes[0][0].plot(megabits, values(name, there), style, ms=3, lw=1, label=f"{name}, M = {there}")
+            axes[0][0].plot(
+                megabits, values(name, there), style, ms=3, lw=1, label=f"{name}, M = {there}"
+            )
     axes[0][0].set(xlabel="capacity (Mbps)", ylabel="utilisation by goodput", ylim=(0, 1))
-    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside upper center", fontsize="x-small", ncols=3, frameon=False)
+    figure.legend(
+        *axes[0][0].get_legend_handles_labels(),
+        loc="outside upper center",
+        fontsize="x-small",
+        ncols=3,
+        frameon=False,
+    )
     return Finding(claims, {"utilisation": frame}, figure)

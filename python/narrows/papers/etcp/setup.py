@@ -69,7 +69,9 @@ def with_rate(flow: pl.DataFrame) -> pl.DataFrame:
 
 def cumulative_loss(link: pl.DataFrame) -> Floats:
     """Losses so far over arrivals so far."""
-    arrivals, drops = (link[name].cum_sum().to_numpy().astype(np.float64) for name in ("arrivals", "drops"))
+    arrivals, drops = (
+        link[name].cum_sum().to_numpy().astype(np.float64) for name in ("arrivals", "drops")
+    )
     return np.asarray(drops / np.maximum(arrivals, 1.0))
 
 

@@ -80,7 +80,9 @@ def taken_for_lost(p: float) -> float:
     return (1 - p) ** 2 * p * silent**BITS + (1 - p) * p * silent**BITS + p * silent ** (BITS - 1)
 
 
-@experiment("etcp/fig02", "congestion signalling: each number answered once, and how seldom wrongly")
+@experiment(
+    "etcp/fig02", "congestion signalling: each number answered once, and how seldom wrongly"
+)
 def fig02(lab: Lab) -> Finding:
     """Figure 2 and §III-B; the same facts are property tests of `crates/transport/tests/etcp.rs`."""
     packets = round(2_000_000 * lab.scale)
@@ -88,12 +90,23 @@ def fig02(lab: Lab) -> Finding:
     for loss in (0.05, 0.3, 0.4, 0.5):
         answered, wrong, received = simulate(packets, loss, seed=1)
         rows.append((loss, wrong / received, taken_for_lost(loss), min(answered), max(answered)))
-    frame = pl.DataFrame(rows, schema=["loss", "wrong", "computed", "least_answers", "most_answers"], orient="row")
+    frame = pl.DataFrame(
+        rows, schema=["loss", "wrong", "computed", "least_answers", "most_answers"], orient="row"
+    )
     silent = 0.05 + 0.95 * 0.05
     least, most = min(row[3] for row in rows), max(row[4] for row in rows)
     claims = [
-        stated("each sequence number is answered once and only once", "once", f"{least} to {most} times", least == most == 1),
-        below("5 % loss both ways: a received number is in no acknowledgement that comes", 1e-33, 0.05 * silent**BITS),
+        stated(
+            "each sequence number is answered once and only once",
+            "once",
+            f"{least} to {most} times",
+            least == most == 1,
+        ),
+        below(
+            "5 % loss both ways: a received number is in no acknowledgement that comes",
+            1e-33,
+            0.05 * silent**BITS,
+        ),
         below(
             "5 % loss both ways: a received number is taken for lost",
             1e-33,
@@ -101,7 +114,9 @@ def fig02(lab: Lab) -> Finding:
             why="behind a hole the pseudo code waits for h_seq > s + 2, so acknowledgements of s and s + 1 do not answer s; the paper's "
             "bound leaves that out. It is still far below anything that matters",
         ),
-        near("the same at 50 %, simulated against computed", taken_for_lost(0.5), rows[-1][1], 0.35),
+        near(
+            "the same at 50 %, simulated against computed", taken_for_lost(0.5), rows[-1][1], 0.35
+        ),
     ]
     figure, axes = panels()
     axes[0][0].semilogy(frame["loss"], frame["computed"], "-", label="computed")

@@ -43,16 +43,38 @@ def fig05(lab: Lab) -> Finding:
     bdp = packets_a_second(1000) * 0.1
     settled = later(link, 0.2)
     claims = [
-        near("the window stabilises close to the bandwidth-delay product", 12_020, mean(later(flow, 0.2), "window"), 0.05, "packets"),
-        near("loss per packet sent, by eq. 5 at W = 12,020", float(per_packet_sent(etcp_loss(bdp))), loss_of(settled), 0.02),
-        near("loss stabilises at p0 + 2/W", 0.0102, loss_of(settled), 0.02, why="eq. 5 counts losses per acknowledged packet"),
+        near(
+            "the window stabilises close to the bandwidth-delay product",
+            12_020,
+            mean(later(flow, 0.2), "window"),
+            0.05,
+            "packets",
+        ),
+        near(
+            "loss per packet sent, by eq. 5 at W = 12,020",
+            float(per_packet_sent(etcp_loss(bdp))),
+            loss_of(settled),
+            0.02,
+        ),
+        near(
+            "loss stabilises at p0 + 2/W",
+            0.0102,
+            loss_of(settled),
+            0.02,
+            why="eq. 5 counts losses per acknowledged packet",
+        ),
         near("cumulative loss tends there", 0.0102, float(cumulative_loss(settled)[-1]), 0.02),
     ]
     note = (
         "The window is where a link loses 1 % of evenly distributed arrivals: at a load of 0.957, so W = 0.957 bandwidth-delay products. "
         "The paper puts the load at 1."
     )
-    return Finding(claims, {"flow": flow, "link": link}, _dynamics(flow, link, "window", "cwnd (packets)"), note)
+    return Finding(
+        claims,
+        {"flow": flow, "link": link},
+        _dynamics(flow, link, "window", "cwnd (packets)"),
+        note,
+    )
 
 
 @experiment("etcp/fig06", "utilisation of one connection against capacity, seven protocols")
@@ -84,11 +106,25 @@ def fig19(lab: Lab) -> Finding:
     result = lab.run(scenario(lab, "1Gbps", "100ms", [{"cc": "etcp-rate"}], SECONDS, sample="10ms"))
     flow, link = with_rate(result.series("flow_series")), bottleneck(result)
     claims = [
-        near("the sending rate stabilises close to 120,200 packets/s", 120_200, mean(later(flow, 0.2), "rate"), 0.05, "packets/s"),
-        above("loss a little above p0, per acknowledged packet", P0, _per_acknowledged(loss_of(later(link, 0.2)))),
+        near(
+            "the sending rate stabilises close to 120,200 packets/s",
+            120_200,
+            mean(later(flow, 0.2), "rate"),
+            0.05,
+            "packets/s",
+        ),
+        above(
+            "loss a little above p0, per acknowledged packet",
+            P0,
+            _per_acknowledged(loss_of(later(link, 0.2))),
+        ),
         below("and only a little", 1.05 * P0, _per_acknowledged(loss_of(later(link, 0.2)))),
     ]
-    return Finding(claims, {"flow": flow, "link": link}, _dynamics(flow, link, "rate", "sending rate (packets/s)"))
+    return Finding(
+        claims,
+        {"flow": flow, "link": link},
+        _dynamics(flow, link, "rate", "sending rate (packets/s)"),
+    )
 
 
 @experiment("etcp/fig20", "utilisation of one connection against capacity, rate law and window law")
@@ -103,7 +139,11 @@ def fig20(lab: Lab) -> Finding:
             0.0,
             float((rate - window)[:, 1].max()),
         ),
-        below("large capacity (from 1 Gbps): how far apart", 0.02, float(np.abs(rate - window)[:, 4:].max())),
+        below(
+            "large capacity (from 1 Gbps): how far apart",
+            0.02,
+            float(np.abs(rate - window)[:, 4:].max()),
+        ),
     ]
     return Finding(claims, {"utilisation": frame}, _curves(frame, protocols))
 
@@ -117,28 +157,64 @@ def fig22(lab: Lab) -> Finding:
     end = later(link, 0.7)
     capacity = packets_a_second(1000)
     claims = [
-        above("big overshoot after slow start: the largest rate over the capacity", 1.5, float(rate.max() / capacity)),
-        above("burst of losses after slow start: loss rate of the worst second", 0.1, float(averaged(link["loss_rate"], 100).max())),
-        near("the rate converges to the equilibrium", capacity, mean(later(flow, 0.7), "rate"), 0.05, "packets/s"),
-        near("the loss rate converges to p0 + 2/x", P0 + 2 / capacity, _per_acknowledged(loss_of(end)), 0.1),
+        above(
+            "big overshoot after slow start: the largest rate over the capacity",
+            1.5,
+            float(rate.max() / capacity),
+        ),
+        above(
+            "burst of losses after slow start: loss rate of the worst second",
+            0.1,
+            float(averaged(link["loss_rate"], 100).max()),
+        ),
+        near(
+            "the rate converges to the equilibrium",
+            capacity,
+            mean(later(flow, 0.7), "rate"),
+            0.05,
+            "packets/s",
+        ),
+        near(
+            "the loss rate converges to p0 + 2/x",
+            P0 + 2 / capacity,
+            _per_acknowledged(loss_of(end)),
+            0.1,
+        ),
     ]
-    return Finding(claims, {"flow": flow, "link": link}, _dynamics(flow, link, "rate", "sending rate (packets/s)"))
+    return Finding(
+        claims,
+        {"flow": flow, "link": link},
+        _dynamics(flow, link, "rate", "sending rate (packets/s)"),
+    )
 
 
-@experiment("etcp/fig23", "the rate law over buffers of a bandwidth-delay product, against capacity")
+@experiment(
+    "etcp/fig23", "the rate law over buffers of a bandwidth-delay product, against capacity"
+)
 def fig23(lab: Lab) -> Finding:
     """§VIII-B, figure 23: 10 Mbps to 1 Gbps, 100 and 200 ms, b = 1.25 buffers."""
     megabits, rtts = [10, 50, 100, 250, 500, 1000], [100, 200]
 
     def at(mbps: int, rtt: int) -> Scenario:
-        return _large_buffer(lab, f"{mbps}Mbps", f"{rtt}ms", round(packets_a_second(mbps) * rtt / 1000))
+        return _large_buffer(
+            lab, f"{mbps}Mbps", f"{rtt}ms", round(packets_a_second(mbps) * rtt / 1000)
+        )
 
     runs = lab.sweep(at, mbps=megabits, rtt=rtts).runs
-    frame = runs.select("mbps", "rtt", "utilisation", (pl.col("goodput") / (pl.col("mbps") * 1e6)).alias("goodput_utilisation"))
+    frame = runs.select(
+        "mbps",
+        "rtt",
+        "utilisation",
+        (pl.col("goodput") / (pl.col("mbps") * 1e6)).alias("goodput_utilisation"),
+    )
     full = frame["goodput_utilisation"].to_numpy() / frame["utilisation"].to_numpy() * 1.04
     large = (frame["mbps"] * frame["rtt"]).to_numpy() >= 100_000
     claims = [
-        above("the link is nearly full in all, the least", 0.95, float(frame["utilisation"].to_numpy().min())),
+        above(
+            "the link is nearly full in all, the least",
+            0.95,
+            float(frame["utilisation"].to_numpy().min()),
+        ),
         stated(
             "goodput falls behind at large buffers: payload delivered over payload carried",
             "lower at large than at small buffers",
@@ -154,7 +230,9 @@ def fig23(lab: Lab) -> Finding:
         rows = frame.filter(pl.col("rtt") == rtt)
         size = 8 if rtt == rtts[0] else 4
         axes[0][0].plot(rows["mbps"], rows["utilisation"], "o-", ms=size, label=f"link, {rtt} ms")
-        axes[0][0].plot(rows["mbps"], rows["goodput_utilisation"], "s--", ms=size, label=f"goodput, {rtt} ms")
+        axes[0][0].plot(
+            rows["mbps"], rows["goodput_utilisation"], "s--", ms=size, label=f"goodput, {rtt} ms"
+        )
     axes[0][0].set(xlabel="capacity (Mbps)", ylabel="utilisation", ylim=(0, 1.05))
     axes[0][0].legend(fontsize="x-small")
     return Finding(claims, {"utilisation": frame}, figure)
@@ -187,14 +265,24 @@ def _capacities(lab: Lab, protocols: dict[str, dict[str, Any]]) -> pl.DataFrame:
 def _row(frame: pl.DataFrame, protocol: str) -> Any:
     """Utilisation by goodput, RTTs down, capacities across."""
     rows = frame.filter(pl.col("protocol") == protocol).sort("megabits")
-    return np.array([rows.filter(pl.col("rtt") == rtt)["goodput_utilisation"].to_numpy() for rtt in RTTS])
+    return np.array(
+        [rows.filter(pl.col("rtt") == rtt)["goodput_utilisation"].to_numpy() for rtt in RTTS]
+    )
 
 
 def _falls(name: str, values: Any, etcp: Any) -> Claim:
     """From 10 Mbps on each step up in capacity costs utilisation, and at the end E-TCP is far above."""
     falls = bool((values[:, -1] < values[:, 2]).all() and (values[:, -1] < etcp[:, -1]).all())
-    shown = ", ".join(f"{before:.2f} to {after:.2f}" for before, after in zip(values[:, 2], values[:, -1], strict=True))
-    return stated(f"{name}: falls as capacity grows (10 Mbps to 5 Gbps, 50/100/200 ms), below E-TCP", "falls", shown, falls)
+    shown = ", ".join(
+        f"{before:.2f} to {after:.2f}"
+        for before, after in zip(values[:, 2], values[:, -1], strict=True)
+    )
+    return stated(
+        f"{name}: falls as capacity grows (10 Mbps to 5 Gbps, 50/100/200 ms), below E-TCP",
+        "falls",
+        shown,
+        falls,
+    )
 
 
 def _least(frame: pl.DataFrame) -> float:
@@ -209,7 +297,9 @@ def _curves(frame: pl.DataFrame, protocols: dict[str, dict[str, Any]]) -> Any:
     figure, axes = panels(1, len(RTTS), width=3.6)
     for rtt, ax in zip(RTTS, axes[0], strict=True):
         for name in protocols:
-            rows = frame.filter((pl.col("protocol") == name) & (pl.col("rtt") == rtt)).sort("megabits")
+            rows = frame.filter((pl.col("protocol") == name) & (pl.col("rtt") == rtt)).sort(
+                "megabits"
+            )
             ax.semilogx(rows["megabits"], rows["goodput_utilisation"], "o-", ms=3, lw=1, label=name)
         ax.set(xlabel="capacity (Mbps)", ylim=(0, 1), title=f"RTT {rtt}")
     axes[0][0].set_ylabel("utilisation by goodput")

@@ -42,13 +42,19 @@ NOTE = (
 )
 
 
-def users(lab: Lab, mbps: int, count: int, factor: float, sender: dict[str, Any], seconds: float = 400) -> Scenario:
+def users(
+    lab: Lab, mbps: int, count: int, factor: float, sender: dict[str, Any], seconds: float = 400
+) -> Scenario:
     """Describe web users with RTTs of 10, 11, … 150 ms, as many of each as of any other."""
     web = {"think": THINK, "size_factor": factor, "persistent": "15%"}
     rtts = np.linspace(10, 150, 141).round().astype(int)
     shares = np.diff(np.linspace(0, count, len(rtts) + 1).round().astype(int))
     pairs = zip(rtts, shares, strict=True)
-    flows = [{**sender, "count": int(share), "rtt": f"{rtt}ms", "start_spread": "1s", "web": web} for rtt, share in pairs if share]
+    flows = [
+        {**sender, "count": int(share), "rtt": f"{rtt}ms", "start_spread": "1s", "web": web}
+        for rtt, share in pairs
+        if share
+    ]
     return scenario(lab, f"{mbps}Mbps", "10ms", flows, seconds)
 
 
@@ -81,29 +87,64 @@ def fig17(lab: Lab) -> Finding:
     goodput = seeds.mean(axis=2)
     labels = ["/".join(map(str, setting)) for setting in SETTINGS]
     frame = pl.DataFrame({"setting": labels, **dict(zip(PROTOCOLS, goodput, strict=True))})
-    gains = {setting: goodput[0, number] / goodput[1:, number] - 1 for number, setting in enumerate(SETTINGS)}
-    by_seed = {setting: seeds[0, number] / seeds[1:, number] - 1 for number, setting in enumerate(SETTINGS)}
+    gains = {
+        setting: goodput[0, number] / goodput[1:, number] - 1
+        for number, setting in enumerate(SETTINGS)
+    }
+    by_seed = {
+        setting: seeds[0, number] / seeds[1:, number] - 1 for number, setting in enumerate(SETTINGS)
+    }
     figure, axes = panels(width=7)
     for number, name in enumerate(PROTOCOLS):
-        axes[0][0].bar(np.arange(len(SETTINGS)) + 0.27 * (number - 1), goodput[number], 0.27, label=name)
+        axes[0][0].bar(
+            np.arange(len(SETTINGS)) + 0.27 * (number - 1), goodput[number], 0.27, label=name
+        )
     axes[0][0].set_xticks(range(len(SETTINGS)), labels, fontsize="x-small")
     axes[0][0].set_ylabel("goodput (Mbps)")
     axes[0][0].legend(fontsize="x-small")
-    return Finding(_claims(gains, by_seed), {"throughput": frame, "times": _times(result.transfers)}, figure, NOTE)
+    return Finding(
+        _claims(gains, by_seed),
+        {"throughput": frame, "times": _times(result.transfers)},
+        figure,
+        NOTE,
+    )
 
 
-def _claims(gains: dict[tuple[int, int, int], Any], by_seed: dict[tuple[int, int, int], Any]) -> list[Claim]:
+def _claims(
+    gains: dict[tuple[int, int, int], Any], by_seed: dict[tuple[int, int, int], Any]
+) -> list[Claim]:
     claims = []
     why = "the gain depends on how far sizes and thinking load the link, and the paper's tables are not to be had"
     for setting, paper in GAINS.items():
         peers = ("NewReno", "NewReno paced")
-        for name, wanted, found, each in zip(peers, paper, gains[setting], by_seed[setting], strict=True):
+        for name, wanted, found, each in zip(
+            peers, paper, gains[setting], by_seed[setting], strict=True
+        ):
             text = f"{'/'.join(map(str, setting))}: gain of E-TCP over {name}"
-            claims.append(near(text, wanted, float(found), 0.3, why=f"{why}. Seeds 1 and 2 give {each[0]:.3f} and {each[1]:.3f}"))
+            claims.append(
+                near(
+                    text,
+                    wanted,
+                    float(found),
+                    0.3,
+                    why=f"{why}. Seeds 1 and 2 give {each[0]:.3f} and {each[1]:.3f}",
+                )
+            )
     for setting, bound in MORE_THAN.items():
-        claims.append(above(f"{'/'.join(map(str, setting))}: gain over both, the smaller", bound, float(gains[setting].min()), why=why))
+        claims.append(
+            above(
+                f"{'/'.join(map(str, setting))}: gain over both, the smaller",
+                bound,
+                float(gains[setting].min()),
+                why=why,
+            )
+        )
     claims.append(
-        above("E-TCP's throughput is higher in all settings: the smallest gain", 0.0, min(float(gain.min()) for gain in gains.values()))
+        above(
+            "E-TCP's throughput is higher in all settings: the smallest gain",
+            0.0,
+            min(float(gain.min()) for gain in gains.values()),
+        )
     )
     return claims
 
@@ -111,6 +152,13 @@ def _claims(gains: dict[tuple[int, int, int], Any], by_seed: dict[tuple[int, int
 def _times(transfers: pl.DataFrame) -> pl.DataFrame:
     """Completion times by size, in the median and at the 95th percentile."""
     decade = pl.col("bytes").log10().floor().alias("decade")
-    quantiles = [pl.col("completion_time").quantile(share).alias(name) for share, name in ((0.5, "median"), (0.95, "p95"))]
+    quantiles = [
+        pl.col("completion_time").quantile(share).alias(name)
+        for share, name in ((0.5, "median"), (0.95, "p95"))
+    ]
     settings = pl.col("setting").cast(pl.String)
-    return transfers.group_by("protocol", settings, decade).agg(pl.len().alias("objects"), *quantiles).sort("protocol", "setting", "decade")
+    return (
+        transfers.group_by("protocol", settings, decade)
+        .agg(pl.len().alias("objects"), *quantiles)
+        .sort("protocol", "setting", "decade")
+    )

@@ -21,7 +21,10 @@ CAPACITY = 1250.0
 BDP = CAPACITY * DELAY
 
 
-@experiment("gwa/sec3", "the Smith predictor: first order, no overshoot, nothing lost, full with a bandwidth-delay product")
+@experiment(
+    "gwa/sec3",
+    "the Smith predictor: first order, no overshoot, nothing lost, full with a bandwidth-delay product",
+)
 def sec3(lab: Lab) -> Finding:
     """§3, eqs. 3 to 7 integrated; §4, eq. 8, and the window form of eqs. 1 and 2 packet by packet: 10 Mbps, 100 ms, 125 packets of BDP."""
     time, _, stopped = fluid(BDP, FORWARD, BACKWARD, lambda t: 0.0, 8 * DELAY)
@@ -39,7 +42,9 @@ def sec3(lab: Lab) -> Finding:
     found = lab.sweep(lambda share: _window_form(share, "even"), share=shares)
     bursty = lab.sweep(lambda share: _window_form(share, "none"), share=[1.0])
     use = dict(zip(found.runs["share"].to_list(), found.runs["utilisation"].to_list(), strict=True))
-    queue_of = dict(zip(found.runs["share"].to_list(), found.runs["mean_queue"].to_list(), strict=True))
+    queue_of = dict(
+        zip(found.runs["share"].to_list(), found.runs["mean_queue"].to_list(), strict=True)
+    )
     wanted = {share: window_settles(share * BDP, CAPACITY, DELAY) for share in shares}
     claims = [
         below(
@@ -48,12 +53,23 @@ def sec3(lab: Lab) -> Finding:
             float(np.abs(stopped - expected).max() / BDP),
         ),
         stated(
-            "monotone, without overshoot", "never falls", f"least step {np.diff(stopped).min():.2g}", bool(np.diff(stopped).min() >= -1e-9)
+            "monotone, without overshoot",
+            "never falls",
+            f"least step {np.diff(stopped).min():.2g}",
+            bool(np.diff(stopped).min() >= -1e-9),
         ),
         near(
-            "settled after four round trips: queue over q*", 0.982, float(stopped[np.searchsorted(time, FORWARD + 4 * DELAY)] / BDP), 0.005
+            "settled after four round trips: queue over q*",
+            0.982,
+            float(stopped[np.searchsorted(time, FORWARD + 4 * DELAY)] / BDP),
+            0.005,
         ),
-        below("random service, none for a third of the time: the queue above its target, packets", 1e-6, worst, "packets"),
+        below(
+            "random service, none for a third of the time: the queue above its target, packets",
+            1e-6,
+            worst,
+            "packets",
+        ),
         near(
             "the rate form (eq. 7, k = 1/d) fills the link if the buffer is a bandwidth-delay product: utilisation",
             1.0,
@@ -62,7 +78,11 @@ def sec3(lab: Lab) -> Finding:
             why="in equilibrium r(d + 1/k) = q* − q: with k = 1/d eq. 7 needs two of them",
         ),
         near("and with two of them", 1.0, float(double[-1] / CAPACITY), 0.02),
-        above("the window form (eqs. 1, 2) fills it with one: utilisation by packets, paced, after slow start", 0.98, use[1.0]),
+        above(
+            "the window form (eqs. 1, 2) fills it with one: utilisation by packets, paced, after slow start",
+            0.98,
+            use[1.0],
+        ),
         above("and not paced", 0.98, float(bursty.runs["utilisation"].item()), why=CLUMPS),
         below(
             "with less it is q*/(c·d): the largest difference of utilisation from that",
@@ -75,7 +95,12 @@ def sec3(lab: Lab) -> Finding:
             max(abs(queue_of[share] - 1 - wanted[share][0]) for share in shares if share > 1),
             "packets",
         ),
-        stated("nothing is lost at any buffer", "0", f"{int(found.links['drops'].sum())}", int(found.links["drops"].sum()) == 0),
+        stated(
+            "nothing is lost at any buffer",
+            "0",
+            f"{int(found.links['drops'].sum())}",
+            int(found.links["drops"].sum()) == 0,
+        ),
     ]
     figure, axes = panels(1, 2, width=4.6)
     axes[0][0].plot(time / DELAY, stopped / BDP, label="eq. 7, no service")
@@ -83,10 +108,18 @@ def sec3(lab: Lab) -> Finding:
     axes[0][0].set(xlabel="time (round trips)", ylabel="queue over its target")
     axes[0][0].legend(fontsize="x-small")
     axes[0][1].plot(shares, [use[share] for share in shares], "o", label="packets")
-    axes[0][1].plot(shares, [wanted[share][1] / CAPACITY for share in shares], "k:", label="min(1, q*/(c·d))")
+    axes[0][1].plot(
+        shares, [wanted[share][1] / CAPACITY for share in shares], "k:", label="min(1, q*/(c·d))"
+    )
     axes[0][1].set(xlabel="buffer (bandwidth-delay products)", ylabel="utilisation", ylim=(0, 1.05))
     axes[0][1].legend(fontsize="x-small")
-    data = pl.DataFrame({"share": shares, "utilisation": [use[share] for share in shares], "queue": [queue_of[share] for share in shares]})
+    data = pl.DataFrame(
+        {
+            "share": shares,
+            "utilisation": [use[share] for share in shares],
+            "queue": [queue_of[share] for share in shares],
+        }
+    )
     return Finding(claims, {"window": data}, figure)
 
 
@@ -108,6 +141,11 @@ def _window_form(share: float, pacing: str) -> Scenario:
         duration="10s",
         warmup="1s",
         sample="0s",
-        dumbbell={"rate": "10Mbps", "rtt": f"{DELAY * 1e3:g}ms", "buffer": f"{round(share * BDP * 1000)}B", "queue": "gwa-rr:flows=1"},
+        dumbbell={
+            "rate": "10Mbps",
+            "rtt": f"{DELAY * 1e3:g}ms",
+            "buffer": f"{round(share * BDP * 1000)}B",
+            "queue": "gwa-rr:flows=1",
+        },
         flows=[{"cc": "gwa+reno", "start_spread": "0s", "pacing": pacing, "max_window": "1000p"}],
     )

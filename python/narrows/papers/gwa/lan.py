@@ -45,7 +45,10 @@ FULL = (PAYLOAD - 0.008) / HOSTS
 def runs(lab: Lab) -> Sweep:
     """Run each system at each buffer."""
     return lab.sweep(
-        lambda system, kilobytes: scenario(lab, LAN, system, kilobytes), system=list(SYSTEMS), kilobytes=SIZES, seeds=lab.seeds(SEEDS)
+        lambda system, kilobytes: scenario(lab, LAN, system, kilobytes),
+        system=list(SYSTEMS),
+        kilobytes=SIZES,
+        seeds=lab.seeds(SEEDS),
     )
 
 
@@ -58,7 +61,11 @@ def fig04(lab: Lab) -> Finding:
         *fair("", frame, ADVERTISED, 0.05),
         *(_full(frame, system) for system in ADVERTISED),
         *(
-            above(f"{system} is unfair to some degree: most less least over the mean, the largest", 0.05, unfair[system])
+            above(
+                f"{system} is unfair to some degree: most less least over the mean, the largest",
+                0.05,
+                unfair[system],
+            )
             for system in TRADITIONAL
         ),
         above(
@@ -92,8 +99,13 @@ def _full(frame: pl.DataFrame, system: str) -> Claim:
 def fig05(lab: Lab) -> Finding:
     """§6.1, figure 5: delays from the first offer to delivery in order, retransmissions included."""
     frame = telnet(runs(lab), HOSTS)
-    lossless = {system: max(of(frame, system, "drop_rate").values()) for system in (*ADVERTISED, "ECN")}
-    larger = {system: [rate for size, rate in of(frame, system, "drop_rate").items() if size >= 90] for system in ("Drop-Tail", "RED")}
+    lossless = {
+        system: max(of(frame, system, "drop_rate").values()) for system in (*ADVERTISED, "ECN")
+    }
+    larger = {
+        system: [rate for size, rate in of(frame, system, "drop_rate").items() if size >= 90]
+        for system in ("Drop-Tail", "RED")
+    }
     longest = {system: of(frame, system, "max_delay") for system in SYSTEMS}
     mean = {system: of(frame, system, "mean_delay") for system in SYSTEMS}
     # A packet of 1040 bytes takes 83.2 us on each of three links, and 100 us on the wires; it waits for the rest of one packet at least.
@@ -112,15 +124,33 @@ def fig05(lab: Lab) -> Finding:
         stated(
             "Drop-Tail and RED drop less with larger buffers, from 90 kB on",
             "each less",
-            ", ".join(f"{system} {rates[0]:.4f} to {rates[-1]:.4f}" for system, rates in larger.items()),
+            ", ".join(
+                f"{system} {rates[0]:.4f} to {rates[-1]:.4f}" for system, rates in larger.items()
+            ),
             all(bool((np.diff(rates) < 0).all()) for rates in larger.values()),
         ),
         *(
-            above(f"{system}: the longest delay is in seconds, the most", 1, max(longest[system].values()), "s", BACKOFF)
+            above(
+                f"{system}: the longest delay is in seconds, the most",
+                1,
+                max(longest[system].values()),
+                "s",
+                BACKOFF,
+            )
             for system in ("Drop-Tail", "RED")
         ),
-        near("Drop-Tail about 12 s at 30 kB: the longest", 12, longest["Drop-Tail"][30], 0.5, "s", NOTHING),
-        *(below(f"{system}: in milliseconds, the most", 0.1, max(longest[system].values()), "s") for system in (*ADVERTISED, "ECN")),
+        near(
+            "Drop-Tail about 12 s at 30 kB: the longest",
+            12,
+            longest["Drop-Tail"][30],
+            0.5,
+            "s",
+            NOTHING,
+        ),
+        *(
+            below(f"{system}: in milliseconds, the most", 0.1, max(longest[system].values()), "s")
+            for system in (*ADVERTISED, "ECN")
+        ),
         below(
             "GWA-RR: propagation and transmission only: mean over that of an idle network, the most",
             2.0,
@@ -139,7 +169,9 @@ def fig05(lab: Lab) -> Finding:
             _rises(mean["GWA-FCFS"]),
         ),
         below(
-            "BA: negligible: the largest mean over GWA-FCFS's largest", 0.2, max(mean["BA-FCFS"].values()) / max(mean["GWA-FCFS"].values())
+            "BA: negligible: the largest mean over GWA-FCFS's largest",
+            0.2,
+            max(mean["BA-FCFS"].values()) / max(mean["GWA-FCFS"].values()),
         ),
     ]
     figure, axes = panels(1, 3, width=4)
@@ -165,17 +197,38 @@ def fig06(lab: Lab) -> Finding:
         result = lab.run(scenario(lab, LAN, system, 120, seconds=3, warmup=0, sample="1ms"))
         flow = result.series("flow_series").filter(pl.col("flow") == 0).select("time", "window")
         link = bottleneck(result).select("time", "queue", "drops")
-        seen[system] = (flow, link, result.flows.filter(pl.col("flow") < HOSTS)["timeouts"].to_list())
+        seen[system] = (
+            flow,
+            link,
+            result.flows.filter(pl.col("flow") < HOSTS)["timeouts"].to_list(),
+        )
     room = 120_000 / PACKET
     timeouts = {system: sum(counts) / HOSTS for system, (_, _, counts) in seen.items()}
     claims = [
         *(
-            above(f"{system} oscillates: the window's coefficient of variation after 0.5 s", 0.2, _variation(seen[system][0]))
+            above(
+                f"{system} oscillates: the window's coefficient of variation after 0.5 s",
+                0.2,
+                _variation(seen[system][0]),
+            )
             for system in ("Drop-Tail", "RED")
         ),
-        above("RED: timeouts of an FTP in 3 s, the mean of ten (8 in the paper's one)", 3, timeouts["RED"]),
-        above("ECN: several drops at the beginning: in the first second", 1, _drops(seen["ECN"][1], 0, 1)),
-        stated("and none after", "0", f"{_drops(seen['ECN'][1], 1, 3):.0f}", _drops(seen["ECN"][1], 1, 3) == 0),
+        above(
+            "RED: timeouts of an FTP in 3 s, the mean of ten (8 in the paper's one)",
+            3,
+            timeouts["RED"],
+        ),
+        above(
+            "ECN: several drops at the beginning: in the first second",
+            1,
+            _drops(seen["ECN"][1], 0, 1),
+        ),
+        stated(
+            "and none after",
+            "0",
+            f"{_drops(seen['ECN'][1], 1, 3):.0f}",
+            _drops(seen["ECN"][1], 1, 3) == 0,
+        ),
         *(
             stated(
                 f"{system}: no drops, from the very beginning",
@@ -186,7 +239,11 @@ def fig06(lab: Lab) -> Finding:
             for system in ADVERTISED
         ),
         *(
-            below(f"{system}: steady within 0.5 s: the window's coefficient of variation from then on", 0.2, _variation(seen[system][0]))
+            below(
+                f"{system}: steady within 0.5 s: the window's coefficient of variation from then on",
+                0.2,
+                _variation(seen[system][0]),
+            )
             for system in ADVERTISED
         ),
         *(
@@ -198,13 +255,23 @@ def fig06(lab: Lab) -> Finding:
             )
             for system in ("GWA-RR", "GWA-FCFS")
         ),
-        *(below(f"{system}: which is less than half", 0.5, _queue(seen[system][1]) / room) for system in ("GWA-RR", "GWA-FCFS")),
-        below("BA: the queue is close to zero: over the buffer", 0.1, _queue(seen["BA-FCFS"][1]) / room),
+        *(
+            below(f"{system}: which is less than half", 0.5, _queue(seen[system][1]) / room)
+            for system in ("GWA-RR", "GWA-FCFS")
+        ),
+        below(
+            "BA: the queue is close to zero: over the buffer",
+            0.1,
+            _queue(seen["BA-FCFS"][1]) / room,
+        ),
     ]
     figure = draw_windows(
-        {system: flow for system, (flow, _, _) in seen.items()}, {system: _tens(link) for system, (_, link, _) in seen.items()}
+        {system: flow for system, (flow, _, _) in seen.items()},
+        {system: _tens(link) for system, (_, link, _) in seen.items()},
     )
-    data = pl.concat([flow.with_columns(system=pl.lit(system)) for system, (flow, _, _) in seen.items()])
+    data = pl.concat(
+        [flow.with_columns(system=pl.lit(system)) for system, (flow, _, _) in seen.items()]
+    )
     return Finding(claims, {"windows": data}, figure)
 
 

@@ -7,7 +7,18 @@ from dataclasses import replace
 import polars as pl
 
 from narrows.papers.claims import above, below, stated
-from narrows.papers.gwa.setup import MANY, PAYLOAD, SEEDS, SYSTEMS, WAN, draw_shares, fair, of, scenario, shares
+from narrows.papers.gwa.setup import (
+    MANY,
+    PAYLOAD,
+    SEEDS,
+    SYSTEMS,
+    WAN,
+    draw_shares,
+    fair,
+    of,
+    scenario,
+    shares,
+)
 from narrows.papers.lab import Lab
 from narrows.papers.registry import Finding, experiment
 from narrows.plot import panels
@@ -22,28 +33,51 @@ SHOWN = [system for system in SYSTEMS if system != "BA-FCFS"]
 def fig10(lab: Lab) -> Finding:
     """§6.3, figure 10: 100 s less 10; the drop rates beside those of ten FTPs in the WAN."""
     result = lab.sweep(
-        lambda system, kilobytes: scenario(lab, MANY, system, kilobytes, hosts=HOSTS, seconds=100, warmup=10, telnet=False),
+        lambda system, kilobytes: scenario(
+            lab, MANY, system, kilobytes, hosts=HOSTS, seconds=100, warmup=10, telnet=False
+        ),
         system=SHOWN,
         kilobytes=SIZES,
         seeds=lab.seeds(SEEDS),
     )
     frame = shares(result, HOSTS, RATE)
     link = result.links.filter(pl.col("name") == "bottleneck")
-    drops = link.group_by("system", "kilobytes").agg((pl.col("drops").sum() / pl.col("arrivals").sum()).alias("drop_rate"))
-    few = lab.sweep(lambda system: scenario(lab, WAN, system, 512), system=["Drop-Tail", "RED"], seeds=lab.seeds(SEEDS)).links
-    few = (
-        few.filter(pl.col("name") == "bottleneck").group_by("system").agg((pl.col("drops").sum() / pl.col("arrivals").sum()).alias("rate"))
+    drops = link.group_by("system", "kilobytes").agg(
+        (pl.col("drops").sum() / pl.col("arrivals").sum()).alias("drop_rate")
     )
-    rate = {system: float(few.filter(pl.col("system") == system)["rate"].item()) for system in ("Drop-Tail", "RED")}
+    few = lab.sweep(
+        lambda system: scenario(lab, WAN, system, 512),
+        system=["Drop-Tail", "RED"],
+        seeds=lab.seeds(SEEDS),
+    ).links
+    few = (
+        few.filter(pl.col("name") == "bottleneck")
+        .group_by("system")
+        .agg((pl.col("drops").sum() / pl.col("arrivals").sum()).alias("rate"))
+    )
+    rate = {
+        system: float(few.filter(pl.col("system") == system)["rate"].item())
+        for system in ("Drop-Tail", "RED")
+    }
     full = PAYLOAD / HOSTS
     use = {system: min(of(frame, system, "mean").values()) / full for system in SHOWN}
     least = {system: min(of(frame, system, "least").values()) / full for system in SHOWN}
     ecn = {size: value / full for size, value in of(frame, "ECN", "least").items()}
     claims = [
-        *(above(f"{system}: the link is full at any buffer, the least", 0.95, use[system]) for system in SHOWN),
-        *(replace(claim, why=WHY["GWA-RR"]) for claim in fair("", frame, ["GWA-RR", "GWA-FCFS"], 0.1)),
         *(
-            below(f"{system} is unfair, some hardly send: the least connection over its share, the worst buffer", 0.5, least[system])
+            above(f"{system}: the link is full at any buffer, the least", 0.95, use[system])
+            for system in SHOWN
+        ),
+        *(
+            replace(claim, why=WHY["GWA-RR"])
+            for claim in fair("", frame, ["GWA-RR", "GWA-FCFS"], 0.1)
+        ),
+        *(
+            below(
+                f"{system} is unfair, some hardly send: the least connection over its share, the worst buffer",
+                0.5,
+                least[system],
+            )
             for system in ("Drop-Tail", "RED", "ECN")
         ),
         stated(
@@ -62,7 +96,13 @@ def fig10(lab: Lab) -> Finding:
             for system in ("Drop-Tail", "RED")
         ),
         *(
-            stated(f"{system} drops nothing", "0", f"{_mean(drops, system):.2g}", _mean(drops, system) == 0, WHY.get(system, ""))
+            stated(
+                f"{system} drops nothing",
+                "0",
+                f"{_mean(drops, system):.2g}",
+                _mean(drops, system) == 0,
+                WHY.get(system, ""),
+            )
             for system in ("GWA-RR", "GWA-FCFS", "ECN")
         ),
     ]

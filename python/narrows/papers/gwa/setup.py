@@ -94,14 +94,22 @@ def scenario(
 
 
 def _network(place: Place, queue: str, kilobytes: int, hosts: int) -> list[dict[str, Any]]:
-    bottleneck = {"from": "R1", "to": "R2", "name": "bottleneck", "rate": place.bottleneck, "delay": f"{place.middle}us"}
+    bottleneck = {
+        "from": "R1",
+        "to": "R2",
+        "name": "bottleneck",
+        "rate": place.bottleneck,
+        "delay": f"{place.middle}us",
+    }
     links: list[dict[str, Any]] = [{**bottleneck, "buffer": f"{kilobytes}kB", "queue": queue}]
     access = {"rate": place.access, "buffer": ACCESS_BUFFER}
     first, last = place.sources
     for host in range(hosts):
         delay = first + (last - first) * host / (hosts - 1)
         links.append({**access, "from": f"source{host}", "to": "R1", "delay": f"{delay:g}us"})
-        links.append({**access, "from": "R2", "to": f"receiver{host}", "delay": f"{place.receivers}us"})
+        links.append(
+            {**access, "from": "R2", "to": f"receiver{host}", "delay": f"{place.receivers}us"}
+        )
     return links
 
 
@@ -115,9 +123,15 @@ def shares(result: Sweep, hosts: int, rate: float) -> pl.DataFrame:
     """Goodput of the FTPs over the link's rate: mean, most and least of the connections, in the mean over seeds."""
     ftp = result.flows.filter(pl.col("flow") < hosts).with_columns(share=pl.col("goodput") / rate)
     by_run = ftp.group_by("system", "kilobytes", "seed").agg(
-        pl.col("share").mean().alias("mean"), pl.col("share").max().alias("most"), pl.col("share").min().alias("least")
+        pl.col("share").mean().alias("mean"),
+        pl.col("share").max().alias("most"),
+        pl.col("share").min().alias("least"),
     )
-    return by_run.group_by("system", "kilobytes").agg(pl.col("mean", "most", "least").mean()).sort("system", "kilobytes")
+    return (
+        by_run.group_by("system", "kilobytes")
+        .agg(pl.col("mean", "most", "least").mean())
+        .sort("system", "kilobytes")
+    )
 
 
 def of(frame: pl.DataFrame, system: str, column: str) -> dict[int, float]:
@@ -132,14 +146,26 @@ def spread(frame: pl.DataFrame, system: str) -> dict[int, float]:
     return {size: (most[size] - least[size]) / mean[size] for size in mean}
 
 
-def fair(where: str, frame: pl.DataFrame, systems: list[str], within: float, sizes: list[int] | None = None) -> list[Claim]:
+def fair(
+    where: str,
+    frame: pl.DataFrame,
+    systems: list[str],
+    within: float,
+    sizes: list[int] | None = None,
+) -> list[Claim]:
     """Claim that connections get the same: most less least within a share of the mean at each buffer."""
     claims = []
     for system in systems:
-        found = {size: value for size, value in spread(frame, system).items() if sizes is None or size in sizes}
+        found = {
+            size: value
+            for size, value in spread(frame, system).items()
+            if sizes is None or size in sizes
+        }
         worst = max(found, key=lambda size: found[size])
         text = f"{where}{system} is fair: most less least over the mean, the largest"
-        claims.append(stated(text, f"< {within}", f"{found[worst]:.3f} at {worst} kB", found[worst] < within))
+        claims.append(
+            stated(text, f"< {within}", f"{found[worst]:.3f} at {worst} kB", found[worst] < within)
+        )
     return claims
 
 
@@ -163,24 +189,38 @@ def telnet(result: Sweep, hosts: int) -> pl.DataFrame:
 
 def draw_shares(axes: Any, frame: pl.DataFrame, fair_share: float) -> None:
     """Draw the paper's plots: mean, most and least against the buffer, one panel a system."""
-    for ax, system in zip(axes.flat, frame["system"].unique(maintain_order=True).sort().to_list(), strict=False):
+    for ax, system in zip(
+        axes.flat, frame["system"].unique(maintain_order=True).sort().to_list(), strict=False
+    ):
         for column, style in (("most", "C0^--"), ("mean", "ko-"), ("least", "C3v--")):
             values = of(frame, system, column)
             ax.plot(list(values), list(values.values()), style, ms=3, lw=0.9, label=column)
         ax.axhline(fair_share, color="k", lw=0.3)
-        ax.set(title=system, xlabel="buffer (kB)", ylabel="goodput over the link's rate", ylim=(0, None))
+        ax.set(
+            title=system,
+            xlabel="buffer (kB)",
+            ylabel="goodput over the link's rate",
+            ylim=(0, None),
+        )
     axes.flat[0].legend(fontsize="x-small")
 
 
 def draw_telnet(axes: Any, frame: pl.DataFrame) -> None:
     """Draw drop rate, mean and longest delay against the buffer, one line a system."""
-    columns = {"drop_rate": "drop rate", "mean_delay": "mean Telnet delay (s)", "max_delay": "longest Telnet delay (s)"}
+    columns = {
+        "drop_rate": "drop rate",
+        "mean_delay": "mean Telnet delay (s)",
+        "max_delay": "longest Telnet delay (s)",
+    }
     for ax, (column, label) in zip(axes[0], columns.items(), strict=True):
         for system in SYSTEMS:
             values = of(frame, system, column)
             ax.plot(list(values), list(values.values()), "o-", ms=3, lw=0.9, label=system)
         ax.set(xlabel="buffer (kB)", ylabel=label)
-        ax.set_yscale("log" if column != "drop_rate" else "symlog", **({} if column != "drop_rate" else {"linthresh": 1e-5}))
+        ax.set_yscale(
+            "log" if column != "drop_rate" else "symlog",
+            **({} if column != "drop_rate" else {"linthresh": 1e-5}),
+        )
     axes[0][0].legend(fontsize="x-small")
 
 

@@ -37,7 +37,10 @@ FULL = (PAYLOAD - 10 * 10 * 8000 / RATE) / HOSTS
 def runs(lab: Lab) -> Sweep:
     """Run each system at each buffer."""
     return lab.sweep(
-        lambda system, kilobytes: scenario(lab, WAN, system, kilobytes), system=list(SYSTEMS), kilobytes=SIZES, seeds=lab.seeds(SEEDS)
+        lambda system, kilobytes: scenario(lab, WAN, system, kilobytes),
+        system=list(SYSTEMS),
+        kilobytes=SIZES,
+        seeds=lab.seeds(SEEDS),
     )
 
 
@@ -48,8 +51,12 @@ def fig07(lab: Lab) -> Finding:
     frame = shares(result, HOSTS, RATE)
     use = {system: of(frame, system, "mean") for system in SYSTEMS}
     fcfs = spread(frame, "GWA-FCFS")
-    by_flow = result.flows.filter((pl.col("flow") < HOSTS) & (pl.col("system") == "GWA-FCFS") & (pl.col("kilobytes") == 512))
-    goodput = by_flow.group_by("flow").agg(pl.col("goodput").mean()).sort("flow")["goodput"].to_numpy()
+    by_flow = result.flows.filter(
+        (pl.col("flow") < HOSTS) & (pl.col("system") == "GWA-FCFS") & (pl.col("kilobytes") == 512)
+    )
+    goodput = (
+        by_flow.group_by("flow").agg(pl.col("goodput").mean()).sort("flow")["goodput"].to_numpy()
+    )
     rtts = np.linspace(22, 40, HOSTS)
     claims = [
         *fair("where the buffer is large enough: ", frame, ["GWA-RR"], 0.05, [2000]),
@@ -62,9 +69,14 @@ def fig07(lab: Lab) -> Finding:
         ),
         above("and with 1.63 times as much: at 1000 kB", 0.95, use["GWA-RR"][1000] / FULL),
         below("and not with small buffers: at 128 kB", 0.6, use["GWA-RR"][128] / FULL),
-        *(above(f"BA is full with {size} kB too", 0.95, use["BA-FCFS"][size] / FULL, why=BURSTS) for size in (64, 128)),
+        *(
+            above(f"BA is full with {size} kB too", 0.95, use["BA-FCFS"][size] / FULL, why=BURSTS)
+            for size in (64, 128)
+        ),
         above("GWA-FCFS is unfair: most less least over the mean at 512 kB", 0.2, fcfs[512]),
-        below("less so with larger buffers: at 2000 kB over at 512 kB", 0.8, fcfs[2000] / fcfs[512]),
+        below(
+            "less so with larger buffers: at 2000 kB over at 512 kB", 0.8, fcfs[2000] / fcfs[512]
+        ),
         below(
             "GWA-FCFS: short RTTs get more: rank correlation of goodput and RTT at 512 kB",
             -0.9,
@@ -96,7 +108,11 @@ def fig08(lab: Lab) -> Finding:
     others = [system for system in SYSTEMS if system not in ADVERTISED]
     claims = [
         *(
-            below(f"{system}: a small ripple: the window's coefficient of variation from 5 s on", 0.2, ripple[system])
+            below(
+                f"{system}: a small ripple: the window's coefficient of variation from 5 s on",
+                0.2,
+                ripple[system],
+            )
             for system in ("GWA-RR", "GWA-FCFS")
         ),
         stated(
@@ -111,12 +127,19 @@ def fig08(lab: Lab) -> Finding:
             ", ".join(f"{system} {value:.4f}" for system, value in ripple.items()),
             min(ripple, key=lambda system: ripple[system]) == "BA-FCFS",
         ),
-        above("Drop-Tail, RED and ECN oscillate: the least", 0.1, min(ripple[system] for system in others)),
+        above(
+            "Drop-Tail, RED and ECN oscillate: the least",
+            0.1,
+            min(ripple[system] for system in others),
+        ),
     ]
     figure = draw_windows(
-        {system: flow for system, (flow, _) in seen.items()}, {system: (link["time"], link["queue"]) for system, (_, link) in seen.items()}
+        {system: flow for system, (flow, _) in seen.items()},
+        {system: (link["time"], link["queue"]) for system, (_, link) in seen.items()},
     )
-    data = pl.concat([flow.with_columns(system=pl.lit(system)) for system, (flow, _) in seen.items()])
+    data = pl.concat(
+        [flow.with_columns(system=pl.lit(system)) for system, (flow, _) in seen.items()]
+    )
     return Finding(claims, {"windows": data}, figure)
 
 
@@ -127,20 +150,35 @@ def fig09(lab: Lab) -> Finding:
     drops = {system: of(frame, system, "drop_rate") for system in SYSTEMS}
     longest = {system: max(of(frame, system, "max_delay").values()) for system in SYSTEMS}
     lossless = [*ADVERTISED, "ECN"]
-    large = {system: max(rate for size, rate in drops[system].items() if size >= 256) for system in SYSTEMS}
+    large = {
+        system: max(rate for size, rate in drops[system].items() if size >= 256)
+        for system in SYSTEMS
+    }
     most = {system: max(drops[system].values()) for system in SYSTEMS}
     claims = [
         *(
-            stated(f"{system} drops nothing, from 256 kB on: the largest rate", "0", f"{large[system]:.2g}", large[system] == 0)
+            stated(
+                f"{system} drops nothing, from 256 kB on: the largest rate",
+                "0",
+                f"{large[system]:.2g}",
+                large[system] == 0,
+            )
             for system in lossless
         ),
-        *(stated(f"{system} nor below", "0", f"{most[system]:.2g}", most[system] == 0, BURSTS) for system in ADVERTISED),
-        *(below(f"{system}: drops below 1e-3, from 256 kB on, the most", 1e-3, large[system]) for system in ("Drop-Tail", "RED")),
+        *(
+            stated(f"{system} nor below", "0", f"{most[system]:.2g}", most[system] == 0, BURSTS)
+            for system in ADVERTISED
+        ),
+        *(
+            below(f"{system}: drops below 1e-3, from 256 kB on, the most", 1e-3, large[system])
+            for system in ("Drop-Tail", "RED")
+        ),
         stated(
             "loss-free systems give Telnet good delays: the longest, against those that drop",
             "shorter",
             ", ".join(f"{system} {value:.2f} s" for system, value in longest.items()),
-            max(longest[system] for system in lossless) < min(longest[system] for system in ("Drop-Tail", "RED")),
+            max(longest[system] for system in lossless)
+            < min(longest[system] for system in ("Drop-Tail", "RED")),
         ),
     ]
     figure, axes = panels(1, 3, width=4)

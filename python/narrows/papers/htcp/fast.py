@@ -17,7 +17,9 @@ RTT = 0.1
 FIXED = "htcp:adaptive=false:beta=0.5"
 
 
-@experiment("htcp/fig09", "peak window against the length of a congestion epoch, and the response function")
+@experiment(
+    "htcp/fig09", "peak window against the length of a congestion epoch, and the response function"
+)
 def fig09(lab: Lab) -> Finding:
     """Figure 9: eqs. 16, 17 and 24 with β = 0.5 and an RTT of 100 ms; "a response function similar to that of HS-TCP"."""
     span = np.geomspace(0.5, 300, 60)
@@ -32,8 +34,14 @@ def fig09(lab: Lab) -> Finding:
     slope = float(np.polyfit(np.log(p), np.log(htcp(p, RTT)), 1)[0])
     ratio = htcp(p, RTT) / highspeed(p)
     claims = [
-        below("simulated: peak windows against the closed form at the epoch's length, the largest difference", 0.1, off),
-        near("response function like HSTCP's: exponent of p from 1e-7 to 1e-3", -0.835, slope, 0.15),
+        below(
+            "simulated: peak windows against the closed form at the epoch's length, the largest difference",
+            0.1,
+            off,
+        ),
+        near(
+            "response function like HSTCP's: exponent of p from 1e-7 to 1e-3", -0.835, slope, 0.15
+        ),
         stated(
             "and its size: H-TCP's window over HSTCP's",
             "similar",
@@ -61,7 +69,10 @@ def fig09(lab: Lab) -> Finding:
         ax.legend(fontsize="x-small")
     curves = pl.DataFrame({"epoch_s": span, "htcp": peak, "tcp": peak_tcp})
     return Finding(
-        claims, {"simulated": seen, "curves": curves}, figure, "Similar is taken to mean within a factor of 2.5 over four decades of p."
+        claims,
+        {"simulated": seen, "curves": curves},
+        figure,
+        "Similar is taken to mean within a factor of 2.5 over four decades of p.",
     )
 
 
@@ -73,18 +84,34 @@ def _epoch(lab: Lab, rate: str) -> tuple[float, float, float]:
     late = when > 0.25 * 300 * lab.scale
     length = float(np.diff(when[late]).mean())
     x = max(length - 1, 0)
-    return length, float(before[late][1:].mean()), 2 * (length + 5 * x**2 + x**3 / 12) / (RTT + 25 * PACKET_BITS / _bps(rate))
+    return (
+        length,
+        float(before[late][1:].mean()),
+        2 * (length + 5 * x**2 + x**3 / 12) / (RTT + 25 * PACKET_BITS / _bps(rate)),
+    )
 
 
 def _bps(rate: str) -> float:
-    return float(rate.removesuffix("Mbps")) * 1e6 if rate.endswith("Mbps") else float(rate.removesuffix("Gbps")) * 1e9
+    return (
+        float(rate.removesuffix("Mbps")) * 1e6
+        if rate.endswith("Mbps")
+        else float(rate.removesuffix("Gbps")) * 1e9
+    )
 
 
 @experiment("htcp/fig10", "two H-TCP flows become fair in about four congestion epochs")
 def fig10(lab: Lab) -> Finding:
     """Figure 10: 500 Mbps, 100 ms, 500 packets, β = 0.5."""
     start = 60
-    result = lab.run(scenario(lab, "500Mbps", 500, [{"cc": FIXED}, {"cc": FIXED, "start": lab.seconds(start), "max_ssthresh": 100}], 200))
+    result = lab.run(
+        scenario(
+            lab,
+            "500Mbps",
+            500,
+            [{"cc": FIXED}, {"cc": FIXED, "start": lab.seconds(start), "max_ssthresh": 100}],
+            200,
+        )
+    )
     time, window = windows(result, 2)
     when, before, _ = events(window, time, 1.0)
     later = before[when > start * lab.scale + 0.5]
@@ -93,9 +120,17 @@ def fig10(lab: Lab) -> Finding:
     reached = np.flatnonzero(gap <= 0.05 + 1e-9)
     fair = int(reached[0]) if len(reached) else 10**6
     claims = [
-        near("epochs until 5 % of the difference are left", aimd.rise_time([1, 1], [0.5, 0.5]), fair, 0.5, "epochs"),
+        near(
+            "epochs until 5 % of the difference are left",
+            aimd.rise_time([1, 1], [0.5, 0.5]),
+            fair,
+            0.5,
+            "epochs",
+        ),
         above(
-            "and fair from then on: the least of Jain's index of the windows", 0.95, float(index[fair:].min()) if fair < len(index) else 0.0
+            "and fair from then on: the least of Jain's index of the windows",
+            0.95,
+            float(index[fair:].min()) if fair < len(index) else 0.0,
         ),
     ]
     figure, axes = panels(1, 1, width=6)
@@ -104,7 +139,12 @@ def fig10(lab: Lab) -> Finding:
     axes[0][0].set(xlabel="time (s)", ylabel="cwnd (packets)", ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
     note = "The second flow starts with limited slow start (100 packets), so that it does not begin with a burst of losses of its own."
-    return Finding(claims, {"events": pl.DataFrame({"time": when, "first": before[:, 0], "second": before[:, 1]})}, figure, note)
+    return Finding(
+        claims,
+        {"events": pl.DataFrame({"time": when, "first": before[:, 0], "second": before[:, 1]})},
+        figure,
+        note,
+    )
 
 
 # A quarter of a bandwidth-delay product of 6250 packets: the least that a β of 0.8 keeps busy (eq. 9), far less than one half needs.
@@ -130,20 +170,25 @@ def fig13(lab: Lab) -> Finding:
     use, idle, figure, data = _two(lab, "htcp")
     fixed, fixed_idle, _, _ = _two(lab, FIXED)
     claims = [
-        near("utilisation after a back-off: β(1 + queue/BDP) at the bound of 0.8, at most 1", 1.0, idle, 0.1),
+        near(
+            "utilisation after a back-off: β(1 + queue/BDP) at the bound of 0.8, at most 1",
+            1.0,
+            idle,
+            0.1,
+        ),
         above("more than with one half, after a back-off", fixed_idle, idle),
         above("and over all", fixed, use),
         above("the link is kept busy", 0.98, use),
     ]
-    note = (
-        "The queue is a sixtieth of a bandwidth-delay product; the bound of 0.8 (§3.4, comment 1) is what keeps the link from staying full."
-    )
+    note = "The queue is a sixtieth of a bandwidth-delay product; the bound of 0.8 (§3.4, comment 1) is what keeps the link from staying full."
     return Finding(claims, {"link": data}, figure, note)
 
 
 def _two(lab: Lab, cc: str) -> tuple[float, float, object, pl.DataFrame]:
     """Two flows: utilisation after the start, the mean of the least after each back-off, a picture, the link's series."""
-    result = lab.run(scenario(lab, "500Mbps", SMALL, [{"cc": cc}, {"cc": cc, "start": lab.seconds(1)}], 200))
+    result = lab.run(
+        scenario(lab, "500Mbps", SMALL, [{"cc": cc}, {"cc": cc, "start": lab.seconds(1)}], 200)
+    )
     time, window = windows(result, 2)
     link = result.series("link_series").filter(pl.col("link") == 0)
     # Links are not sampled at time 0.
@@ -162,4 +207,9 @@ def _two(lab: Lab, cc: str) -> tuple[float, float, object, pl.DataFrame]:
     axes[1][0].plot(clock, smooth, lw=0.6)
     axes[1][0].set(xlabel="time (s)", ylabel="utilisation", ylim=(0, 1.05))
     use = float(busy[clock > settled].mean())
-    return use, float(np.mean(after)) if after else use, figure, link.select("time", "queue", "utilisation")
+    return (
+        use,
+        float(np.mean(after)) if after else use,
+        figure,
+        link.select("time", "queue", "utilisation"),
+    )

@@ -65,7 +65,9 @@ def events(windows: Floats, time: Floats, apart: float) -> tuple[Floats, Floats,
     times, windows before, drops
         Shapes (events,), (events, flows), (events, flows).
     """
-    found = sorted((int(at), flow) for flow, window in enumerate(windows) for at in backoffs(window))
+    found = sorted(
+        (int(at), flow) for flow, window in enumerate(windows) for at in backoffs(window)
+    )
     groups: list[list[tuple[int, int]]] = []
     for at, flow in found:
         if groups and time[at] - time[groups[-1][0][0]] <= apart:

@@ -19,19 +19,37 @@ def fig11(lab: Lab) -> Finding:
     """Figure 11: 5 Mbps, 100 ms, 44 packets; α_L = 1, α_H = 20, Δ_L = 19 s, β = 0.5."""
     htcp = "htcp:adaptive=false:beta=0.5:delta_l=19:a0=20:a1=0:a2=0"
     seconds = 400
-    result = lab.run(scenario(lab, "5Mbps", 44, [{"cc": "sack"}, {"cc": htcp, "start": lab.seconds(20)}], seconds, warmup=100))
+    result = lab.run(
+        scenario(
+            lab,
+            "5Mbps",
+            44,
+            [{"cc": "sack"}, {"cc": htcp, "start": lab.seconds(20)}],
+            seconds,
+            warmup=100,
+        )
+    )
     goodput = result.flows["goodput"].to_numpy()
     time, window = windows(result, 2)
     when, before, _ = events(window, time, 0.5)
     mean = before[when > 100 * lab.scale].mean(axis=0)
     claims = [
-        near("they share fairly: H-TCP's goodput over TCP's", 1.0, float(goodput[1] / goodput[0]), 0.15),
-        near("equal windows at congestion: H-TCP's over TCP's", 1.0, float(mean[1] / mean[0]), 0.15),
+        near(
+            "they share fairly: H-TCP's goodput over TCP's",
+            1.0,
+            float(goodput[1] / goodput[0]),
+            0.15,
+        ),
+        near(
+            "equal windows at congestion: H-TCP's over TCP's", 1.0, float(mean[1] / mean[0]), 0.15
+        ),
         stated(
             "epochs are too short for high speed mode",
             "shorter than 19 s",
             f"{np.diff(when).max():.1f} s at most",
-            bool(np.diff(when)[when[1:] > 60 * lab.scale].max() < 19) if (when > 60 * lab.scale).any() else False,
+            bool(np.diff(when)[when[1:] > 60 * lab.scale].max() < 19)
+            if (when > 60 * lab.scale).any()
+            else False,
         ),
     ]
     figure, axes = panels(1, 1, width=6)
@@ -39,7 +57,11 @@ def fig11(lab: Lab) -> Finding:
         axes[0][0].plot(time, window[number], lw=0.8, label=label)
     axes[0][0].set(xlabel="time (s)", ylabel="cwnd (packets)", ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
-    return Finding(claims, {"events": pl.DataFrame({"time": when, "tcp": before[:, 0], "htcp": before[:, 1]})}, figure)
+    return Finding(
+        claims,
+        {"events": pl.DataFrame({"time": when, "tcp": before[:, 0], "htcp": before[:, 1]})},
+        figure,
+    )
 
 
 # When the second flow starts: ten moments of the first's cycle of 2.7 s; the paper gives none.
@@ -97,7 +119,12 @@ def fig14(lab: Lab) -> Finding:
     epochs = sorted(run.epochs for run in runs)
     median = float(np.median(epochs))
     claims = [
-        near("alone: the back-off adapts to RTT_min/RTT_max within [0.5, 0.8]", min(RATIO, 0.8), runs[0].alone, 0.05),
+        near(
+            "alone: the back-off adapts to RTT_min/RTT_max within [0.5, 0.8]",
+            min(RATIO, 0.8),
+            runs[0].alone,
+            0.05,
+        ),
         stated(
             "it is reset to 0.5 when the second starts",
             "in the run shown",
@@ -106,10 +133,23 @@ def fig14(lab: Lab) -> Finding:
             "the first flow's throughput falls by less than 20 % from each epoch to the next where the second starts shortly before a loss",
         ),
         near(
-            "fair in about 4 congestion epochs: until Jain's index of the windows is 0.95, median of ten starts", 4, median, 0.5, "epochs"
+            "fair in about 4 congestion epochs: until Jain's index of the windows is 0.95, median of ten starts",
+            4,
+            median,
+            0.5,
+            "epochs",
         ),
-        near("then adaptive again, median of the last two fifths", min(RATIO, 0.8), float(np.median([run.late for run in runs])), 0.05),
-        above("and fair: Jain's index of the windows over the last epochs, the least", 0.95, min(run.fair for run in runs)),
+        near(
+            "then adaptive again, median of the last two fifths",
+            min(RATIO, 0.8),
+            float(np.median([run.late for run in runs])),
+            0.05,
+        ),
+        above(
+            "and fair: Jain's index of the windows over the last epochs, the least",
+            0.95,
+            min(run.fair for run in runs),
+        ),
     ]
     shown = reset[0] if reset else runs[0]
     figure, axes = panels(2, 1, width=6, height=2)
@@ -123,4 +163,6 @@ def fig14(lab: Lab) -> Finding:
         f"RTT_min/RTT_max is {RATIO:.3f} with the queue of 50 packets of 1000 bytes, above the bound of 0.8. The second flow starts at ten "
         f"moments of the first's cycle; fairness takes {epochs[0]} to {epochs[-1]} epochs. Shown: a start at {shown.start:.2f} s."
     )
-    return Finding(claims, {"backoffs": pl.DataFrame({"time": shown.when, "kept": shown.share})}, figure, note)
+    return Finding(
+        claims, {"backoffs": pl.DataFrame({"time": shown.when, "kept": shown.share})}, figure, note
+    )

@@ -37,15 +37,33 @@ def sec2(lab: Lab) -> Finding:
         inside = bool(beta.min() - 1e-9 <= values[1:].min() and values[1] <= beta.max() + 1e-9)
         interlaced = bool(np.sort(beta)[-2] - 1e-9 <= values[1] <= beta.max() + 1e-9)
         fair = aimd.perron_vector(2 * (1 - beta), beta)
-        rows.append((n, float(values[0]), float(values[1]), moved, inside, interlaced, float(np.ptp(fair))))
-    found = pl.DataFrame(rows, schema=["sources", "first", "second", "moved", "inside", "interlaced", "unfair"], orient="row")
+        rows.append(
+            (n, float(values[0]), float(values[1]), moved, inside, interlaced, float(np.ptp(fair)))
+        )
+    found = pl.DataFrame(
+        rows,
+        schema=["sources", "first", "second", "moved", "inside", "interlaced", "unfair"],
+        orient="row",
+    )
     rise = aimd.rise_time([1.0, 1.0], [BETA, BETA])
     printed = float(np.log(0.95) / np.log(BETA))
     claims = [
-        below("the Perron vector is α_i/(1 − β_i): how far A moves it", 1e-12, float(found["moved"].to_numpy().max())),
-        near("its eigenvalue is 1: the one that is furthest from it", 1.0, _furthest(found["first"].to_numpy()), 1e-9),
+        below(
+            "the Perron vector is α_i/(1 − β_i): how far A moves it",
+            1e-12,
+            float(found["moved"].to_numpy().max()),
+        ),
+        near(
+            "its eigenvalue is 1: the one that is furthest from it",
+            1.0,
+            _furthest(found["first"].to_numpy()),
+            1e-9,
+        ),
         stated(
-            "all others lie in [β_1, β_n]", "all", f"{int(found['inside'].sum())} of {len(found)} networks", bool(found["inside"].all())
+            "all others lie in [β_1, β_n]",
+            "all",
+            f"{int(found['inside'].sum())} of {len(found)} networks",
+            bool(found["inside"].all()),
         ),
         stated(
             "the second in [β_(n−1), β_n]",
@@ -53,7 +71,11 @@ def sec2(lab: Lab) -> Finding:
             f"{int(found['interlaced'].sum())} of {len(found)} networks",
             bool(found["interlaced"].all()),
         ),
-        below("α = 2(1 − β) is fair: the largest difference of shares", 1e-12, float(found["unfair"].to_numpy().max())),
+        below(
+            "α = 2(1 − β) is fair: the largest difference of shares",
+            1e-12,
+            float(found["unfair"].to_numpy().max()),
+        ),
         near("rise time at β = 0.5: about 4 epochs, by log(0.05)/log λ", 4, rise, 0.1, "epochs"),
         near(
             "rise time at β = 0.5, by the formula as printed, log(0.95)/log λ",
@@ -66,9 +88,14 @@ def sec2(lab: Lab) -> Finding:
     ]
     figure, axes = panels()
     axes[0][0].plot(aimd.evolve([1, 0.5], [0.5, 0.75], [100, 20], 12), "o-", ms=3)
-    axes[0][0].set(xlabel="congestion epoch", ylabel="window at congestion (packets)", ylim=(0, None))
+    axes[0][0].set(
+        xlabel="congestion epoch", ylabel="window at congestion (packets)", ylim=(0, None)
+    )
     return Finding(
-        claims, {"networks": found}, figure, "500 random networks of 2 to 11 sources. The picture: α = 2(1 − β), β = 0.5 and 0.75."
+        claims,
+        {"networks": found},
+        figure,
+        "500 random networks of 2 to 11 sources. The picture: α = 2(1 − β), β = 0.5 and 0.75.",
     )
 
 
@@ -81,7 +108,10 @@ def fig02(lab: Lab) -> Finding:
     """Figure 2: 10 Mbps, 100 ms, 40 packets; α = 1, β = 0.5 and α = 0.5, β = 0.75, the second later."""
     seconds, start = 200, 30
     # The model's sources have no slow start: the second's grows by a packet a round trip.
-    flows: list[dict[str, Any]] = [{"cc": "aimd"}, {"cc": "aimd:alpha=0.5:beta=0.75", "start": lab.seconds(start), "max_ssthresh": 2}]
+    flows: list[dict[str, Any]] = [
+        {"cc": "aimd"},
+        {"cc": "aimd:alpha=0.5:beta=0.75", "start": lab.seconds(start), "max_ssthresh": 2},
+    ]
     result = lab.run(scenario(lab, "10Mbps", QUEUE, flows, seconds))
     time, window = windows(result, 2)
     when, before, drops = events(window, time, 2 * RTT)
@@ -90,9 +120,20 @@ def fig02(lab: Lab) -> Finding:
     joint = float(drops[late].all(axis=1).mean())
     rise = aimd.rise_time([1.0, 0.5], [0.5, 0.75])
     claims = [
-        near("equal windows at congestion: the second over the first", 1.0, float(mean[1] / mean[0]), 0.1, why=_alone(drops[late])),
+        near(
+            "equal windows at congestion: the second over the first",
+            1.0,
+            float(mean[1] / mean[0]),
+            0.1,
+            why=_alone(drops[late]),
+        ),
         above("drops are synchronised: share of events at which both see one", 0.5, joint),
-        near("after the second starts: epochs until it has 95 % of its share", rise, _epochs(before, when, start * lab.scale, mean), 0.5),
+        near(
+            "after the second starts: epochs until it has 95 % of its share",
+            rise,
+            _epochs(before, when, start * lab.scale, mean),
+            0.5,
+        ),
     ]
     figure, axes = panels(1, 1, width=6)
     for number, label in enumerate(("α = 1, β = 0.5", "α = 0.5, β = 0.75")):
@@ -100,7 +141,12 @@ def fig02(lab: Lab) -> Finding:
     axes[0][0].set(xlabel="time (s)", ylabel="cwnd (packets)", ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
     note = f"The slower eigenvalue is {aimd.eigenvalues([1, 0.5], [0.5, 0.75])[1]:.3f}: {rise:.1f} epochs to 95 %."
-    return Finding(claims, {"events": pl.DataFrame({"time": when, "first": before[:, 0], "second": before[:, 1]})}, figure, note)
+    return Finding(
+        claims,
+        {"events": pl.DataFrame({"time": when, "first": before[:, 0], "second": before[:, 1]})},
+        figure,
+        note,
+    )
 
 
 def _alone(drops: Any) -> str:
@@ -127,21 +173,49 @@ def fig03(lab: Lab) -> Finding:
         flows=[{"cc": "sack", "start_spread": "0s", "max_ssthresh": 0}],
     )
     result = lab.run(scenario)
-    flow, link = result.series("flow_series"), result.series("link_series").filter(pl.col("link") == 0)
+    flow, link = (
+        result.series("flow_series"),
+        result.series("link_series").filter(pl.col("link") == 0),
+    )
     window, time = flow["window"].to_numpy(), flow["time"].to_numpy()
     rate = _over_a_round_trip(link["utilisation"].to_numpy()) * RATE / 1e6
     queue = link["queue"].to_numpy()
-    backoffs = [b for b in _backoffs(window) if time[b] > time[-1] * 0.2 and b + _samples(6 * RTT) < len(rate)]
+    backoffs = [
+        b
+        for b in _backoffs(window)
+        if time[b] > time[-1] * 0.2 and b + _samples(6 * RTT) < len(rate)
+    ]
     before = np.array([rate[b - 1] for b in backoffs])
     after = np.array([rate[b + _samples(2 * RTT) : b + _samples(4 * RTT)].mean() for b in backoffs])
     emptied = sum(bool((queue[b : b + _samples(4 * RTT)] == 0).any()) for b in backoffs)
     bdp = RATE * RTT / PACKET_BITS
     expected = BETA * (bdp + QUEUE) / bdp * RATE / 1e6
     claims = [
-        near("R−, eq. 7: throughput before back-off is the link's", RATE / 1e6, float(before.mean()), 0.01, "Mbps"),
-        near("R+, eq. 8: throughput after back-off is βw/T_d", expected, float(after.mean()), 0.05, "Mbps"),
-        below("throughput falls at each back-off: the largest R+/R−", 1.0, float((after / before).max())),
-        stated("the queue empties at each back-off", "each", f"{emptied} of {len(backoffs)}", emptied == len(backoffs) > 0),
+        near(
+            "R−, eq. 7: throughput before back-off is the link's",
+            RATE / 1e6,
+            float(before.mean()),
+            0.01,
+            "Mbps",
+        ),
+        near(
+            "R+, eq. 8: throughput after back-off is βw/T_d",
+            expected,
+            float(after.mean()),
+            0.05,
+            "Mbps",
+        ),
+        below(
+            "throughput falls at each back-off: the largest R+/R−",
+            1.0,
+            float((after / before).max()),
+        ),
+        stated(
+            "the queue empties at each back-off",
+            "each",
+            f"{emptied} of {len(backoffs)}",
+            emptied == len(backoffs) > 0,
+        ),
     ]
     note = (
         f"1000-byte packets, so the bandwidth-delay product is {bdp:.0f} packets and β ≥ {bdp / (bdp + QUEUE):.3f} (eq. 9) would keep the "
@@ -168,7 +242,10 @@ def _backoffs(window: Any) -> list[int]:
 def _drawn(time: Any, window: Any, rate: Any, queue: Any) -> Any:
     figure, axes = panels(3, 1, width=6, height=1.8)
     for ax, values, label in zip(
-        axes[:, 0], (window, rate, queue), ("cwnd (packets)", "throughput (Mbps)", "queue (packets)"), strict=True
+        axes[:, 0],
+        (window, rate, queue),
+        ("cwnd (packets)", "throughput (Mbps)", "queue (packets)"),
+        strict=True,
     ):
         ax.plot(time[: len(values)], values[: len(time)], lw=0.8)
         ax.set_ylabel(label, fontsize="small")

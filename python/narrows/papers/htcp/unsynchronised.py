@@ -50,7 +50,9 @@ class Measured:
         self.probability = self.drops.mean(axis=0)
         self.simulated = self.before.mean(axis=0)
         # Rates at congestion add up to the link's, less what the web users take; the model keeps the sum of windows, we the sum of rates.
-        model = aimd.random_products(self.alpha, self.beta, self.drops, self.before[0], 20_000)[500:]
+        model = aimd.random_products(self.alpha, self.beta, self.drops, self.before[0], 20_000)[
+            500:
+        ]
         self.model = self._scaled(model.mean(axis=0))
         self.analytic = self._scaled(aimd.mean_shares(self.alpha, self.beta, self.probability))
 
@@ -64,11 +66,17 @@ def _measured(lab: Lab) -> Measured:
     return Measured(lab)
 
 
-@experiment("htcp/fig06", "unsynchronised sources: mean windows by simulation, random matrices and analysis")
+@experiment(
+    "htcp/fig06", "unsynchronised sources: mean windows by simulation, random matrices and analysis"
+)
 def fig06(lab: Lab) -> Finding:
     """Figure 6: eqs. 10 to 15, drops as they were seen."""
     seen = _measured(lab)
-    shares = {"simulation": seen.simulated, "random matrices": seen.model, "analytic mean": seen.analytic}
+    shares = {
+        "simulation": seen.simulated,
+        "random matrices": seen.model,
+        "analytic mean": seen.analytic,
+    }
     share = {name: values / values.sum() for name, values in shares.items()}
     claims = [
         below(
@@ -92,7 +100,9 @@ def fig06(lab: Lab) -> Finding:
     data = pl.DataFrame({"rtt_ms": RTTS, "drop_probability": seen.probability} | shares)
     figure, axes = panels()
     for marker, (name, values) in zip("+.o", shares.items(), strict=True):
-        axes[0][0].plot(RTTS, values, marker, ms=9 if marker == "+" else 5, fillstyle="none", label=name)
+        axes[0][0].plot(
+            RTTS, values, marker, ms=9 if marker == "+" else 5, fillstyle="none", label=name
+        )
     axes[0][0].set(xlabel="RTT (ms)", ylabel="mean window (packets)", ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
     note = (
@@ -113,16 +123,30 @@ def fig07(lab: Lab) -> Finding:
     drift = float((np.ptp(half, axis=0) / mean[-1]).max())
     off = _apart(mean[-1] / mean[-1].sum(), seen.analytic / seen.analytic.sum())
     claims = [
-        below("the mean converges: how far it moves in the second half of the run, the most of any source", 0.1, drift),
-        below("to the analytic mean, the largest difference", 0.15, off, why=f"as in figure 6: {_dependence(seen)}"),
+        below(
+            "the mean converges: how far it moves in the second half of the run, the most of any source",
+            0.1,
+            drift,
+        ),
+        below(
+            "to the analytic mean, the largest difference",
+            0.15,
+            off,
+            why=f"as in figure 6: {_dependence(seen)}",
+        ),
     ]
     figure, axes = panels(1, 1, width=6)
     for number, rtt in enumerate(RTTS):
         axes[0][0].plot(mean[:, number], lw=0.8, color=f"C{number}", label=f"{rtt} ms")
         axes[0][0].axhline(seen.analytic[number], color=f"C{number}", lw=0.5, ls="--")
-    axes[0][0].set(xlabel="congestion event k", ylabel="mean of W(0) … W(k) (packets)", ylim=(0, None))
+    axes[0][0].set(
+        xlabel="congestion event k", ylabel="mean of W(0) … W(k) (packets)", ylim=(0, None)
+    )
     axes[0][0].legend(fontsize="x-small")
-    data = pl.DataFrame({"event": np.arange(len(mean))} | {f"mean_{rtt}ms": mean[:, n] for n, rtt in enumerate(RTTS)})
+    data = pl.DataFrame(
+        {"event": np.arange(len(mean))}
+        | {f"mean_{rtt}ms": mean[:, n] for n, rtt in enumerate(RTTS)}
+    )
     return Finding(claims, {"means": data}, figure, "Dashed: the analytic mean.")
 
 
@@ -131,5 +155,12 @@ def _apart(found: Floats, expected: Floats) -> float:
 
 
 def _dependence(seen: Measured) -> str:
-    larger = [seen.before[seen.drops[:, n], n].mean() / seen.before[~seen.drops[:, n], n].mean() - 1 for n in range(len(RTTS))]
-    return "a source's window is " + ", ".join(f"{value:+.0%}" for value in larger) + " larger at events where it sees a drop (by RTT)"
+    larger = [
+        seen.before[seen.drops[:, n], n].mean() / seen.before[~seen.drops[:, n], n].mean() - 1
+        for n in range(len(RTTS))
+    ]
+    return (
+        "a source's window is "
+        + ", ".join(f"{value:+.0%}" for value in larger)
+        + " larger at events where it sees a drop (by RTT)"
+    )

@@ -46,7 +46,12 @@ def sec1(lab: Lab) -> Finding:
             abs(throughput(1e-5, 1.2) / 1e6 / 23.2 - 1) < 0.005,
             "the numbers were computed with √(3/2), the closed form of the sawtooth, and the constant was rounded in print",
         ),
-        near("simulated Reno's law over SACK, independent losses: its constant (Ott, Kemperman, Mathis: 1.31)", 1.31, random_losses, 0.05),
+        near(
+            "simulated Reno's law over SACK, independent losses: its constant (Ott, Kemperman, Mathis: 1.31)",
+            1.31,
+            random_losses,
+            0.05,
+        ),
     ]
     return Finding(claims, {"law": _law(), "simulated": measured}, _drawn(measured))
 
@@ -79,7 +84,9 @@ def _drawn(measured: pl.DataFrame) -> Any:
     figure, axes = panels()
     ax = axes[0][0]
     ax.loglog(law["p"], law["throughput"] / 1e6, label="√(3/2)·S/(R√p)")
-    ax.loglog(measured["p"], measured["throughput"] / 1e6, "o", label="simulated, independent losses")
+    ax.loglog(
+        measured["p"], measured["throughput"] / 1e6, "o", label="simulated, independent losses"
+    )
     for p, rate in ((1e-5, 23.2), (1e-7, 232.4), (5.4e-9, 1e3), (5.4e-11, 1e4)):
         ax.plot(p, rate, "kx")
     ax.plot([], [], "kx", label="the paper's numbers")
@@ -134,7 +141,9 @@ def tab02(lab: Lab) -> Finding:
     # Slow start ends at W_T, where nothing is layered yet: the paper gives 1 for K = 2.
     claiming = np.where(k == 2, 1.0, (begins(k) - W_T) / np.where(k == 2, 1.0, rounds))
     recovery = 0.5 / BETA * (k - 1)
-    data = pl.DataFrame({"layer": k, "begins": begins(k), "claiming": claiming, "recovery": recovery})
+    data = pl.DataFrame(
+        {"layer": k, "begins": begins(k), "claiming": claiming, "recovery": recovery}
+    )
     measured = _rounds_to_layers(lab)
     off = np.abs(measured["rounds"].to_numpy()[1:] / measured["eq14"].to_numpy()[1:] - 1)
     claims = [
@@ -149,7 +158,11 @@ def tab02(lab: Lab) -> Finding:
             why="3.33(K − 1) is 3.33 there, as for every other row: LTCP gives up 0.15 of its window and TCP half, both regain one packet "
             "a round trip. The table's 1.00 takes LTCP for TCP at W_T",
         ),
-        below("simulated: round trips from W_3 to W_K against eq. 14, the largest difference", 0.02, float(off.max())),
+        below(
+            "simulated: round trips from W_3 to W_K against eq. 14, the largest difference",
+            0.02,
+            float(off.max()),
+        ),
     ]
     figure, axes = panels()
     axes[0][0].plot(measured["layer"], measured["rounds"], "o", ms=3, label="simulated")
@@ -166,8 +179,15 @@ def _cells(name: str, printed: Any, found: Any, digits: int, first: int = 2) -> 
     unit = 10.0**-digits
     exact = sum(abs(a - b) <= unit / 2 + 1e-9 for a, b in zip(printed, found, strict=True))
     wrong = [k for k, a, b in zip(layers, printed, found, strict=True) if abs(a - b) > 1.01 * unit]
-    text = f"{exact} of {len(printed)} as printed" + ("" if exact == len(printed) else ", the others within one unit of the last digit")
-    return stated(f"{name}: every cell", f"{len(printed)} cells", f"{text}; wrong: K = {wrong}" if wrong else text, not wrong)
+    text = f"{exact} of {len(printed)} as printed" + (
+        "" if exact == len(printed) else ", the others within one unit of the last digit"
+    )
+    return stated(
+        f"{name}: every cell",
+        f"{len(printed)} cells",
+        f"{text}; wrong: K = {wrong}" if wrong else text,
+        not wrong,
+    )
 
 
 def _rounds_to_layers(lab: Lab) -> pl.DataFrame:
@@ -180,7 +200,10 @@ def _rounds_to_layers(lab: Lab) -> pl.DataFrame:
         warmup="0s",
         sample="20ms",
         dumbbell={"rate": "10Gbps", "rtt": "20ms", "buffer": "20p"},
-        flows=[{"cc": "ltcp"}, {"datagrams": "constant", "app_rate": "9.99Gbps", "start_spread": "0s", "stop": "1s"}],
+        flows=[
+            {"cc": "ltcp"},
+            {"datagrams": "constant", "app_rate": "9.99Gbps", "start_spread": "0s", "stop": "1s"},
+        ],
     )
     flow = flow_series(lab.run(scenario), 0).filter(pl.col("time") > 1.0)
     time = np.interp(begins(layers), flow["window"], flow["time"])
@@ -208,7 +231,12 @@ def eq13(lab: Lab) -> Finding:
             f"{int(lost[k <= 19].max())}",
             bool(lost[k <= 19].max() <= 1),
         ),
-        stated("and beyond", "more", f"2 first at K = {int(k[lost > 1][0])}", bool((lost[k > 19] > 1).any())),
+        stated(
+            "and beyond",
+            "more",
+            f"2 first at K = {int(k[lost > 1][0])}",
+            bool((lost[k > 19] > 1).any()),
+        ),
     ]
     figure, axes = panels()
     axes[0][0].plot(k, 3 / (k + 1), label="3/(K + 1)")
@@ -230,7 +258,11 @@ def eq18(lab: Lab) -> Finding:
     claims = [
         near("the layer at a window of 30,000", 15, layer, 0.0),
         near("LTCP's throughput over TCP's", 8, float(gain), 0.05),
-        below("simulated, independent losses: LTCP's window from eq. 18, the largest difference", 0.15, float(np.abs(ratio - 1).max())),
+        below(
+            "simulated, independent losses: LTCP's window from eq. 18, the largest difference",
+            0.15,
+            float(np.abs(ratio - 1).max()),
+        ),
     ]
     figure, axes = panels()
     losses = np.logspace(-8, -2, 61)
@@ -259,7 +291,9 @@ def _over_losses(lab: Lab, p: Any) -> pl.DataFrame:
             dumbbell={"rate": "40Gbps", "rtt": "150ms", "buffer": "1bdp", "loss": "0.1%"},
             flows=[{"cc": cc}],
         )
-        means = lab.sweep(base, loss=[f"{loss:g}" for loss in p], seeds=lab.seeds(4)).means("utilisation")
+        means = lab.sweep(base, loss=[f"{loss:g}" for loss in p], seeds=lab.seeds(4)).means(
+            "utilisation"
+        )
         found[name] = means["utilisation"].to_numpy() * 40e9 / PACKET_BITS * 0.15
     return pl.DataFrame({"p": p, **found, "ltcp_eq18": ltcp(p), "tcp_law": square_root(p)})
 
@@ -268,15 +302,25 @@ def _over_losses(lab: Lab, p: Any) -> pl.DataFrame:
 def alt(lab: Lab) -> Finding:
     """§IV-A, "Alternate Designs": named, not specified; α = 2 and β = 0.5 here."""
     flows = [("chosen design", "ltcp"), ("alternate", "ltcp:geometric=true"), ("TCP", "sack")]
-    results = {name: lab.run(scenario(lab, "1Gbps", [{"cc": cc}], 600, warmup=200, sample="1s")) for name, cc in flows}
+    results = {
+        name: lab.run(scenario(lab, "1Gbps", [{"cc": cc}], 600, warmup=200, sample="1s"))
+        for name, cc in flows
+    }
     windows = {name: flow_series(result, 0) for name, result in results.items()}
-    swing = {name: _swing(frame.filter(pl.col("time") > 200 * lab.scale)["window"].to_numpy()) for name, frame in windows.items()}
-    gain = {name: _gain(frame.filter(pl.col("time") > 200 * lab.scale)["window"].to_numpy()) for name, frame in windows.items()}
+    swing = {
+        name: _swing(frame.filter(pl.col("time") > 200 * lab.scale)["window"].to_numpy())
+        for name, frame in windows.items()
+    }
+    gain = {
+        name: _gain(frame.filter(pl.col("time") > 200 * lab.scale)["window"].to_numpy())
+        for name, frame in windows.items()
+    }
     claims = [
         stated(
             "the window reduction makes its window fluctuate like TCP's",
             "more than the chosen design's",
-            ", ".join(f"{name} {value:.2f}" for name, value in swing.items()) + " (largest less least, over the mean)",
+            ", ".join(f"{name} {value:.2f}" for name, value in swing.items())
+            + " (largest less least, over the mean)",
             swing["alternate"] > 2 * swing["chosen design"],
         ),
         above(
@@ -290,7 +334,12 @@ def alt(lab: Lab) -> Finding:
         axes[0][0].plot(frame["time"], frame["window"], lw=0.8, label=name)
     axes[0][0].set(xlabel="time (s)", ylabel="cwnd (packets)", ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
-    data = pl.concat([frame.select(pl.lit(name).alias("design"), "time", "window") for name, frame in windows.items()])
+    data = pl.concat(
+        [
+            frame.select(pl.lit(name).alias("design"), "time", "window")
+            for name, frame in windows.items()
+        ]
+    )
     return Finding(claims, {"windows": data}, figure)
 
 

@@ -18,9 +18,22 @@ RTT = 0.07
 PROTOCOLS = {"TCP": "sack", "LTCP": "ltcp"}
 
 
-def scenario(lab: Lab, rate: str, flows: list[dict[str, Any]], seconds: float, *, warmup: float, **options: Any) -> Scenario:
+def scenario(
+    lab: Lab,
+    rate: str,
+    flows: list[dict[str, Any]],
+    seconds: float,
+    *,
+    warmup: float,
+    **options: Any,
+) -> Scenario:
     """Describe flows over the dumbbell of figure 4: 70 ms, 6000 packets, access links of 2.4 Gbps unless the bottleneck is as fast."""
-    dumbbell = {"rate": rate, "rtt": f"{RTT}s", "buffer": "6000p", "access_rate": "2.4Gbps" if rate != "2.4Gbps" else "10Gbps"}
+    dumbbell = {
+        "rate": rate,
+        "rtt": f"{RTT}s",
+        "buffer": "6000p",
+        "access_rate": "2.4Gbps" if rate != "2.4Gbps" else "10Gbps",
+    }
     sample = options.pop("sample", "0s")
     return Scenario(
         tcp="ns2",

@@ -29,11 +29,20 @@ def fig07(lab: Lab) -> Finding:
         flows.append(flow if stop is None else flow | {"stop": lab.seconds(stop)})
     result = lab.run(scenario(lab, "1Gbps", flows, END, warmup=0, sample="1s"))
     times = sorted({time for pair in COMINGS_AND_GOINGS for time in pair if time} | {0, END})
-    rate = np.array([_smooth(flow_series(result, number)["goodput"].to_numpy() / 1e6, 10) for number in range(4)])
+    rate = np.array(
+        [
+            _smooth(flow_series(result, number)["goodput"].to_numpy() / 1e6, 10)
+            for number in range(4)
+        ]
+    )
     time = flow_series(result, 0)["time"].to_numpy() / lab.scale
     claims: list[Claim] = []
     for begins, ends in pairwise(times):
-        here = [n for n, (start, stop) in enumerate(COMINGS_AND_GOINGS) if start <= begins and (stop is None or stop >= ends)]
+        here = [
+            n
+            for n, (start, stop) in enumerate(COMINGS_AND_GOINGS)
+            if start <= begins and (stop is None or stop >= ends)
+        ]
         claims += _phase(rate[here], time, begins, ends)
     figure, axes = panels(1, 1, width=6.5)
     for number in range(4):
@@ -41,7 +50,12 @@ def fig07(lab: Lab) -> Finding:
     axes[0][0].set(xlabel="time (s)", ylabel="throughput (Mbps), means of 10 s", ylim=(0, 1000))
     axes[0][0].legend(fontsize="x-small")
     note = "Fair is Jain's index of the last half of each phase; a phase is fair from when all of its 10 s means have an index of 0.95."
-    return Finding(claims, {"flows": result.series("flow_series").select("time", "flow", "window", "goodput")}, figure, note)
+    return Finding(
+        claims,
+        {"flows": result.series("flow_series").select("time", "flow", "window", "goodput")},
+        figure,
+        note,
+    )
 
 
 def _phase(rate: np.ndarray, time: np.ndarray, begins: float, ends: float) -> list[Claim]:
@@ -50,14 +64,26 @@ def _phase(rate: np.ndarray, time: np.ndarray, begins: float, ends: float) -> li
     late = (time > (begins + ends) / 2) & (time <= ends - 5)
     share = rate[:, late].mean(axis=1)
     claims = [
-        near(f"{begins}-{ends} s, {count} flow{'s' * (count > 1)}: the link is filled", 1000 * PAYLOAD, float(share.sum()), 0.03, "Mbps"),
+        near(
+            f"{begins}-{ends} s, {count} flow{'s' * (count > 1)}: the link is filled",
+            1000 * PAYLOAD,
+            float(share.sum()),
+            0.03,
+            "Mbps",
+        ),
     ]
     if count > 1:
         index = rate[:, inside].sum(axis=0) ** 2 / (count * (rate[:, inside] ** 2).sum(axis=0))
         unfair = np.flatnonzero(index < 0.95)
         took = 0.0 if not len(unfair) else float(time[inside][unfair[-1]] - begins)
         jain = float(share.sum() ** 2 / (count * (share**2).sum()))
-        claims.append(above(f"{begins}-{ends} s, {count} flows: fair shares, Jain's index; reached after {took:.0f} s", 0.95, jain))
+        claims.append(
+            above(
+                f"{begins}-{ends} s, {count} flows: fair shares, Jain's index; reached after {took:.0f} s",
+                0.95,
+                jain,
+            )
+        )
     return claims
 
 
@@ -72,7 +98,10 @@ MEGABITS = [100.0, 250.0, 500.0, 750.0, 1000.0]
 @experiment("ltcp/fig08", "ten TCP flows beside one LTCP flow that was there first")
 def fig08(lab: Lab) -> Finding:
     """§V-A-3, figure 8: LTCP alone for 300 s, then ten TCP flows for 300 s."""
-    flows: list[dict[str, Any]] = [{"cc": "ltcp"}, {"cc": "sack", "count": 10, "start": lab.seconds(300), "start_spread": "1s"}]
+    flows: list[dict[str, Any]] = [
+        {"cc": "ltcp"},
+        {"cc": "sack", "count": 10, "start": lab.seconds(300), "start_spread": "1s"},
+    ]
     # "The throughput is calculated for the flows after another 300 seconds": from when the TCP flows begin to the end.
     base = scenario(lab, "1Gbps", flows, 600, warmup=300)
     later = scenario(lab, "1Gbps", flows, 900, warmup=600)
@@ -82,7 +111,16 @@ def fig08(lab: Lab) -> Finding:
     claims = []
     for rate, number in paper.items():
         ours, then = (table.filter(pl.col("rate") == rate)["tcp"][0] for table in (first, second))
-        claims.append(near(f"{rate}: ten TCP flows together", number, ours, 0.15, "Mbps", why=f"in the 300 s that follow, {then:.1f} Mbps"))
+        claims.append(
+            near(
+                f"{rate}: ten TCP flows together",
+                number,
+                ours,
+                0.15,
+                "Mbps",
+                why=f"in the 300 s that follow, {then:.1f} Mbps",
+            )
+        )
     share = first["tcp"].to_numpy() / np.array(MEGABITS)
     claims.append(
         stated(
@@ -94,7 +132,14 @@ def fig08(lab: Lab) -> Finding:
         )
     )
     total = first["tcp"].to_numpy()
-    claims.append(stated("their sum rises", "rises", " < ".join(f"{value:.0f}" for value in total), bool((np.diff(total) > 0).all())))
+    claims.append(
+        stated(
+            "their sum rises",
+            "rises",
+            " < ".join(f"{value:.0f}" for value in total),
+            bool((np.diff(total) > 0).all()),
+        )
+    )
     figure, axes = panels()
     for name, table in tables.items():
         axes[0][0].plot(MEGABITS, table["tcp"], "o-", ms=3, label=f"ten TCP, {name} 300 s")
@@ -108,7 +153,15 @@ def fig08(lab: Lab) -> Finding:
 
 def _tcps(lab: Lab, base: Scenario) -> pl.DataFrame:
     flows = lab.sweep(base, rate=CAPACITIES).flows
-    of = flows.with_columns(pl.when(pl.col("cc") == "ltcp").then(pl.lit("ltcp")).otherwise(pl.lit("tcp")).alias("protocol"))
+    of = flows.with_columns(
+        pl.when(pl.col("cc") == "ltcp")
+        .then(pl.lit("ltcp"))
+        .otherwise(pl.lit("tcp"))
+        .alias("protocol")
+    )
     sums = of.group_by("rate", "protocol", maintain_order=True).agg(pl.col("goodput").sum())
     wide = sums.pivot(on="protocol", index="rate", values="goodput")
-    return wide.with_columns(pl.col("tcp").map_elements(megabits, pl.Float64), pl.col("ltcp").map_elements(megabits, pl.Float64))
+    return wide.with_columns(
+        pl.col("tcp").map_elements(megabits, pl.Float64),
+        pl.col("ltcp").map_elements(megabits, pl.Float64),
+    )

@@ -22,14 +22,19 @@ def fig05(lab: Lab) -> Finding:
     base = scenario(lab, "1Gbps", [{"cc": "sack"}], seconds, warmup=0, sample="1s")
     series = lab.sweep(base, series=True, cc=list(PROTOCOLS.values())).series("flow_series")
     windows = {name: series.filter(pl.col("cc") == cc) for name, cc in PROTOCOLS.items()}
-    recovered = {name: _recovery(frame["time"].to_numpy(), frame["window"].to_numpy()) for name, frame in windows.items()}
+    recovered = {
+        name: _recovery(frame["time"].to_numpy(), frame["window"].to_numpy())
+        for name, frame in windows.items()
+    }
     claims = [
         above(
             "TCP's recovery from a loss takes longer than LTCP's by more than",
             600,
             recovered["TCP"] - recovered["LTCP"],
             "s",
-            why="the run is too short for TCP to recover once" if np.isnan(recovered["TCP"]) else "",
+            why="the run is too short for TCP to recover once"
+            if np.isnan(recovered["TCP"])
+            else "",
         ),
     ]
     figure, axes = panels(1, 1, width=6)
@@ -41,7 +46,12 @@ def fig05(lab: Lab) -> Finding:
         f"From a loss back to the window that it came at, mean of the run: TCP {recovered['TCP']:.0f} s, LTCP {recovered['LTCP']:.1f} s. "
         "The loss that ends slow start is left out."
     )
-    data = pl.concat([frame.select(pl.lit(name).alias("protocol"), "time", "window") for name, frame in windows.items()])
+    data = pl.concat(
+        [
+            frame.select(pl.lit(name).alias("protocol"), "time", "window")
+            for name, frame in windows.items()
+        ]
+    )
     return Finding(claims, {"windows": data}, figure, note)
 
 
@@ -59,8 +69,18 @@ def _recovery(time: Any, window: Any) -> float:
 
 # The paper's table: Mbps, and loss in percent.
 TABLE: dict[str, dict[str, tuple[float, float | None]]] = {
-    "TCP": {"10Mbps": (9.34, 1.41e-2), "100Mbps": (96.15, 2.08e-5), "1Gbps": (866.75, 2.33e-6), "2.4Gbps": (1864.80, None)},
-    "LTCP": {"10Mbps": (9.62, 1.33e-1), "100Mbps": (96.15, 1.12e-3), "1Gbps": (961.54, 4.49e-4), "2.4Gbps": (2307.69, 2.01e-4)},
+    "TCP": {
+        "10Mbps": (9.34, 1.41e-2),
+        "100Mbps": (96.15, 2.08e-5),
+        "1Gbps": (866.75, 2.33e-6),
+        "2.4Gbps": (1864.80, None),
+    },
+    "LTCP": {
+        "10Mbps": (9.62, 1.33e-1),
+        "100Mbps": (96.15, 1.12e-3),
+        "1Gbps": (961.54, 4.49e-4),
+        "2.4Gbps": (2307.69, 2.01e-4),
+    },
 }
 RATES = list(TABLE["TCP"])
 
@@ -71,10 +91,19 @@ def tab06(lab: Lab) -> Finding:
     base = scenario(lab, "2.4Gbps", [{"cc": "sack"}], 2300, warmup=300, buffer="1bdp")
     runs = lab.sweep(base, rate=RATES, cc=list(PROTOCOLS.values())).runs
     names = {cc: name for name, cc in PROTOCOLS.items()}
-    rows = [(names[run["cc"]], run["rate"], megabits(run["goodput"]), run["loss_rate"] * 100) for run in runs.iter_rows(named=True)]
+    rows = [
+        (names[run["cc"]], run["rate"], megabits(run["goodput"]), run["loss_rate"] * 100)
+        for run in runs.iter_rows(named=True)
+    ]
     found = pl.DataFrame(rows, schema=["protocol", "rate", "Mbps", "loss_percent"], orient="row")
-    claims = [claim for protocol in PROTOCOLS for rate in RATES for claim in _row(protocol, rate, found)]
-    use = {name: found.filter((pl.col("protocol") == name) & (pl.col("rate") == "2.4Gbps"))["Mbps"][0] / 2400 for name in PROTOCOLS}
+    claims = [
+        claim for protocol in PROTOCOLS for rate in RATES for claim in _row(protocol, rate, found)
+    ]
+    use = {
+        name: found.filter((pl.col("protocol") == name) & (pl.col("rate") == "2.4Gbps"))["Mbps"][0]
+        / 2400
+        for name in PROTOCOLS
+    }
     claims.append(above("2.4 Gbps: LTCP's utilisation remains close to 96 %", 0.94, use["LTCP"]))
     claims.append(near("2.4 Gbps: TCP's is close to 75 %", 0.75, use["TCP"], 0.1, why=STEADY))
     note = (
@@ -91,9 +120,22 @@ STEADY = (
 
 
 def _row(protocol: str, rate: str, found: pl.DataFrame) -> list[Claim]:
-    mbps, loss = found.filter((pl.col("protocol") == protocol) & (pl.col("rate") == rate)).select("Mbps", "loss_percent").row(0)
+    mbps, loss = (
+        found.filter((pl.col("protocol") == protocol) & (pl.col("rate") == rate))
+        .select("Mbps", "loss_percent")
+        .row(0)
+    )
     paper_mbps, paper_loss = TABLE[protocol][rate]
-    claims = [near(f"{protocol}, {rate}: throughput", paper_mbps, mbps, 0.02, "Mbps", why=STEADY if protocol == "TCP" else "")]
+    claims = [
+        near(
+            f"{protocol}, {rate}: throughput",
+            paper_mbps,
+            mbps,
+            0.02,
+            "Mbps",
+            why=STEADY if protocol == "TCP" else "",
+        )
+    ]
     if paper_loss is None:
         return claims
     factor = mbps and loss / paper_loss
@@ -103,7 +145,8 @@ def _row(protocol: str, rate: str, found: pl.DataFrame) -> list[Claim]:
             f"{paper_loss:.3g} %",
             f"{loss:.3g} %",
             1 / 3 <= factor <= 3,
-            "one loss epoch in a cycle: the law's own cycle gives " + f"{_cycle(protocol, rate):.2g} %",
+            "one loss epoch in a cycle: the law's own cycle gives "
+            + f"{_cycle(protocol, rate):.2g} %",
         )
     )
     return claims
@@ -111,7 +154,11 @@ def _row(protocol: str, rate: str, found: pl.DataFrame) -> list[Claim]:
 
 def _cycle(protocol: str, rate: str) -> float:
     """Percent of packets lost where each cycle of the window loses as many as a round trip adds: the sawtooth's closed form."""
-    bps = float(rate.removesuffix("Mbps")) * 1e6 if rate.endswith("Mbps") else float(rate.removesuffix("Gbps")) * 1e9
+    bps = (
+        float(rate.removesuffix("Mbps")) * 1e6
+        if rate.endswith("Mbps")
+        else float(rate.removesuffix("Gbps")) * 1e9
+    )
     peak = 2 * bps * RTT / PACKET_BITS
     if protocol == "TCP":
         return float(100 * 8 / (3 * peak**2))
@@ -124,11 +171,23 @@ def _bars(found: pl.DataFrame) -> Any:
     place = np.arange(len(RATES))
     for number, name in enumerate(PROTOCOLS):
         rows = found.filter(pl.col("protocol") == name)
-        full = [float(rate.removesuffix("Mbps")) if rate.endswith("Mbps") else 1000 * float(rate.removesuffix("Gbps")) for rate in RATES]
-        ours, printed = rows["Mbps"].to_numpy() / full, np.array([TABLE[name][rate][0] for rate in RATES]) / full
+        full = [
+            float(rate.removesuffix("Mbps"))
+            if rate.endswith("Mbps")
+            else 1000 * float(rate.removesuffix("Gbps"))
+            for rate in RATES
+        ]
+        ours, printed = (
+            rows["Mbps"].to_numpy() / full,
+            np.array([TABLE[name][rate][0] for rate in RATES]) / full,
+        )
         axes[0][0].bar(place + 0.4 * number - 0.2, ours, 0.4, label=name)
-        axes[0][0].plot(place + 0.4 * number - 0.2, printed, "kx", label="paper" if number else None)
-        axes[0][1].semilogy(place, np.maximum(rows["loss_percent"].to_numpy(), 1e-7), "o-", ms=3, label=name)
+        axes[0][0].plot(
+            place + 0.4 * number - 0.2, printed, "kx", label="paper" if number else None
+        )
+        axes[0][1].semilogy(
+            place, np.maximum(rows["loss_percent"].to_numpy(), 1e-7), "o-", ms=3, label=name
+        )
         axes[0][1].semilogy(place, [TABLE[name][rate][1] or np.nan for rate in RATES], "kx")
     for ax, label in zip(axes[0], ("throughput over capacity", "loss (%)"), strict=True):
         ax.set_xticks(place, RATES)

@@ -25,7 +25,14 @@ WHY = "the testbed's hosts lost packets of their own at this rate; a simulated p
 
 
 def testbed(
-    lab: Lab, flows: list[dict[str, Any]], rtt: str, seconds: float, *, queue: int = 1000, sample: str = "0s", warmup: float = 0
+    lab: Lab,
+    flows: list[dict[str, Any]],
+    rtt: str,
+    seconds: float,
+    *,
+    queue: int = 1000,
+    sample: str = "0s",
+    warmup: float = 0,
 ) -> Scenario:
     """Describe flows over the testbed's path."""
     return Scenario(
@@ -56,15 +63,25 @@ def tab09(lab: Lab) -> Finding:
             base = testbed(lab, [{"cc": cc, "max_window": "32MB"}], rtt, 900)
             rates = lab.sweep(base, seeds=lab.seeds(4)).runs["goodput"].to_numpy() / 1e6
             rows.append(
-                (label, name, float(rates.mean()), float(rates.std(ddof=1)) if len(rates) > 1 else 0.0, float(rates.mean() * 900 / 8e3))
+                (
+                    label,
+                    name,
+                    float(rates.mean()),
+                    float(rates.std(ddof=1)) if len(rates) > 1 else 0.0,
+                    float(rates.mean() * 900 / 8e3),
+                )
             )
     found = pl.DataFrame(rows, schema=["rtt", "protocol", "Mbps", "deviation", "GB"], orient="row")
 
     def mbps(label: str, name: str) -> float:
-        return float(found.filter((pl.col("rtt") == label) & (pl.col("protocol") == name))["Mbps"][0])
+        return float(
+            found.filter((pl.col("rtt") == label) & (pl.col("protocol") == name))["Mbps"][0]
+        )
 
     claims = [
-        near(f"{label} RTT, {name}", TABLE9[label][name][0], mbps(label, name), 0.1, "Mbps", why=WHY)
+        near(
+            f"{label} RTT, {name}", TABLE9[label][name][0], mbps(label, name), 0.1, "Mbps", why=WHY
+        )
         for label in RTTS
         for name in PROTOCOLS
     ]
@@ -87,8 +104,15 @@ def tab09(lab: Lab) -> Finding:
     figure, axes = panels()
     place = np.arange(3)
     for number, name in enumerate(PROTOCOLS):
-        axes[0][0].bar(place + 0.4 * number - 0.2, [mbps(label, name) for label in RTTS], 0.4, label=name)
-        axes[0][0].plot(place + 0.4 * number - 0.2, [TABLE9[label][name][0] for label in RTTS], "kx", label="testbed" if number else None)
+        axes[0][0].bar(
+            place + 0.4 * number - 0.2, [mbps(label, name) for label in RTTS], 0.4, label=name
+        )
+        axes[0][0].plot(
+            place + 0.4 * number - 0.2,
+            [TABLE9[label][name][0] for label in RTTS],
+            "kx",
+            label="testbed" if number else None,
+        )
     axes[0][0].set_xticks(place, list(RTTS.values()))
     axes[0][0].set_ylabel("Mbps, simulated")
     axes[0][0].legend(fontsize="x-small")
@@ -97,9 +121,27 @@ def tab09(lab: Lab) -> Finding:
 
 # Jain's index of the testbed: TCP, LTCP.
 TABLE10 = {
-    "low": {2: (0.991, 0.999), 4: (0.987, 0.998), 6: (0.991, 1.000), 8: (0.999, 1.000), 10: (0.997, 0.999)},
-    "moderate": {2: (0.977, 1.000), 4: (0.996, 0.999), 6: (0.975, 0.998), 8: (0.945, 1.000), 10: (0.981, 0.996)},
-    "high": {2: (0.959, 0.996), 4: (0.957, 0.998), 6: (0.976, 0.983), 8: (0.815, 0.991), 10: (0.916, 0.992)},
+    "low": {
+        2: (0.991, 0.999),
+        4: (0.987, 0.998),
+        6: (0.991, 1.000),
+        8: (0.999, 1.000),
+        10: (0.997, 0.999),
+    },
+    "moderate": {
+        2: (0.977, 1.000),
+        4: (0.996, 0.999),
+        6: (0.975, 0.998),
+        8: (0.945, 1.000),
+        10: (0.981, 0.996),
+    },
+    "high": {
+        2: (0.959, 0.996),
+        4: (0.957, 0.998),
+        6: (0.976, 0.983),
+        8: (0.815, 0.991),
+        10: (0.916, 0.992),
+    },
 }
 
 
@@ -115,17 +157,40 @@ def tab10(lab: Lab) -> Finding:
             flows = sweep.flows.group_by("count", maintain_order=True).agg(
                 (pl.col("goodput").mean() / 1e6).alias("Mbps"),
                 (pl.col("goodput").std() / 1e6).alias("deviation"),
-                (pl.col("goodput").sum() ** 2 / (pl.len() * (pl.col("goodput") ** 2).sum())).alias("jain"),
+                (pl.col("goodput").sum() ** 2 / (pl.len() * (pl.col("goodput") ** 2).sum())).alias(
+                    "jain"
+                ),
             )
             rows += [(label, name, *row) for row in flows.iter_rows()]
-    found = pl.DataFrame(rows, schema=["rtt", "protocol", "flows", "Mbps", "deviation", "jain"], orient="row")
+    found = pl.DataFrame(
+        rows, schema=["rtt", "protocol", "flows", "Mbps", "deviation", "jain"], orient="row"
+    )
     indices = {name: found.filter(pl.col("protocol") == name) for name in PROTOCOLS}
     least = {name: float(frame["jain"].to_numpy().min()) for name, frame in indices.items()}
-    wins = int((indices["LTCP"]["deviation"].to_numpy() < indices["TCP"]["deviation"].to_numpy()).sum())
+    wins = int(
+        (indices["LTCP"]["deviation"].to_numpy() < indices["TCP"]["deviation"].to_numpy()).sum()
+    )
     claims = [
-        above("LTCP's index is high everywhere: the least", 0.983, least["LTCP"], why="the least of the testbed is 0.983 itself"),
-        stated("TCP's goes further down", "0.815", f"{least['TCP']:.3f}", least["TCP"] < least["LTCP"], WHY),
-        stated("LTCP's flows deviate less from each other than TCP's", "15 of 15", f"{wins} of 15", wins >= 12, WHY),
+        above(
+            "LTCP's index is high everywhere: the least",
+            0.983,
+            least["LTCP"],
+            why="the least of the testbed is 0.983 itself",
+        ),
+        stated(
+            "TCP's goes further down",
+            "0.815",
+            f"{least['TCP']:.3f}",
+            least["TCP"] < least["LTCP"],
+            WHY,
+        ),
+        stated(
+            "LTCP's flows deviate less from each other than TCP's",
+            "15 of 15",
+            f"{wins} of 15",
+            wins >= 12,
+            WHY,
+        ),
     ]
     figure, axes = panels(1, 3, width=3)
     for number, label in enumerate(RTTS):
@@ -133,12 +198,20 @@ def tab10(lab: Lab) -> Finding:
             row = indices[name].filter(pl.col("rtt") == label)
             axes[0][number].plot(row["flows"], row["jain"], "o-", ms=3, label=name)
             axes[0][number].plot(
-                list(TABLE10[label]), [pair[place] for pair in TABLE10[label].values()], f"C{place}x", label=f"{name}, testbed"
+                list(TABLE10[label]),
+                [pair[place] for pair in TABLE10[label].values()],
+                f"C{place}x",
+                label=f"{name}, testbed",
             )
         axes[0][number].set(title=RTTS[label], xlabel="flows", ylim=(0.75, 1.005))
     axes[0][0].set_ylabel("Jain's index, simulated")
     axes[0][2].legend(fontsize="x-small")
-    return Finding(claims, {"table": found}, figure, SIMULATED + " One run each; the paper does not say how often it ran these.")
+    return Finding(
+        claims,
+        {"table": found},
+        figure,
+        SIMULATED + " One run each; the paper does not say how often it ran these.",
+    )
 
 
 UDP = 350.0
@@ -172,9 +245,24 @@ def fig11(lab: Lab) -> Finding:
         ours, theirs = float(rate[inside].mean()), float(beside[inside].mean())
         if number % 2:
             claims.append(
-                near(f"{_span(number)}: LTCP shares, and leaves UDP what it sends", UDP * 1448 / 1500, theirs, 0.05, "Mbps", why=LOSES)
+                near(
+                    f"{_span(number)}: LTCP shares, and leaves UDP what it sends",
+                    UDP * 1448 / 1500,
+                    theirs,
+                    0.05,
+                    "Mbps",
+                    why=LOSES,
+                )
             )
-            claims.append(near(f"{_span(number)}: and takes the rest", full - UDP * 1448 / 1500, ours, 0.1, "Mbps"))
+            claims.append(
+                near(
+                    f"{_span(number)}: and takes the rest",
+                    full - UDP * 1448 / 1500,
+                    ours,
+                    0.1,
+                    "Mbps",
+                )
+            )
         else:
             claims.append(near(f"{_span(number)}: LTCP fills the link", full, ours, 0.03, "Mbps"))
     figure, axes = panels(1, 1, width=6)
@@ -182,8 +270,16 @@ def fig11(lab: Lab) -> Finding:
     axes[0][0].plot(time, beside, lw=0.8, label="UDP")
     axes[0][0].set(xlabel="time (s)", ylabel="goodput (Mbps), simulated", ylim=(0, 800))
     axes[0][0].legend(fontsize="x-small")
-    note = SIMULATED + " Means begin 100 s after UDP begins or stops. Payload is 1448 of 1500 bytes, for datagrams too."
-    return Finding(claims, {"flows": result.series("flow_series").select("time", "flow", "window", "goodput")}, figure, note)
+    note = (
+        SIMULATED
+        + " Means begin 100 s after UDP begins or stops. Payload is 1448 of 1500 bytes, for datagrams too."
+    )
+    return Finding(
+        claims,
+        {"flows": result.series("flow_series").select("time", "flow", "window", "goodput")},
+        figure,
+        note,
+    )
 
 
 LOSES = "UDP does not answer losses, but it has them: its share is what it sends less what the full queue drops"

@@ -67,7 +67,9 @@ def fairness(result: Sweep) -> dict[str, float]:
     """Jain's index of the goodput of the thirty flows in one direction, by sender."""
     found = {}
     for name in SENDERS:
-        goodput = result.flows.filter((pl.col("sender") == name) & ~pl.col("reverse"))["goodput"].to_numpy()
+        goodput = result.flows.filter((pl.col("sender") == name) & ~pl.col("reverse"))[
+            "goodput"
+        ].to_numpy()
         found[name] = float(goodput.sum() ** 2 / (len(goodput) * (goodput**2).sum()))
     return found
 
@@ -79,14 +81,22 @@ def fig04(lab: Lab) -> Finding:
     figure, axes = panels(1, 2, width=5, height=3.6)
     claims = [near("longest queue of P. XCP with C.P.", PAPER_BUFFER, measured, 0.25, "bytes")]
     data = {}
-    for ax, where, buffer in ((axes[0][0], "measured", measured), (axes[0][1], "paper", PAPER_BUFFER)):
+    for ax, where, buffer in (
+        (axes[0][0], "measured", measured),
+        (axes[0][1], "paper", PAPER_BUFFER),
+    ):
         result = runs(lab, buffer)
         use = {name: [_use(result, name, link) for link in LINKS] for name in SENDERS}
         claims += _claims(f"{buffer} bytes", use)
         for name, entry in SENDERS.items():
             ax.plot(["1", "2", "3"], use[name], "o-" if entry.paced else "s--", ms=3, label=name)
         ax.set(xlabel="link", ylabel="utilisation", ylim=(0, 1), title=f"{buffer} bytes ({where})")
-        data[where] = pl.DataFrame([{"sender": name, **dict(zip(LINKS, values, strict=True))} for name, values in use.items()])
+        data[where] = pl.DataFrame(
+            [
+                {"sender": name, **dict(zip(LINKS, values, strict=True))}
+                for name, values in use.items()
+            ]
+        )
     axes[0][0].legend(fontsize="xx-small", ncols=2)
     return Finding(claims, data, figure)
 
@@ -105,14 +115,34 @@ def _claims(where: str, use: dict[str, list[float]]) -> list[Claim]:
         return stated(f"{where}: {text}", " > ".join(names), found, ranked == names)
 
     return [
-        order("links 1 and 2, on average", ["P. XCP", "P. NewReno", "P. HSTCP", "P. Reno"], lambda values: (values[0] + values[1]) / 2),
-        order("link 3, the long flows alone", ["P. XCP", "P. Reno", "P. NewReno", "P. HSTCP"], lambda values: values[2]),
-        below(f"{where}: P. HSTCP is very low on link 3: over P. NewReno", 0.6, use["P. HSTCP"][2] / use["P. NewReno"][2]),
-        below(f"{where}: N.P. XCP does not work at all: the most of the three", 0.005, max(use["N.P. XCP"]), why=ALIVE),
+        order(
+            "links 1 and 2, on average",
+            ["P. XCP", "P. NewReno", "P. HSTCP", "P. Reno"],
+            lambda values: (values[0] + values[1]) / 2,
+        ),
+        order(
+            "link 3, the long flows alone",
+            ["P. XCP", "P. Reno", "P. NewReno", "P. HSTCP"],
+            lambda values: values[2],
+        ),
+        below(
+            f"{where}: P. HSTCP is very low on link 3: over P. NewReno",
+            0.6,
+            use["P. HSTCP"][2] / use["P. NewReno"][2],
+        ),
+        below(
+            f"{where}: N.P. XCP does not work at all: the most of the three",
+            0.005,
+            max(use["N.P. XCP"]),
+            why=ALIVE,
+        ),
         above(
             f"{where}: N.P. Reno is the least of N.P. TCP on each link: the least of the others less it",
             0.0,
-            min(min(use["N.P. NewReno"][k], use["N.P. HSTCP"][k]) - use["N.P. Reno"][k] for k in range(3)),
+            min(
+                min(use["N.P. NewReno"][k], use["N.P. HSTCP"][k]) - use["N.P. Reno"][k]
+                for k in range(3)
+            ),
         ),
     ]
 
@@ -121,7 +151,9 @@ def _claims(where: str, use: dict[str, list[float]]) -> list[Claim]:
 def tab01(lab: Lab) -> Finding:
     """§4.4, table 1: Jain's index of goodput, with the paper's buffer of 10,200 bytes."""
     found = fairness(runs(lab, PAPER_BUFFER))
-    claims = [near(name, FAIRNESS[name], found[name], 0.1) for name in FAIRNESS if name != "N.P. XCP"]
+    claims = [
+        near(name, FAIRNESS[name], found[name], 0.1) for name in FAIRNESS if name != "N.P. XCP"
+    ]
     rest = [found[name] for name in FAIRNESS if name not in ("P. XCP", "P. HSTCP", "N.P. XCP")]
     claims.append(
         stated(
@@ -131,7 +163,16 @@ def tab01(lab: Lab) -> Finding:
             found["P. XCP"] > max(rest) and found["P. HSTCP"] < min(rest),
         )
     )
-    data = pl.DataFrame({"sender": list(FAIRNESS), "paper": list(FAIRNESS.values()), "found": [found[name] for name in FAIRNESS]})
+    data = pl.DataFrame(
+        {
+            "sender": list(FAIRNESS),
+            "paper": list(FAIRNESS.values()),
+            "found": [found[name] for name in FAIRNESS],
+        }
+    )
     return Finding(
-        claims, {"fairness": data}, None, f'N.P. XCP\'s {found["N.P. XCP"]:.2f} against 0.76 is "meaningless" (§4.4): it hardly sends.'
+        claims,
+        {"fairness": data},
+        None,
+        f'N.P. XCP\'s {found["N.P. XCP"]:.2f} against 0.76 is "meaningless" (§4.4): it hardly sends.',
     )

@@ -57,7 +57,9 @@ def needed(lab: Lab, flows: list[int]) -> dict[int, int]:
     return {count: int(share(frame, "max_queue_bytes", flows=count)) for count in flows}
 
 
-@experiment("pxcp/fig01a", "the longest queue of XCP against the number of flows, rule-of-thumb buffer")
+@experiment(
+    "pxcp/fig01a", "the longest queue of XCP against the number of flows, rule-of-thumb buffer"
+)
 def fig01a(lab: Lab) -> Finding:
     """§4.2.1, figure 1 (a): 2 to 800 long flows each way, 100 s."""
     frame = runs(lab, list(CASES), FLOWS)
@@ -71,17 +73,38 @@ def fig01a(lab: Lab) -> Finding:
     claims = [
         near("P. XCP with C.P., 100 flows", PAPER_BUFFERS[100], at("P. C.P.", 100), 0.15, "bytes"),
         near("with 800 flows", PAPER_BUFFERS[800], at("P. C.P.", 800), 0.15, "bytes", why=WHY_800),
-        above("100 flows: Appenzeller's 638 kB over what is needed", 20, float(appenzeller / at("P. C.P.", 100))),
-        stated("it grows with the flows", "each more", _list(paced), all(a < b for a, b in pairwise(paced))),
+        above(
+            "100 flows: Appenzeller's 638 kB over what is needed",
+            20,
+            float(appenzeller / at("P. C.P.", 100)),
+        ),
+        stated(
+            "it grows with the flows",
+            "each more",
+            _list(paced),
+            all(a < b for a, b in pairwise(paced)),
+        ),
         above("C.P. needs less than O.P., paced: O.P.'s over C.P.'s, the least", 1, min(saved)),
-        near("N.P. with O.P. overruns the rule of thumb at 2 flows", RULE_OF_THUMB, at("N.P. O.P.", 2), 0.001, "bytes"),
+        near(
+            "N.P. with O.P. overruns the rule of thumb at 2 flows",
+            RULE_OF_THUMB,
+            at("N.P. O.P.", 2),
+            0.001,
+            "bytes",
+        ),
         above("and loses packets: drops", 0, share(frame, "drops", case="N.P. O.P.", flows=2)),
-        below("N.P. needs less with many flows: 800 against 2, O.P.", 1, at("N.P. O.P.", 800) / at("N.P. O.P.", 2)),
+        below(
+            "N.P. needs less with many flows: 800 against 2, O.P.",
+            1,
+            at("N.P. O.P.", 800) / at("N.P. O.P.", 2),
+        ),
     ]
     figure, axes = panels(1, 1, width=6, height=3.4)
     for case in CASES:
         axes[0][0].loglog(FLOWS, [at(case, flows) for flows in FLOWS], "o-", ms=3, label=case)
-    axes[0][0].loglog(list(PAPER_BUFFERS), list(PAPER_BUFFERS.values()), "kx", label="P. C.P., the paper's words")
+    axes[0][0].loglog(
+        list(PAPER_BUFFERS), list(PAPER_BUFFERS.values()), "kx", label="P. C.P., the paper's words"
+    )
     axes[0][0].axhline(RULE_OF_THUMB, color="k", lw=0.5, ls="--")
     axes[0][0].set(xlabel="long flows each way", ylabel="longest queue (bytes)")
     axes[0][0].legend(fontsize="x-small")
@@ -106,7 +129,10 @@ def _list(values: list[float]) -> str:
 def fig01b(lab: Lab) -> Finding:
     """§4.2.1, figure 1 (b)."""
     frame = runs(lab, list(CASES), FLOWS)
-    found = {case: frame.filter(pl.col("case") == case).sort("flows")["utilisation"].to_numpy() for case in CASES}
+    found = {
+        case: frame.filter(pl.col("case") == case).sort("flows")["utilisation"].to_numpy()
+        for case in CASES
+    }
     claims = [
         _about("P. with C.P. is about 90 % at any number of flows", 0.9, found["P. C.P."]),
         _about("P. with O.P. about 100 %", 1.0, found["P. O.P."]),
@@ -138,10 +164,25 @@ def fig01c_f(lab: Lab) -> Finding:
     claims = [
         above("N.P. loses many packets: drops at the bottleneck", 100, bursty.drops),
         above("and has timeouts", 0, bursty.timeouts),
-        above("N.P. is unstable: the window's coefficient of variation from 40 s on", 0.2, bursty.variation),
+        above(
+            "N.P. is unstable: the window's coefficient of variation from 40 s on",
+            0.2,
+            bursty.variation,
+        ),
         below("P. stays almost constant: the same", 0.05, paced.variation),
-        near("P. at its share, half of the link's", RATE / 2 / PACKET_BITS * paced.rtt, paced.mean, 0.1, "packets"),
-        below("and soon: seconds after the second start until within 10 % of its mean", 10, paced.settled, "s"),
+        near(
+            "P. at its share, half of the link's",
+            RATE / 2 / PACKET_BITS * paced.rtt,
+            paced.mean,
+            0.1,
+            "packets",
+        ),
+        below(
+            "and soon: seconds after the second start until within 10 % of its mean",
+            10,
+            paced.settled,
+            "s",
+        ),
         stated(
             "P. loses nothing and has no timeouts",
             "0, 0",
@@ -177,7 +218,9 @@ class _Two:
 
 def _two(lab: Lab, case: str) -> _Two:
     sender = CASES[case]
-    result = lab.run(dumbbell(lab, [long_flows(sender, 2)], sender.queue, RULE_OF_THUMB, sample="100ms"))
+    result = lab.run(
+        dumbbell(lab, [long_flows(sender, 2)], sender.queue, RULE_OF_THUMB, sample="100ms")
+    )
     series = result.series("flow_series").filter(pl.col("flow") == 0)
     time, window = series["time"].to_numpy(), series["window"].to_numpy()
     late = window[time > 40 * lab.scale]

@@ -35,7 +35,12 @@ class Sender:
     @property
     def flow(self) -> dict[str, Any]:
         """The fields of a flow (§4.1): timestamps, slow start up to 64 packets, a token every RTT/cwnd."""
-        return {"cc": self.cc, "pacing": "even" if self.paced else "none", "timestamps": True, "ssthresh": 64}
+        return {
+            "cc": self.cc,
+            "pacing": "even" if self.paced else "none",
+            "timestamps": True,
+            "ssthresh": 64,
+        }
 
 
 LAWS = {
@@ -45,7 +50,9 @@ LAWS = {
     "Reno": ("reno", "drop-tail"),
 }
 SENDERS = {
-    f"{prefix} {name}": Sender(cc, paced, queue) for prefix, paced in (("P.", True), ("N.P.", False)) for name, (cc, queue) in LAWS.items()
+    f"{prefix} {name}": Sender(cc, paced, queue)
+    for prefix, paced in (("P.", True), ("N.P.", False))
+    for name, (cc, queue) in LAWS.items()
 }
 PACED_TCP = [name for name in SENDERS if name.startswith("P.") and name != "P. XCP"]
 BURSTY_TCP = [name for name in SENDERS if name.startswith("N.P.") and name != "N.P. XCP"]
@@ -57,7 +64,14 @@ def both_ways(flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def dumbbell(
-    lab: Lab, flows: list[dict[str, Any]], queue: str, buffer: int, *, seconds: float = 100, warmup: float = 40, sample: str = "0s"
+    lab: Lab,
+    flows: list[dict[str, Any]],
+    queue: str,
+    buffer: int,
+    *,
+    seconds: float = 100,
+    warmup: float = 40,
+    sample: str = "0s",
 ) -> Scenario:
     """Describe the dumbbell of §4.2: 622 Mbps and 30 ms between the routers, 2.4 Gbps to them, queues in bytes, traffic both ways."""
     return Scenario(
@@ -67,7 +81,13 @@ def dumbbell(
         warmup=lab.seconds(warmup),
         sample=sample,
         # The preset gives two fifths of its RTT to the bottleneck: 30 ms; the flows have RTTs of their own.
-        dumbbell={"rate": "622Mbps", "rtt": "75ms", "buffer": f"{buffer}B", "queue": queue, "access_rate": "2.4Gbps"},
+        dumbbell={
+            "rate": "622Mbps",
+            "rtt": "75ms",
+            "buffer": f"{buffer}B",
+            "queue": queue,
+            "access_rate": "2.4Gbps",
+        },
         flows=both_ways([{"start_spread": lab.seconds(10), **flow} for flow in flows]),
     )
 

@@ -54,7 +54,9 @@ def fig02a(lab: Lab) -> Finding:
     counts = np.array(FLOWS)
     claims = [
         *_claims("buffers measured", ours, counts, counts >= REACHED),
-        *_claims("the paper's buffers", theirs, np.array(list(PAPER_BUFFERS)), np.array([True, True])),
+        *_claims(
+            "the paper's buffers", theirs, np.array(list(PAPER_BUFFERS)), np.array([True, True])
+        ),
         below(
             f"N.P. TCP is very low at few flows: the most up to {FEW} flows, buffers measured",
             0.3,
@@ -62,10 +64,19 @@ def fig02a(lab: Lab) -> Finding:
         ),
     ]
     figure, axes = panels(1, 2, width=5, height=3.6)
-    for ax, frame, where in ((axes[0][0], ours, "buffers as measured in figure 1 (a)"), (axes[0][1], theirs, "the paper's buffers")):
+    for ax, frame, where in (
+        (axes[0][0], ours, "buffers as measured in figure 1 (a)"),
+        (axes[0][1], theirs, "the paper's buffers"),
+    ):
         for name, entry in SENDERS.items():
             shown = frame.filter(pl.col("sender") == name).sort("flows")
-            ax.semilogx(shown["flows"], shown["utilisation"], "o-" if entry.paced else "s--", ms=3, label=name)
+            ax.semilogx(
+                shown["flows"],
+                shown["utilisation"],
+                "o-" if entry.paced else "s--",
+                ms=3,
+                label=name,
+            )
         ax.set(xlabel="long flows each way", ylabel="utilisation", ylim=(0, 1), title=where)
     axes[0][0].legend(fontsize="xx-small", ncols=2)
     words = ", ".join(f"{flows}: {size}" for flows, size in measured.items())
@@ -77,19 +88,37 @@ def fig02a(lab: Lab) -> Finding:
     return Finding(claims, {"measured": ours, "paper": theirs}, figure, note)
 
 
-def _claims(where: str, frame: pl.DataFrame, counts: np.ndarray[Any, Any], judged: np.ndarray[Any, Any]) -> list[Claim]:
+def _claims(
+    where: str, frame: pl.DataFrame, counts: np.ndarray[Any, Any], judged: np.ndarray[Any, Any]
+) -> list[Claim]:
     mean = {name: float(column(frame, name)[judged].mean()) for name in SENDERS}
     xcp = column(frame, "P. XCP")
     order = ["P. XCP", "P. NewReno", "P. HSTCP", "P. Reno"]
     bursty = ["N.P. HSTCP", "N.P. NewReno", "N.P. Reno"]
     least = min((float(column(frame, name)[judged].min()), name) for name in PACED_TCP)
-    at_800 = {name: float(column(frame, name)[counts == counts.max()].item()) for name in BURSTY_TCP}
+    at_800 = {
+        name: float(column(frame, name)[counts == counts.max()].item()) for name in BURSTY_TCP
+    }
     return [
-        near(f"{where}: P. XCP about 90 %, the one furthest off", 0.9, float(xcp[np.abs(xcp - 0.9).argmax()]), 0.03),
+        near(
+            f"{where}: P. XCP about 90 %, the one furthest off",
+            0.9,
+            float(xcp[np.abs(xcp - 0.9).argmax()]),
+            0.03,
+        ),
         above(f"{where}: every P. TCP over 80 %, the least ({least[1]})", 0.8, least[0]),
         _order(f"{where}: the order of the paced, on average", order, mean),
-        below(f"{where}: P. HSTCP marginally below P. NewReno: apart by", 0.05, abs(mean["P. NewReno"] - mean["P. HSTCP"])),
-        above(f"{where}: N.P. TCP over 90 % at 800 flows, the least", 0.9, min(at_800.values()), why=SMALLER),
+        below(
+            f"{where}: P. HSTCP marginally below P. NewReno: apart by",
+            0.05,
+            abs(mean["P. NewReno"] - mean["P. HSTCP"]),
+        ),
+        above(
+            f"{where}: N.P. TCP over 90 % at 800 flows, the least",
+            0.9,
+            min(at_800.values()),
+            why=SMALLER,
+        ),
         _order(f"{where}: the order of the others, on average", bursty, mean),
     ]
 
@@ -107,38 +136,75 @@ def _order(text: str, names: list[str], values: dict[str, float]) -> Claim:
 def fig02b(lab: Lab) -> Finding:
     """§4.2.2, figure 2 (b): 40 flows, and P. XCP with 800; buffers as measured in figure 1 (a)."""
     buffers = needed(lab, [40, 800])
-    shown = {f"{name}, 40": (name, 40) for name in ("P. XCP", *PACED_TCP)} | {"P. XCP, 800": ("P. XCP", 800)}
+    shown = {f"{name}, 40": (name, 40) for name in ("P. XCP", *PACED_TCP)} | {
+        "P. XCP, 800": ("P. XCP", 800)
+    }
     seen = {}
     for label, (name, flows) in shown.items():
         entry = SENDERS[name]
-        scenario = dumbbell(lab, [long_flows(entry, flows)], entry.queue, buffers[flows], seconds=40, warmup=0, sample="100ms")
+        scenario = dumbbell(
+            lab,
+            [long_flows(entry, flows)],
+            entry.queue,
+            buffers[flows],
+            seconds=40,
+            warmup=0,
+            sample="100ms",
+        )
         seen[label] = link_over_time(lab.run(scenario))
-    full = {label: _first(time, use, 0.95 * float(use[time > 0.5 * time[-1]].max())) for label, (time, use) in seen.items()}
-    swing = {label: float(np.std(use[time > 0.5 * time[-1]])) for label, (time, use) in seen.items()}
+    full = {
+        label: _first(time, use, 0.95 * float(use[time > 0.5 * time[-1]].max()))
+        for label, (time, use) in seen.items()
+    }
+    swing = {
+        label: float(np.std(use[time > 0.5 * time[-1]])) for label, (time, use) in seen.items()
+    }
     clock, many = seen["P. XCP, 800"]
-    early, late = (float(np.std(many[(clock > a * lab.scale) & (clock < b * lab.scale)])) for a, b in ((11, 15), (20, 40)))
+    early, late = (
+        float(np.std(many[(clock > a * lab.scale) & (clock < b * lab.scale)]))
+        for a, b in ((11, 15), (20, 40))
+    )
     claims = [
         stated(
             "P. XCP is first at its target, then P. HSTCP, then P. NewReno and P. Reno: seconds to 95 % of the most",
             "XCP < HSTCP < NewReno, Reno",
             ", ".join(f"{label} {full[label]:.1f} s" for label in shown),
-            full["P. XCP, 40"] < full["P. HSTCP, 40"] < min(full["P. NewReno, 40"], full["P. Reno, 40"]),
+            full["P. XCP, 40"]
+            < full["P. HSTCP, 40"]
+            < min(full["P. NewReno, 40"], full["P. Reno, 40"]),
         ),
         above(
             "P. TCP is saw-toothed: standard deviation of utilisation over that of P. XCP, the least",
             3,
             min(swing[f"{name}, 40"] for name in PACED_TCP) / swing["P. XCP, 40"],
         ),
-        above("800 flows: steady for 15 s, then oscillating: standard deviation from 20 s on over that from 11 to 15 s", 1.5, late / early),
-        below("under the link rate: the most of it in 100 ms", 1.0, float(many[clock > 0.5 * clock[-1]].max())),
+        above(
+            "800 flows: steady for 15 s, then oscillating: standard deviation from 20 s on over that from 11 to 15 s",
+            1.5,
+            late / early,
+        ),
+        below(
+            "under the link rate: the most of it in 100 ms",
+            1.0,
+            float(many[clock > 0.5 * clock[-1]].max()),
+        ),
     ]
     figure, axes = panels(2, 2, width=4.6, height=2.4)
-    for ax, labels in zip(axes.flat, (["P. XCP, 40"], ["P. HSTCP, 40", "P. NewReno, 40"], ["P. Reno, 40"], ["P. XCP, 800"]), strict=True):
+    for ax, labels in zip(
+        axes.flat,
+        (["P. XCP, 40"], ["P. HSTCP, 40", "P. NewReno, 40"], ["P. Reno, 40"], ["P. XCP, 800"]),
+        strict=True,
+    ):
         for label in labels:
             ax.plot(*seen[label], lw=0.6, label=label)
         ax.set(xlabel="time (s)", ylabel="utilisation", ylim=(0, 1.05))
         ax.legend(fontsize="x-small", loc="lower right")
-    data = pl.concat([pl.DataFrame({"sender": label, "time": time, "utilisation": use}) for label, (time, use) in seen.items()])
+    data = pl.concat(
+        [
+            pl.DataFrame({"sender": label, "time": time, "utilisation": use})
+            for label, (time, use) in seen.items()
+        ]
+    )
     return Finding(claims, {"utilisation": data}, figure)
 
 
