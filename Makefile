@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-CORE := units signal control router transport sim
+CORE := units settings signal control router transport sim
 
 .PHONY: setup tools demo test test-rust test-core test-python lint bench validate clean
 

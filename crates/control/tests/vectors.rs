@@ -1,7 +1,8 @@
 //! The known answers of `vectors/`, one file a law, judged against every law of the registry.
 
-use narrows_control::registry::{self, Birth, Value};
+use narrows_control::registry::{self, Birth};
 use narrows_control::{Ack, Controller, Loss, Mark, Rtt};
+use narrows_settings::Given;
 use narrows_signal::Reply;
 use narrows_units::{Duration, Time};
 use serde::Deserialize;
@@ -109,26 +110,19 @@ impl Event {
 }
 
 fn run(entry: &registry::Entry, case: &Case) -> Box<dyn Controller> {
-    let parameters = case
-        .law
-        .iter()
-        .map(|(name, value)| {
-            (
-                name.clone(),
-                value.to_string().parse::<Value>().expect("a vector's parameters are TOML values"),
-            )
-        })
-        .collect();
+    let parts = case.law.iter().map(|(name, value)| format!("{name}={value}"));
+    let parts: Vec<String> = parts.collect();
+    let given = Given::parse(parts.iter().map(String::as_str)).expect("they are name=value");
     let initial_ssthresh = case.start.ssthresh.unwrap_or(f64::INFINITY);
     // Packets of 1000 bytes are easy by hand.
     let birth = Birth {
-        parameters,
+        given,
         initial_window: case.start.window,
         initial_ssthresh,
         packet_bytes: 1000,
         ..Birth::default()
     };
-    let mut controller = entry.build(&birth).expect("a vector's parameters are the law's");
+    let mut controller = entry.build(&birth).expect("a vector's settings are the law's");
     case.events.iter().for_each(|event| event.tell(&mut *controller));
     controller
 }

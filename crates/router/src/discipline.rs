@@ -1,10 +1,10 @@
 //! Which discipline a queue has, and the machines of those that decide on arrival and on departure.
 
-use crate::{
-    Ba, BaQueue, Backlog, Codel, CodelSettings, DropTail, Drops, DualPi2, DualPi2Settings, Fifo,
-    FqCodel, FqCodelSettings, Gwa, GwaQueue, Packet, Pie, PieQueue, Red, RedQueue, RoundRobin,
-    TimedQueue, Verdict, Xcp, XcpQueue,
+use crate::queues::{
+    Ba, BaSettings, Codel, CodelSettings, DualPi2, DualPi2Settings, FqCodel, FqCodelSettings, Gwa,
+    GwaSettings, Pie, PieSettings, Red, RedSettings, RoundRobin, Xcp, XcpSettings,
 };
+use crate::{Backlog, Drops, Fifo, Packet, Room, Verdict};
 use narrows_units::{Rate, Stream, Time};
 
 /// A queue's discipline, beside its limit.
@@ -12,18 +12,18 @@ use narrows_units::{Rate, Stream, Time};
 pub enum Discipline {
     /// Drops what finds it full.
     DropTail,
-    /// Marks what finds so many packets before it (DCTCP's K; RFC 8257 §3.1).
+    /// Marks what finds this many packets before it (DCTCP's K; RFC 8257 §3.1).
     MarkFrom(u64),
     /// Random early detection.
-    Red(Red),
+    Red(RedSettings),
     /// PIE.
-    Pie(Pie),
+    Pie(PieSettings),
     /// Advertises bandwidth.
-    Ba(Ba),
+    Ba(BaSettings),
     /// A queue for each flow, in turn.
     RoundRobin,
     /// Advertises buffer.
-    Gwa(Gwa),
+    Gwa(GwaSettings),
     /// CoDel.
     Codel(CodelSettings),
     /// FQ-CoDel.
@@ -31,63 +31,51 @@ pub enum Discipline {
     /// DualPI2.
     DualPi2(DualPi2Settings),
     /// XCP's router.
-    Xcp(Xcp),
+    Xcp(XcpSettings),
+}
+
+/// What carries a [`Discipline`] out.
+pub enum Machine<P> {
+    /// A [`Fifo`] alone.
+    DropTail,
+    /// A [`Fifo`] whose arrivals are judged first.
+    OnArrival(OnArrival),
+    /// Packets are held until their departure is decided.
+    OnDeparture(OnDeparture<P>),
 }
 
 impl Discipline {
-    /// True where what leaves, and how, is decided when it leaves.
-    pub const fn decides_on_departure(&self) -> bool {
-        !matches!(
-            self,
-            Self::DropTail | Self::MarkFrom(_) | Self::Red(_) | Self::Pie(_) | Self::Ba(_)
-        )
-    }
-
-    /// The machine of one that decides on arrival, in front of a transmitter of `rate`; `None` for
-    /// drop-tail and for the others.
-    pub fn on_arrival(&self, rate: Rate) -> Option<OnArrival> {
-        Some(match *self {
-            Self::MarkFrom(packets) => OnArrival::MarkFrom(packets),
-            Self::Red(red) => OnArrival::Red(RedQueue::new(red, rate.bytes_per_second())),
-            Self::Pie(pie) => OnArrival::Pie(PieQueue::new(pie)),
-            Self::Ba(ba) => OnArrival::Ba(BaQueue::new(ba, rate.bytes_per_second())),
-            _ => return None,
-        })
-    }
-
-    /// The machine of one that decides on departure; `None` for the others.
-    pub fn on_departure<P: Packet>(
-        &self,
-        rate: Rate,
-        stream: &mut Stream,
-    ) -> Option<OnDeparture<P>> {
-        Some(match *self {
-            Self::RoundRobin => OnDeparture::RoundRobin(RoundRobin::default()),
-            Self::Gwa(gwa) => OnDeparture::Gwa(GwaQueue::new(gwa)),
-            Self::Codel(settings) => OnDeparture::Codel {
-                settings,
-                codel: Codel::default(),
-                queue: TimedQueue::default(),
-            },
-            Self::FqCodel(settings) => OnDeparture::FqCodel(FqCodel::new(settings)),
-            Self::DualPi2(settings) => OnDeparture::DualPi2(DualPi2::new(settings)),
-            Self::Xcp(xcp) => OnDeparture::Xcp(XcpQueue::new(xcp, rate.bytes_per_second(), stream)),
-            _ => return None,
-        })
+    /// Its machine, in front of a transmitter of `rate`; what it draws at birth comes from `stream`.
+    pub fn machine<P: Packet>(self, rate: Rate, stream: &mut Stream) -> Machine<P> {
+        use Machine::{OnArrival as Arrival, OnDeparture as Departure};
+        let speed = rate.bytes_per_second();
+        match self {
+            Self::DropTail => Machine::DropTail,
+            Self::MarkFrom(packets) => Arrival(OnArrival::MarkFrom(packets)),
+            Self::Red(settings) => Arrival(OnArrival::Red(Red::new(settings, speed))),
+            Self::Pie(settings) => Arrival(OnArrival::Pie(Pie::new(settings))),
+            Self::Ba(settings) => Arrival(OnArrival::Ba(Ba::new(settings, speed))),
+            Self::RoundRobin => Departure(OnDeparture::RoundRobin(RoundRobin::default())),
+            Self::Gwa(settings) => Departure(OnDeparture::Gwa(Gwa::new(settings))),
+            Self::Codel(settings) => Departure(OnDeparture::Codel(Codel::new(settings))),
+            Self::FqCodel(settings) => Departure(OnDeparture::FqCodel(FqCodel::new(settings))),
+            Self::DualPi2(settings) => Departure(OnDeparture::DualPi2(DualPi2::new(settings))),
+            Self::Xcp(settings) => Departure(OnDeparture::Xcp(Xcp::new(settings, speed, stream))),
+        }
     }
 }
 
 /// Disciplines that decide on arrival: they judge what a [`Fifo`] then takes.
 #[derive(Clone, Debug)]
 pub enum OnArrival {
-    /// Marks from so many packets on.
+    /// Marks from this many packets on.
     MarkFrom(u64),
     /// RED.
-    Red(RedQueue),
+    Red(Red),
     /// PIE.
-    Pie(PieQueue),
+    Pie(Pie),
     /// BA.
-    Ba(BaQueue),
+    Ba(Ba),
 }
 
 impl OnArrival {
@@ -128,84 +116,71 @@ impl OnArrival {
     }
 }
 
+/// A queue that decides on departure.
+pub(crate) trait Departure<P: Packet> {
+    /// What waits, without what is in transmission.
+    fn backlog(&self) -> Backlog;
+
+    /// A packet that has found room comes at `now`.
+    fn admit(&mut self, now: Time, packet: P);
+
+    /// The next packet to leave at `now`; those given up on the way go to `dropped`.
+    fn dequeue(&mut self, now: Time, dropped: &mut Drops<P>) -> Option<P>;
+
+    /// A packet arrives at `now`; without room for it, it or another one goes to `dropped`.
+    fn enqueue(&mut self, now: Time, packet: P, room: Room, dropped: &mut Drops<P>) {
+        if room.admits(self.backlog(), packet.bytes()) {
+            self.admit(now, packet);
+        } else {
+            dropped.push(packet);
+        }
+    }
+}
+
 /// Disciplines that decide on departure.
 #[derive(Clone, Debug)]
 pub enum OnDeparture<P> {
     /// In turn.
     RoundRobin(RoundRobin<P>),
     /// GWA.
-    Gwa(GwaQueue<P>),
+    Gwa(Gwa<P>),
     /// CoDel.
-    Codel {
-        /// How it is set up.
-        settings: CodelSettings,
-        /// Its state.
-        codel: Codel,
-        /// What waits.
-        queue: TimedQueue<P>,
-    },
+    Codel(Codel<P>),
     /// FQ-CoDel.
     FqCodel(FqCodel<P>),
     /// DualPI2.
     DualPi2(DualPi2<P>),
     /// XCP.
-    Xcp(XcpQueue<P>),
+    Xcp(Xcp<P>),
+}
+
+/// Calls one method of whichever queue it is.
+macro_rules! dispatch {
+    ($self:expr, $queue:ident => $call:expr) => {
+        match $self {
+            Self::RoundRobin($queue) => $call,
+            Self::Gwa($queue) => $call,
+            Self::Codel($queue) => $call,
+            Self::FqCodel($queue) => $call,
+            Self::DualPi2($queue) => $call,
+            Self::Xcp($queue) => $call,
+        }
+    };
 }
 
 impl<P: Packet> OnDeparture<P> {
     /// What waits, without what is in transmission.
     pub fn backlog(&self) -> Backlog {
-        match self {
-            Self::RoundRobin(queue) => queue.backlog(),
-            Self::Gwa(queue) => queue.backlog(),
-            Self::Codel { queue, .. } => queue.backlog(),
-            Self::FqCodel(queue) => queue.backlog(),
-            Self::DualPi2(queue) => queue.backlog(),
-            Self::Xcp(queue) => queue.backlog(),
-        }
+        dispatch!(self, queue => Departure::backlog(queue))
     }
 
-    /// A packet arrives at `now`, while `in_transmission` leaves; beyond `limit` it, or another,
-    /// goes to `dropped`.
-    pub fn enqueue(
-        &mut self,
-        now: Time,
-        mut packet: P,
-        in_transmission: Backlog,
-        limit: DropTail,
-        dropped: &mut Drops<P>,
-    ) {
-        if let Self::Xcp(queue) = self {
-            queue.observe(now, &mut packet);
-        }
-        let has_room = limit.admits(self.backlog() + in_transmission, packet.bytes());
-        if !has_room && !matches!(self, Self::FqCodel(_)) {
-            return dropped.push(packet);
-        }
-        match self {
-            Self::RoundRobin(queue) => queue.enqueue(packet),
-            Self::Gwa(queue) => queue.enqueue(now, packet),
-            Self::Codel { queue, .. } => queue.push(now, packet),
-            Self::DualPi2(queue) => queue.enqueue(now, packet),
-            Self::Xcp(queue) => queue.enqueue(now, packet),
-            Self::FqCodel(queue) => {
-                queue.enqueue(now, packet);
-                if !has_room {
-                    queue.relieve(dropped);
-                }
-            }
-        }
+    /// A packet arrives at `now`; without `room` for it, it or another one goes to `dropped`.
+    pub fn enqueue(&mut self, now: Time, packet: P, room: Room, dropped: &mut Drops<P>) {
+        dispatch!(self, queue => Departure::enqueue(queue, now, packet, room, dropped));
     }
 
     /// The next packet to leave at `now`; those given up on the way go to `dropped`.
     pub fn dequeue(&mut self, now: Time, dropped: &mut Drops<P>) -> Option<P> {
-        match self {
-            Self::RoundRobin(queue) => queue.dequeue(),
-            Self::Gwa(queue) => queue.dequeue(now),
-            Self::Codel { settings, codel, queue } => codel.dequeue(settings, now, queue, dropped),
-            Self::FqCodel(queue) => queue.dequeue(now, dropped),
-            Self::DualPi2(queue) => queue.dequeue(now, dropped),
-            Self::Xcp(queue) => queue.dequeue(now),
-        }
+        dispatch!(self, queue => Departure::dequeue(queue, now, dropped))
     }
 }

@@ -1,6 +1,6 @@
 //! First in, first out, at a fixed rate: a packet's departure is known on arrival.
 
-use crate::{Backlog, DropTail};
+use crate::{Backlog, Limit};
 use narrows_units::{Bytes, Duration, Rate, Time};
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ pub struct Fifo {
     /// Zero where a byte does not take a whole number of picoseconds.
     picos_per_byte: u64,
     busy_until: Time,
-    limit: DropTail,
+    limit: Limit,
     /// Departures to come, with bytes; kept only where a limit or an observer needs them.
     departures: VecDeque<(Time, u32)>,
     backlog_bytes: u64,
@@ -23,7 +23,7 @@ pub struct Fifo {
 
 impl Fifo {
     /// A queue in front of a transmitter of `rate`.
-    pub fn new(rate: Rate, limit: DropTail) -> Self {
+    pub fn new(rate: Rate, limit: Limit) -> Self {
         Self {
             rate,
             picos_per_byte: rate.whole_picos_per_byte().unwrap_or(0),
@@ -31,18 +31,13 @@ impl Fifo {
             limit,
             departures: VecDeque::new(),
             backlog_bytes: 0,
-            keeps_departures: limit != DropTail::Unlimited,
+            keeps_departures: limit != Limit::Unlimited,
         }
     }
 
     /// Keeps count of the backlog even where no limit needs it.
     pub fn keep_backlog(&mut self) {
         self.keeps_departures = true;
-    }
-
-    /// The transmitter's rate.
-    pub fn rate(&self) -> Rate {
-        self.rate
     }
 
     /// A packet of `bytes` arrives at `now`: when its last bit leaves, or `None` where it is
@@ -85,11 +80,6 @@ impl Fifo {
         self.busy_until
     }
 
-    /// How long a packet that came at `now` would wait until its transmission began.
-    pub fn wait(&self, now: Time) -> Duration {
-        self.busy_until.since(now)
-    }
-
     fn time_to_send(&self, bytes: u32) -> Duration {
         if self.picos_per_byte > 0 {
             Duration::from_picos(self.picos_per_byte * u64::from(bytes))
@@ -110,7 +100,7 @@ mod tests {
 
     #[test]
     fn two_packets_of_room_are_one_in_transmission_and_one_waiting() {
-        let mut fifo = Fifo::new(Rate::from_megabits(8), DropTail::Packets(2)); // 1000 bytes take 1 ms
+        let mut fifo = Fifo::new(Rate::from_megabits(8), Limit::Packets(2)); // 1000 bytes take 1 ms
         assert_eq!(fifo.offer(at(0), 1000), Some(at(1000)));
         assert_eq!(fifo.offer(at(0), 1000), Some(at(2000)));
         assert_eq!(fifo.offer(at(999), 1000), None);
@@ -120,12 +110,11 @@ mod tests {
             "what leaves at an instant has left"
         );
         assert_eq!(fifo.backlog(at(1000)), Backlog { packets: 2, bytes: 2000 });
-        assert_eq!(fifo.wait(at(2500)), Duration::from_micros(500));
     }
 
     #[test]
     fn a_limit_in_bytes_lets_small_packets_pass() {
-        let mut fifo = Fifo::new(Rate::from_megabits(8), DropTail::Bytes(1040));
+        let mut fifo = Fifo::new(Rate::from_megabits(8), Limit::Bytes(1040));
         assert!(fifo.offer(at(0), 1000).is_some());
         assert!(fifo.offer(at(0), 1000).is_none());
         assert!(fifo.offer(at(0), 40).is_some());
@@ -137,7 +126,7 @@ mod tests {
             limit in 1u64..30,
             arrivals in prop::collection::vec((0u64..3000, 40u32..1500), 1..300),
         ) {
-            let mut fifo = Fifo::new(Rate::from_megabits(7), DropTail::Packets(limit));
+            let mut fifo = Fifo::new(Rate::from_megabits(7), Limit::Packets(limit));
             let (mut now, mut last) = (Time::ZERO, Time::ZERO);
             for (gap, bytes) in arrivals {
                 now += Duration::from_micros(gap);

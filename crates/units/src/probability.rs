@@ -14,6 +14,11 @@ impl Probability {
         (0.0..=1.0).contains(&value).then_some(Self(value))
     }
 
+    /// The ratio nearest to `value`, which is a number.
+    pub const fn clamped(value: f64) -> Self {
+        Self(value.clamp(0.0, 1.0))
+    }
+
     /// The ratio, between 0 and 1.
     pub const fn value(self) -> f64 {
         self.0

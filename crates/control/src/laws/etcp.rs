@@ -1,0 +1,166 @@
+//! E-TCP, the window law (Gu, Towsley, Hollot, Zhang: "Congestion Control for Small Buffer High
+//! Speed Networks", §III-A).
+//!
+//! | source | equation | here |
+//! |---|---|---|
+//! | eq. 8 | W ← W + 1/b, for each packet acknowledged | [`Etcp::on_ack`] |
+//! | eq. 9 | W ← W − W/(b(2 + p0·W)), for each packet lost | [`Etcp::slow_down`] |
+//! | eq. 5 | W* = 2/(p − p0), p per acknowledged packet, is where the two are in balance | tests |
+//! | §V-A | slow start: W ← W + 1 an ACK, W ← W/2 at the first loss, then hold | `EtcpStart` |
+//! | §III-C | gaps between packets are exponential with mean RTT/W; the window limits nothing | [`Etcp::pacing`] |
+//!
+//! Departures: the paper has no answer to silence; when nothing is heard for a retransmission
+//! timeout the window is halved. It is never below one packet.
+
+use crate::parts::etcp_start::{Answer, EtcpStart};
+use crate::registry::{Entry, MovedBy, Start};
+use crate::{Ack, Controller, Gaps, Loss, Pacing};
+use narrows_settings::{Settings, settings};
+use narrows_units::Time;
+
+/// Its line in the registry.
+pub(super) const LAW: Entry = Entry {
+    name: "etcp",
+    aliases: &["e-tcp"],
+    summary: "drives the bottleneck to a small constant loss rate; answers each lost packet, paces, and never waits for a window",
+    source: "Gu, Towsley, Hollot, Zhang, §III",
+    moved_by: MovedBy::EachLoss,
+    start: Start::UnlessAtThreshold,
+    settings: Params::list,
+    construct: |birth| {
+        let etcp = Etcp::new(birth.settings()?, birth.initial_window);
+        Ok(Box::new(etcp.with_ssthresh(birth.initial_ssthresh)))
+    },
+};
+
+settings! {
+    /// Settings of E-TCP.
+    pub struct Params {
+        /// Loss rate that the bottleneck is driven above (ratio; §III-A).
+        p0: f64 = 0.01, at_least(0.0).below(1.0);
+        /// Packets acknowledged for one packet more of window; above the bottleneck's buffer for
+        /// stability (§III-A).
+        b: f64 = 25.0, at_least(1.0);
+    }
+}
+
+/// The window law's state.
+#[derive(Clone, Debug)]
+pub struct Etcp {
+    params: Params,
+    /// Packets.
+    window: f64,
+    start: EtcpStart,
+}
+
+impl Etcp {
+    /// The law with `params`, which have been checked; starts with `initial_window` packets.
+    pub fn new(params: Params, initial_window: f64) -> Self {
+        Self { params, window: initial_window, start: EtcpStart::default() }
+    }
+
+    /// Starts in congestion avoidance where there is a threshold already.
+    pub fn with_ssthresh(mut self, ssthresh: f64) -> Self {
+        if self.window >= ssthresh {
+            self.start = EtcpStart::CongestionAvoidance;
+        }
+        self
+    }
+
+    /// W ← W − W/(b(2 + p0·W)) for each packet lost (§III-A, eq. 9).
+    fn slow_down(&mut self) {
+        let Params { p0, b } = self.params;
+        self.window = (self.window - self.window / (b * (2.0 + p0 * self.window))).max(1.0);
+    }
+}
+
+impl Controller for Etcp {
+    /// W ← W + n/b for n packets acknowledged (§III-A, eq. 8); W + n in slow start (§V-A).
+    fn on_ack(&mut self, ack: &Ack) {
+        let phase = self.start.phase_at(ack);
+        if !ack.window_limited || ack.recovering {
+            return;
+        }
+        match phase {
+            EtcpStart::SlowStart => self.window += ack.packets,
+            EtcpStart::Holding { .. } => {}
+            EtcpStart::CongestionAvoidance => self.window += ack.packets / self.params.b,
+        }
+    }
+
+    /// Half at the first loss, nothing for those that follow slow start (§V-A), then eq. 9 for
+    /// each.
+    fn on_loss(&mut self, loss: &Loss) {
+        match self.start.answer(loss) {
+            Answer::Halve => self.window = (self.window / 2.0).max(1.0),
+            Answer::Nothing => {}
+            Answer::SlowDown => self.slow_down(),
+        }
+    }
+
+    fn on_timeout(&mut self, _now: Time) {
+        self.start = EtcpStart::CongestionAvoidance;
+        self.window = (self.window / 2.0).max(1.0);
+    }
+
+    fn window(&self) -> f64 {
+        self.window
+    }
+
+    fn flight_limit(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    /// Exponential gaps of mean RTT/W (§III-C).
+    fn pacing(&self) -> Pacing {
+        Pacing::Window { gain: 1.0, gaps: Gaps::Exponential }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::ack;
+
+    fn loss(transmission: u64, next: u64) -> Loss {
+        Loss {
+            now: Time::ZERO,
+            transmission,
+            next,
+            opens_epoch: false,
+            in_flight: 1.0,
+            rtt: None,
+            rate: None,
+        }
+    }
+
+    fn avoiding(window: f64) -> Etcp {
+        Etcp::new(Params::default(), window).with_ssthresh(1.0)
+    }
+
+    #[test]
+    fn slow_start_ends_with_half_and_a_pause_until_later_packets_are_answered() {
+        let mut etcp = Etcp::new(Params::default(), 100.0);
+        etcp.on_loss(&loss(3, 200));
+        etcp.on_loss(&loss(4, 201));
+        etcp.on_ack(&Ack { newest: 199, ..ack(0.0, 1.0) });
+        assert_eq!(etcp.window(), 50.0);
+        etcp.on_ack(&Ack { newest: 200, ..ack(0.0, 1.0) });
+        assert_eq!(etcp.window(), 50.04);
+        etcp.on_loss(&loss(205, 300));
+        assert!(etcp.window() < 50.0);
+    }
+
+    /// At W = 2/(p − p0) with p losses per acknowledged packet, what 1/p acknowledgements add is
+    /// what one loss takes (eq. 5).
+    #[test]
+    fn the_equilibrium_is_the_papers() {
+        for window in [10.0, 240.0, 12_020.0] {
+            let p = 0.01 + 2.0 / window;
+            let mut etcp = avoiding(window);
+            etcp.slow_down();
+            let taken = window - etcp.window();
+            assert!((taken * 25.0 * p - 1.0).abs() < 1e-9, "W = {window}: a loss takes {taken}");
+        }
+    }
+}

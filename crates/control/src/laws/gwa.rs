@@ -1,0 +1,71 @@
+//! GWA's sender: Reno's law below the window that routers and the receiver advertise (Gerla, Lo
+//! Cigno, Mascolo, Weng).
+//!
+//! | source | equation | here |
+//! |---|---|---|
+//! | eq. 1 | W_t = min(W_c, W_a) − W_u | [`Advertised`](crate::Advertised); W_u is counted by the transport |
+//! | eq. 2 | W_a = min(B_r, B_n), by the receiver | [`Gwa::observe`] |
+//! | §2 | B_n = B_max at first, with the connection's window scale | [`Gwa::request`] |
+//! | eq. 7 | r = k(q* − q − what has been sent in a round trip), k = 1/d | eq. 1, in packets |
+//!
+//! A window of W_a bytes buys W_a bytes on the wire: headers take room in the routers' buffers too.
+//! Without routers that speak it is Reno.
+
+use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::{Ack, Bound};
+use narrows_settings::none;
+use narrows_signal::{AdvertisedWindow, Reply, Request};
+
+/// Its line in the registry.
+pub(super) const LAW: Entry = Entry {
+    name: "gwa",
+    aliases: &["gwa-tcp"],
+    summary: "Reno's law below the window that routers advertise; needs `gwa-rr` or `gwa-fcfs` queues",
+    source: "Gerla, Lo Cigno, Mascolo, Weng",
+    moved_by: MovedBy::Epochs,
+    start: Start::Chosen(SlowStartKind::Standard),
+    settings: none,
+    construct: |birth| Ok(birth.bounded(Gwa::new(birth.packet_bytes, birth.receive_window))),
+};
+
+/// The advertised window.
+#[derive(Clone, Debug)]
+pub struct Gwa {
+    /// Bytes of a packet on the wire.
+    packet_bytes: f64,
+    most: AdvertisedWindow,
+    /// W_a in packets.
+    advertised: f64,
+}
+
+impl Gwa {
+    /// Asks for `receive_window` packets of `packet_bytes`, B_max; without limit, for what can be
+    /// said in steps of a packet.
+    pub fn new(packet_bytes: u32, receive_window: f64) -> Self {
+        let bytes = f64::from(packet_bytes);
+        let most = if receive_window.is_finite() {
+            AdvertisedWindow::at_most((receive_window * bytes) as u64)
+        } else {
+            AdvertisedWindow::in_steps_of(packet_bytes)
+        };
+        Self { packet_bytes: bytes, most, advertised: f64::INFINITY }
+    }
+}
+
+impl Bound for Gwa {
+    /// W_a, as the receiver says it (eq. 2).
+    fn observe(&mut self, ack: &Ack) {
+        if let Reply::Window(bytes) = ack.reply {
+            self.advertised = f64::from(bytes) / self.packet_bytes;
+        }
+    }
+
+    fn packets(&self) -> f64 {
+        self.advertised
+    }
+
+    /// B_max (§2).
+    fn request(&self) -> Request {
+        Request::Window(self.most)
+    }
+}

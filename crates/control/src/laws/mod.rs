@@ -1,0 +1,46 @@
+//! The laws, one file each.
+
+use crate::registry::Entry;
+
+pub mod aimd;
+pub mod ba;
+pub mod bbr;
+pub mod bic;
+pub mod cubic;
+pub mod dctcp;
+pub mod etcp;
+pub mod etcp_rate;
+pub mod fast;
+pub mod gwa;
+pub mod highspeed;
+pub mod htcp;
+pub mod illinois;
+pub mod ltcp;
+pub mod reno;
+pub mod scalable;
+pub mod vegas;
+pub mod westwood;
+pub mod xcp;
+
+/// Every law, by name.
+pub(crate) static ALL: &[Entry] = &[
+    aimd::LAW,
+    ba::LAW,
+    bbr::LAW,
+    bic::LAW,
+    cubic::LAW,
+    dctcp::LAW,
+    etcp::LAW,
+    etcp_rate::LAW,
+    fast::LAW,
+    gwa::LAW,
+    highspeed::LAW,
+    htcp::LAW,
+    illinois::LAW,
+    ltcp::LAW,
+    reno::LAW,
+    scalable::LAW,
+    vegas::LAW,
+    westwood::LAW,
+    xcp::LAW,
+];

@@ -1,0 +1,43 @@
+//! Reno's law (Jacobson, 1988; RFC 5681).
+//!
+//! | source | equation | here |
+//! |---|---|---|
+//! | RFC 5681 §3.1, eq. 3 | W ← W + 1/W, for each packet acknowledged | [`Reno::increase`] |
+//! | RFC 5681 §3.1, eq. 4 | W ← W/2, once per recovery epoch | [`Reno::decrease`] |
+//!
+//! Departure: eq. 4 halves the packets in flight; like ns-2 and Linux we halve the window, which is
+//! the same for a sender that the window limits.
+
+use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::{Ack, WindowLaw};
+use narrows_settings::none;
+use narrows_units::Time;
+
+/// Its line in the registry.
+pub(super) const LAW: Entry = Entry {
+    name: "reno",
+    aliases: &["TcpLinuxReno"],
+    summary: "one packet more per round trip, half the window after a loss",
+    source: "RFC 5681",
+    moved_by: MovedBy::Epochs,
+    start: Start::Chosen(SlowStartKind::Standard),
+    settings: none,
+    construct: |birth| Ok(birth.once_per_epoch(Reno)),
+};
+
+/// Additive increase of one packet a round trip, multiplicative decrease by half. It has no
+/// settings.
+#[derive(Clone, Debug)]
+pub struct Reno;
+
+impl WindowLaw for Reno {
+    /// W ← W + n/W for n packets acknowledged (RFC 5681 §3.1, eq. 3).
+    fn increase(&mut self, window: f64, ack: &Ack) -> f64 {
+        window + ack.packets / window
+    }
+
+    /// W ← W/2 when an epoch opens (RFC 5681 §3.1, eq. 4).
+    fn decrease(&mut self, window: f64, _now: Time) -> f64 {
+        window / 2.0
+    }
+}

@@ -1,0 +1,203 @@
+//! TCP Vegas (Brakmo, Peterson: "TCP Vegas: end to end congestion avoidance on a global Internet",
+//! JSAC 13, 1995), as Linux has it.
+//!
+//! | source | equation | here |
+//! |---|---|---|
+//! | §IV-A | diff = W(RTT − baseRTT)/RTT packets of its own in queues, once a round trip | [`Vegas::queued`] |
+//! | §IV-A | W ← W + 1 where diff < α, W − 1 where diff > β | [`Vegas::avoid`] |
+//! | §IV-B | slow start ends where diff > γ | [`Vegas::end_round`] |
+//! | RFC 5681 §3.1, eq. 4 | W ← W/2, once per recovery epoch | [`Vegas::on_loss`] |
+//!
+//! Departures, all Linux's: the RTT of a round is its least, so that delayed acknowledgements do no
+//! harm; diff is taken with baseRTT below the line, W(RTT − baseRTT)/baseRTT; slow start doubles
+//! each round trip, not every other, and leaves to the window that fits without a queue; rounds of
+//! fewer than three samples grow like Reno. Vegas' finer timeouts (§III) belong to the transport
+//! and are left out.
+
+use crate::registry::{Entry, MovedBy, Start};
+use crate::{Ack, Controller, Loss, Rounds};
+use narrows_settings::{SettingError, Settings, settings};
+use narrows_units::Time;
+
+/// Its line in the registry.
+pub(super) const LAW: Entry = Entry {
+    name: "vegas",
+    aliases: &["TcpVegas"],
+    summary: "keeps two to four of its own packets in queues, which it knows by the round-trip time",
+    source: "Brakmo, Peterson, JSAC 13, 1995",
+    moved_by: MovedBy::Delay,
+    start: Start::ToThreshold,
+    settings: Params::list,
+    construct: |birth| {
+        let params: Params = birth.settings()?;
+        params.check()?;
+        let vegas = Vegas::new(params, birth.initial_window);
+        Ok(Box::new(vegas.with_ssthresh(birth.initial_ssthresh)))
+    },
+};
+
+settings! {
+    /// Settings of Vegas, in packets of the flow's own that wait in queues.
+    pub struct Params {
+        /// Packets of its own in queues below which the window grows (Linux; §IV-A takes 1 or 2).
+        alpha: f64 = 2.0, above(0.0);
+        /// Packets of its own in queues above which the window shrinks (Linux; §IV-A takes 3 or 4).
+        beta: f64 = 4.0, above(0.0);
+        /// Packets of its own in queues that end slow start (Linux; §IV-B).
+        gamma: f64 = 1.0, above(0.0);
+    }
+}
+
+impl Params {
+    /// Refuses settings that contradict each other.
+    fn check(&self) -> Result<(), SettingError> {
+        if self.alpha > self.beta {
+            let message = format!("alpha: {} is above beta, {}", self.alpha, self.beta);
+            return Err(SettingError::new(message));
+        }
+        Ok(())
+    }
+}
+
+/// RFC 5681 §3.1, eq. 4: the threshold is at least two packets.
+const LEAST: f64 = 2.0;
+/// Samples in a round that make its least RTT worth something (Linux).
+const ENOUGH_SAMPLES: u32 = 3;
+
+/// The law's state.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    params: Params,
+    /// Packets.
+    window: f64,
+    /// Packets.
+    ssthresh: f64,
+    rounds: Rounds,
+    /// The least RTT ever, in seconds.
+    base: f64,
+    /// The least RTT of this round in seconds, and its samples.
+    round: (f64, u32),
+}
+
+impl Vegas {
+    /// The law with `params`, which have been checked; starts with `initial_window` packets.
+    pub fn new(params: Params, initial_window: f64) -> Self {
+        let (ssthresh, base, round) = (f64::INFINITY, f64::INFINITY, (f64::INFINITY, 0));
+        Self { params, window: initial_window, ssthresh, rounds: Rounds::default(), base, round }
+    }
+
+    /// Starts with a threshold of `ssthresh` packets instead.
+    pub fn with_ssthresh(mut self, ssthresh: f64) -> Self {
+        self.ssthresh = ssthresh;
+        self
+    }
+
+    /// diff: packets of its own that wait in queues, where a round trip takes `rtt` seconds
+    /// (§IV-A).
+    fn queued(&self, rtt: f64) -> f64 {
+        self.window * (rtt - self.base) / self.base
+    }
+
+    /// One packet up, one down, or none (§IV-A).
+    fn avoid(&mut self, diff: f64) {
+        if diff > self.params.beta {
+            self.window = (self.window - 1.0).max(LEAST);
+            self.ssthresh = self.ssthresh.min(self.window - 1.0).max(LEAST);
+        } else if diff < self.params.alpha {
+            self.window += 1.0;
+        }
+    }
+
+    /// A round trip has ended: its least RTT, and how many samples that is of (§IV-A, §IV-B).
+    fn end_round(&mut self, rtt: f64, packets: f64) {
+        let diff = self.queued(rtt);
+        if self.window >= self.ssthresh {
+            return self.avoid(diff);
+        }
+        if diff > self.params.gamma {
+            self.window = self.window.min(self.window * self.base / rtt + 1.0).max(LEAST);
+            self.ssthresh = self.ssthresh.min(self.window);
+        } else {
+            self.slow_start(packets);
+        }
+    }
+
+    fn slow_start(&mut self, packets: f64) {
+        self.window = (self.window + packets).min(self.ssthresh.max(self.window));
+    }
+}
+
+impl Controller for Vegas {
+    /// §IV once a round trip; between, slow start grows, and nothing else moves.
+    fn on_ack(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt.filter(|_| ack.rtt_is_fresh) {
+            let latest = rtt.latest.seconds();
+            self.base = self.base.min(latest);
+            self.round = (self.round.0.min(latest), self.round.1 + 1);
+        }
+        let ends = self.rounds.ends_with(ack);
+        let (rtt, samples) = self.round;
+        if ends {
+            self.round = (f64::INFINITY, 0);
+        }
+        if !ack.window_limited || ack.recovering {
+            return;
+        }
+        match ends {
+            true if samples >= ENOUGH_SAMPLES => self.end_round(rtt, ack.packets),
+            _ if self.window < self.ssthresh => self.slow_start(ack.packets),
+            true => self.window += 1.0,
+            false => {}
+        }
+    }
+
+    /// W ← W/2, once per recovery epoch (RFC 5681 §3.1, eq. 4).
+    fn on_loss(&mut self, loss: &Loss) {
+        if loss.opens_epoch {
+            self.window = (self.window / 2.0).max(LEAST);
+            self.ssthresh = self.window;
+        }
+    }
+
+    fn on_timeout(&mut self, _now: Time) {
+        self.ssthresh = (self.window / 2.0).max(LEAST);
+        self.window = 1.0;
+    }
+
+    fn window(&self) -> f64 {
+        self.window
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vegas(window: f64, ssthresh: f64) -> Vegas {
+        Vegas { base: 0.1, ..Vegas::new(Params::default(), window).with_ssthresh(ssthresh) }
+    }
+
+    #[test]
+    fn two_to_four_packets_of_its_own_wait_in_queues() {
+        // A hundred packets: 101.9 ms are 1.9 packets in queues, 103 ms 3, 104.1 ms 4.1.
+        for (rtt, window) in [(0.1019, 101.0), (0.103, 100.0), (0.1041, 99.0)] {
+            let mut law = vegas(100.0, 50.0);
+            law.end_round(rtt, 1.0);
+            assert_eq!(law.window, window, "{rtt}");
+        }
+    }
+
+    #[test]
+    fn slow_start_ends_with_a_packet_in_queues() {
+        let mut law = vegas(100.0, f64::INFINITY);
+        law.end_round(0.1009, 1.0);
+        assert_eq!((law.window, law.ssthresh), (101.0, f64::INFINITY));
+        law.end_round(0.125, 1.0);
+        // 101 · 0.1/0.125 + 1.
+        assert!((law.window - 81.8).abs() < 1e-12 && law.ssthresh == law.window);
+    }
+}

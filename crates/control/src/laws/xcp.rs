@@ -1,0 +1,139 @@
+//! XCP's sender (Katabi, Handley, Rohrs, SIGCOMM 2002, §3.3).
+//!
+//! | source | equation | here |
+//! |---|---|---|
+//! | §3.3 | cwnd ← max(cwnd + H_feedback, s), in bytes, for each acknowledgement | [`Xcp::on_ack`] |
+//! | §3.2, §3.3 | H_cwnd, H_rtt, and as H_feedback what is wanted: without limit here | [`Xcp::request`] |
+//! | §3.3 | losses are answered as TCP answers them: half the window, one packet after a timeout | [`Xcp::on_loss`] |
+//!
+//! s: bytes of a packet on the wire. ns-2's sender answers losses with Reno's recovery, and then
+//! hears no feedback from duplicate acknowledgements: that is `xcp+reno`. With `halve=false` a loss
+//! moves nothing, for routers say what congestion there is: the clean way, with `xcp` over
+//! selective acknowledgements, where each acknowledgement's feedback is heard. ns-2's sender also
+//! writes the whole packets of its window into H_cwnd (TcpAgent::window() is an int), which makes
+//! many flows of small windows swing together: `whole=true`. Departure: where no router spoke,
+//! feedback comes back as it left, and the law is Reno's (RFC 5681), without slow start.
+
+use crate::registry::{Entry, MovedBy, Start};
+use crate::{Ack, Controller, Loss, Mark, Needs};
+use narrows_settings::{Settings, settings};
+use narrows_signal::{CongestionHeader, Reply, Request};
+use narrows_units::Time;
+
+/// Its line in the registry.
+pub(super) const LAW: Entry = Entry {
+    name: "xcp",
+    aliases: &[],
+    summary: "the window grows and shrinks by what routers say in each packet; needs `xcp` queues",
+    source: "Katabi, Handley, Rohrs, SIGCOMM 2002",
+    moved_by: MovedBy::Routers,
+    start: Start::Own,
+    settings: Params::list,
+    construct: |birth| {
+        let params = birth.settings()?;
+        Ok(Box::new(Xcp::new(params, birth.packet_bytes, birth.initial_window)))
+    },
+};
+
+settings! {
+    /// Settings of XCP's sender.
+    pub struct Params {
+        /// A recovery epoch halves the window, as TCP's does (§3.3).
+        halve: bool = true;
+        /// H_cwnd counts whole packets of the window, as ns-2's does.
+        whole: bool = false;
+    }
+}
+
+/// The sender's state.
+#[derive(Clone, Debug)]
+pub struct Xcp {
+    params: Params,
+    /// Bytes.
+    cwnd: f64,
+    /// Bytes of a packet.
+    s: f64,
+    /// Smoothed, in seconds; 0 before the first sample.
+    rtt: f64,
+}
+
+impl Xcp {
+    /// With packets of `packet_bytes`, and `initial_window` of them at first.
+    pub fn new(params: Params, packet_bytes: u32, initial_window: f64) -> Self {
+        let s = f64::from(packet_bytes);
+        Self { params, cwnd: initial_window * s, s, rtt: 0.0 }
+    }
+
+    /// cwnd/2 for an epoch of losses, or of marks by a queue that is not XCP's (§3.3).
+    fn halve(&mut self) {
+        if self.params.halve {
+            self.cwnd = (self.cwnd / 2.0).max(self.s);
+        }
+    }
+}
+
+impl Controller for Xcp {
+    /// cwnd ← max(cwnd + H_feedback, s) (§3.3).
+    fn on_ack(&mut self, ack: &Ack) {
+        self.rtt = ack.rtt.map_or(0.0, |rtt| rtt.smoothed.seconds());
+        match ack.reply {
+            Reply::Feedback(feedback) if feedback.is_finite() => {
+                self.cwnd = (self.cwnd + f64::from(feedback)).max(self.s)
+            }
+            Reply::Feedback(_) if ack.window_limited && !ack.recovering => {
+                self.cwnd += ack.packets * self.s * self.s / self.cwnd
+            }
+            _ => {}
+        }
+    }
+
+    /// cwnd/2 when an epoch opens, unless told otherwise (§3.3).
+    fn on_loss(&mut self, loss: &Loss) {
+        if loss.opens_epoch {
+            self.halve();
+        }
+    }
+
+    fn on_mark(&mut self, mark: &Mark) {
+        if mark.opens_epoch {
+            self.halve();
+        }
+    }
+
+    fn on_timeout(&mut self, _now: Time) {
+        self.cwnd = self.s;
+    }
+
+    fn window(&self) -> f64 {
+        self.cwnd / self.s
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { routers: true, ..Needs::default() }
+    }
+
+    fn request(&self) -> Request {
+        let cwnd =
+            if self.params.whole { (self.cwnd / self.s).floor() * self.s } else { self.cwnd };
+        Request::Feedback(CongestionHeader {
+            cwnd: cwnd as f32,
+            rtt: self.rtt as f32,
+            feedback: f32::INFINITY,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_says_the_window_or_its_whole_packets() {
+        for (whole, cwnd) in [(false, 5830.0), (true, 5000.0)] {
+            let mut xcp = Xcp::new(Params { whole, ..Params::default() }, 1000, 2.0);
+            xcp.cwnd = 5830.0;
+            let Request::Feedback(header) = xcp.request() else { panic!() };
+            assert_eq!((header.cwnd, header.rtt, header.feedback), (cwnd, 0.0, f32::INFINITY));
+        }
+    }
+}

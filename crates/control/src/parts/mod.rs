@@ -1,0 +1,11 @@
+//! What laws are made of.
+
+mod advertised;
+pub(crate) mod etcp_start;
+mod once_per_epoch;
+mod rounds;
+pub mod slow_start;
+
+pub use advertised::{Advertised, Bound};
+pub use once_per_epoch::{OncePerEpoch, WindowLaw};
+pub use rounds::Rounds;

@@ -1,0 +1,267 @@
+//! CoDel, controlled delay (RFC 8289).
+//!
+//! | source | rule | here |
+//! |---|---|---|
+//! | §5.5, dodequeue | the delay has been above TARGET for an INTERVAL, and more than a packet waits | [`CodelState::should_drop`] |
+//! | §5.3, control_law | next drop INTERVAL/√count after the last | [`CodelState::control_law`] |
+//! | §5.6, dequeue | begins, goes on or ends to drop; begins with the count of before where that was recent | [`CodelState::dequeue`] |
+
+use crate::discipline::Departure;
+use crate::registry::Entry;
+use crate::{Backlog, Discipline, Drops, Packet, TimedQueue};
+use narrows_settings::{Settings, settings};
+use narrows_units::{Duration, Time};
+
+settings! {
+    /// What a user says of CoDel.
+    pub struct CodelOptions {
+        /// TARGET, the queueing delay that may stand (§4.3).
+        target: Duration = Duration::from_millis(5), above(0.0);
+        /// INTERVAL, for how long: about the largest RTT (§4.2).
+        interval: Duration = Duration::from_millis(100), above(0.0);
+        /// Marks packets that can be marked, instead of dropping them.
+        ecn: bool = true;
+    }
+}
+
+/// How CoDel is set up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CodelSettings {
+    /// The user's.
+    pub options: CodelOptions,
+    /// Bytes of the largest packet: this many may always wait (§5.5).
+    pub mtu: u64,
+}
+
+/// Its line in the registry.
+pub(super) const QUEUE: Entry = Entry {
+    name: "codel",
+    aliases: &[],
+    summary: "drops or marks while packets wait longer than a target, at growing frequency",
+    source: "RFC 8289",
+    settings: CodelOptions::list,
+    construct: |given, placement| {
+        let options = CodelOptions::read(given)?;
+        Ok(Discipline::Codel(CodelSettings { options, mtu: placement.packet }))
+    },
+};
+
+/// A queue under CoDel.
+#[derive(Clone, Debug)]
+pub struct Codel<P> {
+    settings: CodelSettings,
+    state: CodelState,
+    queue: TimedQueue<P>,
+}
+
+impl<P: Packet> Codel<P> {
+    /// Empty.
+    pub fn new(settings: CodelSettings) -> Self {
+        Self { settings, state: CodelState::default(), queue: TimedQueue::default() }
+    }
+}
+
+impl<P: Packet> Departure<P> for Codel<P> {
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn admit(&mut self, now: Time, packet: P) {
+        self.queue.push(now, packet);
+    }
+
+    fn dequeue(&mut self, now: Time, dropped: &mut Drops<P>) -> Option<P> {
+        self.state.dequeue(&self.settings, now, &mut self.queue, dropped)
+    }
+}
+
+/// CoDel's state, beside the queue that it works on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CodelState {
+    /// When the delay will have been above the target for an interval; `None` while it is not
+    /// above.
+    first_above: Option<Time>,
+    drop_next: Time,
+    count: u32,
+    last_count: u32,
+    dropping: bool,
+}
+
+impl CodelState {
+    /// The next packet to leave `queue` at `now`, if any; those dropped before it go to `dropped`.
+    pub fn dequeue<P: Packet>(
+        &mut self,
+        settings: &CodelSettings,
+        now: Time,
+        queue: &mut TimedQueue<P>,
+        dropped: &mut Drops<P>,
+    ) -> Option<P> {
+        let (mut packet, mut drop) = self.take(settings, now, queue);
+        if self.dropping {
+            if !drop {
+                self.dropping = false;
+            }
+            while self.dropping && now >= self.drop_next {
+                self.count += 1;
+                if Self::marks(settings, &mut packet) {
+                    self.drop_next = self.control_law(settings, self.drop_next);
+                    return packet;
+                }
+                dropped.extend(packet);
+                (packet, drop) = self.take(settings, now, queue);
+                if drop {
+                    self.drop_next = self.control_law(settings, self.drop_next);
+                } else {
+                    self.dropping = false;
+                }
+            }
+        } else if drop {
+            if !Self::marks(settings, &mut packet) {
+                dropped.extend(packet);
+                (packet, _) = self.take(settings, now, queue);
+            }
+            self.begin(settings, now);
+        }
+        packet
+    }
+
+    fn begin(&mut self, settings: &CodelSettings, now: Time) {
+        self.dropping = true;
+        let delta = self.count - self.last_count;
+        let recent = now.since(self.drop_next) < settings.options.interval * 16;
+        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.drop_next = self.control_law(settings, now);
+        self.last_count = self.count;
+    }
+
+    /// The packet at the head, and whether it should be dropped.
+    fn take<P: Packet>(
+        &mut self,
+        settings: &CodelSettings,
+        now: Time,
+        queue: &mut TimedQueue<P>,
+    ) -> (Option<P>, bool) {
+        match queue.pop() {
+            None => {
+                self.first_above = None;
+                (None, false)
+            }
+            Some((since, packet)) => {
+                let drop = self.should_drop(settings, now, now.since(since), queue.backlog().bytes);
+                (Some(packet), drop)
+            }
+        }
+    }
+
+    fn should_drop(
+        &mut self,
+        settings: &CodelSettings,
+        now: Time,
+        sojourn: Duration,
+        left: u64,
+    ) -> bool {
+        if sojourn < settings.options.target || left <= settings.mtu {
+            self.first_above = None;
+            return false;
+        }
+        match self.first_above {
+            None => {
+                self.first_above = Some(now + settings.options.interval);
+                false
+            }
+            Some(at) => now >= at,
+        }
+    }
+
+    fn control_law(&self, settings: &CodelSettings, at: Time) -> Time {
+        at + settings.options.interval.scale(1.0 / libm::sqrt(f64::from(self.count)))
+    }
+
+    /// True where the packet takes a mark.
+    fn marks<P: Packet>(settings: &CodelSettings, packet: &mut Option<P>) -> bool {
+        let Some(packet) =
+            packet.as_mut().filter(|packet| settings.options.ecn && packet.ecn().is_capable())
+        else {
+            return false;
+        };
+        packet.mark();
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tests::Parcel;
+    use narrows_signal::Ecn;
+
+    fn rfc() -> CodelSettings {
+        CodelSettings { options: CodelOptions::default(), mtu: 1000 }
+    }
+
+    /// Packets come `arrive` at a time and one leaves, each millisecond; gives the milliseconds at
+    /// which packets were dropped.
+    fn drops(millis: u64, arrive: impl Fn(u64) -> u64, ecn: Ecn) -> (Vec<u64>, Vec<u64>) {
+        let (mut codel, mut queue, mut number) = (CodelState::default(), TimedQueue::default(), 0);
+        let (mut dropped_at, mut marked_at) = (Vec::new(), Vec::new());
+        for milli in 0..millis {
+            let now = Time::ZERO + Duration::from_millis(milli);
+            for _ in 0..arrive(milli) {
+                queue.push(now, Parcel { ecn, ..Parcel::new(1, number) });
+                number += 1;
+            }
+            let mut dropped = Vec::new();
+            let packet = codel.dequeue(&rfc(), now, &mut queue, &mut dropped);
+            dropped_at.extend(dropped.iter().map(|_| milli));
+            marked_at.extend(packet.filter(|packet| packet.ecn == Ecn::Marked).map(|_| milli));
+        }
+        (dropped_at, marked_at)
+    }
+
+    #[test]
+    fn a_standing_queue_is_dropped_from_at_the_times_of_the_control_law() {
+        // Twenty packets at once, then as many as leave: the delay is above 5 ms from the sixth
+        // packet on, which leaves at 5 ms, so that the first drop comes at 105 ms; then 100/√n ms
+        // apart: 100, 70.7, 57.7, 50, 44.7 …
+        let (dropped, _) = drops(480, |milli| if milli == 0 { 20 } else { 1 }, Ecn::NotCapable);
+        let mut expected = vec![105.0];
+        for n in 1..7 {
+            expected.push(expected[n - 1] + 100.0 / (n as f64).sqrt());
+        }
+        let expected: Vec<u64> = expected
+            .into_iter()
+            .map(|millis| f64::ceil(millis) as u64)
+            .filter(|at| *at < 480)
+            .collect();
+        assert_eq!(dropped, expected);
+    }
+
+    #[test]
+    fn a_queue_that_drains_within_the_interval_is_left_alone() {
+        let burst = |milli: u64| if milli == 0 { 90 } else { 0 };
+        assert_eq!(drops(300, burst, Ecn::NotCapable), (vec![], vec![]));
+    }
+
+    #[test]
+    fn marks_come_when_drops_would() {
+        let arrive = |milli: u64| if milli == 0 { 20 } else { 1 };
+        let (dropped, _) = drops(300, arrive, Ecn::NotCapable);
+        let (none, marked) = drops(300, arrive, Ecn::Capable);
+        assert_eq!((none.len(), marked), (0, dropped));
+    }
+
+    #[test]
+    fn a_state_entered_again_soon_goes_on_where_it_was() {
+        let mut codel = CodelState {
+            count: 9,
+            last_count: 2,
+            drop_next: Time::from_secs(1.0),
+            ..CodelState::default()
+        };
+        codel.begin(&rfc(), Time::from_secs(1.2));
+        assert_eq!(codel.count, 7, "§5.6: count minus the count at the last beginning");
+        codel.drop_next = Time::from_secs(1.0);
+        codel.begin(&rfc(), Time::from_secs(3.0));
+        assert_eq!(codel.count, 1, "16 intervals later it begins anew");
+    }
+}

@@ -1,0 +1,211 @@
+//! FQ-CoDel: flows by hash, in turns by deficit, each under CoDel (RFC 8290).
+//!
+//! | source | rule | here |
+//! |---|---|---|
+//! | §4.1 | a flow's queue by hash; what becomes active joins the new queues with a full quantum | [`FqCodel::admit`] |
+//! | §4.1.2 | over the limit, the fattest queue gives up its head | [`FqCodel::relieve`] |
+//! | §4.2 | new queues before old ones, a quantum a turn, CoDel at each | [`FqCodel::dequeue`] |
+
+use super::codel::{CodelOptions, CodelSettings, CodelState};
+use crate::discipline::Departure;
+use crate::registry::Entry;
+use crate::{Backlog, Discipline, Drops, Packet, Room, TimedQueue};
+use narrows_settings::{Settings, settings};
+use narrows_units::Time;
+use std::collections::VecDeque;
+
+settings! {
+    /// What a user says of FQ-CoDel.
+    pub struct FqCodelOptions {
+        ..codel: CodelOptions;
+        /// Queues that flows are hashed to (§4.1.1).
+        queues: u32 = 1024, at_least(1.0).at_most(65_536.0);
+        /// Bytes per turn (§4.1.1).
+        quantum: u32 = 1514, at_least(1.0).at_most(1e9);
+    }
+}
+
+/// How FQ-CoDel is set up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FqCodelSettings {
+    /// The user's.
+    pub options: FqCodelOptions,
+    /// Bytes of the largest packet.
+    pub mtu: u64,
+    /// Moves flows between queues.
+    pub perturbation: u64,
+}
+
+/// Its line in the registry.
+pub(super) const QUEUE: Entry = Entry {
+    name: "fq-codel",
+    aliases: &["fq_codel"],
+    summary: "queues by hash of the flow, in turns by bytes, CoDel at each; new flows first",
+    source: "RFC 8290",
+    settings: FqCodelOptions::list,
+    construct: |given, placement| {
+        let options = FqCodelOptions::read(given)?;
+        let (mtu, perturbation) = (placement.packet, placement.seed);
+        Ok(Discipline::FqCodel(FqCodelSettings { options, mtu, perturbation }))
+    },
+};
+
+#[derive(Clone, Debug)]
+struct Flow<P> {
+    queue: TimedQueue<P>,
+    codel: CodelState,
+    deficit: i64,
+    active: bool,
+}
+
+/// FQ-CoDel at work.
+#[derive(Clone, Debug)]
+pub struct FqCodel<P> {
+    settings: FqCodelSettings,
+    flows: Vec<Flow<P>>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    backlog: Backlog,
+}
+
+impl<P: Packet> FqCodel<P> {
+    /// Empty.
+    pub fn new(settings: FqCodelSettings) -> Self {
+        let flow = || Flow {
+            queue: TimedQueue::default(),
+            codel: CodelState::default(),
+            deficit: 0,
+            active: false,
+        };
+        let flows = (0..settings.options.queues).map(|_| flow()).collect();
+        Self {
+            settings,
+            flows,
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            backlog: Backlog::default(),
+        }
+    }
+
+    /// Drops the packet at the head of the fattest queue. Every queue is looked
+    /// at, as in Linux: this is for overload.
+    pub fn relieve(&mut self, dropped: &mut Drops<P>) {
+        let fattest = self.flows.iter_mut().max_by_key(|flow| flow.queue.backlog().bytes);
+        if let Some((_, packet)) = fattest.and_then(|flow| flow.queue.pop()) {
+            self.backlog.remove(&packet);
+            dropped.push(packet);
+        }
+    }
+
+    /// Fibonacci hashing: the top bits of a product with 2⁶⁴/φ.
+    fn place(&self, flow: u32) -> u32 {
+        let mixed =
+            (u64::from(flow) ^ self.settings.perturbation).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (((mixed >> 32) * u64::from(self.settings.options.queues)) >> 32) as u32
+    }
+}
+
+impl<P: Packet> Departure<P> for FqCodel<P> {
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn admit(&mut self, now: Time, packet: P) {
+        let place = self.place(packet.flow());
+        let flow = &mut self.flows[place as usize];
+        self.backlog.add(&packet);
+        flow.queue.push(now, packet);
+        if !flow.active {
+            flow.active = true;
+            flow.deficit = i64::from(self.settings.options.quantum);
+            self.new.push_back(place);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, dropped: &mut Drops<P>) -> Option<P> {
+        let codel = CodelSettings { options: self.settings.options.codel, mtu: self.settings.mtu };
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let place = *list.front()?;
+            let flow = &mut self.flows[place as usize];
+            if flow.deficit <= 0 {
+                flow.deficit += i64::from(self.settings.options.quantum);
+                list.pop_front();
+                self.old.push_back(place);
+                continue;
+            }
+            let before = dropped.len();
+            let packet = flow.codel.dequeue(&codel, now, &mut flow.queue, dropped);
+            dropped[before..].iter().for_each(|packet| self.backlog.remove(packet));
+            if let Some(packet) = packet {
+                flow.deficit -= i64::from(packet.bytes());
+                self.backlog.remove(&packet);
+                return Some(packet);
+            }
+            list.pop_front();
+            // §4.2: an empty new queue waits once among the old ones, so that it does not come back as new
+            // again and again.
+            if is_new && !self.old.is_empty() {
+                self.old.push_back(place);
+            } else {
+                flow.active = false;
+            }
+        }
+    }
+
+    /// Over the limit, the fattest queue pays, whoever came last (§4.1.2).
+    fn enqueue(&mut self, now: Time, packet: P, room: Room, dropped: &mut Drops<P>) {
+        let has_room = room.admits(self.backlog, packet.bytes());
+        self.admit(now, packet);
+        if !has_room {
+            self.relieve(dropped);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tests::Parcel;
+
+    fn settings(queues: u32) -> FqCodelSettings {
+        let codel = CodelOptions { ecn: false, ..CodelOptions::default() };
+        let options = FqCodelOptions { codel, queues, ..FqCodelOptions::default() };
+        FqCodelSettings { options, mtu: 1514, perturbation: 7 }
+    }
+
+    #[test]
+    fn a_new_flow_goes_before_the_old_and_flows_of_any_packet_size_get_alike() {
+        let (mut fq, mut dropped) = (FqCodel::new(settings(1024)), Vec::new());
+        let flows: Vec<u32> =
+            (0..).filter(|flow| fq.place(*flow) != fq.place(1)).take(2).chain([1]).collect();
+        for number in 0..3000 {
+            fq.admit(Time::ZERO, Parcel { bytes: 1500, ..Parcel::new(flows[0], number) });
+            fq.admit(Time::ZERO, Parcel { bytes: 500, ..Parcel::new(flows[2], number) });
+        }
+        let mut bytes = [0, 0];
+        for _ in 0..1000 {
+            let packet = fq.dequeue(Time::ZERO, &mut dropped).unwrap();
+            bytes[usize::from(packet.flow == flows[2])] += packet.bytes;
+        }
+        assert!(bytes[0].abs_diff(bytes[1]) <= 2 * 1514, "{bytes:?}");
+        fq.admit(Time::ZERO, Parcel::new(flows[1], 0));
+        assert_eq!(fq.dequeue(Time::ZERO, &mut dropped).map(|packet| packet.flow), Some(flows[1]));
+        assert!(dropped.is_empty());
+    }
+
+    #[test]
+    fn the_fattest_queue_pays_and_the_books_balance() {
+        let (mut fq, mut dropped) = (FqCodel::new(settings(1024)), Vec::new());
+        (0..100).for_each(|number| fq.admit(Time::ZERO, Parcel::new(3, number)));
+        fq.admit(Time::ZERO, Parcel::new(4, 0));
+        fq.relieve(&mut dropped);
+        assert_eq!(
+            dropped.iter().map(|packet| (packet.flow, packet.number)).collect::<Vec<_>>(),
+            [(3, 0)]
+        );
+        let left = std::iter::from_fn(|| fq.dequeue(Time::ZERO, &mut dropped)).count();
+        assert_eq!((left, fq.backlog()), (100, Backlog::default()));
+    }
+}

@@ -1,0 +1,171 @@
+//! GWA's routers, which advertise their buffers (GWA, §3, §5).
+//!
+//! | source | equation | here |
+//! |---|---|---|
+//! | §5, round robin | B_n ← min(B_n, B_t/n_f − q_i) | [`GwaQueue::room`] |
+//! | §5, FCFS | B_n ← min(B_n, (B_t − q)/n_f) | [`GwaQueue::room`] |
+//! | eq. 9 | n_f | [`FlowCount`](crate::FlowCount) |
+//!
+//! The field is written when a packet leaves: eq. 7 wants the queue as it was one propagation delay
+//! ago, so the news must not wait in the queue that they are about. Written on arrival they do, and
+//! a window swings between what the queue has and what it lacks for ever.
+
+use super::RoundRobin;
+use crate::discipline::Departure;
+use crate::registry::Entry;
+use crate::{Backlog, Discipline, Drops, FlowCount, FlowCountSettings, Packet, TimedQueue};
+use narrows_settings::Settings;
+use narrows_signal::Request;
+use narrows_units::Time;
+
+/// The line of GWA's router with one queue in the registry.
+pub(super) const FIRST_IN_FIRST_OUT: Entry = Entry {
+    name: "gwa-fcfs",
+    aliases: &["gwa"],
+    summary: "first in, first out; advertises an equal part of its free buffer, for `gwa` senders",
+    source: "Gerla, Lo Cigno, Mascolo, Weng, §5",
+    settings: FlowCountSettings::list,
+    construct: |given, placement| {
+        let flows = FlowCountSettings::read(given)?;
+        if flows.flows.is_some() {
+            given.only_without(&["alpha", "tau"], "flows")?;
+        }
+        let buffer = placement.buffer("gwa-fcfs")? * placement.packet as f64;
+        Ok(Discipline::Gwa(GwaSettings { round_robin: false, buffer, flows }))
+    },
+};
+
+/// The line of GWA's router with a queue for each flow in the registry.
+pub(super) const ROUND_ROBIN: Entry = Entry {
+    name: "gwa-rr",
+    aliases: &[],
+    summary: "a queue for each flow, in turn; advertises each flow's part of the buffer less its queue, for `gwa` senders",
+    source: "Gerla, Lo Cigno, Mascolo, Weng, §5",
+    settings: FlowCountSettings::list,
+    construct: |given, placement| {
+        let flows = FlowCountSettings::read(given)?;
+        if flows.flows.is_some() {
+            given.only_without(&["alpha", "tau"], "flows")?;
+        }
+        let buffer = placement.buffer("gwa-rr")? * placement.packet as f64;
+        Ok(Discipline::Gwa(GwaSettings { round_robin: true, buffer, flows }))
+    },
+};
+
+/// How a GWA router is set up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GwaSettings {
+    /// A queue for each flow, served in turn; else one for all.
+    pub round_robin: bool,
+    /// B_t, the buffer in bytes.
+    pub buffer: f64,
+    /// How n_f is measured.
+    pub flows: FlowCountSettings,
+}
+
+/// GWA's queue at work.
+#[derive(Clone, Debug)]
+pub struct Gwa<P> {
+    buffer: f64,
+    count: FlowCount,
+    waiting: Waiting<P>,
+}
+
+#[derive(Clone, Debug)]
+enum Waiting<P> {
+    InTurn(RoundRobin<P>),
+    InOrder(TimedQueue<P>),
+}
+
+impl<P: Packet> Gwa<P> {
+    /// Empty.
+    pub fn new(settings: GwaSettings) -> Self {
+        let waiting = if settings.round_robin {
+            Waiting::InTurn(RoundRobin::default())
+        } else {
+            Waiting::InOrder(TimedQueue::default())
+        };
+        Self { buffer: settings.buffer, count: FlowCount::new(settings.flows), waiting }
+    }
+
+    /// Room for a flow, in bytes.
+    fn room(&self, flow: u32) -> u64 {
+        let n_f = self.count.flows();
+        let room = match &self.waiting {
+            Waiting::InTurn(queue) => self.buffer / n_f - queue.backlog_of(flow).bytes as f64,
+            Waiting::InOrder(queue) => (self.buffer - queue.backlog().bytes as f64) / n_f,
+        };
+        room.max(0.0) as u64
+    }
+}
+
+impl<P: Packet> Departure<P> for Gwa<P> {
+    fn backlog(&self) -> Backlog {
+        match &self.waiting {
+            Waiting::InTurn(queue) => queue.backlog(),
+            Waiting::InOrder(queue) => queue.backlog(),
+        }
+    }
+
+    fn admit(&mut self, now: Time, mut packet: P) {
+        while self.count.ends(now) {}
+        if packet.request().is_some() {
+            self.count.see(packet.flow());
+        }
+        match &mut self.waiting {
+            Waiting::InTurn(queue) => queue.push(packet),
+            Waiting::InOrder(queue) => queue.push(now, packet),
+        }
+    }
+
+    /// With what there is room for.
+    fn dequeue(&mut self, now: Time, _dropped: &mut Drops<P>) -> Option<P> {
+        while self.count.ends(now) {}
+        let mut packet = match &mut self.waiting {
+            Waiting::InTurn(queue) => queue.pop(),
+            Waiting::InOrder(queue) => queue.pop().map(|(_, packet)| packet),
+        }?;
+        let room = self.room(packet.flow());
+        if let Some(Request::Window(window)) = packet.request() {
+            window.lower(room);
+        }
+        Some(packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tests::Parcel;
+    use narrows_signal::AdvertisedWindow;
+
+    fn parcel(flow: u32, number: u64) -> Parcel {
+        Parcel {
+            request: Request::Window(AdvertisedWindow::at_most(60_000)),
+            ..Parcel::new(flow, number)
+        }
+    }
+
+    fn said(packet: Option<Parcel>) -> u32 {
+        let Some(Request::Window(window)) = packet.map(|packet| packet.request) else {
+            panic!("no window")
+        };
+        window.bytes()
+    }
+
+    #[test]
+    fn the_room_advertised_is_that_of_section_5() {
+        for (round_robin, expected) in [
+            (true, [10_000 - 2000, 10_000, 10_000 - 1000]),
+            (false, [27_000 / 3, 28_000 / 3, 29_000 / 3]),
+        ] {
+            let flows = FlowCountSettings { flows: Some(3.0), ..FlowCountSettings::default() };
+            let mut queue = Gwa::new(GwaSettings { round_robin, buffer: 30_000.0, flows });
+            for (flow, number) in [(1, 0), (2, 0), (1, 1), (1, 2)] {
+                queue.admit(Time::ZERO, parcel(flow, number));
+            }
+            let rooms = [(); 3].map(|()| said(queue.dequeue(Time::ZERO, &mut Vec::new())));
+            assert_eq!(rooms, expected, "round robin: {round_robin}");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The queues, one file each.
+
+mod ba;
+mod codel;
+mod drop_tail;
+mod dual_pi2;
+mod fq_codel;
+mod gwa;
+mod pie;
+mod red;
+mod round_robin;
+mod xcp;
+
+pub use ba::{Ba, BaSettings};
+pub use codel::{Codel, CodelOptions, CodelSettings, CodelState};
+pub use dual_pi2::{DualPi2, DualPi2Settings};
+pub use fq_codel::{FqCodel, FqCodelOptions, FqCodelSettings};
+pub use gwa::{Gwa, GwaSettings};
+pub use pie::{Pie, PieSettings};
+pub use red::{Red, RedOptions, RedSettings};
+pub use round_robin::RoundRobin;
+pub use xcp::{Xcp, XcpOptions, XcpSettings};
+
+use crate::registry::Entry;
+
+/// Every queue, by name.
+pub(crate) static ALL: &[Entry] = &[
+    ba::QUEUE,
+    codel::QUEUE,
+    drop_tail::QUEUE,
+    dual_pi2::QUEUE,
+    fq_codel::QUEUE,
+    gwa::FIRST_IN_FIRST_OUT,
+    gwa::ROUND_ROBIN,
+    pie::QUEUE,
+    red::QUEUE,
+    round_robin::QUEUE,
+    xcp::QUEUE,
+];

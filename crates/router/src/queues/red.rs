@@ -1,0 +1,296 @@
+//! Random early detection (Floyd, Jacobson, IEEE/ACM ToN 1, 1993).
+//!
+//! | source | equation | here |
+//! |---|---|---|
+//! | §4 | avg ← (1 − w)·avg + w·q for an arrival at a queue | [`Red::average`] |
+//! | §4 | avg ← (1 − w)^m·avg, m packets that could have gone while the queue was idle | [`Red::average`] |
+//! | §4 | p_b = p_max (avg − min)/(max − min) | [`Red::probability`] |
+//! | §4 | p_a = p_b/(1 − count·p_b) | [`Red::spread`] |
+//! | §4, bytes | p_b ← p_b · size/mean size | [`Red::probability`] |
+//! | Floyd, "gentle", 2000 | from p_max at max to 1 at 2·max | [`Red::probability`] |
+//!
+//! `q` does not count the packet in transmission, and a queue of one packet or none is never cut:
+//! both as in ns-2, whose red.cc was read. With `wait`, as there by default, 1/p_b packets pass
+//! after a drop before the next can come: p_a = p_b/(2 − count·p_b). The GWA paper marks above the
+//! upper threshold too (§6, note 7): `mark_above`.
+
+use crate::registry::{Entry, Placement};
+use crate::{Backlog, Discipline, Verdict};
+use narrows_settings::{SettingError, Settings, settings};
+use narrows_signal::Ecn;
+use narrows_units::{Duration, Probability, Stream};
+
+settings! {
+    /// What a user says of RED.
+    pub struct RedOptions {
+        /// Lower threshold (packets).
+        min: Option<f64> = None => "buffer/12", at_least(0.0);
+        /// Upper threshold (packets).
+        max: Option<f64> = None => "buffer/4", above(0.0);
+        /// Weight of an arrival in the average (ratio).
+        weight: Probability = Probability::clamped(0.002), above(0.0);
+        /// Probability at the upper threshold (ratio).
+        p_max: Probability = Probability::clamped(0.1), above(0.0);
+        /// Above the upper threshold the probability goes on rising to 1; else everything is dropped there.
+        gentle: bool = false;
+        /// Marks packets that can be marked, instead of dropping them.
+        ecn: bool = true;
+        /// Marks above the upper threshold too; counts if `ecn`.
+        mark_above: bool = false;
+        /// 1/p packets pass between two drops, as in ns-2.
+        wait: bool = false;
+        /// Measures the queue in bytes, and drops packets in proportion to their size.
+        bytes: bool = false;
+        /// Mean bytes of a packet: for `bytes`, and for how many packets could have left while the queue was idle.
+        mean_packet: Option<f64> = None => "packet", at_least(1.0);
+    }
+}
+
+/// How RED is set up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RedSettings {
+    /// Lower threshold: packets, or bytes with `bytes`.
+    pub min: f64,
+    /// Upper threshold.
+    pub max: f64,
+    /// Mean bytes of a packet.
+    pub mean_packet: f64,
+    /// The rest.
+    pub options: RedOptions,
+}
+
+/// Its line in the registry.
+pub(super) const QUEUE: Entry = Entry {
+    name: "red",
+    aliases: &[],
+    summary: "drops or marks at random as the average queue grows between two thresholds",
+    source: "Floyd, Jacobson, ToN 1, 1993",
+    settings: RedOptions::list,
+    construct: |given, placement| {
+        let options = RedOptions::read(given)?;
+        given.counts_if("mark_above", options.ecn, "ecn=true")?;
+        Ok(Discipline::Red(options.at(placement)?))
+    },
+};
+
+impl RedOptions {
+    /// Thresholds in the unit that is measured. Fails if they are not in order, or are parts of a
+    /// buffer that has no limit.
+    fn at(self, placement: &Placement) -> Result<RedSettings, SettingError> {
+        let part = |share: f64| Ok::<f64, SettingError>(placement.buffer("red")? / share);
+        let min = self.min.map_or_else(|| part(12.0), Ok)?;
+        let max = self.max.map_or_else(|| part(4.0), Ok)?;
+        if min >= max {
+            let message = format!("min: {min} packets is not below max, {max}");
+            return Err(SettingError::new(message));
+        }
+        let mean_packet = self.mean_packet.unwrap_or(placement.packet as f64);
+        let unit = if self.bytes { mean_packet } else { 1.0 };
+        Ok(RedSettings { min: min * unit, max: max * unit, mean_packet, options: self })
+    }
+}
+
+/// RED at work.
+#[derive(Clone, Debug)]
+pub struct Red {
+    settings: RedSettings,
+    /// Seconds to send a mean packet.
+    service: f64,
+    average: f64,
+    /// Packets since the last drop or mark, or −1 below the lower threshold.
+    count: f64,
+}
+
+impl Red {
+    /// An empty queue in front of a transmitter of `bytes_per_second`.
+    pub fn new(settings: RedSettings, bytes_per_second: f64) -> Self {
+        Self {
+            settings,
+            service: settings.mean_packet / bytes_per_second,
+            average: 0.0,
+            count: -1.0,
+        }
+    }
+
+    /// A packet of `bytes` arrives: `waiting` is before it, without what is in transmission; the
+    /// transmitter has been idle for `idle`.
+    pub fn judge(
+        &mut self,
+        waiting: Backlog,
+        idle: Duration,
+        bytes: u32,
+        ecn: Ecn,
+        stream: &mut Stream,
+    ) -> Verdict {
+        let queue =
+            if self.settings.options.bytes { waiting.bytes } else { waiting.packets } as f64;
+        self.average(queue, idle);
+        if self.average < self.settings.min || waiting.packets <= 1 {
+            self.count = -1.0;
+            return Verdict::Admit;
+        }
+        self.count += 1.0;
+        if self.settings.options.wait && self.count == 0.0 {
+            self.count = 1.0;
+            return Verdict::Admit;
+        }
+        let p = self.probability(bytes);
+        if stream.uniform() >= self.spread(p) {
+            return Verdict::Admit;
+        }
+        self.count = 0.0;
+        let above = self.average >= self.settings.max;
+        Verdict::congestion(
+            ecn,
+            self.settings.options.ecn && (!above || self.settings.options.mark_above),
+        )
+    }
+
+    fn average(&mut self, queue: f64, idle: Duration) {
+        let weight = self.settings.options.weight.value();
+        if idle > Duration::ZERO {
+            self.average *= libm::pow(1.0 - weight, idle.seconds() / self.service);
+        }
+        self.average += weight * (queue - self.average);
+    }
+
+    /// p_b of a packet of `bytes`.
+    fn probability(&self, bytes: u32) -> f64 {
+        let RedSettings { min, max, options, .. } = self.settings;
+        let p_max = options.p_max.value();
+        let p = if self.average < max {
+            p_max * (self.average - min) / (max - min)
+        } else if options.gentle {
+            p_max + (1.0 - p_max) * (self.average - max) / max
+        } else {
+            1.0
+        };
+        let p = if self.settings.options.bytes && p < 1.0 {
+            p * f64::from(bytes) / self.settings.mean_packet
+        } else {
+            p
+        };
+        p.min(1.0)
+    }
+
+    /// p_a: spreads drops evenly instead of geometrically.
+    fn spread(&self, p: f64) -> f64 {
+        let due = self.count * p;
+        match (self.settings.options.wait, due) {
+            (true, due) if due < 1.0 => 0.0,
+            (true, due) if due < 2.0 => p / (2.0 - due),
+            (false, due) if due < 1.0 => p / (1.0 - due),
+            _ => 1.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn classic(change: impl Fn(&mut RedOptions)) -> RedSettings {
+        let weight = Probability::clamped(0.25);
+        let mut options = RedOptions { weight, ecn: false, ..RedOptions::default() };
+        change(&mut options);
+        RedSettings { min: 5.0, max: 15.0, mean_packet: 1000.0, options }
+    }
+
+    fn queue(settings: RedSettings) -> Red {
+        Red::new(settings, 1e6) // a packet a millisecond
+    }
+
+    fn waiting(packets: u64) -> Backlog {
+        Backlog { packets, bytes: packets * 1000 }
+    }
+
+    #[test]
+    fn the_average_is_that_of_a_trace_worked_out_by_hand() {
+        let mut red = queue(classic(|_| {}));
+        let mut averages = Vec::new();
+        let mut stream = Stream::new(1, 1, 1);
+        for (packets, idle) in [(0, 0), (8, 0), (8, 0), (4, 0), (0, 2)] {
+            red.judge(
+                waiting(packets),
+                Duration::from_millis(idle),
+                1000,
+                Ecn::NotCapable,
+                &mut stream,
+            );
+            averages.push(red.average);
+        }
+        // 0; 0.25·8 = 2; 0.75·2 + 2 = 3.5; 0.75·3.5 + 1 = 3.625; two packets' time idle:
+        // 0.75²·3.625 = 2.0390625, then 0.75 of that.
+        assert_eq!(averages, [0.0, 2.0, 3.5, 3.625, 1.529_296_875]);
+    }
+
+    #[test]
+    fn probabilities_are_those_worked_out_by_hand() {
+        let at = |red: RedSettings, average: f64, count: f64| {
+            let mut red = queue(red);
+            (red.average, red.count) = (average, count);
+            (red.probability(500), red.spread(red.probability(500)))
+        };
+        let near = |found: (f64, f64), wanted: (f64, f64)| {
+            assert!(
+                (found.0 - wanted.0).abs() < 1e-12 && (found.1 - wanted.1).abs() < 1e-12,
+                "{found:?} {wanted:?}"
+            );
+        };
+        near(at(classic(|_| {}), 10.0, 0.0), (0.05, 0.05));
+        near(at(classic(|_| {}), 10.0, 10.0), (0.05, 0.1)); // 0.05/(1 − 0.5)
+        near(at(classic(|_| {}), 10.0, 20.0), (0.05, 1.0));
+        near(at(classic(|_| {}), 15.0, 0.0), (1.0, 1.0));
+        near(at(classic(|red| red.gentle = true), 22.5, 0.0), (0.55, 0.55)); // half of the way from 0.1 to 1
+        near(at(classic(|red| red.wait = true), 10.0, 19.0), (0.05, 0.0));
+        near(at(classic(|red| red.wait = true), 10.0, 30.0), (0.05, 0.1)); // 0.05/(2 − 1.5)
+        near(
+            at(
+                RedSettings { min: 5000.0, max: 15_000.0, ..classic(|red| red.bytes = true) },
+                10_000.0,
+                0.0,
+            ),
+            (0.025, 0.025),
+        ); // half a mean packet
+    }
+
+    #[test]
+    fn a_steady_average_drops_one_packet_in_as_many_as_the_paper_says() {
+        // Drops spread evenly over 1 … 1/p_b packets: (1/p_b + 1)/2 apart (§7.2: X uniform, mean
+        // 1/(2p) + 1/2).
+        for (wait, gap) in [(false, (20.0 + 1.0) / 2.0), (true, 20.0 + (20.0 + 1.0) / 2.0 - 1.0)] {
+            let mut red = queue(classic(|red| {
+                (red.weight, red.wait) = (Probability::clamped(1e-9), wait);
+            }));
+            (red.average, red.count) = (10.0, 0.0);
+            let mut stream = Stream::new(2, 1, 1);
+            let dropped = (0..200_000)
+                .filter(|_| {
+                    red.judge(waiting(10), Duration::ZERO, 1000, Ecn::NotCapable, &mut stream)
+                        == Verdict::Drop
+                })
+                .count();
+            let found = 200_000.0 / dropped as f64;
+            assert!(
+                (found / gap - 1.0).abs() < 0.05,
+                "{found} packets between drops, {gap} expected (wait: {wait})"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_capable_is_marked_between_the_thresholds_and_above_them_only_if_so_told() {
+        let verdict = |mark_above, ecn, average| {
+            let mut red = queue(classic(|red| {
+                (red.weight, red.p_max) = (Probability::clamped(1e-9), Probability::clamped(1.0));
+                (red.ecn, red.mark_above) = (true, mark_above);
+            }));
+            (red.average, red.count) = (average, 1e9);
+            red.judge(waiting(10), Duration::ZERO, 1000, ecn, &mut Stream::new(1, 1, 1))
+        };
+        assert_eq!(verdict(false, Ecn::Capable, 10.0), Verdict::Mark);
+        assert_eq!(verdict(false, Ecn::NotCapable, 10.0), Verdict::Drop);
+        assert_eq!(verdict(false, Ecn::Capable, 16.0), Verdict::Drop);
+        assert_eq!(verdict(true, Ecn::Capable, 16.0), Verdict::Mark);
+    }
+}

@@ -1,0 +1,192 @@
+//! A setting is said once: [`settings!`] makes a struct of it, its default, its bounds, what `name=value` sets, and the
+//! line that `narrows list` and the documentation show.
+//!
+//! ```
+//! use narrows_settings::{Given, Settings, settings};
+//!
+//! settings! {
+//!     /// Settings of AIMD.
+//!     pub struct Aimd {
+//!         /// Packets gained per round trip.
+//!         alpha: f64 = 1.0, above(0.0);
+//!         /// Share of the window kept in an epoch (ratio).
+//!         beta: f64 = 0.5, above(0.0).below(1.0);
+//!         /// Marks instead of dropping.
+//!         ecn: bool = true;
+//!     }
+//! }
+//!
+//! let given = Given::parse(["beta=0.8"]).unwrap();
+//! assert_eq!(Aimd::read(&given).unwrap(), Aimd { beta: 0.8, ..Aimd::default() });
+//!
+//! let given = Given::parse(["beta=1.5"]).unwrap();
+//! assert_eq!(
+//!     Aimd::read(&given).unwrap_err().to_string(),
+//!     "beta: 1.5 is not above 0 and below 1; try 0.5"
+//! );
+//! ```
+
+mod bounds;
+mod given;
+mod names;
+mod value;
+
+pub use bounds::{Bounds, above, at_least, at_most};
+pub use given::Given;
+pub use names::unknown;
+pub use value::Value;
+
+use std::fmt;
+
+/// A setting as lists and documentation show it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    /// As in the source's equations.
+    pub name: &'static str,
+    /// The default as one would write it, or in words if it depends on the place.
+    pub default: String,
+    /// The values it may take, in words; empty if any value of its kind will do.
+    pub bounds: String,
+    /// What it is, and its unit.
+    pub meaning: String,
+}
+
+/// A struct of settings, made by [`settings!`].
+pub trait Settings: Default {
+    /// Every setting, in the order of the struct.
+    fn list() -> Vec<Listed>;
+
+    /// Sets `name` to what `text` says; `None` if there is no setting of that name.
+    fn set(&mut self, name: &str, text: &str) -> Option<Result<(), SettingError>>;
+
+    /// The defaults with what is `given`. Fails if there is no such setting, or a value is not of
+    /// its kind or out of its bounds.
+    fn read(given: &Given) -> Result<Self, SettingError> {
+        let mut settings = Self::default();
+        for (name, text) in given.pairs() {
+            let known = settings.set(name, text);
+            known.unwrap_or_else(|| Err(unknown_setting("setting", name, &Self::list())))?;
+        }
+        Ok(settings)
+    }
+}
+
+/// The settings of what has none.
+pub fn none() -> Vec<Listed> {
+    Vec::new()
+}
+
+/// What is wrong with a setting: its name, the value, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingError(String);
+
+impl SettingError {
+    /// `message` names the setting, the value and the remedy.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for SettingError {}
+
+fn unknown_setting(kind: &str, name: &str, known: &[Listed]) -> SettingError {
+    SettingError(unknown(kind, name, known.iter().map(|known| known.name)))
+}
+
+/// Reads `text` as a value of the setting `name`; for [`settings!`].
+#[doc(hidden)]
+pub fn read_value<V: Value>(
+    name: &str,
+    text: &str,
+    bounds: Bounds,
+    default: &str,
+) -> Result<V, SettingError> {
+    let Some(value) = V::parse(text) else {
+        return Err(SettingError(format!(
+            "{name}: \"{text}\" is not a {}; try {default}",
+            V::NOUN
+        )));
+    };
+    if value.number().is_some_and(|number| !bounds.contain(number)) {
+        return Err(SettingError(format!("{name}: {text} is not {bounds}; try {default}")));
+    }
+    Ok(value)
+}
+
+/// A doc comment as one line without its final full stop; for [`settings!`].
+#[doc(hidden)]
+pub fn meaning(doc: &str) -> String {
+    doc.trim().trim_end_matches('.').to_owned()
+}
+
+/// Makes a struct of settings from one line for each: its meaning (the doc comment), name, type, default and bounds.
+///
+/// A default that depends on the place is `None`, followed by `=> "in words"`. The settings of
+/// another struct come first with `..name: Struct;`, without a comment.
+#[macro_export]
+macro_rules! settings {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis struct $Name:ident {
+            $(..$base:ident: $Base:ty;)?
+            $($(#[doc = $doc:literal])+ $name:ident: $Type:ty = $default:expr $(=> $words:literal)? $(, $bounds:expr)?;)+
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        $visibility struct $Name {
+            $(#[doc = concat!("Those of [`", stringify!($Base), "`].")] pub $base: $Base,)?
+            $($(#[doc = $doc])+ pub $name: $Type,)+
+        }
+
+        impl Default for $Name {
+            fn default() -> Self {
+                Self { $($base: <$Base>::default(),)? $($name: $default),+ }
+            }
+        }
+
+        impl $crate::Settings for $Name {
+            fn list() -> Vec<$crate::Listed> {
+                let default = Self::default();
+                let base: [Vec<$crate::Listed>; _] = [$(<$Base as $crate::Settings>::list())?];
+                let own = [$($crate::Listed {
+                    name: stringify!($name),
+                    default: $crate::settings!(@shown default.$name $(, $words)?),
+                    bounds: $crate::settings!(@bounds $($bounds)?).to_string(),
+                    meaning: $crate::meaning(concat!($($doc),+)),
+                }),+];
+                base.into_iter().flatten().chain(own).collect()
+            }
+
+            fn set(&mut self, name: &str, text: &str) -> Option<Result<(), $crate::SettingError>> {
+                match name {
+                    $(stringify!($name) => {
+                        let default = $crate::settings!(@shown Self::default().$name $(, $words)?);
+                        let bounds = $crate::settings!(@bounds $($bounds)?);
+                        let read = $crate::read_value(stringify!($name), text, bounds, &default);
+                        Some(read.map(|value| self.$name = value))
+                    })+
+                    _ => $crate::settings!(@base self, name, text $(, $base)?),
+                }
+            }
+        }
+    };
+    (@base $self:ident, $given:ident, $text:ident) => { None };
+    (@base $self:ident, $given:ident, $text:ident, $base:ident) => {
+        $crate::Settings::set(&mut $self.$base, $given, $text)
+    };
+    (@shown $default:expr) => { $crate::Value::write(&$default) };
+    (@shown $default:expr, $words:literal) => { String::from($words) };
+    (@bounds) => { $crate::Bounds::ANY };
+    (@bounds $bounds:expr) => {{
+
+        use $crate::{above, at_least, at_most};
+        $bounds
+    }};
+}

@@ -1,0 +1,29 @@
+//! What to say of a name that nobody has.
+
+/// Names at most this many insertions, deletions, substitutions and swaps away are guessed.
+const NEAR: usize = 2;
+
+/// `unknown KIND "NAME"; did you mean "…"? known: …`
+pub fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+    let near = known.clone().map(|known| (strsim::damerau_levenshtein(name, known), known)).min();
+    let guess = match near {
+        Some((distance, known)) if distance <= NEAR => format!(" did you mean \"{known}\"?"),
+        _ => String::new(),
+    };
+    format!("unknown {kind} \"{name}\";{guess} known: {}", known.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_near_name_is_guessed() {
+        let say = |name| unknown("queue", name, ["codel", "pie"].into_iter());
+        assert_eq!(
+            say("codle"),
+            "unknown queue \"codle\"; did you mean \"codel\"? known: codel, pie"
+        );
+        assert_eq!(say("bananas"), "unknown queue \"bananas\"; known: codel, pie");
+    }
+}
