@@ -55,12 +55,13 @@ fn tcp(segment: &Segment, flow: FlowHeaders) -> TcpHeader {
     tcp.acknowledgment_number =
         if segment.kind() == Kind::Ack { byte(segment.number) } else { FIRST_BYTE };
     tcp.cwr = matches!(segment.header, Header::Data(data) if data.reduced);
-    tcp.ece = matches!(segment.header, Header::Ack(ack) if ack.echo);
+    tcp.ece = matches!(segment.header, Header::Ack(ack) if ack.ece);
     let mut options = Vec::new();
     if flow.timestamps {
         let millis = |time: narrows_units::Time| (time.picos() / 1_000_000_000) as u32;
         options.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
-        options.push(TcpOptionElement::Timestamp(millis(segment.stamp), millis(segment.echo)));
+        options
+            .push(TcpOptionElement::Timestamp(millis(segment.stamp), millis(segment.echoed_stamp)));
     }
     let sack = segment.sack();
     let mut blocks = sack.iter(segment.number).map(|range| (byte(range.start), byte(range.end)));
@@ -120,6 +121,6 @@ mod tests {
         );
         assert_eq!(seen(Header::Data(DataHeader { ecn: Ecn::Scalable, ..data })), (1, 0));
         assert_eq!(seen(Header::Data(DataHeader { ecn: Ecn::Marked, ..data })), (3, 0));
-        assert_eq!(seen(Header::Ack(AckHeader { echo: true, ..AckHeader::default() })), (0, 64));
+        assert_eq!(seen(Header::Ack(AckHeader { ece: true, ..AckHeader::default() })), (0, 64));
     }
 }

@@ -1,6 +1,8 @@
 //! A connection's two ends, of whichever transport.
 
-use crate::{Counters, Segment, etcp, tcp};
+use crate::etcp::{self, EtcpSettings};
+use crate::tcp::{self, TcpSettings};
+use crate::{Counters, Segment};
 use narrows_control::{Controller, Rtt};
 use narrows_units::Time;
 
@@ -8,9 +10,9 @@ use narrows_units::Time;
 #[derive(Clone, Debug)]
 pub enum Transport {
     /// TCP.
-    Tcp(tcp::Settings),
+    Tcp(TcpSettings),
     /// E-TCP.
-    Etcp(etcp::Settings),
+    Etcp(EtcpSettings),
 }
 
 /// A sender.

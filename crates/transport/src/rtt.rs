@@ -1,6 +1,5 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 
-use crate::tcp::Habits;
 use narrows_control::Rtt;
 use narrows_units::Duration;
 
@@ -10,6 +9,17 @@ pub struct RttEstimator {
     estimate: Option<Rtt>,
     variation: Duration,
     backoff: u32,
+}
+
+/// How long a retransmission timer waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// The timeout before the first RTT sample.
+    pub initial: Duration,
+    /// The least timeout.
+    pub least: Duration,
+    /// G of RFC 6298: the tick of the clock.
+    pub granularity: Duration,
 }
 
 /// RFC 6298 §2.5 allows a bound of at least 60 s.
@@ -40,11 +50,12 @@ impl RttEstimator {
     }
 
     /// The timeout, back-off included: SRTT + max(G, 4·RTTVAR), within bounds (§2.3, §2.4, §5.5).
-    pub fn timeout(&self, habits: &Habits) -> Duration {
+    pub fn timeout(&self, timeouts: &Timeouts) -> Duration {
         let timeout = match &self.estimate {
-            None => habits.initial_timeout,
-            Some(rtt) => (rtt.smoothed + habits.granularity.max(self.variation * 4))
-                .max(habits.least_timeout),
+            None => timeouts.initial,
+            Some(rtt) => {
+                (rtt.smoothed + timeouts.granularity.max(self.variation * 4)).max(timeouts.least)
+            }
         };
         (timeout * (1 << self.backoff)).min(LONGEST_TIMEOUT.max(timeout))
     }
@@ -58,6 +69,7 @@ impl RttEstimator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::Habits;
 
     fn ms(millis: u64) -> Duration {
         Duration::from_millis(millis)
@@ -65,14 +77,14 @@ mod tests {
 
     #[test]
     fn the_numbers_are_those_of_rfc_6298() {
-        let habits = Habits { initial_timeout: ms(1000), ..Habits::NS2 };
+        let timeouts = Timeouts { initial: ms(1000), ..Habits::NS2.timeouts };
         let mut rtt = RttEstimator::default();
-        assert_eq!(rtt.timeout(&habits), ms(1000), "§2.1");
+        assert_eq!(rtt.timeout(&timeouts), ms(1000), "§2.1");
         rtt.sample(ms(100));
-        assert_eq!(rtt.timeout(&habits), ms(300), "§2.2: 100 + 4·50");
+        assert_eq!(rtt.timeout(&timeouts), ms(300), "§2.2: 100 + 4·50");
         rtt.sample(ms(180));
         // §2.3: RTTVAR = 3/4·50 + 1/4·80 = 57.5; SRTT = 7/8·100 + 1/8·180 = 110.
-        assert_eq!(rtt.timeout(&habits), Duration::from_micros(110_000 + 4 * 57_500));
+        assert_eq!(rtt.timeout(&timeouts), Duration::from_micros(110_000 + 4 * 57_500));
         let estimate = rtt.estimate().unwrap();
         assert_eq!(
             (estimate.smoothed, estimate.minimum, estimate.maximum),
@@ -82,25 +94,25 @@ mod tests {
 
     #[test]
     fn the_timeout_doubles_up_to_sixty_seconds_and_a_sample_ends_that() {
-        let habits = Habits { initial_timeout: ms(1000), ..Habits::NS2 };
+        let timeouts = Timeouts { initial: ms(1000), ..Habits::NS2.timeouts };
         let mut rtt = RttEstimator::default();
         (0..40).for_each(|_| rtt.sample(ms(20)));
-        let mut timeouts = Vec::new();
+        let mut found = Vec::new();
         for _ in 0..10 {
-            timeouts.push(rtt.timeout(&habits));
+            found.push(rtt.timeout(&timeouts));
             rtt.back_off();
         }
         let expected = [200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 51_200, 60_000].map(ms);
-        assert_eq!(timeouts, expected);
+        assert_eq!(found, expected);
         rtt.sample(ms(20));
-        assert_eq!(rtt.timeout(&habits), ms(200));
+        assert_eq!(rtt.timeout(&timeouts), ms(200));
     }
 
     #[test]
     fn with_a_steady_rtt_the_granularity_keeps_the_timeout_apart() {
-        let habits = Habits { least_timeout: ms(0), ..Habits::NS2 };
+        let timeouts = Timeouts { least: ms(0), ..Habits::NS2.timeouts };
         let mut rtt = RttEstimator::default();
         (0..200).for_each(|_| rtt.sample(ms(300)));
-        assert_eq!(rtt.timeout(&habits).picos() / 1_000_000_000, 310);
+        assert_eq!(rtt.timeout(&timeouts).picos() / 1_000_000_000, 310);
     }
 }

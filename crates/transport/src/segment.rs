@@ -52,7 +52,7 @@ pub struct AckHeader {
     /// bits).
     pub marked: u16,
     /// A mark has arrived, and no answer to it (ECE; RFC 3168 §6.1.3).
-    pub echo: bool,
+    pub ece: bool,
     /// What routers said.
     pub reply: Reply,
 }
@@ -65,7 +65,7 @@ pub struct Segment {
     /// When it left its endpoint (RFC 7323's TSval).
     pub stamp: Time,
     /// Acknowledgement: the stamp of the data that it answers (RFC 7323's TSecr).
-    pub echo: Time,
+    pub echoed_stamp: Time,
     /// Size on the wire, headers included.
     pub bytes: u32,
     /// The rest.
@@ -75,7 +75,7 @@ pub struct Segment {
 impl Segment {
     /// Data that leaves at `stamp`.
     pub const fn data(number: u64, stamp: Time, bytes: u32, header: Header) -> Self {
-        Self { number, stamp, echo: Time::ZERO, bytes, header }
+        Self { number, stamp, echoed_stamp: Time::ZERO, bytes, header }
     }
 
     /// Data or acknowledgement.

@@ -1,9 +1,9 @@
 //! Endpoints against scripted networks: at this time this segment arrives, exactly that one leaves.
 
-use narrows_control::reno::Reno;
+use narrows_control::laws::reno::Reno;
 use narrows_control::{Controller, OncePerEpoch, SlowStart};
 use narrows_signal::{Ecn, Range, SackBlocks};
-use narrows_transport::tcp::{Habits, Receiver, RecoveryKind, Sender, Settings};
+use narrows_transport::tcp::{Habits, Metering, Receiver, RecoveryKind, Sender, TcpSettings};
 use narrows_transport::{AckHeader, DataHeader, Header, Kind, Segment};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
@@ -19,19 +19,7 @@ fn sender(recovery: RecoveryKind, habits: Habits, window: f64, ssthresh: f64) ->
         Box::new(OncePerEpoch::new(SlowStart::Standard, Reno, window).with_ssthresh(ssthresh));
     let stream = Stream::new(1, 1, 1);
     let habits = Arc::new(habits);
-    Sender::new(
-        Settings {
-            recovery,
-            habits,
-            packet_bytes: 1000,
-            window_limit: f64::INFINITY,
-            pacing: None,
-            quantum: 1,
-            ecn: false,
-            stream,
-        },
-        controller,
-    )
+    Sender::new(TcpSettings::new(recovery, habits, 1000, stream), controller)
 }
 
 /// The numbers that leave at `now`.
@@ -49,7 +37,7 @@ fn ack_of(
     now: Time,
     number: u64,
     blocks: &[(u64, u64)],
-    echo: Time,
+    echoed_stamp: Time,
 ) -> Vec<u64> {
     let mut sack = SackBlocks::default();
     blocks.iter().for_each(|(start, end)| sack.push(number, Range { start: *start, end: *end }));
@@ -58,7 +46,7 @@ fn ack_of(
         &Segment {
             number,
             stamp: now,
-            echo,
+            echoed_stamp,
             bytes: 40,
             header: Header::Ack(AckHeader { sack, ..AckHeader::default() }),
         },
@@ -176,7 +164,7 @@ fn limited_transmit_sends_a_new_packet_for_each_of_the_first_two_duplicates() {
 
 #[test]
 fn timestamps_recognise_a_needless_recovery() {
-    let habits = Habits { prr: false, ..Habits::LINUX };
+    let habits = Habits { metering: Metering::ByPipe, ..Habits::LINUX };
     let mut sender = sender(RecoveryKind::Sack, habits, 10.0, 10.0);
     sender.offer(1000);
     leaving(&mut sender, at(0));
@@ -301,16 +289,7 @@ fn a_window_of_data_has_one_answer_to_its_marks_and_the_first_new_packet_says_so
         Box::new(OncePerEpoch::new(SlowStart::Standard, Reno, 10.0).with_ssthresh(10.0));
     let (recovery, habits) = (RecoveryKind::Reno, Arc::new(Habits::NS2));
     let stream = Stream::new(1, 1, 1);
-    let settings = Settings {
-        recovery,
-        habits,
-        packet_bytes: 1000,
-        window_limit: f64::INFINITY,
-        pacing: None,
-        quantum: 1,
-        ecn: true,
-        stream,
-    };
+    let settings = TcpSettings { ecn: true, ..TcpSettings::new(recovery, habits, 1000, stream) };
     let mut sender = Sender::new(settings, controller);
     sender.offer(1000);
     assert!(
@@ -324,10 +303,10 @@ fn a_window_of_data_has_one_answer_to_its_marks_and_the_first_new_packet_says_so
     // it arrive.
     for number in 1..=20 {
         let header =
-            Header::Ack(AckHeader { echo: (2..=10).contains(&number), ..AckHeader::default() });
+            Header::Ack(AckHeader { ece: (2..=10).contains(&number), ..AckHeader::default() });
         sender.on_ack(
             at(100 + number),
-            &Segment { number, stamp: at(100), echo: at(0), bytes: 40, header },
+            &Segment { number, stamp: at(100), echoed_stamp: at(0), bytes: 40, header },
         );
         windows.push(sender.controller().window());
         left.extend(headers(&mut sender, at(100 + number)));

@@ -4,13 +4,12 @@ use narrows_control::Controller;
 use narrows_control::registry::{self, Birth};
 use narrows_signal::EtcpAck;
 use narrows_transport::etcp::signalling::{Fate, Reception, Signalling};
-use narrows_transport::etcp::{Receiver, Sender, Settings};
+use narrows_transport::etcp::{EtcpSettings, Receiver, Sender};
 use narrows_transport::tcp::Habits;
 use narrows_transport::{Kind, Segment};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// What the network does to a packet and to the acknowledgement of each copy that arrives.
 #[derive(Clone, Copy, Debug)]
@@ -154,8 +153,8 @@ fn law(name: &str) -> Box<dyn Controller> {
 }
 
 fn sender(name: &str, reliable: bool) -> Sender {
-    let settings = Settings {
-        habits: Arc::new(Habits::NS2),
+    let settings = EtcpSettings {
+        timeouts: Habits::NS2.timeouts,
         reliable,
         packet_bytes: 1040,
         gaps: None,

@@ -8,4 +8,4 @@ pub mod sender;
 pub mod signalling;
 
 pub use receiver::Receiver;
-pub use sender::{Sender, Settings};
+pub use sender::{EtcpSettings, Sender};

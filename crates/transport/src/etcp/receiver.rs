@@ -44,7 +44,7 @@ impl Receiver {
         Some(Segment {
             number,
             stamp: now,
-            echo: data.stamp,
+            echoed_stamp: data.stamp,
             bytes: self.ack_bytes,
             header: Header::EtcpAck(ack),
         })

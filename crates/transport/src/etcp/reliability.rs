@@ -24,8 +24,8 @@ pub struct RetransmissionQueue {
     first: u64,
     /// What is known of `first`, `first + 1`, …
     records: VecDeque<Record>,
-    /// Segment n holds data that has been retransmitted n times, in the order of departure.
-    segments: Vec<Segment>,
+    /// Entry n holds the data that has been retransmitted n times, in the order of departure.
+    segments: Vec<SegmentNumbers>,
     /// Found lost, to be sent again, in the order of discovery.
     lost: VecDeque<u64>,
     /// Packets acknowledged so far.
@@ -50,7 +50,7 @@ enum State {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Segment {
+struct SegmentNumbers {
     /// The place of the first in `numbers`.
     base: u64,
     numbers: VecDeque<u64>,
@@ -181,7 +181,7 @@ impl RetransmissionQueue {
 
     fn enter(&mut self, segment: usize, number: u64) -> u64 {
         if segment >= self.segments.len() {
-            self.segments.resize_with(segment + 1, Segment::default);
+            self.segments.resize_with(segment + 1, SegmentNumbers::default);
         }
         let segment = &mut self.segments[segment];
         segment.numbers.push_back(number);

@@ -3,18 +3,16 @@
 
 use super::reliability::RetransmissionQueue;
 use super::signalling::{Fate, Signalling};
-use crate::tcp::Habits;
-use crate::{Counters, Header, Pacer, RttEstimator, Segment};
+use crate::{Counters, Header, Pacer, RttEstimator, Segment, Timeouts};
 use narrows_control::{Ack, Controller, Gaps, Loss, Pacing, Rtt};
 use narrows_signal::Reply;
 use narrows_units::{Duration, Stream, Time};
-use std::sync::Arc;
 
 /// How an E-TCP sender is set up.
 #[derive(Clone, Debug)]
-pub struct Settings {
-    /// Timeouts; the rest of a TCP's habits has no meaning here.
-    pub habits: Arc<Habits>,
+pub struct EtcpSettings {
+    /// The retransmission timer's.
+    pub timeouts: Timeouts,
     /// Sends again what was lost.
     pub reliable: bool,
     /// Bytes of a data packet on the wire, headers included.
@@ -33,7 +31,7 @@ pub struct Sender {
     queue: Option<RetransmissionQueue>,
     rtt: RttEstimator,
     pacer: Pacer,
-    habits: Arc<Habits>,
+    timeouts: Timeouts,
     gaps: Option<Gaps>,
     packet_bytes: u32,
     offered: u64,
@@ -55,15 +53,15 @@ pub struct Sender {
 
 impl Sender {
     /// A sender without data.
-    pub fn new(settings: Settings, controller: Box<dyn Controller>) -> Self {
-        let Settings { habits, reliable, packet_bytes, gaps, stream } = settings;
+    pub fn new(settings: EtcpSettings, controller: Box<dyn Controller>) -> Self {
+        let EtcpSettings { timeouts, reliable, packet_bytes, gaps, stream } = settings;
         Self {
             controller,
             signalling: Signalling::default(),
             queue: reliable.then(RetransmissionQueue::default),
             rtt: RttEstimator::default(),
             pacer: Pacer::new(stream),
-            habits,
+            timeouts,
             gaps,
             packet_bytes,
             offered: 0,
@@ -160,7 +158,7 @@ impl Sender {
         if queue.is_empty() {
             self.data_timer = Time::NEVER;
         } else if queue.first() > first {
-            self.data_timer = now + self.rtt.timeout(&self.habits);
+            self.data_timer = now + self.rtt.timeout(&self.timeouts);
         }
     }
 
@@ -173,7 +171,7 @@ impl Sender {
             self.written_off = self.signalling.outstanding();
             // "… and the timer is reset to the estimated round trip time" (§IV).
             self.data_timer =
-                now + self.rtt.estimate().map_or(self.habits.initial_timeout, |rtt| rtt.smoothed);
+                now + self.rtt.estimate().map_or(self.timeouts.initial, |rtt| rtt.smoothed);
         }
         if self.silence_timer <= now {
             self.counters.timeouts += 1;
@@ -296,11 +294,11 @@ impl Sender {
     }
 
     fn timeout(&self) -> Duration {
-        self.rtt.timeout(&self.habits)
+        self.rtt.timeout(&self.timeouts)
     }
 
     fn measure_rtt(&mut self, now: Time, ack: &Segment) {
-        let rtt = now.since(ack.echo);
+        let rtt = now.since(ack.echoed_stamp);
         self.rtt.sample(rtt);
         self.counters.rtt_samples += 1;
         self.counters.rtt_sum += rtt.seconds();

@@ -1,8 +1,8 @@
 //! Recovery from cumulative acknowledgements alone: Reno (RFC 5681 §3.2) and NewReno (RFC 6582).
 
 use super::outstanding::Outstanding;
+use super::recovery::{Answer, Ears, Next, Recovery};
 use super::scoreboard::Delivered;
-use super::sender::{Answer, Ears, Next};
 use crate::Segment;
 use narrows_units::Time;
 
@@ -53,37 +53,6 @@ impl Cumulative {
         }
     }
 
-    pub fn first(&self) -> u64 {
-        self.outstanding.first()
-    }
-
-    pub fn end(&self) -> u64 {
-        self.outstanding.end()
-    }
-
-    pub fn in_flight(&self) -> u64 {
-        self.next - self.outstanding.first()
-    }
-
-    pub fn recovering(&self) -> bool {
-        self.recovering
-    }
-
-    pub fn regrowing(&self) -> bool {
-        self.regrowth.is_some()
-    }
-
-    pub fn on_ack(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
-        if ack.number > self.outstanding.first() {
-            self.on_new(ack, ears)
-        } else {
-            let restarts_timer = self.outstanding.len() > 0
-                && ack.number == self.outstanding.first()
-                && self.on_duplicate(ears);
-            Answer { restarts_timer, ..Answer::default() }
-        }
-    }
-
     fn on_new(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
         let mut delivered = Delivered::default();
         while self.outstanding.first() < ack.number {
@@ -105,7 +74,7 @@ impl Cumulative {
 
     /// A recovery meets new data: true where it goes on.
     fn leave_or_stay(&mut self, ack: &Segment, acknowledged: f64, ears: &mut Ears) -> bool {
-        if ears.is_older(ack.echo, self.resent_at.take()) {
+        if ears.is_older(ack.echoed_stamp, self.resent_at.take()) {
             self.leave();
             ears.spurious();
             return false;
@@ -158,9 +127,53 @@ impl Cumulative {
         ears.lost(number, record.transmission, record.in_flight, opens_epoch);
     }
 
+    /// Packets that may be outstanding: whole ones, as in ns-2.
+    fn usable(&self, window: f64) -> u64 {
+        let window = self.regrowth.unwrap_or(window).min(window) + self.inflation;
+        let limited_transmit = if self.limited_transmit && !self.recovering {
+            self.duplicates.min(DUPLICATE_THRESHOLD - 1)
+        } else {
+            0
+        };
+        window.max(1.0) as u64 + limited_transmit
+    }
+}
+
+impl Recovery for Cumulative {
+    fn first(&self) -> u64 {
+        self.outstanding.first()
+    }
+
+    fn end(&self) -> u64 {
+        self.outstanding.end()
+    }
+
+    fn in_flight(&self) -> u64 {
+        self.next - self.outstanding.first()
+    }
+
+    fn recovering(&self) -> bool {
+        self.recovering
+    }
+
+    fn regrowing(&self) -> bool {
+        self.regrowth.is_some()
+    }
+
+    fn on_ack(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
+        if ack.number > self.outstanding.first() {
+            self.on_new(ack, ears)
+        } else {
+            let restarts_timer = self.outstanding.len() > 0
+                && ack.number == self.outstanding.first()
+                && self.on_duplicate(ears);
+            Answer { restarts_timer, ..Answer::default() }
+        }
+    }
+
     /// Back to the first packet that is not acknowledged (RFC 6582 §4: recover is the highest
     /// sent).
-    pub fn on_timeout(&mut self) {
+    fn on_timeout(&mut self) {
         self.leave();
         self.duplicates = 0;
         self.recover = Some(self.outstanding.end());
@@ -169,7 +182,7 @@ impl Cumulative {
     }
 
     /// What the window of `window` packets lets leave next, of `offered` packets of data.
-    pub fn next(&self, window: f64, offered: u64) -> Next {
+    fn next(&mut self, window: f64, offered: u64) -> Next {
         if self.resend_first {
             return Next::Again(self.outstanding.first());
         }
@@ -183,19 +196,8 @@ impl Cumulative {
         }
     }
 
-    /// Packets that may be outstanding: whole ones, as in ns-2.
-    fn usable(&self, window: f64) -> u64 {
-        let window = self.regrowth.unwrap_or(window).min(window) + self.inflation;
-        let limited_transmit = if self.limited_transmit && !self.recovering {
-            self.duplicates.min(DUPLICATE_THRESHOLD - 1)
-        } else {
-            0
-        };
-        window.max(1.0) as u64 + limited_transmit
-    }
-
     /// The packet `number` leaves as `transmission`.
-    pub fn sent(&mut self, number: u64, transmission: u64, now: Time) {
+    fn sent(&mut self, number: u64, transmission: u64, now: Time) {
         if number == self.next {
             self.next += 1;
         }

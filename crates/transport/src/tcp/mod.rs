@@ -6,14 +6,16 @@ mod prr;
 mod rate_halving;
 mod rate_sampler;
 mod receiver;
+mod recovery;
 mod scoreboard;
 mod selective;
 mod sender;
 
 pub use receiver::{AckPolicy, Receiver};
 pub use scoreboard::Scoreboard;
-pub use sender::{Sender, Settings};
+pub use sender::{Sender, TcpSettings};
 
+use crate::Timeouts;
 use narrows_units::Duration;
 
 /// How a sender finds out what was lost and sends it again.
@@ -51,17 +53,32 @@ impl RecoveryKind {
     ];
 }
 
+/// How a SACK recovery lets packets go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Metering {
+    /// As the new window allows, which falls at once (RFC 6675).
+    ByPipe,
+    /// Proportional rate reduction (RFC 9937).
+    Prr,
+    /// Linux 2.6.22's rate halving, as ns-2's Agent/TCP/Linux has it.
+    RateHalving {
+        /// The window until the recovery is over, as a share of the threshold; slow start makes up
+        /// the rest. 0.5 for laws with Reno's min_cwnd, 1 for those without.
+        share: f64,
+        /// The packets in flight stay as many as before until the recovery is over. ns-2's do
+        /// whenever `overhead_` delays a departure, because its timer restores what the departure
+        /// has taken off (TcpAgent::timeout between save_from_linux and load_to_linux).
+        stalls: bool,
+    },
+}
+
 /// The habits of a TCP implementation: everything that is not the congestion controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Habits {
     /// Packets sent before the first acknowledgement.
     pub initial_window: f64,
-    /// The retransmission timeout before the first RTT sample.
-    pub initial_timeout: Duration,
-    /// The least retransmission timeout.
-    pub least_timeout: Duration,
-    /// G of RFC 6298: the tick of the clock.
-    pub granularity: Duration,
+    /// The retransmission timer's.
+    pub timeouts: Timeouts,
     /// RFC 7323: each acknowledgement gives an RTT sample, and a spurious recovery is recognised
     /// (RFC 3522). Else one sample a round trip, by Karn's rule.
     pub timestamps: bool,
@@ -69,19 +86,11 @@ pub struct Habits {
     pub counts_packets: bool,
     /// A new packet for each of the first two duplicate acknowledgements (RFC 3042).
     pub limited_transmit: bool,
-    /// Proportional rate reduction in a SACK recovery (RFC 9937); else the window falls at once.
-    pub prr: bool,
+    /// How a SACK recovery lets packets go.
+    pub metering: Metering,
     /// A retransmission is found lost when packets that left after it arrive, as RFC 8985 does by
     /// time and we by count; else the timer finds out (RFC 6675).
     pub lost_retransmissions: bool,
-    /// Linux 2.6.22's rate halving, as ns-2's Agent/TCP/Linux has it, in place of that: the window
-    /// is this share of the threshold until the recovery is over, a ratio, and slow start makes up
-    /// the rest; 0.5 for laws with Reno's min_cwnd, 1 for those without.
-    pub rate_halving: Option<f64>,
-    /// With rate halving: packets in flight stay as many as before until the recovery is over.
-    /// ns-2's does so wherever `overhead_` delays a departure, because its timer restores what the
-    /// departure has taken off (TcpAgent::timeout between save_from_linux and load_to_linux).
-    pub halving_stalls: bool,
     /// When the receiver acknowledges.
     pub acks: AckPolicy,
 }
@@ -91,16 +100,16 @@ impl Habits {
     /// sets it up.
     pub const NS2: Self = Self {
         initial_window: 2.0,
-        initial_timeout: Duration::from_millis(3000),
-        least_timeout: Duration::from_millis(200),
-        granularity: Duration::from_millis(10),
+        timeouts: Timeouts {
+            initial: Duration::from_millis(3000),
+            least: Duration::from_millis(200),
+            granularity: Duration::from_millis(10),
+        },
         timestamps: false,
         counts_packets: false,
         limited_transmit: true,
-        prr: false,
+        metering: Metering::ByPipe,
         lost_retransmissions: false,
-        rate_halving: None,
-        halving_stalls: false,
         acks: AckPolicy { every: 1, delay: Duration::ZERO, quick: 0 },
     };
 
@@ -108,16 +117,16 @@ impl Habits {
     /// 200 ms least timeout, PRR.
     pub const LINUX: Self = Self {
         initial_window: 10.0,
-        initial_timeout: Duration::from_millis(1000),
-        least_timeout: Duration::from_millis(200),
-        granularity: Duration::from_millis(1),
+        timeouts: Timeouts {
+            initial: Duration::from_millis(1000),
+            least: Duration::from_millis(200),
+            granularity: Duration::from_millis(1),
+        },
         timestamps: true,
         counts_packets: true,
         limited_transmit: true,
-        prr: true,
+        metering: Metering::Prr,
         lost_retransmissions: true,
-        rate_halving: None,
-        halving_stalls: false,
         acks: AckPolicy { every: 2, delay: Duration::from_millis(40), quick: 16 },
     };
 }

@@ -35,7 +35,7 @@ pub struct Receiver {
     /// Packets that came with a mark, modulo 2¹⁶.
     marked: u16,
     /// A mark came, and no answer to it yet.
-    echo: bool,
+    ece: bool,
     /// What routers have said since the last acknowledgement.
     reply: Reply,
     /// Its own buffer, in bytes (GWA, eq. 2).
@@ -57,7 +57,7 @@ impl Receiver {
             arrived: 0,
             duplicates: 0,
             marked: 0,
-            echo: false,
+            ece: false,
             reply: Reply::Nothing,
             buffer,
         }
@@ -79,7 +79,7 @@ impl Receiver {
         if let Header::Data(header) = data.header {
             let marked = header.ecn == Ecn::Marked;
             self.marked = self.marked.wrapping_add(u16::from(marked));
-            self.echo = marked || (self.echo && !header.reduced);
+            self.ece = marked || (self.ece && !header.reduced);
             self.reply = self.reply.and(header.request, self.buffer);
         }
         if !in_order
@@ -127,12 +127,12 @@ impl Receiver {
         Segment {
             number: self.last_ack,
             stamp: now,
-            echo: self.recent_stamp,
+            echoed_stamp: self.recent_stamp,
             bytes: self.ack_bytes,
             header: Header::Ack(AckHeader {
                 sack: self.reassembly.blocks(),
                 marked: self.marked,
-                echo: self.echo,
+                ece: self.ece,
                 reply: std::mem::take(&mut self.reply),
             }),
         }
@@ -160,7 +160,7 @@ mod tests {
             Receiver::new(AckPolicy { quick: 0, ..Habits::LINUX.acks }, 52, u64::MAX);
         assert_eq!(receiver.on_data(at(0), &data(0, at(0))), None);
         assert_eq!(
-            receiver.on_data(at(1), &data(1, at(1))).map(|ack| (ack.number, ack.echo)),
+            receiver.on_data(at(1), &data(1, at(1))).map(|ack| (ack.number, ack.echoed_stamp)),
             Some((2, at(0))),
             "the earlier stamp"
         );
@@ -178,7 +178,10 @@ mod tests {
         let duplicate = receiver.on_data(at(1), &data(2, at(1))).unwrap();
         assert_eq!((duplicate.number, duplicate.sack().iter(1).count()), (1, 1));
         let filled = receiver.on_data(at(2), &data(1, at(2))).unwrap();
-        assert_eq!((filled.number, filled.sack().is_empty(), filled.echo), (3, true, at(2)));
+        assert_eq!(
+            (filled.number, filled.sack().is_empty(), filled.echoed_stamp),
+            (3, true, at(2))
+        );
     }
 
     #[test]
@@ -206,7 +209,7 @@ mod tests {
             let header = self::header(
                 receiver.on_data(at(n), &Segment::data(n, at(n), 1000, Header::Data(*header))),
             );
-            (header.echo, header.marked)
+            (header.ece, header.marked)
         });
         assert_eq!(
             echoes.collect::<Vec<_>>(),

@@ -1,14 +1,15 @@
 //! Recovery from selective acknowledgements (RFC 6675), with or without proportional rate reduction
 //! (RFC 9937).
 //!
-//! Counted in packets. Departures: a lost retransmission is left to the timeout, as in the RFC, or
-//! found by those that left after it, where the habit says so; rule 4 of NextSeg, the rescue
-//! retransmission, is optional there and left out.
+//! Counted in packets. Departures: the RFC leaves a lost retransmission to the timeout; with the
+//! habit `lost_retransmissions` it is found when packets that left after it arrive. Rule 4 of
+//! NextSeg, the rescue retransmission, is optional in the RFC and left out.
 
+use super::Metering;
 use super::prr::Prr;
 use super::rate_halving::RateHalving;
+use super::recovery::{Answer, Ears, Next, Recovery};
 use super::scoreboard::{Delivered, Scoreboard};
-use super::sender::{Answer, Ears, Next};
 use crate::Segment;
 use narrows_units::Time;
 
@@ -24,17 +25,6 @@ pub(super) struct Selective {
     finds_lost_retransmissions: bool,
     /// The newest transmission that has arrived.
     newest: u64,
-}
-
-/// How a recovery lets packets go.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Metering {
-    /// As the new window allows (RFC 6675).
-    ByPipe,
-    /// RFC 9937.
-    Prr,
-    /// Down to this share of the threshold, or stalled (see [`Habits`](super::Habits)).
-    RateHalving { share: f64, stalls: bool },
 }
 
 /// One recovery.
@@ -62,46 +52,6 @@ impl Selective {
         }
     }
 
-    pub fn first(&self) -> u64 {
-        self.board.first()
-    }
-
-    pub fn end(&self) -> u64 {
-        self.board.end()
-    }
-
-    pub fn in_flight(&self) -> u64 {
-        u64::from(self.board.pipe())
-    }
-
-    pub fn recovering(&self) -> bool {
-        self.recovery.is_some()
-    }
-
-    pub fn on_ack(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
-        let mut delivered = Delivered::default();
-        let first = self.board.first();
-        let advanced = ack.number > first;
-        if advanced {
-            self.board.acknowledge(ack.number, &mut delivered);
-            self.leave_where_over(ack, first, ears);
-        }
-        let sack = ack.sack();
-        if sack.is_empty() && !self.board.has_sacked() {
-            ears.arrived(&delivered);
-            self.meter(&delivered, advanced, 0, ears);
-            return Answer { delivered, restarts_timer: advanced };
-        }
-        for block in sack.iter(ack.number) {
-            self.board.sack(block, &mut delivered);
-        }
-        ears.arrived(&delivered);
-        self.newest = self.newest.max(delivered.newest);
-        let (losses, begins) = self.judge(ears);
-        self.meter(&delivered, advanced && losses == 0, losses, ears);
-        Answer { delivered, restarts_timer: advanced || begins }
-    }
-
     /// Ends the recovery where all that was outstanding has arrived, or where it turns out to have
     /// been needless.
     fn leave_where_over(&mut self, ack: &Segment, first: u64, ears: &mut Ears) {
@@ -109,7 +59,7 @@ impl Selective {
         // Only what acknowledges that packet tells: holes below it may be filled by retransmissions
         // of the recovery before.
         let resent = episode.resent.take_if(|(number, _)| *number < ack.number);
-        if ears.is_older(ack.echo, resent.map(|(_, at)| at)) {
+        if ears.is_older(ack.echoed_stamp, resent.map(|(_, at)| at)) {
             self.recovery = None;
             self.board.forgive(self.board.extent_above(first));
             ears.spurious();
@@ -167,9 +117,51 @@ impl Selective {
             halving.on_ack(pipe, f64::from(losses));
         }
     }
+}
+
+impl Recovery for Selective {
+    fn first(&self) -> u64 {
+        self.board.first()
+    }
+
+    fn end(&self) -> u64 {
+        self.board.end()
+    }
+
+    fn in_flight(&self) -> u64 {
+        u64::from(self.board.pipe())
+    }
+
+    fn recovering(&self) -> bool {
+        self.recovery.is_some()
+    }
+
+    fn on_ack(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
+        let mut delivered = Delivered::default();
+        let first = self.board.first();
+        let advanced = ack.number > first;
+        if advanced {
+            self.board.acknowledge(ack.number, &mut delivered);
+            self.leave_where_over(ack, first, ears);
+        }
+        let sack = ack.sack();
+        if sack.is_empty() && !self.board.has_sacked() {
+            ears.arrived(&delivered);
+            self.meter(&delivered, advanced, 0, ears);
+            return Answer { delivered, restarts_timer: advanced };
+        }
+        for block in sack.iter(ack.number) {
+            self.board.sack(block, &mut delivered);
+        }
+        ears.arrived(&delivered);
+        self.newest = self.newest.max(delivered.newest);
+        let (losses, begins) = self.judge(ears);
+        self.meter(&delivered, advanced && losses == 0, losses, ears);
+        Answer { delivered, restarts_timer: advanced || begins }
+    }
 
     /// Everything that has not arrived is lost (RFC 6675 §5.1).
-    pub fn on_timeout(&mut self) {
+    fn on_timeout(&mut self) {
         self.recovery = None;
         self.recovery_point = self.board.end();
         self.board.lose_everything();
@@ -177,7 +169,7 @@ impl Selective {
 
     /// What the window of `window` packets lets leave next, of `offered` packets of data (RFC 6675
     /// §4, NextSeg, rules 1 to 3).
-    pub fn next(&mut self, window: f64, offered: u64) -> Next {
+    fn next(&mut self, window: f64, offered: u64) -> Next {
         let may_send = match &self.recovery {
             Some(Episode { resend_now: true, .. }) => true,
             Some(Episode { prr: Some(prr), .. }) => prr.may_send(),
@@ -201,7 +193,7 @@ impl Selective {
     }
 
     /// The packet `number` leaves as `transmission`.
-    pub fn sent(&mut self, number: u64, transmission: u64, now: Time) {
+    fn sent(&mut self, number: u64, transmission: u64, now: Time) {
         if number == self.board.end() {
             self.board.sent(transmission);
         } else {

@@ -1,20 +1,18 @@
 //! The TCP sender: an application's data in, segments out, as far as the controller, the recovery
 //! and the pacer let it.
 
-use super::cumulative::Cumulative;
 use super::rate_sampler::RateSampler;
-use super::scoreboard::Delivered;
-use super::selective::{Metering, Selective};
+use super::recovery::{AnyRecovery, Ears, Next, Recovery};
 use super::{Habits, RecoveryKind};
 use crate::{AckHeader, Counters, DataHeader, Header, Pacer, RttEstimator, Segment};
-use narrows_control::{Ack, Controller, Gaps, Loss, Mark, Pacing, Rtt};
+use narrows_control::{Ack, Controller, Gaps, Mark, Pacing, Rtt};
 use narrows_signal::{Ecn, Request};
 use narrows_units::{Duration, Stream, Time};
 use std::sync::Arc;
 
 /// How a sender is set up.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct TcpSettings {
     /// How losses are found and mended.
     pub recovery: RecoveryKind,
     /// Everything that is not the controller; flows alike share it.
@@ -34,93 +32,26 @@ pub struct Settings {
     pub stream: Stream,
 }
 
-/// What a recovery lets leave next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// The next packet of new data.
-    New,
-    /// This packet, once more.
-    Again(u64),
-    /// The window is full.
-    WaitForWindow,
-    /// The application has nothing to send.
-    WaitForData,
-}
-
-/// What an acknowledgement did.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Answer {
-    pub delivered: Delivered,
-    pub restarts_timer: bool,
-}
-
-/// The controller's ears: through them a recovery tells losses, in the order of the contract.
-pub(super) struct Ears<'a> {
-    pub controller: &'a mut dyn Controller,
-    counters: &'a mut Counters,
-    now: Time,
-    next: u64,
-    rtt: Option<Rtt>,
-    timestamps: bool,
-    sampler: Option<&'a mut RateSampler>,
-}
-
-impl Ears<'_> {
-    /// What an acknowledgement brought, before the losses that it reveals.
-    pub fn arrived(&mut self, delivered: &Delivered) {
-        if let Some(sampler) = &mut self.sampler {
-            sampler.arrived(delivered, self.now, self.rtt.map(|rtt| rtt.minimum));
+impl TcpSettings {
+    /// A sender that neither paces nor marks, whose packets leave one by one and whose receiver's
+    /// window is no limit.
+    pub fn new(
+        recovery: RecoveryKind,
+        habits: Arc<Habits>,
+        packet_bytes: u32,
+        stream: Stream,
+    ) -> Self {
+        Self {
+            recovery,
+            habits,
+            packet_bytes,
+            window_limit: f64::INFINITY,
+            pacing: None,
+            quantum: 1,
+            ecn: false,
+            stream,
         }
     }
-
-    pub fn lost(&mut self, number: u64, transmission: u64, in_flight: u32, opens_epoch: bool) {
-        self.counters.lost += 1;
-        self.counters.epochs += u32::from(opens_epoch);
-        let in_flight = f64::from(in_flight);
-        let rate = self.sampler.as_mut().map(|sampler| sampler.lost(number));
-        self.controller.on_loss(&Loss {
-            now: self.now,
-            transmission,
-            next: self.next,
-            opens_epoch,
-            in_flight,
-            rtt: self.rtt,
-            rate,
-        });
-    }
-
-    pub fn spurious(&mut self) {
-        self.counters.spurious += 1;
-        self.controller.on_spurious();
-    }
-
-    /// True where timestamps prove that an acknowledgement answers what left before the
-    /// retransmission at `resent_at` (RFC 3522 §3.2).
-    pub fn is_older(&self, echo: Time, resent_at: Option<Time>) -> bool {
-        self.timestamps && resent_at.is_some_and(|resent_at| echo < resent_at)
-    }
-}
-
-#[derive(Clone, Debug)]
-enum Recovery {
-    Cumulative(Cumulative),
-    Selective(Selective),
-}
-
-/// Calls one method of whichever recovery it is.
-macro_rules! recovery {
-    ($self:expr, $recovery:ident => $call:expr) => {
-        match &$self {
-            Recovery::Cumulative($recovery) => $call,
-            Recovery::Selective($recovery) => $call,
-        }
-    };
-    (mut $self:expr, $recovery:ident => $call:expr) => {
-        match &mut $self {
-            Recovery::Cumulative($recovery) => $call,
-            Recovery::Selective($recovery) => $call,
-        }
-    };
 }
 
 /// A TCP sender.
@@ -130,7 +61,7 @@ macro_rules! recovery {
 /// nothing; then wake it at [`pace_at`](Self::pace_at) and [`retransmit_at`](Self::retransmit_at).
 pub struct Sender {
     controller: Box<dyn Controller>,
-    recovery: Recovery,
+    recovery: AnyRecovery,
     rtt: RttEstimator,
     pacer: Pacer,
     sampler: Option<Box<RateSampler>>,
@@ -187,33 +118,26 @@ impl Marks {
     fn newly(&mut self, ack: &AckHeader) -> f64 {
         let new = ack.marked.wrapping_sub(self.counted);
         self.counted = ack.marked;
-        if self.classic { f64::from(u8::from(ack.echo)) } else { f64::from(new) }
+        if self.classic { f64::from(u8::from(ack.ece)) } else { f64::from(new) }
     }
 }
 
 impl Sender {
     /// A sender without data.
-    pub fn new(settings: Settings, controller: Box<dyn Controller>) -> Self {
-        let Settings { recovery, habits, packet_bytes, window_limit, pacing, quantum, ecn, stream } =
-            settings;
-        let recovery = match recovery {
-            RecoveryKind::Reno => {
-                Recovery::Cumulative(Cumulative::new(false, habits.limited_transmit))
-            }
-            RecoveryKind::NewReno => {
-                Recovery::Cumulative(Cumulative::new(true, habits.limited_transmit))
-            }
-            RecoveryKind::Sack => {
-                let metering = match habits.rate_halving {
-                    Some(share) => Metering::RateHalving { share, stalls: habits.halving_stalls },
-                    None if habits.prr => Metering::Prr,
-                    None => Metering::ByPipe,
-                };
-                Recovery::Selective(Selective::new(metering, habits.lost_retransmissions))
-            }
-        };
+    pub fn new(settings: TcpSettings, controller: Box<dyn Controller>) -> Self {
+        let TcpSettings {
+            recovery,
+            habits,
+            packet_bytes,
+            window_limit,
+            pacing,
+            quantum,
+            ecn,
+            stream,
+        } = settings;
+        let recovery = AnyRecovery::new(recovery, &habits);
         let needs = controller.needs();
-        let samples = needs.rate_samples && matches!(recovery, Recovery::Selective(_));
+        let samples = needs.rate_samples && matches!(recovery, AnyRecovery::Selective(_));
         Self {
             controller,
             recovery,
@@ -245,7 +169,7 @@ impl Sender {
 
     /// The application has nothing more to send than what has been sent.
     pub fn stop(&mut self) {
-        self.offered = recovery!(self.recovery, r => r.end());
+        self.offered = self.recovery.end();
     }
 
     /// A new connection begins where the old one ended: nothing is known of the path, numbers go
@@ -256,7 +180,7 @@ impl Sender {
         self.pacer.renew();
         self.timed = None;
         self.burst = (0, 0);
-        let end = recovery!(self.recovery, r => r.end());
+        let end = self.recovery.end();
         self.sampler = self.sampler.as_ref().map(|_| Box::new(RateSampler::beginning_at(end)));
     }
 
@@ -276,9 +200,9 @@ impl Sender {
             timestamps,
             sampler,
         };
-        let was_recovering = recovery!(self.recovery, r => r.recovering());
-        let answer = recovery!(mut self.recovery, r => r.on_ack(ack, &mut ears));
-        let recovering = recovery!(self.recovery, r => r.recovering());
+        let was_recovering = self.recovery.recovering();
+        let answer = self.recovery.on_ack(ack, &mut ears);
+        let recovering = self.recovery.recovering();
         if recovering && !was_recovering {
             self.timed = None;
         }
@@ -304,7 +228,7 @@ impl Sender {
                 rtt,
                 rtt_is_fresh,
                 in_flight: self.in_flight() as f64,
-                window_limited: self.window_limited && !self.regrowing(),
+                window_limited: self.window_limited && !self.recovery.regrowing(),
                 recovering: recovering || !advances || self.is_echo(&header),
                 marked,
                 reply: header.reply,
@@ -327,7 +251,7 @@ impl Sender {
         self.rtt.back_off();
         self.timed = None;
         self.burst = (0, 0);
-        recovery!(mut self.recovery, r => r.on_timeout());
+        self.recovery.on_timeout();
         self.controller.on_timeout(now);
         self.retransmit_at = now + self.timeout();
     }
@@ -335,7 +259,7 @@ impl Sender {
     /// True where the window and the pacer let something go at `now`.
     pub fn may_transmit(&mut self, now: Time) -> bool {
         let limit = self.controller.flight_limit().min(self.window_limit);
-        let next = recovery!(mut self.recovery, r => r.next(limit, self.offered));
+        let next = self.recovery.next(limit, self.offered);
         matches!(next, Next::New | Next::Again(_)) && self.pacer.ready_at() <= now
     }
 
@@ -344,7 +268,7 @@ impl Sender {
         let paced = self.pacer.ready_at() > now && self.burst.0 == 0;
         let window = self.controller.flight_limit();
         let limit = window.min(self.window_limit);
-        let next = recovery!(mut self.recovery, r => r.next(limit, self.offered));
+        let next = self.recovery.next(limit, self.offered);
         self.waits_for_pacer = false;
         let (number, again) = match next {
             Next::WaitForWindow => {
@@ -359,7 +283,7 @@ impl Sender {
                 }
                 return None;
             }
-            Next::New => (recovery!(self.recovery, r => r.end()), false),
+            Next::New => (self.recovery.end(), false),
             Next::Again(number) => (number, true),
         };
         self.window_limited = window <= self.window_limit;
@@ -395,18 +319,18 @@ impl Sender {
 
     /// Packets thought to be in flight.
     pub fn in_flight(&self) -> u64 {
-        recovery!(self.recovery, r => r.in_flight())
+        self.recovery.in_flight()
     }
 
     /// The lowest number that is not acknowledged: packets delivered in order, as far as the sender
     /// knows.
     pub fn first(&self) -> u64 {
-        recovery!(self.recovery, r => r.first())
+        self.recovery.first()
     }
 
     /// True while a recovery is under way.
     pub fn recovering(&self) -> bool {
-        recovery!(self.recovery, r => r.recovering())
+        self.recovery.recovering()
     }
 
     /// True where all data offered has been acknowledged.
@@ -436,27 +360,23 @@ impl Sender {
 
     /// RFC 3168 §6.1.2: the window does not grow for an acknowledgement that echoes a mark.
     fn is_echo(&self, ack: &AckHeader) -> bool {
-        ack.echo && self.marks.is_some_and(|marks| marks.classic)
+        ack.ece && self.marks.is_some_and(|marks| marks.classic)
     }
 
     fn timeout(&self) -> Duration {
-        self.rtt.timeout(&self.habits)
+        self.rtt.timeout(&self.habits.timeouts)
     }
 
     /// True where nothing is outstanding.
     fn is_idle(&self) -> bool {
-        self.first() == recovery!(self.recovery, r => r.end())
-    }
-
-    fn regrowing(&self) -> bool {
-        matches!(&self.recovery, Recovery::Cumulative(cumulative) if cumulative.regrowing())
+        self.first() == self.recovery.end()
     }
 
     /// A new acknowledgement's RTT sample: by its timestamp, or of the packet being timed; true
     /// where there is one.
     fn measure_rtt(&mut self, now: Time, ack: &Segment) -> bool {
         let sent = if self.habits.timestamps {
-            ack.echo
+            ack.echoed_stamp
         } else {
             let Some((_, sent)) = self.timed.take_if(|(number, _)| *number < ack.number) else {
                 return false;
@@ -480,7 +400,7 @@ impl Sender {
         if self.quantum > 1 && !again {
             let half_window = (window / 2.0).max(1.0) as u64;
             let room = (window as u64).saturating_sub(self.in_flight());
-            let waiting = self.offered - recovery!(self.recovery, r => r.end());
+            let waiting = self.offered - self.recovery.end();
             burst = u64::from(self.quantum).min(half_window).min(waiting);
             if room < burst && self.in_flight() > 0 {
                 return false;
@@ -501,9 +421,9 @@ impl Sender {
         let transmission = self.counters.sent;
         self.counters.sent += 1;
         self.counters.retransmitted += u32::from(again);
-        recovery!(mut self.recovery, r => r.sent(number, transmission, now));
+        self.recovery.sent(number, transmission, now);
         if let Some(sampler) = &mut self.sampler {
-            sampler.sent(number, now, recovery!(self.recovery, r => r.in_flight()) as u32);
+            sampler.sent(number, now, self.recovery.in_flight() as u32);
         }
         self.last_sent = now;
         if self.timed.is_none() && !again && !self.habits.timestamps {
