@@ -65,11 +65,9 @@ pub trait Controller: Send {
         Pacing::Unpaced
     }
 
-    /// Shows each quantity worth plotting, by name.
-    fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {
-        show("window", self.window());
-        show("ssthresh", self.ssthresh());
-    }
+    /// Shows the law's own quantities by name, besides window and threshold: they become the table
+    /// `law_series`.
+    fn probe(&self, _show: &mut dyn FnMut(&'static str, f64)) {}
 }
 
 /// What a controller asks of the transport; what nobody asks for costs nothing.

@@ -1,7 +1,7 @@
 //! First in, first out, at a fixed rate: a packet's departure is known on arrival.
 
-use crate::{Backlog, Limit};
-use narrows_units::{Bytes, Duration, Rate, Time};
+use crate::{Backlog, Limit, Transmitter};
+use narrows_units::{Rate, Time};
 use std::collections::VecDeque;
 
 /// A drop-tail queue and its transmitter.
@@ -10,10 +10,7 @@ use std::collections::VecDeque;
 /// that comes at that instant.
 #[derive(Clone, Debug)]
 pub struct Fifo {
-    rate: Rate,
-    /// Zero where a byte does not take a whole number of picoseconds.
-    picos_per_byte: u64,
-    busy_until: Time,
+    transmitter: Transmitter,
     limit: Limit,
     /// Departures to come, with bytes; kept only where a limit or an observer needs them.
     departures: VecDeque<(Time, u32)>,
@@ -25,9 +22,7 @@ impl Fifo {
     /// A queue in front of a transmitter of `rate`.
     pub fn new(rate: Rate, limit: Limit) -> Self {
         Self {
-            rate,
-            picos_per_byte: rate.whole_picos_per_byte().unwrap_or(0),
-            busy_until: Time::ZERO,
+            transmitter: Transmitter::new(rate),
             limit,
             departures: VecDeque::new(),
             backlog_bytes: 0,
@@ -49,8 +44,7 @@ impl Fifo {
                 return None;
             }
         }
-        let departure = self.busy_until.max(now) + self.time_to_send(bytes);
-        self.busy_until = departure;
+        let departure = self.transmitter.send(now, bytes);
         if self.keeps_departures {
             self.departures.push_back((departure, bytes));
             self.backlog_bytes += u64::from(bytes);
@@ -77,21 +71,19 @@ impl Fifo {
 
     /// When the last packet that came leaves, or left.
     pub fn busy_until(&self) -> Time {
-        self.busy_until
+        self.transmitter.busy_until()
     }
 
-    fn time_to_send(&self, bytes: u32) -> Duration {
-        if self.picos_per_byte > 0 {
-            Duration::from_picos(self.picos_per_byte * u64::from(bytes))
-        } else {
-            self.rate.time_to_send(Bytes::new(u64::from(bytes)))
-        }
+    /// The transmitter's rate.
+    pub fn rate(&self) -> Rate {
+        self.transmitter.rate()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use narrows_units::Duration;
     use proptest::prelude::*;
 
     fn at(micros: u64) -> Time {

@@ -11,9 +11,11 @@ mod packet;
 pub mod parts;
 pub mod queues;
 pub mod registry;
+mod transmitter;
 
 pub use discipline::{Discipline, Machine, OnArrival, OnDeparture};
 pub use fifo::Fifo;
 pub use limit::{Limit, Room};
 pub use packet::{Backlog, Packet, Verdict};
 pub use parts::{Drops, FlowCount, FlowCountSettings, TimedQueue};
+pub use transmitter::Transmitter;

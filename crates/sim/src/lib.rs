@@ -18,23 +18,31 @@
 //! come before timers. Nothing depends on memory or on the order of insertion, so eager and
 //! scheduled runs agree.
 
+mod books;
 mod calendar;
+mod delays;
+mod ends;
+mod histogram;
 mod link;
-mod measure;
+mod measured;
+mod observer;
 mod packet;
-mod probe;
+mod requests;
+mod series;
 mod simulation;
+mod slab;
+mod summary;
+mod tap;
 mod traffic;
-mod watcher;
-mod web;
-mod wire;
 mod wiring;
 
-pub use link::LinkSettings;
-pub use measure::{FlowSummary, Histogram, LinkSummary, PacketDelays};
-pub use probe::{LinkSeries, ReceiverSeries, SenderSeries};
-pub use simulation::{Crossing, Settings, Simulation, Tap, TapPoint};
-pub use traffic::{Application, Gap, Periods};
-pub use web::{FileSettings, Transfer, Usage, WebSettings};
-pub use wire::{Jitter, Loss};
-pub use wiring::{ControllerMaker, Endpoints, FlowSettings, LinkId, Network, NodeId, WiringError};
+pub use delays::PacketDelays;
+pub use histogram::Histogram;
+pub use link::{Jitter, LinkSettings, Loss, Watch};
+pub use requests::{FileSettings, PageSettings, Transfer, Usage};
+pub use series::{LinkSeries, ReceiverSeries, SenderSeries};
+pub use simulation::{RunSettings, Simulation};
+pub use summary::{FlowSummary, LinkSummary};
+pub use tap::{Crossing, Tap, TapPoint};
+pub use traffic::{Application, ControllerMaker, Gap, Periods};
+pub use wiring::{Endpoints, FlowSettings, LinkId, Network, NodeId, WiringError};

@@ -1,22 +1,26 @@
 //! Applications: when they offer data, and how much.
 
+use crate::requests::Usage;
+use narrows_control::Controller;
 use narrows_units::{Duration, Stream, Time};
 
-/// What an application does between its start and its stop.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What the application at a connection does between its start and its stop.
 pub enum Application {
     /// Always has more to send.
     Endless,
-    /// Sends so many packets.
+    /// Sends this many packets.
     Packets(u64),
-    /// Offers a packet every so often: a sender limited by its application. How long each packet
+    /// Offers one packet at these gaps: a sender limited by its application. How long each packet
     /// takes is measured.
     Every(Gap),
-    /// Sends what a web user asks for.
-    Web,
+    /// Sends what is asked for, over connections whose controllers the second makes.
+    Requests(Usage, ControllerMaker),
 }
 
-/// The gaps of a datagram source.
+/// Makes a controller for a new connection.
+pub type ControllerMaker = Box<dyn Fn() -> Box<dyn Controller> + Send>;
+
+/// The gaps between packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gap {
     /// All alike.
@@ -104,13 +108,32 @@ impl Datagrams {
 /// An application at work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offering {
-    application: Application,
+    offers: Offers,
     stop: Time,
-    /// When it acts next; never where it has nothing more to do.
+    /// When it acts next; never if it has nothing more to do.
     pub acts_at: Time,
-    /// Packets that a web user has asked for.
+    /// Packets that have been asked for.
     pub asked: u64,
-    started: bool,
+}
+
+/// What an application offers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Offers {
+    Endless,
+    Packets(u64),
+    Every(Gap),
+    Asked,
+}
+
+impl From<&Application> for Offers {
+    fn from(application: &Application) -> Self {
+        match application {
+            Application::Endless => Self::Endless,
+            Application::Packets(packets) => Self::Packets(*packets),
+            Application::Every(gap) => Self::Every(*gap),
+            Application::Requests(..) => Self::Asked,
+        }
+    }
 }
 
 /// What an application does when it acts.
@@ -124,8 +147,8 @@ pub(crate) enum Act {
 const ENDLESS: u64 = u64::MAX / 4;
 
 impl Offering {
-    pub fn new(application: Application, start: Time, stop: Time) -> Self {
-        Self { application, stop, acts_at: start, asked: 0, started: false }
+    pub fn new(offers: Offers, start: Time, stop: Time) -> Self {
+        Self { offers, stop, acts_at: start, asked: 0 }
     }
 
     /// Acts, its time having come.
@@ -134,12 +157,11 @@ impl Offering {
             self.acts_at = Time::NEVER;
             return Act::Stop;
         }
-        self.started = true;
-        match self.application {
-            Application::Endless => self.offer(ENDLESS, self.stop),
-            Application::Packets(packets) => self.offer(packets, self.stop),
-            Application::Web => self.offer(self.asked, Time::NEVER),
-            Application::Every(gap) => {
+        match self.offers {
+            Offers::Endless => self.offer(ENDLESS, self.stop),
+            Offers::Packets(packets) => self.offer(packets, self.stop),
+            Offers::Asked => self.offer(self.asked, Time::NEVER),
+            Offers::Every(gap) => {
                 let next = self.acts_at + gap.draw(stream);
                 self.offer(1, next.min(self.stop))
             }
@@ -151,9 +173,9 @@ impl Offering {
         Act::Offer(packets)
     }
 
-    /// Packets after which the data is complete, where it is finite.
+    /// Packets after which the data is complete; `None` if it is endless.
     pub fn total(&self) -> Option<u64> {
-        if let Application::Packets(packets) = self.application { Some(packets) } else { None }
+        if let Offers::Packets(packets) = self.offers { Some(packets) } else { None }
     }
 }
 
@@ -185,7 +207,7 @@ mod tests {
     fn an_application_that_offers_a_packet_every_so_often_stops_when_told() {
         let second = |s| Time::from_secs(f64::from(s));
         let mut offering = Offering::new(
-            Application::Every(Gap::Constant(Duration::from_millis(1000))),
+            Offers::Every(Gap::Constant(Duration::from_millis(1000))),
             second(1),
             second(3),
         );

@@ -1,9 +1,8 @@
 //! Who is connected to whom: nodes, links, flows, their paths, and which hops need no event of
 //! their own.
 
-use crate::link::LinkSettings;
+use crate::link::{Link, LinkSettings};
 use crate::traffic::{Application, Gap, Periods};
-use crate::web::Usage;
 use narrows_control::Controller;
 use narrows_transport::Transport;
 use narrows_units::{Duration, Time};
@@ -33,10 +32,6 @@ pub struct FlowSettings {
     pub to: NodeId,
     /// The machines at its ends.
     pub endpoints: Endpoints,
-    /// What it sends.
-    pub application: Application,
-    /// With [`Application::Web`]: the user, and what makes a controller for each new connection.
-    pub web: Option<(Usage, ControllerMaker)>,
     /// When it begins.
     pub start: Time,
     /// When it offers no more.
@@ -48,9 +43,6 @@ pub struct FlowSettings {
     pub sampled: Option<Duration>,
 }
 
-/// Makes a controller for a new connection.
-pub type ControllerMaker = Box<dyn Fn() -> Box<dyn Controller> + Send>;
-
 /// The machines at the ends of a flow.
 pub enum Endpoints {
     /// A connection.
@@ -61,6 +53,8 @@ pub enum Endpoints {
         controller: Box<dyn Controller>,
         /// Bytes of an acknowledgement on the wire.
         ack_bytes: u32,
+        /// What it sends.
+        application: Application,
     },
     /// Datagrams that nobody answers.
     Datagrams {
@@ -71,6 +65,14 @@ pub enum Endpoints {
         /// Bytes of each on the wire.
         bytes: u32,
     },
+}
+
+impl FlowSettings {
+    /// True if requests reach the sender, beside acknowledgements.
+    fn takes_requests(&self) -> bool {
+        let Endpoints::Connection { application, .. } = &self.endpoints else { return false };
+        matches!(application, Application::Requests(..))
+    }
 }
 
 /// A flow whose ends are not connected.
@@ -95,13 +97,13 @@ impl std::error::Error for WiringError {}
 /// One step of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hop {
-    pub place: Place,
+    pub end: HopEnd,
     /// What happens here is computed when the packet enters the hop before.
     pub eager: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum HopEnd {
     Link(LinkId),
     Receiver(u32),
     Sender(u32),
@@ -117,23 +119,23 @@ pub(crate) struct Paths {
 
 impl Paths {
     /// Finds the paths of shortest delay; where `eager` is false every hop is an event.
-    pub fn find(network: &Network, eager: bool) -> Result<Self, WiringError> {
+    pub fn find(network: &Network, links: &[Link], eager: bool) -> Result<Self, WiringError> {
         let mut routes = Routes::new(network);
         let mut paths = Self { hops: Vec::new(), starts: Vec::new() };
         for (flow, settings) in network.flows.iter().enumerate() {
             let ways = [
-                (settings.from, settings.to, Place::Receiver(flow as u32)),
-                (settings.to, settings.from, Place::Sender(flow as u32)),
+                (settings.from, settings.to, HopEnd::Receiver(flow as u32)),
+                (settings.to, settings.from, HopEnd::Sender(flow as u32)),
             ];
-            for (from, to, end) in ways {
+            for (from, to, last) in ways {
                 let links = routes.path(from, to).ok_or(WiringError { flow, from, to })?;
                 paths.starts.push(paths.hops.len() as u32);
-                let places = links.into_iter().map(Place::Link).chain([end]);
-                paths.hops.extend(places.map(|place| Hop { place, eager: false }));
+                let ends = links.into_iter().map(HopEnd::Link).chain([last]);
+                paths.hops.extend(ends.map(|end| Hop { end, eager: false }));
             }
         }
         if eager {
-            paths.mark_eager(network);
+            paths.mark_eager(network, links);
         }
         Ok(paths)
     }
@@ -144,9 +146,9 @@ impl Paths {
     }
 
     /// The last link of a path, by which it reaches its end.
-    pub fn last_link(&self, path: usize) -> Option<Place> {
+    pub fn last_link(&self, path: usize) -> Option<HopEnd> {
         let hops = self.range(path);
-        (hops.len() > 1).then(|| self.hops[hops.end - 2].place)
+        (hops.len() > 1).then(|| self.hops[hops.end - 2].end)
     }
 
     /// The links that are the last of every path over them.
@@ -155,7 +157,7 @@ impl Paths {
         for path in 0..self.starts.len() {
             let hops = self.range(path);
             for hop in hops.start..hops.end.saturating_sub(2) {
-                if let Place::Link(link) = self.hops[hop].place {
+                if let HopEnd::Link(link) = self.hops[hop].end {
                     only[link as usize] = false;
                 }
             }
@@ -163,29 +165,28 @@ impl Paths {
         (0..links).filter(move |link| only[*link])
     }
 
-    /// A hop is eager where all its packets come from one place that keeps their order, so that
-    /// they are offered in order however early that is done. Each flow's circle keeps one hop that
-    /// is not, or it would never end.
-    fn mark_eager(&mut self, network: &Network) {
+    /// A hop is eager if all its packets come from one place that keeps their order, so computing
+    /// them early cannot change their order. At least one hop of each flow's round trip must be an
+    /// event, or the loop would never return.
+    fn mark_eager(&mut self, network: &Network, links: &[Link]) {
         let feeders = self.feeders(network.links.len());
         for path in 0..self.starts.len() {
             let mut before: Option<LinkId> = None;
             for hop in self.range(path) {
                 let ordered =
                     before.is_none_or(|link| !network.links[link as usize].2.jitter.reorders);
-                let place = self.hops[hop].place;
-                let alone = match place {
+                let end = self.hops[hop].end;
+                let alone = match end {
                     // What decides on departure lives in the present.
-                    Place::Link(link) => {
-                        feeders[link as usize] != Feeder::Several
-                            && !network.links[link as usize].2.queue.decides_on_departure()
+                    HopEnd::Link(link) => {
+                        feeders[link as usize] != Feeder::Several && !links[link as usize].holds()
                     }
-                    // A web user's requests reach the sender beside the acknowledgements.
-                    Place::Sender(flow) => network.flows[flow as usize].web.is_none(),
-                    Place::Receiver(_) => true,
+                    // Requests reach the sender beside the acknowledgements.
+                    HopEnd::Sender(flow) => !network.flows[flow as usize].takes_requests(),
+                    HopEnd::Receiver(_) => true,
                 };
                 self.hops[hop].eager = ordered && alone;
-                before = if let Place::Link(link) = place { Some(link) } else { None };
+                before = if let HopEnd::Link(link) = end { Some(link) } else { None };
             }
             let has_event = self.range(path).any(|hop| !self.hops[hop].eager);
             if path % 2 == 0 && !has_event {
@@ -200,7 +201,7 @@ impl Paths {
         for path in 0..self.starts.len() {
             let mut feeder = Feeder::End(path);
             for hop in self.range(path) {
-                let Place::Link(link) = self.hops[hop].place else { continue };
+                let HopEnd::Link(link) = self.hops[hop].end else { continue };
                 let known = &mut feeders[link as usize];
                 *known = if *known == Feeder::Nobody || *known == feeder {
                     feeder

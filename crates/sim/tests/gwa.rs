@@ -3,9 +3,11 @@
 
 use narrows_control::Gaps;
 use narrows_control::registry::{self, Birth};
-use narrows_router::{FlowCountSettings, Gwa, GwaQueue, Packet};
+use narrows_router::queues::{Gwa, GwaSettings};
+use narrows_router::{Backlog, FlowCountSettings, Limit, OnDeparture, Packet, Room};
 use narrows_signal::{Ecn, Request};
-use narrows_transport::tcp::{Habits, Receiver, RecoveryKind, Sender, Settings};
+use narrows_transport::Timeouts;
+use narrows_transport::tcp::{Habits, Receiver, RecoveryKind, Sender, TcpSettings};
 use narrows_transport::{Segment, Transport};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
@@ -61,18 +63,14 @@ fn host(delays: (u64, u64), pacing: Option<Gaps>) -> Host {
         registry::find("gwa").expect("a law").build(&birth).expect("it has no settings");
     // The law alone: what a retransmission timer sends again while nothing is served, no window
     // holds back.
-    let habits =
-        Arc::new(Habits { least_timeout: Duration::from_millis(10_000_000), ..Habits::NS2 });
+    let least = Duration::from_millis(10_000_000);
+    let timeouts = Timeouts { least, ..Habits::NS2.timeouts };
+    let habits = Arc::new(Habits { timeouts, ..Habits::NS2 });
     let (recovery, stream) = (RecoveryKind::Reno, Stream::new(1, 1, 1));
-    let settings = Settings {
-        recovery,
-        habits,
-        packet_bytes: PACKET,
+    let settings = TcpSettings {
         window_limit: 64.0,
         pacing,
-        quantum: 1,
-        ecn: false,
-        stream,
+        ..TcpSettings::new(recovery, habits, PACKET, stream)
     };
     let (sender, receiver) = Transport::Tcp(settings).ends(controller, 40);
     let (narrows_transport::Sender::Tcp(mut sender), narrows_transport::Receiver::Tcp(receiver)) =
@@ -97,27 +95,29 @@ fn run(
     ticks: u64,
     service: impl Fn(u64) -> u64,
 ) -> (u64, u64, u64) {
-    let flows = FlowCountSettings {
-        alpha: 0.9,
-        tau: Duration::from_millis(100),
-        known: Some(hosts.len() as f64),
-    };
-    let mut queue =
-        GwaQueue::new(Gwa { round_robin, buffer: (buffer * u64::from(PACKET)) as f64, flows });
+    let flows = Some(hosts.len() as f64);
+    let flows = FlowCountSettings { flows, ..FlowCountSettings::default() };
+    let room = Room { limit: Limit::Unlimited, in_transmission: Backlog::default() };
+    let mut dropped = Vec::new();
+    let mut queue = OnDeparture::Gwa(Gwa::new(GwaSettings {
+        round_robin,
+        buffer: (buffer * u64::from(PACKET)) as f64,
+        flows,
+    }));
     let mut waiting = vec![0u64; hosts.len()];
     let (mut longest, mut longest_of_all, mut served) = (0, 0, 0);
     for tick in 0..ticks {
         let now = at(tick);
         for (flow, host) in hosts.iter_mut().enumerate() {
             while let Some((_, segment)) = host.there.pop_front_if(|(when, _)| *when <= tick) {
-                queue.enqueue(now, Data { flow: flow as u32, segment });
+                queue.enqueue(now, Data { flow: flow as u32, segment }, room, &mut dropped);
                 waiting[flow] += 1;
             }
             longest = longest.max(waiting[flow]);
         }
         longest_of_all = longest_of_all.max(waiting.iter().sum());
         for _ in 0..service(tick) {
-            let Some(Data { flow, segment }) = queue.dequeue(now) else { break };
+            let Some(Data { flow, segment }) = queue.dequeue(now, &mut dropped) else { break };
             let host = &mut hosts[flow as usize];
             waiting[flow as usize] -= 1;
             served += 1;

@@ -20,3 +20,19 @@ pub struct Counters {
     /// Their sum in seconds.
     pub rtt_sum: f64,
 }
+
+impl Counters {
+    /// What has been counted since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            sent: self.sent - earlier.sent,
+            retransmitted: self.retransmitted - earlier.retransmitted,
+            lost: self.lost - earlier.lost,
+            epochs: self.epochs - earlier.epochs,
+            timeouts: self.timeouts - earlier.timeouts,
+            spurious: self.spurious - earlier.spurious,
+            rtt_samples: self.rtt_samples - earlier.rtt_samples,
+            rtt_sum: self.rtt_sum - earlier.rtt_sum,
+        }
+    }
+}

@@ -130,8 +130,6 @@ impl Controller for EtcpRate {
     }
 
     fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {
-        show("window", self.window());
-        show("ssthresh", self.ssthresh());
         show("rate", self.rate.unwrap_or(f64::NAN));
     }
 }

@@ -167,8 +167,6 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
     }
 
     fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {
-        show("window", self.window);
-        show("ssthresh", self.ssthresh);
         self.law.probe(show);
     }
 }

@@ -538,7 +538,6 @@ impl Controller for Bbr {
     }
 
     fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {
-        show("window", self.cwnd);
         show("max_bw", self.path.max_bw);
         show("bw", self.path.bw);
         show("pacing_rate", self.pacing_rate);

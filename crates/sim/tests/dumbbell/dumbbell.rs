@@ -1,17 +1,27 @@
 //! Networks that several tests run.
-#![allow(dead_code, missing_docs)]
 
-use narrows_control::registry::{self, Birth, Entry, MovedBy, Value};
+use narrows_control::registry::{self, Birth, Entry, MovedBy};
 use narrows_control::{Gaps, SlowStart};
-use narrows_router::{Discipline, DropTail};
+use narrows_router::{Discipline, Limit};
+use narrows_settings::Given;
 use narrows_sim::{
-    Application, ControllerMaker, Endpoints, FlowSettings, Jitter, LinkSettings, Loss, Network,
-    Settings, Simulation, Usage, WebSettings,
+    Application, ControllerMaker, Endpoints, FlowSettings, Gap, Jitter, LinkSettings, Loss,
+    Network, PageSettings, RunSettings, Simulation, Usage, Watch,
 };
-use narrows_transport::tcp::{self, Habits, RecoveryKind};
-use narrows_transport::{Transport, etcp};
+use narrows_transport::Transport;
+use narrows_transport::etcp::EtcpSettings;
+use narrows_transport::tcp::{Habits, RecoveryKind, TcpSettings};
 use narrows_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
+
+/// What each flow sends.
+#[derive(Clone, Copy, Debug)]
+pub enum Sends {
+    Endless,
+    Packets(u64),
+    Every(Gap),
+    Pages,
+}
 
 /// A dumbbell: nodes 0 and 1 are the routers; each flow has hosts and links of its own.
 #[derive(Clone, Debug)]
@@ -35,7 +45,7 @@ pub struct Dumbbell {
     pub start_spread: Duration,
     /// Given starts, instead of random ones.
     pub starts: Vec<Duration>,
-    pub application: Application,
+    pub sends: Sends,
     pub queue: Discipline,
     pub loss: Loss,
     pub jitter: Jitter,
@@ -66,7 +76,7 @@ impl Default for Dumbbell {
             ecn: false,
             start_spread: Duration::from_millis(100),
             starts: Vec::new(),
-            application: Application::Endless,
+            sends: Sends::Endless,
             queue: Discipline::DropTail,
             loss: Loss::None,
             jitter: Jitter::default(),
@@ -83,8 +93,8 @@ impl Default for Dumbbell {
 pub const BOTTLENECK: usize = 0;
 
 impl Dumbbell {
-    pub fn settings(&self) -> Settings {
-        Settings {
+    pub fn settings(&self) -> RunSettings {
+        RunSettings {
             seed: self.seed,
             duration: self.duration,
             warmup: self.warmup,
@@ -96,8 +106,8 @@ impl Dumbbell {
         let mut network = Network::default();
         let plain = LinkSettings::plain(Rate::from_megabits(100_000), Duration::ZERO);
         let middle = self.rtt.scale(0.4);
-        let limit = DropTail::Packets(self.buffer);
-        let watched = Some(self.sampled);
+        let limit = Limit::Packets(self.buffer);
+        let watch = self.sampled.map_or(Watch::Histograms, Watch::Samples);
         let bottleneck = LinkSettings {
             rate: self.rate,
             delay: middle,
@@ -105,9 +115,9 @@ impl Dumbbell {
             queue: self.queue,
             loss: self.loss,
             jitter: self.jitter,
-            watched,
+            watch,
         };
-        let back_limit = if self.reverse_flows > 0 { limit } else { DropTail::Unlimited };
+        let back_limit = if self.reverse_flows > 0 { limit } else { Limit::Unlimited };
         let back = LinkSettings {
             limit: back_limit,
             loss: Loss::None,
@@ -133,12 +143,11 @@ impl Dumbbell {
     }
 
     fn flow(&self, from: u32, to: u32, start: Time, flow: u32) -> FlowSettings {
+        let parts = self.parameters.iter().map(|(name, value)| format!("{name}={value}"));
+        let parts: Vec<String> = parts.collect();
+        let given = Given::parse(parts.iter().map(String::as_str)).expect("they are name=value");
         let birth = Birth {
-            parameters: self
-                .parameters
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), Value::Number(*value)))
-                .collect(),
+            given,
             slow_start: SlowStart::Standard,
             initial_window: self.habits.initial_window,
             packet_bytes: 1000,
@@ -148,36 +157,27 @@ impl Dumbbell {
         };
         let law = registry::find(self.law).expect("a law of the registry");
         let controller = law.build(&birth).expect("it takes its defaults");
-        let (habits, packet_bytes, stream) =
-            (Arc::new(self.habits), 1000, Stream::new(self.seed, 8, u64::from(flow)));
+        let stream = Stream::new(self.seed, 8, u64::from(flow));
         let transport = if law.moved_by == MovedBy::EachLoss {
-            Transport::Etcp(etcp::Settings {
-                habits,
-                reliable: true,
-                packet_bytes,
-                gaps: self.pacing,
-                stream,
-            })
+            let (timeouts, gaps) = (self.habits.timeouts, self.pacing);
+            let (reliable, packet_bytes) = (true, 1000);
+            Transport::Etcp(EtcpSettings { timeouts, reliable, packet_bytes, gaps, stream })
         } else {
-            let Self { recovery, window_limit, pacing, quantum, .. } = *self;
-            Transport::Tcp(tcp::Settings {
-                recovery,
-                habits,
-                packet_bytes,
-                window_limit,
-                pacing,
-                quantum,
-                ecn: self.ecn,
-                stream,
-            })
+            let Self { recovery, window_limit, pacing, quantum, ecn, .. } = *self;
+            let habits = Arc::new(self.habits);
+            let settings = TcpSettings::new(recovery, habits, 1000, stream);
+            Transport::Tcp(TcpSettings { window_limit, pacing, quantum, ecn, ..settings })
+        };
+        let application = match self.sends {
+            Sends::Endless => Application::Endless,
+            Sends::Packets(packets) => Application::Packets(packets),
+            Sends::Every(gap) => Application::Every(gap),
+            Sends::Pages => Application::Requests(Usage::Pages(self.reader()), maker(law, &birth)),
         };
         FlowSettings {
             from,
             to,
-            endpoints: Endpoints::Connection { transport, controller, ack_bytes: 40 },
-            application: self.application,
-            web: (self.application == Application::Web)
-                .then(|| (Usage::Pages(self.web_user()), maker(law, &birth))),
+            endpoints: Endpoints::Connection { transport, controller, ack_bytes: 40, application },
             start,
             stop: Time::NEVER,
             overhead: self.overhead,
@@ -186,8 +186,8 @@ impl Dumbbell {
     }
 
     /// Thinks little, so that a few seconds show something.
-    fn web_user(&self) -> WebSettings {
-        WebSettings {
+    fn reader(&self) -> PageSettings {
+        PageSettings {
             think: Duration::from_millis(200),
             size_factor: 5.0,
             persistent: 0.3,

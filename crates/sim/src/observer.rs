@@ -1,26 +1,30 @@
 //! What somebody who looks at a link sees: the longest queue, histograms, samples.
 
-use crate::measure::{Histogram, Window};
-use crate::probe::{Due, LinkSeries, Watch, count};
+use crate::histogram::Histogram;
+use crate::measured::Measured;
+use crate::series::{Due, LinkSeries, Schedule, count};
 use narrows_router::Backlog;
 use narrows_units::{Duration, Time};
 
 /// Sees what a link does.
-pub(crate) struct Watcher {
-    watch: Watch,
-    pub interval: Option<Duration>,
+pub(crate) struct Observer {
+    schedule: Schedule,
+    interval: Option<Duration>,
     /// Packets and bytes, each at its most.
     pub max_queue: Backlog,
     pub queue_found: Histogram,
     pub delay: Histogram,
-    pub series: LinkSeries,
+    series: LinkSeries,
 }
 
-impl Watcher {
+impl Observer {
     /// Takes samples at `interval`, where it is given, and measures from `warmup` on.
     pub fn new(interval: Option<Duration>, warmup: Time) -> Self {
         Self {
-            watch: Watch::new(interval.map(|interval| (Time::ZERO + interval, interval)), warmup),
+            schedule: Schedule::new(
+                interval.map(|interval| (Time::ZERO + interval, interval)),
+                warmup,
+            ),
             interval,
             max_queue: Backlog::default(),
             queue_found: Histogram::default(),
@@ -29,9 +33,14 @@ impl Watcher {
         }
     }
 
+    /// The samples so far with their interval; `None` if none are taken.
+    pub fn samples(&self) -> Option<(Duration, &LinkSeries)> {
+        Some((self.interval?, &self.series))
+    }
+
     /// Takes the samples due by `now`; `backlog` is asked for the queue at a time.
     pub fn catch_up(&mut self, now: Time, mut backlog: impl FnMut(Time) -> Backlog) {
-        while let Some((due, at)) = self.watch.due(now) {
+        while let Some((due, at)) = self.schedule.due(now) {
             match due {
                 Due::Sample => self.series.queue.push(backlog(at).packets),
                 Due::WarmedUp => self.max_queue = backlog(at),
@@ -40,8 +49,8 @@ impl Watcher {
     }
 
     /// A packet came at `now` and found `found` packets; the queue is `queue` now.
-    pub fn arrival(&mut self, now: Time, found: u64, queue: Backlog, window: &Window) {
-        if window.contains(now) {
+    pub fn arrival(&mut self, now: Time, found: u64, queue: Backlog, measured: &Measured) {
+        if measured.contains(now) {
             self.max_queue.packets = self.max_queue.packets.max(queue.packets);
             self.max_queue.bytes = self.max_queue.bytes.max(queue.bytes);
             self.queue_found.add(found);
@@ -59,12 +68,12 @@ impl Watcher {
     }
 
     /// The last bit of a packet of `bytes` that came at `came` leaves at `departure`.
-    pub fn departure(&mut self, came: Time, departure: Time, bytes: u32, window: &Window) {
-        if window.contains(came) {
+    pub fn departure(&mut self, came: Time, departure: Time, bytes: u32, measured: &Measured) {
+        if measured.contains(came) {
             self.delay.add(departure.since(came).picos() / 1000);
         }
         if let Some(interval) = self.interval
-            && departure <= window.to
+            && departure <= measured.to
         {
             count(&mut self.series.departed_bytes, interval, departure, u64::from(bytes));
         }

@@ -19,7 +19,7 @@ use narrows_units::{Duration, Stream, Time};
 
 /// How a user behaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WebSettings {
+pub struct PageSettings {
     /// Mean time between a page and the next.
     pub think: Duration,
     /// Sizes are this many times those of the distributions.
@@ -50,7 +50,7 @@ pub struct FileSettings {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Usage {
     /// Pages, by a user.
-    Pages(WebSettings),
+    Pages(PageSettings),
     /// Files, by the sender itself.
     Files(FileSettings),
 }
@@ -80,7 +80,7 @@ pub(crate) struct Request {
 
 /// One user, and what the server does for it.
 #[derive(Clone, Debug)]
-pub(crate) struct WebUser {
+pub(crate) struct Requester {
     usage: Usage,
     stream: Stream,
     /// Objects of this page still to be asked for.
@@ -101,7 +101,7 @@ const EMBEDDED_EXPONENT: f64 = 2.43;
 const MOST_EMBEDDED: f64 = 100.0;
 const PAGES_IN_A_ROW: f64 = 4.0;
 
-impl WebUser {
+impl Requester {
     /// A user who begins to think at `start`, or a source whose first file leaves then.
     pub fn new(usage: Usage, stream: Stream, start: Time) -> Self {
         let request = Request { asked: start, arrives: start, packets: 0, fresh: true };
@@ -147,14 +147,14 @@ impl WebUser {
         Request { asked, arrives: asked, packets, fresh: true }
     }
 
-    fn think(&mut self, settings: &WebSettings, now: Time) -> Request {
+    fn think(&mut self, settings: &PageSettings, now: Time) -> Request {
         let thought = settings.think.scale(self.stream.exponential());
         self.embedded =
             (self.pareto(1.0, EMBEDDED_EXPONENT).min(MOST_EMBEDDED) - 1.0).round() as u64;
         self.ask(settings, now + thought)
     }
 
-    fn ask(&mut self, settings: &WebSettings, asked: Time) -> Request {
+    fn ask(&mut self, settings: &PageSettings, asked: Time) -> Request {
         let fresh = self.pages_left == 0;
         if fresh && self.stream.happens(settings.persistent) {
             self.pages_left =
@@ -190,15 +190,15 @@ impl WebUser {
 mod tests {
     use super::*;
 
-    fn user(persistent: f64) -> WebUser {
-        let settings = WebSettings {
+    fn user(persistent: f64) -> Requester {
+        let settings = PageSettings {
             think: Duration::from_millis(10_000),
             size_factor: 1.0,
             persistent,
             payload: 1000,
             rtt: Duration::from_millis(100),
         };
-        WebUser::new(Usage::Pages(settings), Stream::new(4, 1, 1), Time::ZERO)
+        Requester::new(Usage::Pages(settings), Stream::new(4, 1, 1), Time::ZERO)
     }
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
         let ms = Duration::from_millis;
         let settings = FileSettings { mean: 30.0, shape: 2.5, off: ms(200), rtt: ms(80) };
         let mut source =
-            WebUser::new(Usage::Files(settings), Stream::new(4, 1, 1), Time::ZERO + ms(7));
+            Requester::new(Usage::Files(settings), Stream::new(4, 1, 1), Time::ZERO + ms(7));
         assert_eq!(source.request.arrives, Time::ZERO + ms(7), "the first leaves at once");
         let (mut packets, mut silence, mut long) = (0.0, 0.0, 0.0);
         for _ in 0..100_000 {

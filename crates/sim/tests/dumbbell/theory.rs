@@ -1,13 +1,11 @@
 //! The simulator against closed forms.
 
-mod common;
-
-use common::{BOTTLENECK, Dumbbell};
+use crate::dumbbell::{BOTTLENECK, Dumbbell, Sends};
 use narrows_control::Gaps;
-use narrows_router::DropTail;
+use narrows_router::Limit;
 use narrows_sim::{
-    Application, Crossing, Endpoints, FlowSettings, Gap, LinkSettings, Loss, Network, Settings,
-    Simulation, Tap, TapPoint,
+    Crossing, Endpoints, FlowSettings, Gap, LinkSettings, Loss, Network, RunSettings, Simulation,
+    Tap, TapPoint,
 };
 use narrows_transport::tcp::Habits;
 use narrows_units::{Duration, Rate, Time};
@@ -35,7 +33,7 @@ fn md1k_loss(rho: f64, k: usize) -> f64 {
 fn poisson_loss(rho: f64, buffer: u64, seconds: f64, seed: u64) -> f64 {
     let rate = Rate::from_megabits(1000); // 1000 bytes take 8 us
     let link = LinkSettings {
-        limit: DropTail::Packets(buffer),
+        limit: Limit::Packets(buffer),
         ..LinkSettings::plain(rate, Duration::from_millis(1))
     };
     let flow = FlowSettings {
@@ -46,15 +44,13 @@ fn poisson_loss(rho: f64, buffer: u64, seconds: f64, seed: u64) -> f64 {
             bytes: 1000,
             periods: None,
         },
-        application: Application::Endless,
-        web: None,
         start: Time::ZERO,
         stop: Time::NEVER,
         overhead: Duration::ZERO,
         sampled: None,
     };
     let network = Network { links: vec![(0, 1, link.clone()), (1, 0, link)], flows: vec![flow] };
-    let settings = Settings {
+    let settings = RunSettings {
         seed,
         duration: Duration::from_secs(seconds),
         warmup: Duration::from_millis(100),
@@ -127,7 +123,7 @@ fn slow_start_without_loss_takes_the_round_trips_it_should() {
             rate: Rate::from_megabits(10_000),
             rtt: Duration::from_millis(100),
             buffer: 1000,
-            application: Application::Packets(packets),
+            sends: Sends::Packets(packets),
             start_spread: Duration::ZERO,
             ..Dumbbell::default()
         };

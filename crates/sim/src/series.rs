@@ -7,20 +7,22 @@
 use narrows_transport::Sender;
 use narrows_units::{Duration, Time};
 
-/// What a sender showed at each sample time: sample k was taken at k · interval. Not a number where
-/// a source has no such thing.
+/// What a sender showed at each sample time: sample k was taken at k · interval. NaN if a source has
+/// no such thing.
 #[derive(Clone, Debug, Default)]
 pub struct SenderSeries {
     /// Congestion window in packets.
     pub window: Vec<f64>,
-    /// Slow-start threshold in packets; infinite where there is none.
+    /// Slow-start threshold in packets; infinite if there is none.
     pub ssthresh: Vec<f64>,
-    /// Smoothed RTT in seconds; not a number before the first sample.
+    /// Smoothed RTT in seconds; NaN before the first sample.
     pub rtt: Vec<f64>,
     /// Packets in flight.
     pub in_flight: Vec<f64>,
     /// Data packets sent so far.
     pub sent: Vec<u64>,
+    /// The law's own quantities by name; NaN at a time at which the law does not show one.
+    pub law: Vec<(&'static str, Vec<f64>)>,
 }
 
 impl SenderSeries {
@@ -30,6 +32,22 @@ impl SenderSeries {
         self.rtt.push(sender.rtt().map_or(f64::NAN, |rtt| rtt.smoothed.seconds()));
         self.in_flight.push(sender.in_flight() as f64);
         self.sent.push(sender.counters().sent);
+        self.probe(sender);
+    }
+
+    fn probe(&mut self, sender: &Sender) {
+        let before = self.sent.len() - 1;
+        let law = &mut self.law;
+        sender.controller().probe(&mut |name, value| {
+            let place = law.iter().position(|(known, _)| *known == name);
+            let place = place.unwrap_or_else(|| {
+                law.push((name, Vec::new()));
+                law.len() - 1
+            });
+            let column = &mut law[place].1;
+            column.resize(before, f64::NAN);
+            column.push(value);
+        });
     }
 
     /// A datagram source has sent `sent` packets, and has nothing else to show.
@@ -72,7 +90,7 @@ pub(crate) fn count(column: &mut Vec<u64>, interval: Duration, at: Time, amount:
 
 /// When the next sample is due, and the one look at the end of the warm-up.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Watch {
+pub(crate) struct Schedule {
     /// The earlier of the two.
     due: Time,
     sample_at: Time,
@@ -87,7 +105,7 @@ pub(crate) enum Due {
     WarmedUp,
 }
 
-impl Watch {
+impl Schedule {
     /// Samples every `interval` from `first` on, where it is given, and looks once at `warmup`.
     pub fn new(interval: Option<(Time, Duration)>, warmup: Time) -> Self {
         let (sample_at, interval) = interval.unwrap_or((Time::NEVER, Duration::ZERO));
@@ -119,9 +137,9 @@ mod tests {
     #[test]
     fn samples_and_the_warm_up_come_in_order() {
         let ms = |millis| Time::ZERO + Duration::from_millis(millis);
-        let mut watch = Watch::new(Some((ms(0), Duration::from_millis(10))), ms(15));
+        let mut schedule = Schedule::new(Some((ms(0), Duration::from_millis(10))), ms(15));
         let mut seen = Vec::new();
-        while let Some(due) = watch.due(ms(25)) {
+        while let Some(due) = schedule.due(ms(25)) {
             seen.push(due);
         }
         assert_eq!(

@@ -1,17 +1,12 @@
 //! The rules of the simulator: same seed same bits, eager hops change nothing, slices change
 //! nothing, nothing is lost.
 
-mod common;
-
-use common::{BOTTLENECK, Dumbbell};
+use crate::dumbbell::{BOTTLENECK, Dumbbell, Sends};
 use narrows_control::Gaps;
-use narrows_router::{
-    Ba, CodelSettings, Discipline, DualPi2Settings, FlowCountSettings, FqCodelSettings, Gwa, Pie,
-    Red, Xcp,
-};
-use narrows_sim::{
-    Application, Crossing, FlowSummary, Gap, Jitter, LinkSummary, Loss, Simulation, Tap,
-};
+use narrows_router::registry::{self, Placement};
+use narrows_router::{Discipline, Limit};
+use narrows_settings::Given;
+use narrows_sim::{Crossing, FlowSummary, Gap, Jitter, LinkSummary, Loss, Simulation, Tap};
 use narrows_transport::tcp::{AckPolicy, Habits, RecoveryKind};
 use narrows_units::{Duration, Rate, Time};
 use proptest::prelude::*;
@@ -48,54 +43,21 @@ fn shown(
     ((0..flows).map(|flow| simulation.flow(flow)).collect(), links, columns)
 }
 
-/// Every discipline.
+/// Every queue of the registry, some with settings that make them act in a few packets.
 fn queues() -> Vec<Discipline> {
-    let ms = Duration::from_millis;
-    let flows = FlowCountSettings { alpha: 0.9, tau: ms(100), known: None };
-    let codel = CodelSettings { target: ms(5), interval: ms(100), ecn: true, mtu: 1000 };
-    let red = Red {
-        min: 2.0,
-        max: 6.0,
-        weight: 0.02,
-        p_max: 0.1,
-        gentle: true,
-        ecn: true,
-        mark_above: false,
-        wait: false,
-        bytes: false,
-        mean_packet: 1000.0,
+    let place = Placement { limit: Limit::Packets(20), packet: 1000, seed: 3 };
+    let build = |name: &str, parts: &[&str]| {
+        let given = Given::parse(parts.iter().copied()).expect("name=value");
+        registry::find(name).expect("a queue").build(&given, &place).expect("its settings")
     };
-    let dual = DualPi2Settings {
-        target: ms(15),
-        update: ms(16),
-        alpha: 0.16,
-        beta: 3.2,
-        coupling: 2.0,
-        step: Duration::from_micros(800),
-        range: Duration::from_micros(400),
-    };
-    let pie = Pie {
-        target: ms(15),
-        update: ms(15),
-        alpha: 0.125,
-        beta: 1.25,
-        max_burst: ms(150),
-        ecn: true,
-    };
-    vec![
-        Discipline::DropTail,
+    let mut queues: Vec<_> = registry::names().map(|name| build(name, &[])).collect();
+    queues.extend([
         Discipline::MarkFrom(5),
-        Discipline::Red(red),
-        Discipline::Pie(pie),
-        Discipline::Ba(Ba { flows, gain: 0.5 }),
-        Discipline::RoundRobin,
-        Discipline::Gwa(Gwa { round_robin: true, buffer: 20_000.0, flows }),
-        Discipline::Gwa(Gwa { round_robin: false, buffer: 20_000.0, flows }),
-        Discipline::Codel(codel),
-        Discipline::FqCodel(FqCodelSettings { codel, queues: 16, quantum: 1514, perturbation: 3 }),
-        Discipline::DualPi2(dual),
-        Discipline::Xcp(Xcp::ORIGINAL),
-    ]
+        build("red", &["min=2", "max=6", "weight=0.02", "gentle=on"]),
+        build("ba", &["gain=0.5"]),
+        build("fq-codel", &["queues=16"]),
+    ]);
+    queues
 }
 
 fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
@@ -128,11 +90,11 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
             habits: Habits { acks: AckPolicy { every, ..habits.acks }, ..habits },
             pacing,
             overhead: Duration::from_micros(overhead.saturating_sub(100)),
-            application: [
-                Application::Endless,
-                Application::Packets(700),
-                Application::Every(Gap::Exponential(Duration::from_micros(1900))),
-                Application::Web,
+            sends: [
+                Sends::Endless,
+                Sends::Packets(700),
+                Sends::Every(Gap::Exponential(Duration::from_micros(1900))),
+                Sends::Pages,
             ][application],
             loss: [
                 Loss::None,
@@ -160,7 +122,8 @@ proptest! {
 
     #[test]
     fn a_run_in_slices_is_the_same_run(dumbbell in any_dumbbell(), slice in 1u64..400) {
-        let mut sliced = Simulation::new(dumbbell.network(), dumbbell.settings()).expect("a sound network");
+        let mut sliced =
+            Simulation::new(dumbbell.network(), dumbbell.settings()).expect("a sound network");
         let mut end = Time::ZERO;
         while sliced.now() < Time::ZERO + dumbbell.duration {
             end += Duration::from_millis(slice);

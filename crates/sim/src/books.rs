@@ -1,0 +1,86 @@
+//! What was sent has arrived, was lost, or is under way: counted by path, checked against the links
+//! at the end of every run.
+
+use crate::link::Link;
+use crate::slab::Slab;
+use crate::wiring::{HopEnd, Paths};
+
+/// The packets of every path.
+pub(crate) struct PathBooks {
+    paths: Vec<PathCounters>,
+}
+
+/// A path's packets over the whole run.
+#[derive(Clone, Copy, Debug, Default)]
+struct PathCounters {
+    sent: u64,
+    arrived: u64,
+    lost: u64,
+}
+
+impl PathBooks {
+    pub fn new(paths: usize) -> Self {
+        Self { paths: vec![PathCounters::default(); paths] }
+    }
+
+    /// A packet sets out on `path`.
+    pub fn send(&mut self, path: u32) {
+        self.paths[path as usize].sent += 1;
+    }
+
+    /// A packet has reached the end of `path`.
+    pub fn arrive(&mut self, path: u32) {
+        self.paths[path as usize].arrived += 1;
+    }
+
+    /// A packet of `path` was dropped, or lost on a wire.
+    pub fn lose(&mut self, path: u32) {
+        self.paths[path as usize].lost += 1;
+    }
+
+    /// Data packets that have reached their receivers.
+    pub fn delivered(&self) -> u64 {
+        self.paths.iter().step_by(2).map(|path| path.arrived).sum()
+    }
+
+    /// Panics unless every packet sent has arrived, was lost, or is under way: in `waiting` or in a
+    /// queue.
+    pub fn balance(&self, links: &[Link], waiting: &Slab, paths: &Paths) {
+        let total = |count: fn(&PathCounters) -> u64| self.paths.iter().map(count).sum::<u64>();
+        let (sent, arrived, lost) =
+            (total(|path| path.sent), total(|path| path.arrived), total(|path| path.lost));
+        let under_way = waiting.len() + links.iter().map(Link::held).sum::<u64>();
+        assert_eq!(
+            sent,
+            arrived + lost + under_way,
+            "{sent} packets sent are not {arrived} arrived + {lost} lost + {under_way} under way"
+        );
+        let missing: u64 = links.iter().map(Link::missing).sum();
+        assert_eq!(lost, missing, "flows miss {lost} packets, links have lost {missing}");
+        self.balance_links(links, waiting, paths);
+    }
+
+    /// What links that lead to endpoints only have carried has arrived, or is on its way.
+    fn balance_links(&self, links: &[Link], waiting: &Slab, paths: &Paths) {
+        let mut accounted = vec![0; links.len()];
+        for packet in waiting.iter() {
+            let begins = packet.hop == paths.starts[packet.path as usize];
+            let came_by = packet.hop.checked_sub(1).filter(|_| !begins);
+            if let Some(HopEnd::Link(link)) = came_by.map(|hop| paths.hops[hop as usize].end) {
+                accounted[link as usize] += 1;
+            }
+        }
+        for (path, counters) in self.paths.iter().enumerate() {
+            if let Some(HopEnd::Link(link)) = paths.last_link(path) {
+                accounted[link as usize] += counters.arrived;
+            }
+        }
+        for link in paths.links_to_endpoints_only(links.len()) {
+            let (carried, accounted) = (links[link].carried(), accounted[link]);
+            assert_eq!(
+                carried, accounted,
+                "link {link}: {carried} carried are not {accounted} arrived or under way"
+            );
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The two ends of a flow: what sends and what receives, when each must be woken, and what is seen
+//! of them.
+
+use crate::delays::PacketDelays;
+use crate::requests::{Request, Requester};
+use crate::series::{Due, ReceiverSeries, Schedule, SenderSeries};
+use crate::traffic::{Act, Application, ControllerMaker, Datagrams, Offering, Offers};
+use crate::wiring::{Endpoints, FlowSettings};
+use narrows_transport::{Counters, DataHeader, Header, Receiver, Segment, Sender};
+use narrows_units::{Duration, Stream, Time};
+
+/// A sending end's calendar entries: the one for its pacer, and the one for everything else.
+pub(crate) const SOON: usize = 0;
+pub(crate) const LATE: usize = 1;
+
+pub(crate) struct SendingEnd {
+    pub source: Source,
+    pub offering: Offering,
+    overhead: Duration,
+    /// When the overhead is over and what may be sent goes; never if nothing waits for that.
+    sends_at: Time,
+    pub stream: Stream,
+    last_departure: Option<Time>,
+    /// Calendar entries for the pacer, and for everything else: the earliest of each.
+    pub scheduled: [Time; 2],
+    schedule: Schedule,
+    pub at_warmup: Counters,
+    pub started: Option<Time>,
+    pub series: Option<Box<SenderSeries>>,
+    pub server: Option<Box<Server>>,
+}
+
+/// Who asks, and what makes a controller for each connection that serves them.
+pub(crate) struct Server {
+    pub requester: Requester,
+    pub make: ControllerMaker,
+}
+
+/// What sends.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every source is a connection; a box would cost each event a cache miss"
+)]
+pub(crate) enum Source {
+    Connection(Sender),
+    Datagrams(Datagrams),
+}
+
+/// What receives.
+pub(crate) enum Sink {
+    Connection(Receiver),
+    Datagrams {
+        /// Datagrams that have arrived.
+        arrived: u64,
+    },
+}
+
+impl Sink {
+    /// A packet of data arrives: the acknowledgement to send now, if one is due.
+    pub fn on_data(&mut self, now: Time, data: &Segment) -> Option<Segment> {
+        match self {
+            Self::Connection(receiver) => receiver.on_data(now, data),
+            Self::Datagrams { arrived } => {
+                *arrived += 1;
+                None
+            }
+        }
+    }
+
+    /// When it must be woken; never if nothing waits.
+    pub fn wakeup(&self) -> Time {
+        if let Self::Connection(receiver) = self { receiver.wakeup() } else { Time::NEVER }
+    }
+
+    /// The wake-up has come: the acknowledgement that was due by `now`, if any.
+    pub fn on_wakeup(&mut self, now: Time) -> Option<Segment> {
+        if let Self::Connection(receiver) = self { receiver.on_wakeup(now) } else { None }
+    }
+
+    /// Packets that arrived for the first time.
+    pub fn arrived(&self) -> u64 {
+        match self {
+            Self::Connection(receiver) => receiver.arrived(),
+            Self::Datagrams { arrived } => *arrived,
+        }
+    }
+
+    /// Packets that had arrived before.
+    pub fn duplicates(&self) -> u64 {
+        if let Self::Connection(receiver) = self { receiver.duplicates() } else { 0 }
+    }
+
+    /// The lowest number that has not arrived; `None` if numbers mean nothing.
+    pub fn next(&self) -> Option<u64> {
+        if let Self::Connection(receiver) = self { Some(receiver.next()) } else { None }
+    }
+}
+
+pub(crate) struct ReceivingEnd {
+    pub sink: Sink,
+    pub scheduled: Time,
+    schedule: Schedule,
+    pub at_warmup: (u64, u64),
+    pub total: Option<u64>,
+    pub finished: Option<Time>,
+    pub delays: Option<Box<PacketDelays>>,
+    pub series: Option<Box<ReceiverSeries>>,
+}
+
+impl SendingEnd {
+    /// Both ends of a flow with chances from `stream`; a look is taken at `warmup`.
+    pub fn pair(flow: FlowSettings, stream: Stream, warmup: Time) -> (Self, ReceivingEnd) {
+        let sampling = flow.sampled.map(|interval| (Time::ZERO, interval));
+        let (source, sink, application) = match flow.endpoints {
+            Endpoints::Connection { transport, controller, ack_bytes, application } => {
+                let (sender, receiver) = transport.ends(controller, ack_bytes);
+                (Source::Connection(sender), Sink::Connection(receiver), application)
+            }
+            Endpoints::Datagrams { gap, bytes, periods } => {
+                let source = Source::Datagrams(Datagrams::new(gap, bytes, periods));
+                (source, Sink::Datagrams { arrived: 0 }, Application::Endless)
+            }
+        };
+        let offering = Offering::new(Offers::from(&application), flow.start, flow.stop);
+        let mut receiving = ReceivingEnd {
+            sink,
+            scheduled: Time::NEVER,
+            schedule: Schedule::new(sampling, warmup),
+            at_warmup: (0, 0),
+            total: offering.total(),
+            finished: None,
+            delays: matches!(application, Application::Every(_)).then(Box::default),
+            series: flow.sampled.map(|_| Box::default()),
+        };
+        let mut sending = Self {
+            source,
+            offering,
+            overhead: flow.overhead,
+            sends_at: Time::NEVER,
+            stream,
+            last_departure: None,
+            scheduled: [Time::NEVER; 2],
+            schedule: Schedule::new(sampling, warmup),
+            at_warmup: Counters::default(),
+            started: None,
+            series: flow.sampled.map(|_| Box::default()),
+            server: None,
+        };
+        if let Application::Requests(usage, make) = application {
+            let requester = Requester::new(usage, sending.stream.clone(), flow.start);
+            receiving.total = Some(0);
+            sending.expect(&requester.request);
+            sending.server = Some(Box::new(Server { requester, make }));
+        }
+        (sending, receiving)
+    }
+
+    /// The deadlines of the pacer or the datagram source, and of the application and the
+    /// retransmission timer.
+    pub fn deadlines(&self) -> [Time; 2] {
+        match &self.source {
+            Source::Connection(sender) => {
+                let soon =
+                    if self.sends_at < Time::NEVER { self.sends_at } else { sender.pace_at() };
+                [soon, sender.retransmit_at().min(self.offering.acts_at)]
+            }
+            Source::Datagrams(source) => {
+                [source.next_at, source.turns_at.min(self.offering.acts_at)]
+            }
+        }
+    }
+
+    pub fn next_deadline(&self) -> Time {
+        let [soon, late] = self.deadlines();
+        soon.min(late)
+    }
+
+    /// A web user's request is on its way.
+    pub fn expect(&mut self, request: &Request) {
+        self.offering.acts_at = request.arrives;
+        self.offering.asked = request.packets;
+    }
+
+    pub fn obey(&mut self, act: Act, now: Time) {
+        match (&mut self.source, act) {
+            (Source::Connection(sender), Act::Offer(packets)) => sender.offer(packets),
+            (Source::Connection(sender), Act::Stop) => sender.stop(),
+            (Source::Datagrams(source), Act::Offer(_)) => source.begin(now, &mut self.stream),
+            (Source::Datagrams(source), Act::Stop) => source.stop(),
+        }
+    }
+
+    /// Each time a sender may send, it waits uniformly up to its overhead, then sends all it may
+    /// (ns-2's `overhead_`).
+    pub fn waits_for_overhead(&mut self, now: Time) -> bool {
+        let Source::Connection(sender) = &mut self.source else { return false };
+        if self.overhead == Duration::ZERO {
+            return false;
+        }
+        if self.sends_at == Time::NEVER && sender.may_transmit(now) {
+            self.sends_at = now + self.overhead.scale(self.stream.uniform());
+        }
+        let waits = self.sends_at > now && self.sends_at < Time::NEVER;
+        if !waits {
+            self.sends_at = Time::NEVER;
+        }
+        waits
+    }
+
+    /// When a packet that may leave at `now` does: after the one before it, by a picosecond at
+    /// least, so that packets of a burst have an order.
+    pub fn depart(&mut self, now: Time) -> Time {
+        self.started.get_or_insert(now);
+        let departure =
+            self.last_departure.map_or(now, |last| now.max(last + Duration::from_picos(1)));
+        self.last_departure = Some(departure);
+        departure
+    }
+
+    pub fn counters(&self) -> Counters {
+        match &self.source {
+            Source::Connection(sender) => *sender.counters(),
+            Source::Datagrams(source) => Counters { sent: source.sent, ..Counters::default() },
+        }
+    }
+
+    pub fn catch_up(&mut self, now: Time) {
+        while let Some((due, _)) = self.schedule.due(now) {
+            match (due, &mut self.series, &self.source) {
+                (Due::WarmedUp, ..) => self.at_warmup = self.counters(),
+                (Due::Sample, Some(series), Source::Connection(sender)) => series.sample(sender),
+                (Due::Sample, Some(series), Source::Datagrams(source)) => {
+                    series.sample_datagrams(source.sent)
+                }
+                (Due::Sample, ..) => {}
+            }
+        }
+    }
+
+    /// Its time has come at `now`: the datagram that leaves, if one does.
+    pub fn wake_datagrams(&mut self, now: Time) -> Option<Segment> {
+        let Source::Datagrams(source) = &mut self.source else { return None };
+        let number = source.wake(now, &mut self.stream)?;
+        let header = Header::Data(DataHeader::default());
+        Some(Segment::data(number, now, source.bytes, header))
+    }
+}
+
+impl ReceivingEnd {
+    pub fn catch_up(&mut self, now: Time) {
+        while let Some((due, _)) = self.schedule.due(now) {
+            match (due, &mut self.series) {
+                (Due::WarmedUp, _) => {
+                    self.at_warmup = (self.sink.arrived(), self.sink.duplicates())
+                }
+                (Due::Sample, Some(series)) => series.arrived.push(self.sink.arrived()),
+                (Due::Sample, None) => {}
+            }
+        }
+    }
+}

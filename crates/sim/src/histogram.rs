@@ -1,0 +1,93 @@
+//! How often each value was seen.
+
+/// Counts of whole numbers: exact below 64, then to one part in 32.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Histogram {
+    counts: Vec<u64>,
+    total: u64,
+    sum: f64,
+}
+
+const EXACT: u64 = 64;
+const STEPS: u64 = 32;
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { counts: Vec::new(), total: 0, sum: 0.0 }
+    }
+}
+
+impl Histogram {
+    /// Counts `value`.
+    pub fn add(&mut self, value: u64) {
+        let slot = Self::slot(value);
+        if slot >= self.counts.len() {
+            self.counts.resize(slot + 1, 0);
+        }
+        self.counts[slot] += 1;
+        self.total += 1;
+        self.sum += value as f64;
+    }
+
+    /// The mean; 0 of nothing.
+    pub fn mean(&self) -> f64 {
+        if self.total == 0 { 0.0 } else { self.sum / self.total as f64 }
+    }
+
+    /// The smallest value that a share of at least `share` of all does not pass; 0 of nothing.
+    pub fn quantile(&self, share: f64) -> u64 {
+        let wanted = (share * self.total as f64).ceil().max(1.0) as u64;
+        let mut seen = 0;
+        for (slot, count) in self.counts.iter().enumerate() {
+            seen += count;
+            if seen >= wanted {
+                return Self::value(slot as u64);
+            }
+        }
+        0
+    }
+
+    /// Slots are exact below [`EXACT`]; above, each power of two has [`STEPS`] of them.
+    fn slot(value: u64) -> usize {
+        if value < EXACT {
+            return value as usize;
+        }
+        let power = u64::from(value.ilog2());
+        let step = (value >> (power - 5)) - STEPS;
+        (EXACT + (power - 6) * STEPS + step) as usize
+    }
+
+    /// The smallest value of a slot.
+    fn value(slot: u64) -> u64 {
+        if slot < EXACT {
+            return slot;
+        }
+        let (power, step) = ((slot - EXACT) / STEPS + 6, (slot - EXACT) % STEPS);
+        (STEPS + step) << (power - 5)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn quantiles_of_one_to_a_hundred() {
+        let mut histogram = Histogram::default();
+        (1..=60).for_each(|value| histogram.add(value));
+        assert_eq!(
+            (histogram.quantile(0.5), histogram.quantile(0.95), histogram.quantile(1.0)),
+            (30, 57, 60)
+        );
+        assert_eq!(histogram.mean(), 30.5);
+    }
+
+    proptest! {
+        #[test]
+        fn a_slots_value_is_within_a_thirty_second_below(value in 0u64..1 << 60) {
+            let found = Histogram::value(Histogram::slot(value) as u64);
+            prop_assert!(found <= value && value - found <= value / 32);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What a link counts, and what its wire does.
+
+use super::wire::Impairments;
+use super::{Carried, LinkSettings, Watch};
+use crate::measured::Measured;
+use crate::observer::Observer;
+use crate::summary::LinkSummary;
+use narrows_router::Backlog;
+use narrows_units::{Duration, Rate, Stream, Time};
+
+pub(crate) struct Books {
+    delay: Duration,
+    impairments: Option<Impairments>,
+    pub observer: Option<Observer>,
+    /// In the whole run.
+    pub carried: u64,
+    dropped: u64,
+    lost: u64,
+    /// In the measured window.
+    pub arrivals: u64,
+    pub drops: u64,
+    pub marks: u64,
+    departures: u64,
+    departed_bytes: u64,
+    pub queue_seconds: f64,
+}
+
+impl Books {
+    /// Empty books; the wire's chances come from `stream`.
+    pub fn new(settings: &LinkSettings, stream: Stream, warmup: Time) -> Self {
+        let observer = match settings.watch {
+            Watch::No => None,
+            Watch::Histograms => Some(Observer::new(None, warmup)),
+            Watch::Samples(interval) => Some(Observer::new(Some(interval), warmup)),
+        };
+        Self {
+            delay: settings.delay,
+            impairments: Impairments::new(settings.loss, settings.jitter, stream),
+            observer,
+            carried: 0,
+            dropped: 0,
+            lost: 0,
+            arrivals: 0,
+            drops: 0,
+            marks: 0,
+            departures: 0,
+            departed_bytes: 0,
+            queue_seconds: 0.0,
+        }
+    }
+
+    /// Packets that did not reach the other end, in the whole run.
+    pub fn missing(&self) -> u64 {
+        self.dropped + self.lost
+    }
+
+    /// Takes the samples due by `now`; `backlog` is asked for the queue at a time.
+    pub fn catch_up(&mut self, now: Time, backlog: impl FnMut(Time) -> Backlog) {
+        if let Some(observer) = &mut self.observer {
+            observer.catch_up(now, backlog);
+        }
+    }
+
+    /// The queue had no room, or gave a packet up.
+    pub fn drop(&mut self, now: Time, measured: &Measured) {
+        self.dropped += 1;
+        self.drops += u64::from(measured.contains(now));
+        if let Some(observer) = &mut self.observer {
+            observer.drop(now);
+        }
+    }
+
+    /// A packet of `bytes` that came at `came` leaves at `departure`.
+    pub fn depart(
+        &mut self,
+        came: Time,
+        departure: Time,
+        bytes: u32,
+        measured: &Measured,
+    ) -> Carried {
+        if measured.contains(departure) {
+            self.departures += 1;
+            self.departed_bytes += u64::from(bytes);
+        }
+        if let Some(observer) = &mut self.observer {
+            observer.departure(came, departure, bytes, measured);
+        }
+        let mut arrival = departure + self.delay;
+        if let Some(impairments) = &mut self.impairments {
+            if impairments.loses() {
+                self.lost += 1;
+                impairments.losses_in_window += u64::from(measured.contains(departure));
+                return Carried::Lost(departure);
+            }
+            arrival = impairments.vary(arrival);
+        }
+        self.carried += 1;
+        Carried::Arrives(departure, arrival)
+    }
+
+    /// The counters of the measured window for a transmitter of `rate`.
+    pub fn summary(&self, rate: Rate, measured: &Measured) -> LinkSummary {
+        let capacity = rate.bytes_per_second() * measured.seconds();
+        let observer = self.observer.as_ref();
+        let impairments = self.impairments.as_ref();
+        LinkSummary {
+            arrivals: self.arrivals,
+            drops: self.drops,
+            marks: self.marks,
+            wire_losses: impairments.map_or(0, |impairments| impairments.losses_in_window),
+            departures: self.departures,
+            departed_bytes: self.departed_bytes,
+            utilisation: self.departed_bytes as f64 / capacity,
+            mean_queue: self.queue_seconds / measured.seconds(),
+            max_queue: observer.map(|observer| observer.max_queue.packets),
+            max_queue_bytes: observer.map(|observer| observer.max_queue.bytes),
+            queue_found: observer.map(|observer| observer.queue_found.clone()),
+            delay: observer.map(|observer| observer.delay.clone()),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A link whose queue decides on departure: packets are held until the transmitter is free.
+
+use super::{Books, Carried};
+use crate::measured::Measured;
+use crate::packet::{Travelling, Waiting};
+use narrows_router::{Backlog, Drops, Limit, OnDeparture, Packet, Room, Transmitter};
+use narrows_signal::Ecn;
+use narrows_units::{Rate, Time};
+
+pub(crate) struct DepartureLink {
+    queue: OnDeparture<Waiting>,
+    limit: Limit,
+    transmitter: Transmitter,
+    /// What is, or was last, in transmission.
+    transmitting: Backlog,
+    /// An event will come when the transmitter is free.
+    awaited: bool,
+    given_up: Drops<Waiting>,
+    /// The books count the waiting up to here.
+    counted_to: Time,
+    pub books: Books,
+}
+
+impl DepartureLink {
+    pub fn new(queue: OnDeparture<Waiting>, rate: Rate, limit: Limit, books: Books) -> Self {
+        Self {
+            queue,
+            limit,
+            transmitter: Transmitter::new(rate),
+            transmitting: Backlog::default(),
+            awaited: false,
+            given_up: Vec::new(),
+            counted_to: Time::ZERO,
+            books,
+        }
+    }
+
+    /// The transmitter's rate.
+    pub fn rate(&self) -> Rate {
+        self.transmitter.rate()
+    }
+
+    /// Packets that wait for their departure to be decided.
+    pub fn held(&self) -> u64 {
+        self.queue.backlog().packets
+    }
+
+    /// A packet comes at `now`.
+    pub fn hold(&mut self, now: Time, packet: Travelling, measured: &Measured) {
+        self.catch_up(now);
+        self.account(now, measured);
+        self.books.arrivals += u64::from(measured.contains(now));
+        let in_transmission = self.in_transmission(now);
+        let found = (self.queue.backlog() + in_transmission).packets;
+        let was_marked = packet.segment.ecn() == Ecn::Marked;
+        let waiting = Waiting { came: now, was_marked, packet };
+        let room = Room { limit: self.limit, in_transmission };
+        self.queue.enqueue(now, waiting, room, &mut self.given_up);
+        if let Some(observer) = &mut self.books.observer {
+            let queue = self.queue.backlog() + in_transmission;
+            observer.arrival(now, found, queue, measured);
+        }
+    }
+
+    /// The next packet that the queue lets go at `now`, if the transmitter is free, and what
+    /// becomes of it.
+    pub fn release(&mut self, now: Time, measured: &Measured) -> Option<(Travelling, Carried)> {
+        if self.transmitter.busy_until() > now {
+            return None;
+        }
+        self.account(now, measured);
+        let waiting = self.queue.dequeue(now, &mut self.given_up)?;
+        let bytes = waiting.bytes();
+        let departure = self.transmitter.send(now, bytes);
+        self.transmitting = Backlog { packets: 1, bytes: u64::from(bytes) };
+        let is_new_mark = waiting.ecn() == Ecn::Marked && !waiting.was_marked;
+        self.books.marks += u64::from(is_new_mark && measured.contains(now));
+        self.books.queue_seconds += measured.overlap(now, departure);
+        let carried = self.books.depart(waiting.came, departure, bytes, measured);
+        Some((waiting.packet, carried))
+    }
+
+    /// The next packet that the queue has given up by `now`, if there is one.
+    pub fn give_up(&mut self, now: Time, measured: &Measured) -> Option<Travelling> {
+        let waiting = self.given_up.pop()?;
+        self.books.drop(now, measured);
+        Some(waiting.packet)
+    }
+
+    /// When an event must come because packets wait for the transmitter; `None` if none do, or if
+    /// it has been asked for.
+    pub fn await_transmitter(&mut self) -> Option<Time> {
+        let waits = !self.awaited && self.held() > 0;
+        self.awaited |= waits;
+        waits.then_some(self.transmitter.busy_until())
+    }
+
+    /// The event has come.
+    pub fn stop_waiting(&mut self) {
+        self.awaited = false;
+    }
+
+    /// Ends the books at the end of the run.
+    pub fn finish(&mut self, measured: &Measured) {
+        self.catch_up(measured.to);
+        self.account(measured.to, measured);
+    }
+
+    fn in_transmission(&self, at: Time) -> Backlog {
+        if self.transmitter.busy_until() > at { self.transmitting } else { Backlog::default() }
+    }
+
+    /// The seconds that packets have waited, up to `now`.
+    fn account(&mut self, now: Time, measured: &Measured) {
+        let waited = measured.overlap(self.counted_to, now);
+        self.books.queue_seconds += self.held() as f64 * waited;
+        self.counted_to = now;
+    }
+
+    fn catch_up(&mut self, now: Time) {
+        let waiting = self.queue.backlog();
+        let (busy_until, transmitting) = (self.transmitter.busy_until(), self.transmitting);
+        self.books.catch_up(now, |at| {
+            waiting + if busy_until > at { transmitting } else { Backlog::default() }
+        });
+    }
+}

@@ -1,0 +1,214 @@
+//! A link: a queue, a transmitter, and a wire.
+//!
+//! If the queue decides on arrival, a packet's departure is known as soon as it comes
+//! ([`arrival`]). If it decides on departure, packets are held ([`departure`]) until the
+//! transmitter is free, and an event says when that is.
+
+mod arrival;
+mod books;
+mod departure;
+mod wire;
+
+pub(crate) use departure::DepartureLink;
+pub use wire::{Jitter, Loss};
+
+use crate::measured::Measured;
+use crate::packet::Travelling;
+use crate::series::LinkSeries;
+use crate::summary::LinkSummary;
+use arrival::ArrivalLink;
+use books::Books;
+use narrows_router::{Discipline, Fifo, Limit, Machine, Transmitter};
+use narrows_units::{Duration, Rate, Stream, Time};
+
+/// How a link is set up.
+#[derive(Clone, Debug)]
+pub struct LinkSettings {
+    /// The transmitter's rate.
+    pub rate: Rate,
+    /// One-way propagation delay.
+    pub delay: Duration,
+    /// The queue's limit.
+    pub limit: Limit,
+    /// What the queue does.
+    pub queue: Discipline,
+    /// Losses on the wire.
+    pub loss: Loss,
+    /// Variation of the delay.
+    pub jitter: Jitter,
+    /// How closely the link is watched.
+    pub watch: Watch,
+}
+
+/// How closely a link is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// Exact counters only, and none if the link is plain.
+    No,
+    /// The longest queue, and histograms of queue and delay.
+    Histograms,
+    /// Samples at this interval too.
+    Samples(Duration),
+}
+
+impl LinkSettings {
+    /// A link that never drops and that nobody watches.
+    pub fn plain(rate: Rate, delay: Duration) -> Self {
+        let (limit, queue) = (Limit::Unlimited, Discipline::DropTail);
+        let (loss, jitter, watch) = (Loss::None, Jitter::default(), Watch::No);
+        Self { rate, delay, limit, queue, loss, jitter, watch }
+    }
+
+    fn is_plain(&self) -> bool {
+        let impaired = self.loss != Loss::None || self.jitter.most > Duration::ZERO;
+        let queues = self.limit != Limit::Unlimited || self.queue != Discipline::DropTail;
+        !impaired && !queues && self.watch == Watch::No
+    }
+}
+
+/// What became of a packet that a link carried.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Carried {
+    /// Departs at the first time and reaches the other end at the second.
+    Arrives(Time, Time),
+    /// The queue did not take it.
+    Dropped,
+    /// Departs at the given time and is lost on the wire.
+    Lost(Time),
+}
+
+/// What became of a packet that came to a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Offered {
+    /// All of it is known.
+    Carried(Carried),
+    /// The queue holds it, and decides later.
+    Held,
+}
+
+/// A link is small if it is plain: a host's own, that never drops and that nobody watches. There
+/// are four per flow.
+pub(crate) enum Link {
+    Plain(PlainLink),
+    Arrival(Box<ArrivalLink>),
+    Departure(Box<DepartureLink>),
+}
+
+/// A link that never drops and that nobody watches.
+pub(crate) struct PlainLink {
+    transmitter: Transmitter,
+    delay: Duration,
+    carried: u64,
+}
+
+impl Link {
+    pub fn new(settings: &LinkSettings, warmup: Time, stream: Stream) -> Self {
+        let (rate, delay) = (settings.rate, settings.delay);
+        if settings.is_plain() {
+            let transmitter = Transmitter::new(rate);
+            return Self::Plain(PlainLink { transmitter, delay, carried: 0 });
+        }
+        // The queue's chances are not the wire's.
+        let mut chances = Stream::new(stream.clone().bits(), 0, 0);
+        let books = Books::new(settings, stream, warmup);
+        let mut fifo = Fifo::new(rate, settings.limit);
+        let judge = match settings.queue.machine(rate, &mut chances) {
+            Machine::OnDeparture(queue) => {
+                let link = DepartureLink::new(queue, rate, settings.limit, books);
+                return Self::Departure(Box::new(link));
+            }
+            Machine::OnArrival(judge) => Some(judge),
+            Machine::DropTail => None,
+        };
+        if settings.watch != Watch::No || judge.is_some() {
+            fifo.keep_backlog();
+        }
+        Self::Arrival(Box::new(ArrivalLink { fifo, judge, chances, books }))
+    }
+
+    /// A packet comes at `now`; it may get a mark there.
+    pub fn offer(&mut self, now: Time, packet: &mut Travelling, measured: &Measured) -> Offered {
+        match self {
+            Self::Plain(link) => {
+                link.carried += 1;
+                let departure = link.transmitter.send(now, packet.segment.bytes);
+                Offered::Carried(Carried::Arrives(departure, departure + link.delay))
+            }
+            Self::Arrival(link) => Offered::Carried(link.carry(now, packet, measured)),
+            Self::Departure(link) => {
+                link.hold(now, *packet, measured);
+                Offered::Held
+            }
+        }
+    }
+
+    /// The link, if its queue decides on departure.
+    pub fn as_departure(&mut self) -> Option<&mut DepartureLink> {
+        if let Self::Departure(link) = self { Some(link) } else { None }
+    }
+
+    /// True if the queue decides on departure.
+    pub fn holds(&self) -> bool {
+        matches!(self, Self::Departure(_))
+    }
+
+    /// Packets that wait for their departure to be decided.
+    pub fn held(&self) -> u64 {
+        if let Self::Departure(link) = self { link.held() } else { 0 }
+    }
+
+    fn books(&self) -> Option<&Books> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Arrival(link) => Some(&link.books),
+            Self::Departure(link) => Some(&link.books),
+        }
+    }
+
+    /// Packets that reached the other end, or will, in the whole run.
+    pub fn carried(&self) -> u64 {
+        match self {
+            Self::Plain(link) => link.carried,
+            Self::Arrival(link) => link.books.carried,
+            Self::Departure(link) => link.books.carried,
+        }
+    }
+
+    /// Packets that did not reach the other end, in the whole run: dropped, or lost on the wire.
+    pub fn missing(&self) -> u64 {
+        self.books().map_or(0, Books::missing)
+    }
+
+    /// Ends the books at the end of the run.
+    pub fn finish(&mut self, measured: &Measured) {
+        match self {
+            Self::Plain(_) => {}
+            Self::Arrival(link) => link.catch_up(measured.to),
+            Self::Departure(link) => link.finish(measured),
+        }
+    }
+
+    /// The counters of the measured window, once it is over; a plain link keeps none.
+    pub fn summary(&self, measured: &Measured) -> LinkSummary {
+        match self {
+            Self::Plain(_) => LinkSummary::default(),
+            Self::Arrival(link) => link.books.summary(link.fifo.rate(), measured),
+            Self::Departure(link) => link.books.summary(link.rate(), measured),
+        }
+    }
+
+    /// The samples so far with their interval; `None` if none are taken.
+    pub fn series(&self) -> Option<(Duration, &LinkSeries)> {
+        self.books()?.observer.as_ref()?.samples()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_stays_within_a_cache_line() {
+        assert_eq!(size_of::<Link>(), 48);
+    }
+}

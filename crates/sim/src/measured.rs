@@ -1,0 +1,27 @@
+//! The part of a run that is measured.
+
+use narrows_units::Time;
+
+/// The measured part of a run: from the end of the warm-up to the end of the run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measured {
+    pub from: Time,
+    pub to: Time,
+}
+
+impl Measured {
+    /// True if `at` lies in it; the end does.
+    pub fn contains(&self, at: Time) -> bool {
+        self.from <= at && at <= self.to
+    }
+
+    /// Seconds that it shares with `from..to`.
+    pub fn overlap(&self, from: Time, to: Time) -> f64 {
+        to.min(self.to).since(from.max(self.from)).seconds()
+    }
+
+    /// Length in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.to.since(self.from).seconds()
+    }
+}

@@ -1,0 +1,41 @@
+//! Packets that wait for their event, by a place that is used again.
+
+use crate::packet::Travelling;
+
+/// Packets that wait for their event.
+#[derive(Default)]
+pub(crate) struct Slab {
+    packets: Vec<Travelling>,
+    free: Vec<u32>,
+}
+
+impl Slab {
+    /// Keeps `packet`: its place.
+    pub fn put(&mut self, packet: Travelling) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.packets[place as usize] = packet;
+            return place;
+        }
+        self.packets.push(packet);
+        u32::try_from(self.packets.len() - 1)
+            .expect("memory ends before 2^32 packets are in flight")
+    }
+
+    /// The packet at `place`, which is free again.
+    pub fn take(&mut self, place: u32) -> Travelling {
+        self.free.push(place);
+        self.packets[place as usize]
+    }
+
+    /// How many wait.
+    pub fn len(&self) -> u64 {
+        (self.packets.len() - self.free.len()) as u64
+    }
+
+    /// The packets under way; for the end of a run.
+    pub fn iter(&self) -> impl Iterator<Item = &Travelling> {
+        let mut free = vec![false; self.packets.len()];
+        self.free.iter().for_each(|place| free[*place as usize] = true);
+        self.packets.iter().zip(free).filter(|(_, free)| !free).map(|(packet, _)| packet)
+    }
+}
