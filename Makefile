@@ -34,7 +34,8 @@ lint: setup
 	$(BIN)/ruff format --check --quiet python tests benches
 	$(BIN)/mypy --no-error-summary
 
-# The core has no clock, no randomness and no files of its own: it builds where there are none.
+# The core has no clock, no randomness and no files of its own, so it builds for a target without
+# them.
 test-core: tools
 	cargo build --quiet --target wasm32-unknown-unknown $(CORE:%=-p narrows-%)
 

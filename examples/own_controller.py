@@ -1,6 +1,7 @@
-"""A controller of one's own in Python: a binomial law (Bansal, Balakrishnan, INFOCOM 2001) beside Reno's and CUBIC.
+"""Run your own controller in Python: a binomial law beside Reno's law and CUBIC.
 
-W ← W + α/W^(k+1) for each packet acknowledged, W ← W − βW^l once a recovery epoch, k = l = 1/2: the law that they call SQRT.
+W ← W + α/W^(k+1) for each packet acknowledged, W ← W − βW^l once per recovery epoch, with
+k = l = 1/2: the law that Bansal and Balakrishnan (INFOCOM 2001) call SQRT.
 
     python examples/own_controller.py windows.png
 """
@@ -32,9 +33,11 @@ class Sqrt(nw.Controller):
 
 
 def main() -> None:
-    """Run it beside Reno's law and CUBIC, print goodputs, draw windows."""
+    """Run it beside Reno's law and CUBIC, print the goodputs, and draw the windows."""
     flows = [{"cc": Sqrt}, {"cc": "sack"}, {"cc": "cubic"}]
-    scenario = nw.Scenario(duration="60s", dumbbell={"rate": "30Mbps", "rtt": "40ms", "buffer": "1bdp"}, flows=flows)
+    scenario = nw.Scenario(
+        duration="60s", dumbbell={"rate": "30Mbps", "rtt": "40ms", "buffer": "1bdp"}, flows=flows
+    )
     result = nw.run(scenario)
     print(result.flows.select("cc", "goodput", "loss_rate"))
     if len(sys.argv) > 1:
