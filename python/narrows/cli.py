@@ -60,7 +60,7 @@ CacheFolder = Annotated[
 
 
 class CacheTask(StrEnum):
-    """What `narrows cache` does."""
+    """The tasks of `narrows cache`."""
 
     LIST = "list"
     SIZE = "size"
@@ -115,7 +115,7 @@ def compare(
     rate: Annotated[str, typer.Option(help="The bottleneck's rate.")] = "100Mbps",
     rtt: Annotated[str, typer.Option(help="Base round-trip time of the first flow.")] = "50ms",
     rtt_step: Annotated[
-        str, typer.Option(help="Difference between the RTTs of one flow and the next.")
+        str, typer.Option(help="Amount by which each flow's RTT exceeds the previous flow's.")
     ] = "0ms",
     buffer: Annotated[
         str, typer.Option(help="The bottleneck's buffer: 20p, 30kB, 5ms, 0.5bdp, bdp/sqrt(n).")
@@ -168,7 +168,7 @@ def compare(
         ),
     ] = "0s",
     tcp: Annotated[
-        str, typer.Option(help="The TCP whose habits the flows have: linux or ns2.")
+        str, typer.Option(help="The TCP implementation that flows imitate: linux or ns2.")
     ] = "linux",
     max_ssthresh: Annotated[
         float,
@@ -320,7 +320,10 @@ def sweep(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Run every combination with every seed; interrupt it and resume it at any time."""
+    """Run every combination with every seed.
+
+    A sweep can be interrupted and resumed at any time; finished runs are not repeated.
+    """
     from narrows.sweeps.command import run_file  # noqa: PLC0415
 
     with _one_line_errors():
@@ -343,9 +346,10 @@ def cache_(
     all_: Annotated[bool, typer.Option("--all", help="With prune: remove every run.")] = False,
     json_: Json = False,
 ) -> None:
-    """List the finished runs that sweeps keep, show their number and size, or prune them.
+    """List, count or prune the runs that sweeps keep.
 
-    prune removes damaged runs, runs of other engine versions, and leftover temporary files.
+    list prints each run, and size their number and total size. prune removes damaged runs, runs of
+    other engine versions, and leftover temporary files.
     """
     from narrows.sweeps.command import listed, prune, sizes  # noqa: PLC0415
 
@@ -383,7 +387,10 @@ def reproduce(
         ),
     ] = Path("out/papers"),
 ) -> None:
-    """Run a paper's experiments and check each claim; exit with status 1 if any differs."""
+    """Run a paper's experiments and check its claims.
+
+    The exit status is 1 if a claim differs.
+    """
     from narrows.papers.lab import Lab  # noqa: PLC0415
     from narrows.papers.reproduce import catalogue, parse_scale  # noqa: PLC0415
     from narrows.papers.reproduce import reproduce as run_experiments  # noqa: PLC0415

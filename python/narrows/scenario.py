@@ -147,13 +147,13 @@ def dumbbell(
     flows
         The number of flows.
     rtt_step
-        The difference between the RTTs of one flow and the next.
+        The amount by which each flow's RTT exceeds the previous flow's.
     queue
         The bottleneck's queue, like ``"fq-codel"`` or ``"red:min=5:max=15"``.
     duration, warmup
         Simulated time, and the initial part of it that is not measured; the default is a quarter.
     tcp
-        The TCP whose habits the flows have: ``"linux"`` or ``"ns2"``.
+        The TCP implementation that the flows imitate: ``"linux"`` or ``"ns2"``.
     packet
         The size of a data packet on the wire.
     sample

@@ -25,7 +25,7 @@ _STALE_SECONDS = 3600.0
 
 
 class State(Enum):
-    """Whether the cache has a run, and undamaged."""
+    """The state of a run in a cache."""
 
     DONE = "done"
     MISSING = "missing"

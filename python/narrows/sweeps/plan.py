@@ -105,8 +105,8 @@ class Plan:
         reused, ran = self._run(members, cache, executor, progress, say)
         while until and (more := self._wanting(members, cache, until)):
             say(
-                f"{len({member.point for member in more})} points need more seeds to bring "
-                f"half of the 95 % confidence interval within {until.within:.2%} of the mean"
+                "points that need more seeds to bring half of the 95 % confidence interval "
+                f"within {until.within:.2%} of the mean: {len({member.point for member in more})}"
             )
             counts = self._run(more, cache, executor, progress, say)
             reused, ran = reused + counts[0], ran + counts[1]
