@@ -1,4 +1,7 @@
-"""What a sweep costs: efficiency of two cores, overhead a run, memory over ten thousand runs. `make bench`."""
+"""The cost of a sweep: efficiency on two cores, overhead per run, memory over ten thousand runs.
+
+`make bench` runs it.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +17,19 @@ from narrows import _core
 
 
 def long_run() -> nw.Scenario:
-    """A run of a second or more."""
+    """Describe a run that takes a second or more."""
     return nw.dumbbell(
         "1Gbps", "50ms", "100p", cc="sack", flows=20, duration="60s", tcp="ns2", sample="0s"
     )
 
 
 def short_run() -> nw.Scenario:
-    """A run of next to nothing."""
+    """Describe a run that takes next to no time."""
     return nw.dumbbell("1Mbps", "20ms", "20p", duration="1s", sample="0s")
 
 
 def seconds_of(scenario: nw.Scenario, runs: int, workers: int) -> float:
-    """Wall seconds of a sweep over seeds."""
+    """Measure the wall-clock seconds of a sweep over seeds."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
         begun = time.perf_counter()
         nw.sweep(scenario, seeds=runs, cache=folder, executor=pool)
@@ -34,7 +37,7 @@ def seconds_of(scenario: nw.Scenario, runs: int, workers: int) -> float:
 
 
 def alone(scenario: nw.Scenario, runs: int) -> float:
-    """Wall seconds of the same runs, one after another, without a sweep."""
+    """Measure the wall-clock seconds of the same runs, one after another, without a sweep."""
     text = json.dumps(scenario.fields)
     begun = time.perf_counter()
     for seed in range(1, runs + 1):
@@ -43,7 +46,10 @@ def alone(scenario: nw.Scenario, runs: int) -> float:
 
 
 def efficiency() -> None:
-    """A sweep on two cores against the same runs alone on one; the best of several rounds, for the machine is shared."""
+    """Compare a sweep on two cores with the same runs on one core without a sweep.
+
+    The best of several rounds counts, because the machine is shared.
+    """
     cores = min(2, os.cpu_count() or 1)
     rounds = [
         (alone(long_run(), 2) / 2, bare(2 * cores, cores), seconds_of(long_run(), 2 * cores, cores))
@@ -51,12 +57,13 @@ def efficiency() -> None:
     ]
     one, threads, swept = (min(column) for column in zip(*rounds, strict=True))
     print(
-        f"{cores} cores, runs of {one:.2f} s: efficiency {2 * one / swept:.1%}; of bare threads on this machine {2 * one / threads:.1%}"
+        f"{cores} cores, runs of {one:.2f} s: efficiency {2 * one / swept:.1%}; "
+        f"bare threads on this machine reach {2 * one / threads:.1%}"
     )
 
 
 def bare(runs: int, cores: int) -> float:
-    """Wall seconds of threads that only run."""
+    """Measure the wall-clock seconds of the same runs on bare threads, without a sweep."""
     text = json.dumps(long_run().fields)
     with ThreadPoolExecutor(cores) as pool:
         begun = time.perf_counter()
@@ -65,15 +72,15 @@ def bare(runs: int, cores: int) -> float:
 
 
 def overhead() -> None:
-    """A sweep's seconds a run, less the run's own."""
+    """Print a sweep's time per run minus the time of the run alone."""
     runs = 500
     own = alone(short_run(), runs) / runs
     swept = seconds_of(short_run(), runs, 1) / runs
-    print(f"overhead a run: {(swept - own) * 1e3:.2f} ms (a run alone takes {own * 1e3:.2f} ms)")
+    print(f"overhead per run: {(swept - own) * 1e3:.2f} ms (a run alone takes {own * 1e3:.2f} ms)")
 
 
 def memory() -> None:
-    """Resident megabytes after a thousand runs, and after ten thousand."""
+    """Print the peak resident memory after a thousand runs, and after ten thousand."""
     with tempfile.TemporaryDirectory() as folder:
         marks = []
         for seeds in (1_000, 10_000):

@@ -3,22 +3,23 @@ from collections.abc import Callable, Mapping
 class ScenarioError(ValueError): ...
 
 class Ack:
-    """Packets have been acknowledged.
+    """An acknowledgement that newly acknowledges packets.
 
     Attributes
     ----------
     now
-        Seconds.
+        When the acknowledgement arrived, in seconds.
     packets
-        Packets newly acknowledged.
+        Packets newly acknowledged, cumulatively or selectively.
     rtt, smoothed_rtt, min_rtt
-        The newest sample, the moving average and the least, in seconds; None until there is a sample.
+        The latest sample, the moving average and the minimum, in seconds; None until there is a
+        sample.
     in_flight
-        Packets in flight.
+        Packets in flight after this acknowledgement.
     window_limited
-        Whether the window held the sender back.
+        Whether the window, not the application or the receiver, limited the sender.
     recovering
-        Whether a recovery is under way: laws keep still.
+        Whether a recovery is under way; laws leave the window alone while it is.
     """
 
     now: float
@@ -31,18 +32,18 @@ class Ack:
     recovering: bool
 
 class Loss:
-    """A packet has been lost, or the retransmission timer went off.
+    """A lost packet, or an expiry of the retransmission timer.
 
     Attributes
     ----------
     now
-        Seconds.
+        When the loss was detected, in seconds.
     opens_epoch
-        Whether it is the first of its recovery epoch.
+        Whether it is the first loss of its recovery epoch.
     timeout
-        Whether the retransmission timer found it.
+        Whether the retransmission timer detected it.
     in_flight
-        Packets in flight when the lost one left; 0 for a timeout.
+        Packets in flight when the lost packet was sent, itself included; 0 for a timeout.
     """
 
     now: float

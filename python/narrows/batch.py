@@ -1,4 +1,4 @@
-"""Several runs at once, a thread a core: the simulator releases the GIL."""
+"""Several runs at once, with one thread per core; the simulator releases the GIL."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ class _StoppedError(Exception):
 
 
 def run_all(jobs: Sequence[tuple[Scenario, int]], traces_to: str | None = None) -> list[Result]:
-    """Run every (scenario, seed), in parallel, with a progress bar; Ctrl-C stops all of them.
+    """Run every (scenario, seed) in parallel with a progress bar; Ctrl-C stops all of them.
 
     Parameters
     ----------
     jobs
-        What to run.
+        The scenarios and seeds to run.
     traces_to
-        The folder for the traces of the first of them.
+        The folder for the traces of the first job.
 
     Returns
     -------
     list of Result
-        In the order of `jobs`.
+        The results, in the order of `jobs`.
     """
     stop = threading.Event()
     with (

@@ -1,4 +1,7 @@
-"""The command line: `narrows compare`, `run`, `sweep`, `cache`, `reproduce`, `list`, `demo`, `schema`."""
+"""The command line.
+
+Its commands: `narrows compare`, `run`, `sweep`, `cache`, `reproduce`, `list`, `demo` and `schema`.
+"""
 
 from __future__ import annotations
 
@@ -32,21 +35,32 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
-Json = Annotated[bool, typer.Option("--json", "-J", help="One JSON object a run, for machines.")]
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json", "-J", help="Print JSON instead of tables; runs are one object per line."
+    ),
+]
 Out = Annotated[
     Path | None,
     typer.Option(
         "-o", "--output", help="Write Parquet tables, a figure and a report into this folder."
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Write into a folder that exists.")]
-Seeds = Annotated[str, typer.Option(help="How many seeds, like 10, or which, like 1..10.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Write into the output folder even if it is not empty.")
+]
+Seeds = Annotated[
+    str, typer.Option(help="The number of seeds, like 10, or a range of them, like 1..10.")
+]
 
-CacheFolder = Annotated[Path, typer.Option("--cache", help="Where finished runs are kept.")]
+CacheFolder = Annotated[
+    Path, typer.Option("--cache", help="The folder in which finished runs are kept.")
+]
 
 
 class CacheTask(StrEnum):
-    """What `narrows cache` does."""
+    """The tasks of `narrows cache`."""
 
     LIST = "list"
     SIZE = "size"
@@ -54,7 +68,11 @@ class CacheTask(StrEnum):
 
 
 def main() -> None:
-    """Run the command line: exit 0 done, 2 bad input, 130 interrupted."""
+    """Run the command line.
+
+    The exit status is 0 on success, 1 if a run failed or a claim differs, 2 on bad input, 130 if
+    interrupted, and 141 if the reader of the output has gone.
+    """
     app()
 
 
@@ -63,7 +81,8 @@ def _one_line_errors() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        # Whoever read the output has seen enough, like head(1); what is left in the buffer must not complain either.
+        # The reader, like head(1), has closed the pipe. Python flushes its buffer at exit; with
+        # standard output on /dev/null, that flush does not fail as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(BROKEN_PIPE) from None
     except (_core.ScenarioError, OSError) as error:
@@ -80,19 +99,23 @@ def _one_line_errors() -> Iterator[None]:
 def _no_delay(value: str | None) -> str | None:
     if value is not None:
         raise typer.BadParameter(
-            f"one-way or there and back? Give the round-trip time: --rtt, for a one-way delay of {value} twice that."
+            "it is not clear whether a delay is one-way or round-trip; use --rtt with the "
+            f"round-trip time, which is twice {value} if that is the one-way delay."
         )
     return value
 
 
 @app.command(
-    epilog="Example: narrows compare --rate 1Gbps --rtt 100ms --buffer 20p --flows 50 --cc newreno,cubic --pacing none,even"
+    epilog=(
+        "Example: narrows compare --rate 1Gbps --rtt 100ms --buffer 20p --flows 50 "
+        "--cc newreno,cubic --pacing none,even"
+    )
 )
 def compare(
     rate: Annotated[str, typer.Option(help="The bottleneck's rate.")] = "100Mbps",
     rtt: Annotated[str, typer.Option(help="Base round-trip time of the first flow.")] = "50ms",
     rtt_step: Annotated[
-        str, typer.Option(help="Each further flow's RTT is longer by this.")
+        str, typer.Option(help="Amount by which each flow's RTT exceeds the previous flow's.")
     ] = "0ms",
     buffer: Annotated[
         str, typer.Option(help="The bottleneck's buffer: 20p, 30kB, 5ms, 0.5bdp, bdp/sqrt(n).")
@@ -100,37 +123,64 @@ def compare(
     queue: Annotated[
         str, typer.Option(help="The bottleneck's queue: drop-tail, red, codel, fq-codel, xcp …")
     ] = "drop-tail",
-    ecn: Annotated[bool, typer.Option("--ecn", help="Flows answer marks (RFC 3168).")] = False,
-    flows: Annotated[int, typer.Option("--flows", "-P", help="How many flows.", min=1)] = 1,
+    ecn: Annotated[
+        bool, typer.Option("--ecn", help="Flows use ECN: they respond to marks (RFC 3168).")
+    ] = False,
+    flows: Annotated[int, typer.Option("--flows", "-P", help="The number of flows.", min=1)] = 1,
     cc: Annotated[
         str,
         typer.Option(
-            "--cc", "-C", help="Controllers, by comma: cubic, cubic:beta=0.8, reno+newreno."
+            "--cc",
+            "-C",
+            help="Controllers, separated by commas: cubic, cubic:beta=0.8, reno+newreno.",
         ),
     ] = "reno,cubic",
     pacing: Annotated[
-        str, typer.Option(help="none, even, exponential; several by comma.")
+        str,
+        typer.Option(help="How packets are spaced, separated by commas: none, even, exponential."),
     ] = "none",
     packet_size: Annotated[
         str | None,
-        typer.Option(help="A data packet on the wire.  [default: 1500B, with ns2 1000B]"),
+        typer.Option(
+            help="Size of a data packet on the wire.  [default: 1500B; 1000B with --tcp ns2]"
+        ),
     ] = None,
     duration: Annotated[
-        str, typer.Option("--duration", "-t", help="Simulated time; a bare number is seconds.")
+        str,
+        typer.Option(
+            "--duration", "-t", help="Simulated time; a number without a unit is in seconds."
+        ),
     ] = "60s",
     warmup: Annotated[
-        str | None, typer.Option(help="Not measured.  [default: a quarter of the duration]")
+        str | None,
+        typer.Option(
+            help="Initial part of the run that is not measured.  "
+            "[default: a quarter of the duration]"
+        ),
     ] = None,
-    start_spread: Annotated[str, typer.Option(help="Flows begin within this time.")] = "100ms",
+    start_spread: Annotated[
+        str, typer.Option(help="Flows start at random times within this interval.")
+    ] = "100ms",
     overhead: Annotated[
-        str, typer.Option(help="Senders wait up to this before they send: breaks phase effects.")
+        str,
+        typer.Option(
+            help="Senders wait a random time up to this before they send; breaks phase effects."
+        ),
     ] = "0s",
-    tcp: Annotated[str, typer.Option(help="The TCP's habits: linux or ns2.")] = "linux",
+    tcp: Annotated[
+        str, typer.Option(help="The TCP implementation that flows imitate: linux or ns2.")
+    ] = "linux",
     max_ssthresh: Annotated[
-        float, typer.Option(help="Limited slow start (RFC 3742) from so many packets; 0 for none.")
+        float,
+        typer.Option(
+            help="max_ssthresh of limited slow start (RFC 3742), in packets; 0 for standard slow "
+            "start."
+        ),
     ] = 0.0,
     seeds: Seeds = "1",
-    seed: Annotated[int, typer.Option(help="The first seed.")] = 1,
+    seed: Annotated[
+        int, typer.Option(help="The first seed, if --seeds is the number of seeds.")
+    ] = 1,
     json_: Json = False,
     output: Out = None,
     force: Force = False,
@@ -169,7 +219,7 @@ def compare(
 
 
 def _seconds(text: str) -> str:
-    """Give iperf3's bare `-t 10` its unit."""
+    """Append seconds as the unit to a bare number, as in iperf3's `-t 10`."""
     return f"{text}s" if text.replace(".", "", 1).isdigit() else text
 
 
@@ -199,9 +249,12 @@ def _write(folder: Folder, write: Callable[[Folder], None], quiet: bool) -> None
 def run(
     file: Annotated[Path, typer.Argument(help="A scenario file.")],
     seeds: Annotated[
-        str | None, typer.Option(help="How many seeds, like 10, or which, like 1..10.")
+        str | None,
+        typer.Option(help="The number of seeds, like 10, or a range of them, like 1..10."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="The first seed.  [default: the scenario file's]")
+    ] = None,
     json_: Json = False,
     output: Out = None,
     force: Force = False,
@@ -232,22 +285,30 @@ def sweep(
     file: Annotated[Path, typer.Argument(help="A sweep file.")],
     seeds: Annotated[
         str | None,
-        typer.Option(help="How many seeds, like 10, or which, like 1..10; instead of the file's."),
+        typer.Option(
+            help="The number of seeds, like 10, or a range of them, like 1..10.  "
+            "[default: the sweep file's]"
+        ),
     ] = None,
     until: Annotated[
         str | None,
-        typer.Option(help="Add seeds until the interval is so narrow, like 2%; of --metric."),
+        typer.Option(
+            help="Add seeds until half of the 95% confidence interval of --metric is within this "
+            "share of its mean, like 2%."
+        ),
     ] = None,
     metric: Annotated[
-        str, typer.Option(help="The metric of --until and of the table's first column.")
+        str, typer.Option(help="The metric for --until and the figure; the table shows it too.")
     ] = "utilisation",
-    most_seeds: Annotated[int, typer.Option(help="The bound of --until.", min=1)] = 100,
+    most_seeds: Annotated[
+        int, typer.Option(help="The largest number of seeds per point that --until may use.", min=1)
+    ] = 100,
     workers: Annotated[
-        int | None, typer.Option(help="Threads.  [default: one a core]", min=1)
+        int | None, typer.Option(help="The number of threads.  [default: one per core]", min=1)
     ] = None,
     dask: Annotated[
         str | None,
-        typer.Option(help="Address of a Dask scheduler to work for; needs narrows[dask]."),
+        typer.Option(help="Address of a Dask scheduler to run on; needs narrows[dask]."),
     ] = None,
     cache: CacheFolder = Path(".narrows"),
     json_: Json = False,
@@ -259,7 +320,10 @@ def sweep(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Run every combination under every seed; stop and resume at will."""
+    """Run every combination with every seed.
+
+    A sweep can be interrupted and resumed at any time; finished runs are not repeated.
+    """
     from narrows.sweeps.command import run_file  # noqa: PLC0415
 
     with _one_line_errors():
@@ -277,12 +341,16 @@ def cache_(
     cache: CacheFolder = Path(".narrows"),
     older: Annotated[
         str | None,
-        typer.Option(help="With prune: runs that were made before so long, too, like 30d or 12h."),
+        typer.Option(help="With prune: also remove runs older than this, like 30d or 12h."),
     ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="With prune: every run.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="With prune: remove every run.")] = False,
     json_: Json = False,
 ) -> None:
-    """List, size or prune the finished runs that sweeps keep; prune removes those of other engines, damaged ones and leftovers."""
+    """List, count or prune the runs that sweeps keep.
+
+    list prints each run, and size their number and total size. prune removes damaged runs, runs of
+    other engine versions, and leftover temporary files.
+    """
     from narrows.sweeps.command import listed, prune, sizes  # noqa: PLC0415
 
     with _one_line_errors():
@@ -298,21 +366,31 @@ def cache_(
 def reproduce(
     what: Annotated[
         list[str] | None,
-        typer.Argument(help="Ids like etcp/fig06, papers like etcp, or all.", show_default=False),
+        typer.Argument(
+            help="Experiments like etcp/fig06, papers like etcp, or all.", show_default=False
+        ),
     ] = None,
     scale: Annotated[
         str,
-        typer.Option(help="Of the paper's durations and seeds: full, quick (a tenth), or a share."),
+        typer.Option(
+            help="Share of the paper's durations and numbers of seeds: full, quick (a tenth), or a "
+            "number like 0.5."
+        ),
     ] = "full",
     list_only: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
     cache: CacheFolder = Path(".narrows"),
     json_: Json = False,
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", help="Figures, data, claims and the papers' pages go here."),
+        typer.Option(
+            "-o", "--output", help="Output folder for figures, data, claims and the papers' pages."
+        ),
     ] = Path("out/papers"),
 ) -> None:
-    """Run a paper's experiments, with each claim's verdict; exit 1 where one differs."""
+    """Run a paper's experiments and check its claims.
+
+    The exit status is 1 if a claim differs.
+    """
     from narrows.papers.lab import Lab  # noqa: PLC0415
     from narrows.papers.reproduce import catalogue, parse_scale  # noqa: PLC0415
     from narrows.papers.reproduce import reproduce as run_experiments  # noqa: PLC0415
@@ -322,7 +400,9 @@ def reproduce(
             catalogue(json_)
             return
         if not what:
-            raise _core.ScenarioError("reproduce: what? try narrows reproduce --list")
+            raise _core.ScenarioError(
+                "reproduce: no experiment given; narrows reproduce --list lists them"
+            )
         holds = run_experiments(
             what, Lab(parse_scale(scale), cache, progress=not json_), output, json_
         )
@@ -374,11 +454,16 @@ def _named(names: tuple[str, ...], values: tuple[str, ...]) -> dict[str, str]:
 
 @app.command(epilog="Example: narrows demo -o out/demo")
 def demo(
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where to.")] = Path("out/demo"),
+    output: Annotated[Path, typer.Option("-o", "--output", help="Output folder.")] = Path(
+        "out/demo"
+    ),
     duration: Annotated[str, typer.Option("--duration", "-t", help="Simulated time.")] = "30s",
     force: Force = False,
 ) -> None:
-    """Compare four TCPs, paced and not: 50 flows, 1 Gbps, 100 ms, 20 packets of buffer."""
+    """Compare four TCPs with and without pacing.
+
+    50 flows share a bottleneck of 1 Gbps with an RTT of 100 ms and a buffer of 20 packets.
+    """
     from narrows.compare import Comparison  # noqa: PLC0415
 
     with _one_line_errors():

@@ -1,4 +1,4 @@
-"""`narrows compare`: controllers and pacings over one bottleneck, over seeds."""
+"""`narrows compare`: controllers and pacings over one bottleneck, with one seed or several."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from narrows.results import Result
 from narrows.scenario import Scenario
 from narrows.statistics import mean_and_interval
 
-# Column, key of a record, multiple, digits.
+# Heading of the column, key in a record, scale factor, digits.
 COLUMNS = [
     ("utilisation", "utilisation", 1.0, 3),
     ("goodput Mbps", "goodput", 1e-6, 1),
     ("loss %", "loss_rate", 100.0, 3),
-    ("queue mean", "mean_queue", 1.0, 2),
-    ("max", "max_queue", 1.0, 0),
+    ("mean queue", "mean_queue", 1.0, 2),
+    ("max queue", "max_queue", 1.0, 0),
     ("RTT ms", "mean_rtt", 1e3, 2),
     ("Jain", "jain", 1.0, 3),
     ("wall s", "wall", 1.0, 2),
@@ -42,13 +42,13 @@ def split_list(option: str, text: str) -> list[str]:
     items = [item.strip() for item in text.split(",")]
     if not all(items):
         raise ScenarioError(
-            f'{option}: "{text}" has an empty place; separate names by single commas'
+            f'{option}: "{text}" has an empty item; separate names by single commas'
         )
     return items
 
 
 def split_seeds(text: str, first: int) -> list[int]:
-    """Read how many seeds, from `first` on, or which: `10` or `3..12`.
+    """Read a number of seeds, like `10`, counted from `first`, or a range of seeds, like `3..12`.
 
     Examples
     --------
@@ -61,22 +61,22 @@ def split_seeds(text: str, first: int) -> list[int]:
     else:
         seeds = list(range(first, first + int(match[1]))) if match else []
     if not seeds or seeds[0] < 0 or seeds[-1] >= 2**64:
-        raise ScenarioError(f'--seeds: "{text}" names no seeds; try 10 or 1..10')
+        raise ScenarioError(f'--seeds: "{text}" is not a number or range of seeds; try 10 or 1..10')
     return seeds
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Every controller with every pacing under every seed, over the same network.
+    """Every combination of controller, pacing and seed over the same network.
 
     Parameters
     ----------
     ccs, pacings, seeds
-        The lists.
+        The controllers, pacings and seeds to combine.
     flows
-        How many flows of one kind.
+        The number of flows, all with the same controller.
     fields
-        The scenario's other fields; those that are None are left to their defaults.
+        The scenario's other fields; those that are None take their defaults.
     flow
         The flows' other fields.
     """
@@ -89,7 +89,7 @@ class Comparison:
     flow: dict[str, Any]
 
     def scenarios(self) -> list[Scenario]:
-        """One scenario a controller and pacing, all checked."""
+        """Return one checked scenario for each controller and pacing."""
         fields = {name: value for name, value in self.fields.items() if value is not None}
         return [
             Scenario(
@@ -100,11 +100,14 @@ class Comparison:
         ]
 
     def run(self) -> list[Result]:
-        """Run all of it; the seeds of one scenario stand side by side."""
+        """Run every scenario with every seed; the runs of one scenario are adjacent."""
         return run_all([(scenario, seed) for scenario in self.scenarios() for seed in self.seeds])
 
     def table(self, results: list[Result]) -> Table:
-        """One row a controller and pacing; with several seeds, mean ± half of the 95 % confidence interval."""
+        """Return a table with one row for each controller and pacing.
+
+        If there are several seeds, each cell is the mean ± half of the 95 % confidence interval.
+        """
         table = Table("cc", "pacing", *(name for name, *_ in COLUMNS), box=SIMPLE)
         for column in table.columns[2:]:
             column.justify = "right"

@@ -6,19 +6,20 @@ from narrows._core import Ack, Loss
 
 
 class Controller:
-    """A congestion controller: told what happens, it answers with a window.
+    """A congestion controller: it is told of acknowledgements and losses and returns a window.
 
-    Subclass it, and give the class as a flow's ``cc``. The sender is TCP with selective acknowledgements; whether a recovery epoch
-    opens, whether the window was the limit and what the RTT is, it decides, as for every law.
+    Subclass it and pass the class as a flow's ``cc``. The sender is TCP with selective
+    acknowledgements. As for every law, the sender, not the controller, decides when a recovery
+    epoch opens, whether the window was the limit, and what the RTT is.
 
     Parameters
     ----------
     initial_window
-        Packets to begin with.
+        The initial window in packets.
 
     Examples
     --------
-    Additive increase of one packet a round trip, half at a loss:
+    Increase the window by one packet per round trip and halve it at a loss:
 
     >>> import narrows as nw
     >>> class Mine(nw.Controller):
@@ -41,13 +42,16 @@ class Controller:
         raise NotImplementedError(f"{type(self).__name__} needs __init__(self, initial_window)")
 
     def on_ack(self, ack: Ack) -> None:
-        """Packets were acknowledged."""
+        """Respond to newly acknowledged packets."""
         raise NotImplementedError(f"{type(self).__name__} needs on_ack(self, ack)")
 
     def on_loss(self, loss: Loss) -> None:
-        """A packet was lost, or the retransmission timer went off."""
+        """Respond to a lost packet or to a retransmission timeout."""
         raise NotImplementedError(f"{type(self).__name__} needs on_loss(self, loss)")
 
     def window(self) -> float:
-        """Give the congestion window in packets: finite, at least 1. Asked after everything that is told."""
+        """Return the congestion window in packets, finite and at least 1.
+
+        It is called after the controller is created and after every event.
+        """
         raise NotImplementedError(f"{type(self).__name__} needs window(self)")

@@ -1,4 +1,4 @@
-"""An output folder: made only when there is something to write, never overwritten by accident."""
+"""An output folder: created only if there is something to write, never overwritten by accident."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ if TYPE_CHECKING:
 
 
 def write_at_once(file: Path, contents: bytes, *, sync: bool = False) -> None:
-    """Write a file beside its place and move it there: it is whole or not there, whoever else writes it.
+    """Write a temporary file next to `file` and rename it, so that `file` is complete or absent.
+
+    This holds even if several processes write the same file at once.
 
     Parameters
     ----------
     file
-        Where; folders above it are made.
+        The path to write; missing parent folders are created.
     contents
-        All of it.
+        The bytes to write.
     sync
-        Wait until the disk has it before it is moved.
+        Whether to wait until the bytes are on disk before the file is renamed.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     beside = file.with_name(f"{file.stem}.tmp.{os.getpid()}.{threading.get_ident()}")
@@ -41,7 +43,7 @@ def write_at_once(file: Path, contents: bytes, *, sync: bool = False) -> None:
 
 
 def parquet(frame: pl.DataFrame) -> bytes:
-    """Give a data frame as the bytes of a Parquet file."""
+    """Return a data frame as the bytes of a Parquet file."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer)
     return buffer.getvalue()
@@ -53,45 +55,45 @@ class Folder:
     Parameters
     ----------
     path
-        Where.
+        The path of the folder.
     force
-        Write into it even where it exists.
+        Whether to write into it even if it is not empty.
 
     Raises
     ------
     ScenarioError
-        Where it exists and `force` is not set.
+        If it is a file, or if it is not empty and `force` is not set.
     """
 
     def __init__(self, path: Path, force: bool) -> None:
         if path.exists() and not path.is_dir():
-            raise ScenarioError(f"{path} is a file; give a folder")
+            raise ScenarioError(f"{path} is a file, not a folder; name another folder")
         if path.exists() and any(path.iterdir()) and not force:
             raise ScenarioError(
-                f"{path} exists and is not empty; give another folder, or --force to write into it"
+                f"{path} is not empty; name another folder, or use --force to write into this one"
             )
         self.path = path
         self._written: list[str] = []
 
     def make(self) -> None:
-        """Make the folder and those above it."""
+        """Create the folder and its missing parents."""
         self.path.mkdir(parents=True, exist_ok=True)
 
     def text(self, name: str, contents: str) -> None:
-        """Write a text file, whole or not at all."""
+        """Write a text file, completely or not at all."""
         self.data(name, contents.encode())
 
     def data(self, name: str, contents: bytes) -> None:
-        """Write a file, whole or not at all."""
+        """Write a file, completely or not at all."""
         write_at_once(self.path / name, contents)
         self._written.append(name)
 
     def note(self, names: list[str]) -> None:
-        """Remember files that something else wrote here."""
+        """Record files that other code wrote into this folder."""
         self._written += [Path(name).name for name in names]
 
     def written(self) -> list[str]:
-        """Names of the files written, tables of one kind counted together."""
+        """Return the names of the files written, with all Parquet tables as one count."""
         tables = [name for name in self._written if name.endswith(".parquet")]
         others = [name for name in self._written if not name.endswith(".parquet")]
         return others + ([f"{len(tables)} Parquet tables"] if tables else [])

@@ -1,4 +1,7 @@
-"""Figures as matplotlib axes. Each function draws into the axes it is given, or into new ones, and returns them."""
+"""Figures as matplotlib axes.
+
+Each function draws into the axes that it is given, or into new ones, and returns them.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +30,14 @@ def window(result: Result, ax: Axes | None = None, flows: Sequence[int] | None =
     result
         A run with samples.
     ax
-        Where to draw.
+        The axes to draw into; new ones if None.
     flows
-        Which flows: the first five unless given.
+        The numbers of the flows to draw; the first five if None.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Time in seconds, windows in packets.
+        The axes, with time in seconds and windows in packets.
     """
     return _flow_lines(result, "window", 1.0, "congestion window (packets)", ax, flows)
 
@@ -50,22 +53,22 @@ def goodput(result: Result, ax: Axes | None = None, flows: Sequence[int] | None 
 
 
 def queue(result: Result, ax: Axes | None = None, link: int | None = None) -> Axes:
-    """Draw a link's queue over time, in packets; the bottleneck's unless another is given."""
+    """Draw the queue of a link over time, in packets; the link is the bottleneck by default."""
     return _link_line(result, "queue", 1.0, "queue (packets)", ax, link)
 
 
 def loss(result: Result, ax: Axes | None = None, link: int | None = None) -> Axes:
-    """Draw a link's loss rate over time, in percent."""
-    return _link_line(result, "loss_rate", 100.0, "loss (%)", ax, link)
+    """Draw the loss rate of a link over time, in percent; the link is the bottleneck by default."""
+    return _link_line(result, "loss_rate", 100.0, "loss rate (%)", ax, link)
 
 
 def utilisation(result: Result, ax: Axes | None = None, link: int | None = None) -> Axes:
-    """Draw a link's utilisation over time."""
+    """Draw the utilisation of a link over time; the link is the bottleneck by default."""
     return _link_line(result, "utilisation", 1.0, "utilisation", ax, link)
 
 
 def single(result: Result) -> bytes:
-    """Draw one run as PNG: windows, queue, loss, utilisation."""
+    """Draw one run as a PNG: windows, queue, loss rate and utilisation."""
     figure, axes = panels(2, 2)
     window(result, axes[0][0])
     queue(result, axes[0][1])
@@ -75,7 +78,11 @@ def single(result: Result) -> bytes:
 
 
 def comparison(results: Sequence[Result]) -> bytes:
-    """Draw several runs as PNG: bars of utilisation, loss, queue and fairness, a colour a pacing, whiskers over seeds."""
+    """Draw several runs as a PNG with bars of utilisation, loss rate, mean queue and Jain's index.
+
+    Each pacing has a colour. If there are several seeds, whiskers show the 95 % confidence
+    intervals of the means.
+    """
     from narrows.statistics import mean_and_interval  # noqa: PLC0415
 
     figure, axes = panels(2, 2)
@@ -84,9 +91,9 @@ def comparison(results: Sequence[Result]) -> bytes:
     pacings = list(dict.fromkeys(record["pacing"] for record in records))
     shown = [
         ("utilisation", "utilisation", 1.0),
-        ("loss_rate", "loss (%)", 100.0),
+        ("loss_rate", "loss rate (%)", 100.0),
         ("mean_queue", "mean queue (packets)", 1.0),
-        ("jain", "Jain index", 1.0),
+        ("jain", "Jain's index", 1.0),
     ]
     width = 0.8 / len(pacings)
     for (key, label, scale), ax in zip(shown, axes.flat, strict=True):
@@ -121,25 +128,26 @@ def comparison(results: Sequence[Result]) -> bytes:
 def sweep(
     result: Sweep, x: str, y: str = "utilisation", by: Sequence[str] = (), ax: Axes | None = None
 ) -> Axes:
-    """Draw a sweep's means over seeds, with whiskers of their 95 % confidence intervals.
+    """Draw a sweep's means over seeds, with whiskers for their 95 % confidence intervals.
 
     Parameters
     ----------
     result
         A finished sweep.
     x
-        The axis of the sweep that goes to the right; its texts' leading numbers are their places where all have one unit.
+        The axis of the sweep to draw along the x axis. Values are placed by their leading numbers
+        if all have the same unit, and at equal distances otherwise.
     y
         A column of the summary.
     by
-        Axes of the sweep that make a line each.
+        Axes of the sweep; each combination of their values is a line.
     ax
-        Where to draw.
+        The axes to draw into; new ones if None.
 
     Returns
     -------
     matplotlib.axes.Axes
-        With a legend where there are several lines.
+        The axes, with a legend if there are several lines.
     """
     ax = ax or _axes()
     means = result.means(y)
@@ -173,7 +181,11 @@ def sweep(
 
 
 def sweep_png(result: Sweep, y: str) -> bytes:
-    """Draw a sweep as PNG: the first axis with several numbers to the right, a line for each combination of the others."""
+    """Draw a sweep as a PNG.
+
+    The x axis is the first axis of the sweep with several values, all of them numbers in one unit.
+    If there is none, it is the first with several values. Each combination of the others is a line.
+    """
     figure, axes = panels(1, 1)
     several = [
         name for name in result.axes if len({str(point[name]) for point in result.points}) > 1
@@ -189,7 +201,10 @@ def sweep_png(result: Sweep, y: str) -> bytes:
 
 
 def _places(values: Sequence[Any]) -> tuple[dict[Any, float], str | None]:
-    """Where values go on an axis, and their common unit; by number in the list, and None, where they have none."""
+    """Return the positions of values on an axis, and their common unit.
+
+    If they have no common unit, they are placed in order of appearance, and the unit is None.
+    """
     matches = [
         re.fullmatch(r"([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*([A-Za-z%/]*)", str(value))
         for value in values
@@ -246,7 +261,7 @@ def _finish(ax: Axes, label: str, legend: bool) -> Axes:
 
 
 def _axes() -> Axes:
-    from matplotlib import pyplot as plt  # noqa: PLC0415 (half a second that a run need not wait)
+    from matplotlib import pyplot as plt  # noqa: PLC0415 (half a second, which runs need not spend)
 
     return plt.subplots(figsize=(5, 3), layout="constrained")[1]
 
@@ -254,7 +269,10 @@ def _axes() -> Axes:
 def panels(
     rows: int = 1, columns: int = 1, width: float = PANEL[0], height: float = PANEL[1]
 ) -> tuple[Any, Any]:
-    """Make a figure of `rows` × `columns` panels of so many inches; gives the figure and a 2-dimensional array of axes."""
+    """Make a figure of `rows` × `columns` panels, each `width` × `height` inches.
+
+    Return the figure and a two-dimensional array of its axes.
+    """
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
@@ -262,7 +280,7 @@ def panels(
 
 
 def png(figure: Any) -> bytes:
-    """Give a figure as the bytes of a PNG file."""
+    """Return a figure as the bytes of a PNG file."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=150)
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""A progress bar over several runs, on a terminal or in a notebook; silent when piped."""
+"""A progress bar for several runs, on a terminal or in a notebook; hidden if output is piped."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 @contextmanager
 def bar(runs: int, hidden: bool = False) -> Iterator[Callable[[int, float], None]]:
-    """Show how far `runs` runs are.
+    """Show the progress of `runs` runs.
 
     Parameters
     ----------
     runs
-        How many there are.
+        The number of runs.
     hidden
-        Show nothing.
+        Whether to show nothing.
 
     Yields
     ------
     callable
-        To be called with a run's number and its share done, from any thread.
+        A function to call, from any thread, with a run's number and the fraction of it done.
     """
     shares = [0.0] * runs
     total = 0.0

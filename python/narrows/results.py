@@ -1,4 +1,4 @@
-"""Running a scenario, and what comes of it as data frames."""
+"""Running a scenario, and its results as data frames."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 class Result:
-    """What one run showed.
+    """The results of one run.
 
     Attributes
     ----------
     scenario
-        What was run.
+        The scenario that was run.
     seed
-        Under which seed.
+        The seed that it was run with.
     wall
-        Seconds that the run took.
+        Wall-clock time that the run took, in seconds.
     """
 
     def __init__(self, scenario: Scenario, seed: int, core: _core.Run) -> None:
@@ -33,7 +33,7 @@ class Result:
         self._core = core
 
     def table(self, name: str) -> _core.Table:
-        """Give a table as an Arrow stream, for anything that speaks Arrow's PyCapsule interface.
+        """Return a table as an Arrow stream, for any library with Arrow's PyCapsule interface.
 
         Parameters
         ----------
@@ -44,36 +44,40 @@ class Result:
 
     @cached_property
     def summary(self) -> pl.DataFrame:
-        """One row: utilisation, goodput (bit/s), loss rate, Jain's index, queue (packets), RTT (s) at the bottleneck."""
+        """The whole run in one row.
+
+        It has utilisation, loss rate and queue (packets) of the bottleneck, and goodput (bit/s),
+        Jain's index and mean RTT (s) of the flows.
+        """
         return self._frame("summary")
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """A row a flow."""
+        """One row per flow."""
         return self._frame("flows")
 
     @cached_property
     def links(self) -> pl.DataFrame:
-        """A row a link between routers."""
+        """One row per link between routers."""
         return self._frame("links")
 
     @cached_property
     def transfers(self) -> pl.DataFrame:
-        """A row an object that a web user asked for: when, how long it took, how large it was."""
+        """One row per object that a web user requested: when, how long it took, its size."""
         return self._frame("transfers")
 
     @cached_property
     def flow_series(self) -> pl.DataFrame:
-        """A row a flow and sample: window, RTT, throughput over time."""
+        """One row per flow and sample: window, RTT and throughput over time."""
         return self._frame("flow_series")
 
     @cached_property
     def link_series(self) -> pl.DataFrame:
-        """A row a link and sample: queue, loss rate, utilisation over time."""
+        """One row per link and sample: queue, loss rate and utilisation over time."""
         return self._frame("link_series")
 
     def record(self) -> dict[str, Any]:
-        """Give the run as one object for ``--json``: summary, goodput of each flow, speed."""
+        """Return the run as one object for ``--json``: summary, goodput of each flow, speed."""
         record: dict[str, Any] = self.summary.row(0, named=True)
         record["flow_goodput"] = self.flows["goodput"].to_list()
         record["wall"] = self.wall
@@ -81,24 +85,24 @@ class Result:
         return record
 
     def write(self, folder: str, prefix: str = "") -> list[str]:
-        """Write every table as Parquet, each at once or not at all.
+        """Write every table as Parquet; each file is written completely or not at all.
 
         Parameters
         ----------
         folder
-            Must exist.
+            The output folder, which must exist.
         prefix
-            Put before each name.
+            A prefix for each file name.
 
         Returns
         -------
         list of str
-            The files.
+            The paths of the files.
         """
         return self._core.write(folder, prefix)
 
     def _frame(self, name: str) -> pl.DataFrame:
-        import polars as pl  # noqa: PLC0415 (half a second that `narrows list` need not wait)
+        import polars as pl  # noqa: PLC0415 (half a second, which `narrows list` need not spend)
 
         return pl.DataFrame(self._core.table(name))
 
@@ -110,23 +114,24 @@ def run(
     progress: bool | Callable[[float], None] = False,
     traces_to: str | None = None,
 ) -> Result:
-    """Run a scenario, with the GIL released; Ctrl-C stops it.
+    """Run a scenario with the GIL released; Ctrl-C stops the run.
 
     Parameters
     ----------
     scenario
-        What to run.
+        The scenario to run.
     seed
-        Instead of the scenario's.
+        The seed to use instead of the scenario's.
     progress
-        True for a progress bar, or a function of the share done, between 0 and 1; what it raises stops the run.
+        True for a progress bar, or a function that is called with the fraction done, between 0
+        and 1. An exception that the function raises stops the run.
     traces_to
-        The folder for the traces that the scenario asks for; they are not written without one.
+        The folder for the traces that the scenario requests. If None, no traces are written.
 
     Returns
     -------
     Result
-        Data frames.
+        The results, as data frames.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Scenarios from keywords or TOML. Every check is made in Rust, once, for all fronts."""
+"""Scenarios from keywords or TOML; Rust checks them, once for every interface."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from narrows.controller import Controller
 
 
 class Scenario:
-    """One experiment, checked.
+    """A checked description of one experiment.
 
     Parameters
     ----------
     **fields
-        The fields of a scenario file: ``duration``, ``warmup``, ``tcp``, ``packet``, ``sample``, ``seed``; one of
-        ``dumbbell``, ``parking_lot``, ``chain`` and ``links``; ``flows``. Quantities are texts with units. A flow's ``cc`` may be a
-        subclass of `Controller`.
+        The fields of a scenario file: ``duration``, ``warmup``, ``tcp``, ``packet``, ``sample``,
+        ``seed``; one of ``dumbbell``, ``parking_lot``, ``chain`` and ``links``; ``flows``.
+        Quantities are strings with units. A flow's ``cc`` may be a subclass of `Controller`.
 
     Raises
     ------
     ScenarioError
-        Where a value is wrong; the message names the place, the value and what would be right.
+        If a value is wrong. The message names the place, the value and a valid alternative.
 
     Examples
     --------
@@ -45,24 +45,24 @@ class Scenario:
         self._buffers = dict(_core.check(self._json, self.controllers))
 
     def _named(self, flow: dict[str, Any]) -> dict[str, Any]:
-        """Give a flow whose controller is a class by that class's name."""
+        """Replace a flow's controller by its name if it is a class."""
         cc = flow.get("cc")
         if not isinstance(cc, type):
             return flow
         if not issubclass(cc, Controller):
             raise _core.ScenarioError(
-                f"flows[].cc: {cc.__name__} is no controller; subclass narrows.Controller"
+                f"flows[].cc: {cc.__name__} is not a controller; subclass narrows.Controller"
             )
         known = self.controllers.setdefault(cc.__name__, cc)
         if known is not cc:
             raise _core.ScenarioError(
-                f"flows[].cc: two classes are called {cc.__name__}; rename one"
+                f"flows[].cc: two classes are named {cc.__name__}; rename one"
             )
         return flow | {"cc": cc.__name__}
 
     @classmethod
     def from_toml(cls, text: str) -> Scenario:
-        """Read a scenario from a TOML text.
+        """Read a scenario from TOML.
 
         Parameters
         ----------
@@ -79,12 +79,12 @@ class Scenario:
         Parameters
         ----------
         path
-            A TOML file.
+            The path of a TOML file.
 
         Raises
         ------
         ScenarioError
-            Where the file is not a scenario; the message begins with its name.
+            If the file cannot be read or is not a scenario. The message begins with its path.
         """
         try:
             text = Path(path).read_text(encoding="utf-8")
@@ -97,21 +97,21 @@ class Scenario:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The scenario as a dictionary, as given."""
+        """The fields as they were given."""
         fields: dict[str, Any] = json.loads(self._json)
         return fields
 
     @property
     def buffers(self) -> dict[str, str]:
-        """Each link's buffer in packets, bytes, time and bandwidth-delay products."""
+        """The buffer of each link in packets, bytes, time and bandwidth-delay products."""
         return dict(self._buffers)
 
     def to_toml(self) -> str:
-        """Write the scenario as TOML, every default spelled out."""
+        """Return the scenario as TOML with every default written out."""
         return _core.to_toml(self._json)
 
     def to_json(self) -> str:
-        """Write the scenario as JSON, as given."""
+        """Return the scenario as JSON, with its fields as they were given."""
         return self._json
 
     def __repr__(self) -> str:
@@ -135,42 +135,44 @@ def dumbbell(
     seed: int = 1,
     **flow: Any,
 ) -> Scenario:
-    """Describe flows of one kind over one bottleneck.
+    """Describe identical flows that share one bottleneck.
 
     Parameters
     ----------
     rate, rtt, buffer
-        The bottleneck, like ``"1Gbps"``, ``"100ms"``, ``"20p"``.
+        The bottleneck's rate, the base round-trip time of the first flow, and the bottleneck's
+        buffer, like ``"1Gbps"``, ``"100ms"`` and ``"20p"``.
     cc
         A law over a recovery, like ``"cubic:beta=0.8+newreno"``, or a subclass of `Controller`.
     flows
-        How many.
+        The number of flows.
     rtt_step
-        Each further flow's RTT is longer by this.
+        The amount by which each flow's RTT exceeds the previous flow's.
     queue
-        The bottleneck's, like ``"fq-codel"`` or ``"red:min=5:max=15"``.
+        The bottleneck's queue, like ``"fq-codel"`` or ``"red:min=5:max=15"``.
     duration, warmup
-        Simulated time, and how much of it is not measured: a quarter unless given.
+        Simulated time, and the initial part of it that is not measured; the default is a quarter.
     tcp
-        The habits: ``"linux"`` or ``"ns2"``.
+        The TCP implementation that the flows imitate: ``"linux"`` or ``"ns2"``.
     packet
-        A data packet on the wire.
+        The size of a data packet on the wire.
     sample
-        Between two samples.
+        The interval between two samples of the time series.
     seed
-        Where all randomness comes from.
+        The seed of all random numbers.
     **flow
         More fields of a flow: ``pacing``, ``start_spread``, ``overhead``, ``quantum``, …
 
     Returns
     -------
     Scenario
-        Checked.
+        The scenario, checked.
 
     Examples
     --------
     >>> import narrows as nw
-    >>> nw.dumbbell("1Gbps", "100ms", "20p", cc="newreno", flows=50, pacing="even").buffers["bottleneck"]
+    >>> scenario = nw.dumbbell("1Gbps", "100ms", "20p", cc="newreno", flows=50, pacing="even")
+    >>> scenario.buffers["bottleneck"]
     '20p = 30kB = 240us = 0.0024bdp'
     """
     optional = {"warmup": warmup, "packet": packet, "sample": sample}

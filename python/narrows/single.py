@@ -1,4 +1,4 @@
-"""`narrows run`: one scenario file, under one seed or several."""
+"""`narrows run`: one scenario file with one seed or several."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MOST_ROWS = 40
 
 @dataclass(frozen=True)
 class Single:
-    """A scenario and the seeds to run it under."""
+    """A scenario and the seeds to run it with."""
 
     scenario: Scenario
     seeds: list[int]
 
     def run(self, folder: Folder | None) -> list[Result]:
-        """Run it under each seed; the traces of the first go to the folder."""
+        """Run the scenario with each seed; the first run's traces are written to the folder."""
         traced = folder is not None and "trace" in self.scenario.fields
         if folder and traced:
             folder.make()
@@ -36,7 +36,10 @@ class Single:
         )
 
     def tables(self, results: list[Result]) -> list[Table]:
-        """One table of links and one of flows; over several seeds their means and 95 % confidence intervals."""
+        """Return a table of links and a table of flows.
+
+        If there are several seeds, each cell is the mean ± half of the 95 % confidence interval.
+        """
         return [self._links(results), self._flows(results)]
 
     def _links(self, results: list[Result]) -> Table:
@@ -48,7 +51,7 @@ class Single:
             ("delay_p99", 1e3, 3),
         ]
         table = _table(
-            "link", "buffer", "utilisation", "loss %", "queue mean", "max", "p99 delay ms"
+            "link", "buffer", "utilisation", "loss %", "mean queue", "max queue", "p99 delay ms"
         )
         for row in zip(*(result.links.iter_rows(named=True) for result in results), strict=True):
             name = row[0]["name"]
@@ -65,17 +68,17 @@ class Single:
             ("completion_time", 1.0, 3),
         ]
         table = _table(
-            "flow", "cc", "goodput Mbps", "lost %", "RTT ms", "epochs", "timeouts", "done in s"
+            "flow", "cc", "goodput Mbps", "loss %", "RTT ms", "epochs", "timeouts", "completion s"
         )
         rows = list(zip(*(result.flows.iter_rows(named=True) for result in results), strict=True))
         for row in rows[:MOST_ROWS]:
             table.add_row(str(row[0]["flow"]), row[0]["cc"], *_cells(row, columns))
         if len(rows) > MOST_ROWS:
-            table.caption = f"{len(rows) - MOST_ROWS} more flows in the table flows.parquet (-o)"
+            table.caption = f"{len(rows) - MOST_ROWS} more flows are in flows.parquet (with -o)"
         return table
 
     def write(self, folder: Folder, results: list[Result]) -> None:
-        """Write tables, figure and report; figure and report show the first seed."""
+        """Write tables, figure and report; the figure and the charts show the first seed."""
         from narrows import plot, report  # noqa: PLC0415 (matplotlib takes half a second)
 
         for result in results:

@@ -1,4 +1,4 @@
-"""Means over seeds and how far to trust them."""
+"""Means over seeds and their confidence intervals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
-    """Give the mean and half the width of its 95 % confidence interval, by Student's t.
+    """Compute the mean and the half-width of its 95 % confidence interval, by Student's t.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
     Returns
     -------
     tuple of float
-        Mean and half-width; the half-width of a single observation is not a number.
+        Mean and half-width; the half-width is NaN if there is only one observation.
 
     References
     ----------
@@ -34,7 +34,7 @@ def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
     mean = sum(values) / n
     if n == 1:
         return mean, math.nan
-    from scipy.stats import t  # noqa: PLC0415 (a third of a second, only where there are several seeds)
+    from scipy.stats import t  # noqa: PLC0415 (a third of a second, needed for several seeds only)
 
     variance = sum((value - mean) ** 2 for value in values) / (n - 1)
     return mean, float(t.ppf(0.975, n - 1)) * math.sqrt(variance / n)
@@ -42,7 +42,7 @@ def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean and its 95 % confidence interval; None where there is nothing to say."""
+    """A mean and its 95 % confidence interval; each is None if it cannot be estimated."""
 
     mean: float | None
     low: float | None
@@ -50,14 +50,20 @@ class Estimate:
 
 
 def estimate(values: Sequence[float], method: str = "student") -> Estimate:
-    """Give the mean and its 95 % confidence interval.
+    """Compute the mean and its 95 % confidence interval.
 
     Parameters
     ----------
     values
         Independent observations.
     method
-        ``student``, or ``bootstrap`` (bias-corrected and accelerated, 9999 resamples, always the same) for skewed metrics.
+        ``student``, or ``bootstrap`` (bias-corrected and accelerated, 9999 resamples from a fixed
+        seed) for skewed metrics.
+
+    Returns
+    -------
+    Estimate
+        The mean and its interval; the interval's ends are None if there is only one observation.
 
     References
     ----------
@@ -85,16 +91,22 @@ def estimate(values: Sequence[float], method: str = "student") -> Estimate:
 
 
 def paired(first: Sequence[float], second: Sequence[float]) -> Estimate:
-    """Give the mean of the differences of pairs and its 95 % confidence interval, by Student's t.
+    """Compute the mean difference of pairs and its 95 % confidence interval, by Student's t.
 
     Parameters
     ----------
     first, second
         Observations of two systems on common random numbers, pair by pair.
 
+    Returns
+    -------
+    Estimate
+        The mean of first minus second and its interval; all None if there are no pairs.
+
     References
     ----------
-    A. M. Law: "Simulation Modeling and Analysis", §10.2 (paired-t) and §11.2 (common random numbers).
+    A. M. Law: "Simulation Modeling and Analysis", §10.2 (paired-t) and §11.2 (common random
+    numbers).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where tables and messages go."""
+"""The console and stream that tables and messages are printed to."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ PIPED_WIDTH = 200
 
 
 def console() -> Console:
-    """Give a console as wide as the terminal; wide enough for any table where there is none."""
+    """Return a console as wide as the terminal, or wide enough for any table if there is none."""
     plain = Console()
     return plain if plain.is_terminal else Console(width=PIPED_WIDTH)
 
 
 def say(text: str) -> None:
-    """Print a message beside the results: to standard error where standard output is piped."""
+    """Print a message that is not a result; it goes to standard error if the output is piped."""
     print(text, file=sys.stdout if sys.stdout.isatty() else sys.stderr)

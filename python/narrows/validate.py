@@ -1,8 +1,8 @@
-"""`make validate`: every case of the ns-2 reference, run again and compared.
+"""Run every case of the ns-2 reference again and compare the results (`make validate`).
 
-The starts of flows are those that ns-2 drew: its generator, MRG32k3a (L'Ecuyer, 1999) seeded with six equal numbers,
-is drawn from in the same order. What is left to chance is ns-2's random overhead; where a case has one, narrows' figures
-are means over several seeds.
+Flows start when they did in ns-2: the start times are drawn in the same order from the same
+generator, MRG32k3a (L'Ecuyer, 1999), seeded with six equal numbers. Only ns-2's random overhead
+is drawn differently; if a case has one, narrows' figures are means over several seeds.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from narrows.statistics import mean_and_interval
 from narrows.terminal import console
 
 REFERENCE = Path(__file__).resolve().parents[2] / "validation" / "ns2.jsonl"
-# What the senders of ns-2's Agent/TCP/Linux have in common: the TCP of Linux 2.6.22.
+# Settings that all senders of ns-2's Agent/TCP/Linux share: those of the TCP of Linux 2.6.22.
 LINUX = {"timestamps": True, "packet": "1010B"}
-# What ns-2 calls a sender, and what that is here. Linux 2.6.22's CUBIC: beta 819/1024, C 410/1024, S_max 16 in 100 ms; its BIC takes an
-# acknowledgement for 31/16 packets; its Scalable: one packet for 50 acknowledged; its H-TCP: growth in proportion to the RTT.
+# ns-2's names of senders, and the same senders here. In Linux 2.6.22, CUBIC has beta 819/1024,
+# C 410/1024 and S_max 16 packets per 100 ms; BIC counts an acknowledgement as 31/16 packets;
+# Scalable TCP adds one packet per 50 acknowledged; H-TCP grows in proportion to the RTT.
 SENDERS: dict[str, dict[str, Any]] = {
     "reno": {"cc": "reno"},
     "newreno": {"cc": "newreno"},
@@ -44,8 +45,9 @@ SENDERS: dict[str, dict[str, Any]] = {
     "linux:scalable": {"cc": "scalable:a=0.02", "rate_halving": 0.5, **LINUX},
     "xcp": {"cc": "xcp:whole=true+reno", **LINUX},
 }
-# What ns-2 calls a queue, and what that is here; its RED takes packets for 500 bytes where it reckons how many could have gone while it was
-# idle (mean_pktsize_, which dumbbell.tcl leaves alone).
+# ns-2's names of queues, and the same queues here. When ns-2's RED computes how many packets could
+# have been sent while the queue was idle, it takes them to be of 500 bytes (mean_pktsize_, which
+# dumbbell.tcl leaves at its default).
 RED = "red:wait=true:mean_packet=500"
 QUEUES = {"DropTail": "drop-tail", "RED": f"{RED}:ecn=false", "ECN": RED, "XCP": "xcp"}
 SEEDS = 3
@@ -55,7 +57,10 @@ PACKET = 1000
 
 @dataclass(frozen=True)
 class Comparison:
-    """One case: ns-2's figures and narrows'. Utilisation is of goodput where data flows both ways."""
+    """The figures of ns-2 and of narrows for one case.
+
+    If data flows both ways, utilisation is computed from goodput.
+    """
 
     case: str
     reference: dict[str, float]
@@ -63,7 +68,7 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """How far narrows' utilisation is above ns-2's."""
+        """The utilisation of narrows minus that of ns-2."""
         return self.found["utilisation"] - self.reference["utilisation"]
 
 
@@ -73,16 +78,21 @@ def mrg32k3a(seed: int) -> Iterator[float]:
     Parameters
     ----------
     seed
-        Given to ``$rng seed``.
+        The seed that ns-2 is given with ``$rng seed``.
+
+    Yields
+    ------
+    float
+        A number between 0 and 1.
 
     References
     ----------
-    P. L'Ecuyer: "Good parameters and implementations for combined multiple recursive random number generators",
-    Operations Research 47 (1999).
+    P. L'Ecuyer: "Good parameters and implementations for combined multiple recursive random number
+    generators", Operations Research 47 (1999).
 
     Examples
     --------
-    The first that ns-2.35 prints for seed 1:
+    The first two numbers that ns-2.35 prints for seed 1:
 
     >>> draws = mrg32k3a(1)
     >>> f"{next(draws):.12f}", f"{next(draws):.12f}"
@@ -93,7 +103,7 @@ def mrg32k3a(seed: int) -> Iterator[float]:
     while True:
         a = [a[1], a[2], (1403580 * a[1] - 810728 * a[0]) % m1]
         b = [b[1], b[2], (527612 * b[2] - 1370589 * b[0]) % m2]
-        # ns-2 makes whole numbers of 31 bits of them first (RNG::next), and of those its uniforms.
+        # ns-2 first makes 31-bit integers (RNG::next), and its uniform numbers from those.
         yield int(2**31 * ((a[2] - b[2]) % m1 or m1) / (m1 + 1)) / (2**31 - 1)
 
 
@@ -108,7 +118,7 @@ def scenario_of(case: dict[str, Any]) -> Scenario:
     sender["ecn"] = queue == "ECN"
     flows = [{**sender, "count": forward, "starts": starts[:forward]}]
     if reverse:
-        # The ways back of ns-2's reverse flows take no longer than the first flow's.
+        # ns-2's reverse flows all have the first flow's RTT, without rtt_step.
         flows.append(
             {
                 **sender,
@@ -135,7 +145,10 @@ def scenario_of(case: dict[str, Any]) -> Scenario:
 
 
 def figures(case: dict[str, Any], result: Result) -> dict[str, float]:
-    """Give a run's figures as ns-2's script computes them: packets of 1000 bytes, the queue without the one in service."""
+    """Compute a run's figures as ns-2's script does.
+
+    Packets count as 1000 bytes, and the queue excludes the packet in service.
+    """
     link = result.links.row(0, named=True)
     seconds = case["dur"] - case["warm"]
     capacity = case["bw"] * 1e6 * seconds / (8 * PACKET)
@@ -151,7 +164,7 @@ def figures(case: dict[str, Any], result: Result) -> dict[str, float]:
 
 
 def reference_figures(case: dict[str, Any], result: dict[str, Any]) -> dict[str, float]:
-    """Give ns-2's figures of a case."""
+    """Return ns-2's figures for a case."""
     goodput = result["goodput_mbps"] / case["bw"]
     utilisation = goodput if case.get("rev") else result["utilisation"]
     return {
@@ -161,14 +174,14 @@ def reference_figures(case: dict[str, Any], result: dict[str, Any]) -> dict[str,
 
 
 def compare(reference: Path, only: str | None) -> list[Comparison]:
-    """Run every case of a reference file that narrows has the senders and queues for.
+    """Run every case of a reference file for whose sender and queue narrows has a counterpart.
 
     Parameters
     ----------
     reference
-        One JSON object a line.
+        A file with one JSON object per line.
     only
-        Leave out cases whose description does not contain this.
+        Text that the description of a case must contain; None for all cases.
     """
     lines = [json.loads(line) for line in reference.read_text().splitlines()]
     lines = [
@@ -194,20 +207,20 @@ def _seeds(case: dict[str, Any]) -> int:
 
 HEAD = [
     "case",
-    "util. ns-2",
+    "utilisation, ns-2",
     "narrows",
     "difference",
-    "loss ns-2",
+    "loss rate, ns-2",
     "narrows",
-    "Jain ns-2",
+    "Jain's index, ns-2",
     "narrows",
-    "queue ns-2",
+    "mean queue, ns-2",
     "narrows",
 ]
 
 
 def rows(comparisons: list[Comparison]) -> list[list[str]]:
-    """Give the table's cells."""
+    """Return the cells of the table, one row per case."""
 
     def pair(comparison: Comparison, key: str, form: str) -> list[str]:
         return [f"{figures[key]:{form}}" for figures in (comparison.reference, comparison.found)]
@@ -234,7 +247,7 @@ def rows(comparisons: list[Comparison]) -> list[list[str]]:
 
 
 def summary(comparisons: list[Comparison]) -> str:
-    """Say how many cases hold, and how far off they are."""
+    """Report in how many cases narrows is within the aim, and by how much it differs."""
     differences = [c.difference for c in comparisons]
     within = sum(abs(d) <= AIM for d in differences)
     mean, _ = mean_and_interval(differences)
@@ -245,27 +258,34 @@ def summary(comparisons: list[Comparison]) -> str:
         if min(c.found["loss_rate"], c.reference["loss_rate"]) > 0
     ]
     return (
-        f"utilisation within {AIM:.0%} points of ns-2's in {within} of {len(comparisons)} cases ({within / len(comparisons):.1%}); "
+        f"utilisation within {100 * AIM:.0f} percentage points of ns-2's "
+        f"in {within} of {len(comparisons)} cases ({within / len(comparisons):.1%}); "
         f"mean difference {mean:+.4f}, root mean square {root:.4f}; "
-        f"loss rate {math.exp(sum(losses) / len(losses)):.3f} times ns-2's (geometric mean of {len(losses)} cases)"
+        f"loss rate {math.exp(sum(losses) / len(losses)):.3f} times ns-2's "
+        f"(geometric mean of {len(losses)} cases)"
     )
 
 
 def main() -> None:
-    """Compare, and print a table and a summary."""
+    """Run the cases and print a table and a summary."""
     parser = argparse.ArgumentParser(
         prog="python -m narrows.validate",
         description=__doc__,
         epilog="Example: python -m narrows.validate --only cubic",
     )
     parser.add_argument(
-        "--reference", type=Path, default=REFERENCE, help="a file like validation/ns2.jsonl"
+        "--reference",
+        type=Path,
+        default=REFERENCE,
+        help="the reference: a file like validation/ns2.jsonl",
     )
     parser.add_argument(
-        "--only", help="only cases whose description contains this, like 'sack n=1'"
+        "--only", help="run only cases whose description contains this, like 'sack n=1'"
     )
     parser.add_argument(
-        "--markdown", action="store_true", help="print the table for docs/validation.md"
+        "--markdown",
+        action="store_true",
+        help="print the table as Markdown, for docs/validation.md",
     )
     options = parser.parse_args()
     comparisons = compare(options.reference, options.only)

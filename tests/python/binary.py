@@ -1,4 +1,4 @@
-"""The real binary and the repository, for the tests."""
+"""The paths of the real binary and of the repository, for the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests share: the real binary, run as a user runs it."""
+"""The fixture that the tests share: the real binary, run as a user runs it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from binary import BINARY, Run
 
 @pytest.fixture
 def narrows(tmp_path: Path) -> Run:
-    """The command, in an empty folder."""
+    """Return a function that runs the command in an empty folder."""
 
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

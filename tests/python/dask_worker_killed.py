@@ -1,4 +1,7 @@
-"""A sweep on a real Dask cluster whose first worker is killed in the middle; prints what came of it as JSON. Run by test_sweeps.py."""
+"""Run a sweep on a real Dask cluster, kill its first worker halfway, and print the result as JSON.
+
+test_sweeps.py runs this script.
+"""
 
 import json
 import os
@@ -13,7 +16,7 @@ from distributed import Client, LocalCluster
 
 
 def kill_in_the_middle(victim: int, cache: Path) -> None:
-    """Kill a process once three runs are done."""
+    """Kill a process once three runs are finished."""
     while len(list(cache.glob("runs/*/*.parquet"))) < 3:
         time.sleep(0.01)
     os.kill(victim, signal.SIGKILL)

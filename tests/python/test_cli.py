@@ -1,4 +1,4 @@
-"""The command line, as its users meet it."""
+"""The command line, as its users see it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_compare_prints_one_json_object_a_run(narrows: Run) -> None:
         assert record.keys() >= JSON_KEYS
         assert 0.3 < record["utilisation"] <= 1.0
         assert len(record["flow_goodput"]) == 2
-        # Payload at receivers is a little less than the wire bits that departed.
+        # The payload at the receivers is a little less than the bits that left the bottleneck.
         assert record["goodput"] == pytest.approx(sum(record["flow_goodput"]), rel=1e-9)
         assert record["goodput"] < record["utilisation"] * 10e6
         assert 0.040 <= record["mean_rtt"] < 0.080
@@ -152,7 +152,7 @@ BAD = {
     "unknown recovery": (["--cc", "cubic+sak"], ['"sak"', "newreno"]),
     "unknown parameter": (["--cc", "cubic:betta=0.8"], ['"betta"', "beta"]),
     "parameter out of range": (["--cc", "cubic:beta=1.8"], ["beta", "1.8"]),
-    "empty place in a list": (["--cc", "cubic,,reno"], ["--cc", "empty place"]),
+    "empty item in a list": (["--cc", "cubic,,reno"], ["--cc", "empty item"]),
     "megabytes or megabits": (["--rate", "10mbps"], ["10mbps", "Mbps"]),
     "rate without unit": (["--rate", "10"], ['"10"', "1Gbps"]),
     "zero rate": (["--rate", "0Mbps"], ["rate", "0"]),
@@ -195,11 +195,13 @@ BAD_FILES = {
     "no flows": (DUMBBELL, ["flows"]),
     "no network": ("duration = '5s'\n[[flows]]\ncc = 'reno'", ["dumbbell"]),
     "no path": (
-        "duration = '5s'\nlinks = [{from = 'a', to = 'b', rate = '1Mbps', delay = '1ms'}]\nflows = [{from = 'b', to = 'c', cc = 'reno'}]",
+        "duration = '5s'\nlinks = [{from = 'a', to = 'b', rate = '1Mbps', delay = '1ms'}]\n"
+        "flows = [{from = 'b', to = 'c', cc = 'reno'}]",
         ["flows[0]", "c"],
     ),
     "no way back": (
-        "duration = '5s'\nlinks = [{from = 'a', to = 'b', rate = '1Mbps', delay = '1ms', duplex = false}]\n"
+        "duration = '5s'\n"
+        "links = [{from = 'a', to = 'b', rate = '1Mbps', delay = '1ms', duplex = false}]\n"
         "flows = [{from = 'a', to = 'b', cc = 'reno'}]",
         ["flows[0]", "b", "a"],
     ),
@@ -259,7 +261,10 @@ def test_control_c_stops_a_run_with_one_line(tmp_path: Path) -> None:
 
 
 def test_whoever_reads_the_output_may_stop(tmp_path: Path) -> None:
-    command = f"{BINARY} compare {' '.join(SMALL)} --cc reno,cubic --pacing none,even --seeds 20 --json | head -c 10"
+    command = (
+        f"{BINARY} compare {' '.join(SMALL)} --cc reno,cubic --pacing none,even --seeds 20 --json "
+        "| head -c 10"
+    )
     done = subprocess.run(
         command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
     )

@@ -1,4 +1,4 @@
-"""Controllers written in Python run like the built-in ones, beside them, and their mistakes are told."""
+"""Controllers written in Python run like and beside built-in ones, and mistakes are reported."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from binary import ROOT
 
 
 class Reno(nw.Controller):
-    """Reno's law as the built-in one has it."""
+    """Reno's law, as in the built-in controller."""
 
     def __init__(self, initial_window: float) -> None:
         self.cwnd, self.ssthresh = initial_window, float("inf")
@@ -40,7 +40,7 @@ def test_it_does_what_the_built_in_law_does_packet_by_packet() -> None:
         for cc in (Reno, "sack")
     )
     assert mine.flows.drop("cc").equals(built_in.flows.drop("cc"))
-    # ssthresh is a quantity of the built-in law; the other has none to show.
+    # Only the built-in law reports ssthresh.
     assert mine.flow_series.drop("ssthresh").equals(built_in.flow_series.drop("ssthresh"))
 
 
@@ -54,7 +54,7 @@ def test_it_runs_beside_built_in_laws_under_its_name() -> None:
 
 
 def raising(method: str) -> type[nw.Controller]:
-    """A controller that raises in `method`."""
+    """Return a controller class that raises KeyError in `method`."""
 
     def fails(*_: object) -> float:
         raise KeyError(method)
@@ -85,10 +85,10 @@ def test_what_is_missing_is_named() -> None:
 
 
 def test_a_class_that_is_no_controller_and_two_of_one_name_are_mistakes() -> None:
-    with pytest.raises(nw.ScenarioError, match="int is no controller"):
+    with pytest.raises(nw.ScenarioError, match="int is not a controller"):
         nw.dumbbell("20Mbps", "40ms", "10p", cc=int)  # type: ignore[arg-type]
     other = type("Reno", (Reno,), {})
-    with pytest.raises(nw.ScenarioError, match="two classes are called Reno"):
+    with pytest.raises(nw.ScenarioError, match="two classes are named Reno"):
         nw.Scenario(
             dumbbell={"rate": "1Mbps", "rtt": "40ms", "buffer": "9p"},
             flows=[{"cc": Reno}, {"cc": other}],

@@ -1,4 +1,4 @@
-"""Every example runs from the command line and shows what its first line says."""
+"""Every example runs from the command line and writes its results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def test_example_runs_and_writes_everything(narrows: Run, tmp_path: Path, exampl
     done = narrows("run", example, "-o", "out", "--json")
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
-    # A window that begins within a packet may hold the ends of one more than fit into it.
+    # If the measured window begins while a packet is being sent, one more packet may end in it than
+    # fits into it.
     assert 0.1 < record["utilisation"] <= 1.0001
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert {

@@ -1,4 +1,4 @@
-"""Python's front: scenarios, results, figures, reports."""
+"""The Python interface: scenarios, results, figures, reports."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_tables_agree_with_each_other(result: nw.Result) -> None:
 def test_series_add_up_to_the_counters(result: nw.Result) -> None:
     warmup = 2.0
     series = result.flow_series.filter((pl.col("flow") == 0) & (pl.col("time") > warmup + 1e-9))
-    # Each row shows the interval that it ends.
+    # Each row describes the interval that ends at its time.
     assert series["goodput"].mean() == pytest.approx(result.flows["goodput"][0], rel=0.01)
     link = result.link_series.filter((pl.col("link") == 0) & (pl.col("time") > warmup + 1e-9))
     assert link["utilisation"].mean() == pytest.approx(result.links["utilisation"][0], rel=0.01)
@@ -132,7 +132,8 @@ def test_control_c_is_a_keyboard_interrupt() -> None:
     code = (
         "import os, signal, threading, narrows as nw\n"
         "threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
-        "try:\n    nw.run(nw.dumbbell('10Gbps', '100ms', '1bdp', flows=20, duration='100000s', sample='0s'))\n"
+        "try:\n    nw.run(nw.dumbbell('10Gbps', '100ms', '1bdp', "
+        "flows=20, duration='100000s', sample='0s'))\n"
         "except KeyboardInterrupt:\n    print('stopped')\n"
     )
     done = subprocess.run(
@@ -188,7 +189,7 @@ def test_a_chart_thinned_keeps_its_peaks() -> None:
 
 
 def test_intervals_are_students() -> None:
-    # n = 3, s = 1: t(0.975, 2) = 4.3027 over sqrt(3).
+    # n = 3, s = 1: the half-width is t(0.975, 2) = 4.3027 over sqrt(3).
     mean, half = mean_and_interval([1.0, 2.0, 3.0])
     assert mean == 2.0
     assert half == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)

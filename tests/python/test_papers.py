@@ -1,4 +1,4 @@
-"""The registry of experiments: ids, verdicts, and pages that nobody typed."""
+"""The registry of experiments: ids, verdicts, and generated pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_every_experiment_has_an_id_of_its_paper() -> None:
             experiment.run.__module__ == f"narrows.papers.{experiment.paper}"
             or f".{experiment.paper}." in experiment.run.__module__
         )
-        assert experiment.run.__doc__, f"{name} does not say what of the paper it is"
+        assert experiment.run.__doc__, f"{name} does not say which part of the paper it reproduces"
 
 
 def test_verdicts_are_computed() -> None:

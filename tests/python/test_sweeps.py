@@ -1,4 +1,4 @@
-"""Sweeps, as their users meet them: stopped, resumed, damaged, shared, on other executors."""
+"""Sweeps, as their users see them: stopped, resumed, damaged, shared, on other executors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def files(cache: Path) -> list[Path]:
 def wait_for_runs(cache: Path, count: int) -> None:
     until = time.monotonic() + 60
     while len(files(cache)) < count:
-        assert time.monotonic() < until, "no run was finished in a minute"
+        assert time.monotonic() < until, "no run finished within a minute"
         time.sleep(0.005)
 
 
@@ -94,7 +94,7 @@ def test_time_series_are_kept_where_asked_for(tmp_path: Path) -> None:
     with_series = nw.sweep(BASE, cc=["reno"], cache=tmp_path, series=True).series("flow_series")
     assert set(with_series["flow"]) == {0, 1}
     assert with_series["time"].max() == pytest.approx(2.0, rel=0.01)
-    with pytest.raises(nw.ScenarioError, match="none were kept"):
+    with pytest.raises(nw.ScenarioError, match="no time series were kept"):
         nw.sweep(BASE, cc=["reno"], cache=tmp_path).series("flow_series")
 
 
@@ -112,7 +112,7 @@ def test_equal_scenarios_share_runs_however_they_are_written(tmp_path: Path) -> 
     [
         ({"bufer": ["20p"]}, ['unknown parameter "bufer"', 'did you mean "buffer"?']),
         ({"buffer": ["20p", "20 pkts"]}, ["at buffer=20 pkts", "20 pkts", "20p"]),
-        ({"cc": "cubic"}, ["cc", "'cubic' is no list", "['cubic']"]),
+        ({"cc": "cubic"}, ["cc", "'cubic' is not a list", "['cubic']"]),
         ({"cc": []}, ["cc: the list is empty"]),
         ({"flows[3].cc": ["reno"]}, ["flows[3].cc=reno", "there is no 3"]),
     ],
@@ -139,12 +139,12 @@ def test_killed_and_started_again_it_continues(tmp_path: Path, narrows: Run) -> 
     process.kill()
     process.communicate()
     done = {path: path.stat().st_mtime_ns for path in files(cache)}
-    assert 2 <= len(done) < 20, "it was killed in the middle"
+    assert 2 <= len(done) < 20, "it was not killed halfway"
     again = narrows("sweep", str(file), "--json")
     assert again.returncode == 0, again.stderr
-    assert f"{len(done)} of 20 runs are in .narrows/ already" in again.stderr
+    assert f"{len(done)} of 20 runs are already in .narrows/" in again.stderr
     assert {path: path.stat().st_mtime_ns for path in done} == done, (
-        "nothing that was done was written again"
+        "a finished run was written again"
     )
     whole = narrows("sweep", str(file), "--json", "--cache", "fresh")
     assert again.stdout == whole.stdout
@@ -176,7 +176,7 @@ def test_a_damaged_run_is_found_named_and_done_again(tmp_path: Path, narrows: Ru
     again = narrows("sweep", str(file), "--json")
     for victim in victims:
         assert f"{victim.relative_to(tmp_path)} is damaged" in again.stderr
-    assert "2 of 4 runs are in .narrows/ already" in again.stderr
+    assert "2 of 4 runs are already in .narrows/" in again.stderr
     assert again.stdout == first.stdout
     assert victims[0].read_bytes() == contents
 
@@ -215,13 +215,13 @@ def test_control_c_keeps_what_is_done(tmp_path: Path, narrows: Run) -> None:
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "of 40 runs are kept in .narrows/; the same sweep goes on from there" in errors
+    assert "of 40 runs are kept in .narrows/; start the same sweep again to continue" in errors
     assert "Traceback" not in errors
     assert all(is_whole(path.read_bytes()) for path in files(tmp_path / ".narrows"))
 
 
 class Breaking(Executor):
-    """Does what it is given, but for jobs of one seed: those workers die."""
+    """Runs jobs at once, but the workers of jobs with one seed die."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -252,7 +252,7 @@ def test_failures_come_with_the_command_that_reproduces_them(tmp_path: Path, nar
 
 
 class Elsewhere(Executor):
-    """Keeps results where the caller does not see them."""
+    """Keeps results in a folder other than the caller's."""
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -284,7 +284,7 @@ def test_a_dask_worker_killed_in_the_middle_loses_nothing(tmp_path: Path) -> Non
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["victim"] not in found["after"], "a worker has been killed"
+    assert found["victim"] not in found["after"], "the worker was not killed"
     assert found["failures"] == []
     assert found["runs"] == 20
     base = nw.dumbbell("100Mbps", "20ms", "20p", flows=4, duration="20s")
@@ -304,7 +304,7 @@ def test_seeds_are_added_until_the_interval_is_narrow(tmp_path: Path) -> None:
         assert found.mean is not None
         assert found.low is not None
         assert len(values) == 12 or found.mean - found.low <= 0.01 * found.mean
-    with pytest.raises(nw.ScenarioError, match="no share of the mean; try 2%"):
+    with pytest.raises(nw.ScenarioError, match="not a share of the mean; try 2%"):
         nw.sweep(BASE, buffer=["3p"], until="wide", cache=tmp_path)
 
 
@@ -335,7 +335,8 @@ def test_intervals_of_skewed_values_are_skewed() -> None:
     assert bootstrap.low is not None
     assert bootstrap.high is not None
     assert bootstrap.mean is not None
-    # All values are above 1: an interval of resampled means cannot reach below, and it is longer above than below.
+    # No value is below 1, so the interval of resampled means cannot reach below 1. It is also
+    # longer above the mean than below it.
     assert bootstrap.low > 1.0
     assert bootstrap.high - bootstrap.mean > bootstrap.mean - bootstrap.low
 
@@ -400,7 +401,7 @@ def test_the_files_are_parquet_for_anyone(tmp_path: Path) -> None:
         ),
         (
             FILE.format(seeds=1, duration="2s") + "[function]\nbuffer = \"{__import__('os')}p\"\n",
-            ["buffer", "is no number"],
+            ["buffer", "is not a number"],
         ),
     ],
 )

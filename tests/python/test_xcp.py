@@ -1,4 +1,4 @@
-"""XCP packet by packet against its fluid model and the bound of its theorem 1."""
+"""XCP, simulated packet by packet, against its fluid model and the bound of its theorem 1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ RTT = 0.08
 
 
 def half_leaves(alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Twenty flows, of which ten stop at 12 s: utilisation and queue (packets) over each RTT from then on."""
+    """Run twenty flows of which ten stop at 12 s.
+
+    Return utilisation and queue (packets) for each RTT from then on.
+    """
     flow = {"cc": "xcp+reno", "count": 10, "start_spread": "1s", "pacing": "even"}
     scenario = Scenario(
         tcp="ns2",
@@ -33,7 +36,8 @@ def half_leaves(alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 
 def test_the_link_fills_again_as_the_fluid_model_does() -> None:
     use, queue = half_leaves(0.2)
-    # Half of the traffic is gone a round trip after the flows stop; the router hears of it an interval later and acts in the next.
+    # Half of the traffic is gone one round trip after the flows stop. The router learns of this one
+    # interval later and acts in the interval after that.
     gone = int(np.argmax(use < 0.6))
     _, rate, _ = fluid(0.2, beta(0.2), 0.5, 2.5, RTT, step=RTT / 80)
     model = np.concatenate([[0.5, 0.5], rate[::80]])[:25]

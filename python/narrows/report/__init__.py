@@ -1,4 +1,4 @@
-"""One self-contained HTML file: charts that zoom, offline, and the table."""
+"""A report in one self-contained HTML file that works offline: tables, and charts that zoom."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FLOWS_SHOWN = 10
 
 @dataclass
 class Chart:
-    """One chart: a title, what its y axis shows, and lines over one time axis."""
+    """One chart: a title, the unit of its y axis, and lines over a common time axis."""
 
     title: str
     unit: str
@@ -33,7 +33,7 @@ class Chart:
     lines: list[tuple[str, npt.NDArray[np.float64]]] = field(default_factory=list)
 
     def packed(self) -> dict[str, Any]:
-        """Give the chart as JSON, with columns as base64 of little-endian 32-bit floats."""
+        """Return the chart as JSON, with columns of little-endian 32-bit floats in base64."""
         rows = _kept_rows(len(self.time), [values for _, values in self.lines])
         columns = [self.time, *(values for _, values in self.lines)]
         data = [
@@ -48,7 +48,7 @@ class Chart:
 
 
 def _kept_rows(rows: int, lines: list[npt.NDArray[np.float64]]) -> npt.NDArray[np.int64]:
-    """Choose rows so that each line keeps the least and greatest value of every stretch."""
+    """Choose rows so that each line keeps its minimum and maximum in every stretch of time."""
     if rows <= MOST_POINTS:
         return np.arange(rows)
     stretches = np.array_split(np.arange(rows), MOST_POINTS // (2 * max(1, len(lines))))
@@ -61,9 +61,10 @@ def _kept_rows(rows: int, lines: list[npt.NDArray[np.float64]]) -> npt.NDArray[n
 
 
 def comparison(results: Sequence[Result], table: Table) -> str:
-    """Report on several runs: mean window, queue, loss and throughput of each over time."""
+    """Report on several runs: the mean window, queue, loss and throughput of each over time."""
     labels = [
-        f"{r.summary['cc'][0]}{'' if r.summary['pacing'][0] == 'none' else ', paced ' + r.summary['pacing'][0]}"
+        r.summary["cc"][0]
+        + ("" if r.summary["pacing"][0] == "none" else ", paced " + r.summary["pacing"][0])
         for r in results
     ]
     links = [_bottleneck(result) for result in results]
@@ -93,7 +94,11 @@ def comparison(results: Sequence[Result], table: Table) -> str:
 
 
 def single(result: Result, tables: Sequence[Table]) -> str:
-    """Report on one run: windows and goodput of the first flows, queue, loss and throughput of the bottleneck."""
+    """Report on one run over time.
+
+    The charts show window and goodput of the first flows, and queue, loss and throughput at the
+    bottleneck.
+    """
     series, link = result.flow_series, _bottleneck(result)
     if not series.height:
         return _page("Run", result, tables, [])

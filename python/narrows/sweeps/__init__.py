@@ -1,4 +1,4 @@
-"""Sweeps: every combination under every seed, in parallel, stopped and resumed at will."""
+"""Sweeps: every combination with every seed, in parallel; they can be stopped and resumed."""
 
 from __future__ import annotations
 
@@ -25,49 +25,51 @@ def sweep(
     progress: bool = False,
     **axes: Axis,
 ) -> Sweep:
-    """Run a scenario at every point under every seed; what has been run before is not run again.
+    """Run a scenario at every point with every seed; finished runs are never repeated.
 
     Parameters
     ----------
     scenario
-        A scenario whose fields the points' values replace, or a function that makes one of a point's values.
+        A scenario whose fields are replaced by a point's values, or a function that makes a
+        scenario from them.
     *zipped
-        Lists that go together.
+        Groups of lists whose values go together.
     seeds
-        How many, from 1 on, or which.
+        The number of seeds, counted from 1, or a list of seeds.
     until
-        Add seeds at each point until the 95 % confidence interval of the mean utilisation is within so much of it, like ``"2%"``;
-        an `Until` names another metric and bound.
+        Add seeds at each point until half of the 95 % confidence interval of the mean utilisation
+        is within this share of it, like ``"2%"``. An `Until` names another metric and bound.
     executor
-        Any ``concurrent.futures.Executor``; a thread a core unless given.
+        Any ``concurrent.futures.Executor``; one thread per core if None.
     cache
         The folder where finished runs are kept, by content.
     series
-        Keep time series even where the scenario does not say how often to sample.
+        Whether to keep time series even if the scenario has no ``sample``.
     progress
-        Show a progress bar, and failures at the end.
+        Whether to show a progress bar, and the failures at the end.
     **axes
-        Lists of values by name, in product with each other, or functions of the point.
+        Lists of values by name, of which every combination is run, or functions of the point.
 
     Returns
     -------
     Sweep
-        Tidy data frames. Failed runs are in its ``failures``.
+        The results, as tidy data frames. Failed runs are in its ``failures``.
 
     Raises
     ------
     ScenarioError
-        Where a point is no scenario: before anything runs.
+        If a point is not a valid scenario; nothing has been run then.
     KeyboardInterrupt
-        On Ctrl-C; what is finished is kept, and the same call goes on from there.
+        On Ctrl-C. Finished runs are kept, and the same call continues from there.
 
     Examples
     --------
     >>> import narrows as nw, tempfile
     >>> base = nw.dumbbell("10Mbps", "40ms", "20p", duration="2s")
+    >>> axes = {"cc": ["reno", "cubic"], "buffer": ["5p", "20p"]}
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     result = nw.sweep(base, cc=["reno", "cubic"], buffer=["5p", "20p"], seeds=2, cache=folder)
-    ...     again = nw.sweep(base, cc=["reno", "cubic"], buffer=["5p", "20p"], seeds=3, cache=folder)
+    ...     result = nw.sweep(base, **axes, seeds=2, cache=folder)
+    ...     again = nw.sweep(base, **axes, seeds=3, cache=folder)
     ...     result.runs.height, again.reused, again.ran
     (8, 8, 4)
     """

@@ -1,4 +1,7 @@
-"""Finished runs, kept by content: one file a run, written whole or not at all, and found damaged where it is."""
+"""Finished runs, kept by content.
+
+Each run is one file. It is written completely or not at all, and any damage to it is detected.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,12 @@ from narrows.scenario import Scenario
 
 DEFAULT = Path(".narrows")
 _PLACE = b"0" * 64
-# A temporary file of a writer that is long dead.
+# A temporary file older than this belongs to a writer that died long ago.
 _STALE_SECONDS = 3600.0
 
 
 class State(Enum):
-    """What there is of a run."""
+    """The state of a run in a cache."""
 
     DONE = "done"
     MISSING = "missing"
@@ -44,12 +47,13 @@ class Entry:
 
 
 class Cache:
-    """A folder of finished runs: ``runs/ab/abcd….parquet``, a row a file.
+    """A folder of finished runs in ``runs/ab/abcd….parquet``, files of one row each.
 
     Parameters
     ----------
     path
-        Made when something is written. Any number of processes may share it, on network file systems too.
+        The folder, which is created when something is written. Any number of processes may share
+        it, on network file systems too.
 
     Examples
     --------
@@ -63,11 +67,11 @@ class Cache:
         self.path = path
 
     def file(self, key: str) -> Path:
-        """Where a run's file is, or would be."""
+        """Return the path of a run's file, whether or not the file exists."""
         return self.path / "runs" / key[:2] / f"{key}.parquet"
 
     def state(self, key: str) -> State:
-        """Whether a run is there, whole."""
+        """Return whether a run is finished, missing or damaged."""
         try:
             contents = self.file(key).read_bytes()
         except FileNotFoundError:
@@ -75,11 +79,11 @@ class Cache:
         return State.DONE if is_whole(contents) else State.DAMAGED
 
     def put(self, key: str, contents: bytes) -> None:
-        """Keep a run's file, sealed: written beside, synced, renamed."""
+        """Keep a run's file: seal it, write it under a temporary name, sync it and rename it."""
         write_at_once(self.file(key), sealed(contents), sync=True)
 
     def entries(self) -> Iterator[Entry]:
-        """Every file of a finished run, in the order of their names."""
+        """Yield every file of a finished run, in order of name."""
         for path in sorted(self.path.glob("runs/*/*.parquet")):
             try:
                 found = path.stat()
@@ -88,7 +92,7 @@ class Cache:
             yield Entry(path, found.st_size, found.st_mtime)
 
     def leftovers(self) -> Iterator[Path]:
-        """Temporary files of writers that were killed."""
+        """Yield the temporary files of writers that were killed."""
         for path in sorted(self.path.glob("runs/*/*.tmp.*")):
             try:
                 if time.time() - path.stat().st_mtime > _STALE_SECONDS:
@@ -98,14 +102,16 @@ class Cache:
 
 
 def canonical(scenario: Scenario, series: bool = False) -> str:
-    """Write a scenario so that equal ones are equal texts: units in one form, defaults spelled out, no seed, no traces.
+    """Write a scenario in a form in which equal scenarios are equal texts.
+
+    Units have one form, defaults are written out, and the seed and the traces are left out.
 
     Parameters
     ----------
     scenario
-        Checked.
+        The scenario, checked.
     series
-        Keep time series even where the scenario does not say how often to sample.
+        Whether to keep time series even if the scenario has no ``sample``.
     """
     fields = scenario.fields
     for name in ("seed", "trace"):
@@ -116,19 +122,19 @@ def canonical(scenario: Scenario, series: bool = False) -> str:
 
 
 def key_of(scenario: str, seed: int) -> str:
-    """Name a run: the SHA-256 of engine, seed and canonical scenario."""
+    """Compute a run's key: the SHA-256 of engine, seed and canonical scenario."""
     return hashlib.sha256(f"{_core.engine()}\n{seed}\n{scenario}".encode()).hexdigest()
 
 
 def sealed(contents: bytes) -> bytes:
-    """Put a file's digest in the place for it."""
+    """Write a file's digest over the placeholder for it."""
     digest = hashlib.sha256(contents).hexdigest().encode()
     head, _, tail = contents.rpartition(_PLACE)
     return head + digest + tail
 
 
 def is_whole(contents: bytes) -> bool:
-    """Whether a sealed file is as it was written, to the last bit."""
+    """Return whether a sealed file is, bit for bit, as it was written."""
     place = contents.rfind(b"narrows.seal")
     if place < 0:
         return False
@@ -141,7 +147,7 @@ def is_whole(contents: bytes) -> bool:
 
 
 def _digest_after(contents: bytes, place: int) -> tuple[int, bytes] | None:
-    """The digest is the next 64 hexadecimal digits, a few bytes of Thrift later."""
+    """Find the digest: the next 64 hexadecimal digits, a few bytes of Thrift after the name."""
     name_ends = place + len(b"narrows.seal")
     for start in range(name_ends, min(name_ends + 16, len(contents) - 64)):
         found = contents[start : start + 64]
@@ -151,7 +157,7 @@ def _digest_after(contents: bytes, place: int) -> tuple[int, bytes] | None:
 
 
 def metadata(path: Path) -> dict[str, Any]:
-    """Read what a run's file says of itself: key, engine, scenario, and the scalars of its summary."""
+    """Read from a run's file its key, engine and scenario, and some scalars of its summary."""
     import polars as pl  # noqa: PLC0415
 
     names = ["key", "engine", "scenario", "cc", "pacing", "seed", "utilisation"]

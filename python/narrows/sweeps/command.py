@@ -1,4 +1,4 @@
-"""`narrows sweep` and `narrows cache`: what the command line does with sweeps."""
+"""`narrows sweep` and `narrows cache`, the commands for sweeps."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SHOWN = [
 HEADS = {
     "goodput": "goodput Mbps",
     "loss_rate": "loss %",
-    "mean_queue": "queue mean",
+    "mean_queue": "mean queue",
     "jain": "Jain",
 }
 
@@ -55,7 +55,7 @@ def run_file(
     as_json: bool,
     folder: Folder | None,
 ) -> bool:
-    """Run a sweep file, print what it gives, write it; True where a run failed."""
+    """Run a sweep file, print its results and write them; return whether any run failed."""
     described = SweepFile.load(file)
     if seeds:
         described = replace(described, seeds=split_seeds(seeds, 1))
@@ -65,7 +65,8 @@ def run_file(
     with _executor(workers, dask) as executor:
         result = plan.run(Cache(cache), until=described.until, executor=executor, progress=True)
     say(
-        f"{len(plan.points)} points, {result.reused + result.ran} runs: {result.reused} were in {cache}/, {result.ran} have been run"
+        f"{len(plan.points)} points, {result.reused + result.ran} runs: "
+        f"{result.reused} found in {cache}/, {result.ran} run now"
     )
     if result.runs.is_empty():
         return True
@@ -134,7 +135,7 @@ def _write(result: Sweep, folder: Folder, metric: str) -> None:
 
 
 def listed(path: Path, as_json: bool) -> None:
-    """Print each run that is kept: key, law, seed, utilisation, engine, bytes."""
+    """Print each run in the cache: key, law, pacing, seed, utilisation, engine, bytes, age."""
     table = Table(
         "key", "cc", "pacing", "seed", "utilisation", "engine", "bytes", "age", box=SIMPLE
     )
@@ -158,7 +159,7 @@ def listed(path: Path, as_json: bool) -> None:
 
 
 def sizes(path: Path, as_json: bool) -> None:
-    """Print how many runs there are, of which engines, and how large."""
+    """Print the number of runs in the cache, their size, and the number per engine."""
     entries = list(Cache(path).entries())
     engines = Counter(about["engine"] for _, about in _readable(Cache(path)))
     total = sum(entry.bytes for entry in entries)
@@ -167,11 +168,14 @@ def sizes(path: Path, as_json: bool) -> None:
         return
     print(f"{path}/: {len(entries)} runs, {total / 1e6:.1f} MB")
     for engine, count in sorted(engines.items()):
-        print(f"  engine {engine}{' (this one)' if engine == _core.engine() else ''}: {count}")
+        print(f"  engine {engine}{' (this one)' if engine == _core.engine() else ''}: {count} runs")
 
 
 def prune(path: Path, older: str | None, everything: bool, as_json: bool) -> None:
-    """Remove runs of other engines, damaged ones and leftovers; and those older than said, or all."""
+    """Remove damaged runs, runs of other engines and leftover temporary files.
+
+    If `older` is given, runs older than that are removed too; if `everything` is set, all are.
+    """
     age = _seconds(older) if older else float("inf")
     cache = Cache(path)
     removed = Counter[str]()
@@ -186,9 +190,8 @@ def prune(path: Path, older: str | None, everything: bool, as_json: bool) -> Non
     if as_json:
         print(json.dumps({"removed": dict(removed), "kept": kept}))
     else:
-        print(
-            f"removed: {', '.join(f'{count} {reason}' for reason, count in removed.items()) or 'nothing'}; {kept} runs kept"
-        )
+        counts = ", ".join(f"{count} {reason}" for reason, count in removed.items()) or "nothing"
+        print(f"removed: {counts}; {kept} runs kept")
 
 
 def _reason(entry: Entry, age: float, everything: bool) -> str | None:
@@ -215,7 +218,7 @@ _UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 def _seconds(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|min|h|d)", text.strip())
     if match is None:
-        raise ScenarioError(f'--older: "{text}" is no age; try 30d or 12h')
+        raise ScenarioError(f'--older: "{text}" is not an age; try 30d or 12h')
     return float(match[1]) * _UNITS[match[2]]
 
 

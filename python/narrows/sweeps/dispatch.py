@@ -1,4 +1,7 @@
-"""Jobs to workers: any `concurrent.futures.Executor`, few tasks waiting at a time, short runs in portions."""
+"""Distributing jobs to the workers of any `concurrent.futures.Executor`.
+
+Only a few tasks wait at a time, and short runs are sent in portions.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,12 @@ from itertools import islice
 
 from narrows.sweeps.work import Job, Outcome, StoppedError, work
 
-# Short runs go to a worker in portions of about so much work, so that a cluster's milliseconds a task vanish.
+# Short runs go to a worker in portions of about this much work, so that the milliseconds that a
+# cluster takes per task are negligible.
 PORTION_SECONDS = 0.5
 LARGEST_PORTION = 64
 WAITING_A_WORKER = 2
-# How often the main thread wakes to see Ctrl-C.
+# The interval at which the main thread wakes to notice Ctrl-C.
 LOOK_SECONDS = 0.1
 
 Done = Callable[[Outcome], None]
@@ -25,25 +29,28 @@ Watch = Callable[[str, float], None]
 def dispatch(
     jobs: Iterable[Job], cache: str, executor: Executor | None, done: Done, watch: Watch
 ) -> None:
-    """Have every job done.
+    """Run every job.
 
     Parameters
     ----------
     jobs
-        What to run.
+        The runs to do.
     cache
-        Where workers keep results.
+        The folder where workers keep results.
     executor
-        Who works; a thread a core where None: the simulator releases the GIL.
+        The executor that runs them. If None, one thread per core does; the simulator releases the
+        GIL.
     done
-        Called in this thread with each outcome, as they come.
+        A function that is called in this thread with each outcome, as it arrives.
     watch
-        Called from threads of this process with a job's key and its share done; from nowhere, for any other executor.
+        A function that is called from this process's threads with a job's key and the fraction of
+        it done. If an executor is given, it is never called.
 
     Raises
     ------
     KeyboardInterrupt
-        On Ctrl-C, after runs under way in this process have been stopped; what is finished has been kept.
+        On Ctrl-C, once the runs under way in this process have been stopped. Finished runs have
+        been kept.
     """
     with _threads(watch) if executor is None else _given(executor) as (submit, workers):
         _keep_busy(iter(jobs), cache, submit, workers, done)
@@ -108,7 +115,10 @@ def _keep_busy(jobs: Iterator[Job], cache: str, submit: Submit, workers: int, do
 
 
 def _worker_died(future: Future[list[Outcome]]) -> bool:
-    """Whether a portion came to nothing for one of its jobs' sake; they are tried again one by one, to find out which."""
+    """Return whether a whole portion failed, so that it has no outcomes.
+
+    One of its jobs may have killed the worker; they are retried one by one to find out which.
+    """
     error = future.exception()
     if isinstance(error, (KeyboardInterrupt, StoppedError)):
         raise error
@@ -116,7 +126,7 @@ def _worker_died(future: Future[list[Outcome]]) -> bool:
 
 
 def _outcomes(future: Future[list[Outcome]], batch: list[Job]) -> list[Outcome]:
-    """A worker that died over a job leaves no outcome: the job has failed."""
+    """Return a portion's outcomes; a job whose worker died has an error as its outcome."""
     if not _worker_died(future):
         return future.result()
     error = future.exception()
@@ -124,7 +134,7 @@ def _outcomes(future: Future[list[Outcome]], batch: list[Job]) -> list[Outcome]:
 
 
 class Portion:
-    """How many runs make a task: as many as take about half a second, by the mean of those done.
+    """The number of runs per task: as many as take about half a second, by the mean so far.
 
     Examples
     --------
@@ -145,7 +155,7 @@ class Portion:
         self._runs += 1
 
     def size(self) -> int:
-        """Give the number."""
+        """Return the number of runs for the next task."""
         if self._seconds == 0.0:
             return 1
         return max(1, min(LARGEST_PORTION, round(PORTION_SECONDS * self._runs / self._seconds)))

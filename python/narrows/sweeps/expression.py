@@ -1,4 +1,4 @@
-"""Arithmetic on a point's values, for sweep files: `{20 * flows}p`."""
+"""Arithmetic on a point's values for sweep files, like `{20 * flows}p`."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ def function_of(name: str, template: str) -> Callable[[Point], str | float | int
     Parameters
     ----------
     name
-        Of the field, for errors.
+        The name of the field, for error messages.
     template
-        Like ``{20 * flows}p``; numbers, names of axes, ``+ - * / // **`` and ``sqrt log2 min max round ceil``. A text that is one
-        brace alone gives a number.
+        A text like ``{20 * flows}p``. Braces may contain numbers, names of axes,
+        ``+ - * / // **`` and ``sqrt log2 min max round ceil``. If the text is a single pair of
+        braces, the function returns a number.
 
     Examples
     --------
@@ -80,14 +81,14 @@ def _evaluate(node: ast.expr, point: Point) -> Any:
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
             return _FUNCTIONS[name](*(_evaluate(argument, point) for argument in arguments))
     known = ", ".join([*point, *_FUNCTIONS])
-    raise ValueError(f"{ast.unparse(node)!r} is no number, axis or function; known: {known}")
+    raise ValueError(f"{ast.unparse(node)!r} is not a number, axis or function; known: {known}")
 
 
 def _number(name: str, value: Any) -> float | int:
-    """A value's number; a text's leading number, whatever its unit."""
+    """Return a value's number: the leading number if the value is a text, whatever its unit."""
     if isinstance(value, (int, float)):
         return value
     match = re.match(r"[-+]?\d+(\.\d+)?", str(value))
     if match is None:
-        raise ValueError(f"{name} = {value!r} is no number")
+        raise ValueError(f"{name} = {value!r} is not a number")
     return float(match[0])

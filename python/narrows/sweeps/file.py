@@ -19,22 +19,22 @@ FIELDS = {"scenario", "product", "zipped", "function", "seeds", "until", "series
 
 @dataclass(frozen=True)
 class SweepFile:
-    """A sweep, read and checked but for its points.
+    """A sweep that was read from a file, checked except for its points.
 
     Parameters
     ----------
     path
-        Where it was read from.
+        The path of the file.
     scenario
-        What the points' values are put into.
+        The scenario whose fields the points' values replace.
     zipped, axes
         The lists and functions.
     seeds
-        Which.
+        The list of seeds.
     until
-        When there are seeds enough.
+        The criterion for enough seeds.
     series
-        Keep time series.
+        Whether to keep time series.
     """
 
     path: Path
@@ -47,12 +47,12 @@ class SweepFile:
 
     @classmethod
     def load(cls, path: Path) -> SweepFile:
-        """Read a file.
+        """Read a sweep file.
 
         Raises
         ------
         ScenarioError
-            Where it is no sweep; the message begins with its name.
+            If the file cannot be read or is not a sweep. The message begins with its path.
         """
         try:
             given = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -82,7 +82,7 @@ class SweepFile:
         groups = given.get("zipped", [])
         if not isinstance(groups, list):
             raise ScenarioError(
-                "zipped: write [[zipped]], a table a group of lists that go together"
+                "zipped: write [[zipped]], one table for each group of lists that go together"
             )
         zipped = [
             Zipped(**{name: _list(name, values, base) for name, values in group.items()})
@@ -99,12 +99,12 @@ class SweepFile:
         )
 
     def plan(self) -> Plan:
-        """Check every point.
+        """Check every point and return the plan of the sweep.
 
         Raises
         ------
         ScenarioError
-            Where one is no scenario; the message begins with the file's name.
+            If a point is not a valid scenario. The message begins with the file's path.
         """
         try:
             return Plan.of(
@@ -126,7 +126,7 @@ def _list(name: str, values: Any, base: Scenario) -> list[Any]:
         return spread(name, values, base)
     if not isinstance(values, list):
         raise ScenarioError(
-            f"{name}: {values!r} is no list; write [{values!r}], or a range like 10Mbps..1Gbps:5"
+            f"{name}: {values!r} is not a list; write [{values!r}], or a range like 10Mbps..1Gbps:5"
         )
     return [
         item
@@ -145,5 +145,5 @@ def _seeds(given: Any) -> list[int]:
     ):
         return given
     raise ScenarioError(
-        f"seeds: {given!r} is no number of seeds and no list of them; try 10 or [1, 2, 3]"
+        f"seeds: {given!r} is neither a number of seeds nor a list of seeds; try 10 or [1, 2, 3]"
     )

@@ -1,4 +1,4 @@
-"""What a sweep is to do: points, their scenarios, seeds; what of it is done; and doing the rest."""
+"""The plan of a sweep: its points, scenarios and seeds, and running what is not yet done."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from narrows.sweeps.points import Base, Point, scenario_at
 from narrows.sweeps.result import Failure, Member, Sweep, read
 from narrows.sweeps.work import Job, Outcome
 
-# An interval of two values says little.
+# A confidence interval from two values says little.
 FEWEST_SEEDS = 3
 GROWTH = 1.5
 
 
 @dataclass(frozen=True)
 class Until:
-    """When there are seeds enough.
+    """The criterion for enough seeds: a narrow confidence interval at each point.
 
     Parameters
     ----------
     within
-        Half of the 95 % confidence interval over the mean, a ratio.
+        The largest half-width of the 95 % confidence interval, as a share of the mean.
     metric
         A column of the summary.
     most_seeds
-        The bound.
+        The largest number of seeds per point.
     """
 
     within: float
@@ -56,11 +56,11 @@ class Until:
         match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text)
         within = float(match[1]) / (100 if match[2] else 1) if match else 0.0
         if not 0 < within < 1:
-            raise ScenarioError(f'until: "{given}" is no share of the mean; try 2%')
+            raise ScenarioError(f'until: "{given}" is not a share of the mean; try 2%')
         return cls(within)
 
     def enough(self, values: Sequence[float]) -> bool:
-        """Whether the interval of the values is narrow enough."""
+        """Return whether the confidence interval of the values is narrow enough."""
         if len(values) < FEWEST_SEEDS:
             return False
         mean, half = mean_and_interval(values)
@@ -69,7 +69,7 @@ class Until:
 
 @dataclass
 class Plan:
-    """Points with their canonical scenarios, and seeds."""
+    """The points of a sweep with their canonical scenarios, and the seeds."""
 
     points: list[Point]
     scenarios: list[str]
@@ -80,10 +80,13 @@ class Plan:
     def of(
         cls, base: Base, points: list[Point], seeds: int | Sequence[int], series: bool = False
     ) -> Plan:
-        """Check every point before anything runs; seeds are so many, from 1 on, or those."""
+        """Check every point before anything runs.
+
+        `seeds` is the number of seeds, counted from 1, or a list of them.
+        """
         chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
         if not chosen:
-            raise ScenarioError("seeds: none; give how many, or which")
+            raise ScenarioError("seeds: there are none; give a number of seeds or a list of seeds")
         return cls(
             points, [canonical(scenario_at(base, point), series) for point in points], chosen
         )
@@ -96,13 +99,14 @@ class Plan:
         executor: Executor | None = None,
         progress: bool = False,
     ) -> Sweep:
-        """Run what is not in the cache."""
+        """Run what is not yet in the cache, and return the finished sweep."""
         say = _to_stderr if progress else _to_nobody
         members = self._members([self.seeds] * len(self.points))
         reused, ran = self._run(members, cache, executor, progress, say)
         while until and (more := self._wanting(members, cache, until)):
             say(
-                f"{len({member.point for member in more})} points need more seeds for an interval within {until.within:.2%}"
+                "points that need more seeds to bring half of the 95 % confidence interval "
+                f"within {until.within:.2%} of the mean: {len({member.point for member in more})}"
             )
             counts = self._run(more, cache, executor, progress, say)
             reused, ran = reused + counts[0], ran + counts[1]
@@ -117,7 +121,7 @@ class Plan:
         return Sweep(self.points, members, cache, reused, ran, failures)
 
     def _members(self, seeds: Sequence[Sequence[int]]) -> list[Member]:
-        """Each point's runs under the seeds given for it."""
+        """Return each point's runs with the seeds given for that point."""
         groups = zip(range(len(self.points)), self.scenarios, seeds, strict=True)
         return [
             Member(point, seed, key_of(scenario, seed))
@@ -133,12 +137,15 @@ class Plan:
         progress: bool,
         say: Callable[[str], None],
     ) -> tuple[int, int]:
-        """Run the members that are missing; how many were there already, and how many have been run."""
+        """Run the members that are missing.
+
+        Return the number found in the cache and the number run.
+        """
         wanted = {member.key: member for member in members}
         missing = list(self._missing(wanted, cache, say))
         reused = len(wanted) - len(missing)
         if reused:
-            say(f"{reused} of {len(wanted)} runs are in {cache.path}/ already")
+            say(f"{reused} of {len(wanted)} runs are already in {cache.path}/")
         if not missing:
             return reused, 0
         numbers = {member.key: number for number, member in enumerate(missing)}
@@ -152,7 +159,8 @@ class Plan:
                 if outcome.error is None and not cache.file(outcome.key).exists():
                     outcome = replace(
                         outcome,
-                        error=f"its worker kept it elsewhere; workers and caller must share {cache.path}/",
+                        error="its worker wrote it to another folder; "
+                        f"workers and caller must share {cache.path}/",
                     )
                 if outcome.error is None:
                     done += 1
@@ -176,7 +184,8 @@ class Plan:
                 )
             except KeyboardInterrupt:
                 say(
-                    f"interrupted: {reused + done} of {len(wanted)} runs are kept in {cache.path}/; the same sweep goes on from there"
+                    f"interrupted: {reused + done} of {len(wanted)} runs are kept in "
+                    f"{cache.path}/; start the same sweep again to continue from there"
                 )
                 raise
         return reused, done
@@ -187,12 +196,12 @@ class Plan:
         for key, member in wanted.items():
             state = cache.state(key)
             if state is State.DAMAGED:
-                say(f"{cache.file(key)} is damaged; its run is done again")
+                say(f"{cache.file(key)} is damaged; its run is repeated")
             if state is not State.DONE:
                 yield member
 
     def _wanting(self, members: list[Member], cache: Cache, until: Until) -> list[Member]:
-        """The runs to add: half as many again at each point whose interval is too wide."""
+        """Return the runs to add: half as many again at each point with too wide an interval."""
         values: list[list[float]] = [[] for _ in self.points]
         seeds: list[list[int]] = [[] for _ in self.points]
         whole = [member for member in members if member.key not in self.failures]

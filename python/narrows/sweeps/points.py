@@ -1,4 +1,7 @@
-"""The points of a sweep: products of lists, zipped lists, functions of the point; and what a point makes of a scenario."""
+"""The points of a sweep, and their scenarios.
+
+Points come from products of lists, from zipped lists, and from functions of the point.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +30,12 @@ class Zipped:
     Parameters
     ----------
     **axes
-        Lists of one length.
+        Lists of equal length.
 
     Raises
     ------
     ScenarioError
-        Where the lengths differ.
+        If the lengths differ.
 
     Examples
     --------
@@ -43,18 +46,22 @@ class Zipped:
     def __init__(self, **axes: Sequence[Any]) -> None:
         lengths = {name: len(values) for name, values in axes.items()}
         if len(set(lengths.values())) != 1:
-            raise ScenarioError(f"zipped lists have one length, not {lengths}")
+            raise ScenarioError(f"zipped: the lists must have the same length, not {lengths}")
         self.points: list[Point] = [
             dict(zip(axes, values, strict=True)) for values in zip(*axes.values(), strict=True)
         ]
 
 
 def points_of(zipped: Sequence[Zipped], axes: Mapping[str, Axis]) -> list[Point]:
-    """List the points: the product of all lists, each zipped group counting as one; functions see what came before them.
+    """List the points: the product of all lists, with each zipped group as one list.
+
+    Functions are then called in order; each sees the values of the lists and of the functions
+    before it.
 
     Examples
     --------
-    >>> points_of([], {"cc": ["reno", "cubic"], "flows": [1, 4], "buffer": lambda point: f"{20 * point['flows']}p"})[-1]
+    >>> buffer = lambda point: f"{20 * point['flows']}p"
+    >>> points_of([], {"cc": ["reno", "cubic"], "flows": [1, 4], "buffer": buffer})[-1]
     {'cc': 'cubic', 'flows': 4, 'buffer': '80p'}
     """
     groups = [group.points for group in zipped]
@@ -63,7 +70,7 @@ def points_of(zipped: Sequence[Zipped], axes: Mapping[str, Axis]) -> list[Point]
             continue
         if isinstance(values, str) or not values:
             raise ScenarioError(
-                f"{name}: {values!r} is no list of values; write [{values!r}]"
+                f"{name}: {values!r} is not a list of values; write [{values!r}]"
                 if values
                 else f"{name}: the list is empty"
             )
@@ -85,15 +92,17 @@ def scenario_at(base: Base, point: Point) -> Scenario:
     Parameters
     ----------
     base
-        A scenario whose fields the point's values replace, or a function of them.
+        A scenario whose fields are replaced by the point's values, or a function that makes a
+        scenario from them.
     point
-        Names of fields as in a scenario file: ``rate`` and ``buffer`` are the network's, ``cc`` and ``pacing`` all flows',
-        ``flows`` their number; or paths, like ``flows[1].cc``.
+        Values by name. A name is a field of a scenario file, or a path like ``flows[1].cc``. Fields
+        like ``rate`` and ``buffer`` belong to the network, those like ``cc`` and ``pacing`` to all
+        flows; ``flows`` is the number of flows.
 
     Raises
     ------
     ScenarioError
-        Where a name is unknown or a value is wrong; the message names the point.
+        If a name is unknown or a value is wrong. The message names the point.
 
     Examples
     --------
@@ -114,7 +123,7 @@ def scenario_at(base: Base, point: Point) -> Scenario:
 
 
 def describe(point: Point) -> str:
-    """Write a point in a line.
+    """Describe a point in one line.
 
     Examples
     --------
@@ -125,7 +134,7 @@ def describe(point: Point) -> str:
 
 
 def _path(name: str, fields: dict[str, Any]) -> list[list[str | int]]:
-    """Where a name's value goes: one path, or one for each group of flows."""
+    """Return the paths that a name stands for: one, or one for each group of flows."""
     if "." in name or "[" in name:
         parts = re.findall(r"[^.\[\]]+", name)
         return [[int(part) if part.isdigit() else part for part in parts]]
@@ -133,7 +142,7 @@ def _path(name: str, fields: dict[str, Any]) -> list[list[str | int]]:
     if name == "flows":
         if len(groups) != 1:
             raise ScenarioError(
-                f"flows: there are {len(groups)} groups of flows; say which, like flows[0].count"
+                f"flows: there are {len(groups)} groups of flows; name one, like flows[0].count"
             )
         return [["flows", 0, "count"]]
     for network in NETWORKS:
@@ -153,7 +162,7 @@ def _path(name: str, fields: dict[str, Any]) -> list[list[str | int]]:
 
 @cache
 def _names() -> dict[str, set[str]]:
-    """The fields of a scenario and its parts, from the schema."""
+    """Return the names of the fields of a scenario and its parts, from the schema."""
     schema = json.loads(_core.schema())
     parts = {"dumbbell": "Dumbbell", "parking_lot": "ParkingLot", "chain": "Chain", "flow": "Flow"}
     names = {name: set(schema["$defs"][part]["properties"]) for name, part in parts.items()}

@@ -1,4 +1,4 @@
-"""Lists as people write them: `1Mbps..1Gbps:7`, spaced evenly by ratio."""
+"""Ranges of values like `1Mbps..1Gbps:7`, spaced evenly by ratio."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ _RANGE = re.compile(rf"\s*{_NUMBER}\s*\.\.\s*{_NUMBER}\s*:\s*(\d+)\s*")
 
 
 def is_range(value: Any) -> bool:
-    """Whether a text is a range."""
+    """Return whether a value is a text that describes a range."""
     return isinstance(value, str) and _RANGE.fullmatch(value) is not None
 
 
 def spread(name: str, text: str, base: Scenario | None = None) -> list[Any]:
-    """List a range's values, both ends included, each the same multiple of the one before.
+    """List the values of a range, both ends included, each the same multiple of the one before.
 
     Parameters
     ----------
     name
-        Of the field, for errors.
+        The name of the field, for error messages.
     text
-        Like ``1Mbps..1Gbps:7``; numbers without a unit are rounded to whole ones.
+        A range like ``1Mbps..1Gbps:7``. Numbers without a unit, and packets, are rounded to
+        integers, and duplicates are removed.
     base
-        The scenario whose bottleneck says what a buffer's ends in different units are, like ``5p..2bdp:12``.
+        The scenario whose bottleneck converts the ends of a buffer's range to packets if their
+        units differ, like ``5p..2bdp:12``.
 
     Examples
     --------
@@ -38,13 +40,13 @@ def spread(name: str, text: str, base: Scenario | None = None) -> list[Any]:
     """
     match = _RANGE.fullmatch(text)
     if match is None or int(match[5]) < 2:
-        raise ScenarioError(f'{name}: "{text}" is no range; try 10Mbps..1Gbps:5')
+        raise ScenarioError(f'{name}: "{text}" is not a range; try 10Mbps..1Gbps:5')
     low, high, count = float(match[1]), float(match[3]), int(match[5])
     unit = match[2] or match[4]
     if match[2] and match[4] != match[2]:
         if name != "buffer" or base is None:
             raise ScenarioError(
-                f'{name}: "{text}" has ends in different units; write both in {match[4]}'
+                f'{name}: the ends of "{text}" have different units; write both in {match[4]}'
             )
         low, high, unit = (
             _packets(base, match[1] + match[2]),
@@ -52,7 +54,7 @@ def spread(name: str, text: str, base: Scenario | None = None) -> list[Any]:
             "p",
         )
     if not 0 < low < high:
-        raise ScenarioError(f'{name}: "{text}" does not rise from above 0')
+        raise ScenarioError(f'{name}: "{text}" must rise from a value above 0; try 10Mbps..1Gbps:5')
     values = [low * (high / low) ** (step / (count - 1)) for step in range(count)]
     if unit in ("", "p"):
         whole = list(dict.fromkeys(round(value) for value in values))
@@ -61,11 +63,13 @@ def spread(name: str, text: str, base: Scenario | None = None) -> list[Any]:
 
 
 def _packets(base: Scenario, buffer: str) -> float:
-    """The base scenario's bottleneck buffer, were it `buffer`, in packets."""
+    """Convert `buffer` to packets, at the bottleneck of the base scenario."""
     fields = base.fields
     for network in ("dumbbell", "parking_lot"):
         if network in fields:
             fields[network]["buffer"] = buffer
             sizes = Scenario(**fields).buffers
             return float(next(iter(sizes.values())).split("p", 1)[0])
-    raise ScenarioError("buffer: a range in different units is for a dumbbell or a parking lot")
+    raise ScenarioError(
+        "buffer: a range with ends in different units needs a dumbbell or a parking lot"
+    )

@@ -1,4 +1,7 @@
-"""What a sweep gives: tidy data frames, statistics over seeds, failures with the command that reproduces them."""
+"""The results of a sweep.
+
+They are tidy data frames, statistics over seeds, and failures with the commands to reproduce them.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,14 @@ from narrows.sweeps.work import Outcome
 if TYPE_CHECKING:
     import polars as pl
 
-# Columns of a kept run that are no summary.
+# Columns of a kept run that are not part of its summary.
 NESTED = ("flows", "links", "transfers", "flow_series", "link_series")
 ABOUT = ("key", "engine", "scenario")
 
 
 @dataclass(frozen=True)
 class Member:
-    """One run of a sweep: the number of its point, its seed, its key in the cache."""
+    """One run of a sweep: the number of its point, its seed, and its key in the cache."""
 
     point: int
     seed: int
@@ -34,7 +37,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that failed: where, what went wrong, and the command that does it again."""
+    """A run that failed: its point and seed, the error, and the command that reproduces it."""
 
     key: str
     point: Point
@@ -46,7 +49,7 @@ class Failure:
     def keep(
         cls, cache: Cache, point: Point, scenario: str, member: Member, outcome: Outcome
     ) -> Failure:
-        """Write the scenario beside the cache, for the command."""
+        """Describe a failed run, and write its scenario into the cache's folder for the command."""
         file = cache.path / "failed" / f"{member.key[:16]}.toml"
         write_at_once(file, scenario.encode())
         return cls(
@@ -58,7 +61,10 @@ class Failure:
         )
 
     def __str__(self) -> str:
-        return f"failed at {describe(self.point)} seed={self.seed}: {self.error}\n  again: {self.command}"
+        return (
+            f"failed at {describe(self.point)} seed={self.seed}: {self.error}\n"
+            f"  to reproduce: {self.command}"
+        )
 
 
 class Sweep:
@@ -67,11 +73,11 @@ class Sweep:
     Attributes
     ----------
     points
-        The points, as dictionaries, in order.
+        The points as dictionaries, in order.
     reused, ran
-        How many runs were there already, and how many have been run.
+        The number of runs found in the cache, and the number run.
     failures
-        Runs that failed.
+        The runs that failed.
     """
 
     def __init__(
@@ -92,28 +98,28 @@ class Sweep:
 
     @cached_property
     def runs(self) -> pl.DataFrame:
-        """A row a run: the point's values, the seed, and the summary."""
+        """One row per run: the point's values, the seed and the summary."""
         import polars as pl  # noqa: PLC0415
 
         return self._with_points(read(self._whole(), self._cache, pl.exclude(*NESTED, *ABOUT[1:])))
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """A row a flow of a run."""
+        """One row per run and flow."""
         return self._rows("flows")
 
     @cached_property
     def links(self) -> pl.DataFrame:
-        """A row a link of a run."""
+        """One row per run and link."""
         return self._rows("links")
 
     @cached_property
     def transfers(self) -> pl.DataFrame:
-        """A row an object that a web user asked for."""
+        """One row per run and object that a web user requested."""
         return self._rows("transfers")
 
     def series(self, name: str) -> pl.DataFrame:
-        """Give time series, a row a sample; read when asked for.
+        """Read time series from the cache, with one row per run, flow or link, and sample.
 
         Parameters
         ----------
@@ -123,28 +129,30 @@ class Sweep:
         Raises
         ------
         ScenarioError
-            Where none were kept: the scenario says no ``sample`` and the sweep no ``series``.
+            If none were kept: the scenario has no ``sample`` and the sweep was run without
+            ``series=True``.
         """
         rows = self._rows(name)
         if rows.is_empty():
             raise ScenarioError(
-                f'{name}: none were kept; give the scenario a sample, like sample = "10ms", or the sweep series=True'
+                f"{name}: no time series were kept; give the scenario a sample interval, "
+                'like sample = "10ms", or the sweep series=True'
             )
         return rows
 
     @property
     def axes(self) -> list[str]:
-        """Names of the points' values."""
+        """The names of the points' values."""
         return list(self.points[0]) if self.points else []
 
     def values(self, point: Point, metric: str) -> list[float]:
-        """Give a metric of a point's runs, in the order of their seeds."""
+        """Return a metric of a point's runs, in order of seed."""
         number = self.points.index(point)
         column = self._by_point(metric)[number]
         return [value for _, value in sorted(column.items())]
 
     def means(self, *metrics: str, method: str = "student") -> pl.DataFrame:
-        """Give means over seeds with their 95 % confidence intervals, a row a point.
+        """Compute means over seeds with their 95 % confidence intervals.
 
         Parameters
         ----------
@@ -156,7 +164,8 @@ class Sweep:
         Returns
         -------
         polars.DataFrame
-            The point's values, ``seeds``, and for each metric its mean, ``_low`` and ``_high``.
+            One row per point: its values, the number of ``seeds``, and for each metric its mean and
+            the interval's ends, ``_low`` and ``_high``.
         """
         import polars as pl  # noqa: PLC0415
 
@@ -181,7 +190,9 @@ class Sweep:
     def paired(
         self, axis: str, first: Any, second: Any, metric: str = "utilisation"
     ) -> pl.DataFrame:
-        """Compare two values of an axis on common random numbers: each pair of runs has the same seed and all else equal.
+        """Compare two values of an axis on common random numbers.
+
+        The runs of a pair have the same seed and differ only in that axis.
 
         Parameters
         ----------
@@ -195,14 +206,15 @@ class Sweep:
         Returns
         -------
         polars.DataFrame
-            A row for each point of the other axes: mean of first minus second, ``low`` and ``high`` of its 95 % confidence
-            interval, ``pairs``.
+            One row for each point of the other axes: the mean ``difference``, first minus second,
+            the ends ``low`` and ``high`` of its 95 % confidence interval, and the number of
+            ``pairs``.
         """
         import polars as pl  # noqa: PLC0415
 
         for value in (first, second):
             if not any(point.get(axis) == value for point in self.points):
-                raise ScenarioError(f"{axis}: no point has {value!r}")
+                raise ScenarioError(f"{axis}: no point has the value {value!r}")
         columns = self._by_point(metric)
         rows = []
         for number, point in enumerate(self.points):
@@ -227,7 +239,11 @@ class Sweep:
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def write(self, folder: Path) -> list[Path]:
-        """Write the tables as Parquet: ``runs``, ``flows``, ``links``, and time series where there are any."""
+        """Write the tables as Parquet and return the paths.
+
+        The tables are ``runs``, ``flows`` and ``links``, and ``transfers`` and time series if there
+        are any.
+        """
         tables = {"runs": self.runs, "flows": self.flows, "links": self.links}
         tables |= {name: rows for name in NESTED[2:] if not (rows := self._rows(name)).is_empty()}
         files = []
@@ -241,7 +257,7 @@ class Sweep:
         return [member for member in self._members if member.key not in failed]
 
     def _by_point(self, metric: str) -> list[dict[int, float]]:
-        """For each point its runs' values by seed; those without a value left out."""
+        """Return for each point its runs' values by seed, leaving out runs without a value."""
         if metric not in self.runs.columns:
             raise ScenarioError(f'no metric "{metric}"; known: {", ".join(self.runs.columns)}')
         columns: list[dict[int, float]] = [{} for _ in self.points]
@@ -258,7 +274,7 @@ class Sweep:
         return self._with_points(rows)
 
     def _with_points(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Put the points' values before the columns; where a name is in both, the point's stays."""
+        """Put the points' values before the columns; if a name is in both, keep the point's."""
         import polars as pl  # noqa: PLC0415
 
         if frame.is_empty():
@@ -279,14 +295,14 @@ class Sweep:
 
 
 def _column(values: list[Any]) -> list[Any]:
-    """An axis as a column: numbers as numbers, anything else as text."""
+    """Return an axis as a column: numbers if all values are numbers, otherwise text."""
     if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
         return values
     return [str(value) for value in values]
 
 
 def read(members: Sequence[Member], cache: Cache, columns: Any) -> pl.DataFrame:
-    """Read columns of the runs' files; each file once, however many points share it."""
+    """Read columns of the runs' files, each file once even if several points share it."""
     import polars as pl  # noqa: PLC0415
 
     files = list(dict.fromkeys(cache.file(member.key) for member in members))

@@ -1,4 +1,7 @@
-"""What a worker does, on this machine or another: run, and keep the result. Everything here can be pickled."""
+"""The work of a worker, on this machine or another: run a job and keep the result.
+
+Everything here can be pickled.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,11 @@ class Job:
     Parameters
     ----------
     key
-        Its name in the cache.
+        The run's name in the cache.
     scenario
-        Canonical TOML.
+        The scenario as canonical TOML.
     seed
-        Its seed.
+        The run's seed.
     """
 
     key: str
@@ -32,7 +35,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a job: how long it took in all, and what went wrong, if something did."""
+    """The outcome of a job: its wall-clock time in seconds, and the error if it failed."""
 
     key: str
     wall: float
@@ -53,14 +56,16 @@ def work(
     jobs
         A worker's portion.
     cache
-        The folder; on a cluster, one that the workers and the caller share.
+        The cache's folder; on a cluster, one that the workers and the caller share.
     watch
-        Is shown each job's key and its share done; what it raises stops the run.
+        A function that is called with each job's key and the fraction of it done. An exception that
+        it raises stops the run.
 
     Returns
     -------
     list of Outcome
-        One a job, in order. A run that fails is an outcome; the others go on.
+        One per job, in order. If a run fails, its outcome has the error, and the other runs
+        continue.
     """
     return [_one(job, Cache(Path(cache)), watch) for job in jobs]
 
@@ -76,7 +81,7 @@ def _one(job: Job, cache: Cache, watch: Callable[[str, float], None] | None) -> 
     except StoppedError:
         raise
     except BaseException as error:
-        # A panic below is a BaseException, and one run's end is not the sweep's.
+        # A panic in Rust is a BaseException; it ends this run but must not end the sweep.
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
         return Outcome(job.key, time.perf_counter() - begun, f"{type(error).__name__}: {error}")
