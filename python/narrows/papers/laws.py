@@ -111,8 +111,8 @@ def laws(lab: Lab) -> Finding:
         "is less, and is done twice; at 1e-7 that is eight epochs, and the mean is known to a "
         "fifth. The formulas assume equally spaced losses; independent losses make Reno's window "
         "larger by a factor of 1.07 (Ott, Kemperman, Mathis) and Scalable's by about 1/(1 − b). "
-        "The bounds in the claims allow for that. At p = 0.01 timeouts are part of what is "
-        "measured."
+        "The bounds in the claims allow for that. "
+        "At p = 0.01 timeouts are part of what is measured."
     )
     return Finding(claims, {"windows": found}, _drawn(frames, etcp), note)
 

@@ -77,8 +77,8 @@ def _rule() -> Claim:
         f"ρ = 0.9, B grows by {-2 / np.log(0.9):.1f} for each e-fold of W",
         f"ρ = {min(found):.3f} to {max(found):.3f}, B grows by {grows:.1f}",
         max(found) - min(found) < 0.03 and abs(grows * np.log(0.9) + 2) < 1e-6,
-        "the approximation P_B(ρ) ≈ ρ^B leaves out the factor (1 − ρ)/(1 − ρ^(B+1)), a tenth at "
-        "ρ = 0.9",
+        "the approximation P_B(ρ) ≈ ρ^B leaves out the factor (1 − ρ)/(1 − ρ^(B+1)), "
+        "a tenth at ρ = 0.9",
     )
 
 
@@ -99,8 +99,8 @@ def sec3(lab: Lab) -> Finding:
             0.90,
             root,
             0.005,
-            why=f"the exact root is {root:.4f}; at 0.9 the queue loses {at_ninety:.4f}. The text "
-            "rounds up",
+            why=f"the exact root is {root:.4f}; at 0.9 the queue loses {at_ninety:.4f}. "
+            "The text rounds up",
         ),
     ]
     load = np.linspace(0.6, 1.0, 81)

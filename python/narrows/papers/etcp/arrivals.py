@@ -56,8 +56,8 @@ def _arrivals(lab: Lab, rtt: str) -> Finding:
         claims.append(_gives_way(name, shares[ALONE], shares[TWO]))
         claims.append(
             above(
-                f"{name}: three connections fill the link together: goodput over capacity, last "
-                "20 s of three",
+                f"{name}: three connections fill the link together: goodput over capacity, "
+                "last 20 s of three",
                 0.85,
                 float(shares[THREE].sum()),
             )

@@ -217,8 +217,8 @@ def fig18(lab: Lab) -> Finding:
     ]
     shown = flow.filter(pl.col("flow").is_in(SHOWN))
     note = (
-        "Mean rates over the second half of the run, of groups of ten connections of neighbouring "
-        "RTTs: "
+        "Mean rates over the second half of the run, "
+        "of groups of ten connections of neighbouring RTTs: "
     )
     note += ", ".join(f"{rate:.0f}" for rate in rates) + " packets/s."
     return Finding(

@@ -128,8 +128,8 @@ def fig02(lab: Lab) -> Finding:
             "still far below anything that matters",
         ),
         near(
-            "50 % loss both ways: share of received numbers taken for lost, simulated against "
-            "computed",
+            "50 % loss both ways: share of received numbers taken for lost, "
+            "simulated against computed",
             taken_for_lost(0.5),
             rows[-1][1],
             0.35,

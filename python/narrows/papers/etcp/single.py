@@ -158,8 +158,8 @@ def fig20(lab: Lab) -> Finding:
             float((rate - window)[:, 1].max()),
         ),
         below(
-            "large capacity (from 1 Gbps on): the largest difference between the two laws' "
-            "utilisation",
+            "large capacity (from 1 Gbps on): "
+            "the largest difference between the two laws' utilisation",
             0.02,
             float(np.abs(rate - window)[:, 4:].max()),
         ),
@@ -298,8 +298,8 @@ def _falls(name: str, values: Any, etcp: Any) -> Claim:
         for before, after in zip(values[:, 2], values[:, -1], strict=True)
     )
     return stated(
-        f"{name}: utilisation falls as capacity grows (10 Mbps to 5 Gbps, 50/100/200 ms), to "
-        "below E-TCP's",
+        f"{name}: utilisation falls as capacity grows (10 Mbps to 5 Gbps, 50/100/200 ms), "
+        "to below E-TCP's",
         "falls",
         shown,
         falls,

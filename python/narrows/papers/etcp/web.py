@@ -38,8 +38,8 @@ THINK = "22.5s"
 NOTE = (
     "The paper's empirical tables are not available; the distributions are those named in "
     "`crates/sim/src/web.rs`, and users think for 22.5 s on average, so that 1500 of them offer "
-    "98 % of 10 Mbps. A user asks for one object at a time; RTTs are 10 to 150 ms, all equally "
-    "frequent."
+    "98 % of 10 Mbps. A user asks for one object at a time; RTTs are 10 to 150 ms, "
+    "all equally frequent."
 )
 
 
@@ -129,8 +129,8 @@ def _claims(
             peers, paper, gains[setting], by_seed[setting], strict=True
         ):
             text = (
-                f"{'/'.join(map(str, setting))} (Mbps/users/size factor): goodput gain of E-TCP "
-                f"over {name}"
+                f"{'/'.join(map(str, setting))} (Mbps/users/size factor): "
+                f"goodput gain of E-TCP over {name}"
             )
             claims.append(
                 near(
