@@ -104,8 +104,7 @@ def sec3(lab: Lab) -> Finding:
             max(abs(use[share] - wanted[share][1] / CAPACITY) for share in shares if share < 1),
         ),
         below(
-            "with a larger buffer half of the excess is queue (§6.1): "
-            "the largest difference",
+            "with a larger buffer half of the excess is queue (§6.1): the largest difference",
             2.0,
             max(abs(queue_of[share] - 1 - wanted[share][0]) for share in shares if share > 1),
             "packets",
