@@ -157,8 +157,8 @@ def fig15(lab: Lab) -> Finding:
 
     impacts = {name: impact(name) for name in protocols}
     above_it = (
-        "the load that loses 1 % is lower when windows are large; at 50 and 100 Mbps utilisation "
-        "is above 0.9. At 1 Gbps "
+        "the load at which 1 % is lost is lower when windows are large; at 50 and 100 Mbps "
+        "utilisation is above 0.9. At 1 Gbps "
     )
     less = {there: above_it + _seeds(lab, at("E-TCP", 1000, there, 25), 1e9) for there in (25, 50)}
     claims = [

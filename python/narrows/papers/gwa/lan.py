@@ -171,8 +171,8 @@ def fig05(lab: Lab) -> Finding:
             for system in (*ADVERTISED, "ECN")
         ),
         below(
-            "GWA-RR: Telnet delays are propagation and transmission only: mean over that of an "
-            "idle network, at the worst buffer",
+            "GWA-RR: Telnet delays are propagation and transmission only: "
+            "mean delay over that of an idle network, at the worst buffer",
             2.0,
             max(mean["GWA-RR"].values()) / alone,
             why=TURNS,

@@ -55,7 +55,7 @@ def fig09(lab: Lab) -> Finding:
             "so the two cross",
         ),
         stated(
-            "a large window takes seconds, with TCP minutes: "
+            "a large window takes seconds with H-TCP and minutes with TCP: "
             "length of an epoch with a peak of 10,000 packets",
             "far shorter",
             f"{np.interp(1e4, peak, span):.0f} s, TCP's {1e4 * RTT / 2:.0f} s",

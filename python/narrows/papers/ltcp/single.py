@@ -28,7 +28,7 @@ def fig05(lab: Lab) -> Finding:
     }
     claims = [
         above(
-            "TCP takes longer than LTCP to recover from a loss: difference",
+            "TCP takes longer than LTCP to recover from a loss: difference in recovery time",
             600,
             recovered["TCP"] - recovered["LTCP"],
             "s",
