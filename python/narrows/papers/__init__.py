@@ -1,4 +1,7 @@
-"""The papers' experiments: one module a paper, one function an experiment, each with its claims and their verdicts."""
+"""The experiments of the papers: one module per paper, one function per experiment.
+
+Each experiment has its claims and their verdicts.
+"""
 
 from narrows.papers import etcp, gwa, htcp, laws, ltcp, pxcp
 from narrows.papers.claims import Claim

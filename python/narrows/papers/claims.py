@@ -1,4 +1,4 @@
-"""What a paper claims beside what the data show, and the verdict: computed, never typed."""
+"""A paper's claims, what the data show, and the verdicts, which are computed and never typed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Claim:
     text
         What is claimed.
     paper, found
-        The paper's figure and ours, as they are shown.
+        The paper's value and ours, as they are shown.
     holds
-        Whether ours is as claimed.
+        Whether our value is as claimed.
     why
-        The reason, shown where it differs.
+        The reason for a difference; shown only if the claim differs.
     """
 
     text: str
@@ -31,18 +31,18 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """``holds`` or ``differs``."""
+        """Return ``holds`` or ``differs``."""
         return "holds" if self.holds else "differs"
 
     def record(self) -> dict[str, Any]:
-        """Give the claim for a JSON file."""
+        """Return the claim and its verdict as a dictionary for a JSON file."""
         return asdict(self) | {"verdict": self.verdict}
 
 
 def near(
     text: str, paper: float, found: float, within: float, unit: str = "", why: str = ""
 ) -> Claim:
-    """Claim a number.
+    """Claim that a number is close to the paper's.
 
     Parameters
     ----------
@@ -51,9 +51,10 @@ def near(
     paper, found
         The numbers.
     within
-        How far `found` may be from `paper`, as a share of it: what the paper's digits or its reading allow.
+        How far `found` may be from `paper`, as a share of `paper`: what the paper's digits or
+        wording allow.
     unit
-        Shown after both.
+        Unit, shown after both numbers.
 
     Examples
     --------
@@ -61,7 +62,7 @@ def near(
     'holds'
     """
     return Claim(
-        f"{text} (within {within:.2g} of it)",
+        f"{text} (relative tolerance {within:.2g})",
         _number(paper, unit),
         _number(found, unit),
         bool(abs(found - paper) <= within * abs(paper)),
@@ -99,7 +100,10 @@ def falling(text: str, names: Sequence[str], values: Sequence[float], why: str =
 
 
 def stated(text: str, paper: str, found: str, holds: bool, why: str = "") -> Claim:
-    """Claim something that is no number: an ordering, a shape; `holds` is computed from the data by the caller."""
+    """Claim something that is not a number, such as an order or a shape.
+
+    The caller computes `holds` from the data.
+    """
     return Claim(text, paper, found, bool(holds), why)
 
 

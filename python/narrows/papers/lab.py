@@ -1,4 +1,4 @@
-"""What an experiment may use: sweeps over the common cache, time scaled."""
+"""What an experiment may use: sweeps that share one cache, and scaled durations."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from narrows.sweeps.points import Axis, Base, points_of
 
 
 class Lab:
-    """A place to do experiments in; its ``ran`` and ``reused`` count runs.
+    """A laboratory that runs an experiment's sweeps.
+
+    Its ``ran`` and ``reused`` count the runs that were simulated and those taken from the cache.
 
     Parameters
     ----------
     scale
-        Durations and numbers of seeds, as a share of the paper's: 1 for the real thing.
+        Durations and numbers of seeds as a share of the paper's; 1 is full scale.
     cache
-        Where finished runs are kept.
+        Folder in which finished runs are kept.
     executor
-        Who works; a thread a core where None.
+        What runs the points of a sweep; one thread per core if None.
     progress
-        Show progress.
+        Whether to show progress.
     """
 
     def __init__(
@@ -41,7 +43,7 @@ class Lab:
         self._progress = progress
 
     def seconds(self, full: float) -> str:
-        """Give a duration of `full` seconds at full scale.
+        """Return the scaled duration, as text, for `full` seconds at full scale.
 
         Examples
         --------
@@ -51,7 +53,7 @@ class Lab:
         return f"{full * self.scale:.9g}s"
 
     def seeds(self, full: int) -> int:
-        """Give a number of seeds, at least one."""
+        """Return the scaled number of seeds, at least one."""
         return max(1, round(full * self.scale))
 
     def sweep(
@@ -62,7 +64,7 @@ class Lab:
         series: bool = False,
         **axes: Axis,
     ) -> Sweep:
-        """Run a sweep; a run that fails ends the experiment."""
+        """Run a sweep; a run that fails ends the experiment with a `RuntimeError`."""
         plan = Plan.of(scenario, points_of(zipped, axes), seeds, series)
         result = plan.run(Cache(self._cache), executor=self._executor, progress=self._progress)
         self.ran += result.ran

@@ -1,4 +1,4 @@
-"""Every law's response function: its window against the loss rate, measured with losses that do not depend on it, over its formula."""
+"""The response function of every law, measured under independent losses, over its formula."""
 
 from __future__ import annotations
 
@@ -21,31 +21,33 @@ Floats = NDArray[np.float64]
 RTT = 0.1
 PACKET_BITS = 12_000
 LOSSES = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7]
-# Losses in a run: the mean of a window over n epochs is known to about 1/(2√n).
+# Losses in a run: the mean window over n epochs is known to a relative error of about 1/(2√n).
 MOST_LOSSES = 200
 MOST_PACKETS = 4e7
 
 
 @dataclass(frozen=True)
 class Law:
-    """A law, its formula, and how far independent losses may take it from there.
+    """A law, its formula, and how far independent losses may take the law from its formula.
 
     Parameters
     ----------
     cc
-        As a flow names it.
+        The law's name, as a flow gives it.
     formula
-        The mean window at a loss rate, for losses at equal distances.
+        The mean window at a loss rate, for equally spaced losses.
     written
-        The formula as people write it.
+        The formula as text.
     within
-        The largest of measured/formula, and of its inverse: what independent losses do to the law, and the formula leaves out.
+        Bound on measured/formula and on its inverse: allows for the effect of independent losses,
+        which the formula leaves out.
     seconds
-        The least length of a run: a large window takes long to get there.
+        The shortest run: a large window takes a long time to build up.
     why
-        What is known of a difference.
+        What is known about a difference.
     least
-        The least loss rate measured: at 1e-7 Scalable's window is 800,000 packets, and a run would take an hour.
+        The smallest loss rate measured. At 1e-7 Scalable's window is 800,000 packets, and a run
+        would take an hour.
     """
 
     cc: str
@@ -64,45 +66,53 @@ LAWS = [
         response.highspeed,
         "0.12/p^0.835",
         seconds=300.0,
-        why="at 1e-7 the run is still short beside the climb",
+        why="at 1e-7 the run is still short compared with the climb to the mean window",
     ),
     Law("scalable", response.scalable, "0.08/p", 1.35, least=1e-6, seconds=200.0),
     Law(
         "ltcp",
         response.ltcp,
         "√(K(1 − β/2)/(βp)), eq. 18",
-        why="at 1e-3 Reno's window is 39 packets, below W_T, but one that has passed 50 stays above",
+        why="at 1e-3 Reno's window is 39 packets, below W_T, "
+        "but a window that has passed 50 packets stays above",
     ),
     Law("cubic", lambda p: response.cubic(p, RTT), "1.054(RTT/p)^¾, RFC 9438 §5.1", 1.5),
     Law(
         "bic",
         response.bic,
-        "numerically, losses at equal distances",
+        "numerical, equally spaced losses",
         1.4,
-        why="at 1e-3 and 1e-4 the long ones among random epochs count most: growth beyond W_max is convex",
+        why="at 1e-3 and 1e-4 the long ones among the random epochs count most: "
+        "growth beyond W_max is convex",
     ),
-    Law("htcp:adaptive=false", lambda p: response.htcp(p, RTT), "numerically, eqs. 17, 24", 2.0),
+    Law(
+        "htcp:adaptive=false",
+        lambda p: response.htcp(p, RTT),
+        "numerical, from eqs. 17 and 24",
+        2.0,
+    ),
 ]
-# E-TCP's p is above p0 and counts acknowledged packets.
+# E-TCP's p is above p0 and counts losses per acknowledged packet.
 ETCP_LOSSES = [0.0105, 0.011, 0.012, 0.015, 0.02]
 
 
 @experiment("laws/response", "the response function of every law")
 def laws(lab: Lab) -> Finding:
-    """Window against loss rate, Bernoulli losses from 1e-2 to 1e-7, RTT 100 ms; no queue."""
+    """Measure the window at Bernoulli loss rates from 1e-2 to 1e-7; RTT 100 ms, no queue."""
     frames = [_measured(lab, law) for law in LAWS]
     etcp = _etcp(lab)
     claims = [_claim(law, frame) for law, frame in zip(LAWS, frames, strict=True)]
     ratio = etcp["window"].to_numpy() / etcp["formula"].to_numpy()
-    claims.append(_stated("etcp", "2/(p − p0), p a acknowledged packet", ratio, 1.1))
+    claims.append(_stated("etcp", "2/(p − p0), p per acknowledged packet", ratio, 1.1))
     found = pl.concat([*frames, etcp])
     note = (
-        f"One flow over a path that it cannot fill, 100 ms; the window is sending rate times RTT. A run lasts {MOST_LOSSES} losses or "
-        f"{MOST_PACKETS:.0e} packets, twice; at 1e-7 that is eight epochs, and the mean is known to a fifth. Formulas suppose "
-        "losses at "
-        "equal distances; independent ones make Reno's window larger by 1.07 (Ott, Kemperman, Mathis) and Scalable's by about 1/(1 "
-        "− b): the "
-        "bounds in the claims are there for that. At p of 0.01 timeouts are part of what is measured."
+        "One flow over a path of 100 ms that it cannot fill; the window is the sending rate times "
+        f"the RTT. A run lasts for {MOST_LOSSES} losses or {MOST_PACKETS:.0e} packets, whichever "
+        "is less, and is done twice; at 1e-7 that is eight epochs, and the mean is known to a "
+        "fifth. The formulas assume equally spaced losses; independent losses make Reno's window "
+        "larger by a factor of 1.07 (Ott, Kemperman, Mathis) and Scalable's by about 1/(1 − b). "
+        "The bounds in the claims allow for that. "
+        "At p = 0.01 timeouts are part of what is measured."
     )
     return Finding(claims, {"windows": found}, _drawn(frames, etcp), note)
 
@@ -119,12 +129,12 @@ def _claim(law: Law, frame: pl.DataFrame) -> Claim:
 
 def _stated(name: str, written: str, ratio: Floats, within: float, why: str = "") -> Claim:
     return stated(
-        f"{name}: measured over {written}",
+        f"{name}: measured mean window divided by the formula's, {written}",
         f"{1 / within:.2f} to {within:.2f}",
         f"{ratio.min():.2f} to {ratio.max():.2f}",
         bool(ratio.min() >= 1 / within and ratio.max() <= within),
         ", ".join(f"{value:.2f}" for value in ratio)
-        + " in the order of the table"
+        + " in the order of the loss rates"
         + (f"; {why}" if why else ""),
     )
 
@@ -153,10 +163,11 @@ def _etcp(lab: Lab) -> pl.DataFrame:
 
 
 def _window(lab: Lab, cc: str, loss: float, expected: float, least: float) -> float:
-    """Sending rate times RTT, of a run that is long enough; the first third is not measured."""
+    """Return the mean window, rate times RTT in packets, over the last two thirds of a run."""
     packets = min(MOST_LOSSES / loss, MOST_PACKETS * lab.scale)
     seconds = max(least * min(1.0, 10 * lab.scale), 1.5 * packets * RTT / expected)
-    # A window of slow start grows until the first loss; limited, it is not far above where it will stay.
+    # Slow start lets the window grow until the first loss. Limited slow start ends not
+    # far above the level at which the window settles.
     flow: dict[str, Any] = {"cc": cc} if cc == "etcp" else {"cc": cc, "max_ssthresh": 100}
     base = Scenario(
         tcp="ns2",
@@ -164,11 +175,11 @@ def _window(lab: Lab, cc: str, loss: float, expected: float, least: float) -> fl
         duration=f"{seconds:.3f}s",
         warmup=f"{seconds / 3:.3f}s",
         sample="0s",
-        # No queue: ten times what the flow needs, and more.
+        # No queue: the rate is ten times what the flow needs, or more.
         dumbbell={"rate": "100Gbps", "rtt": f"{RTT}s", "buffer": "10000p", "loss": f"{loss:.9g}"},
         flows=[flow],
     )
-    # Windows of long flows over few losses are noisy: more runs where one is short.
+    # The mean window over few losses is noisy, so take two runs.
     throughput = lab.sweep(base, seeds=2).flows["throughput"].to_numpy()
     return float(throughput.mean()) / PACKET_BITS * RTT
 

@@ -1,4 +1,4 @@
-"""Every experiment by its id, as in the list of claims: `etcp/fig06`."""
+"""The registry of all experiments, by id, such as `etcp/fig06`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ class Finding:
     Parameters
     ----------
     claims
-        With their verdicts.
+        The claims, with their verdicts.
     data
-        Tables by name, kept as Parquet.
+        Tables by name, written as Parquet.
     figure
-        A matplotlib figure, or None where there is nothing to draw.
+        A matplotlib figure, or None if there is nothing to draw.
     note
-        A sentence or two for the results page: what was assumed where the paper is silent.
+        A sentence or two for the results page, such as what was assumed because the paper does not
+        say.
     """
 
     claims: list[Claim]
@@ -49,7 +50,7 @@ class Experiment:
     title
         What it shows.
     run
-        Does it.
+        The function that runs it.
     """
 
     id: str
@@ -58,12 +59,12 @@ class Experiment:
 
     @property
     def paper(self) -> str:
-        """The first half of the id."""
+        """Return the paper, the first half of the id."""
         return self.id.split("/")[0]
 
     @property
     def name(self) -> str:
-        """The second half of the id."""
+        """Return the name within the paper, the second half of the id."""
         return self.id.split("/")[1]
 
 
@@ -73,18 +74,18 @@ EXPERIMENTS: dict[str, Experiment] = {}
 def experiment(
     name: str, title: str
 ) -> Callable[[Callable[[Lab], Finding]], Callable[[Lab], Finding]]:
-    """Enter a function into the registry.
+    """Return a decorator that enters a function into the registry.
 
     Parameters
     ----------
     name
         The id, like ``etcp/fig06``.
     title
-        What it shows, in a line.
+        What it shows, in one line.
     """
 
     def enter(function: Callable[[Lab], Finding]) -> Callable[[Lab], Finding]:
-        assert name not in EXPERIMENTS, f"{name} is there twice"
+        assert name not in EXPERIMENTS, f"{name} is registered twice"
         EXPERIMENTS[name] = Experiment(name, title, function)
         return function
 
@@ -92,7 +93,7 @@ def experiment(
 
 
 def choose(names: Sequence[str]) -> list[Experiment]:
-    """Find experiments by id, by paper, or all.
+    """Return the experiments with the given ids or of the given papers, or all of them.
 
     Examples
     --------
@@ -109,7 +110,8 @@ def choose(names: Sequence[str]) -> list[Experiment]:
             near = difflib.get_close_matches(name, [*EXPERIMENTS, *papers, "all"], 1)
             guess = f'; did you mean "{near[0]}"?' if near else ";"
             raise ScenarioError(
-                f'unknown experiment "{name}"{guess} known: all, {", ".join([*papers, *EXPERIMENTS])}'
+                f'unknown experiment "{name}"{guess} '
+                f"known: all, {', '.join([*papers, *EXPERIMENTS])}"
             )
         chosen |= found
     return list(chosen.values())

@@ -1,4 +1,4 @@
-"""`narrows reproduce`: experiments run, their figures, data and claims written, and a paper's page made of them."""
+"""`narrows reproduce`: run experiments, write figures, data and claims, and make a paper's page."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ from narrows.papers.registry import EXPERIMENTS, Experiment, Finding, choose
 from narrows.terminal import console, say
 
 TITLES = {
-    "etcp": "E-TCP — Gu, Towsley, Hollot, Zhang: Congestion Control for Small Buffer High Speed Networks",
+    "etcp": "E-TCP — Gu, Towsley, Hollot, Zhang: "
+    "Congestion Control for Small Buffer High Speed Networks",
     "ltcp": "LTCP — Bhandarkar, Jain, Reddy: LTCP",
     "htcp": "H-TCP — Leith, Shorten: H-TCP",
     "laws": "Every law: its window against the loss rate",
-    "pxcp": "Paced XCP — Alparslan, Arakawa, Murata: Performance of Paced and Non-Paced Transmission Control Algorithms",
+    "pxcp": "Paced XCP — Alparslan, Arakawa, Murata: "
+    "Performance of Paced and Non-Paced Transmission Control Algorithms",
     "gwa": "GWA — Gerla, Lo Cigno, Mascolo, Weng: Generalized Window Advertising",
 }
 
 
 def parse_scale(text: str) -> float:
-    """Read a scale: ``full``, ``quick``, or a share.
+    """Read a scale: ``full``, ``quick``, or a number above 0 and at most 1.
 
     Examples
     --------
@@ -43,12 +45,17 @@ def parse_scale(text: str) -> float:
     except ValueError:
         scale = math.nan
     if not 0 < scale <= 1:
-        raise ScenarioError(f'--scale: "{text}" is no share; try full, quick or 0.5')
+        raise ScenarioError(
+            f'--scale: "{text}" is not a scale between 0 and 1; try full, quick or 0.5'
+        )
     return scale
 
 
 def reproduce(names: Sequence[str], lab: Lab, output: Path, as_json: bool) -> bool:
-    """Run experiments, print their claims, write them and their papers' pages; True where all claims hold."""
+    """Run experiments, print their claims, and write them and their papers' pages.
+
+    Return True if all claims hold.
+    """
     chosen = choose(names)
     holds = True
     for experiment in chosen:
@@ -72,7 +79,7 @@ def reproduce(names: Sequence[str], lab: Lab, output: Path, as_json: bool) -> bo
 
 
 def catalogue(as_json: bool) -> None:
-    """Print every experiment there is, by paper."""
+    """Print the id and title of every experiment, by paper."""
     entries = [EXPERIMENTS[name] for name in sorted(EXPERIMENTS)]
     if as_json:
         print(json.dumps([{"id": entry.id, "title": entry.title} for entry in entries]))
@@ -84,14 +91,14 @@ def catalogue(as_json: bool) -> None:
 
 
 def page(paper: str, folder: Path) -> str:
-    """Make a paper's results page of the records in a folder.
+    """Return a paper's results page, made from the records in a folder.
 
     Parameters
     ----------
     paper
-        Its short name.
+        The paper's short name.
     folder
-        Where the experiments' ``.json`` and ``.png`` are; the page lies beside the folder.
+        The folder with the experiments' ``.json`` and ``.png`` files; the page lies beside it.
     """
     records = [
         json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))
@@ -101,7 +108,8 @@ def page(paper: str, folder: Path) -> str:
     lines = [
         f"# {TITLES.get(paper, paper)}",
         "",
-        f"Made by `narrows reproduce {paper}`; not written by hand. {len(records)} experiments, {len(claims)} claims: "
+        f"Made by `narrows reproduce {paper}`; not written by hand. "
+        f"{len(records)} experiments, {len(claims)} claims: "
         f"{len(claims) - differing} hold, {differing} differ.",
         "",
     ]
@@ -118,16 +126,18 @@ def _section(record: dict[str, Any], folder: Path) -> list[str]:
     if record["note"]:
         lines += [record["note"], ""]
     scale = "full scale" if record["scale"] == 1 else f"scale {record['scale']:g}"
-    kept = f", {record['reused']} kept from before" if record["reused"] else ""
+    kept = f", {record['reused']} taken from the cache" if record["reused"] else ""
     lines += [
-        f"At {scale}: {record['ran']} runs{kept}, {record['seconds']:.0f} s. Again: `narrows reproduce {record['id']}`.",
+        f"At {scale}: {record['ran']} runs{kept}, {record['seconds']:.0f} s. "
+        f"To repeat: `narrows reproduce {record['id']}`.",
         "",
     ]
     lines += ["| claim | paper | narrows | verdict |", "|---|---|---|---|"]
     for claim in record["claims"]:
         why = f": {claim['why']}" if claim["verdict"] == "differs" and claim["why"] else ""
         lines.append(
-            f"| {claim['text']} | {claim['paper']} | {claim['found']} | **{claim['verdict']}**{why} |"
+            f"| {claim['text']} | {claim['paper']} | {claim['found']} "
+            f"| **{claim['verdict']}**{why} |"
         )
     return [*lines, ""]
 

@@ -1,1 +1,4 @@
-"""The papers' mathematics: response functions and models, numpy in, numpy out, each function with its equation."""
+"""The mathematics of the papers: response functions and models, each with its equation.
+
+All functions take and return numpy arrays or floats.
+"""

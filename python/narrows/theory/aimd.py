@@ -1,6 +1,7 @@
 """The AIMD matrix model (Leith, Shorten: H-TCP, §2): windows from one congestion event to the next.
 
-Windows are taken just before a congestion event; α is packets gained a round trip (or, with different RTTs, a second), β the share kept.
+Windows are those just before a congestion event. α is the number of packets gained per round trip
+(per second if RTTs differ), β the share of the window that is kept.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ Floats = NDArray[np.float64]
 
 
 def matrix(alpha: ArrayLike, beta: ArrayLike) -> Floats:
-    """Give A, with W(k + 1) = A·W(k): diag(β) + α(1 − β)ᵀ/Σα (eqs. 5, 6, 14).
+    """Return the matrix A of W(k + 1) = A·W(k): diag(β) + α(1 − β)ᵀ/Σα (eqs. 5, 6, 14).
 
     Parameters
     ----------
     alpha, beta
-        Of n sources, shape (n,); β of 1 stands for a source that sees no drop (eq. 11).
+        Of n sources, shape (n,); β = 1 stands for a source that sees no drop (eq. 11).
 
     Returns
     -------
     ndarray
-        Shape (n, n); its columns sum to 1, so the packets in the pipe stay as many.
+        Shape (n, n). Its columns sum to 1, so the number of packets in the pipe is constant.
 
     Examples
     --------
@@ -37,11 +38,13 @@ def matrix(alpha: ArrayLike, beta: ArrayLike) -> Floats:
 
 
 def perron_vector(alpha: ArrayLike, beta: ArrayLike) -> Floats:
-    """Give the shares that windows converge to, α_i/(1 − β_i), as parts of 1 (theorem 2.1).
+    """Return the shares to which the windows converge (theorem 2.1).
+
+    They are α_i/(1 − β_i), scaled to sum to 1.
 
     Examples
     --------
-    Fair, and friendly to TCP, is α = 2(1 − β):
+    With α = 2(1 − β) the sources are fair, and friendly to TCP:
 
     >>> perron_vector([1, 0.5], [0.5, 0.75])
     array([0.5, 0.5])
@@ -52,7 +55,9 @@ def perron_vector(alpha: ArrayLike, beta: ArrayLike) -> Floats:
 
 
 def eigenvalues(alpha: ArrayLike, beta: ArrayLike) -> Floats:
-    """Give A's eigenvalues, the largest, 1, first: real, all in [β_1, 1], interlaced with the β (§2, (ii)).
+    """Return the eigenvalues of A in descending order, beginning with 1 (§2, (ii)).
+
+    They are real, lie in [β_1, 1] and interlace with the β.
 
     Examples
     --------
@@ -63,9 +68,11 @@ def eigenvalues(alpha: ArrayLike, beta: ArrayLike) -> Floats:
 
 
 def rise_time(alpha: ArrayLike, beta: ArrayLike, left: float = 0.05) -> float:
-    """Give the congestion epochs until a share `left` of the distance to the fixed point is left: log(left)/log(λ₂) (§2, (ii)).
+    """Return the number of congestion epochs until a share `left` of the distance remains.
 
-    The paper prints log(0.95); 95 % of the way means that 5 % are left, and only log(0.05) gives its "about 4" at β = 0.5.
+    The distance is that to the fixed point; the number is log(left)/log(λ₂) (§2, (ii)). The paper
+    prints log(0.95), but 95 % of the way means that 5 % are left, and only log(0.05) gives its
+    "about 4" at β = 0.5.
 
     Examples
     --------
@@ -76,7 +83,7 @@ def rise_time(alpha: ArrayLike, beta: ArrayLike, left: float = 0.05) -> float:
 
 
 def evolve(alpha: ArrayLike, beta: ArrayLike, start: ArrayLike, epochs: int) -> Floats:
-    """Give W(0), W(1), … of synchronised sources (eq. 5).
+    """Compute W(0), W(1), … of synchronised sources (eq. 5).
 
     Returns
     -------
@@ -98,16 +105,21 @@ def random_products(
     epochs: int,
     seed: int = 1,
 ) -> Floats:
-    """Give W(0), W(1), … where each event drops packets of some sources only: random products of matrices (eqs. 11 to 15).
+    """Compute W(0), W(1), … if not every source sees a drop at every event.
+
+    The windows are random products of matrices (eqs. 11 to 15).
 
     Parameters
     ----------
     alpha, beta, start
         Of n sources.
     drops
-        Observed or supposed events, shape (events, n): true where a source sees a drop. Each epoch takes one of them at random.
-    epochs, seed
-        How long, and where the randomness comes from.
+        Observed or assumed events, shape (events, n): true if the source sees a drop. Each epoch
+        takes one of them at random.
+    epochs
+        Number of epochs.
+    seed
+        Seed of the random choice of events.
 
     Returns
     -------
@@ -124,10 +136,11 @@ def random_products(
 
 
 def mean_shares(alpha: ArrayLike, beta: ArrayLike, probabilities: ArrayLike) -> Floats:
-    """Give the shares of the mean windows where source i sees a drop with `probabilities[i]`: α_i/(p_i(1 − β_i)), as parts of 1.
+    """Return the shares of the mean windows if source i sees a drop with `probabilities[i]`.
 
-    The mean of A is the matrix with 1 − p_i(1 − β_i) in the place of β_i, for any dependence between the sources, as long as events do not
-    depend on windows (§2.1); this is its Perron vector.
+    The shares are α_i/(p_i(1 − β_i)), scaled to sum to 1. The mean of A is the matrix with
+    1 − p_i(1 − β_i) in place of β_i, whatever the dependence between the sources, as long as events
+    do not depend on windows (§2.1); the shares are its Perron vector.
 
     Examples
     --------
@@ -140,13 +153,13 @@ def mean_shares(alpha: ArrayLike, beta: ArrayLike, probabilities: ArrayLike) -> 
 
 
 def running_mean(windows: ArrayLike) -> Floats:
-    """Give the empirical mean of W(0) … W(k) for each k: what figure 7 shows converge."""
+    """Return the empirical mean of W(0) … W(k) for each k, which figure 7 shows to converge."""
     values = np.asarray(windows, dtype=np.float64)
     return np.asarray(values.cumsum(axis=0) / np.arange(1, len(values) + 1)[:, None])
 
 
 def throughput_ratio_beta(rtt_min: float, rtt_max: float) -> float:
-    """Give the back-off that just empties the queue: RTT_min/RTT_max (eqs. 9, 21)."""
+    """Return the back-off factor that just empties the queue, RTT_min/RTT_max (eqs. 9, 21)."""
     return rtt_min / rtt_max
 
 
@@ -156,6 +169,6 @@ def _pair(
     a, b = np.asarray(alpha, dtype=np.float64), np.asarray(beta, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 1:
         raise ValueError(
-            f"alpha has the shape {a.shape}, beta {b.shape}; both need one value for each source"
+            f"alpha has the shape {a.shape}, beta {b.shape}; both need one value per source"
         )
     return a, b

@@ -1,4 +1,7 @@
-"""The evolutionary network model: utilisation as connections become fast and buffers stay small (E-TCP, §II, §IX)."""
+"""The evolutionary network model (E-TCP, §II, §IX).
+
+It describes utilisation as connections become fast and buffers stay small.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +21,21 @@ def utilisation_at(
     loss_of: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     buffer: int,
 ) -> NDArray[np.float64]:
-    """Give the load of a bottleneck whose connections reach a throughput each (eqs. 1 to 3; figure 1).
+    """Return the load of a bottleneck if each connection reaches a given throughput.
+
+    See eqs. 1 to 3 and figure 1.
 
     Parameters
     ----------
     throughput
-        Packets a second for each connection, of any shape.
+        Packets per second of each connection, of any shape.
     rtt
-        Seconds.
+        RTT in seconds.
     loss_of
-        The loss probability at which a law's window is so many packets: the inverse of its response function.
+        Loss probability at which a law has a given window in packets: the inverse of its response
+        function.
     buffer
-        B, packets.
+        B in packets.
 
     Examples
     --------
@@ -44,24 +50,30 @@ def utilisation_at(
 def utilisation_of_generation(
     capacity: float, flows: int, rtt: float, exponent: float, constant: float, buffer: int
 ) -> float:
-    """Give ρ of a generation: W = constant/p^exponent, ρc = gW/τ, p = P_B(ρ) (eq. 4, and §IX for exponents other than 1/2).
+    """Return the load ρ of one generation of the network.
+
+    It solves W = constant/p^exponent, ρc = gW/τ and p = P_B(ρ) (eq. 4; §IX for exponents other than
+    1/2).
 
     Parameters
     ----------
     capacity
-        c, packets a second.
+        c in packets per second.
     flows
-        g.
+        g, the number of connections.
     rtt
-        τ, seconds.
+        τ in seconds.
     exponent, constant
-        Of the law's response function: 1/2 and √2 for TCP (eq. 2), 0.835 and 0.12 for HSTCP, 1 and 0.08 for STCP.
+        Those of the law's response function: 1/2 and √2 for TCP (eq. 2), 0.835 and 0.12 for HSTCP,
+        1 and 0.08 for STCP.
     buffer
-        B, packets.
+        B in packets.
 
     Examples
     --------
-    >>> utilisation_of_generation(1e5, 1, 0.1, 0.5, 2**0.5, 20) > utilisation_of_generation(1e7, 1, 0.1, 0.5, 2**0.5, 20)
+    >>> slow = utilisation_of_generation(1e5, 1, 0.1, 0.5, 2**0.5, 20)
+    >>> fast = utilisation_of_generation(1e7, 1, 0.1, 0.5, 2**0.5, 20)
+    >>> slow > fast
     True
     """
 
@@ -74,7 +86,9 @@ def utilisation_of_generation(
 
 
 def buffer_for(utilisation: float, window: ArrayLike) -> NDArray[np.float64]:
-    """Give the buffer that keeps TCP's utilisation as its window grows: B + 2 = log_ρ 2/W², W = τc/g (§II).
+    """Return the buffer that keeps TCP's utilisation constant as its window grows.
+
+    B + 2 = log_ρ 2/W², with W = τc/g (§II).
 
     Examples
     --------

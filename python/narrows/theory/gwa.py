@@ -1,4 +1,4 @@
-"""GWA's control law: a Smith predictor in front of a router's queue (Gerla, Lo Cigno, Mascolo, Weng, §3)."""
+"""GWA's control law (Gerla, Lo Cigno, Mascolo, Weng, §3): a Smith predictor for a queue."""
 
 from __future__ import annotations
 
@@ -25,26 +25,29 @@ def fluid(
     Parameters
     ----------
     target
-        The target q* of the queue, in packets.
+        Target q* of the queue, in packets.
     forward, backward
-        Delays from the source to the router, and from there by the receiver back to the source, in seconds.
+        Delays in seconds from the source to the router, and from the router by way of the receiver
+        back to the source.
     service
-        Packets a second that the router serves, over time in seconds; not negative.
+        The router's service rate in packets per second as a function of time in seconds; not
+        negative.
     seconds
-        How long.
+        Length of the integration, in seconds.
     gain
-        k in 1/s; 1/d unless given.
+        k in 1/s; 1/d if None.
     step
-        Of the integration, in seconds.
+        Step of the integration, in seconds.
 
     Returns
     -------
     time, rate, queue
-        Shape (steps,): seconds, packets a second, packets.
+        Shape (steps,): time in seconds, rate in packets per second, queue in packets.
 
     Examples
     --------
-    With a buffer of a bandwidth-delay product the queue is empty in the end, and the link full:
+    With a target of one bandwidth-delay product the queue is empty in the end, and the link is half
+    full:
 
     >>> time, rate, queue = fluid(100.0, 0.04, 0.06, lambda t: 1000.0, 2.0)
     >>> round(float(rate[-1])), round(float(queue[-1]))
@@ -58,7 +61,7 @@ def fluid(
     waiting = 0.0
     for now in range(steps):
         seen = queue[now - back] if now >= back else 0.0
-        # Eq. 7: what is free, less what has been sent in the last round trip.
+        # Eq. 7: the free space, less what has been sent in the last round trip.
         rate[now] = max(0.0, gain * (target - seen - sent))
         sent += rate[now] * step - (rate[now - around] * step if now >= around else 0.0)
         waiting += (rate[now - away] * step if now >= away else 0.0) - service(now * step) * step
@@ -69,14 +72,20 @@ def fluid(
 
 
 def window_settles(target: float, capacity: float, delay: float) -> tuple[float, float]:
-    """Give the state that the window form settles in, W_u = q* − q (eqs. 1 and 2): queue in packets, rate in packets a second.
+    """Return the state in which the window form settles, W_u = q* − q (eqs. 1 and 2).
 
-    What is outstanding is q + rate·d: with rate = capacity, 2q = q* − capacity·d; if that is negative the rate is q*/d.
+    The number of outstanding packets is q + rate·d. With rate = capacity, 2q = q* − capacity·d; if
+    that is negative, the queue is empty and the rate is q*/d.
+
+    Returns
+    -------
+    queue, rate
+        Packets, and packets per second.
     """
     queue = max(0.0, (target - capacity * delay) / 2)
     return queue, min(capacity, target / delay)
 
 
 def overshoot(queue: Any, target: float) -> float:
-    """By how much a queue passes its target, in packets."""
+    """Return by how many packets a queue exceeds its target; negative if it stays below."""
     return float(np.max(queue) - target)

@@ -1,4 +1,4 @@
-"""Queues of finite length: losses from load, and back."""
+"""Queues of finite length: loss probability from load, and load from loss probability."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from scipy.optimize import brentq
 
 
 def mm1b_loss(load: ArrayLike, buffer: int) -> NDArray[np.float64]:
-    """Give the loss probability of an M/M/1/B queue: (1 − ρ)ρ^B/(1 − ρ^(B+1)).
+    """Return the loss probability of an M/M/1/B queue, (1 − ρ)ρ^B/(1 − ρ^(B+1)).
 
     Parameters
     ----------
     load
-        ρ, offered over capacity, of any shape.
+        ρ, the offered load over the capacity, of any shape.
     buffer
-        B, packets, the one in service included.
+        B in packets, including the packet in service.
 
     Returns
     -------
     ndarray
-        In the shape of `load`.
+        Of the same shape as `load`.
 
     References
     ----------
@@ -38,18 +38,20 @@ def mm1b_loss(load: ArrayLike, buffer: int) -> NDArray[np.float64]:
 
 
 def mm1b_load(loss: ArrayLike, buffer: int) -> NDArray[np.float64]:
-    """Give the load at which an M/M/1/B queue loses so much: the inverse of `mm1b_loss`.
+    """Return the load at which an M/M/1/B queue has a given loss probability.
+
+    This is the inverse of `mm1b_loss`.
 
     Parameters
     ----------
     loss
-        Probabilities between 0 and 1, of any shape.
+        Loss probabilities between 0 and 1, of any shape.
     buffer
-        B, packets.
+        B in packets.
 
     Examples
     --------
-    The E-TCP paper's figure 1 says 88 % for a loss of 0.01 at 20 packets, its text 90 %:
+    For a loss of 0.01 at 20 packets, figure 1 of the E-TCP paper says 88 %, its text 90 %:
 
     >>> round(float(mm1b_load(0.01, 20)), 3)
     0.88
@@ -64,7 +66,7 @@ def mm1b_load(loss: ArrayLike, buffer: int) -> NDArray[np.float64]:
 
 
 def p0_for(buffer: int, utilisation: float) -> float:
-    """Give the p0 with which E-TCP loads an M/M/1/B queue to a wanted utilisation.
+    """Return the p0 with which E-TCP loads an M/M/1/B queue to a given utilisation.
 
     Examples
     --------
@@ -75,7 +77,9 @@ def p0_for(buffer: int, utilisation: float) -> float:
 
 
 def b_for(buffer: int) -> float:
-    """Give the b that keeps E-TCP stable over a buffer: a quarter above it, as the paper's 25 for 20 packets (§III-A, §VIII).
+    """Return the b that keeps E-TCP stable over a buffer: 1.25 times the buffer.
+
+    The paper takes 25 for a buffer of 20 packets (§III-A, §VIII).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Response functions: a law's mean window at a loss probability."""
+"""Response functions: the mean window of a law at a loss probability."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def square_root(p: ArrayLike, constant: float = float(np.sqrt(1.5))) -> NDArray[np.float64]:
-    """Give the mean window of Reno's law with an acknowledgement a packet: constant/√p.
+    """Return the mean window of Reno's law with one acknowledgement per packet, constant/√p.
 
     Parameters
     ----------
     p
-        Loss probability a packet, of any shape.
+        Loss probability per packet, of any shape.
     constant
-        √(3/2) for losses at equal distances; 1.31 for independent losses.
+        √(3/2) for equally spaced losses, 1.31 for independent losses.
 
     Returns
     -------
     ndarray
-        Packets, in the shape of `p`.
+        In packets, of the same shape as `p`.
 
     References
     ----------
-    M. Mathis, J. Semke, J. Mahdavi, T. Ott: "The macroscopic behavior of the TCP congestion avoidance algorithm", CCR 27 (1997).
+    M. Mathis, J. Semke, J. Mahdavi, T. Ott: "The macroscopic behavior of the TCP congestion
+    avoidance algorithm", CCR 27 (1997).
 
     Examples
     --------
@@ -34,12 +35,12 @@ def square_root(p: ArrayLike, constant: float = float(np.sqrt(1.5))) -> NDArray[
 
 
 def square_root_loss(window: ArrayLike) -> NDArray[np.float64]:
-    """Give the loss probability at which TCP's mean window is so large: 2/W² (E-TCP, eq. 2)."""
+    """Return the loss probability at which TCP's mean window is `window`, 2/W² (E-TCP, eq. 2)."""
     return np.asarray(2.0 / np.asarray(window, dtype=np.float64) ** 2)
 
 
 def etcp(p: ArrayLike, p0: float = 0.01) -> NDArray[np.float64]:
-    """Give E-TCP's window: 2/(p − p0), p losses per acknowledged packet (E-TCP, eq. 5).
+    """Return E-TCP's window, 2/(p − p0), with p in losses per acknowledged packet (E-TCP, eq. 5).
 
     Examples
     --------
@@ -50,12 +51,15 @@ def etcp(p: ArrayLike, p0: float = 0.01) -> NDArray[np.float64]:
 
 
 def etcp_loss(window: ArrayLike, p0: float = 0.01) -> NDArray[np.float64]:
-    """Give the losses per acknowledged packet at which E-TCP's window is so large: p0 + 2/W (E-TCP, eq. 5)."""
+    """Return the losses per acknowledged packet at which E-TCP's window is `window`.
+
+    It is p0 + 2/W (E-TCP, eq. 5).
+    """
     return np.asarray(p0 + 2.0 / np.asarray(window, dtype=np.float64))
 
 
 def per_packet_sent(p: ArrayLike) -> NDArray[np.float64]:
-    """Turn losses per acknowledged packet into losses per packet sent: p/(1 + p).
+    """Convert losses per acknowledged packet into losses per packet sent, p/(1 + p).
 
     Examples
     --------
@@ -67,7 +71,10 @@ def per_packet_sent(p: ArrayLike) -> NDArray[np.float64]:
 
 
 def aimd(p: ArrayLike, alpha: float = 1.0, beta: float = 0.5) -> NDArray[np.float64]:
-    """Give the mean window of additive increase α a round trip and decrease to β: √(α(1 + β)/(2(1 − β)p)), losses at equal distances.
+    """Return the mean window of additive increase and multiplicative decrease.
+
+    The law adds α packets per round trip and keeps the share β after a loss: the mean window is
+    √(α(1 + β)/(2(1 − β)p)) for equally spaced losses.
 
     Examples
     --------
@@ -80,7 +87,7 @@ def aimd(p: ArrayLike, alpha: float = 1.0, beta: float = 0.5) -> NDArray[np.floa
 
 
 def highspeed(p: ArrayLike) -> NDArray[np.float64]:
-    """Give HighSpeed TCP's window: 0.12/p^0.835 above 38 packets, Reno's below (RFC 3649, §5).
+    """Return HighSpeed TCP's window, 0.12/p^0.835 above 38 packets, Reno's below (RFC 3649, §5).
 
     Examples
     --------
@@ -92,7 +99,10 @@ def highspeed(p: ArrayLike) -> NDArray[np.float64]:
 
 
 def scalable(p: ArrayLike, a: float = 0.01, b: float = 0.125) -> NDArray[np.float64]:
-    """Give Scalable TCP's window: a/(b·p) (Kelly, §3.3; 0.08/p), Reno's where that adds more than `a` a packet.
+    """Return Scalable TCP's window, a/(b·p) (Kelly, §3.3; 0.08/p).
+
+    At small windows Reno's increase adds more than `a` per packet: return the window of that
+    increase with a decrease to 1 − b if it is larger.
 
     Examples
     --------
@@ -104,7 +114,9 @@ def scalable(p: ArrayLike, a: float = 0.01, b: float = 0.125) -> NDArray[np.floa
 
 
 def ltcp_layer(window: ArrayLike, w_t: float = 50.0) -> NDArray[np.float64]:
-    """Give the layer K of a window: W_K ≤ W < W_(K+1), W_K = K(K + 1)(K − 1)/6·W_T (LTCP, eqs. 1, 10).
+    """Return the layer K of a window (LTCP, eqs. 1, 10).
+
+    W_K ≤ W < W_(K+1), with W_K = K(K + 1)(K − 1)/6·W_T.
 
     Examples
     --------
@@ -121,7 +133,9 @@ def ltcp_layer(window: ArrayLike, w_t: float = 50.0) -> NDArray[np.float64]:
 
 
 def ltcp(p: ArrayLike, beta: float = 0.15, w_t: float = 50.0) -> NDArray[np.float64]:
-    """Give LTCP's mean window: √(K(1 − β/2)/(βp)), K the layer of the window after a loss (LTCP, eqs. 17, 18); Reno's at one layer.
+    """Return LTCP's mean window, √(K(1 − β/2)/(βp)) (LTCP, eqs. 17, 18).
+
+    K is the layer of the window after a loss. With one layer the window is Reno's.
 
     Examples
     --------
@@ -130,7 +144,8 @@ def ltcp(p: ArrayLike, beta: float = 0.15, w_t: float = 50.0) -> NDArray[np.floa
     """
 
     def peak(loss: float) -> float:
-        # The window where a loss comes grows as p falls: the layer after it is found by going up while it fits.
+        # The window at which a loss comes grows as p falls, so the layer after the loss is found by
+        # going up until it fits.
         k = 1.0
         while True:
             window = np.sqrt(k / (beta * (1 - beta / 2) * loss))
@@ -144,7 +159,9 @@ def ltcp(p: ArrayLike, beta: float = 0.15, w_t: float = 50.0) -> NDArray[np.floa
 
 
 def cubic(p: ArrayLike, rtt: float, c: float = 0.4, beta: float = 0.7) -> NDArray[np.float64]:
-    """Give CUBIC's mean window: (C(3 + β)/(4(1 − β)))^¼·(RTT/p)^¾, or a Reno flow's where that is more (RFC 9438, §5.1).
+    """Return CUBIC's mean window, (C(3 + β)/(4(1 − β)))^¼·(RTT/p)^¾ (RFC 9438, §5.1).
+
+    Return that of a Reno-friendly flow if it is larger.
 
     Examples
     --------
@@ -157,18 +174,20 @@ def cubic(p: ArrayLike, rtt: float, c: float = 0.4, beta: float = 0.7) -> NDArra
 
 
 def htcp(p: ArrayLike, rtt: float, beta: float = 0.5, delta_l: float = 1.0) -> NDArray[np.float64]:
-    """Give H-TCP's mean window for losses at equal distances, from eqs. 17 and 24: an epoch of T seconds holds 1/p packets.
+    """Return H-TCP's mean window for equally spaced losses.
+
+    It follows from eqs. 17 and 24: an epoch of T seconds holds 1/p packets.
 
     Parameters
     ----------
     p
-        Loss probability a packet, of any shape.
+        Loss probability per packet, of any shape.
     rtt
-        Seconds; queueing is left out.
+        RTT in seconds; queueing is left out.
     beta
-        The back-off, 0.5 to 0.8.
+        Back-off factor, 0.5 to 0.8.
     delta_l
-        Seconds of low-speed mode.
+        Length of low-speed mode, in seconds.
     """
 
     def gained(t: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -177,7 +196,7 @@ def htcp(p: ArrayLike, rtt: float, beta: float = 0.5, delta_l: float = 1.0) -> N
 
     t = np.geomspace(rtt / 10, 2000.0, 20_000)
     growth = gained(t)
-    # W falls to βW_max and gains (1 − β)W_max in T; the epoch's packets are the integral of W/RTT.
+    # W falls to βW_max and gains (1 − β)W_max in T; an epoch's packets are the integral of W/RTT.
     packets = (
         beta / (1 - beta) * growth * t
         + np.concatenate([[0.0], np.cumsum(np.diff(t) * (growth[1:] + growth[:-1]) / 2)])
@@ -199,18 +218,21 @@ def bic(
     low_window: float = 14.0,
     smooth: float = 20.0,
 ) -> NDArray[np.float64]:
-    """Give BIC's mean window for losses at equal distances, by going through the law's round trips until an epoch repeats itself.
+    """Return BIC's mean window for equally spaced losses.
+
+    The function steps through the law's round trips until an epoch repeats itself.
 
     Parameters
     ----------
     p
-        Loss probability a packet, of any shape.
+        Loss probability per packet, of any shape.
     beta, s_max, low_window, smooth
-        The law's settings, as in Linux.
+        Settings of the law; the defaults are those of Linux.
 
     Examples
     --------
-    Growth is S_max but near W_max, so it is nearly additive increase by 16 and decrease to 0.8:
+    Growth is S_max except near W_max, so the law is close to additive increase by 16 and decrease
+    to 0.8:
 
     >>> bool(abs(bic(1e-6) / aimd(1e-6, 16, 0.8) - 1) < 0.25)
     True

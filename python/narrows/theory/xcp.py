@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-# Theorem 1: with β = α²√2 the model is stable for any delay, capacity and number of flows if α is below this.
+# Theorem 1: with β = α²√2 the model is stable for any delay, capacity and number of flows if α is
+# below this.
 LARGEST_ALPHA = math.pi / (4 * math.sqrt(2))
 
 
 def beta(alpha: float) -> float:
-    """Give the β that goes with α, α²√2.
+    """Return the β that belongs to α, α²√2.
 
     Examples
     --------
@@ -24,9 +25,10 @@ def beta(alpha: float) -> float:
 
 
 def phase_margin(alpha: float, beta: float) -> float:
-    """Give the phase margin in radians of the open loop e^(−sd)(αs/d + β/d²)/s²; negative where it is unstable.
+    """Return the phase margin in radians of the open loop e^(−sd)(αs/d + β/d²)/s².
 
-    The gain is 1 at w = ωd with w⁴ = α²w² + β²; the phase there is −π + atan(αw/β) − w: no delay and no capacity is left in it.
+    It is negative if the loop is unstable. The gain is 1 at w = ωd with w⁴ = α²w² + β², and the
+    phase there is −π + atan(αw/β) − w: it depends neither on the delay nor on the capacity.
 
     Examples
     --------
@@ -41,25 +43,26 @@ def phase_margin(alpha: float, beta: float) -> float:
 def fluid(
     alpha: float, beta: float, before: float, seconds: float, delay: float, step: float = 1e-3
 ) -> tuple[Floats, Floats, Floats]:
-    """Integrate ẏ = −α(y(t − d) − 1)/d − βq(t − d)/d², q̇ = y − 1, in capacities.
+    """Integrate ẏ = −α(y(t − d) − 1)/d − βq(t − d)/d² and q̇ = y − 1, y in units of the capacity.
 
     Parameters
     ----------
     alpha, beta
-        XCP's.
+        XCP's parameters.
     before
-        The rate until time 0, over the capacity; the queue is empty then.
+        The rate until time 0, over the capacity; until then the queue is empty.
     seconds
-        How long.
+        Length of the integration, in seconds.
     delay
         d, the round-trip time, in seconds.
     step
-        Of the integration, in seconds.
+        Step of the integration, in seconds.
 
     Returns
     -------
     time, rate, queue
-        Shape (steps,): seconds, over the capacity, seconds to drain.
+        Shape (steps,): time in seconds, rate over the capacity, queue in seconds that it takes to
+        drain.
     """
     steps, lag = round(seconds / step), round(delay / step)
     rate, queue = np.full(steps, before), np.zeros(steps)

@@ -15,7 +15,8 @@ from narrows.theory.response import etcp_loss, square_root_loss
 
 BUFFER = 20
 RTT = 0.1
-# Response functions W = constant/p^exponent (eqs. 2, 12, 13); BIC's exponent is given as between 1/2 and 1.
+# Response functions W = constant/p^exponent (eqs. 2, 12, 13). The paper gives BIC's exponent as
+# between 1/2 and 1.
 LAWS = {"TCP": (0.5, 2**0.5), "HSTCP": (0.835, 0.12), "STCP": (1.0, 0.08)}
 
 
@@ -24,7 +25,7 @@ LAWS = {"TCP": (0.5, 2**0.5), "HSTCP": (0.835, 0.12), "STCP": (1.0, 0.08)}
     "the evolutionary model: utilisation as connections become faster and buffers do not grow",
 )
 def sec2(lab: Lab) -> Finding:
-    """§II and §IX, eqs. 1 to 4, with one connection and an RTT of 100 ms."""
+    """Compute eqs. 1 to 4 (§II, §IX) with one connection and an RTT of 100 ms."""
     capacity = np.logspace(3, 14, 45)
     rows = {
         name: [utilisation_of_generation(c, 1, RTT, *law, BUFFER) for c in capacity]
@@ -36,7 +37,7 @@ def sec2(lab: Lab) -> Finding:
     for name, (exponent, _) in LAWS.items():
         curve = np.array(rows[name])
         slope = np.diff(np.log(curve[-8:])).mean() / np.diff(np.log(capacity[-8:])).mean()
-        # ρ·P_B(ρ)^a ∝ 1/c with P_B ≈ ρ^B: ρ falls as c^(−1/(1 + aB)), to nothing.
+        # ρ·P_B(ρ)^a ∝ 1/c with P_B ≈ ρ^B: ρ falls to 0 as c^(−1/(1 + aB)).
         claims.append(
             stated(
                 f"{name}: utilisation tends to 0, as c^(−1/(1 + aB)) with a = {exponent}",
@@ -48,7 +49,7 @@ def sec2(lab: Lab) -> Finding:
         )
     claims.append(
         near(
-            "E-TCP: utilisation tends to the ρ with P_B(ρ) = p0",
+            "E-TCP: utilisation tends to the ρ at which P_B(ρ) = p0",
             float(mm1b_load(0.01, BUFFER)),
             rows["E-TCP"][-1],
             1e-3,
@@ -76,23 +77,30 @@ def _rule() -> Claim:
         f"ρ = 0.9, B grows by {-2 / np.log(0.9):.1f} for each e-fold of W",
         f"ρ = {min(found):.3f} to {max(found):.3f}, B grows by {grows:.1f}",
         max(found) - min(found) < 0.03 and abs(grows * np.log(0.9) + 2) < 1e-6,
-        "the approximation P_B(ρ) ≈ ρ^B leaves out (1 − ρ)/(1 − ρ^(B+1)), a tenth at ρ = 0.9",
+        "the approximation P_B(ρ) ≈ ρ^B leaves out the factor (1 − ρ)/(1 − ρ^(B+1)), "
+        "a tenth at ρ = 0.9",
     )
 
 
-@experiment("etcp/sec3", "p0 from the buffer: what load makes an M/M/1/20 queue lose 1 %")
+@experiment("etcp/sec3", "p0 from the buffer: the load at which an M/M/1/20 queue loses 1 %")
 def sec3(lab: Lab) -> Finding:
-    """§III-A, "Setting p0"."""
+    """Compute the load for p0 as in §III-A, "Setting p0"."""
     root = float(mm1b_load(0.01, BUFFER))
     at_ninety = float(mm1b_loss(0.9, BUFFER))
     claims = [
-        near("figure 1: the load that makes M/M/1/20 lose 0.01", 0.88, root, 0.002),
         near(
-            "text: the load that makes M/M/1/20 lose 0.01",
+            "figure 1: the load at which an M/M/1/20 queue loses 0.01 of the packets",
+            0.88,
+            root,
+            0.002,
+        ),
+        near(
+            "text: the load at which an M/M/1/20 queue loses 0.01 of the packets",
             0.90,
             root,
             0.005,
-            why=f"the exact root is {root:.4f}; at 0.9 the queue loses {at_ninety:.4f}. The text rounds up",
+            why=f"the exact root is {root:.4f}; at 0.9 the queue loses {at_ninety:.4f}. "
+            "The text rounds up",
         ),
     ]
     load = np.linspace(0.6, 1.0, 81)
@@ -107,7 +115,7 @@ def sec3(lab: Lab) -> Finding:
 
 @experiment("etcp/fig01", "utilisation against a connection's throughput, TCP and E-TCP")
 def fig01(lab: Lab) -> Finding:
-    """Figure 1: 1000-byte packets, RTT 100 ms, M/M/1/20."""
+    """Compute figure 1: 1000-byte packets, RTT 100 ms, an M/M/1/20 queue."""
     megabits = np.logspace(0, 5, 101)
     throughput = megabits * 1e6 / 8000
     tcp = utilisation_at(throughput, RTT, square_root_loss, BUFFER)
@@ -115,12 +123,12 @@ def fig01(lab: Lab) -> Finding:
     under_half = megabits[np.argmax(tcp < 0.5)]
     claims = [
         stated(
-            "TCP's utilisation drops under 50 % as its throughput increases",
+            "TCP's utilisation drops below 50 % as its throughput increases",
             "< 50 %",
             f"from {under_half:.0f} Mbps on",
             bool((tcp < 0.5).any()),
         ),
-        near("E-TCP's converges to 88 %", 0.88, float(etcp[-1]), 0.002),
+        near("E-TCP's utilisation converges to 88 %", 0.88, float(etcp[-1]), 0.002),
     ]
     figure, axes = panels()
     axes[0][0].semilogx(megabits, etcp, label="E-TCP")

@@ -19,13 +19,13 @@ ALONE, TWO, THREE, SECONDS = (40, 60), (100, 120), (160, 180), 300
 
 @experiment("etcp/fig11", "three connections that come and go, RTT 50 ms")
 def fig11(lab: Lab) -> Finding:
-    """§VI-E, figure 11."""
+    """Reproduce figure 11 (§VI-E)."""
     return _arrivals(lab, "50ms")
 
 
 @experiment("etcp/fig12", "three connections that come and go, RTT 100 ms")
 def fig12(lab: Lab) -> Finding:
-    """§VI-E, figure 12."""
+    """Reproduce figure 12 (§VI-E)."""
     return _arrivals(lab, "100ms")
 
 
@@ -56,7 +56,8 @@ def _arrivals(lab: Lab, rtt: str) -> Finding:
         claims.append(_gives_way(name, shares[ALONE], shares[TWO]))
         claims.append(
             above(
-                f"{name}: three connections fill the link together, goodput of the last 20 s",
+                f"{name}: three connections fill the link together: goodput over capacity, "
+                "last 20 s of three",
                 0.85,
                 float(shares[THREE].sum()),
             )
@@ -65,7 +66,7 @@ def _arrivals(lab: Lab, rtt: str) -> Finding:
             jain = float(shares[THREE].sum() ** 2 / (3 * (shares[THREE] ** 2).sum()))
             claims.append(
                 above(
-                    f"{name}: they converge to fair shares, Jain over the last 20 s of three",
+                    f"{name}: the three converge to fair shares: Jain's index, last 20 s of three",
                     0.95,
                     jain,
                 )
@@ -74,18 +75,28 @@ def _arrivals(lab: Lab, rtt: str) -> Finding:
     names = list(RATES)
     claims.append(
         stated(
-            "slower at larger bandwidth-delay products: how far apart the three are over the last 20 s, of their mean",
+            "convergence is slower at larger bandwidth-delay products: spread of goodput, "
+            "(max − min)/mean, last 20 s of three",
             "grows with capacity",
             ", ".join(f"{name} {apart[name]:.2f}" for name in names),
             apart[names[2]] > max(apart[names[0]], apart[names[1]]),
         )
     )
-    claims.append(above("1 Gbps: shares still differ within the run", 0.1, apart[names[2]]))
+    claims.append(
+        above(
+            "1 Gbps: shares still differ: spread of goodput, (max − min)/mean, last 20 s of three",
+            0.1,
+            apart[names[2]],
+        )
+    )
     return Finding(claims, data, figure)
 
 
 def _gives_way(name: str, alone: pl.Series, two: pl.Series) -> Claim:
     found = f"{alone[0]:.2f} alone, {two[0]:.2f} beside {two[1]:.2f}"
     return stated(
-        f"{name}: the first gives way to the second", "falls", found, bool(two[0] < 0.95 * alone[0])
+        f"{name}: the first connection gives way to the second: its goodput over capacity",
+        "falls",
+        found,
+        bool(two[0] < 0.95 * alone[0]),
     )

@@ -32,7 +32,7 @@ SHOWN = [0, 10, 30]
 
 @experiment("etcp/fig07", "fifty connections over 1 Gbps and 100 ms: windows, queue, loss")
 def fig07(lab: Lab) -> Finding:
-    """§VI-C, "System dynamics", figure 7: starts uniform in the first 100 ms."""
+    """Reproduce figure 7 (§VI-C, "System dynamics"); starts are uniform in the first 100 ms."""
     result = lab.run(
         scenario(lab, "1Gbps", "100ms", [{"cc": "etcp", "count": FLOWS}], 100, sample="100ms")
     )
@@ -42,9 +42,10 @@ def fig07(lab: Lab) -> Finding:
         near(
             "the windows stabilise at 240", 240, mean(later(flow, 0.3), "window"), 0.03, "packets"
         ),
-        near("the loss rate at 0.018", 0.018, loss_of(later(link, 0.3)), 0.02),
+        near("the loss rate stabilises at 0.018", 0.018, loss_of(later(link, 0.3)), 0.02),
         below(
-            "the queue is stable: its mean in the last third against the last two, apart by",
+            "the queue is stable: relative difference between its means over the last third and "
+            "the last two thirds",
             0.05,
             abs(halves[1] / halves[0] - 1),
         ),
@@ -65,7 +66,7 @@ def fig07(lab: Lab) -> Finding:
 
 @experiment("etcp/fig08", "utilisation of fifty connections at 2.5 and 5 Gbps, six protocols")
 def fig08(lab: Lab) -> Finding:
-    """§VI-C, "Link utilization", figure 8; 100 s, the first 25 not measured."""
+    """Reproduce figure 8 (§VI-C, "Link utilization"): 100 s, the first 25 s are not measured."""
     protocols = {**ETCP, **PEERS}
     rates, rtts = {"2.5Gbps": 2500, "5Gbps": 5000}, ["50ms", "100ms", "200ms"]
 
@@ -90,13 +91,13 @@ def fig08(lab: Lab) -> Finding:
     apart = float(np.abs(table["NewReno"] - table["HSTCP"]).max())
     claims = [
         stated(
-            "E-TCP is highest in all six",
+            "E-TCP has the highest utilisation in all six cases",
             "6 of 6",
             f"{int((table['E-TCP'] > best_peer).sum())} of 6",
             bool((table["E-TCP"] > best_peer).all()),
         ),
         below(
-            "the curves of NewReno and HSTCP overlap: how far apart",
+            "the curves of NewReno and HSTCP overlap: the largest difference in utilisation",
             0.1,
             apart,
             why=_how_far_apart(table),
@@ -113,7 +114,7 @@ def fig08(lab: Lab) -> Finding:
 
 @experiment("etcp/fig09", "fairness among fifty connections: Jain's index over the past second")
 def fig09(lab: Lab) -> Finding:
-    """§VI-C, "Fairness", figure 9."""
+    """Reproduce figure 9 (§VI-C, "Fairness")."""
     cases = {"1 Gbps, 50 ms": ("1Gbps", "50ms"), "5 Gbps, 200 ms": ("5Gbps", "200ms")}
     figure, axes = panels(2, 2)
     fair_from, ends, data = {}, {}, {}
@@ -137,11 +138,16 @@ def fig09(lab: Lab) -> Finding:
     small, large = cases
     claims = [
         *(
-            above(f"{name}: converges to a fair state, Jain at the end", 0.95, ends[name])
+            above(
+                f"{name}: converges to a fair state: Jain's index over the last fifth of the run",
+                0.95,
+                ends[name],
+            )
             for name in cases
         ),
         stated(
-            "the larger bandwidth-delay product takes longer (Jain above 0.95 for good from …)",
+            "the larger bandwidth-delay product takes longer: time from which Jain's index stays "
+            "at 0.95 or above",
             "longer",
             f"{fair_from[large]:.0f} s against {fair_from[small]:.0f} s",
             fair_from[large] > fair_from[small],
@@ -152,13 +158,14 @@ def fig09(lab: Lab) -> Finding:
 
 @experiment("etcp/fig10", "fifty connections of different RTTs: the windows become equal")
 def fig10(lab: Lab) -> Finding:
-    """§VI-D, figure 10: 500 Mbps, RTT_i = 50 + 5i ms."""
+    """Reproduce figure 10 (§VI-D): 500 Mbps, RTT_i = 50 + 5i ms."""
     result, flow, link = _heterogeneous(lab, "etcp")
     windows = _by_rtt(flow, "window")
     goodput = float(result.runs["goodput"][0]) / 500e6
     claims = [
         below(
-            "all windows converge to one size: means of ten connections by RTT, most over least less 1",
+            "all windows converge to one size: max/min − 1 of the mean windows of groups of ten "
+            "connections by RTT",
             0.05,
             max(windows) / min(windows) - 1,
         ),
@@ -167,15 +174,18 @@ def fig10(lab: Lab) -> Finding:
             0.947,
             goodput,
             0.01,
-            why=f"departures fill {float(result.runs['utilisation'][0]):.3f} of the link, and payload is 1000 of 1040 bytes of that. One "
-            f"connection at 1 % loss, figure 5, departs with 0.947. Seed 2 gives {_second(lab, 'etcp')[1]:.4f}",
+            why=f"departures fill {float(result.runs['utilisation'][0]):.3f} of the link, and "
+            "1000 of every 1040 bytes are payload. With one connection at 1 % loss, figure 5, "
+            f"departures fill 0.947. Seed 2 gives {_second(lab, 'etcp')[1]:.4f}",
         ),
     ]
     shown = flow.filter(pl.col("flow").is_in(SHOWN))
     note = (
-        "Windows in the mean over the second half of the run, ten connections of neighbouring RTTs together: "
+        "Mean windows over the second half of the run, of groups of ten connections of "
+        "neighbouring RTTs: "
         + ", ".join(f"{window:.1f}" for window in windows)
-        + ". A single window at 200 ms remembers bτ(2 + p0·W)/2 = 9 s, and its mean over 150 s is still uncertain by 4 %."
+        + ". A single window at 200 ms has a memory of bτ(2 + p0·W)/2 = 9 s, and its mean over "
+        "150 s is still uncertain by 4 %."
     )
     return Finding(
         claims, {"flow": shown, "link": link}, _three(shown, link, "window", "cwnd (packets)"), note
@@ -184,27 +194,32 @@ def fig10(lab: Lab) -> Finding:
 
 @experiment("etcp/fig18", "the rate law, connections of different RTTs: the rates become equal")
 def fig18(lab: Lab) -> Finding:
-    """§VII-C, figure 18, in the set-up of figure 10."""
+    """Reproduce figure 18 (§VII-C) in the set-up of figure 10."""
     _, flow, link = _heterogeneous(lab, "etcp-rate")
     flow = with_rate(flow)
     rates = _by_rtt(flow, "rate")
     claims = [
         below(
-            "all rates converge to one: means of ten connections by RTT, most over least less 1",
+            "all rates converge to one value: max/min − 1 of the mean rates of groups of ten "
+            "connections by RTT",
             0.1,
             max(rates) / min(rates) - 1,
-            why="at RTTs of 50 to 95 ms bτ is 1.3 to 2.4 where the window law has 25: each loss takes a 20th of the rate and more, and the "
-            f"mean of a rate that swings lies below the equilibrium. Seed 2 gives {_apart(_second(lab, 'etcp-rate')[0]):.3f}",
+            why="at RTTs of 50 to 95 ms bτ is 1.3 to 2.4, while the window law has 25: each loss "
+            "takes a twentieth of the rate or more, and the mean of a rate that swings lies below "
+            f"the equilibrium. Seed 2 gives {_apart(_second(lab, 'etcp-rate')[0]):.3f}",
         ),
         stated(
-            "the system is stable: loss rate of the last third that of the one before",
+            "the system is stable: the loss rate of the last third is that of the middle third",
             "constant",
             f"{loss_of(later(link, 0.7)):.4f}",
             _steady(link),
         ),
     ]
     shown = flow.filter(pl.col("flow").is_in(SHOWN))
-    note = "Rates in the mean over the second half of the run, ten connections of neighbouring RTTs together: "
+    note = (
+        "Mean rates over the second half of the run, "
+        "of groups of ten connections of neighbouring RTTs: "
+    )
     note += ", ".join(f"{rate:.0f}" for rate in rates) + " packets/s."
     return Finding(
         claims,
@@ -220,8 +235,9 @@ def _how_far_apart(table: dict[str, Any]) -> str:
         table["HSTCP"][5] - table["NewReno"][5],
     )
     return (
-        f"HSTCP is {below_it:.2f} below NewReno at 2.5 Gbps and 50 ms, {above_it:.2f} above at 5 Gbps and 200 ms: it gives up less at a "
-        "loss, which costs it in bursts, and grows faster at large windows"
+        f"HSTCP is {below_it:.2f} below NewReno at 2.5 Gbps and 50 ms, {above_it:.2f} above at "
+        "5 Gbps and 200 ms: it backs off less at a loss, which is a disadvantage when losses come "
+        "in bursts, and grows faster at large windows"
     )
 
 
@@ -230,7 +246,7 @@ def _apart(means: list[float]) -> float:
 
 
 def _second(lab: Lab, cc: str) -> tuple[list[float], float]:
-    """Rates by RTT and utilisation by goodput under another seed."""
+    """Return rates by RTT and utilisation by goodput with another seed."""
     result = lab.sweep(_fifty_rtts(lab, cc), seeds=[2], series=True)
     flow = with_rate(result.series("flow_series"))
     return _by_rtt(flow, "rate"), float(result.runs["goodput"][0]) / 500e6
@@ -248,7 +264,7 @@ def _heterogeneous(lab: Lab, cc: str) -> tuple[Sweep, pl.DataFrame, pl.DataFrame
 
 
 def _by_rtt(flow: pl.DataFrame, column: str) -> list[float]:
-    """Means over the second half of the run of ten connections each, in the order of their RTTs."""
+    """Return the means over the second half of the run of groups of ten connections, by RTT."""
     ends = later(flow)
     return [
         mean(ends.filter((pl.col("flow") >= first) & (pl.col("flow") < first + 10)), column)
@@ -257,7 +273,7 @@ def _by_rtt(flow: pl.DataFrame, column: str) -> list[float]:
 
 
 def _steady(link: pl.DataFrame) -> bool:
-    """Whether the loss rate of the last third is that of the one before, to a twentieth."""
+    """Return whether the loss rate of the last third is within 5 % of that of the middle third."""
     thirds = [link.filter((pl.col("time") >= a) & (pl.col("time") < b)) for a, b in _thirds(link)]
     return abs(loss_of(thirds[2]) / loss_of(thirds[1]) - 1) < 0.05
 

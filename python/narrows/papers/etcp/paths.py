@@ -26,18 +26,18 @@ from narrows.scenario import Scenario
 PATHS = [(1, 5), (2, 4), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (1, 1)]
 
 
-THIRDS = "mean of the last third against the last two, apart by"
+THIRDS = "relative difference between its means over the last third and the last two thirds"
 
 
 @experiment("etcp/fig14", "five bottlenecks in a row, eight connections")
 def fig14(lab: Lab) -> Finding:
-    """§VI-F, figures 13 and 14."""
+    """Reproduce figures 13 and 14 (§VI-F)."""
     return _bottlenecks(lab, "etcp", "window", "cwnd (packets)")
 
 
 @experiment("etcp/fig21", "the rate law over five bottlenecks in a row")
 def fig21(lab: Lab) -> Finding:
-    """§VII-C, figure 21."""
+    """Reproduce figure 21 (§VII-C)."""
     return _bottlenecks(lab, "etcp-rate", "rate", "sending rate (packets/s)")
 
 
@@ -89,30 +89,40 @@ def _bottlenecks(lab: Lab, cc: str, column: str, label: str) -> Finding:
     axes[0][2].plot(link["time"], cumulative_loss(link), "k", lw=1)
     axes[0][2].set(xlabel="time (s)", ylabel="loss rate of link 2", ylim=(0, 0.1))
     note = (
-        "The paper does not say which links connection 2 and the sixth of the short ones take: 2 to 4, and 1. Stable means that it goes "
-        f"nowhere; over means of 5 s the {column} of connections 1 and 2 varies by {swings[0]:.0%} and {swings[1]:.0%} of itself."
+        "The paper does not say which links connection 2 and the sixth short connection take; here "
+        f"it is links 2 to 4, and link 1. Stable means without drift; in means of 5 s the {column} "
+        f"of connections 1 and 2 has a coefficient of variation of {swings[0]:.0%} and "
+        f"{swings[1]:.0%}."
     )
     return Finding(claims, {"flow": flow.filter(pl.col("flow") < 2), "link": link}, figure, note)
 
 
 def _seeds(lab: Lab, point: Scenario, capacity: float) -> str:
-    """What other seeds give: the evidence for a number that differs."""
+    """Return what other seeds give, as evidence for a number that differs."""
     goodput = lab.sweep(point, seeds=3).runs["goodput"].to_numpy() / capacity
     return f"seeds 1 to {len(goodput)} give " + ", ".join(f"{value:.3f}" for value in goodput)
 
 
 def _both(etcp: Any, paced: Any) -> str:
-    return f"25 there, E-TCP carries {etcp.min():.2f} to {etcp.max():.2f} both ways, paced NewReno {paced.min():.2f} to {paced.max():.2f}"
+    return (
+        f"with 25 forward connections and two-way traffic, E-TCP carries {etcp.min():.2f} to "
+        f"{etcp.max():.2f} of the capacity, paced NewReno {paced.min():.2f} to {paced.max():.2f}"
+    )
 
 
 def _moved(frame: pl.DataFrame, column: str) -> float:
-    """How far a series' mean over the last third is from that over the last two thirds, as a share."""
+    """Return the relative difference of a series' means over the last third and last two thirds."""
     return abs(mean(later(frame, 2 / 3), column) / mean(later(frame, 1 / 3), column) - 1)
 
 
-@experiment("etcp/fig15", "traffic both ways: 25 connections back, 1, 25 or 50 there")
+@experiment(
+    "etcp/fig15", "two-way traffic: 25 reverse connections, 1, 25 or 50 forward connections"
+)
 def fig15(lab: Lab) -> Finding:
-    """§VI-G, figure 15: RTT 50 ms, 20 packets of buffer both ways; 100 s, the first 25 not measured."""
+    """Reproduce figure 15 (§VI-G): RTT 50 ms, buffers of 20 packets in both directions.
+
+    Runs last 100 s, of which the first 25 s are not measured.
+    """
     protocols: dict[str, dict[str, Any]] = {
         "E-TCP": {"cc": "etcp"},
         "NewReno paced": {"cc": "newreno", "pacing": "even"},
@@ -146,21 +156,43 @@ def fig15(lab: Lab) -> Finding:
         )
 
     impacts = {name: impact(name) for name in protocols}
-    above_it = "a load of 1 % loss is lower where windows are large; at 50 and 100 Mbps it is above 0.9. At 1 Gbps "
+    above_it = (
+        "the load at which 1 % is lost is lower when windows are large; at 50 and 100 Mbps "
+        "utilisation is above 0.9. At 1 Gbps "
+    )
     less = {there: above_it + _seeds(lab, at("E-TCP", 1000, there, 25), 1e9) for there in (25, 50)}
     claims = [
-        near("E-TCP, one connection there: about 80 %", 0.8, float(values("E-TCP", 1).mean()), 0.1),
-        above("E-TCP, 25 there: the least", 0.9, float(values("E-TCP", 25).min()), why=less[25]),
-        above("E-TCP, 50 there: the least", 0.9, float(values("E-TCP", 50).min()), why=less[50]),
-        below("NewReno falls under 30 % at 1 Gbps, 1 there", 0.3, float(values("NewReno", 1)[-1])),
+        near(
+            "E-TCP, 1 forward connection: utilisation of about 80 %",
+            0.8,
+            float(values("E-TCP", 1).mean()),
+            0.1,
+        ),
+        above(
+            "E-TCP, 25 forward connections: the lowest utilisation",
+            0.9,
+            float(values("E-TCP", 25).min()),
+            why=less[25],
+        ),
+        above(
+            "E-TCP, 50 forward connections: the lowest utilisation",
+            0.9,
+            float(values("E-TCP", 50).min()),
+            why=less[50],
+        ),
         below(
-            "NewReno falls under 30 % at 1 Gbps, 25 there",
+            "NewReno falls below 30 % at 1 Gbps, 1 forward connection",
+            0.3,
+            float(values("NewReno", 1)[-1]),
+        ),
+        below(
+            "NewReno falls below 30 % at 1 Gbps, 25 forward connections",
             0.3,
             float(values("NewReno", 25)[-1]),
             why=_seeds(lab, at("NewReno", 1000, 25, 25), 1e9),
         ),
         stated(
-            "traffic back takes least from E-TCP: share of one-way throughput lost, mean",
+            "reverse traffic costs E-TCP least: mean share of one-way goodput that is lost",
             "least",
             ", ".join(f"{name} {share:.2f}" for name, share in impacts.items()),
             impacts["E-TCP"] == min(impacts.values()),

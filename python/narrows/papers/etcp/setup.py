@@ -40,7 +40,10 @@ def scenario(
     warmup: float = 0.25,
     **dumbbell: Any,
 ) -> Scenario:
-    """Describe flows over the dumbbell of figure 4: 1040 bytes a packet, 1000 of them payload; 20 packets of buffer."""
+    """Describe flows over the dumbbell of figure 4.
+
+    Packets have 1040 bytes, 1000 of them payload; the buffer is 20 packets unless given.
+    """
     return Scenario(
         tcp="ns2",
         packet="1040B",
@@ -53,22 +56,25 @@ def scenario(
 
 
 def packets_a_second(megabits: float) -> float:
-    """Capacity in packets of 1040 bytes."""
+    """Return a capacity in packets of 1040 bytes per second."""
     return megabits * 1e6 / PACKET_BITS
 
 
 def bottleneck(result: Sweep) -> pl.DataFrame:
-    """The series of the dumbbell's bottleneck."""
+    """Return the time series of the dumbbell's bottleneck."""
     return result.series("link_series").filter(pl.col("link") == 0)
 
 
 def with_rate(flow: pl.DataFrame) -> pl.DataFrame:
-    """Add the sending rate in packets a second: the rate law's window is its rate times the smoothed RTT."""
+    """Add the sending rate in packets per second.
+
+    The window of the rate law is its rate times the smoothed RTT.
+    """
     return flow.with_columns((pl.col("window") / pl.col("rtt")).alias("rate")).drop_nulls("rate")
 
 
 def cumulative_loss(link: pl.DataFrame) -> Floats:
-    """Losses so far over arrivals so far."""
+    """Return the losses so far over the arrivals so far, at each sample."""
     arrivals, drops = (
         link[name].cum_sum().to_numpy().astype(np.float64) for name in ("arrivals", "drops")
     )
@@ -76,29 +82,29 @@ def cumulative_loss(link: pl.DataFrame) -> Floats:
 
 
 def later(frame: pl.DataFrame, share: float = 0.5) -> pl.DataFrame:
-    """Rows of the last part of a series."""
+    """Return the rows of a series from a share of its duration on."""
     times = frame["time"].to_numpy()
     return frame.filter(pl.col("time") >= times.max() * share)
 
 
 def mean(frame: pl.DataFrame, column: str) -> float:
-    """Mean of a column."""
+    """Return the mean of a column."""
     return float(frame[column].to_numpy().mean())
 
 
 def loss_of(link: pl.DataFrame) -> float:
-    """Losses over arrivals, whole frame."""
+    """Return losses over arrivals of the whole frame."""
     return float(link["drops"].sum()) / float(link["arrivals"].sum())
 
 
 def averaged(values: Any, samples: int) -> Floats:
-    """Means of consecutive groups of samples, for figures and for stability."""
+    """Return the means of consecutive groups of samples, for figures and measures of stability."""
     array = np.asarray(values, dtype=np.float64)
     rows = len(array) // samples
     return np.asarray(array[: rows * samples].reshape(rows, samples).mean(axis=1))
 
 
 def variation(values: Any) -> float:
-    """Coefficient of variation."""
+    """Return the coefficient of variation."""
     array = np.asarray(values, dtype=np.float64)
     return float(array.std() / array.mean())

@@ -16,7 +16,10 @@ BITS = 32
 
 
 class Figure2:
-    """The sender of figure 2, line by line; what it calls is noted as (number, received)."""
+    """The sender of figure 2, line by line.
+
+    Each number that it answers is passed to `note` as (number, received).
+    """
 
     def __init__(self, note: Callable[[int, bool], None]) -> None:
         self.cc_ack = -1
@@ -44,7 +47,11 @@ class Figure2:
 
 
 def simulate(packets: int, loss: float, seed: int) -> tuple[list[int], int, int]:
-    """Send packets one by one over paths that lose both ways: how often each was answered, received ones taken for lost, received."""
+    """Send packets one by one over paths that lose packets both ways.
+
+    Return how often each number was answered, how many received packets were taken for lost, and
+    how many were received.
+    """
     chance = random.Random(seed)
     answered, arrived, wrong = [0] * packets, bytearray(packets), 0
 
@@ -58,7 +65,7 @@ def simulate(packets: int, loss: float, seed: int) -> tuple[list[int], int, int]
         if chance.random() < loss:
             continue
         arrived[number] = 1
-        # Bit k stands for h_seq − 1 − k: the old h_seq moves into the map, and the map along.
+        # Bit k stands for h_seq − 1 − k: the old h_seq moves into the map, and the map shifts.
         bitmap = ((bitmap << 1 | (highest >= 0)) << (number - highest - 1)) & (2**BITS - 1)
         highest = number
         if chance.random() >= loss:
@@ -67,9 +74,10 @@ def simulate(packets: int, loss: float, seed: int) -> tuple[list[int], int, int]
 
 
 def taken_for_lost(p: float) -> float:
-    """The probability that a received packet is taken for lost, the wait at holes taken into account.
+    """Return the probability that a received packet is taken for lost, with the wait at holes.
 
-    Behind a hole at s − 2 the acknowledgement of s itself does not answer s; behind one at s − 1 that of s + 1 does not either.
+    Behind a hole at s − 2 the acknowledgement of s itself does not answer s; behind a hole at s − 1
+    the acknowledgement of s + 1 does not answer s either.
 
     Examples
     --------
@@ -81,10 +89,13 @@ def taken_for_lost(p: float) -> float:
 
 
 @experiment(
-    "etcp/fig02", "congestion signalling: each number answered once, and how seldom wrongly"
+    "etcp/fig02", "congestion signalling: each number is answered once, and how rarely wrongly"
 )
 def fig02(lab: Lab) -> Finding:
-    """Figure 2 and §III-B; the same facts are property tests of `crates/transport/tests/etcp.rs`."""
+    """Run figure 2 (§III-B).
+
+    The same facts are property tests in `crates/transport/tests/etcp.rs`.
+    """
     packets = round(2_000_000 * lab.scale)
     rows = []
     for loss in (0.05, 0.3, 0.4, 0.5):
@@ -103,25 +114,31 @@ def fig02(lab: Lab) -> Finding:
             least == most == 1,
         ),
         below(
-            "5 % loss both ways: a received number is in no acknowledgement that comes",
+            "5 % loss both ways: probability that a received number is in none of the "
+            "acknowledgements that arrive",
             1e-33,
             0.05 * silent**BITS,
         ),
         below(
-            "5 % loss both ways: a received number is taken for lost",
+            "5 % loss both ways: probability that a received number is taken for lost",
             1e-33,
             taken_for_lost(0.05),
-            why="behind a hole the pseudo code waits for h_seq > s + 2, so acknowledgements of s and s + 1 do not answer s; the paper's "
-            "bound leaves that out. It is still far below anything that matters",
+            why="behind a hole the pseudo code waits for h_seq > s + 2, so acknowledgements of s "
+            "and s + 1 do not answer s; the paper's bound leaves that out. The probability is "
+            "still far below anything that matters",
         ),
         near(
-            "the same at 50 %, simulated against computed", taken_for_lost(0.5), rows[-1][1], 0.35
+            "50 % loss both ways: share of received numbers taken for lost, "
+            "simulated against computed",
+            taken_for_lost(0.5),
+            rows[-1][1],
+            0.35,
         ),
     ]
     figure, axes = panels()
     axes[0][0].semilogy(frame["loss"], frame["computed"], "-", label="computed")
     shown = frame.filter(pl.col("wrong") > 0)
     axes[0][0].semilogy(shown["loss"], shown["wrong"], "o", label=f"{packets} packets simulated")
-    axes[0][0].set(xlabel="loss both ways", ylabel="received, taken for lost")
+    axes[0][0].set(xlabel="loss both ways", ylabel="share of received numbers taken for lost")
     axes[0][0].legend(fontsize="x-small")
     return Finding(claims, {"answers": frame}, figure)

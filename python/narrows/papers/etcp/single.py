@@ -37,7 +37,7 @@ SECONDS = 300
 
 @experiment("etcp/fig05", "one connection over 1 Gbps and 100 ms: window, queue, loss")
 def fig05(lab: Lab) -> Finding:
-    """§VI-B, "System dynamics", figure 5."""
+    """Reproduce figure 5 (§VI-B, "System dynamics")."""
     result = lab.run(scenario(lab, "1Gbps", "100ms", [{"cc": "etcp"}], SECONDS, sample="10ms"))
     flow, link = result.series("flow_series"), bottleneck(result)
     bdp = packets_a_second(1000) * 0.1
@@ -51,7 +51,7 @@ def fig05(lab: Lab) -> Finding:
             "packets",
         ),
         near(
-            "loss per packet sent, by eq. 5 at W = 12,020",
+            "loss per packet sent, from eq. 5 at W = 12,020",
             float(per_packet_sent(etcp_loss(bdp))),
             loss_of(settled),
             0.02,
@@ -63,11 +63,16 @@ def fig05(lab: Lab) -> Finding:
             0.02,
             why="eq. 5 counts losses per acknowledged packet",
         ),
-        near("cumulative loss tends there", 0.0102, float(cumulative_loss(settled)[-1]), 0.02),
+        near(
+            "the cumulative loss rate tends to p0 + 2/W",
+            0.0102,
+            float(cumulative_loss(settled)[-1]),
+            0.02,
+        ),
     ]
     note = (
-        "The window is where a link loses 1 % of evenly distributed arrivals: at a load of 0.957, so W = 0.957 bandwidth-delay products. "
-        "The paper puts the load at 1."
+        "The window settles at the load at which a link loses 1 % of evenly distributed arrivals, "
+        "0.957, so W = 0.957 bandwidth-delay products. The paper takes the load to be 1."
     )
     return Finding(
         claims,
@@ -79,30 +84,40 @@ def fig05(lab: Lab) -> Finding:
 
 @experiment("etcp/fig06", "utilisation of one connection against capacity, seven protocols")
 def fig06(lab: Lab) -> Finding:
-    """§VI-B, "Link utilization", figure 6: goodput at the receiver over the link's rate."""
+    """Reproduce figure 6 (§VI-B, "Link utilization"): receivers' goodput over the link's rate."""
     protocols = {**ETCP, **EVEN, **PEERS}
     frame = _capacities(lab, protocols)
     table = {name: _row(frame, name) for name in protocols}
     etcp = frame.filter((pl.col("protocol") == "E-TCP") & (pl.col("megabits") >= 10))
     claims = [
-        above("E-TCP: high at any capacity from 10 Mbps on, the least", 0.85, _least(etcp)),
-        below("E-TCP: nearly constant from 10 Mbps on, most less least", 0.08, _spread(etcp)),
+        above(
+            "E-TCP: utilisation is high at any capacity from 10 Mbps on: the lowest",
+            0.85,
+            _least(etcp),
+        ),
+        below(
+            "E-TCP: utilisation is nearly constant from 10 Mbps on: max − min", 0.08, _spread(etcp)
+        ),
         *(_falls(name, table[name], table["E-TCP"]) for name in PEERS),
         below(
-            "exponential gaps make no visible difference from 10 Mbps on",
+            "exponential gaps instead of even ones make no visible difference from 10 Mbps on: "
+            "the largest difference in utilisation",
             0.02,
             float(np.abs(table["E-TCP"] - table["E-TCP, even gaps"])[:, 2:].max()),
-            why="packets of one flow at even gaps lose nothing until the link is full, so at 1 % loss they fill it, where exponential "
-            "gaps load it to 0.96",
+            why="one flow with even gaps loses nothing until the link is full, so at 1 % loss it "
+            "fills the link; with exponential gaps it loads the link to 0.96",
         ),
     ]
-    note = "The rate law's figure 20 is drawn from runs of the same kind. Access links take a twentieth of the RTT each way."
+    note = (
+        "The rate law's figure 20 is drawn from runs of the same kind. Access links take a "
+        "twentieth of the RTT each way."
+    )
     return Finding(claims, {"utilisation": frame}, _curves(frame, protocols), note)
 
 
 @experiment("etcp/fig19", "the rate law: one connection over 1 Gbps and 100 ms")
 def fig19(lab: Lab) -> Finding:
-    """§VII-C, figure 19."""
+    """Reproduce figure 19 (§VII-C)."""
     result = lab.run(scenario(lab, "1Gbps", "100ms", [{"cc": "etcp-rate"}], SECONDS, sample="10ms"))
     flow, link = with_rate(result.series("flow_series")), bottleneck(result)
     claims = [
@@ -114,11 +129,13 @@ def fig19(lab: Lab) -> Finding:
             "packets/s",
         ),
         above(
-            "loss a little above p0, per acknowledged packet",
+            "the loss rate is a little above p0, per acknowledged packet",
             P0,
             _per_acknowledged(loss_of(later(link, 0.2))),
         ),
-        below("and only a little", 1.05 * P0, _per_acknowledged(loss_of(later(link, 0.2)))),
+        below(
+            "and only a little above p0", 1.05 * P0, _per_acknowledged(loss_of(later(link, 0.2)))
+        ),
     ]
     return Finding(
         claims,
@@ -129,18 +146,20 @@ def fig19(lab: Lab) -> Finding:
 
 @experiment("etcp/fig20", "utilisation of one connection against capacity, rate law and window law")
 def fig20(lab: Lab) -> Finding:
-    """§VII-C, figure 20."""
+    """Reproduce figure 20 (§VII-C)."""
     protocols: dict[str, dict[str, Any]] = {"rate": {"cc": "etcp-rate"}, "window": {"cc": "etcp"}}
     frame = _capacities(lab, protocols)
     rate, window = _row(frame, "rate"), _row(frame, "window")
     claims = [
         below(
-            "small capacity (1 Mbps): the rate law's utilisation less the window law's, the largest",
+            "small capacity (1 Mbps): utilisation of the rate law minus that of the window law, "
+            "the largest difference",
             0.0,
             float((rate - window)[:, 1].max()),
         ),
         below(
-            "large capacity (from 1 Gbps): how far apart",
+            "large capacity (from 1 Gbps on): "
+            "the largest difference between the two laws' utilisation",
             0.02,
             float(np.abs(rate - window)[:, 4:].max()),
         ),
@@ -150,7 +169,7 @@ def fig20(lab: Lab) -> Finding:
 
 @experiment("etcp/fig22", "the rate law over a buffer of a bandwidth-delay product")
 def fig22(lab: Lab) -> Finding:
-    """§VIII-A, figure 22: 1 Gbps, 100 ms, 12,000 packets, b = 1.25 buffers."""
+    """Reproduce figure 22 (§VIII-A): 1 Gbps, 100 ms, 12,000 packets of buffer, b = 1.25 buffers."""
     result = lab.run(_large_buffer(lab, "1Gbps", "100ms", 12_000, sample="10ms"))
     flow, link = with_rate(result.series("flow_series")), bottleneck(result)
     rate = averaged(flow["rate"], 10)
@@ -192,7 +211,7 @@ def fig22(lab: Lab) -> Finding:
     "etcp/fig23", "the rate law over buffers of a bandwidth-delay product, against capacity"
 )
 def fig23(lab: Lab) -> Finding:
-    """§VIII-B, figure 23: 10 Mbps to 1 Gbps, 100 and 200 ms, b = 1.25 buffers."""
+    """Reproduce figure 23 (§VIII-B): 10 Mbps to 1 Gbps, 100 and 200 ms, b = 1.25 buffers."""
     megabits, rtts = [10, 50, 100, 250, 500, 1000], [100, 200]
 
     def at(mbps: int, rtt: int) -> Scenario:
@@ -211,7 +230,7 @@ def fig23(lab: Lab) -> Finding:
     large = (frame["mbps"] * frame["rtt"]).to_numpy() >= 100_000
     claims = [
         above(
-            "the link is nearly full in all, the least",
+            "the link is nearly full in all cases: the lowest utilisation",
             0.95,
             float(frame["utilisation"].to_numpy().min()),
         ),
@@ -220,9 +239,10 @@ def fig23(lab: Lab) -> Finding:
             "lower at large than at small buffers",
             f"{full[large].mean():.3f} at large, {full[~large].mean():.3f} at small",
             bool(full[large].mean() < full[~large].mean()),
-            "goodput here counts data when it first arrives, in order or not, as docs/metrics.md says; the paper counts what the "
-            "application gets in order, which waits for the burst that the overshoot lost. Not shown, therefore: how far behind order "
-            "falls",
+            "goodput here counts data when it first arrives, in order or not, as docs/metrics.md "
+            "says; the paper counts what the application gets in order, which waits for the burst "
+            "of packets lost in the overshoot. How far in-order delivery falls behind is "
+            "therefore not shown",
         ),
     ]
     figure, axes = panels()
@@ -244,7 +264,7 @@ def _large_buffer(lab: Lab, rate: str, rtt: str, buffer: int, sample: str = "0s"
 
 
 def _capacities(lab: Lab, protocols: dict[str, dict[str, Any]]) -> pl.DataFrame:
-    """Utilisation by goodput of each protocol at each capacity and RTT."""
+    """Return the utilisation by goodput of each protocol at each capacity and RTT."""
     by_rate = dict(zip(CAPACITIES, MEGABITS, strict=True))
 
     def at(protocol: str, rate: str, rtt: str) -> Scenario:
@@ -263,7 +283,7 @@ def _capacities(lab: Lab, protocols: dict[str, dict[str, Any]]) -> pl.DataFrame:
 
 
 def _row(frame: pl.DataFrame, protocol: str) -> Any:
-    """Utilisation by goodput, RTTs down, capacities across."""
+    """Return a protocol's utilisation by goodput: one row per RTT, one column per capacity."""
     rows = frame.filter(pl.col("protocol") == protocol).sort("megabits")
     return np.array(
         [rows.filter(pl.col("rtt") == rtt)["goodput_utilisation"].to_numpy() for rtt in RTTS]
@@ -271,14 +291,15 @@ def _row(frame: pl.DataFrame, protocol: str) -> Any:
 
 
 def _falls(name: str, values: Any, etcp: Any) -> Claim:
-    """From 10 Mbps on each step up in capacity costs utilisation, and at the end E-TCP is far above."""
+    """Claim that utilisation is lower at 5 Gbps than at 10 Mbps, and below E-TCP's at 5 Gbps."""
     falls = bool((values[:, -1] < values[:, 2]).all() and (values[:, -1] < etcp[:, -1]).all())
     shown = ", ".join(
         f"{before:.2f} to {after:.2f}"
         for before, after in zip(values[:, 2], values[:, -1], strict=True)
     )
     return stated(
-        f"{name}: falls as capacity grows (10 Mbps to 5 Gbps, 50/100/200 ms), below E-TCP",
+        f"{name}: utilisation falls as capacity grows (10 Mbps to 5 Gbps, 50/100/200 ms), "
+        "to below E-TCP's",
         "falls",
         shown,
         falls,
@@ -312,13 +333,13 @@ def _per_acknowledged(per_sent: float) -> float:
 
 
 def _dynamics(flow: pl.DataFrame, link: pl.DataFrame, column: str, label: str) -> Any:
-    """Three panels as the paper's: window or rate, queue, loss rate every 10 ms with the cumulative one."""
+    """Draw the paper's three panels: window or rate, queue, loss rate per 10 ms and cumulative."""
     figure, axes = panels(1, 3, width=3.6)
     axes[0][0].plot(flow["time"], flow[column], lw=0.6)
     axes[0][0].set(xlabel="time (s)", ylabel=label, ylim=(0, None))
     axes[0][1].plot(link["time"], link["queue"], lw=0.3)
     axes[0][1].set(xlabel="time (s)", ylabel="queue (packets)")
-    axes[0][2].plot(link["time"], link["loss_rate"], lw=0.3, label="each 10 ms")
+    axes[0][2].plot(link["time"], link["loss_rate"], lw=0.3, label="every 10 ms")
     axes[0][2].plot(link["time"], cumulative_loss(link), "k", lw=1, label="cumulative")
     top = float(np.quantile(link["loss_rate"].to_numpy(), 0.995)) * 1.5
     axes[0][2].set(xlabel="time (s)", ylabel="loss rate", ylim=(0, max(top, 2 * P0)))

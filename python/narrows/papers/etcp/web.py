@@ -30,22 +30,23 @@ SETTINGS = [
     (622, 500, 120),
     (622, 1000, 120),
 ]
-# What the text says of E-TCP's throughput over NewReno's and over paced NewReno's.
+# What the text says about E-TCP's gain in throughput over NewReno and over paced NewReno.
 GAINS = {(622, 1000, 60): (0.18, 0.09), (622, 1000, 120): (0.41, 0.37)}
 MORE_THAN = {(622, 1500, 60): 0.20, (155, 1500, 15): 0.10}
 # Calibrated: 1500 users at factor 1 offer 98 % of 10 Mbps.
 THINK = "22.5s"
 NOTE = (
-    "The paper's empirical tables are not to be had; the distributions are those named in `crates/sim/src/web.rs`, and users think "
-    "22.5 s in the mean, so that 1500 of them offer 98 % of 10 Mbps. A user asks for one object at a time; RTTs are 10 to 150 ms, alike "
-    "often."
+    "The paper's empirical tables are not available; the distributions are those named in "
+    "`crates/sim/src/web.rs`, and users think for 22.5 s on average, so that 1500 of them offer "
+    "98 % of 10 Mbps. A user asks for one object at a time; RTTs are 10 to 150 ms, "
+    "all equally frequent."
 )
 
 
 def users(
     lab: Lab, mbps: int, count: int, factor: float, sender: dict[str, Any], seconds: float = 400
 ) -> Scenario:
-    """Describe web users with RTTs of 10, 11, … 150 ms, as many of each as of any other."""
+    """Describe web users with RTTs of 10, 11, … 150 ms, an equal number of each."""
     web = {"think": THINK, "size_factor": factor, "persistent": "15%"}
     rtts = np.linspace(10, 150, 141).round().astype(int)
     shares = np.diff(np.linspace(0, count, len(rtts) + 1).round().astype(int))
@@ -60,24 +61,28 @@ def users(
 
 @experiment("etcp/fig16", "sizes of objects, and the calibration of the users")
 def fig16(lab: Lab) -> Finding:
-    """§VI-H, figure 16."""
+    """Reproduce figure 16 (§VI-H)."""
     ample = lab.sweep(users(lab, 100, 1500, 1.0, PROTOCOLS["NewReno"]))
     tight = lab.sweep(users(lab, 10, 1500, 1.0, PROTOCOLS["NewReno"]))
     offered = float(ample.runs["utilisation"][0]) * 100 / 10
     sizes = np.sort(ample.transfers["bytes"].to_numpy())
     claims = [
-        near("1500 users at factor 1 offer about 98 % of 10 Mbps", 0.98, offered, 0.05),
-        above("and fill a link of 10 Mbps nearly", 0.9, float(tight.runs["utilisation"][0])),
+        near("1500 users at size factor 1 offer about 98 % of 10 Mbps", 0.98, offered, 0.05),
+        above(
+            "and nearly fill a link of 10 Mbps: utilisation",
+            0.9,
+            float(tight.runs["utilisation"][0]),
+        ),
     ]
     figure, axes = panels()
     axes[0][0].loglog(sizes, 1.0 - np.arange(len(sizes)) / len(sizes))
-    axes[0][0].set(xlabel="size of an object (bytes)", ylabel="share of larger ones")
+    axes[0][0].set(xlabel="size of an object (bytes)", ylabel="share of objects that are larger")
     return Finding(claims, {"sizes": pl.DataFrame({"bytes": sizes})}, figure, NOTE)
 
 
 @experiment("etcp/fig17", "throughput of web users: E-TCP, NewReno, NewReno paced")
 def fig17(lab: Lab) -> Finding:
-    """§VI-H, figure 17; 400 s, the first 100 not measured; means of two seeds."""
+    """Reproduce figure 17 (§VI-H): 400 s, the first 100 s not measured; means over two seeds."""
 
     def at(protocol: str, setting: tuple[int, int, int]) -> Scenario:
         return users(lab, *setting, PROTOCOLS[protocol])
@@ -114,13 +119,19 @@ def _claims(
     gains: dict[tuple[int, int, int], Any], by_seed: dict[tuple[int, int, int], Any]
 ) -> list[Claim]:
     claims = []
-    why = "the gain depends on how far sizes and thinking load the link, and the paper's tables are not to be had"
+    why = (
+        "the gain depends on how heavily object sizes and think times load the link, and the "
+        "paper's tables are not available"
+    )
     for setting, paper in GAINS.items():
         peers = ("NewReno", "NewReno paced")
         for name, wanted, found, each in zip(
             peers, paper, gains[setting], by_seed[setting], strict=True
         ):
-            text = f"{'/'.join(map(str, setting))}: gain of E-TCP over {name}"
+            text = (
+                f"{'/'.join(map(str, setting))} (Mbps/users/size factor): "
+                f"goodput gain of E-TCP over {name}"
+            )
             claims.append(
                 near(
                     text,
@@ -133,7 +144,8 @@ def _claims(
     for setting, bound in MORE_THAN.items():
         claims.append(
             above(
-                f"{'/'.join(map(str, setting))}: gain over both, the smaller",
+                f"{'/'.join(map(str, setting))} (Mbps/users/size factor): goodput gain of E-TCP "
+                "over both, the smaller",
                 bound,
                 float(gains[setting].min()),
                 why=why,
@@ -150,7 +162,7 @@ def _claims(
 
 
 def _times(transfers: pl.DataFrame) -> pl.DataFrame:
-    """Completion times by size, in the median and at the 95th percentile."""
+    """Return completion times by size of object: median and 95th percentile."""
     decade = pl.col("bytes").log10().floor().alias("decade")
     quantiles = [
         pl.col("completion_time").quantile(share).alias(name)

@@ -1,4 +1,7 @@
-"""GWA (Gerla, Lo Cigno, Mascolo, Weng: "Generalized window advertising for TCP congestion control")."""
+"""GWA, generalized window advertising.
+
+Gerla, Lo Cigno, Mascolo, Weng: "Generalized window advertising for TCP congestion control".
+"""
 
 from narrows.papers.gwa import control, lan, many, wan
 

@@ -1,4 +1,4 @@
-"""§3 and §4, the control law: eqs. 3 to 8."""
+"""The control law, §3 and §4: eqs. 3 to 8."""
 
 from __future__ import annotations
 
@@ -23,16 +23,20 @@ BDP = CAPACITY * DELAY
 
 @experiment(
     "gwa/sec3",
-    "the Smith predictor: first order, no overshoot, nothing lost, full with a bandwidth-delay product",
+    "the Smith predictor: first order, no overshoot, no loss, "
+    "a full link with a bandwidth-delay product",
 )
 def sec3(lab: Lab) -> Finding:
-    """§3, eqs. 3 to 7 integrated; §4, eq. 8, and the window form of eqs. 1 and 2 packet by packet: 10 Mbps, 100 ms, 125 packets of BDP."""
+    """Integrate eqs. 3 to 7 (§3), and simulate eq. 8 (§4) and the window form of eqs. 1 and 2.
+
+    The path has 10 Mbps and 100 ms: a bandwidth-delay product of 125 packets.
+    """
     time, _, stopped = fluid(BDP, FORWARD, BACKWARD, lambda t: 0.0, 8 * DELAY)
     expected = np.where(time > FORWARD, BDP * (1 - np.exp(-(time - FORWARD) / DELAY)), 0.0)
     random = np.random.default_rng(1)
     worst = -np.inf
     for _ in range(20):
-        # Service changes every 50 ms, and is nothing at all a third of the time.
+        # The service rate changes every 50 ms, and is 0 for a third of the time.
         levels = random.uniform(0, 2 * CAPACITY, 60) * (random.uniform(size=60) > 1 / 3)
         queue = fluid(BDP, FORWARD, BACKWARD, _steps(levels), 3.0, step=2e-4)[2]
         worst = max(worst, overshoot(queue, BDP))
@@ -48,14 +52,15 @@ def sec3(lab: Lab) -> Finding:
     wanted = {share: window_settles(share * BDP, CAPACITY, DELAY) for share in shares}
     claims = [
         below(
-            "first order: the queue with no service against q*(1 − e^(−(t − d')/d)), the largest difference over q*",
+            "first order: the queue without service against q*(1 − e^(−(t − d')/d)), the largest "
+            "difference over q*",
             0.002,
             float(np.abs(stopped - expected).max() / BDP),
         ),
         stated(
-            "monotone, without overshoot",
+            "the queue without service is monotone, without overshoot",
             "never falls",
-            f"least step {np.diff(stopped).min():.2g}",
+            f"smallest step {np.diff(stopped).min():.2g}",
             bool(np.diff(stopped).min() >= -1e-9),
         ),
         near(
@@ -65,32 +70,41 @@ def sec3(lab: Lab) -> Finding:
             0.005,
         ),
         below(
-            "random service, none for a third of the time: the queue above its target, packets",
+            "random service, none for a third of the time: "
+            "the largest excess of the queue over its target",
             1e-6,
             worst,
             "packets",
         ),
         near(
-            "the rate form (eq. 7, k = 1/d) fills the link if the buffer is a bandwidth-delay product: utilisation",
+            "the rate form (eq. 7, k = 1/d) fills the link if the buffer is a bandwidth-delay "
+            "product: utilisation",
             1.0,
             float(rate[-1] / CAPACITY),
             0.02,
-            why="in equilibrium r(d + 1/k) = q* − q: with k = 1/d eq. 7 needs two of them",
+            why="in equilibrium r(d + 1/k) = q* − q: "
+            "with k = 1/d eq. 7 needs two bandwidth-delay products",
         ),
-        near("and with two of them", 1.0, float(double[-1] / CAPACITY), 0.02),
+        near(
+            "the rate form with two bandwidth-delay products: utilisation",
+            1.0,
+            float(double[-1] / CAPACITY),
+            0.02,
+        ),
         above(
-            "the window form (eqs. 1, 2) fills it with one: utilisation by packets, paced, after slow start",
+            "the window form (eqs. 1, 2) fills the link with one bandwidth-delay product: "
+            "simulated utilisation, paced, after slow start",
             0.98,
             use[1.0],
         ),
-        above("and not paced", 0.98, float(bursty.runs["utilisation"].item()), why=CLUMPS),
+        above("and without pacing", 0.98, float(bursty.runs["utilisation"].item()), why=CLUMPS),
         below(
-            "with less it is q*/(c·d): the largest difference of utilisation from that",
+            "with a smaller buffer utilisation is q*/(c·d): the largest difference",
             0.02,
             max(abs(use[share] - wanted[share][1] / CAPACITY) for share in shares if share < 1),
         ),
         below(
-            "with more, half of the rest is queue (§6.1): the largest difference, packets",
+            "with a larger buffer half of the excess is queue (§6.1): the largest difference",
             2.0,
             max(abs(queue_of[share] - 1 - wanted[share][0]) for share in shares if share > 1),
             "packets",
@@ -124,18 +138,22 @@ def sec3(lab: Lab) -> Finding:
 
 
 CLUMPS = (
-    "eq. 1 holds outstanding + queue constant, so r(t) − c = −(r(t − d) − c) while packets wait: the clumps that slow start leaves are "
-    "sent again and again, neither damped nor growing"
+    "eq. 1 keeps the sum of outstanding packets and queue constant, so r(t) − c = −(r(t − d) − c) "
+    "while packets wait: the clumps that slow start leaves are sent again and again, neither "
+    "damped nor growing"
 )
 
 
 def _steps(levels: NDArray[np.float64]) -> Callable[[float], float]:
-    """Service that changes every 50 ms."""
+    """Return a service rate that changes every 50 ms, as a function of time."""
     return lambda time: float(levels[int(time / 0.05)])
 
 
 def _window_form(share: float, pacing: str) -> Scenario:
-    """One flow that slow start has brought to the advertised window before the measurement; the number of flows is known."""
+    """Describe one flow that slow start brings to the advertised window before the measurement.
+
+    The router is told the number of flows.
+    """
     return Scenario(
         tcp="ns2",
         duration="10s",

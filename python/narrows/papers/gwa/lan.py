@@ -1,4 +1,4 @@
-"""§6.1, the LAN: figures 4, 5 and 6."""
+"""The LAN, §6.1: figures 4, 5 and 6."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from narrows.sweeps import Sweep
 SIZES = [30, 60, 90, 120, 180, 240, 360]
 RATE = 100e6
 HOSTS = 10
-# Flows seen in 0.1 s: the FTPs, and those Telnets that offered something: 1 − 1/e of them.
+# Flows seen in 0.1 s: the FTPs, and the Telnet sessions that offered something, 1 − 1/e of them.
 ACTIVE = HOSTS + HOSTS * (1 - math.exp(-1))
-# Telnet takes 10 · 1000 bytes · 10 a second of what payload can have.
+# Of what is available to payload, Telnet takes 10 · 1000 bytes · 10 per second.
 FULL = (PAYLOAD - 0.008) / HOSTS
 
 
@@ -54,7 +54,10 @@ def runs(lab: Lab) -> Sweep:
 
 @experiment("gwa/fig04", "LAN: goodput of ten FTPs against the buffer")
 def fig04(lab: Lab) -> Finding:
-    """§6.1, figure 4: 100 Mbps everywhere, 100 us one way, receivers with 64 kB; 25 s less 5."""
+    """Reproduce figure 4 (§6.1): 100 Mbps everywhere, 100 us one way, receivers with 64 kB.
+
+    Runs last 25 s, of which the first 5 s are not measured.
+    """
     frame = shares(runs(lab), HOSTS, RATE)
     unfair = {system: max(spread(frame, system).values()) for system in TRADITIONAL}
     claims = [
@@ -62,14 +65,16 @@ def fig04(lab: Lab) -> Finding:
         *(_full(frame, system) for system in ADVERTISED),
         *(
             above(
-                f"{system} is unfair to some degree: most less least over the mean, the largest",
+                f"{system} is unfair to some degree: spread of goodput, (max − min)/mean, "
+                "at the worst buffer",
                 0.05,
                 unfair[system],
             )
             for system in TRADITIONAL
         ),
         above(
-            "and good in goodput: the least mean share of Drop-Tail, RED and ECN",
+            "but goodput is good: the lowest mean share of the link per FTP with Drop-Tail, "
+            "RED and ECN",
             0.08,
             min(min(of(frame, system, "mean").values()) for system in TRADITIONAL),
         ),
@@ -77,9 +82,10 @@ def fig04(lab: Lab) -> Finding:
     figure, axes = panels(2, 3, width=3.4, height=2.4)
     draw_shares(axes, frame, 0.1)
     note = (
-        f"A full link gives each FTP {FULL:.4f} of it: 1000 bytes in 1040, less Telnet's. Most and least: means over {SEEDS} seeds. "
-        "Drop-Tail at 30 and 60 kB is a phase effect: a window of 64 packets over a host's link as fast as the bottleneck keeps it full, "
-        "each of its packets coming just as one leaves."
+        f"A full link gives each FTP {FULL:.4f} of its rate: 1000 of every 1040 bytes, less "
+        f"Telnet's part. Most and least are means over {SEEDS} seeds. Drop-Tail at 30 and 60 kB is "
+        "a phase effect: a window of 64 packets over a host's link as fast as the bottleneck keeps "
+        "the buffer full, each of its packets arriving just as one leaves."
     )
     return Finding(claims, {"goodput": frame}, figure, note)
 
@@ -88,7 +94,8 @@ def _full(frame: pl.DataFrame, system: str) -> Claim:
     mean = of(frame, system, "mean")
     worst = min(mean, key=lambda size: mean[size])
     return stated(
-        f"{system} fills the link even with small buffers: the least share",
+        f"{system} fills the link even with small buffers: "
+        "the lowest mean share of the link per FTP",
         f"> {0.97 * FULL:.4f}",
         f"{mean[worst]:.4f} at {worst} kB",
         mean[worst] > 0.97 * FULL,
@@ -97,7 +104,10 @@ def _full(frame: pl.DataFrame, system: str) -> Claim:
 
 @experiment("gwa/fig05", "LAN: drops and Telnet delays against the buffer")
 def fig05(lab: Lab) -> Finding:
-    """§6.1, figure 5: delays from the first offer to delivery in order, retransmissions included."""
+    """Reproduce figure 5 (§6.1).
+
+    Delays run from the first offer to delivery in order, retransmissions included.
+    """
     frame = telnet(runs(lab), HOSTS)
     lossless = {
         system: max(of(frame, system, "drop_rate").values()) for system in (*ADVERTISED, "ECN")
@@ -108,12 +118,13 @@ def fig05(lab: Lab) -> Finding:
     }
     longest = {system: of(frame, system, "max_delay") for system in SYSTEMS}
     mean = {system: of(frame, system, "mean_delay") for system in SYSTEMS}
-    # A packet of 1040 bytes takes 83.2 us on each of three links, and 100 us on the wires; it waits for the rest of one packet at least.
+    # A packet of 1040 bytes takes 83.2 us on each of three links, and 100 us on the wires. It waits
+    # at least for the rest of one packet.
     alone = 3 * PACKET * 8 / RATE + 100e-6
     claims = [
         *(
             stated(
-                f"{system} drops nothing in steady state: the largest drop rate",
+                f"{system} drops nothing in steady state: drop rate at the worst buffer",
                 "0",
                 f"{lossless[system]:.2g}",
                 lossless[system] == 0,
@@ -122,8 +133,9 @@ def fig05(lab: Lab) -> Finding:
             for system in lossless
         ),
         stated(
-            "Drop-Tail and RED drop less with larger buffers, from 90 kB on",
-            "each less",
+            "Drop-Tail and RED drop less with larger buffers, from 90 kB on: "
+            "drop rate at 90 kB and at 360 kB",
+            "falls at each step",
             ", ".join(
                 f"{system} {rates[0]:.4f} to {rates[-1]:.4f}" for system, rates in larger.items()
             ),
@@ -131,7 +143,8 @@ def fig05(lab: Lab) -> Finding:
         ),
         *(
             above(
-                f"{system}: the longest delay is in seconds, the most",
+                f"{system}: the longest Telnet delay is in the range of seconds, "
+                "at the worst buffer",
                 1,
                 max(longest[system].values()),
                 "s",
@@ -140,7 +153,7 @@ def fig05(lab: Lab) -> Finding:
             for system in ("Drop-Tail", "RED")
         ),
         near(
-            "Drop-Tail about 12 s at 30 kB: the longest",
+            "Drop-Tail: the longest Telnet delay at 30 kB is about 12 s",
             12,
             longest["Drop-Tail"][30],
             0.5,
@@ -148,28 +161,36 @@ def fig05(lab: Lab) -> Finding:
             NOTHING,
         ),
         *(
-            below(f"{system}: in milliseconds, the most", 0.1, max(longest[system].values()), "s")
+            below(
+                f"{system}: the longest Telnet delay is in the range of milliseconds, "
+                "at the worst buffer",
+                0.1,
+                max(longest[system].values()),
+                "s",
+            )
             for system in (*ADVERTISED, "ECN")
         ),
         below(
-            "GWA-RR: propagation and transmission only: mean over that of an idle network, the most",
+            "GWA-RR: Telnet delays are propagation and transmission only: "
+            "mean delay over that of an idle network, at the worst buffer",
             2.0,
             max(mean["GWA-RR"].values()) / alone,
             why=TURNS,
         ),
         below(
-            "and does not grow with the buffer, from 60 kB on: mean at 360 kB over that at 60 kB",
+            "GWA-RR: the mean Telnet delay does not grow with the buffer, from 60 kB on: at "
+            "360 kB over that at 60 kB",
             1.1,
             mean["GWA-RR"][360] / mean["GWA-RR"][60],
         ),
         stated(
-            "GWA-FCFS: mean delay grows with the buffer",
-            "each more",
+            "GWA-FCFS: the mean Telnet delay grows with the buffer",
+            "grows at each step",
             ", ".join(f"{1e3 * v:.2f} ms" for v in mean["GWA-FCFS"].values()),
             _rises(mean["GWA-FCFS"]),
         ),
         below(
-            "BA: negligible: the largest mean over GWA-FCFS's largest",
+            "BA: the mean Telnet delay is negligible: its largest over GWA-FCFS's largest",
             0.2,
             max(mean["BA-FCFS"].values()) / max(mean["GWA-FCFS"].values()),
         ),
@@ -179,10 +200,19 @@ def fig05(lab: Lab) -> Finding:
     return Finding(claims, {"telnet": frame}, figure)
 
 
-SMALL = "at 90 kB and less, where the upper threshold is 7 to 22 packets and bursts fill the rest of the buffer; none from 120 kB on"
-BACKOFF = "two timeouts in a row take 0.2 and 0.4 s here; the paper's ns-2 of 1999, with ticks of 0.1 s, has another least timeout"
-NOTHING = "most sessions get nothing through in the measured 20 s, behind the FTP that has the queue to itself (figure 4)"
-TURNS = "a packet of each of ten FTPs goes before it in its turn, 0.83 ms"
+SMALL = (
+    "drops occur at 90 kB and less, when the upper threshold is 7 to 22 packets and bursts fill "
+    "the rest of the buffer; none from 120 kB on"
+)
+BACKOFF = (
+    "two timeouts in a row take 0.2 and 0.4 s here; the paper's ns-2 of 1999, with ticks of 0.1 s, "
+    "has a different minimum timeout"
+)
+NOTHING = (
+    "most sessions get nothing through in the 20 s measured, behind the FTP that has the queue to "
+    "itself (figure 4)"
+)
+TURNS = "a packet of each of the ten FTPs takes its turn before a Telnet packet, 0.83 ms in all"
 
 
 def _rises(values: dict[int, float]) -> bool:
@@ -191,7 +221,7 @@ def _rises(values: dict[int, float]) -> bool:
 
 @experiment("gwa/fig06", "LAN: window and queue in the first 3 s")
 def fig06(lab: Lab) -> Finding:
-    """§6.1, figure 6: 120 kB; the window of an FTP, and the queue in means over 10 ms."""
+    """Reproduce figure 6 (§6.1): 120 kB; an FTP's window, and the queue in means over 10 ms."""
     seen = {}
     for system in SYSTEMS:
         result = lab.run(scenario(lab, LAN, system, 120, seconds=3, warmup=0, sample="1ms"))
@@ -214,17 +244,17 @@ def fig06(lab: Lab) -> Finding:
             for system in ("Drop-Tail", "RED")
         ),
         above(
-            "RED: timeouts of an FTP in 3 s, the mean of ten (8 in the paper's one)",
+            "RED: timeouts per FTP in 3 s, mean of ten (8 for the one that the paper shows)",
             3,
             timeouts["RED"],
         ),
         above(
-            "ECN: several drops at the beginning: in the first second",
+            "ECN: several drops at the beginning: number in the first second",
             1,
             _drops(seen["ECN"][1], 0, 1),
         ),
         stated(
-            "and none after",
+            "ECN: no drops after the first second",
             "0",
             f"{_drops(seen['ECN'][1], 1, 3):.0f}",
             _drops(seen["ECN"][1], 1, 3) == 0,
@@ -240,7 +270,8 @@ def fig06(lab: Lab) -> Finding:
         ),
         *(
             below(
-                f"{system}: steady within 0.5 s: the window's coefficient of variation from then on",
+                f"{system}: steady within 0.5 s: "
+                "the window's coefficient of variation from then on",
                 0.2,
                 _variation(seen[system][0]),
             )
@@ -248,7 +279,8 @@ def fig06(lab: Lab) -> Finding:
         ),
         *(
             near(
-                f"{system}: half of the FTPs' part of the buffer is queue: over the buffer",
+                f"{system}: half of the FTPs' part of the buffer is queue: "
+                "mean queue over the buffer",
                 HOSTS / (2 * ACTIVE),
                 _queue(seen[system][1]) / room,
                 0.25,
@@ -256,11 +288,15 @@ def fig06(lab: Lab) -> Finding:
             for system in ("GWA-RR", "GWA-FCFS")
         ),
         *(
-            below(f"{system}: which is less than half", 0.5, _queue(seen[system][1]) / room)
+            below(
+                f"{system}: that is less than half of the buffer",
+                0.5,
+                _queue(seen[system][1]) / room,
+            )
             for system in ("GWA-RR", "GWA-FCFS")
         ),
         below(
-            "BA: the queue is close to zero: over the buffer",
+            "BA: the queue is close to zero: mean queue over the buffer",
             0.1,
             _queue(seen["BA-FCFS"][1]) / room,
         ),
@@ -289,7 +325,7 @@ def _queue(link: pl.DataFrame) -> float:
 
 
 def _tens(link: pl.DataFrame) -> tuple[Any, Any]:
-    """Means over 10 ms."""
+    """Return times and queue in means over 10 ms."""
     whole = link.height // 10 * 10
     time, queue = link["time"].to_numpy()[:whole], link["queue"].to_numpy()[:whole]
     return time.reshape(-1, 10).mean(axis=1), queue.reshape(-1, 10).mean(axis=1)

@@ -1,4 +1,4 @@
-"""§6.3, many flows: figure 10."""
+"""Many flows, §6.3: figure 10."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ SHOWN = [system for system in SYSTEMS if system != "BA-FCFS"]
 
 @experiment("gwa/fig10", "a hundred FTPs over 10 Mbps against the buffer")
 def fig10(lab: Lab) -> Finding:
-    """§6.3, figure 10: 100 s less 10; the drop rates beside those of ten FTPs in the WAN."""
+    """Reproduce figure 10 (§6.3), with the drop rates beside those of ten FTPs in the WAN.
+
+    Runs last 100 s, of which the first 10 s are not measured.
+    """
     result = lab.sweep(
         lambda system, kilobytes: scenario(
             lab, MANY, system, kilobytes, hosts=HOSTS, seconds=100, warmup=10, telnet=False
@@ -65,7 +68,12 @@ def fig10(lab: Lab) -> Finding:
     ecn = {size: value / full for size, value in of(frame, "ECN", "least").items()}
     claims = [
         *(
-            above(f"{system}: the link is full at any buffer, the least", 0.95, use[system])
+            above(
+                f"{system}: the link is full at any buffer: "
+                "lowest goodput over that of a full link",
+                0.95,
+                use[system],
+            )
             for system in SHOWN
         ),
         *(
@@ -74,21 +82,24 @@ def fig10(lab: Lab) -> Finding:
         ),
         *(
             below(
-                f"{system} is unfair, some hardly send: the least connection over its share, the worst buffer",
+                f"{system} is unfair, some connections hardly send: lowest goodput of a "
+                "connection over its fair share, at the worst buffer",
                 0.5,
                 least[system],
             )
             for system in ("Drop-Tail", "RED", "ECN")
         ),
         stated(
-            "ECN works properly only where the buffer holds several packets a connection: the least over its share",
+            "ECN works properly only if the buffer holds several packets per connection: lowest "
+            "goodput of a connection over its fair share",
             "rises with the buffer",
             ", ".join(f"{size} kB {value:.2f}" for size, value in ecn.items()),
             ecn[SIZES[-1]] > ecn[SIZES[0]],
         ),
         *(
             stated(
-                f"{system}: drops nearly three orders of magnitude above the ten-flow case (512 kB)",
+                f"{system}: the drop rate is nearly three orders of magnitude above that of the "
+                "ten-flow case (512 kB)",
                 "> 100 times",
                 f"{_mean(drops, system) / rate[system]:.0f} times",
                 _mean(drops, system) > 100 * rate[system],
@@ -97,7 +108,7 @@ def fig10(lab: Lab) -> Finding:
         ),
         *(
             stated(
-                f"{system} drops nothing",
+                f"{system} drops nothing: mean drop rate over the buffers",
                 "0",
                 f"{_mean(drops, system):.2g}",
                 _mean(drops, system) == 0,
@@ -117,9 +128,11 @@ def fig10(lab: Lab) -> Finding:
 
 
 WHY = {
-    "GWA-RR": "a round of turns takes as long as tau and longer, so n_f misses flows (eq. 9) and their targets add up to more than the "
-    "buffer; with the number of flows told, nothing is lost and the spread is 0.001",
-    "ECN": "up to 400 kB windows of a packet or two, which no mark lowers, fill the buffer: a hundred of them and fifty packets on the way",
+    "GWA-RR": "a round of turns takes as long as tau or longer, so n_f misses flows (eq. 9) and "
+    "their targets add up to more than the buffer; if the router is told the number of flows, "
+    "nothing is lost and the spread is 0.001",
+    "ECN": "up to 400 kB the buffer is filled by windows of one or two packets, which no mark "
+    "lowers: there are a hundred of them, and fifty packets are on the way",
 }
 
 

@@ -1,4 +1,7 @@
-"""What the paper's experiments have in common (§6): the six systems, the network of figure 3, FTP and Telnet."""
+"""What the paper's experiments have in common (§6).
+
+That is the six systems, the network of figure 3, FTP and Telnet.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,10 @@ from narrows.sweeps import Sweep
 PACKET = 1040
 PAYLOAD = 1000 / 1040
 SEEDS = 3
-# 25 s less 5: what a Telnet session has waited that gets nothing through.
+# 25 s minus 5 s: the delay, in seconds, of a Telnet session that gets nothing through.
 MEASURED = 20.0
-# §6: lower threshold a twelfth of the buffer, upper a quarter, 0.1 at the upper one, everything above: narrows' defaults; ns-2's spacing.
+# §6: lower threshold at a twelfth of the buffer, upper at a quarter, probability 0.1 at the upper
+# threshold, everything above it. These are narrows' defaults; the spacing is ns-2's.
 RED = "red:wait=true"
 
 
@@ -61,7 +65,7 @@ LAN = Place("100Mbps", "100Mbps", (30, 30), 40, 30, "64p")
 WAN = Place("155Mbps", "100Mbps", (1000, 10_000), 5000, 5000, "512p")
 # §6.3: the same delays, 10 Mbps everywhere.
 MANY = Place("10Mbps", "10Mbps", (1000, 10_000), 5000, 5000, "512p")
-# ns-2's own limit of a queue: that of the hosts' links, of which the paper says nothing.
+# ns-2's own queue limit, for the hosts' links: the paper says nothing about them.
 ACCESS_BUFFER = "50p"
 
 
@@ -77,7 +81,10 @@ def scenario(
     telnet: bool = True,
     sample: str = "0s",
 ) -> Scenario:
-    """Describe `hosts` hosts, each with an FTP and perhaps a Telnet session over one link, and a buffer of so many kilobytes."""
+    """Describe hosts that share one link, each with an FTP and perhaps a Telnet session.
+
+    The bottleneck has a buffer of `kilobytes` kB.
+    """
     entry = SYSTEMS[system]
     flow: dict[str, Any] = {"cc": entry.cc, "ecn": entry.ecn, "max_window": place.window}
     ends = [{"from": f"source{host}", "to": f"receiver{host}"} for host in range(hosts)]
@@ -114,13 +121,16 @@ def _network(place: Place, queue: str, kilobytes: int, hosts: int) -> list[dict[
 
 
 def bottleneck(result: Sweep) -> pl.DataFrame:
-    """The samples of the bottleneck of one run."""
+    """Return the samples of the bottleneck of one run."""
     number = result.links.filter(pl.col("name") == "bottleneck")["link"].item()
     return result.series("link_series").filter(pl.col("link") == number)
 
 
 def shares(result: Sweep, hosts: int, rate: float) -> pl.DataFrame:
-    """Goodput of the FTPs over the link's rate: mean, most and least of the connections, in the mean over seeds."""
+    """Return the FTPs' goodput over the link's rate.
+
+    Mean, largest (``most``) and smallest (``least``) of the connections are averaged over seeds.
+    """
     ftp = result.flows.filter(pl.col("flow") < hosts).with_columns(share=pl.col("goodput") / rate)
     by_run = ftp.group_by("system", "kilobytes", "seed").agg(
         pl.col("share").mean().alias("mean"),
@@ -135,13 +145,13 @@ def shares(result: Sweep, hosts: int, rate: float) -> pl.DataFrame:
 
 
 def of(frame: pl.DataFrame, system: str, column: str) -> dict[int, float]:
-    """A column of one system, by kilobytes."""
+    """Return a column of one system, by kilobytes."""
     rows = frame.filter(pl.col("system") == system).sort("kilobytes")
     return dict(zip(rows["kilobytes"].to_list(), rows[column].to_list(), strict=True))
 
 
 def spread(frame: pl.DataFrame, system: str) -> dict[int, float]:
-    """Most less least, over the mean, by kilobytes."""
+    """Return the spread of goodput, (max − min)/mean, by kilobytes."""
     most, least, mean = (of(frame, system, name) for name in ("most", "least", "mean"))
     return {size: (most[size] - least[size]) / mean[size] for size in mean}
 
@@ -153,7 +163,7 @@ def fair(
     within: float,
     sizes: list[int] | None = None,
 ) -> list[Claim]:
-    """Claim that connections get the same: most less least within a share of the mean at each buffer."""
+    """Claim that the spread of goodput, (max − min)/mean, is below `within` at each buffer."""
     claims = []
     for system in systems:
         found = {
@@ -162,7 +172,7 @@ def fair(
             if sizes is None or size in sizes
         }
         worst = max(found, key=lambda size: found[size])
-        text = f"{where}{system} is fair: most less least over the mean, the largest"
+        text = f"{where}{system} is fair: spread of goodput, (max − min)/mean, at the worst buffer"
         claims.append(
             stated(text, f"< {within}", f"{found[worst]:.3f} at {worst} kB", found[worst] < within)
         )
@@ -170,7 +180,10 @@ def fair(
 
 
 def telnet(result: Sweep, hosts: int) -> pl.DataFrame:
-    """Drop rate at the bottleneck, mean and longest Telnet delay in seconds, by system and buffer."""
+    """Return the bottleneck's drop rate, and mean and longest Telnet delay in seconds.
+
+    There is one row per system and buffer.
+    """
     sessions = (
         result.flows.filter(pl.col("flow") >= hosts)
         .group_by("system", "kilobytes")
@@ -188,7 +201,7 @@ def telnet(result: Sweep, hosts: int) -> pl.DataFrame:
 
 
 def draw_shares(axes: Any, frame: pl.DataFrame, fair_share: float) -> None:
-    """Draw the paper's plots: mean, most and least against the buffer, one panel a system."""
+    """Draw the paper's plots: mean, most and least against the buffer, one panel per system."""
     for ax, system in zip(
         axes.flat, frame["system"].unique(maintain_order=True).sort().to_list(), strict=False
     ):
@@ -206,7 +219,7 @@ def draw_shares(axes: Any, frame: pl.DataFrame, fair_share: float) -> None:
 
 
 def draw_telnet(axes: Any, frame: pl.DataFrame) -> None:
-    """Draw drop rate, mean and longest delay against the buffer, one line a system."""
+    """Draw drop rate, mean and longest delay against the buffer, one line per system."""
     columns = {
         "drop_rate": "drop rate",
         "mean_delay": "mean Telnet delay (s)",
@@ -225,7 +238,10 @@ def draw_telnet(axes: Any, frame: pl.DataFrame) -> None:
 
 
 def draw_windows(windows: dict[str, pl.DataFrame], queues: dict[str, tuple[Any, Any]]) -> Any:
-    """Draw the paper's figures 6 and 8: a system a row, the window of an FTP on the left, times and queue on the right."""
+    """Draw the paper's figures 6 and 8, one row per system.
+
+    The window of an FTP is on the left, the queue on the right.
+    """
     figure, axes = panels(len(windows), 2, width=4.4, height=1.5)
     for row, (system, window) in zip(axes, windows.items(), strict=True):
         row[0].plot(window["time"], window["window"], lw=0.6)

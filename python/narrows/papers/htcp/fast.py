@@ -21,7 +21,10 @@ FIXED = "htcp:adaptive=false:beta=0.5"
     "htcp/fig09", "peak window against the length of a congestion epoch, and the response function"
 )
 def fig09(lab: Lab) -> Finding:
-    """Figure 9: eqs. 16, 17 and 24 with β = 0.5 and an RTT of 100 ms; "a response function similar to that of HS-TCP"."""
+    """Reproduce figure 9: eqs. 16, 17 and 24 with β = 0.5 and an RTT of 100 ms.
+
+    The paper claims "a response function similar to that of HS-TCP".
+    """
     span = np.geomspace(0.5, 300, 60)
     peak_tcp = 2 * span / RTT
     x = np.maximum(span - 1, 0)
@@ -35,7 +38,8 @@ def fig09(lab: Lab) -> Finding:
     ratio = htcp(p, RTT) / highspeed(p)
     claims = [
         below(
-            "simulated: peak windows against the closed form at the epoch's length, the largest difference",
+            "simulated peak windows against the closed form at the epoch's length: "
+            "largest relative difference",
             0.1,
             off,
         ),
@@ -43,14 +47,16 @@ def fig09(lab: Lab) -> Finding:
             "response function like HSTCP's: exponent of p from 1e-7 to 1e-3", -0.835, slope, 0.15
         ),
         stated(
-            "and its size: H-TCP's window over HSTCP's",
+            "and windows like HSTCP's: H-TCP's over HSTCP's",
             "similar",
             f"{ratio.min():.2f} to {ratio.max():.2f}",
             bool(ratio.min() > 0.4 and ratio.max() < 2.5),
-            "eq. 17 grows with time and HSTCP's law with the window, so the two cross",
+            "the increase of eq. 17 grows with time and that of HSTCP with the window, "
+            "so the two cross",
         ),
         stated(
-            "a large window takes seconds where TCP takes minutes: the epoch with a peak of 10,000 packets",
+            "a large window takes seconds with H-TCP and minutes with TCP: "
+            "length of an epoch with a peak of 10,000 packets",
             "far shorter",
             f"{np.interp(1e4, peak, span):.0f} s, TCP's {1e4 * RTT / 2:.0f} s",
             bool(np.interp(1e4, peak, span) < 0.1 * 1e4 * RTT / 2),
@@ -77,7 +83,11 @@ def fig09(lab: Lab) -> Finding:
 
 
 def _epoch(lab: Lab, rate: str) -> tuple[float, float, float]:
-    """One H-TCP flow: the mean length of its epochs, its mean peak, and the closed form's peak at that length."""
+    """Run one H-TCP flow.
+
+    Return the mean length of its epochs, its mean peak window, and the closed form's peak at that
+    length.
+    """
     result = lab.run(scenario(lab, rate, 50, [{"cc": FIXED}], 300))
     time, window = windows(result, 1)
     when, before, _ = events(window, time, 1.0)
@@ -101,7 +111,7 @@ def _bps(rate: str) -> float:
 
 @experiment("htcp/fig10", "two H-TCP flows become fair in about four congestion epochs")
 def fig10(lab: Lab) -> Finding:
-    """Figure 10: 500 Mbps, 100 ms, 500 packets, β = 0.5."""
+    """Reproduce figure 10: 500 Mbps, 100 ms, 500 packets, β = 0.5."""
     start = 60
     result = lab.run(
         scenario(
@@ -121,14 +131,14 @@ def fig10(lab: Lab) -> Finding:
     fair = int(reached[0]) if len(reached) else 10**6
     claims = [
         near(
-            "epochs until 5 % of the difference are left",
+            "congestion epochs until 5 % of the difference is left",
             aimd.rise_time([1, 1], [0.5, 0.5]),
             fair,
             0.5,
             "epochs",
         ),
         above(
-            "and fair from then on: the least of Jain's index of the windows",
+            "and fair from then on: lowest value of Jain's index of the windows",
             0.95,
             float(index[fair:].min()) if fair < len(index) else 0.0,
         ),
@@ -138,7 +148,10 @@ def fig10(lab: Lab) -> Finding:
         axes[0][0].plot(time, window[number], lw=0.8, label=f"flow {number + 1}")
     axes[0][0].set(xlabel="time (s)", ylabel="cwnd (packets)", ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
-    note = "The second flow starts with limited slow start (100 packets), so that it does not begin with a burst of losses of its own."
+    note = (
+        "The second flow starts with limited slow start (100 packets), so that it does not begin "
+        "with a burst of losses of its own."
+    )
     return Finding(
         claims,
         {"events": pl.DataFrame({"time": when, "first": before[:, 0], "second": before[:, 1]})},
@@ -147,45 +160,58 @@ def fig10(lab: Lab) -> Finding:
     )
 
 
-# A quarter of a bandwidth-delay product of 6250 packets: the least that a β of 0.8 keeps busy (eq. 9), far less than one half needs.
+# A quarter of a bandwidth-delay product of 6250 packets: the smallest queue with which β = 0.8
+# keeps the link busy (eq. 9), far less than β = 0.5 needs.
 SMALL = 1600
 
 
 @experiment("htcp/fig12", "a back-off of one half over a small queue leaves the link idle")
 def fig12(lab: Lab) -> Finding:
-    """Figure 12: two flows, 500 Mbps, 100 ms; the paper gives no queue."""
+    """Reproduce figure 12: two flows, 500 Mbps, 100 ms; the paper does not give the queue."""
     use, idle, figure, data = _two(lab, FIXED)
     bdp = 500e6 * RTT / PACKET_BITS
     claims = [
-        below("utilisation after a back-off: the least over a round trip", 0.75, idle),
-        near("which is β(1 + queue/BDP)", 0.5 * (1 + SMALL / bdp), idle, 0.15),
-        below("the link is under-utilised", 0.97, use),
+        below(
+            "lowest utilisation over a round trip after a back-off, mean over back-offs", 0.75, idle
+        ),
+        near("this utilisation is β(1 + queue/BDP)", 0.5 * (1 + SMALL / bdp), idle, 0.15),
+        below("the link is under-utilised: mean utilisation", 0.97, use),
     ]
     return Finding(claims, {"link": data}, figure)
 
 
-@experiment("htcp/fig13", "an adaptive back-off keeps it busy")
+@experiment("htcp/fig13", "an adaptive back-off over a small queue keeps the link busy")
 def fig13(lab: Lab) -> Finding:
-    """Figure 13: as figure 12, β = RTT_min/RTT_max within [0.5, 0.8]."""
+    """Reproduce figure 13: as figure 12, with β = RTT_min/RTT_max within [0.5, 0.8]."""
     use, idle, figure, data = _two(lab, "htcp")
     fixed, fixed_idle, _, _ = _two(lab, FIXED)
     claims = [
         near(
-            "utilisation after a back-off: β(1 + queue/BDP) at the bound of 0.8, at most 1",
+            "lowest utilisation over a round trip after a back-off is β(1 + queue/BDP) with β at "
+            "its bound of 0.8, at most 1",
             1.0,
             idle,
             0.1,
         ),
-        above("more than with one half, after a back-off", fixed_idle, idle),
-        above("and over all", fixed, use),
-        above("the link is kept busy", 0.98, use),
+        above(
+            "utilisation after a back-off: more than with a back-off of one half", fixed_idle, idle
+        ),
+        above("mean utilisation: more than with a back-off of one half", fixed, use),
+        above("the link is kept busy: mean utilisation", 0.98, use),
     ]
-    note = "The queue is a sixtieth of a bandwidth-delay product; the bound of 0.8 (§3.4, comment 1) is what keeps the link from staying full."
+    note = (
+        "The queue is a sixtieth of a bandwidth-delay product; the bound of 0.8 (§3.4, comment 1) "
+        "is what keeps the link from staying full."
+    )
     return Finding(claims, {"link": data}, figure, note)
 
 
 def _two(lab: Lab, cc: str) -> tuple[float, float, object, pl.DataFrame]:
-    """Two flows: utilisation after the start, the mean of the least after each back-off, a picture, the link's series."""
+    """Run two flows.
+
+    Return the utilisation after the start, the mean of the lowest utilisation after each back-off,
+    a figure, and the link's series.
+    """
     result = lab.run(
         scenario(lab, "500Mbps", SMALL, [{"cc": cc}, {"cc": cc, "start": lab.seconds(1)}], 200)
     )

@@ -1,4 +1,7 @@
-"""What the paper's experiments have in common: runs of a few flows, their congestion epochs and back-offs."""
+"""What the paper's experiments have in common.
+
+That is runs of a few flows, their congestion epochs and their back-offs.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from narrows.scenario import Scenario
 from narrows.sweeps import Sweep
 
 Floats = NDArray[np.float64]
-# Packets of 1000 bytes, ns-2's.
+# Packets of 1000 bytes, as in ns-2.
 PACKET_BITS = 8000
 SAMPLE = 0.01
 
@@ -41,24 +44,29 @@ def scenario(
 
 
 def windows(result: Sweep, flows: int) -> tuple[Floats, Floats]:
-    """Give times and windows, shape (flows, samples)."""
+    """Return the times, and the windows in shape (flows, samples)."""
     series = result.series("flow_series")
     rows = [series.filter(pl.col("flow") == number) for number in range(flows)]
     return rows[0]["time"].to_numpy(), np.array([row["window"].to_numpy() for row in rows])
 
 
 def backoffs(window: Any, share: float = 0.95) -> NDArray[np.int64]:
-    """Samples at which a window has fallen below `share` of what it was."""
+    """Return the samples at which a window has fallen below `share` of the sample before."""
     return np.flatnonzero(window[1:] < share * window[:-1]) + 1
 
 
 def kept(window: Any, at: int, span: int = 3) -> float:
-    """The share of the window kept in the back-off at sample `at`: the least soon after over the largest just before."""
+    """Return the share of the window kept in the back-off at sample `at`.
+
+    It is the smallest window soon after over the largest just before.
+    """
     return float(window[at : at + span].min() / window[max(0, at - span) : at].max())
 
 
 def events(windows: Floats, time: Floats, apart: float) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Congestion events: back-offs of any source that lie no further than `apart` seconds from each other are one.
+    """Group back-offs into congestion events.
+
+    Back-offs of any source at most `apart` seconds after the first of a group are one event.
 
     Returns
     -------

@@ -16,7 +16,7 @@ from narrows.plot import panels
 
 @experiment("htcp/fig11", "a TCP and an H-TCP flow share a slow link")
 def fig11(lab: Lab) -> Finding:
-    """Figure 11: 5 Mbps, 100 ms, 44 packets; α_L = 1, α_H = 20, Δ_L = 19 s, β = 0.5."""
+    """Reproduce figure 11: 5 Mbps, 100 ms, 44 packets; α_L = 1, α_H = 20, Δ_L = 19 s, β = 0.5."""
     htcp = "htcp:adaptive=false:beta=0.5:delta_l=19:a0=20:a1=0:a2=0"
     seconds = 400
     result = lab.run(
@@ -44,7 +44,7 @@ def fig11(lab: Lab) -> Finding:
             "equal windows at congestion: H-TCP's over TCP's", 1.0, float(mean[1] / mean[0]), 0.15
         ),
         stated(
-            "epochs are too short for high speed mode",
+            "congestion epochs are too short for high-speed mode: the longest",
             "shorter than 19 s",
             f"{np.diff(when).max():.1f} s at most",
             bool(np.diff(when)[when[1:] > 60 * lab.scale].max() < 19)
@@ -64,7 +64,7 @@ def fig11(lab: Lab) -> Finding:
     )
 
 
-# When the second flow starts: ten moments of the first's cycle of 2.7 s; the paper gives none.
+# When the second flow starts: ten moments of the first flow's cycle of 2.7 s; the paper gives none.
 STARTS = [100 + 0.27 * number for number in range(10)]
 # RTT_min/RTT_max with 50 packets of 0.4 ms in the queue, above the bound.
 RATIO = 0.1 / (0.1 + 50 * 8000 / 20e6)
@@ -72,7 +72,7 @@ RATIO = 0.1 / (0.1 + 50 * 8000 / 20e6)
 
 @dataclass(frozen=True)
 class Second:
-    """What happens around the start of the second flow, one run."""
+    """What happens around the start of the second flow in one run."""
 
     time: Floats
     window: Floats
@@ -87,7 +87,7 @@ class Second:
 
     @classmethod
     def of(cls, lab: Lab, start: float) -> Second:
-        """Run it: 20 Mbps, 100 ms, 50 packets."""
+        """Run two flows, the second from `start` on: 20 Mbps, 100 ms, 50 packets."""
         start *= lab.scale
         flows = [{"cc": "htcp"}, {"cc": "htcp", "start": f"{start:.6f}s"}]
         time, window = windows(lab.run(scenario(lab, "20Mbps", 50, flows, 250)), 2)
@@ -113,40 +113,43 @@ class Second:
 
 @experiment("htcp/fig14", "the adaptive back-off and its reset when a second flow starts")
 def fig14(lab: Lab) -> Finding:
-    """§3.3, figure 14: 20 Mbps, 100 ms, 50 packets."""
+    """Reproduce figure 14 (§3.3): 20 Mbps, 100 ms, 50 packets."""
     runs = [Second.of(lab, start) for start in STARTS]
     reset = [run for run in runs if run.least < 0.56]
     epochs = sorted(run.epochs for run in runs)
     median = float(np.median(epochs))
     claims = [
         near(
-            "alone: the back-off adapts to RTT_min/RTT_max within [0.5, 0.8]",
+            "one flow alone: the back-off factor adapts to RTT_min/RTT_max within [0.5, 0.8]",
             min(RATIO, 0.8),
             runs[0].alone,
             0.05,
         ),
         stated(
-            "it is reset to 0.5 when the second starts",
+            "the back-off factor is reset to 0.5 when the second flow starts",
             "in the run shown",
             f"in {len(reset)} of {len(runs)} starts",
             len(reset) > len(runs) / 2,
-            "the first flow's throughput falls by less than 20 % from each epoch to the next where the second starts shortly before a loss",
+            "if the second flow starts shortly before a loss, the first flow's throughput falls "
+            "by less than 20 % from each epoch to the next",
         ),
         near(
-            "fair in about 4 congestion epochs: until Jain's index of the windows is 0.95, median of ten starts",
+            "fair in about 4 congestion epochs: epochs until Jain's index of the windows exceeds "
+            "0.95, median of ten starts",
             4,
             median,
             0.5,
             "epochs",
         ),
         near(
-            "then adaptive again, median of the last two fifths",
+            "the back-off factor is adaptive again later: median over the last two fifths",
             min(RATIO, 0.8),
             float(np.median([run.late for run in runs])),
             0.05,
         ),
         above(
-            "and fair: Jain's index of the windows over the last epochs, the least",
+            "and the flows are fair: mean of Jain's index of the windows over the last eight "
+            "epochs, lowest of ten starts",
             0.95,
             min(run.fair for run in runs),
         ),
@@ -160,8 +163,10 @@ def fig14(lab: Lab) -> Finding:
     axes[1][0].plot(shown.when, shown.share, "o", ms=3)
     axes[1][0].set(xlabel="time (s)", ylabel="share kept by flow 1", ylim=(0.4, 1))
     note = (
-        f"RTT_min/RTT_max is {RATIO:.3f} with the queue of 50 packets of 1000 bytes, above the bound of 0.8. The second flow starts at ten "
-        f"moments of the first's cycle; fairness takes {epochs[0]} to {epochs[-1]} epochs. Shown: a start at {shown.start:.2f} s."
+        f"With the queue of 50 packets of 1000 bytes RTT_min/RTT_max is {RATIO:.3f}, above the "
+        "bound of 0.8. The second flow starts at ten moments of the first flow's cycle; fairness "
+        f"takes {epochs[0]} to {epochs[-1]} epochs. "
+        f"The figure shows a start at {shown.start:.2f} s."
     )
     return Finding(
         claims, {"backoffs": pl.DataFrame({"time": shown.when, "kept": shown.share})}, figure, note

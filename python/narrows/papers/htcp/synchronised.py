@@ -1,4 +1,4 @@
-"""§2: synchronised AIMD sources, their matrix, and figures 2 and 3."""
+"""Synchronised AIMD sources and their matrix (§2); figures 2 and 3."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAMPLE = 0.01
 
 @experiment("htcp/sec2", "the matrix of synchronised AIMD sources")
 def sec2(lab: Lab) -> Finding:
-    """Eqs. 1 to 6, theorem 2.1 and its corollary, over random networks; no simulation."""
+    """Check eqs. 1 to 6, theorem 2.1 and its corollary over random networks; no simulation."""
     random = np.random.default_rng(1)
     rows = []
     for _ in range(max(20, round(500 * lab.scale))):
@@ -49,24 +49,25 @@ def sec2(lab: Lab) -> Finding:
     printed = float(np.log(0.95) / np.log(BETA))
     claims = [
         below(
-            "the Perron vector is α_i/(1 − β_i): how far A moves it",
+            "the Perron vector is α_i/(1 − β_i): "
+            "the largest change of a share when multiplied by A",
             1e-12,
             float(found["moved"].to_numpy().max()),
         ),
         near(
-            "its eigenvalue is 1: the one that is furthest from it",
+            "the eigenvalue of the Perron vector is 1: the one furthest from 1",
             1.0,
             _furthest(found["first"].to_numpy()),
             1e-9,
         ),
         stated(
-            "all others lie in [β_1, β_n]",
+            "all other eigenvalues lie in [β_1, β_n]",
             "all",
             f"{int(found['inside'].sum())} of {len(found)} networks",
             bool(found["inside"].all()),
         ),
         stated(
-            "the second in [β_(n−1), β_n]",
+            "the second eigenvalue lies in [β_(n−1), β_n]",
             "all",
             f"{int(found['interlaced'].sum())} of {len(found)} networks",
             bool(found["interlaced"].all()),
@@ -76,9 +77,9 @@ def sec2(lab: Lab) -> Finding:
             1e-12,
             float(found["unfair"].to_numpy().max()),
         ),
-        near("rise time at β = 0.5: about 4 epochs, by log(0.05)/log λ", 4, rise, 0.1, "epochs"),
+        near("rise time at β = 0.5: about 4 epochs, from log(0.05)/log λ", 4, rise, 0.1, "epochs"),
         near(
-            "rise time at β = 0.5, by the formula as printed, log(0.95)/log λ",
+            "rise time at β = 0.5, from the formula as printed, log(0.95)/log λ",
             4,
             printed,
             0.1,
@@ -95,7 +96,8 @@ def sec2(lab: Lab) -> Finding:
         claims,
         {"networks": found},
         figure,
-        "500 random networks of 2 to 11 sources. The picture: α = 2(1 − β), β = 0.5 and 0.75.",
+        "500 random networks of 2 to 11 sources. "
+        "The figure shows α = 2(1 − β) with β = 0.5 and 0.75.",
     )
 
 
@@ -105,9 +107,13 @@ def _furthest(values: Any) -> float:
 
 @experiment("htcp/fig02", "two AIMD sources with different parameters, α = 2(1 − β)")
 def fig02(lab: Lab) -> Finding:
-    """Figure 2: 10 Mbps, 100 ms, 40 packets; α = 1, β = 0.5 and α = 0.5, β = 0.75, the second later."""
+    """Reproduce figure 2: 10 Mbps, 100 ms, 40 packets.
+
+    The sources have α = 1, β = 0.5 and α = 0.5, β = 0.75; the second starts later.
+    """
     seconds, start = 200, 30
-    # The model's sources have no slow start: the second's grows by a packet a round trip.
+    # The model's sources have no slow start, so that of the second source is limited to growth by
+    # one packet per round trip.
     flows: list[dict[str, Any]] = [
         {"cc": "aimd"},
         {"cc": "aimd:alpha=0.5:beta=0.75", "start": lab.seconds(start), "max_ssthresh": 2},
@@ -121,15 +127,15 @@ def fig02(lab: Lab) -> Finding:
     rise = aimd.rise_time([1.0, 0.5], [0.5, 0.75])
     claims = [
         near(
-            "equal windows at congestion: the second over the first",
+            "equal windows at congestion: the second source's over the first's",
             1.0,
             float(mean[1] / mean[0]),
             0.1,
             why=_alone(drops[late]),
         ),
-        above("drops are synchronised: share of events at which both see one", 0.5, joint),
+        above("drops are synchronised: share of events at which both sources see one", 0.5, joint),
         near(
-            "after the second starts: epochs until it has 95 % of its share",
+            "congestion epochs after the second source starts until it has 95 % of its share",
             rise,
             _epochs(before, when, start * lab.scale, mean),
             0.5,
@@ -140,7 +146,10 @@ def fig02(lab: Lab) -> Finding:
         axes[0][0].plot(time, window[number], lw=0.8, label=label)
     axes[0][0].set(xlabel="time (s)", ylabel="cwnd (packets)", ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
-    note = f"The slower eigenvalue is {aimd.eigenvalues([1, 0.5], [0.5, 0.75])[1]:.3f}: {rise:.1f} epochs to 95 %."
+    note = (
+        f"The second eigenvalue is {aimd.eigenvalues([1, 0.5], [0.5, 0.75])[1]:.3f}: it takes "
+        f"{rise:.1f} epochs to cover 95 % of the way."
+    )
     return Finding(
         claims,
         {"events": pl.DataFrame({"time": when, "first": before[:, 0], "second": before[:, 1]})},
@@ -151,11 +160,14 @@ def fig02(lab: Lab) -> Finding:
 
 def _alone(drops: Any) -> str:
     only = [float((drops[:, n] & ~drops[:, 1 - n]).mean()) for n in (0, 1)]
-    return f"in {only[0]:.0%} of events only the first sees a drop, in {only[1]:.0%} only the second; equal windows need the same for both"
+    return (
+        f"in {only[0]:.0%} of events only the first source sees a drop, in {only[1]:.0%} only the "
+        "second; for equal windows the two shares must be equal"
+    )
 
 
 def _epochs(before: Any, when: Any, start: float, settled: Any) -> float:
-    """Congestion events after `start` until the second window is at 95 % of what it settles at."""
+    """Count events after `start` until the second window is at 95 % of its final mean."""
     later = before[when > start, 1]
     reached = np.flatnonzero(later >= 0.95 * settled[1])
     return float(reached[0] + 1) if len(reached) else float("inf")
@@ -163,7 +175,7 @@ def _epochs(before: Any, when: Any, start: float, settled: Any) -> float:
 
 @experiment("htcp/fig03", "one AIMD flow: throughput before and after back-off")
 def fig03(lab: Lab) -> Finding:
-    """§2 (iii), eqs. 7 and 8: α = 1, β = 0.5 on 10 Mbps, 100 ms, 40 packets."""
+    """Reproduce figure 3 (§2 (iii), eqs. 7, 8): α = 1, β = 0.5 on 10 Mbps, 100 ms, 40 packets."""
     scenario = Scenario(
         tcp="ns2",
         duration=lab.seconds(100),
@@ -192,7 +204,7 @@ def fig03(lab: Lab) -> Finding:
     expected = BETA * (bdp + QUEUE) / bdp * RATE / 1e6
     claims = [
         near(
-            "R−, eq. 7: throughput before back-off is the link's",
+            "R−, eq. 7: throughput before back-off is the link's rate",
             RATE / 1e6,
             float(before.mean()),
             0.01,
@@ -218,8 +230,9 @@ def fig03(lab: Lab) -> Finding:
         ),
     ]
     note = (
-        f"1000-byte packets, so the bandwidth-delay product is {bdp:.0f} packets and β ≥ {bdp / (bdp + QUEUE):.3f} (eq. 9) would keep the "
-        f"link busy. {len(backoffs)} back-offs after slow start; R+ is the mean from two to four round trips after each."
+        f"Packets have 1000 bytes, so the bandwidth-delay product is {bdp:.0f} packets and β ≥ "
+        f"{bdp / (bdp + QUEUE):.3f} (eq. 9) would keep the link busy. There are {len(backoffs)} "
+        "back-offs after slow start; R+ is the mean from two to four round trips after each."
     )
     return Finding(claims, {"flow": flow, "link": link}, _drawn(time, window, rate, queue), note)
 
@@ -229,13 +242,13 @@ def _samples(seconds: float) -> int:
 
 
 def _over_a_round_trip(values: Any) -> Any:
-    """Running mean over the round trip that ends at each sample."""
+    """Return the running mean over the round trip that ends at each sample."""
     width = _samples(RTT)
     return np.convolve(values, np.ones(width) / width)[: len(values)]
 
 
 def _backoffs(window: Any) -> list[int]:
-    """Samples at which the window has fallen by a third or more."""
+    """Return the samples at which the window has fallen by a third or more."""
     return [int(number) for number in np.flatnonzero(window[1:] < window[:-1] * 2 / 3) + 1]
 
 

@@ -1,4 +1,4 @@
-"""§2.1: sources with different RTTs that do not all see a drop: figures 6 and 7."""
+"""Sources with different RTTs that do not all see a drop (§2.1): figures 6 and 7."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows.theory import aimd
 
-# The paper gives no numbers: a queue that is small beside every bandwidth-delay product, as §2.1 asks for, and some web traffic.
+# The paper gives no numbers. We take a queue that is small compared with every bandwidth-delay
+# product, as §2.1 asks for, and some web traffic.
 RATE = 100e6
 QUEUE = 40
 RTTS = [50, 80, 120, 200]
@@ -27,7 +28,7 @@ BETA = 0.5
 
 
 class Measured:
-    """One run's congestion events, and what the model makes of its drops."""
+    """One run's congestion events, and the windows that the model computes from its drops."""
 
     def __init__(self, lab: Lab) -> None:
         flows: list[dict[str, Any]] = [{"cc": "sack", "rtt": f"{rtt}ms"} for rtt in RTTS]
@@ -49,7 +50,8 @@ class Measured:
         self.beta = np.full(len(RTTS), BETA)
         self.probability = self.drops.mean(axis=0)
         self.simulated = self.before.mean(axis=0)
-        # Rates at congestion add up to the link's, less what the web users take; the model keeps the sum of windows, we the sum of rates.
+        # At congestion the rates add up to the link's, less what the web users take. The model
+        # keeps the sum of windows constant; we keep the sum of rates.
         model = aimd.random_products(self.alpha, self.beta, self.drops, self.before[0], 20_000)[
             500:
         ]
@@ -70,7 +72,7 @@ def _measured(lab: Lab) -> Measured:
     "htcp/fig06", "unsynchronised sources: mean windows by simulation, random matrices and analysis"
 )
 def fig06(lab: Lab) -> Finding:
-    """Figure 6: eqs. 10 to 15, drops as they were seen."""
+    """Reproduce figure 6: eqs. 10 to 15, with the drops as they were observed."""
     seen = _measured(lab)
     shares = {
         "simulation": seen.simulated,
@@ -80,18 +82,20 @@ def fig06(lab: Lab) -> Finding:
     share = {name: values / values.sum() for name, values in shares.items()}
     claims = [
         below(
-            "random matrices against the analytic mean, the largest difference",
+            "random matrices against the analytic mean: largest relative difference of a share",
             0.05,
             _apart(share["random matrices"], share["analytic mean"]),
         ),
         below(
-            "simulation against the analytic mean, the largest difference",
+            "simulation against the analytic mean: largest relative difference of a share",
             0.15,
             _apart(share["simulation"], share["analytic mean"]),
-            why=f"the model takes drops to be independent of windows; here {_dependence(seen)}",
+            why="the model assumes that drops are independent of windows; "
+            f"here {_dependence(seen)}",
         ),
         stated(
-            "a drop is not seen by all: share of events at which a source sees one",
+            "not every source sees a drop at every event: "
+            "share of events at which a source sees one",
             "below 1",
             ", ".join(f"{rtt} ms {p:.2f}" for rtt, p in zip(RTTS, seen.probability, strict=True)),
             bool((seen.probability < 1).all()),
@@ -106,17 +110,18 @@ def fig06(lab: Lab) -> Finding:
     axes[0][0].set(xlabel="RTT (ms)", ylabel="mean window (packets)", ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
     note = (
-        f"100 Mbps, {QUEUE} packets of queue, RTTs {', '.join(map(str, RTTS))} ms, {WEB_USERS} web users who think for 2 s; "
-        f"{len(seen.when)} congestion events. The paper does not give its network. The matrices of eq. 14 keep the sum of windows; with "
-        "different RTTs it is the sum of rates that the link keeps, so all three are brought to the simulation's sum of rates: "
-        "what is compared are shares."
+        f"100 Mbps, {QUEUE} packets of queue, RTTs {', '.join(map(str, RTTS))} ms, {WEB_USERS} web "
+        f"users who think for 2 s; {len(seen.when)} congestion events. The paper does not give its "
+        "network. The matrices of eq. 14 keep the sum of windows constant, but with different RTTs "
+        "the link keeps the sum of rates constant. All three are therefore scaled to the "
+        "simulation's sum of rates, and their shares are compared."
     )
     return Finding(claims, {"means": data}, figure, note)
 
 
 @experiment("htcp/fig07", "the empirical mean of windows converges")
 def fig07(lab: Lab) -> Finding:
-    """Figure 7: the running mean of W(k) against its limit."""
+    """Reproduce figure 7: the running mean of W(k) against its limit."""
     seen = _measured(lab)
     mean = aimd.running_mean(seen.before)
     half = mean[len(mean) // 2 :]
@@ -124,12 +129,13 @@ def fig07(lab: Lab) -> Finding:
     off = _apart(mean[-1] / mean[-1].sum(), seen.analytic / seen.analytic.sum())
     claims = [
         below(
-            "the mean converges: how far it moves in the second half of the run, the most of any source",
+            "the mean converges: its range in the second half of the run over its final value, "
+            "the largest of any source",
             0.1,
             drift,
         ),
         below(
-            "to the analytic mean, the largest difference",
+            "it converges to the analytic mean: largest relative difference of a share",
             0.15,
             off,
             why=f"as in figure 6: {_dependence(seen)}",
@@ -162,5 +168,5 @@ def _dependence(seen: Measured) -> str:
     return (
         "a source's window is "
         + ", ".join(f"{value:+.0%}" for value in larger)
-        + " larger at events where it sees a drop (by RTT)"
+        + " larger at events at which it sees a drop (by RTT)"
     )

@@ -1,4 +1,7 @@
-"""LTCP (Bhandarkar, Jain, Reddy: "LTCP: a layered congestion control protocol for highspeed networks")."""
+"""LTCP, layered TCP.
+
+Bhandarkar, Jain, Reddy: "LTCP: a layered congestion control protocol for highspeed networks".
+"""
 
 from narrows.papers.ltcp import analysis, sharing, single, testbed
 

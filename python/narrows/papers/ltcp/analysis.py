@@ -1,4 +1,4 @@
-"""§I and §IV: the square-root law, layers, the choice of β, throughput, and the alternate design."""
+"""§I and §IV: the square-root law, layers, the choice of β, throughput, the alternate design."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ PACKET_BITS = 1500 * 8
 RTT = 0.2
 
 
-@experiment("ltcp/sec1", "the square-root law: what loss rate a TCP needs for a gigabit")
+@experiment("ltcp/sec1", "the square-root law: the loss rate that TCP needs for 1 Gbps")
 def sec1(lab: Lab) -> Finding:
-    """§I: T = 1.2 S/(R√p) with S = 1500 B, R = 200 ms; the numbers are those of √(3/2) = 1.2247 in place of 1.2."""
+    """Check T = 1.2 S/(R√p) with S = 1500 B and R = 200 ms (§I).
+
+    The paper's numbers are those of √(3/2) = 1.2247 in place of 1.2.
+    """
 
     def throughput(p: float, constant: float = np.sqrt(1.5)) -> float:
         return float(square_root(p, constant)) * PACKET_BITS / RTT
@@ -44,10 +47,12 @@ def sec1(lab: Lab) -> Finding:
             "1.2",
             f"{np.sqrt(1.5):.4f} gives the paper's numbers; {printed}",
             abs(throughput(1e-5, 1.2) / 1e6 / 23.2 - 1) < 0.005,
-            "the numbers were computed with √(3/2), the closed form of the sawtooth, and the constant was rounded in print",
+            "the numbers were computed with √(3/2), the closed form of the sawtooth, and the "
+            "constant was rounded in print",
         ),
         near(
-            "simulated Reno's law over SACK, independent losses: its constant (Ott, Kemperman, Mathis: 1.31)",
+            "simulated: the constant of Reno's law over SACK, independent losses (Ott, "
+            "Kemperman, Mathis: 1.31)",
             1.31,
             random_losses,
             0.05,
@@ -62,7 +67,7 @@ def _law() -> pl.DataFrame:
 
 
 def _measured(lab: Lab) -> pl.DataFrame:
-    """One flow of Reno's law over SACK on a link that it cannot fill, with losses that do not depend on it."""
+    """Run one flow of Reno's law over SACK, with independent losses, on a link it cannot fill."""
     base = Scenario(
         tcp="ns2",
         duration=lab.seconds(4000),
@@ -127,18 +132,22 @@ BETA = 0.15
 
 
 def begins(k: Any) -> Any:
-    """W_K, eq. 10."""
+    """Return W_K (eq. 10)."""
     return k * (k + 1) * (k - 1) / 6 * W_T
 
 
-@experiment("ltcp/tab02", "layers, and how much faster than TCP they make it")
+@experiment("ltcp/tab02", "layers, and how much faster than TCP they make LTCP")
 def tab02(lab: Lab) -> Finding:
-    """The table of figure 2: eq. 10, eq. 14 and 3.33(K − 1), every cell; and what the law itself does in simulation."""
+    """Check every cell of the table of figure 2: eq. 10, eq. 14 and 3.33(K − 1).
+
+    A simulation shows what the law itself does.
+    """
     k = np.array(list(TABLE), dtype=np.float64)
     printed = np.array(list(TABLE.values()))
-    # Slow start ends at W_T = W_2: TCP needs W_K − W_2 round trips from there, LTCP Σ δ_k/k = (K − 2)(K + 3)/4 · W_T (eq. 14).
+    # Slow start ends at W_T = W_2. From there TCP needs W_K − W_2 round trips, LTCP
+    # Σ δ_k/k = (K − 2)(K + 3)/4 · W_T (eq. 14).
     rounds = (k - 2) * (k + 3) / 4 * W_T
-    # Slow start ends at W_T, where nothing is layered yet: the paper gives 1 for K = 2.
+    # At W_T nothing is layered yet: the paper gives 1 for K = 2.
     claiming = np.where(k == 2, 1.0, (begins(k) - W_T) / np.where(k == 2, 1.0, rounds))
     recovery = 0.5 / BETA * (k - 1)
     data = pl.DataFrame(
@@ -155,11 +164,13 @@ def tab02(lab: Lab) -> Finding:
             printed[0, 2],
             float(recovery[0]),
             0.01,
-            why="3.33(K − 1) is 3.33 there, as for every other row: LTCP gives up 0.15 of its window and TCP half, both regain one packet "
-            "a round trip. The table's 1.00 takes LTCP for TCP at W_T",
+            why="3.33(K − 1) is 3.33 at K = 2, by the same rule as in every other row: LTCP gives "
+            "up 0.15 of its window and TCP half, and both regain one packet per round trip. The "
+            "table's 1.00 treats LTCP as TCP at W_T",
         ),
         below(
-            "simulated: round trips from W_3 to W_K against eq. 14, the largest difference",
+            "simulated: round trips from W_3 to W_K against eq. 14, "
+            "the largest relative difference",
             0.02,
             float(off.max()),
         ),
@@ -169,13 +180,17 @@ def tab02(lab: Lab) -> Finding:
     axes[0][0].plot(measured["layer"], measured["eq14"], lw=1, label="eq. 14")
     axes[0][0].set(xlabel="layer K", ylabel="round trips from W_3 to W_K")
     axes[0][0].legend(fontsize="x-small")
-    note = "Simulated: datagrams fill a path of 10 Gbps and 20 ms for a second and leave it to one LTCP flow with a small window."
+    note = (
+        "In the simulation datagrams fill a path of 10 Gbps and 20 ms for one second and then "
+        "leave it to one LTCP flow with a small window."
+    )
     return Finding(claims, {"table": data, "simulated": measured}, figure, note)
 
 
 def _cells(name: str, printed: Any, found: Any, digits: int, first: int = 2) -> Claim:
     layers = range(first, first + len(printed))
-    # The paper cuts some cells where others would round: a unit in the last digit is the same number.
+    # The paper truncates some cells and rounds others: a difference of one unit in the last digit
+    # counts as the same number.
     unit = 10.0**-digits
     exact = sum(abs(a - b) <= unit / 2 + 1e-9 for a, b in zip(printed, found, strict=True))
     wrong = [k for k, a, b in zip(layers, printed, found, strict=True) if abs(a - b) > 1.01 * unit]
@@ -191,7 +206,7 @@ def _cells(name: str, printed: Any, found: Any, digits: int, first: int = 2) -> 
 
 
 def _rounds_to_layers(lab: Lab) -> pl.DataFrame:
-    """When the window of one LTCP flow passes each W_K, where nothing is lost."""
+    """Measure after how many round trips one LTCP flow's window passes each W_K without losses."""
     layers = np.arange(3.0, 11.0)
     expected = ((layers - 2) * (layers + 3) - 6) / 4 * W_T
     scenario = Scenario(
@@ -210,9 +225,9 @@ def _rounds_to_layers(lab: Lab) -> pl.DataFrame:
     return pl.DataFrame({"layer": layers, "rounds": (time - time[0]) / 0.02, "eq14": expected})
 
 
-@experiment("ltcp/eq13", "the share given up that costs at most one layer")
+@experiment("ltcp/eq13", "the share β given up at a loss that costs at most one layer")
 def eq13(lab: Lab) -> Finding:
-    """Eqs. 12 and 13: βW_K < δ_(K−1), so β < 3/(K + 1)."""
+    """Check eqs. 12 and 13: βW_K < δ_(K−1), so β < 3/(K + 1)."""
     k = np.arange(2.0, 61.0)
     lost = k - ltcp_layer((1 - BETA) * begins(k))
     safe = 3 / (k + 1) > BETA
@@ -220,7 +235,7 @@ def eq13(lab: Lab) -> Finding:
     data = pl.DataFrame({"layer": k, "bound": 3 / (k + 1), "layers_lost": lost})
     claims = [
         stated(
-            "eq. 13: 0.15 is safe up to K = 19",
+            "eq. 13: β = 0.15 is safe up to K = 19",
             "19",
             f"below 3/(K + 1) up to K = {last_safe}; at K = 19 they are equal",
             last_safe + 1 == 19,
@@ -232,7 +247,7 @@ def eq13(lab: Lab) -> Finding:
             bool(lost[k <= 19].max() <= 1),
         ),
         stated(
-            "and beyond",
+            "counted from eq. 10: layers lost at W_K beyond K = 19",
             "more",
             f"2 first at K = {int(k[lost > 1][0])}",
             bool((lost[k > 19] > 1).any()),
@@ -247,9 +262,9 @@ def eq13(lab: Lab) -> Finding:
     return Finding(claims, {"bound": data}, figure)
 
 
-@experiment("ltcp/eq18", "throughput at 2.4 Gbps, 150 ms, against TCP")
+@experiment("ltcp/eq18", "throughput at 2.4 Gbps and 150 ms, against TCP")
 def eq18(lab: Lab) -> Finding:
-    """§IV-A, eq. 18 with W = 30,000, K = 15; and both laws over losses that do not depend on them."""
+    """Check eq. 18 (§IV-A) with W = 30,000, K = 15, and both laws under independent losses."""
     layer = float(ltcp_layer(30_000))
     gain = np.sqrt(layer / BETA * (1 - BETA / 2)) / np.sqrt(1.5)
     p = 10.0 ** np.array([-6, -5, -4])
@@ -259,7 +274,8 @@ def eq18(lab: Lab) -> Finding:
         near("the layer at a window of 30,000", 15, layer, 0.0),
         near("LTCP's throughput over TCP's", 8, float(gain), 0.05),
         below(
-            "simulated, independent losses: LTCP's window from eq. 18, the largest difference",
+            "simulated, independent losses: LTCP's window against eq. 18, "
+            "the largest relative difference",
             0.15,
             float(np.abs(ratio - 1).max()),
         ),
@@ -273,9 +289,9 @@ def eq18(lab: Lab) -> Finding:
     axes[0][0].set(xlabel="loss rate p", ylabel="mean window (packets)")
     axes[0][0].legend(fontsize="x-small")
     note = (
-        f"√(15/0.15·(1 − 0.075)) is {np.sqrt(layer / BETA * (1 - BETA / 2)):.2f}, TCP's constant √(3/2): {gain:.2f}. Independent "
-        "losses make "
-        "windows a little larger than losses at equal distances, which eq. 18 supposes (Reno's 1.31 for 1.22)."
+        f"√(15/0.15·(1 − 0.075)) is {np.sqrt(layer / BETA * (1 - BETA / 2)):.2f}; over TCP's "
+        f"constant √(3/2) it is {gain:.2f}. Independent losses make windows a little larger than "
+        "the equally spaced losses that eq. 18 assumes (Reno's constant is 1.31 instead of 1.22)."
     )
     return Finding(claims, {"simulated": measured}, figure, note)
 
@@ -300,7 +316,7 @@ def _over_losses(lab: Lab, p: Any) -> pl.DataFrame:
 
 @experiment("ltcp/alt", "the alternate design: W_K = α·W_(K−1), a decrease like TCP's")
 def alt(lab: Lab) -> Finding:
-    """§IV-A, "Alternate Designs": named, not specified; α = 2 and β = 0.5 here."""
+    """Simulate "Alternate Designs" (§IV-A): named, not specified; here α = 2 and β = 0.5."""
     flows = [("chosen design", "ltcp"), ("alternate", "ltcp:geometric=true"), ("TCP", "sack")]
     results = {
         name: lab.run(scenario(lab, "1Gbps", [{"cc": cc}], 600, warmup=200, sample="1s"))
@@ -317,14 +333,15 @@ def alt(lab: Lab) -> Finding:
     }
     claims = [
         stated(
-            "the window reduction makes its window fluctuate like TCP's",
+            "the window reduction makes the alternate design's window fluctuate like TCP's",
             "more than the chosen design's",
             ", ".join(f"{name} {value:.2f}" for name, value in swing.items())
-            + " (largest less least, over the mean)",
+            + " ((max − min)/mean)",
             swing["alternate"] > 2 * swing["chosen design"],
         ),
         above(
-            "but it increases faster than TCP: packets a second that its window gains, of TCP's",
+            "but it increases faster than TCP: packets per second that its window gains, "
+            "over TCP's",
             1.0,
             gain["alternate"] / gain["TCP"],
         ),
@@ -344,7 +361,7 @@ def alt(lab: Lab) -> Finding:
 
 
 def _gain(window: Any) -> float:
-    """The median of what a window gains from a sample to the next."""
+    """Return the median gain of a window from one sample to the next."""
     steps = np.diff(window)
     return float(np.median(steps[steps > 0]))
 

@@ -10,7 +10,7 @@ from narrows.papers.lab import Lab
 from narrows.scenario import Scenario
 from narrows.sweeps import Sweep
 
-# The tables' full link of 1 Gbps is 961.54 Mbps: 1000 bytes of payload in 1040.
+# In the tables a full link of 1 Gbps carries 961.54 Mbps: 1000 of 1040 bytes are payload.
 PACKET = 1040
 PACKET_BITS = PACKET * 8
 PAYLOAD = 1000 / 1040
@@ -27,7 +27,10 @@ def scenario(
     warmup: float,
     **options: Any,
 ) -> Scenario:
-    """Describe flows over the dumbbell of figure 4: 70 ms, 6000 packets, access links of 2.4 Gbps unless the bottleneck is as fast."""
+    """Describe flows over the dumbbell of figure 4: 70 ms and a buffer of 6000 packets.
+
+    Access links have 2.4 Gbps, or 10 Gbps if the bottleneck has 2.4 Gbps.
+    """
     dumbbell = {
         "rate": rate,
         "rtt": f"{RTT}s",
@@ -47,10 +50,10 @@ def scenario(
 
 
 def flow_series(result: Sweep, number: int) -> pl.DataFrame:
-    """The samples of one flow."""
+    """Return the samples of one flow."""
     return result.series("flow_series").filter(pl.col("flow") == number)
 
 
 def megabits(goodput: float) -> float:
-    """Bits a second as the paper's tables give them."""
+    """Return a goodput in Mbps, the unit of the paper's tables."""
     return goodput / 1e6

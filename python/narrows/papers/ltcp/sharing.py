@@ -22,7 +22,7 @@ END = 1600
 
 @experiment("ltcp/fig07", "LTCP flows come and go")
 def fig07(lab: Lab) -> Finding:
-    """§V-A-2, figure 7: 1 Gbps, 70 ms, 6000 packets."""
+    """Reproduce figure 7 (§V-A-2): 1 Gbps, 70 ms, 6000 packets."""
     flows = []
     for start, stop in COMINGS_AND_GOINGS:
         flow = {"cc": "ltcp", "start": lab.seconds(start), "start_spread": "0s"}
@@ -49,7 +49,10 @@ def fig07(lab: Lab) -> Finding:
         axes[0][0].plot(time, rate[number], lw=0.8, label=f"flow {number + 1}")
     axes[0][0].set(xlabel="time (s)", ylabel="throughput (Mbps), means of 10 s", ylim=(0, 1000))
     axes[0][0].legend(fontsize="x-small")
-    note = "Fair is Jain's index of the last half of each phase; a phase is fair from when all of its 10 s means have an index of 0.95."
+    note = (
+        "Fairness is Jain's index over the second half of each phase. Fair shares are reached when "
+        "all later 10 s means of the phase have an index of at least 0.95."
+    )
     return Finding(
         claims,
         {"flows": result.series("flow_series").select("time", "flow", "window", "goodput")},
@@ -65,7 +68,8 @@ def _phase(rate: np.ndarray, time: np.ndarray, begins: float, ends: float) -> li
     share = rate[:, late].mean(axis=1)
     claims = [
         near(
-            f"{begins}-{ends} s, {count} flow{'s' * (count > 1)}: the link is filled",
+            f"{begins}-{ends} s, {count} flow{'s' * (count > 1)}: the link is filled: "
+            "total goodput",
             1000 * PAYLOAD,
             float(share.sum()),
             0.03,
@@ -79,7 +83,8 @@ def _phase(rate: np.ndarray, time: np.ndarray, begins: float, ends: float) -> li
         jain = float(share.sum() ** 2 / (count * (share**2).sum()))
         claims.append(
             above(
-                f"{begins}-{ends} s, {count} flows: fair shares, Jain's index; reached after {took:.0f} s",
+                f"{begins}-{ends} s, {count} flows: fair shares: "
+                f"Jain's index (reached after {took:.0f} s)",
                 0.95,
                 jain,
             )
@@ -95,14 +100,15 @@ CAPACITIES = ["100Mbps", "250Mbps", "500Mbps", "750Mbps", "1Gbps"]
 MEGABITS = [100.0, 250.0, 500.0, 750.0, 1000.0]
 
 
-@experiment("ltcp/fig08", "ten TCP flows beside one LTCP flow that was there first")
+@experiment("ltcp/fig08", "ten TCP flows that join one LTCP flow")
 def fig08(lab: Lab) -> Finding:
-    """§V-A-3, figure 8: LTCP alone for 300 s, then ten TCP flows for 300 s."""
+    """Reproduce figure 8 (§V-A-3): LTCP alone for 300 s, then ten TCP flows for 300 s."""
     flows: list[dict[str, Any]] = [
         {"cc": "ltcp"},
         {"cc": "sack", "count": 10, "start": lab.seconds(300), "start_spread": "1s"},
     ]
-    # "The throughput is calculated for the flows after another 300 seconds": from when the TCP flows begin to the end.
+    # "The throughput is calculated for the flows after another 300 seconds": from the start of the
+    # TCP flows to the end.
     base = scenario(lab, "1Gbps", flows, 600, warmup=300)
     later = scenario(lab, "1Gbps", flows, 900, warmup=600)
     tables = {name: _tcps(lab, run) for name, run in (("first", base), ("second", later))}
@@ -113,28 +119,29 @@ def fig08(lab: Lab) -> Finding:
         ours, then = (table.filter(pl.col("rate") == rate)["tcp"][0] for table in (first, second))
         claims.append(
             near(
-                f"{rate}: ten TCP flows together",
+                f"{rate}: goodput of ten TCP flows together",
                 number,
                 ours,
                 0.15,
                 "Mbps",
-                why=f"in the 300 s that follow, {then:.1f} Mbps",
+                why=f"in the following 300 s they have {then:.1f} Mbps",
             )
         )
     share = first["tcp"].to_numpy() / np.array(MEGABITS)
     claims.append(
         stated(
-            "their share falls as capacity grows",
+            "the TCP flows' share of the capacity falls as capacity grows",
             "falls",
             " > ".join(f"{value:.3f}" for value in share),
             bool((np.diff(share) < 0).all()),
-            "from 250 Mbps on it does; at 100 Mbps 6000 packets are seven bandwidth-delay products, and LTCP holds the queue",
+            "it falls from 250 Mbps on; at 100 Mbps 6000 packets are seven bandwidth-delay "
+            "products, and LTCP holds the queue",
         )
     )
     total = first["tcp"].to_numpy()
     claims.append(
         stated(
-            "their sum rises",
+            "the total goodput of the TCP flows, in Mbps, rises as capacity grows",
             "rises",
             " < ".join(f"{value:.0f}" for value in total),
             bool((np.diff(total) > 0).all()),
@@ -147,7 +154,10 @@ def fig08(lab: Lab) -> Finding:
     axes[0][0].plot([500, 1000], list(paper.values()), "kx", label="ten TCP, paper")
     axes[0][0].set(xlabel="capacity (Mbps)", ylabel="throughput (Mbps)", ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
-    note = "Buffers are 6000 packets at every capacity, as the paper says. Capacities other than 500 Mbps and 1 Gbps are ours."
+    note = (
+        "Buffers are 6000 packets at every capacity, as the paper says. Capacities other than "
+        "500 Mbps and 1 Gbps are ours."
+    )
     return Finding(claims, {f"{name}_300s": table for name, table in tables.items()}, figure, note)
 
 

@@ -17,7 +17,7 @@ from narrows.theory.response import ltcp_layer
 
 @experiment("ltcp/fig05", "one flow: how long a window takes to recover from a loss")
 def fig05(lab: Lab) -> Finding:
-    """§V-A-1, figure 5: 1 Gbps, 70 ms, 6000 packets."""
+    """Reproduce figure 5 (§V-A-1): 1 Gbps, 70 ms, 6000 packets."""
     seconds = 2400
     base = scenario(lab, "1Gbps", [{"cc": "sack"}], seconds, warmup=0, sample="1s")
     series = lab.sweep(base, series=True, cc=list(PROTOCOLS.values())).series("flow_series")
@@ -28,7 +28,7 @@ def fig05(lab: Lab) -> Finding:
     }
     claims = [
         above(
-            "TCP's recovery from a loss takes longer than LTCP's by more than",
+            "TCP takes longer than LTCP to recover from a loss: difference in recovery time",
             600,
             recovered["TCP"] - recovered["LTCP"],
             "s",
@@ -43,7 +43,8 @@ def fig05(lab: Lab) -> Finding:
     axes[0][0].set(xlabel="time (s)", ylabel="cwnd (packets)", ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
     note = (
-        f"From a loss back to the window that it came at, mean of the run: TCP {recovered['TCP']:.0f} s, LTCP {recovered['LTCP']:.1f} s. "
+        "Mean time from a loss until the window is back at its value before the loss: TCP "
+        f"{recovered['TCP']:.0f} s, LTCP {recovered['LTCP']:.1f} s. "
         "The loss that ends slow start is left out."
     )
     data = pl.concat(
@@ -56,7 +57,10 @@ def fig05(lab: Lab) -> Finding:
 
 
 def _recovery(time: Any, window: Any) -> float:
-    """Mean seconds from a fall of the window to the same height again; falls that are not made up by the end are left out."""
+    """Return the mean time in seconds from a fall of the window until it is back at its old height.
+
+    The first fall and falls that are not made up by the end are left out; NaN if none is left.
+    """
     falls = np.flatnonzero(window[1:] < 0.95 * window[:-1]) + 1
     spans = []
     for fall in falls[1:]:
@@ -87,7 +91,7 @@ RATES = list(TABLE["TCP"])
 
 @experiment("ltcp/tab06", "one flow: throughput and loss in the steady state, four capacities")
 def tab06(lab: Lab) -> Finding:
-    """§V-A-1, the table of figure 6: buffers of a bandwidth-delay product, 2000 s."""
+    """Reproduce the table of figure 6 (§V-A-1): buffers of a bandwidth-delay product, 2000 s."""
     base = scenario(lab, "2.4Gbps", [{"cc": "sack"}], 2300, warmup=300, buffer="1bdp")
     runs = lab.sweep(base, rate=RATES, cc=list(PROTOCOLS.values())).runs
     names = {cc: name for name, cc in PROTOCOLS.items()}
@@ -105,17 +109,21 @@ def tab06(lab: Lab) -> Finding:
         for name in PROTOCOLS
     }
     claims.append(above("2.4 Gbps: LTCP's utilisation remains close to 96 %", 0.94, use["LTCP"]))
-    claims.append(near("2.4 Gbps: TCP's is close to 75 %", 0.75, use["TCP"], 0.1, why=STEADY))
+    claims.append(
+        near("2.4 Gbps: TCP's utilisation is close to 75 %", 0.75, use["TCP"], 0.1, why=STEADY)
+    )
     note = (
-        "300 s go before the measurement. TCP's first cycle at 1 Gbps takes some 15 minutes and at 2.4 Gbps longer than the run, so what "
-        "the table says of TCP there depends on where in a cycle one measures."
+        "The first 300 s are not measured. TCP's first cycle takes some 15 minutes at 1 Gbps and "
+        "longer than the run at 2.4 Gbps, so what the table says about TCP there depends on the "
+        "part of the cycle that one measures."
     )
     return Finding(claims, {"table": found}, _bars(found), note)
 
 
 STEADY = (
-    "with a buffer of a bandwidth-delay product a window that halves still fills the link (eq. 9 of H-TCP), so a TCP in its steady state "
-    "carries all of it; the paper's figure is of a window on its way up from a lower one"
+    "with a buffer of a bandwidth-delay product a window that halves still fills the link (eq. 9 "
+    "of H-TCP), so TCP in its steady state fills it, too; the paper's figure is that of a window "
+    "on its way up from a lower one"
 )
 
 
@@ -141,11 +149,11 @@ def _row(protocol: str, rate: str, found: pl.DataFrame) -> list[Claim]:
     factor = mbps and loss / paper_loss
     claims.append(
         stated(
-            f"{protocol}, {rate}: loss, within a factor of 3",
+            f"{protocol}, {rate}: loss rate, within a factor of 3",
             f"{paper_loss:.3g} %",
             f"{loss:.3g} %",
             1 / 3 <= factor <= 3,
-            "one loss epoch in a cycle: the law's own cycle gives "
+            "with one loss epoch per cycle, the law's own cycle gives "
             + f"{_cycle(protocol, rate):.2g} %",
         )
     )
@@ -153,7 +161,10 @@ def _row(protocol: str, rate: str, found: pl.DataFrame) -> list[Claim]:
 
 
 def _cycle(protocol: str, rate: str) -> float:
-    """Percent of packets lost where each cycle of the window loses as many as a round trip adds: the sawtooth's closed form."""
+    """Return the percentage of packets lost, from the closed form of the sawtooth.
+
+    Each cycle of the window loses as many packets as a round trip adds.
+    """
     bps = (
         float(rate.removesuffix("Mbps")) * 1e6
         if rate.endswith("Mbps")

@@ -17,11 +17,14 @@ from narrows.scenario import Scenario
 RTTS = {"low": "25ms", "moderate": "70ms", "high": "150ms"}
 PROTOCOLS = {"TCP": "sack", "LTCP": "ltcp"}
 SIMULATED = (
-    "*Simulated*: a path of 750 Mbps, what the testbed's PCI bus let through, with a queue of 1000 packets of 1500 bytes, and Linux's "
-    "habits. "
-    'The testbed\'s losses came from its hosts, too ("SACK processing", interrupt load), and there is nothing of that here.'
+    "*Simulated*: a path of 750 Mbps, the rate that the testbed's PCI bus let through, with a "
+    "queue of 1000 packets of 1500 bytes, and the TCP habits of Linux. The testbed's losses came "
+    'from its hosts, too ("SACK processing", interrupt load); those are not simulated.'
 )
-WHY = "the testbed's hosts lost packets of their own at this rate; a simulated path loses only where its queue is full"
+WHY = (
+    "the testbed's hosts lost packets of their own at this rate; a simulated path loses packets "
+    "only when its queue is full"
+)
 
 
 def testbed(
@@ -55,11 +58,11 @@ TABLE9 = {
 
 @experiment("ltcp/tab09", "one flow on the testbed's path, three RTTs: simulated")
 def tab09(lab: Lab) -> Finding:
-    """§V-B-1, the table of figure 9: 900 s, four times."""
+    """Reproduce the table of figure 9 (§V-B-1): 900 s, four times."""
     rows = []
     for label, rtt in RTTS.items():
         for name, cc in PROTOCOLS.items():
-            # Windows of 32 MB of socket buffer, as there.
+            # Socket buffers of 32 MB limit the windows, as in the testbed.
             base = testbed(lab, [{"cc": cc, "max_window": "32MB"}], rtt, 900)
             rates = lab.sweep(base, seeds=lab.seeds(4)).runs["goodput"].to_numpy() / 1e6
             rows.append(
@@ -80,24 +83,30 @@ def tab09(lab: Lab) -> Finding:
 
     claims = [
         near(
-            f"{label} RTT, {name}", TABLE9[label][name][0], mbps(label, name), 0.1, "Mbps", why=WHY
+            f"{label} RTT, {name}: goodput",
+            TABLE9[label][name][0],
+            mbps(label, name),
+            0.1,
+            "Mbps",
+            why=WHY,
         )
         for label in RTTS
         for name in PROTOCOLS
     ]
     gain = mbps("high", "LTCP") / mbps("high", "TCP")
     claims += [
-        near("high RTT: LTCP over TCP, almost a factor of 3", 3, gain, 0.2, why=WHY),
+        near("high RTT: goodput of LTCP over TCP's, almost a factor of 3", 3, gain, 0.2, why=WHY),
         stated(
-            "TCP deteriorates as the RTT grows",
+            "TCP deteriorates as the RTT grows: goodput in Mbps",
             "falls",
             " > ".join(f"{mbps(label, 'TCP'):.0f}" for label in RTTS),
             mbps("low", "TCP") > mbps("moderate", "TCP") > mbps("high", "TCP"),
         ),
         stated(
-            "LTCP's deterioration is more graceful: its rate at 150 ms over that at 25 ms",
+            "LTCP deteriorates more gracefully: goodput at 150 ms over that at 25 ms",
             "more than TCP's",
-            f"{mbps('high', 'LTCP') / mbps('low', 'LTCP'):.2f}, TCP's {mbps('high', 'TCP') / mbps('low', 'TCP'):.2f}",
+            f"{mbps('high', 'LTCP') / mbps('low', 'LTCP'):.2f}, TCP's "
+            f"{mbps('high', 'TCP') / mbps('low', 'TCP'):.2f}",
             mbps("high", "LTCP") / mbps("low", "LTCP") > mbps("high", "TCP") / mbps("low", "TCP"),
         ),
     ]
@@ -114,7 +123,7 @@ def tab09(lab: Lab) -> Finding:
             label="testbed" if number else None,
         )
     axes[0][0].set_xticks(place, list(RTTS.values()))
-    axes[0][0].set_ylabel("Mbps, simulated")
+    axes[0][0].set_ylabel("goodput (Mbps), simulated")
     axes[0][0].legend(fontsize="x-small")
     return Finding(claims, {"table": found}, figure, SIMULATED)
 
@@ -147,11 +156,12 @@ TABLE10 = {
 
 @experiment("ltcp/tab10", "two to ten flows on the testbed's path, three RTTs: simulated")
 def tab10(lab: Lab) -> Finding:
-    """§V-B-2, the table of figure 10."""
+    """Reproduce the table of figure 10 (§V-B-2)."""
     rows = []
     for label, rtt in RTTS.items():
         for name, cc in PROTOCOLS.items():
-            # A host's sender never answers at once: up to the time of one packet breaks the simulator's phase effects.
+            # A host's sender never answers at once: an overhead of up to the time of one packet
+            # breaks the simulator's phase effects.
             flow = {"cc": cc, "start_spread": "1s", "overhead": "16us"}
             sweep = lab.sweep(testbed(lab, [flow], rtt, 900), count=[2, 4, 6, 8, 10])
             flows = sweep.flows.group_by("count", maintain_order=True).agg(
@@ -172,20 +182,21 @@ def tab10(lab: Lab) -> Finding:
     )
     claims = [
         above(
-            "LTCP's index is high everywhere: the least",
+            "LTCP's Jain index is high everywhere: the lowest",
             0.983,
             least["LTCP"],
-            why="the least of the testbed is 0.983 itself",
+            why="the lowest of the testbed is itself 0.983",
         ),
         stated(
-            "TCP's goes further down",
+            "TCP's Jain index goes further down: the lowest",
             "0.815",
             f"{least['TCP']:.3f}",
             least["TCP"] < least["LTCP"],
             WHY,
         ),
         stated(
-            "LTCP's flows deviate less from each other than TCP's",
+            "LTCP's flows deviate less from each other than TCP's: "
+            "cases with a smaller standard deviation of goodput",
             "15 of 15",
             f"{wins} of 15",
             wins >= 12,
@@ -210,7 +221,7 @@ def tab10(lab: Lab) -> Finding:
         claims,
         {"table": found},
         figure,
-        SIMULATED + " One run each; the paper does not say how often it ran these.",
+        SIMULATED + " Each case is one run; the paper does not say how often it ran these.",
     )
 
 
@@ -218,9 +229,12 @@ UDP = 350.0
 PERIOD = 300
 
 
-@experiment("ltcp/fig11", "LTCP beside datagrams that come and go: simulated")
+@experiment("ltcp/fig11", "LTCP beside UDP traffic that comes and goes: simulated")
 def fig11(lab: Lab) -> Finding:
-    """§V-B-3, figure 11: 350 Mbps of UDP, on for 5 minutes, off for 5 minutes; 70 ms, queues of 5000 packets."""
+    """Reproduce figure 11 (§V-B-3): 350 Mbps of UDP, on for 5 minutes, off for 5 minutes.
+
+    The RTT is 70 ms, the queue 5000 packets.
+    """
     flows = [
         {"cc": "ltcp", "max_window": "32MB"},
         {
@@ -246,7 +260,8 @@ def fig11(lab: Lab) -> Finding:
         if number % 2:
             claims.append(
                 near(
-                    f"{_span(number)}: LTCP shares, and leaves UDP what it sends",
+                    f"{_span(number)}: LTCP shares the link and leaves UDP what it sends: "
+                    "UDP's goodput",
                     UDP * 1448 / 1500,
                     theirs,
                     0.05,
@@ -256,7 +271,7 @@ def fig11(lab: Lab) -> Finding:
             )
             claims.append(
                 near(
-                    f"{_span(number)}: and takes the rest",
+                    f"{_span(number)}: LTCP takes the rest: its goodput",
                     full - UDP * 1448 / 1500,
                     ours,
                     0.1,
@@ -264,15 +279,17 @@ def fig11(lab: Lab) -> Finding:
                 )
             )
         else:
-            claims.append(near(f"{_span(number)}: LTCP fills the link", full, ours, 0.03, "Mbps"))
+            claims.append(
+                near(f"{_span(number)}: LTCP fills the link: its goodput", full, ours, 0.03, "Mbps")
+            )
     figure, axes = panels(1, 1, width=6)
     axes[0][0].plot(time, rate, lw=0.8, label="LTCP")
     axes[0][0].plot(time, beside, lw=0.8, label="UDP")
     axes[0][0].set(xlabel="time (s)", ylabel="goodput (Mbps), simulated", ylim=(0, 800))
     axes[0][0].legend(fontsize="x-small")
     note = (
-        SIMULATED
-        + " Means begin 100 s after UDP begins or stops. Payload is 1448 of 1500 bytes, for datagrams too."
+        SIMULATED + " Means begin 100 s after UDP begins or stops. Payload is 1448 of 1500 bytes, "
+        "for datagrams too."
     )
     return Finding(
         claims,
@@ -282,7 +299,10 @@ def fig11(lab: Lab) -> Finding:
     )
 
 
-LOSES = "UDP does not answer losses, but it has them: its share is what it sends less what the full queue drops"
+LOSES = (
+    "UDP does not respond to losses, but it suffers them: "
+    "its share is what it sends less what the full queue drops"
+)
 
 
 def _span(number: int) -> str:

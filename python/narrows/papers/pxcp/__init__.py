@@ -1,4 +1,8 @@
-"""Paced XCP (Alparslan, Arakawa, Murata: "Performance of paced and non-paced transmission control in small buffered networks")."""
+"""Paced XCP.
+
+Alparslan, Arakawa, Murata: "Performance of paced and non-paced transmission control in small
+buffered networks".
+"""
 
 from narrows.papers.pxcp import parking_lot, required_buffer, small_buffers, web
 

@@ -1,4 +1,4 @@
-"""§4.4, the parking lot: figure 4 and table 1."""
+"""The parking lot, §4.4: figure 4 and table 1."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ FAIRNESS = {
 
 
 def described(lab: Lab, sender: Sender, buffer: int) -> Scenario:
-    """Three links of 10 ms; ten long flows over all, ten short ones over the first and ten over the second, both ways."""
+    """Describe three links of 10 ms, with traffic both ways.
+
+    Ten long flows go over all links, ten short ones over the first and ten over the second.
+    """
     long = {**sender.flow, "count": 10, "rtt": "64ms", "rtt_spread": "36ms"}
     short = {**sender.flow, "count": 10, "rtt": "24ms", "rtt_spread": "36ms"}
     flows = [long, {**short, "over": [1, 1]}, {**short, "over": [2, 2]}]
@@ -53,7 +56,7 @@ def described(lab: Lab, sender: Sender, buffer: int) -> Scenario:
 
 
 def needed(lab: Lab) -> int:
-    """Bytes that paced XCP with C.P. needs: the longest queue of the three links."""
+    """Return the bytes that paced XCP with C.P. needs: the longest queue of the three links."""
     result = lab.sweep(described(lab, SENDERS["P. XCP"], RULE_OF_THUMB))
     return int(max(float(links(result, name)["max_queue_bytes"].item()) for name in LINKS))
 
@@ -64,7 +67,7 @@ def runs(lab: Lab, buffer: int) -> Sweep:
 
 
 def fairness(result: Sweep) -> dict[str, float]:
-    """Jain's index of the goodput of the thirty flows in one direction, by sender."""
+    """Return Jain's index of the goodput of the thirty flows in one direction, by sender."""
     found = {}
     for name in SENDERS:
         goodput = result.flows.filter((pl.col("sender") == name) & ~pl.col("reverse"))[
@@ -76,10 +79,18 @@ def fairness(result: Sweep) -> dict[str, float]:
 
 @experiment("pxcp/fig04", "utilisation of the three links of a parking lot")
 def fig04(lab: Lab) -> Finding:
-    """§4.4, figure 4: with the buffer that narrows measures, and with the paper's 10,200 bytes."""
+    """Reproduce figure 4 (§4.4): with the buffer that narrows measures, and with 10,200 bytes."""
     measured = needed(lab)
     figure, axes = panels(1, 2, width=5, height=3.6)
-    claims = [near("longest queue of P. XCP with C.P.", PAPER_BUFFER, measured, 0.25, "bytes")]
+    claims = [
+        near(
+            "longest queue of paced XCP with conservative parameters (C.P.)",
+            PAPER_BUFFER,
+            measured,
+            0.25,
+            "bytes",
+        )
+    ]
     data = {}
     for ax, where, buffer in (
         (axes[0][0], "measured", measured),
@@ -101,7 +112,10 @@ def fig04(lab: Lab) -> Finding:
     return Finding(claims, data, figure)
 
 
-ALIVE = "timeout after timeout, as in the paper, but some windows of a few packets get through; why ns-2's get a tenth of that is not known"
+ALIVE = (
+    "it has timeout after timeout, as in the paper, but some windows of a few packets get through; "
+    "why ns-2's windows get a tenth of that is not known"
+)
 
 
 def _use(result: Sweep, sender: str, link: str) -> float:
@@ -116,28 +130,29 @@ def _claims(where: str, use: dict[str, list[float]]) -> list[Claim]:
 
     return [
         order(
-            "links 1 and 2, on average",
+            "order of the paced senders by mean utilisation of links 1 and 2",
             ["P. XCP", "P. NewReno", "P. HSTCP", "P. Reno"],
             lambda values: (values[0] + values[1]) / 2,
         ),
         order(
-            "link 3, the long flows alone",
+            "order of the paced senders by utilisation of link 3, which has long flows only",
             ["P. XCP", "P. Reno", "P. NewReno", "P. HSTCP"],
             lambda values: values[2],
         ),
         below(
-            f"{where}: P. HSTCP is very low on link 3: over P. NewReno",
+            f"{where}: paced HSTCP is very low on link 3: utilisation over that of paced NewReno",
             0.6,
             use["P. HSTCP"][2] / use["P. NewReno"][2],
         ),
         below(
-            f"{where}: N.P. XCP does not work at all: the most of the three",
+            f"{where}: non-paced XCP does not work at all: highest utilisation of the three links",
             0.005,
             max(use["N.P. XCP"]),
             why=ALIVE,
         ),
         above(
-            f"{where}: N.P. Reno is the least of N.P. TCP on each link: the least of the others less it",
+            f"{where}: non-paced Reno has the lowest utilisation of the non-paced TCPs on each "
+            "link: smallest margin of the others",
             0.0,
             min(
                 min(use["N.P. NewReno"][k], use["N.P. HSTCP"][k]) - use["N.P. Reno"][k]
@@ -149,7 +164,7 @@ def _claims(where: str, use: dict[str, list[float]]) -> list[Claim]:
 
 @experiment("pxcp/tab01", "fairness among the thirty flows of the parking lot")
 def tab01(lab: Lab) -> Finding:
-    """§4.4, table 1: Jain's index of goodput, with the paper's buffer of 10,200 bytes."""
+    """Reproduce table 1 (§4.4): Jain's index of goodput, with the paper's buffer, 10,200 bytes."""
     found = fairness(runs(lab, PAPER_BUFFER))
     claims = [
         near(name, FAIRNESS[name], found[name], 0.1) for name in FAIRNESS if name != "N.P. XCP"
@@ -157,9 +172,10 @@ def tab01(lab: Lab) -> Finding:
     rest = [found[name] for name in FAIRNESS if name not in ("P. XCP", "P. HSTCP", "N.P. XCP")]
     claims.append(
         stated(
-            "P. XCP is the fairest, P. HSTCP the least fair",
+            "paced XCP is the fairest sender, paced HSTCP the least fair",
             "P. XCP … P. HSTCP",
-            f"{found['P. XCP']:.2f}, others {min(rest):.2f} to {max(rest):.2f}, {found['P. HSTCP']:.2f}",
+            f"{found['P. XCP']:.2f}, "
+            f"others {min(rest):.2f} to {max(rest):.2f}, {found['P. HSTCP']:.2f}",
             found["P. XCP"] > max(rest) and found["P. HSTCP"] < min(rest),
         )
     )
@@ -174,5 +190,6 @@ def tab01(lab: Lab) -> Finding:
         claims,
         {"fairness": data},
         None,
-        f'N.P. XCP\'s {found["N.P. XCP"]:.2f} against 0.76 is "meaningless" (§4.4): it hardly sends.',
+        f"For non-paced XCP (N.P. XCP) {found['N.P. XCP']:.2f} against 0.76 "
+        'is "meaningless" (§4.4): it hardly sends.',
     )

@@ -1,4 +1,4 @@
-"""§4.2.1, the buffer that XCP needs: figure 1."""
+"""The buffer that XCP needs, §4.2.1: figure 1."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CASES = {
 
 
 def runs(lab: Lab, cases: list[str], flows: list[int]) -> pl.DataFrame:
-    """Run figure 1's scenarios: one row of the bottleneck each."""
+    """Run figure 1's scenarios and return the bottleneck's row of each run."""
 
     def at(case: str, flows: int) -> Scenario:
         sender = CASES[case]
@@ -52,7 +52,7 @@ def runs(lab: Lab, cases: list[str], flows: list[int]) -> pl.DataFrame:
 
 
 def needed(lab: Lab, flows: list[int]) -> dict[int, int]:
-    """Bytes that paced XCP with C.P. needs, by flows."""
+    """Return the bytes that paced XCP with C.P. needs, by number of flows."""
     frame = runs(lab, ["P. C.P."], flows)
     return {count: int(share(frame, "max_queue_bytes", flows=count)) for count in flows}
 
@@ -61,7 +61,7 @@ def needed(lab: Lab, flows: list[int]) -> dict[int, int]:
     "pxcp/fig01a", "the longest queue of XCP against the number of flows, rule-of-thumb buffer"
 )
 def fig01a(lab: Lab) -> Finding:
-    """§4.2.1, figure 1 (a): 2 to 800 long flows each way, 100 s."""
+    """Reproduce figure 1 (a) (§4.2.1): 2 to 800 long flows each way, 100 s."""
     frame = runs(lab, list(CASES), FLOWS)
 
     def at(case: str, flows: int) -> float:
@@ -71,30 +71,53 @@ def fig01a(lab: Lab) -> Finding:
     saved = [at("P. O.P.", flows) / at("P. C.P.", flows) for flows in FLOWS]
     appenzeller = RULE_OF_THUMB / np.sqrt(100)
     claims = [
-        near("P. XCP with C.P., 100 flows", PAPER_BUFFERS[100], at("P. C.P.", 100), 0.15, "bytes"),
-        near("with 800 flows", PAPER_BUFFERS[800], at("P. C.P.", 800), 0.15, "bytes", why=WHY_800),
+        near(
+            "longest queue of paced XCP with conservative parameters (C.P.), 100 flows",
+            PAPER_BUFFERS[100],
+            at("P. C.P.", 100),
+            0.15,
+            "bytes",
+        ),
+        near(
+            "longest queue of paced XCP with C.P., 800 flows",
+            PAPER_BUFFERS[800],
+            at("P. C.P.", 800),
+            0.15,
+            "bytes",
+            why=WHY_800,
+        ),
         above(
-            "100 flows: Appenzeller's 638 kB over what is needed",
+            "100 flows: Appenzeller's 638 kB over the longest queue",
             20,
             float(appenzeller / at("P. C.P.", 100)),
         ),
         stated(
-            "it grows with the flows",
-            "each more",
+            "the longest queue of paced XCP with C.P., in bytes, grows with the number of flows",
+            "grows at each step",
             _list(paced),
             all(a < b for a, b in pairwise(paced)),
         ),
-        above("C.P. needs less than O.P., paced: O.P.'s over C.P.'s, the least", 1, min(saved)),
+        above(
+            "paced XCP needs less with C.P. than with the original parameters (O.P.): smallest "
+            "ratio of the queues, O.P. over C.P.",
+            1,
+            min(saved),
+        ),
         near(
-            "N.P. with O.P. overruns the rule of thumb at 2 flows",
+            "non-paced XCP with O.P. overruns the rule-of-thumb buffer with 2 flows: longest queue",
             RULE_OF_THUMB,
             at("N.P. O.P.", 2),
             0.001,
             "bytes",
         ),
-        above("and loses packets: drops", 0, share(frame, "drops", case="N.P. O.P.", flows=2)),
+        above(
+            "and loses packets: number of drops",
+            0,
+            share(frame, "drops", case="N.P. O.P.", flows=2),
+        ),
         below(
-            "N.P. needs less with many flows: 800 against 2, O.P.",
+            "non-paced XCP with O.P. needs less with many flows: "
+            "longest queue with 800 over that with 2",
             1,
             at("N.P. O.P.", 800) / at("N.P. O.P.", 2),
         ),
@@ -109,15 +132,17 @@ def fig01a(lab: Lab) -> Finding:
     axes[0][0].set(xlabel="long flows each way", ylabel="longest queue (bytes)")
     axes[0][0].legend(fontsize="x-small")
     note = (
-        "Over the measured 40 to 100 s; for P. C.P. the whole run has no longer queue (tried with 100 and 800 flows). "
-        "The queue counts the packet in transmission, and acknowledgements of data that flows the other way."
+        "The longest queue is that of the measured 40 to 100 s; for paced XCP with C.P. it is that "
+        "of the whole run, too (tried with 100 and 800 flows). The queue includes the packet in "
+        "transmission, and acknowledgements of data that flows the other way."
     )
     return Finding(claims, {"queue": frame}, figure, note)
 
 
 WHY_800 = (
-    "not known: the authors' pacing and the XCP of ns-2.28 are not to be had. Headers in whole packets, as ns-2's, make 800 flows swing as "
-    "in figure 2 (b) and need a tenth more than real windows do (48,560 bytes), not twice as much"
+    "not known: the authors' pacing and the XCP of ns-2.28 are not available. With whole packets "
+    "in the header, as in ns-2, 800 flows swing as in figure 2 (b) and need a tenth more than with "
+    "real-valued windows (48,560 bytes), not twice as much"
 )
 
 
@@ -125,20 +150,29 @@ def _list(values: list[float]) -> str:
     return ", ".join(f"{value:.0f}" for value in values)
 
 
-@experiment("pxcp/fig01b", "utilisation in the same runs")
+@experiment("pxcp/fig01b", "utilisation in the runs of figure 1 (a)")
 def fig01b(lab: Lab) -> Finding:
-    """§4.2.1, figure 1 (b)."""
+    """Reproduce figure 1 (b) (§4.2.1)."""
     frame = runs(lab, list(CASES), FLOWS)
     found = {
         case: frame.filter(pl.col("case") == case).sort("flows")["utilisation"].to_numpy()
         for case in CASES
     }
     claims = [
-        _about("P. with C.P. is about 90 % at any number of flows", 0.9, found["P. C.P."]),
-        _about("P. with O.P. about 100 %", 1.0, found["P. O.P."]),
-        below("N.P. with O.P. is low at few flows: 2 flows", 0.9, float(found["N.P. O.P."][0])),
+        _about(
+            "paced XCP with C.P.: utilisation is about 90 % at any number of flows",
+            0.9,
+            found["P. C.P."],
+        ),
+        _about("paced XCP with O.P.: utilisation is about 100 %", 1.0, found["P. O.P."]),
         below(
-            "lower than paced at any number up to 10: the most of N.P. less P., O.P.",
+            "non-paced XCP with O.P.: utilisation is low with few flows: with 2 flows",
+            0.9,
+            float(found["N.P. O.P."][0]),
+        ),
+        below(
+            "non-paced XCP is below paced XCP with up to 10 flows, O.P.: largest difference in "
+            "utilisation, non-paced minus paced",
             0.0,
             float((found["N.P. O.P."] - found["P. O.P."])[:3].max()),
         ),
@@ -153,38 +187,43 @@ def fig01b(lab: Lab) -> Finding:
 
 def _about(text: str, paper: float, found: Any) -> Claim:
     worst = float(found[np.abs(found - paper).argmax()])
-    return near(f"{text}: the one furthest off", paper, worst, 0.03)
+    return near(f"{text}: the value furthest off", paper, worst, 0.03)
 
 
-@experiment("pxcp/fig01c-f", "two flows with O.P. over time, paced and not")
+@experiment("pxcp/fig01c-f", "two flows with O.P. over time, paced and non-paced")
 def fig01c_f(lab: Lab) -> Finding:
-    """§4.2.1, figures 1 (c) to (f): utilisation and the window of one of two flows each way."""
+    """Reproduce figures 1 (c) to (f) (§4.2.1): utilisation, and the window of one of two flows."""
     figure, axes = panels(2, 2, width=4.6, height=2.6)
     bursty, paced = (_two(lab, case) for case in ("N.P. O.P.", "P. O.P."))
     claims = [
-        above("N.P. loses many packets: drops at the bottleneck", 100, bursty.drops),
-        above("and has timeouts", 0, bursty.timeouts),
+        above("non-paced XCP loses many packets: drops at the bottleneck", 100, bursty.drops),
+        above("and has timeouts: their number", 0, bursty.timeouts),
         above(
-            "N.P. is unstable: the window's coefficient of variation from 40 s on",
+            "non-paced XCP is unstable: the window's coefficient of variation from 40 s on",
             0.2,
             bursty.variation,
         ),
-        below("P. stays almost constant: the same", 0.05, paced.variation),
+        below(
+            "paced XCP stays almost constant: the window's coefficient of variation from 40 s on",
+            0.05,
+            paced.variation,
+        ),
         near(
-            "P. at its share, half of the link's",
+            "paced XCP is at its share, half of the link's: mean window",
             RATE / 2 / PACKET_BITS * paced.rtt,
             paced.mean,
             0.1,
             "packets",
         ),
         below(
-            "and soon: seconds after the second start until within 10 % of its mean",
+            "and soon: time after the second flow's start until the "
+            "window stays within 10 % of its mean",
             10,
             paced.settled,
             "s",
         ),
         stated(
-            "P. loses nothing and has no timeouts",
+            "paced XCP loses nothing and has no timeouts: drops and timeouts",
             "0, 0",
             f"{paced.drops:.0f}, {paced.timeouts:.0f}",
             paced.drops + paced.timeouts == 0,

@@ -20,13 +20,13 @@ ORIGINAL, CONSERVATIVE = "xcp", "xcp:conservative=true"
 # ns-2's sender: Reno's recovery, and whole packets in the header.
 XCP = "xcp:whole=true+reno"
 FLOWS = [2, 5, 10, 20, 40, 80, 100, 200, 400, 800]
-# What the paper says of figure 1 (a) in words: bytes that paced XCP with C.P. needs, by flows.
+# What the paper's text says about figure 1 (a): bytes that paced XCP with C.P. needs, by flows.
 PAPER_BUFFERS = {100: 23_360, 800: 124_040}
 
 
 @dataclass(frozen=True)
 class Sender:
-    """One of the eight: its law over its recovery, paced or not, and the queues it is for."""
+    """One of the eight senders: its law over its recovery, paced or not, and its routers' queue."""
 
     cc: str
     paced: bool
@@ -34,7 +34,10 @@ class Sender:
 
     @property
     def flow(self) -> dict[str, Any]:
-        """The fields of a flow (§4.1): timestamps, slow start up to 64 packets, a token every RTT/cwnd."""
+        """Return a flow's fields (§4.1).
+
+        That is timestamps, slow start up to 64 packets and, if paced, a token every RTT/cwnd.
+        """
         return {
             "cc": self.cc,
             "pacing": "even" if self.paced else "none",
@@ -73,14 +76,18 @@ def dumbbell(
     warmup: float = 40,
     sample: str = "0s",
 ) -> Scenario:
-    """Describe the dumbbell of §4.2: 622 Mbps and 30 ms between the routers, 2.4 Gbps to them, queues in bytes, traffic both ways."""
+    """Describe the dumbbell of §4.2, with traffic both ways.
+
+    It has 622 Mbps and 30 ms between the routers, 2.4 Gbps to them, and queues in bytes.
+    """
     return Scenario(
         tcp="ns2",
         packet="1000B",
         duration=lab.seconds(seconds),
         warmup=lab.seconds(warmup),
         sample=sample,
-        # The preset gives two fifths of its RTT to the bottleneck: 30 ms; the flows have RTTs of their own.
+        # The preset gives two fifths of its RTT, 30 ms, to the bottleneck. The flows have RTTs of
+        # their own.
         dumbbell={
             "rate": "622Mbps",
             "rtt": "75ms",
@@ -93,22 +100,22 @@ def dumbbell(
 
 
 def long_flows(sender: Sender, count: int) -> dict[str, Any]:
-    """FTP flows with RTTs from 64 to 100 ms."""
+    """Describe FTP flows with RTTs from 64 to 100 ms."""
     return {**sender.flow, "count": count, **RTTS}
 
 
 def links(result: Sweep, name: str = "bottleneck") -> pl.DataFrame:
-    """One link's row of each run."""
+    """Return one link's row of each run."""
     return result.links.filter(pl.col("name") == name)
 
 
 def share(frame: pl.DataFrame, column: str, **point: Any) -> float:
-    """The one value of a column at a point."""
+    """Return the one value of a column at a point."""
     rows = frame.filter(*(pl.col(name) == value for name, value in point.items()))
     return float(rows[column].item())
 
 
 def link_over_time(result: Sweep) -> tuple[Any, Any]:
-    """Times and utilisation of the bottleneck."""
+    """Return times and utilisation of the bottleneck."""
     rows = result.series("link_series").filter(pl.col("link") == 0)
     return rows["time"].to_numpy(), rows["utilisation"].to_numpy()

@@ -1,4 +1,4 @@
-"""§4.2.2, all senders over the buffers that paced XCP needs: figure 2."""
+"""All senders over the buffers that paced XCP needs, §4.2.2: figure 2."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from narrows.papers.registry import Finding, experiment
 from narrows.plot import panels
 from narrows.scenario import Scenario
 
-# With fewer flows, linear growth from 64 packets does not reach a flow's share of the link within the 40 s before the measurement.
+# With fewer flows, linear growth from 64 packets does not reach a flow's share of the link within
+# the 40 s before the measurement.
 REACHED = 20
 FEW = 10
 
@@ -42,13 +43,16 @@ def run(lab: Lab, buffers: dict[int, int]) -> pl.DataFrame:
 
 
 def column(frame: pl.DataFrame, sender: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """A sender's utilisation by flows."""
+    """Return a sender's utilisation by number of flows."""
     return frame.filter(pl.col("sender") == sender).sort("flows")["utilisation"].to_numpy()
 
 
 @experiment("pxcp/fig02a", "utilisation of eight senders with the buffers that paced XCP needs")
 def fig02a(lab: Lab) -> Finding:
-    """§4.2.2, figure 2 (a): the buffers of figure 1 (a) as narrows measures them, and again as the paper words them."""
+    """Reproduce figure 2 (a) (§4.2.2).
+
+    Buffers are those of figure 1 (a) as narrows measures them, and those of the paper's text.
+    """
     measured = needed(lab, FLOWS)
     ours, theirs = run(lab, measured), run(lab, PAPER_BUFFERS)
     counts = np.array(FLOWS)
@@ -58,7 +62,8 @@ def fig02a(lab: Lab) -> Finding:
             "the paper's buffers", theirs, np.array(list(PAPER_BUFFERS)), np.array([True, True])
         ),
         below(
-            f"N.P. TCP is very low at few flows: the most up to {FEW} flows, buffers measured",
+            "non-paced TCP is very low with few flows: "
+            f"highest utilisation up to {FEW} flows, buffers measured",
             0.3,
             max(column(ours, name)[counts <= FEW].max() for name in BURSTY_TCP),
         ),
@@ -81,9 +86,10 @@ def fig02a(lab: Lab) -> Finding:
     axes[0][0].legend(fontsize="xx-small", ncols=2)
     words = ", ".join(f"{flows}: {size}" for flows, size in measured.items())
     note = (
-        f"Buffers measured, in bytes by flows: {words}. The paper words only two of its own: 23,360 at 100 flows and 124,040 at 800. "
-        f"Paced TCP is judged from {REACHED} flows on: a window that grows by a packet a round trip from 64 packets needs 40 s for "
-        "its share of the link among fewer."
+        f"Buffers measured, in bytes by number of flows: {words}. The paper's text gives only two "
+        f"of its own: 23,360 at 100 flows and 124,040 at 800. Paced TCP is judged from {REACHED} "
+        "flows on: with fewer flows, a window that grows from 64 packets by one packet per round "
+        "trip needs 40 s to reach its share of the link."
     )
     return Finding(claims, {"measured": ours, "paper": theirs}, figure, note)
 
@@ -101,29 +107,33 @@ def _claims(
     }
     return [
         near(
-            f"{where}: P. XCP about 90 %, the one furthest off",
+            f"{where}: utilisation of paced XCP is about 90 %: the value furthest off",
             0.9,
             float(xcp[np.abs(xcp - 0.9).argmax()]),
             0.03,
         ),
-        above(f"{where}: every P. TCP over 80 %, the least ({least[1]})", 0.8, least[0]),
-        _order(f"{where}: the order of the paced, on average", order, mean),
+        above(f"{where}: every paced TCP is above 80 %: the lowest ({least[1]})", 0.8, least[0]),
+        _order(f"{where}: order of the paced senders by mean utilisation", order, mean),
         below(
-            f"{where}: P. HSTCP marginally below P. NewReno: apart by",
+            f"{where}: paced HSTCP is marginally below paced NewReno: "
+            "difference in mean utilisation",
             0.05,
             abs(mean["P. NewReno"] - mean["P. HSTCP"]),
         ),
         above(
-            f"{where}: N.P. TCP over 90 % at 800 flows, the least",
+            f"{where}: every non-paced TCP is above 90 % with 800 flows: the lowest",
             0.9,
             min(at_800.values()),
             why=SMALLER,
         ),
-        _order(f"{where}: the order of the others, on average", bursty, mean),
+        _order(f"{where}: order of the non-paced TCPs by mean utilisation", bursty, mean),
     ]
 
 
-SMALLER = "narrows measures less than half of the 124,040 bytes that the paper gives 800 flows; with those it holds"
+SMALLER = (
+    "narrows measures less than half of the 124,040 bytes that the paper gives 800 flows; with the "
+    "paper's buffer the claim holds"
+)
 
 
 def _order(text: str, names: list[str], values: dict[str, float]) -> Claim:
@@ -134,7 +144,10 @@ def _order(text: str, names: list[str], values: dict[str, float]) -> Claim:
 
 @experiment("pxcp/fig02b", "the first 40 s of the paced senders")
 def fig02b(lab: Lab) -> Finding:
-    """§4.2.2, figure 2 (b): 40 flows, and P. XCP with 800; buffers as measured in figure 1 (a)."""
+    """Reproduce figure 2 (b) (§4.2.2): 40 flows, and paced XCP with 800.
+
+    Buffers are those measured in figure 1 (a).
+    """
     buffers = needed(lab, [40, 800])
     shown = {f"{name}, 40": (name, 40) for name in ("P. XCP", *PACED_TCP)} | {
         "P. XCP, 800": ("P. XCP", 800)
@@ -166,7 +179,8 @@ def fig02b(lab: Lab) -> Finding:
     )
     claims = [
         stated(
-            "P. XCP is first at its target, then P. HSTCP, then P. NewReno and P. Reno: seconds to 95 % of the most",
+            "paced XCP is first at its target, then paced HSTCP, then paced NewReno and Reno: "
+            "time to 95 % of the highest utilisation",
             "XCP < HSTCP < NewReno, Reno",
             ", ".join(f"{label} {full[label]:.1f} s" for label in shown),
             full["P. XCP, 40"]
@@ -174,17 +188,19 @@ def fig02b(lab: Lab) -> Finding:
             < min(full["P. NewReno, 40"], full["P. Reno, 40"]),
         ),
         above(
-            "P. TCP is saw-toothed: standard deviation of utilisation over that of P. XCP, the least",
+            "paced TCP is saw-toothed: standard deviation of utilisation over "
+            "that of paced XCP, the smallest",
             3,
             min(swing[f"{name}, 40"] for name in PACED_TCP) / swing["P. XCP, 40"],
         ),
         above(
-            "800 flows: steady for 15 s, then oscillating: standard deviation from 20 s on over that from 11 to 15 s",
+            "paced XCP with 800 flows is steady for 15 s, then oscillates: standard deviation "
+            "from 20 s on over that from 11 to 15 s",
             1.5,
             late / early,
         ),
         below(
-            "under the link rate: the most of it in 100 ms",
+            "paced XCP with 800 flows stays below the link rate: highest utilisation in 100 ms",
             1.0,
             float(many[clock > 0.5 * clock[-1]].max()),
         ),
@@ -209,6 +225,6 @@ def fig02b(lab: Lab) -> Finding:
 
 
 def _first(time: np.ndarray[Any, Any], use: np.ndarray[Any, Any], level: float) -> float:
-    """When a mean over half a second first reaches a level."""
+    """Return the time at which a mean over half a second first reaches a level."""
     smooth = np.convolve(use, np.ones(5) / 5, mode="same")
     return float(time[np.argmax(smooth >= level)])

@@ -1,4 +1,4 @@
-"""§4.3, long flows and files: figure 3."""
+"""Long flows and files, §4.3: figure 3."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ LONG = 40
 
 @experiment("pxcp/fig03", "forty long flows beside sources of files")
 def fig03(lab: Lab) -> Finding:
-    """§4.3, figure 3: files of 30 packets on average (Pareto, 1.35), silence of 0.2 s; 50 s, measured from 20 s on."""
+    """Reproduce figure 3 (§4.3): files of 30 packets on average (Pareto, 1.35), silence of 0.2 s.
+
+    Runs last 50 s and are measured from 20 s on.
+    """
 
     def described(sender: Sender, sources: int, buffer: int, long: int = LONG) -> Scenario:
         flows = [long_flows(sender, long)] if long else []
@@ -71,26 +74,35 @@ def fig03(lab: Lab) -> Finding:
     rising = {name: float(np.polyfit(SOURCES, use[name], 1)[0]) * 400 for name in SENDERS}
     claims = [
         below(
-            "the longest queue hardly grows: with 400 sources over without",
+            "the longest queue of paced XCP hardly grows: "
+            "with 400 sources over that without sources",
             2.0,
             queue[400] / queue[0],
         ),
         below(
-            "short flows inject less than 30 % of the link's rate: data of 400 sources alone",
+            "short flows inject less than 30 % of the link's rate: "
+            "throughput of 400 sources alone over the rate",
             0.3,
             injected,
         ),
         below(
-            "P. XCP falls as short flows grow: change over 400 sources, by its slope",
+            "paced XCP: utilisation falls as short flows grow: change from 0 to 400 sources, "
+            "from a linear fit",
             0.0,
             rising["P. XCP"],
         ),
-        above("every P. TCP rises: the least change", 0.0, min(rising[name] for name in PACED_TCP)),
         above(
-            "every N.P. TCP rises: the least change", 0.0, min(rising[name] for name in BURSTY_TCP)
+            "every paced TCP: utilisation rises: the smallest change",
+            0.0,
+            min(rising[name] for name in PACED_TCP),
+        ),
+        above(
+            "every non-paced TCP: utilisation rises: the smallest change",
+            0.0,
+            min(rising[name] for name in BURSTY_TCP),
         ),
         stated(
-            "P. Reno is the least of P. TCP, N.P. Reno of N.P. TCP, on average",
+            "Reno has the lowest mean utilisation of the paced TCPs, and of the non-paced TCPs",
             "P. Reno, N.P. Reno",
             ", ".join(
                 min(names, key=lambda name: use[name].mean()) for names in (PACED_TCP, BURSTY_TCP)
