@@ -43,8 +43,9 @@ fn slow_starts() -> [SlowStart; 3] {
 
 fn born(entry: &Entry, slow_start: SlowStart) -> Box<dyn Controller> {
     entry
-        .build(&Birth { slow_start, seed: 7, ..Birth::default() })
+        .read(&Birth { slow_start, ..Birth::default() })
         .expect("a registered law with its defaults")
+        .make(7)
 }
 
 /// Whatever a router may say, asked or not.

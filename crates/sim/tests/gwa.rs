@@ -60,7 +60,7 @@ fn host(delays: (u64, u64), pacing: Option<Gaps>) -> Host {
         ..Birth::default()
     };
     let controller =
-        registry::find("gwa").expect("a law").build(&birth).expect("it has no settings");
+        registry::find("gwa").expect("a law").read(&birth).expect("it has no settings").make(1);
     // The law alone: what a retransmission timer sends again while nothing is served, no window
     // holds back.
     let least = Duration::from_millis(10_000_000);

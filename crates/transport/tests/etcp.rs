@@ -149,7 +149,11 @@ fn the_probability_of_a_wrong_answer_is_the_one_computed() {
 
 fn law(name: &str) -> Box<dyn Controller> {
     let birth = Birth { initial_window: 2.0, ..Birth::default() };
-    registry::find(name).expect("a registered law").build(&birth).expect("defaults are in bounds")
+    registry::find(name)
+        .expect("a registered law")
+        .read(&birth)
+        .expect("defaults are in bounds")
+        .make(1)
 }
 
 fn sender(name: &str, reliable: bool) -> Sender {

@@ -13,7 +13,7 @@
 //! timeout the window is halved. It is never below one packet.
 
 use crate::parts::etcp_start::{Answer, EtcpStart};
-use crate::registry::{Entry, MovedBy, Start};
+use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Loss, Pacing};
 use narrows_settings::{Settings, settings};
 use narrows_units::Time;
@@ -29,7 +29,7 @@ pub(super) const LAW: Entry = Entry {
     settings: Params::list,
     construct: |birth| {
         let etcp = Etcp::new(birth.settings()?, birth.initial_window);
-        Ok(Box::new(etcp.with_ssthresh(birth.initial_ssthresh)))
+        Ok(Recipe::clones(etcp.with_ssthresh(birth.initial_ssthresh)))
     },
 };
 

@@ -14,7 +14,7 @@
 
 use super::etcp::Params;
 use crate::parts::etcp_start::{Answer, EtcpStart};
-use crate::registry::{Entry, MovedBy, Start};
+use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Loss, Pacing};
 use narrows_settings::Settings;
 use narrows_units::Time;
@@ -30,7 +30,7 @@ pub(super) const LAW: Entry = Entry {
     settings: Params::list,
     construct: |birth| {
         let etcp = EtcpRate::new(birth.settings()?, birth.initial_window);
-        Ok(Box::new(etcp.with_ssthresh(birth.initial_ssthresh)))
+        Ok(Recipe::clones(etcp.with_ssthresh(birth.initial_ssthresh)))
     },
 };
 

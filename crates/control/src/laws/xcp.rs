@@ -14,7 +14,7 @@
 //! many flows of small windows swing together: `whole=true`. Departure: where no router spoke,
 //! feedback comes back as it left, and the law is Reno's (RFC 5681), without slow start.
 
-use crate::registry::{Entry, MovedBy, Start};
+use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Loss, Mark, Needs};
 use narrows_settings::{Settings, settings};
 use narrows_signal::{CongestionHeader, Reply, Request};
@@ -31,7 +31,7 @@ pub(super) const LAW: Entry = Entry {
     settings: Params::list,
     construct: |birth| {
         let params = birth.settings()?;
-        Ok(Box::new(Xcp::new(params, birth.packet_bytes, birth.initial_window)))
+        Ok(Recipe::clones(Xcp::new(params, birth.packet_bytes, birth.initial_window)))
     },
 };
 

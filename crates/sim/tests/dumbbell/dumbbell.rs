@@ -1,6 +1,6 @@
 //! Networks that several tests run.
 
-use narrows_control::registry::{self, Birth, Entry, MovedBy};
+use narrows_control::registry::{self, Birth, MovedBy, Recipe};
 use narrows_control::{Gaps, SlowStart};
 use narrows_router::{Discipline, Limit};
 use narrows_settings::Given;
@@ -152,11 +152,11 @@ impl Dumbbell {
             initial_window: self.habits.initial_window,
             packet_bytes: 1000,
             receive_window: self.window_limit,
-            seed: self.seed,
             ..Birth::default()
         };
         let law = registry::find(self.law).expect("a law of the registry");
-        let controller = law.build(&birth).expect("it takes its defaults");
+        let recipe = law.read(&birth).expect("it takes its defaults");
+        let controller = recipe.make(self.seed);
         let stream = Stream::new(self.seed, 8, u64::from(flow));
         let transport = if law.moved_by == MovedBy::EachLoss {
             let (timeouts, gaps) = (self.habits.timeouts, self.pacing);
@@ -172,7 +172,7 @@ impl Dumbbell {
             Sends::Endless => Application::Endless,
             Sends::Packets(packets) => Application::Packets(packets),
             Sends::Every(gap) => Application::Every(gap),
-            Sends::Pages => Application::Requests(Usage::Pages(self.reader()), maker(law, &birth)),
+            Sends::Pages => Application::Requests(Usage::Pages(self.reader()), maker(recipe)),
         };
         FlowSettings {
             from,
@@ -205,7 +205,6 @@ impl Dumbbell {
     }
 }
 
-fn maker(law: &'static Entry, birth: &Birth) -> ControllerMaker {
-    let birth = birth.clone();
-    Box::new(move || law.build(&birth).expect("it takes its defaults"))
+fn maker(recipe: Recipe) -> ControllerMaker {
+    Box::new(move || recipe.make(1))
 }

@@ -30,7 +30,7 @@ mod filter;
 mod model;
 mod states;
 
-use crate::registry::{Entry, MovedBy, Start};
+use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Loss, Needs, Pacing, RateSample};
 use filter::{TwoSlots, WindowedMax};
 use narrows_settings::{Settings, settings};
@@ -48,8 +48,9 @@ pub(super) const LAW: Entry = Entry {
     start: Start::Own,
     settings: Params::list,
     construct: |birth| {
-        let params = birth.settings()?;
-        Ok(Box::new(Bbr::new(params, birth.quantum, birth.initial_window, birth.seed)))
+        let params: Params = birth.settings()?;
+        let (quantum, initial_window) = (birth.quantum, birth.initial_window);
+        Ok(Recipe::seeded(move |seed| Box::new(Bbr::new(params, quantum, initial_window, seed))))
     },
 };
 
