@@ -27,8 +27,6 @@ pub struct Placement {
     pub limit: Limit,
     /// Bytes of a packet, in which limits are counted.
     pub packet: u64,
-    /// Seeds what is hashed.
-    pub seed: u64,
 }
 
 impl Placement {
@@ -73,7 +71,7 @@ mod tests {
     use super::*;
     use crate::queues::{RedSettings, XcpSettings};
 
-    const PLACE: Placement = Placement { limit: Limit::Packets(120), packet: 1000, seed: 1 };
+    const PLACE: Placement = Placement { limit: Limit::Packets(120), packet: 1000 };
 
     fn build(name: &str, parts: &[&str], place: Placement) -> Result<Discipline, SettingError> {
         let given = Given::parse(parts.iter().copied()).expect("name=value");

@@ -32,6 +32,8 @@ pub struct LinkSettings {
     pub limit: Limit,
     /// What the queue does.
     pub queue: Discipline,
+    /// Moves what the queue hashes.
+    pub perturbation: u64,
     /// Losses on the wire.
     pub loss: Loss,
     /// Variation of the delay.
@@ -56,7 +58,7 @@ impl LinkSettings {
     pub fn plain(rate: Rate, delay: Duration) -> Self {
         let (limit, queue) = (Limit::Unlimited, Discipline::DropTail);
         let (loss, jitter, watch) = (Loss::None, Jitter::default(), Watch::No);
-        Self { rate, delay, limit, queue, loss, jitter, watch }
+        Self { rate, delay, limit, queue, perturbation: 0, loss, jitter, watch }
     }
 
     fn is_plain(&self) -> bool {
@@ -112,7 +114,7 @@ impl Link {
         let mut chances = Stream::new(stream.clone().bits(), 0, 0);
         let books = Books::new(settings, stream, warmup);
         let mut fifo = Fifo::new(rate, settings.limit);
-        let judge = match settings.queue.machine(rate, &mut chances) {
+        let judge = match settings.queue.machine(rate, settings.perturbation, &mut chances) {
             Machine::OnDeparture(queue) => {
                 let link = DepartureLink::new(queue, rate, settings.limit, books);
                 return Self::Departure(Box::new(link));

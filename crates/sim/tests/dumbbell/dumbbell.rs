@@ -113,6 +113,7 @@ impl Dumbbell {
             delay: middle,
             limit,
             queue: self.queue,
+            perturbation: 3,
             loss: self.loss,
             jitter: self.jitter,
             watch,

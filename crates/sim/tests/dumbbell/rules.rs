@@ -45,7 +45,7 @@ fn shown(
 
 /// Every queue of the registry, some with settings that make them act in a few packets.
 fn queues() -> Vec<Discipline> {
-    let place = Placement { limit: Limit::Packets(20), packet: 1000, seed: 3 };
+    let place = Placement { limit: Limit::Packets(20), packet: 1000 };
     let build = |name: &str, parts: &[&str]| {
         let given = Given::parse(parts.iter().copied()).expect("name=value");
         registry::find(name).expect("a queue").build(&given, &place).expect("its settings")
