@@ -125,8 +125,8 @@ fn a_received_packet_goes_unreported_with_the_papers_probability() {
     assert!((taken_for_lost(0.05) / 2.66e-33 - 1.0).abs() < 0.05, "{:e}", taken_for_lost(0.05));
 }
 
-/// The same probability where it is large enough to simulate: at 50 % loss both ways it is
-/// 1.05·10⁻⁴.
+/// The same probability, at a loss rate that makes it large enough to simulate: at 50 % loss both
+/// ways it is 1.05·10⁻⁴.
 #[test]
 fn the_probability_of_a_wrong_answer_is_the_one_computed() {
     const PACKETS: usize = 4_000_000;
