@@ -101,7 +101,7 @@ struct PythonController {
 }
 
 impl PythonController {
-    /// Calls the object, and asks for its window.
+    /// Calls `what` on the object, and then asks the object for its window.
     fn tell(&mut self, what: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<()>) {
         let Some(object) = &self.object else { return };
         let told = Python::attach(|py| {
@@ -113,7 +113,8 @@ impl PythonController {
             Ok(window) if window.is_finite() && window >= 1.0 => self.window = window,
             Ok(window) => {
                 self.fail(PyValueError::new_err(format!(
-                    "{}.window() returned {window}; it must return packets, a finite number of at least 1",
+                    "{}.window() returned {window}; it must return a finite number of packets, at \
+                     least 1",
                     self.name
                 )));
             }

@@ -85,7 +85,7 @@ impl Run {
     }
 
     /// Return the whole run as a Parquet file with one row, which begins with the key, engine and
-    /// scenario; the metadata have a place for a seal.
+    /// scenario; the metadata has a place for a seal.
     fn file<'py>(
         &self,
         py: Python<'py>,

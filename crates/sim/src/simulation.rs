@@ -92,7 +92,8 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// Shows each packet at the given links to `tap`; in order of time only if `eager` is false.
+    /// Shows each packet at the given links to `tap`. Arrivals are shown in order of time only if
+    /// `eager` is false.
     pub fn set_tap(&mut self, links: Vec<LinkId>, tap: Box<dyn Tap>) {
         self.tap = Some(TappedLinks { links, tap });
     }

@@ -243,7 +243,11 @@ proptest! {
     ) {
         for name in ["etcp", "etcp-rate"] {
             let delivery = deliver(name, true, packets, &fates, 3600.0);
-            prop_assert!(delivery.done, "only {} of {packets} packets were delivered in an hour", delivery.in_order);
+            prop_assert!(
+                delivery.done,
+                "only {} of {packets} packets were delivered in an hour",
+                delivery.in_order
+            );
             prop_assert_eq!(delivery.in_order, packets);
             prop_assert_eq!(delivery.arrived, packets);
         }

@@ -86,8 +86,8 @@ pub(crate) enum Offered {
     Held,
 }
 
-/// A link. Plain links, the hosts' own that never drop and are not watched, are kept small, because
-/// there are four per flow.
+/// A link. Plain links (the hosts' own, which never drop and are not watched) are kept small,
+/// because there are four per flow.
 pub(crate) enum Link {
     Plain(PlainLink),
     Arrival(Box<ArrivalLink>),
