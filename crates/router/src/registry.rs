@@ -123,7 +123,8 @@ mod tests {
         assert_eq!(error("rr", &["quantum=3"], PLACE), "rr has no settings; leave out \"quantum\"");
         assert_eq!(
             error("codel", &["targt=3ms"], PLACE),
-            "unknown setting of codel \"targt\"; did you mean \"target\"? known: target, interval, ecn"
+            "unknown setting of codel \"targt\"; did you mean \"target\"? \
+             known: target, interval, ecn"
         );
         assert_eq!(error("codel", &["target=5"], PLACE), "target: \"5\" is not a time; try 5ms");
         assert_eq!(error("codel", &["target=0s"], PLACE), "target: 0s is not above 0; try 5ms");

@@ -70,7 +70,8 @@ impl FromStr for Rate {
             Some('G' | 'g') => 1e9,
             Some('T' | 't') => 1e12,
             Some('m') => {
-                let remedy = "\"10Mbps\" for megabits or \"10MB/s\" for megabytes (tc's mbps is megabytes, so a small m is refused)";
+                let remedy = "\"10Mbps\" for megabits or \"10MB/s\" for megabytes \
+                              (tc's mbps is megabytes, so a small m is refused)";
                 return Err(UnitError::new(text, "rate", remedy));
             }
             _ => 1.0,
@@ -129,7 +130,8 @@ mod tests {
         let error = "10mbps".parse::<Rate>().unwrap_err().to_string();
         assert_eq!(
             error,
-            "\"10mbps\" is no rate; try \"10Mbps\" for megabits or \"10MB/s\" for megabytes (tc's mbps is megabytes, so a small m is refused)"
+            "\"10mbps\" is no rate; try \"10Mbps\" for megabits or \"10MB/s\" for megabytes \
+             (tc's mbps is megabytes, so a small m is refused)"
         );
     }
 
@@ -151,7 +153,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sending_time_rounds_up_and_never_by_more_than_a_picosecond(bits in 1u64..1_000_000_000_000_000, bytes in 0u64..100_000) {
+        fn sending_time_rounds_up_and_never_by_more_than_a_picosecond(
+            bits in 1u64..1_000_000_000_000_000,
+            bytes in 0u64..100_000,
+        ) {
             let picos = Rate(bits).time_to_send(Bytes::new(bytes)).picos() as u128;
             let work = bytes as u128 * 8_000_000_000_000;
             if picos < u64::MAX as u128 {

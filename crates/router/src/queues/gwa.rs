@@ -39,7 +39,8 @@ pub(super) const FIRST_IN_FIRST_OUT: Entry = Entry {
 pub(super) const ROUND_ROBIN: Entry = Entry {
     name: "gwa-rr",
     aliases: &[],
-    summary: "a queue for each flow, in turn; advertises each flow's part of the buffer less its queue, for `gwa` senders",
+    summary: "a queue for each flow, in turn; advertises each flow's part of the buffer less its \
+              queue, for `gwa` senders",
     source: "Gerla, Lo Cigno, Mascolo, Weng, §5",
     settings: FlowCountSettings::list,
     construct: |given, placement| {

@@ -241,7 +241,8 @@ mod tests {
         near(at(classic(|_| {}), 10.0, 10.0), (0.05, 0.1)); // 0.05/(1 − 0.5)
         near(at(classic(|_| {}), 10.0, 20.0), (0.05, 1.0));
         near(at(classic(|_| {}), 15.0, 0.0), (1.0, 1.0));
-        near(at(classic(|red| red.gentle = true), 22.5, 0.0), (0.55, 0.55)); // half of the way from 0.1 to 1
+        // Half of the way from 0.1 to 1.
+        near(at(classic(|red| red.gentle = true), 22.5, 0.0), (0.55, 0.55));
         near(at(classic(|red| red.wait = true), 10.0, 19.0), (0.05, 0.0));
         near(at(classic(|red| red.wait = true), 10.0, 30.0), (0.05, 0.1)); // 0.05/(2 − 1.5)
         near(

@@ -23,7 +23,7 @@ pub enum Sends {
     Pages,
 }
 
-/// A dumbbell: nodes 0 and 1 are the routers; each flow has hosts and links of its own.
+/// A dumbbell: nodes 0 and 1 are the routers; each flow has its own hosts and links.
 #[derive(Clone, Debug)]
 pub struct Dumbbell {
     pub rate: Rate,
@@ -43,7 +43,7 @@ pub struct Dumbbell {
     /// Classic ECN, whatever the law.
     pub ecn: bool,
     pub start_spread: Duration,
-    /// Given starts, instead of random ones.
+    /// Start times of the flows, instead of random ones.
     pub starts: Vec<Duration>,
     pub sends: Sends,
     pub queue: Discipline,
@@ -89,7 +89,7 @@ impl Default for Dumbbell {
     }
 }
 
-/// The bottleneck's place among the links, and the reverse one's.
+/// The bottleneck's place among the links.
 pub const BOTTLENECK: usize = 0;
 
 impl Dumbbell {
@@ -186,7 +186,7 @@ impl Dumbbell {
         }
     }
 
-    /// Thinks little, so that a few seconds show something.
+    /// Settings of a user who thinks briefly, so that a few seconds show something.
     fn reader(&self) -> PageSettings {
         PageSettings {
             think: Duration::from_millis(200),
@@ -197,7 +197,7 @@ impl Dumbbell {
         }
     }
 
-    /// Runs it to the end.
+    /// Runs the dumbbell to the end.
     pub fn run(&self) -> Simulation {
         let mut simulation =
             Simulation::new(self.network(), self.settings()).expect("every flow has a path");
