@@ -14,6 +14,7 @@ mod given;
 mod law;
 mod link;
 mod memory;
+mod metrics;
 mod network;
 mod queue_spec;
 mod results;
@@ -29,6 +30,7 @@ pub use error::{RunError, ScenarioError};
 pub use flow::{CheckedFlow, PacketSize};
 pub use law::{Law, OwnLaw};
 pub use link::CheckedLink;
+pub use metrics::{Kind, Metric, metrics};
 pub use queue_spec::QueueSpec;
 pub use results::{FlowResult, LinkResult, Results, Transfers};
 pub use run::run;
@@ -36,7 +38,7 @@ pub use scenario::{
     Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Link, PacingName, ParkingLot, PeriodsName,
     Scenario, SlowStartName, TcpName, Trace, Web,
 };
-pub use tables::{TABLES, parquet, row, small_parquet, table};
+pub use tables::{FORMAT, TABLES, parquet, row, small_parquet, table};
 
 /// The presets by name, with one line each and the source: for `narrows list`.
 pub const PRESETS: [(&str, &str, &str); 3] = [

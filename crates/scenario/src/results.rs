@@ -1,8 +1,8 @@
 //! What a run showed, in the units that people compare: bits a second, ratios, seconds, packets.
 //! The definitions are those of `docs/metrics.md`.
 
-use crate::Checked;
-use narrows_sim::{FlowSummary, Histogram, LinkSummary, Simulation};
+use crate::{Checked, CheckedFlow, CheckedLink};
+use narrows_sim::{FlowSummary, Histogram, LinkSummary, PacketDelays, Simulation};
 
 /// Everything a run showed.
 pub struct Results {
@@ -12,8 +12,7 @@ pub struct Results {
     pub cc: String,
     /// The scenario's pacings, joined.
     pub pacing: String,
-    /// Place of the link that the summary speaks of: the most used of those that data crosses.
-    pub bottleneck: usize,
+    bottleneck: usize,
     /// Each flow.
     pub flows: Vec<FlowResult>,
     /// Each link between routers.
@@ -30,6 +29,8 @@ pub struct Results {
     pub transfers: Transfers,
     /// Samples of flows, a column each.
     pub flow_series: FlowSeries,
+    /// Samples of what laws show of themselves, a column each.
+    pub law_series: LawSeries,
     /// Samples of links, a column each.
     pub link_series: LinkSeries,
 }
@@ -37,6 +38,8 @@ pub struct Results {
 /// What one flow showed within the measured window.
 #[derive(Clone, Debug)]
 pub struct FlowResult {
+    /// Its number, from 0.
+    pub number: u32,
     /// Its `cc`, as written.
     pub cc: String,
     /// Its pacing.
@@ -61,6 +64,8 @@ pub struct FlowResult {
 /// What one link showed within the measured window.
 #[derive(Clone, Debug)]
 pub struct LinkResult {
+    /// Its number, from 0.
+    pub number: u32,
     /// As in the scenario.
     pub name: String,
     /// Its rate in bit/s.
@@ -71,7 +76,37 @@ pub struct LinkResult {
     pub summary: LinkSummary,
 }
 
+impl FlowResult {
+    /// When data first left, in seconds; NaN if none has.
+    pub fn started(&self) -> f64 {
+        self.summary.started.map_or(f64::NAN, |time| time.seconds())
+    }
+
+    /// What `read` shows of the delays of single packets; NaN if the application does not offer them
+    /// one by one.
+    pub(crate) fn packet_delay(&self, read: fn(&PacketDelays) -> f64) -> f64 {
+        self.summary.delays.as_ref().map_or(f64::NAN, read)
+    }
+}
+
+impl Results {
+    /// The link that the summary speaks of: the most used of those that data crosses.
+    pub fn bottleneck(&self) -> &LinkResult {
+        &self.links[self.bottleneck]
+    }
+}
+
 impl LinkResult {
+    /// The most packets at any time; NaN if nobody watched.
+    pub fn max_queue(&self) -> f64 {
+        self.summary.max_queue.map_or(f64::NAN, |packets| packets as f64)
+    }
+
+    /// The most bytes at any time; NaN if nobody watched.
+    pub fn max_queue_bytes(&self) -> f64 {
+        self.summary.max_queue_bytes.map_or(f64::NAN, |bytes| bytes as f64)
+    }
+
     /// A quantile of the queue that arrivals found, in packets.
     pub fn queue_quantile(&self, share: f64) -> f64 {
         self.summary
@@ -128,6 +163,19 @@ pub struct FlowSeries {
     pub goodput: Vec<f64>,
 }
 
+/// Samples of the laws' own quantities, one row per flow, quantity and sample.
+#[derive(Clone, Debug, Default)]
+pub struct LawSeries {
+    /// Seconds.
+    pub time: Vec<f64>,
+    /// Number of the flow.
+    pub flow: Vec<u32>,
+    /// Name of the quantity.
+    pub name: Vec<&'static str>,
+    /// Its value, in the law's own unit.
+    pub value: Vec<f64>,
+}
+
 /// Samples of links, one row a link and sample.
 #[derive(Clone, Debug, Default)]
 pub struct LinkSeries {
@@ -153,7 +201,7 @@ pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> R
         .links
         .iter()
         .enumerate()
-        .map(|(number, link)| link_result(link, simulation.link(number)))
+        .map(|(number, link)| link_result(number, link, simulation.link(number)))
         .collect();
     let forward: Vec<&FlowResult> =
         flows.iter().filter(|flow| flow.reverse == flows[0].reverse).collect();
@@ -176,6 +224,7 @@ pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> R
         delivered: simulation.delivered(),
         transfers: transfers(checked, simulation),
         flow_series: flow_series(checked, simulation),
+        law_series: law_series(checked, simulation),
         link_series: link_series(checked, simulation),
         flows,
         links,
@@ -204,7 +253,7 @@ fn bottleneck(links: &[LinkResult]) -> usize {
 fn flow_results(checked: &Checked, simulation: &Simulation) -> Vec<FlowResult> {
     let seconds = (checked.duration - checked.warmup).seconds();
     let groups = checked.groups();
-    let result = |(number, group): (usize, &crate::CheckedFlow)| {
+    let result = |(number, group): (usize, &CheckedFlow)| {
         let summary = simulation.flow(number);
         let sent = summary.sender.sent;
         let completion_time = summary
@@ -212,6 +261,7 @@ fn flow_results(checked: &Checked, simulation: &Simulation) -> Vec<FlowResult> {
             .zip(summary.started)
             .map(|(finished, started)| finished.since(started).seconds());
         FlowResult {
+            number: number as u32,
             cc: group.cc.clone(),
             pacing: group.pacing,
             reverse: group.reverse,
@@ -226,10 +276,11 @@ fn flow_results(checked: &Checked, simulation: &Simulation) -> Vec<FlowResult> {
     groups.enumerate().map(result).collect()
 }
 
-fn link_result(link: &crate::CheckedLink, summary: LinkSummary) -> LinkResult {
+fn link_result(number: usize, link: &CheckedLink, summary: LinkSummary) -> LinkResult {
     let lost = (summary.drops + summary.wire_losses) as f64;
     let loss_rate = if summary.arrivals == 0 { 0.0 } else { lost / summary.arrivals as f64 };
     LinkResult {
+        number: number as u32,
         name: link.name.clone(),
         rate: link.rate.bits_per_second() as f64,
         loss_rate,
@@ -260,6 +311,21 @@ fn flow_series(checked: &Checked, simulation: &Simulation) -> FlowSeries {
         columns
             .goodput
             .extend((0..rows).map(|row| rate(&receiver.arrived, row, group.packet.payload())));
+    }
+    columns
+}
+
+fn law_series(checked: &Checked, simulation: &Simulation) -> LawSeries {
+    let mut columns = LawSeries::default();
+    let Some(interval) = checked.sample.map(|interval| interval.seconds()) else { return columns };
+    for flow in 0..checked.flow_count() as usize {
+        let Some((sender, _)) = simulation.flow_series(flow) else { continue };
+        for (name, values) in &sender.law {
+            columns.time.extend((0..values.len()).map(|row| row as f64 * interval));
+            columns.flow.extend(std::iter::repeat_n(flow as u32, values.len()));
+            columns.name.extend(std::iter::repeat_n(*name, values.len()));
+            columns.value.extend(values);
+        }
     }
     columns
 }

@@ -1,13 +1,13 @@
 //! Results as Arrow tables, and Arrow tables as Parquet.
 
-use crate::results::{FlowResult, LinkResult, Results};
+use crate::metrics::{self, Column, Values};
+use crate::results::Results;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, ListArray, RecordBatch, StringArray, StructArray,
     UInt32Array, UInt64Array,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Schema};
-use narrows_sim::PacketDelays;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -16,21 +16,49 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use std::sync::Arc;
 
 /// The tables of a run.
-pub const TABLES: [&str; 6] =
-    ["summary", "flows", "links", "transfers", "flow_series", "link_series"];
+pub const TABLES: [&str; 7] =
+    ["summary", "flows", "links", "transfers", "flow_series", "law_series", "link_series"];
 
-/// The table called `name`; `None` where there is none of that name.
+/// The version of the files of kept runs; a new column does not change it, for who reads them
+/// takes a column that is not there for empty.
+pub const FORMAT: u32 = 2;
+
+/// The table called `name`; `None` if there is none of that name.
 pub fn table(results: &Results, name: &str) -> Option<RecordBatch> {
-    let columns = match name {
-        "summary" => summary(results),
-        "flows" => flows(&results.flows),
-        "links" => links(&results.links),
-        "transfers" => transfers(results),
-        "flow_series" => flow_series(results),
-        "link_series" => link_series(results),
+    columns(results, name).map(batch)
+}
+
+fn columns(results: &Results, name: &str) -> Option<Columns> {
+    Some(match name {
+        "summary" => shown(metrics::SUMMARY, std::slice::from_ref(results)),
+        "flows" => shown(metrics::FLOWS, &results.flows),
+        "links" => shown(metrics::LINKS, &results.links),
+        "transfers" => shown(metrics::TRANSFERS, std::slice::from_ref(&results.transfers)),
+        "flow_series" => shown(metrics::FLOW_SERIES, std::slice::from_ref(&results.flow_series)),
+        "law_series" => shown(metrics::LAW_SERIES, std::slice::from_ref(&results.law_series)),
+        "link_series" => shown(metrics::LINK_SERIES, std::slice::from_ref(&results.link_series)),
         _ => return None,
+    })
+}
+
+/// What `columns` show of `rows`: a value of each, or all that each holds.
+fn shown<R>(columns: &[Column<R>], rows: &[R]) -> Columns {
+    let show = |column: &Column<R>| -> ArrayRef {
+        match column.values {
+            Values::Number(value) => numbers(rows.iter().map(value)),
+            Values::Count(value) => counts(rows.iter().map(value)),
+            Values::Small(value) => small(rows.iter().map(value)),
+            Values::Text(value) => texts(rows.iter().map(value)),
+            Values::Switch(value) => {
+                Arc::new(BooleanArray::from_iter(rows.iter().map(|row| Some(value(row)))))
+            }
+            Values::Numbers(all) => numbers(rows.iter().flat_map(all).copied()),
+            Values::Counts(all) => counts(rows.iter().flat_map(all).copied()),
+            Values::Smalls(all) => small(rows.iter().flat_map(all).copied()),
+            Values::Texts(all) => texts(rows.iter().flat_map(all).copied()),
+        }
     };
-    Some(batch(columns))
+    columns.iter().map(|column| (column.name, show(column))).collect()
 }
 
 /// `table` as the bytes of a Parquet file.
@@ -51,19 +79,16 @@ fn written(table: &RecordBatch, properties: WriterProperties) -> Result<Vec<u8>,
 /// `extra` columns come first.
 pub fn row(results: &Results, extra: &[(&'static str, &str)]) -> RecordBatch {
     let mut columns: Columns = extra.iter().map(|(name, value)| (*name, texts([*value]))).collect();
-    columns.extend(summary(results));
-    columns.extend([
-        ("flows", rows_in_a_list(flows(&results.flows))),
-        ("links", rows_in_a_list(links(&results.links))),
-        ("transfers", rows_in_a_list(transfers(results))),
-        ("flow_series", rows_in_a_list(flow_series(results))),
-        ("link_series", rows_in_a_list(link_series(results))),
-    ]);
+    columns.extend(self::columns(results, "summary").expect("TABLES names tables"));
+    for name in &TABLES[1..] {
+        let table = table(results, name).expect("TABLES names tables");
+        columns.push((name, rows_in_a_list(table)));
+    }
     batch(columns)
 }
 
-fn rows_in_a_list(columns: Columns) -> ArrayRef {
-    let rows = StructArray::from(batch(columns));
+fn rows_in_a_list(table: RecordBatch) -> ArrayRef {
+    let rows = StructArray::from(table);
     let field = Arc::new(Field::new("item", rows.data_type().clone(), false));
     Arc::new(ListArray::new(field, OffsetBuffer::from_lengths([rows.len()]), Arc::new(rows), None))
 }
@@ -123,134 +148,4 @@ fn small(values: impl IntoIterator<Item = u32>) -> ArrayRef {
 
 fn texts<'a>(values: impl IntoIterator<Item = &'a str>) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(values))
-}
-
-fn summary(results: &Results) -> Columns {
-    let link = &results.links[results.bottleneck];
-    let one = |value: f64| numbers([value]);
-    vec![
-        ("cc", texts([results.cc.as_str()])),
-        ("pacing", texts([results.pacing.as_str()])),
-        ("seed", counts([results.seed])),
-        ("bottleneck", texts([link.name.as_str()])),
-        ("utilisation", one(link.summary.utilisation)),
-        ("goodput", one(results.goodput)),
-        ("loss_rate", one(link.loss_rate)),
-        ("jain", one(results.jain)),
-        ("mean_queue", one(link.summary.mean_queue)),
-        ("max_queue", one(link.summary.max_queue.map_or(f64::NAN, |packets| packets as f64))),
-        ("queue_p50", one(link.queue_quantile(0.5))),
-        ("queue_p95", one(link.queue_quantile(0.95))),
-        ("queue_p99", one(link.queue_quantile(0.99))),
-        ("mean_rtt", one(results.mean_rtt)),
-        ("delivered", counts([results.delivered])),
-    ]
-}
-
-fn flows(flows: &[FlowResult]) -> Columns {
-    let number = |value: fn(&FlowResult) -> f64| numbers(flows.iter().map(value));
-    let count = |value: fn(&FlowResult) -> u64| counts(flows.iter().map(value));
-    vec![
-        ("flow", small(0..flows.len() as u32)),
-        ("cc", texts(flows.iter().map(|flow| flow.cc.as_str()))),
-        ("pacing", texts(flows.iter().map(|flow| flow.pacing))),
-        ("reverse", Arc::new(BooleanArray::from_iter(flows.iter().map(|flow| Some(flow.reverse))))),
-        ("goodput", number(|flow| flow.goodput)),
-        ("throughput", number(|flow| flow.throughput)),
-        ("loss_rate", number(|flow| flow.loss_rate)),
-        ("mean_rtt", number(|flow| flow.mean_rtt)),
-        ("start", number(|flow| flow.summary.started.map_or(f64::NAN, |time| time.seconds()))),
-        ("completion_time", number(|flow| flow.completion_time.unwrap_or(f64::NAN))),
-        ("sent", count(|flow| flow.summary.sender.sent)),
-        ("retransmitted", count(|flow| flow.summary.sender.retransmitted.into())),
-        ("lost", count(|flow| flow.summary.sender.lost.into())),
-        ("epochs", count(|flow| flow.summary.sender.epochs.into())),
-        ("timeouts", count(|flow| flow.summary.sender.timeouts.into())),
-        ("spurious", count(|flow| flow.summary.sender.spurious.into())),
-        ("arrived", count(|flow| flow.summary.arrived)),
-        ("duplicates", count(|flow| flow.summary.duplicates)),
-        (
-            "mean_packet_delay",
-            number(|flow| flow.summary.delays.as_ref().map_or(f64::NAN, PacketDelays::mean)),
-        ),
-        (
-            "max_packet_delay",
-            number(|flow| flow.summary.delays.as_ref().map_or(f64::NAN, PacketDelays::longest)),
-        ),
-    ]
-}
-
-fn links(links: &[LinkResult]) -> Columns {
-    let number = |value: &dyn Fn(&LinkResult) -> f64| numbers(links.iter().map(value));
-    let count = |value: fn(&LinkResult) -> u64| counts(links.iter().map(value));
-    vec![
-        ("link", small(0..links.len() as u32)),
-        ("name", texts(links.iter().map(|link| link.name.as_str()))),
-        ("rate", number(&|link| link.rate)),
-        ("utilisation", number(&|link| link.summary.utilisation)),
-        ("loss_rate", number(&|link| link.loss_rate)),
-        ("arrivals", count(|link| link.summary.arrivals)),
-        ("drops", count(|link| link.summary.drops)),
-        ("marks", count(|link| link.summary.marks)),
-        ("wire_losses", count(|link| link.summary.wire_losses)),
-        ("departures", count(|link| link.summary.departures)),
-        ("departed_bytes", count(|link| link.summary.departed_bytes)),
-        ("mean_queue", number(&|link| link.summary.mean_queue)),
-        (
-            "max_queue",
-            number(&|link| link.summary.max_queue.map_or(f64::NAN, |packets| packets as f64)),
-        ),
-        (
-            "max_queue_bytes",
-            number(&|link| link.summary.max_queue_bytes.map_or(f64::NAN, |bytes| bytes as f64)),
-        ),
-        ("queue_p50", number(&|link| link.queue_quantile(0.5))),
-        ("queue_p95", number(&|link| link.queue_quantile(0.95))),
-        ("queue_p99", number(&|link| link.queue_quantile(0.99))),
-        ("mean_delay", number(&LinkResult::mean_delay)),
-        ("delay_p50", number(&|link| link.delay_quantile(0.5))),
-        ("delay_p95", number(&|link| link.delay_quantile(0.95))),
-        ("delay_p99", number(&|link| link.delay_quantile(0.99))),
-        ("delay_p999", number(&|link| link.delay_quantile(0.999))),
-    ]
-}
-
-fn transfers(results: &Results) -> Columns {
-    let transfers = &results.transfers;
-    let column = |values: &[f64]| numbers(values.iter().copied());
-    vec![
-        ("flow", small(transfers.flow.iter().copied())),
-        ("requested", column(&transfers.requested)),
-        ("completion_time", column(&transfers.completion_time)),
-        ("bytes", counts(transfers.bytes.iter().copied())),
-    ]
-}
-
-fn flow_series(results: &Results) -> Columns {
-    let series = &results.flow_series;
-    let column = |values: &[f64]| numbers(values.iter().copied());
-    vec![
-        ("time", column(&series.time)),
-        ("flow", small(series.flow.iter().copied())),
-        ("window", column(&series.window)),
-        ("ssthresh", column(&series.ssthresh)),
-        ("rtt", column(&series.rtt)),
-        ("in_flight", column(&series.in_flight)),
-        ("throughput", column(&series.throughput)),
-        ("goodput", column(&series.goodput)),
-    ]
-}
-
-fn link_series(results: &Results) -> Columns {
-    let series = &results.link_series;
-    let column = |values: &[f64]| numbers(values.iter().copied());
-    vec![
-        ("time", column(&series.time)),
-        ("link", small(series.link.iter().copied())),
-        ("queue", column(&series.queue)),
-        ("loss_rate", column(&series.loss_rate)),
-        ("utilisation", column(&series.utilisation)),
-        ("arrivals", counts(series.arrivals.iter().copied())),
-        ("drops", counts(series.drops.iter().copied())),
-    ]
 }

@@ -1,0 +1,376 @@
+//! What a run shows, each column said once: its name, its unit, what it means and where that comes
+//! from. The tables, Python's tables for people and `docs/metrics.md` are made from this.
+
+use crate::results::{
+    FlowResult, FlowSeries, LawSeries, LinkResult, LinkSeries, Results, Transfers,
+};
+use narrows_sim::PacketDelays;
+
+/// A column of a table of results, or a number that its user derives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// The table that has it; "record" for what a front adds to a run.
+    pub table: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// What kind of quantity it is.
+    pub kind: Kind,
+    /// What it means.
+    pub definition: &'static str,
+    /// The document that defines it; empty if that is this page.
+    pub source: &'static str,
+}
+
+/// A kind of quantity: the unit of the values, and how people want to see them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A name.
+    Name,
+    /// The number by which a flow or a link is called.
+    Number,
+    /// Yes or no.
+    Switch,
+    /// Bits per second.
+    Rate,
+    /// A ratio near 1.
+    Ratio,
+    /// A small ratio, which people read in percent.
+    Share,
+    /// Seconds, which people read as they are.
+    Time,
+    /// Seconds, which people read in milliseconds.
+    Delay,
+    /// Packets, a mean.
+    Packets,
+    /// A number of packets, or of events.
+    Count,
+    /// Bytes.
+    Bytes,
+    /// Packets per second.
+    Speed,
+}
+
+impl Kind {
+    /// Each kind by name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Number => "number",
+            Self::Switch => "switch",
+            Self::Rate => "rate",
+            Self::Ratio => "ratio",
+            Self::Share => "share",
+            Self::Time => "time",
+            Self::Delay => "delay",
+            Self::Packets => "packets",
+            Self::Count => "count",
+            Self::Bytes => "bytes",
+            Self::Speed => "speed",
+        }
+    }
+
+    /// The unit of the values in the tables.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Name | Self::Number | Self::Switch => "",
+            Self::Rate => "bit/s",
+            Self::Ratio | Self::Share => "ratio",
+            Self::Time | Self::Delay => "s",
+            Self::Packets => "packets",
+            Self::Count => "count",
+            Self::Bytes => "bytes",
+            Self::Speed => "packets/s",
+        }
+    }
+}
+
+/// A column with what it shows of a row `R`, or of a whole table `R` of columns.
+pub(crate) struct Column<R: 'static> {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub definition: &'static str,
+    pub source: &'static str,
+    pub values: Values<R>,
+}
+
+/// What a column shows.
+pub(crate) enum Values<R: 'static> {
+    /// A number of a row; a NaN is shown as none.
+    Number(fn(&R) -> f64),
+    Count(fn(&R) -> u64),
+    Small(fn(&R) -> u32),
+    Text(fn(&R) -> &str),
+    Switch(fn(&R) -> bool),
+    /// All numbers of a table.
+    Numbers(fn(&R) -> &[f64]),
+    Counts(fn(&R) -> &[u64]),
+    Smalls(fn(&R) -> &[u32]),
+    Texts(fn(&R) -> &[&'static str]),
+}
+
+/// The metrics of all tables, in the order in which the documentation shows them.
+pub fn metrics() -> Vec<Metric> {
+    let mut metrics = of("summary", SUMMARY);
+    metrics.extend(of("flows", FLOWS));
+    metrics.extend(of("links", LINKS));
+    metrics.extend(of("transfers", TRANSFERS));
+    metrics.extend(of("flow_series", FLOW_SERIES));
+    metrics.extend(of("law_series", LAW_SERIES));
+    metrics.extend(of("link_series", LINK_SERIES));
+    metrics.extend(RECORD);
+    metrics
+}
+
+fn of<R>(table: &'static str, columns: &[Column<R>]) -> Vec<Metric> {
+    let metric = |column: &Column<R>| {
+        let Column { name, kind, definition, source, .. } = *column;
+        let definition = definition.trim_ascii();
+        Metric { table, name, kind, definition, source }
+    };
+    columns.iter().map(metric).collect()
+}
+
+/// Declares the columns of a table: what each means, its name, its kind, the document that defines
+/// it, and what it shows of a row or of the table.
+macro_rules! columns {
+    (
+        $(#[$meta:meta])*
+        $NAME:ident: $Row:ty;
+        $($(#[doc = $doc:literal])+ $name:ident: $Kind:ident $(, $source:literal)? = $Values:ident($show:expr);)+
+    ) => {
+        $(#[$meta])*
+        pub(crate) static $NAME: &[Column<$Row>] = &[$(Column {
+            name: stringify!($name),
+            kind: Kind::$Kind,
+            definition: concat!($($doc),+),
+            source: concat!($($source)?),
+            values: Values::$Values($show),
+        }),+];
+    };
+}
+
+columns! {
+    /// One row per run.
+    SUMMARY: Results;
+
+    /// The `cc` of each group of flows, joined by +.
+    cc: Name = Text(|run| &run.cc);
+    /// The pacing of each group of flows, joined by +.
+    pacing: Name = Text(|run| &run.pacing);
+    /// The seed of the run.
+    seed: Number = Count(|run| run.seed);
+    /// The link between routers with the highest utilisation, the first of equals.
+    bottleneck: Name = Text(|run| &run.bottleneck().name);
+    /// Of the bottleneck: bits that departed over bits that its rate allows.
+    utilisation: Ratio, "RFC 5166 §2.1.1" = Number(|run| run.bottleneck().summary.utilisation);
+    /// Payload that reached receivers for the first time, of the flows in the first flow's
+    /// direction.
+    goodput: Rate, "RFC 5166 §2.1.1" = Number(|run| run.goodput);
+    /// Of the bottleneck: drops and wire losses over arrivals.
+    loss_rate: Share, "RFC 5166 §2.1.3" = Number(|run| run.bottleneck().loss_rate);
+    /// Jain's index, (Σx)²/(nΣx²), over the goodput of the flows in the first flow's direction.
+    jain: Ratio, "RFC 5166 §2.3.1" = Number(|run| run.jain);
+    /// Of the bottleneck: packets, the one in transmission included, mean over time.
+    mean_queue: Packets = Number(|run| run.bottleneck().summary.mean_queue);
+    /// Of the bottleneck: the most packets at any time.
+    max_queue: Count = Number(|run| run.bottleneck().max_queue());
+    /// Of the bottleneck: median of the packets that arrivals found; exact below 64, then to 3 %.
+    queue_p50: Count = Number(|run| run.bottleneck().queue_quantile(0.5));
+    /// Of the bottleneck: 95th percentile of the packets that arrivals found.
+    queue_p95: Count = Number(|run| run.bottleneck().queue_quantile(0.95));
+    /// Of the bottleneck: 99th percentile of the packets that arrivals found.
+    queue_p99: Count = Number(|run| run.bottleneck().queue_quantile(0.99));
+    /// Mean of the senders' RTT samples, of the flows in the first flow's direction; one per round
+    /// trip with `ns2` habits.
+    mean_rtt: Delay = Number(|run| run.mean_rtt);
+    /// Data packets that reached their receivers, in the whole run.
+    delivered: Count = Count(|run| run.delivered);
+}
+
+columns! {
+    /// One row per flow.
+    FLOWS: FlowResult;
+
+    /// Its number, from 0.
+    flow: Number = Small(|flow| flow.number);
+    /// Its `cc` as written, or "datagrams".
+    cc: Name = Text(|flow| &flow.cc);
+    /// Its pacing as written.
+    pacing: Name = Text(|flow| flow.pacing);
+    /// Whether it goes from right to left.
+    reverse: Switch = Switch(|flow| flow.reverse);
+    /// Payload that reached the receiver for the first time.
+    goodput: Rate, "RFC 5166 §2.1.1" = Number(|flow| flow.goodput);
+    /// Data sent, on the wire, headers and retransmissions included.
+    throughput: Rate = Number(|flow| flow.throughput);
+    /// Packets found lost over packets sent; E-TCP's p is per *acknowledged* packet.
+    loss_rate: Share, "RFC 5166 §2.1.3" = Number(|flow| flow.loss_rate);
+    /// Mean of its RTT samples; one per round trip with `ns2` habits.
+    mean_rtt: Delay = Number(|flow| flow.mean_rtt);
+    /// When data first left, in the whole run.
+    start: Time = Number(FlowResult::started);
+    /// Arrival of the last packet in order minus first departure; finite data only, in the whole
+    /// run.
+    completion_time: Time, "RFC 7928" = Number(|flow| flow.completion_time.unwrap_or(f64::NAN));
+    /// Data packets sent, retransmissions included.
+    sent: Count = Count(|flow| flow.summary.sender.sent);
+    /// Data packets sent again.
+    retransmitted: Count = Count(|flow| flow.summary.sender.retransmitted.into());
+    /// Packets that the sender found lost.
+    lost: Count = Count(|flow| flow.summary.sender.lost.into());
+    /// Recovery epochs opened.
+    epochs: Count = Count(|flow| flow.summary.sender.epochs.into());
+    /// Expiries of the retransmission timer.
+    timeouts: Count = Count(|flow| flow.summary.sender.timeouts.into());
+    /// Recovery epochs that turned out to be needless.
+    spurious: Count, "RFC 3522" = Count(|flow| flow.summary.sender.spurious.into());
+    /// Packets that reached the receiver for the first time.
+    arrived: Count = Count(|flow| flow.summary.arrived);
+    /// Packets that reached the receiver again.
+    duplicates: Count = Count(|flow| flow.summary.duplicates);
+    /// If the application offers packets one by one (`telnet`, `app_rate`): mean time from offer to
+    /// delivery in order, retransmissions included.
+    mean_packet_delay: Delay, "RFC 5166 §2.1.2" =
+        Number(|flow| flow.packet_delay(PacketDelays::mean));
+    /// The longest such time.
+    max_packet_delay: Delay, "RFC 5166 §2.1.2" =
+        Number(|flow| flow.packet_delay(PacketDelays::longest));
+}
+
+columns! {
+    /// One row per link between routers.
+    LINKS: LinkResult;
+
+    /// Its number, from 0.
+    link: Number = Small(|link| link.number);
+    /// Its name.
+    name: Name = Text(|link| &link.name);
+    /// The rate of its transmitter.
+    rate: Rate = Number(|link| link.rate);
+    /// Bits that departed over bits that the rate allows.
+    utilisation: Ratio, "RFC 5166 §2.1.1" = Number(|link| link.summary.utilisation);
+    /// Drops and wire losses over arrivals.
+    loss_rate: Share, "RFC 5166 §2.1.3" = Number(|link| link.loss_rate);
+    /// Packets that came to the queue.
+    arrivals: Count = Count(|link| link.summary.arrivals);
+    /// Packets that found no room, or that the queue dropped.
+    drops: Count = Count(|link| link.summary.drops);
+    /// Packets that the queue marked and took.
+    marks: Count, "RFC 3168" = Count(|link| link.summary.marks);
+    /// Packets lost on the wire.
+    wire_losses: Count = Count(|link| link.summary.wire_losses);
+    /// Packets whose last bit left.
+    departures: Count = Count(|link| link.summary.departures);
+    /// Their bytes.
+    departed_bytes: Bytes = Count(|link| link.summary.departed_bytes);
+    /// Packets, the one in transmission included, mean over time.
+    mean_queue: Packets = Number(|link| link.summary.mean_queue);
+    /// The most packets at any time.
+    max_queue: Count = Number(LinkResult::max_queue);
+    /// The most bytes at any time.
+    max_queue_bytes: Bytes = Number(LinkResult::max_queue_bytes);
+    /// Median of the packets that arrivals found; exact below 64, then to 3 %.
+    queue_p50: Count = Number(|link| link.queue_quantile(0.5));
+    /// 95th percentile of the packets that arrivals found.
+    queue_p95: Count = Number(|link| link.queue_quantile(0.95));
+    /// 99th percentile of the packets that arrivals found.
+    queue_p99: Count = Number(|link| link.queue_quantile(0.99));
+    /// Mean time from arrival at the queue to the departure of the last bit.
+    mean_delay: Delay, "RFC 5166 §2.1.2" = Number(LinkResult::mean_delay);
+    /// Median of that time.
+    delay_p50: Delay, "RFC 5166 §2.1.2" = Number(|link| link.delay_quantile(0.5));
+    /// 95th percentile of that time.
+    delay_p95: Delay, "RFC 5166 §2.1.2" = Number(|link| link.delay_quantile(0.95));
+    /// 99th percentile of that time.
+    delay_p99: Delay, "RFC 5166 §2.1.2" = Number(|link| link.delay_quantile(0.99));
+    /// 99.9th percentile of that time.
+    delay_p999: Delay, "RFC 5166 §2.1.2" = Number(|link| link.delay_quantile(0.999));
+}
+
+columns! {
+    /// One row per object that was asked for, in the whole run.
+    TRANSFERS: Transfers;
+
+    /// The flow that brought it.
+    flow: Number = Smalls(|all| &all.flow);
+    /// When it was asked for.
+    requested: Time = Numbers(|all| &all.requested);
+    /// From then to the arrival of its last packet.
+    completion_time: Time, "RFC 7928" = Numbers(|all| &all.completion_time);
+    /// Its payload.
+    bytes: Bytes = Counts(|all| &all.bytes);
+}
+
+columns! {
+    /// One row per flow and sample.
+    FLOW_SERIES: FlowSeries;
+
+    /// When the sample was taken.
+    time: Time = Numbers(|all| &all.time);
+    /// The flow.
+    flow: Number = Smalls(|all| &all.flow);
+    /// Congestion window.
+    window: Packets = Numbers(|all| &all.window);
+    /// Slow-start threshold; infinite if there is none.
+    ssthresh: Packets = Numbers(|all| &all.ssthresh);
+    /// Smoothed RTT.
+    rtt: Delay, "RFC 6298" = Numbers(|all| &all.rtt);
+    /// Packets thought to be in flight.
+    in_flight: Packets = Numbers(|all| &all.in_flight);
+    /// Data sent over the interval that ends here, on the wire.
+    throughput: Rate = Numbers(|all| &all.throughput);
+    /// New payload at the receiver over the interval that ends here.
+    goodput: Rate, "RFC 5166 §2.1.1" = Numbers(|all| &all.goodput);
+}
+
+columns! {
+    /// One row per flow, sample and quantity.
+    LAW_SERIES: LawSeries;
+
+    /// When the sample was taken.
+    time: Time = Numbers(|all| &all.time);
+    /// The flow.
+    flow: Number = Smalls(|all| &all.flow);
+    /// The quantity, by the law's own name for it, like `w_max`.
+    name: Name = Texts(|all| &all.name);
+    /// Its value; units are those of the law's page.
+    value: Packets = Numbers(|all| &all.value);
+}
+
+columns! {
+    /// One row per link and sample.
+    LINK_SERIES: LinkSeries;
+
+    /// The end of the interval.
+    time: Time = Numbers(|all| &all.time);
+    /// The link.
+    link: Number = Smalls(|all| &all.link);
+    /// Packets in the queue at the end of the interval.
+    queue: Packets = Numbers(|all| &all.queue);
+    /// Drops over arrivals of the interval.
+    loss_rate: Share, "RFC 5166 §2.1.3" = Numbers(|all| &all.loss_rate);
+    /// Bits that departed in the interval over bits that the rate allows.
+    utilisation: Ratio, "RFC 5166 §2.1.1" = Numbers(|all| &all.utilisation);
+    /// Packets that came to the queue in the interval.
+    arrivals: Count = Counts(|all| &all.arrivals);
+    /// Packets dropped in the interval.
+    drops: Count = Counts(|all| &all.drops);
+}
+
+/// What fronts add to a run: the simulator's own speed.
+const RECORD: [Metric; 2] = [
+    Metric {
+        table: "record",
+        name: "wall",
+        kind: Kind::Time,
+        definition: "wall-clock time of the run",
+        source: "",
+    },
+    Metric {
+        table: "record",
+        name: "packets_per_second",
+        kind: Kind::Speed,
+        definition: "data packets delivered per second of wall-clock time",
+        source: "",
+    },
+];
