@@ -132,11 +132,11 @@ mod tests {
         assert_eq!(error("red", &["min=40"], PLACE), "min: 40 packets is not below max, 30");
         assert_eq!(
             error("red", &["ecn=off", "mark_above=on"], PLACE),
-            "mark_above: counts with ecn=true only; add that, or leave mark_above out"
+            "mark_above: has no effect without ecn=true; add it, or leave mark_above out"
         );
         assert_eq!(
             error("gwa-rr", &["flows=3", "tau=1s"], PLACE),
-            "tau: does not count beside flows; leave one of them out"
+            "tau: has no effect beside flows; leave one of them out"
         );
         let unlimited = Placement { limit: Limit::Unlimited, ..PLACE };
         assert_eq!(error("gwa-rr", &[], unlimited), "gwa-rr needs a buffer, like \"100p\"");
