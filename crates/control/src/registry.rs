@@ -18,7 +18,7 @@ pub struct Entry {
     pub summary: &'static str,
     /// Paper or RFC.
     pub source: &'static str,
-    /// What moves it.
+    /// What moves its window.
     pub moved_by: MovedBy,
     /// How it starts.
     pub start: Start,
@@ -32,15 +32,15 @@ impl Entry {
         (self.settings)()
     }
 
-    /// Reads the settings given and builds the controller. Fails if it has no such setting, or a
-    /// value is out of bounds.
+    /// Reads the settings given and builds the controller. Fails if the law has no such setting, or
+    /// a value is out of bounds.
     pub fn build(&self, birth: &Birth) -> Result<Box<dyn Controller>, SettingError> {
         birth.given.known_to(self.name, &self.settings())?;
         (self.construct)(birth)
     }
 }
 
-/// What moves a law.
+/// What moves the window of a law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MovedBy {
     /// Acknowledgements up, the first loss of a recovery epoch down.
@@ -58,7 +58,8 @@ pub enum MovedBy {
 /// How a law starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// By a slow start that the user may choose, up to a threshold; this one with Linux's habits.
+    /// By a slow start that the user may choose, up to a threshold. With Linux's habits it is this
+    /// one.
     Chosen(SlowStartKind),
     /// By its own rule, up to a threshold.
     ToThreshold,
@@ -90,7 +91,7 @@ pub struct Birth {
     pub initial_ssthresh: f64,
     /// Bytes of a packet on the wire.
     pub packet_bytes: u32,
-    /// The receiver's own window in packets; infinite if it is no limit.
+    /// The receiver's own window in packets; infinite if it sets no limit.
     pub receive_window: f64,
     /// Packets that leave together.
     pub quantum: f64,
@@ -99,7 +100,7 @@ pub struct Birth {
 }
 
 impl Default for Birth {
-    /// As Linux begins, without settings, threshold or limit.
+    /// Starts as Linux does, without settings, threshold or limit.
     fn default() -> Self {
         Self {
             given: Given::default(),
@@ -135,7 +136,7 @@ impl Birth {
     }
 }
 
-/// The law called `name`, by its name or an alias. The error names what is near.
+/// The law whose name or alias is `name`. The error suggests a similar name.
 pub fn find(name: &str) -> Result<&'static Entry, SettingError> {
     LAWS.iter()
         .find(|law| law.name == name || law.aliases.contains(&name))
