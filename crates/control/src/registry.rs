@@ -4,6 +4,7 @@
 use crate::laws::reno::Reno;
 use crate::{Advertised, Bound, Controller, OncePerEpoch, SlowStart, WindowLaw, laws};
 use narrows_settings::{Given, Listed, SettingError, Settings, unknown};
+use std::sync::Arc;
 
 /// Every law, by name.
 pub static LAWS: &[Entry] = laws::ALL;
@@ -23,7 +24,7 @@ pub struct Entry {
     /// How it starts.
     pub start: Start,
     pub(crate) settings: fn() -> Vec<Listed>,
-    pub(crate) construct: fn(&Birth) -> Result<Box<dyn Controller>, SettingError>,
+    pub(crate) construct: fn(&Birth) -> Result<Recipe, SettingError>,
 }
 
 impl Entry {
@@ -32,9 +33,9 @@ impl Entry {
         (self.settings)()
     }
 
-    /// Reads the settings given and builds the controller. Fails if the law has no such setting, or
-    /// a value is out of bounds.
-    pub fn build(&self, birth: &Birth) -> Result<Box<dyn Controller>, SettingError> {
+    /// Reads the settings given and returns the recipe for controllers with these settings. Fails
+    /// if the law has no such setting, or a value is out of bounds.
+    pub fn read(&self, birth: &Birth) -> Result<Recipe, SettingError> {
         birth.given.known_to(self.name, &self.settings())?;
         (self.construct)(birth)
     }
@@ -78,6 +79,27 @@ pub enum SlowStartKind {
     HyStart,
 }
 
+/// Makes identical controllers, whose settings have been read and can no longer be wrong.
+#[derive(Clone)]
+pub struct Recipe(Arc<dyn Fn(u64) -> Box<dyn Controller> + Send + Sync>);
+
+impl Recipe {
+    /// A recipe that clones `prototype`.
+    pub fn clones(prototype: impl Controller + Clone + Sync + 'static) -> Self {
+        Self::seeded(move |_| Box::new(prototype.clone()))
+    }
+
+    /// A recipe that calls `make` with a seed, the only source of randomness.
+    pub fn seeded(make: impl Fn(u64) -> Box<dyn Controller> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(make))
+    }
+
+    /// A new controller whose randomness comes from `seed`.
+    pub fn make(&self, seed: u64) -> Box<dyn Controller> {
+        (self.0)(seed)
+    }
+}
+
 /// What a controller is born with.
 #[derive(Clone, Debug)]
 pub struct Birth {
@@ -95,8 +117,6 @@ pub struct Birth {
     pub receive_window: f64,
     /// Packets that leave together.
     pub quantum: f64,
-    /// The only source of randomness.
-    pub seed: u64,
 }
 
 impl Default for Birth {
@@ -110,7 +130,6 @@ impl Default for Birth {
             packet_bytes: 1500,
             receive_window: f64::INFINITY,
             quantum: 1.0,
-            seed: 1,
         }
     }
 }
@@ -121,13 +140,13 @@ impl Birth {
     }
 
     /// `law` with the slow start and the threshold asked for.
-    pub(crate) fn once_per_epoch<L: WindowLaw + 'static>(&self, law: L) -> Box<dyn Controller> {
-        Box::new(self.composed(law))
+    pub(crate) fn once_per_epoch<L: WindowLaw + Sync + 'static>(&self, law: L) -> Recipe {
+        Recipe::clones(self.composed(law))
     }
 
     /// Reno's law below `bound`.
-    pub(crate) fn bounded<B: Bound + 'static>(&self, bound: B) -> Box<dyn Controller> {
-        Box::new(Advertised::new(bound, self.composed(Reno)))
+    pub(crate) fn bounded<B: Bound + Clone + Sync + 'static>(&self, bound: B) -> Recipe {
+        Recipe::clones(Advertised::new(bound, self.composed(Reno)))
     }
 
     fn composed<L: WindowLaw>(&self, law: L) -> OncePerEpoch<L> {
@@ -154,7 +173,7 @@ mod tests {
 
     fn error(law: &str, parts: &[&str]) -> String {
         let given = Given::parse(parts.iter().copied()).unwrap();
-        let built = find(law).unwrap().build(&Birth { given, ..Birth::default() });
+        let built = find(law).unwrap().read(&Birth { given, ..Birth::default() });
         built.err().unwrap().to_string()
     }
 

@@ -23,7 +23,9 @@ enum Happening {
 fn happening() -> impl Strategy<Value = Happening> {
     prop_oneof![
         20 => (1u8..60, 1u16..500, any::<bool>(), any::<bool>())
-            .prop_map(|(packets, rtt_ms, limited, recovering)| Happening::Ack { packets, rtt_ms, limited, recovering }),
+            .prop_map(|(packets, rtt_ms, limited, recovering)| {
+                Happening::Ack { packets, rtt_ms, limited, recovering }
+            }),
         4 => any::<bool>().prop_map(|opens_epoch| Happening::Loss { opens_epoch }),
         1 => any::<bool>().prop_map(|opens_epoch| Happening::Mark { opens_epoch }),
         1 => Just(Happening::Timeout),
@@ -43,8 +45,9 @@ fn slow_starts() -> [SlowStart; 3] {
 
 fn born(entry: &Entry, slow_start: SlowStart) -> Box<dyn Controller> {
     entry
-        .build(&Birth { slow_start, seed: 7, ..Birth::default() })
+        .read(&Birth { slow_start, ..Birth::default() })
         .expect("a registered law with its defaults")
+        .make(7)
 }
 
 /// Anything that a router may say, asked or not.
@@ -123,7 +126,9 @@ fn tell(controller: &mut dyn Controller, number: u64, happening: &Happening) {
 
 proptest! {
     #[test]
-    fn windows_are_finite_at_least_a_packet_and_still_while_recovering(happenings in prop::collection::vec(happening(), 1..400)) {
+    fn windows_are_finite_at_least_a_packet_and_still_while_recovering(
+        happenings in prop::collection::vec(happening(), 1..400),
+    ) {
         for entry in registry::LAWS {
             for slow_start in slow_starts() {
                 let mut controller = born(entry, slow_start);
@@ -135,12 +140,29 @@ proptest! {
                     // Routers may move the window at any time.
                     let moves_at_any_time = paces_at_a_rate || controller.needs().routers;
                     let after = controller.window();
-                    prop_assert!(after.is_finite() && after >= 1.0, "{}: {happening:?} made {before} {after}", entry.name);
+                    prop_assert!(
+                        after.is_finite() && after >= 1.0,
+                        "{}: {happening:?} made {before} {after}",
+                        entry.name
+                    );
                     prop_assert!(!controller.ssthresh().is_nan());
                     match happening {
-                        Happening::Ack { recovering: true, .. } if !moves_at_any_time => prop_assert_eq!(before, after),
-                        Happening::Ack { .. } if !matches!(entry.moved_by, MovedBy::Delay | MovedBy::DeliveryRate) && !moves_at_any_time => prop_assert!(after >= before, "{}: {happening:?} made {before} {after}", entry.name),
-                        Happening::Loss { opens_epoch: true } => prop_assert!(after <= before.max(2.0)),
+                        Happening::Ack { recovering: true, .. } if !moves_at_any_time => {
+                            prop_assert_eq!(before, after);
+                        }
+                        Happening::Ack { .. }
+                            if !matches!(entry.moved_by, MovedBy::Delay | MovedBy::DeliveryRate)
+                                && !moves_at_any_time =>
+                        {
+                            prop_assert!(
+                                after >= before,
+                                "{}: {happening:?} made {before} {after}",
+                                entry.name
+                            );
+                        }
+                        Happening::Loss { opens_epoch: true } => {
+                            prop_assert!(after <= before.max(2.0));
+                        }
                         _ => {}
                     }
                 }
@@ -149,11 +171,15 @@ proptest! {
     }
 
     #[test]
-    fn the_same_events_give_the_same_bits(happenings in prop::collection::vec(happening(), 1..200)) {
+    fn the_same_events_give_the_same_bits(
+        happenings in prop::collection::vec(happening(), 1..200),
+    ) {
         for entry in registry::LAWS {
             let run = || {
                 let mut controller = born(entry, SlowStart::Standard);
-                happenings.iter().enumerate().for_each(|(number, happening)| tell(&mut *controller, number as u64, happening));
+                happenings.iter().enumerate().for_each(|(number, happening)| {
+                    tell(&mut *controller, number as u64, happening);
+                });
                 controller.window().to_bits()
             };
             prop_assert_eq!(run(), run());

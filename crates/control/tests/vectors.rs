@@ -123,7 +123,8 @@ fn run(entry: &registry::Entry, case: &Case) -> Box<dyn Controller> {
         packet_bytes: 1000,
         ..Birth::default()
     };
-    let mut controller = entry.build(&birth).expect("a vector's settings are the law's");
+    let recipe = entry.read(&birth).expect("a vector's settings are the law's");
+    let mut controller = recipe.make(1);
     case.events.iter().for_each(|event| event.tell(&mut *controller));
     controller
 }

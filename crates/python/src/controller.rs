@@ -1,4 +1,4 @@
-//! Controllers written in Python: each acknowledgement and each loss is told to an object, which is
+//! Controllers written in Python: an object is told of each acknowledgement and each loss, and is
 //! then asked for its window.
 
 use narrows_control as control;
@@ -11,51 +11,51 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::sync::{Arc, Mutex};
 
-/// Packets have been acknowledged.
+/// An acknowledgement that newly acknowledges packets.
 #[pyclass(frozen, get_all)]
 pub(crate) struct Ack {
-    /// Seconds.
+    /// When the acknowledgement arrived, in seconds.
     now: f64,
-    /// Packets newly acknowledged.
+    /// Packets newly acknowledged, cumulatively or selectively.
     packets: f64,
-    /// The newest RTT sample in seconds; `None` until there is one.
+    /// The latest RTT sample in seconds; `None` until there is one.
     rtt: Option<f64>,
-    /// The moving average in seconds.
+    /// The moving average of the RTT in seconds; `None` until there is a sample.
     smoothed_rtt: Option<f64>,
-    /// The least in seconds.
+    /// The smallest RTT so far in seconds; `None` until there is a sample.
     min_rtt: Option<f64>,
-    /// Packets in flight.
+    /// Packets in flight after this acknowledgement.
     in_flight: f64,
-    /// Whether the window held the sender back.
+    /// Whether the window, not the application or the receiver, limited the sender.
     window_limited: bool,
     /// Whether a recovery is under way.
     recovering: bool,
 }
 
-/// A packet has been lost, or the retransmission timer went off.
+/// A lost packet, or an expiry of the retransmission timer.
 #[pyclass(frozen, get_all)]
 pub(crate) struct Loss {
-    /// Seconds.
+    /// When the loss was detected, in seconds.
     now: f64,
-    /// Whether it is the first of its recovery epoch.
+    /// Whether it is the first loss of its recovery epoch.
     opens_epoch: bool,
-    /// Whether the retransmission timer found it.
+    /// Whether the retransmission timer detected it.
     timeout: bool,
-    /// Packets in flight when the lost one left; 0 for a timeout.
+    /// Packets in flight when the lost packet was sent, itself included; 0 for a timeout.
     in_flight: f64,
 }
 
-/// The first error that a Python controller raised; it ends the run.
+/// The first error that a Python controller raised, which ends the run.
 #[derive(Clone, Default)]
 pub(crate) struct Failure(Arc<Mutex<Option<PyErr>>>);
 
 impl Failure {
     fn keep(&self, error: PyErr) {
-        self.0.lock().expect("nobody panics with it").get_or_insert(error);
+        self.0.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
     }
 
     pub fn take(&self) -> Option<PyErr> {
-        self.0.lock().expect("nobody panics with it").take()
+        self.0.lock().expect("no thread panics while it holds the lock").take()
     }
 }
 
@@ -101,7 +101,7 @@ struct PythonController {
 }
 
 impl PythonController {
-    /// Tells the object something, and asks for its window.
+    /// Calls `what` on the object, and then asks the object for its window.
     fn tell(&mut self, what: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<()>) {
         let Some(object) = &self.object else { return };
         let told = Python::attach(|py| {
@@ -113,7 +113,8 @@ impl PythonController {
             Ok(window) if window.is_finite() && window >= 1.0 => self.window = window,
             Ok(window) => {
                 self.fail(PyValueError::new_err(format!(
-                    "{}.window() gave {window}; packets, finite and at least 1",
+                    "{}.window() returned {window}; it must return a finite number of packets, at \
+                     least 1",
                     self.name
                 )));
             }

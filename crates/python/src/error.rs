@@ -1,4 +1,4 @@
-//! Each Rust error as one Python exception.
+//! The Python exception for each Rust error.
 
 use narrows_scenario as scenario;
 use pyo3::PyErr;
@@ -9,15 +9,15 @@ create_exception!(
     narrows,
     ScenarioError,
     PyValueError,
-    "A scenario that cannot be run: the place, the value, what would be right."
+    "A scenario that cannot be run; the message names the place, the value and a valid alternative."
 );
 
-/// What can go wrong below.
+/// The errors of the functions in this module.
 pub(crate) enum Error {
     Scenario(scenario::ScenarioError),
     Write(String),
     Run(scenario::RunError),
-    /// Raised in Python, by Ctrl-C or by the progress callback.
+    /// Raised in Python: by Ctrl-C, by the progress callback or by a controller.
     Python(PyErr),
 }
 

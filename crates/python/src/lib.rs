@@ -1,4 +1,4 @@
-//! Python's view of narrows: text in, Arrow tables out. Everything else is written in Python.
+//! The Python bindings of narrows: text in, Arrow tables out. Everything else is written in Python.
 
 mod controller;
 mod error;
@@ -7,7 +7,7 @@ mod run;
 
 use pyo3::prelude::*;
 
-/// The compiled half of narrows.
+/// The compiled part of narrows.
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]

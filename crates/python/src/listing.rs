@@ -1,4 +1,4 @@
-//! What there is, by name: for `narrows list` and the docs.
+//! Everything that can be chosen by name, for `narrows list` and the docs.
 
 use narrows_control::registry::LAWS;
 use narrows_control::slow_start::SlowStart;
@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 type Line = (&'static str, &'static str, &'static str);
 type Named = (&'static str, &'static str, &'static str, Vec<&'static str>, Vec<Line>);
 
-/// Laws: name, summary, source, aliases, and settings as (name, default, meaning).
+/// Return each law: name, summary, source, aliases, and settings as (name, default, meaning).
 #[pyfunction]
 pub(crate) fn controllers() -> Vec<Named> {
     let settings = |law: &narrows_control::registry::Entry| {
@@ -21,7 +21,7 @@ pub(crate) fn controllers() -> Vec<Named> {
         .collect()
 }
 
-/// Recoveries: name, summary, source.
+/// Return each recovery: name, summary, source.
 #[pyfunction]
 pub(crate) fn recoveries() -> Vec<Line> {
     RecoveryKind::NAMES
@@ -30,13 +30,13 @@ pub(crate) fn recoveries() -> Vec<Line> {
         .collect()
 }
 
-/// Slow starts: name, summary, source.
+/// Return each slow start: name, summary, source.
 #[pyfunction]
 pub(crate) fn slow_starts() -> Vec<Line> {
     SlowStart::NAMES.to_vec()
 }
 
-/// Queues: name, summary, source, aliases, and settings as (name, default, meaning).
+/// Return each queue: name, summary, source, aliases, and settings as (name, default, meaning).
 #[pyfunction]
 pub(crate) fn queues() -> Vec<Named> {
     let settings = |queue: &narrows_router::registry::Entry| {
@@ -50,19 +50,19 @@ pub(crate) fn queues() -> Vec<Named> {
         .collect()
 }
 
-/// Presets: name, summary, source.
+/// Return each preset: name, summary, source.
 #[pyfunction]
 pub(crate) fn presets() -> Vec<Line> {
     PRESETS.to_vec()
 }
 
-/// The version of everything that decides what a run shows.
+/// Return the version of everything that determines the results of a run.
 #[pyfunction]
 pub(crate) fn engine() -> String {
     narrows_scenario::engine()
 }
 
-/// The JSON schema of a scenario.
+/// Return the JSON schema of a scenario.
 #[pyfunction]
 pub(crate) fn schema() -> String {
     Scenario::schema()

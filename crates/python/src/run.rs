@@ -1,4 +1,4 @@
-//! Running a scenario with the GIL released, and its results as Arrow.
+//! Runs a scenario with the GIL released, and returns its results as Arrow tables.
 
 use crate::controller::{Failure, PythonLaw};
 use crate::error::Error;
@@ -19,10 +19,10 @@ use std::time::Duration;
 )]
 type Clock = std::time::Instant;
 
-/// Between two looks at signals and two calls of the progress callback.
+/// Interval between checks for signals, and between calls of the progress callback.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// A table of results: anything that speaks Arrow's PyCapsule interface reads it.
+/// A table of results, readable by anything that supports Arrow's PyCapsule interface.
 #[pyclass(frozen)]
 pub(crate) struct Table(RecordBatch);
 
@@ -53,13 +53,13 @@ pub(crate) struct Run {
 
 #[pymethods]
 impl Run {
-    /// Seconds that the run took.
+    /// Wall-clock time of the run in seconds.
     #[getter]
     fn wall(&self) -> f64 {
         self.wall
     }
 
-    /// The table called `name`; raises `KeyError` for an unknown one.
+    /// Return the table called `name`; raise `KeyError` if there is none.
     fn table(&self, name: &str) -> PyResult<Table> {
         let unknown = || {
             pyo3::exceptions::PyKeyError::new_err(format!(
@@ -70,7 +70,8 @@ impl Run {
         scenario::table(&self.results, name).map(Table).ok_or_else(unknown)
     }
 
-    /// Writes every table as `<folder>/<prefix><table>.parquet`, each at once or not at all.
+    /// Write every table as `<folder>/<prefix><table>.parquet`, each completely or not at all;
+    /// return the paths.
     #[pyo3(signature = (folder, prefix=""))]
     fn write(&self, py: Python<'_>, folder: &str, prefix: &str) -> PyResult<Vec<String>> {
         let write = |name: &&str| {
@@ -83,8 +84,8 @@ impl Run {
         Ok(py.detach(|| TABLES.iter().map(write).collect::<Result<Vec<_>, Error>>())?)
     }
 
-    /// All of the run as one Parquet file of one row that begins with its key, engine and scenario;
-    /// its metadata have a place for a seal.
+    /// Return the whole run as a Parquet file with one row, which begins with the key, engine and
+    /// scenario; the metadata has a place for a seal.
     fn file<'py>(
         &self,
         py: Python<'py>,
@@ -103,10 +104,11 @@ impl Run {
     }
 }
 
-/// Where a kept run's digest goes: the SHA-256 of the file with zeros in its place.
+/// The place for a kept run's digest: the SHA-256 of the file with zeros in this place.
 const SEAL: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// Writes beside and renames, so that a file is whole or not there.
+/// Writes to a temporary file next to `path` and renames it, so that the file is complete or does
+/// not exist.
 fn write_at_once(path: &Path, bytes: &[u8]) -> Result<String, Error> {
     let beside = path.with_extension(format!("tmp.{}", std::process::id()));
     let write = || {
@@ -117,7 +119,7 @@ fn write_at_once(path: &Path, bytes: &[u8]) -> Result<String, Error> {
     Ok(path.display().to_string())
 }
 
-/// Controllers written in Python, by the name that flows call them by.
+/// Controllers written in Python, by the name that flows use for them.
 type Own = BTreeMap<String, Py<PyType>>;
 
 fn checked(json: &str, own: Option<Own>, failure: &Failure) -> Result<Checked, Error> {
@@ -128,21 +130,21 @@ fn checked(json: &str, own: Option<Own>, failure: &Failure) -> Result<Checked, E
     failure.take().map_or(Ok(checked), |error| Err(Error::Python(error)))
 }
 
-/// The scenario in a TOML text, as JSON.
+/// Convert a scenario from TOML to JSON.
 #[pyfunction]
 pub(crate) fn from_toml(text: &str) -> PyResult<String> {
     let scenario = Scenario::from_toml(text).map_err(Error::from)?;
     Ok(serde_json::to_string(&scenario).expect("a scenario's types all have a JSON form"))
 }
 
-/// The scenario in a JSON text, as TOML, every default spelled out.
+/// Convert a scenario from JSON to TOML, with every default spelled out.
 #[pyfunction]
 pub(crate) fn to_toml(json: &str) -> PyResult<String> {
     Ok(Scenario::from_json(json).map_err(Error::from)?.to_toml())
 }
 
-/// Checks the scenario in a JSON text; returns each link between routers with its buffer in all
-/// four units.
+/// Check a scenario given as JSON; return each link between routers with its buffer in all four
+/// units.
 #[pyfunction]
 #[pyo3(signature = (json, own=None))]
 pub(crate) fn check(json: &str, own: Option<Own>) -> PyResult<Vec<(String, String)>> {
@@ -153,9 +155,9 @@ pub(crate) fn check(json: &str, own: Option<Own>) -> PyResult<Vec<(String, Strin
     Ok(checked.links.iter().map(describe).collect())
 }
 
-/// Runs the scenario in a JSON text, under `seed` where it is given; `progress` is shown the share
-/// done, between 0 and 1. Traces go to the folder `traces_to`; flows may name the controllers
-/// `own`.
+/// Run a scenario given as JSON, with `seed` if it is given. `progress` is called with the share
+/// done, between 0 and 1. Traces are written to the folder `traces_to`; flows may use the
+/// controllers `own` by name.
 #[pyfunction]
 #[pyo3(signature = (json, seed=None, progress=None, traces_to=None, own=None))]
 pub(crate) fn run(

@@ -45,9 +45,14 @@ pub enum Machine<P> {
 }
 
 impl Discipline {
-    /// Its machine, in front of a transmitter of `rate`. Random numbers at birth come from
-    /// `stream`.
-    pub fn machine<P: Packet>(self, rate: Rate, stream: &mut Stream) -> Machine<P> {
+    /// Its machine, in front of a transmitter of `rate`; `perturbation` changes its hashes, and its
+    /// random numbers at birth come from `stream`.
+    pub fn machine<P: Packet>(
+        self,
+        rate: Rate,
+        perturbation: u64,
+        stream: &mut Stream,
+    ) -> Machine<P> {
         use Machine::{OnArrival as Arrival, OnDeparture as Departure};
         let speed = rate.bytes_per_second();
         match self {
@@ -59,7 +64,9 @@ impl Discipline {
             Self::RoundRobin => Departure(OnDeparture::RoundRobin(RoundRobin::default())),
             Self::Gwa(settings) => Departure(OnDeparture::Gwa(Gwa::new(settings))),
             Self::Codel(settings) => Departure(OnDeparture::Codel(Codel::new(settings))),
-            Self::FqCodel(settings) => Departure(OnDeparture::FqCodel(FqCodel::new(settings))),
+            Self::FqCodel(settings) => {
+                Departure(OnDeparture::FqCodel(FqCodel::new(settings, perturbation)))
+            }
             Self::DualPi2(settings) => Departure(OnDeparture::DualPi2(DualPi2::new(settings))),
             Self::Xcp(settings) => Departure(OnDeparture::Xcp(Xcp::new(settings, speed, stream))),
         }

@@ -27,8 +27,6 @@ pub struct Placement {
     pub limit: Limit,
     /// Bytes of a packet, to convert a limit between bytes and packets.
     pub packet: u64,
-    /// Seed for hashing flows.
-    pub seed: u64,
 }
 
 impl Placement {
@@ -73,7 +71,7 @@ mod tests {
     use super::*;
     use crate::queues::{RedSettings, XcpSettings};
 
-    const PLACE: Placement = Placement { limit: Limit::Packets(120), packet: 1000, seed: 1 };
+    const PLACE: Placement = Placement { limit: Limit::Packets(120), packet: 1000 };
 
     fn build(name: &str, parts: &[&str], place: Placement) -> Result<Discipline, SettingError> {
         let given = Given::parse(parts.iter().copied()).expect("name=value");
@@ -125,7 +123,8 @@ mod tests {
         assert_eq!(error("rr", &["quantum=3"], PLACE), "rr has no settings; leave out \"quantum\"");
         assert_eq!(
             error("codel", &["targt=3ms"], PLACE),
-            "unknown setting of codel \"targt\"; did you mean \"target\"? known: target, interval, ecn"
+            "unknown setting of codel \"targt\"; did you mean \"target\"? \
+             known: target, interval, ecn"
         );
         assert_eq!(error("codel", &["target=5"], PLACE), "target: \"5\" is not a time; try 5ms");
         assert_eq!(error("codel", &["target=0s"], PLACE), "target: 0s is not above 0; try 5ms");

@@ -1,6 +1,8 @@
-//! What is wrong with a scenario: the place, the value, what would have been right.
+//! What is wrong with a scenario: the place, the value, what would have been right. And why a run
+//! has no results.
 
 use std::fmt;
+use std::path::PathBuf;
 
 /// A scenario that cannot be run, and why. Prints as `flows[2].cc: unknown controller "vegass"; …`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,4 +26,23 @@ impl fmt::Display for ScenarioError {
             write!(f, "{}: {}", self.place, self.message)
         }
     }
+}
+
+/// Why there are no results.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The run was stopped by whoever watched it.
+    #[error("the run was stopped at {seconds:.3} s of simulated time")]
+    Stopped {
+        /// Simulated seconds reached.
+        seconds: f64,
+    },
+    /// A trace could not be written.
+    #[error("{}: {cause}", path.display())]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        cause: std::io::Error,
+    },
 }

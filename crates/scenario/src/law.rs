@@ -1,17 +1,18 @@
 //! The law of a flow: one of the registry's, or the user's own.
 
 use narrows_control::Controller;
-use narrows_control::registry::{Birth, Entry, MovedBy, ParameterError};
+use narrows_control::registry::{Birth, Entry, MovedBy, Recipe, Start};
+use narrows_settings::SettingError;
 use std::sync::Arc;
 
-/// A law that is written elsewhere, in Python for one: it goes over SACK, as per-acknowledgement
-/// laws do.
+/// A law that is written elsewhere, for example in Python. It goes over SACK, starts by itself and
+/// takes no settings.
 pub trait OwnLaw: Send + Sync {
-    /// By which a flow's `cc` calls it.
+    /// The name by which a flow's `cc` calls it.
     fn name(&self) -> &str;
 
     /// A controller for one connection.
-    fn build(&self, birth: &Birth) -> Box<dyn Controller>;
+    fn make(&self, birth: &Birth) -> Box<dyn Controller>;
 }
 
 /// A flow's law.
@@ -32,7 +33,7 @@ impl Law {
         }
     }
 
-    /// What moves it: acknowledgements and epochs, where nothing else is known.
+    /// What moves it; the user's own hears of acknowledgements and epochs.
     pub fn moved_by(&self) -> MovedBy {
         match self {
             Self::Registered(entry) => entry.moved_by,
@@ -40,11 +41,23 @@ impl Law {
         }
     }
 
-    /// Checks the settings and builds the controller.
-    pub fn build(&self, birth: &Birth) -> Result<Box<dyn Controller>, ParameterError> {
+    /// How it starts.
+    pub fn start(&self) -> Start {
         match self {
-            Self::Registered(entry) => entry.build(birth),
-            Self::Own(law) => Ok(law.build(birth)),
+            Self::Registered(entry) => entry.start,
+            Self::Own(_) => Start::Own,
+        }
+    }
+
+    /// Reads the settings: what makes its controllers. Fails if one is unknown or out of bounds.
+    pub fn read(&self, birth: &Birth) -> Result<Recipe, SettingError> {
+        match self {
+            Self::Registered(entry) => entry.read(birth),
+            Self::Own(law) => {
+                birth.given.known_to(law.name(), &[])?;
+                let (law, birth) = (Arc::clone(law), birth.clone());
+                Ok(Recipe::seeded(move |_| law.make(&birth)))
+            }
         }
     }
 }

@@ -4,31 +4,37 @@
 //! [`Scenario::from_toml`] or [`Scenario::from_json`], then [`Checked::new`], then [`run()`].
 
 mod build;
-mod check;
+mod checked;
+mod connection;
 mod controller_spec;
 mod engine;
 mod error;
+mod flow;
+mod given;
 mod law;
+mod link;
 mod memory;
+mod network;
 mod queue_spec;
 mod results;
 mod run;
 mod scenario;
 mod tables;
-mod topology;
 mod traces;
 
-pub use check::{Checked, CheckedFlow, CheckedLink};
+pub use checked::Checked;
 pub use controller_spec::ControllerSpec;
 pub use engine::engine;
-pub use error::ScenarioError;
+pub use error::{RunError, ScenarioError};
+pub use flow::{CheckedFlow, PacketSize};
 pub use law::{Law, OwnLaw};
+pub use link::CheckedLink;
 pub use queue_spec::QueueSpec;
 pub use results::{FlowResult, LinkResult, Results, Transfers};
-pub use run::{RunError, run};
+pub use run::run;
 pub use scenario::{
-    Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Link, PacingName, ParkingLot, Scenario,
-    SlowStartName, TcpName, Trace, Web,
+    Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Link, PacingName, ParkingLot, PeriodsName,
+    Scenario, SlowStartName, TcpName, Trace, Web,
 };
 pub use tables::{TABLES, parquet, row, small_parquet, table};
 

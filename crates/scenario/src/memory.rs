@@ -1,6 +1,8 @@
 //! Refuses what would not fit into memory, before it starts.
 
+use crate::link::{CheckedLink, Load};
 use crate::{Checked, ScenarioError};
+use narrows_units::Duration;
 
 /// Bytes for a flow, with its links and machines; for a packet in flight, with its records; for a
 /// sample of a flow.
@@ -9,30 +11,17 @@ const PACKET: f64 = 160.0;
 const SAMPLE: f64 = 64.0;
 
 /// Bytes that a run may need: flows, packets in flight and queued, samples.
-fn estimate(checked: &Checked) -> f64 {
-    let flows = checked.flow_count() as f64;
-    let packet = checked.packet();
-    let in_flight: f64 = checked
-        .links
-        .iter()
-        .map(|link| {
-            let buffer = link
-                .buffer
-                .map_or(0, |buffer| buffer.packets(link.rate, link.base_rtt, flows as u64, packet))
-                as f64;
-            let wire =
-                link.rate.bytes_per_second() * link.base_rtt.seconds() / packet.count() as f64;
-            let most_sent = link.rate.bytes_per_second() * checked.scenario.duration.seconds()
-                / packet.count() as f64;
-            (buffer + wire).min(most_sent)
-        })
-        .sum();
-    let samples = checked
-        .sample
-        .map_or(0.0, |interval| checked.scenario.duration.seconds() / interval.seconds());
-    flows * FLOW
-        + in_flight * PACKET
-        + samples * SAMPLE * (flows.min(Checked::MOST_SAMPLED as f64) + checked.links.len() as f64)
+fn estimate(links: &[CheckedLink], load: &Load, duration: Duration, samples: f64) -> f64 {
+    let flows = load.flows as f64;
+    let packet = load.packet.count() as f64;
+    let in_flight = links.iter().map(|link| {
+        let buffer = link.buffer_packets(load) as f64;
+        let wire = link.rate.bytes_per_second() * link.base_rtt.seconds() / packet;
+        let most_sent = link.rate.bytes_per_second() * duration.seconds() / packet;
+        (buffer + wire).min(most_sent)
+    });
+    let sampled = flows.min(Checked::MOST_SAMPLED as f64) + links.len() as f64;
+    flows * FLOW + in_flight.sum::<f64>() * PACKET + samples * SAMPLE * sampled
 }
 
 /// Bytes that the machine has to give; `None` where it does not say.
@@ -43,9 +32,15 @@ fn available() -> Option<f64> {
     Some(kilobytes * 1024.0)
 }
 
-/// Fails where a run would need more memory than there is.
-pub(crate) fn check(checked: &Checked) -> Result<(), ScenarioError> {
-    let needed = estimate(checked);
+/// Fails if a run would need more memory than there is.
+pub(crate) fn check(
+    links: &[CheckedLink],
+    load: &Load,
+    duration: Duration,
+    sample: Option<Duration>,
+) -> Result<(), ScenarioError> {
+    let samples = sample.map_or(0.0, |interval| duration.seconds() / interval.seconds());
+    let needed = estimate(links, load, duration, samples);
     match available() {
         Some(available) if needed > available => {
             let gigabytes = |bytes: f64| bytes / 1e9;

@@ -1,14 +1,14 @@
 //! `red:min=5:gentle=true`: a queue and its settings.
 
-use narrows_control::registry::unknown;
 use narrows_router::Discipline;
-use narrows_router::registry::{self, Entry, Place};
+use narrows_router::registry::{self, Entry, Placement};
+use narrows_settings::{Given, SettingError, unknown};
 
 /// A link's `queue`, parsed.
 #[derive(Clone)]
 pub struct QueueSpec {
     entry: &'static Entry,
-    settings: Vec<(String, String)>,
+    given: Given,
 }
 
 impl QueueSpec {
@@ -16,24 +16,10 @@ impl QueueSpec {
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = text.split(':');
         let name = parts.next().unwrap_or_default().trim();
-        let entry = registry::find(name).ok_or_else(|| {
-            unknown("queue", name, registry::QUEUES.iter().map(|queue| queue.name))
-        })?;
-        let settings = parts.map(|part| {
-            let (name, value) = part.split_once('=').ok_or_else(|| {
-                format!("\"{part}\" is no setting; write name=value, like red:min=5")
-            })?;
-            Ok((name.trim().to_owned(), value.trim().to_owned()))
-        });
-        Ok(Self { entry, settings: settings.collect::<Result<_, String>>()? })
-    }
-
-    /// What drops the tail and nothing else.
-    pub fn drop_tail() -> Self {
-        Self {
-            entry: registry::find("drop-tail").expect("it is in the registry"),
-            settings: Vec::new(),
-        }
+        let entry =
+            registry::find(name).ok_or_else(|| unknown("queue", name, registry::names()))?;
+        let given = Given::parse(parts).map_err(|error| format!("{error}, like red:min=5"))?;
+        Ok(Self { entry, given })
     }
 
     /// Its name.
@@ -41,9 +27,9 @@ impl QueueSpec {
         self.entry.name
     }
 
-    /// The discipline where it stands. Fails where a setting is not its own or out of bounds.
-    pub fn build(&self, place: Place) -> Result<Discipline, String> {
-        self.entry.build(&self.settings, place)
+    /// The discipline where it stands. Fails if a setting is not its own or out of bounds.
+    pub fn build(&self, placement: &Placement) -> Result<Discipline, SettingError> {
+        self.entry.build(&self.given, placement)
     }
 }
 
@@ -61,7 +47,7 @@ mod tests {
             "{}",
             error("codle")
         );
-        assert_eq!(error("red:min"), "\"min\" is no setting; write name=value, like red:min=5");
+        assert_eq!(error("red:min"), "\"min\" is not a setting; write name=value, like red:min=5");
         assert_eq!(QueueSpec::parse("fq_codel:target=1ms").unwrap().name(), "fq-codel");
     }
 }

@@ -167,8 +167,8 @@ pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> R
     };
     Results {
         seed,
-        cc: joined(checked.flows.iter().map(|group| group.flow.cc.as_str()).collect()),
-        pacing: joined(checked.flows.iter().map(|group| group.flow.pacing.as_str()).collect()),
+        cc: joined(checked.flows.iter().map(|group| group.cc.as_str()).collect()),
+        pacing: joined(checked.flows.iter().map(|group| group.pacing).collect()),
         bottleneck: bottleneck(&links),
         jain: jain(&goodputs),
         mean_rtt: rtt_sum / rtt_samples as f64,
@@ -202,11 +202,8 @@ fn bottleneck(links: &[LinkResult]) -> usize {
 }
 
 fn flow_results(checked: &Checked, simulation: &Simulation) -> Vec<FlowResult> {
-    let seconds = (checked.scenario.duration - checked.warmup).seconds();
-    let groups = checked
-        .flows
-        .iter()
-        .flat_map(|group| std::iter::repeat_n(group, group.flow.count as usize));
+    let seconds = (checked.duration - checked.warmup).seconds();
+    let groups = checked.groups();
     let result = |(number, group): (usize, &crate::CheckedFlow)| {
         let summary = simulation.flow(number);
         let sent = summary.sender.sent;
@@ -215,15 +212,11 @@ fn flow_results(checked: &Checked, simulation: &Simulation) -> Vec<FlowResult> {
             .zip(summary.started)
             .map(|(finished, started)| finished.since(started).seconds());
         FlowResult {
-            cc: if group.flow.datagrams.is_some() {
-                "datagrams".to_owned()
-            } else {
-                group.flow.cc.clone()
-            },
-            pacing: group.flow.pacing.as_str(),
-            reverse: group.flow.reverse,
-            goodput: (summary.arrived * group.payload() * 8) as f64 / seconds,
-            throughput: (sent * group.packet.count() * 8) as f64 / seconds,
+            cc: group.cc.clone(),
+            pacing: group.pacing,
+            reverse: group.reverse,
+            goodput: (summary.arrived * group.packet.payload() * 8) as f64 / seconds,
+            throughput: (sent * group.packet.bytes.count() * 8) as f64 / seconds,
             loss_rate: if sent == 0 { 0.0 } else { f64::from(summary.sender.lost) / sent as f64 },
             mean_rtt: summary.sender.rtt_sum / summary.sender.rtt_samples as f64,
             completion_time,
@@ -247,10 +240,7 @@ fn link_result(link: &crate::CheckedLink, summary: LinkSummary) -> LinkResult {
 fn flow_series(checked: &Checked, simulation: &Simulation) -> FlowSeries {
     let mut columns = FlowSeries::default();
     let Some(interval) = checked.sample.map(|interval| interval.seconds()) else { return columns };
-    let groups = checked
-        .flows
-        .iter()
-        .flat_map(|group| std::iter::repeat_n(group, group.flow.count as usize));
+    let groups = checked.groups();
     for (number, group) in groups.enumerate() {
         let Some((sender, receiver)) = simulation.flow_series(number) else { continue };
         let rows = sender.window.len();
@@ -266,24 +256,23 @@ fn flow_series(checked: &Checked, simulation: &Simulation) -> FlowSeries {
         columns.in_flight.extend(&sender.in_flight);
         columns
             .throughput
-            .extend((0..rows).map(|row| rate(&sender.sent, row, group.packet.count())));
-        columns.goodput.extend((0..rows).map(|row| rate(&receiver.arrived, row, group.payload())));
+            .extend((0..rows).map(|row| rate(&sender.sent, row, group.packet.bytes.count())));
+        columns
+            .goodput
+            .extend((0..rows).map(|row| rate(&receiver.arrived, row, group.packet.payload())));
     }
     columns
 }
 
 fn transfers(checked: &Checked, simulation: &Simulation) -> Transfers {
     let mut columns = Transfers::default();
-    let groups = checked
-        .flows
-        .iter()
-        .flat_map(|group| std::iter::repeat_n(group, group.flow.count as usize));
+    let groups = checked.groups();
     for (number, group) in groups.enumerate() {
         for transfer in simulation.transfers(number) {
             columns.flow.push(number as u32);
             columns.requested.push(transfer.requested.seconds());
             columns.completion_time.push(transfer.finished.since(transfer.requested).seconds());
-            columns.bytes.push(transfer.packets * group.payload());
+            columns.bytes.push(transfer.packets * group.packet.payload());
         }
     }
     columns

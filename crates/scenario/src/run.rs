@@ -1,30 +1,12 @@
 //! A checked scenario -> a run -> its results.
 
+use crate::error::RunError;
 use crate::results::{self, Results};
 use crate::traces::Traces;
 use crate::{Checked, build};
-use narrows_sim::{Settings, Simulation};
+use narrows_sim::{RunSettings, Simulation};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-
-/// Why there are no results.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The run was stopped by whoever watched it.
-    #[error("the run was stopped at {seconds:.3} s of simulated time")]
-    Stopped {
-        /// Simulated seconds reached.
-        seconds: f64,
-    },
-    /// A trace could not be written.
-    #[error("{}: {cause}", path.display())]
-    Trace {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        cause: std::io::Error,
-    },
-}
+use std::path::Path;
 
 /// Runs `checked` under `seed`. `watch` is shown the share done, between 0 and 1, now and then, and
 /// may stop the run. Where the scenario asks for traces and `traces_to` is a folder, they are
@@ -35,12 +17,13 @@ pub fn run(
     traces_to: Option<&Path>,
     mut watch: impl FnMut(f64) -> ControlFlow<()>,
 ) -> Result<Results, RunError> {
-    let duration = checked.scenario.duration;
+    let duration = checked.duration;
     let mut traces = Traces::begin(checked, traces_to)?;
     let settings =
-        Settings { seed, duration, warmup: checked.warmup, eager: !traces.watch_packets() };
+        RunSettings { seed, duration, warmup: checked.warmup, eager: !traces.watch_packets() };
     let network = build::network(checked, seed, &mut traces)?;
-    let mut simulation = Simulation::new(network, settings).expect("paths have been checked");
+    let mut simulation = Simulation::new(network, settings)
+        .expect("every flow was attached to nodes that are connected");
     traces.tap(&mut simulation);
     let flow = simulation.run(|now| watch(now.seconds() / duration.seconds()));
     if flow.is_break() {

@@ -1,7 +1,7 @@
 //! The traces that a scenario asks for, as files: written beside, renamed when the run is over.
 
-use crate::Checked;
-use crate::run::RunError;
+use crate::error::RunError;
+use crate::{Checked, CheckedFlow};
 use narrows_control::Controller;
 use narrows_sim::Simulation;
 use narrows_trace::{FlowHeaders, PacketTrace, RecoveryLog, TracedLink};
@@ -48,7 +48,7 @@ impl<'a> Traces<'a> {
             packets: None,
             written: Vec::new(),
         };
-        let names = checked.scenario.trace.as_ref().map_or(&[][..], |trace| &trace.links);
+        let names = checked.trace.as_ref().map_or(&[][..], |trace| &trace.links);
         let (Some(folder), false) = (folder, names.is_empty()) else { return Ok(traces) };
         let link = |(id, link): (usize, &crate::CheckedLink)| TracedLink {
             id: id as u32,
@@ -62,15 +62,11 @@ impl<'a> Traces<'a> {
             .filter(|(_, link)| names.contains(&link.name))
             .map(link)
             .collect();
-        let headers = |group: &crate::CheckedFlow| FlowHeaders {
-            payload: group.payload() as u32,
-            timestamps: group.habits.timestamps,
+        let headers = |group: &CheckedFlow| FlowHeaders {
+            payload: group.packet.payload() as u32,
+            timestamps: group.packet.timestamps,
         };
-        let flows = checked
-            .flows
-            .iter()
-            .flat_map(|group| std::iter::repeat_n(headers(group), group.flow.count as usize))
-            .collect();
+        let flows = checked.groups().map(headers).collect();
         let file = Unfinished::new(folder, "packets.pcapng");
         let trace =
             PacketTrace::new(file.create()?, links, flows).map_err(|cause| file.error(cause))?;
@@ -92,7 +88,6 @@ impl<'a> Traces<'a> {
     ) -> Result<Box<dyn Controller>, RunError> {
         let traced = self
             .checked
-            .scenario
             .trace
             .as_ref()
             .is_some_and(|trace| trace.flows.iter().any(|flow| u64::from(*flow) == number));
@@ -114,7 +109,7 @@ impl<'a> Traces<'a> {
     pub fn finish(mut self) -> Result<(), RunError> {
         if let Some((trace, file)) = self.packets.take() {
             let mut writer = trace
-                .finish(Time::ZERO + self.checked.scenario.duration)
+                .finish(Time::ZERO + self.checked.duration)
                 .map_err(|cause| file.error(cause))?;
             writer.flush().map_err(|cause| file.error(cause))?;
             self.written.push(file);

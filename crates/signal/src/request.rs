@@ -143,13 +143,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_advertised_is_never_more_than_any_router_has(most in 1u64..1 << 33, rooms in prop::collection::vec(0u64..1 << 33, 0..5)) {
+        fn what_is_advertised_is_never_more_than_any_router_has(
+            most in 1u64..1 << 33,
+            rooms in prop::collection::vec(0u64..1 << 33, 0..5),
+        ) {
             let mut window = AdvertisedWindow::at_most(most);
             rooms.iter().for_each(|room| window.lower(*room));
             let least = rooms.iter().copied().chain([most]).min().unwrap_or(most);
             prop_assert!(u64::from(window.bytes()) <= least);
             // What rounding takes is less than a step of the scale.
-            prop_assert!(u64::from(window.bytes()) + (1 << window.shift) > least.min(u64::from(u16::MAX) << LARGEST_SHIFT));
+            prop_assert!(
+                u64::from(window.bytes()) + (1 << window.shift)
+                    > least.min(u64::from(u16::MAX) << LARGEST_SHIFT)
+            );
         }
     }
 }

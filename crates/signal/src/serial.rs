@@ -21,7 +21,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_number_comes_back_from_within_two_to_the_31(near in 1u64 << 31..1 << 62, ahead in -(1i64 << 31)..1 << 31) {
+        fn any_number_comes_back_from_within_two_to_the_31(
+            near in 1u64 << 31..1 << 62,
+            ahead in -(1i64 << 31)..1 << 31,
+        ) {
             let number = near.saturating_add_signed(ahead);
             prop_assert_eq!(unwrap(number as u32, near), number);
         }

@@ -1,16 +1,16 @@
-//! What was sent has arrived, was lost, or is under way: counted by path, checked against the links
-//! at the end of every run.
+//! Conservation of packets: every packet sent has arrived, was lost, or is in flight. They are
+//! counted per path and checked against the links at the end of every run.
 
 use crate::link::Link;
 use crate::slab::Slab;
 use crate::wiring::{HopEnd, Paths};
 
-/// The packets of every path.
+/// The packet counters of every path.
 pub(crate) struct PathBooks {
     paths: Vec<PathCounters>,
 }
 
-/// A path's packets over the whole run.
+/// The packets of one path over the whole run.
 #[derive(Clone, Copy, Debug, Default)]
 struct PathCounters {
     sent: u64,
@@ -23,17 +23,17 @@ impl PathBooks {
         Self { paths: vec![PathCounters::default(); paths] }
     }
 
-    /// A packet sets out on `path`.
+    /// Counts a packet that sets out on `path`.
     pub fn send(&mut self, path: u32) {
         self.paths[path as usize].sent += 1;
     }
 
-    /// A packet has reached the end of `path`.
+    /// Counts a packet that has reached the end of `path`.
     pub fn arrive(&mut self, path: u32) {
         self.paths[path as usize].arrived += 1;
     }
 
-    /// A packet of `path` was dropped, or lost on a wire.
+    /// Counts a packet of `path` that was dropped, or lost on a wire.
     pub fn lose(&mut self, path: u32) {
         self.paths[path as usize].lost += 1;
     }
@@ -43,8 +43,8 @@ impl PathBooks {
         self.paths.iter().step_by(2).map(|path| path.arrived).sum()
     }
 
-    /// Panics unless every packet sent has arrived, was lost, or is under way: in `waiting` or in a
-    /// queue.
+    /// Panics unless every packet sent has arrived, was lost, or is in flight, that is, in
+    /// `waiting` or in a queue.
     pub fn balance(&self, links: &[Link], waiting: &Slab, paths: &Paths) {
         let total = |count: fn(&PathCounters) -> u64| self.paths.iter().map(count).sum::<u64>();
         let (sent, arrived, lost) =
@@ -53,14 +53,15 @@ impl PathBooks {
         assert_eq!(
             sent,
             arrived + lost + under_way,
-            "{sent} packets sent are not {arrived} arrived + {lost} lost + {under_way} under way"
+            "{sent} packets sent, but {arrived} arrived + {lost} lost + {under_way} in flight"
         );
         let missing: u64 = links.iter().map(Link::missing).sum();
-        assert_eq!(lost, missing, "flows miss {lost} packets, links have lost {missing}");
+        assert_eq!(lost, missing, "flows have lost {lost} packets, but links have lost {missing}");
         self.balance_links(links, waiting, paths);
     }
 
-    /// What links that lead to endpoints only have carried has arrived, or is on its way.
+    /// Panics unless every packet carried by links that lead only to endpoints has arrived or is on
+    /// its way.
     fn balance_links(&self, links: &[Link], waiting: &Slab, paths: &Paths) {
         let mut accounted = vec![0; links.len()];
         for packet in waiting.iter() {
@@ -79,7 +80,7 @@ impl PathBooks {
             let (carried, accounted) = (links[link].carried(), accounted[link]);
             assert_eq!(
                 carried, accounted,
-                "link {link}: {carried} carried are not {accounted} arrived or under way"
+                "link {link}: {carried} packets carried, but {accounted} arrived or in flight"
             );
         }
     }

@@ -1,32 +1,32 @@
-//! The event calendar: a wheel of unsorted buckets before a heap of far events.
+//! The event calendar: a wheel of unsorted buckets, with a heap for far events.
 //!
-//! Most events lie within a round trip and come in nearly the right order, so a bucket is sorted
-//! when its time has come, when it holds a dozen entries. The width of a bucket follows the density
-//! of events.
+//! Most events lie within one round trip and are inserted in nearly the right order. A bucket is
+//! therefore sorted only when its time has come, and then contains about a dozen entries. The width
+//! of the buckets is adapted to the density of events.
 
 use narrows_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// One event: when, which comes first at equal times, and what to do.
+/// One event: its time, its rank among events at the same time, and its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
     pub time: Time,
-    /// The order at equal times: see the crate's page.
+    /// The order at equal times; see the crate's documentation.
     pub rank: u32,
     pub payload: u32,
 }
 
 const BUCKETS: usize = 4096;
 const MASK: u64 = BUCKETS as u64 - 1;
-/// Events a bucket should hold: the wheel is rebuilt where the mean leaves a quarter or four times
-/// of that.
+/// Number of events that a bucket should contain: the wheel is rebuilt if the mean differs from it
+/// by a factor of 2√2 or more.
 const AIM: usize = 12;
 const REVIEW_EVERY: usize = 4096;
 const WIDTHS: std::ops::RangeInclusive<u32> = 10..=40;
 
 pub(crate) struct Calendar {
-    /// A bucket is 2^shift picoseconds wide.
+    /// The width of a bucket is 2^shift picoseconds.
     shift: u32,
     /// Number of the bucket being drained.
     now: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Calendar {
     head: usize,
     buckets: Vec<Vec<Event>>,
     occupied: [u64; BUCKETS / 64],
-    /// Drained buckets, for their memory.
+    /// Drained buckets, kept to reuse their memory.
     spare: Vec<Vec<Event>>,
     far: BinaryHeap<Reverse<Event>>,
     drained_buckets: usize,
@@ -82,7 +82,7 @@ impl Calendar {
         bucket.push(event);
     }
 
-    /// Takes the next event, if there is one not later than `end`.
+    /// Removes and returns the next event, if there is one no later than `end`.
     pub fn pop(&mut self, end: Time) -> Option<Event> {
         while self.head == self.current.len() {
             if !self.advance(end) {
@@ -97,7 +97,8 @@ impl Calendar {
         Some(event)
     }
 
-    /// Goes to the next bucket that holds something; false where that begins later than `end`.
+    /// Moves to the next bucket that is not empty; returns false if there is none, or if it begins
+    /// later than `end`.
     fn advance(&mut self, end: Time) -> bool {
         let near = self.next_occupied();
         let far = self.far.peek().map(|Reverse(event)| event.time.picos() >> self.shift);
@@ -138,7 +139,7 @@ impl Calendar {
         self.current.sort_unstable();
     }
 
-    /// The nearest bucket after the current one that holds something.
+    /// The nearest bucket after the current one that is not empty.
     fn next_occupied(&self) -> Option<u64> {
         let first = ((self.now + 1) & MASK) as usize;
         let words = self.occupied.len();
@@ -158,7 +159,8 @@ impl Calendar {
         None
     }
 
-    /// Fits the width of the buckets to the density of events; true where everything was laid anew.
+    /// Adapts the width of the buckets to the density of events; returns true if the wheel was
+    /// rebuilt.
     fn review(&mut self) -> bool {
         let mean = self.drained_events.max(1) as f64 / self.drained_buckets as f64;
         (self.drained_buckets, self.drained_events) = (0, 0);
@@ -213,10 +215,13 @@ mod tests {
     }
 
     proptest! {
-        /// Against a heap, with delays of very different sizes, so that every part takes part:
-        /// current, wheel, far, and a new width.
+        /// Compares the calendar with a heap, for delays of very different sizes, so that every
+        /// part is used: the current bucket, the wheel, the far events, and a change of width.
         #[test]
-        fn it_agrees_with_a_heap(delays in prop::collection::vec((0u64..1_000_000, 0u32..42, 0u32..5), 1..400), rounds in 1usize..60) {
+        fn it_agrees_with_a_heap(
+            delays in prop::collection::vec((0u64..1_000_000, 0u32..42, 0u32..5), 1..400),
+            rounds in 1usize..60,
+        ) {
             let mut calendar = Calendar::new();
             let mut heap = BinaryHeap::new();
             let mut now = 0;

@@ -1,29 +1,29 @@
-//! How long packets take from application to application.
+//! Delays of packets from application to application.
 
 use crate::measured::Measured;
 use narrows_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// How long packets took from the application that offered them to the one that gets them in order,
-/// retransmissions included.
+/// Delays of packets from the application that offers them to the one that receives them in order,
+/// including the time for retransmissions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PacketDelays {
-    /// When each packet that has not been delivered was offered.
+    /// For each packet not yet delivered, the time at which it was offered.
     offered: VecDeque<Time>,
     delivered: u64,
-    /// Within the measured window.
+    /// Packets delivered in the measured part of the run.
     count: u64,
     sum: f64,
     longest: Duration,
 }
 
 impl PacketDelays {
-    /// A packet is offered at `now`.
+    /// Records that a packet is offered at `now`.
     pub(crate) fn offer(&mut self, now: Time) {
         self.offered.push_back(now);
     }
 
-    /// All below `next` have arrived by `now`.
+    /// Records that all packets below `next` have arrived by `now`.
     pub(crate) fn deliver(&mut self, next: u64, now: Time, measured: &Measured) {
         while self.delivered < next
             && let Some(offered) = self.offered.pop_front()

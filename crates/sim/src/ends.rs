@@ -1,5 +1,5 @@
-//! The two ends of a flow: what sends and what receives, when each must be woken, and what is seen
-//! of them.
+//! The two ends of a flow: what sends and what receives, when each must be woken, and what is
+//! recorded of them.
 
 use crate::delays::PacketDelays;
 use crate::requests::{Request, Requester};
@@ -9,7 +9,7 @@ use crate::wiring::{Endpoints, FlowSettings};
 use narrows_transport::{Counters, DataHeader, Header, Receiver, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
 
-/// A sending end's calendar entries: the one for its pacer, and the one for everything else.
+/// The calendar entries of a sending end: one for its pacer, and one for everything else.
 pub(crate) const SOON: usize = 0;
 pub(crate) const LATE: usize = 1;
 
@@ -17,11 +17,11 @@ pub(crate) struct SendingEnd {
     pub source: Source,
     pub offering: Offering,
     overhead: Duration,
-    /// When the overhead is over and what may be sent goes; never if nothing waits for that.
+    /// When the overhead ends and packets leave; never if no packet waits for it.
     sends_at: Time,
     pub stream: Stream,
     last_departure: Option<Time>,
-    /// Calendar entries for the pacer, and for everything else: the earliest of each.
+    /// The earliest calendar entry for the pacer, and for everything else.
     pub scheduled: [Time; 2],
     schedule: Schedule,
     pub at_warmup: Counters,
@@ -30,7 +30,7 @@ pub(crate) struct SendingEnd {
     pub server: Option<Box<Server>>,
 }
 
-/// Who asks, and what makes a controller for each connection that serves them.
+/// The source of requests, and the maker of a controller for each connection that serves them.
 pub(crate) struct Server {
     pub requester: Requester,
     pub make: ControllerMaker,
@@ -56,7 +56,7 @@ pub(crate) enum Sink {
 }
 
 impl Sink {
-    /// A packet of data arrives: the acknowledgement to send now, if one is due.
+    /// Takes a data packet that arrived; returns the acknowledgement to send now, if one is due.
     pub fn on_data(&mut self, now: Time, data: &Segment) -> Option<Segment> {
         match self {
             Self::Connection(receiver) => receiver.on_data(now, data),
@@ -67,12 +67,12 @@ impl Sink {
         }
     }
 
-    /// When it must be woken; never if nothing waits.
+    /// When the sink must be woken; never if no acknowledgement is pending.
     pub fn wakeup(&self) -> Time {
         if let Self::Connection(receiver) = self { receiver.wakeup() } else { Time::NEVER }
     }
 
-    /// The wake-up has come: the acknowledgement that was due by `now`, if any.
+    /// Returns the acknowledgement that is due by `now`, if any; to be called at the wake-up time.
     pub fn on_wakeup(&mut self, now: Time) -> Option<Segment> {
         if let Self::Connection(receiver) = self { receiver.on_wakeup(now) } else { None }
     }
@@ -90,7 +90,7 @@ impl Sink {
         if let Self::Connection(receiver) = self { receiver.duplicates() } else { 0 }
     }
 
-    /// The lowest number that has not arrived; `None` if numbers mean nothing.
+    /// The lowest number that has not arrived; `None` for datagrams, whose numbers have no order.
     pub fn next(&self) -> Option<u64> {
         if let Self::Connection(receiver) = self { Some(receiver.next()) } else { None }
     }
@@ -108,7 +108,8 @@ pub(crate) struct ReceivingEnd {
 }
 
 impl SendingEnd {
-    /// Both ends of a flow with chances from `stream`; a look is taken at `warmup`.
+    /// Creates both ends of a flow, with randomness from `stream`; the counters are read at
+    /// `warmup`.
     pub fn pair(flow: FlowSettings, stream: Stream, warmup: Time) -> (Self, ReceivingEnd) {
         let sampling = flow.sampled.map(|interval| (Time::ZERO, interval));
         let (source, sink, application) = match flow.endpoints {
@@ -155,8 +156,8 @@ impl SendingEnd {
         (sending, receiving)
     }
 
-    /// The deadlines of the pacer or the datagram source, and of the application and the
-    /// retransmission timer.
+    /// The deadline of the pacer or the datagram source, and the earlier one of the application and
+    /// the retransmission timer.
     pub fn deadlines(&self) -> [Time; 2] {
         match &self.source {
             Source::Connection(sender) => {
@@ -175,7 +176,7 @@ impl SendingEnd {
         soon.min(late)
     }
 
-    /// A web user's request is on its way.
+    /// Expects a request that is on its way to the sender.
     pub fn expect(&mut self, request: &Request) {
         self.offering.acts_at = request.arrives;
         self.offering.asked = request.packets;
@@ -190,8 +191,8 @@ impl SendingEnd {
         }
     }
 
-    /// Each time a sender may send, it waits uniformly up to its overhead, then sends all it may
-    /// (ns-2's `overhead_`).
+    /// Each time a sender may send, it waits for a time drawn uniformly between 0 and its overhead,
+    /// then sends everything it may (ns-2's `overhead_`).
     pub fn waits_for_overhead(&mut self, now: Time) -> bool {
         let Source::Connection(sender) = &mut self.source else { return false };
         if self.overhead == Duration::ZERO {
@@ -207,8 +208,8 @@ impl SendingEnd {
         waits
     }
 
-    /// When a packet that may leave at `now` does: after the one before it, by a picosecond at
-    /// least, so that packets of a burst have an order.
+    /// When a packet that may leave at `now` actually leaves: at least one picosecond after the
+    /// packet before it, so that the packets of a burst have an order.
     pub fn depart(&mut self, now: Time) -> Time {
         self.started.get_or_insert(now);
         let departure =
@@ -237,7 +238,8 @@ impl SendingEnd {
         }
     }
 
-    /// Its time has come at `now`: the datagram that leaves, if one does.
+    /// Handles a deadline of a datagram source at `now`; returns the datagram that leaves, if one
+    /// does.
     pub fn wake_datagrams(&mut self, now: Time) -> Option<Segment> {
         let Source::Datagrams(source) = &mut self.source else { return None };
         let number = source.wake(now, &mut self.stream)?;

@@ -1,6 +1,6 @@
-//! How often each value was seen.
+//! Histograms of whole numbers.
 
-/// Counts of whole numbers: exact below 64, then to one part in 32.
+/// Counts of whole numbers: exact below 64, above that with a resolution of one part in 32.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     counts: Vec<u64>,
@@ -29,12 +29,13 @@ impl Histogram {
         self.sum += value as f64;
     }
 
-    /// The mean; 0 of nothing.
+    /// The mean of the observations; 0 if there are none.
     pub fn mean(&self) -> f64 {
         if self.total == 0 { 0.0 } else { self.sum / self.total as f64 }
     }
 
-    /// The smallest value that a share of at least `share` of all does not pass; 0 of nothing.
+    /// The smallest value v such that at least `share` of the observations are ≤ v, to within the
+    /// resolution; 0 if there are none.
     pub fn quantile(&self, share: f64) -> u64 {
         let wanted = (share * self.total as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
@@ -47,7 +48,8 @@ impl Histogram {
         0
     }
 
-    /// Slots are exact below [`EXACT`]; above, each power of two has [`STEPS`] of them.
+    /// The slot of `value`: below [`EXACT`] each value has its own; above, each power of two has
+    /// [`STEPS`] slots.
     fn slot(value: u64) -> usize {
         if value < EXACT {
             return value as usize;

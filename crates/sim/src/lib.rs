@@ -1,22 +1,23 @@
-//! The simulator. Reading order, which is one packet's life: [`traffic`] offers data, the sender of
-//! `narrows-transport` lets a packet go, [`simulation`] carries it from [`link`] to link and to the
-//! receiver, and its acknowledgement back; [`calendar`] says what is next; [`probe`] and
-//! [`measure`] watch.
+//! The simulator. The reading order follows one packet's life: [`traffic`] offers data, the sender
+//! of `narrows-transport` lets a packet go, and [`simulation`] carries it from [`link`] to link and
+//! to the receiver, and its acknowledgement back. [`calendar`] tells which event is next;
+//! [`observer`], [`series`] and [`summary`] record what happens.
 //!
 //! # Speed
-//! A drop-tail queue decides on arrival, so a packet's departure is known at once, and a place that
-//! is fed by one place only, in order, needs no event: what happens there is computed when the
-//! packet enters the place before it ([`wiring`] finds these; the hop is *eager*). On a dumbbell
-//! that leaves two events a packet: the data at the bottleneck and its acknowledgement at the
-//! reverse one. A queue that decides on departure needs one event more for each packet that waits
-//! in it.
+//! A drop-tail queue decides on arrival, so a packet's departure is known at once. A hop that
+//! receives packets from only one other hop, in order, needs no event: what happens there is
+//! computed when the packet enters the hop before it. Such a hop is called *eager*; [`wiring`]
+//! finds them. On a dumbbell that leaves two events per packet: the data at the bottleneck, and its
+//! acknowledgement at the bottleneck of the reverse direction. A queue that decides on departure
+//! needs one more event for each packet that waits in it.
 //!
 //! # Order
-//! Events at equal times: transmitters that get free, then arrivals, then timers, then by path
-//! (twice the flow's number, and one more for the way back), and transmitters by link. At a link,
-//! what departs at an instant has left for what arrives at that instant. At an endpoint, arrivals
-//! come before timers. Nothing depends on memory or on the order of insertion, so eager and
-//! scheduled runs agree.
+//! Events at equal times are ordered by kind: transmitters that become free, then arrivals, then
+//! timers. Within a kind, transmitters are ordered by link, and the others by path (twice the
+//! flow's number, plus one for the way back). At a link, a packet that departs at an instant has
+//! already left when another arrives at that instant. At an endpoint, arrivals come before timers.
+//! Nothing depends on memory addresses or on the order of insertion, so eager and scheduled runs
+//! agree.
 
 mod books;
 mod calendar;

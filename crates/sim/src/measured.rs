@@ -10,17 +10,17 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// True if `at` lies in it; the end does.
+    /// True if `at` lies in the measured part, its ends included.
     pub fn contains(&self, at: Time) -> bool {
         self.from <= at && at <= self.to
     }
 
-    /// Seconds that it shares with `from..to`.
+    /// Seconds that the measured part shares with `from..to`.
     pub fn overlap(&self, from: Time, to: Time) -> f64 {
         to.min(self.to).since(from.max(self.from)).seconds()
     }
 
-    /// Length in seconds.
+    /// Length of the measured part in seconds.
     pub fn seconds(&self) -> f64 {
         self.to.since(self.from).seconds()
     }

@@ -1,4 +1,4 @@
-//! What somebody who looks at a link sees: the longest queue, histograms, samples.
+//! What is recorded of a watched link: the longest queue, histograms, samples.
 
 use crate::histogram::Histogram;
 use crate::measured::Measured;
@@ -6,11 +6,11 @@ use crate::series::{Due, LinkSeries, Schedule, count};
 use narrows_router::Backlog;
 use narrows_units::{Duration, Time};
 
-/// Sees what a link does.
+/// Records what a link does.
 pub(crate) struct Observer {
     schedule: Schedule,
     interval: Option<Duration>,
-    /// Packets and bytes, each at its most.
+    /// The largest number of packets and the largest number of bytes.
     pub max_queue: Backlog,
     pub queue_found: Histogram,
     pub delay: Histogram,
@@ -18,7 +18,8 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// Takes samples at `interval`, where it is given, and measures from `warmup` on.
+    /// Creates an observer that takes samples at `interval`, if it is given, and measures from
+    /// `warmup` on.
     pub fn new(interval: Option<Duration>, warmup: Time) -> Self {
         Self {
             schedule: Schedule::new(
@@ -38,7 +39,7 @@ impl Observer {
         Some((self.interval?, &self.series))
     }
 
-    /// Takes the samples due by `now`; `backlog` is asked for the queue at a time.
+    /// Takes the samples due by `now`; `backlog` returns the state of the queue at a given time.
     pub fn catch_up(&mut self, now: Time, mut backlog: impl FnMut(Time) -> Backlog) {
         while let Some((due, at)) = self.schedule.due(now) {
             match due {
@@ -48,7 +49,7 @@ impl Observer {
         }
     }
 
-    /// A packet came at `now` and found `found` packets; the queue is `queue` now.
+    /// Records that a packet arrived at `now` and found `found` packets; the queue is now `queue`.
     pub fn arrival(&mut self, now: Time, found: u64, queue: Backlog, measured: &Measured) {
         if measured.contains(now) {
             self.max_queue.packets = self.max_queue.packets.max(queue.packets);
@@ -60,14 +61,15 @@ impl Observer {
         }
     }
 
-    /// A packet is given up at `now`.
+    /// Records that a packet is dropped at `now`.
     pub fn drop(&mut self, now: Time) {
         if let Some(interval) = self.interval {
             count(&mut self.series.drops, interval, now, 1);
         }
     }
 
-    /// The last bit of a packet of `bytes` that came at `came` leaves at `departure`.
+    /// Records that the last bit of a packet of `bytes` that arrived at `came` leaves at
+    /// `departure`.
     pub fn departure(&mut self, came: Time, departure: Time, bytes: u32, measured: &Measured) {
         if measured.contains(came) {
             self.delay.add(departure.since(came).picos() / 1000);

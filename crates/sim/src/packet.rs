@@ -1,15 +1,15 @@
-//! A packet under way, and as routers see it.
+//! A packet in flight, and how routers see it.
 
 use narrows_router::Packet;
 use narrows_signal::{Ecn, Request};
 use narrows_transport::Segment;
 use narrows_units::Time;
 
-/// A packet under way.
+/// A packet in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Travelling {
     pub segment: Segment,
-    /// Index of the hop it is on its way to.
+    /// Index of the hop that the packet is on its way to.
     pub hop: u32,
     pub path: u32,
 }
@@ -19,7 +19,7 @@ impl Packet for Travelling {
         self.segment.bytes
     }
 
-    /// Data of a flow and its acknowledgements are two flows to a router.
+    /// A flow's data and its acknowledgements are two different flows to a router.
     fn flow(&self) -> u32 {
         self.path
     }
@@ -41,7 +41,7 @@ impl Packet for Travelling {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
     pub came: Time,
-    /// It came with a mark.
+    /// True if the packet arrived with a mark.
     pub was_marked: bool,
     pub packet: Travelling,
 }

@@ -1,8 +1,8 @@
-//! Users of the web: think, ask for a page, then for what is embedded in it, one after the other
+//! Web users: they think, request a page, and then the objects embedded in it, one after the other
 //! (E-TCP, §VI-H).
 //!
 //! The paper draws from the empirical tables of Smith, Hernández-Campos, Jeffay, Ott ("What TCP/IP
-//! protocol headers can tell us about the web", 2001), which are not to be had. Instead:
+//! protocol headers can tell us about the web", 2001), which are not available. We use instead:
 //!
 //! | what | distribution | source |
 //! |---|---|---|
@@ -10,19 +10,19 @@
 //! | size of an object, 7 % tail | Pareto 1.2 from 20 kB, at most 10 MB | Crovella, Bestavros 1997: exponents 1.0 to 1.3; Barford, Crovella 1998: 7 % |
 //! | objects embedded in a page | Pareto 2.43 from 1, less 1, at most 100 | Barford, Crovella 1998 |
 //! | pages in a row over a persistent connection | geometric, mean 4 | Mah 1997 |
-//! | thinking | exponential | its mean is for calibration |
+//! | think time | exponential | its mean is left for calibration |
 //!
-//! Requests are small and go outside of the queues: to the server in half a round trip, with a
-//! round trip more for a new connection.
+//! Requests are small and bypass the queues: they reach the server after half a round trip, plus
+//! one round trip for a new connection.
 
 use narrows_units::{Duration, Stream, Time};
 
-/// How a user behaves.
+/// The behaviour of a user.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PageSettings {
-    /// Mean time between a page and the next.
+    /// Mean time between one page and the next.
     pub think: Duration,
-    /// Sizes are this many times those of the distributions.
+    /// Factor by which the sizes drawn from the distributions are multiplied.
     pub size_factor: f64,
     /// Share of new connections that stay open for several pages (a ratio).
     pub persistent: f64,
@@ -32,21 +32,21 @@ pub struct PageSettings {
     pub rtt: Duration,
 }
 
-/// How a source of files behaves: sends one, is silent, sends the next (Katabi, Handley, Rohrs,
-/// SIGCOMM 2002, §5.2.3).
+/// The behaviour of a source of files, which sends a file, is silent, and sends the next one
+/// (Katabi, Handley, Rohrs, SIGCOMM 2002, §5.2.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FileSettings {
     /// Mean size in packets.
     pub mean: f64,
-    /// Pareto's shape, above 1.
+    /// Shape of the Pareto distribution of sizes, above 1.
     pub shape: f64,
     /// Mean of the exponential silence.
     pub off: Duration,
-    /// Base round-trip time: the sender knows half of it later that a file has arrived.
+    /// Base round-trip time: the sender learns half of it later that a file has arrived.
     pub rtt: Duration,
 }
 
-/// What is asked for, and when.
+/// What is requested, and when.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Usage {
     /// Pages, by a user.
@@ -55,10 +55,10 @@ pub enum Usage {
     Files(FileSettings),
 }
 
-/// One object that a user asked for.
+/// One object that a user requested.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
-    /// When the user asked.
+    /// When the user sent the request.
     pub requested: Time,
     /// When the last packet had arrived.
     pub finished: Time,
@@ -66,26 +66,26 @@ pub struct Transfer {
     pub packets: u64,
 }
 
-/// What a user asks for next.
+/// The next request of a user.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Request {
-    /// When the user asks.
+    /// When the user sends the request.
     pub asked: Time,
-    /// When the server has the request.
+    /// When the request reaches the server.
     pub arrives: Time,
     pub packets: u64,
-    /// Over a connection of its own, in slow start.
+    /// True if the object is sent over a connection of its own, which begins in slow start.
     pub fresh: bool,
 }
 
-/// One user, and what the server does for it.
+/// One user or source of files: its random stream, its state and its requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Requester {
     usage: Usage,
     stream: Stream,
-    /// Objects of this page still to be asked for.
+    /// Objects of this page still to be requested.
     embedded: u64,
-    /// Pages that the connection stays open for.
+    /// Number of pages for which the connection stays open.
     pages_left: u64,
     pub request: Request,
     pub transfers: Vec<Transfer>,
@@ -102,7 +102,7 @@ const MOST_EMBEDDED: f64 = 100.0;
 const PAGES_IN_A_ROW: f64 = 4.0;
 
 impl Requester {
-    /// A user who begins to think at `start`, or a source whose first file leaves then.
+    /// Creates a user who begins to think at `start`, or a source whose first file leaves then.
     pub fn new(usage: Usage, stream: Stream, start: Time) -> Self {
         let request = Request { asked: start, arrives: start, packets: 0, fresh: true };
         let mut user =
@@ -114,7 +114,7 @@ impl Requester {
         user
     }
 
-    /// The object asked for has arrived at `now`: notes it, and gives the next request.
+    /// Records that the requested object has arrived at `now`; returns the next request.
     pub fn finish(&mut self, now: Time) -> Request {
         self.transfers.push(Transfer {
             requested: self.request.asked,
@@ -139,9 +139,9 @@ impl Requester {
         self.request
     }
 
-    /// A file that leaves at `asked`, over a connection of its own.
+    /// The request for a file that leaves at `asked`, over a connection of its own.
     fn file(&mut self, settings: &FileSettings, asked: Time) -> Request {
-        // Pareto's mean is shape/(shape − 1) times its least.
+        // The mean of a Pareto distribution is shape/(shape − 1) times its smallest value.
         let least = settings.mean * (settings.shape - 1.0) / settings.shape;
         let packets = self.pareto(least, settings.shape).round().max(1.0) as u64;
         Request { asked, arrives: asked, packets, fresh: true }
@@ -166,7 +166,7 @@ impl Requester {
         Request { asked, arrives: asked + setup + settings.rtt.scale(0.5), packets, fresh }
     }
 
-    /// Bytes of an object.
+    /// Draws the size of an object in bytes.
     fn size(&mut self) -> f64 {
         if self.stream.happens(TAIL_SHARE) {
             self.pareto(TAIL_FROM, TAIL_EXPONENT).min(LARGEST)
@@ -179,7 +179,7 @@ impl Requester {
         from * libm::exp(self.stream.exponential() / exponent)
     }
 
-    /// Standard normal (Box and Muller, 1958).
+    /// Draws from the standard normal distribution (Box and Muller, 1958).
     fn normal(&mut self) -> f64 {
         libm::sqrt(2.0 * self.stream.exponential())
             * libm::cos(std::f64::consts::TAU * self.stream.uniform())
@@ -209,10 +209,10 @@ mod tests {
         let above = |bytes: f64| {
             sizes.iter().filter(|size| **size > bytes).count() as f64 / sizes.len() as f64
         };
-        // The median of 93 % log-normal with 7 % above it: the normal quantile of 0.5/0.93 is
-        // 0.0945, so 1800·e^(1.3·0.0945) = 2035.
+        // The median of a distribution that is 93 % log-normal with the other 7 % above the median:
+        // the normal quantile of 0.5/0.93 is 0.0945, so the median is 1800·e^(1.3·0.0945) = 2035.
         assert!((sizes[100_000] / 2035.0 - 1.0).abs() < 0.03, "median {}", sizes[100_000]);
-        // Above 200 kB the body has nothing: 0.07·10^−1.2.
+        // The body has almost nothing above 200 kB, so the share there is 0.07·10^−1.2.
         assert!(
             (above(200_000.0) / (0.07 * 10f64.powf(-1.2)) - 1.0).abs() < 0.1,
             "{}",
@@ -227,7 +227,7 @@ mod tests {
         let settings = FileSettings { mean: 30.0, shape: 2.5, off: ms(200), rtt: ms(80) };
         let mut source =
             Requester::new(Usage::Files(settings), Stream::new(4, 1, 1), Time::ZERO + ms(7));
-        assert_eq!(source.request.arrives, Time::ZERO + ms(7), "the first leaves at once");
+        assert_eq!(source.request.arrives, Time::ZERO + ms(7), "the first file leaves at once");
         let (mut packets, mut silence, mut long) = (0.0, 0.0, 0.0);
         for _ in 0..100_000 {
             let now = source.request.arrives;
@@ -240,7 +240,8 @@ mod tests {
             (packets / 30.0 - 1.0).abs() < 0.02 && (silence / 0.24 - 1.0).abs() < 0.02,
             "{packets} {silence}"
         );
-        // The least is 30·1.5/2.5 = 18 packets; beyond ten times that are 10^−2.5 of all.
+        // The smallest file has 30·1.5/2.5 = 18 packets; a share of 10^−2.5 of the files is more
+        // than ten times as long.
         assert!((long / 10f64.powf(-2.5) - 1.0).abs() < 0.15, "{long}");
     }
 
@@ -259,6 +260,10 @@ mod tests {
             open.iter()
                 .all(|request| request.arrives.since(request.asked) == Duration::from_millis(50))
         );
-        assert!(open.len() > 700, "{} of 1000 over a connection that stayed open", open.len());
+        assert!(
+            open.len() > 700,
+            "{} of 1000 requests went over a connection that stayed open",
+            open.len()
+        );
     }
 }

@@ -1,14 +1,14 @@
-//! Samples at an interval, into columns.
+//! Samples at regular intervals, stored in columns.
 //!
-//! Nothing is scheduled for them: a place is sampled when its next event comes, for all sample
-//! times that have passed, as it stood then. A sample at an instant comes before the events of that
-//! instant.
+//! No events are scheduled for samples. An endpoint or link is sampled when its next event comes,
+//! for all sample times that have passed, in the state it had at those times. A sample at an
+//! instant comes before the events of that instant.
 
 use narrows_transport::Sender;
 use narrows_units::{Duration, Time};
 
-/// What a sender showed at each sample time: sample k was taken at k · interval. NaN if a source has
-/// no such thing.
+/// The state of a sender at each sample time: sample k was taken at k · interval. NaN if the source
+/// does not have the quantity.
 #[derive(Clone, Debug, Default)]
 pub struct SenderSeries {
     /// Congestion window in packets.
@@ -50,7 +50,7 @@ impl SenderSeries {
         });
     }
 
-    /// A datagram source has sent `sent` packets, and has nothing else to show.
+    /// Samples a datagram source that has sent `sent` packets; all other columns are NaN.
     pub(crate) fn sample_datagrams(&mut self, sent: u64) {
         for column in [&mut self.window, &mut self.ssthresh, &mut self.rtt, &mut self.in_flight] {
             column.push(f64::NAN);
@@ -59,27 +59,27 @@ impl SenderSeries {
     }
 }
 
-/// What a receiver showed at each sample time.
+/// The state of a receiver at each sample time.
 #[derive(Clone, Debug, Default)]
 pub struct ReceiverSeries {
     /// Packets that had arrived for the first time.
     pub arrived: Vec<u64>,
 }
 
-/// What a link showed: row k covers the interval that ends at (k + 1) · interval.
+/// What happened at a link: row k covers the interval that ends at (k + 1) · interval.
 #[derive(Clone, Debug, Default)]
 pub struct LinkSeries {
     /// Packets in the queue at the end of the interval, the one in transmission included.
     pub queue: Vec<u64>,
-    /// Packets that came to the queue.
+    /// Packets that arrived at the queue.
     pub arrivals: Vec<u64>,
-    /// Packets that found no room.
+    /// Packets that the queue dropped.
     pub drops: Vec<u64>,
-    /// Bytes whose packet's last bit left.
+    /// Bytes of the packets whose last bit left.
     pub departed_bytes: Vec<u64>,
 }
 
-/// Counts `amount` into the interval that `at` lies in.
+/// Adds `amount` to the interval that contains `at`.
 pub(crate) fn count(column: &mut Vec<u64>, interval: Duration, at: Time, amount: u64) {
     let row = (at.picos() / interval.picos()) as usize;
     if row >= column.len() {
@@ -88,10 +88,10 @@ pub(crate) fn count(column: &mut Vec<u64>, interval: Duration, at: Time, amount:
     column[row] += amount;
 }
 
-/// When the next sample is due, and the one look at the end of the warm-up.
+/// When the next sample is due, and when the warm-up ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Schedule {
-    /// The earlier of the two.
+    /// The earlier of `sample_at` and `warmup`.
     due: Time,
     sample_at: Time,
     interval: Duration,
@@ -106,13 +106,14 @@ pub(crate) enum Due {
 }
 
 impl Schedule {
-    /// Samples every `interval` from `first` on, where it is given, and looks once at `warmup`.
+    /// Schedules samples at `interval`, given as (first time, length) or `None`, and one event at
+    /// `warmup`.
     pub fn new(interval: Option<(Time, Duration)>, warmup: Time) -> Self {
         let (sample_at, interval) = interval.unwrap_or((Time::NEVER, Duration::ZERO));
         Self { due: sample_at.min(warmup), sample_at, interval, warmup }
     }
 
-    /// What is due at `now` or before, one at a time.
+    /// Returns what is due at `now` or before, one item at a time.
     pub fn due(&mut self, now: Time) -> Option<(Due, Time)> {
         if self.due > now {
             return None;

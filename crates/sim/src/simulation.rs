@@ -1,4 +1,4 @@
-//! One packet's life: the event loop, and what happens at each place.
+//! One packet's life: the event loop, and what happens at each hop.
 
 use crate::books::PathBooks;
 use crate::calendar::{Calendar, Event};
@@ -21,14 +21,14 @@ use std::ops::ControlFlow;
 /// How a simulation is run.
 #[derive(Clone, Copy, Debug)]
 pub struct RunSettings {
-    /// Where all randomness comes from.
+    /// The seed of all randomness.
     pub seed: u64,
-    /// The end of the run.
+    /// The length of the run.
     pub duration: Duration,
-    /// The measured window begins here and ends with the run.
+    /// The measured part begins after this time and ends with the run.
     pub warmup: Duration,
-    /// Computes what needs no event of its own early; false makes every hop an event, with the same
-    /// result.
+    /// If true, hops that need no event of their own are computed early; if false, every hop is an
+    /// event. The result is the same.
     pub eager: bool,
 }
 
@@ -48,17 +48,17 @@ pub struct Simulation {
     tap: Option<TappedLinks>,
 }
 
-/// Ranks at equal times: transmitters by link, packets by path, timers by path.
+/// Ranks at equal times: transmitters by link, then packets by path, then timers by path.
 const PACKET: u32 = 1 << 30;
 const TIMER: u32 = 1 << 31;
 /// Families of random streams.
 const LINK_STREAMS: u64 = 1;
 const FLOW_STREAMS: u64 = 2;
-/// The caller is asked whether to go on after so many events.
+/// Number of events after which the caller is asked whether to go on.
 const ASK_EVERY: u32 = 1 << 14;
 
 impl Simulation {
-    /// Builds what `network` describes. Fails where a flow's ends are not connected.
+    /// Builds what `network` describes. Fails if the ends of a flow are not connected.
     pub fn new(network: Network, settings: RunSettings) -> Result<Self, WiringError> {
         let measured =
             Measured { from: Time::ZERO + settings.warmup, to: Time::ZERO + settings.duration };
@@ -92,19 +92,20 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// Shows each packet at the given links to `tap`; in order of time only where `eager` is off.
+    /// Shows each packet at the given links to `tap`. Arrivals are shown in order of time only if
+    /// `eager` is false.
     pub fn set_tap(&mut self, links: Vec<LinkId>, tap: Box<dyn Tap>) {
         self.tap = Some(TappedLinks { links, tap });
     }
 
-    /// Runs to the end, asking `go_on` now and then, with the time reached; stops early where that
-    /// says so.
+    /// Runs to the end. Now and then calls `go_on` with the time reached, and stops early if that
+    /// breaks.
     pub fn run(&mut self, mut go_on: impl FnMut(Time) -> ControlFlow<()>) -> ControlFlow<()> {
         self.run_until(self.horizon, &mut go_on)
     }
 
-    /// Runs until all events up to `end` have happened. What eager hops have computed already may
-    /// lie behind `end`: to look at an instant exactly, run with `eager` off.
+    /// Runs until all events up to `end` have happened. Eager hops may already have been computed
+    /// beyond `end`: to look at an instant exactly, set `eager` to false.
     pub fn run_until(
         &mut self,
         end: Time,
@@ -113,7 +114,7 @@ impl Simulation {
         let end = end.min(self.horizon);
         let mut until_asked = ASK_EVERY;
         while let Some(event) = self.calendar.pop(end) {
-            assert!(event.time >= self.now, "an event of {} comes after {}", event.time, self.now);
+            assert!(event.time >= self.now, "an event at {} comes after {}", event.time, self.now);
             self.now = event.time;
             self.happen(event);
             until_asked -= 1;
@@ -146,7 +147,7 @@ impl Simulation {
         }
     }
 
-    /// Carries a packet that reaches a hop at `at` as far as it goes without an event.
+    /// Carries a packet that reaches a hop at `at` as far as it can go without an event.
     fn travel(&mut self, mut at: Time, mut packet: Travelling) {
         loop {
             match self.paths.hops[packet.hop as usize].end {
@@ -170,7 +171,7 @@ impl Simulation {
         }
     }
 
-    /// A packet comes to a link.
+    /// Hands a packet to a link.
     fn enter(&mut self, link: LinkId, at: Time, packet: &mut Travelling) -> Offered {
         let offered = self.links[link as usize].offer(at, packet, &self.measured);
         if let Some(tapped) = &mut self.tap {
@@ -184,10 +185,10 @@ impl Simulation {
 
     fn holding(&mut self, link: LinkId) -> &mut DepartureLink {
         let link = self.links[link as usize].as_departure();
-        link.expect("only a link that holds packets is released, or awaits its transmitter")
+        link.expect("only a link that holds packets is released or awaits its transmitter")
     }
 
-    /// Lets the next packet go if the transmitter is free.
+    /// Releases the next packet if the transmitter is free.
     fn release(&mut self, link: LinkId, now: Time) {
         let measured = self.measured;
         let released = self.holding(link).release(now, &measured);
@@ -209,7 +210,7 @@ impl Simulation {
         self.proceed(arrival, packet);
     }
 
-    /// Goes on at once if the next hop is eager, else with an event.
+    /// Goes on at once if the next hop is eager; otherwise schedules an event.
     fn proceed(&mut self, at: Time, packet: Travelling) {
         if self.paths.hops[packet.hop as usize].eager && at <= self.horizon {
             self.travel(at, packet);
@@ -224,26 +225,27 @@ impl Simulation {
         self.calendar.push(Event { time: at, rank, payload });
     }
 
-    /// An endpoint lets a packet go at `at` on `path`.
+    /// Sends a packet from its endpoint at `at`, on `path`.
     fn launch(&mut self, at: Time, path: u32, segment: Segment) {
         let packet = self.set_out(path, segment);
         self.proceed(at, packet);
     }
 
-    /// A packet at the beginning of `path`.
+    /// Places a packet at the beginning of `path`.
     fn set_out(&mut self, path: u32, segment: Segment) -> Travelling {
         self.books.send(path);
         Travelling { segment, hop: self.paths.starts[path as usize], path }
     }
 
-    /// Data reaches its receiver: the acknowledgement that leaves, ready for its first hop.
+    /// Delivers data to its receiver; returns the acknowledgement that leaves, ready for its first
+    /// hop.
     fn receive(&mut self, flow: u32, at: Time, packet: &Travelling) -> Option<Travelling> {
         self.run_receiver_timer(flow, at);
         self.books.arrive(packet.path);
         let end = &mut self.receivers[flow as usize];
         end.catch_up(at);
         let ack = end.sink.on_data(at, &packet.segment);
-        // A datagram sink has no order, and answers nothing.
+        // A datagram sink has no order and sends no acknowledgements.
         let next = end.sink.next()?;
         if let Some(delays) = &mut end.delays {
             delays.deliver(next, at, &self.measured);
@@ -261,7 +263,7 @@ impl Simulation {
         }
     }
 
-    /// Who has got all that was asked for asks for more.
+    /// Lets a user who has received everything asked for make the next request.
     fn ask_for_more(&mut self, flow: u32, at: Time) {
         let end = &mut self.senders[flow as usize];
         let Some(server) = &mut end.server else { return };
@@ -270,8 +272,8 @@ impl Simulation {
         self.arm_sender(flow);
     }
 
-    /// A request has reached the sender: a new connection begins in slow start, and the receiver
-    /// waits for what was asked for.
+    /// Handles a request that has reached the sender: a new connection, if one is needed, begins in
+    /// slow start, and the receiver expects what was asked for.
     fn serve(&mut self, flow: u32) {
         let end = &mut self.senders[flow as usize];
         let (Some(server), Source::Connection(sender)) = (&end.server, &mut end.source) else {
@@ -286,7 +288,7 @@ impl Simulation {
         receiver.finished = None;
     }
 
-    /// An acknowledgement reaches its sender.
+    /// Delivers an acknowledgement to its sender.
     fn acknowledge(&mut self, flow: u32, at: Time, packet: &Travelling) {
         self.books.arrive(packet.path);
         while self.senders[flow as usize].next_deadline() < at {
@@ -302,7 +304,8 @@ impl Simulation {
         self.arm_sender(flow);
     }
 
-    /// Lets everything go that a sender may send at `now`, or waits for its overhead first.
+    /// Sends everything that a sender may send at `now`, unless it must wait for its overhead
+    /// first.
     fn transmit(&mut self, flow: u32, now: Time) {
         if self.senders[flow as usize].waits_for_overhead(now) {
             return;
@@ -316,7 +319,7 @@ impl Simulation {
         }
     }
 
-    /// Something of a sender's is due at `now`.
+    /// Handles what is due at a sender at `now`.
     fn wake_sender(&mut self, flow: u32, now: Time) {
         let end = &mut self.senders[flow as usize];
         end.catch_up(now);
@@ -353,8 +356,8 @@ impl Simulation {
         self.arm_sender(flow);
     }
 
-    /// Puts a sender's deadlines into the calendar, where they are not there earlier already:
-    /// re-arming a timer costs nothing.
+    /// Puts a sender's deadlines into the calendar, unless an earlier entry is there already;
+    /// re-arming a timer therefore costs nothing.
     fn arm_sender(&mut self, flow: u32) {
         let end = &mut self.senders[flow as usize];
         let deadlines = end.deadlines();
@@ -406,12 +409,13 @@ impl Simulation {
         }
     }
 
-    /// What was asked of a flow and has arrived, in order; nothing if nobody asks.
+    /// The objects that were requested from a flow and have arrived, in order; empty if the flow
+    /// serves no requests.
     pub fn transfers(&self, flow: usize) -> &[Transfer] {
         self.senders[flow].server.as_ref().map_or(&[], |server| &server.requester.transfers)
     }
 
-    /// The last samples, and the books.
+    /// Takes the last samples and balances the books.
     fn finish(&mut self) {
         self.links.iter_mut().for_each(|link| link.finish(&self.measured));
         self.senders.iter_mut().for_each(|end| end.catch_up(self.horizon));
@@ -424,12 +428,12 @@ impl Simulation {
         self.now
     }
 
-    /// Data packets that have reached their receivers, in the whole run.
+    /// Data packets that have reached their receivers in the whole run.
     pub fn delivered(&self) -> u64 {
         self.books.delivered()
     }
 
-    /// What flow number `flow` did.
+    /// The summary of flow number `flow`.
     pub fn flow(&self, flow: usize) -> FlowSummary {
         let (sender, receiver) = (&self.senders[flow], &self.receivers[flow]);
         let (arrived, duplicates) = receiver.at_warmup;
@@ -443,17 +447,17 @@ impl Simulation {
         }
     }
 
-    /// What link number `link` did.
+    /// The summary of link number `link`.
     pub fn link(&self, link: usize) -> LinkSummary {
         self.links[link].summary(&self.measured)
     }
 
-    /// The samples of a flow's sender and receiver, where any were taken.
+    /// The samples of a flow's sender and receiver; `None` if none were taken.
     pub fn flow_series(&self, flow: usize) -> Option<(&SenderSeries, &ReceiverSeries)> {
         Some((self.senders[flow].series.as_deref()?, self.receivers[flow].series.as_deref()?))
     }
 
-    /// The samples of a link and their interval, where any were taken.
+    /// The interval of a link's samples, and the samples; `None` if none were taken.
     pub fn link_series(&self, link: usize) -> Option<(Duration, &LinkSeries)> {
         self.links[link].series()
     }

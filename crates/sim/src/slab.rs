@@ -1,4 +1,4 @@
-//! Packets that wait for their event, by a place that is used again.
+//! Packets that wait for their event, in places that are reused.
 
 use crate::packet::Travelling;
 
@@ -10,7 +10,7 @@ pub(crate) struct Slab {
 }
 
 impl Slab {
-    /// Keeps `packet`: its place.
+    /// Stores `packet`; returns its place.
     pub fn put(&mut self, packet: Travelling) -> u32 {
         if let Some(place) = self.free.pop() {
             self.packets[place as usize] = packet;
@@ -21,18 +21,18 @@ impl Slab {
             .expect("memory ends before 2^32 packets are in flight")
     }
 
-    /// The packet at `place`, which is free again.
+    /// Returns the packet at `place`, and frees the place.
     pub fn take(&mut self, place: u32) -> Travelling {
         self.free.push(place);
         self.packets[place as usize]
     }
 
-    /// How many wait.
+    /// Number of packets that wait.
     pub fn len(&self) -> u64 {
         (self.packets.len() - self.free.len()) as u64
     }
 
-    /// The packets under way; for the end of a run.
+    /// The packets in flight; used at the end of a run.
     pub fn iter(&self) -> impl Iterator<Item = &Travelling> {
         let mut free = vec![false; self.packets.len()];
         self.free.iter().for_each(|place| free[*place as usize] = true);

@@ -1,4 +1,4 @@
-//! What somebody sees who watches packets at links.
+//! Taps: an outside view of the packets at a link.
 
 use crate::link::Carried;
 use crate::packet::Travelling;
@@ -9,24 +9,24 @@ use narrows_units::Time;
 /// Where a tapped link is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TapPoint {
-    /// At the queue's tail.
+    /// The packet arrives at the tail of the queue.
     Arrival,
-    /// Its last bit leaves the transmitter.
+    /// The last bit leaves the transmitter.
     Departure,
-    /// The queue had no room, or gave it up.
+    /// The queue has no room, or drops the packet later.
     Drop,
-    /// It departed and was lost on the wire.
+    /// The packet departs and is lost on the wire.
     WireLoss,
 }
 
 /// One packet at one tap.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossing {
-    /// When.
+    /// The time.
     pub at: Time,
     /// The link's place in [`Network::links`].
     pub link: LinkId,
-    /// Where at the link.
+    /// The event at the link.
     pub point: TapPoint,
     /// The flow's place in [`Network::flows`].
     pub flow: u32,
@@ -34,31 +34,31 @@ pub struct Crossing {
     pub segment: Segment,
 }
 
-/// Is shown each packet at the tapped links. A departure is told with its arrival, which is
-/// earlier.
+/// A tap is shown each packet at the tapped links. A departure is reported ahead of its time, as
+/// soon as it is decided.
 pub trait Tap: Send {
-    /// A packet crosses a tapped link.
+    /// Called when a packet crosses a tapped link.
     fn crossing(&mut self, crossing: &Crossing);
 }
 
-/// Links that are tapped, and by whom.
+/// The links that are tapped, and the tap.
 pub(crate) struct TappedLinks {
     pub links: Vec<LinkId>,
     pub tap: Box<dyn Tap>,
 }
 
 impl TappedLinks {
-    /// A packet came to `link` at `at`.
+    /// Reports that a packet arrived at `link` at time `at`.
     pub fn show_arrival(&mut self, link: LinkId, at: Time, packet: &Travelling) {
         self.show(link, at, packet, TapPoint::Arrival);
     }
 
-    /// A queue gave a packet up at `at`.
+    /// Reports that the queue dropped a packet at time `at`.
     pub fn show_drop(&mut self, link: LinkId, at: Time, packet: &Travelling) {
         self.show(link, at, packet, TapPoint::Drop);
     }
 
-    /// What became at `at` of a packet.
+    /// Reports the fate of a packet, decided at time `at`.
     pub fn show_fate(&mut self, link: LinkId, at: Time, packet: &Travelling, carried: &Carried) {
         let (at, point) = match carried {
             Carried::Arrives(departure, _) => (*departure, TapPoint::Departure),

@@ -10,10 +10,10 @@ pub enum Application {
     Endless,
     /// Sends this many packets.
     Packets(u64),
-    /// Offers one packet at these gaps: a sender limited by its application. How long each packet
-    /// takes is measured.
+    /// Offers one packet after each of these gaps, so that the application limits the sender. The
+    /// delay of each packet is measured.
     Every(Gap),
-    /// Sends what is asked for, over connections whose controllers the second makes.
+    /// Sends what is requested, over connections whose controllers the second field makes.
     Requests(Usage, ControllerMaker),
 }
 
@@ -23,7 +23,7 @@ pub type ControllerMaker = Box<dyn Fn() -> Box<dyn Controller> + Send>;
 /// The gaps between packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gap {
-    /// All alike.
+    /// All equal.
     Constant(Duration),
     /// Exponential with this mean: a Poisson source.
     Exponential(Duration),
@@ -38,24 +38,24 @@ impl Gap {
     }
 }
 
-/// Sending and silence by turns, sending first.
+/// Alternating periods of sending and silence, starting with sending.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Periods {
-    /// How long it sends.
+    /// Length of a period of sending.
     pub on: Gap,
-    /// How long it is silent.
+    /// Length of a period of silence.
     pub off: Gap,
 }
 
-/// A source of datagrams at work.
+/// The state of a datagram source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Datagrams {
     gap: Gap,
     pub bytes: u32,
     periods: Option<Periods>,
-    /// When the next one leaves; never while it is silent.
+    /// When the next datagram leaves; never while the source is silent.
     pub next_at: Time,
-    /// When it turns silent, or sends again; never where it has no periods.
+    /// When the source becomes silent or sends again; never if it has no periods.
     pub turns_at: Time,
     pub sent: u64,
 }
@@ -65,7 +65,7 @@ impl Datagrams {
         Self { gap, bytes, periods, next_at: Time::NEVER, turns_at: Time::NEVER, sent: 0 }
     }
 
-    /// Begins to send, unless it does.
+    /// Begins to send, unless the source is already sending.
     pub fn begin(&mut self, now: Time, stream: &mut Stream) {
         if self.next_at == Time::NEVER && self.turns_at == Time::NEVER {
             self.send_from(now, stream);
@@ -76,7 +76,7 @@ impl Datagrams {
         (self.next_at, self.turns_at) = (Time::NEVER, Time::NEVER);
     }
 
-    /// Its time has come: the number of the datagram that leaves at `now`, if one does.
+    /// Handles a deadline; returns the number of the datagram that leaves at `now`, if one does.
     pub fn wake(&mut self, now: Time, stream: &mut Stream) -> Option<u64> {
         let leaves = self.next_at <= now;
         if leaves {
@@ -105,14 +105,14 @@ impl Datagrams {
     }
 }
 
-/// An application at work.
+/// The state of an application.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offering {
     offers: Offers,
     stop: Time,
-    /// When it acts next; never if it has nothing more to do.
+    /// When the application acts next; never if it has nothing more to do.
     pub acts_at: Time,
-    /// Packets that have been asked for.
+    /// Packets requested.
     pub asked: u64,
 }
 
@@ -151,7 +151,7 @@ impl Offering {
         Self { offers, stop, acts_at: start, asked: 0 }
     }
 
-    /// Acts, its time having come.
+    /// Performs the action that is due.
     pub fn act(&mut self, stream: &mut Stream) -> Act {
         if self.acts_at >= self.stop {
             self.acts_at = Time::NEVER;
@@ -173,7 +173,7 @@ impl Offering {
         Act::Offer(packets)
     }
 
-    /// Packets after which the data is complete; `None` if it is endless.
+    /// Number of packets after which the data is complete; `None` unless it is known in advance.
     pub fn total(&self) -> Option<u64> {
         if let Offers::Packets(packets) = self.offers { Some(packets) } else { None }
     }

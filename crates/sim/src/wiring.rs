@@ -1,4 +1,4 @@
-//! Who is connected to whom: nodes, links, flows, their paths, and which hops need no event of
+//! How the network is connected: nodes, links, flows, their paths, and which hops need no event of
 //! their own.
 
 use crate::link::{Link, LinkSettings};
@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::fmt;
 
-/// A node, by number from 0.
+/// A node, numbered from 0.
 pub type NodeId = u32;
 /// A link, by its place in [`Network::links`].
 pub type LinkId = u32;
@@ -18,7 +18,7 @@ pub type LinkId = u32;
 /// Everything that is simulated, before it runs.
 #[derive(Default)]
 pub struct Network {
-    /// From node, to node, settings: one direction each.
+    /// From node, to node, settings; each link has one direction.
     pub links: Vec<(NodeId, NodeId, LinkSettings)>,
     /// The flows.
     pub flows: Vec<FlowSettings>,
@@ -26,20 +26,20 @@ pub struct Network {
 
 /// How a flow is set up.
 pub struct FlowSettings {
-    /// Where its sender is.
+    /// The node of the sender.
     pub from: NodeId,
-    /// Where its receiver is.
+    /// The node of the receiver.
     pub to: NodeId,
     /// The machines at its ends.
     pub endpoints: Endpoints,
-    /// When it begins.
+    /// When the flow begins.
     pub start: Time,
-    /// When it offers no more.
+    /// When the flow stops offering data.
     pub stop: Time,
-    /// Each time the sender may send, it waits up to so much, uniformly: breaks phase effects
-    /// (ns-2's `overhead_`).
+    /// Each time the sender may send, it first waits for a time drawn uniformly between 0 and this;
+    /// meant to break phase effects (ns-2's `overhead_`).
     pub overhead: Duration,
-    /// Samples at this interval, where it is given.
+    /// Interval of samples; `None` for no samples.
     pub sampled: Option<Duration>,
 }
 
@@ -47,28 +47,28 @@ pub struct FlowSettings {
 pub enum Endpoints {
     /// A connection.
     Connection {
-        /// The transport, and its sender but for the controller.
+        /// The transport, with all settings of the sender except the controller.
         transport: Transport,
         /// The congestion controller.
         controller: Box<dyn Controller>,
         /// Bytes of an acknowledgement on the wire.
         ack_bytes: u32,
-        /// What it sends.
+        /// The application, which decides what is sent.
         application: Application,
     },
-    /// Datagrams that nobody answers.
+    /// Datagrams, which are not acknowledged.
     Datagrams {
-        /// Between two of them.
+        /// The gap between two datagrams.
         gap: Gap,
-        /// Sends and is silent by turns; always sends where there are none.
+        /// Alternating periods of sending and silence; if `None`, the source always sends.
         periods: Option<Periods>,
-        /// Bytes of each on the wire.
+        /// Bytes of each datagram on the wire.
         bytes: u32,
     },
 }
 
 impl FlowSettings {
-    /// True if requests reach the sender, beside acknowledgements.
+    /// True if requests reach the sender in addition to acknowledgements.
     fn takes_requests(&self) -> bool {
         let Endpoints::Connection { application, .. } = &self.endpoints else { return false };
         matches!(application, Application::Requests(..))
@@ -98,7 +98,7 @@ impl std::error::Error for WiringError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hop {
     pub end: HopEnd,
-    /// What happens here is computed when the packet enters the hop before.
+    /// True if what happens here is computed when the packet enters the hop before.
     pub eager: bool,
 }
 
@@ -109,8 +109,8 @@ pub(crate) enum HopEnd {
     Sender(u32),
 }
 
-/// The paths of all flows: path 2f is flow f's way there, 2f + 1 the way back, each ended by an
-/// endpoint.
+/// The paths of all flows: path 2f is flow f's way to the receiver, path 2f + 1 its way back; each
+/// ends at an endpoint.
 pub(crate) struct Paths {
     pub hops: Vec<Hop>,
     /// First hop of each path.
@@ -118,7 +118,7 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// Finds the paths of shortest delay; where `eager` is false every hop is an event.
+    /// Finds the paths of shortest delay; if `eager` is false, every hop is an event.
     pub fn find(network: &Network, links: &[Link], eager: bool) -> Result<Self, WiringError> {
         let mut routes = Routes::new(network);
         let mut paths = Self { hops: Vec::new(), starts: Vec::new() };
@@ -145,13 +145,13 @@ impl Paths {
         self.starts[path] as usize..end
     }
 
-    /// The last link of a path, by which it reaches its end.
+    /// The last link of a path, which leads to its endpoint; `None` if the path has no link.
     pub fn last_link(&self, path: usize) -> Option<HopEnd> {
         let hops = self.range(path);
         (hops.len() > 1).then(|| self.hops[hops.end - 2].end)
     }
 
-    /// The links that are the last of every path over them.
+    /// The links that are the last link of every path that uses them.
     pub fn links_to_endpoints_only(&self, links: usize) -> impl Iterator<Item = usize> {
         let mut only = vec![true; links];
         for path in 0..self.starts.len() {
@@ -177,11 +177,11 @@ impl Paths {
                     before.is_none_or(|link| !network.links[link as usize].2.jitter.reorders);
                 let end = self.hops[hop].end;
                 let alone = match end {
-                    // What decides on departure lives in the present.
+                    // A queue that decides on departure must see events in order of time.
                     HopEnd::Link(link) => {
                         feeders[link as usize] != Feeder::Several && !links[link as usize].holds()
                     }
-                    // Requests reach the sender beside the acknowledgements.
+                    // Requests reach the sender in addition to the acknowledgements.
                     HopEnd::Sender(flow) => !network.flows[flow as usize].takes_requests(),
                     HopEnd::Receiver(_) => true,
                 };
@@ -215,7 +215,7 @@ impl Paths {
     }
 }
 
-/// What a link's packets come from.
+/// Where a link's packets come from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Feeder {
     Nobody,
@@ -225,7 +225,7 @@ enum Feeder {
     Several,
 }
 
-/// Shortest paths by delay, a tree for each node that has a choice.
+/// Shortest paths by delay, with a tree for each node that has a choice of links.
 struct Routes<'a> {
     network: &'a Network,
     leaving: Vec<Vec<LinkId>>,
@@ -247,12 +247,13 @@ impl<'a> Routes<'a> {
         Self { network, leaving, trees: BTreeMap::new() }
     }
 
-    /// The links from `from` to `to`; `None` where there is no path, or none is needed because they
-    /// are one node.
+    /// The links from `from` to `to`; `None` if there is no path, or if both are the same node and
+    /// none is needed.
     fn path(&mut self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
         let mut path = Vec::new();
         let mut node = from;
-        // A host with one link has no choice: with thousands of them this saves as many trees.
+        // A host with a single link has no choice; with thousands of hosts this saves as many
+        // trees.
         while let ([only], true) =
             (&self.leaving[node as usize][..], node != to && path.len() < self.leaving.len())
         {
@@ -276,8 +277,8 @@ impl<'a> Routes<'a> {
         (!path.is_empty()).then_some(path)
     }
 
-    /// Dijkstra by delay, then by hops, then by the links' numbers: the link by which each node is
-    /// reached from `root`.
+    /// Dijkstra's algorithm, by delay, then by number of hops, then by link number. Returns, for
+    /// each node, the link by which it is reached from `root`.
     fn tree(&self, root: NodeId) -> Vec<Option<LinkId>> {
         let mut reached_by: Vec<Option<LinkId>> = vec![None; self.leaving.len()];
         let mut best = vec![(Duration::MAX, u32::MAX); self.leaving.len()];

@@ -1,5 +1,5 @@
-//! GWA against §3 and §4 of its paper: the queue never passes its target and nothing is lost,
-//! whatever the service, even none at all.
+//! GWA against §3 and §4 of its paper: the queue never exceeds its target and nothing is lost,
+//! whatever the service rate, even if nothing is served at all.
 
 use narrows_control::Gaps;
 use narrows_control::registry::{self, Birth};
@@ -40,15 +40,16 @@ impl Packet for Data {
     }
 }
 
-/// A host, its peer, and the wires between them and the router: ticks of a millisecond.
+/// A host, its peer, and the wires between them and the router; time is counted in ticks of one
+/// millisecond.
 struct Host {
     sender: Sender,
     receiver: Receiver,
-    /// Packets on their way to the router, and acknowledgements on their way back: when they
-    /// arrive.
+    /// Packets on their way to the router, and acknowledgements on their way back, with the ticks
+    /// at which they arrive.
     there: VecDeque<(u64, Segment)>,
     back: VecDeque<(u64, Segment)>,
-    /// Ticks from the host to the router, and from the router by the peer back to the host.
+    /// Ticks from the host to the router, and from the router via the peer back to the host.
     delays: (u64, u64),
 }
 
@@ -60,9 +61,9 @@ fn host(delays: (u64, u64), pacing: Option<Gaps>) -> Host {
         ..Birth::default()
     };
     let controller =
-        registry::find("gwa").expect("a law").build(&birth).expect("it has no settings");
-    // The law alone: what a retransmission timer sends again while nothing is served, no window
-    // holds back.
+        registry::find("gwa").expect("a law").read(&birth).expect("it has no settings").make(1);
+    // The law alone, without a retransmission timer: no window could hold back what a timer sends
+    // again while nothing is served.
     let least = Duration::from_millis(10_000_000);
     let timeouts = Timeouts { least, ..Habits::NS2.timeouts };
     let habits = Arc::new(Habits { timeouts, ..Habits::NS2 });
@@ -86,8 +87,9 @@ fn at(tick: u64) -> Time {
     Time::ZERO + Duration::from_millis(tick)
 }
 
-/// Runs `hosts` over a router of `buffer` packets that serves `service(tick)` packets a tick; gives
-/// the longest queue of a flow and of all, and packets served.
+/// Runs `hosts` over a router with a buffer of `buffer` packets that serves `service(tick)` packets
+/// in each tick. Returns the longest queue of any flow, the longest queue of all flows together,
+/// and the number of packets served.
 fn run(
     round_robin: bool,
     buffer: u64,
@@ -143,27 +145,39 @@ proptest! {
         round_robin in any::<bool>(),
         target in 2u64..40,
         delays in prop::collection::vec((1u64..60, 1u64..60), 1..6),
-        // Packets a tick, and for how many: a third of the spells serve nothing.
-        spells in prop::collection::vec((prop_oneof![Just(0u64), 1u64..4, Just(9)], 1u64..400), 1..12),
+        // Packets per tick, and the number of ticks; a third of the spells serve nothing.
+        spells in prop::collection::vec(
+            (prop_oneof![Just(0u64), 1u64..4, Just(9)], 1u64..400),
+            1..12,
+        ),
     ) {
         let buffer = target * delays.len() as u64;
         let hosts: Vec<Host> = delays.iter().map(|delays| host(*delays, None)).collect();
         let ticks = spells.iter().map(|(_, ticks)| ticks).sum();
         let service = |tick: u64| {
             let mut end = 0;
-            spells.iter().find(|(_, ticks)| { end += ticks; tick < end }).map_or(0, |(packets, _)| *packets)
+            spells
+                .iter()
+                .find(|(_, ticks)| {
+                    end += ticks;
+                    tick < end
+                })
+                .map_or(0, |(packets, _)| *packets)
         };
         let (longest, longest_of_all, _) = run(round_robin, buffer, hosts, ticks, service);
-        prop_assert!(longest <= target, "{longest} packets of a flow wait, its target is {target}");
-        prop_assert!(longest_of_all <= buffer, "{longest_of_all} packets wait, the buffer has {buffer}");
+        prop_assert!(longest <= target, "{longest} packets of a flow wait; its target is {target}");
+        prop_assert!(
+            longest_of_all <= buffer,
+            "{longest_of_all} packets wait; the buffer holds {buffer}"
+        );
     }
 }
 
 #[test]
 fn a_target_fills_its_share_of_the_bandwidth_delay_product_and_one_of_it_fills_the_link() {
-    // One packet a millisecond, 50 ms there and back, and one more until an acknowledgement's tick.
-    // Paced: without, clumps that slow start leaves come again each round trip (docs/papers/gwa.md,
-    // sec3).
+    // One packet per millisecond, a round trip of 50 ms, and one more tick until an acknowledgement
+    // is handled. Paced, because otherwise the clumps that slow start leaves recur in each round
+    // trip (docs/papers/gwa.md, sec3).
     for (target, expected) in [(60, 1.0), (51, 1.0), (25, 25.0 / 51.0), (10, 10.0 / 51.0)] {
         let (_, _, served) =
             run(true, target, vec![host((20, 30), Some(Gaps::Even))], 20_000, |_| 1);

@@ -5,7 +5,7 @@ use narrows_signal::Ecn;
 use narrows_sim::Crossing;
 use narrows_transport::{Header, Kind, Segment};
 
-/// What a flow's headers need besides its segments.
+/// What a flow's headers need in addition to its segments.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowHeaders {
     /// Bytes of payload in a data packet.
@@ -14,13 +14,13 @@ pub struct FlowHeaders {
     pub timestamps: bool,
 }
 
-/// The first data byte's sequence number: what a handshake would have left.
+/// The sequence number of the first data byte, as it would be after a handshake.
 const FIRST_BYTE: u32 = 1;
 const SENDER_PORT: u16 = 40_000;
 const RECEIVER_PORT: u16 = 5001;
 
-/// The headers of a segment as bytes, and the packet's length on the wire with its payload, which
-/// is not written.
+/// Returns the headers of a segment as bytes, and the packet's length on the wire including its
+/// payload, which is not written.
 pub(crate) fn write(crossing: &Crossing, flow: FlowHeaders) -> (Vec<u8>, u32) {
     let tcp = tcp(&crossing.segment, flow);
     let payload = if crossing.segment.kind() == Kind::Data { flow.payload } else { 0 };
@@ -88,7 +88,8 @@ fn ecn(bits: Ecn) -> IpEcn {
     IpEcn::try_new(bits).expect("two bits hold at most 3")
 }
 
-/// 10.0.0.0/9 for senders, 10.128.0.0/9 for receivers, the flow's number below.
+/// Returns the addresses of sender and receiver: 10.0.0.0/9 for senders, 10.128.0.0/9 for
+/// receivers, with the flow's number plus one in the low bits.
 fn addresses(flow: u32) -> ([u8; 4], [u8; 4]) {
     let [_, a, b, c] = (flow + 1).to_be_bytes();
     ([10, a & 127, b, c], [10, 128 | a, b, c])
@@ -110,8 +111,8 @@ mod tests {
 
     #[test]
     fn congestion_bits_are_where_wireshark_looks_for_them() {
-        // IPv4's second byte holds them in its low bits; TCP's fourteenth has CWR at 128 and ECE at
-        // 64.
+        // The second byte of the IPv4 header contains them in its low bits; the fourteenth byte of
+        // the TCP header has CWR at 128 and ECE at 64.
         let seen = |header| (bytes(header)[1] & 3, bytes(header)[20 + 13] & 0b1100_0000);
         let data = DataHeader::default();
         assert_eq!(seen(Header::Data(data)), (0, 0));

@@ -1,6 +1,6 @@
-//! What happened, packet by packet, in the formats that other tools read: links as pcapng
-//! ([`PacketTrace`], for Wireshark), a flow's recovery as qlog ([`RecoveryLog`], for what QUIC
-//! engineers use).
+//! Traces, packet by packet, in formats that other tools read: links as pcapng ([`PacketTrace`],
+//! for Wireshark), and a flow's recovery as qlog ([`RecoveryLog`], for the tools of QUIC
+//! engineers).
 
 mod headers;
 mod packet_trace;

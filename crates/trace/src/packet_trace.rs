@@ -1,4 +1,5 @@
-//! Tapped links as pcapng: an interface where packets come to the queue, one where they leave it.
+//! Tapped links as pcapng: for each link, one interface for packets that arrive at the queue and
+//! one for packets that leave it.
 
 use crate::headers::{self, FlowHeaders};
 use narrows_sim::{Crossing, LinkId, Tap, TapPoint};
@@ -19,16 +20,17 @@ use std::sync::{Arc, Mutex};
 /// A link that is traced.
 #[derive(Clone, Debug)]
 pub struct TracedLink {
-    /// Its place in the network.
+    /// The link's place in the network.
     pub id: LinkId,
-    /// As in the scenario.
+    /// The link's name in the scenario.
     pub name: String,
-    /// Bit/s.
+    /// The link's rate in bit/s.
     pub rate: u64,
 }
 
-/// Writes what crosses the traced links, in order of time. A drop is a packet at the queue's tail
-/// with a comment: filter by `frame.comment`. The first error is kept for [`Self::finish`].
+/// Writes what crosses the traced links, in order of time. A drop is shown as a packet at the tail
+/// of the queue, with a comment that can be filtered by `frame.comment`. The first error is kept
+/// for [`Self::finish`].
 pub struct PacketTrace<W: Write> {
     links: Vec<TracedLink>,
     flows: Vec<FlowHeaders>,
@@ -37,13 +39,13 @@ pub struct PacketTrace<W: Write> {
 
 struct Inner<W: Write> {
     writer: PcapNgWriter<W>,
-    /// Departures that are known and have not come yet.
+    /// Packets that wait to be written, such as departures that are known ahead of their time.
     waiting: BinaryHeap<Reverse<Waiting>>,
     count: u64,
     failure: Option<io::Error>,
 }
 
-/// One packet to write, ordered by time, then as it came.
+/// One packet to write; ordered by time, then by the order in which the packets were reported.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
     at: Time,
@@ -65,8 +67,8 @@ impl<W: Write> Clone for PacketTrace<W> {
 }
 
 impl<W: Write> PacketTrace<W> {
-    /// A trace of `links` into `writer`, with what each flow's headers need. Fails where the writer
-    /// does.
+    /// Creates a trace of `links` that is written to `writer`; `flows` contains what each flow's
+    /// headers need. Fails if the writer does.
     pub fn new(writer: W, links: Vec<TracedLink>, flows: Vec<FlowHeaders>) -> io::Result<Self> {
         let mut writer = PcapNgWriter::new(writer).map_err(as_io)?;
         for link in &links {
@@ -92,11 +94,11 @@ impl<W: Write> PacketTrace<W> {
         self.links.iter().map(|link| link.id).collect()
     }
 
-    /// Writes what still waits, but for what would come after `end`, and gives the writer back.
-    /// Fails where any write did, or where the tap is still in use.
+    /// Writes what is still waiting, except what would come after `end`, and returns the writer.
+    /// Fails if any write failed, or if the tap is still in use.
     pub fn finish(self, end: Time) -> io::Result<W> {
         let inner = Arc::into_inner(self.inner)
-            .ok_or_else(|| io::Error::other("the simulation still writes"))?;
+            .ok_or_else(|| io::Error::other("the simulation is still writing this trace"))?;
         let mut inner = inner.into_inner().expect("no writer panics");
         inner.write_until(end);
         match inner.failure.take() {
@@ -113,7 +115,7 @@ impl<W: Write + Send> Tap for PacketTrace<W> {
         };
         let (interface, comment) = match crossing.point {
             TapPoint::Arrival => (2 * place, None),
-            TapPoint::Drop => (2 * place, Some("dropped: queue full")),
+            TapPoint::Drop => (2 * place, Some("dropped by the queue")),
             TapPoint::Departure => (2 * place + 1, None),
             TapPoint::WireLoss => (2 * place + 1, Some("lost on the wire")),
         };

@@ -1,5 +1,5 @@
 //! A flow's recovery as qlog (draft-ietf-quic-qlog-main-schema, -quic-events): a controller that
-//! writes down what it is told.
+//! logs what it is told.
 
 use narrows_control::{Ack, Controller, Loss, Mark, Needs, Pacing};
 use narrows_signal::Request;
@@ -15,15 +15,15 @@ use std::io::Write;
 
 #[expect(
     clippy::disallowed_types,
-    reason = "qlog takes times as instants; this one is only the zero that simulated times are added to"
+    reason = "qlog takes times as instants; this one is only the zero for simulated times"
 )]
 type Origin = std::time::Instant;
 
-/// Wraps a controller: passes everything on, and logs metrics, losses and changes of state as
+/// Wraps a controller: passes every call on, and logs metrics, losses and changes of state as
 /// JSON-SEQ.
 ///
-/// It cannot report an error to its caller: a failing writer ends the log, which then lacks its
-/// tail.
+/// A log cannot report an error to its caller: if the writer fails, the log ends there and lacks
+/// its tail.
 pub struct RecoveryLog {
     controller: Box<dyn Controller>,
     origin: Origin,
@@ -33,8 +33,8 @@ pub struct RecoveryLog {
 }
 
 impl RecoveryLog {
-    /// Logs what `controller` is told into `writer`, as `title`; windows are given in bytes, of
-    /// packets of `packet_bytes`.
+    /// Creates a log, titled `title`, that writes what `controller` is told to `writer`; windows
+    /// are converted to bytes with packets of `packet_bytes` bytes.
     pub fn new(
         controller: Box<dyn Controller>,
         writer: Box<dyn Write + Send + Sync>,
@@ -197,7 +197,7 @@ impl Controller for RecoveryLog {
 impl Drop for RecoveryLog {
     fn drop(&mut self) {
         if let Some(log) = &mut self.log {
-            // Nobody is left to tell; the file then lacks its tail.
+            // No caller is left to report an error to; if this fails, the file lacks its tail.
             let _ = log.finish_log();
         }
     }

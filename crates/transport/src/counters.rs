@@ -1,13 +1,13 @@
-//! What a sender has done so far.
+//! Counters of what a sender has done so far.
 
 /// A sender's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
     /// Data packets sent, retransmissions included.
     pub sent: u64,
-    /// Packets sent again.
+    /// Packets retransmitted.
     pub retransmitted: u32,
-    /// Packets found lost.
+    /// Packets detected as lost.
     pub lost: u32,
     /// Recovery epochs opened.
     pub epochs: u32,
@@ -17,12 +17,12 @@ pub struct Counters {
     pub spurious: u32,
     /// RTT samples.
     pub rtt_samples: u64,
-    /// Their sum in seconds.
+    /// Sum of the RTT samples in seconds.
     pub rtt_sum: f64,
 }
 
 impl Counters {
-    /// What has been counted since `earlier`.
+    /// The difference to the counters at an `earlier` time.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             sent: self.sent - earlier.sent,

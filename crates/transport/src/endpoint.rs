@@ -1,4 +1,4 @@
-//! A connection's two ends, of whichever transport.
+//! The two ends of a connection, for either transport.
 
 use crate::etcp::{self, EtcpSettings};
 use crate::tcp::{self, TcpSettings};
@@ -6,7 +6,7 @@ use crate::{Counters, Segment};
 use narrows_control::{Controller, Rtt};
 use narrows_units::Time;
 
-/// Which transport, and how its sender is set up.
+/// The choice of transport, with the settings of its sender.
 #[derive(Clone, Debug)]
 pub enum Transport {
     /// TCP.
@@ -17,25 +17,26 @@ pub enum Transport {
 
 /// A sender.
 ///
-/// Feed it with [`on_ack`](Self::on_ack) and [`on_wakeup`](Self::on_wakeup); after each, and after
-/// [`offer`](Self::offer), take what [`poll_transmit`](Self::poll_transmit) gives until it gives
-/// nothing; then wake it at [`pace_at`](Self::pace_at) and [`retransmit_at`](Self::retransmit_at).
+/// Feed it with [`on_ack`](Self::on_ack) and [`on_wakeup`](Self::on_wakeup). After each of these
+/// calls, and after [`offer`](Self::offer), call [`poll_transmit`](Self::poll_transmit) until it
+/// returns `None`; then wake the sender at [`pace_at`](Self::pace_at) and
+/// [`retransmit_at`](Self::retransmit_at).
 pub enum Sender {
-    /// TCP's.
+    /// A TCP sender.
     Tcp(tcp::Sender),
-    /// E-TCP's.
+    /// An E-TCP sender.
     Etcp(etcp::Sender),
 }
 
 /// A receiver.
 pub enum Receiver {
-    /// TCP's.
+    /// A TCP receiver.
     Tcp(tcp::Receiver),
-    /// E-TCP's.
+    /// An E-TCP receiver.
     Etcp(etcp::Receiver),
 }
 
-/// Calls one method of whichever end it is.
+/// Calls a method of the end that it is, TCP's or E-TCP's.
 macro_rules! either {
     ($self:expr, $end:ident => $call:expr) => {
         match $self {
@@ -46,12 +47,12 @@ macro_rules! either {
 }
 
 impl Transport {
-    /// The two ends, with `controller` at the sender's and acknowledgements of `ack_bytes` from the
-    /// receiver's.
+    /// Builds the two ends: a sender with `controller`, and a receiver whose acknowledgements have
+    /// `ack_bytes` bytes.
     pub fn ends(self, controller: Box<dyn Controller>, ack_bytes: u32) -> (Sender, Receiver) {
         match self {
             Self::Tcp(settings) => {
-                // As bytes, what is infinite is the largest number.
+                // An infinite window limit saturates to the largest number of bytes.
                 let buffer = settings.window_limit * f64::from(settings.packet_bytes);
                 let receiver = tcp::Receiver::new(settings.habits.acks, ack_bytes, buffer as u64);
                 (Sender::Tcp(tcp::Sender::new(settings, controller)), Receiver::Tcp(receiver))
@@ -70,13 +71,13 @@ impl Sender {
         either!(self, end => end.offer(packets));
     }
 
-    /// The application has nothing more to send than what has been sent.
+    /// The application withdraws everything that has not been sent yet.
     pub fn stop(&mut self) {
         either!(self, end => end.stop());
     }
 
-    /// A new connection begins where the old one ended: nothing is known of the path, numbers go
-    /// on.
+    /// Begins a new connection where the old one ended: nothing is known of the path any more, but
+    /// sequence numbers continue.
     pub fn renew(&mut self, controller: Box<dyn Controller>) {
         either!(self, end => end.renew(controller));
     }
@@ -86,12 +87,12 @@ impl Sender {
         either!(self, end => end.on_ack(now, ack));
     }
 
-    /// One of the wake-ups has come.
+    /// One of the wake-up times has come.
     pub fn on_wakeup(&mut self, now: Time) {
         either!(self, end => end.on_wakeup(now));
     }
 
-    /// True where something may go at `now`.
+    /// True if a packet may leave at `now`.
     pub fn may_transmit(&mut self, now: Time) -> bool {
         either!(self, end => end.may_transmit(now))
     }
@@ -101,12 +102,12 @@ impl Sender {
         either!(self, end => end.poll_transmit(now))
     }
 
-    /// When the pacer lets the next packet go; never where the sender waits for something else.
+    /// When the pacer lets the next packet go; never if the sender waits for something else.
     pub fn pace_at(&self) -> Time {
         either!(self, end => end.pace_at())
     }
 
-    /// When the earliest of its timers goes off; never where none runs.
+    /// When the earliest of its timers expires; never if none is running.
     pub fn retransmit_at(&self) -> Time {
         either!(self, end => end.retransmit_at())
     }
@@ -116,29 +117,29 @@ impl Sender {
         either!(self, end => end.controller())
     }
 
-    /// What is known of the RTT; `None` until there is a sample.
+    /// The current RTT estimate; `None` until there is a sample.
     pub fn rtt(&self) -> Option<Rtt> {
         either!(self, end => end.rtt())
     }
 
-    /// Packets thought to be in flight.
+    /// Estimated number of packets in flight.
     pub fn in_flight(&self) -> u64 {
         either!(self, end => end.in_flight())
     }
 
-    /// What it has done so far.
+    /// The sender's counters so far.
     pub fn counters(&self) -> &Counters {
         either!(self, end => end.counters())
     }
 }
 
 impl Receiver {
-    /// Data arrived: the acknowledgement to send now, if one is due.
+    /// Takes the data that arrived; returns the acknowledgement to send now, if one is due.
     pub fn on_data(&mut self, now: Time, data: &Segment) -> Option<Segment> {
         either!(self, end => end.on_data(now, data))
     }
 
-    /// When the receiver must be woken to acknowledge; never where nothing waits.
+    /// When the receiver must be woken to send an acknowledgement; never if none is pending.
     pub fn wakeup(&self) -> Time {
         match self {
             Self::Tcp(end) => end.wakeup(),
@@ -146,7 +147,7 @@ impl Receiver {
         }
     }
 
-    /// The wake-up has come: the acknowledgement that was due by `now`, if any.
+    /// Returns the acknowledgement that is due by `now`, if any; to be called at the wake-up time.
     pub fn on_wakeup(&mut self, now: Time) -> Option<Segment> {
         match self {
             Self::Tcp(end) => end.on_wakeup(now),

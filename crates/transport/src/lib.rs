@@ -1,8 +1,8 @@
-//! Endpoints without I/O: no clock, no socket, no callback. They are fed with `(now, event)` and
-//! answer with packets to send and a next wake-up; the same machine runs in the simulator and over
-//! a socket.
+//! Endpoints without I/O: no clock, no socket, no callback. An endpoint is fed with `(now, event)`
+//! and answers with packets to send and the time of its next wake-up, so the same state machine
+//! runs in the simulator and over a socket.
 //!
-//! Reading order: [`Segment`], what travels; [`Sender`] and [`Receiver`], of either transport;
+//! Reading order: [`Segment`], what travels; [`Sender`] and [`Receiver`], for either transport;
 //! [`tcp`] and [`etcp`]; below them [`RttEstimator`], [`Pacer`] and [`Reassembly`].
 
 mod counters;

@@ -1,9 +1,10 @@
-//! Pacing: a token bucket of one burst, filled in the mean gap.
+//! Pacing: a token bucket that holds one burst and fills in the mean gap.
 
 use narrows_control::{Gaps, Pacing, Rtt};
 use narrows_units::{Duration, Stream, Time};
 
-/// Spaces departures. A burst is one packet, or a send quantum of several that leave together.
+/// Spaces departures. A burst is one packet, or a send quantum of several packets that leave
+/// together.
 #[derive(Clone, Debug)]
 pub struct Pacer {
     ready_at: Time,
@@ -11,12 +12,12 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// Full; exponential gaps are drawn from `stream`.
+    /// A pacer with a full bucket; exponential gaps are drawn from `stream`.
     pub fn new(stream: Stream) -> Self {
         Self { ready_at: Time::ZERO, stream }
     }
 
-    /// The next burst may leave at once.
+    /// Lets the next burst leave at once.
     pub fn renew(&mut self) {
         self.ready_at = Time::ZERO;
     }
@@ -26,8 +27,8 @@ impl Pacer {
         self.ready_at
     }
 
-    /// A burst of `packets` left at `now`, paced as `pacing` says; `window` in packets. Without an
-    /// RTT there is no pace.
+    /// Records that a burst of `packets` left at `now`, and schedules the next one as `pacing`
+    /// says; `window` is in packets. A window cannot be paced before there is an RTT sample.
     pub fn sent(
         &mut self,
         now: Time,
@@ -46,7 +47,7 @@ impl Pacer {
     }
 }
 
-/// Seconds between packets, and their distribution; `None` where nothing is paced.
+/// Seconds between packets, and their distribution; `None` if nothing is paced.
 fn mean_gap(pacing: Pacing, window: f64, rtt: Option<&Rtt>) -> Option<(f64, Gaps)> {
     match pacing {
         Pacing::Unpaced => None,
@@ -86,7 +87,7 @@ mod tests {
     fn exponential_gaps_have_the_same_mean() {
         let n = 50_000;
         let mean = leave(n, 1, Gaps::Exponential).last().unwrap().seconds() / (n - 1) as f64;
-        // Five standard errors of a mean of 50,000 exponentials: 2.2 %.
+        // 2.2 % is five standard errors of the mean of 50,000 exponential gaps.
         assert!((mean / 0.01 - 1.0).abs() < 0.022, "{mean}");
     }
 }

@@ -1,15 +1,15 @@
-//! What has arrived, in order and not; and which blocks to report first (RFC 2018).
+//! Which packets have arrived, in and out of order, and which blocks to report first (RFC 2018).
 
 use narrows_signal::{Range, SackBlocks};
 use std::collections::VecDeque;
 
-/// Packets that have arrived, up to the first gap and behind it.
+/// Packets that have arrived, before and after the first gap.
 #[derive(Clone, Debug, Default)]
 pub struct Reassembly {
     next: u64,
-    /// Arrived above `next`: disjoint, ascending.
+    /// Ranges that arrived above `next`: disjoint and ascending.
     ranges: VecDeque<Range>,
-    /// A packet in each of the blocks that changed last, the latest first.
+    /// One packet from each of the blocks that changed last, the latest first.
     recent: [Option<u64>; SackBlocks::MOST],
 }
 
@@ -19,13 +19,13 @@ impl Reassembly {
         self.next
     }
 
-    /// True where something above a gap has arrived.
+    /// True if something above a gap has arrived.
     pub fn has_gap(&self) -> bool {
         !self.ranges.is_empty()
     }
 
-    /// The first of the packets around `number` that have all arrived; `number` itself where it
-    /// lies below the first gap.
+    /// The left edge of the contiguous block around `number`; `number` itself if it lies below the
+    /// first gap.
     pub fn left_edge(&self, number: u64) -> u64 {
         let place = self.ranges.partition_point(|range| range.end <= number);
         self.ranges
@@ -34,7 +34,7 @@ impl Reassembly {
             .map_or(number, |range| range.start)
     }
 
-    /// The packet `number` arrived; true where it is new.
+    /// Records the arrival of packet `number`; returns true if it is new.
     pub fn arrive(&mut self, number: u64) -> bool {
         if number == self.next {
             self.next += 1;
@@ -87,8 +87,8 @@ impl Reassembly {
         self.ranges[place]
     }
 
-    /// Puts the block `range` that `number` lies in first, and forgets other packets of the same
-    /// block.
+    /// Moves the block `range`, which contains `number`, to the front, and forgets other packets of
+    /// the same block.
     fn touch(&mut self, number: u64, range: Range) {
         let others = self.recent.iter().flatten().copied().filter(|other| !range.contains(*other));
         let mut recent = [None; SackBlocks::MOST];
@@ -99,8 +99,8 @@ impl Reassembly {
         self.recent = recent;
     }
 
-    /// The blocks to report with a cumulative acknowledgement of `next()`: the one that changed
-    /// last first (RFC 2018 §4).
+    /// The blocks to report with a cumulative acknowledgement of `next()`; the block that changed
+    /// last comes first (RFC 2018 §4).
     pub fn blocks(&self) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         if self.ranges.is_empty() {
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(
             blocks(&after(&[0, 2, 4, 1])),
             [(4, 5)],
-            "2 has joined the cumulative acknowledgement"
+            "2 is now covered by the cumulative acknowledgement"
         );
     }
 
@@ -164,12 +164,22 @@ mod tests {
                 prop_assert_eq!(reassembly.next(), next);
                 let reported = blocks(&reassembly);
                 for (start, end) in &reported {
-                    prop_assert!((*start..*end).all(|n| set.contains(&n)) && !set.contains(end) && !set.contains(&(start - 1)));
+                    prop_assert!(
+                        (*start..*end).all(|n| set.contains(&n))
+                            && !set.contains(end)
+                            && !set.contains(&(start - 1))
+                    );
                 }
                 let edge = reassembly.left_edge(number);
-                prop_assert!((edge..=number).all(|n| set.contains(&n)) && (number < next || !set.contains(&(edge - 1))));
+                prop_assert!(
+                    (edge..=number).all(|n| set.contains(&n))
+                        && (number < next || !set.contains(&(edge - 1)))
+                );
                 if number > next {
-                    prop_assert!(reported[0].0 <= number && number < reported[0].1, "the first block holds what came last");
+                    prop_assert!(
+                        reported[0].0 <= number && number < reported[0].1,
+                        "the first block contains the packet that arrived last"
+                    );
                 }
             }
         }

@@ -16,9 +16,9 @@ pub struct RttEstimator {
 pub struct Timeouts {
     /// The timeout before the first RTT sample.
     pub initial: Duration,
-    /// The least timeout.
+    /// The smallest timeout.
     pub least: Duration,
-    /// G of RFC 6298: the tick of the clock.
+    /// The granularity of the clock (G of RFC 6298).
     pub granularity: Duration,
 }
 
@@ -44,7 +44,7 @@ impl RttEstimator {
         estimate.maximum = estimate.maximum.max(rtt);
     }
 
-    /// What is known of the RTT; `None` until there is a sample.
+    /// The current RTT estimate; `None` until there is a sample.
     pub fn estimate(&self) -> Option<Rtt> {
         self.estimate
     }
@@ -60,7 +60,7 @@ impl RttEstimator {
         (timeout * (1 << self.backoff)).min(LONGEST_TIMEOUT.max(timeout))
     }
 
-    /// The timer went off: the next timeout is twice as long (§5.5).
+    /// Doubles the next timeout, because the timer has expired (§5.5).
     pub fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(16);
     }

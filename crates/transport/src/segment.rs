@@ -3,7 +3,7 @@
 use narrows_signal::{Ecn, EtcpAck, Reply, Request, SackBlocks};
 use narrows_units::Time;
 
-/// Whether a segment carries data or acknowledges some.
+/// Whether a segment carries data or an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// One packet of data.
@@ -12,73 +12,74 @@ pub enum Kind {
     Ack,
 }
 
-/// What a segment says besides its number.
+/// The fields of a segment that depend on its kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Header {
-    /// TCP's data, or a datagram.
+    /// TCP data, or a datagram.
     Data(DataHeader),
-    /// TCP's acknowledgement.
+    /// A TCP acknowledgement.
     Ack(AckHeader),
-    /// E-TCP's data.
+    /// E-TCP data.
     EtcpData {
-        /// Label of this packet, for congestion control only; 32 bits that wrap around.
+        /// Label of this packet, used by congestion control only; 32 bits that wrap around.
         cc_seq: u32,
-        /// Sent before, perhaps.
+        /// True if the data may have been sent before.
         retransmission: bool,
     },
-    /// E-TCP's acknowledgement.
+    /// An E-TCP acknowledgement.
     EtcpAck(EtcpAck),
 }
 
-/// What TCP's data says besides its number; nothing special by default.
+/// The header fields of TCP data, apart from its number; by default nothing is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DataHeader {
-    /// Sent before, perhaps.
+    /// True if the data may have been sent before.
     pub retransmission: bool,
-    /// What queues may do to it, and have done.
+    /// Whether queues may mark the packet, and whether one has.
     pub ecn: Ecn,
-    /// The sender has answered a mark (CWR; RFC 3168 §6.1.2).
+    /// The sender has reduced its window in response to a mark (CWR; RFC 3168 §6.1.2).
     pub reduced: bool,
-    /// What it asks of routers.
+    /// What the packet asks of routers.
     pub request: Request,
 }
 
-/// What TCP's acknowledgement says besides its number.
+/// The header fields of a TCP acknowledgement, apart from its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AckHeader {
-    /// What arrived above the number.
+    /// The blocks that arrived above the acknowledged number.
     pub sack: SackBlocks,
     /// Packets that have arrived with a mark so far, modulo 2¹⁶ (RFC 9768's counter, with more
     /// bits).
     pub marked: u16,
-    /// A mark has arrived, and no answer to it (ECE; RFC 3168 §6.1.3).
+    /// A mark has arrived and the sender has not responded to it yet (ECE; RFC 3168 §6.1.3).
     pub ece: bool,
-    /// What routers said.
+    /// What routers replied.
     pub reply: Reply,
 }
 
-/// One packet on the wire: plain data, a cache line.
+/// One packet on the wire: plain data that fits into a cache line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment {
-    /// Data: its sequence number, in packets from 0. Acknowledgement: the next number expected.
+    /// For data, its sequence number, in packets from 0; for an acknowledgement, the next number
+    /// expected.
     pub number: u64,
-    /// When it left its endpoint (RFC 7323's TSval).
+    /// When the segment left its endpoint (RFC 7323's TSval).
     pub stamp: Time,
-    /// Acknowledgement: the stamp of the data that it answers (RFC 7323's TSecr).
+    /// For an acknowledgement, the stamp of the data that it answers (RFC 7323's TSecr).
     pub echoed_stamp: Time,
     /// Size on the wire, headers included.
     pub bytes: u32,
-    /// The rest.
+    /// The fields that depend on the kind of segment.
     pub header: Header,
 }
 
 impl Segment {
-    /// Data that leaves at `stamp`.
+    /// A data segment that leaves at `stamp`.
     pub const fn data(number: u64, stamp: Time, bytes: u32, header: Header) -> Self {
         Self { number, stamp, echoed_stamp: Time::ZERO, bytes, header }
     }
 
-    /// Data or acknowledgement.
+    /// Whether this is data or an acknowledgement.
     pub const fn kind(&self) -> Kind {
         match self.header {
             Header::Data(_) | Header::EtcpData { .. } => Kind::Data,
@@ -86,29 +87,29 @@ impl Segment {
         }
     }
 
-    /// TCP's selective acknowledgements; none in anything else.
+    /// The SACK blocks of a TCP acknowledgement; empty for any other segment.
     pub fn sack(&self) -> SackBlocks {
         if let Header::Ack(ack) = self.header { ack.sack } else { SackBlocks::default() }
     }
 
-    /// The congestion bits; only TCP's data is ever capable.
+    /// The ECN bits; only TCP data is ever ECN-capable.
     pub const fn ecn(&self) -> Ecn {
         if let Header::Data(data) = self.header { data.ecn } else { Ecn::NotCapable }
     }
 
-    /// A queue that met congestion marks it, where it can.
+    /// Marks the segment for congestion, if it is ECN-capable.
     pub const fn mark(&mut self) {
         if let Header::Data(data) = &mut self.header {
             data.ecn = data.ecn.mark();
         }
     }
 
-    /// What it asks of routers; `None` for what carries no data.
+    /// What the segment asks of routers; `None` unless it carries TCP data.
     pub const fn request(&mut self) -> Option<&mut Request> {
         if let Header::Data(data) = &mut self.header { Some(&mut data.request) } else { None }
     }
 
-    /// True for data that has been sent before, perhaps.
+    /// True for data that may have been sent before.
     pub const fn is_retransmission(&self) -> bool {
         match self.header {
             Header::Data(data) => data.retransmission,

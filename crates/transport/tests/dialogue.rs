@@ -1,4 +1,5 @@
-//! Endpoints against scripted networks: at this time this segment arrives, exactly that one leaves.
+//! Endpoints against scripted networks: if this segment arrives at this time, exactly that one
+//! leaves.
 
 use narrows_control::laws::reno::Reno;
 use narrows_control::{Controller, OncePerEpoch, SlowStart};
@@ -27,7 +28,8 @@ fn leaving(sender: &mut Sender, now: Time) -> Vec<u64> {
     std::iter::from_fn(|| sender.poll_transmit(now)).map(|segment| segment.number).collect()
 }
 
-/// An acknowledgement of all below `number`, and of `blocks`, arrives: the numbers that leave.
+/// Delivers an acknowledgement of everything below `number` and of `blocks`; returns the numbers
+/// that leave.
 fn ack(sender: &mut Sender, now: Time, number: u64, blocks: &[(u64, u64)]) -> Vec<u64> {
     ack_of(sender, now, number, blocks, now)
 }
@@ -54,7 +56,7 @@ fn ack_of(
     leaving(sender, now)
 }
 
-/// A sender in congestion avoidance with packets 0 to 9 under way.
+/// A sender in congestion avoidance with packets 0 to 9 in flight.
 fn ten_under_way(recovery: RecoveryKind) -> Sender {
     let mut sender =
         sender(recovery, Habits { limited_transmit: false, ..Habits::NS2 }, 10.0, 10.0);
@@ -79,7 +81,8 @@ fn reno_sends_the_lost_packet_again_at_the_third_duplicate_and_ends_at_any_new_a
         [11, 12, 13]
     );
     assert!(sender.recovering());
-    // The retransmission answered: all ten are acknowledged, window 5 with 10 to 13 outstanding.
+    // The retransmission is answered: all ten are acknowledged, and the window is 5 with 10 to 13
+    // outstanding.
     assert_eq!(ack(&mut sender, at(200), 10, &[]), [14]);
     assert!(!sender.recovering());
 }
@@ -95,7 +98,8 @@ fn newreno_stays_until_all_that_was_outstanding_has_arrived() {
     assert!(sender.recovering());
     let counters = *sender.counters();
     assert_eq!((counters.epochs, counters.lost, counters.retransmitted), (1, 2, 2));
-    // 12 answers the highest of before the recovery and more: over.
+    // 12 acknowledges more than the highest number sent before the recovery, so the recovery is
+    // over.
     ack(&mut sender, at(300), 12, &[]);
     assert!(!sender.recovering());
     assert_eq!(sender.controller().window().floor(), 5.0, "one epoch, half of ten");
@@ -104,14 +108,15 @@ fn newreno_stays_until_all_that_was_outstanding_has_arrived() {
 #[test]
 fn sack_sends_only_what_is_missing_and_keeps_the_pipe_at_the_window() {
     let mut sender = ten_under_way(RecoveryKind::Sack);
-    // 0, 2 and 4 are lost. The pipe falls by one for each block, and new packets take their place
+    // 0, 2 and 4 are lost. The pipe falls by one for each block, and a new packet fills the gap
     // (limited transmit).
     assert_eq!(ack(&mut sender, at(100), 0, &[(1, 2)]), [10]);
     assert_eq!(ack(&mut sender, at(101), 0, &[(3, 4), (1, 2)]), [11]);
-    // The third above 0: lost. Window 5; 0 leaves at once; nothing else, the pipe is 9 - 1 + 1.
+    // The third arrival above 0: 0 is lost and the window is 5. 0 leaves at once, and nothing else
+    // does, since the pipe is 9 - 1 + 1.
     assert_eq!(ack(&mut sender, at(102), 0, &[(5, 6), (3, 4), (1, 2)]), [0]);
     assert_eq!((sender.controller().window(), sender.counters().epochs), (5.0, 1));
-    // 2 is lost, then 4; the pipe drains to the window before they leave.
+    // 2 is lost, then 4; the pipe drains to the window before they are retransmitted.
     assert_eq!(ack(&mut sender, at(103), 0, &[(5, 7), (3, 4), (1, 2)]), []);
     assert_eq!(ack(&mut sender, at(104), 0, &[(5, 8), (3, 4), (1, 2)]), []);
     assert_eq!(sender.in_flight(), 5, "8, 9, 10, 11 and the second 0; 2 and 4 are lost");
@@ -196,7 +201,8 @@ fn a_restart_after_silence_begins_with_the_initial_window() {
     assert_eq!(leaving(&mut sender, at(now + 5000)).len(), 2, "RFC 5681 §4.1");
 }
 
-/// A network that delays, loses, doubles and reorders as it is told, one byte of `fate` a packet.
+/// A network that delays, loses, duplicates and reorders packets as `fate` says, one byte per
+/// packet.
 fn deliver(recovery: RecoveryKind, habits: Habits, packets: u64, fate: &[u8]) -> (u64, u64) {
     let mut sender = sender(recovery, habits, habits.initial_window, f64::INFINITY);
     let mut receiver = Receiver::new(habits.acks, 40, u64::MAX);
@@ -212,7 +218,7 @@ fn deliver(recovery: RecoveryKind, habits: Habits, packets: u64, fate: &[u8]) ->
                 12..=14 if byte > 16 => 0,
                 _ => 2,
             };
-            // A sixth of all is held up for a while, so that others overtake.
+            // One packet in six is held up for a while, so that others overtake it.
             let late = if byte % 6 == 1 { u64::from(byte) * 200 } else { 0 };
             (0..copies).for_each(|copy| {
                 wire.push((now + Duration::from_micros(10_000 + late + 3 * copy), segment))
@@ -247,7 +253,7 @@ fn deliver(recovery: RecoveryKind, habits: Habits, packets: u64, fate: &[u8]) ->
                 now = timers;
                 assert!(
                     now < Time::NEVER,
-                    "nobody has anything to do, and {} of {packets} have arrived",
+                    "neither end has anything to do, but only {} of {packets} packets have arrived",
                     receiver.next()
                 );
                 receiver
@@ -263,10 +269,19 @@ fn deliver(recovery: RecoveryKind, habits: Habits, packets: u64, fate: &[u8]) ->
 
 proptest! {
     #[test]
-    fn everything_arrives_once_and_in_order(fate in prop::collection::vec(any::<u8>(), 0..600), packets in 1u64..300, linux: bool) {
+    fn everything_arrives_once_and_in_order(
+        fate in prop::collection::vec(any::<u8>(), 0..600),
+        packets in 1u64..300,
+        linux: bool,
+    ) {
         for recovery in [RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack] {
             let habits = if linux { Habits::LINUX } else { Habits::NS2 };
-            prop_assert_eq!(deliver(recovery, habits, packets, &fate), (packets, packets), "{:?}", recovery);
+            prop_assert_eq!(
+                deliver(recovery, habits, packets, &fate),
+                (packets, packets),
+                "{:?}",
+                recovery
+            );
         }
     }
 }
@@ -299,7 +314,7 @@ fn a_window_of_data_has_one_answer_to_its_marks_and_the_first_new_packet_says_so
     );
     let mut left = Vec::new();
     let mut windows = Vec::new();
-    // Packets 0 to 9 are answered with echoes from the second on, until packet 10 and those behind
+    // Packets 0 to 9 are answered with echoes from the second on, until packet 10 and those after
     // it arrive.
     for number in 1..=20 {
         let header =
@@ -311,7 +326,8 @@ fn a_window_of_data_has_one_answer_to_its_marks_and_the_first_new_packet_says_so
         windows.push(sender.controller().window());
         left.extend(headers(&mut sender, at(100 + number)));
     }
-    // RFC 3168 §6.1.2: halved once, at the second; no growth while the mark is echoed.
+    // RFC 3168 §6.1.2: the window is halved once, at the second acknowledgement, and does not grow
+    // while the mark is echoed.
     assert_eq!(windows[0], 10.1);
     assert!(windows[1..10].iter().all(|window| *window == 5.05), "{windows:?}");
     assert!(windows[10] > 5.05);
@@ -320,6 +336,6 @@ fn a_window_of_data_has_one_answer_to_its_marks_and_the_first_new_packet_says_so
     assert_eq!(
         reduced,
         [left.iter().find(|(number, _)| *number > 10).unwrap().0],
-        "CWR on the first packet that left after it"
+        "CWR is set on the first packet that leaves after the reduction"
     );
 }

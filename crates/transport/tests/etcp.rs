@@ -1,4 +1,5 @@
-//! E-TCP's two halves under any loss, duplication, reordering and loss of acknowledgements.
+//! E-TCP's two halves under arbitrary loss, duplication and reordering of packets, and loss of
+//! acknowledgements.
 
 use narrows_control::Controller;
 use narrows_control::registry::{self, Birth};
@@ -15,11 +16,11 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 struct Weather {
     lost: bool,
-    /// Overtaken by so many later packets, at most two.
+    /// Number of later packets that overtake this one, at most two.
     late_by: u64,
     copies: u8,
     ack_lost: bool,
-    /// Its acknowledgement is overtaken by so many later ones.
+    /// Number of later acknowledgements that overtake this packet's.
     ack_late_by: u64,
 }
 
@@ -35,7 +36,7 @@ fn weather() -> impl Strategy<Value = Weather> {
     )
 }
 
-/// Sends a packet for each weather, from the label `start` on, and gives what was answered, in
+/// Sends a packet for each `Weather`, from the label `start` on. Returns what was answered, in
 /// order, and which labels arrived.
 fn signal(start: u64, weathers: &[Weather]) -> (Vec<(u64, Fate)>, Vec<u64>) {
     let mut signalling = Signalling::starting_at(start);
@@ -75,7 +76,10 @@ fn signal(start: u64, weathers: &[Weather]) -> (Vec<(u64, Fate)>, Vec<u64>) {
 
 proptest! {
     #[test]
-    fn each_number_is_answered_once_and_only_once(start in 1u64 << 31..1 << 33, weathers in prop::collection::vec(weather(), 1..400)) {
+    fn each_number_is_answered_once_and_only_once(
+        start in 1u64 << 31..1 << 33,
+        weathers in prop::collection::vec(weather(), 1..400),
+    ) {
         let (answers, arrived) = signal(start, &weathers);
         for (place, (label, fate)) in answers.iter().enumerate() {
             prop_assert_eq!(*label, start + place as u64, "in order, none left out");
@@ -84,10 +88,12 @@ proptest! {
     }
 
     #[test]
-    fn reordering_by_two_and_lost_acknowledgements_are_no_losses(weathers in prop::collection::vec(weather(), 1..400)) {
+    fn reordering_by_two_and_lost_acknowledgements_are_no_losses(
+        weathers in prop::collection::vec(weather(), 1..400),
+    ) {
         let mut silent = 0;
         let mild: Vec<Weather> = weathers.iter().map(|weather| {
-            // The bitmap makes up for acknowledgements lost, up to a run of its length.
+            // The bitmap makes up for lost acknowledgements, up to a run as long as the bitmap.
             silent = if weather.ack_lost && silent < 20 { silent + 1 } else { 0 };
             Weather { lost: false, ack_lost: silent > 0, ..*weather }
         }).collect();
@@ -96,12 +102,13 @@ proptest! {
     }
 }
 
-/// The probability that a received packet s is taken for lost, where a packet and an
-/// acknowledgement are lost with probability `p`.
+/// The probability that a received packet s is taken for lost, if packets and acknowledgements are
+/// each lost with probability `p`.
 ///
-/// It is answered by the first acknowledgement of s to s + 32 that comes. But figure 2 waits at a
-/// hole until h_seq is above it by three: behind a hole at s − 2 the acknowledgement of s itself
-/// does not help, behind one at s − 1 that of s + 1 does not either.
+/// Packet s is answered by the first acknowledgement of s to s + 32 that arrives. But figure 2
+/// waits at a hole until h_seq is above the hole by three: behind a hole at s − 2 the
+/// acknowledgement of s itself does not help, and behind a hole at s − 1 that of s + 1 does not
+/// help either.
 fn taken_for_lost(p: f64) -> f64 {
     let silent = p + (1.0 - p) * p;
     let behind_no_hole = (1.0 - p).powi(2) * p * silent.powi(32);
@@ -109,8 +116,8 @@ fn taken_for_lost(p: f64) -> f64 {
 }
 
 /// §III-B: at 5 % loss both ways a received packet goes unreported with probability below 10⁻³³.
-/// Reported it is: p·silent³² = 2·10⁻³⁴. But figure 2's wait at holes, which the paper leaves out
-/// of the account, makes it 3·10⁻³³ that it is taken for lost.
+/// For reporting alone that is true: p·silent³² = 2·10⁻³⁴. But with figure 2's wait at holes, which
+/// the paper does not count, the probability that the packet is taken for lost is 3·10⁻³³.
 #[test]
 fn a_received_packet_goes_unreported_with_the_papers_probability() {
     let silent: f64 = 0.05 + 0.95 * 0.05;
@@ -118,7 +125,8 @@ fn a_received_packet_goes_unreported_with_the_papers_probability() {
     assert!((taken_for_lost(0.05) / 2.66e-33 - 1.0).abs() < 0.05, "{:e}", taken_for_lost(0.05));
 }
 
-/// As far as it can be simulated: at 50 % both ways, 1.05·10⁻⁴.
+/// The same probability, at a loss rate that makes it large enough to simulate: at 50 % loss both
+/// ways it is 1.05·10⁻⁴.
 #[test]
 fn the_probability_of_a_wrong_answer_is_the_one_computed() {
     const PACKETS: usize = 4_000_000;
@@ -141,15 +149,19 @@ fn the_probability_of_a_wrong_answer_is_the_one_computed() {
             });
         }
     }
-    // They come in bunches of 1.3 or so behind each long silence: some 150 bunches, 10 % of
-    // standard error.
+    // Wrong answers come in bunches of about 1.3 after each long silence: about 150 bunches, so a
+    // standard error of 10 %.
     let expected = taken_for_lost(0.5) * f64::from(received);
     assert!((f64::from(wrong) / expected - 1.0).abs() < 0.4, "{wrong} of {expected}");
 }
 
 fn law(name: &str) -> Box<dyn Controller> {
     let birth = Birth { initial_window: 2.0, ..Birth::default() };
-    registry::find(name).expect("a registered law").build(&birth).expect("defaults are in bounds")
+    registry::find(name)
+        .expect("a registered law")
+        .read(&birth)
+        .expect("defaults are in bounds")
+        .make(1)
 }
 
 fn sender(name: &str, reliable: bool) -> Sender {
@@ -170,9 +182,9 @@ struct Delivery {
     done: bool,
 }
 
-/// One connection over a wire of 50 ms each way that does to its packets what `fates` say: 0 loses,
-/// 1 delays by 10 µs (which paced packets are not overtaken in), 2 duplicates, anything else
-/// delivers; then all is delivered.
+/// Runs one connection over a wire of 50 ms each way that treats its packets as `fates` says: 0
+/// loses, 1 delays by 10 µs (too short for a paced packet to be overtaken), 2 duplicates, and
+/// anything else delivers; once `fates` is used up, everything is delivered.
 fn deliver(name: &str, reliable: bool, packets: u64, fates: &[u8], seconds: f64) -> Delivery {
     let (mut sender, mut receiver) = (sender(name, reliable), Receiver::new(reliable, 40));
     let mut wire: BTreeMap<(Time, u64), Segment> = BTreeMap::new();
@@ -229,10 +241,17 @@ fn deliver(name: &str, reliable: bool, packets: u64, fates: &[u8], seconds: f64)
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]
-    fn every_packet_is_delivered_once_and_in_order(packets in 1u64..300, fates in prop::collection::vec(0u8..8, 0..600)) {
+    fn every_packet_is_delivered_once_and_in_order(
+        packets in 1u64..300,
+        fates in prop::collection::vec(0u8..8, 0..600),
+    ) {
         for name in ["etcp", "etcp-rate"] {
             let delivery = deliver(name, true, packets, &fates, 3600.0);
-            prop_assert!(delivery.done, "{} of {packets} in an hour", delivery.in_order);
+            prop_assert!(
+                delivery.done,
+                "only {} of {packets} packets were delivered in an hour",
+                delivery.in_order
+            );
             prop_assert_eq!(delivery.in_order, packets);
             prop_assert_eq!(delivery.arrived, packets);
         }
@@ -241,9 +260,12 @@ proptest! {
     /// "The transmission control protocol behaves the same whether or not reliable end-to-end
     /// delivery is required" (§I).
     #[test]
-    fn without_reliability_the_window_goes_the_same_way(fates in prop::collection::vec(0u8..60, 0..2000)) {
+    fn without_reliability_the_window_goes_the_same_way(
+        fates in prop::collection::vec(0u8..60, 0..2000),
+    ) {
         for name in ["etcp", "etcp-rate"] {
-            let [with, without] = [true, false].map(|reliable| deliver(name, reliable, u64::MAX / 4, &fates, 1.0).windows);
+            let [with, without] = [true, false]
+                .map(|reliable| deliver(name, reliable, u64::MAX / 4, &fates, 1.0).windows);
             prop_assert_eq!(&with, &without);
         }
     }

@@ -90,6 +90,21 @@ macro_rules! serde_as_text {
                 serializer.collect_str(self)
             }
         }
+
+        #[cfg(feature = "schema")]
+        impl schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string" })
+            }
+        }
     };
 }
 pub(crate) use serde_as_text;

@@ -154,7 +154,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sending_time_rounds_up_and_never_by_more_than_a_picosecond(bits in 1u64..1_000_000_000_000_000, bytes in 0u64..100_000) {
+        fn sending_time_rounds_up_and_never_by_more_than_a_picosecond(
+            bits in 1u64..1_000_000_000_000_000,
+            bytes in 0u64..100_000,
+        ) {
             let picos = Rate(bits).time_to_send(Bytes::new(bytes)).picos() as u128;
             let work = bytes as u128 * 8_000_000_000_000;
             if picos < u64::MAX as u128 {

@@ -17,7 +17,8 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "aimd",
     aliases: &[],
-    summary: "adds `alpha` packets per round trip and keeps the share `beta` after a loss: Reno's law with free parameters",
+    summary: "adds `alpha` packets per round trip and keeps the share `beta` after a loss: Reno's \
+              law with free parameters",
     source: "Leith, Shorten, §2; Chiu, Jain, 1989",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),

@@ -18,7 +18,8 @@ use narrows_signal::{Reply, Request};
 pub(super) const LAW: Entry = Entry {
     name: "ba",
     aliases: &["ba-tcp"],
-    summary: "Reno's law, limited to the bandwidth that routers advertise times the smallest RTT; needs `ba` queues",
+    summary: "Reno's law, limited to the bandwidth that routers advertise times the smallest RTT; \
+              needs `ba` queues",
     source: "Gerla, Lo Cigno, Mascolo, Weng, §5",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),

@@ -24,7 +24,8 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "bic",
     aliases: &["TcpBic"],
-    summary: "goes a quarter of the way to the window of the last loss per round trip, then probes beyond it",
+    summary: "goes a quarter of the way to the window of the last loss per round trip, then probes \
+              beyond it",
     source: "Xu, Harfoush, Rhee, INFOCOM 2004; Linux's tcp_bic",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),

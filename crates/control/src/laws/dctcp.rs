@@ -22,7 +22,8 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "dctcp",
     aliases: &["TcpDctcp"],
-    summary: "reduces the window by half the share of packets that carry a mark; needs queues that mark",
+    summary: "reduces the window by half the share of packets that carry a mark; needs queues that \
+              mark",
     source: "RFC 8257",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),

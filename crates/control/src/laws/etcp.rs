@@ -13,7 +13,7 @@
 //! halved after a retransmission timeout. The window is never below one packet.
 
 use crate::parts::etcp_start::{Answer, EtcpStart};
-use crate::registry::{Entry, MovedBy, Start};
+use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Loss, Pacing};
 use narrows_settings::{Settings, settings};
 use narrows_units::Time;
@@ -22,14 +22,15 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "etcp",
     aliases: &["e-tcp"],
-    summary: "drives the bottleneck to a small constant loss rate; answers each lost packet, paces its packets, and never waits for a window",
+    summary: "drives the bottleneck to a small constant loss rate; answers each lost packet, paces \
+              its packets, and never waits for a window",
     source: "Gu, Towsley, Hollot, Zhang, §III",
     moved_by: MovedBy::EachLoss,
     start: Start::UnlessAtThreshold,
     settings: Params::list,
     construct: |birth| {
         let etcp = Etcp::new(birth.settings()?, birth.initial_window);
-        Ok(Box::new(etcp.with_ssthresh(birth.initial_ssthresh)))
+        Ok(Recipe::clones(etcp.with_ssthresh(birth.initial_ssthresh)))
     },
 };
 

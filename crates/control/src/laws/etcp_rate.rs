@@ -14,7 +14,7 @@
 
 use super::etcp::Params;
 use crate::parts::etcp_start::{Answer, EtcpStart};
-use crate::registry::{Entry, MovedBy, Start};
+use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Loss, Pacing};
 use narrows_settings::Settings;
 use narrows_units::Time;
@@ -23,14 +23,15 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "etcp-rate",
     aliases: &["e-tcp-rate"],
-    summary: "like etcp, but moves a rate instead of a window, so that flows of any RTT get the same rate",
+    summary: "like etcp, but moves a rate instead of a window, so that flows of any RTT get the \
+              same rate",
     source: "Gu, Towsley, Hollot, Zhang, §VII",
     moved_by: MovedBy::EachLoss,
     start: Start::UnlessAtThreshold,
     settings: Params::list,
     construct: |birth| {
         let etcp = EtcpRate::new(birth.settings()?, birth.initial_window);
-        Ok(Box::new(etcp.with_ssthresh(birth.initial_ssthresh)))
+        Ok(Recipe::clones(etcp.with_ssthresh(birth.initial_ssthresh)))
     },
 };
 

@@ -11,7 +11,7 @@
 //! α is the number of packets that a flow keeps in queues. The multiplicative increase is that of
 //! the module that Gu and others used (E-TCP, §VI-A); mi_threshold is a queueing delay in seconds.
 
-use crate::registry::{Entry, MovedBy, Start};
+use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Loss, Rounds};
 use narrows_settings::{Settings, settings};
 use narrows_units::Time;
@@ -25,7 +25,7 @@ pub(super) const LAW: Entry = Entry {
     moved_by: MovedBy::Delay,
     start: Start::Own,
     settings: Params::list,
-    construct: |birth| Ok(Box::new(Fast::new(birth.settings()?, birth.initial_window))),
+    construct: |birth| Ok(Recipe::clones(Fast::new(birth.settings()?, birth.initial_window))),
 };
 
 settings! {

@@ -20,7 +20,8 @@ use narrows_signal::{AdvertisedWindow, Reply, Request};
 pub(super) const LAW: Entry = Entry {
     name: "gwa",
     aliases: &["gwa-tcp"],
-    summary: "Reno's law, limited to the window that routers advertise; needs `gwa-rr` or `gwa-fcfs` queues",
+    summary: "Reno's law, limited to the window that routers advertise; needs `gwa-rr` or \
+              `gwa-fcfs` queues",
     source: "Gerla, Lo Cigno, Mascolo, Weng",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),

@@ -32,7 +32,8 @@ use narrows_units::{Duration, Time};
 pub(super) const LAW: Entry = Entry {
     name: "htcp",
     aliases: &["h-tcp", "TcpHtcp"],
-    summary: "grows faster the longer ago the last loss was; backs off in proportion to the queueing delay",
+    summary: "grows faster the longer ago the last loss was; backs off in proportion to the \
+              queueing delay",
     source: "Leith, Shorten, §3",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),

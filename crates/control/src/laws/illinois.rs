@@ -20,7 +20,8 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "illinois",
     aliases: &["TcpIllinois"],
-    summary: "grows fast and gives up little while the queueing delay is small, and behaves like Reno when it is large",
+    summary: "grows fast and gives up little while the queueing delay is small, and behaves like \
+              Reno when it is large",
     source: "Liu, Başar, Srikant, Performance Evaluation 65, 2008",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),

@@ -18,7 +18,8 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "scalable",
     aliases: &["stcp", "TcpScalable"],
-    summary: "adds a fixed share of the window per round trip and gives up a fixed share after a loss",
+    summary: "adds a fixed share of the window per round trip and gives up a fixed share after a \
+              loss",
     source: "Kelly, CCR 33, 2003",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),

@@ -14,7 +14,7 @@
 //! without a queue. In rounds of fewer than three samples the window grows like Reno's. Vegas'
 //! finer timeouts (§III) belong to the transport and are left out.
 
-use crate::registry::{Entry, MovedBy, Start};
+use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Loss, Rounds};
 use narrows_settings::{SettingError, Settings, settings};
 use narrows_units::Time;
@@ -32,7 +32,7 @@ pub(super) const LAW: Entry = Entry {
         let params: Params = birth.settings()?;
         params.check()?;
         let vegas = Vegas::new(params, birth.initial_window);
-        Ok(Box::new(vegas.with_ssthresh(birth.initial_ssthresh)))
+        Ok(Recipe::clones(vegas.with_ssthresh(birth.initial_ssthresh)))
     },
 };
 

@@ -20,7 +20,8 @@ use narrows_units::{Duration, Time};
 pub(super) const LAW: Entry = Entry {
     name: "westwood",
     aliases: &["TcpWestwood", "TcpWestwoodPlus"],
-    summary: "Reno's law, but after a loss the window falls to the measured bandwidth-delay product",
+    summary: "Reno's law, but after a loss the window falls to the measured bandwidth-delay \
+              product",
     source: "Grieco, Mascolo, CCR 34, 2004",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),

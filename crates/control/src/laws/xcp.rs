@@ -15,7 +15,7 @@
 //! same. Departure: if no router spoke, the feedback comes back as it left, and the law is Reno's
 //! (RFC 5681), without slow start.
 
-use crate::registry::{Entry, MovedBy, Start};
+use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Loss, Mark, Needs};
 use narrows_settings::{Settings, settings};
 use narrows_signal::{CongestionHeader, Reply, Request};
@@ -25,14 +25,15 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "xcp",
     aliases: &[],
-    summary: "changes the window by the feedback that routers write into each packet; needs `xcp` queues",
+    summary: "changes the window by the feedback that routers write into each packet; needs `xcp` \
+              queues",
     source: "Katabi, Handley, Rohrs, SIGCOMM 2002",
     moved_by: MovedBy::Routers,
     start: Start::Own,
     settings: Params::list,
     construct: |birth| {
         let params = birth.settings()?;
-        Ok(Box::new(Xcp::new(params, birth.packet_bytes, birth.initial_window)))
+        Ok(Recipe::clones(Xcp::new(params, birth.packet_bytes, birth.initial_window)))
     },
 };
 

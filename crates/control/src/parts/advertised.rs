@@ -18,6 +18,7 @@ pub trait Bound: Send {
 }
 
 /// A law below a [`Bound`].
+#[derive(Clone)]
 pub struct Advertised<B, C> {
     bound: B,
     law: C,

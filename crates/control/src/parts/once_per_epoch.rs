@@ -39,6 +39,7 @@ pub trait WindowLaw: Clone + Send {
 }
 
 /// A window law with slow start, the slow-start threshold, restart after silence, and undo.
+#[derive(Clone)]
 pub struct OncePerEpoch<L> {
     slow_start: SlowStart,
     law: L,
@@ -50,6 +51,7 @@ pub struct OncePerEpoch<L> {
 }
 
 /// What is restored if an epoch proves spurious.
+#[derive(Clone)]
 struct Before<L> {
     law: L,
     window: f64,

@@ -8,7 +8,8 @@ use narrows_settings::none;
 pub(super) const QUEUE: Entry = Entry {
     name: "drop-tail",
     aliases: &["pfifo", "bfifo"],
-    summary: "drops packets that find it full; counts packets, the one in transmission included, or bytes if the buffer is given in bytes",
+    summary: "drops packets that find it full; counts packets, the one in transmission included, \
+              or bytes if the buffer is given in bytes",
     source: "ns-2's DropTail; tc's pfifo and bfifo",
     settings: none,
     construct: |_, _| Ok(Discipline::DropTail),

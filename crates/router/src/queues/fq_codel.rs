@@ -32,21 +32,19 @@ pub struct FqCodelSettings {
     pub options: FqCodelOptions,
     /// Bytes of the largest packet.
     pub mtu: u64,
-    /// Changes which flow is hashed to which queue.
-    pub perturbation: u64,
 }
 
 /// Its line in the registry.
 pub(super) const QUEUE: Entry = Entry {
     name: "fq-codel",
     aliases: &["fq_codel"],
-    summary: "hashes flows to queues that take turns by bytes, with CoDel at each; new flows go first",
+    summary: "hashes flows to queues that take turns by bytes, with CoDel at each; new flows go \
+              first",
     source: "RFC 8290",
     settings: FqCodelOptions::list,
     construct: |given, placement| {
         let options = FqCodelOptions::read(given)?;
-        let (mtu, perturbation) = (placement.packet, placement.seed);
-        Ok(Discipline::FqCodel(FqCodelSettings { options, mtu, perturbation }))
+        Ok(Discipline::FqCodel(FqCodelSettings { options, mtu: placement.packet }))
     },
 };
 
@@ -62,6 +60,7 @@ struct Flow<P> {
 #[derive(Clone, Debug)]
 pub struct FqCodel<P> {
     settings: FqCodelSettings,
+    perturbation: u64,
     flows: Vec<Flow<P>>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
@@ -69,8 +68,8 @@ pub struct FqCodel<P> {
 }
 
 impl<P: Packet> FqCodel<P> {
-    /// Empty.
-    pub fn new(settings: FqCodelSettings) -> Self {
+    /// Empty; `perturbation` changes which flow is hashed to which queue.
+    pub fn new(settings: FqCodelSettings, perturbation: u64) -> Self {
         let flow = || Flow {
             queue: TimedQueue::default(),
             codel: CodelState::default(),
@@ -80,6 +79,7 @@ impl<P: Packet> FqCodel<P> {
         let flows = (0..settings.options.queues).map(|_| flow()).collect();
         Self {
             settings,
+            perturbation,
             flows,
             new: VecDeque::new(),
             old: VecDeque::new(),
@@ -99,8 +99,7 @@ impl<P: Packet> FqCodel<P> {
 
     /// Fibonacci hashing: the top bits of a product with 2⁶⁴/φ.
     fn place(&self, flow: u32) -> u32 {
-        let mixed =
-            (u64::from(flow) ^ self.settings.perturbation).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (u64::from(flow) ^ self.perturbation).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (((mixed >> 32) * u64::from(self.settings.options.queues)) >> 32) as u32
     }
 }
@@ -172,12 +171,12 @@ mod tests {
     fn settings(queues: u32) -> FqCodelSettings {
         let codel = CodelOptions { ecn: false, ..CodelOptions::default() };
         let options = FqCodelOptions { codel, queues, ..FqCodelOptions::default() };
-        FqCodelSettings { options, mtu: 1514, perturbation: 7 }
+        FqCodelSettings { options, mtu: 1514 }
     }
 
     #[test]
     fn a_new_flow_goes_before_the_old_and_flows_of_any_packet_size_get_alike() {
-        let (mut fq, mut dropped) = (FqCodel::new(settings(1024)), Vec::new());
+        let (mut fq, mut dropped) = (FqCodel::new(settings(1024), 7), Vec::new());
         let flows: Vec<u32> =
             (0..).filter(|flow| fq.place(*flow) != fq.place(1)).take(2).chain([1]).collect();
         for number in 0..3000 {
@@ -197,7 +196,7 @@ mod tests {
 
     #[test]
     fn the_fattest_queue_pays_and_the_books_balance() {
-        let (mut fq, mut dropped) = (FqCodel::new(settings(1024)), Vec::new());
+        let (mut fq, mut dropped) = (FqCodel::new(settings(1024), 7), Vec::new());
         (0..100).for_each(|number| fq.admit(Time::ZERO, Parcel::new(3, number)));
         fq.admit(Time::ZERO, Parcel::new(4, 0));
         fq.relieve(&mut dropped);

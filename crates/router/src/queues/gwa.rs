@@ -22,7 +22,8 @@ use narrows_units::Time;
 pub(super) const FIRST_IN_FIRST_OUT: Entry = Entry {
     name: "gwa-fcfs",
     aliases: &["gwa"],
-    summary: "first in, first out; advertises to each flow an equal part of the free buffer, for `gwa` senders",
+    summary: "first in, first out; advertises to each flow an equal part of the free buffer, for \
+              `gwa` senders",
     source: "Gerla, Lo Cigno, Mascolo, Weng, §5",
     settings: FlowCountSettings::list,
     construct: |given, placement| {
@@ -39,7 +40,8 @@ pub(super) const FIRST_IN_FIRST_OUT: Entry = Entry {
 pub(super) const ROUND_ROBIN: Entry = Entry {
     name: "gwa-rr",
     aliases: &[],
-    summary: "keeps a queue for each flow, served in turn; advertises to each flow its part of the buffer less its queue, for `gwa` senders",
+    summary: "keeps a queue for each flow, served in turn; advertises to each flow its part of the \
+              buffer less its queue, for `gwa` senders",
     source: "Gerla, Lo Cigno, Mascolo, Weng, §5",
     settings: FlowCountSettings::list,
     construct: |given, placement| {

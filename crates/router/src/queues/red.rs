@@ -66,7 +66,8 @@ pub struct RedSettings {
 pub(super) const QUEUE: Entry = Entry {
     name: "red",
     aliases: &[],
-    summary: "drops or marks packets at random, more and more often as the average queue grows between two thresholds",
+    summary: "drops or marks packets at random, more and more often as the average queue grows \
+              between two thresholds",
     source: "Floyd, Jacobson, ToN 1, 1993",
     settings: RedOptions::list,
     construct: |given, placement| {

@@ -146,24 +146,37 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_lost_and_no_flow_waits_for_more_than_one_packet_of_each_other(steps in prop::collection::vec((any::<bool>(), 0u32..8), 1..400)) {
-            let (mut queue, mut model) = (RoundRobin::default(), BTreeMap::<u32, VecDeque<u64>>::new());
+        fn nothing_is_lost_and_no_flow_waits_for_more_than_one_packet_of_each_other(
+            steps in prop::collection::vec((any::<bool>(), 0u32..8), 1..400),
+        ) {
+            let (mut queue, mut model) =
+                (RoundRobin::default(), BTreeMap::<u32, VecDeque<u64>>::new());
             let mut waited = BTreeMap::<u32, u32>::new();
             for (number, (comes, flow)) in (0..).zip(steps) {
                 if comes {
                     queue.push(Parcel::new(flow, number));
                     model.entry(flow).or_default().push_back(number);
                 } else if let Some(packet) = queue.pop() {
-                    prop_assert_eq!(model.get_mut(&packet.flow).and_then(VecDeque::pop_front), Some(packet.number));
+                    prop_assert_eq!(
+                        model.get_mut(&packet.flow).and_then(VecDeque::pop_front),
+                        Some(packet.number)
+                    );
                     for (flow, packets) in &model {
                         let turns = waited.entry(*flow).or_default();
-                        *turns = if *flow == packet.flow || packets.is_empty() { 0 } else { *turns + 1 };
+                        *turns = if *flow == packet.flow || packets.is_empty() {
+                            0
+                        } else {
+                            *turns + 1
+                        };
                         prop_assert!(*turns < 8);
                     }
                 }
                 let waiting: usize = model.values().map(VecDeque::len).sum();
                 prop_assert_eq!(queue.backlog().packets, waiting as u64);
-                prop_assert_eq!(queue.backlog_of(3).packets, model.get(&3).map_or(0, VecDeque::len) as u64);
+                prop_assert_eq!(
+                    queue.backlog_of(3).packets,
+                    model.get(&3).map_or(0, VecDeque::len) as u64
+                );
             }
         }
     }

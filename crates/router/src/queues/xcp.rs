@@ -62,7 +62,8 @@ pub struct XcpSettings {
 pub(super) const QUEUE: Entry = Entry {
     name: "xcp",
     aliases: &[],
-    summary: "writes into each packet of an `xcp` sender by how much the window may grow or must shrink",
+    summary: "writes into each packet of an `xcp` sender by how much the window may grow or must \
+              shrink",
     source: "Katabi, Handley, Rohrs, SIGCOMM 2002",
     settings: XcpOptions::list,
     construct: |given, _| Ok(Discipline::Xcp(XcpOptions::read(given)?.settled())),

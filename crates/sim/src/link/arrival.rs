@@ -1,4 +1,4 @@
-//! A link whose queue decides on arrival: a packet's departure is known as soon as it comes.
+//! A link whose queue decides on arrival: a packet's departure is known as soon as it arrives.
 
 use super::{Books, Carried};
 use crate::measured::Measured;
@@ -8,15 +8,15 @@ use narrows_units::{Stream, Time};
 
 pub(crate) struct ArrivalLink {
     pub fifo: Fifo,
-    /// `None` if it only drops the tail.
+    /// `None` for a drop-tail queue.
     pub judge: Option<OnArrival>,
-    /// The queue's randomness.
+    /// The random stream of the queue.
     pub chances: Stream,
     pub books: Books,
 }
 
 impl ArrivalLink {
-    /// A packet comes at `now`; it may get a mark.
+    /// Carries a packet that arrives at `now`; the queue may mark it.
     pub fn carry(&mut self, now: Time, packet: &mut Travelling, measured: &Measured) -> Carried {
         self.catch_up(now);
         self.books.arrivals += u64::from(measured.contains(now));
@@ -43,7 +43,7 @@ impl ArrivalLink {
         books.depart(now, departure, bytes, measured)
     }
 
-    /// Brings samples up to `now`.
+    /// Takes the samples due by `now`.
     pub fn catch_up(&mut self, now: Time) {
         self.books.catch_up(now, |at| self.fifo.backlog(at));
     }

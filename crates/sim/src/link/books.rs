@@ -1,4 +1,4 @@
-//! What a link counts, and what its wire does.
+//! The counters of a link, and what its wire does.
 
 use super::wire::Impairments;
 use super::{Carried, LinkSettings, Watch};
@@ -12,11 +12,11 @@ pub(crate) struct Books {
     delay: Duration,
     impairments: Option<Impairments>,
     pub observer: Option<Observer>,
-    /// In the whole run.
+    /// Counted in the whole run.
     pub carried: u64,
     dropped: u64,
     lost: u64,
-    /// In the measured window.
+    /// Counted in the measured part of the run.
     pub arrivals: u64,
     pub drops: u64,
     pub marks: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Books {
 }
 
 impl Books {
-    /// Empty books; the wire's chances come from `stream`.
+    /// Creates empty books; the randomness of the wire comes from `stream`.
     pub fn new(settings: &LinkSettings, stream: Stream, warmup: Time) -> Self {
         let observer = match settings.watch {
             Watch::No => None,
@@ -54,14 +54,14 @@ impl Books {
         self.dropped + self.lost
     }
 
-    /// Takes the samples due by `now`; `backlog` is asked for the queue at a time.
+    /// Takes the samples due by `now`; `backlog` returns the state of the queue at a given time.
     pub fn catch_up(&mut self, now: Time, backlog: impl FnMut(Time) -> Backlog) {
         if let Some(observer) = &mut self.observer {
             observer.catch_up(now, backlog);
         }
     }
 
-    /// The queue had no room, or gave a packet up.
+    /// Counts a packet that the queue dropped.
     pub fn drop(&mut self, now: Time, measured: &Measured) {
         self.dropped += 1;
         self.drops += u64::from(measured.contains(now));
@@ -70,7 +70,8 @@ impl Books {
         }
     }
 
-    /// A packet of `bytes` that came at `came` leaves at `departure`.
+    /// Counts the departure, at `departure`, of a packet of `bytes` that arrived at `came`; returns
+    /// what becomes of it on the wire.
     pub fn depart(
         &mut self,
         came: Time,
@@ -98,7 +99,7 @@ impl Books {
         Carried::Arrives(departure, arrival)
     }
 
-    /// The counters of the measured window for a transmitter of `rate`.
+    /// The summary of the measured part of the run, for a transmitter of rate `rate`.
     pub fn summary(&self, rate: Rate, measured: &Measured) -> LinkSummary {
         let capacity = rate.bytes_per_second() * measured.seconds();
         let observer = self.observer.as_ref();

@@ -11,12 +11,12 @@ pub(crate) struct DepartureLink {
     queue: OnDeparture<Waiting>,
     limit: Limit,
     transmitter: Transmitter,
-    /// What is, or was last, in transmission.
+    /// What is in transmission, or was last.
     transmitting: Backlog,
-    /// An event will come when the transmitter is free.
+    /// True if an event is scheduled for when the transmitter is free.
     awaited: bool,
     given_up: Drops<Waiting>,
-    /// The books count the waiting up to here.
+    /// The time up to which the waiting time of packets has been counted.
     counted_to: Time,
     pub books: Books,
 }
@@ -40,12 +40,12 @@ impl DepartureLink {
         self.transmitter.rate()
     }
 
-    /// Packets that wait for their departure to be decided.
+    /// Packets that wait in the queue for the transmitter.
     pub fn held(&self) -> u64 {
         self.queue.backlog().packets
     }
 
-    /// A packet comes at `now`.
+    /// Hands a packet that arrives at `now` to the queue.
     pub fn hold(&mut self, now: Time, packet: Travelling, measured: &Measured) {
         self.catch_up(now);
         self.account(now, measured);
@@ -62,8 +62,8 @@ impl DepartureLink {
         }
     }
 
-    /// The next packet that the queue lets go at `now`, if the transmitter is free, and what
-    /// becomes of it.
+    /// Releases the next packet that the queue lets go at `now`, if the transmitter is free;
+    /// returns it and what becomes of it.
     pub fn release(&mut self, now: Time, measured: &Measured) -> Option<(Travelling, Carried)> {
         if self.transmitter.busy_until() > now {
             return None;
@@ -80,27 +80,27 @@ impl DepartureLink {
         Some((waiting.packet, carried))
     }
 
-    /// The next packet that the queue has given up by `now`, if there is one.
+    /// Returns the next packet that the queue has dropped by `now`, if there is one.
     pub fn give_up(&mut self, now: Time, measured: &Measured) -> Option<Travelling> {
         let waiting = self.given_up.pop()?;
         self.books.drop(now, measured);
         Some(waiting.packet)
     }
 
-    /// When an event must come because packets wait for the transmitter; `None` if none do, or if
-    /// it has been asked for.
+    /// Returns when an event is needed because packets wait for the transmitter; `None` if none do,
+    /// or if the event has already been requested.
     pub fn await_transmitter(&mut self) -> Option<Time> {
         let waits = !self.awaited && self.held() > 0;
         self.awaited |= waits;
         waits.then_some(self.transmitter.busy_until())
     }
 
-    /// The event has come.
+    /// Notes that the requested event has come.
     pub fn stop_waiting(&mut self) {
         self.awaited = false;
     }
 
-    /// Ends the books at the end of the run.
+    /// Completes the books at the end of the run.
     pub fn finish(&mut self, measured: &Measured) {
         self.catch_up(measured.to);
         self.account(measured.to, measured);
@@ -110,7 +110,7 @@ impl DepartureLink {
         if self.transmitter.busy_until() > at { self.transmitting } else { Backlog::default() }
     }
 
-    /// The seconds that packets have waited, up to `now`.
+    /// Counts the time that packets have waited, up to `now`.
     fn account(&mut self, now: Time, measured: &Measured) {
         let waited = measured.overlap(self.counted_to, now);
         self.books.queue_seconds += self.held() as f64 * waited;

@@ -1,8 +1,8 @@
 //! A link: a queue, a transmitter, and a wire.
 //!
-//! If the queue decides on arrival, a packet's departure is known as soon as it comes
+//! If the queue decides on arrival, a packet's departure is known as soon as it arrives
 //! ([`arrival`]). If it decides on departure, packets are held ([`departure`]) until the
-//! transmitter is free, and an event says when that is.
+//! transmitter is free, and an event marks that time.
 
 mod arrival;
 mod books;
@@ -30,8 +30,10 @@ pub struct LinkSettings {
     pub delay: Duration,
     /// The queue's limit.
     pub limit: Limit,
-    /// What the queue does.
+    /// The queue discipline.
     pub queue: Discipline,
+    /// Moves what the queue hashes.
+    pub perturbation: u64,
     /// Losses on the wire.
     pub loss: Loss,
     /// Variation of the delay.
@@ -43,20 +45,20 @@ pub struct LinkSettings {
 /// How closely a link is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
-    /// Exact counters only, and none if the link is plain.
+    /// Exact counters only; a plain link keeps none.
     No,
-    /// The longest queue, and histograms of queue and delay.
+    /// Counters, the longest queue, and histograms of queue and delay.
     Histograms,
-    /// Samples at this interval too.
+    /// All of these, and samples at this interval.
     Samples(Duration),
 }
 
 impl LinkSettings {
-    /// A link that never drops and that nobody watches.
+    /// Settings of a link that never drops and that is not watched.
     pub fn plain(rate: Rate, delay: Duration) -> Self {
         let (limit, queue) = (Limit::Unlimited, Discipline::DropTail);
         let (loss, jitter, watch) = (Loss::None, Jitter::default(), Watch::No);
-        Self { rate, delay, limit, queue, loss, jitter, watch }
+        Self { rate, delay, limit, queue, perturbation: 0, loss, jitter, watch }
     }
 
     fn is_plain(&self) -> bool {
@@ -66,35 +68,35 @@ impl LinkSettings {
     }
 }
 
-/// What became of a packet that a link carried.
+/// The fate of a packet whose departure is decided.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Carried {
-    /// Departs at the first time and reaches the other end at the second.
+    /// The packet departs at the first time and reaches the other end at the second.
     Arrives(Time, Time),
-    /// The queue did not take it.
+    /// The queue dropped the packet.
     Dropped,
-    /// Departs at the given time and is lost on the wire.
+    /// The packet departs at the given time and is lost on the wire.
     Lost(Time),
 }
 
-/// What became of a packet that came to a link.
+/// What happened to a packet that arrived at a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Offered {
-    /// All of it is known.
+    /// The packet's fate is known.
     Carried(Carried),
-    /// The queue holds it, and decides later.
+    /// The queue holds the packet and decides later.
     Held,
 }
 
-/// A link is small if it is plain: a host's own, that never drops and that nobody watches. There
-/// are four per flow.
+/// A link. Plain links (the hosts' own, which never drop and are not watched) are kept small,
+/// because there are four per flow.
 pub(crate) enum Link {
     Plain(PlainLink),
     Arrival(Box<ArrivalLink>),
     Departure(Box<DepartureLink>),
 }
 
-/// A link that never drops and that nobody watches.
+/// A link that never drops and that is not watched.
 pub(crate) struct PlainLink {
     transmitter: Transmitter,
     delay: Duration,
@@ -108,11 +110,11 @@ impl Link {
             let transmitter = Transmitter::new(rate);
             return Self::Plain(PlainLink { transmitter, delay, carried: 0 });
         }
-        // The queue's chances are not the wire's.
+        // The queue and the wire have independent random streams.
         let mut chances = Stream::new(stream.clone().bits(), 0, 0);
         let books = Books::new(settings, stream, warmup);
         let mut fifo = Fifo::new(rate, settings.limit);
-        let judge = match settings.queue.machine(rate, &mut chances) {
+        let judge = match settings.queue.machine(rate, settings.perturbation, &mut chances) {
             Machine::OnDeparture(queue) => {
                 let link = DepartureLink::new(queue, rate, settings.limit, books);
                 return Self::Departure(Box::new(link));
@@ -126,7 +128,7 @@ impl Link {
         Self::Arrival(Box::new(ArrivalLink { fifo, judge, chances, books }))
     }
 
-    /// A packet comes at `now`; it may get a mark there.
+    /// Offers a packet that arrives at `now`; the queue may mark it.
     pub fn offer(&mut self, now: Time, packet: &mut Travelling, measured: &Measured) -> Offered {
         match self {
             Self::Plain(link) => {
@@ -152,7 +154,7 @@ impl Link {
         matches!(self, Self::Departure(_))
     }
 
-    /// Packets that wait for their departure to be decided.
+    /// Packets that wait in the queue for the transmitter; 0 if the queue decides on arrival.
     pub fn held(&self) -> u64 {
         if let Self::Departure(link) = self { link.held() } else { 0 }
     }
@@ -165,7 +167,7 @@ impl Link {
         }
     }
 
-    /// Packets that reached the other end, or will, in the whole run.
+    /// Packets that have reached the other end, or will reach it, in the whole run.
     pub fn carried(&self) -> u64 {
         match self {
             Self::Plain(link) => link.carried,
@@ -179,7 +181,7 @@ impl Link {
         self.books().map_or(0, Books::missing)
     }
 
-    /// Ends the books at the end of the run.
+    /// Completes the books at the end of the run.
     pub fn finish(&mut self, measured: &Measured) {
         match self {
             Self::Plain(_) => {}
@@ -188,7 +190,8 @@ impl Link {
         }
     }
 
-    /// The counters of the measured window, once it is over; a plain link keeps none.
+    /// The summary of the measured part of the run, once that is over; all zero for a plain link,
+    /// which keeps no counters.
     pub fn summary(&self, measured: &Measured) -> LinkSummary {
         match self {
             Self::Plain(_) => LinkSummary::default(),

@@ -1,4 +1,4 @@
-//! A wire: what it loses, delays and lets overtake.
+//! A wire: losses, variation of the delay, and reordering.
 
 use narrows_units::{Duration, Stream, Time};
 
@@ -10,20 +10,21 @@ pub enum Loss {
     None,
     /// Each with the same probability (a ratio).
     Bernoulli(f64),
-    /// In bursts: Gilbert and Elliott's chain of a good and a bad state; all ratios a packet.
+    /// In bursts: Gilbert and Elliott's Markov chain with a good and a bad state; all probabilities
+    /// are per packet.
     GilbertElliott {
-        /// From good to bad.
+        /// Probability of going from the good to the bad state.
         enter: f64,
-        /// From bad to good.
+        /// Probability of going from the bad to the good state.
         leave: f64,
-        /// Lost in the good state.
+        /// Probability of loss in the good state.
         good: f64,
-        /// Lost in the bad state.
+        /// Probability of loss in the bad state.
         bad: f64,
     },
 }
 
-/// How a wire's delay varies: uniformly, between nothing and `most` on top of it.
+/// How a wire's delay varies: by an addition drawn uniformly between 0 and `most`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Jitter {
     /// The longest addition.
@@ -32,7 +33,7 @@ pub struct Jitter {
     pub reorders: bool,
 }
 
-/// A wire that is not perfect.
+/// The impairments of a wire.
 pub(crate) struct Impairments {
     loss: Loss,
     jitter: Jitter,
@@ -43,7 +44,7 @@ pub(crate) struct Impairments {
 }
 
 impl Impairments {
-    /// `None` where the wire neither loses nor varies.
+    /// `None` if the wire neither loses packets nor varies their delay.
     pub fn new(loss: Loss, jitter: Jitter, stream: Stream) -> Option<Self> {
         let impaired = loss != Loss::None || jitter.most > Duration::ZERO;
         impaired.then_some(Self {
@@ -76,7 +77,7 @@ impl Impairments {
         if self.jitter.reorders {
             return late;
         }
-        // One picosecond apart: two packets of a wire never arrive at one instant.
+        // At least one picosecond apart: two packets on a wire never arrive at the same instant.
         self.last_arrival = late.max(self.last_arrival + Duration::from_picos(1));
         self.last_arrival
     }

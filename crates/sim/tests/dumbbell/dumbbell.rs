@@ -1,6 +1,6 @@
 //! Networks that several tests run.
 
-use narrows_control::registry::{self, Birth, Entry, MovedBy};
+use narrows_control::registry::{self, Birth, MovedBy, Recipe};
 use narrows_control::{Gaps, SlowStart};
 use narrows_router::{Discipline, Limit};
 use narrows_settings::Given;
@@ -23,7 +23,7 @@ pub enum Sends {
     Pages,
 }
 
-/// A dumbbell: nodes 0 and 1 are the routers; each flow has hosts and links of its own.
+/// A dumbbell: nodes 0 and 1 are the routers; each flow has its own hosts and links.
 #[derive(Clone, Debug)]
 pub struct Dumbbell {
     pub rate: Rate,
@@ -43,7 +43,7 @@ pub struct Dumbbell {
     /// Classic ECN, whatever the law.
     pub ecn: bool,
     pub start_spread: Duration,
-    /// Given starts, instead of random ones.
+    /// Start times of the flows, instead of random ones.
     pub starts: Vec<Duration>,
     pub sends: Sends,
     pub queue: Discipline,
@@ -89,7 +89,7 @@ impl Default for Dumbbell {
     }
 }
 
-/// The bottleneck's place among the links, and the reverse one's.
+/// The bottleneck's place among the links.
 pub const BOTTLENECK: usize = 0;
 
 impl Dumbbell {
@@ -113,6 +113,7 @@ impl Dumbbell {
             delay: middle,
             limit,
             queue: self.queue,
+            perturbation: 3,
             loss: self.loss,
             jitter: self.jitter,
             watch,
@@ -152,11 +153,11 @@ impl Dumbbell {
             initial_window: self.habits.initial_window,
             packet_bytes: 1000,
             receive_window: self.window_limit,
-            seed: self.seed,
             ..Birth::default()
         };
         let law = registry::find(self.law).expect("a law of the registry");
-        let controller = law.build(&birth).expect("it takes its defaults");
+        let recipe = law.read(&birth).expect("it takes its defaults");
+        let controller = recipe.make(self.seed);
         let stream = Stream::new(self.seed, 8, u64::from(flow));
         let transport = if law.moved_by == MovedBy::EachLoss {
             let (timeouts, gaps) = (self.habits.timeouts, self.pacing);
@@ -172,7 +173,7 @@ impl Dumbbell {
             Sends::Endless => Application::Endless,
             Sends::Packets(packets) => Application::Packets(packets),
             Sends::Every(gap) => Application::Every(gap),
-            Sends::Pages => Application::Requests(Usage::Pages(self.reader()), maker(law, &birth)),
+            Sends::Pages => Application::Requests(Usage::Pages(self.reader()), maker(recipe)),
         };
         FlowSettings {
             from,
@@ -185,7 +186,7 @@ impl Dumbbell {
         }
     }
 
-    /// Thinks little, so that a few seconds show something.
+    /// Settings of a user who thinks briefly, so that a few seconds show something.
     fn reader(&self) -> PageSettings {
         PageSettings {
             think: Duration::from_millis(200),
@@ -196,7 +197,7 @@ impl Dumbbell {
         }
     }
 
-    /// Runs it to the end.
+    /// Runs the dumbbell to the end.
     pub fn run(&self) -> Simulation {
         let mut simulation =
             Simulation::new(self.network(), self.settings()).expect("every flow has a path");
@@ -205,7 +206,6 @@ impl Dumbbell {
     }
 }
 
-fn maker(law: &'static Entry, birth: &Birth) -> ControllerMaker {
-    let birth = birth.clone();
-    Box::new(move || law.build(&birth).expect("it takes its defaults"))
+fn maker(recipe: Recipe) -> ControllerMaker {
+    Box::new(move || recipe.make(1))
 }

@@ -1,4 +1,4 @@
-//! What a dumbbell shows: the rules of the simulator, and closed forms.
+//! Tests on a dumbbell: the rules of the simulator, and comparisons with closed forms.
 
 mod dumbbell;
 mod rules;

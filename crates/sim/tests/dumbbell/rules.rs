@@ -1,5 +1,5 @@
-//! The rules of the simulator: same seed same bits, eager hops change nothing, slices change
-//! nothing, nothing is lost.
+//! The rules of the simulator: the same seed gives the same bits, eager hops change nothing, slices
+//! change nothing, no packet disappears.
 
 use crate::dumbbell::{BOTTLENECK, Dumbbell, Sends};
 use narrows_control::Gaps;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-/// Everything a run shows, for comparison.
+/// Everything that a run shows, for comparison.
 fn shown(
     simulation: &Simulation,
     dumbbell: &Dumbbell,
@@ -43,9 +43,9 @@ fn shown(
     ((0..flows).map(|flow| simulation.flow(flow)).collect(), links, columns)
 }
 
-/// Every queue of the registry, some with settings that make them act in a few packets.
+/// Every queue of the registry, some with settings that make them act within a few packets.
 fn queues() -> Vec<Discipline> {
-    let place = Placement { limit: Limit::Packets(20), packet: 1000, seed: 3 };
+    let place = Placement { limit: Limit::Packets(20), packet: 1000 };
     let build = |name: &str, parts: &[&str]| {
         let given = Given::parse(parts.iter().copied()).expect("name=value");
         registry::find(name).expect("a queue").build(&given, &place).expect("its settings")
@@ -158,8 +158,8 @@ fn crossings(dumbbell: &Dumbbell) -> Vec<String> {
     simulation.set_tap(links, Box::new(record.clone()));
     let _ = simulation.run(|_| ControlFlow::Continue(()));
     let mut lines = std::mem::take(&mut *record.0.lock().expect("one thread"));
-    // Departures are told with their arrivals; what lies behind the end, a scheduled run has not
-    // come to.
+    // Departures are reported ahead of their time; a scheduled run does not reach all of those that
+    // lie beyond the end.
     lines.retain(|line| {
         line[..20].parse::<u64>().expect("picoseconds") <= dumbbell.duration.picos()
     });
@@ -216,8 +216,8 @@ fn a_stopped_run_says_how_far_it_came() {
     );
 }
 
-/// Where nothing overtakes anything, a loss is a loss: timestamps must not say otherwise (RFC
-/// 3522), and nothing waits for the timer.
+/// If no packet overtakes another, every detected loss is a loss: timestamps must not say otherwise
+/// (RFC 3522), and few losses are left to the timer.
 #[test]
 fn without_reordering_no_recovery_is_needless_and_lost_retransmissions_are_found() {
     for (law, loss) in [("bbr", 0.01), ("reno", 0.005), ("cubic", 0.005)] {

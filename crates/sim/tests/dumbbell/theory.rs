@@ -12,12 +12,12 @@ use narrows_units::{Duration, Rate, Time};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-/// Share of arrivals that an M/D/1/K queue turns away, K packets of room including the one in
-/// service, at load `rho`.
+/// Share of arrivals that an M/D/1/K queue drops at load `rho`, where K is the room in packets,
+/// including the one in service.
 ///
-/// The chain embedded at departures: with a_j = e^−ρ ρ^j/j!, π_{j+1} = (π_j − π_0 a_j − Σ_{k=1..j}
-/// π_k a_{j−k+1})/a_0 and Σ_{j<K} π_j = 1; then the loss is 1 − 1/(π_0 + ρ) (Gross, Harris:
-/// "Fundamentals of Queueing Theory", §5.1.8).
+/// From the Markov chain embedded at departures: with a_j = e^−ρ ρ^j/j!, π_{j+1} = (π_j − π_0 a_j −
+/// Σ_{k=1..j} π_k a_{j−k+1})/a_0 and Σ_{j<K} π_j = 1; then the loss is 1 − 1/(π_0 + ρ) (Gross,
+/// Harris: "Fundamentals of Queueing Theory", §5.1.8).
 fn md1k_loss(rho: f64, k: usize) -> f64 {
     let mut a = vec![(-rho).exp()];
     (1..=k).for_each(|j| a.push(a[j - 1] * rho / j as f64));
@@ -31,7 +31,7 @@ fn md1k_loss(rho: f64, k: usize) -> f64 {
 }
 
 fn poisson_loss(rho: f64, buffer: u64, seconds: f64, seed: u64) -> f64 {
-    let rate = Rate::from_megabits(1000); // 1000 bytes take 8 us
+    let rate = Rate::from_megabits(1000); // 1000 bytes take 8 µs
     let link = LinkSettings {
         limit: Limit::Packets(buffer),
         ..LinkSettings::plain(rate, Duration::from_millis(1))
@@ -64,7 +64,7 @@ fn poisson_loss(rho: f64, buffer: u64, seconds: f64, seed: u64) -> f64 {
 
 #[test]
 fn a_poisson_source_meets_the_loss_of_m_d_1_b() {
-    // The formula itself against values of its own limit: K = 1 is Erlang's loss, ρ/(1 + ρ).
+    // Checks the formula itself in a special case: K = 1 gives Erlang's loss, ρ/(1 + ρ).
     assert!((md1k_loss(0.9, 1) - 0.9 / 1.9).abs() < 1e-12);
     for (rho, tolerance) in [(0.95, 0.06), (1.0, 0.04), (1.2, 0.01)] {
         let exact = md1k_loss(rho, 20);
@@ -72,16 +72,16 @@ fn a_poisson_source_meets_the_loss_of_m_d_1_b() {
         let found = poisson_loss(rho, 20, 20.0, seed);
         assert!(
             (found / exact - 1.0).abs() < tolerance,
-            "seed {seed}: at load {rho} {found} of all are lost, theory says {exact}"
+            "seed {seed}: at load {rho}, a share of {found} is lost; theory says {exact}"
         );
     }
 }
 
-/// Utilisation of one Reno flow whose window goes from N/2 to N, N = P + B, over a pipe of P
-/// packets and a buffer of B.
+/// Utilisation of one Reno flow whose window goes from N/2 to N = P + B, over a pipe of P packets
+/// and a buffer of B packets.
 ///
-/// Below P a round trip lasts T and carries W packets; above it the link is full. A cycle carries
-/// 3N²/8 packets in (P − N/2)T + (N² − P²)/(2C) seconds.
+/// For windows below P, a round trip lasts T and carries W packets; above P the link is full. A
+/// cycle carries 3N²/8 packets in (P − N/2)T + (N² − P²)/(2C) seconds.
 fn sawtooth_utilisation(pipe: f64, buffer: f64) -> f64 {
     let n = pipe + buffer;
     let cycle_in_services =
@@ -104,7 +104,7 @@ fn one_reno_flow_meets_the_sawtooths_closed_form() {
             warmup: Duration::from_secs(100.0),
             ..Dumbbell::default()
         };
-        // A packet's own transmission belongs to the pipe.
+        // The transmission of the packet itself counts as part of the pipe.
         let pipe = rtt.seconds() / 0.8e-3 + 1.0;
         let theory = sawtooth_utilisation(pipe, buffer as f64 - 1.0);
         let found = dumbbell.run().link(BOTTLENECK).utilisation;
@@ -129,7 +129,7 @@ fn slow_start_without_loss_takes_the_round_trips_it_should() {
         };
         dumbbell.run().flow(0).finished.unwrap().seconds()
     };
-    // The last packet arrives half a round trip after it left, and transmission takes a few
+    // The last packet arrives half a round trip after it has left, and transmission takes a few
     // microseconds.
     assert!((finish(30) - 0.35).abs() < 1e-4, "{}", finish(30));
     assert!((finish(31) - 0.45).abs() < 1e-4, "{}", finish(31));
@@ -146,8 +146,8 @@ impl Tap for Departures {
     }
 }
 
-/// Gaps between packets that leave a host whose window is held at 50 packets, over 40 ms: in
-/// seconds, from the fifth second on.
+/// Gaps in seconds between packets that leave a host whose window is held at 50 packets, on a path
+/// with an RTT of 40 ms, from the fifth second on.
 fn gaps(pacing: Gaps, quantum: u32) -> Vec<f64> {
     let dumbbell = Dumbbell {
         pacing: Some(pacing),
@@ -169,24 +169,24 @@ fn gaps(pacing: Gaps, quantum: u32) -> Vec<f64> {
 
 #[test]
 fn gaps_on_the_wire_are_those_asked_for() {
-    // 40 ms and a little transmission, over 50 packets.
+    // 40 ms and a little transmission time, divided by 50 packets.
     let even = gaps(Gaps::Even, 1);
     assert!(even.iter().all(|gap| (gap / 0.8e-3 - 1.0).abs() < 0.01), "{:?}", &even[..10]);
     let bursts = gaps(Gaps::Even, 5);
     let (long, short): (Vec<f64>, Vec<f64>) = bursts.iter().partition(|gap| **gap > 1e-4);
-    // A burst also waits until the window has room for all of it: up to the 0.4 ms in which the
-    // last one was serialised.
+    // A burst also waits until the window has room for all of it: up to the 0.4 ms that it took to
+    // serialise the last one.
     assert!(long.iter().all(|gap| (3.99e-3..4.45e-3).contains(gap)), "{:?}", &long[..10]);
     assert!(
         (short.len() as f64 / long.len() as f64 - 4.0).abs() < 0.01,
-        "bursts of five: four short gaps for each long one"
+        "bursts of five have four short gaps for each long one"
     );
 }
 
 #[test]
 fn exponential_gaps_vary_as_much_as_their_mean_until_the_window_holds_them_back() {
-    // The window of 50 cuts off runs of short gaps, so that mean and deviation are no more than
-    // nearly those of an exponential.
+    // The window of 50 packets cuts off runs of short gaps, so that mean and deviation are only
+    // approximately those of an exponential distribution.
     let gaps = gaps(Gaps::Exponential, 1);
     let n = gaps.len() as f64;
     let mean = gaps.iter().sum::<f64>() / n;
@@ -219,8 +219,8 @@ fn losses_on_the_wire_are_as_many_as_asked_for() {
         let dumbbell = Dumbbell { flows: 20, buffer: 2000, loss, seed, ..Dumbbell::default() };
         let link = dumbbell.run().link(BOTTLENECK);
         let (lost, all) = (link.wire_losses as f64, link.departures as f64);
-        // Both lose one in a hundred; bursts of four widen the spread of the count by the root of
-        // seven.
+        // Both lose one packet in a hundred; bursts of four increase the standard deviation of the
+        // count by a factor of √7.
         let deviation = (all * 0.01 * 7.0).sqrt();
         assert!(
             (lost - 0.01 * all).abs() < 4.0 * deviation,
@@ -229,8 +229,8 @@ fn losses_on_the_wire_are_as_many_as_asked_for() {
     }
 }
 
-/// One E-TCP flow on a link that it cannot fill, with independent losses: its mean window or rate,
-/// and losses per acknowledged packet.
+/// Runs one E-TCP flow on a link that it cannot fill, with independent losses. Returns its mean
+/// window, and the losses per acknowledged packet.
 fn equilibrium(law: &'static str, p: f64) -> (f64, f64) {
     let dumbbell = Dumbbell {
         law,
@@ -258,7 +258,7 @@ fn etcps_window_settles_where_equation_5_says_for_the_measured_loss() {
         let (window, measured) = equilibrium("etcp", p);
         let expected = 2.0 / (measured - 0.01);
         // The window moves by a few per cent around its mean, and the response is convex: 4 %
-        // covers both at all three.
+        // covers both effects at all three loss rates.
         assert!(
             (window / expected - 1.0).abs() < 0.04,
             "p = {measured}: window {window}, eq. 5 gives {expected}"

@@ -1,6 +1,6 @@
 //! E-TCP's endpoints (Gu, Towsley, Hollot, Zhang, §III-B to §V), in the authors' two halves:
-//! [`signalling`] says which packet was lost, [`reliability`] which data to send again. A sender
-//! runs without the second.
+//! [`signalling`] tells which packet was lost, [`reliability`] which data to send again. A sender
+//! can run without the second.
 
 pub mod receiver;
 pub mod reliability;

@@ -1,31 +1,32 @@
-//! The E-TCP receiver: two modules, the second only where delivery is reliable (E-TCP, §V-B).
+//! The E-TCP receiver: two modules, the second of which exists only if delivery is reliable (E-TCP,
+//! §V-B).
 
 use super::signalling::Reception;
 use crate::{Header, Reassembly, Segment};
 use narrows_signal::EtcpAck;
 use narrows_units::Time;
 
-/// An E-TCP receiver: acknowledges each packet.
+/// An E-TCP receiver, which acknowledges each packet.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     ack_bytes: u32,
     reception: Reception,
-    /// `None` where delivery is not reliable.
+    /// `None` if delivery is not reliable.
     reassembly: Option<Reassembly>,
     arrived: u64,
     duplicates: u64,
 }
 
 impl Receiver {
-    /// A receiver whose acknowledgements have `ack_bytes` on the wire.
+    /// Creates a receiver whose acknowledgements have `ack_bytes` bytes on the wire.
     pub fn new(reliable: bool, ack_bytes: u32) -> Self {
         let reassembly = reliable.then(Reassembly::default);
         Self { ack_bytes, reception: Reception::default(), reassembly, arrived: 0, duplicates: 0 }
     }
 
-    /// Data arrived: its acknowledgement.
+    /// Takes the data that arrived; returns its acknowledgement.
     ///
-    /// Panics where it is not E-TCP's.
+    /// Panics if the segment is not E-TCP data.
     pub fn on_data(&mut self, now: Time, data: &Segment) -> Option<Segment> {
         let Header::EtcpData { cc_seq, .. } = data.header else {
             panic!("an E-TCP receiver got {:?}", data.header)
@@ -60,7 +61,8 @@ impl Receiver {
         self.duplicates
     }
 
-    /// The lowest number that has not arrived; where delivery is not reliable, how many have.
+    /// The lowest number that has not arrived; if delivery is not reliable, the number of packets
+    /// that have arrived.
     pub fn next(&self) -> u64 {
         self.reassembly.as_ref().map_or(self.arrived, Reassembly::next)
     }

@@ -1,20 +1,20 @@
-//! Reliable delivery (E-TCP, §IV): which data to send again. It knows nothing of congestion
-//! control.
+//! Reliable delivery (E-TCP, §IV): decides which data to send again. This module knows nothing of
+//! congestion control.
 //!
 //! | source | says | here |
 //! |---|---|---|
 //! | §IV | data sent and not acknowledged, in segments by the number of times it has been retransmitted | [`RetransmissionQueue`] |
-//! | §IV | an acknowledgement says CACK, TSN and LE | [`RetransmissionQueue::on_ack`] |
+//! | §IV | an acknowledgement carries CACK, TSN and LE | [`RetransmissionQueue::on_ack`] |
 //! | §IV | losses are inferred from the TSN's place in its segment | [`RetransmissionQueue::infer`] |
 //! | §IV | a timer watches the smallest number | [`RetransmissionQueue::on_timeout`] |
 //!
-//! Data of one segment left in the order in which it stands there. So what stands ahead of a TSN by
-//! more than two places was lost, or its acknowledgements were; the paper does not say how far
-//! ahead, and two is what its signalling allows for reordering.
+//! The data of one segment left in the order of its places there. Data that stands more than two
+//! places ahead of a TSN was therefore lost, or its acknowledgements were. The paper does not say
+//! how many places; two is the reordering that its signalling allows for.
 
 use std::collections::VecDeque;
 
-/// Places that data may be overtaken by without being lost.
+/// Places by which data may be overtaken without counting as lost.
 const REORDERING: u64 = 2;
 
 /// Data sent and not yet known to have arrived.
@@ -22,11 +22,11 @@ const REORDERING: u64 = 2;
 pub struct RetransmissionQueue {
     /// The lowest number that has not been acknowledged (CACK + 1).
     first: u64,
-    /// What is known of `first`, `first + 1`, …
+    /// What is known of the packets `first`, `first + 1`, …
     records: VecDeque<Record>,
-    /// Entry n holds the data that has been retransmitted n times, in the order of departure.
+    /// Entry n contains the data that has been retransmitted n times, in the order of departure.
     segments: Vec<SegmentNumbers>,
-    /// Found lost, to be sent again, in the order of discovery.
+    /// Numbers found lost that are to be sent again, in the order of discovery.
     lost: VecDeque<u64>,
     /// Packets acknowledged so far.
     delivered: u64,
@@ -35,23 +35,23 @@ pub struct RetransmissionQueue {
 #[derive(Clone, Copy, Debug)]
 struct Record {
     state: State,
-    /// Times it has been retransmitted.
+    /// Number of times that the data has been retransmitted.
     resent: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// On its way, at this place of its segment (counted from the segment's birth).
+    /// On its way, at this place of its segment (counted from the creation of the segment).
     Sent { place: u64 },
     /// Found lost, not yet sent again.
     Lost,
-    /// Arrived; and so has all from this number to it.
+    /// Arrived, and so has everything from the number `from` up to this one.
     Arrived { from: u64 },
 }
 
 #[derive(Clone, Debug, Default)]
 struct SegmentNumbers {
-    /// The place of the first in `numbers`.
+    /// The place of the first entry of `numbers`.
     base: u64,
     numbers: VecDeque<u64>,
 }
@@ -67,7 +67,7 @@ impl RetransmissionQueue {
         self.first + self.records.len() as u64
     }
 
-    /// True where nothing is outstanding.
+    /// True if nothing is outstanding.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
@@ -77,7 +77,7 @@ impl RetransmissionQueue {
         self.delivered
     }
 
-    /// The next number to send again, if one was lost and has not arrived since.
+    /// Returns the next number to send again, if one was lost and has not arrived since.
     pub fn next_lost(&mut self) -> Option<u64> {
         while let Some(number) = self.lost.front().copied() {
             if self.record(number).is_some_and(|record| record.state == State::Lost) {
@@ -88,7 +88,7 @@ impl RetransmissionQueue {
         None
     }
 
-    /// New data leaves: its number.
+    /// Records that new data leaves; returns its number.
     pub fn send_new(&mut self) -> u64 {
         let number = self.end();
         let place = self.enter(0, number);
@@ -96,7 +96,7 @@ impl RetransmissionQueue {
         number
     }
 
-    /// Data found lost leaves again: the number that [`Self::next_lost`] gave.
+    /// Records that data found lost leaves again; `number` is what [`Self::next_lost`] returned.
     pub fn send_again(&mut self, number: u64) {
         if self.lost.front() == Some(&number) {
             self.lost.pop_front();
@@ -108,8 +108,8 @@ impl RetransmissionQueue {
         }
     }
 
-    /// An acknowledgement: everything below `cack`, and the block from `left_edge` to `tsn`, has
-    /// arrived.
+    /// Takes an acknowledgement, which says that everything below `cack` and the block from
+    /// `left_edge` to `tsn` has arrived.
     pub fn on_ack(&mut self, cack: u64, left_edge: u64, tsn: u64) {
         let trigger = self.record(tsn);
         self.arrive(left_edge, tsn);
@@ -123,7 +123,8 @@ impl RetransmissionQueue {
         }
     }
 
-    /// What stands ahead of `place` in its segment by more than reordering explains is lost.
+    /// Marks as lost whatever stands ahead of `place` in its segment by more than reordering
+    /// explains.
     fn infer(&mut self, segment: usize, place: u64) {
         while let Some(number) = self.segments[segment].numbers.front().copied() {
             let segment = &mut self.segments[segment];
@@ -142,8 +143,8 @@ impl RetransmissionQueue {
         }
     }
 
-    /// Marks `from` to `to` as arrived. Blocks known already are stepped over at once, so that a
-    /// block that grows costs the new alone.
+    /// Marks `from` to `to` as arrived. Known blocks are skipped in one step, so that a growing
+    /// block costs no more than its new packets.
     fn arrive(&mut self, from: u64, to: u64) {
         let from = from.max(self.first);
         let mut number = to;
@@ -168,7 +169,7 @@ impl RetransmissionQueue {
         }
     }
 
-    /// The timer of the smallest number went off: it is lost.
+    /// Marks the smallest number as lost, because its timer has expired.
     pub fn on_timeout(&mut self) {
         let first = self.first;
         if let Some(record) = self.records.front_mut()

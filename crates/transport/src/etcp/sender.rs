@@ -1,5 +1,5 @@
-//! The E-TCP sender: packet transmission, congestion control, and reliable transmission where that
-//! is required (E-TCP, §V-A).
+//! The E-TCP sender: packet transmission, congestion control, and, if required, reliable
+//! transmission (E-TCP, §V-A).
 
 use super::reliability::RetransmissionQueue;
 use super::signalling::{Fate, Signalling};
@@ -11,15 +11,15 @@ use narrows_units::{Duration, Stream, Time};
 /// How an E-TCP sender is set up.
 #[derive(Clone, Debug)]
 pub struct EtcpSettings {
-    /// The retransmission timer's.
+    /// The bounds of the retransmission timer.
     pub timeouts: Timeouts,
-    /// Sends again what was lost.
+    /// Whether lost data is sent again.
     pub reliable: bool,
     /// Bytes of a data packet on the wire, headers included.
     pub packet_bytes: u32,
-    /// The distribution of gaps, instead of the law's.
+    /// The distribution of gaps, if it is to replace the law's.
     pub gaps: Option<Gaps>,
-    /// The randomness of exponential gaps.
+    /// The random stream that exponential gaps are drawn from.
     pub stream: Stream,
 }
 
@@ -27,7 +27,7 @@ pub struct EtcpSettings {
 pub struct Sender {
     controller: Box<dyn Controller>,
     signalling: Signalling,
-    /// `None` where delivery is not reliable.
+    /// `None` if delivery is not reliable.
     queue: Option<RetransmissionQueue>,
     rtt: RttEstimator,
     pacer: Pacer,
@@ -35,24 +35,25 @@ pub struct Sender {
     gaps: Option<Gaps>,
     packet_bytes: u32,
     offered: u64,
-    /// The next number that has never been sent, where there is no queue to know it.
+    /// The next number that has never been sent, used if there is no queue to keep it.
     next_number: u64,
     waits_for_pacer: bool,
     /// The application had nothing to send when the pacer was ready.
     starved: bool,
-    /// The timer of the smallest number that has not been acknowledged.
+    /// When the timer of the smallest unacknowledged number expires.
     data_timer: Time,
-    /// Goes off when nothing has been heard for a retransmission timeout.
+    /// When the silence timer expires: nothing has been heard for a retransmission timeout.
     silence_timer: Time,
-    /// Packets that nobody waits for any more, where all of the first have been lost.
+    /// Outstanding packets whose answers are no longer awaited, so that the sender can go on if all
+    /// of the first packets have been lost.
     written_off: u64,
-    /// A loss of a packet from here on opens an epoch.
+    /// The loss of a packet with this label or a later one opens an epoch.
     epoch_ends: u64,
     counters: Counters,
 }
 
 impl Sender {
-    /// A sender without data.
+    /// Creates a sender that has no data to send.
     pub fn new(settings: EtcpSettings, controller: Box<dyn Controller>) -> Self {
         let EtcpSettings { timeouts, reliable, packet_bytes, gaps, stream } = settings;
         Self {
@@ -81,13 +82,13 @@ impl Sender {
         self.offered = self.offered.saturating_add(packets);
     }
 
-    /// The application has nothing more to send than what has been sent.
+    /// The application withdraws everything that has not been sent yet.
     pub fn stop(&mut self) {
         self.offered = self.next_new();
     }
 
-    /// A new connection begins where the old one ended: nothing is known of the path, numbers go
-    /// on.
+    /// Begins a new connection where the old one ended: nothing is known of the path any more, but
+    /// sequence numbers continue.
     pub fn renew(&mut self, controller: Box<dyn Controller>) {
         self.controller = controller;
         self.rtt = RttEstimator::default();
@@ -97,7 +98,7 @@ impl Sender {
 
     /// An acknowledgement arrived.
     ///
-    /// Panics where it is not E-TCP's.
+    /// Panics if the segment is not an E-TCP acknowledgement.
     pub fn on_ack(&mut self, now: Time, ack: &Segment) {
         let Header::EtcpAck(fields) = &ack.header else {
             panic!("an E-TCP sender got {:?}", ack.header)
@@ -149,7 +150,7 @@ impl Sender {
             if self.waits_for_answers() { now + self.timeout() } else { Time::NEVER };
     }
 
-    /// The reliable half of an acknowledgement.
+    /// Handles the part of an acknowledgement that concerns reliable delivery.
     fn deliver(&mut self, now: Time, ack: &Segment) {
         let (Some(queue), Header::EtcpAck(fields)) = (&mut self.queue, &ack.header) else { return };
         let first = queue.first();
@@ -162,7 +163,7 @@ impl Sender {
         }
     }
 
-    /// One of the wake-ups has come.
+    /// One of the wake-up times has come.
     pub fn on_wakeup(&mut self, now: Time) {
         if self.data_timer <= now {
             if let Some(queue) = &mut self.queue {
@@ -182,12 +183,12 @@ impl Sender {
         }
     }
 
-    /// True where there is something to send and the pacer lets it go at `now`.
+    /// True if there is something to send and the pacer lets it go at `now`.
     pub fn may_transmit(&mut self, now: Time) -> bool {
         self.has_data() && self.may_leave_unanswered() && self.pacer.ready_at() <= now
     }
 
-    /// The next segment to leave at `now`, if one may: what was lost before what is new.
+    /// The next segment to leave at `now`, if one may; lost data goes before new data.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         self.waits_for_pacer = false;
         if !self.has_data() {
@@ -221,7 +222,7 @@ impl Sender {
         Segment::data(number, now, self.packet_bytes, Header::EtcpData { cc_seq, retransmission })
     }
 
-    /// The number of the data that leaves, and whether it has been sent before.
+    /// Returns the number of the data that leaves, and whether it has been sent before.
     fn take_number(&mut self) -> (u64, bool) {
         let Some(queue) = &mut self.queue else {
             self.next_number += 1;
@@ -236,12 +237,12 @@ impl Sender {
         }
     }
 
-    /// When the rate-control timer goes off; never where the sender waits for something else.
+    /// When the rate-control timer expires; never if the sender waits for something else.
     pub fn pace_at(&self) -> Time {
         if self.waits_for_pacer { self.pacer.ready_at() } else { Time::NEVER }
     }
 
-    /// When the earliest of the other timers goes off; never where none runs.
+    /// When the earliest of the other timers expires; never if none is running.
     pub fn retransmit_at(&self) -> Time {
         self.data_timer.min(self.silence_timer)
     }
@@ -251,7 +252,7 @@ impl Sender {
         &*self.controller
     }
 
-    /// What is known of the RTT; `None` until there is a sample.
+    /// The current RTT estimate; `None` until there is a sample.
     pub fn rtt(&self) -> Option<Rtt> {
         self.rtt.estimate()
     }
@@ -261,12 +262,12 @@ impl Sender {
         self.signalling.outstanding()
     }
 
-    /// True where all data offered has been acknowledged; never where delivery is not reliable.
+    /// True if all data offered has been acknowledged; always false if delivery is not reliable.
     pub fn is_done(&self) -> bool {
         self.queue.as_ref().is_some_and(|queue| queue.first() >= self.offered)
     }
 
-    /// What it has done so far.
+    /// The sender's counters so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -280,15 +281,16 @@ impl Sender {
         lost || self.next_new() < self.offered
     }
 
-    /// The window limits nothing but the first packets, before there is a pace.
+    /// True if a packet may leave although earlier ones are unanswered: the window limits only the
+    /// first packets, before there is a pacing rate.
     fn may_leave_unanswered(&self) -> bool {
         let unanswered = self.signalling.outstanding().saturating_sub(self.written_off);
         let has_pace = self.rtt.estimate().is_some() && self.controller.pacing() != Pacing::Unpaced;
         has_pace || (unanswered as f64) < self.controller.window()
     }
 
-    /// True where answers are due. While the application has nothing to send, the last holes wait
-    /// for the packets that come next.
+    /// True if answers are due. While the application has nothing to send, the last holes wait for
+    /// the packets that come next.
     fn waits_for_answers(&self) -> bool {
         !self.starved && self.signalling.outstanding() > 0
     }

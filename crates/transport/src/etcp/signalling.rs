@@ -1,5 +1,5 @@
-//! Congestion signalling (E-TCP, §III-B, figure 2): each packet sent is answered once and only
-//! once, as received or as lost.
+//! Congestion signalling (E-TCP, §III-B, figure 2): each packet sent is answered exactly once, as
+//! received or as lost.
 //!
 //! | source | says | here |
 //! |---|---|---|
@@ -8,18 +8,18 @@
 //! | fig. 2 | what lies below the bitmap is lost; a hole is lost once h_seq > s + 2; else it waits, and all behind it | [`Signalling::on_ack`] |
 //!
 //! Figure 2 rederived: bit k stands for h_seq − 1 − k, so the first number to answer, cc_ack + 1,
-//! has bit h_seq − cc_ack − 2. The figure's shift applies where that is above zero, and where
-//! cc_ack + 1 is h_seq itself, which has no bit, its second condition answers.
+//! has bit h_seq − cc_ack − 2. The figure's shift applies if that is above zero. If cc_ack + 1 is
+//! h_seq itself, which has no bit, the figure's second condition answers it.
 
 use narrows_signal::{EtcpAck, serial};
 
-/// A hole this far below h_seq, or less, may be reordering.
+/// A hole at most this far below h_seq may be due to reordering.
 const REORDERING: u64 = 2;
 
 /// The sender's half.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Signalling {
-    /// The label of the next packet (cc_seq); in full, its low 32 bits travel.
+    /// The label of the next packet (cc_seq), in full; only its low 32 bits are sent.
     next: u64,
     /// The lowest label that has not been answered (cc_ack + 1).
     unanswered: u64,
@@ -30,17 +30,17 @@ pub struct Signalling {
 pub enum Fate {
     /// It arrived.
     Received,
-    /// It did not.
+    /// It was lost.
     Lost,
 }
 
 impl Signalling {
-    /// Starts with the label `next`; wrap-around can be tested from near it.
+    /// Starts with the label `next`, so that wrap-around can be tested close to it.
     pub fn starting_at(next: u64) -> Self {
         Self { next, unanswered: next }
     }
 
-    /// The label of a packet that leaves now.
+    /// Takes the label for a packet that leaves now.
     pub fn label(&mut self) -> u64 {
         self.next += 1;
         self.next - 1
@@ -51,13 +51,13 @@ impl Signalling {
         self.next
     }
 
-    /// Packets sent and not answered.
+    /// Packets sent and not yet answered.
     pub fn outstanding(&self) -> u64 {
         self.next - self.unanswered
     }
 
-    /// Answers every label that `ack` settles, in order, once; gives h_seq in full where it is
-    /// news.
+    /// Answers every label that `ack` settles, in order and once each. Returns h_seq in full;
+    /// `None` if `ack` brings nothing new.
     pub fn on_ack(&mut self, ack: &EtcpAck, mut answer: impl FnMut(u64, Fate)) -> Option<u64> {
         let highest = ack.highest(self.unanswered);
         if highest < self.unanswered || highest >= self.next {
@@ -92,8 +92,8 @@ pub struct Reception {
 }
 
 impl Reception {
-    /// A packet with the label `cc_seq` arrived; true where it has not been seen, as far as the
-    /// bitmap knows.
+    /// Records the arrival of a packet with the label `cc_seq`; returns true if it has not been
+    /// seen before, as far as the bitmap can tell.
     pub fn arrive(&mut self, cc_seq: u32) -> bool {
         let Some(highest) = self.highest else {
             self.highest = Some(u64::from(cc_seq));
@@ -102,7 +102,7 @@ impl Reception {
         let label = serial::unwrap(cc_seq, highest);
         if label > highest {
             let ahead = label - highest;
-            // The old h_seq gets the bit of its distance; the rest of the bitmap moves along.
+            // The old h_seq gets the bit for its distance; the rest of the bitmap is shifted along.
             self.bitmap = shifted(self.bitmap, ahead) | shifted(1, ahead - 1);
             self.highest = Some(label);
             return true;
@@ -117,13 +117,13 @@ impl Reception {
         new
     }
 
-    /// h_seq on the wire, and the bitmap.
+    /// h_seq as it is sent on the wire, and the bitmap.
     pub fn report(&self) -> (u32, u32) {
         (self.highest.unwrap_or(0) as u32, self.bitmap)
     }
 }
 
-/// `bits` moved up by `by`; nothing is left from 32 on.
+/// `bits` shifted up by `by`; 0 if `by` is 32 or more.
 fn shifted(bits: u32, by: u64) -> u32 {
     u32::try_from(by).ok().and_then(|by| bits.checked_shl(by)).unwrap_or(0)
 }
@@ -157,8 +157,8 @@ mod tests {
         let mut signalling = sender(10);
         assert_eq!(answers(&mut signalling, ack(0, &[])), [(0, Received)]);
         assert_eq!(answers(&mut signalling, ack(1, &[0])), [(1, Received)]);
-        assert_eq!(answers(&mut signalling, ack(1, &[0])), [], "twice");
-        assert_eq!(answers(&mut signalling, ack(0, &[])), [], "late");
+        assert_eq!(answers(&mut signalling, ack(1, &[0])), [], "a repeated acknowledgement");
+        assert_eq!(answers(&mut signalling, ack(0, &[])), [], "a late acknowledgement");
     }
 
     #[test]
@@ -193,8 +193,8 @@ mod tests {
             let (h_seq, bitmap) = reception.report();
             all.extend(answers(&mut signalling, EtcpAck { h_seq, bitmap, ..EtcpAck::default() }));
         }
-        // 1 arrives with h_seq still 3, which is answered for already where cc_ack waits: at 0. All
-        // five are received.
+        // When 1 arrives, h_seq is still 3 and cc_ack is still 0, so this acknowledgement answers
+        // 1, 2 and 3. All five are received.
         assert_eq!(all, [0, 1, 2, 3, 4].map(|label| (label, Received)));
     }
 

@@ -6,32 +6,33 @@ use super::scoreboard::Delivered;
 use crate::Segment;
 use narrows_units::Time;
 
-/// Duplicate acknowledgements that mean a loss (RFC 5681 §3.2).
+/// Duplicate acknowledgements that indicate a loss (RFC 5681 §3.2).
 const DUPLICATE_THRESHOLD: u64 = 3;
 
-/// Reno's and NewReno's sender side, between the window and the wire.
+/// The sender side of Reno's and NewReno's recovery, between the window and the wire.
 #[derive(Clone, Debug)]
 pub(super) struct Cumulative {
     newreno: bool,
     limited_transmit: bool,
     outstanding: Outstanding,
-    /// The next to leave; below the highest sent after a timeout, which goes back.
+    /// The next number to leave; lies below the highest sent after a timeout, because the sender
+    /// goes back to the first unacknowledged packet.
     next: u64,
     duplicates: u64,
-    /// One past the highest sent when the last recovery or timeout began: no new recovery until
-    /// more is acknowledged (RFC 6582 §3.2, step 1).
+    /// One past the highest number sent when the last recovery or timeout began; no new recovery
+    /// begins until more than that is acknowledged (RFC 6582 §3.2, step 1).
     recover: Option<u64>,
     recovering: bool,
     /// Packets added to the window during a recovery; negative after partial acknowledgements (RFC
     /// 6582 §3.2, step 3).
     inflation: f64,
-    /// The lowest packet is to be sent again at once.
+    /// The lowest outstanding packet is to be retransmitted at once.
     resend_first: bool,
     first_partial: bool,
     resent_at: Option<Time>,
-    /// Partial acknowledgements have deflated the window: after the recovery it grows from what is
-    /// left, as in slow start. RFC 6582 §3.2, step 3, leaves open how a full acknowledgement avoids
-    /// a burst; this is ns-2's way.
+    /// The window after a recovery whose partial acknowledgements have deflated it; from there it
+    /// grows as in slow start. RFC 6582 §3.2, step 3, leaves open how a sender avoids a burst after
+    /// a full acknowledgement; this is what ns-2 does.
     regrowth: Option<f64>,
 }
 
@@ -72,7 +73,7 @@ impl Cumulative {
         Answer { delivered, restarts_timer }
     }
 
-    /// A recovery meets new data: true where it goes on.
+    /// Handles newly acknowledged data during a recovery; returns true if the recovery continues.
     fn leave_or_stay(&mut self, ack: &Segment, acknowledged: f64, ears: &mut Ears) -> bool {
         if ears.is_older(ack.echoed_stamp, self.resent_at.take()) {
             self.leave();
@@ -85,8 +86,8 @@ impl Cumulative {
             self.regrowth = (left < ears.controller.window()).then_some(left.max(1.0));
             return false;
         }
-        // RFC 6582 §3.2, step 3, partial: deflate by what was acknowledged, add back one, send the
-        // next hole again.
+        // RFC 6582 §3.2, step 3, partial acknowledgement: deflate the window by the packets
+        // acknowledged, add one back, and retransmit the next hole.
         self.inflation += 1.0 - acknowledged;
         self.lose_first(false, ears);
         self.resend_first = true;
@@ -99,7 +100,7 @@ impl Cumulative {
         self.resend_first = false;
     }
 
-    /// True where a recovery begins.
+    /// Counts a duplicate acknowledgement; returns true if a recovery begins.
     fn on_duplicate(&mut self, ears: &mut Ears) -> bool {
         self.duplicates += 1;
         if self.recovering {
@@ -127,7 +128,7 @@ impl Cumulative {
         ears.lost(number, record.transmission, record.in_flight, opens_epoch);
     }
 
-    /// Packets that may be outstanding: whole ones, as in ns-2.
+    /// Packets that may be outstanding, rounded down to whole packets, as in ns-2.
     fn usable(&self, window: f64) -> u64 {
         let window = self.regrowth.unwrap_or(window).min(window) + self.inflation;
         let limited_transmit = if self.limited_transmit && !self.recovering {
@@ -171,7 +172,7 @@ impl Recovery for Cumulative {
         }
     }
 
-    /// Back to the first packet that is not acknowledged (RFC 6582 §4: recover is the highest
+    /// Goes back to the first packet that is not acknowledged (RFC 6582 §4: recover is the highest
     /// sent).
     fn on_timeout(&mut self) {
         self.leave();
@@ -181,7 +182,8 @@ impl Recovery for Cumulative {
         self.regrowth = None;
     }
 
-    /// What the window of `window` packets lets leave next, of `offered` packets of data.
+    /// Decides what may leave next, with a window of `window` packets and `offered` packets of
+    /// data.
     fn next(&mut self, window: f64, offered: u64) -> Next {
         if self.resend_first {
             return Next::Again(self.outstanding.first());
@@ -196,7 +198,7 @@ impl Recovery for Cumulative {
         }
     }
 
-    /// The packet `number` leaves as `transmission`.
+    /// Records that packet `number` leaves as transmission number `transmission`.
     fn sent(&mut self, number: u64, transmission: u64, now: Time) {
         if number == self.next {
             self.next += 1;

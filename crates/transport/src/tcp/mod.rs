@@ -1,4 +1,5 @@
-//! TCP, counting packets: a [`Sender`] with one of three recoveries, and a [`Receiver`].
+//! TCP that counts packets instead of bytes: a [`Sender`] with one of three loss recoveries, and a
+//! [`Receiver`].
 
 mod cumulative;
 mod outstanding;
@@ -18,19 +19,20 @@ pub use sender::{Sender, TcpSettings};
 use crate::Timeouts;
 use narrows_units::Duration;
 
-/// How a sender finds out what was lost and sends it again.
+/// How a sender detects losses and retransmits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryKind {
-    /// Fast retransmit and fast recovery, which any new acknowledgement ends (RFC 5681).
+    /// Fast retransmit and fast recovery; any new acknowledgement ends the recovery (RFC 5681).
     Reno,
-    /// Stays in recovery until all that was outstanding has arrived (RFC 6582).
+    /// Stays in recovery until everything that was outstanding when it began has arrived
+    /// (RFC 6582).
     NewReno,
-    /// Selective acknowledgements, pipe (RFC 6675).
+    /// Selective acknowledgements with an estimate of the packets in flight, the pipe (RFC 6675).
     Sack,
 }
 
 impl RecoveryKind {
-    /// Each recovery by name, with one line and its source.
+    /// Each recovery: its name, a one-line summary and its source.
     pub const NAMES: [(&str, Self, &str, &str); 3] = [
         (
             "reno",
@@ -41,33 +43,34 @@ impl RecoveryKind {
         (
             "newreno",
             Self::NewReno,
-            "one retransmission a round trip until all that was outstanding has arrived",
+            "one retransmission per round trip until everything outstanding has arrived",
             "RFC 6582",
         ),
         (
             "sack",
             Self::Sack,
-            "selective acknowledgements and an estimate of the packets in the pipe",
+            "selective acknowledgements and an estimate of the packets in flight",
             "RFC 6675",
         ),
     ];
 }
 
-/// How a SACK recovery lets packets go.
+/// How a SACK recovery releases packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Metering {
-    /// As the new window allows, which falls at once (RFC 6675).
+    /// As the window allows, which is reduced at once (RFC 6675).
     ByPipe,
     /// Proportional rate reduction (RFC 9937).
     Prr,
-    /// Linux 2.6.22's rate halving, as ns-2's Agent/TCP/Linux has it.
+    /// Linux 2.6.22's rate halving, as implemented by ns-2's Agent/TCP/Linux.
     RateHalving {
-        /// The window until the recovery is over, as a share of the threshold; slow start makes up
-        /// the rest. 0.5 for laws with Reno's min_cwnd, 1 for those without.
+        /// The window during the recovery, as a share of the threshold; afterwards slow start makes
+        /// up the rest. 0.5 for laws with Reno's min_cwnd, 1 for those without.
         share: f64,
-        /// The packets in flight stay as many as before until the recovery is over. ns-2's do
-        /// whenever `overhead_` delays a departure, because its timer restores what the departure
-        /// has taken off (TcpAgent::timeout between save_from_linux and load_to_linux).
+        /// If set, the number of packets in flight is not reduced until the recovery is over. This
+        /// happens in ns-2 whenever `overhead_` delays a departure, because its timer restores what
+        /// the departure has subtracted (TcpAgent::timeout between save_from_linux and
+        /// load_to_linux).
         stalls: bool,
     },
 }
@@ -77,26 +80,29 @@ pub enum Metering {
 pub struct Habits {
     /// Packets sent before the first acknowledgement.
     pub initial_window: f64,
-    /// The retransmission timer's.
+    /// The bounds of the retransmission timer.
     pub timeouts: Timeouts,
-    /// RFC 7323: each acknowledgement gives an RTT sample, and a spurious recovery is recognised
-    /// (RFC 3522). Else one sample a round trip, by Karn's rule.
+    /// With RFC 7323's timestamps, each acknowledgement gives an RTT sample, and a spurious
+    /// recovery is recognised (RFC 3522). Otherwise there is one sample per round trip, by Karn's
+    /// rule.
     pub timestamps: bool,
-    /// Growth counts packets acknowledged (RFC 3465); else acknowledgements (RFC 5681 §3.1).
+    /// If true, window growth counts packets acknowledged (RFC 3465); otherwise acknowledgements
+    /// (RFC 5681 §3.1).
     pub counts_packets: bool,
-    /// A new packet for each of the first two duplicate acknowledgements (RFC 3042).
+    /// Sends a new packet for each of the first two duplicate acknowledgements (RFC 3042).
     pub limited_transmit: bool,
-    /// How a SACK recovery lets packets go.
+    /// How a SACK recovery releases packets.
     pub metering: Metering,
-    /// A retransmission is found lost when packets that left after it arrive, as RFC 8985 does by
-    /// time and we by count; else the timer finds out (RFC 6675).
+    /// If true, a retransmission counts as lost when enough packets that left after it have
+    /// arrived; RFC 8985 decides this by time, we by count. Otherwise its loss is left to the timer
+    /// (RFC 6675).
     pub lost_retransmissions: bool,
     /// When the receiver acknowledges.
     pub acks: AckPolicy,
 }
 
 impl Habits {
-    /// What the five papers ran: ns-2's TCP with an acknowledgement a packet, as `dumbbell.tcl`
+    /// What the five papers ran: ns-2's TCP with one acknowledgement per packet, as `dumbbell.tcl`
     /// sets it up.
     pub const NS2: Self = Self {
         initial_window: 2.0,
@@ -113,8 +119,8 @@ impl Habits {
         acks: AckPolicy { every: 1, delay: Duration::ZERO, quick: 0 },
     };
 
-    /// Today's Linux: initial window 10 (RFC 6928), delayed acknowledgements after a quick start,
-    /// 200 ms least timeout, PRR.
+    /// Today's Linux: initial window 10 (RFC 6928), delayed acknowledgements after quick
+    /// acknowledgements at the start, a smallest timeout of 200 ms, PRR.
     pub const LINUX: Self = Self {
         initial_window: 10.0,
         timeouts: Timeouts {

@@ -1,4 +1,5 @@
-//! The packets between the cumulative acknowledgement and the highest sent: one record each.
+//! The packets between the cumulative acknowledgement and the highest number sent, with one record
+//! each.
 
 use std::collections::VecDeque;
 
@@ -7,17 +8,17 @@ use std::collections::VecDeque;
 pub(super) struct Record {
     /// Number of its latest transmission.
     pub transmission: u64,
-    /// Packets in flight when that left, itself included.
+    /// Packets in flight when that transmission left, itself included.
     pub in_flight: u32,
     pub sacked: bool,
-    /// Thought lost.
+    /// Marked as lost.
     pub lost: bool,
-    /// Sent again since it was thought lost.
+    /// Retransmitted since it was marked as lost.
     pub retransmitted: bool,
 }
 
 impl Record {
-    /// Packets of this number that are thought to be in the pipe (RFC 6675 §4, SetPipe): the
+    /// Copies of this packet that are thought to be in the pipe (RFC 6675 §4, SetPipe): the
     /// original and a retransmission.
     pub fn in_pipe(&self) -> u32 {
         if self.sacked { 0 } else { u32::from(!self.lost) + u32::from(self.retransmitted) }
@@ -57,17 +58,17 @@ impl Outstanding {
         });
     }
 
-    /// The record of `number`, which is outstanding.
+    /// The record of `number`, which must be outstanding.
     pub fn get(&self, number: u64) -> &Record {
         &self.records[(number - self.first) as usize]
     }
 
-    /// The record of `number`, which is outstanding.
+    /// The record of `number`, which must be outstanding.
     pub fn get_mut(&mut self, number: u64) -> &mut Record {
         &mut self.records[(number - self.first) as usize]
     }
 
-    /// Takes the record of `first()`.
+    /// Removes and returns the record of `first()`.
     pub fn pop(&mut self) -> Option<Record> {
         let record = self.records.pop_front()?;
         self.first += 1;
@@ -78,7 +79,7 @@ impl Outstanding {
         self.records.iter_mut()
     }
 
-    /// Gives memory back after a large window has shrunk; called rarely.
+    /// Releases memory after a large window has shrunk; called rarely.
     pub fn shrink(&mut self) {
         if self.records.capacity() > 64 && self.records.capacity() > 4 * self.records.len() {
             self.records.shrink_to(2 * self.records.len());

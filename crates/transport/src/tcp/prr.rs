@@ -1,27 +1,27 @@
-//! Proportional rate reduction (RFC 9937): how much may be sent for each acknowledgement of a
+//! Proportional rate reduction (RFC 9937): how much may be sent for each acknowledgement during a
 //! recovery.
 
 /// The state of one recovery episode, in packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prr {
-    /// In flight when the recovery began.
+    /// Packets in flight when the recovery began.
     recover_fs: f64,
     delivered: f64,
     sent: f64,
-    /// May be sent in answer to the last acknowledgement.
+    /// Packets that may still be sent in response to the last acknowledgement.
     allowance: f64,
 }
 
 impl Prr {
-    /// A recovery begins with `flight` packets in flight; the fast retransmission may leave at
+    /// Begins a recovery with `flight` packets in flight; the fast retransmission may leave at
     /// once.
     pub fn new(flight: f64) -> Self {
         Self { recover_fs: flight.max(1.0), delivered: 0.0, sent: 0.0, allowance: 1.0 }
     }
 
-    /// `delivered` packets were newly acknowledged; `pipe` are in flight, `ssthresh` the aim;
-    /// `safe`: the cumulative acknowledgement advanced and nothing more was found lost (RFC 9937
-    /// §6.2, SafeACK).
+    /// Takes an acknowledgement of `delivered` packets that leaves `pipe` packets in flight, with a
+    /// target of `ssthresh`. `safe` is true if the cumulative acknowledgement advanced and no
+    /// further loss was detected (RFC 9937 §6.2, SafeACK).
     pub fn on_ack(&mut self, delivered: f64, pipe: f64, ssthresh: f64, safe: bool) {
         if delivered == 0.0 {
             return;
@@ -52,9 +52,9 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// RFC 6937's example: 20 packets in flight, the first lost, window to be halved: after the
-    /// fast retransmission one packet leaves for every second acknowledgement, so that ten have
-    /// left at the end.
+    /// RFC 6937's example: 20 packets are in flight, the first is lost, and the window is to be
+    /// halved. After the fast retransmission one packet leaves for every second acknowledgement, so
+    /// that ten have left at the end.
     #[test]
     fn half_a_window_leaves_evenly() {
         let mut prr = Prr::new(20.0);

@@ -1,28 +1,30 @@
-//! Rate halving, as ns-2's Agent/TCP/Linux has it (tcp-linux.cc, after Linux 2.6.22): one packet
-//! leaves for two that arrive.
+//! Rate halving as implemented by ns-2's Agent/TCP/Linux (tcp-linux.cc, after Linux 2.6.22): one
+//! packet leaves for every two that arrive.
 
 /// The state of one recovery episode, in packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateHalving {
-    /// The window's share until the recovery is over, a ratio.
+    /// The window during the recovery, as a share of the threshold (a ratio).
     share: f64,
-    /// Packets in flight are brought down to this, one below what they were at the last departure.
+    /// The number of packets in flight is brought down to this: one below what it was at the last
+    /// departure.
     target: f64,
-    /// Or by what is lost, and no more.
+    /// If set, `target` falls only by the packets lost, as ns-2's does when `overhead_` delays
+    /// departures.
     stalls: bool,
     begins: bool,
 }
 
-/// Packets of a burst at the end of a recovery (tcp_max_burst).
+/// Largest burst at the end of a recovery, in packets (tcp_max_burst).
 const MOST_BURST: f64 = 3.0;
 
 impl RateHalving {
-    /// A recovery begins with a window of `window` packets.
+    /// Begins a recovery with a window of `window` packets.
     pub fn new(share: f64, stalls: bool, window: f64) -> Self {
         Self { share, stalls, begins: true, target: window }
     }
 
-    /// An acknowledgement left `pipe` packets in flight, and showed that `lost` were not.
+    /// Takes an acknowledgement that left `pipe` packets in flight and revealed `lost` losses.
     pub fn on_ack(&mut self, pipe: f64, lost: f64) {
         self.target = if self.begins || !self.stalls {
             self.target.min(pipe + 1.0)
@@ -32,20 +34,21 @@ impl RateHalving {
         self.begins = false;
     }
 
-    /// Whether another may leave, with `pipe` in flight and a threshold of `ssthresh`.
+    /// Whether another packet may leave, with `pipe` packets in flight and a threshold of
+    /// `ssthresh`.
     pub fn may_send(&self, pipe: f64, ssthresh: f64) -> bool {
         pipe < (self.share * ssthresh).floor().max(self.target)
     }
 
-    /// One has left, and `pipe` are in flight.
+    /// Records that a packet has left, and that `pipe` packets are now in flight.
     pub fn on_sent(&mut self, pipe: f64) {
         if !self.stalls {
             self.target = self.target.min((pipe - 1.0).max(1.0));
         }
     }
 
-    /// The window that the recovery ends with, below the threshold of `ssthresh`; `None` where it
-    /// ends with all of that.
+    /// The window to which the end of the recovery is moderated, at most the threshold `ssthresh`;
+    /// `None` if the recovery ends at the threshold.
     pub fn left_with(&self, pipe: f64, ssthresh: f64) -> Option<f64> {
         (self.share < 1.0).then(|| ssthresh.min(pipe + MOST_BURST))
     }
@@ -55,8 +58,8 @@ impl RateHalving {
 mod tests {
     use super::*;
 
-    /// Twenty packets in flight, the first lost, a threshold of ten: one leaves for every second
-    /// that arrives.
+    /// With a window of twenty, 17 packets in flight and a threshold of eight, one packet leaves
+    /// for every second arrival.
     #[test]
     fn one_leaves_for_two_that_arrive() {
         let mut halving = RateHalving::new(1.0, false, 20.0);

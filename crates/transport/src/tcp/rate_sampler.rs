@@ -1,9 +1,9 @@
-//! Delivery-rate samples (draft-ietf-ccwg-bbr-06, §4.1): made once, here, for every controller that
-//! asks.
+//! Delivery-rate samples (draft-ietf-ccwg-bbr-06, §4.1), taken here for every controller that asks
+//! for them.
 //!
-//! Departures: a sample is of the newest transmission among those acknowledged, by its number; an
-//! application is found to be the limit when a packet might leave and there is none, which is when
-//! the draft's three checks would find it.
+//! Departures from the draft: a sample belongs to the newest transmission among those acknowledged,
+//! by its number. The connection is application-limited when a packet could leave and the
+//! application has none, which is when the draft's three checks would hold.
 
 use super::scoreboard::Delivered;
 use narrows_control::{LossSample, RateSample};
@@ -26,25 +26,26 @@ struct Departure {
 /// Per-connection state (§4.1.2.1.1), and a record for each packet outstanding.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RateSampler {
-    /// The number of the first of `departures`.
+    /// The packet number of the first entry of `departures`.
     first: u64,
     departures: VecDeque<Departure>,
     delivered: u64,
     delivered_time: Time,
     first_sent: Time,
     lost: u64,
-    /// While fewer are delivered, the application is the limit.
+    /// The connection is application-limited until more packets than this have been delivered.
     app_limited_until: Option<u64>,
     sample: Option<RateSample>,
 }
 
 impl RateSampler {
-    /// For a connection whose first packet is numbered `first`.
+    /// Creates a sampler for a connection whose first packet is numbered `first`.
     pub fn beginning_at(first: u64) -> Self {
         Self { first, ..Self::default() }
     }
 
-    /// The packet `number` leaves at `now`; `in_flight` are, itself included (§4.1.2.2).
+    /// Records that packet `number` leaves at `now`, with `in_flight` packets in flight, itself
+    /// included (§4.1.2.2).
     pub fn sent(&mut self, number: u64, now: Time, in_flight: u32) {
         if in_flight == 1 {
             (self.first_sent, self.delivered_time) = (now, now);
@@ -67,7 +68,8 @@ impl RateSampler {
         }
     }
 
-    /// An acknowledgement brought `delivered`, told before the losses that it reveals (§4.1.2.3).
+    /// Takes the packets that an acknowledgement delivered, before the losses that it reveals
+    /// (§4.1.2.3).
     pub fn arrived(&mut self, delivered: &Delivered, now: Time, least_rtt: Option<Duration>) {
         self.sample = None;
         if delivered.packets == 0 {
@@ -97,11 +99,11 @@ impl RateSampler {
         }
     }
 
-    /// The packet `number` is lost (§5.5.10.2, HandleLostPacket).
+    /// Records the loss of packet `number` (§5.5.10.2, HandleLostPacket).
     pub fn lost(&mut self, number: u64) -> LossSample {
         self.lost += 1;
         if let Some(sample) = &mut self.sample {
-            // RS.lost counts what this acknowledgement reveals, too.
+            // RS.lost also counts the losses that this acknowledgement reveals.
             sample.lost += 1.0;
         }
         let departure = self.departures[(number - self.first) as usize];
@@ -109,8 +111,8 @@ impl RateSampler {
         LossSample { total_delivered, lost, app_limited: departure.app_limited }
     }
 
-    /// The sample of the acknowledgement that has been processed; packets below `first` are
-    /// forgotten.
+    /// Returns the sample of the acknowledgement that has been processed, and forgets packets below
+    /// `first`.
     pub fn take(&mut self, first: u64) -> Option<RateSample> {
         while self.first < first && self.departures.pop_front().is_some() {
             self.first += 1;
@@ -118,8 +120,8 @@ impl RateSampler {
         self.sample.take()
     }
 
-    /// A packet might leave and there is none; `in_flight` are (§4.1.2.4,
-    /// MarkConnectionAppLimited).
+    /// Notes that a packet could leave but the application has none, with `in_flight` packets in
+    /// flight (§4.1.2.4, MarkConnectionAppLimited).
     pub fn application_limits(&mut self, in_flight: u64) {
         self.app_limited_until = Some((self.delivered + in_flight).max(1));
     }
@@ -139,8 +141,8 @@ mod tests {
         sampler.take(number + 1).expect("packets have been delivered")
     }
 
-    /// Two hundred packets leave 1 ms apart and are acknowledged 2 ms apart from 300 ms on, each
-    /// answered by one more.
+    /// Two hundred packets leave 1 ms apart and are acknowledged 2 ms apart from 300 ms on; each
+    /// acknowledgement releases one more packet.
     #[test]
     fn the_rate_is_the_slower_of_sending_and_arriving() {
         let mut sampler = RateSampler::default();
@@ -152,16 +154,17 @@ mod tests {
                 sample
             })
             .collect();
-        // The first: one packet since the connection began at 0 ms, by 300 ms.
+        // The first sample: one packet between the start of the connection at 0 ms and 300 ms.
         assert_eq!(samples[0].delivery_rate, Some(1.0 / 0.3));
-        // Packet 199 left at 199 ms, when nothing was delivered; 200 were by 698 ms.
+        // Packet 199 left at 199 ms, when nothing had been delivered; by 698 ms 200 packets had
+        // been.
         assert_eq!(samples[199].delivery_rate, Some(200.0 / 0.698));
         assert_eq!(
             (samples[199].rtt, samples[199].tx_in_flight),
             (Some(Duration::from_millis(499)), 200.0)
         );
-        // Packet 599 left at 1098 ms with 400 delivered; 600 were by 1498 ms: the path's 500 a
-        // second.
+        // Packet 599 left at 1098 ms with 400 packets delivered; by 1498 ms 600 had been: the
+        // path's 500 packets per second.
         assert_eq!(samples[599].delivery_rate, Some(200.0 / 0.4));
     }
 
@@ -184,11 +187,14 @@ mod tests {
         sampler.application_limits(1);
         sampler.sent(1, at(10), 2);
         assert!(!acknowledge(&mut sampler, 0, 1, 100).app_limited);
-        assert!(acknowledge(&mut sampler, 1, 1, 110).app_limited, "it left inside the bubble");
+        assert!(
+            acknowledge(&mut sampler, 1, 1, 110).app_limited,
+            "it left while the application was the limit"
+        );
         sampler.sent(2, at(120), 1);
         assert!(
             !acknowledge(&mut sampler, 2, 1, 220).app_limited,
-            "two are delivered, more than were to be"
+            "two packets have been delivered, which ends the application limit"
         );
     }
 
@@ -205,7 +211,7 @@ mod tests {
         assert_eq!(
             (again.lost, again.rtt),
             (0.0, None),
-            "sent again after both; which has arrived is not known"
+            "it was retransmitted after both losses; which copy has arrived is not known"
         );
     }
 }

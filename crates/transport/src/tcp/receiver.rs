@@ -1,20 +1,20 @@
-//! The TCP receiver: takes data, says what arrived.
+//! The TCP receiver: takes data and acknowledges what has arrived.
 
 use crate::{AckHeader, Header, Reassembly, Segment};
 use narrows_signal::{Ecn, Reply};
 use narrows_units::{Duration, Time};
 
-/// When data in order is acknowledged. What is out of order, or fills a gap, is acknowledged at
-/// once (RFC 5681 §4.2).
+/// When data that arrives in order is acknowledged. Data that is out of order or fills a gap is
+/// acknowledged at once (RFC 5681 §4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckPolicy {
-    /// One acknowledgement for so many packets: 1 for each, 2 for RFC 5681's delayed ones, more for
-    /// aggregation by count.
+    /// Packets per acknowledgement: 1 to acknowledge each packet, 2 for RFC 5681's delayed
+    /// acknowledgements, more for aggregation by count.
     pub every: u32,
-    /// The longest a packet waits for its acknowledgement; with a large `every`, aggregation by
-    /// time.
+    /// The longest time that an acknowledgement may be delayed; with a large `every`,
+    /// acknowledgements are aggregated by time.
     pub delay: Duration,
-    /// So many packets at the start are acknowledged at once, as Linux does.
+    /// Number of packets at the start that are acknowledged at once, as Linux does.
     pub quick: u64,
 }
 
@@ -24,27 +24,27 @@ pub struct Receiver {
     policy: AckPolicy,
     ack_bytes: u32,
     reassembly: Reassembly,
-    /// Packets in order that wait for an acknowledgement.
+    /// Packets received that wait for an acknowledgement.
     waiting: u32,
     ack_by: Time,
-    /// RFC 7323 §4.3's TS.Recent.
+    /// TS.Recent of RFC 7323 §4.3.
     recent_stamp: Time,
     last_ack: u64,
     arrived: u64,
     duplicates: u64,
-    /// Packets that came with a mark, modulo 2¹⁶.
+    /// Packets that arrived with a mark, modulo 2¹⁶.
     marked: u16,
-    /// A mark came, and no answer to it yet.
+    /// A mark has arrived and the sender has not responded to it yet.
     ece: bool,
-    /// What routers have said since the last acknowledgement.
+    /// What routers have replied since the last acknowledgement.
     reply: Reply,
-    /// Its own buffer, in bytes (GWA, eq. 2).
+    /// The receiver's own buffer, in bytes (GWA, eq. 2).
     buffer: u64,
 }
 
 impl Receiver {
-    /// A receiver whose acknowledgements have `ack_bytes` on the wire, with `buffer` bytes of its
-    /// own.
+    /// Creates a receiver whose acknowledgements have `ack_bytes` bytes on the wire, with a buffer
+    /// of `buffer` bytes.
     pub fn new(policy: AckPolicy, ack_bytes: u32, buffer: u64) -> Self {
         Self {
             policy,
@@ -63,7 +63,7 @@ impl Receiver {
         }
     }
 
-    /// Data arrived: the acknowledgement to send now, if one is due.
+    /// Takes the data that arrived; returns the acknowledgement to send now, if one is due.
     pub fn on_data(&mut self, now: Time, data: &Segment) -> Option<Segment> {
         let had_gap = self.reassembly.has_gap();
         let in_order = data.number == self.reassembly.next();
@@ -95,12 +95,12 @@ impl Receiver {
         None
     }
 
-    /// When the receiver must be woken to acknowledge; never where nothing waits.
+    /// When the receiver must be woken to send an acknowledgement; never if none is pending.
     pub fn wakeup(&self) -> Time {
         self.ack_by
     }
 
-    /// The wake-up has come: the acknowledgement that was due by `now`, if any.
+    /// Returns the acknowledgement that is due by `now`, if any; to be called at the wake-up time.
     pub fn on_wakeup(&mut self, now: Time) -> Option<Segment> {
         (self.ack_by <= now).then(|| self.acknowledge(now))
     }

@@ -1,4 +1,4 @@
-//! What a recovery is to the sender: finds out what was lost, and says what may leave next.
+//! The sender's view of a recovery, which detects losses and decides what may leave next.
 
 use super::cumulative::Cumulative;
 use super::rate_sampler::RateSampler;
@@ -17,27 +17,28 @@ pub(super) trait Recovery {
     /// One past the highest number sent.
     fn end(&self) -> u64;
 
-    /// Packets thought to be in flight.
+    /// Estimated number of packets in flight.
     fn in_flight(&self) -> u64;
 
     /// True while a recovery is under way.
     fn recovering(&self) -> bool;
 
-    /// True while the window is below what the controller allows after a recovery.
+    /// True while, after a recovery, the window is still below what the controller allows.
     fn regrowing(&self) -> bool {
         false
     }
 
-    /// An acknowledgement arrived; the losses that it reveals are told to `ears`.
+    /// Handles an acknowledgement; the losses that it reveals are reported to `ears`.
     fn on_ack(&mut self, ack: &Segment, ears: &mut Ears) -> Answer;
 
-    /// The retransmission timer went off.
+    /// Handles an expiry of the retransmission timer.
     fn on_timeout(&mut self);
 
-    /// What the window of `window` packets lets leave next, of `offered` packets of data.
+    /// Decides what may leave next, with a window of `window` packets and `offered` packets of
+    /// data.
     fn next(&mut self, window: f64, offered: u64) -> Next;
 
-    /// The packet `number` leaves as `transmission`.
+    /// Records that packet `number` leaves as transmission number `transmission`.
     fn sent(&mut self, number: u64, transmission: u64, now: Time);
 }
 
@@ -46,7 +47,7 @@ pub(super) trait Recovery {
 pub(super) enum Next {
     /// The next packet of new data.
     New,
-    /// This packet, once more.
+    /// A retransmission of this packet.
     Again(u64),
     /// The window is full.
     WaitForWindow,
@@ -61,7 +62,8 @@ pub(super) struct Answer {
     pub restarts_timer: bool,
 }
 
-/// The controller's ears: through them a recovery tells losses, in the order of the contract.
+/// The way in which a recovery reports to the controller and the counters, in the order that the
+/// contract of [`Controller`] prescribes.
 pub(super) struct Ears<'a> {
     pub controller: &'a mut dyn Controller,
     pub counters: &'a mut Counters,
@@ -73,7 +75,7 @@ pub(super) struct Ears<'a> {
 }
 
 impl Ears<'_> {
-    /// What an acknowledgement brought, before the losses that it reveals.
+    /// Reports what an acknowledgement delivered, before the losses that it reveals.
     pub fn arrived(&mut self, delivered: &Delivered) {
         if let Some(sampler) = &mut self.sampler {
             sampler.arrived(delivered, self.now, self.rtt.map(|rtt| rtt.minimum));
@@ -101,7 +103,7 @@ impl Ears<'_> {
         self.controller.on_spurious();
     }
 
-    /// True where timestamps prove that an acknowledgement answers what left before the
+    /// True if timestamps prove that an acknowledgement answers a segment that left before the
     /// retransmission at `resent_at` (RFC 3522 §3.2).
     pub fn is_older(&self, echoed_stamp: Time, resent_at: Option<Time>) -> bool {
         self.timestamps && resent_at.is_some_and(|resent_at| echoed_stamp < resent_at)
@@ -111,14 +113,14 @@ impl Ears<'_> {
 /// One of the recoveries.
 #[derive(Clone, Debug)]
 pub(super) enum AnyRecovery {
-    /// Reno's and NewReno's.
+    /// Reno's or NewReno's recovery.
     Cumulative(Cumulative),
-    /// SACK's.
+    /// SACK recovery.
     Selective(Selective),
 }
 
 impl AnyRecovery {
-    /// The recovery of `kind`, with these habits.
+    /// Creates the recovery of `kind` with these habits.
     pub fn new(kind: RecoveryKind, habits: &Habits) -> Self {
         match kind {
             RecoveryKind::Reno => Self::Cumulative(Cumulative::new(false, habits.limited_transmit)),
@@ -132,7 +134,7 @@ impl AnyRecovery {
     }
 }
 
-/// Calls one method of whichever recovery it is.
+/// Calls a method of the recovery that it is, cumulative or selective.
 macro_rules! either {
     ($self:expr, $recovery:ident => $call:expr) => {
         match $self {

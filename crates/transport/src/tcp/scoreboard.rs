@@ -6,19 +6,19 @@ use super::outstanding::{Outstanding, Record};
 use narrows_signal::Range;
 use std::collections::VecDeque;
 
-/// What an acknowledgement newly brought.
+/// What an acknowledgement newly acknowledges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delivered {
     /// Packets acknowledged for the first time, cumulatively or selectively.
     pub packets: u64,
     /// Number of the newest transmission among them.
     pub newest: u64,
-    /// Sequence number of the packet that it carried.
+    /// Sequence number of the packet that this transmission carried.
     pub newest_number: u64,
 }
 
 impl Delivered {
-    /// The packet `number`, with its record, is among them.
+    /// Adds the packet `number` with its record.
     pub(super) fn add(&mut self, number: u64, record: &Record) {
         self.packets += 1;
         if record.transmission >= self.newest {
@@ -27,24 +27,24 @@ impl Delivered {
     }
 }
 
-/// Which of the outstanding packets have arrived, are lost, were sent again; and how many are in
-/// the pipe.
+/// Which of the outstanding packets have arrived, are lost, or were retransmitted, and how many are
+/// in the pipe.
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
     outstanding: Outstanding,
-    /// Known to have arrived above `outstanding.first()`: disjoint, ascending.
+    /// Ranges known to have arrived above `outstanding.first()`: disjoint and ascending.
     sacked: VecDeque<Range>,
-    /// RFC 6675's pipe: packets thought to be in flight.
+    /// RFC 6675's pipe: the estimated number of packets in flight.
     pipe: u32,
-    /// Below this every packet has arrived or is marked lost.
+    /// Every packet below this has arrived or is marked as lost.
     judged_to: u64,
     /// No packet below this waits for its first retransmission (HighRxt).
     retransmit_from: u64,
-    /// Retransmissions that have not been answered, as (transmission, number), in the order they
-    /// left.
+    /// Retransmissions whose fate is not yet known, as (transmission, number), in the order in
+    /// which they left.
     resent: VecDeque<(u64, u64)>,
-    /// Packets that must have arrived above a lost one; 3, or more where the path has been seen to
-    /// reorder.
+    /// Packets that must have arrived above a packet before it counts as lost: 3, or more if the
+    /// path has been seen to reorder.
     duplicate_threshold: u64,
 }
 
@@ -74,29 +74,30 @@ impl Scoreboard {
         self.outstanding.end()
     }
 
-    /// Packets thought to be in flight (RFC 6675 §4, pipe).
+    /// Estimated number of packets in flight (RFC 6675 §4, pipe).
     pub fn pipe(&self) -> u32 {
         self.pipe
     }
 
-    /// True where something above the cumulative acknowledgement has arrived.
+    /// True if something above the cumulative acknowledgement has arrived.
     pub fn has_sacked(&self) -> bool {
         !self.sacked.is_empty()
     }
 
-    /// Packets of `first()..end()` that have not been acknowledged in any way.
+    /// Packets of `first()..end()` that have been acknowledged neither cumulatively nor
+    /// selectively.
     pub fn unacknowledged(&self) -> u64 {
         self.outstanding.len() - self.sacked.iter().map(|range| range.len()).sum::<u64>()
     }
 
-    /// The packet numbered `end()` leaves as `transmission`.
+    /// Records that the packet numbered `end()` leaves as transmission number `transmission`.
     pub fn sent(&mut self, transmission: u64) {
         self.pipe += 1;
         self.outstanding.push(transmission, self.pipe);
     }
 
-    /// The packet `number`, given by [`Self::next_retransmission`] or [`Self::rescue`], leaves
-    /// again as `transmission`.
+    /// Records that packet `number`, as returned by [`Self::next_retransmission`] or
+    /// [`Self::speculative`], leaves again as transmission number `transmission`.
     pub fn sent_again(&mut self, number: u64, transmission: u64) {
         let record = self.outstanding.get_mut(number);
         self.pipe -= record.in_pipe();
@@ -108,10 +109,10 @@ impl Scoreboard {
         self.resent.push_back((transmission, number));
     }
 
-    /// Marks retransmissions that are lost, and tells each to
-    /// `lost(number, transmission, in flight when it left)`: `newest` is the newest transmission
-    /// that has arrived, and as many as the duplicate threshold have left between (the idea of RFC
-    /// 8985, by count).
+    /// Marks retransmissions that are lost, and reports each to
+    /// `lost(number, transmission, in flight when it left)`. A retransmission is lost if `newest`,
+    /// the newest transmission that has arrived, left at least `duplicate_threshold` transmissions
+    /// after it (the idea of RFC 8985, by count).
     pub fn judge_resent(&mut self, newest: u64, mut lost: impl FnMut(u64, u64, u32)) {
         while let Some((transmission, number)) = self
             .resent
@@ -134,7 +135,7 @@ impl Scoreboard {
         }
     }
 
-    /// Everything below `number` has arrived.
+    /// Records that everything below `number` has arrived.
     pub fn acknowledge(&mut self, number: u64, delivered: &mut Delivered) {
         while self.outstanding.first() < number.min(self.outstanding.end()) {
             let number = self.outstanding.first();
@@ -153,7 +154,8 @@ impl Scoreboard {
         self.retransmit_from = self.retransmit_from.max(first);
     }
 
-    /// The packets of `block` have arrived. What is known already costs nothing.
+    /// Records that the packets of `block` have arrived. Packets already known to have arrived cost
+    /// nothing.
     pub fn sack(&mut self, block: Range, delivered: &mut Delivered) {
         let mut start = block.start.max(self.outstanding.first());
         let end = block.end.min(self.outstanding.end());
@@ -198,11 +200,11 @@ impl Scoreboard {
         }
     }
 
-    /// Marks what is newly lost, lowest first, and tells each to
+    /// Marks newly lost packets, lowest first, and reports each to
     /// `lost(number, transmission, in flight when it left)`.
     ///
-    /// A packet is lost once as many as the duplicate threshold have arrived above it (RFC 6675 §4,
-    /// IsLost, in packets).
+    /// A packet is lost once at least `duplicate_threshold` packets have arrived above it (RFC 6675
+    /// §4, IsLost, in packets).
     pub fn judge(&mut self, mut lost: impl FnMut(u64, u64, u32)) {
         let Some(edge) = self.loss_edge() else { return };
         while self.judged_to < edge {
@@ -218,7 +220,8 @@ impl Scoreboard {
         }
     }
 
-    /// The number below which enough packets have arrived above.
+    /// The number below which every packet has at least `duplicate_threshold` arrivals above it;
+    /// `None` if there is no such number.
     fn loss_edge(&self) -> Option<u64> {
         let mut wanted = self.duplicate_threshold;
         for range in self.sacked.iter().rev() {
@@ -230,8 +233,8 @@ impl Scoreboard {
         None
     }
 
-    /// Marks the lowest outstanding packet lost, where it is not yet: duplicate acknowledgements
-    /// say so without SACK's proof.
+    /// Marks the lowest outstanding packet as lost, unless it is already marked: duplicate
+    /// acknowledgements indicate the loss without evidence from SACK.
     pub fn judge_first(&mut self, lost: impl FnOnce(u64, u64, u32)) {
         let number = self.outstanding.first();
         if number == self.outstanding.end() {
@@ -247,7 +250,7 @@ impl Scoreboard {
         self.judged_to = self.judged_to.max(number + 1);
     }
 
-    /// The lowest lost packet that was not sent again (RFC 6675 §4, NextSeg, rule 1).
+    /// The lowest lost packet that has not been retransmitted (RFC 6675 §4, NextSeg, rule 1).
     pub fn next_retransmission(&mut self) -> Option<u64> {
         while self.retransmit_from < self.judged_to {
             let record = self.outstanding.get(self.retransmit_from);
@@ -259,8 +262,8 @@ impl Scoreboard {
         None
     }
 
-    /// The lowest packet neither acknowledged nor sent again, below the highest that arrived (RFC
-    /// 6675 §4, NextSeg, rule 3).
+    /// The lowest packet that is neither acknowledged nor retransmitted, below the highest that has
+    /// arrived (RFC 6675 §4, NextSeg, rule 3).
     pub fn speculative(&self) -> Option<u64> {
         let top = self.sacked.back()?.end;
         (self.retransmit_from.max(self.first())..top).find(|number| {
@@ -269,8 +272,8 @@ impl Scoreboard {
         })
     }
 
-    /// The retransmission timer went off: everything that has not arrived is lost, and nothing is
-    /// in the pipe (RFC 6675 §5.1).
+    /// Handles an expiry of the retransmission timer: everything that has not arrived is lost, and
+    /// the pipe is empty (RFC 6675 §5.1).
     pub fn lose_everything(&mut self) {
         for record in self.outstanding.iter_mut() {
             record.lost = !record.sacked;
@@ -282,8 +285,8 @@ impl Scoreboard {
         self.retransmit_from = self.outstanding.first();
     }
 
-    /// What was thought lost has only been late, by `extent` packets: it is in flight again, and
-    /// more proof is wanted from now on.
+    /// Takes back all losses, because the packets were only late, by `extent` packets: they count
+    /// as in flight again, and the duplicate threshold grows.
     pub fn forgive(&mut self, extent: u64) {
         const MOST: u64 = 300; // Linux's tcp_max_reordering.
         self.duplicate_threshold = self.duplicate_threshold.max(extent + 1).min(MOST);
@@ -297,12 +300,13 @@ impl Scoreboard {
         self.retransmit_from = self.outstanding.first();
     }
 
-    /// How far the highest arrival lies above `number`.
+    /// How many packets the highest arrival lies above `number`.
     pub fn extent_above(&self, number: u64) -> u64 {
         self.sacked.back().map_or(0, |range| range.end.saturating_sub(number + 1))
     }
 
-    /// The transmission number and the packets then in flight of the lowest outstanding packet.
+    /// For the lowest outstanding packet, its transmission number and the packets in flight when it
+    /// left.
     pub fn first_record(&self) -> Option<(u64, u32)> {
         (self.first() < self.end()).then(|| {
             let record = self.outstanding.get(self.first());
@@ -310,7 +314,7 @@ impl Scoreboard {
         })
     }
 
-    /// Gives memory back after a large window has shrunk.
+    /// Releases memory after a large window has shrunk.
     pub fn shrink(&mut self) {
         self.outstanding.shrink();
     }
@@ -382,7 +386,11 @@ mod tests {
         (11..14).for_each(|transmission| board.sent(transmission));
         let mut found = Vec::new();
         board.judge_resent(12, |number, _, _| found.push(number));
-        assert_eq!((found.len(), board.next_retransmission()), (0, None), "two that left later");
+        assert_eq!(
+            (found.len(), board.next_retransmission()),
+            (0, None),
+            "only two that left later have arrived"
+        );
         board.judge_resent(13, |number, transmission, _| found.push(number + transmission));
         assert_eq!((found, board.next_retransmission()), (vec![10], Some(0)));
         board.sent_again(0, 14);
@@ -415,9 +423,12 @@ mod tests {
     }
 
     proptest! {
-        /// Against a model that keeps a flag a packet and counts from scratch each time.
+        /// Compares the scoreboard with a model that keeps one flag per packet and counts from
+        /// scratch each time.
         #[test]
-        fn the_board_agrees_with_a_simple_model(events in prop::collection::vec((0u8..4, 0u64..60, 1u64..12), 1..200)) {
+        fn the_board_agrees_with_a_simple_model(
+            events in prop::collection::vec((0u8..4, 0u64..60, 1u64..12), 1..200),
+        ) {
             let mut board = board(60);
             let mut sacked = [false; 60];
             let (mut una, mut next_transmission) = (0u64, 60);
@@ -456,7 +467,11 @@ mod tests {
                     let record = board.outstanding.get(number);
                     prop_assert_eq!(record.sacked, sacked[number as usize]);
                     if !record.sacked {
-                        prop_assert!(arrived_above(number) < 3 || record.lost, "{} should be lost", number);
+                        prop_assert!(
+                            arrived_above(number) < 3 || record.lost,
+                            "{} should be lost",
+                            number
+                        );
                         pipe += record.in_pipe();
                     }
                 }

@@ -1,9 +1,10 @@
 //! Recovery from selective acknowledgements (RFC 6675), with or without proportional rate reduction
 //! (RFC 9937).
 //!
-//! Counted in packets. Departures: the RFC leaves a lost retransmission to the timeout; with the
-//! habit `lost_retransmissions` it is found when packets that left after it arrive. Rule 4 of
-//! NextSeg, the rescue retransmission, is optional in the RFC and left out.
+//! Everything is counted in packets. Departures from RFC 6675: the RFC leaves a lost retransmission
+//! to the timeout, but with the habit `lost_retransmissions` its loss is detected when enough
+//! packets that left after it have arrived. Rule 4 of NextSeg, the rescue retransmission, is
+//! optional in the RFC and left out.
 
 use super::Metering;
 use super::prr::Prr;
@@ -13,13 +14,13 @@ use super::scoreboard::{Delivered, Scoreboard};
 use crate::Segment;
 use narrows_units::Time;
 
-/// SACK's sender side, between the window and the wire.
+/// The sender side of SACK recovery, between the window and the wire.
 #[derive(Clone, Debug)]
 pub(super) struct Selective {
     board: Scoreboard,
     recovery: Option<Episode>,
-    /// One past the highest sent when the last recovery or timeout began: below it no new recovery
-    /// begins (RFC 6675 §5, §5.1).
+    /// One past the highest number sent when the last recovery or timeout began; no new recovery
+    /// begins until everything below it is acknowledged (RFC 6675 §5, §5.1).
     recovery_point: u64,
     metering: Metering,
     finds_lost_retransmissions: bool,
@@ -33,8 +34,8 @@ struct Episode {
     /// The fast retransmission has yet to leave; it does not wait for the pipe (RFC 6675 §5, step
     /// 4.3).
     resend_now: bool,
-    /// Which packet that was, and when it left; `None` before, and once it is known whether it was
-    /// needed.
+    /// The packet of the fast retransmission, and when it left; `None` before it has left, and once
+    /// it is known whether it was needed.
     resent: Option<(u64, Time)>,
     prr: Option<Prr>,
     halving: Option<RateHalving>,
@@ -52,12 +53,12 @@ impl Selective {
         }
     }
 
-    /// Ends the recovery where all that was outstanding has arrived, or where it turns out to have
-    /// been needless.
+    /// Ends the recovery if everything that was outstanding has arrived, or if the recovery turns
+    /// out to have been needless.
     fn leave_where_over(&mut self, ack: &Segment, first: u64, ears: &mut Ears) {
         let Some(episode) = &mut self.recovery else { return };
-        // Only what acknowledges that packet tells: holes below it may be filled by retransmissions
-        // of the recovery before.
+        // Only an acknowledgement of that packet tells: holes below it may have been filled by
+        // retransmissions of the previous recovery.
         let resent = episode.resent.take_if(|(number, _)| *number < ack.number);
         if ears.is_older(ack.echoed_stamp, resent.map(|(_, at)| at)) {
             self.recovery = None;
@@ -76,7 +77,7 @@ impl Selective {
         }
     }
 
-    /// Finds new losses: how many, and whether a recovery begins.
+    /// Detects new losses; returns how many there are and whether a recovery begins.
     fn judge(&mut self, ears: &mut Ears) -> (u32, bool) {
         let flight = f64::from(self.board.pipe());
         let window = ears.controller.window();
@@ -160,15 +161,15 @@ impl Recovery for Selective {
         Answer { delivered, restarts_timer: advanced || begins }
     }
 
-    /// Everything that has not arrived is lost (RFC 6675 §5.1).
+    /// Marks everything that has not arrived as lost (RFC 6675 §5.1).
     fn on_timeout(&mut self) {
         self.recovery = None;
         self.recovery_point = self.board.end();
         self.board.lose_everything();
     }
 
-    /// What the window of `window` packets lets leave next, of `offered` packets of data (RFC 6675
-    /// §4, NextSeg, rules 1 to 3).
+    /// Decides what may leave next, with a window of `window` packets and `offered` packets of data
+    /// (RFC 6675 §4, NextSeg, rules 1 to 3).
     fn next(&mut self, window: f64, offered: u64) -> Next {
         let may_send = match &self.recovery {
             Some(Episode { resend_now: true, .. }) => true,
@@ -192,7 +193,7 @@ impl Recovery for Selective {
         speculative.map_or(Next::WaitForData, Next::Again)
     }
 
-    /// The packet `number` leaves as `transmission`.
+    /// Records that packet `number` leaves as transmission number `transmission`.
     fn sent(&mut self, number: u64, transmission: u64, now: Time) {
         if number == self.board.end() {
             self.board.sent(transmission);

@@ -1,5 +1,5 @@
-//! The TCP sender: an application's data in, segments out, as far as the controller, the recovery
-//! and the pacer let it.
+//! The TCP sender: turns an application's data into segments, as far as the controller, the
+//! recovery and the pacer allow.
 
 use super::rate_sampler::RateSampler;
 use super::recovery::{AnyRecovery, Ears, Next, Recovery};
@@ -13,28 +13,28 @@ use std::sync::Arc;
 /// How a sender is set up.
 #[derive(Clone, Debug)]
 pub struct TcpSettings {
-    /// How losses are found and mended.
+    /// How losses are detected and repaired.
     pub recovery: RecoveryKind,
-    /// Everything that is not the controller; flows alike share it.
+    /// Everything that is not the controller; shared by flows with the same settings.
     pub habits: Arc<Habits>,
     /// Bytes of a data packet on the wire, headers included.
     pub packet_bytes: u32,
-    /// The receiver's window in packets; infinite where it is no limit.
+    /// The receiver's window in packets; infinite if it does not limit the sender.
     pub window_limit: f64,
-    /// Paces a controller that does not pace itself, a window a round trip.
+    /// Paces a controller that does not pace itself, at one window per round trip.
     pub pacing: Option<Gaps>,
-    /// Packets that leave together, as segmentation offload makes them; 1 for none.
+    /// Packets that leave together, as with segmentation offload; 1 without it.
     pub quantum: u32,
-    /// Packets are ECN-capable and marks are answered as RFC 3168 says, whatever the controller
-    /// asks for.
+    /// If true, packets are ECN-capable and marks are answered as RFC 3168 says, even if the
+    /// controller does not ask for ECN; a controller that does ask takes precedence.
     pub ecn: bool,
-    /// The randomness of exponential gaps.
+    /// The random stream that exponential gaps are drawn from.
     pub stream: Stream,
 }
 
 impl TcpSettings {
-    /// A sender that neither paces nor marks, whose packets leave one by one and whose receiver's
-    /// window is no limit.
+    /// Settings without pacing or ECN, for packets that leave one by one and a receiver whose
+    /// window does not limit the sender.
     pub fn new(
         recovery: RecoveryKind,
         habits: Arc<Habits>,
@@ -56,9 +56,10 @@ impl TcpSettings {
 
 /// A TCP sender.
 ///
-/// Feed it with [`on_ack`](Self::on_ack) and [`on_wakeup`](Self::on_wakeup); after each, and after
-/// [`offer`](Self::offer), take what [`poll_transmit`](Self::poll_transmit) gives until it gives
-/// nothing; then wake it at [`pace_at`](Self::pace_at) and [`retransmit_at`](Self::retransmit_at).
+/// Feed it with [`on_ack`](Self::on_ack) and [`on_wakeup`](Self::on_wakeup). After each of these
+/// calls, and after [`offer`](Self::offer), call [`poll_transmit`](Self::poll_transmit) until it
+/// returns `None`; then wake the sender at [`pace_at`](Self::pace_at) and
+/// [`retransmit_at`](Self::retransmit_at).
 pub struct Sender {
     controller: Box<dyn Controller>,
     recovery: AnyRecovery,
@@ -66,14 +67,14 @@ pub struct Sender {
     pacer: Pacer,
     sampler: Option<Box<RateSampler>>,
     marks: Option<Marks>,
-    /// Whether the controller asks something of routers.
+    /// Whether packets carry the controller's requests to routers.
     asks: bool,
     habits: Arc<Habits>,
     pacing: Option<Gaps>,
     packet_bytes: u32,
     window_limit: f64,
     quantum: u32,
-    /// Packets of the burst that is leaving: still to go, and in all.
+    /// Packets of the burst that is leaving: those still to go, and the total.
     burst: (u32, u32),
     offered: u64,
     /// Karn's rule: the packet being timed, and when it left.
@@ -85,23 +86,23 @@ pub struct Sender {
     counters: Counters,
 }
 
-/// What a sender knows of marks, where its controller or its user asks for ECN.
+/// What a sender knows of marks, if its controller or its user asks for ECN.
 #[derive(Clone, Copy, Debug)]
 struct Marks {
-    /// The bits with which new data leaves.
+    /// The ECN bits that new data carries.
     leaves_as: Ecn,
-    /// Marks are echoed (RFC 3168); else counted (RFC 9768).
+    /// If true, the receiver echoes marks (RFC 3168); otherwise it counts them (RFC 9768).
     classic: bool,
-    /// The receiver's counter when last heard of.
+    /// The latest value seen of the receiver's counter.
     counted: u16,
-    /// From this transmission on a mark is of a new window of data.
+    /// A mark on this transmission or a later one belongs to a new window of data.
     answered_to: u64,
-    /// The next new packet tells the receiver that its echo has been answered.
+    /// The next new packet tells the receiver that the sender has responded to its echo.
     says_reduced: bool,
 }
 
 impl Marks {
-    /// `None` where nobody asks for ECN.
+    /// `None` if nobody asks for ECN.
     fn new(asked: Ecn, classic: bool) -> Option<Self> {
         let leaves_as = if asked.is_capable() { asked } else { Ecn::Capable };
         let classic = classic && !asked.is_capable();
@@ -114,7 +115,8 @@ impl Marks {
         })
     }
 
-    /// Packets marked since the last acknowledgement, as far as is known: an echo stands for one.
+    /// Packets marked since the last acknowledgement, as far as the sender knows: an echo counts as
+    /// one.
     fn newly(&mut self, ack: &AckHeader) -> f64 {
         let new = ack.marked.wrapping_sub(self.counted);
         self.counted = ack.marked;
@@ -123,7 +125,7 @@ impl Marks {
 }
 
 impl Sender {
-    /// A sender without data.
+    /// Creates a sender that has no data to send.
     pub fn new(settings: TcpSettings, controller: Box<dyn Controller>) -> Self {
         let TcpSettings {
             recovery,
@@ -167,13 +169,13 @@ impl Sender {
         self.offered = self.offered.saturating_add(packets);
     }
 
-    /// The application has nothing more to send than what has been sent.
+    /// The application withdraws everything that has not been sent yet.
     pub fn stop(&mut self) {
         self.offered = self.recovery.end();
     }
 
-    /// A new connection begins where the old one ended: nothing is known of the path, numbers go
-    /// on.
+    /// Begins a new connection where the old one ended: nothing is known of the path any more, but
+    /// sequence numbers continue.
     pub fn renew(&mut self, controller: Box<dyn Controller>) {
         self.controller = controller;
         self.rtt = RttEstimator::default();
@@ -242,7 +244,7 @@ impl Sender {
         }
     }
 
-    /// One of the wake-ups has come.
+    /// One of the wake-up times has come.
     pub fn on_wakeup(&mut self, now: Time) {
         if self.retransmit_at > now {
             return;
@@ -256,7 +258,7 @@ impl Sender {
         self.retransmit_at = now + self.timeout();
     }
 
-    /// True where the window and the pacer let something go at `now`.
+    /// True if the window and the pacer let a packet go at `now`.
     pub fn may_transmit(&mut self, now: Time) -> bool {
         let limit = self.controller.flight_limit().min(self.window_limit);
         let next = self.recovery.next(limit, self.offered);
@@ -297,12 +299,12 @@ impl Sender {
         Some(self.transmit(now, number, again))
     }
 
-    /// When the pacer lets the next packet go; never where the sender waits for something else.
+    /// When the pacer lets the next packet go; never if the sender waits for something else.
     pub fn pace_at(&self) -> Time {
         if self.waits_for_pacer { self.pacer.ready_at() } else { Time::NEVER }
     }
 
-    /// When the retransmission timer goes off; never where nothing is outstanding.
+    /// When the retransmission timer expires; never if nothing is outstanding.
     pub fn retransmit_at(&self) -> Time {
         self.retransmit_at
     }
@@ -312,18 +314,18 @@ impl Sender {
         &*self.controller
     }
 
-    /// What is known of the RTT; `None` until there is a sample.
+    /// The current RTT estimate; `None` until there is a sample.
     pub fn rtt(&self) -> Option<Rtt> {
         self.rtt.estimate()
     }
 
-    /// Packets thought to be in flight.
+    /// Estimated number of packets in flight.
     pub fn in_flight(&self) -> u64 {
         self.recovery.in_flight()
     }
 
-    /// The lowest number that is not acknowledged: packets delivered in order, as far as the sender
-    /// knows.
+    /// The lowest number that is not acknowledged, which is also the number of packets delivered in
+    /// order, as far as the sender knows.
     pub fn first(&self) -> u64 {
         self.recovery.first()
     }
@@ -333,17 +335,17 @@ impl Sender {
         self.recovery.recovering()
     }
 
-    /// True where all data offered has been acknowledged.
+    /// True if all data offered has been acknowledged.
     pub fn is_done(&self) -> bool {
         self.first() >= self.offered
     }
 
-    /// What it has done so far.
+    /// The sender's counters so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Tells the controller of packets that arrived with a mark, and says how many.
+    /// Tells the controller about packets that arrived with a mark; returns their number.
     fn tell_marks(&mut self, now: Time, ack: &AckHeader, recovering: bool, newest: u64) -> f64 {
         let Some(marks) = &mut self.marks else { return 0.0 };
         let packets = marks.newly(ack);
@@ -367,13 +369,13 @@ impl Sender {
         self.rtt.timeout(&self.habits.timeouts)
     }
 
-    /// True where nothing is outstanding.
+    /// True if nothing is outstanding.
     fn is_idle(&self) -> bool {
         self.first() == self.recovery.end()
     }
 
-    /// A new acknowledgement's RTT sample: by its timestamp, or of the packet being timed; true
-    /// where there is one.
+    /// Takes an RTT sample from a new acknowledgement, by its timestamp or from the packet being
+    /// timed; returns true if there is one.
     fn measure_rtt(&mut self, now: Time, ack: &Segment) -> bool {
         let sent = if self.habits.timestamps {
             ack.echoed_stamp
@@ -390,8 +392,8 @@ impl Sender {
         true
     }
 
-    /// True where a packet may leave as part of a burst: one is under way, or the window has room
-    /// for a whole one.
+    /// True if a packet may leave as part of a burst: either a burst is under way, or the window
+    /// has room for a whole one.
     fn begin_or_continue_burst(&mut self, again: bool, window: f64) -> bool {
         if self.burst.0 > 0 {
             return true;
@@ -440,7 +442,7 @@ impl Sender {
         }
         let request = if self.asks { self.controller.request() } else { Request::Nothing };
         let (ecn, reduced) = match &mut self.marks {
-            // RFC 3168 §6.1.5: what is sent again is not ECN-capable.
+            // RFC 3168 §6.1.5: a retransmission is not ECN-capable.
             Some(marks) if !again => (marks.leaves_as, std::mem::take(&mut marks.says_reduced)),
             _ => (Ecn::NotCapable, false),
         };

@@ -30,7 +30,7 @@ mod filter;
 mod model;
 mod states;
 
-use crate::registry::{Entry, MovedBy, Start};
+use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Loss, Needs, Pacing, RateSample};
 use filter::{TwoSlots, WindowedMax};
 use narrows_settings::{Settings, settings};
@@ -42,14 +42,16 @@ use states::Ending;
 pub(super) const LAW: Entry = Entry {
     name: "bbr",
     aliases: &["bbr3", "bbrv3"],
-    summary: "BBR version 3: models the bandwidth and the RTT of the path, paces at that bandwidth and limits the packets in flight by both",
+    summary: "BBR version 3: models the bandwidth and the RTT of the path, paces at that bandwidth \
+              and limits the packets in flight by both",
     source: "draft-ietf-ccwg-bbr-06",
     moved_by: MovedBy::DeliveryRate,
     start: Start::Own,
     settings: Params::list,
     construct: |birth| {
-        let params = birth.settings()?;
-        Ok(Box::new(Bbr::new(params, birth.quantum, birth.initial_window, birth.seed)))
+        let params: Params = birth.settings()?;
+        let (quantum, initial_window) = (birth.quantum, birth.initial_window);
+        Ok(Recipe::seeded(move |seed| Box::new(Bbr::new(params, quantum, initial_window, seed))))
     },
 };
 

@@ -1,0 +1,134 @@
+//! One parse for every front: what passes here runs, and all of it counts.
+
+use crate::flow::{self, CheckedFlow, Surroundings};
+use crate::law::OwnLaw;
+use crate::link::{CheckedLink, Load};
+use crate::network::{Network, positive};
+use crate::scenario::{Scenario, Trace};
+use crate::{ScenarioError, memory};
+use narrows_settings::unknown;
+use narrows_units::{Bytes, Duration};
+use std::sync::Arc;
+
+/// A scenario whose every value is in bounds and counts, and whose defaults are filled in.
+#[derive(Clone)]
+pub struct Checked {
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// Simulated time.
+    pub duration: Duration,
+    /// The measured window begins here.
+    pub warmup: Duration,
+    /// The interval between samples; `None` for none.
+    pub sample: Option<Duration>,
+    /// The links between routers.
+    pub links: Vec<CheckedLink>,
+    /// Each group of flows, as in the scenario.
+    pub flows: Vec<CheckedFlow>,
+    /// What to write down packet by packet.
+    pub trace: Option<Trace>,
+    load: Load,
+}
+
+/// Without `duration` a run lasts this long.
+const DURATION: Duration = Duration::from_millis(60_000);
+/// Without `warmup` this share of the run is not measured.
+const WARMUP: f64 = 0.25;
+/// Without `sample` there is a sample for each such share of the run.
+const SAMPLE: f64 = 0.001;
+
+impl Checked {
+    /// The number of flows that are sampled: the first ones.
+    pub const MOST_SAMPLED: usize = 100;
+
+    /// Checks a scenario. The error names the place, the value and what would be right.
+    pub fn new(scenario: Scenario) -> Result<Self, ScenarioError> {
+        Self::with_own_laws(scenario, &[])
+    }
+
+    /// Checks a scenario whose flows may name laws of `own` as well as the registry's.
+    pub fn with_own_laws(
+        scenario: Scenario,
+        own: &[Arc<dyn OwnLaw>],
+    ) -> Result<Self, ScenarioError> {
+        let scenario = scenario.without_idle_options();
+        let duration = scenario.duration.unwrap_or(DURATION);
+        positive("duration", duration, "60s")?;
+        let warmup = scenario.warmup.unwrap_or_else(|| duration.scale(WARMUP));
+        if warmup >= duration {
+            let message = format!(
+                "{warmup} is past the end of the run; try less than the duration of {duration}"
+            );
+            return Err(ScenarioError::new("warmup", message));
+        }
+        let sample = scenario.sample.unwrap_or_else(|| duration.scale(SAMPLE));
+        let sample = (sample > Duration::ZERO).then_some(sample);
+        let load = load(&scenario)?;
+        let network = Network::lay(&scenario, &load)?;
+        memory::check(&network.links, &load, duration, sample)?;
+        let around = Surroundings { scenario: &scenario, duration, network: &network, load, own };
+        let flows = check_flows(&around)?;
+        let trace = check_trace(scenario.trace.clone(), &network.links, load.flows)?;
+        let (seed, links) = (scenario.seed.unwrap_or(1), network.links);
+        Ok(Self { seed, duration, warmup, sample, links, flows, trace, load })
+    }
+
+    /// The number of flows in all.
+    pub fn flow_count(&self) -> u64 {
+        self.load.flows
+    }
+
+    /// The packet size that buffers are counted in: that of the first group of flows.
+    pub fn packet(&self) -> Bytes {
+        self.load.packet
+    }
+
+    /// The group of each flow, in order.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &CheckedFlow> {
+        self.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize))
+    }
+}
+
+/// What buffers are counted for. Fails if nobody sends.
+fn load(scenario: &Scenario) -> Result<Load, ScenarioError> {
+    let Some(first) = scenario.flows.first() else {
+        let message = "nobody sends; add [[flows]] with cc = \"cubic\"";
+        return Err(ScenarioError::new("flows", message));
+    };
+    let flows = scenario.flows.iter().map(|flow| u64::from(flow::count(flow))).sum();
+    Ok(Load { flows, packet: flow::packet_bytes(scenario, first) })
+}
+
+fn check_flows(around: &Surroundings) -> Result<Vec<CheckedFlow>, ScenarioError> {
+    let mut first = 0;
+    let mut flows = Vec::new();
+    for (number, flow) in around.scenario.flows.iter().enumerate() {
+        flows.push(CheckedFlow::new(number, first, flow, around)?);
+        first += u64::from(flow::count(flow));
+    }
+    Ok(flows)
+}
+
+/// The links and flows to trace are there.
+fn check_trace(
+    trace: Option<Trace>,
+    links: &[CheckedLink],
+    flows: u64,
+) -> Result<Option<Trace>, ScenarioError> {
+    let Some(trace) = trace else { return Ok(None) };
+    for (number, name) in trace.links.iter().enumerate() {
+        let known = links.iter().map(|link| link.name.as_str());
+        if !known.clone().any(|link| link == name) {
+            let place = format!("trace.links[{number}]");
+            return Err(ScenarioError::new(place, unknown("link", name, known)));
+        }
+    }
+    for (number, flow) in trace.flows.iter().enumerate() {
+        if u64::from(*flow) >= flows {
+            let message =
+                format!("there is no flow {flow}; they are numbered from 0 to {}", flows - 1);
+            return Err(ScenarioError::new(format!("trace.flows[{number}]"), message));
+        }
+    }
+    Ok(Some(trace))
+}

@@ -1,0 +1,343 @@
+//! What a flow over a connection says of it: the law, the transport, the application.
+
+use crate::ScenarioError;
+use crate::controller_spec::ControllerSpec;
+use crate::flow::{Over, PacketSize, Surroundings, habits, why_not};
+use crate::given::Given;
+use crate::network::positive;
+use crate::scenario::{Files, Flow, PacingName, SlowStartName, TcpName, Web};
+use narrows_control::registry::{Birth, MovedBy, Recipe, SlowStartKind, Start};
+use narrows_control::slow_start::{HyStart, Limited};
+use narrows_control::{Gaps, Pacing, SlowStart};
+use narrows_sim::Gap;
+use narrows_transport::tcp::{AckPolicy, Habits, Metering, RecoveryKind};
+use narrows_units::{Buffer, Bytes, Duration};
+use std::sync::Arc;
+
+/// A connection, checked.
+#[derive(Clone)]
+pub(crate) struct Connection {
+    pub recipe: Recipe,
+    pub habits: Arc<Habits>,
+    /// How packets are spaced, if not as the law has it.
+    pub gaps: Option<Gaps>,
+    pub overhead: Duration,
+    pub sends: Sends,
+    pub transport: Transport,
+}
+
+/// What is over it, besides the law.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Transport {
+    Tcp {
+        recovery: RecoveryKind,
+        quantum: u32,
+        /// The receiver's window in packets; infinite if it is no limit.
+        window: f64,
+        ecn: bool,
+    },
+    Etcp {
+        reliable: bool,
+    },
+}
+
+/// What the application sends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Sends {
+    Endless,
+    Packets(u64),
+    Every(Gap),
+    Pages { think: Duration, size_factor: f64, persistent: f64 },
+    Files { mean: f64, shape: f64, off: Duration },
+}
+
+/// With `ack_every` alone an acknowledgement is delayed by this at most, as in Linux.
+const ACK_DELAY: Duration = Duration::from_millis(40);
+
+/// A flow over a connection: its `cc`, its packets of `bytes`, and the rest.
+pub(crate) fn check(
+    mut given: Given<Flow>,
+    bytes: Bytes,
+    around: &Surroundings,
+) -> Result<(String, PacketSize, Over), ScenarioError> {
+    let cc = given.take(|flow| &mut flow.cc).unwrap_or_else(|| "cubic".to_owned());
+    let spec = ControllerSpec::parse(&cc, around.own).map_err(|error| given.error("cc", error))?;
+    let tcp = given.take(|flow| &mut flow.tcp).or(around.scenario.tcp);
+    let mut habits = habits(tcp);
+    take_initial_window(&mut given, &mut habits)?;
+    if let Some(timestamps) = given.take(|flow| &mut flow.timestamps) {
+        habits.timestamps = timestamps;
+    }
+    let packet = PacketSize::new(&given, bytes, habits.timestamps)?;
+    let sends = sends(&mut given, packet.payload())?;
+    let overhead = given.take(|flow| &mut flow.overhead).unwrap_or_default();
+    let gaps = given.take(|flow| &mut flow.pacing).and_then(gaps);
+    let transport = match spec.law.moved_by() {
+        MovedBy::EachLoss => {
+            Transport::Etcp { reliable: given.take(|flow| &mut flow.reliable).unwrap_or(true) }
+        }
+        _ => tcp_transport(&mut given, spec.recovery, bytes, &mut habits, around)?,
+    };
+    let (quantum, receive_window) = match transport {
+        Transport::Tcp { quantum, window, .. } => (f64::from(quantum), window),
+        Transport::Etcp { .. } => (1.0, f64::INFINITY),
+    };
+    let initial_window = habits.initial_window;
+    let birth = Birth {
+        given: spec.given.clone(),
+        slow_start: slow_start(&mut given, spec.law.start(), tcp, gaps.is_some())?,
+        initial_window,
+        initial_ssthresh: threshold(&mut given, spec.law.start(), initial_window)?,
+        packet_bytes: bytes.count() as u32,
+        receive_window,
+        quantum,
+    };
+    let recipe = spec.law.read(&birth);
+    let recipe = recipe.map_err(|error| given.error("cc", format!("\"{cc}\": {error}")))?;
+    given.nothing_left(|field| why_it_does_not_count(field, &spec, around))?;
+    let habits = Arc::new(habits);
+    let connection = Connection { recipe, habits, gaps, overhead, sends, transport };
+    connection.does_not_say_twice(&given, spec.law.name())?;
+    Ok((cc, packet, Over::Connection(connection)))
+}
+
+impl Connection {
+    /// Fails if the flow asks for what the law does in its own way.
+    fn does_not_say_twice(&self, given: &Given<Flow>, law: &str) -> Result<(), ScenarioError> {
+        let controller = self.recipe.make(0);
+        let Transport::Tcp { ecn, .. } = self.transport else { return Ok(()) };
+        if self.gaps.is_some() && controller.pacing() != Pacing::Unpaced {
+            let message = format!("{law} paces by itself; leave it out");
+            return Err(given.error("pacing", message));
+        }
+        if ecn && controller.needs().ecn.is_capable() {
+            let message = format!("{law} asks for marks of its own kind; leave it out");
+            return Err(given.error("ecn", message));
+        }
+        Ok(())
+    }
+}
+
+fn take_initial_window(given: &mut Given<Flow>, habits: &mut Habits) -> Result<(), ScenarioError> {
+    let Some(packets) = given.take(|flow| &mut flow.initial_window) else { return Ok(()) };
+    if !(packets >= 1.0 && packets.is_finite()) {
+        return Err(given.error("initial_window", format!("{packets} packets; try 10")));
+    }
+    habits.initial_window = packets;
+    Ok(())
+}
+
+fn gaps(pacing: PacingName) -> Option<Gaps> {
+    match pacing {
+        PacingName::None => None,
+        PacingName::Even => Some(Gaps::Even),
+        PacingName::Exponential => Some(Gaps::Exponential),
+    }
+}
+
+/// TCP with packets of `bytes`; what it does about losses and acknowledgements goes to `habits`.
+fn tcp_transport(
+    given: &mut Given<Flow>,
+    recovery: RecoveryKind,
+    bytes: Bytes,
+    habits: &mut Habits,
+    around: &Surroundings,
+) -> Result<Transport, ScenarioError> {
+    let quantum = given.take(|flow| &mut flow.quantum).unwrap_or(1);
+    if quantum == 0 {
+        return Err(given.error("quantum", "must be at least 1 packet; 1 means none"));
+    }
+    habits.acks = acks(given, habits.acks)?;
+    if recovery == RecoveryKind::Sack {
+        habits.metering = metering(given, habits.metering)?;
+    }
+    let link = &around.network.links[0];
+    let flows = around.load.flows;
+    let packets = |window: Buffer| window.packets(link.rate, link.base_rtt, flows, bytes) as f64;
+    let window = given.take(|flow| &mut flow.max_window).map_or(f64::INFINITY, packets);
+    let ecn = given.take(|flow| &mut flow.ecn).unwrap_or(false);
+    Ok(Transport::Tcp { recovery, quantum, window, ecn })
+}
+
+/// When the receiver acknowledges.
+fn acks(given: &mut Given<Flow>, usual: AckPolicy) -> Result<AckPolicy, ScenarioError> {
+    let every = given.take(|flow| &mut flow.ack_every);
+    let delay = given.take(|flow| &mut flow.ack_delay);
+    match (every, delay) {
+        (None, None) => Ok(usual),
+        (Some(0), _) => Err(given.error("ack_every", "must be at least 1 packet")),
+        (Some(every), delay) => {
+            Ok(AckPolicy { every, delay: delay.unwrap_or(ACK_DELAY), quick: 0 })
+        }
+        (None, Some(delay)) => Ok(AckPolicy { every: u32::MAX, delay, quick: 0 }),
+    }
+}
+
+/// How a SACK recovery lets packets go.
+fn metering(given: &mut Given<Flow>, usual: Metering) -> Result<Metering, ScenarioError> {
+    let prr = given.take(|flow| &mut flow.prr);
+    match (prr, given.take(|flow| &mut flow.rate_halving)) {
+        (None, None) => Ok(usual),
+        (Some(true), None) => Ok(Metering::Prr),
+        (Some(false), None) => Ok(Metering::ByPipe),
+        (Some(true), Some(_)) => {
+            Err(given.error("prr", "rate_halving takes its place; leave one of them out"))
+        }
+        (_, Some(share)) if share > 0.0 && share <= 1.0 => {
+            let stalls = given.take(|flow| &mut flow.halving_stalls).unwrap_or(false);
+            Ok(Metering::RateHalving { share, stalls })
+        }
+        (_, Some(share)) => {
+            let message =
+                format!("{share} is not a share of the threshold, above 0 and at most 1; try 0.5");
+            Err(given.error("rate_halving", message))
+        }
+    }
+}
+
+/// The slow start of a law that lets the user choose; the standard one for the others, which do not
+/// ask for it.
+fn slow_start(
+    given: &mut Given<Flow>,
+    start: Start,
+    tcp: Option<TcpName>,
+    paced: bool,
+) -> Result<SlowStart, ScenarioError> {
+    let Start::Chosen(linux) = start else { return Ok(SlowStart::Standard) };
+    let chosen = given.take(|flow| &mut flow.slow_start);
+    let is_limited = matches!(chosen, None | Some(SlowStartName::Limited));
+    let max_ssthresh = if is_limited { given.take(|flow| &mut flow.max_ssthresh) } else { None };
+    if let Some(packets) = max_ssthresh.filter(|packets| packets.is_nan() || *packets < 2.0) {
+        let message = format!("{packets} packets; try 100, or 0 for standard slow start");
+        return Err(given.error("max_ssthresh", message));
+    }
+    let usual = match (max_ssthresh, tcp, linux) {
+        (Some(_), ..) => SlowStartName::Limited,
+        (None, Some(TcpName::Linux) | None, SlowStartKind::HyStart) => SlowStartName::HyStart,
+        _ => SlowStartName::Standard,
+    };
+    Ok(match chosen.unwrap_or(usual) {
+        SlowStartName::Standard => SlowStart::Standard,
+        SlowStartName::Limited => SlowStart::Limited(Limited::new(max_ssthresh.unwrap_or(100.0))),
+        SlowStartName::HyStart => SlowStart::HyStart(HyStart::new(paced)),
+    })
+}
+
+/// The first slow-start threshold in packets; infinite if there is none.
+fn threshold(
+    given: &mut Given<Flow>,
+    start: Start,
+    initial_window: f64,
+) -> Result<f64, ScenarioError> {
+    if start == Start::Own {
+        return Ok(f64::INFINITY);
+    }
+    let Some(packets) = given.take(|flow| &mut flow.ssthresh) else { return Ok(f64::INFINITY) };
+    if packets.is_nan() || packets < 2.0 {
+        return Err(given.error("ssthresh", "must be at least 2 packets; try 64"));
+    }
+    if start == Start::UnlessAtThreshold && packets > initial_window {
+        let message = format!(
+            "{packets} packets do not count: slow start ends at the first loss, unless the initial \
+             window, {initial_window}, has reached the threshold; leave it out"
+        );
+        return Err(given.error("ssthresh", message));
+    }
+    Ok(packets)
+}
+
+/// What the application sends, in packets of `payload` bytes.
+fn sends(given: &mut Given<Flow>, payload: u64) -> Result<Sends, ScenarioError> {
+    let web = given.take(|flow| &mut flow.web);
+    let files = given.take(|flow| &mut flow.files);
+    let telnet = given.take(|flow| &mut flow.telnet);
+    let size = given.take(|flow| &mut flow.size);
+    let app_rate = given.take(|flow| &mut flow.app_rate);
+    let kinds = [
+        (web.is_some(), "web"),
+        (files.is_some(), "files"),
+        (telnet.is_some(), "telnet"),
+        (size.is_some(), "size"),
+        (app_rate.is_some(), "app_rate"),
+    ];
+    let mut kinds = kinds.into_iter().filter_map(|(given, kind)| given.then_some(kind));
+    if let (Some(first), Some(second)) = (kinds.next(), kinds.next()) {
+        let message = format!("a flow sends one kind of data, and has {first} already");
+        return Err(given.error(second, message));
+    }
+    if let Some(web) = web {
+        return pages(given, &web);
+    }
+    if let Some(written) = files {
+        return self::files(given, &written);
+    }
+    if let Some(mean) = telnet {
+        positive(&given.at("telnet"), mean, "100ms")?;
+        return Ok(Sends::Every(Gap::Exponential(mean)));
+    }
+    match (size, app_rate) {
+        (Some(size), _) if size.count() == 0 => {
+            Err(given.error("size", "must be more than nothing; try \"1MB\""))
+        }
+        (Some(size), _) => Ok(Sends::Packets(size.count().div_ceil(payload))),
+        (None, Some(rate)) => {
+            Ok(Sends::Every(Gap::Constant(rate.time_to_send(Bytes::new(payload)))))
+        }
+        (None, None) => Ok(Sends::Endless),
+    }
+}
+
+fn pages(given: &Given<Flow>, web: &Web) -> Result<Sends, ScenarioError> {
+    let size_factor = web.size_factor.unwrap_or(1.0);
+    if !(size_factor > 0.0 && size_factor <= 1e6) {
+        return Err(given.error("web.size_factor", format!("{size_factor} times; try 15")));
+    }
+    let think = web.think.unwrap_or(Duration::from_millis(40_000));
+    let persistent = web.persistent.unwrap_or_default().value();
+    Ok(Sends::Pages { think, size_factor, persistent })
+}
+
+fn files(given: &Given<Flow>, files: &Files) -> Result<Sends, ScenarioError> {
+    let (mean, shape) = (files.mean.unwrap_or(30.0), files.shape.unwrap_or(1.35));
+    if !(mean >= 1.0 && mean <= 1e9 && shape > 1.0 && shape <= 100.0) {
+        let message = format!("mean {mean} packets, shape {shape}; try mean = 30, shape = 1.35");
+        return Err(given.error("files", message));
+    }
+    Ok(Sends::Files { mean, shape, off: files.off })
+}
+
+/// Why a field does not count for a flow with this law, and what to do about it.
+fn why_it_does_not_count(field: &str, spec: &ControllerSpec, around: &Surroundings) -> String {
+    let law = spec.law.name();
+    let recovery = spec.recovery_name();
+    let over_etcp = spec.law.moved_by() == MovedBy::EachLoss;
+    match field {
+        "prr" | "rate_halving" | "halving_stalls" if over_etcp => {
+            format!("{law} answers each lost packet and has a recovery of its own; leave it out")
+        }
+        "quantum" | "ack_every" | "ack_delay" | "max_window" | "ecn" => format!(
+            "is TCP's; {law} paces single packets, answers each, and has neither window limit nor \
+             marks; leave it out"
+        ),
+        "prr" => format!(
+            "{recovery} has no proportional rate reduction; leave it out, or write {law}+sack"
+        ),
+        "rate_halving" => {
+            format!("{recovery} has no rate halving; leave it out, or write {law}+sack")
+        }
+        "halving_stalls" => "counts with rate_halving only; leave it out".to_owned(),
+        "reliable" => format!("false is for etcp and etcp-rate; {law} runs over TCP, leave it out"),
+        "max_ssthresh" if matches!(spec.law.start(), Start::Chosen(_)) => {
+            "is limited slow start's; leave it out, or write slow_start = \"limited\"".to_owned()
+        }
+        "slow_start" | "max_ssthresh" => {
+            format!("{law} has a slow start of its own; leave it out")
+        }
+        "ssthresh" => format!("{law} starts without a threshold; leave it out"),
+        "on" | "off" => {
+            "is for datagrams; add datagrams = \"constant\", or leave it out".to_owned()
+        }
+        _ => why_not(field, around.network)
+            .unwrap_or_else(|| format!("does not count for {law}; leave it out")),
+    }
+}

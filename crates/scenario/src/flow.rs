@@ -1,0 +1,251 @@
+//! A group of flows as written -> how many, over what, where and when.
+//!
+//! Each field is taken by what it counts for; a field that is left counts for nothing, and is an
+//! error that says what to do.
+
+use crate::ScenarioError;
+use crate::connection::{self, Connection};
+use crate::given::Given;
+use crate::law::OwnLaw;
+use crate::link::Load;
+use crate::network::{Attachment, Network, positive};
+use crate::scenario::{Datagrams, Flow, PacingName, PeriodsName, Scenario, TcpName};
+use narrows_sim::{Gap, Periods};
+use narrows_transport::tcp::Habits;
+use narrows_units::{Bytes, Duration, Time};
+use std::sync::Arc;
+
+/// A group of flows alike, checked.
+#[derive(Clone)]
+pub struct CheckedFlow {
+    /// How many.
+    pub count: u32,
+    /// Its `cc` as written, or "datagrams".
+    pub cc: String,
+    /// Its pacing as written.
+    pub pacing: &'static str,
+    /// True from right to left.
+    pub reverse: bool,
+    /// Its packets.
+    pub packet: PacketSize,
+    pub(crate) over: Over,
+    /// Where each is attached.
+    pub(crate) attachments: Vec<Attachment>,
+    starts: Starts,
+    /// When it offers no more.
+    pub(crate) stop: Time,
+}
+
+/// The packets of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketSize {
+    /// Bytes of a data packet on the wire.
+    pub bytes: Bytes,
+    /// Whether its headers have RFC 7323's timestamps.
+    pub timestamps: bool,
+}
+
+/// What carries a flow's data.
+#[derive(Clone)]
+pub(crate) enum Over {
+    Connection(Connection),
+    Datagrams { gap: Gap, periods: Option<Periods> },
+}
+
+#[derive(Clone, Debug)]
+enum Starts {
+    Given(Vec<Duration>),
+    Within { first: Duration, spread: Duration },
+}
+
+/// What a flow is checked against.
+pub(crate) struct Surroundings<'a> {
+    pub scenario: &'a Scenario,
+    pub duration: Duration,
+    pub network: &'a Network,
+    pub load: Load,
+    /// Laws besides the registry's.
+    pub own: &'a [Arc<dyn OwnLaw>],
+}
+
+/// IPv4 and TCP headers, and TCP's timestamps (RFC 791, RFC 9293, RFC 7323).
+const HEADERS: u32 = 40;
+const TIMESTAMPS: u32 = 12;
+/// Without `start_spread` flows begin within this time.
+const START_SPREAD: Duration = Duration::from_millis(100);
+
+impl PacketSize {
+    /// Bytes of its headers; an acknowledgement has as many.
+    pub fn headers(self) -> u32 {
+        HEADERS + if self.timestamps { TIMESTAMPS } else { 0 }
+    }
+
+    /// Bytes of its payload.
+    pub fn payload(self) -> u64 {
+        self.bytes.count() - u64::from(self.headers())
+    }
+
+    /// The size `bytes`. Fails if the headers leave no room for payload, or IP cannot say it.
+    pub(crate) fn new(
+        given: &Given<Flow>,
+        bytes: Bytes,
+        timestamps: bool,
+    ) -> Result<Self, ScenarioError> {
+        let packet = Self { bytes, timestamps };
+        let headers = packet.headers();
+        if bytes.count() <= u64::from(headers) || bytes.count() > 65_535 {
+            let message =
+                format!("{bytes} is not a packet with {headers} bytes of headers; try \"1500B\"");
+            return Err(given.error("packet", message));
+        }
+        Ok(packet)
+    }
+}
+
+/// The number of flows in a group.
+pub(crate) fn count(flow: &Flow) -> u32 {
+    flow.count.unwrap_or(1)
+}
+
+/// Bytes of a data packet on the wire.
+pub(crate) fn packet_bytes(scenario: &Scenario, flow: &Flow) -> Bytes {
+    let usual = match flow.tcp.or(scenario.tcp) {
+        Some(TcpName::Ns2) => Bytes::new(1000),
+        Some(TcpName::Linux) | None => Bytes::new(1500),
+    };
+    flow.packet.or(scenario.packet).unwrap_or(usual)
+}
+
+/// The habits called `name`, Linux's unless given.
+pub(crate) fn habits(name: Option<TcpName>) -> Habits {
+    match name {
+        Some(TcpName::Ns2) => Habits::NS2,
+        Some(TcpName::Linux) | None => Habits::LINUX,
+    }
+}
+
+impl CheckedFlow {
+    /// The group `number`, whose first flow is `first` of all.
+    pub(crate) fn new(
+        number: usize,
+        first: u64,
+        flow: &Flow,
+        around: &Surroundings,
+    ) -> Result<Self, ScenarioError> {
+        let mut given = Given::new(flow.clone(), format!("flows[{number}]"));
+        let count = given.take(|flow| &mut flow.count).unwrap_or(1);
+        if count == 0 {
+            return Err(given.error("count", "must be at least 1"));
+        }
+        let (starts, stop) = times(&mut given, count, around.duration)?;
+        let attachments = around.network.attach(&mut given, first, count)?;
+        let bytes = packet_bytes(around.scenario, flow);
+        given.take(|flow| &mut flow.packet);
+        let (cc, packet, over) = match given.take(|flow| &mut flow.datagrams) {
+            None => connection::check(given, bytes, around)?,
+            Some(gaps) => {
+                let packet =
+                    PacketSize::new(&given, bytes, habits(around.scenario.tcp).timestamps)?;
+                ("datagrams".to_owned(), packet, datagrams(given, gaps, bytes, around)?)
+            }
+        };
+        let pacing = flow.pacing.unwrap_or(PacingName::None).as_str();
+        let reverse = flow.reverse == Some(true);
+        Ok(Self { count, cc, pacing, reverse, packet, over, attachments, starts, stop })
+    }
+
+    /// When the group's flow `index` begins; `random` is uniform in [0, 1).
+    pub(crate) fn start(&self, index: usize, random: f64) -> Time {
+        Time::ZERO
+            + match &self.starts {
+                Starts::Given(starts) => starts[index],
+                Starts::Within { first, spread } => *first + spread.scale(random),
+            }
+    }
+}
+
+/// When the flows of a group of `count` begin and stop, within a run of `duration`.
+fn times(
+    given: &mut Given<Flow>,
+    count: u32,
+    duration: Duration,
+) -> Result<(Starts, Time), ScenarioError> {
+    let (starts, earliest) = match given.take(|flow| &mut flow.starts) {
+        Some(starts) if starts.len() == count as usize => {
+            let earliest = starts.iter().min().copied().unwrap_or_default();
+            (Starts::Given(starts), earliest)
+        }
+        Some(starts) => {
+            let message = format!("{} times for {count} flows; give one for each", starts.len());
+            return Err(given.error("starts", message));
+        }
+        None => {
+            let first = given.take(|flow| &mut flow.start).unwrap_or_default();
+            let spread = given.take(|flow| &mut flow.start_spread).unwrap_or(START_SPREAD);
+            (Starts::Within { first, spread }, first)
+        }
+    };
+    if earliest >= duration {
+        let message = format!("{earliest} is past the end of the run, {duration}");
+        return Err(given.error("start", message));
+    }
+    let stop = given.take(|flow| &mut flow.stop);
+    if stop.is_some_and(|stop| stop <= earliest) {
+        return Err(given.error("stop", format!("must come after the start, {earliest}")));
+    }
+    Ok((starts, stop.map_or(Time::NEVER, |stop| Time::ZERO + stop)))
+}
+
+/// Datagrams of `bytes` on the wire.
+fn datagrams(
+    mut given: Given<Flow>,
+    gaps: Datagrams,
+    bytes: Bytes,
+    around: &Surroundings,
+) -> Result<Over, ScenarioError> {
+    let Some(rate) = given.take(|flow| &mut flow.app_rate) else {
+        return Err(given.error("app_rate", "datagrams need a rate, like \"10Mbps\""));
+    };
+    let mean = rate.time_to_send(bytes);
+    let gap = match gaps {
+        Datagrams::Constant => Gap::Constant(mean),
+        Datagrams::Poisson => Gap::Exponential(mean),
+    };
+    let periods = periods(&mut given)?;
+    given.nothing_left(|field| {
+        let known = why_not(field, around.network);
+        known.unwrap_or_else(|| {
+            "does not count for datagrams, which leave at app_rate and are never answered; leave \
+             it out"
+                .to_owned()
+        })
+    })?;
+    Ok(Over::Datagrams { gap, periods })
+}
+
+/// The periods of a datagram source that has some.
+fn periods(given: &mut Given<Flow>) -> Result<Option<Periods>, ScenarioError> {
+    let (on, off) = (given.take(|flow| &mut flow.on), given.take(|flow| &mut flow.off));
+    match (on, off) {
+        (None, None) => Ok(None),
+        (Some(on), Some(off)) => {
+            positive(&given.at("on"), on, "5s")?;
+            positive(&given.at("off"), off, "5s")?;
+            let exponential =
+                given.take(|flow| &mut flow.periods) == Some(PeriodsName::Exponential);
+            let period = if exponential { Gap::Exponential } else { Gap::Constant };
+            Ok(Some(Periods { on: period(on), off: period(off) }))
+        }
+        _ => Err(given.error("on", "on and off go together, like on = \"5s\", off = \"5s\"")),
+    }
+}
+
+/// Why a field counts for no flow of this kind, as far as that does not depend on what it is over.
+pub(crate) fn why_not(field: &str, network: &Network) -> Option<String> {
+    let why = match field {
+        "start" | "start_spread" => "starts says it already; leave one of them out",
+        "periods" => "counts with on and off only; add those, or leave it out",
+        _ => network.why_not(field)?,
+    };
+    Some(why.to_owned())
+}

@@ -1,0 +1,48 @@
+//! What was given, taken once: what nobody takes does not count, and is an error.
+
+use crate::ScenarioError;
+use serde::Serialize;
+use std::fmt;
+
+/// Fields as written, each to be taken by what it counts for.
+pub(crate) struct Given<T> {
+    left: T,
+    place: String,
+}
+
+impl<T: Serialize> Given<T> {
+    /// All that was `written` at `place`, a path like `flows[2]`.
+    pub fn new(written: T, place: impl Into<String>) -> Self {
+        Self { left: written, place: place.into() }
+    }
+
+    /// Takes a field; `None` if it was not given.
+    pub fn take<V>(&mut self, field: impl FnOnce(&mut T) -> &mut Option<V>) -> Option<V> {
+        field(&mut self.left).take()
+    }
+
+    /// The place of the field called `name`.
+    pub fn at(&self, name: &str) -> String {
+        format!("{}.{name}", self.place)
+    }
+
+    /// `message` is wrong at the field called `name`.
+    pub fn error(&self, name: &str, message: impl fmt::Display) -> ScenarioError {
+        ScenarioError::new(self.at(name), message)
+    }
+
+    /// `message` is wrong at the place itself.
+    pub fn error_here(&self, message: impl fmt::Display) -> ScenarioError {
+        ScenarioError::new(&self.place, message)
+    }
+
+    /// Fails if something is left; `why` says of a field's name why it does not count, and what to
+    /// do about it.
+    pub fn nothing_left(&self, why: impl FnOnce(&str) -> String) -> Result<(), ScenarioError> {
+        let left = serde_json::to_value(&self.left).expect("what was read as text can be written");
+        match left.as_object().and_then(|fields| fields.keys().next()) {
+            None => Ok(()),
+            Some(name) => Err(self.error(name, why(name))),
+        }
+    }
+}

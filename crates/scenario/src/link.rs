@@ -1,0 +1,169 @@
+//! A link as written -> one whose queue is built and whose chances are known.
+
+use crate::ScenarioError;
+use crate::queue_spec::QueueSpec;
+use crate::scenario::LinkFields;
+use narrows_router::registry::Placement;
+use narrows_router::{Discipline, Limit};
+use narrows_sim::{Jitter, Loss};
+use narrows_units::{Buffer, Bytes, Duration, Rate};
+
+/// A link between routers, checked; one direction.
+#[derive(Clone)]
+pub struct CheckedLink {
+    /// By which results and traces call it.
+    pub name: String,
+    /// From this router …
+    pub from: u32,
+    /// … to this one.
+    pub to: u32,
+    /// The transmitter's rate.
+    pub rate: Rate,
+    /// One-way delay.
+    pub delay: Duration,
+    /// `None` if unlimited.
+    pub buffer: Option<Buffer>,
+    /// The RTT that "bdp" means.
+    pub base_rtt: Duration,
+    /// What its queue does.
+    pub queue: Discipline,
+    /// How much its queue holds.
+    pub limit: Limit,
+    /// Losses on the wire.
+    pub loss: Loss,
+    /// Variation of the delay.
+    pub jitter: Jitter,
+}
+
+/// What buffers are counted for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    /// Flows in all.
+    pub flows: u64,
+    /// The packet that buffers are counted in: that of the first group of flows.
+    pub packet: Bytes,
+}
+
+/// Where a link stands.
+#[derive(Clone, Copy)]
+pub(crate) struct Placed<'a> {
+    pub from: u32,
+    pub to: u32,
+    pub delay: Duration,
+    /// The RTT that "bdp" means.
+    pub base_rtt: Duration,
+    /// Where it is described, for errors.
+    pub place: &'a str,
+}
+
+impl CheckedLink {
+    /// The buffer in all four units, of packets of `packet` bytes and `flows` flows:
+    /// `20p = 20kB = 160us = 0.0016bdp`.
+    pub fn describe_buffer(&self, flows: u64, packet: Bytes) -> String {
+        let Some(buffer) = self.buffer else { return "unlimited".to_owned() };
+        let bytes = buffer.bytes(self.rate, self.base_rtt, flows, packet);
+        let packets = buffer.packets(self.rate, self.base_rtt, flows, packet);
+        let bdp = self.rate.bytes_per_second() * self.base_rtt.seconds();
+        let time = self.rate.time_to_send(bytes);
+        let share = Buffer::Bdp(bytes.count() as f64 / bdp);
+        format!("{packets}p = {bytes} = {time} = {share}")
+    }
+
+    /// Packets that its buffer holds; 0 if that is unlimited.
+    pub(crate) fn buffer_packets(&self, load: &Load) -> u64 {
+        let packets = |buffer: Buffer| self.packets(buffer, load);
+        self.buffer.map_or(0, packets)
+    }
+
+    /// `buffer` in packets, at this link.
+    pub(crate) fn packets(&self, buffer: Buffer, load: &Load) -> u64 {
+        buffer.packets(self.rate, self.base_rtt, load.flows, load.packet)
+    }
+}
+
+/// The link called `name`. Fails if its queue, its losses or its jitter are not as they should be.
+pub(crate) fn check(
+    name: String,
+    placed: Placed,
+    fields: LinkFields,
+    load: &Load,
+) -> Result<CheckedLink, ScenarioError> {
+    let Placed { from, to, delay, base_rtt, place } = placed;
+    let (rate, buffer) = (fields.rate, fields.buffer);
+    let packets = |buffer: Buffer| buffer.packets(rate, base_rtt, load.flows, load.packet);
+    let limit = match buffer {
+        None => Limit::Unlimited,
+        Some(buffer) if buffer.counts_bytes() => {
+            Limit::Bytes(buffer.bytes(rate, base_rtt, load.flows, load.packet).count())
+        }
+        Some(buffer) => Limit::Packets(packets(buffer)),
+    };
+    let mark = fields.mark.map(packets);
+    let queue = queue(place, fields.queue.as_deref(), mark, limit, load)?;
+    let loss = loss(place, &fields)?;
+    let jitter = jitter(place, &fields)?;
+    Ok(CheckedLink { name, from, to, rate, delay, buffer, base_rtt, queue, limit, loss, jitter })
+}
+
+fn queue(
+    place: &str,
+    text: Option<&str>,
+    mark: Option<u64>,
+    limit: Limit,
+    load: &Load,
+) -> Result<Discipline, ScenarioError> {
+    let wrong = |error: String| ScenarioError::new(format!("{place}.queue"), error);
+    let spec = text.map(QueueSpec::parse).transpose().map_err(wrong)?;
+    let placement = Placement { limit, packet: load.packet.count() };
+    let built = spec.as_ref().map(|spec| spec.build(&placement)).transpose();
+    let queue = built.map_err(|error| wrong(error.to_string()))?.unwrap_or(Discipline::DropTail);
+    match (mark, queue) {
+        (None, queue) => Ok(queue),
+        (Some(packets), Discipline::DropTail) => Ok(Discipline::MarkFrom(packets)),
+        (Some(_), _) => {
+            let name = spec.map_or("drop-tail", |spec| spec.name());
+            let message = format!("is for drop-tail; {name} has rules of its own, leave it out");
+            Err(ScenarioError::new(format!("{place}.mark"), message))
+        }
+    }
+}
+
+/// Independent losses, or Gilbert and Elliott's chain with the same mean and bursts of the given
+/// mean length.
+fn loss(place: &str, fields: &LinkFields) -> Result<Loss, ScenarioError> {
+    let at_burst = |message: String| ScenarioError::new(format!("{place}.loss_burst"), message);
+    let ratio = fields.loss.unwrap_or_default().value();
+    if ratio >= 1.0 {
+        let message = "everything would be lost; try \"0.1%\"";
+        return Err(ScenarioError::new(format!("{place}.loss"), message));
+    }
+    let burst = fields.loss_burst.unwrap_or(1.0);
+    if !(burst >= 1.0 && burst.is_finite()) {
+        return Err(at_burst(format!("{burst} packets; a burst has at least 1")));
+    }
+    if burst > 1.0 && fields.loss.is_none() {
+        return Err(at_burst("counts with loss only; add loss = \"0.1%\", or leave it out".into()));
+    }
+    if ratio == 0.0 {
+        return Ok(Loss::None);
+    }
+    if burst == 1.0 {
+        return Ok(Loss::Bernoulli(ratio));
+    }
+    let leave = 1.0 / burst;
+    let enter = leave * ratio / (1.0 - ratio);
+    if enter > 1.0 {
+        let message = format!("bursts of {burst} cannot make up {ratio} of all packets");
+        return Err(at_burst(message));
+    }
+    Ok(Loss::GilbertElliott { enter, leave, good: 0.0, bad: 1.0 })
+}
+
+fn jitter(place: &str, fields: &LinkFields) -> Result<Jitter, ScenarioError> {
+    let reorders = fields.reorder == Some(true);
+    if reorders && fields.jitter.is_none() {
+        let message = "counts with jitter only; add jitter = \"1ms\", or leave it out";
+        return Err(ScenarioError::new(format!("{place}.reorder"), message));
+    }
+    Ok(Jitter { most: fields.jitter.unwrap_or_default(), reorders })
+}

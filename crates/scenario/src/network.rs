@@ -1,0 +1,359 @@
+//! A network as written -> links, and for each flow where its ends are attached.
+
+use crate::given::Given;
+use crate::link::{CheckedLink, Load, Placed};
+use crate::scenario::{Chain, ChainLink, Dumbbell, Flow, Link, LinkFields, ParkingLot, Scenario};
+use crate::{ScenarioError, link};
+use narrows_settings::unknown;
+use narrows_units::{Buffer, Duration, Rate};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A network of links, and how flows are attached to it.
+pub(crate) struct Network {
+    pub links: Vec<CheckedLink>,
+    sites: Sites,
+}
+
+/// Where flows are put.
+enum Sites {
+    /// Each flow has hosts of its own at both routers.
+    Dumbbell { rtt: Duration, rtt_step: Duration, middle: Duration, access_rate: Rate },
+    /// Each flow has hosts of its own at two routers of a row.
+    Row { delays: Vec<Duration>, access_delay: Duration, access_rate: Rate },
+    /// Flows begin and end at the nodes themselves.
+    Nodes(Vec<String>),
+}
+
+/// Where one flow's ends are attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Attachment {
+    pub from: u32,
+    pub to: u32,
+    /// The hosts' own links; `None` if the ends are the nodes themselves.
+    pub access: Option<Access>,
+    /// Round-trip time without queues and transmission.
+    pub base_rtt: Duration,
+}
+
+/// The links between a flow's hosts and routers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub rate: Rate,
+    pub delay: Duration,
+}
+
+/// Each access link of a dumbbell takes this share of the RTT, one way.
+const ACCESS_SHARE: f64 = 0.05;
+/// Access links are faster than any bottleneck unless the scenario says otherwise.
+const ACCESS_RATE: Rate = Rate::from_megabits(100_000);
+
+impl Network {
+    /// The network of `scenario`, under `load`. Fails if there is none, or several, or one of them
+    /// does not hold together.
+    pub fn lay(scenario: &Scenario, load: &Load) -> Result<Self, ScenarioError> {
+        let Scenario { dumbbell, parking_lot, chain, links, rtt, .. } = scenario;
+        let given = [
+            (dumbbell.is_some(), "dumbbell"),
+            (parking_lot.is_some(), "parking_lot"),
+            (chain.is_some(), "chain"),
+            (!links.is_empty(), "links"),
+        ];
+        let mut given = given.into_iter().filter_map(|(given, name)| given.then_some(name));
+        if let (Some(first), Some(second)) = (given.next(), given.next()) {
+            let message = format!("there is a {first} already; give one network");
+            return Err(ScenarioError::new(second, message));
+        }
+        if rtt.is_some() && links.is_empty() {
+            let message = "is for a network of [[links]]; a preset knows its own";
+            return Err(ScenarioError::new("rtt", message));
+        }
+        match (dumbbell, parking_lot, chain) {
+            (Some(dumbbell), ..) => {
+                let data_flows_back = scenario.flows.iter().any(|flow| flow.reverse == Some(true));
+                Self::dumbbell(dumbbell, data_flows_back, load)
+            }
+            (_, Some(lot), _) => Self::parking_lot(lot, load),
+            (.., Some(chain)) => Self::chain(chain, load),
+            _ if !links.is_empty() => Self::nodes(links, *rtt, load),
+            _ => {
+                let message = "no network: add [dumbbell], [parking_lot], [chain] or [[links]]";
+                Err(ScenarioError::new("", message))
+            }
+        }
+    }
+
+    fn dumbbell(dumbbell: &Dumbbell, back: bool, load: &Load) -> Result<Self, ScenarioError> {
+        let rtt = dumbbell.rtt;
+        positive("dumbbell.rtt", rtt, "100ms")?;
+        let middle = Duration::from_picos(rtt.picos() / 2 - 2 * rtt.scale(ACCESS_SHARE).picos());
+        let fields = with_buffer(dumbbell.link(), "dumbbell")?;
+        let there = Placed { from: 0, to: 1, delay: middle, base_rtt: rtt, place: "dumbbell" };
+        // The way back is as the way there if data flows back, else a plain link.
+        let reverse = LinkFields {
+            buffer: dumbbell.reverse_buffer.or(if back { fields.buffer } else { None }),
+            queue: fields.queue.clone().filter(|_| back),
+            mark: fields.mark.filter(|_| back),
+            loss: None,
+            loss_burst: None,
+            jitter: None,
+            reorder: None,
+            rate: fields.rate,
+        };
+        let links = vec![
+            link::check("bottleneck".to_owned(), there, fields, load)?,
+            link::check("reverse".to_owned(), Placed { from: 1, to: 0, ..there }, reverse, load)?,
+        ];
+        let rtt_step = dumbbell.rtt_step.unwrap_or_default();
+        let access_rate = dumbbell.access_rate.unwrap_or(ACCESS_RATE);
+        Ok(Self { links, sites: Sites::Dumbbell { rtt, rtt_step, middle, access_rate } })
+    }
+
+    fn parking_lot(lot: &ParkingLot, load: &Load) -> Result<Self, ScenarioError> {
+        if lot.hops == 0 || lot.hops > 1000 {
+            let message = format!("{} links; try 3", lot.hops);
+            return Err(ScenarioError::new("parking_lot.hops", message));
+        }
+        let hops = (0..lot.hops).map(|_| ("parking_lot".to_owned(), lot.delay, lot.link()));
+        Self::row("parking_lot", hops.collect(), lot.access_delay, lot.access_rate, load)
+    }
+
+    fn chain(chain: &Chain, load: &Load) -> Result<Self, ScenarioError> {
+        if chain.hops.is_empty() {
+            return Err(ScenarioError::new("chain.hops", "no links; give one at least"));
+        }
+        let hop = |(number, hop): (usize, &ChainLink)| {
+            (format!("chain.hops[{number}]"), hop.delay, hop.link())
+        };
+        let hops = chain.hops.iter().enumerate().map(hop).collect();
+        Self::row("chain", hops, chain.access_delay, chain.access_rate, load)
+    }
+
+    /// Links in a row, both ways alike: where each is described, its delay, and the rest.
+    fn row(
+        preset: &str,
+        hops: Vec<(String, Duration, LinkFields)>,
+        access_delay: Option<Duration>,
+        access_rate: Option<Rate>,
+        load: &Load,
+    ) -> Result<Self, ScenarioError> {
+        let access_delay = access_delay.unwrap_or_default();
+        let delays: Vec<Duration> = hops.iter().map(|(_, delay, _)| *delay).collect();
+        let one_way = delays.iter().fold(access_delay * 2, |sum, delay| sum + *delay);
+        positive(&format!("{preset}.delay"), one_way, "10ms")?;
+        let mut links = Vec::new();
+        for (number, (place, delay, fields)) in (0..).zip(hops) {
+            let fields = with_buffer(fields, &place)?;
+            let (from, to, base_rtt) = (number, number + 1, one_way * 2);
+            let there = Placed { from, to, delay, base_rtt, place: &place };
+            let name = format!("link{}", number + 1);
+            links.push(link::check(name.clone(), there, fields.clone(), load)?);
+            let back = Placed { from: to, to: from, ..there };
+            links.push(link::check(format!("{name}-back"), back, fields, load)?);
+        }
+        let access_rate = access_rate.unwrap_or(ACCESS_RATE);
+        Ok(Self { links, sites: Sites::Row { delays, access_delay, access_rate } })
+    }
+
+    fn nodes(written: &[Link], rtt: Option<Duration>, load: &Load) -> Result<Self, ScenarioError> {
+        let (mut nodes, mut links) = (Vec::new(), Vec::new());
+        for (number, written) in written.iter().enumerate() {
+            let place = format!("links[{number}]");
+            let Link { from, to, delay, name, .. } = written;
+            if from == to {
+                let message = format!("\"{to}\" is where the link begins");
+                return Err(ScenarioError::new(format!("{place}.to"), message));
+            }
+            let fields = written.link();
+            let needs_rtt =
+                matches!(fields.buffer, Some(Buffer::Bdp(_) | Buffer::BdpOverRootFlows(_)));
+            if needs_rtt && rtt.is_none() {
+                let message = "a bdp of which RTT? give rtt = \"100ms\" at the top, or the buffer \
+                               as \"20p\"";
+                return Err(ScenarioError::new(format!("{place}.buffer"), message));
+            }
+            let base_rtt = rtt.unwrap_or(*delay * 2);
+            let (start, end) = (number_of(&mut nodes, from), number_of(&mut nodes, to));
+            let there = Placed { from: start, to: end, delay: *delay, base_rtt, place: &place };
+            if written.duplex != Some(false) {
+                let back = Placed { from: end, to: start, ..there };
+                let name = name.as_ref().map(|name| format!("{name}-back"));
+                let name = name.unwrap_or_else(|| format!("{to}-{from}"));
+                links.push(link::check(name, back, fields.clone(), load)?);
+            }
+            let name = name.clone().unwrap_or_else(|| format!("{from}-{to}"));
+            links.push(link::check(name, there, fields, load)?);
+        }
+        Ok(Self { links, sites: Sites::Nodes(nodes) })
+    }
+
+    /// Where the ends of `count` flows alike are attached, the first of them being flow `first` of
+    /// all; takes the fields that say so from `given`.
+    pub fn attach(
+        &self,
+        given: &mut Given<Flow>,
+        first: u64,
+        count: u32,
+    ) -> Result<Vec<Attachment>, ScenarioError> {
+        let reverse = given.take(|flow| &mut flow.reverse).is_some();
+        match &self.sites {
+            Sites::Dumbbell { rtt, rtt_step, middle, access_rate } => {
+                let own = given.take(|flow| &mut flow.rtt);
+                let spread = given.take(|flow| &mut flow.rtt_spread);
+                let base = own.unwrap_or(*rtt);
+                let message = "the bottleneck's own; lower dumbbell.rtt";
+                at_least(given, base, *middle * 2, message)?;
+                let step =
+                    if own.is_some() || spread.is_some() { Duration::ZERO } else { *rtt_step };
+                let (from, to) = if reverse { (1, 0) } else { (0, 1) };
+                let attach = |index| {
+                    let extra = step * (first + index) + spread_of(spread, index, count);
+                    with_hosts(from, to, base + extra, *middle, *access_rate)
+                };
+                Ok((0..u64::from(count)).map(attach).collect())
+            }
+            Sites::Row { delays, access_delay, access_rate } => {
+                let hops = delays.len() as u32;
+                let (first, last) = given.take(|flow| &mut flow.over).unwrap_or((1, hops));
+                if first == 0 || last > hops || first > last {
+                    let message =
+                        format!("[{first}, {last}]; the links are numbered from 1 to {hops}");
+                    return Err(given.error("over", message));
+                }
+                let own = given.take(|flow| &mut flow.rtt);
+                let spread = given.take(|flow| &mut flow.rtt_spread);
+                let links = &delays[first as usize - 1..last as usize];
+                let middle = links.iter().fold(Duration::ZERO, |sum, delay| sum + *delay);
+                let base = own.unwrap_or((middle + *access_delay * 2) * 2);
+                at_least(given, base, middle * 2, "its links'")?;
+                let (from, to) = if reverse { (last, first - 1) } else { (first - 1, last) };
+                let attach = |index| {
+                    let rtt = base + spread_of(spread, index, count);
+                    with_hosts(from, to, rtt, middle, *access_rate)
+                };
+                Ok((0..u64::from(count)).map(attach).collect())
+            }
+            Sites::Nodes(nodes) => {
+                let from = given.take(|flow| &mut flow.from);
+                let to = given.take(|flow| &mut flow.to);
+                let from = find(given, nodes, "from", from)?;
+                let to = find(given, nodes, "to", to)?;
+                if from == to {
+                    return Err(given.error("to", "is where the flow begins"));
+                }
+                let (from, to) = if reverse { (to, from) } else { (from, to) };
+                let base_rtt =
+                    self.delay(given, nodes, from, to)? + self.delay(given, nodes, to, from)?;
+                let attachment = Attachment { from, to, access: None, base_rtt };
+                Ok(vec![attachment; count as usize])
+            }
+        }
+    }
+
+    /// Why a field that says where a flow goes does not count in this network.
+    pub fn why_not(&self, field: &str) -> Option<&'static str> {
+        match (&self.sites, field) {
+            (Sites::Dumbbell { .. }, "over") => {
+                Some("only a flow in a parking_lot or a chain has one")
+            }
+            (Sites::Dumbbell { .. } | Sites::Row { .. }, "from" | "to") => {
+                Some("only a flow in a network of [[links]] has one")
+            }
+            (Sites::Nodes(_), "rtt" | "rtt_spread" | "over") => {
+                Some("only a flow in a preset has one")
+            }
+            _ => None,
+        }
+    }
+
+    /// The delay of the shortest path between two nodes. Fails if there is none.
+    fn delay(
+        &self,
+        given: &Given<Flow>,
+        nodes: &[String],
+        from: u32,
+        to: u32,
+    ) -> Result<Duration, ScenarioError> {
+        let mut best = vec![Duration::MAX; nodes.len()];
+        let mut open = BinaryHeap::from([Reverse((Duration::ZERO, from))]);
+        while let Some(Reverse((delay, node))) = open.pop() {
+            if node == to {
+                return Ok(delay);
+            }
+            for link in self.links.iter().filter(|link| link.from == node) {
+                let delay = delay + link.delay;
+                if delay < best[link.to as usize] {
+                    best[link.to as usize] = delay;
+                    open.push(Reverse((delay, link.to)));
+                }
+            }
+        }
+        let (from, to) = (&nodes[from as usize], &nodes[to as usize]);
+        Err(given.error_here(format!("no path from \"{from}\" to \"{to}\"; add a link")))
+    }
+}
+
+/// Fails if a flow's base RTT is below what is not its own to choose.
+fn at_least(
+    given: &Given<Flow>,
+    base: Duration,
+    least: Duration,
+    whose: &str,
+) -> Result<(), ScenarioError> {
+    if base >= least {
+        return Ok(());
+    }
+    let (whose, remedy) = whose.split_once(';').unwrap_or((whose, " give more"));
+    Err(given.error("rtt", format!("{base} is less than {whose} {least} there and back;{remedy}")))
+}
+
+/// A flow with hosts of its own, whose links make its base RTT `rtt`.
+fn with_hosts(from: u32, to: u32, rtt: Duration, middle: Duration, rate: Rate) -> Attachment {
+    let delay = Duration::from_picos(rtt.saturating_sub(middle * 2).picos() / 4);
+    let base_rtt = (middle + delay * 2) * 2;
+    Attachment { from, to, access: Some(Access { rate, delay }), base_rtt }
+}
+
+/// By how much the base RTT of a group's flow `index` exceeds the first's.
+fn spread_of(spread: Option<Duration>, index: u64, count: u32) -> Duration {
+    let (Some(spread), true) = (spread, count > 1) else { return Duration::ZERO };
+    let picos = u128::from(spread.picos()) * u128::from(index) / u128::from(count - 1);
+    Duration::from_picos(picos as u64)
+}
+
+fn number_of(nodes: &mut Vec<String>, name: &str) -> u32 {
+    let number = nodes.iter().position(|known| known == name).unwrap_or_else(|| {
+        nodes.push(name.to_owned());
+        nodes.len() - 1
+    });
+    number as u32
+}
+
+fn find(
+    given: &Given<Flow>,
+    nodes: &[String],
+    field: &str,
+    name: Option<String>,
+) -> Result<u32, ScenarioError> {
+    let name = name.ok_or_else(|| given.error(field, "missing; name a node"))?;
+    let number = nodes.iter().position(|node| *node == name);
+    let known = nodes.iter().map(String::as_str);
+    let number = number.ok_or_else(|| given.error(field, unknown("node", &name, known)))?;
+    Ok(number as u32)
+}
+
+/// The fields of a link that must have a buffer.
+fn with_buffer(fields: LinkFields, place: &str) -> Result<LinkFields, ScenarioError> {
+    match fields.buffer {
+        Some(_) => Ok(fields),
+        None => Err(ScenarioError::new(format!("{place}.buffer"), "missing; try \"20p\"")),
+    }
+}
+
+/// Fails unless `value` is longer than nothing.
+pub(crate) fn positive(place: &str, value: Duration, example: &str) -> Result<(), ScenarioError> {
+    if value > Duration::ZERO {
+        return Ok(());
+    }
+    Err(ScenarioError::new(place, format!("must be more than nothing; try \"{example}\"")))
+}

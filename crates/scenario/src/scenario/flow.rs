@@ -1,0 +1,227 @@
+//! Flows as written.
+
+use super::written::written;
+use narrows_units::{Buffer, Bytes, Duration, Probability, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+written! {
+    /// One flow, or `count` alike.
+    pub struct Flow {
+        required {}
+        optional {
+            /// A law, its settings, its recovery: "cubic" (the default), "cubic:beta=0.8",
+            /// "reno+newreno"; "reno", "newreno", "sack" are Reno's law over the recovery of that
+            /// name.
+            cc: String,
+            /// The number of such flows; 1 unless given.
+            count: u32,
+            /// When it begins.
+            start: Duration,
+            /// Each begins up to this later, uniformly; "100ms" unless given.
+            start_spread: Duration,
+            /// Exact starts, one for each of `count`, instead of `start` and `start_spread`.
+            starts: Vec<Duration>,
+            /// When it offers no more.
+            stop: Duration,
+            /// Payload to send; endless unless given.
+            size: Bytes,
+            /// The application offers payload at this rate only.
+            app_rate: Rate,
+            /// The application offers one packet at a time, at exponential gaps of this mean, like
+            /// "100ms".
+            telnet: Duration,
+            /// Files instead, one after the other, each over a new connection.
+            files: Files,
+            /// A web user instead, who thinks, asks for pages and for what is embedded in them.
+            web: Web,
+            /// Spacing of packets: "none", "even" or "exponential".
+            pacing: PacingName,
+            /// "standard", "limited" or "hystart++"; unless given, hystart++ for cubic with linux
+            /// habits, else standard.
+            slow_start: SlowStartName,
+            /// RFC 3742's max_ssthresh in packets, with limited slow start; 0 is as if not given.
+            max_ssthresh: f64,
+            /// The window in packets at which the first slow start ends; no threshold unless given.
+            ssthresh: f64,
+            /// ECN as in RFC 3168; laws that need marks, like dctcp, ask for their own kind.
+            ecn: bool,
+            /// The habits of this flow, if they differ from the scenario's.
+            tcp: TcpName,
+            /// Packets before the first acknowledgement; the habit's unless given.
+            initial_window: f64,
+            /// The receiver's window; unlimited unless given.
+            max_window: Buffer,
+            /// RFC 7323's timestamps; the habit's unless given.
+            timestamps: bool,
+            /// Proportional rate reduction in a SACK recovery; the habit's unless given.
+            prr: bool,
+            /// Linux 2.6.22's rate halving in a SACK recovery, as ns-2 has it, instead of that: the
+            /// window is this share of the threshold until the recovery is over, and slow start makes
+            /// up the rest; 0.5 for laws with Reno's min_cwnd, 1 for those without.
+            rate_halving: f64,
+            /// With `rate_halving`: the packets in flight stay as many as before until the recovery
+            /// is over, as ns-2's do whenever `overhead_` delays a departure.
+            halving_stalls: bool,
+            /// Each time it may send it waits up to this, uniformly, as with ns-2's `overhead_`.
+            overhead: Duration,
+            /// Packets that leave together, as segmentation offload makes them.
+            quantum: u32,
+            /// One acknowledgement for this many packets.
+            ack_every: u32,
+            /// The longest an acknowledgement may be delayed. Without `ack_every`, acknowledgements
+            /// are sent at this interval only.
+            ack_delay: Duration,
+            /// With E-TCP: whether it sends again what was lost; it does unless false.
+            reliable: bool,
+            /// A packet on the wire, if it differs from the scenario's.
+            packet: Bytes,
+            /// Datagrams at `app_rate` that nobody answers, instead of TCP.
+            datagrams: Datagrams,
+            /// With datagrams: sends for this long …
+            on: Duration,
+            /// … then is silent for this long, and so on.
+            off: Duration,
+            /// With `on` and `off`: whether these are means of exponential periods, "fixed" or
+            /// "exponential".
+            periods: PeriodsName,
+            /// In a preset: from right to left.
+            reverse: bool,
+            /// In a preset: its base RTT, if that differs.
+            rtt: Duration,
+            /// In a preset: the base RTTs of `count` flows are spread evenly from the first's to this
+            /// much more.
+            rtt_spread: Duration,
+            /// In a row: the first and the last link, from 1.
+            over: (u32, u32),
+            /// In a general network: the sender's node.
+            from: String,
+            /// In a general network: the receiver's node.
+            to: String,
+        }
+    }
+}
+
+impl Flow {
+    /// Drops each option at the value that asks for nothing.
+    pub(super) fn drop_idle_options(&mut self) {
+        let zero = |duration: &mut Duration| *duration == Duration::ZERO;
+        self.pacing.take_if(|pacing| *pacing == PacingName::None);
+        self.max_ssthresh.take_if(|packets| *packets == 0.0);
+        self.ecn.take_if(|ecn| !*ecn);
+        self.halving_stalls.take_if(|stalls| !*stalls);
+        self.overhead.take_if(zero);
+        self.quantum.take_if(|packets| *packets == 1);
+        self.reliable.take_if(|reliable| *reliable);
+        self.periods.take_if(|periods| *periods == PeriodsName::Fixed);
+        self.reverse.take_if(|reverse| !*reverse);
+        self.starts.take_if(|starts| starts.is_empty());
+    }
+}
+
+written! {
+    /// A web user. Distributions are in `crates/sim/src/requests.rs`.
+    pub struct Web {
+        required {}
+        optional {
+            /// Mean time between a page and the next; "40s" unless given.
+            think: Duration,
+            /// Sizes of objects are those of the web of 2000 times this; 1 unless given.
+            size_factor: f64,
+            /// Share of new connections that stay open for several pages, like "15%"; none unless
+            /// given.
+            persistent: Probability,
+        }
+    }
+}
+
+written! {
+    /// Files of Pareto-distributed sizes, with exponential silence between them (Katabi, Handley,
+    /// Rohrs, SIGCOMM 2002, §5.2.3).
+    pub struct Files {
+        required {
+            /// Mean silence between the end of a file and the next.
+            off: Duration,
+        }
+        optional {
+            /// Mean size in packets; 30 unless given.
+            mean: f64,
+            /// Pareto's shape, above 1; 1.35 unless given.
+            shape: f64,
+        }
+    }
+}
+
+/// Declares a choice by name, and the name as in a scenario.
+macro_rules! names {
+    ($(#[$meta:meta])* pub enum $Name:ident { $($(#[$variant_meta:meta])* $Variant:ident = $text:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
+        pub enum $Name {
+            $($(#[$variant_meta])* #[serde(rename = $text)] $Variant,)+
+        }
+
+        impl $Name {
+            /// As in a scenario.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$Variant => $text,)+
+                }
+            }
+        }
+    };
+}
+
+names! {
+    /// A TCP's habits.
+    pub enum TcpName {
+        /// The papers'.
+        Ns2 = "ns2",
+        /// Today's.
+        Linux = "linux",
+    }
+}
+
+names! {
+    /// Spacing of packets.
+    pub enum PacingName {
+        /// As the window allows, unless the law paces itself.
+        None = "none",
+        /// A window per round trip, evenly.
+        Even = "even",
+        /// A window per round trip, with exponential gaps.
+        Exponential = "exponential",
+    }
+}
+
+names! {
+    /// A slow start.
+    pub enum SlowStartName {
+        /// RFC 5681.
+        Standard = "standard",
+        /// RFC 3742.
+        Limited = "limited",
+        /// RFC 9406.
+        HyStart = "hystart++",
+    }
+}
+
+names! {
+    /// How long a datagram source sends and is silent.
+    pub enum PeriodsName {
+        /// Always as long.
+        Fixed = "fixed",
+        /// Exponentially distributed.
+        Exponential = "exponential",
+    }
+}
+
+names! {
+    /// The gaps of a datagram source.
+    pub enum Datagrams {
+        /// All alike.
+        Constant = "constant",
+        /// Exponential.
+        Poisson = "poisson",
+    }
+}

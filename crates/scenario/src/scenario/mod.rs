@@ -1,0 +1,123 @@
+//! A scenario as people write it: the types behind TOML files, Python's keywords and the JSON schema.
+//! Nothing is filled in here: what is not given is not said.
+
+mod flow;
+mod network;
+mod written;
+
+pub use flow::{Datagrams, Files, Flow, PacingName, PeriodsName, SlowStartName, TcpName, Web};
+pub(crate) use network::LinkFields;
+pub use network::{Chain, ChainLink, Dumbbell, Link, ParkingLot};
+
+use crate::ScenarioError;
+use narrows_units::{Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One experiment. Exactly one of `dumbbell`, `parking_lot`, `chain` and `links` says what the
+/// network is.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Where all randomness comes from; 1 unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Simulated time, like "60s", which it is unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Duration>,
+    /// The measured window begins here; at a quarter of the duration unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<Duration>,
+    /// The TCP's habits: "linux" (the default) or "ns2".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpName>,
+    /// A data packet on the wire, headers included; "1500B" unless given, "1000B" with ns2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet: Option<Bytes>,
+    /// The interval between samples of windows and queues; a thousandth of the duration unless given;
+    /// "0s" for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Duration>,
+    /// The base RTT that "bdp" means, for a network of `links`; the presets know theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<Duration>,
+    /// One bottleneck.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dumbbell: Option<Dumbbell>,
+    /// Equal bottlenecks in a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parking_lot: Option<ParkingLot>,
+    /// Different links in a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<Chain>,
+    /// Any network: its nodes are those that the links name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
+    /// Who sends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<Flow>,
+    /// What to write down packet by packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
+}
+
+/// What to write down packet by packet.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// Links whose packets go to a pcapng file, by name.
+    #[serde(default)]
+    pub links: Vec<String>,
+    /// Flows whose recovery goes to a qlog file, by number from 0.
+    #[serde(default)]
+    pub flows: Vec<u32>,
+}
+
+impl Scenario {
+    /// Reads a TOML file's text. The error names the path and shows the line.
+    pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
+        let parsed = toml::Deserializer::parse(text)
+            .map_err(|error| ScenarioError::new("", error.to_string().trim_end()))?;
+        let read = serde_path_to_error::deserialize(parsed);
+        read.map_err(|error: serde_path_to_error::Error<toml::de::Error>| {
+            read_error(error.path(), error.inner().to_string())
+        })
+    }
+
+    /// Reads JSON text, as Python and the browser send it.
+    pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
+        let read = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(text));
+        read.map_err(|error| read_error(error.path(), without_position(error.inner())))
+    }
+
+    /// Writes it as TOML: what was given, and nothing else.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a scenario's types all have a TOML form")
+    }
+
+    /// The same without what an option at the value that asks for nothing says: `ecn = false`,
+    /// `overhead = "0s"`, `quantum = 1` … Such an option may stand anywhere.
+    pub(crate) fn without_idle_options(mut self) -> Self {
+        self.flows.iter_mut().for_each(Flow::drop_idle_options);
+        self
+    }
+
+    /// The JSON schema of a scenario.
+    pub fn schema() -> String {
+        serde_json::to_string_pretty(&schemars::schema_for!(Self)).expect("a schema is JSON")
+    }
+}
+
+/// serde_json counts lines and columns of a text that a program wrote and nobody sees.
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.clone(), |(message, _)| message.to_owned())
+}
+
+fn read_error(place: &serde_path_to_error::Path, message: String) -> ScenarioError {
+    let (place, mut message) = (place.to_string(), message.trim_end().to_owned());
+    if message.contains("unknown field `delay`") {
+        message += "\na dumbbell has an rtt, there and back, not a one-way delay: rtt = \"100ms\"";
+    }
+    ScenarioError::new(if place == "." { String::new() } else { place }, message)
+}

@@ -1,0 +1,112 @@
+//! Networks as written: the presets, and links between named nodes.
+
+use super::written::written;
+use narrows_units::{Buffer, Duration, Probability, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What every link has in common, whether a preset's or of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LinkFields {
+    pub rate: Rate,
+    pub buffer: Option<Buffer>,
+    pub queue: Option<String>,
+    pub mark: Option<Buffer>,
+    pub loss: Option<Probability>,
+    pub loss_burst: Option<f64>,
+    pub jitter: Option<Duration>,
+    pub reorder: Option<bool>,
+}
+
+written! {
+    /// The preset `dumbbell`: routers "left" and "right", the links "bottleneck" and "reverse"
+    /// between them. The link's fields are the bottleneck's.
+    ///
+    /// Each access link takes a twentieth of the RTT one way, the bottleneck the rest.
+    pub struct Dumbbell {
+        required {
+            /// Base round-trip time of the first flow, without queues and transmission.
+            rtt: Duration,
+        }
+        optional {
+            /// Each further flow's RTT is longer by this.
+            rtt_step: Duration,
+            /// The buffer of the way back: as `buffer` if data flows that way, else unlimited.
+            reverse_buffer: Buffer,
+            /// The rate of the access links; "100Gbps" unless given.
+            access_rate: Rate,
+        }
+        link
+    }
+}
+
+written! {
+    /// The preset `parking_lot`: equal links "link1", "link2", … in a row. A flow goes over all, or
+    /// `over` a part. The link's fields are those of each, both ways; "bdp" is of the RTT over all
+    /// of them.
+    pub struct ParkingLot {
+        required {
+            /// The number of bottlenecks.
+            hops: u32,
+            /// One-way delay of each.
+            delay: Duration,
+        }
+        optional {
+            /// One-way delay of each access link.
+            access_delay: Duration,
+            /// The rate of the access links; "100Gbps" unless given.
+            access_rate: Rate,
+        }
+        link
+    }
+}
+
+written! {
+    /// The preset `chain`: the given links in a row, "link1", "link2", … A flow goes over all, or
+    /// `over` a part.
+    pub struct Chain {
+        required {
+            /// The links, both ways alike.
+            hops: Vec<ChainLink>,
+        }
+        optional {
+            /// One-way delay of each access link.
+            access_delay: Duration,
+            /// The rate of the access links; "100Gbps" unless given.
+            access_rate: Rate,
+        }
+    }
+}
+
+written! {
+    /// A link of a [`Chain`].
+    pub struct ChainLink {
+        required {
+            /// Its one-way delay.
+            delay: Duration,
+        }
+        optional {}
+        link
+    }
+}
+
+written! {
+    /// A link of a general network. Its buffer is unlimited unless given.
+    pub struct Link {
+        required {
+            /// The node where it begins.
+            from: String,
+            /// The node where it ends.
+            to: String,
+            /// One-way delay.
+            delay: Duration,
+        }
+        optional {
+            /// Its name; "from-to" unless given.
+            name: String,
+            /// Whether there is the same link the other way; there is unless false.
+            duplex: bool,
+        }
+        link
+    }
+}

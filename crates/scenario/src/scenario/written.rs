@@ -1,0 +1,82 @@
+//! How the types of a scenario as written are declared.
+
+/// Declares a struct as people write it: `required` fields, and `optional` ones, which are `None`
+/// unless given. `link` adds what every link has in common.
+macro_rules! written {
+    (
+        $(#[$meta:meta])*
+        pub struct $Name:ident {
+            required { $($required:tt)* }
+            optional { $($optional:tt)* }
+            link
+        }
+    ) => {
+        written! {
+            $(#[$meta])*
+            pub struct $Name {
+                required {
+                    /// Its rate, like "1Gbps".
+                    rate: Rate,
+                    $($required)*
+                }
+                optional {
+                    $($optional)*
+                    /// Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp".
+                    buffer: Buffer,
+                    /// Its queue: "drop-tail" unless given, "red:min=5", "codel", "fq-codel", "xcp",
+                    /// "gwa-rr" …; `narrows list` has all.
+                    queue: String,
+                    /// ECN-capable packets that find this much in a drop-tail queue are marked
+                    /// (DCTCP's K), like "20p".
+                    mark: Buffer,
+                    /// Packets are lost on the wire, each with this probability, like "0.1%".
+                    loss: Probability,
+                    /// With `loss`: the mean length of a burst of losses in packets (Gilbert and
+                    /// Elliott); losses are independent unless given.
+                    loss_burst: f64,
+                    /// The delay varies uniformly by up to this.
+                    jitter: Duration,
+                    /// With `jitter`: whether packets may overtake each other.
+                    reorder: bool,
+                }
+            }
+        }
+
+        impl $Name {
+            /// What every link has in common.
+            pub(crate) fn link(&self) -> LinkFields {
+                LinkFields {
+                    rate: self.rate,
+                    buffer: self.buffer,
+                    queue: self.queue.clone(),
+                    mark: self.mark,
+                    loss: self.loss,
+                    loss_burst: self.loss_burst,
+                    jitter: self.jitter,
+                    reorder: self.reorder,
+                }
+            }
+        }
+    };
+    (
+        $(#[$meta:meta])*
+        pub struct $Name:ident {
+            required { $($(#[$required_meta:meta])* $required:ident: $Required:ty,)* }
+            optional { $($(#[$optional_meta:meta])* $optional:ident: $Optional:ty,)* }
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq)]
+        #[serde(deny_unknown_fields)]
+        pub struct $Name {
+            $($(#[$required_meta])* pub $required: $Required,)*
+            $(
+                $(#[$optional_meta])*
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                pub $optional: Option<$Optional>,
+            )*
+        }
+    };
+}
+
+pub(super) use written;
