@@ -117,7 +117,7 @@ def test_a_queue_does_what_it_is_for(narrows: Run) -> None:
     ("queue", "named"),
     [
         ("codle", 'did you mean "codel"?'),
-        ("codel:target=5", 'target: "5" is no time; try 5ms'),
+        ("codel:target=5", 'target: "5" is not a time; try 5ms'),
         ("rr:n=3", "it has none"),
     ],
 )

@@ -6,8 +6,8 @@ use narrows_units::{Duration, Time};
 
 /// A congestion controller: told what happened, it answers with a window in packets.
 ///
-/// Whether an epoch opens, whether the window was the limit and what the RTT is, the transport
-/// decides; window inflation and the metering of a recovery belong to the transport too.
+/// The transport decides whether an epoch opens, whether the window was the limit, and what the RTT
+/// is. Window inflation and the metering of packets during a recovery belong to the transport, too.
 pub trait Controller: Send {
     /// Packets were acknowledged.
     fn on_ack(&mut self, ack: &Ack);
@@ -15,8 +15,7 @@ pub trait Controller: Send {
     /// A packet was lost.
     fn on_loss(&mut self, loss: &Loss);
 
-    /// Packets arrived with a mark; only told where [`needs`](Self::needs) or the user asks for
-    /// ECN.
+    /// Packets arrived with a mark. Called only if [`needs`](Self::needs) or the user asks for ECN.
     fn on_mark(&mut self, _mark: &Mark) {}
 
     /// The retransmission timer went off.
@@ -34,7 +33,7 @@ pub trait Controller: Send {
     /// The congestion window in packets: finite, at least 1.
     fn window(&self) -> f64;
 
-    /// The slow-start threshold in packets; infinite where there is none.
+    /// The slow-start threshold in packets; infinite if there is none.
     fn ssthresh(&self) -> f64 {
         f64::INFINITY
     }
@@ -44,37 +43,37 @@ pub trait Controller: Send {
         self.window()
     }
 
-    /// A recovery ends with so little in flight that the transport moderates the burst to come: the
-    /// window is at most `window` packets, and slow start brings it back to the threshold (Linux's
-    /// tcp_moderate_cwnd).
+    /// A recovery ends with few packets in flight, and the transport limits the burst that would
+    /// follow: the window becomes at most `window` packets, and slow start brings it back to the
+    /// threshold (Linux's tcp_moderate_cwnd).
     fn on_moderation(&mut self, _window: f64) {}
 
-    /// What the transport must do for it beside sending: asked once, at birth.
+    /// What the transport must do for the controller, apart from sending. Asked once, at birth.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// What a departing packet asks of the routers on its way; only asked where
+    /// What a departing packet asks of the routers on its way. Called only if
     /// [`needs`](Self::needs) says so.
     fn request(&self) -> Request {
         Request::Nothing
     }
 
-    /// How packets are to be spaced.
+    /// How departing packets are to be spaced.
     fn pacing(&self) -> Pacing {
         Pacing::Unpaced
     }
 
-    /// Shows the law's own quantities by name, besides window and threshold: they become the table
-    /// `law_series`.
+    /// Shows the law's own quantities by name, in addition to window and threshold. They become the
+    /// table `law_series`.
     fn probe(&self, _show: &mut dyn FnMut(&'static str, f64)) {}
 }
 
 /// What a controller asks of the transport; what nobody asks for costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Packets leave with these bits, and marks are counted one by one (RFC 9768); not capable:
-    /// nothing of the kind.
+    /// Packets leave with these bits, and marks are counted one by one (RFC 9768). If they say not
+    /// capable, neither happens.
     pub ecn: Ecn,
     /// Acknowledgements and losses come with samples of the delivery rate; needs selective
     /// acknowledgements.
@@ -88,16 +87,16 @@ pub struct Needs {
 pub enum Pacing {
     /// As soon as the window allows.
     Unpaced,
-    /// A window a round-trip time: mean gap RTT / (gain · window).
+    /// One window per round-trip time: the mean gap is RTT / (gain · window).
     Window {
-        /// Multiple of a window that leaves in a round-trip time.
+        /// Multiple of the window that leaves per round-trip time.
         gain: f64,
         /// Constant or exponential gaps.
         gaps: Gaps,
     },
-    /// At a rate of the controller's own.
+    /// At a rate that the controller sets.
     Rate {
-        /// Packets a second.
+        /// Packets per second.
         packets_per_second: f64,
         /// Constant or exponential gaps.
         gaps: Gaps,
@@ -107,7 +106,7 @@ pub enum Pacing {
 /// The distribution of the gaps between paced packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gaps {
-    /// All of the mean length.
+    /// All gaps have the mean length.
     Even,
     /// Exponentially distributed (E-TCP, §V-B).
     Exponential,

@@ -1,5 +1,5 @@
-//! What the transport tells a controller. For one arriving acknowledgement: the [`Loss`]es it
-//! reveals, then the [`Ack`].
+//! What the transport tells a controller. For one arriving acknowledgement, these are the
+//! [`Loss`]es it reveals, then the [`Ack`].
 
 use narrows_signal::Reply;
 use narrows_units::{Duration, Time};
@@ -30,24 +30,25 @@ pub struct Ack {
     pub next: u64,
     /// The round-trip time; `None` until there is a sample.
     pub rtt: Option<Rtt>,
-    /// True where this acknowledgement brought a fresh sample.
+    /// True if this acknowledgement brought a fresh sample.
     pub rtt_is_fresh: bool,
     /// Packets in flight after this acknowledgement.
     pub in_flight: f64,
-    /// True where the window, not the application or the receiver, held the sender back.
+    /// True if the window, not the application or the receiver, held the sender back.
     pub window_limited: bool,
-    /// True while a recovery epoch is under way, or data arrives out of order and one may begin:
-    /// laws keep still (RFC 5681 §3.1 grows for acknowledgements that advance).
+    /// True while a recovery epoch is under way, or data arrives out of order and one may begin.
+    /// Laws then leave the window alone (RFC 5681 §3.1 lets it grow for acknowledgements that
+    /// advance).
     pub recovering: bool,
-    /// Packets of these that arrived with a mark, where the controller asks for ECN.
+    /// How many of these packets arrived with a mark, if the controller asks for ECN.
     pub marked: f64,
-    /// What routers said, where the controller asks them.
+    /// What routers said, if the controller asks them.
     pub reply: Reply,
-    /// How fast packets were delivered, where the controller asks for it.
+    /// How fast packets were delivered, if the controller asks for it.
     pub rate: Option<RateSample>,
 }
 
-/// What one acknowledgement says of the rate of delivery (draft-ietf-ccwg-bbr-06, §4.1.2), in
+/// What one acknowledgement says about the rate of delivery (draft-ietf-ccwg-bbr-06, §4.1.2), in
 /// packets and seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
@@ -55,17 +56,17 @@ pub struct RateSample {
     pub total_delivered: f64,
     /// Packets delivered when the newest of these left (RS.prior_delivered).
     pub prior_delivered: f64,
-    /// Packets a second between; `None` where the interval is shorter than the least RTT, and says
-    /// nothing (RS.delivery_rate).
+    /// Packets per second between the two; `None` if the interval is shorter than the minimum RTT
+    /// and so tells nothing (RS.delivery_rate).
     pub delivery_rate: Option<f64>,
-    /// From the departure of the newest to now (RS.rtt); `None` where it was sent more than once,
-    /// and nobody knows which has arrived (Karn).
+    /// Time since the newest of these left (RS.rtt); `None` if it was sent more than once, as
+    /// nobody knows which transmission has arrived (Karn).
     pub rtt: Option<Duration>,
     /// Packets in flight when the newest had left (RS.tx_in_flight).
     pub tx_in_flight: f64,
     /// Packets found lost since the newest left (RS.lost).
     pub lost: f64,
-    /// True where the newest left when the application had too little to send (RS.is_app_limited).
+    /// True if the newest left when the application had too little to send (RS.is_app_limited).
     pub app_limited: bool,
 }
 
@@ -76,7 +77,7 @@ impl RateSample {
     }
 }
 
-/// One packet has been lost; told in order of transmission.
+/// One packet has been lost. Losses are reported in order of transmission.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
     /// When the loss was noticed.
@@ -91,7 +92,7 @@ pub struct Loss {
     pub in_flight: f64,
     /// The round-trip time; `None` until there is a sample.
     pub rtt: Option<Rtt>,
-    /// What goes with rate samples, where the controller asks for those.
+    /// What delivery-rate sampling knows of this packet, if the controller asks for rate samples.
     pub rate: Option<LossSample>,
 }
 
@@ -102,18 +103,19 @@ pub struct LossSample {
     pub total_delivered: f64,
     /// Packets found lost since this one left, itself included (C.lost − P.lost).
     pub lost: f64,
-    /// True where it left when the application had too little to send (P.is_app_limited).
+    /// True if it left when the application had too little to send (P.is_app_limited).
     pub app_limited: bool,
 }
 
-/// Packets have arrived with a mark (RFC 3168): told before the [`Ack`] that says so.
+/// Packets have arrived with a mark (RFC 3168). Reported before the [`Ack`] of the same
+/// acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
     /// When the acknowledgement arrived.
     pub now: Time,
-    /// How many.
+    /// Number of packets.
     pub packets: f64,
-    /// True for the first of a round trip, outside of recovery: a window of data has one response
-    /// (RFC 3168 §6.1.2).
+    /// True for the first mark of a round trip, outside of recovery: there is one response per
+    /// window of data (RFC 3168 §6.1.2).
     pub opens_epoch: bool,
 }

@@ -1,9 +1,9 @@
-//! Congestion controllers: one file per algorithm, no clock, no I/O, no packet format, no allocation
-//! after birth.
+//! Congestion controllers: one file per algorithm, no clock, no I/O, no packet format, no
+//! allocation after birth.
 //!
 //! A [`Controller`] is told what happened and answers with a window, in packets. Most are a
-//! [`WindowLaw`], two formulas, made whole by [`OncePerEpoch`], which adds slow start, the threshold
-//! and undo. The [`laws`] are made of [`parts`]; [`registry`] names them all.
+//! [`WindowLaw`], which is two formulas; [`OncePerEpoch`] completes it with slow start, the
+//! threshold and undo. The [`laws`] are built from [`parts`], and [`registry`] lists them all.
 
 mod controller;
 mod event;

@@ -19,7 +19,7 @@ pub struct Entry {
     pub summary: &'static str,
     /// Paper or RFC.
     pub source: &'static str,
-    /// What moves it.
+    /// What moves its window.
     pub moved_by: MovedBy,
     /// How it starts.
     pub start: Start,
@@ -33,15 +33,15 @@ impl Entry {
         (self.settings)()
     }
 
-    /// Reads the settings given: what makes controllers with them. Fails if the law has no such
-    /// setting, or a value is out of bounds.
+    /// Reads the settings given and returns the recipe for controllers with these settings. Fails
+    /// if the law has no such setting, or a value is out of bounds.
     pub fn read(&self, birth: &Birth) -> Result<Recipe, SettingError> {
         birth.given.known_to(self.name, &self.settings())?;
         (self.construct)(birth)
     }
 }
 
-/// What moves a law.
+/// What moves the window of a law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MovedBy {
     /// Acknowledgements up, the first loss of a recovery epoch down.
@@ -59,7 +59,8 @@ pub enum MovedBy {
 /// How a law starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// By a slow start that the user may choose, up to a threshold; this one with Linux's habits.
+    /// By a slow start that the user may choose, up to a threshold. With Linux's habits it is this
+    /// one.
     Chosen(SlowStartKind),
     /// By its own rule, up to a threshold.
     ToThreshold,
@@ -78,17 +79,17 @@ pub enum SlowStartKind {
     HyStart,
 }
 
-/// Makes controllers that are alike: their settings have been read, and can no longer be wrong.
+/// Makes identical controllers, whose settings have been read and can no longer be wrong.
 #[derive(Clone)]
 pub struct Recipe(Arc<dyn Fn(u64) -> Box<dyn Controller> + Send + Sync>);
 
 impl Recipe {
-    /// Makes clones of `prototype`.
+    /// A recipe that clones `prototype`.
     pub fn clones(prototype: impl Controller + Clone + Sync + 'static) -> Self {
         Self::seeded(move |_| Box::new(prototype.clone()))
     }
 
-    /// Makes what `make` does of a seed, the only source of randomness.
+    /// A recipe that calls `make` with a seed, the only source of randomness.
     pub fn seeded(make: impl Fn(u64) -> Box<dyn Controller> + Send + Sync + 'static) -> Self {
         Self(Arc::new(make))
     }
@@ -112,14 +113,14 @@ pub struct Birth {
     pub initial_ssthresh: f64,
     /// Bytes of a packet on the wire.
     pub packet_bytes: u32,
-    /// The receiver's own window in packets; infinite if it is no limit.
+    /// The receiver's own window in packets; infinite if it sets no limit.
     pub receive_window: f64,
     /// Packets that leave together.
     pub quantum: f64,
 }
 
 impl Default for Birth {
-    /// As Linux begins, without settings, threshold or limit.
+    /// Starts as Linux does, without settings, threshold or limit.
     fn default() -> Self {
         Self {
             given: Given::default(),
@@ -154,7 +155,7 @@ impl Birth {
     }
 }
 
-/// The law called `name`, by its name or an alias. The error names what is near.
+/// The law whose name or alias is `name`. The error suggests a similar name.
 pub fn find(name: &str) -> Result<&'static Entry, SettingError> {
     LAWS.iter()
         .find(|law| law.name == name || law.aliases.contains(&name))
@@ -203,11 +204,11 @@ mod tests {
         assert_eq!(error("htcp", &["beta=0.9"]), "beta: 0.9 is above beta_max, 0.8");
         assert_eq!(
             error("ltcp", &["alpha=3"]),
-            "alpha: counts with geometric=true only; add that, or leave alpha out"
+            "alpha: has no effect without geometric=true; add it, or leave alpha out"
         );
         assert_eq!(
             error("htcp", &["adaptive=false", "reset=0.1"]),
-            "reset: counts with adaptive=true only; add that, or leave reset out"
+            "reset: has no effect without adaptive=true; add it, or leave reset out"
         );
     }
 }

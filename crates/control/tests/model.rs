@@ -1,4 +1,4 @@
-//! What every law keeps to, whatever happens to it.
+//! What holds for every law, whatever happens to it.
 
 use narrows_control::registry::{self, Birth, Entry, MovedBy};
 use narrows_control::slow_start::{HyStart, Limited};
@@ -50,7 +50,7 @@ fn born(entry: &Entry, slow_start: SlowStart) -> Box<dyn Controller> {
         .make(7)
 }
 
-/// Whatever a router may say, asked or not.
+/// Anything that a router may say, asked or not.
 fn reply(packets: u8) -> Reply {
     let amount = f32::from(packets);
     match packets % 6 {
@@ -135,9 +135,9 @@ proptest! {
                 for (number, happening) in happenings.iter().enumerate() {
                     let before = controller.window();
                     tell(&mut *controller, number as u64, happening);
-                    // A rate's window goes with the RTT.
+                    // The window of a law that sets a rate moves with the RTT.
                     let paces_at_a_rate = matches!(controller.pacing(), Pacing::Rate { .. });
-                    // What routers say moves it at any time.
+                    // Routers may move the window at any time.
                     let moves_at_any_time = paces_at_a_rate || controller.needs().routers;
                     let after = controller.window();
                     prop_assert!(

@@ -1,5 +1,5 @@
-//! Reads our sources: each law cites its source and stands in registry, vectors and docs; the core
-//! has no clock; functions fit a screen.
+//! Reads our sources: each law cites its source and is in the registry, the vectors and the docs;
+//! the core has no clock; functions fit a screen.
 
 use narrows_control::registry::LAWS;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ fn each_law_file_is_in_the_registry() {
     for (path, _) in law_files() {
         let name =
             path.file_stem().expect("a source has a name").to_string_lossy().replace('_', "-");
-        assert!(LAWS.iter().any(|law| law.name == name), "{name} is no law of the registry");
+        assert!(LAWS.iter().any(|law| law.name == name), "{name} is not a law of the registry");
     }
 }
 

@@ -1,4 +1,5 @@
-//! The known answers of `vectors/`, one file a law, judged against every law of the registry.
+//! The known answers of `vectors/`, one file per law; every law of the registry is checked against
+//! its own.
 
 use narrows_control::registry::{self, Birth};
 use narrows_control::{Ack, Controller, Loss, Mark, Rtt};
@@ -34,8 +35,8 @@ struct Start {
 }
 
 /// Exactly one of `ack` (packets, `marked` of them, `newest` the number of the newest; with a reply
-/// of routers: `feedback` or `room` in bytes, or `bandwidth` in bytes a second), `loss`, `mark` (do
-/// they open an epoch?) and `timeout`.
+/// of routers: `feedback` or `room` in bytes, or `bandwidth` in bytes per second), `loss`, `mark`
+/// (do they open an epoch?) and `timeout`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Event {

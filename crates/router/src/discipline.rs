@@ -7,12 +7,12 @@ use crate::queues::{
 use crate::{Backlog, Drops, Fifo, Packet, Room, Verdict};
 use narrows_units::{Rate, Stream, Time};
 
-/// A queue's discipline, beside its limit.
+/// A queue's discipline, without its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Discipline {
-    /// Drops what finds it full.
+    /// Drops packets that find it full.
     DropTail,
-    /// Marks what finds this many packets before it (DCTCP's K; RFC 8257 §3.1).
+    /// Marks packets that find this many before them (DCTCP's K; RFC 8257 §3.1).
     MarkFrom(u64),
     /// Random early detection.
     Red(RedSettings),
@@ -20,7 +20,7 @@ pub enum Discipline {
     Pie(PieSettings),
     /// Advertises bandwidth.
     Ba(BaSettings),
-    /// A queue for each flow, in turn.
+    /// A queue for each flow, served in turn.
     RoundRobin,
     /// Advertises buffer.
     Gwa(GwaSettings),
@@ -34,7 +34,7 @@ pub enum Discipline {
     Xcp(XcpSettings),
 }
 
-/// What carries a [`Discipline`] out.
+/// The machine that carries out a [`Discipline`].
 pub enum Machine<P> {
     /// A [`Fifo`] alone.
     DropTail,
@@ -45,8 +45,8 @@ pub enum Machine<P> {
 }
 
 impl Discipline {
-    /// Its machine, in front of a transmitter of `rate`; hashes are moved by `perturbation`, and what
-    /// it draws at birth comes from `stream`.
+    /// Its machine, in front of a transmitter of `rate`; `perturbation` changes its hashes, and its
+    /// random numbers at birth come from `stream`.
     pub fn machine<P: Packet>(
         self,
         rate: Rate,
@@ -87,7 +87,8 @@ pub enum OnArrival {
 }
 
 impl OnArrival {
-    /// A packet arrives at `now` at `fifo`. A mark has been put on it when this returns.
+    /// A packet arrives at `now` at `fifo`. If the verdict is a mark, the packet already carries
+    /// it.
     pub fn judge<P: Packet>(
         &mut self,
         now: Time,
@@ -126,16 +127,17 @@ impl OnArrival {
 
 /// A queue that decides on departure.
 pub(crate) trait Departure<P: Packet> {
-    /// What waits, without what is in transmission.
+    /// What waits, not counting the packet in transmission.
     fn backlog(&self) -> Backlog;
 
-    /// A packet that has found room comes at `now`.
+    /// A packet that has found room arrives at `now`.
     fn admit(&mut self, now: Time, packet: P);
 
-    /// The next packet to leave at `now`; those given up on the way go to `dropped`.
+    /// The next packet to leave at `now`; packets dropped before it go to `dropped`.
     fn dequeue(&mut self, now: Time, dropped: &mut Drops<P>) -> Option<P>;
 
-    /// A packet arrives at `now`; without room for it, it or another one goes to `dropped`.
+    /// A packet arrives at `now`. If there is no room for it, it or another packet goes to
+    /// `dropped`.
     fn enqueue(&mut self, now: Time, packet: P, room: Room, dropped: &mut Drops<P>) {
         if room.admits(self.backlog(), packet.bytes()) {
             self.admit(now, packet);
@@ -177,17 +179,18 @@ macro_rules! dispatch {
 }
 
 impl<P: Packet> OnDeparture<P> {
-    /// What waits, without what is in transmission.
+    /// What waits, not counting the packet in transmission.
     pub fn backlog(&self) -> Backlog {
         dispatch!(self, queue => Departure::backlog(queue))
     }
 
-    /// A packet arrives at `now`; without `room` for it, it or another one goes to `dropped`.
+    /// A packet arrives at `now`. If there is no `room` for it, it or another packet goes to
+    /// `dropped`.
     pub fn enqueue(&mut self, now: Time, packet: P, room: Room, dropped: &mut Drops<P>) {
         dispatch!(self, queue => Departure::enqueue(queue, now, packet, room, dropped));
     }
 
-    /// The next packet to leave at `now`; those given up on the way go to `dropped`.
+    /// The next packet to leave at `now`; packets dropped before it go to `dropped`.
     pub fn dequeue(&mut self, now: Time, dropped: &mut Drops<P>) -> Option<P> {
         dispatch!(self, queue => Departure::dequeue(queue, now, dropped))
     }

@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 
 /// A drop-tail queue and its transmitter.
 ///
-/// Arrivals must be offered in order of time. A packet that leaves at an instant has left for one
-/// that comes at that instant.
+/// Arrivals must be offered in order of time. A packet that leaves at the instant at which another
+/// arrives has already left.
 #[derive(Clone, Debug)]
 pub struct Fifo {
     transmitter: Transmitter,
     limit: Limit,
-    /// Departures to come, with bytes; kept only where a limit or an observer needs them.
+    /// Departures to come, with bytes; kept only if a limit or an observer needs them.
     departures: VecDeque<(Time, u32)>,
     backlog_bytes: u64,
     keeps_departures: bool,
@@ -30,12 +30,12 @@ impl Fifo {
         }
     }
 
-    /// Keeps count of the backlog even where no limit needs it.
+    /// Keeps count of the backlog even if no limit needs it.
     pub fn keep_backlog(&mut self) {
         self.keeps_departures = true;
     }
 
-    /// A packet of `bytes` arrives at `now`: when its last bit leaves, or `None` where it is
+    /// A packet of `bytes` arrives at `now`. Returns when its last bit leaves, or `None` if it is
     /// dropped.
     pub fn offer(&mut self, now: Time, bytes: u32) -> Option<Time> {
         if self.keeps_departures {
@@ -52,7 +52,7 @@ impl Fifo {
         Some(departure)
     }
 
-    /// What is queued or in transmission at `now`; nothing where no backlog is kept.
+    /// What is queued or in transmission at `now`; nothing if no backlog is kept.
     pub fn backlog(&mut self, now: Time) -> Backlog {
         while let Some((_, bytes)) =
             self.departures.pop_front_if(|(departure, _)| *departure <= now)
@@ -62,14 +62,14 @@ impl Fifo {
         Backlog { packets: self.departures.len() as u64, bytes: self.backlog_bytes }
     }
 
-    /// What is queued at `now`, without what is in transmission.
+    /// What is queued at `now`, not counting the packet in transmission.
     pub fn waiting(&mut self, now: Time) -> Backlog {
         let backlog = self.backlog(now);
         let leaving = self.departures.front().map_or(0, |(_, bytes)| u64::from(*bytes));
         Backlog { packets: backlog.packets.saturating_sub(1), bytes: backlog.bytes - leaving }
     }
 
-    /// When the last packet that came leaves, or left.
+    /// When the last packet that arrived leaves, or left.
     pub fn busy_until(&self) -> Time {
         self.transmitter.busy_until()
     }
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(
             fifo.offer(at(1000), 1000),
             Some(at(3000)),
-            "what leaves at an instant has left"
+            "a packet that leaves at this instant has left"
         );
         assert_eq!(fifo.backlog(at(1000)), Backlog { packets: 2, bytes: 2000 });
     }

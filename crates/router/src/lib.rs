@@ -1,8 +1,9 @@
-//! Queue disciplines and the routers that speak, generic over the packet.
+//! Queue disciplines, and routers that talk to senders; generic over the packet.
 //!
-//! A [`Fifo`] decides on arrival, with [`OnArrival`] beside it if it does more than drop the tail,
-//! so that a packet's departure is known as soon as it comes. [`OnDeparture`] holds packets until
-//! it is asked for the next. The [`queues`] are made of [`parts`]; [`registry`] names them all.
+//! A [`Fifo`] decides on arrival, so that a packet's departure is known as soon as the packet
+//! arrives; [`OnArrival`] judges the arrivals first if the discipline does more than drop the tail.
+//! [`OnDeparture`] holds packets until it is asked for the next. The [`queues`] are built from
+//! [`parts`], and [`registry`] lists them all.
 
 mod discipline;
 mod fifo;

@@ -4,8 +4,8 @@ use crate::Backlog;
 
 /// The limit of a queue, the packet in transmission included.
 ///
-/// ns-2's `queue-limit` counts alike: its queue holds one packet less than the limit, and one more
-/// is on the wire.
+/// ns-2's `queue-limit` counts the same: its queue holds one packet less than the limit, and one
+/// more is on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// Never drops.

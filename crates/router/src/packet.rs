@@ -6,13 +6,13 @@ use narrows_signal::{Ecn, Request};
 pub trait Packet {
     /// Size on the wire.
     fn bytes(&self) -> u32;
-    /// The flow it belongs to: small numbers, for they are places in a table.
+    /// The flow it belongs to. Numbers are small, because they are places in a table.
     fn flow(&self) -> u32;
     /// Its congestion bits.
     fn ecn(&self) -> Ecn;
-    /// Marks it, where it can be marked.
+    /// Marks it, if it can be marked.
     fn mark(&mut self);
-    /// What it asks of routers; `None` for what carries no data.
+    /// What it asks of routers; `None` for a packet without data.
     fn request(&mut self) -> Option<&mut Request>;
 }
 
@@ -26,13 +26,13 @@ pub struct Backlog {
 }
 
 impl Backlog {
-    /// With `packet` besides.
+    /// Adds `packet`.
     pub(crate) fn add(&mut self, packet: &impl Packet) {
         self.packets += 1;
         self.bytes += u64::from(packet.bytes());
     }
 
-    /// Without `packet`.
+    /// Removes `packet`.
     pub(crate) fn remove(&mut self, packet: &impl Packet) {
         self.packets -= 1;
         self.bytes -= u64::from(packet.bytes());
@@ -47,19 +47,20 @@ impl std::ops::Add for Backlog {
     }
 }
 
-/// What a queue makes of a packet.
+/// What a queue does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Comes in, or goes on.
+    /// Lets it in, or lets it pass.
     Admit,
-    /// So does this one, with a mark.
+    /// Does the same, with a mark.
     Mark,
-    /// Is dropped.
+    /// Drops it.
     Drop,
 }
 
 impl Verdict {
-    /// Congestion: a mark where the packet can carry one and the queue gives them, else a drop.
+    /// The verdict at congestion: a mark if the packet can carry one and the queue marks, else a
+    /// drop.
     pub(crate) const fn congestion(ecn: Ecn, marks: bool) -> Self {
         if marks && ecn.is_capable() { Self::Mark } else { Self::Drop }
     }

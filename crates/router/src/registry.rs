@@ -25,12 +25,12 @@ pub struct Entry {
 pub struct Placement {
     /// Its limit.
     pub limit: Limit,
-    /// Bytes of a packet, in which limits are counted.
+    /// Bytes of a packet, to convert a limit between bytes and packets.
     pub packet: u64,
 }
 
 impl Placement {
-    /// The buffer in packets, which `queue` cannot do without. Fails if it has no limit.
+    /// The buffer in packets, which `queue` needs. Fails if there is no limit.
     pub(crate) fn buffer(&self, queue: &str) -> Result<f64, SettingError> {
         match self.limit {
             Limit::Packets(packets) => Ok(packets as f64),
@@ -48,15 +48,15 @@ impl Entry {
         (self.settings)()
     }
 
-    /// The discipline where it stands. Fails if it has no such setting, a value is out of bounds, or
-    /// the place does not suit it.
+    /// The discipline at `placement`. Fails if the queue has no such setting, a value is out of
+    /// bounds, or the placement does not suit it.
     pub fn build(&self, given: &Given, placement: &Placement) -> Result<Discipline, SettingError> {
         given.known_to(self.name, &self.settings())?;
         (self.construct)(given, placement)
     }
 }
 
-/// The queue called `name`, by its name or an alias.
+/// The queue whose name or alias is `name`.
 pub fn find(name: &str) -> Option<&'static Entry> {
     QUEUES.iter().find(|queue| queue.name == name || queue.aliases.contains(&name))
 }
@@ -131,11 +131,11 @@ mod tests {
         assert_eq!(error("red", &["min=40"], PLACE), "min: 40 packets is not below max, 30");
         assert_eq!(
             error("red", &["ecn=off", "mark_above=on"], PLACE),
-            "mark_above: counts with ecn=true only; add that, or leave mark_above out"
+            "mark_above: has no effect without ecn=true; add it, or leave mark_above out"
         );
         assert_eq!(
             error("gwa-rr", &["flows=3", "tau=1s"], PLACE),
-            "tau: does not count beside flows; leave one of them out"
+            "tau: has no effect beside flows; leave one of them out"
         );
         let unlimited = Placement { limit: Limit::Unlimited, ..PLACE };
         assert_eq!(error("gwa-rr", &[], unlimited), "gwa-rr needs a buffer, like \"100p\"");

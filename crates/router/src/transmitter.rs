@@ -18,8 +18,8 @@ impl Transmitter {
         Self { rate, picos_per_byte, busy_until: Time::ZERO }
     }
 
-    /// When the last bit leaves of a packet of `bytes` that comes at `now`, behind those that came
-    /// before it.
+    /// Sends a packet of `bytes` that arrives at `now`, after those that arrived before it; returns
+    /// when its last bit leaves.
     pub fn send(&mut self, now: Time, bytes: u32) -> Time {
         self.busy_until = self.busy_until.max(now) + self.time_to_send(bytes);
         self.busy_until

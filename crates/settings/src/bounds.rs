@@ -23,12 +23,12 @@ pub const fn above(low: f64) -> Bounds {
     Bounds { low: End::Open(low), ..Bounds::ANY }
 }
 
-/// Numbers from `low` on.
+/// Numbers of at least `low`.
 pub const fn at_least(low: f64) -> Bounds {
     Bounds { low: End::Closed(low), ..Bounds::ANY }
 }
 
-/// Numbers up to `high`.
+/// Numbers of at most `high`.
 pub const fn at_most(high: f64) -> Bounds {
     Bounds { high: End::Closed(high), ..Bounds::ANY }
 }
@@ -37,25 +37,25 @@ impl Bounds {
     /// Any finite number.
     pub const ANY: Self = Self { low: End::Free, high: End::Free, infinity: false };
 
-    /// And below `high`.
+    /// Adds the condition: below `high`.
     #[must_use]
     pub const fn below(self, high: f64) -> Self {
         Self { high: End::Open(high), ..self }
     }
 
-    /// And at most `high`.
+    /// Adds the condition: at most `high`.
     #[must_use]
     pub const fn at_most(self, high: f64) -> Self {
         Self { high: End::Closed(high), ..self }
     }
 
-    /// Or infinite: no limit.
+    /// Allows infinity, too, which means no limit.
     #[must_use]
     pub const fn or_infinite(self) -> Self {
         Self { infinity: true, ..self }
     }
 
-    /// True if `number` lies within.
+    /// True if `number` lies within these bounds.
     pub fn contain(self, number: f64) -> bool {
         let low = match self.low {
             End::Free => true,

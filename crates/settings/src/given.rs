@@ -7,7 +7,7 @@ use crate::{Listed, SettingError, unknown_setting};
 pub struct Given(Vec<(String, String)>);
 
 impl Given {
-    /// Reads each of `parts` as `name=value`. Fails if one is not, or is given twice.
+    /// Reads each of `parts` as `name=value`. Fails if a part has no `=`, or a name is given twice.
     pub fn parse<'a>(parts: impl IntoIterator<Item = &'a str>) -> Result<Self, SettingError> {
         let mut given = Self::default();
         for part in parts {
@@ -20,7 +20,7 @@ impl Given {
         Ok(given)
     }
 
-    /// With one more. Fails if it is given already.
+    /// Adds one more setting. Fails if its name is given already.
     pub fn with(mut self, name: &str, value: &str) -> Result<Self, SettingError> {
         if self.0.iter().any(|(known, _)| known == name) {
             return Err(SettingError::new(format!("{name} is given twice; leave one out")));
@@ -29,7 +29,7 @@ impl Given {
         Ok(self)
     }
 
-    /// Fails if one is not among the settings of `owner`.
+    /// Fails if a name is not among the settings of `owner`.
     pub fn known_to(&self, owner: &str, settings: &[Listed]) -> Result<(), SettingError> {
         let known = |name: &str| settings.iter().any(|known| known.name == name);
         match self.pairs().find(|(name, _)| !known(name)) {
@@ -41,29 +41,30 @@ impl Given {
         }
     }
 
-    /// Fails if `name` is given although it does not count; `remedy` is the setting with which it
-    /// would.
+    /// Fails if `name` is given but has no effect, because `counts` is false; `remedy` is the
+    /// setting that would change that.
     pub fn counts_if(&self, name: &str, counts: bool, remedy: &str) -> Result<(), SettingError> {
         if counts || !self.pairs().any(|(given, _)| given == name) {
             return Ok(());
         }
-        let message = format!("{name}: counts with {remedy} only; add that, or leave {name} out");
+        let message =
+            format!("{name}: has no effect without {remedy}; add it, or leave {name} out");
         Err(SettingError::new(message))
     }
 
-    /// Fails if one of `names` is given beside `other`, with which it does not count.
+    /// Fails if one of `names` is given: it has no effect beside `other`, which is given too.
     pub fn only_without(&self, names: &[&str], other: &str) -> Result<(), SettingError> {
         match self.pairs().find(|(given, _)| names.contains(given)) {
             None => Ok(()),
             Some((name, _)) => {
                 let message =
-                    format!("{name}: does not count beside {other}; leave one of them out");
+                    format!("{name}: has no effect beside {other}; leave one of them out");
                 Err(SettingError::new(message))
             }
         }
     }
 
-    /// Name and value of each.
+    /// Name and value of each setting.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }

@@ -1,5 +1,6 @@
-//! A setting is said once: [`settings!`] makes a struct of it, its default, its bounds, what `name=value` sets, and the
-//! line that `narrows list` and the documentation show.
+//! Each setting is written once. From that, [`settings!`] makes the field of a struct, its default
+//! and bounds, the code that reads `name=value`, and the line that `narrows list` and the
+//! documentation show.
 //!
 //! ```
 //! use narrows_settings::{Given, Settings, settings};
@@ -41,9 +42,9 @@ use std::fmt;
 /// A setting as lists and documentation show it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
-    /// As in the source's equations.
+    /// Its name, as in the source's equations.
     pub name: &'static str,
-    /// The default as one would write it, or in words if it depends on the place.
+    /// The default as a user would write it, or in words if it is not a fixed value.
     pub default: String,
     /// The values it may take, in words; empty if any value of its kind will do.
     pub bounds: String,
@@ -56,11 +57,11 @@ pub trait Settings: Default {
     /// Every setting, in the order of the struct.
     fn list() -> Vec<Listed>;
 
-    /// Sets `name` to what `text` says; `None` if there is no setting of that name.
+    /// Sets the setting `name` to the value in `text`; `None` if there is no setting of that name.
     fn set(&mut self, name: &str, text: &str) -> Option<Result<(), SettingError>>;
 
-    /// The defaults with what is `given`. Fails if there is no such setting, or a value is not of
-    /// its kind or out of its bounds.
+    /// The defaults, overridden by what is `given`. Fails if a name is unknown, or a value is of
+    /// the wrong kind or out of bounds.
     fn read(given: &Given) -> Result<Self, SettingError> {
         let mut settings = Self::default();
         for (name, text) in given.pairs() {
@@ -71,7 +72,7 @@ pub trait Settings: Default {
     }
 }
 
-/// The settings of what has none.
+/// The empty list, for an owner without settings.
 pub fn none() -> Vec<Listed> {
     Vec::new()
 }
@@ -125,10 +126,11 @@ pub fn meaning(doc: &str) -> String {
     doc.trim().trim_end_matches('.').to_owned()
 }
 
-/// Makes a struct of settings from one line for each: its meaning (the doc comment), name, type, default and bounds.
+/// Makes a struct of settings. Each setting has its meaning (the doc comment), name, type, default
+/// and bounds.
 ///
-/// A default that depends on the place is `None`, followed by `=> "in words"`. The settings of
-/// another struct come first with `..name: Struct;`, without a comment.
+/// A default that is not a fixed value is `None`, followed by `=> "in words"`. `..name: Struct;`,
+/// at the top and without a comment, includes the settings of another struct.
 #[macro_export]
 macro_rules! settings {
     (
@@ -141,7 +143,7 @@ macro_rules! settings {
         $(#[$attribute])*
         #[derive(Clone, Copy, Debug, PartialEq)]
         $visibility struct $Name {
-            $(#[doc = concat!("Those of [`", stringify!($Base), "`].")] pub $base: $Base,)?
+            $(#[doc = concat!("The settings of [`", stringify!($Base), "`].")] pub $base: $Base,)?
             $($(#[doc = $doc])+ pub $name: $Type,)+
         }
 

@@ -1,6 +1,7 @@
-//! What to say of a name that nobody has.
+//! The message for an unknown name, with a guess at what was meant.
 
-/// Names at most this many insertions, deletions, substitutions and swaps away are guessed.
+/// A known name is guessed if it is at most this many insertions, deletions, substitutions and
+/// swaps away.
 const NEAR: usize = 2;
 
 /// `unknown KIND "NAME"; did you mean "…"? known: …`

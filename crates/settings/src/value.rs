@@ -7,17 +7,17 @@ pub trait Value: Sized {
     /// What it is called in a message: `"5" is not a time`.
     const NOUN: &'static str;
 
-    /// Reads it; `None` if it is not of this kind.
+    /// Reads a value; `None` if `text` is not of this kind.
     fn parse(text: &str) -> Option<Self>;
 
     /// Writes it so that [`parse`](Self::parse) reads the same value.
     fn write(&self) -> String;
 
-    /// The number that bounds are about: seconds for a time; `None` if bounds mean nothing here.
+    /// The number that bounds apply to: seconds for a time; `None` if this kind has no bounds.
     fn number(&self) -> Option<f64>;
 }
 
-/// A number without digits that say nothing: `83000`, `1e-7`, `inf`.
+/// A number without needless digits: `83000`, `1e-7`, `inf`.
 pub(crate) fn number_text(number: f64) -> String {
     if number != 0.0 && number.abs() < 1e-4 { format!("{number:e}") } else { number.to_string() }
 }
@@ -106,7 +106,7 @@ impl Value for Probability {
     }
 }
 
-/// A setting whose default depends on the place.
+/// A setting whose default is not a fixed value.
 impl<V: Value> Value for Option<V> {
     const NOUN: &'static str = V::NOUN;
 

@@ -1,21 +1,21 @@
 //! Explicit congestion notification in the IP header (RFC 3168 §5, RFC 9331 §2).
 
-/// The two bits of a packet.
+/// The two ECN bits of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
-    /// The sender knows nothing of marks: a queue can only drop.
+    /// The sender does not understand marks, so a queue can only drop.
     #[default]
     NotCapable,
     /// ECT(0): the sender answers marks as it would losses.
     Capable,
-    /// ECT(1): the sender answers each mark a little, and wants shallow queues (L4S).
+    /// ECT(1): the sender slows down a little for each mark, and wants shallow queues (L4S).
     Scalable,
     /// CE: a queue met congestion.
     Marked,
 }
 
 impl Ecn {
-    /// What a queue that meets congestion makes of it: CE where the sender is capable.
+    /// The bits after a queue has met congestion: CE if the sender is capable, else unchanged.
     pub const fn mark(self) -> Self {
         match self {
             Self::NotCapable => Self::NotCapable,
@@ -23,7 +23,7 @@ impl Ecn {
         }
     }
 
-    /// True where a queue may mark it in place of a drop.
+    /// True if a queue may mark the packet instead of dropping it.
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotCapable)
     }

@@ -8,7 +8,7 @@ use crate::serial;
 pub struct EtcpAck {
     /// Highest congestion-control sequence number ever received (h_seq).
     pub h_seq: u32,
-    /// Bit k is set where h_seq − 1 − k has been received.
+    /// Bit k is set if h_seq − 1 − k has been received.
     pub bitmap: u32,
     /// Number of the data in the packet that triggered this acknowledgement (TSN).
     pub tsn: u32,
@@ -17,15 +17,16 @@ pub struct EtcpAck {
 }
 
 impl EtcpAck {
-    /// Bits of the bitmap.
+    /// Number of bits in the bitmap.
     pub const BITS: u64 = 32;
 
-    /// h_seq in full, where it is near `near`.
+    /// h_seq as a 64-bit number: the one nearest to `near`.
     pub fn highest(&self, near: u64) -> u64 {
         serial::unwrap(self.h_seq, near)
     }
 
-    /// The data from LE to TSN in full, where it is near `near`: first and last number.
+    /// First and last number of the data from LE to TSN, in 64 bits: the TSN is taken nearest to
+    /// `near`.
     pub fn block(&self, near: u64) -> (u64, u64) {
         let tsn = serial::unwrap(self.tsn, near);
         (serial::unwrap(self.left_edge, tsn), tsn)

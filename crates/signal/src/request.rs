@@ -5,15 +5,15 @@
 pub struct CongestionHeader {
     /// The sender's congestion window in bytes (H_cwnd).
     pub cwnd: f32,
-    /// The sender's smoothed round-trip time in seconds; 0 where it knows none yet (H_rtt).
+    /// The sender's smoothed round-trip time in seconds; 0 until there is a sample (H_rtt).
     pub rtt: f32,
     /// Bytes by which the window may grow or must shrink: what the sender wants, until a router
     /// lowers it (H_feedback).
     pub feedback: f32,
 }
 
-/// GWA's field B_n: room in the routers' buffers, which they only ever lower (GWA, §2). Two bytes,
-/// with the connection's window scale.
+/// GWA's field B_n: the room in the routers' buffers, which each router may only lower (GWA, §2).
+/// It takes two bytes and uses the connection's window scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdvertisedWindow {
     field: u16,
@@ -24,7 +24,8 @@ pub struct AdvertisedWindow {
 const LARGEST_SHIFT: u8 = 14;
 
 impl AdvertisedWindow {
-    /// B_max: as much as the sender could use, `bytes`, or the most that a scaled window can say.
+    /// B_max: `bytes`, the most that the sender could use, or the largest scaled window if that is
+    /// smaller.
     pub fn at_most(bytes: u64) -> Self {
         let shift = (0..LARGEST_SHIFT)
             .find(|shift| bytes >> shift <= u64::from(u16::MAX))
@@ -32,18 +33,19 @@ impl AdvertisedWindow {
         Self { field: (bytes >> shift).min(u64::from(u16::MAX)) as u16, shift }
     }
 
-    /// As much as can be said in steps of at most `bytes`, which is what a sender without a window
-    /// of its own asks for.
+    /// The largest window that can be written in steps of at most `bytes`. A sender asks for it if
+    /// its receiver sets no limit.
     pub fn in_steps_of(bytes: u32) -> Self {
         Self { field: u16::MAX, shift: (bytes.max(1).ilog2() as u8).min(LARGEST_SHIFT) }
     }
 
-    /// A router has room for `bytes`: rounded down, so that nobody takes more than there is.
+    /// Lowers the window to a router's room of `bytes`, rounded down so that nobody takes more than
+    /// there is.
     pub fn lower(&mut self, bytes: u64) {
         self.field = u64::from(self.field).min(bytes >> self.shift) as u16;
     }
 
-    /// What it says, in bytes.
+    /// The window in bytes.
     pub fn bytes(self) -> u32 {
         u32::from(self.field) << self.shift
     }
@@ -55,15 +57,15 @@ pub enum Request {
     /// Nothing.
     #[default]
     Nothing,
-    /// XCP's.
+    /// XCP's congestion header.
     Feedback(CongestionHeader),
-    /// GWA's.
+    /// GWA's advertised window.
     Window(AdvertisedWindow),
-    /// BA's: bytes a second, which routers only ever lower (GWA, §5).
+    /// BA's bandwidth in bytes per second, which each router may only lower (GWA, §5).
     Rate(f32),
 }
 
-/// What an acknowledgement says of the requests that it answers.
+/// What an acknowledgement says about the requests that it answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Reply {
     /// Nothing was asked.
@@ -74,13 +76,13 @@ pub enum Reply {
     Feedback(f32),
     /// Bytes that may be outstanding.
     Window(u32),
-    /// Bytes a second.
+    /// Bytes per second.
     Rate(f32),
 }
 
 impl Reply {
-    /// The answer after a packet with `request` has come besides; `buffer` is the receiver's own,
-    /// in bytes (GWA, eq. 2).
+    /// The reply after one more packet, carrying `request`, has arrived; `buffer` is the receiver's
+    /// own buffer in bytes (GWA, eq. 2).
     #[must_use]
     pub fn and(self, request: Request, buffer: u64) -> Self {
         match (request, self) {

@@ -5,22 +5,22 @@
 pub struct Range {
     /// First sequence number inside.
     pub start: u64,
-    /// First sequence number behind.
+    /// First sequence number after it.
     pub end: u64,
 }
 
 impl Range {
-    /// How many packets it covers.
+    /// Number of packets it covers.
     pub const fn len(self) -> u64 {
         self.end - self.start
     }
 
-    /// True where it covers nothing.
+    /// True if it covers nothing.
     pub const fn is_empty(self) -> bool {
         self.start >= self.end
     }
 
-    /// True where `number` lies inside.
+    /// True if `number` lies inside.
     pub const fn contains(self, number: u64) -> bool {
         self.start <= number && number < self.end
     }
@@ -29,19 +29,20 @@ impl Range {
 /// Up to three blocks of packets that arrived above the cumulative acknowledgement, the most
 /// recently changed first.
 ///
-/// Three, because RFC 7323's timestamps leave room for no more. Blocks are kept as distances from
-/// the cumulative acknowledgement, 24 bytes in all, so that a packet stays within a cache line.
+/// There are three, because RFC 7323's timestamps leave no room for a fourth. Blocks are kept as
+/// distances from the cumulative acknowledgement, 24 bytes in all, so that a packet stays within a
+/// cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks([(u32, u32); SackBlocks::MOST]);
 
 impl SackBlocks {
-    /// Blocks that fit beside timestamps (RFC 2018 §3, RFC 7323 §3.2).
+    /// Number of blocks that fit beside timestamps (RFC 2018 §3, RFC 7323 §3.2).
     pub const MOST: usize = 3;
 
-    /// Adds `range`, which lies above the cumulative acknowledgement `ack`; ignored where all
-    /// places are taken.
+    /// Adds `range`, which lies above the cumulative acknowledgement `ack`; ignored if all places
+    /// are taken.
     ///
-    /// Panics where the range begins 2³² packets or more above `ack`.
+    /// Panics if the range begins 2³² packets or more above `ack`.
     pub fn push(&mut self, ack: u64, range: Range) {
         let distance = |number: u64| {
             u32::try_from(number - ack).expect("a window has fewer than 2^32 packets")
@@ -51,7 +52,7 @@ impl SackBlocks {
         }
     }
 
-    /// True where nothing is reported.
+    /// True if nothing is reported.
     pub const fn is_empty(&self) -> bool {
         self.0[0].1 == 0
     }

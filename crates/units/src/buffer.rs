@@ -15,16 +15,16 @@ pub enum Buffer {
     Bytes(Bytes),
     /// `5ms`: what the link sends in that time.
     Time(Duration),
-    /// `0.5bdp`: that many bandwidth-delay products of the base RTT.
+    /// `0.5bdp`: a multiple of the bandwidth-delay product, taken with the base RTT.
     Bdp(f64),
-    /// `bdp/sqrt(n)`: bandwidth-delay products divided by the root of the number of flows
-    /// (Appenzeller et al., 2004).
+    /// `bdp/sqrt(n)`: a multiple of the bandwidth-delay product, divided by the square root of the
+    /// number of flows (Appenzeller et al., 2004).
     BdpOverRootFlows(f64),
 }
 
 impl Buffer {
-    /// The limit in bytes on a link of `rate`, where the base RTT is `rtt`, `flows` flows share it
-    /// and a packet has `packet` bytes.
+    /// The limit in bytes on a link of `rate` with a base RTT of `rtt`, shared by `flows` flows
+    /// that send packets of `packet` bytes.
     pub fn bytes(self, rate: Rate, rtt: Duration, flows: u64, packet: Bytes) -> Bytes {
         let bdp = rate.bytes_per_second() * rtt.seconds();
         Bytes::new(match self {
@@ -38,7 +38,7 @@ impl Buffer {
         })
     }
 
-    /// The limit in packets of `packet` bytes, rounded to the nearest, at least one.
+    /// The limit in packets of `packet` bytes, rounded to the nearest whole number, at least one.
     pub fn packets(self, rate: Rate, rtt: Duration, flows: u64, packet: Bytes) -> u64 {
         if let Self::Packets(packets) = self {
             return packets;
@@ -47,7 +47,7 @@ impl Buffer {
         ((bytes / packet.count() as f64).round() as u64).max(1)
     }
 
-    /// True where the limit is counted in bytes (`30kB`), not in packets.
+    /// True if the limit is counted in bytes (`30kB`), not in packets.
     pub const fn counts_bytes(self) -> bool {
         matches!(self, Self::Bytes(_))
     }
@@ -75,7 +75,7 @@ impl FromStr for Buffer {
             }
         };
         if number == 0.0 {
-            Err(UnitError::new(text, "buffer (one packet is the least)", "\"1p\""))
+            Err(UnitError::new(text, "buffer (the smallest is one packet)", "\"1p\""))
         } else {
             Ok(buffer)
         }
@@ -117,7 +117,7 @@ mod tests {
         let error = "20 pkts".parse::<Buffer>().unwrap_err().to_string();
         assert_eq!(
             error,
-            "\"20 pkts\" is no buffer; try \"20p\" (packets), \"30kB\", \"5ms\" or \"0.5bdp\""
+            "\"20 pkts\" is not a buffer; try \"20p\" (packets), \"30kB\", \"5ms\" or \"0.5bdp\""
         );
         for text in ["0p", "0bdp", "-1p", "1.5p", "20", "p", "0ms"] {
             assert!(text.parse::<Buffer>().is_err(), "{text}");

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`Time`] | picoseconds since the start of a run | `1.5s` |
 //! | [`Duration`] | picoseconds | `100ms`, `350us` |
-//! | [`Rate`] | bits a second | `1Gbps`, `622.08Mbit/s`, `125MB/s` |
+//! | [`Rate`] | bits per second | `1Gbps`, `622.08Mbit/s`, `125MB/s` |
 //! | [`Bytes`] | bytes | `1500B`, `1.5MB`, `30KiB` |
 //! | [`Buffer`] | a queue's limit, still in the user's unit | `20p`, `30kB`, `5ms`, `0.5bdp`, `bdp/sqrt(n)` |
 //! | [`Probability`] | a ratio between 0 and 1 | `0.1%`, `1e-3` |

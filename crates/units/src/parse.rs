@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A text that is not a quantity of the wanted kind.
 ///
-/// Prints as `"20 pkts" is no buffer; try "20p" (packets), "30kB", "5ms" or "0.5bdp"`.
+/// Prints as `"20 pkts" is not a buffer; try "20p" (packets), "30kB", "5ms" or "0.5bdp"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
     text: String,
@@ -21,14 +21,14 @@ impl UnitError {
 
 impl fmt::Display for UnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\" is no {}; try {}", self.text, self.kind, self.remedy)
+        write!(f, "\"{}\" is not a {}; try {}", self.text, self.kind, self.remedy)
     }
 }
 
 impl std::error::Error for UnitError {}
 
-/// Splits `text` into a finite number that is not negative and the unit behind it; `None` where it
-/// has neither shape.
+/// Splits `text` into a finite, non-negative number and the unit after it; `None` if `text` does
+/// not begin with such a number.
 pub(crate) fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end = number_length(text);
@@ -36,7 +36,7 @@ pub(crate) fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     (number.is_finite() && number >= 0.0).then(|| (number, text[end..].trim()))
 }
 
-/// Bytes of `text` that a decimal number takes, exponent included.
+/// Length in bytes of the decimal number at the start of `text`, exponent included.
 fn number_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut end = bytes.iter().take_while(|b| b.is_ascii_digit() || **b == b'.').count();
@@ -50,7 +50,7 @@ fn number_length(text: &str) -> usize {
     end
 }
 
-/// `value` with the fewest digits that say it to one part in a million: `1`, `622.08`, `0.5`.
+/// `value` to one part in a million, without trailing zeros: `1`, `622.08`, `0.5`.
 pub(crate) fn short(value: f64) -> String {
     let digits = if value == 0.0 {
         0

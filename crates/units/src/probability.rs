@@ -1,10 +1,10 @@
-//! Ratios of packets.
+//! Probabilities and other ratios between 0 and 1.
 
 use crate::parse::{UnitError, number_and_unit, serde_as_text};
 use std::fmt;
 use std::str::FromStr;
 
-/// A ratio between 0 and 1: of packets lost, say.
+/// A ratio between 0 and 1, such as the share of packets lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Probability(f64);
 
@@ -14,7 +14,7 @@ impl Probability {
         (0.0..=1.0).contains(&value).then_some(Self(value))
     }
 
-    /// The ratio nearest to `value`, which is a number.
+    /// The ratio in 0..=1 nearest to `value`, which must not be NaN.
     pub const fn clamped(value: f64) -> Self {
         Self(value.clamp(0.0, 1.0))
     }

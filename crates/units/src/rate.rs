@@ -1,35 +1,36 @@
-//! Bits a second.
+//! Bits per second.
 
 use crate::parse::{UnitError, number_and_unit, serde_as_text, short};
 use crate::{Bytes, Duration};
 use std::fmt;
 use std::str::FromStr;
 
-/// A rate in bits a second, never zero.
+/// A rate in bits per second, never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate(u64);
 
 impl Rate {
-    /// Picoseconds a second, times eight bits a byte: dividing by bits a second gives picoseconds a
-    /// byte.
+    /// Picoseconds per second times 8 bits per byte. Divided by bits per second, this gives
+    /// picoseconds per byte.
     const PICOS_TIMES_BITS: u64 = 8_000_000_000_000;
 
-    /// A rate of `bits` bits a second; `None` for zero.
+    /// A rate of `bits` bits per second; `None` for zero.
     pub const fn from_bits_per_second(bits: u64) -> Option<Self> {
         if bits == 0 { None } else { Some(Self(bits)) }
     }
 
-    /// A rate of `megabits` · 10⁶ bits a second. Panics for zero: for constants in code and tests.
+    /// A rate of `megabits` · 10⁶ bits per second. Panics for zero, so it is meant for constants in
+    /// code and tests.
     pub const fn from_megabits(megabits: u64) -> Self {
         Self::from_bits_per_second(megabits * 1_000_000).expect("a rate is never zero")
     }
 
-    /// Bits a second.
+    /// Bits per second.
     pub const fn bits_per_second(self) -> u64 {
         self.0
     }
 
-    /// Bytes a second.
+    /// Bytes per second.
     pub fn bytes_per_second(self) -> f64 {
         self.0 as f64 / 8.0
     }
@@ -41,7 +42,7 @@ impl Rate {
         Duration::from_picos(if picos > u64::MAX as u128 { u64::MAX } else { picos as u64 })
     }
 
-    /// Picoseconds a byte takes, where that is a whole number.
+    /// Picoseconds per byte; `None` if that is not a whole number.
     pub const fn whole_picos_per_byte(self) -> Option<u64> {
         if Self::PICOS_TIMES_BITS % self.0 == 0 {
             Some(Self::PICOS_TIMES_BITS / self.0)
@@ -70,8 +71,8 @@ impl FromStr for Rate {
             Some('G' | 'g') => 1e9,
             Some('T' | 't') => 1e12,
             Some('m') => {
-                let remedy = "\"10Mbps\" for megabits or \"10MB/s\" for megabytes \
-                              (tc's mbps is megabytes, so a small m is refused)";
+                let remedy = "\"10Mbps\" for megabits or \"10MB/s\" for megabytes per second \
+                              (tc reads mbps as megabytes, so a lower-case m is refused)";
                 return Err(UnitError::new(text, "rate", remedy));
             }
             _ => 1.0,
@@ -130,8 +131,8 @@ mod tests {
         let error = "10mbps".parse::<Rate>().unwrap_err().to_string();
         assert_eq!(
             error,
-            "\"10mbps\" is no rate; try \"10Mbps\" for megabits or \"10MB/s\" for megabytes \
-             (tc's mbps is megabytes, so a small m is refused)"
+            "\"10mbps\" is not a rate; try \"10Mbps\" for megabits or \"10MB/s\" for megabytes per \
+             second (tc reads mbps as megabytes, so a lower-case m is refused)"
         );
     }
 

@@ -1,4 +1,5 @@
-//! Seeded randomness, a stream for each flow and each link, so that adding one changes no other.
+//! Seeded randomness: each flow and each link has a stream of its own, so that adding one changes
+//! no other.
 
 /// A pseudo-random sequence: SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
 /// generators", 2014).
@@ -10,8 +11,8 @@ pub struct Stream(u64);
 impl Stream {
     const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-    /// The stream numbered `index` of the family `family` under `seed`: streams with different
-    /// numbers are unrelated.
+    /// Stream number `index` of the family `family` under `seed`. Streams with different numbers
+    /// are unrelated.
     pub fn new(seed: u64, family: u64, index: u64) -> Self {
         let mut start = Self(seed);
         for number in [family, index] {
@@ -28,15 +29,15 @@ impl Stream {
         z ^ (z >> 31)
     }
 
-    /// Uniform in [0, 1), with 53 bits.
+    /// Draws a number uniformly from [0, 1), with 53 bits.
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Exponential with mean 1.
+    /// Draws an exponentially distributed number with mean 1.
     pub fn exponential(&mut self) -> f64 {
-        // Not the system's logarithm: the last bit differs from machine to machine, and with it
-        // every run.
+        // Not the system's logarithm: its last bit differs from machine to machine, and every run
+        // would differ with it.
         -libm::log(1.0 - self.uniform())
     }
 
@@ -65,7 +66,7 @@ mod tests {
         let n = 20_000;
         let (mut a, mut b) = (Stream::new(1, 2, 3), Stream::new(1, 2, 4));
         let products: f64 = (0..n).map(|_| (a.uniform() - 0.5) * (b.uniform() - 0.5)).sum();
-        // Each product has variance 1/144: the sum stays within five deviations.
+        // Each product has variance 1/144: the sum stays within five standard deviations.
         assert!(products.abs() < 5.0 * (f64::from(n) / 144.0).sqrt(), "{products}");
     }
 

@@ -1,5 +1,5 @@
-//! Instants and spans in picoseconds: one bit at 1 Tbit/s is one of them, and 2⁶⁴ of them are 213
-//! days.
+//! Instants and spans in picoseconds. A bit at 1 Tbit/s takes one picosecond, and 2⁶⁴ picoseconds
+//! are 213 days.
 
 use crate::parse::{UnitError, number_and_unit, serde_as_text, short};
 use std::fmt;
@@ -27,7 +27,8 @@ impl Time {
         Self(picos)
     }
 
-    /// The instant `seconds` after the start, to the nearest picosecond; negative counts as zero.
+    /// The instant `seconds` after the start, to the nearest picosecond; a negative number counts
+    /// as zero.
     pub fn from_secs(seconds: f64) -> Self {
         Self::ZERO + Duration::from_secs(seconds)
     }
@@ -42,7 +43,7 @@ impl Time {
         self.0 as f64 / PER_SECOND as f64
     }
 
-    /// The span from `earlier` to here; zero where `earlier` is later.
+    /// The span from `earlier` to here; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
@@ -69,8 +70,8 @@ impl Duration {
         Self(millis * 1_000_000_000)
     }
 
-    /// A span of `seconds`, to the nearest picosecond; negative counts as zero, and what does not
-    /// fit as [`Self::MAX`].
+    /// A span of `seconds`, to the nearest picosecond; a negative number counts as zero, and one
+    /// that does not fit as [`Self::MAX`].
     pub fn from_secs(seconds: f64) -> Self {
         Self((seconds * PER_SECOND as f64).round() as u64)
     }
@@ -90,7 +91,7 @@ impl Duration {
         Self((self.0 as f64 * factor).round() as u64)
     }
 
-    /// This span without `other`; zero where `other` is longer.
+    /// This span minus `other`; zero if `other` is longer.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -124,7 +125,7 @@ impl AddAssign for Duration {
 
 impl Sub for Duration {
     type Output = Self;
-    /// Panics where `other` is longer: a span is never negative.
+    /// Panics if `other` is longer: a span is never negative.
     fn sub(self, other: Self) -> Self {
         Self(self.0.checked_sub(other.0).expect("a span is never negative"))
     }

@@ -3,10 +3,10 @@
 //!
 //! | source | equation | here |
 //! |---|---|---|
-//! | H-TCP, §2, eq. 2 | W ← W + α/W, for each packet acknowledged: α more a round trip | [`Aimd::increase`] |
+//! | H-TCP, §2, eq. 2 | W ← W + α/W, for each packet acknowledged: α more per round trip | [`Aimd::increase`] |
 //! | H-TCP, §2, eq. 2 | W ← βW, once per recovery epoch | [`Aimd::decrease`] |
 //!
-//! α = 2(1 − β) is fair to Reno, which is α = 1 and β = 0.5 (H-TCP, §2, (i)).
+//! α = 2(1 − β) is fair to Reno, which has α = 1 and β = 0.5 (H-TCP, §2, (i)).
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, WindowLaw};
@@ -17,7 +17,8 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "aimd",
     aliases: &[],
-    summary: "adds `alpha` packets per round trip and keeps the share `beta` after a loss: Reno's law with free parameters",
+    summary: "adds `alpha` packets per round trip and keeps the share `beta` after a loss: Reno's \
+              law with free parameters",
     source: "Leith, Shorten, §2; Chiu, Jain, 1989",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),

@@ -1,13 +1,13 @@
-//! BA's sender: Reno's law below bandwidth times propagation delay (Gerla, Lo Cigno, Mascolo, Weng,
-//! §5).
+//! BA's sender: Reno's law, limited to bandwidth times propagation delay (Gerla, Lo Cigno, Mascolo,
+//! Weng, §5).
 //!
 //! | source | equation | here |
 //! |---|---|---|
 //! | §5 | W ≤ δ·min v, a lower bound to the transmission window | [`Ba::observe`] |
-//! | §5 | δ, the round-trip propagation delay, for the delay d with its queues | the least RTT so far |
+//! | §5 | δ, the round-trip propagation delay, in place of d, the delay with queues | the smallest RTT so far |
 //!
-//! v is the bandwidth that routers say is available to the flow, in bytes a second. Without routers
-//! that speak it is Reno.
+//! v is the bandwidth that routers say is available to the flow, in bytes per second. If no router
+//! advertises a bandwidth, the law is Reno's.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, Bound};
@@ -18,7 +18,8 @@ use narrows_signal::{Reply, Request};
 pub(super) const LAW: Entry = Entry {
     name: "ba",
     aliases: &["ba-tcp"],
-    summary: "Reno's law below the bandwidth that routers advertise, times the least RTT; needs `ba` queues",
+    summary: "Reno's law, limited to the bandwidth that routers advertise times the smallest RTT; \
+              needs `ba` queues",
     source: "Gerla, Lo Cigno, Mascolo, Weng, §5",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),
@@ -36,7 +37,7 @@ pub struct Ba {
 }
 
 impl Ba {
-    /// With packets of `packet_bytes`.
+    /// A bound for packets of `packet_bytes`, infinite at first.
     pub fn new(packet_bytes: u32) -> Self {
         Self { packet_bytes: f64::from(packet_bytes), bound: f64::INFINITY }
     }
@@ -56,7 +57,7 @@ impl Bound for Ba {
         self.bound
     }
 
-    /// As much as there is (§5).
+    /// Asks for as much as there is (§5).
     fn request(&self) -> Request {
         Request::Rate(f32::INFINITY)
     }

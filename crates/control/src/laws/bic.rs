@@ -3,16 +3,17 @@
 //!
 //! | source | equation | here |
 //! |---|---|---|
-//! | §III-A, binary search | a quarter of the way to W_max a round trip, at most S_max | [`Bic::search`] |
-//! | §III-A, near W_max | S_min a round trip: 4 packets in `smooth_part` rounds | [`Bic::search`] |
+//! | §III-A, binary search | a quarter of the way to W_max per round trip, at most S_max | [`Bic::search`] |
+//! | §III-A, near W_max | S_min per round trip: 4 packets in `smooth_part` rounds | [`Bic::search`] |
 //! | §III-A, max probing | slow at first, then ever faster, at most S_max | [`Bic::probe_beyond`] |
 //! | §III-B, "low_window" | Reno's law up to `low_window` | [`Bic::increase`] |
 //! | §III-B, decrease | W ← βW, once per recovery epoch | [`Bic::decrease`] |
-//! | §III-B, fast convergence | W_max ← W(1 + β)/2 where W < W_max | [`Bic::decrease`] |
+//! | §III-B, fast convergence | W_max ← W(1 + β)/2 if W < W_max | [`Bic::decrease`] |
 //!
-//! The paper goes half of the way (B = 2) with β = 0.875, S_max = 32 and S_min = 0.01; Linux since
-//! 2.6.13 a quarter (B = 4) with β = 0.8 and S_max = 16, and both the distance and its quarter are
-//! whole packets, as here. Until the first loss W_max is unknown, and growth is 5 % a round.
+//! The paper goes half of the way (B = 2) with β = 0.875, S_max = 32 and S_min = 0.01. Linux since
+//! 2.6.13 goes a quarter of it (B = 4) with β = 0.8 and S_max = 16, and takes both the distance and
+//! its quarter in whole packets; so do we. Until the first loss W_max is unknown, and growth is 5 %
+//! per round.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, WindowLaw};
@@ -23,7 +24,8 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "bic",
     aliases: &["TcpBic"],
-    summary: "searches for the window of the last loss by a quarter of the distance per round trip, then probes beyond it",
+    summary: "goes a quarter of the way to the window of the last loss per round trip, then probes \
+              beyond it",
     source: "Xu, Harfoush, Rhee, INFOCOM 2004; Linux's tcp_bic",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),
@@ -36,7 +38,7 @@ settings! {
     pub struct Params {
         /// Share of the window kept in an epoch (ratio): 819/1024 in Linux, 0.875 in §III-B.
         beta: f64 = 819.0 / 1024.0, above(0.0).below(1.0);
-        /// Window in packets up to which it is Reno's law (§III-B).
+        /// Window in packets up to which the law is Reno's (§III-B).
         low_window: f64 = 14.0, at_least(0.0);
         /// S_max, the most packets gained per round trip: 16 in Linux, 32 in §III-B.
         max_increment: f64 = 16.0, at_least(1.0);
@@ -44,22 +46,23 @@ settings! {
         smooth_part: f64 = 20.0, at_least(B);
         /// Whether a flow whose peaks fall makes room for others (§III-B).
         fast_convergence: bool = true;
-        /// Growth above `low_window` is multiplied by this: the packets that Linux up to 4 believed an
-        /// acknowledgement stands for (1.9375 in ns-2, where each packet is acknowledged).
+        /// Factor on growth above `low_window`: Linux up to version 4 multiplies it by its estimate
+        /// of packets per acknowledgement (1.9375 in ns-2, although each packet is acknowledged
+        /// there).
         delayed_ack: f64 = 1.0, at_least(1.0);
     }
 }
 
 /// The part of the distance that a round trip covers is 1/B (Linux's BICTCP_B).
 const B: f64 = 4.0;
-/// Packets gained a round trip, over the window, until the first loss (Linux).
+/// Packets gained per round trip until the first loss, as a share of the window (Linux).
 const UNKNOWN_GROWTH: f64 = 0.05;
 
 /// The law's state.
 #[derive(Clone, Debug)]
 pub struct Bic {
     params: Params,
-    /// W_max in packets; 0 where it is not known.
+    /// W_max in packets; 0 if it is not known.
     w_max: f64,
 }
 
@@ -69,14 +72,14 @@ impl Bic {
         Self { params, w_max: 0.0 }
     }
 
-    /// Packets a round trip below W_max (§III-A): a quarter of the distance, within S_max and,
-    /// close by, 4/`smooth_part`.
+    /// Packets per round trip below W_max (§III-A): a quarter of the distance, at most S_max; close
+    /// to W_max, 4/`smooth_part`.
     fn search(&self, window: f64) -> f64 {
         let step = ((self.w_max.floor() - window.floor()) / B).floor();
         if step <= 1.0 { B / self.params.smooth_part } else { step.min(self.params.max_increment) }
     }
 
-    /// Packets a round trip at W_max and beyond (§III-A, "max probing"): 4/`smooth_part` for four
+    /// Packets per round trip at W_max and beyond (§III-A, "max probing"): 4/`smooth_part` for four
     /// packets, then a third of the distance.
     fn probe_beyond(&self, window: f64) -> f64 {
         let distance = window - self.w_max;
@@ -111,7 +114,7 @@ impl WindowLaw for Bic {
         if window <= low_window { window / 2.0 } else { beta * window }
     }
 
-    /// As a loss, and the past is forgotten (Linux).
+    /// As after a loss, and W_max is forgotten (Linux).
     fn timeout(&mut self, window: f64, now: Time) -> f64 {
         let ssthresh = self.decrease(window, now);
         self.w_max = 0.0;

@@ -4,16 +4,17 @@
 //! |---|---|---|
 //! | §4.2, fig. 1 | W_cubic(t) = C(t − K)³ + W_max | [`Cubic::w_cubic`] |
 //! | §4.2, fig. 2 | K = ∛((W_max − cwnd_epoch)/C) | [`Cubic::begin_epoch`] |
-//! | §4.2 | target = W_cubic(t + RTT), within cwnd and 1.5 cwnd | [`Cubic::target`] |
+//! | §4.2 | target = W_cubic(t + RTT), between cwnd and 1.5 cwnd | [`Cubic::target`] |
 //! | §4.3, fig. 4 | W_est ← W_est + α·n/cwnd, α = 3(1−β)/(1+β), and 1 from cwnd_prior on | [`Cubic::grow_estimate`] |
 //! | §4.4, §4.5 | cwnd ← cwnd + n(target − cwnd)/cwnd | [`Cubic::increase`] |
 //! | §4.6 | ssthresh ← β·cwnd | [`Cubic::decrease`] |
-//! | §4.7 | W_max ← cwnd(1 + β)/2, where cwnd < W_max | [`Cubic::decrease`] |
-//! | §4.8 | after a timeout K = 0 and W_max is the window where congestion avoidance begins | [`Cubic::timeout`] |
+//! | §4.7 | W_max ← cwnd(1 + β)/2, if cwnd < W_max | [`Cubic::decrease`] |
+//! | §4.8 | after a timeout K = 0 and W_max is the window at which congestion avoidance begins | [`Cubic::timeout`] |
 //!
-//! Departures: §4.3 compares W_cubic(t) with W_est, we the target. §4.6 multiplies the packets in
-//! flight; like Linux we multiply the window. `s_max` is not in the RFC: it is the bound that Linux
-//! up to 2.6.22, and so ns-2, put on growth above W_max (BIC's S_max: 16 packets in 100 ms).
+//! Departures: §4.3 compares W_cubic(t) with W_est; we compare the target. §4.6 multiplies the
+//! packets in flight; like Linux we multiply the window. `s_max` is not in the RFC: it is the bound
+//! that Linux up to 2.6.22, and so ns-2, put on growth above W_max (BIC's S_max: 16 packets in 100
+//! ms).
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, WindowLaw};
@@ -43,13 +44,13 @@ settings! {
         fast_convergence: bool = true;
         /// Whether the window is at least that of a Reno flow (§4.3).
         friendly: bool = true;
-        /// Most packets gained per second above W_max; 160 in Linux 2.6.22.
+        /// Largest number of packets gained per second above W_max; 160 in Linux 2.6.22.
         s_max: f64 = f64::INFINITY, above(0.0).or_infinite();
     }
 }
 
 impl Params {
-    /// α = 3(1−β)/(1+β): the increase a round trip that gives a flow with factor β Reno's mean
+    /// α = 3(1−β)/(1+β): the increase per round trip that gives a flow with factor β Reno's mean
     /// window (§4.3, fig. 4).
     fn alpha(&self) -> f64 {
         3.0 * (1.0 - self.beta) / (1.0 + self.beta)
@@ -84,20 +85,19 @@ impl Cubic {
         self.params.c * from_plateau * from_plateau * from_plateau + self.w_max
     }
 
-    /// K = ∛((W_max − cwnd_epoch)/C) (§4.2, fig. 2); no plateau above a window that was never lost
-    /// at.
+    /// K = ∛((W_max − cwnd_epoch)/C) (§4.2, fig. 2). W_max is at least the window, so K is 0 if no
+    /// earlier loss is known.
     fn begin_epoch(&mut self, window: f64, now: Time) -> Time {
         self.epoch_start = Some(now);
         self.w_est = window;
         self.w_max = self.w_max.max(window);
-        // Not the system's cube root: its last bit differs from machine to machine, and with it
-        // every run.
+        // Not the system's cube root: its last bit differs from machine to machine, and every run
+        // would differ with it.
         self.k = libm::cbrt((self.w_max - window) / self.params.c);
         now
     }
 
-    /// W_cubic(t + RTT), within cwnd and 1.5 cwnd (§4.2), and within S_max · RTT of cwnd above
-    /// W_max.
+    /// W_cubic(t + RTT), between cwnd and 1.5 cwnd (§4.2); above W_max at most cwnd + S_max · RTT.
     fn target(&self, window: f64, t: f64, rtt: f64) -> f64 {
         let target = self.w_cubic(t + rtt).clamp(window, 1.5 * window);
         if t + rtt >= self.k { target.min(window + self.params.s_max * rtt) } else { target }
@@ -111,8 +111,8 @@ impl Cubic {
 }
 
 impl WindowLaw for Cubic {
-    /// The Reno flow's window where the target is below it (§4.3), else cwnd + n(target −
-    /// cwnd)/cwnd (§4.4, §4.5).
+    /// The Reno flow's window if the target is below it (§4.3), else cwnd + n(target − cwnd)/cwnd
+    /// (§4.4, §4.5).
     fn increase(&mut self, window: f64, ack: &Ack) -> f64 {
         let start = self.epoch_start.unwrap_or_else(|| self.begin_epoch(window, ack.now));
         let t = ack.now.since(start).seconds();
@@ -131,14 +131,14 @@ impl WindowLaw for Cubic {
     fn decrease(&mut self, window: f64, _now: Time) -> f64 {
         self.epoch_start = None;
         self.cwnd_prior = window;
-        // In whole packets, as in Linux: a peak that is a fraction of a packet lower is no sign of
-        // another flow.
+        // In whole packets, as in Linux: a peak that is lower by a fraction of a packet is not a
+        // sign of another flow.
         let makes_room = self.params.fast_convergence && window.floor() < self.w_max.floor();
         self.w_max = if makes_room { window * (1.0 + self.params.beta) / 2.0 } else { window };
         self.params.beta * window
     }
 
-    /// β·cwnd, and the past is forgotten (§4.8).
+    /// β·cwnd, and W_max is forgotten (§4.8).
     fn timeout(&mut self, window: f64, now: Time) -> f64 {
         let ssthresh = self.decrease(window, now);
         self.w_max = 0.0;

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | RFC 8257 §3.3, step 6 | M = packets marked / packets acknowledged, in a window of data | [`Dctcp::observe`] |
 //! | RFC 8257 §3.3, step 7 | α ← (1 − g)α + gM | [`Dctcp::observe`] |
-//! | RFC 8257 §3.3, step 9 | W ← W(1 − α/2), once a window of data with marks | [`Dctcp::marked`] |
+//! | RFC 8257 §3.3, step 9 | W ← W(1 − α/2), once per window of data with marks | [`Dctcp::marked`] |
 //! | RFC 8257 §3.4; RFC 5681 §3.1, eq. 3 | W ← W + 1/W, for each packet acknowledged | [`Dctcp::increase`] |
 //! | RFC 8257 §3.5; RFC 5681 §3.1, eq. 4 | W ← W/2 at a loss, once per recovery epoch | [`Dctcp::decrease`] |
 //!
@@ -22,7 +22,8 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "dctcp",
     aliases: &["TcpDctcp"],
-    summary: "gives up half the share of packets that came with a mark; needs queues that mark",
+    summary: "reduces the window by half the share of packets that carry a mark; needs queues that \
+              mark",
     source: "RFC 8257",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),
@@ -35,9 +36,10 @@ settings! {
     pub struct Params {
         /// Weight of a new window of data in α (ratio; RFC 8257 §4.2).
         g: f64 = 1.0 / 16.0, above(0.0).at_most(1.0);
-        /// α at birth (ratio; RFC 8257 §4.2).
+        /// Initial value of α (ratio; RFC 8257 §4.2).
         alpha: f64 = 1.0, at_least(0.0).at_most(1.0);
-        /// Packets leave as ECT(1), so that queues know a scalable sender (RFC 9331 §4.1).
+        /// Whether packets leave as ECT(1), so that queues recognise a scalable sender (RFC 9331
+        /// §4.1).
         l4s: bool = false;
     }
 }

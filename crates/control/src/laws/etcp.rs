@@ -5,12 +5,12 @@
 //! |---|---|---|
 //! | eq. 8 | W ← W + 1/b, for each packet acknowledged | [`Etcp::on_ack`] |
 //! | eq. 9 | W ← W − W/(b(2 + p0·W)), for each packet lost | [`Etcp::slow_down`] |
-//! | eq. 5 | W* = 2/(p − p0), p per acknowledged packet, is where the two are in balance | tests |
-//! | §V-A | slow start: W ← W + 1 an ACK, W ← W/2 at the first loss, then hold | `EtcpStart` |
+//! | eq. 5 | W* = 2/(p − p0), the window at which the two are in balance; p is per acknowledged packet | tests |
+//! | §V-A | slow start: W ← W + 1 per ACK, W ← W/2 at the first loss, then hold | `EtcpStart` |
 //! | §III-C | gaps between packets are exponential with mean RTT/W; the window limits nothing | [`Etcp::pacing`] |
 //!
-//! Departures: the paper has no answer to silence; when nothing is heard for a retransmission
-//! timeout the window is halved. It is never below one packet.
+//! Departures: the paper does not say what to do if no acknowledgement arrives; here the window is
+//! halved after a retransmission timeout. The window is never below one packet.
 
 use crate::parts::etcp_start::{Answer, EtcpStart};
 use crate::registry::{Entry, MovedBy, Recipe, Start};
@@ -22,7 +22,8 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "etcp",
     aliases: &["e-tcp"],
-    summary: "drives the bottleneck to a small constant loss rate; answers each lost packet, paces, and never waits for a window",
+    summary: "drives the bottleneck to a small constant loss rate; answers each lost packet, paces \
+              its packets, and never waits for a window",
     source: "Gu, Towsley, Hollot, Zhang, §III",
     moved_by: MovedBy::EachLoss,
     start: Start::UnlessAtThreshold,
@@ -36,10 +37,10 @@ pub(super) const LAW: Entry = Entry {
 settings! {
     /// Settings of E-TCP.
     pub struct Params {
-        /// Loss rate that the bottleneck is driven above (ratio; §III-A).
+        /// Loss rate above which the bottleneck is kept (ratio; §III-A).
         p0: f64 = 0.01, at_least(0.0).below(1.0);
-        /// Packets acknowledged for one packet more of window; above the bottleneck's buffer for
-        /// stability (§III-A).
+        /// Packets acknowledged per packet of window gained; larger than the bottleneck's buffer
+        /// for stability (§III-A).
         b: f64 = 25.0, at_least(1.0);
     }
 }
@@ -59,7 +60,8 @@ impl Etcp {
         Self { params, window: initial_window, start: EtcpStart::default() }
     }
 
-    /// Starts in congestion avoidance where there is a threshold already.
+    /// Starts in congestion avoidance if the window has already reached a threshold of `ssthresh`
+    /// packets.
     pub fn with_ssthresh(mut self, ssthresh: f64) -> Self {
         if self.window >= ssthresh {
             self.start = EtcpStart::CongestionAvoidance;

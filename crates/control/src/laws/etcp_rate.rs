@@ -5,12 +5,12 @@
 //! |---|---|---|
 //! | §VII-A | x ← x + 1/(bτ), for each packet acknowledged | [`EtcpRate::on_ack`] |
 //! | §VII-A | x ← x − x/(bτ(2 + p0·x)), for each packet lost | [`EtcpRate::slow_down`] |
-//! | eq. 11 | x* = 2/(p − p0) packets a second, whatever the RTT, is where the two are in balance | tests |
-//! | §V-A | slow start: x ← x + 1/τ an ACK, x ← x/2 at the first loss, then hold | `EtcpStart` |
+//! | eq. 11 | x* = 2/(p − p0) packets per second, the rate at which the two are in balance, whatever the RTT | tests |
+//! | §V-A | slow start: x ← x + 1/τ per ACK, x ← x/2 at the first loss, then hold | `EtcpStart` |
 //!
-//! x is in packets a second, τ the smoothed RTT. Departures: where bτ(2 + p0·x) < 1 the decrease
-//! would take more than there is; the rate is never below a packet a round trip. Silence halves the
-//! rate, as in the window law.
+//! x is in packets per second, and τ is the smoothed RTT. Departures: if bτ(2 + p0·x) < 1 the
+//! decrease would exceed the rate itself, so the rate is never below one packet per round trip. A
+//! retransmission timeout halves the rate, as in the window law.
 
 use super::etcp::Params;
 use crate::parts::etcp_start::{Answer, EtcpStart};
@@ -23,7 +23,8 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "etcp-rate",
     aliases: &["e-tcp-rate"],
-    summary: "as etcp, but moves a rate instead of a window, so that flows of any RTT get the same",
+    summary: "like etcp, but moves a rate instead of a window, so that flows of any RTT get the \
+              same rate",
     source: "Gu, Towsley, Hollot, Zhang, §VII",
     moved_by: MovedBy::EachLoss,
     start: Start::UnlessAtThreshold,
@@ -38,7 +39,7 @@ pub(super) const LAW: Entry = Entry {
 #[derive(Clone, Debug)]
 pub struct EtcpRate {
     params: Params,
-    /// Packets a second; `None` until there is an RTT.
+    /// Packets per second; `None` until there is an RTT.
     rate: Option<f64>,
     /// The smoothed RTT in seconds, as of the last acknowledgement.
     rtt: f64,
@@ -48,13 +49,14 @@ pub struct EtcpRate {
 }
 
 impl EtcpRate {
-    /// The law with `params`, which have been checked; starts with `initial_window` packets a round
-    /// trip.
+    /// The law with `params`, which have been checked; starts with `initial_window` packets per
+    /// round trip.
     pub fn new(params: Params, initial_window: f64) -> Self {
         Self { params, rate: None, rtt: 1.0, initial_window, start: EtcpStart::default() }
     }
 
-    /// Starts in congestion avoidance where there is a threshold already.
+    /// Starts in congestion avoidance if the initial window has already reached a threshold of
+    /// `ssthresh` packets.
     pub fn with_ssthresh(mut self, ssthresh: f64) -> Self {
         if self.initial_window >= ssthresh {
             self.start = EtcpStart::CongestionAvoidance;

@@ -3,13 +3,13 @@
 //!
 //! | source | equation | here |
 //! |---|---|---|
-//! | §IV-B, eq. 6 | w ← min(2w, (1 − γ)w + γ(baseRTT/RTT·w + α)), once a round trip | [`Fast::update`] |
-//! | §IV-A | RTT ← (1 − η)RTT + ηT with η = min(3/w, 1/4), T each sample; baseRTT the least | [`Fast::measure`] |
+//! | §IV-B, eq. 6 | w ← min(2w, (1 − γ)w + γ(baseRTT/RTT·w + α)), once per round trip | [`Fast::update`] |
+//! | §IV-A | RTT ← (1 − η)RTT + ηT with η = min(3/w, 1/4), T each sample; baseRTT the smallest | [`Fast::measure`] |
 //! | CUBINlab's ns-2 module | w ← w + 1 for each packet acknowledged while RTT − baseRTT < mi_threshold | [`Fast::on_ack`] |
 //! | §IV-C | w ← w/2 at a loss, once per recovery epoch | [`Fast::on_loss`] |
 //!
 //! α is the number of packets that a flow keeps in queues. The multiplicative increase is that of
-//! the module that Gu and others used (E-TCP, §VI-A); mi_threshold is in seconds of queueing delay.
+//! the module that Gu and others used (E-TCP, §VI-A); mi_threshold is a queueing delay in seconds.
 
 use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Loss, Rounds};
@@ -20,7 +20,7 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "fast",
     aliases: &[],
-    summary: "keeps `alpha` packets in queues, which it knows by the queueing delay",
+    summary: "keeps `alpha` packets in queues, estimated from the queueing delay",
     source: "Jin, Wei, Low, INFOCOM 2004",
     moved_by: MovedBy::Delay,
     start: Start::Own,
@@ -31,10 +31,11 @@ pub(super) const LAW: Entry = Entry {
 settings! {
     /// Settings of FAST.
     pub struct Params {
-        /// Packets that a flow keeps in queues: 1000 in Gu and others, §VI-A; 200 for 1 Gbps in Jin and
-        /// others.
+        /// Packets that a flow keeps in queues: 1000 in Gu and others, §VI-A; 200 for 1 Gbps in Jin
+        /// and others.
         alpha: f64 = 1000.0, above(0.0);
-        /// Share of the way to its target that a window goes per round trip (ratio; §IV-B).
+        /// Share of the distance to its target that the window covers per round trip (ratio;
+        /// §IV-B).
         gamma: f64 = 0.5, above(0.0).at_most(1.0);
         /// Queueing delay in seconds below which the window doubles each round trip (CUBINlab).
         mi_threshold: f64 = 0.00075, at_least(0.0);
@@ -49,7 +50,7 @@ pub struct Fast {
     window: f64,
     /// The averaged RTT in seconds; `None` until there is a sample.
     average: Option<f64>,
-    /// The least RTT in seconds.
+    /// The smallest RTT in seconds.
     base: f64,
     rounds: Rounds,
 }
@@ -86,8 +87,8 @@ impl Fast {
 }
 
 impl Controller for Fast {
-    /// Up by one a packet while queues are short (CUBINlab's module), else eq. 6 once a round trip
-    /// (§IV-B).
+    /// Up by one per packet acknowledged while queues are short (CUBINlab's module), else eq. 6
+    /// once per round trip (§IV-B).
     fn on_ack(&mut self, ack: &Ack) {
         self.measure(ack);
         let round_ends = self.rounds.ends_with(ack);
@@ -133,7 +134,7 @@ mod tests {
         assert_eq!(fast.window, 20.0);
     }
 
-    /// In balance a flow keeps α packets in queues: w(1 − baseRTT/RTT) = α.
+    /// In equilibrium a flow keeps α packets in queues: w(1 − baseRTT/RTT) = α.
     #[test]
     fn the_equilibrium_is_alpha_packets_in_queues() {
         let mut fast = Fast { window: 5000.0, base: 0.1, ..Fast::new(Params::default(), 2.0) };

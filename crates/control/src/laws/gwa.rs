@@ -1,5 +1,5 @@
-//! GWA's sender: Reno's law below the window that routers and the receiver advertise (Gerla, Lo
-//! Cigno, Mascolo, Weng).
+//! GWA's sender: Reno's law, limited to the window that routers and the receiver advertise (Gerla,
+//! Lo Cigno, Mascolo, Weng).
 //!
 //! | source | equation | here |
 //! |---|---|---|
@@ -8,8 +8,8 @@
 //! | §2 | B_n = B_max at first, with the connection's window scale | [`Gwa::request`] |
 //! | eq. 7 | r = k(q* − q − what has been sent in a round trip), k = 1/d | eq. 1, in packets |
 //!
-//! A window of W_a bytes buys W_a bytes on the wire: headers take room in the routers' buffers too.
-//! Without routers that speak it is Reno.
+//! W_a counts bytes on the wire: headers take room in the routers' buffers, too. If no router
+//! advertises a window, the law is Reno's.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, Bound};
@@ -20,7 +20,8 @@ use narrows_signal::{AdvertisedWindow, Reply, Request};
 pub(super) const LAW: Entry = Entry {
     name: "gwa",
     aliases: &["gwa-tcp"],
-    summary: "Reno's law below the window that routers advertise; needs `gwa-rr` or `gwa-fcfs` queues",
+    summary: "Reno's law, limited to the window that routers advertise; needs `gwa-rr` or \
+              `gwa-fcfs` queues",
     source: "Gerla, Lo Cigno, Mascolo, Weng",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),
@@ -39,8 +40,8 @@ pub struct Gwa {
 }
 
 impl Gwa {
-    /// Asks for `receive_window` packets of `packet_bytes`, B_max; without limit, for what can be
-    /// said in steps of a packet.
+    /// Asks for B_max, `receive_window` packets of `packet_bytes`. If that is infinite, asks for
+    /// the largest window that can be written in steps of a packet.
     pub fn new(packet_bytes: u32, receive_window: f64) -> Self {
         let bytes = f64::from(packet_bytes);
         let most = if receive_window.is_finite() {
@@ -53,7 +54,7 @@ impl Gwa {
 }
 
 impl Bound for Gwa {
-    /// W_a, as the receiver says it (eq. 2).
+    /// Takes W_a from the receiver (eq. 2).
     fn observe(&mut self, ack: &Ack) {
         if let Reply::Window(bytes) = ack.reply {
             self.advertised = f64::from(bytes) / self.packet_bytes;

@@ -8,8 +8,8 @@
 //! | §5 | w ← w + a(w)/w, for each packet acknowledged | [`HighSpeed::increase`] |
 //! | §5 | w ← (1 − b(w))·w, once per recovery epoch | [`HighSpeed::decrease`] |
 //!
-//! The formulas of §5 rather than the table of appendix B, which was computed from them. a(w) is
-//! computed anew when the window has moved by a packet, as ns-2 does: logarithms for each
+//! We use the formulas of §5 rather than the table of appendix B, which was computed from them.
+//! a(w) is recomputed when the window has moved by a packet, as in ns-2: logarithms for each
 //! acknowledgement would cost more than the rest of the sender.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
@@ -37,7 +37,7 @@ pub(super) const LAW: Entry = Entry {
 settings! {
     /// Settings of HighSpeed TCP.
     pub struct Params {
-        /// Window in packets up to which it is Reno's law (§5).
+        /// Window in packets up to which the law is Reno's (§5).
         low_window: f64 = 38.0, at_least(1.0);
         /// Window in packets at which the loss rate is `high_p` (§5).
         high_window: f64 = 83_000.0, above(1.0);
@@ -59,7 +59,8 @@ impl Params {
         Ok(())
     }
 
-    /// How far `window` is from low_window to high_window, in logarithms: 0 to 1, and on.
+    /// Where log(`window`) lies between those of low_window (0) and high_window (1); above 1
+    /// beyond.
     fn way(&self, window: f64) -> f64 {
         log(window / self.low_window) / log(self.high_window / self.low_window)
     }
@@ -95,7 +96,7 @@ pub struct HighSpeed {
     params: Params,
     /// The window that `a` was computed for.
     computed_for: f64,
-    /// a(w) in packets a round trip.
+    /// a(w) in packets per round trip.
     a: f64,
 }
 

@@ -5,22 +5,22 @@
 //! | §3.1, eqs. 16, 17, 23 | α = 1 up to Δ_L, then 1 + 10(Δ − Δ_L) + ((Δ − Δ_L)/2)² | [`Htcp::alpha`] |
 //! | §3.4, eq. 24 | α ← 2(1 − β)α | [`Htcp::alpha`] |
 //! | §3.1, comment 2 | α in proportion to the RTT, within [0.5, 10] | [`Htcp::rtt_scale`] |
-//! | §3.4, eq. 25 | β = RTT_min/RTT_max within [0.5, 0.8]; 0.5 where B⁻ has moved by more than 20 % | [`Htcp::back_off`] |
+//! | §3.4, eq. 25 | β = RTT_min/RTT_max within [0.5, 0.8]; 0.5 if B⁻ has moved by more than 20 % | [`Htcp::back_off`] |
 //! | §3.2, eq. 22 | β = min over epochs of β·B⁻/B⁺ | [`Htcp::by_throughput`] |
 //! | §3.4 | W ← W + α/W for each packet acknowledged; W ← βW once per recovery epoch | [`Htcp::increase`], [`Htcp::decrease`] |
 //!
-//! B⁻ and B⁺ are packets acknowledged over a round trip before, and the first after a back-off,
-//! over its length ("measured from packets ACK'ed over an RTT", §3.2); for B⁻ that is the one under
-//! way, where half of it is over, else the last. Comment 2 names no RTT that the scale is 1 at: 100
-//! ms, as in Linux and FreeBSD.
+//! B⁻ and B⁺ are the delivery rates of the last round trip before a back-off and of the first one
+//! after it ("measured from packets ACK'ed over an RTT", §3.2). For B⁻ we take the round trip under
+//! way if at least half of it is over, else the one before. Comment 2 does not say for which RTT
+//! the scale is 1; here it is 100 ms, as in Linux and FreeBSD.
 //!
-//! RTT samples that a recovery touches are left out: an acknowledgement that fills a hole is late
-//! by more than the queue.
+//! RTT samples from a recovery are left out: an acknowledgement that fills a hole is late by more
+//! than the queueing delay.
 //!
-//! Differences: Linux keeps a smoothed B⁻ and stays at 0.5 for one epoch more after a reset; lets
-//! RTT_max fade by 5 % of its excess each epoch (here it is forgotten when the reset says that the
-//! path has changed); never adapts below 10 ms; counts in 1/128; scales by the inverse, clamped to
-//! [0.5, 10], so that α's scale lies in [0.1, 2] (`rtt_scaling` is the paper's, in [0.5, 10]); and
+//! Differences: Linux smooths B⁻ and stays at 0.5 for one more epoch after a reset. It lets RTT_max
+//! fade by 5 % of its excess each epoch; here RTT_max is forgotten when a reset shows that the path
+//! has changed. It never adapts below 10 ms, and counts in 1/128. It scales by the inverse, clamped
+//! to [0.5, 10], so that α's scale lies in [0.1, 2]; `rtt_scaling` is the paper's, in [0.5, 10]. It
 //! leaves eq. 22 out.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
@@ -32,7 +32,8 @@ use narrows_units::{Duration, Time};
 pub(super) const LAW: Entry = Entry {
     name: "htcp",
     aliases: &["h-tcp", "TcpHtcp"],
-    summary: "grows faster the longer ago the last loss was; backs off in proportion to the queueing delay",
+    summary: "grows faster the longer ago the last loss was; backs off in proportion to the \
+              queueing delay",
     source: "Leith, Shorten, §3",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),
@@ -47,8 +48,8 @@ pub(super) const LAW: Entry = Entry {
 settings! {
     /// Settings of H-TCP.
     pub struct Params {
-        /// Δ_L, seconds after a loss for which it is Reno's law: Linux's and FreeBSD's, as the paper
-        /// gives none.
+        /// Δ_L, seconds after a loss during which the law is Reno's. The default is Linux's and
+        /// FreeBSD's, as the paper gives none.
         delta_l: f64 = 1.0, at_least(0.0);
         /// First coefficient of eq. 17, packets per round trip.
         a0: f64 = 1.0, at_least(1.0);
@@ -56,22 +57,25 @@ settings! {
         a1: f64 = 10.0, at_least(0.0);
         /// Third coefficient of eq. 17, packets per round trip and second².
         a2: f64 = 0.25, at_least(0.0);
-        /// Whether the back-off adapts to the queue (§3.2).
+        /// Whether the back-off adapts to the queueing delay (§3.2).
         adaptive: bool = true;
-        /// Least share of the window kept, and the share kept after a reset (ratio; §3.4, comment 1).
+        /// Smallest share of the window kept, and the share kept after a reset (ratio; §3.4,
+        /// comment 1).
         beta: f64 = 0.5, above(0.0).below(1.0);
-        /// Largest share of the window kept (ratio; §3.4, comment 1); counts if `adaptive`.
+        /// Largest share of the window kept (ratio; §3.4, comment 1). Used only if `adaptive`.
         beta_max: f64 = 0.8, above(0.0).below(1.0);
-        /// How far B⁻ may move from one epoch to the next (ratio; §3.3); counts if `adaptive`.
+        /// How far B⁻ may move from one epoch to the next without a reset (ratio; §3.3). Used only
+        /// if `adaptive`.
         reset: f64 = 0.2, above(0.0).or_infinite();
-        /// Whether eq. 22 takes the place of RTT_min/RTT_max; counts if `adaptive`.
+        /// Whether eq. 22 replaces RTT_min/RTT_max. Used only if `adaptive`.
         throughput_ratio: bool = false;
-        /// Whether α grows with the RTT (§3.1, comment 2), within 0.5 and 10 times its value at 100 ms.
+        /// Whether α grows with the RTT (§3.1, comment 2), between 0.5 and 10 times its value at
+        /// 100 ms.
         rtt_scaling: bool = false;
     }
 }
 
-/// §3.1, comment 2: the RTT in seconds whose α is not scaled.
+/// §3.1, comment 2: the RTT in seconds at which α is not scaled.
 const REFERENCE_RTT: f64 = 0.1;
 /// §3.1, comment 2: the interval of the scale.
 const SCALE: (f64, f64) = (0.5, 10.0);
@@ -98,11 +102,11 @@ pub struct Htcp {
     beta: f64,
     /// When the last congestion event was, or the law was first asked.
     last_event: Option<Time>,
-    /// The least and the largest RTT.
+    /// The smallest and the largest RTT.
     rtt: Option<(Duration, Duration)>,
     was_recovering: bool,
     throughput: Throughput,
-    /// B⁻ of the last event, packets a second.
+    /// B⁻ of the last event, packets per second.
     b_minus: Option<f64>,
     /// min_j β(j)·B⁻(j)/B⁺(j) since the last reset (eq. 22).
     least_ratio: f64,
@@ -124,7 +128,7 @@ impl Htcp {
         }
     }
 
-    /// α in packets a round trip, `delta` seconds after the last congestion event (eqs. 23, 24).
+    /// α in packets per round trip, `delta` seconds after the last congestion event (eqs. 23, 24).
     fn alpha(&self, delta: f64) -> f64 {
         let Params { delta_l, a0, a1, a2, .. } = self.params;
         let x = delta - delta_l;
@@ -132,7 +136,7 @@ impl Htcp {
         2.0 * (1.0 - self.beta) * alpha * self.rtt_scale()
     }
 
-    /// The RTT over 100 ms, within [0.5, 10] (§3.1, comment 2); 1 unless asked for.
+    /// The RTT divided by 100 ms, clamped to [0.5, 10] (§3.1, comment 2); 1 without `rtt_scaling`.
     fn rtt_scale(&self) -> f64 {
         match self.rtt {
             Some((least, _)) if self.params.rtt_scaling => {
@@ -167,7 +171,7 @@ impl Htcp {
         self.rtt.map(|(least, most)| least.seconds() / most.seconds())
     }
 
-    /// min_j β(j)·B⁻(j)/B⁺(j) (eq. 22); `None` before there has been one.
+    /// min_j β(j)·B⁻(j)/B⁺(j) (eq. 22); `None` until there is one.
     fn by_throughput(&self) -> Option<f64> {
         Some(self.least_ratio).filter(|ratio| ratio.is_finite())
     }
@@ -212,24 +216,24 @@ impl WindowLaw for Htcp {
     }
 }
 
-/// Packets acknowledged in each round trip, over its length.
+/// Packets acknowledged in each round trip, divided by its length.
 #[derive(Clone, Debug, Default)]
 struct Throughput {
     rounds: Rounds,
     since: Time,
     packets: f64,
-    /// Of the last whole round: packets a second, and its length in seconds.
+    /// Of the last whole round: packets per second, and its length in seconds.
     last: Option<(f64, f64)>,
     /// Rounds that have ended since the last event.
     after_event: Option<u32>,
 }
 
-/// The round that is under way at an event ends with what left before it; the next one drains the
-/// queue; B⁺ is that of the third.
+/// The round that is under way at an event ends with packets that left before it, and the next one
+/// drains the queue; B⁺ is the rate of the third.
 const ROUNDS_TO_B_PLUS: u32 = 3;
 
 impl Throughput {
-    /// Counts `ack`; gives B⁺ where the round that ends is the one after an event.
+    /// Counts `ack`; returns B⁺ if `ack` ends the round after an event that measures it.
     fn observe(&mut self, ack: &Ack) -> Option<f64> {
         self.packets += ack.packets;
         if !self.rounds.ends_with(ack) {
@@ -247,7 +251,7 @@ impl Throughput {
         self.last.map(|(rate, _)| rate)
     }
 
-    /// Packets a second just before `now`.
+    /// Packets per second just before `now`.
     fn at(&self, now: Time) -> Option<f64> {
         let (last, length) = self.last?;
         let seconds = now.since(self.since).seconds();
@@ -264,15 +268,15 @@ mod tests {
     use super::*;
     use crate::fixtures::ack;
 
-    /// Feeds `rounds` rounds of `packets` packets each over `rtt` milliseconds, and gives the time
-    /// reached in seconds.
+    /// Feeds `rounds` rounds of `packets` packets each over `rtt` milliseconds, and returns the
+    /// time reached in seconds.
     fn feed(law: &mut Htcp, from: f64, rounds: u32, packets: f64, rtt: u64) -> f64 {
         let span = Duration::from_millis(rtt);
         for round in 0..rounds {
             let now = from + f64::from(round + 1) * span.seconds();
             let known = ack(now, packets);
             let rtt = known.rtt.map(|known| crate::Rtt { latest: span, ..known });
-            // Each acknowledgement answers what left after the one before.
+            // Each acknowledgement answers a packet that left after the previous acknowledgement.
             let newest = (now * 1000.0) as u64;
             law.observe(&Ack { rtt, newest, next: newest, ..known });
         }

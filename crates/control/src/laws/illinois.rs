@@ -5,8 +5,8 @@
 //! |---|---|---|
 //! | §3.2, eq. 1 | W ← W + α/W, for each packet acknowledged; W ← (1 − β)W once per recovery epoch | [`Illinois::increase`], [`Illinois::decrease`] |
 //! | §3.2, eq. 5 | α = α_max up to d_1, then κ1/(κ2 + d_a) falling to α_min at d_m | [`alpha`] |
-//! | §3.2, eq. 6 | β = β_min up to d_2, β_max from d_3, straight between | [`beta`] |
-//! | §3.4 | d_a, the mean queueing delay of a round trip; d_m, the largest ever | [`Illinois::observe`] |
+//! | §3.2, eq. 6 | β = β_min up to d_2, β_max from d_3, linear in between | [`beta`] |
+//! | §3.4 | d_a, the mean queueing delay of a round trip; d_m, the largest so far | [`Illinois::observe`] |
 //! | §3.4 | back to α_max only after θ rounds below d_1; Reno's below W_thresh | [`Illinois::end_round`] |
 //!
 //! d_1 = d_m/100, d_2 = d_m/10, d_3 = 8/10·d_m, θ = 5, W_thresh = 15 (§3.4; Linux's too).
@@ -20,7 +20,8 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "illinois",
     aliases: &["TcpIllinois"],
-    summary: "grows fast and gives up little while the queueing delay is small, and behaves like Reno when it is large",
+    summary: "grows fast and gives up little while the queueing delay is small, and behaves like \
+              Reno when it is large",
     source: "Liu, Başar, Srikant, Performance Evaluation 65, 2008",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),
@@ -35,15 +36,15 @@ pub(super) const LAW: Entry = Entry {
 settings! {
     /// Settings of Illinois.
     pub struct Params {
-        /// Packets gained per round trip at the largest delay (§3.4).
+        /// Packets gained per round trip at the largest queueing delay (§3.4).
         alpha_min: f64 = 0.3, above(0.0);
-        /// Packets gained per round trip without delay (§3.4).
+        /// Packets gained per round trip while the queueing delay is small (§3.4).
         alpha_max: f64 = 10.0, above(0.0);
-        /// Share of the window given up at a loss without delay (ratio; §3.4).
+        /// Share of the window given up at a loss if the queueing delay is small (ratio; §3.4).
         beta_min: f64 = 0.125, above(0.0).below(1.0);
-        /// Share of the window given up at a loss with delay (ratio; §3.4).
+        /// Share of the window given up at a loss if the queueing delay is large (ratio; §3.4).
         beta_max: f64 = 0.5, above(0.0).below(1.0);
-        /// Window in packets below which it is Reno's law (§3.4).
+        /// Window in packets below which the law is Reno's (§3.4).
         w_thresh: f64 = 15.0, at_least(0.0);
     }
 }
@@ -62,7 +63,7 @@ impl Params {
         Ok(())
     }
 
-    /// α in packets a round trip at a mean queueing delay of `d_a` seconds, `d_m` being the largest
+    /// α in packets per round trip at a mean queueing delay of `d_a` seconds; `d_m` is the largest
     /// (§3.2, eq. 5).
     fn alpha(&self, d_a: f64, d_m: f64) -> f64 {
         let d_1 = d_m / 100.0;
@@ -75,8 +76,7 @@ impl Params {
         if self.alpha_max > self.alpha_min { kappa_1 / (kappa_2 + d_a) } else { self.alpha_max }
     }
 
-    /// β, a ratio, at a mean queueing delay of `d_a` seconds, `d_m` being the largest (§3.2, eq.
-    /// 6).
+    /// β, a ratio, at a mean queueing delay of `d_a` seconds; `d_m` is the largest (§3.2, eq. 6).
     fn beta(&self, d_a: f64, d_m: f64) -> f64 {
         let (d_2, d_3) = (d_m / 10.0, 8.0 * d_m / 10.0);
         if d_a <= d_2 {
@@ -90,7 +90,7 @@ impl Params {
     }
 }
 
-/// §3.4: rounds of little delay before α is α_max again (θ).
+/// §3.4: rounds with little delay before α is α_max again (θ).
 const THETA: u32 = 5;
 /// Reno's parameters, below W_thresh.
 const RENO: (f64, f64) = (1.0, 0.5);
@@ -104,9 +104,9 @@ pub struct Illinois {
     rounds: Rounds,
     /// Sum and number of this round's RTT samples, in seconds.
     samples: (f64, u32),
-    /// The least and the largest RTT in seconds.
+    /// The smallest and the largest RTT in seconds.
     extremes: Option<(f64, f64)>,
-    /// Rounds of little delay since there was more; `None` where there never was.
+    /// Rounds with little delay since there was more; `None` while α is α_max.
     calm: Option<u32>,
 }
 
@@ -196,7 +196,7 @@ mod tests {
             params.alpha(0.05, 0.1)
         );
         assert_eq!((params.beta(0.01, 0.1), params.beta(0.08, 0.1)), (0.125, 0.5));
-        // Straight between 10 ms and 80 ms: 0.125 + 0.375·35/70.
+        // Linear between 10 ms and 80 ms: 0.125 + 0.375·35/70.
         assert!((params.beta(0.045, 0.1) - 0.3125).abs() < 1e-12);
     }
 

@@ -9,11 +9,11 @@
 //! | §III, §IV-B | W ← W + K/W, for each packet acknowledged | [`Ltcp::increase`] |
 //! | §IV, eq. 4; §IV-B | W ← W − βW once per recovery epoch; half at K = 1 | [`Ltcp::decrease`] |
 //!
-//! The framework of §III is [`Ltcp`] over any [`Layers`]; a rule must keep eq. 2, δ_K/K growing
-//! with K, for flows to converge. Departures: §IV-B drops at most one layer a loss, which eq. 13
-//! makes the same thing as dropping to where the window is, up to K = 19 at β = 0.15; beyond, and
-//! with the alternate rule's β of a half, we drop as many as the window has fallen below. After a
-//! timeout the layer is found anew from the window, as after slow start.
+//! The framework of §III is [`Ltcp`] over any [`Layers`]; the rule must keep eq. 2, that is, δ_K/K
+//! must grow with K, for flows to converge. Departures: §IV-B drops at most one layer per loss. By
+//! eq. 13 this is the same as dropping to the layer of the new window, up to K = 19 at β = 0.15.
+//! Beyond that, and with the alternate rule's β of a half, we drop every layer that the window has
+//! fallen below. After a timeout the layer is found again from the window, as after slow start.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, WindowLaw};
@@ -45,13 +45,13 @@ settings! {
     pub struct Params {
         /// W_T, the window in packets at which the second layer begins (§III, §IV-B).
         w_t: f64 = 50.0, at_least(1.0);
-        /// Share of the window given up in an epoch (ratio): §IV-B's; the alternate rule's is "similar to
-        /// TCP".
+        /// Share of the window given up in an epoch (ratio): 0.15 is §IV-B's, 0.5 the alternate
+        /// rule's, which is "similar to TCP".
         beta: Option<f64> = None => "0.15, or 0.5 if geometric", above(0.0).below(1.0);
-        /// Whether the alternate rule W_K = alpha·W_(K−1) says where layers begin (§IV-A).
+        /// Whether layers begin by the alternate rule, W_K = alpha·W_(K−1) (§IV-A).
         geometric: bool = false;
-        /// The alternate rule's W_K/W_(K−1) (ratio), for which the paper gives no value; flows converge
-        /// above 1.5 (eq. 2). Counts if `geometric`.
+        /// The alternate rule's W_K/W_(K−1) (ratio), for which the paper gives no value; flows
+        /// converge above 1.5 (eq. 2). Used only if `geometric`.
         alpha: f64 = 2.0, above(1.5);
     }
 }
@@ -81,7 +81,7 @@ impl Layers for Cubes {
 pub struct Powers {
     /// Packets at which the second layer begins.
     pub w_t: f64,
-    /// The step's ratio.
+    /// W_K/W_(K−1), a ratio.
     pub alpha: f64,
 }
 
@@ -103,7 +103,7 @@ pub struct Ltcp<L> {
     within: (f64, f64),
 }
 
-/// §III: a loss at one layer is TCP's.
+/// §III: a loss at layer 1 is answered as in TCP.
 const TCP_BETA: f64 = 0.5;
 
 impl Ltcp<Cubes> {

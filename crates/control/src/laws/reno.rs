@@ -17,7 +17,7 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "reno",
     aliases: &["TcpLinuxReno"],
-    summary: "one packet more per round trip, half the window after a loss",
+    summary: "adds one packet per round trip and halves the window after a loss",
     source: "RFC 5681",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),
@@ -25,7 +25,7 @@ pub(super) const LAW: Entry = Entry {
     construct: |birth| Ok(birth.once_per_epoch(Reno)),
 };
 
-/// Additive increase of one packet a round trip, multiplicative decrease by half. It has no
+/// Additive increase of one packet per round trip, multiplicative decrease by half. It has no
 /// settings.
 #[derive(Clone, Debug)]
 pub struct Reno;

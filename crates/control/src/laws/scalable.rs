@@ -6,8 +6,8 @@
 //! | §3.2, eq. 5 | cwnd ← cwnd + a, for each packet acknowledged, a = 0.01 | [`Scalable::increase`] |
 //! | §3.2, eq. 6 | cwnd ← cwnd − b·cwnd, once per recovery epoch, b = 0.125 | [`Scalable::decrease`] |
 //!
-//! Departure: below its legacy window Kelly's sender is Reno's. As in Linux, the increase is Reno's
-//! where that is the faster (1/cwnd above a), and the decrease is always eq. 6.
+//! Departure: below its legacy window Kelly's sender follows Reno's law. Here, as in Linux, the
+//! increase is Reno's if that is faster (1/cwnd above a), and the decrease is always eq. 6.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, WindowLaw};
@@ -18,7 +18,8 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "scalable",
     aliases: &["stcp", "TcpScalable"],
-    summary: "adds a fixed share of the window per round trip and gives up a fixed share after a loss",
+    summary: "adds a fixed share of the window per round trip and gives up a fixed share after a \
+              loss",
     source: "Kelly, CCR 33, 2003",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),
@@ -29,7 +30,7 @@ pub(super) const LAW: Entry = Entry {
 settings! {
     /// Settings of Scalable TCP.
     pub struct Params {
-        /// Packets added for each one acknowledged (§3.2); 0.02 in Linux 2.6.22.
+        /// Packets added for each packet acknowledged (§3.2); 0.02 in Linux 2.6.22.
         a: f64 = 0.01, above(0.0).at_most(1.0);
         /// Share of the window given up in an epoch (ratio; §3.2).
         b: f64 = 0.125, above(0.0).below(1.0);
@@ -50,7 +51,7 @@ impl Scalable {
 }
 
 impl WindowLaw for Scalable {
-    /// W ← W + n·a for n packets acknowledged (§3.2, eq. 5), or Reno's n/W where that is more.
+    /// W ← W + n·a for n packets acknowledged (§3.2, eq. 5), or Reno's n/W if that is more.
     fn increase(&mut self, window: f64, ack: &Ack) -> f64 {
         window + ack.packets * self.params.a.max(1.0 / window)
     }

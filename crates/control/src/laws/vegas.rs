@@ -3,16 +3,16 @@
 //!
 //! | source | equation | here |
 //! |---|---|---|
-//! | §IV-A | diff = W(RTT − baseRTT)/RTT packets of its own in queues, once a round trip | [`Vegas::queued`] |
-//! | §IV-A | W ← W + 1 where diff < α, W − 1 where diff > β | [`Vegas::avoid`] |
-//! | §IV-B | slow start ends where diff > γ | [`Vegas::end_round`] |
+//! | §IV-A | diff = W(RTT − baseRTT)/RTT packets of its own in queues, once per round trip | [`Vegas::queued`] |
+//! | §IV-A | W ← W + 1 if diff < α, W − 1 if diff > β | [`Vegas::avoid`] |
+//! | §IV-B | slow start ends when diff > γ | [`Vegas::end_round`] |
 //! | RFC 5681 §3.1, eq. 4 | W ← W/2, once per recovery epoch | [`Vegas::on_loss`] |
 //!
-//! Departures, all Linux's: the RTT of a round is its least, so that delayed acknowledgements do no
-//! harm; diff is taken with baseRTT below the line, W(RTT − baseRTT)/baseRTT; slow start doubles
-//! each round trip, not every other, and leaves to the window that fits without a queue; rounds of
-//! fewer than three samples grow like Reno. Vegas' finer timeouts (§III) belong to the transport
-//! and are left out.
+//! Departures, all Linux's: the RTT of a round is its smallest sample, so that delayed
+//! acknowledgements do no harm. diff has baseRTT in the denominator, W(RTT − baseRTT)/baseRTT. Slow
+//! start doubles the window each round trip, not every other one, and ends at the window that fits
+//! without a queue. In rounds of fewer than three samples the window grows like Reno's. Vegas'
+//! finer timeouts (§III) belong to the transport and are left out.
 
 use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Loss, Rounds};
@@ -23,7 +23,7 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "vegas",
     aliases: &["TcpVegas"],
-    summary: "keeps two to four of its own packets in queues, which it knows by the round-trip time",
+    summary: "keeps two to four of its own packets in queues, estimated from the round-trip time",
     source: "Brakmo, Peterson, JSAC 13, 1995",
     moved_by: MovedBy::Delay,
     start: Start::ToThreshold,
@@ -37,13 +37,13 @@ pub(super) const LAW: Entry = Entry {
 };
 
 settings! {
-    /// Settings of Vegas, in packets of the flow's own that wait in queues.
+    /// Settings of Vegas. All are numbers of the flow's own packets that wait in queues.
     pub struct Params {
-        /// Packets of its own in queues below which the window grows (Linux; §IV-A takes 1 or 2).
+        /// Own packets in queues below which the window grows (Linux; §IV-A takes 1 or 2).
         alpha: f64 = 2.0, above(0.0);
-        /// Packets of its own in queues above which the window shrinks (Linux; §IV-A takes 3 or 4).
+        /// Own packets in queues above which the window shrinks (Linux; §IV-A takes 3 or 4).
         beta: f64 = 4.0, above(0.0);
-        /// Packets of its own in queues that end slow start (Linux; §IV-B).
+        /// Own packets in queues above which slow start ends (Linux; §IV-B).
         gamma: f64 = 1.0, above(0.0);
     }
 }
@@ -61,7 +61,7 @@ impl Params {
 
 /// RFC 5681 §3.1, eq. 4: the threshold is at least two packets.
 const LEAST: f64 = 2.0;
-/// Samples in a round that make its least RTT worth something (Linux).
+/// Samples that a round needs for its smallest RTT to be used (Linux).
 const ENOUGH_SAMPLES: u32 = 3;
 
 /// The law's state.
@@ -73,9 +73,9 @@ pub struct Vegas {
     /// Packets.
     ssthresh: f64,
     rounds: Rounds,
-    /// The least RTT ever, in seconds.
+    /// The smallest RTT so far, in seconds.
     base: f64,
-    /// The least RTT of this round in seconds, and its samples.
+    /// The smallest RTT of this round in seconds, and its number of samples.
     round: (f64, u32),
 }
 
@@ -92,13 +92,13 @@ impl Vegas {
         self
     }
 
-    /// diff: packets of its own that wait in queues, where a round trip takes `rtt` seconds
+    /// diff: the flow's own packets that wait in queues, if a round trip takes `rtt` seconds
     /// (§IV-A).
     fn queued(&self, rtt: f64) -> f64 {
         self.window * (rtt - self.base) / self.base
     }
 
-    /// One packet up, one down, or none (§IV-A).
+    /// Moves the window one packet up, one down, or not at all (§IV-A).
     fn avoid(&mut self, diff: f64) {
         if diff > self.params.beta {
             self.window = (self.window - 1.0).max(LEAST);
@@ -108,7 +108,8 @@ impl Vegas {
         }
     }
 
-    /// A round trip has ended: its least RTT, and how many samples that is of (§IV-A, §IV-B).
+    /// A round trip has ended: `rtt` is its smallest RTT in seconds, `packets` have just been
+    /// acknowledged (§IV-A, §IV-B).
     fn end_round(&mut self, rtt: f64, packets: f64) {
         let diff = self.queued(rtt);
         if self.window >= self.ssthresh {
@@ -128,7 +129,7 @@ impl Vegas {
 }
 
 impl Controller for Vegas {
-    /// §IV once a round trip; between, slow start grows, and nothing else moves.
+    /// Follows §IV once per round trip; in between, only slow start moves the window.
     fn on_ack(&mut self, ack: &Ack) {
         if let Some(rtt) = ack.rtt.filter(|_| ack.rtt_is_fresh) {
             let latest = rtt.latest.seconds();
@@ -183,7 +184,8 @@ mod tests {
 
     #[test]
     fn two_to_four_packets_of_its_own_wait_in_queues() {
-        // A hundred packets: 101.9 ms are 1.9 packets in queues, 103 ms 3, 104.1 ms 4.1.
+        // With a window of 100 packets, an RTT of 101.9 ms means 1.9 packets in queues, 103 ms 3,
+        // and 104.1 ms 4.1.
         for (rtt, window) in [(0.1019, 101.0), (0.103, 100.0), (0.1041, 99.0)] {
             let mut law = vegas(100.0, 50.0);
             law.end_round(rtt, 1.0);

@@ -3,7 +3,7 @@
 //!
 //! | source | equation | here |
 //! |---|---|---|
-//! | CCR 34, §2.2 | b = packets acknowledged in a round trip, over its length, 50 ms at least | [`Westwood::observe`] |
+//! | CCR 34, §2.2 | b = packets acknowledged in a round trip, divided by its length, which is at least 50 ms | [`Westwood::observe`] |
 //! | CCR 34, §2.2, eq. 2 | B ← 7/8·B + 1/8·b | [`Westwood::observe`] |
 //! | RFC 5681 §3.1, eq. 3 | W ← W + 1/W, for each packet acknowledged | [`Westwood::increase`] |
 //! | CCR 34, §2.1 | W ← B·RTT_min, once per recovery epoch and for the threshold after a timeout | [`Westwood::decrease`] |
@@ -20,7 +20,8 @@ use narrows_units::{Duration, Time};
 pub(super) const LAW: Entry = Entry {
     name: "westwood",
     aliases: &["TcpWestwood", "TcpWestwoodPlus"],
-    summary: "Reno's law that falls to the bandwidth-delay product it has measured",
+    summary: "Reno's law, but after a loss the window falls to the measured bandwidth-delay \
+              product",
     source: "Grieco, Mascolo, CCR 34, 2004",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),
@@ -35,11 +36,11 @@ pub struct Westwood {
     /// Packets acknowledged since then.
     packets: f64,
     least_rtt: Option<Duration>,
-    /// Packets a second: filtered once, and twice.
+    /// Packets per second, filtered once and filtered twice.
     filtered: Option<(f64, f64)>,
 }
 
-/// CCR 34, §2.2: the shortest interval that is measured over.
+/// CCR 34, §2.2: the shortest interval over which a sample is taken.
 const SHORTEST: Duration = Duration::from_millis(50);
 
 impl Westwood {
@@ -51,7 +52,7 @@ impl Westwood {
 }
 
 impl WindowLaw for Westwood {
-    /// B ← 7/8·B + 1/8·b once a round trip (CCR 34, §2.2, eq. 2).
+    /// B ← 7/8·B + 1/8·b once per round trip (CCR 34, §2.2, eq. 2).
     fn observe(&mut self, ack: &Ack) {
         self.packets += ack.packets;
         let Some(rtt) = ack.rtt else { return };
@@ -73,7 +74,7 @@ impl WindowLaw for Westwood {
         window + ack.packets / window
     }
 
-    /// W ← B·RTT_min when an epoch opens (CCR 34, §2.1); half where nothing is known yet.
+    /// W ← B·RTT_min when an epoch opens (CCR 34, §2.1); half the window if nothing is known yet.
     fn decrease(&mut self, window: f64, _now: Time) -> f64 {
         self.bdp().map_or(window / 2.0, |bdp| bdp.min(window))
     }

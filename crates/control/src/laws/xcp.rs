@@ -3,16 +3,17 @@
 //! | source | equation | here |
 //! |---|---|---|
 //! | §3.3 | cwnd ← max(cwnd + H_feedback, s), in bytes, for each acknowledgement | [`Xcp::on_ack`] |
-//! | §3.2, §3.3 | H_cwnd, H_rtt, and as H_feedback what is wanted: without limit here | [`Xcp::request`] |
+//! | §3.2, §3.3 | H_cwnd, H_rtt, and H_feedback, the change that is wanted: here without limit | [`Xcp::request`] |
 //! | §3.3 | losses are answered as TCP answers them: half the window, one packet after a timeout | [`Xcp::on_loss`] |
 //!
-//! s: bytes of a packet on the wire. ns-2's sender answers losses with Reno's recovery, and then
-//! hears no feedback from duplicate acknowledgements: that is `xcp+reno`. With `halve=false` a loss
-//! moves nothing, for routers say what congestion there is: the clean way, with `xcp` over
-//! selective acknowledgements, where each acknowledgement's feedback is heard. ns-2's sender also
-//! writes the whole packets of its window into H_cwnd (TcpAgent::window() is an int), which makes
-//! many flows of small windows swing together: `whole=true`. Departure: where no router spoke,
-//! feedback comes back as it left, and the law is Reno's (RFC 5681), without slow start.
+//! s is the bytes of a packet on the wire. ns-2's sender answers losses with Reno's recovery, and
+//! meanwhile ignores the feedback of duplicate acknowledgements; `xcp+reno` does the same. With
+//! `halve=false` a loss does not move the window, because routers report congestion. Together with
+//! selective acknowledgements (`xcp`), which use the feedback of each acknowledgement, this is the
+//! clean way. ns-2's sender also writes its window in whole packets into H_cwnd (TcpAgent::window()
+//! is an int), which makes many flows with small windows oscillate together; `whole=true` does the
+//! same. Departure: if no router spoke, the feedback comes back as it left, and the law is Reno's
+//! (RFC 5681), without slow start.
 
 use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Loss, Mark, Needs};
@@ -24,7 +25,8 @@ use narrows_units::Time;
 pub(super) const LAW: Entry = Entry {
     name: "xcp",
     aliases: &[],
-    summary: "the window grows and shrinks by what routers say in each packet; needs `xcp` queues",
+    summary: "changes the window by the feedback that routers write into each packet; needs `xcp` \
+              queues",
     source: "Katabi, Handley, Rohrs, SIGCOMM 2002",
     moved_by: MovedBy::Routers,
     start: Start::Own,
@@ -38,9 +40,9 @@ pub(super) const LAW: Entry = Entry {
 settings! {
     /// Settings of XCP's sender.
     pub struct Params {
-        /// A recovery epoch halves the window, as TCP's does (§3.3).
+        /// Whether a recovery epoch halves the window, as in TCP (§3.3).
         halve: bool = true;
-        /// H_cwnd counts whole packets of the window, as ns-2's does.
+        /// Whether H_cwnd is the window rounded down to whole packets, as in ns-2.
         whole: bool = false;
     }
 }
@@ -58,7 +60,7 @@ pub struct Xcp {
 }
 
 impl Xcp {
-    /// With packets of `packet_bytes`, and `initial_window` of them at first.
+    /// The sender with `params`, packets of `packet_bytes`, and `initial_window` of them at first.
     pub fn new(params: Params, packet_bytes: u32, initial_window: f64) -> Self {
         let s = f64::from(packet_bytes);
         Self { params, cwnd: initial_window * s, s, rtt: 0.0 }
@@ -87,7 +89,7 @@ impl Controller for Xcp {
         }
     }
 
-    /// cwnd/2 when an epoch opens, unless told otherwise (§3.3).
+    /// cwnd/2 when an epoch opens, unless `halve` is false (§3.3).
     fn on_loss(&mut self, loss: &Loss) {
         if loss.opens_epoch {
             self.halve();

@@ -1,5 +1,5 @@
-//! Bounds a law by what routers advertise: the window sent into the network is the smaller of both
-//! (GWA, eq. 1).
+//! Bounds a law by what routers advertise: the window of data in the network is the smaller of the
+//! two (GWA, eq. 1).
 
 use crate::{Ack, Controller, Loss, Mark, Needs, Pacing};
 use narrows_signal::Request;
@@ -7,13 +7,13 @@ use narrows_units::{Duration, Time};
 
 /// What routers allow.
 pub trait Bound: Send {
-    /// Every acknowledgement, before the law below is told.
+    /// Called for every acknowledgement, before the law below is told.
     fn observe(&mut self, ack: &Ack);
 
     /// The most packets that may be outstanding; infinite until something is known.
     fn packets(&self) -> f64;
 
-    /// What a departing packet asks.
+    /// What a departing packet asks of routers.
     fn request(&self) -> Request;
 }
 
@@ -30,8 +30,8 @@ impl<B: Bound, C: Controller> Advertised<B, C> {
         Self { bound, law }
     }
 
-    /// A packet may always be out, as a probe of a window that is closed: no timer has to open it
-    /// again.
+    /// The bound in packets, at least one: that packet probes a closed window, so no timer is
+    /// needed to open it again.
     fn limit(&self) -> f64 {
         self.bound.packets().max(1.0)
     }

@@ -15,7 +15,7 @@ pub(crate) enum EtcpStart {
         /// s + 1: the next number to leave when the first loss was noticed.
         until: u64,
     },
-    /// Where the law is in force.
+    /// The law is in force.
     CongestionAvoidance,
 }
 
@@ -24,14 +24,14 @@ pub(crate) enum EtcpStart {
 pub(crate) enum Answer {
     /// "On detecting the first packet loss, E-TCP halves its congestion window."
     Halve,
-    /// One of the many that follow slow start.
+    /// No change: this is one of the many losses that follow slow start.
     Nothing,
     /// The law's own decrease.
     SlowDown,
 }
 
 impl EtcpStart {
-    /// The phase that an acknowledgement finds.
+    /// The phase in which `ack` arrives.
     pub fn phase_at(&mut self, ack: &Ack) -> Self {
         if let Self::Holding { until } = *self
             && ack.newest >= until

@@ -1,4 +1,4 @@
-//! Makes a controller of two formulas: up for each acknowledgement, down once a recovery epoch.
+//! Makes a controller from two formulas: up for each acknowledgement, down once per recovery epoch.
 
 use crate::parts::slow_start::Step;
 use crate::{Ack, Controller, Loss, Mark, Needs, SlowStart};
@@ -6,7 +6,7 @@ use narrows_units::{Duration, Time};
 
 /// A law that moves the window up per acknowledgement and down once per recovery epoch.
 pub trait WindowLaw: Clone + Send {
-    /// Every acknowledgement, before anything moves: for laws that measure.
+    /// Called for every acknowledgement before the window moves, for laws that measure.
     fn observe(&mut self, _ack: &Ack) {}
 
     /// The window, in packets, after `ack` in congestion avoidance.
@@ -31,7 +31,7 @@ pub trait WindowLaw: Clone + Send {
         self.decrease(window, now)
     }
 
-    /// The sender was silent for `idle`: time that does not count.
+    /// The sender was silent for `idle`, and that time does not count.
     fn resume(&mut self, _idle: Duration) {}
 
     /// Shows the law's own quantities, by name.
@@ -50,7 +50,7 @@ pub struct OncePerEpoch<L> {
     before_epoch: Option<Before<L>>,
 }
 
-/// What a spurious epoch gives back.
+/// What is restored if an epoch proves spurious.
 #[derive(Clone)]
 struct Before<L> {
     law: L,
@@ -136,13 +136,13 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
         self.slow_start.restart();
     }
 
-    /// Back to the initial window, the threshold as it was (RFC 5681 §4.1).
+    /// Back to the initial window, with the threshold unchanged (RFC 5681 §4.1).
     fn on_resume(&mut self, _now: Time, idle: Duration) {
         self.window = self.window.min(self.initial_window);
         self.law.resume(idle);
     }
 
-    /// The window of before the epoch, or what it has grown to since, whichever is larger (RFC 4015
+    /// The window before the epoch, or what it has grown to since, whichever is larger (RFC 4015
     /// §3.2, without its burst limit).
     fn on_spurious(&mut self) {
         if let Some(before) = self.before_epoch.take() {

@@ -3,12 +3,12 @@
 use narrows_settings::settings;
 use narrows_units::{Duration, Time};
 
-/// n_f ← α·n_f + (1 − α)·n_f°, once every τ, where n_f° flows sent something within the last τ
-/// (GWA, eq. 9).
+/// n_f ← α·n_f + (1 − α)·n_f°, once every τ; n_f° is the number of flows that sent something within
+/// the last τ (GWA, eq. 9).
 ///
-/// Departures: it begins with the first count instead of 0, and is never less than the flows seen
-/// in the interval under way, so that what is advertised does not exceed the buffer while flows
-/// join.
+/// Departures: n_f begins with the first count instead of 0, and is never less than the number of
+/// flows seen in the current interval, so that what is advertised does not exceed the buffer while
+/// flows join.
 #[derive(Clone, Debug)]
 pub struct FlowCount {
     settings: FlowCountSettings,
@@ -23,9 +23,10 @@ pub struct FlowCount {
 settings! {
     /// How flows are counted.
     pub struct FlowCountSettings {
-        /// Weight of the past in the number of flows (ratio; GWA, §5); counts unless `flows` is given.
+        /// Weight of the past in the number of flows (ratio; GWA, §5). Used unless `flows` is
+        /// given.
         alpha: f64 = 0.9, at_least(0.0).below(1.0);
-        /// τ, for how long flows are counted (GWA, §5).
+        /// τ, the interval over which flows are counted (GWA, §5).
         tau: Duration = Duration::from_millis(100), above(0.0);
         /// The number of flows, if it is known beforehand.
         flows: Option<f64> = None => "measured", at_least(1.0);
@@ -33,7 +34,7 @@ settings! {
 }
 
 impl FlowCount {
-    /// Nobody has been seen.
+    /// A count that has seen no flow yet.
     pub fn new(settings: FlowCountSettings) -> Self {
         Self {
             settings,
@@ -50,7 +51,8 @@ impl FlowCount {
         self.settings.tau
     }
 
-    /// Ends the interval under way if it is over at `now`, one a call: true where it was.
+    /// Ends the current interval if it is over at `now`; true if it was. Call it until it returns
+    /// false.
     pub fn ends(&mut self, now: Time) -> bool {
         let ends = self.ends_at <= now;
         if ends {
@@ -67,7 +69,7 @@ impl FlowCount {
         ends
     }
 
-    /// A packet of `flow` has come.
+    /// A packet of `flow` has arrived.
     pub fn see(&mut self, flow: u32) {
         let place = flow as usize;
         if place >= self.seen.len() {
@@ -107,6 +109,6 @@ mod tests {
         // 10; 0.9·10 + 0.1·10; 0.9·10 + 0.1·20 = 11; 9.9.
         assert_eq!(found, [10.0, 10.0, 11.0, 9.9]);
         (0..15).for_each(|flow| count.see(flow));
-        assert_eq!(count.flows(), 15.0, "who is there counts at once");
+        assert_eq!(count.flows(), 15.0, "a flow that is there counts at once");
     }
 }

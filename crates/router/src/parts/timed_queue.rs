@@ -1,4 +1,4 @@
-//! First in, first out, with the time at which each came.
+//! First in, first out, with the time at which each packet arrived.
 
 use crate::{Backlog, Packet};
 use narrows_units::{Duration, Time};
@@ -11,7 +11,7 @@ pub struct TimedQueue<P> {
     backlog: Backlog,
 }
 
-/// Packets that a queue gave up: a buffer that is used again and again.
+/// Packets that a queue dropped: a buffer that is reused.
 pub type Drops<P> = Vec<P>;
 
 impl<P> Default for TimedQueue<P> {
@@ -21,13 +21,13 @@ impl<P> Default for TimedQueue<P> {
 }
 
 impl<P: Packet> TimedQueue<P> {
-    /// A packet comes at `now`.
+    /// Adds a packet that arrives at `now`.
     pub fn push(&mut self, now: Time, packet: P) {
         self.backlog.add(&packet);
         self.packets.push_back((now, packet));
     }
 
-    /// The oldest leaves, with the time at which it came.
+    /// Removes the oldest packet; returns it with the time at which it arrived.
     pub fn pop(&mut self) -> Option<(Time, P)> {
         let (since, packet) = self.packets.pop_front()?;
         self.backlog.remove(&packet);
@@ -39,12 +39,12 @@ impl<P: Packet> TimedQueue<P> {
         self.backlog
     }
 
-    /// How long the oldest has waited at `now`; nothing where none does.
+    /// How long the oldest packet has waited at `now`; zero if none waits.
     pub fn delay(&self, now: Time) -> Duration {
         self.packets.front().map_or(Duration::ZERO, |(since, _)| now.since(*since))
     }
 
-    /// Bytes of the oldest.
+    /// Bytes of the oldest packet.
     pub fn head_bytes(&self) -> Option<u32> {
         self.packets.front().map(|(_, packet)| packet.bytes())
     }

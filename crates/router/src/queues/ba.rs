@@ -8,12 +8,14 @@
 //! | eq. 9 | n_f | [`FlowCount`](crate::FlowCount) |
 //!
 //! The paper says that routers measure the available bandwidth, and refers to its \[19, 20\] for
-//! how; those were not to be had. C/n_f alone would leave idle what flows that ask for little, like
-//! Telnet's, leave over. This rule gives each flow what the largest took (r), and an equal part of
-//! what is spare (y: bytes a second that came; q: what waits): flows held back elsewhere keep less,
-//! and the others share the rest alike. It starts from what was taken, not from what was allowed,
-//! lest v grow without bound while all are in slow start or in recovery. With κ = 1 and n of n_f
-//! flows greedy, v ← C/n_f + (1 − n/n_f)v: a contraction, whatever the feedback delay.
+//! the method; we could not obtain those. C/n_f alone would leave idle the bandwidth that flows
+//! with little to send, such as Telnet's, do not use. Our rule gives each flow the rate that the
+//! largest one took (r), plus an equal part of what is spare; y is the bytes per second that
+//! arrived, q the bytes that wait. Flows held back elsewhere keep less, and the others share the
+//! rest equally. The rule starts from the rate that was taken, not from the one that was allowed;
+//! otherwise v would grow without bound while all flows are in slow start or in recovery. With κ =
+//! 1 and n of n_f flows greedy, v ← C/n_f + (1 − n/n_f)v, which is a contraction, whatever the
+//! feedback delay.
 
 use crate::registry::Entry;
 use crate::{Backlog, Discipline, FlowCount, FlowCountSettings, Packet};
@@ -25,7 +27,7 @@ use narrows_units::Time;
 pub(super) const QUEUE: Entry = Entry {
     name: "ba",
     aliases: &[],
-    summary: "drop-tail that advertises the bandwidth a flow may have, for `ba` senders",
+    summary: "drop-tail; advertises the bandwidth that a flow may have, for `ba` senders",
     source: "Gerla, Lo Cigno, Mascolo, Weng, §5",
     settings: BaSettings::list,
     construct: |given, _| {
@@ -41,7 +43,7 @@ settings! {
     /// How a BA router is set up.
     pub struct BaSettings {
         ..count: FlowCountSettings;
-        /// κ, the share of the spare bandwidth handed out in τ (ratio).
+        /// κ, the share of the spare bandwidth handed out per τ (ratio).
         gain: f64 = 1.0, at_least(0.0).at_most(1.0);
     }
 }
@@ -52,18 +54,18 @@ pub struct Ba {
     gain: f64,
     capacity: f64,
     count: FlowCount,
-    /// Bytes of this interval, and of the flow with the most.
+    /// Bytes that arrived in this interval, of all flows and of the flow with the most.
     came: f64,
     most: f64,
-    /// Of each flow: the interval it was last seen in, and its bytes in that.
+    /// For each flow: the interval in which it was last seen, and its bytes in that interval.
     flows: Vec<(u32, f64)>,
     interval: u32,
-    /// v, bytes a second; `None` until something has been measured.
+    /// v, in bytes per second; `None` until something has been measured.
     rate: Option<f64>,
 }
 
 impl Ba {
-    /// In front of a transmitter of `bytes_per_second`.
+    /// BA's measurement in front of a transmitter of `bytes_per_second`.
     pub fn new(settings: BaSettings, bytes_per_second: f64) -> Self {
         Self {
             gain: settings.gain,
@@ -135,7 +137,7 @@ mod tests {
     #[test]
     fn what_is_spare_is_handed_out_in_equal_parts_and_a_queue_taken_back() {
         let mut ba = queue(10.0);
-        (ba.came, ba.most) = (60_000.0, 8000.0); // 600 kB a second of 1000, 80 of one flow
+        (ba.came, ba.most) = (60_000.0, 8000.0); // 600 of 1000 kB per second, 80 from one flow
         ba.measure(10.0, 0.0);
         assert_eq!(ba.rate, Some(80_000.0 + 400_000.0 / 10.0));
         (ba.came, ba.most) = (100_000.0, 15_000.0);
@@ -143,10 +145,10 @@ mod tests {
         assert_eq!(ba.rate, Some(150_000.0 - 100_000.0 / 10.0));
         (ba.came, ba.most) = (200_000.0, 25_000.0);
         ba.measure(10.0, 20_000.0);
-        assert_eq!(ba.rate, Some(130_000.0), "250 less 120 kB a second");
+        assert_eq!(ba.rate, Some(130_000.0), "250 less 120 kB per second");
         (ba.came, ba.most) = (0.0, 0.0);
         ba.measure(10.0, 0.0);
-        assert_eq!(ba.rate, Some(1e5), "what nobody takes is an equal part each");
+        assert_eq!(ba.rate, Some(1e5), "if nobody takes anything, each flow gets an equal part");
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //!
 //! | source | rule | here |
 //! |---|---|---|
-//! | §5.5, dodequeue | the delay has been above TARGET for an INTERVAL, and more than a packet waits | [`CodelState::should_drop`] |
+//! | §5.5, dodequeue | the delay has been above TARGET for an INTERVAL, and more than one packet waits | [`CodelState::should_drop`] |
 //! | §5.3, control_law | next drop INTERVAL/√count after the last | [`CodelState::control_law`] |
-//! | §5.6, dequeue | begins, goes on or ends to drop; begins with the count of before where that was recent | [`CodelState::dequeue`] |
+//! | §5.6, dequeue | begins, continues or ends dropping; begins with the previous count if that was recent | [`CodelState::dequeue`] |
 
 use crate::discipline::Departure;
 use crate::registry::Entry;
@@ -13,13 +13,13 @@ use narrows_settings::{Settings, settings};
 use narrows_units::{Duration, Time};
 
 settings! {
-    /// What a user says of CoDel.
+    /// CoDel's settings as a user gives them.
     pub struct CodelOptions {
-        /// TARGET, the queueing delay that may stand (§4.3).
+        /// TARGET, the standing queueing delay that is acceptable (§4.3).
         target: Duration = Duration::from_millis(5), above(0.0);
-        /// INTERVAL, for how long: about the largest RTT (§4.2).
+        /// INTERVAL, for how long the delay may be above the target: about the largest RTT (§4.2).
         interval: Duration = Duration::from_millis(100), above(0.0);
-        /// Marks packets that can be marked, instead of dropping them.
+        /// Whether packets that can be marked are marked instead of dropped.
         ecn: bool = true;
     }
 }
@@ -27,7 +27,7 @@ settings! {
 /// How CoDel is set up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CodelSettings {
-    /// The user's.
+    /// The user's settings.
     pub options: CodelOptions,
     /// Bytes of the largest packet: this many may always wait (§5.5).
     pub mtu: u64,
@@ -37,7 +37,7 @@ pub struct CodelSettings {
 pub(super) const QUEUE: Entry = Entry {
     name: "codel",
     aliases: &[],
-    summary: "drops or marks while packets wait longer than a target, at growing frequency",
+    summary: "drops or marks packets, more and more often, while they wait longer than a target",
     source: "RFC 8289",
     settings: CodelOptions::list,
     construct: |given, placement| {
@@ -75,7 +75,7 @@ impl<P: Packet> Departure<P> for Codel<P> {
     }
 }
 
-/// CoDel's state, beside the queue that it works on.
+/// CoDel's state, apart from the queue that it works on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CodelState {
     /// When the delay will have been above the target for an interval; `None` while it is not
@@ -177,7 +177,7 @@ impl CodelState {
         at + settings.options.interval.scale(1.0 / libm::sqrt(f64::from(self.count)))
     }
 
-    /// True where the packet takes a mark.
+    /// Marks the packet if it can be marked; true if so.
     fn marks<P: Packet>(settings: &CodelSettings, packet: &mut Option<P>) -> bool {
         let Some(packet) =
             packet.as_mut().filter(|packet| settings.options.ecn && packet.ecn().is_capable())
@@ -199,8 +199,8 @@ mod tests {
         CodelSettings { options: CodelOptions::default(), mtu: 1000 }
     }
 
-    /// Packets come `arrive` at a time and one leaves, each millisecond; gives the milliseconds at
-    /// which packets were dropped.
+    /// Each millisecond `arrive` packets arrive and one leaves. Returns the milliseconds at which
+    /// packets were dropped, and at which they were marked.
     fn drops(millis: u64, arrive: impl Fn(u64) -> u64, ecn: Ecn) -> (Vec<u64>, Vec<u64>) {
         let (mut codel, mut queue, mut number) = (CodelState::default(), TimedQueue::default(), 0);
         let (mut dropped_at, mut marked_at) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Drop-tail: what finds the queue full is dropped. The machine is [`Fifo`](crate::Fifo).
+//! Drop-tail: a packet that finds the queue full is dropped. The machine is [`Fifo`](crate::Fifo).
 
 use crate::Discipline;
 use crate::registry::Entry;
@@ -8,8 +8,8 @@ use narrows_settings::none;
 pub(super) const QUEUE: Entry = Entry {
     name: "drop-tail",
     aliases: &["pfifo", "bfifo"],
-    summary: "drops what finds it full; counts packets, the one in transmission included, or \
-              bytes if the buffer is given in bytes",
+    summary: "drops packets that find it full; counts packets, the one in transmission included, \
+              or bytes if the buffer is given in bytes",
     source: "ns-2's DropTail; tc's pfifo and bfifo",
     settings: none,
     construct: |_, _| Ok(Discipline::DropTail),

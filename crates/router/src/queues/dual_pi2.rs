@@ -2,14 +2,14 @@
 //!
 //! | source | rule | here |
 //! |---|---|---|
-//! | A.1, dualpi2_update | p' ← p' + α(delay − target) + β(delay − old delay), the longer delay of both, every T_update | [`DualPi2::update`] |
+//! | A.1, dualpi2_update | p' ← p' + α(delay − target) + β(delay − old delay), with the longer of the two delays, every T_update | [`DualPi2::update`] |
 //! | eq. 1 | p_CL = k·p', p_C = p'² | [`DualPi2::dequeue`] |
-//! | A.1, laqm | a ramp from minTh over range, where more than one packet waits | [`DualPi2::native`] |
-//! | A.1, recur | marks every 1/p-th packet, without chance | [`recur`] |
+//! | A.1, laqm | a ramp from minTh over range, if more than one packet waits | [`DualPi2::native`] |
+//! | A.1, recur | marks every 1/p-th packet, not at random | [`recur`] |
 //! | A.2 | overload: from p_Cmax on both queues drop with p_C | [`DualPi2::dequeue`] |
 //!
-//! The scheduler is weighted round robin, as in Linux's qdisc, in place of Appendix A's
-//! time-shifted FIFO: the scalable queue first, but of ten bytes sent while both wait one is
+//! The scheduler is weighted round robin, as in Linux's qdisc, instead of Appendix A's time-shifted
+//! FIFO. The scalable queue goes first, but one of every ten bytes sent while both queues wait is
 //! classic.
 
 use crate::discipline::Departure;
@@ -23,7 +23,7 @@ use narrows_units::{Duration, Time};
 pub(super) const QUEUE: Entry = Entry {
     name: "dualpi2",
     aliases: &[],
-    summary: "a shallow queue for scalable senders beside one for classic senders, coupled",
+    summary: "a shallow queue for scalable senders, coupled to a queue for classic senders",
     source: "RFC 9332",
     settings: DualPi2Settings::list,
     construct: |given, _| Ok(Discipline::DualPi2(DualPi2Settings::read(given)?)),
@@ -32,19 +32,20 @@ pub(super) const QUEUE: Entry = Entry {
 settings! {
     /// How DualPI2 is set up.
     pub struct DualPi2Settings {
-        /// Delay that the classic queue is held at.
+        /// Delay at which the classic queue is held.
         target: Duration = Duration::from_millis(15), above(0.0);
-        /// T_update, between steps of the probability.
+        /// T_update, the time between updates of the probability.
         update: Duration = Duration::from_millis(16), above(0.0);
-        /// Weight of the distance to the target, in hertz.
+        /// Weight of the delay's distance from the target, in hertz.
         alpha: f64 = 0.16, at_least(0.0);
-        /// Weight of the trend, in hertz.
+        /// Weight of the delay's change since the last update, in hertz.
         beta: f64 = 3.2, at_least(0.0);
-        /// k, the coupling factor: marks in the scalable queue per unit of p' (ratio).
+        /// k, the coupling factor: probability of a mark in the scalable queue per unit of p'
+        /// (ratio).
         coupling: f64 = 2.0, at_least(0.0);
         /// minTh, the delay at which the scalable queue begins to mark by itself.
         step: Duration = Duration::from_micros(800), above(0.0);
-        /// Delay from there to certain marks.
+        /// Delay beyond minTh at which every packet is marked.
         range: Duration = Duration::from_micros(400), above(0.0);
     }
 }
@@ -139,7 +140,7 @@ impl<P: Packet> Departure<P> for DualPi2<P> {
         self.scalable.waiting.backlog() + self.classic.waiting.backlog()
     }
 
-    /// ECT(1) and CE are scalable (RFC 9331 §5.1).
+    /// Packets with ECT(1) or CE go to the scalable queue (RFC 9331 §5.1).
     fn admit(&mut self, now: Time, packet: P) {
         self.catch_up(now);
         let queue = if matches!(packet.ecn(), Ecn::Scalable | Ecn::Marked) {
@@ -182,7 +183,7 @@ impl<P: Packet> Departure<P> for DualPi2<P> {
     }
 }
 
-/// True once in 1/p times.
+/// True once in 1/p calls.
 fn recur(count: &mut f64, p: f64) -> bool {
     *count += p;
     let recurs = *count > 1.0;

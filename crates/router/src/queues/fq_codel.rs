@@ -2,9 +2,9 @@
 //!
 //! | source | rule | here |
 //! |---|---|---|
-//! | §4.1 | a flow's queue by hash; what becomes active joins the new queues with a full quantum | [`FqCodel::admit`] |
+//! | §4.1 | a flow's queue by hash; a queue that becomes active joins the new queues with a full quantum | [`FqCodel::admit`] |
 //! | §4.1.2 | over the limit, the fattest queue gives up its head | [`FqCodel::relieve`] |
-//! | §4.2 | new queues before old ones, a quantum a turn, CoDel at each | [`FqCodel::dequeue`] |
+//! | §4.2 | new queues before old ones, a quantum per turn, CoDel at each | [`FqCodel::dequeue`] |
 
 use super::codel::{CodelOptions, CodelSettings, CodelState};
 use crate::discipline::Departure;
@@ -15,10 +15,10 @@ use narrows_units::Time;
 use std::collections::VecDeque;
 
 settings! {
-    /// What a user says of FQ-CoDel.
+    /// FQ-CoDel's settings as a user gives them.
     pub struct FqCodelOptions {
         ..codel: CodelOptions;
-        /// Queues that flows are hashed to (§4.1.1).
+        /// Number of queues that flows are hashed to (§4.1.1).
         queues: u32 = 1024, at_least(1.0).at_most(65_536.0);
         /// Bytes per turn (§4.1.1).
         quantum: u32 = 1514, at_least(1.0).at_most(1e9);
@@ -28,7 +28,7 @@ settings! {
 /// How FQ-CoDel is set up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FqCodelSettings {
-    /// The user's.
+    /// The user's settings.
     pub options: FqCodelOptions,
     /// Bytes of the largest packet.
     pub mtu: u64,
@@ -38,7 +38,8 @@ pub struct FqCodelSettings {
 pub(super) const QUEUE: Entry = Entry {
     name: "fq-codel",
     aliases: &["fq_codel"],
-    summary: "queues by hash of the flow, in turns by bytes, CoDel at each; new flows first",
+    summary: "hashes flows to queues that take turns by bytes, with CoDel at each; new flows go \
+              first",
     source: "RFC 8290",
     settings: FqCodelOptions::list,
     construct: |given, placement| {
@@ -67,7 +68,7 @@ pub struct FqCodel<P> {
 }
 
 impl<P: Packet> FqCodel<P> {
-    /// Empty; `perturbation` moves flows between queues.
+    /// Empty; `perturbation` changes which flow is hashed to which queue.
     pub fn new(settings: FqCodelSettings, perturbation: u64) -> Self {
         let flow = || Flow {
             queue: TimedQueue::default(),
@@ -86,8 +87,8 @@ impl<P: Packet> FqCodel<P> {
         }
     }
 
-    /// Drops the packet at the head of the fattest queue. Every queue is looked
-    /// at, as in Linux: this is for overload.
+    /// Drops the packet at the head of the fattest queue. Looks at every queue, as Linux does,
+    /// because this happens at overload only.
     pub fn relieve(&mut self, dropped: &mut Drops<P>) {
         let fattest = self.flows.iter_mut().max_by_key(|flow| flow.queue.backlog().bytes);
         if let Some((_, packet)) = fattest.and_then(|flow| flow.queue.pop()) {
@@ -142,8 +143,8 @@ impl<P: Packet> Departure<P> for FqCodel<P> {
                 return Some(packet);
             }
             list.pop_front();
-            // §4.2: an empty new queue waits once among the old ones, so that it does not come back as new
-            // again and again.
+            // §4.2: an empty new queue waits once among the old ones, so that it does not come back
+            // as new again and again.
             if is_new && !self.old.is_empty() {
                 self.old.push_back(place);
             } else {
@@ -152,7 +153,7 @@ impl<P: Packet> Departure<P> for FqCodel<P> {
         }
     }
 
-    /// Over the limit, the fattest queue pays, whoever came last (§4.1.2).
+    /// Over the limit, the fattest queue loses a packet, whichever packet arrived last (§4.1.2).
     fn enqueue(&mut self, now: Time, packet: P, room: Room, dropped: &mut Drops<P>) {
         let has_room = room.admits(self.backlog, packet.bytes());
         self.admit(now, packet);

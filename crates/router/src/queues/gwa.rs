@@ -7,8 +7,8 @@
 //! | eq. 9 | n_f | [`FlowCount`](crate::FlowCount) |
 //!
 //! The field is written when a packet leaves: eq. 7 wants the queue as it was one propagation delay
-//! ago, so the news must not wait in the queue that they are about. Written on arrival they do, and
-//! a window swings between what the queue has and what it lacks for ever.
+//! ago, so the field must not wait in the very queue it describes. Written on arrival it would, and
+//! the window would oscillate without end.
 
 use super::RoundRobin;
 use crate::discipline::Departure;
@@ -18,11 +18,12 @@ use narrows_settings::Settings;
 use narrows_signal::Request;
 use narrows_units::Time;
 
-/// The line of GWA's router with one queue in the registry.
+/// The registry's line for GWA's router with one queue.
 pub(super) const FIRST_IN_FIRST_OUT: Entry = Entry {
     name: "gwa-fcfs",
     aliases: &["gwa"],
-    summary: "first in, first out; advertises an equal part of its free buffer, for `gwa` senders",
+    summary: "first in, first out; advertises to each flow an equal part of the free buffer, for \
+              `gwa` senders",
     source: "Gerla, Lo Cigno, Mascolo, Weng, §5",
     settings: FlowCountSettings::list,
     construct: |given, placement| {
@@ -35,12 +36,12 @@ pub(super) const FIRST_IN_FIRST_OUT: Entry = Entry {
     },
 };
 
-/// The line of GWA's router with a queue for each flow in the registry.
+/// The registry's line for GWA's router with a queue for each flow.
 pub(super) const ROUND_ROBIN: Entry = Entry {
     name: "gwa-rr",
     aliases: &[],
-    summary: "a queue for each flow, in turn; advertises each flow's part of the buffer less its \
-              queue, for `gwa` senders",
+    summary: "keeps a queue for each flow, served in turn; advertises to each flow its part of the \
+              buffer less its queue, for `gwa` senders",
     source: "Gerla, Lo Cigno, Mascolo, Weng, §5",
     settings: FlowCountSettings::list,
     construct: |given, placement| {
@@ -56,7 +57,7 @@ pub(super) const ROUND_ROBIN: Entry = Entry {
 /// How a GWA router is set up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GwaSettings {
-    /// A queue for each flow, served in turn; else one for all.
+    /// True for a queue for each flow, served in turn; false for one queue for all.
     pub round_robin: bool,
     /// B_t, the buffer in bytes.
     pub buffer: f64,
@@ -119,7 +120,7 @@ impl<P: Packet> Departure<P> for Gwa<P> {
         }
     }
 
-    /// With what there is room for.
+    /// The packet leaves with the room that its flow has.
     fn dequeue(&mut self, now: Time, _dropped: &mut Drops<P>) -> Option<P> {
         while self.count.ends(now) {}
         let mut packet = match &mut self.waiting {

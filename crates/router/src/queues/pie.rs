@@ -3,13 +3,13 @@
 //! | source | rule | here |
 //! |---|---|---|
 //! | §4.2 | p ← p + α(delay − target) + β(delay − old delay), every T_UPDATE | [`PieQueue::update`] |
-//! | §4.2 | smaller steps where p is small; p ← 0.98p where there is no queue | [`PieQueue::update`] |
-//! | §4.1 | drops with probability p, but not a short or an emptying queue | [`PieQueue::judge`] |
+//! | §4.2 | smaller steps while p is small; p ← 0.98p while there is no queue | [`PieQueue::update`] |
+//! | §4.1 | drops with probability p, but not from a short or an emptying queue | [`PieQueue::judge`] |
 //! | §4.4 | bursts of up to MAX_BURST pass | [`PieQueue::update`] |
-//! | §5.1 | marks in place of drops up to a probability of a tenth | [`PieQueue::judge`] |
+//! | §5.1 | marks instead of drops up to a probability of a tenth | [`PieQueue::judge`] |
 //! | §5.5 | never two drops close together, never none for long | [`PieQueue::derandomised`] |
 //!
-//! The delay is known exactly here (§5.3 allows timestamps): what is queued over the rate.
+//! The delay is known exactly here (§5.3 allows timestamps): it is the queue divided by the rate.
 
 use crate::registry::Entry;
 use crate::{Backlog, Discipline, Verdict};
@@ -21,7 +21,7 @@ use narrows_units::{Duration, Stream, Time};
 pub(super) const QUEUE: Entry = Entry {
     name: "pie",
     aliases: &[],
-    summary: "drops or marks with a probability that holds the delay at a target",
+    summary: "drops or marks packets with a probability that holds the queueing delay at a target",
     source: "RFC 8033",
     settings: PieSettings::list,
     construct: |given, _| Ok(Discipline::Pie(PieSettings::read(given)?)),
@@ -30,17 +30,18 @@ pub(super) const QUEUE: Entry = Entry {
 settings! {
     /// How PIE is set up.
     pub struct PieSettings {
-        /// QDELAY_REF, the queueing delay that is aimed at (§4.2).
+        /// QDELAY_REF, the queueing delay that PIE aims at (§4.2).
         target: Duration = Duration::from_millis(15), above(0.0);
-        /// T_UPDATE, between steps of the probability (§4.2).
+        /// T_UPDATE, the time between updates of the probability (§4.2).
         update: Duration = Duration::from_millis(15), above(0.0);
-        /// Weight of the distance to the target, in hertz (§4.2).
+        /// Weight of the delay's distance from the target, in hertz (§4.2).
         alpha: f64 = 0.125, at_least(0.0);
-        /// Weight of the trend, in hertz (§4.2).
+        /// Weight of the delay's change since the last update, in hertz (§4.2).
         beta: f64 = 1.25, at_least(0.0);
-        /// MAX_BURST, a burst that passes (§4.4).
+        /// MAX_BURST, the length of a burst that passes without drops (§4.4).
         max_burst: Duration = Duration::from_millis(150), above(0.0);
-        /// Marks packets that can be marked, up to a probability of 0.1, instead of dropping them (§5.1).
+        /// Whether packets that can be marked are marked instead of dropped, up to a probability of
+        /// 0.1 (§5.1).
         ecn: bool = true;
     }
 }
@@ -165,7 +166,7 @@ mod tests {
         pie.update(0.0);
         assert!(
             (pie.probability - (0.5 - 0.001_875) * 0.98).abs() < 1e-12,
-            "decays where there is no queue"
+            "decays while there is no queue"
         );
     }
 

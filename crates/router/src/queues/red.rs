@@ -3,16 +3,16 @@
 //! | source | equation | here |
 //! |---|---|---|
 //! | §4 | avg ← (1 − w)·avg + w·q for an arrival at a queue | [`Red::average`] |
-//! | §4 | avg ← (1 − w)^m·avg, m packets that could have gone while the queue was idle | [`Red::average`] |
+//! | §4 | avg ← (1 − w)^m·avg, m the packets that could have left while the queue was idle | [`Red::average`] |
 //! | §4 | p_b = p_max (avg − min)/(max − min) | [`Red::probability`] |
 //! | §4 | p_a = p_b/(1 − count·p_b) | [`Red::spread`] |
 //! | §4, bytes | p_b ← p_b · size/mean size | [`Red::probability`] |
 //! | Floyd, "gentle", 2000 | from p_max at max to 1 at 2·max | [`Red::probability`] |
 //!
-//! `q` does not count the packet in transmission, and a queue of one packet or none is never cut:
-//! both as in ns-2, whose red.cc was read. With `wait`, as there by default, 1/p_b packets pass
-//! after a drop before the next can come: p_a = p_b/(2 − count·p_b). The GWA paper marks above the
-//! upper threshold too (§6, note 7): `mark_above`.
+//! `q` does not count the packet in transmission, and a queue of one packet or none is never cut;
+//! both are as in ns-2, whose red.cc was read. With `wait`, the default there, 1/p_b packets pass
+//! after a drop before the next drop can come: p_a = p_b/(2 − count·p_b). With `mark_above`,
+//! packets are marked above the upper threshold, too, as in the GWA paper (§6, note 7).
 
 use crate::registry::{Entry, Placement};
 use crate::{Backlog, Discipline, Verdict};
@@ -21,28 +21,31 @@ use narrows_signal::Ecn;
 use narrows_units::{Duration, Probability, Stream};
 
 settings! {
-    /// What a user says of RED.
+    /// RED's settings as a user gives them.
     pub struct RedOptions {
-        /// Lower threshold (packets).
+        /// Lower threshold of the average queue (packets).
         min: Option<f64> = None => "buffer/12", at_least(0.0);
-        /// Upper threshold (packets).
+        /// Upper threshold of the average queue (packets).
         max: Option<f64> = None => "buffer/4", above(0.0);
         /// Weight of an arrival in the average (ratio).
         weight: Probability = Probability::clamped(0.002), above(0.0);
-        /// Probability at the upper threshold (ratio).
+        /// Probability of a drop or mark at the upper threshold (ratio).
         p_max: Probability = Probability::clamped(0.1), above(0.0);
-        /// Above the upper threshold the probability goes on rising to 1; else everything is dropped there.
+        /// Whether the probability keeps rising to 1 above the upper threshold; if not, every
+        /// packet is dropped there.
         gentle: bool = false;
-        /// Marks packets that can be marked, instead of dropping them.
+        /// Whether packets that can be marked are marked instead of dropped.
         ecn: bool = true;
-        /// Marks above the upper threshold too; counts if `ecn`.
+        /// Whether packets are marked above the upper threshold, too. Used only if `ecn`.
         mark_above: bool = false;
-        /// 1/p packets pass between two drops, as in ns-2.
+        /// Whether at least 1/p packets pass between two drops, as in ns-2.
         wait: bool = false;
-        /// Measures the queue in bytes, and drops packets in proportion to their size.
+        /// Whether the queue is measured in bytes, and packets are dropped in proportion to their
+        /// size.
         bytes: bool = false;
-        /// Mean bytes of a packet: for `bytes`, and for how many packets could have left while the queue was idle.
-        mean_packet: Option<f64> = None => "packet", at_least(1.0);
+        /// Mean size of a packet in bytes, for `bytes` and to count the packets that could have
+        /// left while the queue was idle.
+        mean_packet: Option<f64> = None => "packet size", at_least(1.0);
     }
 }
 
@@ -55,7 +58,7 @@ pub struct RedSettings {
     pub max: f64,
     /// Mean bytes of a packet.
     pub mean_packet: f64,
-    /// The rest.
+    /// The other settings.
     pub options: RedOptions,
 }
 
@@ -63,7 +66,8 @@ pub struct RedSettings {
 pub(super) const QUEUE: Entry = Entry {
     name: "red",
     aliases: &[],
-    summary: "drops or marks at random as the average queue grows between two thresholds",
+    summary: "drops or marks packets at random, more and more often as the average queue grows \
+              between two thresholds",
     source: "Floyd, Jacobson, ToN 1, 1993",
     settings: RedOptions::list,
     construct: |given, placement| {
@@ -74,8 +78,8 @@ pub(super) const QUEUE: Entry = Entry {
 };
 
 impl RedOptions {
-    /// Thresholds in the unit that is measured. Fails if they are not in order, or are parts of a
-    /// buffer that has no limit.
+    /// The settings with thresholds in the unit that is measured. Fails if the thresholds are not
+    /// in order, or are parts of a buffer that has no limit.
     fn at(self, placement: &Placement) -> Result<RedSettings, SettingError> {
         let part = |share: f64| Ok::<f64, SettingError>(placement.buffer("red")? / share);
         let min = self.min.map_or_else(|| part(12.0), Ok)?;
@@ -112,8 +116,8 @@ impl Red {
         }
     }
 
-    /// A packet of `bytes` arrives: `waiting` is before it, without what is in transmission; the
-    /// transmitter has been idle for `idle`.
+    /// A packet of `bytes` arrives. `waiting` is the queue before it, not counting the packet in
+    /// transmission; the transmitter has been idle for `idle`.
     pub fn judge(
         &mut self,
         waiting: Backlog,
@@ -197,7 +201,7 @@ mod tests {
     }
 
     fn queue(settings: RedSettings) -> Red {
-        Red::new(settings, 1e6) // a packet a millisecond
+        Red::new(settings, 1e6) // a packet per millisecond
     }
 
     fn waiting(packets: u64) -> Backlog {
@@ -219,8 +223,8 @@ mod tests {
             );
             averages.push(red.average);
         }
-        // 0; 0.25·8 = 2; 0.75·2 + 2 = 3.5; 0.75·3.5 + 1 = 3.625; two packets' time idle:
-        // 0.75²·3.625 = 2.0390625, then 0.75 of that.
+        // 0; 0.25·8 = 2; 0.75·2 + 2 = 3.5; 0.75·3.5 + 1 = 3.625; then idle for the time of two
+        // packets: 0.75²·3.625 = 2.0390625, then 0.75 of that.
         assert_eq!(averages, [0.0, 2.0, 3.5, 3.625, 1.529_296_875]);
     }
 
@@ -241,7 +245,7 @@ mod tests {
         near(at(classic(|_| {}), 10.0, 10.0), (0.05, 0.1)); // 0.05/(1 − 0.5)
         near(at(classic(|_| {}), 10.0, 20.0), (0.05, 1.0));
         near(at(classic(|_| {}), 15.0, 0.0), (1.0, 1.0));
-        // Half of the way from 0.1 to 1.
+        // Halfway from 0.1 to 1.
         near(at(classic(|red| red.gentle = true), 22.5, 0.0), (0.55, 0.55));
         near(at(classic(|red| red.wait = true), 10.0, 19.0), (0.05, 0.0));
         near(at(classic(|red| red.wait = true), 10.0, 30.0), (0.05, 0.1)); // 0.05/(2 − 1.5)

@@ -1,8 +1,8 @@
-//! A queue for each flow, one packet of each in turn (Nagle, RFC 970): what GWA is an ideal match
-//! for (GWA, §2).
+//! A queue for each flow, one packet of each in turn (Nagle, RFC 970). GWA is an ideal match for it
+//! (GWA, §2).
 //!
-//! Each packet costs the same, whatever the number of flows: the queues are lists in one slab, and
-//! those that are not empty form a ring.
+//! Each packet costs the same, whatever the number of flows is: the queues are lists in one slab,
+//! and those that are not empty form a ring.
 
 use crate::discipline::Departure;
 use crate::registry::Entry;
@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 pub(super) const QUEUE: Entry = Entry {
     name: "rr",
     aliases: &["round-robin"],
-    summary: "a queue for each flow, one packet of each in turn",
+    summary: "keeps a queue for each flow and sends one packet of each in turn",
     source: "Nagle, RFC 970",
     settings: none,
     construct: |_, _| Ok(Discipline::RoundRobin),
@@ -55,7 +55,7 @@ impl<P> Default for RoundRobin<P> {
 }
 
 impl<P: Packet> RoundRobin<P> {
-    /// What waits, of all flows.
+    /// What waits, all flows together.
     pub fn backlog(&self) -> Backlog {
         self.backlog
     }
@@ -65,7 +65,7 @@ impl<P: Packet> RoundRobin<P> {
         self.flows.get(flow as usize).map_or(Backlog::default(), |flow| flow.backlog)
     }
 
-    /// A packet comes.
+    /// Adds a packet.
     pub fn push(&mut self, packet: P) {
         let number = packet.flow();
         if number as usize >= self.flows.len() {
@@ -93,7 +93,7 @@ impl<P: Packet> RoundRobin<P> {
         flow.last = place;
     }
 
-    /// The next packet in turn.
+    /// Removes the next packet in turn.
     pub fn pop(&mut self) -> Option<P> {
         let number = self.ring.pop_front()?;
         let flow = &mut self.flows[number as usize];

@@ -9,13 +9,14 @@
 //! | §3.5.3 | H_feedback ← min(H_feedback, p − n) | [`Xcp::speak`] |
 //! | §3.5.1 | Q, the least queue within a propagation round trip | [`Xcp::renew_minimum`] |
 //!
-//! S, y: spare and incoming bytes a second; d: the control interval, the mean RTT of the packets
-//! weighted by rtt·s/cwnd; s: bytes of a packet. What the paper leaves open is as in the authors'
-//! router in ns-2, whose xcpq.cc was read: p and n stop when what the interval had to give is
-//! given; a packet that another router holds back takes less; intervals are at least 1 ms, 50 ms
-//! without traffic, and RTTs count up to 1 s; Q is looked for over half a mean RTT less the time to
-//! drain the queue, at least 2 ms. The first intervals begin within a fifth of 50 ms, uniformly
-//! (there normally), so that routers do not go in step.
+//! S and y are spare and incoming bytes per second; d is the control interval, the mean RTT of the
+//! packets weighted by rtt·s/cwnd; s is the bytes of a packet. What the paper leaves open is as in
+//! the authors' router in ns-2, whose xcpq.cc was read. p and n become 0 once the interval's budget
+//! is spent. A packet limited by another router draws less from it. Intervals are at least 1 ms,
+//! and 50 ms without traffic; RTTs above 1 s count as 1 s. Q is the least queue over half of the
+//! difference between the mean RTT and the time to drain the queue, and over at least 2 ms. The
+//! first intervals end at 50 ms ± a fifth, drawn uniformly (from a normal distribution in ns-2), so
+//! that routers do not run in step.
 
 use crate::discipline::Departure;
 use crate::registry::Entry;
@@ -25,19 +26,19 @@ use narrows_signal::{CongestionHeader, Request};
 use narrows_units::{Duration, Stream, Time};
 
 settings! {
-    /// What a user says of an XCP router; the second default is that with `conservative`.
+    /// An XCP router's settings as a user gives them.
     pub struct XcpOptions {
-        /// The parameters for small buffers (C.P. in the paper on paced XCP, §4.1).
+        /// Whether the defaults are those for small buffers (C.P. in the paper on paced XCP, §4.1).
         conservative: bool = false;
-        /// Share of the spare bandwidth given out in a control interval (ratio).
-        alpha: Option<f64> = None => "0.4, or 0.2", at_least(0.0);
-        /// Share of the persistent queue taken back in a control interval (ratio); α²√2.
-        beta: Option<f64> = None => "0.226, or 0.056", at_least(0.0);
-        /// Least share of the traffic shuffled in a control interval (ratio).
-        gamma: Option<f64> = None => "0.1, or 0.05", at_least(0.0).at_most(1.0);
-        /// The capacity that it is told, over the link's (ratio).
-        capacity: Option<f64> = None => "1, or 0.9", above(0.0);
-        /// Packets without a congestion header, like acknowledgements, count as traffic.
+        /// Share of the spare bandwidth given out per control interval (ratio).
+        alpha: Option<f64> = None => "0.4, or 0.2 if conservative", at_least(0.0);
+        /// Share of the persistent queue taken back per control interval (ratio); α²√2.
+        beta: Option<f64> = None => "0.226, or 0.056 if conservative", at_least(0.0);
+        /// Least share of the traffic shuffled per control interval (ratio).
+        gamma: Option<f64> = None => "0.1, or 0.05 if conservative", at_least(0.0).at_most(1.0);
+        /// The capacity that the router assumes, divided by the link's (ratio).
+        capacity: Option<f64> = None => "1, or 0.9 if conservative", above(0.0);
+        /// Whether packets without a congestion header, such as acknowledgements, count as traffic.
         count_acks: bool = true;
     }
 }
@@ -45,15 +46,15 @@ settings! {
 /// How an XCP router is set up: ratios as in [`XcpOptions`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct XcpSettings {
-    /// Share of the spare bandwidth given out in a control interval.
+    /// Share of the spare bandwidth given out per control interval.
     pub alpha: f64,
-    /// Share of the persistent queue taken back in a control interval.
+    /// Share of the persistent queue taken back per control interval.
     pub beta: f64,
-    /// Least share of the traffic shuffled in a control interval.
+    /// Least share of the traffic shuffled per control interval.
     pub gamma: f64,
-    /// The capacity that it is told, over the link's.
+    /// The capacity that the router assumes, divided by the link's.
     pub capacity: f64,
-    /// Packets without a congestion header count as traffic.
+    /// Whether packets without a congestion header count as traffic.
     pub count_acks: bool,
 }
 
@@ -61,7 +62,8 @@ pub struct XcpSettings {
 pub(super) const QUEUE: Entry = Entry {
     name: "xcp",
     aliases: &[],
-    summary: "tells each packet of an `xcp` sender by how much its window may grow",
+    summary: "writes into each packet of an `xcp` sender by how much the window may grow or must \
+              shrink",
     source: "Katabi, Handley, Rohrs, SIGCOMM 2002",
     settings: XcpOptions::list,
     construct: |given, _| Ok(Discipline::Xcp(XcpOptions::read(given)?.settled())),
@@ -93,7 +95,7 @@ impl XcpSettings {
 #[derive(Clone, Debug)]
 pub struct Xcp<P> {
     settings: XcpSettings,
-    /// Bytes a second, as told.
+    /// The assumed capacity, in bytes per second.
     capacity: f64,
     queue: TimedQueue<P>,
     /// d, in seconds.
@@ -101,7 +103,7 @@ pub struct Xcp<P> {
     mean_rtt: f64,
     controls_at: Time,
     renews_at: Time,
-    /// Of this interval: bytes that came, Σ rtt·s/cwnd and Σ rtt²·s/cwnd.
+    /// Of this interval: bytes that arrived, Σ rtt·s/cwnd and Σ rtt²·s/cwnd.
     incoming: f64,
     sum_rtt: f64,
     sum_rtt_squared: f64,
@@ -110,7 +112,7 @@ pub struct Xcp<P> {
     persistent: u64,
     xi_p: f64,
     xi_n: f64,
-    /// What is still to be given and to be taken in this interval, bytes a second.
+    /// What is still to be given and to be taken in this interval, in bytes per second.
     to_give: f64,
     to_take: f64,
 }
@@ -166,7 +168,7 @@ impl<P: Packet> Xcp<P> {
             header.feedback = 0.0;
             return;
         }
-        // p and n as changes of the sender's rate: over its RTT.
+        // p and n as changes of the sender's rate, that is, divided by its RTT.
         let mut p = (self.xi_p * share(header, size)).min(self.to_give);
         let mut n = (self.xi_n * size).min(self.to_take);
         let (ours, theirs) = (p - n, f64::from(header.feedback) / rtt);
@@ -198,8 +200,8 @@ impl<P: Packet> Xcp<P> {
         }
     }
 
-    /// The end of a control interval: the efficiency controller, then the fairness controller, both
-    /// a second instead of an interval.
+    /// Ends a control interval: the efficiency controller, then the fairness controller, both per
+    /// second instead of per interval.
     fn control(&mut self) {
         let XcpSettings { alpha, beta, gamma, .. } = self.settings;
         self.mean_rtt =
@@ -218,7 +220,8 @@ impl<P: Packet> Xcp<P> {
         self.interval = self.mean_rtt.max(LEAST_INTERVAL);
     }
 
-    /// Q is the least queue of the interval that ends; seconds until the next ends.
+    /// Sets Q to the least queue of the interval that ends; returns the seconds until the next one
+    /// ends.
     fn renew_minimum(&mut self) -> f64 {
         let queue = self.queue.backlog().bytes;
         self.persistent = self.minimum;
@@ -236,7 +239,7 @@ impl<P: Packet> Departure<P> for Xcp<P> {
         self.queue.push(now, packet);
     }
 
-    /// With the router's feedback.
+    /// The packet leaves with the router's feedback.
     fn dequeue(&mut self, now: Time, _dropped: &mut Drops<P>) -> Option<P> {
         self.catch_up(now);
         self.minimum = self.minimum.min(self.queue.backlog().bytes);
@@ -248,7 +251,7 @@ impl<P: Packet> Departure<P> for Xcp<P> {
         Some(packet)
     }
 
-    /// What arrives is traffic, whether it finds room or not (§3.5.2).
+    /// Every arrival is traffic, whether it finds room or not (§3.5.2).
     fn enqueue(&mut self, now: Time, mut packet: P, room: Room, dropped: &mut Drops<P>) {
         self.observe(now, &mut packet);
         if room.admits(self.backlog(), packet.bytes()) {
@@ -276,8 +279,8 @@ mod tests {
         }
     }
 
-    /// A megabyte a second; two flows of RTT 0.1 s with windows of 10 and 30 kB: 100 and 300 kB a
-    /// second.
+    /// A megabyte per second; two flows of RTT 0.1 s with windows of 10 and 30 kB: 100 and 300 kB
+    /// per second.
     fn two_flows(queue: u64) -> Xcp<Parcel> {
         let mut xcp = Xcp::new(XcpSettings::ORIGINAL, 1e6, &mut Stream::new(1, 1, 1));
         (xcp.controls_at, xcp.renews_at) = (Time::from_secs(0.1), Time::NEVER);
@@ -300,7 +303,7 @@ mod tests {
     fn the_controllers_give_what_is_worked_out_by_hand() {
         let xcp = two_flows(20_000);
         near(xcp.mean_rtt, 0.1);
-        // φ/d = 0.4·600,000 − 0.226·20,000/0.1 = 194,800 bytes a second; h = max(0, 0.1·400,000 −
+        // φ/d = 0.4·600,000 − 0.226·20,000/0.1 = 194,800 bytes per second; h = max(0, 0.1·400,000 −
         // 194,800) = 0.
         near(xcp.to_give, 194_800.0);
         assert_eq!(xcp.to_take, 0.0);
@@ -325,15 +328,12 @@ mod tests {
                 })
                 .sum()
         };
-        // An interval's packets: each flow's window grows by half of φ: 9740 bytes.
+        // Over an interval's packets each flow's window grows by half of φ: 9740 bytes.
         near(gain(10_000.0, 10), 9740.0);
         near(gain(30_000.0, 30), 9740.0);
-        assert!(
-            gain(10_000.0, 1).abs() < 1.0,
-            "what the interval had to give is given, but for rounding"
-        );
+        assert!(gain(10_000.0, 1).abs() < 1.0, "the interval's budget is spent, but for rounding");
         let mut xcp = two_flows(200_000);
-        // φ/d = 240,000 − 452,000 = −212,000: 0.53 of each byte that comes.
+        // φ/d = 240,000 − 452,000 = −212,000: 0.53 of each byte that arrives.
         near(xcp.to_take, 212_000.0);
         xcp.admit(Time::from_secs(0.1), parcel(30_000.0, 0.1, f32::INFINITY));
         let Some(Request::Feedback(header)) =

@@ -21,7 +21,7 @@ impl TwoSlots {
     }
 }
 
-/// The largest value of the last so many rounds (Nichols' algorithm: the best three, each later
+/// The largest value over a number of rounds (Nichols' algorithm keeps the best three, each later
 /// than the one before; §5.5.5).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WindowedMax {
@@ -29,7 +29,7 @@ pub(super) struct WindowedMax {
 }
 
 impl WindowedMax {
-    /// Adds `value` at `round`; gives the largest of the last `length` rounds.
+    /// Adds `value` at `round`; returns the largest of the last `length` rounds.
     pub fn update(&mut self, round: u64, value: f64, length: u64) -> f64 {
         let sample = (round, value);
         let expired = |(then, _): (u64, f64)| round - then > length;
@@ -45,7 +45,8 @@ impl WindowedMax {
         while expired(self.best[0]) {
             self.best = [self.best[1], self.best[2], sample];
         }
-        // A quarter and a half of the window without a later best: take what came since (Nichols).
+        // If the second best is as old as the best after a quarter of the window, or the third as
+        // old as the second after half of it, the newest sample takes its place (Nichols).
         let age = round - self.best[0].0;
         if self.best[1].0 == self.best[0].0 && 4 * age > length {
             self.best = [self.best[0], sample, sample];
@@ -70,8 +71,8 @@ mod tests {
     }
 
     proptest! {
-        /// Never below the largest of the last half of the window, never above the largest of the
-        /// whole: what Nichols' three best promise.
+        /// Never below the largest of the last quarter of the window, never above the largest of
+        /// the whole: what Nichols' three best promise.
         #[test]
         fn it_lies_between_the_maxima_of_half_and_whole_window(values in prop::collection::vec(0.0f64..100.0, 1..200)) {
             let (mut filter, length) = (WindowedMax::default(), 10);

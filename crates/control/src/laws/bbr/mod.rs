@@ -9,22 +9,22 @@
 //! | §5.3.4 | ProbeRTT: half a BDP for 200 ms and a round, every 5 s | `states` |
 //! | §5.5.5, §5.5.6 | max_bw: the largest delivery rate of two cycles | `model` |
 //! | §5.5.9 | extra_acked: what aggregation acknowledged beyond bw·t, over ten rounds | `model` |
-//! | §5.5.10.2 | inflight_longterm ← max(in flight, 0.7·target) where a probe loses 2 % | `model` |
+//! | §5.5.10.2 | inflight_longterm ← max(in flight, 0.7·target) when a probe loses 2 % | `model` |
 //! | §5.5.10.3 | else bw_shortterm, inflight_shortterm ← max(latest, 0.7·) after a round with losses | `model` |
 //! | §5.6.2 | rate = gain·bw·0.99 | [`Bbr::set_pacing_rate`] |
 //! | §5.6.4 | cwnd ≤ gain·bw·min_rtt + extra_acked, within the model's bounds, at least 4 | [`Bbr::set_cwnd`] |
 //!
 //! The draft leaves marks open ("MUST treat any CE marks as congestion", §3.7). With `ecn` they are
 //! answered as in BBRv3's Linux code (google/bbr, branch v3): inflight_shortterm shrinks by α/3 in
-//! a round with marks, α their average share, half of a round marked is as bad as 2 % lost, and
-//! only where min_rtt is at most 5 ms.
+//! a round with marks, and α is their average share. A round with half of its packets marked is as
+//! bad as one with 2 % lost. Marks are answered only if min_rtt is at most 5 ms.
 //!
-//! Departures. Volumes are packets: SMSS is 1. The send quantum (§5.6.3) is the transport's, so the
-//! offload budget (§5.5.8) is three times the flow's quantum. There is no
-//! handshake here to take an RTT from, so the first rate (§5.6.2, InitPacingRate) is set again with
-//! the first sample, as Linux does. ProbeRTT's low samples (§5.3.4.3, MarkConnectionAppLimited) are
-//! recognised by when they left. A retransmission timeout's recovery ends when a packet is answered
-//! that left after it.
+//! Departures. Volumes are in packets: SMSS is 1. The send quantum (§5.6.3) is the transport's, so
+//! the offload budget (§5.5.8) is three times the flow's quantum. There is no handshake here to
+//! take an RTT from, so the first rate (§5.6.2, InitPacingRate) is set again with the first sample,
+//! as Linux does. ProbeRTT's low samples (§5.3.4.3, MarkConnectionAppLimited) are recognised by
+//! when their packets left. The recovery after a retransmission timeout ends when a packet that
+//! left after the timeout is answered.
 
 mod filter;
 mod model;
@@ -42,7 +42,8 @@ use states::Ending;
 pub(super) const LAW: Entry = Entry {
     name: "bbr",
     aliases: &["bbr3", "bbrv3"],
-    summary: "BBR version 3: models the bandwidth and the RTT of the path, paces at the first and limits what is in flight by both",
+    summary: "BBR version 3: models the bandwidth and the RTT of the path, paces at that bandwidth \
+              and limits the packets in flight by both",
     source: "draft-ietf-ccwg-bbr-06",
     moved_by: MovedBy::DeliveryRate,
     start: Start::Own,
@@ -57,7 +58,7 @@ pub(super) const LAW: Entry = Entry {
 settings! {
     /// Settings of BBR.
     pub struct Params {
-        /// Packets are ECN-capable and marks are answered (§3.7).
+        /// Whether packets are ECN-capable and marks are answered (§3.7).
         ecn: bool = false;
     }
 }
@@ -68,7 +69,7 @@ const LOSS_THRESH: f64 = 0.02;
 const BETA: f64 = 0.7;
 /// §2.8: share of inflight_longterm left free.
 const HEADROOM: f64 = 0.15;
-/// §2.8: packets.
+/// §2.8: the smallest window, in packets.
 const MIN_PIPE_CWND: f64 = 4.0;
 /// §2.5: BBR paces 1 % below the rate it aims at.
 const PACING_MARGIN: f64 = 0.99;
@@ -77,7 +78,8 @@ const MIN_RTT_FILTER_LEN: Duration = Duration::from_millis(10_000);
 const PROBE_RTT_INTERVAL: Duration = Duration::from_millis(5_000);
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
 /// BBRv3's Linux code: weight of a round in α, share of α given up, share of marks that is too
-/// many, rounds of that to end Startup, and the RTT in seconds above which marks are not answered.
+/// many, rounds with too many that end Startup, and the RTT in seconds above which marks are not
+/// answered.
 const ECN_GAIN: f64 = 1.0 / 16.0;
 const ECN_FACTOR: f64 = 1.0 / 3.0;
 const ECN_THRESH: f64 = 0.5;
@@ -113,7 +115,7 @@ enum AckPhase {
     ProbeStopping,
 }
 
-/// §2.15: what a spurious recovery gives back.
+/// §2.15: what is restored if a recovery proves spurious.
 #[derive(Clone, Copy, Debug)]
 struct Undo {
     state: Option<State>,
@@ -128,11 +130,11 @@ enum Recovery {
     None,
     Fast,
     /// After a timeout, until this transmission or a later one is answered; `None` until the next
-    /// acknowledgement says which is next.
+    /// acknowledgement says which transmission that is.
     Timeout(Option<u64>),
 }
 
-/// The model of the path (§2.9 to §2.12): packets, packets a second, seconds.
+/// The model of the path (§2.9 to §2.12), in packets, packets per second and seconds.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     max_bw: f64,
@@ -181,7 +183,8 @@ struct ProbeRtt {
     expired: bool,
     done_stamp: Option<Time>,
     round_done: bool,
-    /// Samples of packets that left when so many had been delivered, from and to, are of ProbeRTT.
+    /// Packets sent while `delivered` lay in this closed range belong to ProbeRTT; their samples
+    /// count as application-limited.
     low_samples: Option<(f64, f64)>,
 }
 
@@ -196,7 +199,8 @@ struct Marks {
     marked: f64,
 }
 
-/// BBR's state; names are the draft's, volumes packets, rates packets a second, spans seconds.
+/// BBR's state. Names are the draft's; volumes are in packets, rates in packets per second, spans
+/// in seconds.
 pub struct Bbr {
     ecn: bool,
     quantum: f64,
@@ -315,7 +319,7 @@ impl Bbr {
         self.state
     }
 
-    /// The stamps that OnInit takes from the clock (§5.2.1), at the first event that tells the
+    /// Sets the stamps that OnInit takes from the clock (§5.2.1), at the first event that tells the
     /// time.
     fn be_born(&mut self, now: Time) {
         if !self.born {
@@ -369,7 +373,7 @@ impl Bbr {
         }
     }
 
-    /// §5.6.4.2, BDPMultiple: packets, of a path of `bw` packets a second.
+    /// §5.6.4.2, BDPMultiple: packets, for a path of `bw` packets per second.
     fn bdp_multiple(&self, bw: f64, gain: f64) -> f64 {
         if self.path.min_rtt.is_infinite() {
             self.initial_cwnd
@@ -447,8 +451,8 @@ impl Bbr {
         }
     }
 
-    /// §5.3.4.3: samples of what leaves from now on until as much is delivered as is under way do
-    /// not count as the path's.
+    /// §5.3.4.3: samples of packets that leave from now on, until the `in_flight` packets under way
+    /// are delivered, do not count as the path's.
     fn ignore_low_samples(&mut self, in_flight: f64) {
         let from = self
             .probe_rtt
@@ -458,7 +462,7 @@ impl Bbr {
         self.probe_rtt.low_samples = Some((from, self.delivered + in_flight));
     }
 
-    /// The sample, as limited where it is of a packet that left in ProbeRTT.
+    /// The sample, application-limited if its packet left in ProbeRTT.
     fn judged(&self, sample: RateSample) -> RateSample {
         let low = self.probe_rtt.low_samples.is_some_and(|(from, to)| {
             from <= sample.prior_delivered && sample.prior_delivered <= to

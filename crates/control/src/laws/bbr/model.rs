@@ -241,7 +241,7 @@ impl Bbr {
         self.bdp_multiple(self.path.bw, 1.0).min(self.cwnd)
     }
 
-    /// α of marks once a round, and whether they are too many (BBRv3's Linux code:
+    /// Updates α once per round, and whether there are too many marks (BBRv3's Linux code:
     /// bbr_update_ecn_alpha, bbr_check_ecn_too_high_in_startup).
     pub(super) fn update_ecn(&mut self, ack: &Ack, rs: &RateSample) {
         let eligible = self.ecn && self.path.min_rtt <= super::ECN_MAX_RTT;
@@ -271,7 +271,7 @@ impl Bbr {
         matches!(self.state, State::Startup | State::ProbeBwRefill | State::ProbeBwUp)
     }
 
-    /// §5.3.3.9, AdaptLongTermModel; true where it has decided a change of state.
+    /// §5.3.3.9, AdaptLongTermModel; true if it has changed the state.
     pub(super) fn adapt_long_term_model(&mut self, rs: &RateSample) -> bool {
         if self.ack_phase == AckPhase::ProbeStarting && self.round_start {
             self.ack_phase = AckPhase::ProbeFeedback;
@@ -302,8 +302,8 @@ impl Bbr {
     }
 }
 
-/// §5.5.10.2, InflightAtLoss: where within a packet of size 1 losses crossed the threshold, `lost`
-/// of `tx_in_flight` counted with it.
+/// §5.5.10.2, InflightAtLoss: the packets in flight at which losses crossed the threshold, to a
+/// fraction of a packet; `lost` and `tx_in_flight` include that packet.
 fn inflight_at_loss(tx_in_flight: f64, lost: f64) -> f64 {
     let (inflight_prev, lost_prev) = (tx_in_flight - 1.0, lost - 1.0);
     let lost_prefix = (LOSS_THRESH * inflight_prev - lost_prev) / (1.0 - LOSS_THRESH);

@@ -80,8 +80,8 @@ impl Bbr {
         }
     }
 
-    /// §5.3.1.3, CheckStartupHighLoss: in recovery for a round, above the threshold, in several
-    /// places.
+    /// §5.3.1.3, CheckStartupHighLoss: in recovery for a round, with losses above the threshold and
+    /// in several places.
     fn check_startup_high_loss(&mut self, ack: &Ack, rs: &RateSample) {
         if self.full_bw_reached {
             return;
@@ -99,8 +99,8 @@ impl Bbr {
         }
     }
 
-    /// The pipe is taken for full; after losses, so much in flight is thought to be safe
-    /// (§5.3.1.3).
+    /// Takes the pipe to be full; after losses, also sets the number of packets in flight that is
+    /// thought to be safe (§5.3.1.3).
     pub(super) fn end_startup(&mut self, ending: Ending) {
         self.full_bw_reached = true;
         self.full_bw_now = true;
@@ -210,7 +210,7 @@ impl Bbr {
         self.full_bw_now
     }
 
-    /// §5.3.3.8.3, IsTimeToProbeBW: by the clock, or when a Reno flow would have.
+    /// §5.3.3.8.3, IsTimeToProbeBW: by the clock, or when a Reno flow would have probed.
     fn is_time_to_probe_bw(&self) -> bool {
         self.now.since(self.cycle_stamp).seconds() > self.bw_probe_wait
             || self.rounds_since_probe_up >= self.target_inflight().min(RENO_ROUNDS)
@@ -222,7 +222,7 @@ impl Bbr {
         self.bw_probe_wait = 2.0 + self.random.uniform();
     }
 
-    /// §5.3.3.9, RaiseInflightLongtermSlope: 1, 2, 4, … packets a round.
+    /// §5.3.3.9, RaiseInflightLongtermSlope: 1, 2, 4, … packets per round.
     fn raise_inflight_longterm_slope(&mut self) {
         let growth_this_round = f64::from(1u32 << self.bw_probe_up_rounds);
         self.bw_probe_up_rounds = (self.bw_probe_up_rounds + 1).min(30);

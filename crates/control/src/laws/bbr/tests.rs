@@ -1,4 +1,4 @@
-//! Known answers, state by state: one acknowledgement a round trip of 100 ms, worked out by hand
+//! Known answers, state by state: one acknowledgement per round trip of 100 ms, worked out by hand
 //! from the draft's pseudocode.
 
 use super::*;
@@ -25,7 +25,7 @@ struct Round {
     marked: f64,
 }
 
-/// A round trip of 80 packets in flight at 800 a second.
+/// A round trip with 80 packets in flight and 800 packets per second.
 const STEADY: Round = Round {
     packets: 80.0,
     rate: 800.0,
@@ -79,7 +79,8 @@ impl Rounds {
         self.bbr.state()
     }
 
-    /// The packet `transmission` is lost: `lost` since it left, when `in_flight` were under way.
+    /// The packet `transmission` is lost: `lost` packets since it left, and `in_flight` were in
+    /// flight then.
     fn lose(&mut self, transmission: u64, lost: f64, in_flight: f64, opens_epoch: bool) {
         let rate = Some(LossSample { total_delivered: self.delivered, lost, app_limited: false });
         self.bbr.on_loss(&Loss {
@@ -100,7 +101,7 @@ impl Rounds {
         packets_per_second
     }
 
-    /// Through Startup: 100, 200, 400, 800 packets a second, then no more.
+    /// Through Startup: 100, 200, 400, 800 packets per second, then no more.
     fn started() -> Self {
         let mut rounds = Self::new();
         for rate in [100.0, 200.0, 400.0, 800.0] {
@@ -112,8 +113,8 @@ impl Rounds {
         rounds
     }
 
-    /// In ProbeBW_DOWN with 160 packets in flight where 80 fill the path, 800 packets a second and
-    /// 100 ms.
+    /// In ProbeBW_DOWN with 160 packets in flight, though 80 fill the path of 800 packets per
+    /// second and 100 ms.
     fn down() -> Self {
         let mut rounds = Self::started();
         let full = Round { in_flight: 160.0, ..STEADY };
@@ -123,8 +124,8 @@ impl Rounds {
         rounds
     }
 
-    /// In ProbeBW_CRUISE, with 800 packets a second and 100 ms: what drains the queue satisfies
-    /// DOWN at once.
+    /// In ProbeBW_CRUISE, with 800 packets per second and 100 ms: the drained queue satisfies DOWN
+    /// at once.
     fn probing() -> Self {
         let mut rounds = Self::started();
         rounds.pass(Round { in_flight: 160.0, ..STEADY });
@@ -193,7 +194,7 @@ fn startup_ends_with_losses_in_six_places_of_a_round_above_two_percent() {
         for place in 0..places {
             rounds.lose(2 * place, place as f64 + 1.0, 160.0, place == 0);
         }
-        // The round in which the loss was found: it must be over first.
+        // The round in which the loss was found must be over first.
         let lossy = Round { recovering: true, lost: 8.0, rate: 1000.0, in_flight: 160.0, ..STEADY };
         assert_eq!(rounds.pass(lossy), state, "{places} places");
     }
@@ -302,7 +303,7 @@ fn a_probe_that_loses_two_percent_sets_the_long_term_bound_and_goes_down() {
 fn the_probe_after_one_that_went_too_high_stops_where_that_began_to_lose() {
     let mut rounds = Rounds::up();
     (0..3).for_each(|n| rounds.lose(10_000 + n, n as f64 + 1.0, 100.0, n == 0));
-    rounds.bbr.probe_rtt.min_stamp = rounds.now; // ProbeRTT is another test's.
+    rounds.bbr.probe_rtt.min_stamp = rounds.now; // ProbeRTT has its own test.
     let mut passed = 0;
     while rounds.pass(STEADY) != State::ProbeBwUp {
         passed += 1;
@@ -322,7 +323,7 @@ fn losses_while_cruising_lower_the_short_term_model_once_a_round() {
     let window = rounds.bbr.window();
     rounds.lose(10_000, 1.0, 80.0, true);
     rounds.pass(Round { packets: 70.0, rate: 700.0, ..STEADY });
-    // bw_latest and inflight_latest of the round: the larger of this sample and the last.
+    // bw_latest and inflight_latest of the round are the larger of this sample and the last.
     close(rounds.bbr.path.bw_shortterm, 800.0);
     close(rounds.bbr.path.inflight_shortterm, (0.7 * window).max(80.0));
     rounds.lose(10_001, 1.0, 80.0, false);
@@ -368,16 +369,16 @@ fn the_bandwidth_of_two_cycles_ago_is_forgotten() {
 #[test]
 fn probe_rtt_comes_after_five_seconds_lasts_200_ms_and_a_round_and_leads_to_cruise() {
     let mut rounds = Rounds::probing();
-    // 101 ms never refresh the least RTT of 100 ms.
+    // Samples of 101 ms never refresh the smallest RTT of 100 ms.
     let queued = Round { rtt: 101, in_flight: 85.0, ..STEADY };
     while rounds.pass(queued) != State::ProbeRtt {}
-    // The least RTT was first seen at 0.1 s.
+    // The smallest RTT was first seen at 0.1 s.
     assert!(
         rounds.now > Time::from_secs(5.1) && rounds.now < Time::from_secs(5.3),
         "{}",
         rounds.now
     );
-    // Half of 800·0.1, the RTT being still the one before: 40 packets.
+    // Half of 800·0.1, as the RTT is still the previous one: 40 packets.
     close(rounds.bbr.window(), 40.0);
     let small = Round { packets: 40.0, rate: 400.0, in_flight: 40.0, ..STEADY };
     assert!(
@@ -468,7 +469,7 @@ fn marks_are_answered_by_their_share_on_short_paths_only() {
         rounds.bbr.marks.alpha = 0.3;
         let window = rounds.bbr.window();
         rounds.pass(Round { marked: 20.0, ..steady });
-        // The round after tells: α has become 0.3 + (0.25 − 0.3)/16 = 0.296875.
+        // The next round shows it: α has become 0.3 + (0.25 − 0.3)/16 = 0.296875.
         rounds.pass(steady);
         let expected = if answered {
             (1.0 - 0.296_875 / 3.0) * window.max(rounds.bbr.prior_cwnd)

@@ -1,4 +1,4 @@
-//! HyStart++ (RFC 9406): slow start that leaves when the round-trip time grows.
+//! HyStart++ (RFC 9406): slow start that ends when the round-trip time grows.
 
 use super::Step;
 use crate::{Ack, Rounds};
@@ -13,8 +13,8 @@ const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;
 const L: f64 = 8.0;
 
-/// The state of §4.2: rounds, the smallest RTT of this one and of the last, and the conservative
-/// phase.
+/// The state of §4.2: rounds, the smallest RTT of this round and of the last one, and the
+/// conservative phase.
 #[derive(Clone, Debug)]
 pub struct HyStart {
     paced: bool,
@@ -25,7 +25,7 @@ pub struct HyStart {
     conservative: Option<Conservative>,
 }
 
-/// Conservative slow start (§4.2): how far it is, and the RTT below which it was a false alarm.
+/// Conservative slow start (§4.2): the rounds so far, and the RTT below which it was a false alarm.
 #[derive(Clone, Debug)]
 struct Conservative {
     rounds: u32,
@@ -33,8 +33,8 @@ struct Conservative {
 }
 
 impl HyStart {
-    /// HyStart++ for a sender that is `paced` or not: L, the most packets an acknowledgement counts
-    /// for, is infinite or 8 (§4.3).
+    /// HyStart++ for a sender that is `paced` or not. L, the most packets that an acknowledgement
+    /// counts for, is infinite if it is paced, else 8 (§4.3).
     pub fn new(paced: bool) -> Self {
         Self {
             paced,
@@ -58,7 +58,7 @@ impl HyStart {
         }
     }
 
-    /// A new round: last becomes this; true where the conservative phase has lasted its rounds.
+    /// Begins a new round; true if the conservative phase has lasted its full number of rounds.
     fn next_round(&mut self) -> bool {
         self.last_round_min = self.this_round_min;
         self.this_round_min = Duration::MAX;
@@ -68,8 +68,8 @@ impl HyStart {
         conservative.rounds > CSS_ROUNDS
     }
 
-    /// Enters the conservative phase where the RTT has grown by an eighth, between 4 and 16 ms;
-    /// leaves it on a smaller one.
+    /// Enters the conservative phase if the RTT has grown by an eighth, but at least 4 and at most
+    /// 16 ms; leaves it if the RTT falls below that at its start.
     fn sample(&mut self, ack: &Ack) {
         let (Some(rtt), true) = (ack.rtt, ack.rtt_is_fresh) else { return };
         self.this_round_min = self.this_round_min.min(rtt.latest);
@@ -102,8 +102,8 @@ mod tests {
     use crate::Rtt;
     use crate::fixtures::ack;
 
-    /// Rounds of ten acknowledgements each, with the given RTTs in ms; the windows after each
-    /// round, `None` from leaving on.
+    /// Plays rounds of ten acknowledgements each, with the given RTTs in ms. Returns the window
+    /// after each round, `None` once slow start has ended.
     fn windows(rtts: &[u64]) -> Vec<Option<f64>> {
         let mut hystart = HyStart::new(false);
         let (mut window, mut newest, mut left) = (10.0, 0, false);
@@ -132,8 +132,8 @@ mod tests {
 
     #[test]
     fn a_longer_rtt_slows_growth_at_the_eighth_sample_and_ends_it_after_five_rounds() {
-        // Round 2 grows by an eighth: seven acknowledgements of 1 and three of 1/4; then four
-        // rounds of 10/4; then out.
+        // In round 2 the RTT is longer by an eighth: seven acknowledgements add 1 and three add
+        // 1/4; then four rounds add 10/4 each; then slow start ends.
         let after = windows(&[80, 90, 90, 90, 90, 90, 90]);
         assert_eq!(
             after,
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_false_alarm_goes_back_to_slow_start() {
-        // Round 3 is short again: from its eighth sample on growth is whole: 7/4 + 3.
+        // The RTT of round 3 is short again: growth is full from its eighth sample on, 7/4 + 3.
         let after = windows(&[80, 90, 80]);
         assert_eq!(after[2], Some(27.75 + 7.0 / 4.0 + 3.0));
     }

@@ -1,6 +1,6 @@
 //! Limited slow start (RFC 3742).
 
-/// Slow start that gains at most half of `max_ssthresh` packets a round trip.
+/// Slow start that gains at most half of `max_ssthresh` packets per round trip.
 #[derive(Clone, Copy, Debug)]
 pub struct Limited {
     max_ssthresh: f64,
@@ -29,7 +29,7 @@ mod tests {
     #[test]
     fn growth_is_the_rfcs() {
         let limited = Limited::new(100.0);
-        // Up to 100 as ever; from 100 to 150 K = 2; at 1000 K = 20.
+        // Up to 100 standard slow start; from 100 to 150 K = 2; at 1000 K = 20.
         assert_eq!(limited.increase(100.0, 1.0), 101.0);
         assert_eq!(limited.increase(101.0, 1.0), 101.5);
         assert_eq!(limited.increase(1000.0, 2.0), 1000.1);
@@ -37,8 +37,8 @@ mod tests {
 
     #[test]
     fn doubling_from_100_takes_the_time_the_rfc_says() {
-        // RFC 3742 §3: log(max_ssthresh) + (cwnd − max_ssthresh)/(max_ssthresh/2) round trips;
-        // 83,000 packets: 1658 of them.
+        // RFC 3742 §3: log(max_ssthresh) + (cwnd − max_ssthresh)/(max_ssthresh/2) round trips,
+        // which is 1658 for 83,000 packets.
         let limited = Limited::new(100.0);
         let (mut window, mut rounds) = (100.0_f64, 0);
         while window < 83_000.0 {

@@ -1,5 +1,5 @@
-//! Slow start, a part of its own: each way of leaving the first exponential growth, composed with
-//! any window law.
+//! Slow start as a part of its own: each way of leaving the first exponential growth can be
+//! combined with any window law.
 
 mod hystart;
 mod limited;
@@ -8,10 +8,10 @@ use crate::Ack;
 pub use hystart::HyStart;
 pub use limited::Limited;
 
-/// What slow start says to one acknowledgement.
+/// What slow start does at one acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
-    /// The window in packets from here on.
+    /// The window in packets from now on.
     Grow(f64),
     /// Congestion avoidance begins at the present window.
     Leave,
@@ -22,9 +22,9 @@ pub enum Step {
 pub enum SlowStart {
     /// W ← W + n for n packets acknowledged, until the threshold (RFC 5681 §3.1, eq. 2).
     Standard,
-    /// At most half of `max_ssthresh` packets a round trip (RFC 3742).
+    /// Gains at most half of `max_ssthresh` packets per round trip (RFC 3742).
     Limited(Limited),
-    /// Leaves when the delay grows, through a slower phase that guards against noise (RFC 9406).
+    /// Ends when the delay grows, after a slower phase that guards against noise (RFC 9406).
     HyStart(HyStart),
 }
 
@@ -33,14 +33,14 @@ impl SlowStart {
     pub const NAMES: [(&str, &str, &str); 3] = [
         (
             "standard",
-            "one packet for each packet acknowledged, until the threshold",
+            "gains one packet for each packet acknowledged, until the threshold",
             "RFC 5681 §3.1",
         ),
-        ("limited", "at most max_ssthresh/2 packets a round trip", "RFC 3742"),
-        ("hystart++", "leaves when the round-trip time grows", "RFC 9406"),
+        ("limited", "gains at most max_ssthresh/2 packets per round trip", "RFC 3742"),
+        ("hystart++", "ends when the round-trip time grows", "RFC 9406"),
     ];
 
-    /// The step after `ack`, which was limited by a window of `window` packets below the threshold.
+    /// The step at `ack`, for a sender limited by a window of `window` packets below the threshold.
     pub fn increase(&mut self, window: f64, ack: &Ack) -> Step {
         match self {
             Self::Standard => Step::Grow(window + ack.packets),
