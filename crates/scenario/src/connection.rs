@@ -306,7 +306,7 @@ fn files(given: &Given<Flow>, files: &Files) -> Result<Sends, ScenarioError> {
     Ok(Sends::Files { mean, shape, off: files.off })
 }
 
-/// Why a field does not count for a flow with this law, and what to do about it.
+/// Why a field has no effect for a flow with this law, and what to do about it.
 fn why_it_does_not_count(field: &str, spec: &ControllerSpec, around: &Surroundings) -> String {
     let law = spec.law.name();
     let recovery = spec.recovery_name();
@@ -325,7 +325,7 @@ fn why_it_does_not_count(field: &str, spec: &ControllerSpec, around: &Surroundin
         "rate_halving" => {
             format!("{recovery} has no rate halving; leave it out, or write {law}+sack")
         }
-        "halving_stalls" => "counts with rate_halving only; leave it out".to_owned(),
+        "halving_stalls" => "has no effect without rate_halving; leave it out".to_owned(),
         "reliable" => format!("false is for etcp and etcp-rate; {law} runs over TCP, leave it out"),
         "max_ssthresh" if matches!(spec.law.start(), Start::Chosen(_)) => {
             "is limited slow start's; leave it out, or write slow_start = \"limited\"".to_owned()
@@ -338,6 +338,6 @@ fn why_it_does_not_count(field: &str, spec: &ControllerSpec, around: &Surroundin
             "is for datagrams; add datagrams = \"constant\", or leave it out".to_owned()
         }
         _ => why_not(field, around.network)
-            .unwrap_or_else(|| format!("does not count for {law}; leave it out")),
+            .unwrap_or_else(|| format!("has no effect for {law}; leave it out")),
     }
 }

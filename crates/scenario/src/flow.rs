@@ -215,7 +215,7 @@ fn datagrams(
     given.nothing_left(|field| {
         let known = why_not(field, around.network);
         known.unwrap_or_else(|| {
-            "does not count for datagrams, which leave at app_rate and are never answered; leave \
+            "has no effect for datagrams, which leave at app_rate and are never answered; leave \
              it out"
                 .to_owned()
         })
@@ -244,7 +244,7 @@ fn periods(given: &mut Given<Flow>) -> Result<Option<Periods>, ScenarioError> {
 pub(crate) fn why_not(field: &str, network: &Network) -> Option<String> {
     let why = match field {
         "start" | "start_spread" => "starts says it already; leave one of them out",
-        "periods" => "counts with on and off only; add those, or leave it out",
+        "periods" => "has no effect without on and off; add those, or leave it out",
         _ => network.why_not(field)?,
     };
     Some(why.to_owned())

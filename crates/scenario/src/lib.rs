@@ -33,7 +33,7 @@ pub use link::CheckedLink;
 pub use metrics::{Kind, Metric, metrics};
 pub use queue_spec::QueueSpec;
 pub use results::{FlowResult, LinkResult, Results, Transfers};
-pub use run::run;
+pub use run::{run, run_tapped};
 pub use scenario::{
     Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Link, PacingName, ParkingLot, PeriodsName,
     Scenario, SlowStartName, TcpName, Trace, Web,

@@ -142,7 +142,9 @@ fn loss(place: &str, fields: &LinkFields) -> Result<Loss, ScenarioError> {
         return Err(at_burst(format!("{burst} packets; a burst has at least 1")));
     }
     if burst > 1.0 && fields.loss.is_none() {
-        return Err(at_burst("counts with loss only; add loss = \"0.1%\", or leave it out".into()));
+        return Err(at_burst(
+            "has no effect without loss; add loss = \"0.1%\", or leave it out".into(),
+        ));
     }
     if ratio == 0.0 {
         return Ok(Loss::None);
@@ -162,7 +164,7 @@ fn loss(place: &str, fields: &LinkFields) -> Result<Loss, ScenarioError> {
 fn jitter(place: &str, fields: &LinkFields) -> Result<Jitter, ScenarioError> {
     let reorders = fields.reorder == Some(true);
     if reorders && fields.jitter.is_none() {
-        let message = "counts with jitter only; add jitter = \"1ms\", or leave it out";
+        let message = "has no effect without jitter; add jitter = \"1ms\", or leave it out";
         return Err(ScenarioError::new(format!("{place}.reorder"), message));
     }
     Ok(Jitter { most: fields.jitter.unwrap_or_default(), reorders })

@@ -4,12 +4,12 @@ use crate::error::RunError;
 use crate::results::{self, Results};
 use crate::traces::Traces;
 use crate::{Checked, build};
-use narrows_sim::{RunSettings, Simulation};
+use narrows_sim::{RunSettings, Simulation, Tap};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Runs `checked` under `seed`. `watch` is shown the share done, between 0 and 1, now and then, and
-/// may stop the run. Where the scenario asks for traces and `traces_to` is a folder, they are
+/// may stop the run. If the scenario asks for traces and `traces_to` is a folder, they are
 /// written there, each whole or not at all.
 pub fn run(
     checked: &Checked,
@@ -33,4 +33,18 @@ pub fn run(
     drop(simulation);
     traces.finish()?;
     Ok(results)
+}
+
+/// Runs `checked` under `seed`, and shows each packet that crosses a link between routers to `tap`,
+/// arrivals in order of time.
+pub fn run_tapped(checked: &Checked, seed: u64, tap: Box<dyn Tap>) -> Results {
+    let mut traces = Traces::none(checked);
+    let network = build::network(checked, seed, &mut traces).expect("nothing is traced");
+    let (duration, warmup) = (checked.duration, checked.warmup);
+    let settings = RunSettings { seed, duration, warmup, eager: false };
+    let mut simulation = Simulation::new(network, settings)
+        .expect("every flow was attached to nodes that are connected");
+    simulation.set_tap((0..checked.links.len() as u32).collect(), tap);
+    let _ = simulation.run(|_| ControlFlow::Continue(()));
+    results::gather(checked, &simulation, seed)
 }

@@ -40,6 +40,11 @@ impl Unfinished {
 }
 
 impl<'a> Traces<'a> {
+    /// Traces nothing.
+    pub fn none(checked: &'a Checked) -> Self {
+        Self { checked, folder: None, packets: None, written: Vec::new() }
+    }
+
     /// Opens the packet trace, where one is asked for and there is a folder.
     pub fn begin(checked: &'a Checked, folder: Option<&Path>) -> Result<Self, RunError> {
         let mut traces = Self {

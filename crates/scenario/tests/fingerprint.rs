@@ -1,12 +1,17 @@
-//! Some two dozen scenarios, and a hash of all that each shows. Work on speed leaves the hashes
-//! alone; a change of behaviour changes them in the commit that says why:
+//! Some sixty scenarios, and a hash of what happens in each: every packet that crosses a link
+//! between routers, and what the flows counted. Work on speed leaves the hashes alone; a change of
+//! behaviour changes them in the commit that says why:
 //! `NARROWS_BLESS=1 cargo test -p narrows-scenario --test fingerprint`.
+//!
+//! What tables show is pinned apart from it, a line for each column, so that a new column only adds
+//! lines, and voids no cache.
 
 mod kept;
 
-use narrows_scenario::{Checked, Scenario, TABLES, table};
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use narrows_router::registry::QUEUES;
+use narrows_scenario::{Checked, Results, Scenario, TABLES, run_tapped, table};
+use narrows_sim::{Crossing, Tap};
+use std::sync::{Arc, Mutex};
 
 /// Each scenario by name: what its head, `[dumbbell]` and `[[flows]]` say besides the same small
 /// bottleneck.
@@ -133,37 +138,136 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ("datagrams", "", "", "datagrams = \"poisson\"\napp_rate = \"12Mbps\""),
 ];
 
+/// The scenarios whose tables are pinned: together they fill every column.
+const SHOWN: &[&str] = &["two ways", "web users", "application-limited", "ECN through RED", "bbr"];
+
+/// A scenario for each queue of the registry that has none of its own.
+fn queues() -> Vec<(String, Checked)> {
+    let is_named = |queue: &&str| {
+        let named = format!("\"{queue}");
+        SCENARIOS.iter().any(|(_, _, dumbbell, _)| dumbbell.contains(&named))
+    };
+    let names = QUEUES.iter().map(|queue| queue.name).filter(|queue| !is_named(queue));
+    let build = |queue| {
+        let network = format!("buffer = \"50p\"\nqueue = \"{queue}\"");
+        (format!("queue {queue}"), scenario("", &network, "cc = \"cubic\"\ncount = 3"))
+    };
+    names.map(build).collect()
+}
+
 fn scenario(head: &str, dumbbell: &str, flows: &str) -> Checked {
     let buffer = if dumbbell.contains("buffer") { "" } else { "buffer = \"20p\"" };
     let text = format!(
-        "duration = \"6s\"\n{head}\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\n{buffer}\n{dumbbell}\n[[flows]]\n{flows}\n"
+        "duration = \"6s\"\n{head}\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\n{buffer}\n\
+         {dumbbell}\n[[flows]]\n{flows}\n"
     );
     Scenario::from_toml(&text)
         .and_then(Checked::new)
         .unwrap_or_else(|error| panic!("{text}\n{error}"))
 }
 
-/// FNV-1a over the bytes of every table.
-fn fingerprint(checked: &Checked) -> String {
-    let results = narrows_scenario::run(checked, 1, None, |_| ControlFlow::Continue(()))
-        .expect("nothing stops or traces it");
-    let tables = TABLES.iter().map(|name| table(&results, name).expect("TABLES names tables"));
-    let columns: Vec<_> =
-        tables.flat_map(|table| table.columns().to_vec()).map(|column| column.to_data()).collect();
-    let bytes =
-        columns.iter().flat_map(|column| column.buffers()).flat_map(|buffer| buffer.as_slice());
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{hash:016x}")
+/// FNV-1a.
+#[derive(Clone, Copy)]
+struct Hash(u64);
+
+impl Hash {
+    const EMPTY: Self = Self(0xcbf2_9ce4_8422_2325);
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn number(&mut self, number: u64) {
+        self.bytes(&number.to_le_bytes());
+    }
+}
+
+/// Hashes each crossing: when, where, which packet, and how it was marked.
+#[derive(Clone)]
+struct History(Arc<Mutex<Hash>>);
+
+impl Tap for History {
+    fn crossing(&mut self, crossing: &Crossing) {
+        let Crossing { at, link, point, flow, segment } = crossing;
+        let mut hash = self.0.lock().expect("one thread");
+        for number in [
+            at.picos(),
+            u64::from(*link),
+            *point as u64,
+            u64::from(*flow),
+            segment.number,
+            segment.stamp.picos(),
+            segment.echoed_stamp.picos(),
+            u64::from(segment.bytes),
+            segment.kind() as u64,
+            segment.ecn() as u64,
+            u64::from(segment.is_retransmission()),
+        ] {
+            hash.number(number);
+        }
+    }
+}
+
+/// What happened in a run of `checked`: a hash, and the results.
+fn history(checked: &Checked) -> (u64, Results) {
+    let history = History(Arc::new(Mutex::new(Hash::EMPTY)));
+    let results = run_tapped(checked, 1, Box::new(history.clone()));
+    let mut hash = *history.0.lock().expect("one thread");
+    for flow in &results.flows {
+        let counted = &flow.summary.sender;
+        for number in [
+            counted.sent,
+            u64::from(counted.lost),
+            u64::from(counted.epochs),
+            u64::from(counted.timeouts),
+            flow.summary.arrived,
+            flow.summary.duplicates,
+            flow.summary.finished.map_or(0, |time| time.picos()),
+        ] {
+            hash.number(number);
+        }
+    }
+    results.transfers.completion_time.iter().for_each(|time| hash.number(time.to_bits()));
+    (hash.0, results)
+}
+
+/// A line for each column of each table, with a hash of what it shows.
+fn columns(name: &str, results: &Results) -> Vec<String> {
+    let mut lines = Vec::new();
+    for name_of_table in TABLES {
+        let table = table(results, name_of_table).expect("TABLES names tables");
+        for (field, column) in table.schema().fields().iter().zip(table.columns()) {
+            let mut hash = Hash::EMPTY;
+            for buffer in column.to_data().buffers() {
+                hash.bytes(buffer.as_slice());
+            }
+            lines.push(format!("{:016x} {name}/{name_of_table}.{}", hash.0, field.name()));
+        }
+    }
+    lines
 }
 
 #[test]
-fn what_scenarios_show_is_what_they_showed() {
-    let found: BTreeMap<&str, String> = SCENARIOS
+fn what_happens_is_what_happened() {
+    let named = SCENARIOS
         .iter()
-        .map(|(name, head, dumbbell, flows)| (*name, fingerprint(&scenario(head, dumbbell, flows))))
+        .map(|(name, head, dumbbell, flows)| ((*name).to_owned(), scenario(head, dumbbell, flows)));
+    let mut lines: Vec<(String, u64)> =
+        named.chain(queues()).map(|(name, checked)| (name, history(&checked).0)).collect();
+    lines.sort();
+    let text: String = lines.iter().map(|(name, hash)| format!("{hash:016x} {name}\n")).collect();
+    kept::assert_is(&text, "crates/scenario/fingerprints.txt");
+}
+
+#[test]
+fn tables_show_what_they_showed() {
+    let shown = SCENARIOS.iter().filter(|(name, ..)| SHOWN.contains(name));
+    let lines: Vec<String> = shown
+        .flat_map(|(name, head, dumbbell, flows)| {
+            columns(name, &history(&scenario(head, dumbbell, flows)).1)
+        })
         .collect();
-    let text: String = found.iter().map(|(name, hash)| format!("{hash} {name}\n")).collect();
-    kept::assert_is(&text, "crates/scenario/tests/fingerprints.txt");
+    kept::assert_is(&(lines.join("\n") + "\n"), "crates/scenario/tests/columns.txt");
 }

@@ -106,16 +106,13 @@ pub fn read_value<V: Value>(
     name: &str,
     text: &str,
     bounds: Bounds,
-    default: &str,
+    remedy: &str,
 ) -> Result<V, SettingError> {
     let Some(value) = V::parse(text) else {
-        return Err(SettingError(format!(
-            "{name}: \"{text}\" is not a {}; try {default}",
-            V::NOUN
-        )));
+        return Err(SettingError(format!("{name}: \"{text}\" is not a {}; {remedy}", V::NOUN)));
     };
     if value.number().is_some_and(|number| !bounds.contain(number)) {
-        return Err(SettingError(format!("{name}: {text} is not {bounds}; try {default}")));
+        return Err(SettingError(format!("{name}: {text} is not {bounds}; {remedy}")));
     }
     Ok(value)
 }
@@ -169,9 +166,9 @@ macro_rules! settings {
             fn set(&mut self, name: &str, text: &str) -> Option<Result<(), $crate::SettingError>> {
                 match name {
                     $(stringify!($name) => {
-                        let default = $crate::settings!(@shown Self::default().$name $(, $words)?);
+                        let remedy = $crate::settings!(@remedy Self::default().$name $(, $words)?);
                         let bounds = $crate::settings!(@bounds $($bounds)?);
-                        let read = $crate::read_value(stringify!($name), text, bounds, &default);
+                        let read = $crate::read_value(stringify!($name), text, bounds, &remedy);
                         Some(read.map(|value| self.$name = value))
                     })+
                     _ => $crate::settings!(@base self, name, text $(, $base)?),
@@ -183,6 +180,8 @@ macro_rules! settings {
     (@base $self:ident, $given:ident, $text:ident, $base:ident) => {
         $crate::Settings::set(&mut $self.$base, $given, $text)
     };
+    (@remedy $default:expr) => { format!("try {}", $crate::Value::write(&$default)) };
+    (@remedy $default:expr, $words:literal) => { concat!("leave it out for ", $words) };
     (@shown $default:expr) => { $crate::Value::write(&$default) };
     (@shown $default:expr, $words:literal) => { String::from($words) };
     (@bounds) => { $crate::Bounds::ANY };
