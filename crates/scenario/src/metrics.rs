@@ -136,7 +136,10 @@ macro_rules! columns {
     (
         $(#[$meta:meta])*
         $NAME:ident: $Row:ty;
-        $($(#[doc = $doc:literal])+ $name:ident: $Kind:ident $(, $source:literal)? = $Values:ident($show:expr);)+
+        $(
+            $(#[doc = $doc:literal])+
+            $name:ident: $Kind:ident $(, $source:literal)? = $Values:ident($show:expr);
+        )+
     ) => {
         $(#[$meta])*
         pub(crate) static $NAME: &[Column<$Row>] = &[$(Column {

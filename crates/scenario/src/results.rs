@@ -82,8 +82,8 @@ impl FlowResult {
         self.summary.started.map_or(f64::NAN, |time| time.seconds())
     }
 
-    /// What `read` shows of the delays of single packets; NaN if the application does not offer them
-    /// one by one.
+    /// What `read` shows of the delays of single packets; NaN if the application does not offer
+    /// them one by one.
     pub(crate) fn packet_delay(&self, read: fn(&PacketDelays) -> f64) -> f64 {
         self.summary.delays.as_ref().map_or(f64::NAN, read)
     }

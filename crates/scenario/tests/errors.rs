@@ -77,9 +77,24 @@ fn a_network_that_does_not_hold_together_is_named() {
         "{NETWORK}[parking_lot]\nhops = 2\nrate = \"1Mbps\"\ndelay = \"1ms\"\nbuffer = \"20p\"\n"
     );
     assert_names(&faulty("", &two, ""), &["parking_lot", "there is a dumbbell already"]);
-    let island = "[[links]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Mbps\"\ndelay = \"1ms\"\nbuffer = \"20p\"\n\
-                  [[links]]\nfrom = \"c\"\nto = \"d\"\nrate = \"1Mbps\"\ndelay = \"1ms\"\nbuffer = \"20p\"\n";
-    let island = format!("rtt = \"4ms\"\n{island}");
+    let link = |from, to| {
+        format!(
+            "[[links]]
+from = \"{from}\"
+to = \"{to}\"
+rate = \"1Mbps\"
+\
+             delay = \"1ms\"
+buffer = \"20p\"
+"
+        )
+    };
+    let island = format!(
+        "rtt = \"4ms\"
+{}{}",
+        link("a", "b"),
+        link("c", "d")
+    );
     assert_names(
         &faulty("", &island, "from = \"a\"\nto = \"d\""),
         &["flows[0]", "no path from \"a\" to \"d\""],
@@ -118,11 +133,14 @@ fn a_run_that_would_not_fit_into_memory_is_refused() {
 proptest! {
     #[test]
     fn any_text_for_a_quantity_is_read_or_refused(
-        rate in ".{0,12}", rtt in "[-+0-9.eE]{0,8}[a-zA-Zµ%]{0,4}", buffer in "[-0-9.]{0,6}[a-zA-Z()/ ]{0,12}",
+        rate in ".{0,12}",
+        rtt in "[-+0-9.eE]{0,8}[a-zA-Zµ%]{0,4}",
+        buffer in "[-0-9.]{0,6}[a-zA-Z()/ ]{0,12}",
     ) {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let (rate, rtt, buffer) = (quoted(&rate), quoted(&rtt), quoted(&buffer));
-        let text = format!("duration = \"1s\"\n[dumbbell]\nrate = {rate}\nrtt = {rtt}\nbuffer = {buffer}\n[[flows]]\n");
+        let network = format!("rate = {rate}\nrtt = {rtt}\nbuffer = {buffer}\n");
+        let text = format!("duration = \"1s\"\n[dumbbell]\n{network}[[flows]]\n");
         if let Err(error) = Scenario::from_toml(&text).and_then(Checked::new) {
             prop_assert!(!error.to_string().is_empty());
         }

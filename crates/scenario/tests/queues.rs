@@ -132,7 +132,8 @@ fn xcp_fills_a_link_fairly_without_a_queue() {
 #[test]
 fn a_clean_xcp_keeps_its_window_through_losses_that_are_no_congestion() {
     let lossy = |cc: &str| {
-        let network = "rate = \"50Mbps\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\nqueue = \"xcp\"\nloss = \"0.5%\"";
+        let network = "rate = \"50Mbps\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\n\
+                       queue = \"xcp\"\nloss = \"0.5%\"";
         bottleneck(&dumbbell(
             "tcp = \"ns2\"",
             network,

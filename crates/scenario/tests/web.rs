@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 fn run(cc: &str, users: u32, persistent: &str) -> Results {
     let text = format!(
         "duration = \"200s\"\nwarmup = \"0s\"\ntcp = \"ns2\"\n[dumbbell]\nrate = \"10Gbps\"\nrtt = \"100ms\"\nbuffer = \"1bdp\"\n\
-         [[flows]]\ncc = \"{cc}\"\ncount = {users}\nweb = {{ think = \"5s\", persistent = \"{persistent}\" }}\n"
+         [[flows]]\ncc = \"{cc}\"\ncount = {users}\n\
+         web = {{ think = \"5s\", persistent = \"{persistent}\" }}\n"
     );
     let checked = Scenario::from_toml(&text).and_then(Checked::new).expect("a scenario");
     narrows_scenario::run(&checked, 3, None, |_| ControlFlow::Continue(()))

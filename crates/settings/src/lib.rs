@@ -134,7 +134,10 @@ macro_rules! settings {
         $(#[$attribute:meta])*
         $visibility:vis struct $Name:ident {
             $(..$base:ident: $Base:ty;)?
-            $($(#[doc = $doc:literal])+ $name:ident: $Type:ty = $default:expr $(=> $words:literal)? $(, $bounds:expr)?;)+
+            $(
+                $(#[doc = $doc:literal])+
+                $name:ident: $Type:ty = $default:expr $(=> $words:literal)? $(, $bounds:expr)?;
+            )+
         }
     ) => {
         $(#[$attribute])*

@@ -203,66 +203,67 @@ fn a_restart_after_silence_begins_with_the_initial_window() {
 
 /// A network that delays, loses, duplicates and reorders packets as `fate` says, one byte per
 /// packet.
+struct Wire {
+    packets: Vec<(Time, Segment)>,
+    fate: VecDeque<u8>,
+}
+
+impl Wire {
+    fn put(&mut self, now: Time, segment: Segment) {
+        let byte = self.fate.pop_front().unwrap_or(0);
+        let copies = match byte % 16 {
+            0..=11 => 1,
+            12..=14 if byte > 16 => 0,
+            _ => 2,
+        };
+        // One packet in six is held up for a while, so that others overtake it.
+        let late = if byte % 6 == 1 { u64::from(byte) * 200 } else { 0 };
+        for copy in 0..copies {
+            self.packets.push((now + Duration::from_micros(10_000 + late + 3 * copy), segment));
+        }
+    }
+
+    /// The packet that arrives first, if it does so by `time`.
+    fn take_by(&mut self, time: Time) -> Option<(Time, Segment)> {
+        let first = self.packets.iter().enumerate().min_by_key(|(_, (time, _))| *time);
+        let (place, _) = first.filter(|(_, (arrival, _))| *arrival <= time)?;
+        Some(self.packets.swap_remove(place))
+    }
+}
+
+/// Sends `packets` over a wire with this `fate`: the packets that arrived in order, and in all.
 fn deliver(recovery: RecoveryKind, habits: Habits, packets: u64, fate: &[u8]) -> (u64, u64) {
     let mut sender = sender(recovery, habits, habits.initial_window, f64::INFINITY);
     let mut receiver = Receiver::new(habits.acks, 40, u64::MAX);
     sender.offer(packets);
-    let mut wire: Vec<(Time, Segment)> = Vec::new();
-    let mut fate: VecDeque<u8> = fate.iter().copied().collect();
+    let mut wire = Wire { packets: Vec::new(), fate: fate.iter().copied().collect() };
     let mut now = Time::ZERO;
-    let put =
-        |wire: &mut Vec<(Time, Segment)>, now: Time, segment: Segment, fate: &mut VecDeque<u8>| {
-            let byte = fate.pop_front().unwrap_or(0);
-            let copies = match byte % 16 {
-                0..=11 => 1,
-                12..=14 if byte > 16 => 0,
-                _ => 2,
-            };
-            // One packet in six is held up for a while, so that others overtake it.
-            let late = if byte % 6 == 1 { u64::from(byte) * 200 } else { 0 };
-            (0..copies).for_each(|copy| {
-                wire.push((now + Duration::from_micros(10_000 + late + 3 * copy), segment))
-            });
-        };
     for _ in 0..200_000 {
         while let Some(segment) = sender.poll_transmit(now) {
-            put(&mut wire, now, segment, &mut fate);
+            wire.put(now, segment);
         }
         if sender.is_done() {
             break;
         }
-        let next = wire
-            .iter()
-            .enumerate()
-            .min_by_key(|(_, (time, _))| *time)
-            .map(|(place, (time, _))| (place, *time));
         let timers = sender.retransmit_at().min(receiver.wakeup());
-        match next {
-            Some((place, time)) if time <= timers => {
-                now = time;
-                let (_, segment) = wire.swap_remove(place);
-                match segment.kind() {
-                    Kind::Data => receiver
-                        .on_data(now, &segment)
-                        .into_iter()
-                        .for_each(|ack| put(&mut wire, now, ack, &mut fate)),
-                    Kind::Ack => sender.on_ack(now, &segment),
+        if let Some((time, segment)) = wire.take_by(timers) {
+            now = time;
+            match segment.kind() {
+                Kind::Data => {
+                    receiver.on_data(now, &segment).into_iter().for_each(|ack| wire.put(now, ack));
                 }
+                Kind::Ack => sender.on_ack(now, &segment),
             }
-            _ => {
-                now = timers;
-                assert!(
-                    now < Time::NEVER,
-                    "neither end has anything to do, but only {} of {packets} packets have arrived",
-                    receiver.next()
-                );
-                receiver
-                    .on_wakeup(now)
-                    .into_iter()
-                    .for_each(|ack| put(&mut wire, now, ack, &mut fate));
-                sender.on_wakeup(now);
-            }
+            continue;
         }
+        now = timers;
+        assert!(
+            now < Time::NEVER,
+            "neither end has anything to do, but only {} of {packets} packets have arrived",
+            receiver.next()
+        );
+        receiver.on_wakeup(now).into_iter().for_each(|ack| wire.put(now, ack));
+        sender.on_wakeup(now);
     }
     (receiver.next(), receiver.arrived())
 }

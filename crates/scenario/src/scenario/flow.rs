@@ -57,8 +57,8 @@ written! {
             /// Proportional rate reduction in a SACK recovery; the habit's unless given.
             prr: bool,
             /// Linux 2.6.22's rate halving in a SACK recovery, as ns-2 has it, instead of that: the
-            /// window is this share of the threshold until the recovery is over, and slow start makes
-            /// up the rest; 0.5 for laws with Reno's min_cwnd, 1 for those without.
+            /// window is this share of the threshold until the recovery is over, and slow start
+            /// makes up the rest; 0.5 for laws with Reno's min_cwnd, 1 for those without.
             rate_halving: f64,
             /// With `rate_halving`: the packets in flight stay as many as before until the recovery
             /// is over, as ns-2's do whenever `overhead_` delays a departure.
@@ -89,8 +89,8 @@ written! {
             reverse: bool,
             /// In a preset: its base RTT, if that differs.
             rtt: Duration,
-            /// In a preset: the base RTTs of `count` flows are spread evenly from the first's to this
-            /// much more.
+            /// In a preset: the base RTTs of `count` flows are spread evenly from the first's to
+            /// this much more.
             rtt_spread: Duration,
             /// In a row: the first and the last link, from 1.
             over: (u32, u32),
@@ -154,7 +154,12 @@ written! {
 
 /// Declares a choice by name, and the name as in a scenario.
 macro_rules! names {
-    ($(#[$meta:meta])* pub enum $Name:ident { $($(#[$variant_meta:meta])* $Variant:ident = $text:literal,)+ }) => {
+    (
+        $(#[$meta:meta])*
+        pub enum $Name:ident {
+            $($(#[$variant_meta:meta])* $Variant:ident = $text:literal,)+
+        }
+    ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
         pub enum $Name {

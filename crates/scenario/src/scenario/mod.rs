@@ -1,5 +1,5 @@
-//! A scenario as people write it: the types behind TOML files, Python's keywords and the JSON schema.
-//! Nothing is filled in here: what is not given is not said.
+//! A scenario as people write it: the types behind TOML files, Python's keywords and the JSON
+//! schema. Nothing is filled in here: what is not given is not said.
 
 mod flow;
 mod network;
@@ -34,8 +34,8 @@ pub struct Scenario {
     /// A data packet on the wire, headers included; "1500B" unless given, "1000B" with ns2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet: Option<Bytes>,
-    /// The interval between samples of windows and queues; a thousandth of the duration unless given;
-    /// "0s" for none.
+    /// The interval between samples of windows and queues; a thousandth of the duration unless
+    /// given; "0s" for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Duration>,
     /// The base RTT that "bdp" means, for a network of `links`; the presets know theirs.

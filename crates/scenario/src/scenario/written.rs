@@ -23,8 +23,8 @@ macro_rules! written {
                     $($optional)*
                     /// Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp".
                     buffer: Buffer,
-                    /// Its queue: "drop-tail" unless given, "red:min=5", "codel", "fq-codel", "xcp",
-                    /// "gwa-rr" …; `narrows list` has all.
+                    /// Its queue: "drop-tail" unless given, "red:min=5", "codel", "fq-codel",
+                    /// "xcp", "gwa-rr" …; `narrows list` has all.
                     queue: String,
                     /// ECN-capable packets that find this much in a drop-tail queue are marked
                     /// (DCTCP's K), like "20p".

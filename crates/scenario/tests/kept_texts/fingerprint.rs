@@ -1,12 +1,12 @@
 //! Some sixty scenarios, and a hash of what happens in each: every packet that crosses a link
 //! between routers, and what the flows counted. Work on speed leaves the hashes alone; a change of
 //! behaviour changes them in the commit that says why:
-//! `NARROWS_BLESS=1 cargo test -p narrows-scenario --test fingerprint`.
+//! `NARROWS_BLESS=1 cargo test -p narrows-scenario --test kept_texts`.
 //!
 //! What tables show is pinned apart from it, a line for each column, so that a new column only adds
 //! lines, and voids no cache.
 
-mod kept;
+use crate::kept;
 
 use narrows_router::registry::QUEUES;
 use narrows_scenario::{Checked, Results, Scenario, TABLES, run_tapped, table};
