@@ -77,7 +77,7 @@ impl OwnLaw for PythonLaw {
         &self.name
     }
 
-    fn build(&self, birth: &Birth) -> Box<dyn control::Controller> {
+    fn make(&self, birth: &Birth) -> Box<dyn control::Controller> {
         let object = Python::attach(|py| self.class.call1(py, (birth.initial_window,)))
             .map_err(|error| self.failure.keep(error))
             .ok();

@@ -4,6 +4,7 @@ mod controller;
 mod error;
 mod listing;
 mod run;
+mod scenario;
 
 use pyo3::prelude::*;
 
@@ -15,7 +16,11 @@ mod _core {
     #[pymodule_export]
     use super::error::ScenarioError;
     #[pymodule_export]
-    use super::listing::{controllers, engine, presets, queues, recoveries, schema, slow_starts};
+    use super::listing::{
+        asks, controllers, engine, metrics, presets, queues, recoveries, schema, slow_starts,
+    };
     #[pymodule_export]
-    use super::run::{Run, Table, check, from_toml, run, to_toml};
+    use super::run::{Run, Table, run};
+    #[pymodule_export]
+    use super::scenario::Scenario;
 }

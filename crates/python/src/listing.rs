@@ -1,23 +1,33 @@
 //! Everything that can be chosen by name, for `narrows list` and the docs.
 
+use crate::error::Error;
 use narrows_control::registry::LAWS;
 use narrows_control::slow_start::SlowStart;
 use narrows_router::registry::QUEUES;
 use narrows_scenario::{PRESETS, Scenario};
+use narrows_settings::Listed;
 use narrows_transport::tcp::RecoveryKind;
 use pyo3::prelude::*;
 
 type Line = (&'static str, &'static str, &'static str);
-type Named = (&'static str, &'static str, &'static str, Vec<&'static str>, Vec<Line>);
+type Setting = (&'static str, String, String, String);
+type Named = (&'static str, &'static str, &'static str, Vec<&'static str>, Vec<Setting>);
+type MetricLine =
+    (&'static str, &'static str, &'static str, &'static str, &'static str, &'static str);
 
-/// Return each law: name, summary, source, aliases, and settings as (name, default, meaning).
+/// Name, default, bounds and meaning of each setting.
+fn settings(listed: Vec<Listed>) -> Vec<Setting> {
+    listed.into_iter().map(|s| (s.name, s.default, s.bounds, s.meaning)).collect()
+}
+
+/// Return each law: name, summary, source, aliases, and settings as (name, default, bounds,
+/// meaning).
 #[pyfunction]
 pub(crate) fn controllers() -> Vec<Named> {
-    let settings = |law: &narrows_control::registry::Entry| {
-        law.parameters.iter().map(|p| (p.name, p.default, p.meaning)).collect()
-    };
     LAWS.iter()
-        .map(|law| (law.name, law.summary, law.source, law.aliases.to_vec(), settings(law)))
+        .map(|law| {
+            (law.name, law.summary, law.source, law.aliases.to_vec(), settings(law.settings()))
+        })
         .collect()
 }
 
@@ -36,16 +46,20 @@ pub(crate) fn slow_starts() -> Vec<Line> {
     SlowStart::NAMES.to_vec()
 }
 
-/// Return each queue: name, summary, source, aliases, and settings as (name, default, meaning).
+/// Return each queue: name, summary, source, aliases, and settings as (name, default, bounds,
+/// meaning).
 #[pyfunction]
 pub(crate) fn queues() -> Vec<Named> {
-    let settings = |queue: &narrows_router::registry::Entry| {
-        queue.parameters.iter().map(|p| (p.name, p.default, p.meaning)).collect()
-    };
     QUEUES
         .iter()
         .map(|queue| {
-            (queue.name, queue.summary, queue.source, queue.aliases.to_vec(), settings(queue))
+            (
+                queue.name,
+                queue.summary,
+                queue.source,
+                queue.aliases.to_vec(),
+                settings(queue.settings()),
+            )
         })
         .collect()
 }
@@ -54,6 +68,21 @@ pub(crate) fn queues() -> Vec<Named> {
 #[pyfunction]
 pub(crate) fn presets() -> Vec<Line> {
     PRESETS.to_vec()
+}
+
+/// Return whether a flow's `cc` paces by itself, and whether it asks for marks of its own kind.
+#[pyfunction]
+pub(crate) fn asks(cc: &str) -> PyResult<(bool, bool)> {
+    Ok(narrows_scenario::asks(cc).map_err(Error::from)?)
+}
+
+/// Return each metric: table, name, kind, unit, definition, source.
+#[pyfunction]
+pub(crate) fn metrics() -> Vec<MetricLine> {
+    let line = |m: narrows_scenario::Metric| {
+        (m.table, m.name, m.kind.as_str(), m.kind.unit(), m.definition, m.source)
+    };
+    narrows_scenario::metrics().into_iter().map(line).collect()
 }
 
 /// Return the version of everything that determines the results of a run.

@@ -1,16 +1,15 @@
 //! Runs a scenario with the GIL released, and returns its results as Arrow tables.
 
-use crate::controller::{Failure, PythonLaw};
+use crate::controller::Failure;
 use crate::error::Error;
+use crate::scenario::{Own, Scenario, checked};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
-use narrows_scenario::{self as scenario, Checked, OwnLaw, Results, Scenario, TABLES};
+use narrows_scenario::{self as scenarios, Checked, FORMAT, Results, TABLES};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyType};
-use std::collections::BTreeMap;
+use pyo3::types::{PyBytes, PyCapsule};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 #[expect(
@@ -67,7 +66,7 @@ impl Run {
                 TABLES.join(", ")
             ))
         };
-        scenario::table(&self.results, name).map(Table).ok_or_else(unknown)
+        scenarios::table(&self.results, name).map(Table).ok_or_else(unknown)
     }
 
     /// Write every table as `<folder>/<prefix><table>.parquet`, each completely or not at all;
@@ -75,9 +74,9 @@ impl Run {
     #[pyo3(signature = (folder, prefix=""))]
     fn write(&self, py: Python<'_>, folder: &str, prefix: &str) -> PyResult<Vec<String>> {
         let write = |name: &&str| {
-            let table = scenario::table(&self.results, name).expect("TABLES names tables");
+            let table = scenarios::table(&self.results, name).expect("TABLES names tables");
             let path = Path::new(folder).join(format!("{prefix}{name}.parquet"));
-            let bytes = scenario::parquet(&table)
+            let bytes = scenarios::parquet(&table)
                 .map_err(|error| Error::Write(format!("{}: {error}", path.display())))?;
             write_at_once(&path, &bytes)
         };
@@ -93,11 +92,13 @@ impl Run {
         scenario: &str,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| {
-            let row = scenario::row(
+            let format = FORMAT.to_string();
+            let metadata = [("narrows.format", format.as_str()), ("narrows.seal", SEAL)];
+            let row = scenarios::row(
                 &self.results,
-                &[("key", key), ("engine", &scenario::engine()), ("scenario", scenario)],
+                &[("key", key), ("engine", &scenarios::engine()), ("scenario", scenario)],
             );
-            scenario::small_parquet(&row, &[("narrows.seal", SEAL)])
+            scenarios::small_parquet(&row, &metadata)
                 .map_err(|error| Error::Write(error.to_string()))
         })?;
         Ok(PyBytes::new(py, &bytes))
@@ -119,58 +120,22 @@ fn write_at_once(path: &Path, bytes: &[u8]) -> Result<String, Error> {
     Ok(path.display().to_string())
 }
 
-/// Controllers written in Python, by the name that flows use for them.
-type Own = BTreeMap<String, Py<PyType>>;
-
-fn checked(json: &str, own: Option<Own>, failure: &Failure) -> Result<Checked, Error> {
-    let law =
-        |(name, class)| Arc::new(PythonLaw::new(name, class, failure.clone())) as Arc<dyn OwnLaw>;
-    let own: Vec<_> = own.unwrap_or_default().into_iter().map(law).collect();
-    let checked = Checked::with_own_laws(Scenario::from_json(json)?, &own)?;
-    failure.take().map_or(Ok(checked), |error| Err(Error::Python(error)))
-}
-
-/// Convert a scenario from TOML to JSON.
-#[pyfunction]
-pub(crate) fn from_toml(text: &str) -> PyResult<String> {
-    let scenario = Scenario::from_toml(text).map_err(Error::from)?;
-    Ok(serde_json::to_string(&scenario).expect("a scenario's types all have a JSON form"))
-}
-
-/// Convert a scenario from JSON to TOML, with every default spelled out.
-#[pyfunction]
-pub(crate) fn to_toml(json: &str) -> PyResult<String> {
-    Ok(Scenario::from_json(json).map_err(Error::from)?.to_toml())
-}
-
-/// Check a scenario given as JSON; return each link between routers with its buffer in all four
-/// units.
-#[pyfunction]
-#[pyo3(signature = (json, own=None))]
-pub(crate) fn check(json: &str, own: Option<Own>) -> PyResult<Vec<(String, String)>> {
-    let checked = checked(json, own, &Failure::default())?;
-    let describe = |link: &scenario::CheckedLink| {
-        (link.name.clone(), link.describe_buffer(checked.flow_count(), checked.packet()))
-    };
-    Ok(checked.links.iter().map(describe).collect())
-}
-
-/// Run a scenario given as JSON, with `seed` if it is given. `progress` is called with the share
+/// Run a scenario, with `seed` if it is given. `progress` is called with the share
 /// done, between 0 and 1. Traces are written to the folder `traces_to`; flows may use the
 /// controllers `own` by name.
 #[pyfunction]
-#[pyo3(signature = (json, seed=None, progress=None, traces_to=None, own=None))]
+#[pyo3(signature = (scenario, seed=None, progress=None, traces_to=None, own=None))]
 pub(crate) fn run(
     py: Python<'_>,
-    json: &str,
+    scenario: &Scenario,
     seed: Option<u64>,
     progress: Option<Py<PyAny>>,
     traces_to: Option<PathBuf>,
     own: Option<Own>,
 ) -> PyResult<Run> {
     let failure = Failure::default();
-    let checked = checked(json, own, &failure)?;
-    let seed = seed.unwrap_or(checked.scenario.seed);
+    let checked = checked(scenario, own, &failure)?;
+    let seed = seed.unwrap_or(checked.seed);
     Ok(py.detach(|| {
         run_detached(&checked, seed, progress.as_ref(), traces_to.as_deref(), &failure)
     })?)
@@ -199,7 +164,7 @@ fn run_detached(
             }
         }
     };
-    let outcome = scenario::run(checked, seed, traces_to, watch);
+    let outcome = scenarios::run(checked, seed, traces_to, watch);
     let wall = start.elapsed().as_secs_f64();
     match (outcome, raised.or_else(|| failure.take())) {
         (_, Some(error)) => Err(Error::Python(error)),

@@ -341,3 +341,16 @@ fn why_it_does_not_count(field: &str, spec: &ControllerSpec, around: &Surroundin
             .unwrap_or_else(|| format!("has no effect for {law}; leave it out")),
     }
 }
+
+/// Whether a law with this `cc` paces by itself, and whether it asks for marks of its own kind. Fails
+/// if there is no such law, or a setting is wrong.
+pub fn asks(cc: &str) -> Result<(bool, bool), ScenarioError> {
+    let wrong = |message: String| ScenarioError::new("cc", message);
+    let spec = ControllerSpec::parse(cc, &[]).map_err(wrong)?;
+    let birth = Birth { given: spec.given.clone(), ..Birth::default() };
+    let recipe = spec.law.read(&birth).map_err(|error| wrong(error.to_string()))?;
+    let controller = recipe.make(0);
+    let over_tcp = spec.law.moved_by() != MovedBy::EachLoss;
+    let paces = over_tcp && controller.pacing() != Pacing::Unpaced;
+    Ok((paces, controller.needs().ecn.is_capable()))
+}

@@ -24,6 +24,7 @@ mod tables;
 mod traces;
 
 pub use checked::Checked;
+pub use connection::asks;
 pub use controller_spec::ControllerSpec;
 pub use engine::engine;
 pub use error::{RunError, ScenarioError};

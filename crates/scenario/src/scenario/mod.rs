@@ -13,6 +13,7 @@ use crate::ScenarioError;
 use narrows_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// One experiment. Exactly one of `dumbbell`, `parking_lot`, `chain` and `links` says what the
 /// network is.
@@ -95,6 +96,35 @@ impl Scenario {
         toml::to_string(self).expect("a scenario's types all have a TOML form")
     }
 
+    /// Writes it as JSON: what was given, and nothing else.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a scenario's types all have a JSON form")
+    }
+
+    /// The same with other values: each is a path like `flows[0].cc`, and JSON text. Fails if there
+    /// is no such place, or the value is not of its kind.
+    pub fn patched(&self, values: &[(String, String)]) -> Result<Self, ScenarioError> {
+        let mut fields =
+            serde_json::to_value(self).expect("a scenario's types all have a JSON form");
+        for (path, text) in values {
+            let wrong = |message: String| ScenarioError::new(path, message);
+            let value = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+            *place_at(&mut fields, path).map_err(wrong)? = value;
+        }
+        let read = serde_path_to_error::deserialize(fields);
+        read.map_err(|error: serde_path_to_error::Error<serde_json::Error>| {
+            read_error(error.path(), without_position(error.inner()))
+        })
+    }
+
+    /// What decides the run: without seed and traces, and without samples unless it asks for them or
+    /// `series` are kept.
+    #[must_use]
+    pub fn canonical(&self, series: bool) -> Self {
+        let nothing = (!series).then_some(Duration::ZERO);
+        Self { seed: None, trace: None, sample: self.sample.or(nothing), ..self.clone() }
+    }
+
     /// The same without what an option at the value that asks for nothing says: `ecn = false`,
     /// `overhead = "0s"`, `quantum = 1` … Such an option may stand anywhere.
     pub(crate) fn without_idle_options(mut self) -> Self {
@@ -120,4 +150,26 @@ fn read_error(place: &serde_path_to_error::Path, message: String) -> ScenarioErr
         message += "\na dumbbell has an rtt, there and back, not a one-way delay: rtt = \"100ms\"";
     }
     ScenarioError::new(if place == "." { String::new() } else { place }, message)
+}
+
+/// The place that `path` leads to in `fields`, like `flows[0].cc`; a field that is not there yet is
+/// made. Fails if a list has no such place.
+fn place_at<'a>(fields: &'a mut Value, path: &str) -> Result<&'a mut Value, String> {
+    let mut place = fields;
+    for step in path.split(['.', '[']) {
+        place = match step.strip_suffix(']').map(str::parse::<usize>) {
+            Some(Ok(number)) => {
+                place.get_mut(number).ok_or_else(|| format!("there is no [{number}]"))?
+            }
+            _ => {
+                if place.is_null() {
+                    *place = Value::Object(Map::new());
+                }
+                let fields =
+                    place.as_object_mut().ok_or_else(|| format!("there is no \"{step}\""))?;
+                fields.entry(step).or_insert(Value::Null)
+            }
+        };
+    }
+    Ok(place)
 }

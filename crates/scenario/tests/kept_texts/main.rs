@@ -1,6 +1,6 @@
 //! What is made from the sources and kept in the repository is what the sources say: fingerprints,
-//! tables, pages. `NARROWS_BLESS=1 cargo test -p narrows-scenario --test kept_texts` writes it anew.
-
+//! tables, pages. This writes it anew:
+//! `NARROWS_BLESS=1 cargo test -p narrows-scenario --test kept_texts`.
 mod fingerprint;
 mod kept;
 mod pages;

@@ -1,0 +1,88 @@
+//! A scenario as Python holds it: parsed once, patched by path, written as what was given.
+
+use crate::controller::{Failure, PythonLaw};
+use crate::error::Error;
+use narrows_scenario::{self as scenario, Checked, CheckedLink, OwnLaw};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Controllers written in Python, by the name that flows call them by.
+pub(crate) type Own = BTreeMap<String, Py<PyType>>;
+
+/// The fields of an experiment, as they were given.
+#[pyclass(frozen, eq, from_py_object)]
+#[derive(Clone, PartialEq)]
+pub(crate) struct Scenario(pub scenario::Scenario);
+
+#[pymethods]
+impl Scenario {
+    /// Reads JSON text.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        Ok(Self(scenario::Scenario::from_json(text).map_err(Error::from)?))
+    }
+
+    /// Reads the text of a TOML file.
+    #[staticmethod]
+    fn from_toml(text: &str) -> PyResult<Self> {
+        Ok(Self(scenario::Scenario::from_toml(text).map_err(Error::from)?))
+    }
+
+    /// Returns the same with other values, each a path like `flows[0].cc` with JSON text.
+    fn patched(&self, values: Vec<(String, String)>) -> PyResult<Self> {
+        Ok(Self(self.0.patched(&values).map_err(Error::from)?))
+    }
+
+    /// Returns what was given, as JSON.
+    fn to_json(&self) -> String {
+        self.0.to_json()
+    }
+
+    /// Returns what was given, as TOML.
+    fn to_toml(&self) -> String {
+        self.0.to_toml()
+    }
+
+    /// Returns TOML in which equal runs are equal texts: without seed and traces, and without
+    /// samples unless `series` are kept.
+    fn canonical(&self, series: bool) -> String {
+        self.0.canonical(series).to_toml()
+    }
+
+    /// Checks it; returns each link between routers with its buffer in all four units.
+    #[pyo3(signature = (own=None))]
+    fn check(&self, own: Option<Own>) -> PyResult<Vec<(String, String)>> {
+        let checked = checked(self, own, &Failure::default())?;
+        let describe = |link: &CheckedLink| {
+            (link.name.clone(), link.describe_buffer(checked.flow_count(), checked.packet()))
+        };
+        Ok(checked.links.iter().map(describe).collect())
+    }
+
+    /// The seed that it is run with.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed.unwrap_or(1)
+    }
+
+    /// Pickled as the text of a TOML file.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let read = slf.get_type().getattr("from_toml")?;
+        Ok((read, (slf.get().to_toml(),)))
+    }
+}
+
+/// `scenario`, checked; errors of Python's controllers go to `failure`.
+pub(crate) fn checked(
+    scenario: &Scenario,
+    own: Option<Own>,
+    failure: &Failure,
+) -> Result<Checked, Error> {
+    let law =
+        |(name, class)| Arc::new(PythonLaw::new(name, class, failure.clone())) as Arc<dyn OwnLaw>;
+    let own: Vec<_> = own.unwrap_or_default().into_iter().map(law).collect();
+    let checked = Checked::with_own_laws(scenario.0.clone(), &own)?;
+    failure.take().map_or(Ok(checked), |error| Err(Error::Python(error)))
+}
