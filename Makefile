@@ -30,8 +30,8 @@ test: tools setup lint test-core test-rust test-python
 lint: setup
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff check --quiet python tests benches
-	$(BIN)/ruff format --check --quiet python tests benches
+	$(BIN)/ruff check --quiet python tests benches validation
+	$(BIN)/ruff format --check --quiet python tests benches validation
 	$(BIN)/mypy --no-error-summary
 
 # The core has no clock, no randomness and no files of its own, so it builds for a target without
@@ -51,7 +51,7 @@ bench: setup
 	$(BIN)/python benches/controller.py
 
 validate: setup
-	$(BIN)/python -m narrows.validate
+	$(BIN)/python validation/validate.py
 
 clean:
 	rm -rf target .venv out

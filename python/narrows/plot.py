@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from narrows._core import ScenarioError
+from narrows.metrics import metric
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -67,6 +70,42 @@ def utilisation(result: Result, ax: Axes | None = None, link: int | None = None)
     return _link_line(result, "utilisation", 1.0, "utilisation", ax, link)
 
 
+def law(
+    result: Result, name: str, ax: Axes | None = None, flows: Sequence[int] | None = None
+) -> Axes:
+    """Draw a quantity that laws show of themselves over time, like CUBIC's ``w_max``.
+
+    Parameters
+    ----------
+    result
+        A run with samples.
+    name
+        The quantity, by the law's own name for it; the law's page says its unit.
+    ax
+        The axes to draw into; new ones if None.
+    flows
+        The numbers of the flows to draw; the first five that show it if None.
+
+    Raises
+    ------
+    ScenarioError
+        If no flow shows it.
+    """
+    ax = ax or _axes()
+    series = result.law_series.filter(result.law_series["name"] == name)
+    if series.is_empty():
+        known = ", ".join(result.law_series["name"].unique(maintain_order=True)) or "none"
+        raise ScenarioError(f'no law shows "{name}"; known here: {known}')
+    shown = series["flow"].unique(maintain_order=True).to_list()[:FLOWS_SHOWN]
+    for flow in shown if flows is None else flows:
+        one = series.filter(series["flow"] == flow)
+        ax.plot(one["time"], one["value"], lw=0.8, label=f"flow {flow}")
+    ax.set_xlabel("time (s)")
+    ax.set_ylabel(name)
+    ax.legend(fontsize="x-small")
+    return ax
+
+
 def single(result: Result) -> bytes:
     """Draw one run as a PNG: windows, queue, loss rate and utilisation."""
     figure, axes = panels(2, 2)
@@ -89,22 +128,27 @@ def comparison(results: Sequence[Result]) -> bytes:
     records = [result.record() for result in results]
     ccs = list(dict.fromkeys(record["cc"] for record in records))
     pacings = list(dict.fromkeys(record["pacing"] for record in records))
-    shown = [
-        ("utilisation", "utilisation", 1.0),
-        ("loss_rate", "loss rate (%)", 100.0),
-        ("mean_queue", "mean queue (packets)", 1.0),
-        ("jain", "Jain's index", 1.0),
-    ]
+    shown = [metric(name) for name in ("utilisation", "loss_rate", "mean_queue", "jain")]
     width = 0.8 / len(pacings)
-    for (key, label, scale), ax in zip(shown, axes.flat, strict=True):
+    for column, ax in zip(shown, axes.flat, strict=True):
         for place, pacing in enumerate(pacings):
             values = [
-                [r[key] * scale for r in records if r["cc"] == cc and r["pacing"] == pacing]
+                [
+                    record[column.name] * column.scale
+                    for record in records
+                    if record["cc"] == cc and record["pacing"] == pacing
+                ]
                 for cc in ccs
             ]
-            means, halves = zip(*(mean_and_interval(value) for value in values), strict=True)
+            # A law that paces by itself has no bar with other pacings.
+            nothing = (np.nan, np.nan)
+            means, halves = zip(
+                *(mean_and_interval(value) if value else nothing for value in values), strict=True
+            )
             x = np.arange(len(ccs)) + (place - (len(pacings) - 1) / 2) * width
-            whiskers = np.nan_to_num(np.array(halves)) if len(values[0]) > 1 else None
+            whiskers = (
+                np.nan_to_num(np.array(halves)) if len(records) > len(ccs) * len(pacings) else None
+            )
             ax.bar(
                 x,
                 means,
@@ -113,8 +157,8 @@ def comparison(results: Sequence[Result]) -> bytes:
                 label="not paced" if pacing == "none" else f"paced, {pacing}",
             )
         ax.set_xticks(range(len(ccs)), ccs)
-        ax.set_ylabel(label)
-        if key in ("utilisation", "jain"):
+        ax.set_ylabel(column.axis)
+        if column.name in ("utilisation", "jain"):
             ax.set_ylim(0, 1)
     figure.legend(
         *axes.flat[0].get_legend_handles_labels(),
@@ -150,14 +194,17 @@ def sweep(
         The axes, with a legend if there are several lines.
     """
     ax = ax or _axes()
+    column = metric(y)
     means = result.means(y)
     ticks = list(dict.fromkeys(means[x].to_list()))
     places, unit = _places(ticks)
     groups = means.partition_by(list(by), maintain_order=True) if by else [means]
     for group in groups:
         at = [places[value] for value in group[x]]
-        middle = group[y].to_numpy().astype(float)
-        low, high = (group[f"{y}_{end}"].cast(float).to_numpy() for end in ("low", "high"))
+        middle = column.scale * group[y].to_numpy().astype(float)
+        low, high = (
+            column.scale * group[f"{y}_{end}"].cast(float).to_numpy() for end in ("low", "high")
+        )
         whiskers = np.nan_to_num(np.array([middle - low, high - middle]))
         ax.errorbar(
             at,
@@ -174,7 +221,7 @@ def sweep(
     elif min(places.values()) > 0 and max(places.values()) > 20 * min(places.values()):
         ax.set_xscale("log")
     ax.set_xlabel(f"{x} ({unit})" if unit else x)
-    ax.set_ylabel(y)
+    ax.set_ylabel(column.axis)
     if len(groups) > 1:
         ax.legend(fontsize="x-small")
     return ax

@@ -38,7 +38,8 @@ class Result:
         Parameters
         ----------
         name
-            ``summary``, ``flows``, ``links``, ``transfers``, ``flow_series`` or ``link_series``.
+            ``summary``, ``flows``, ``links``, ``transfers``, ``flow_series``, ``law_series`` or
+            ``link_series``.
         """
         return self._core.table(name)
 
@@ -72,9 +73,26 @@ class Result:
         return self._frame("flow_series")
 
     @cached_property
+    def law_series(self) -> pl.DataFrame:
+        """One row per flow, sample and quantity: what laws show of themselves, like ``w_max``."""
+        return self._frame("law_series")
+
+    @cached_property
     def link_series(self) -> pl.DataFrame:
         """One row per link and sample: queue, loss rate and utilisation over time."""
         return self._frame("link_series")
+
+    @property
+    def bottleneck(self) -> int:
+        """The number of the link that the summary is about."""
+        name: str = self.summary["bottleneck"][0]
+        number: int = self.links["name"].to_list().index(name)
+        return number
+
+    @property
+    def bottleneck_series(self) -> pl.DataFrame:
+        """The samples of the bottleneck: queue, loss rate and utilisation over time."""
+        return self.link_series.filter(self.link_series["link"] == self.bottleneck)
 
     def record(self) -> dict[str, Any]:
         """Return the run as one object for ``--json``: summary, goodput of each flow, speed."""
@@ -140,19 +158,24 @@ def run(
     >>> result.flows["flow"].to_list()
     [0, 1]
     """
-    chosen: int = scenario.fields.get("seed", 1) if seed is None else seed
-    json = scenario.to_json()
+    chosen = scenario.seed if seed is None else seed
     if progress is True:
-        from narrows.progress import bar  # noqa: PLC0415
+        from narrows._progress import bar  # noqa: PLC0415
 
         with bar(1) as advance:
             return Result(
                 scenario,
                 chosen,
                 _core.run(
-                    json, chosen, lambda share: advance(0, share), traces_to, scenario.controllers
+                    scenario.core,
+                    chosen,
+                    lambda share: advance(0, share),
+                    traces_to,
+                    scenario.controllers,
                 ),
             )
     return Result(
-        scenario, chosen, _core.run(json, chosen, progress or None, traces_to, scenario.controllers)
+        scenario,
+        chosen,
+        _core.run(scenario.core, chosen, progress or None, traces_to, scenario.controllers),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,19 @@ class Scenario:
         self.controllers: dict[str, type[Controller]] = {}
         if "flows" in fields:
             fields = fields | {"flows": [self._named(flow) for flow in fields["flows"]]}
-        self._json = json.dumps(fields)
-        self._buffers = dict(_core.check(self._json, self.controllers))
+        self.core = _core.Scenario.from_json(json.dumps(fields))
+        self._buffers = dict(self.core.check(self.controllers))
+
+    @classmethod
+    def _of(
+        cls, core: _core.Scenario, controllers: dict[str, type[Controller]] | None = None
+    ) -> Scenario:
+        """Check a scenario of the core."""
+        scenario = cls.__new__(cls)
+        scenario.controllers = dict(controllers or {})
+        scenario.core = core
+        scenario._buffers = dict(core.check(scenario.controllers))
+        return scenario
 
     def _named(self, flow: dict[str, Any]) -> dict[str, Any]:
         """Replace a flow's controller by its name if it is a class."""
@@ -69,8 +81,7 @@ class Scenario:
         text
             The contents of a scenario file.
         """
-        fields: dict[str, Any] = json.loads(_core.from_toml(text))
-        return cls(**fields)
+        return cls._of(_core.Scenario.from_toml(text))
 
     @classmethod
     def load(cls, path: str | Path) -> Scenario:
@@ -95,10 +106,43 @@ class Scenario:
         except _core.ScenarioError as error:
             raise _core.ScenarioError(f"{path}: {error}") from None
 
+    def with_(self, values: Mapping[str, Any]) -> Scenario:
+        """Return the same scenario with other values.
+
+        Parameters
+        ----------
+        values
+            Values by path, like ``{"duration": "10s", "flows[0].cc": "reno"}``.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such place, or the value is wrong there.
+
+        Examples
+        --------
+        >>> import narrows as nw
+        >>> scenario = nw.dumbbell("10Mbps", "40ms", "20p")
+        >>> scenario.with_({"flows[0].count": 3}).fields["flows"][0]["count"]
+        3
+        """
+        named: dict[str, Any] = {}
+        controllers = Scenario._of(self.core, self.controllers)
+        for path, value in values.items():
+            is_cc = path.endswith(".cc") and isinstance(value, type)
+            named[path] = controllers._named({"cc": value})["cc"] if is_cc else value
+        patches = [(path, json.dumps(value)) for path, value in named.items()]
+        return Scenario._of(self.core.patched(patches), controllers.controllers)
+
+    @property
+    def seed(self) -> int:
+        """The seed that it is run with unless another is given."""
+        return self.core.seed
+
     @property
     def fields(self) -> dict[str, Any]:
         """The fields as they were given."""
-        fields: dict[str, Any] = json.loads(self._json)
+        fields: dict[str, Any] = json.loads(self.core.to_json())
         return fields
 
     @property
@@ -107,15 +151,25 @@ class Scenario:
         return dict(self._buffers)
 
     def to_toml(self) -> str:
-        """Return the scenario as TOML with every default written out."""
-        return _core.to_toml(self._json)
+        """Return the scenario as TOML: what was given, and nothing else."""
+        return self.core.to_toml()
 
     def to_json(self) -> str:
         """Return the scenario as JSON, with its fields as they were given."""
-        return self._json
+        return self.core.to_json()
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the same was given, units aside."""
+        if not isinstance(other, Scenario):
+            return NotImplemented
+        return self.core == other.core and self.controllers == other.controllers
+
+    def __hash__(self) -> int:
+        """Hash what was given."""
+        return hash(self.to_toml())
 
     def __repr__(self) -> str:
-        return f"Scenario({self._json})"
+        return f"Scenario({self.to_json()})"
 
 
 def dumbbell(
@@ -125,8 +179,8 @@ def dumbbell(
     cc: str | type[Controller] = "cubic",
     flows: int = 1,
     *,
-    rtt_step: str = "0s",
-    queue: str = "drop-tail",
+    rtt_step: str | None = None,
+    queue: str | None = None,
     duration: str = "60s",
     warmup: str | None = None,
     tcp: str = "linux",
@@ -175,12 +229,17 @@ def dumbbell(
     >>> scenario.buffers["bottleneck"]
     '20p = 30kB = 240us = 0.0024bdp'
     """
+    network = {"rate": rate, "rtt": rtt, "rtt_step": rtt_step, "buffer": buffer, "queue": queue}
     optional = {"warmup": warmup, "packet": packet, "sample": sample}
     return Scenario(
         seed=seed,
         duration=duration,
         tcp=tcp,
-        dumbbell={"rate": rate, "rtt": rtt, "rtt_step": rtt_step, "buffer": buffer, "queue": queue},
+        dumbbell=_given(network),
         flows=[{"cc": cc, "count": flows, **flow}],
-        **{name: value for name, value in optional.items() if value is not None},
+        **_given(optional),
     )
+
+
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}

@@ -20,8 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
 from narrows import _core, report
-from narrows.output import Folder
-from narrows.report import MOST_POINTS, Chart
+from narrows._files import Folder
+from narrows.report.page import MOST_POINTS, Chart
 from narrows.statistics import mean_and_interval
 
 

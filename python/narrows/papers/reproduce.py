@@ -14,10 +14,10 @@ from rich.table import Table
 
 from narrows import plot
 from narrows._core import ScenarioError
-from narrows.output import Folder, parquet
+from narrows._files import Folder, parquet
+from narrows._terminal import console, say
 from narrows.papers.lab import Lab
 from narrows.papers.registry import EXPERIMENTS, Experiment, Finding, choose
-from narrows.terminal import console, say
 
 TITLES = {
     "etcp": "E-TCP — Gu, Towsley, Hollot, Zhang: "

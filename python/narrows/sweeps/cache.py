@@ -6,7 +6,6 @@ Each run is one file. It is written completely or not at all, and any damage to 
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from narrows import _core
-from narrows.output import write_at_once
+from narrows._files import write_at_once
 from narrows.scenario import Scenario
 
 DEFAULT = Path(".narrows")
@@ -104,7 +103,8 @@ class Cache:
 def canonical(scenario: Scenario, series: bool = False) -> str:
     """Write a scenario in a form in which equal scenarios are equal texts.
 
-    Units have one form, defaults are written out, and the seed and the traces are left out.
+    Units have one form, what was not given is not written, and the seed and the traces are left
+    out: a new field of scenarios changes no text that is kept.
 
     Parameters
     ----------
@@ -113,12 +113,7 @@ def canonical(scenario: Scenario, series: bool = False) -> str:
     series
         Whether to keep time series even if the scenario has no ``sample``.
     """
-    fields = scenario.fields
-    for name in ("seed", "trace"):
-        fields.pop(name, None)
-    if not series:
-        fields.setdefault("sample", "0s")
-    return _core.to_toml(json.dumps(fields))
+    return scenario.core.canonical(series)
 
 
 def key_of(scenario: str, seed: int) -> str:

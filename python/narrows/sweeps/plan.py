@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 
 from narrows._core import ScenarioError
-from narrows.progress import bar
+from narrows._progress import bar
 from narrows.statistics import mean_and_interval
 from narrows.sweeps.cache import Cache, State, canonical, key_of
 from narrows.sweeps.dispatch import dispatch

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import product
@@ -115,9 +114,9 @@ def scenario_at(base: Base, point: Point) -> Scenario:
         if not isinstance(base, Scenario):
             return base(**point)
         fields = base.fields
-        for name, value in point.items():
-            _put(fields, _path(name, fields), value)
-        return Scenario(**fields)
+        return base.with_(
+            {path: value for name, value in point.items() for path in _paths(name, fields)}
+        )
     except ScenarioError as error:
         raise ScenarioError(f"at {describe(point)}: {error}") from None
 
@@ -133,25 +132,24 @@ def describe(point: Point) -> str:
     return " ".join(f"{name}={value}" for name, value in point.items()) or "the scenario as it is"
 
 
-def _path(name: str, fields: dict[str, Any]) -> list[list[str | int]]:
+def _paths(name: str, fields: dict[str, Any]) -> list[str]:
     """Return the paths that a name stands for: one, or one for each group of flows."""
     if "." in name or "[" in name:
-        parts = re.findall(r"[^.\[\]]+", name)
-        return [[int(part) if part.isdigit() else part for part in parts]]
+        return [name]
     groups = range(len(fields.get("flows", [])))
     if name == "flows":
         if len(groups) != 1:
             raise ScenarioError(
                 f"flows: there are {len(groups)} groups of flows; name one, like flows[0].count"
             )
-        return [["flows", 0, "count"]]
+        return ["flows[0].count"]
     for network in NETWORKS:
         if network in fields and name in _names()[network]:
-            return [[network, name]]
+            return [f"{network}.{name}"]
     if name in _names()["scenario"]:
-        return [[name]]
+        return [name]
     if name in _names()["flow"]:
-        return [["flows", group, name] for group in groups]
+        return [f"flows[{group}].{name}" for group in groups]
     known = sorted({name for names in _names().values() for name in names})
     near = difflib.get_close_matches(name, known, 1)
     guess = f'; did you mean "{near[0]}"?' if near else ";"
@@ -168,14 +166,3 @@ def _names() -> dict[str, set[str]]:
     names = {name: set(schema["$defs"][part]["properties"]) for name, part in parts.items()}
     structures = {*NETWORKS, "links", "flows", "trace", "seed"}
     return {**names, "scenario": set(schema["properties"]) - structures}
-
-
-def _put(fields: dict[str, Any], paths: list[list[str | int]], value: Any) -> None:
-    for path in paths:
-        place: Any = fields
-        for step in path[:-1]:
-            try:
-                place = place.setdefault(step, {}) if isinstance(step, str) else place[step]
-            except (IndexError, AttributeError, KeyError, TypeError):
-                raise ScenarioError(f"{path}: there is no {step!r} in the scenario") from None
-        place[path[-1]] = value

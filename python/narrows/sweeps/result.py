@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from narrows._core import ScenarioError
-from narrows.output import parquet, write_at_once
+from narrows._files import parquet, write_at_once
 from narrows.statistics import Estimate, estimate, paired
 from narrows.sweeps.cache import Cache
 from narrows.sweeps.points import Point, describe
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 # Columns of a kept run that are not part of its summary.
-NESTED = ("flows", "links", "transfers", "flow_series", "link_series")
+NESTED = ("flows", "links", "transfers", "flow_series", "law_series", "link_series")
 ABOUT = ("key", "engine", "scenario")
 
 
@@ -124,7 +124,7 @@ class Sweep:
         Parameters
         ----------
         name
-            ``flow_series`` or ``link_series``.
+            ``flow_series``, ``law_series`` or ``link_series``.
 
         Raises
         ------
@@ -308,4 +308,11 @@ def read(members: Sequence[Member], cache: Cache, columns: Any) -> pl.DataFrame:
     files = list(dict.fromkeys(cache.file(member.key) for member in members))
     if not files:
         return pl.DataFrame()
-    return pl.scan_parquet(files).select(columns).collect()
+    # A file that an earlier version kept may lack a column, which is then empty.
+    cast = pl.ScanCastOptions(missing_struct_fields="insert", extra_struct_fields="ignore")
+    newest = max(files, key=lambda file: file.stat().st_mtime)
+    ordered = [newest, *(file for file in files if file != newest)]
+    scan = pl.scan_parquet(
+        ordered, missing_columns="insert", extra_columns="ignore", cast_options=cast
+    )
+    return scan.select(columns).collect()

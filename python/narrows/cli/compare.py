@@ -10,24 +10,27 @@ from typing import Any
 from rich.box import SIMPLE
 from rich.table import Table
 
+from narrows import _core
+from narrows._batch import run_all
 from narrows._core import ScenarioError
-from narrows.batch import run_all
-from narrows.output import Folder
+from narrows._files import Folder
+from narrows.metrics import metric
 from narrows.results import Result
 from narrows.scenario import Scenario
-from narrows.statistics import mean_and_interval
 
-# Heading of the column, key in a record, scale factor, digits.
 COLUMNS = [
-    ("utilisation", "utilisation", 1.0, 3),
-    ("goodput Mbps", "goodput", 1e-6, 1),
-    ("loss %", "loss_rate", 100.0, 3),
-    ("mean queue", "mean_queue", 1.0, 2),
-    ("max queue", "max_queue", 1.0, 0),
-    ("RTT ms", "mean_rtt", 1e3, 2),
-    ("Jain", "jain", 1.0, 3),
-    ("wall s", "wall", 1.0, 2),
-    ("Mpkt/s", "packets_per_second", 1e-6, 2),
+    metric(name)
+    for name in (
+        "utilisation",
+        "goodput",
+        "loss_rate",
+        "mean_queue",
+        "max_queue",
+        "mean_rtt",
+        "jain",
+        "wall",
+        "packets_per_second",
+    )
 ]
 
 
@@ -89,15 +92,22 @@ class Comparison:
     flow: dict[str, Any]
 
     def scenarios(self) -> list[Scenario]:
-        """Return one checked scenario for each controller and pacing."""
+        """Return one checked scenario for each controller and pacing.
+
+        A law that paces by itself has one scenario whatever the pacings are, and one that asks for
+        marks of its own kind is not asked for ECN again.
+        """
         fields = {name: value for name, value in self.fields.items() if value is not None}
-        return [
-            Scenario(
-                **fields, flows=[{"cc": cc, "count": self.flows, "pacing": pacing, **self.flow}]
-            )
-            for cc in self.ccs
-            for pacing in self.pacings
-        ]
+        scenarios = []
+        for cc in self.ccs:
+            paces, marks = _core.asks(cc)
+            flow = {
+                name: value for name, value in self.flow.items() if not (marks and name == "ecn")
+            }
+            for pacing in ["none"] if paces else self.pacings:
+                group = {"cc": cc, "count": self.flows, "pacing": pacing, **flow}
+                scenarios.append(Scenario(**fields, flows=[group]))
+        return scenarios
 
     def run(self) -> list[Result]:
         """Run every scenario with every seed; the runs of one scenario are adjacent."""
@@ -108,17 +118,14 @@ class Comparison:
 
         If there are several seeds, each cell is the mean ± half of the 95 % confidence interval.
         """
-        table = Table("cc", "pacing", *(name for name, *_ in COLUMNS), box=SIMPLE)
+        table = Table("cc", "pacing", *(column.heading for column in COLUMNS), box=SIMPLE)
         for column in table.columns[2:]:
             column.justify = "right"
         for (cc, pacing), group in groupby(
             (result.record() for result in results), lambda r: (r["cc"], r["pacing"])
         ):
             records = list(group)
-            cells = [
-                _cell([record[key] for record in records], scale, digits)
-                for _, key, scale, digits in COLUMNS
-            ]
+            cells = [column.cell([record[column.name] for record in records]) for column in COLUMNS]
             table.add_row(cc, pacing, *cells)
         return table
 
@@ -137,11 +144,3 @@ class Comparison:
         folder.data("comparison.png", plot.comparison(results))
         folder.text("report.html", report.comparison(shown, self.table(results)))
         folder.text("scenario.toml", shown[0].scenario.to_toml())
-
-
-def _cell(values: list[float | None], scale: float, digits: int) -> str:
-    known = [value * scale for value in values if value is not None]
-    if not known:
-        return "-"
-    mean, half = mean_and_interval(known)
-    return f"{mean:.{digits}f}" if len(known) == 1 else f"{mean:.{digits}f} ± {half:.{digits}f}"

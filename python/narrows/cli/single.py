@@ -9,11 +9,11 @@ from typing import Any
 from rich.box import SIMPLE
 from rich.table import Table
 
-from narrows.batch import run_all
-from narrows.output import Folder
+from narrows._batch import run_all
+from narrows._files import Folder
+from narrows.metrics import Metric, metric
 from narrows.results import Result
 from narrows.scenario import Scenario
-from narrows.statistics import mean_and_interval
 
 MOST_ROWS = 40
 
@@ -43,33 +43,18 @@ class Single:
         return [self._links(results), self._flows(results)]
 
     def _links(self, results: list[Result]) -> Table:
-        columns = [
-            ("utilisation", 1.0, 3),
-            ("loss_rate", 100.0, 4),
-            ("mean_queue", 1.0, 2),
-            ("max_queue", 1.0, 0),
-            ("delay_p99", 1e3, 3),
-        ]
-        table = _table(
-            "link", "buffer", "utilisation", "loss %", "mean queue", "max queue", "p99 delay ms"
-        )
+        names = ("utilisation", "loss_rate", "mean_queue", "max_queue", "delay_p99")
+        columns = [metric(name, "links") for name in names]
+        table = _table("link", "buffer", *(column.heading for column in columns))
         for row in zip(*(result.links.iter_rows(named=True) for result in results), strict=True):
             name = row[0]["name"]
             table.add_row(name, self.scenario.buffers[name], *_cells(row, columns))
         return table
 
     def _flows(self, results: list[Result]) -> Table:
-        columns = [
-            ("goodput", 1e-6, 3),
-            ("loss_rate", 100.0, 4),
-            ("mean_rtt", 1e3, 2),
-            ("epochs", 1.0, 0),
-            ("timeouts", 1.0, 0),
-            ("completion_time", 1.0, 3),
-        ]
-        table = _table(
-            "flow", "cc", "goodput Mbps", "loss %", "RTT ms", "epochs", "timeouts", "completion s"
-        )
+        names = ("goodput", "loss_rate", "mean_rtt", "epochs", "timeouts", "completion_time")
+        columns = [metric(name, "flows") for name in names]
+        table = _table("flow", "cc", *(column.heading for column in columns))
         rows = list(zip(*(result.flows.iter_rows(named=True) for result in results), strict=True))
         for row in rows[:MOST_ROWS]:
             table.add_row(str(row[0]["flow"]), row[0]["cc"], *_cells(row, columns))
@@ -103,15 +88,5 @@ def _table(*names: str) -> Table:
     return table
 
 
-def _cells(rows: Sequence[dict[str, Any]], columns: list[tuple[str, float, int]]) -> list[str]:
-    cells = []
-    for key, scale, digits in columns:
-        known = [row[key] * scale for row in rows if row[key] is not None]
-        if not known:
-            cells.append("-")
-            continue
-        mean, half = mean_and_interval(known)
-        cells.append(
-            f"{mean:.{digits}f}" if len(known) == 1 else f"{mean:.{digits}f} ± {half:.{digits}f}"
-        )
-    return cells
+def _cells(rows: Sequence[dict[str, Any]], columns: Sequence[Metric]) -> list[str]:
+    return [column.cell([row[column.name] for row in rows]) for column in columns]

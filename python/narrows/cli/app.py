@@ -18,8 +18,8 @@ import typer
 from rich.table import Table
 
 from narrows import _core
-from narrows.output import Folder
-from narrows.terminal import console, say
+from narrows._files import Folder
+from narrows._terminal import console, say
 
 app = typer.Typer(
     name="narrows",
@@ -187,7 +187,7 @@ def compare(
     delay: Annotated[str | None, typer.Option(hidden=True, callback=_no_delay)] = None,
 ) -> None:
     """Compare controllers over one bottleneck."""
-    from narrows.compare import Comparison, split_list, split_seeds  # noqa: PLC0415
+    from narrows.cli.compare import Comparison, split_list, split_seeds  # noqa: PLC0415
 
     with _one_line_errors():
         comparison = Comparison(
@@ -260,13 +260,13 @@ def run(
     force: Force = False,
 ) -> None:
     """Run a scenario file."""
-    from narrows.compare import split_seeds  # noqa: PLC0415
+    from narrows.cli.compare import split_seeds  # noqa: PLC0415
+    from narrows.cli.single import Single  # noqa: PLC0415
     from narrows.scenario import Scenario  # noqa: PLC0415
-    from narrows.single import Single  # noqa: PLC0415
 
     with _one_line_errors():
         scenario = Scenario.load(file)
-        first = scenario.fields["seed"] if seed is None else seed
+        first = scenario.seed if seed is None else seed
         single = Single(scenario, split_seeds(seeds or "1", first))
         folder = Folder(output, force) if output else None
         results = single.run(folder)
@@ -324,7 +324,7 @@ def sweep(
 
     A sweep can be interrupted and resumed at any time; finished runs are not repeated.
     """
-    from narrows.sweeps.command import run_file  # noqa: PLC0415
+    from narrows.cli.sweep import run_file  # noqa: PLC0415
 
     with _one_line_errors():
         folder = Folder(output, force) if output else None
@@ -351,7 +351,7 @@ def cache_(
     list prints each run, and size their number and total size. prune removes damaged runs, runs of
     other engine versions, and leftover temporary files.
     """
-    from narrows.sweeps.command import listed, prune, sizes  # noqa: PLC0415
+    from narrows.cli.sweep import listed, prune, sizes  # noqa: PLC0415
 
     with _one_line_errors():
         if what is CacheTask.LIST:
@@ -436,9 +436,9 @@ def list_(json_: Json = False) -> None:
         console().print(table, "")
 
 
-def _with_settings(entry: tuple[str, str, str, list[str], list[_core.Line]]) -> dict[str, Any]:
+def _with_settings(entry: _core.Named) -> dict[str, Any]:
     name, summary, source, aliases, settings = entry
-    named = [_named(("name", "default", "meaning"), setting) for setting in settings]
+    named = [_named(("name", "default", "bounds", "meaning"), setting) for setting in settings]
     return {
         "name": name,
         "summary": summary,
@@ -464,7 +464,7 @@ def demo(
 
     50 flows share a bottleneck of 1 Gbps with an RTT of 100 ms and a buffer of 20 packets.
     """
-    from narrows.compare import Comparison  # noqa: PLC0415
+    from narrows.cli.compare import Comparison  # noqa: PLC0415
 
     with _one_line_errors():
         comparison = Comparison(

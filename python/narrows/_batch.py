@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
-from narrows.progress import bar
+from narrows._progress import bar
 from narrows.results import Result, run
 from narrows.scenario import Scenario
 

@@ -18,29 +18,19 @@ from rich.table import Table
 
 from narrows import _core
 from narrows._core import ScenarioError
-from narrows.compare import split_seeds
-from narrows.output import Folder
+from narrows._files import Folder
+from narrows._terminal import console, say
+from narrows.cli.compare import split_seeds
+from narrows.metrics import Metric
+from narrows.metrics import metric as column
 from narrows.sweeps.cache import Cache, Entry, is_whole, metadata
 from narrows.sweeps.file import SweepFile
 from narrows.sweeps.plan import Until
-from narrows.terminal import console, say
 
 if TYPE_CHECKING:
     from narrows.sweeps.result import Sweep
 
-SHOWN = [
-    ("utilisation", 1.0, 4),
-    ("goodput", 1e-6, 2),
-    ("loss_rate", 100.0, 4),
-    ("mean_queue", 1.0, 2),
-    ("jain", 1.0, 4),
-]
-HEADS = {
-    "goodput": "goodput Mbps",
-    "loss_rate": "loss %",
-    "mean_queue": "mean queue",
-    "jain": "Jain",
-}
+SHOWN = ("utilisation", "goodput", "loss_rate", "mean_queue", "jain")
 
 
 def run_file(
@@ -104,26 +94,19 @@ def _print(result: Sweep, metric: str, as_json: bool) -> None:
         for row in result.runs.drop("point").iter_rows(named=True):
             print(json.dumps(row))
         return
-    metrics = [(metric, 1.0, 4)] if metric not in {name for name, *_ in SHOWN} else []
-    metrics += SHOWN
-    means = result.means(*(name for name, *_ in metrics))
-    table = Table(
-        *result.axes, "seeds", *(HEADS.get(name, name) for name, *_ in metrics), box=SIMPLE
-    )
+    metrics = [column(name) for name in dict.fromkeys((metric, *SHOWN))]
+    means = result.means(*(column.name for column in metrics))
+    table = Table(*result.axes, "seeds", *(column.heading for column in metrics), box=SIMPLE)
     for row in means.iter_rows(named=True):
-        cells = [
-            _cell(row[name], row[f"{name}_low"], scale, digits) for name, scale, digits in metrics
-        ]
+        cells = [_cell(column, row[column.name], row[f"{column.name}_low"]) for column in metrics]
         table.add_row(*(str(row[axis]) for axis in result.axes), str(row["seeds"]), *cells)
     console().print(table)
 
 
-def _cell(mean: float | None, low: float | None, scale: float, digits: int) -> str:
+def _cell(column: Metric, mean: float | None, low: float | None) -> str:
     if mean is None:
         return "-"
-    if low is None:
-        return f"{mean * scale:.{digits}f}"
-    return f"{mean * scale:.{digits}f} ± {(mean - low) * scale:.{digits}f}"
+    return column.text(mean) if low is None else f"{column.text(mean)} ± {column.text(mean - low)}"
 
 
 def _write(result: Sweep, folder: Folder, metric: str) -> None:
@@ -168,7 +151,12 @@ def sizes(path: Path, as_json: bool) -> None:
         return
     print(f"{path}/: {len(entries)} runs, {total / 1e6:.1f} MB")
     for engine, count in sorted(engines.items()):
-        print(f"  engine {engine}{' (this one)' if engine == _core.engine() else ''}: {count} runs")
+        print(f"  engine {engine}{_which(engine)}: {count} runs")
+
+
+def _which(engine: str) -> str:
+    """Say whether an engine is this one; runs of others are older and are not used."""
+    return " (this one)" if engine == _core.engine() else " (older; not used)"
 
 
 def prune(path: Path, older: str | None, everything: bool, as_json: bool) -> None:

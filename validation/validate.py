@@ -15,16 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.box import SIMPLE
-from rich.table import Table
-
-from narrows.batch import run_all
+from narrows._batch import run_all
+from narrows._terminal import console
 from narrows.results import Result
 from narrows.scenario import Scenario
 from narrows.statistics import mean_and_interval
-from narrows.terminal import console
+from rich.box import SIMPLE
+from rich.table import Table
 
-REFERENCE = Path(__file__).resolve().parents[2] / "validation" / "ns2.jsonl"
+REFERENCE = Path(__file__).resolve().with_name("ns2.jsonl")
 # Settings that all senders of ns-2's Agent/TCP/Linux share: those of the TCP of Linux 2.6.22.
 LINUX = {"timestamps": True, "packet": "1010B"}
 # ns-2's names of senders, and the same senders here. In Linux 2.6.22, CUBIC has beta 819/1024,
@@ -112,7 +111,11 @@ def scenario_of(case: dict[str, Any]) -> Scenario:
     draws = mrg32k3a(1)
     forward, reverse = case["n"], case.get("rev", 0)
     starts = [f"{next(draws) * case.get('start', 0.1):.12f}s" for _ in range(forward + reverse)]
-    sender = dict(SENDERS[case["proto"]], overhead=f"{case.get('jitter', 0)}s")
+    overhead = case.get("jitter", 0)
+    sender = dict(SENDERS[case["proto"]], overhead=f"{overhead}s")
+    # ns-2's rate halving stalls whenever its overhead delays a departure.
+    if overhead and "rate_halving" in sender:
+        sender["halving_stalls"] = True
     sender["max_ssthresh"] = case.get("ssmax", 0)
     queue = case.get("q", "DropTail")
     sender["ecn"] = queue == "ECN"
@@ -269,9 +272,9 @@ def summary(comparisons: list[Comparison]) -> str:
 def main() -> None:
     """Run the cases and print a table and a summary."""
     parser = argparse.ArgumentParser(
-        prog="python -m narrows.validate",
+        prog="python validation/validate.py",
         description=__doc__,
-        epilog="Example: python -m narrows.validate --only cubic",
+        epilog="Example: python validation/validate.py --only cubic",
     )
     parser.add_argument(
         "--reference",

@@ -1,0 +1,5 @@
+"""The command line; nothing else imports this package."""
+
+from narrows.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,133 @@
+"""The metrics of runs as people see them: heading, scale and digits follow from the kind.
+
+Name, kind, definition and source are those of the core, which says each metric once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from narrows import _core
+from narrows._core import ScenarioError
+from narrows.statistics import mean_and_interval
+
+# What people read: the unit in headings and on axes, the factor to it, and digits.
+SHOWN: dict[str, tuple[str, float, int]] = {
+    "name": ("", 1.0, 0),
+    "number": ("", 1.0, 0),
+    "switch": ("", 1.0, 0),
+    "rate": ("Mbit/s", 1e-6, 2),
+    "ratio": ("", 1.0, 3),
+    "share": ("%", 100.0, 3),
+    "time": ("s", 1.0, 2),
+    "delay": ("ms", 1e3, 2),
+    "packets": ("packets", 1.0, 2),
+    "count": ("", 1.0, 0),
+    "bytes": ("bytes", 1.0, 0),
+    "speed": ("Mpkt/s", 1e-6, 2),
+}
+# Headings of tables are short; these are the field's words for names that are not.
+WORDS = {
+    "loss_rate": "loss",
+    "mean_rtt": "RTT",
+    "jain": "Jain",
+    "delay_p99": "p99 delay",
+    "completion_time": "completion",
+    "packets_per_second": "speed",
+}
+AXIS_WORDS = {"loss_rate": "loss rate", "mean_rtt": "mean RTT", "jain": "Jain's index"}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of a table: its name, kind and unit, what it means, and who defines it."""
+
+    table: str
+    name: str
+    kind: str
+    unit: str
+    definition: str
+    source: str
+
+    @property
+    def scale(self) -> float:
+        """The factor from the table's values to those that people read."""
+        return SHOWN[self.kind][1]
+
+    @property
+    def heading(self) -> str:
+        """The heading of a column: short words, and the unit that people read.
+
+        Examples
+        --------
+        >>> metric("goodput").heading, metric("mean_queue").heading
+        ('goodput Mbit/s', 'mean queue')
+        """
+        unit = "" if self.kind == "packets" else SHOWN[self.kind][0]
+        return f"{WORDS.get(self.name, self.name.replace('_', ' '))} {unit}".rstrip()
+
+    @property
+    def axis(self) -> str:
+        """The label of an axis.
+
+        Examples
+        --------
+        >>> metric("loss_rate").axis, metric("jain").axis
+        ('loss rate (%)', "Jain's index")
+        """
+        words = AXIS_WORDS.get(self.name, self.name.replace("_", " "))
+        unit = SHOWN[self.kind][0]
+        return f"{words} ({unit})" if unit else words
+
+    def text(self, value: float) -> str:
+        """Write one value as people read it.
+
+        Examples
+        --------
+        >>> metric("loss_rate").text(0.00123)
+        '0.123'
+        """
+        _, scale, digits = SHOWN[self.kind]
+        return f"{value * scale:.{digits}f}"
+
+    def cell(self, values: Sequence[float | None]) -> str:
+        """Write the values of several seeds: their mean ± half of the 95 % confidence interval.
+
+        Examples
+        --------
+        >>> metric("utilisation").cell([0.5]), metric("utilisation").cell([None])
+        ('0.500', '-')
+        """
+        known = [value for value in values if value is not None]
+        if not known:
+            return "-"
+        mean, half = mean_and_interval(known)
+        return self.text(mean) if len(known) == 1 else f"{self.text(mean)} ± {self.text(half)}"
+
+
+def metric(name: str, table: str = "summary") -> Metric:
+    """Return the metric of a table; those of a run's record are in every table.
+
+    Raises
+    ------
+    ScenarioError
+        If the table has no such metric.
+
+    Examples
+    --------
+    >>> metric("goodput").unit
+    'bit/s'
+    """
+    for place in (table, "record"):
+        found = _metrics().get((place, name))
+        if found:
+            return found
+    known = ", ".join(known for place, known in _metrics() if place == table)
+    raise ScenarioError(f'no metric "{name}"; known: {known}')
+
+
+@cache
+def _metrics() -> dict[tuple[str, str], Metric]:
+    return {(line[0], line[1]): Metric(*line) for line in _core.metrics()}
