@@ -118,7 +118,7 @@ def test_a_queue_does_what_it_is_for(narrows: Run) -> None:
     [
         ("codle", 'did you mean "codel"?'),
         ("codel:target=5", 'target: "5" is not a time; try 5ms'),
-        ("rr:n=3", "it has none"),
+        ("rr:n=3", "rr has no settings"),
     ],
 )
 def test_a_queue_that_is_none_is_named(narrows: Run, queue: str, named: str) -> None:

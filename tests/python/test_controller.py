@@ -93,7 +93,7 @@ def test_a_class_that_is_no_controller_and_two_of_one_name_are_mistakes() -> Non
             dumbbell={"rate": "1Mbps", "rtt": "40ms", "buffer": "9p"},
             flows=[{"cc": Reno}, {"cc": other}],
         )
-    with pytest.raises(nw.ScenarioError, match="Reno is your own and takes no settings"):
+    with pytest.raises(nw.ScenarioError, match="Reno is your own law and takes no settings"):
         nw.Scenario(
             dumbbell={"rate": "1Mbps", "rtt": "40ms", "buffer": "9p"},
             flows=[{"cc": Reno}, {"cc": "Reno:beta=0.5"}],

@@ -114,7 +114,7 @@ def test_equal_scenarios_share_runs_however_they_are_written(tmp_path: Path) -> 
         ({"buffer": ["20p", "20 pkts"]}, ["at buffer=20 pkts", "20 pkts", "20p"]),
         ({"cc": "cubic"}, ["cc", "'cubic' is not a list", "['cubic']"]),
         ({"cc": []}, ["cc: the list is empty"]),
-        ({"flows[3].cc": ["reno"]}, ["flows[3].cc=reno", "there is no 3"]),
+        ({"flows[3].cc": ["reno"]}, ["flows[3].cc=reno", "there is no [3]"]),
     ],
 )
 def test_a_mistake_is_named_before_anything_runs(

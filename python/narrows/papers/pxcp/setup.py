@@ -36,14 +36,12 @@ class Sender:
     def flow(self) -> dict[str, Any]:
         """Return a flow's fields (§4.1).
 
-        That is timestamps, slow start up to 64 packets and, if paced, a token every RTT/cwnd.
+        That is timestamps, slow start up to 64 packets (XCP's sender has none) and, if paced, a
+        token every RTT/cwnd.
         """
-        return {
-            "cc": self.cc,
-            "pacing": "even" if self.paced else "none",
-            "timestamps": True,
-            "ssthresh": 64,
-        }
+        pacing = "even" if self.paced else "none"
+        flow = {"cc": self.cc, "pacing": pacing, "timestamps": True}
+        return flow if self.cc == XCP else {**flow, "ssthresh": 64}
 
 
 LAWS = {
