@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CORE := units settings signal control router transport sim
 
-.PHONY: setup tools demo test test-rust test-core test-python lint bench validate clean
+.PHONY: setup tools demo test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate clean
 
 setup: .venv/.built
 
@@ -25,7 +25,7 @@ tools:
 demo: setup
 	$(BIN)/narrows demo -o out/demo --force
 
-test: tools setup lint test-core test-rust test-python
+test: tools setup lint test-core test-rust test-instructions test-python
 
 lint: setup
 	cargo fmt --check
@@ -41,6 +41,18 @@ test-core: tools
 
 test-rust:
 	cargo test --workspace --exclude narrows-python --quiet
+
+# Fails if a packet costs more than 3 % more instructions than crates/sim/benches/instructions.txt
+# says.
+test-instructions: tools
+	cargo bench --quiet -p narrows-sim --bench instructions
+
+bless-instructions: tools
+	NARROWS_BLESS=1 cargo bench --quiet -p narrows-sim --bench instructions
+
+# Writes anew what is made from the sources: fingerprints, pages, tables within pages.
+bless:
+	NARROWS_BLESS=1 cargo test --quiet -p narrows-scenario --test kept_texts
 
 test-python: setup
 	$(BIN)/pytest
