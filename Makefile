@@ -38,6 +38,7 @@ lint: setup
 # them.
 test-core: tools
 	cargo build --quiet --target wasm32-unknown-unknown $(CORE:%=-p narrows-%)
+	cargo build --quiet --target wasm32-unknown-unknown -p narrows-scenario --no-default-features
 
 test-rust:
 	cargo test --workspace --exclude narrows-python --quiet

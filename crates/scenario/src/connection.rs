@@ -299,7 +299,8 @@ fn pages(given: &Given<Flow>, web: &Web) -> Result<Sends, ScenarioError> {
 
 fn files(given: &Given<Flow>, files: &Files) -> Result<Sends, ScenarioError> {
     let (mean, shape) = (files.mean.unwrap_or(30.0), files.shape.unwrap_or(1.35));
-    if !(mean >= 1.0 && mean <= 1e9 && shape > 1.0 && shape <= 100.0) {
+    let is_shape = shape > 1.0 && shape <= 100.0;
+    if !(1.0..=1e9).contains(&mean) || !is_shape {
         let message = format!("mean {mean} packets, shape {shape}; try mean = 30, shape = 1.35");
         return Err(given.error("files", message));
     }

@@ -9,6 +9,8 @@ mod connection;
 mod controller_spec;
 mod engine;
 mod error;
+#[cfg(feature = "parquet")]
+mod files;
 mod flow;
 mod given;
 mod law;
@@ -28,6 +30,8 @@ pub use connection::asks;
 pub use controller_spec::ControllerSpec;
 pub use engine::engine;
 pub use error::{RunError, ScenarioError};
+#[cfg(feature = "parquet")]
+pub use files::{parquet, small_parquet};
 pub use flow::{CheckedFlow, PacketSize};
 pub use law::{Law, OwnLaw};
 pub use link::CheckedLink;
@@ -39,7 +43,7 @@ pub use scenario::{
     Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Link, PacingName, ParkingLot, PeriodsName,
     Scenario, SlowStartName, TcpName, Trace, Web,
 };
-pub use tables::{FORMAT, TABLES, parquet, row, small_parquet, table};
+pub use tables::{FORMAT, TABLES, row, table};
 
 /// The presets by name, with one line each and the source: for `narrows list`.
 pub const PRESETS: [(&str, &str, &str); 3] = [

@@ -1,4 +1,4 @@
-//! Results as Arrow tables, and Arrow tables as Parquet.
+//! Results as Arrow tables.
 
 use crate::metrics::{self, Column, Values};
 use crate::results::Results;
@@ -8,11 +8,6 @@ use arrow_array::{
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Schema};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use std::sync::Arc;
 
 /// The tables of a run.
@@ -61,20 +56,6 @@ fn shown<R>(columns: &[Column<R>], rows: &[R]) -> Columns {
     columns.iter().map(|column| (column.name, show(column))).collect()
 }
 
-/// `table` as the bytes of a Parquet file.
-pub fn parquet(table: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
-        .build();
-    written(table, properties)
-}
-
-fn written(table: &RecordBatch, properties: WriterProperties) -> Result<Vec<u8>, ParquetError> {
-    let mut writer = ArrowWriter::try_new(Vec::new(), table.schema(), Some(properties))?;
-    writer.write(table)?;
-    writer.into_inner()
-}
-
 /// One row that holds all of a run: the summary, and each other table as a list of its rows.
 /// `extra` columns come first.
 pub fn row(results: &Results, extra: &[(&'static str, &str)]) -> RecordBatch {
@@ -91,25 +72,6 @@ fn rows_in_a_list(table: RecordBatch) -> ArrayRef {
     let rows = StructArray::from(table);
     let field = Arc::new(Field::new("item", rows.data_type().clone(), false));
     Arc::new(ListArray::new(field, OffsetBuffer::from_lengths([rows.len()]), Arc::new(rows), None))
-}
-
-/// `table`, of one row or few, as the bytes of a Parquet file: small columns are neither
-/// dictionaries nor have statistics.
-pub fn small_parquet(
-    table: &RecordBatch,
-    metadata: &[(&str, &str)],
-) -> Result<Vec<u8>, ParquetError> {
-    let metadata = metadata
-        .iter()
-        .map(|(name, value)| KeyValue::new((*name).to_owned(), (*value).to_owned()))
-        .collect();
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
-        .set_dictionary_enabled(false)
-        .set_statistics_enabled(EnabledStatistics::None)
-        .set_key_value_metadata(Some(metadata))
-        .build();
-    written(table, properties)
 }
 
 type Columns = Vec<(&'static str, ArrayRef)>;

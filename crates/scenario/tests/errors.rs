@@ -130,6 +130,122 @@ fn a_run_that_would_not_fit_into_memory_is_refused() {
     assert_names(&faulty("", "", "count = 4000000000"), &["GB of memory", "fewer flows"]);
 }
 
+/// Each option that does not count where it stands: the flow, the field, and what to do.
+const IDLE: &[(&str, &str, &str)] = &[
+    ("cc = \"fast\"\nslow_start = \"limited\"", "slow_start", "fast has a slow start of its own"),
+    ("cc = \"fast\"\nmax_ssthresh = 100", "max_ssthresh", "leave it out"),
+    ("cc = \"fast\"\nssthresh = 64", "ssthresh", "fast starts without a threshold"),
+    ("cc = \"bbr\"\nslow_start = \"standard\"", "slow_start", "bbr has a slow start of its own"),
+    ("cc = \"bbr\"\nssthresh = 64", "ssthresh", "leave it out"),
+    ("cc = \"bbr\"\npacing = \"even\"", "pacing", "bbr paces by itself"),
+    ("cc = \"bbr:ecn=true\"\necn = true", "ecn", "marks of its own kind"),
+    ("cc = \"dctcp\"\necn = true", "ecn", "marks of its own kind"),
+    ("cc = \"xcp\"\nslow_start = \"standard\"", "slow_start", "xcp has a slow start of its own"),
+    ("cc = \"xcp\"\nssthresh = 64", "ssthresh", "leave it out"),
+    ("cc = \"vegas\"\nslow_start = \"hystart++\"", "slow_start", "vegas has a slow start"),
+    ("cc = \"vegas\"\nmax_ssthresh = 100", "max_ssthresh", "leave it out"),
+    ("cc = \"etcp\"\nslow_start = \"standard\"", "slow_start", "etcp has a slow start"),
+    ("cc = \"etcp\"\nmax_ssthresh = 100", "max_ssthresh", "leave it out"),
+    ("cc = \"etcp\"\nssthresh = 64", "ssthresh", "64 packets do not count"),
+    ("cc = \"etcp\"\nprr = true", "prr", "a recovery of its own"),
+    ("cc = \"etcp\"\nrate_halving = 0.5", "rate_halving", "a recovery of its own"),
+    ("cc = \"etcp\"\nquantum = 2", "quantum", "is TCP's"),
+    ("cc = \"newreno\"\nprr = true", "prr", "write reno+sack"),
+    ("cc = \"newreno\"\nrate_halving = 0.5", "rate_halving", "write reno+sack"),
+    ("cc = \"cubic\"\nhalving_stalls = true", "halving_stalls", "without rate_halving"),
+    ("prr = true\nrate_halving = 0.5", "prr", "rate_halving takes its place"),
+    ("slow_start = \"standard\"\nmax_ssthresh = 100", "max_ssthresh", "limited slow start's"),
+    ("on = \"1s\"\noff = \"1s\"", "on", "is for datagrams"),
+    ("starts = [\"1s\"]\nstart_spread = \"1s\"", "start_spread", "starts says it already"),
+    ("starts = [\"1s\"]\nstart = \"2s\"", "start", "starts says it already"),
+    ("over = [1, 2]", "over", "a parking_lot or a chain"),
+    ("from = \"a\"", "from", "a network of [[links]]"),
+];
+
+/// What has no effect on datagrams.
+const NOT_FOR_DATAGRAMS: &[(&str, &str)] = &[
+    ("cc", "\"cubic\""),
+    ("ecn", "true"),
+    ("pacing", "\"even\""),
+    ("quantum", "2"),
+    ("ack_every", "2"),
+    ("ack_delay", "\"10ms\""),
+    ("max_window", "\"20p\""),
+    ("ssthresh", "64"),
+    ("slow_start", "\"standard\""),
+    ("initial_window", "10"),
+    ("timestamps", "true"),
+    ("prr", "true"),
+    ("overhead", "\"1ms\""),
+    ("size", "\"1MB\""),
+    ("tcp", "\"ns2\""),
+];
+
+#[test]
+fn an_option_that_does_not_count_is_refused() {
+    for (flow, field, remedy) in IDLE {
+        assert_names(&faulty("", "", flow), &[&format!("flows[0].{field}: "), remedy]);
+    }
+    for (field, value) in NOT_FOR_DATAGRAMS {
+        let flow = format!("datagrams = \"constant\"\napp_rate = \"1Mbps\"\n{field} = {value}");
+        let place = format!("flows[0].{field}: ");
+        assert_names(&faulty("", "", &flow), &[&place, "datagrams", "leave it out"]);
+    }
+    let network = |more: &str| format!("{NETWORK}{more}\n");
+    assert_names(&faulty("", &network("loss_burst = 4"), ""), &["dumbbell.loss_burst", "loss"]);
+    assert_names(&faulty("", &network("reorder = true"), ""), &["dumbbell.reorder", "jitter"]);
+    let marking = network("queue = \"red\"\nmark = \"5p\"");
+    assert_names(&faulty("", &marking, ""), &["dumbbell.mark", "red has rules of its own"]);
+    assert_names(&faulty("rtt = \"9ms\"", "", ""), &["rtt: ", "a network of [[links]]"]);
+}
+
+/// What asks for nothing may stand anywhere: files of before had every default written out.
+#[test]
+fn files_of_before_are_read() {
+    let of_before = "seed = 1\nduration = \"1s\"\ntcp = \"linux\"\n\
+         [dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\nrtt_step = \"0s\"\nbuffer = \"20p\"\n\
+         access_rate = \"100Gbps\"\nloss = \"0e0\"\nloss_burst = 1.0\njitter = \"0s\"\n\
+         reorder = false\n";
+    let flow = |cc: &str| {
+        format!(
+            "[[flows]]\ncc = \"{cc}\"\ncount = 1\nstart = \"0s\"\nstart_spread = \"100ms\"\n\
+             pacing = \"none\"\noverhead = \"0s\"\nquantum = 1\nreliable = true\n\
+             periods = \"fixed\"\nreverse = false\n"
+        )
+    };
+    for cc in ["cubic", "etcp", "bbr", "xcp", "newreno", "fast"] {
+        let text = format!("{of_before}{}", flow(cc));
+        let read = Scenario::from_toml(&text).and_then(Checked::new);
+        assert!(read.is_ok(), "{cc}: {}", read.err().map(|e| e.to_string()).unwrap_or_default());
+    }
+}
+
+/// The text that is kept is what was given: a new field with a default changes none of it.
+#[test]
+fn nothing_is_written_that_was_not_given() {
+    let text = "[dumbbell]\nrtt = \"40ms\"\nrate = \"10Mbps\"\nbuffer = \"20p\"\n\n[[flows]]\n";
+    let scenario = Scenario::from_toml(text).expect("a scenario");
+    let mut written: Vec<String> = scenario.to_toml().lines().map(str::to_owned).collect();
+    let mut given: Vec<String> = text.lines().map(str::to_owned).collect();
+    written.sort();
+    given.sort();
+    assert_eq!(written, given);
+    assert_eq!(scenario.canonical(false).to_toml().lines().next(), Some("sample = \"0s\""));
+    assert_eq!(scenario.canonical(true), scenario);
+}
+
+#[test]
+fn a_patch_changes_what_it_names() {
+    let scenario = Scenario::from_toml(&format!("{NETWORK}[[flows]]\n")).expect("a scenario");
+    let patch = |path: &str, value: &str| scenario.patched(&[(path.to_owned(), value.to_owned())]);
+    let patched = patch("flows[0].cc", "\"reno\"").expect("a flow has a cc");
+    assert_eq!(patched.flows[0].cc.as_deref(), Some("reno"));
+    assert_eq!(patch("trace.flows", "[0]").expect("made").trace.map(|t| t.flows), Some(vec![0]));
+    assert_names(&patch("flows[3].cc", "\"reno\"").unwrap_err().to_string(), &["there is no [3]"]);
+    let wrong = patch("dumbbell.buffer", "\"20 pkts\"").unwrap_err().to_string();
+    assert_names(&wrong, &["dumbbell.buffer", "20 pkts", "20p"]);
+}
+
 proptest! {
     #[test]
     fn any_text_for_a_quantity_is_read_or_refused(

@@ -17,7 +17,7 @@ fn run(cc: &str, users: u32, persistent: &str) -> Results {
 
 #[test]
 fn what_users_asked_for_is_what_arrived() {
-    for cc in ["newreno", "etcp"] {
+    for cc in ["newreno", "etcp", "bbr"] {
         let results = run(cc, 50, "15%");
         let got: u64 = results.transfers.bytes.iter().sum();
         let arrived: u64 = results.flows.iter().map(|flow| flow.summary.arrived * 960).sum();

@@ -39,11 +39,6 @@ pub(super) struct RateSampler {
 }
 
 impl RateSampler {
-    /// Creates a sampler for a connection whose first packet is numbered `first`.
-    pub fn beginning_at(first: u64) -> Self {
-        Self { first, ..Self::default() }
-    }
-
     /// Records that packet `number` leaves at `now`, with `in_flight` packets in flight, itself
     /// included (§4.1.2.2).
     pub fn sent(&mut self, number: u64, now: Time, in_flight: u32) {

@@ -182,8 +182,8 @@ impl Sender {
         self.pacer.renew();
         self.timed = None;
         self.burst = (0, 0);
-        let end = self.recovery.end();
-        self.sampler = self.sampler.as_ref().map(|_| Box::new(RateSampler::beginning_at(end)));
+        // The rate sampler goes on: packets of the old connection may still be acknowledged, and
+        // samples are of differences only.
     }
 
     /// An acknowledgement arrived.
