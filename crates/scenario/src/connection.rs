@@ -343,8 +343,8 @@ fn why_it_does_not_count(field: &str, spec: &ControllerSpec, around: &Surroundin
     }
 }
 
-/// Whether a law with this `cc` paces by itself, and whether it asks for marks of its own kind. Fails
-/// if there is no such law, or a setting is wrong.
+/// Whether a law with this `cc` paces by itself, and whether it asks for marks of its own kind.
+/// Fails if there is no such law, or a setting is wrong.
 pub fn asks(cc: &str) -> Result<(bool, bool), ScenarioError> {
     let wrong = |message: String| ScenarioError::new("cc", message);
     let spec = ControllerSpec::parse(cc, &[]).map_err(wrong)?;

@@ -1,4 +1,5 @@
-//! What is accepted counts: each option of a flow, with each law, is refused or changes what happens.
+//! What is accepted counts: each option of a flow, with each law, is refused or changes what
+//! happens.
 
 use narrows_control::registry::LAWS;
 use narrows_scenario::{Checked, Scenario, run_tapped};

@@ -1,7 +1,7 @@
 //! Instructions per packet of four small cases, counted by valgrind, beside those that
-//! `instructions.txt` keeps, so that speed does not leak away unseen. `make test-instructions` fails
-//! if a case has grown by more than 3 %; `make bless-instructions` keeps what is found, and the
-//! commit says why.
+//! `instructions.txt` keeps, so that speed does not leak away unseen. `make test-instructions`
+//! fails if a case has grown by more than 3 %; `make bless-instructions` keeps what is found, and
+//! the commit says why.
 //!
 //! Each case runs twice in a process of its own, once for little more than its birth, so that what
 //! is counted is the work per packet.

@@ -23,6 +23,8 @@ fn sender(recovery: RecoveryKind, habits: Habits, window: f64, ssthresh: f64) ->
     Sender::new(TcpSettings::new(recovery, habits, 1000, stream), controller)
 }
 
+const NOTHING: [u64; 0] = [];
+
 /// The numbers that leave at `now`.
 fn leaving(sender: &mut Sender, now: Time) -> Vec<u64> {
     std::iter::from_fn(|| sender.poll_transmit(now)).map(|segment| segment.number).collect()
@@ -68,13 +70,13 @@ fn ten_under_way(recovery: RecoveryKind) -> Sender {
 #[test]
 fn reno_sends_the_lost_packet_again_at_the_third_duplicate_and_ends_at_any_new_acknowledgement() {
     let mut sender = ten_under_way(RecoveryKind::Reno);
-    assert_eq!(ack(&mut sender, at(100), 0, &[]), []);
-    assert_eq!(ack(&mut sender, at(101), 0, &[]), []);
+    assert_eq!(ack(&mut sender, at(100), 0, &[]), NOTHING);
+    assert_eq!(ack(&mut sender, at(101), 0, &[]), NOTHING);
     assert_eq!(ack(&mut sender, at(102), 0, &[]), [0], "RFC 5681 §3.2, step 3");
     // Window 5 + 3 + 1 for each further duplicate: with 10 outstanding the first new packet leaves
     // at the third, window 11.
-    assert_eq!(ack(&mut sender, at(103), 0, &[]), []);
-    assert_eq!(ack(&mut sender, at(104), 0, &[]), []);
+    assert_eq!(ack(&mut sender, at(103), 0, &[]), NOTHING);
+    assert_eq!(ack(&mut sender, at(104), 0, &[]), NOTHING);
     assert_eq!(ack(&mut sender, at(105), 0, &[]), [10]);
     assert_eq!(
         (5..8).flat_map(|n| ack(&mut sender, at(101 + n), 0, &[])).collect::<Vec<_>>(),
@@ -117,8 +119,8 @@ fn sack_sends_only_what_is_missing_and_keeps_the_pipe_at_the_window() {
     assert_eq!(ack(&mut sender, at(102), 0, &[(5, 6), (3, 4), (1, 2)]), [0]);
     assert_eq!((sender.controller().window(), sender.counters().epochs), (5.0, 1));
     // 2 is lost, then 4; the pipe drains to the window before they are retransmitted.
-    assert_eq!(ack(&mut sender, at(103), 0, &[(5, 7), (3, 4), (1, 2)]), []);
-    assert_eq!(ack(&mut sender, at(104), 0, &[(5, 8), (3, 4), (1, 2)]), []);
+    assert_eq!(ack(&mut sender, at(103), 0, &[(5, 7), (3, 4), (1, 2)]), NOTHING);
+    assert_eq!(ack(&mut sender, at(104), 0, &[(5, 8), (3, 4), (1, 2)]), NOTHING);
     assert_eq!(sender.in_flight(), 5, "8, 9, 10, 11 and the second 0; 2 and 4 are lost");
     assert_eq!(ack(&mut sender, at(105), 0, &[(5, 9), (3, 4), (1, 2)]), [2]);
     assert_eq!(ack(&mut sender, at(106), 0, &[(5, 10), (3, 4), (1, 2)]), [4]);

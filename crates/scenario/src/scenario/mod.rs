@@ -117,8 +117,8 @@ impl Scenario {
         })
     }
 
-    /// What decides the run: without seed and traces, and without samples unless it asks for them or
-    /// `series` are kept.
+    /// What decides the run: without seed and traces, and without samples unless it asks for them
+    /// or `series` are kept.
     #[must_use]
     pub fn canonical(&self, series: bool) -> Self {
         let nothing = (!series).then_some(Duration::ZERO);

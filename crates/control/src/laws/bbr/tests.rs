@@ -458,7 +458,7 @@ fn a_timeout_leaves_a_packet_and_the_window_comes_back_a_round_later() {
 #[test]
 fn marks_are_answered_by_their_share_on_short_paths_only() {
     for (rtt, answered) in [(5, true), (6, false)] {
-        let mut rounds = Rounds::with(Params { ecn: true, ..Params::default() });
+        let mut rounds = Rounds::with(Params { ecn: true });
         assert!(rounds.bbr.needs().ecn.is_capable());
         let steady = Round { rate: 16_000.0, rtt, ..STEADY };
         for rate in [2000.0, 4000.0, 8000.0, 16_000.0, 16_000.0, 16_000.0, 16_000.0] {
