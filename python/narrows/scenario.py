@@ -81,7 +81,7 @@ class Scenario:
         text
             The contents of a scenario file.
         """
-        return cls._of(_core.Scenario.from_toml(text))
+        return cls._of(_core.Scenario(text))
 
     @classmethod
     def load(cls, path: str | Path) -> Scenario:

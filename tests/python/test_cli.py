@@ -269,3 +269,23 @@ def test_whoever_reads_the_output_may_stop(tmp_path: Path) -> None:
         command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.stderr == ""
+
+
+def test_a_law_that_paces_by_itself_is_compared_once(narrows: Run) -> None:
+    arguments = ("--cc", "bbr,cubic,dctcp", "--pacing", "none,even", "--ecn", "--json")
+    done = narrows("compare", *SMALL, "--queue", "red", *arguments)
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["cc"], row["pacing"]) for row in rows] == [
+        ("bbr", "none"),
+        ("cubic", "none"),
+        ("cubic", "even"),
+        ("dctcp", "none"),
+        ("dctcp", "even"),
+    ]
+
+
+def test_an_option_without_effect_is_refused_with_what_to_do(narrows: Run) -> None:
+    done = narrows("compare", *SMALL, "--cc", "bbr", "--max-ssthresh", "100")
+    assert done.returncode == 2
+    assert "flows[0].max_ssthresh: bbr has a slow start of its own; leave it out" in done.stderr

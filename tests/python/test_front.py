@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import pickle
 import re
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from matplotlib.axes import Axes
 from narrows import _core, report
 from narrows._files import Folder
+from narrows.metrics import metric
 from narrows.report.page import MOST_POINTS, Chart
 from narrows.statistics import mean_and_interval
 
@@ -205,3 +207,31 @@ def test_a_folder_is_refused_or_written_whole(tmp_path: Path) -> None:
     folder.make()
     folder.text("a.txt", "whole")
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["a.txt"]
+
+
+def test_what_laws_show_of_themselves_is_a_table_and_a_plot(result: nw.Result) -> None:
+    shown = result.law_series.filter(pl.col("name") == "w_max")
+    assert set(result.law_series["name"]) == {"w_max", "w_est"}
+    # RFC 9438, §4.6 and §4.7: the window falls to 0.7 of itself, and W_max is at most what it was.
+    at_the_end = shown["time"] == shown["time"].max()
+    windows = result.flow_series.filter(result.flow_series["time"] == shown["time"].max())
+    assert (windows["window"] >= 0.7 * shown.filter(at_the_end)["value"]).all()
+    assert len(nw.plot.law(result, "w_max").lines) == shown["flow"].n_unique()
+    with pytest.raises(nw.ScenarioError, match=r'no law shows "alpha"; known here: w_max, w_est'):
+        nw.plot.law(result, "alpha")
+
+
+def test_a_scenario_is_equal_to_what_says_the_same_and_survives_pickling() -> None:
+    one = nw.dumbbell("10Mbps", "40ms", "20p", duration="1s")
+    assert one == nw.dumbbell("10000kbps", "0.04s", "20p", duration="1000ms")
+    assert one != one.with_({"flows[0].cc": "reno"})
+    assert pickle.loads(pickle.dumps(one)) == one
+
+
+def test_headings_scales_and_digits_follow_from_the_kind_of_a_metric() -> None:
+    assert metric("loss_rate").cell([0.01, 0.03]) == "2.000 ± 12.706"
+    assert metric("mean_rtt", "flows").heading == "RTT ms"
+    assert metric("completion_time", "flows").text(1.234) == "1.23"
+    assert metric("wall", "summary").axis == "wall (s)"
+    with pytest.raises(nw.ScenarioError, match='no metric "speed"; known: cc, pacing'):
+        metric("speed")

@@ -443,3 +443,30 @@ def test_an_example_sweeps_and_writes_everything(
     }
     assert "±" in done.stdout
     assert narrows("sweep", "sweep.toml", "-o", "out").returncode == 2
+
+
+def test_a_file_that_lacks_a_column_is_read_with_an_empty_one(tmp_path: Path) -> None:
+    result = nw.sweep(BASE, cc=["reno", "cubic"], cache=tmp_path)
+    older = files(tmp_path)[0]
+    frame = pl.read_parquet(older).drop("jain")
+    links = frame["links"].explode().struct.unnest().drop("marks")
+    frame.with_columns(links.to_struct("links").implode()).write_parquet(older)
+    os.utime(older, (0, 0))
+    for name, empty in (("runs", "jain"), ("links", "marks")):
+        rows = getattr(result, name)
+        assert rows[empty].null_count() * 2 == rows.height, name
+
+
+def test_a_run_of_another_engine_is_named_as_older(narrows: Run, tmp_path: Path) -> None:
+    nw.sweep(BASE, cache=tmp_path / ".narrows", cc=["reno"])
+    [file] = files(tmp_path / ".narrows")
+    contents = file.read_bytes()
+    engine = pl.read_parquet(file)["engine"][0]
+    frame = pl.read_parquet(file).with_columns(engine=pl.lit("1-00000000"))
+    blank = "0" * 64
+    frame.write_parquet(file, metadata={"narrows.seal": blank})
+    file.write_bytes(sealed(file.read_bytes()))
+    assert contents != file.read_bytes()
+    done = narrows("cache", "size")
+    assert "engine 1-00000000 (older; not used): 1 runs" in done.stdout, done.stdout + done.stderr
+    assert f"engine {engine} (this one)" not in done.stdout

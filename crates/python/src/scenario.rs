@@ -12,22 +12,22 @@ use std::sync::Arc;
 pub(crate) type Own = BTreeMap<String, Py<PyType>>;
 
 /// The fields of an experiment, as they were given.
-#[pyclass(frozen, eq, from_py_object)]
+#[pyclass(module = "narrows._core", frozen, eq, from_py_object)]
 #[derive(Clone, PartialEq)]
 pub(crate) struct Scenario(pub scenario::Scenario);
 
 #[pymethods]
 impl Scenario {
+    /// Reads the text of a TOML file.
+    #[new]
+    fn from_toml(text: &str) -> PyResult<Self> {
+        Ok(Self(scenario::Scenario::from_toml(text).map_err(Error::from)?))
+    }
+
     /// Reads JSON text.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
         Ok(Self(scenario::Scenario::from_json(text).map_err(Error::from)?))
-    }
-
-    /// Reads the text of a TOML file.
-    #[staticmethod]
-    fn from_toml(text: &str) -> PyResult<Self> {
-        Ok(Self(scenario::Scenario::from_toml(text).map_err(Error::from)?))
     }
 
     /// Returns the same with other values, each a path like `flows[0].cc` with JSON text.
@@ -67,10 +67,9 @@ impl Scenario {
         self.0.seed.unwrap_or(1)
     }
 
-    /// Pickled as the text of a TOML file.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let read = slf.get_type().getattr("from_toml")?;
-        Ok((read, (slf.get().to_toml(),)))
+    /// Pickles the text of a TOML file, from which it is made anew.
+    fn __getnewargs__(&self) -> (String,) {
+        (self.to_toml(),)
     }
 }
 

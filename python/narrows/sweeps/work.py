@@ -76,7 +76,7 @@ def _one(job: Job, cache: Cache, watch: Callable[[str, float], None] | None) -> 
     try:
         if watch:
             watch(job.key, 0.0)
-        run = _core.run(_core.Scenario.from_toml(job.scenario), job.seed, advance, None)
+        run = _core.run(_core.Scenario(job.scenario), job.seed, advance, None)
         cache.put(job.key, run.file(job.key, job.scenario))
     except StoppedError:
         raise
