@@ -1,10 +1,12 @@
 //! What is accepted counts: each option of a flow, with each law, is refused or changes what
 //! happens.
 
+#[path = "kept_texts/history.rs"]
+mod history;
+
+use history::history;
 use narrows_control::registry::LAWS;
-use narrows_scenario::{Checked, Scenario, run_tapped};
-use narrows_sim::{Crossing, Tap};
-use std::sync::{Arc, Mutex};
+use narrows_scenario::{Checked, Scenario};
 
 /// Each option of a flow at a value that is far from its default.
 const OPTIONS: &[(&str, &str)] = &[
@@ -46,35 +48,15 @@ const OPTIONS: &[(&str, &str)] = &[
     ("from", "\"a\""),
 ];
 
-/// Hashes when each packet crosses which link, and how it looks (FNV-1a).
-#[derive(Clone)]
-struct History(Arc<Mutex<u64>>);
-
-impl Tap for History {
-    fn crossing(&mut self, crossing: &Crossing) {
-        let mut hash = self.0.lock().expect("one thread");
-        let Crossing { at, link, point, segment, .. } = crossing;
-        let ecn = segment.ecn() as u64;
-        for number in
-            [at.picos(), u64::from(*link), *point as u64, segment.number, segment.bytes.into(), ecn]
-        {
-            *hash = (*hash ^ number).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-}
-
 /// What happens with a flow over a lossy link whose queue marks and drops; `None` if the flow is
 /// refused.
-fn history(flow: &str) -> Option<u64> {
+fn happens(flow: &str) -> Option<u64> {
     let text = format!(
         "duration = \"4s\"\nsample = \"0s\"\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\n\
          buffer = \"40p\"\nqueue = \"red:min=3:max=9\"\nloss = \"0.5%\"\n[[flows]]\n{flow}\n"
     );
     let checked = Scenario::from_toml(&text).and_then(Checked::new).ok()?;
-    let history = History(Arc::new(Mutex::new(0xcbf2_9ce4_8422_2325)));
-    run_tapped(&checked, 5, Box::new(history.clone()));
-    let hash = *history.0.lock().expect("one thread");
-    Some(hash)
+    Some(history(&checked).0)
 }
 
 /// True if an option says what the law does without it: its usual slow start, E-TCP's gaps.
@@ -95,10 +77,10 @@ fn what_is_accepted_counts() {
     flows.push("datagrams = \"poisson\"\napp_rate = \"9Mbps\"".to_owned());
     let mut idle = Vec::new();
     for flow in &flows {
-        let before = history(flow).expect("a flow of its own is accepted");
+        let before = happens(flow).expect("a flow of its own is accepted");
         for (option, value) in OPTIONS {
             let cc = flow.trim_start_matches("cc = \"");
-            let changed = history(&format!("{flow}\n{option} = {value}"));
+            let changed = happens(&format!("{flow}\n{option} = {value}"));
             if changed == Some(before) && !repeats_the_default(cc, option, value) {
                 idle.push(format!("{flow} {option} = {value}"));
             }

@@ -12,9 +12,9 @@
 
 use super::RoundRobin;
 use crate::discipline::Departure;
-use crate::registry::Entry;
+use crate::registry::{Entry, Placement};
 use crate::{Backlog, Discipline, Drops, FlowCount, FlowCountSettings, Packet, TimedQueue};
-use narrows_settings::Settings;
+use narrows_settings::{Given, SettingError, Settings};
 use narrows_signal::Request;
 use narrows_units::Time;
 
@@ -26,14 +26,7 @@ pub(super) const FIRST_IN_FIRST_OUT: Entry = Entry {
               `gwa` senders",
     source: "Gerla, Lo Cigno, Mascolo, Weng, §5",
     settings: FlowCountSettings::list,
-    construct: |given, placement| {
-        let flows = FlowCountSettings::read(given)?;
-        if flows.flows.is_some() {
-            given.only_without(&["alpha", "tau"], "flows")?;
-        }
-        let buffer = placement.buffer("gwa-fcfs")? * placement.packet as f64;
-        Ok(Discipline::Gwa(GwaSettings { round_robin: false, buffer, flows }))
-    },
+    construct: |given, placement| read(given, placement, "gwa-fcfs", false),
 };
 
 /// The registry's line for GWA's router with a queue for each flow.
@@ -44,15 +37,22 @@ pub(super) const ROUND_ROBIN: Entry = Entry {
               buffer less its queue, for `gwa` senders",
     source: "Gerla, Lo Cigno, Mascolo, Weng, §5",
     settings: FlowCountSettings::list,
-    construct: |given, placement| {
-        let flows = FlowCountSettings::read(given)?;
-        if flows.flows.is_some() {
-            given.only_without(&["alpha", "tau"], "flows")?;
-        }
-        let buffer = placement.buffer("gwa-rr")? * placement.packet as f64;
-        Ok(Discipline::Gwa(GwaSettings { round_robin: true, buffer, flows }))
-    },
+    construct: |given, placement| read(given, placement, "gwa-rr", true),
 };
+
+fn read(
+    given: &Given,
+    placement: &Placement,
+    name: &str,
+    round_robin: bool,
+) -> Result<Discipline, SettingError> {
+    let flows = FlowCountSettings::read(given)?;
+    if flows.flows.is_some() {
+        given.only_without(&["alpha", "tau"], "flows")?;
+    }
+    let buffer = placement.buffer(name)? * placement.packet as f64;
+    Ok(Discipline::Gwa(GwaSettings { round_robin, buffer, flows }))
+}
 
 /// How a GWA router is set up.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,12 +6,11 @@
 //! What tables show is pinned apart from it, a line for each column, so that a new column only adds
 //! lines, and voids no cache.
 
+use crate::history::{Hash, history};
 use crate::kept;
 
 use narrows_router::registry::QUEUES;
-use narrows_scenario::{Checked, Results, Scenario, TABLES, run_tapped, table};
-use narrows_sim::{Crossing, Tap};
-use std::sync::{Arc, Mutex};
+use narrows_scenario::{Checked, Results, Scenario, TABLES, table};
 
 /// Each scenario by name: what its head, `[dumbbell]` and `[[flows]]` say besides the same small
 /// bottleneck.
@@ -164,73 +163,6 @@ fn scenario(head: &str, dumbbell: &str, flows: &str) -> Checked {
     Scenario::from_toml(&text)
         .and_then(Checked::new)
         .unwrap_or_else(|error| panic!("{text}\n{error}"))
-}
-
-/// FNV-1a.
-#[derive(Clone, Copy)]
-struct Hash(u64);
-
-impl Hash {
-    const EMPTY: Self = Self(0xcbf2_9ce4_8422_2325);
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-
-    fn number(&mut self, number: u64) {
-        self.bytes(&number.to_le_bytes());
-    }
-}
-
-/// Hashes each crossing: when, where, which packet, and how it was marked.
-#[derive(Clone)]
-struct History(Arc<Mutex<Hash>>);
-
-impl Tap for History {
-    fn crossing(&mut self, crossing: &Crossing) {
-        let Crossing { at, link, point, flow, segment } = crossing;
-        let mut hash = self.0.lock().expect("one thread");
-        for number in [
-            at.picos(),
-            u64::from(*link),
-            *point as u64,
-            u64::from(*flow),
-            segment.number,
-            segment.stamp.picos(),
-            segment.echoed_stamp.picos(),
-            u64::from(segment.bytes),
-            segment.kind() as u64,
-            segment.ecn() as u64,
-            u64::from(segment.is_retransmission()),
-        ] {
-            hash.number(number);
-        }
-    }
-}
-
-/// What happened in a run of `checked`: a hash, and the results.
-fn history(checked: &Checked) -> (u64, Results) {
-    let history = History(Arc::new(Mutex::new(Hash::EMPTY)));
-    let results = run_tapped(checked, 1, Box::new(history.clone()));
-    let mut hash = *history.0.lock().expect("one thread");
-    for flow in &results.flows {
-        let counted = &flow.summary.sender;
-        for number in [
-            counted.sent,
-            u64::from(counted.lost),
-            u64::from(counted.epochs),
-            u64::from(counted.timeouts),
-            flow.summary.arrived,
-            flow.summary.duplicates,
-            flow.summary.finished.map_or(0, |time| time.picos()),
-        ] {
-            hash.number(number);
-        }
-    }
-    results.transfers.completion_time.iter().for_each(|time| hash.number(time.to_bits()));
-    (hash.0, results)
 }
 
 /// A line for each column of each table, with a hash of what it shows.

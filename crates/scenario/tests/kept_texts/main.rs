@@ -2,5 +2,6 @@
 //! tables, pages. This writes it anew:
 //! `NARROWS_BLESS=1 cargo test -p narrows-scenario --test kept_texts`.
 mod fingerprint;
+mod history;
 mod kept;
 mod pages;
