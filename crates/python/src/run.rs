@@ -78,7 +78,9 @@ impl Run {
             let path = Path::new(folder).join(format!("{prefix}{name}.parquet"));
             let bytes = scenarios::parquet(&table)
                 .map_err(|error| Error::Write(format!("{}: {error}", path.display())))?;
-            write_at_once(&path, &bytes)
+            scenarios::write_whole(&path, &bytes)
+                .map_err(|error| Error::Write(format!("{}: {error}", path.display())))?;
+            Ok(path.display().to_string())
         };
         Ok(py.detach(|| TABLES.iter().map(write).collect::<Result<Vec<_>, Error>>())?)
     }
@@ -107,18 +109,6 @@ impl Run {
 
 /// The place for a kept run's digest: the SHA-256 of the file with zeros in this place.
 const SEAL: &str = "0000000000000000000000000000000000000000000000000000000000000000";
-
-/// Writes to a temporary file next to `path` and renames it, so that the file is complete or does
-/// not exist.
-fn write_at_once(path: &Path, bytes: &[u8]) -> Result<String, Error> {
-    let beside = path.with_extension(format!("tmp.{}", std::process::id()));
-    let write = || {
-        std::fs::write(&beside, bytes)?;
-        std::fs::rename(&beside, path)
-    };
-    write().map_err(|error| Error::Write(format!("{}: {error}", path.display())))?;
-    Ok(path.display().to_string())
-}
 
 /// Run a scenario, with `seed` if it is given. `progress` is called with the share
 /// done, between 0 and 1. Traces are written to the folder `traces_to`; flows may use the

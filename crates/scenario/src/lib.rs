@@ -24,6 +24,7 @@ mod run;
 mod scenario;
 mod tables;
 mod traces;
+mod unfinished;
 
 pub use checked::Checked;
 pub use connection::asks;
@@ -44,6 +45,7 @@ pub use scenario::{
     Scenario, SlowStartName, TcpName, Trace, Web,
 };
 pub use tables::{FORMAT, TABLES, row, table};
+pub use unfinished::write_whole;
 
 /// The presets by name, with one line each and the source: for `narrows list`.
 pub const PRESETS: [(&str, &str, &str); 3] = [

@@ -1,6 +1,7 @@
 //! The traces that a scenario asks for, as files: written beside, renamed when the run is over.
 
 use crate::error::RunError;
+use crate::unfinished::Unfinished;
 use crate::{Checked, CheckedFlow};
 use narrows_control::Controller;
 use narrows_sim::Simulation;
@@ -18,25 +19,10 @@ pub(crate) struct Traces<'a> {
     written: Vec<Unfinished>,
 }
 
-/// A file: its name while it is written, and after.
-struct Unfinished {
-    beside: PathBuf,
-    path: PathBuf,
-}
-
-impl Unfinished {
-    fn new(folder: &Path, name: &str) -> Self {
-        let path = folder.join(name);
-        Self { beside: folder.join(format!("{name}.tmp.{}", std::process::id())), path }
-    }
-
-    fn create(&self) -> Result<BufWriter<File>, RunError> {
-        File::create(&self.beside).map(BufWriter::new).map_err(|cause| self.error(cause))
-    }
-
-    fn error(&self, cause: std::io::Error) -> RunError {
-        RunError::Trace { path: self.path.clone(), cause }
-    }
+/// What it means that `file` cannot be written.
+fn failed(file: &Unfinished) -> impl Fn(std::io::Error) -> RunError + use<> {
+    let path = file.path().to_owned();
+    move |cause| RunError::Trace { path: path.clone(), cause }
 }
 
 impl<'a> Traces<'a> {
@@ -45,7 +31,7 @@ impl<'a> Traces<'a> {
         Self { checked, folder: None, packets: None, written: Vec::new() }
     }
 
-    /// Opens the packet trace, where one is asked for and there is a folder.
+    /// Opens the packet trace, if one is asked for and there is a folder.
     pub fn begin(checked: &'a Checked, folder: Option<&Path>) -> Result<Self, RunError> {
         let mut traces = Self {
             checked,
@@ -72,19 +58,19 @@ impl<'a> Traces<'a> {
             timestamps: group.packet.timestamps,
         };
         let flows = checked.groups().map(headers).collect();
-        let file = Unfinished::new(folder, "packets.pcapng");
-        let trace =
-            PacketTrace::new(file.create()?, links, flows).map_err(|cause| file.error(cause))?;
+        let file = Unfinished::new(folder.join("packets.pcapng"));
+        let writer = file.create().map_err(failed(&file))?;
+        let trace = PacketTrace::new(writer, links, flows).map_err(failed(&file))?;
         traces.packets = Some((trace, file));
         Ok(traces)
     }
 
-    /// True where packets are traced, which wants them in order of time.
+    /// True if packets are traced, which needs them in order of time.
     pub fn watch_packets(&self) -> bool {
         self.packets.is_some()
     }
 
-    /// Lets the controller of flow `number`, where that is traced, write down what it is told.
+    /// Lets the controller of flow `number`, if that is traced, write down what it is told.
     pub fn wrap(
         &mut self,
         number: u64,
@@ -97,8 +83,8 @@ impl<'a> Traces<'a> {
             .as_ref()
             .is_some_and(|trace| trace.flows.iter().any(|flow| u64::from(*flow) == number));
         let (true, Some(folder)) = (traced, &self.folder) else { return Ok(controller) };
-        let file = Unfinished::new(folder, &format!("flow{number}.sqlog"));
-        let writer = Box::new(file.create()?);
+        let file = Unfinished::new(folder.join(format!("flow{number}.sqlog")));
+        let writer = Box::new(file.create().map_err(failed(&file))?);
         self.written.push(file);
         Ok(Box::new(RecoveryLog::new(controller, writer, &format!("flow {number}"), packet_bytes)))
     }
@@ -113,14 +99,13 @@ impl<'a> Traces<'a> {
     /// Gives the files their names, the run being over.
     pub fn finish(mut self) -> Result<(), RunError> {
         if let Some((trace, file)) = self.packets.take() {
-            let mut writer = trace
-                .finish(Time::ZERO + self.checked.duration)
-                .map_err(|cause| file.error(cause))?;
-            writer.flush().map_err(|cause| file.error(cause))?;
+            let end = Time::ZERO + self.checked.duration;
+            let mut writer = trace.finish(end).map_err(failed(&file))?;
+            writer.flush().map_err(failed(&file))?;
             self.written.push(file);
         }
         for file in std::mem::take(&mut self.written) {
-            std::fs::rename(&file.beside, &file.path).map_err(|cause| file.error(cause))?;
+            file.finish().map_err(failed(&file))?;
         }
         Ok(())
     }
@@ -130,8 +115,7 @@ impl Drop for Traces<'_> {
     /// A run that was stopped leaves no half of a file.
     fn drop(&mut self) {
         for file in self.written.iter().chain(self.packets.iter().map(|(_, file)| file)) {
-            // It may not exist any more; then all is well.
-            let _ = std::fs::remove_file(&file.beside);
+            file.remove();
         }
     }
 }

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
+import polars as pl
+
 from narrows.scenario import Scenario
 from narrows.sweeps import Cache, Plan, Sweep, Zipped
 from narrows.sweeps.points import Axis, Base, points_of
@@ -76,3 +78,8 @@ class Lab:
     def run(self, scenario: Scenario) -> Sweep:
         """Run one scenario, with its time series."""
         return self.sweep(scenario, series=True)
+
+
+def bottleneck(result: Sweep) -> pl.DataFrame:
+    """Return the time series of the first link, which is a dumbbell's bottleneck."""
+    return result.series("link_series").filter(pl.col("link") == 0)

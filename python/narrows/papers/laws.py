@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from narrows._types import Floats
 from narrows.papers.claims import Claim, stated
 from narrows.papers.lab import Lab
 from narrows.papers.registry import Finding, experiment
@@ -17,7 +17,6 @@ from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows.theory import response
 
-Floats = NDArray[np.float64]
 RTT = 0.1
 PACKET_BITS = 12_000
 LOSSES = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7]

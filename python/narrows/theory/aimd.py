@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from narrows._types import Floats
 
 
 def matrix(alpha: ArrayLike, beta: ArrayLike) -> Floats:

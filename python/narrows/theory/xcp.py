@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from narrows._types import Floats
+
 # Theorem 1: with β = α²√2 the model is stable for any delay, capacity and number of flows if α is
 # below this.
 LARGEST_ALPHA = math.pi / (4 * math.sqrt(2))

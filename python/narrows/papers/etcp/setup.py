@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from narrows._types import Floats
 from narrows.papers.lab import Lab
 from narrows.scenario import Scenario
-from narrows.sweeps import Sweep
 
 PACKET_BITS = 1040 * 8
 P0 = 0.01
-Floats = NDArray[np.float64]
 
 # The protocols compared, with the settings of §VI-A.
 ETCP = {"E-TCP": {"cc": "etcp"}}
@@ -58,11 +56,6 @@ def scenario(
 def packets_a_second(megabits: float) -> float:
     """Return a capacity in packets of 1040 bytes per second."""
     return megabits * 1e6 / PACKET_BITS
-
-
-def bottleneck(result: Sweep) -> pl.DataFrame:
-    """Return the time series of the dumbbell's bottleneck."""
-    return result.series("link_series").filter(pl.col("link") == 0)
 
 
 def with_rate(flow: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,6 @@ from narrows.papers.etcp.setup import (
     P0,
     PEERS,
     averaged,
-    bottleneck,
     cumulative_loss,
     later,
     loss_of,
@@ -23,7 +22,7 @@ from narrows.papers.etcp.setup import (
     scenario,
     with_rate,
 )
-from narrows.papers.lab import Lab
+from narrows.papers.lab import Lab, bottleneck
 from narrows.papers.registry import Finding, experiment
 from narrows.plot import panels
 from narrows.scenario import Scenario

@@ -37,8 +37,8 @@ MORE_THAN = {(622, 1500, 60): 0.20, (155, 1500, 15): 0.10}
 THINK = "22.5s"
 NOTE = (
     "The paper's empirical tables are not available; the distributions are those named in "
-    "`crates/sim/src/requests.rs`, and users think for 22.5 s on average, so that 1500 of them offer "
-    "98 % of 10 Mbps. A user asks for one object at a time; RTTs are 10 to 150 ms, "
+    "`crates/sim/src/requests.rs`, and users think for 22.5 s on average, so that 1500 of them "
+    "offer 98 % of 10 Mbps. A user asks for one object at a time; RTTs are 10 to 150 ms, "
     "all equally frequent."
 )
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from narrows.papers.claims import above, below, near, stated
 from narrows.papers.htcp.setup import PACKET_BITS, events, scenario, windows
-from narrows.papers.lab import Lab
+from narrows.papers.lab import Lab, bottleneck
 from narrows.papers.registry import Finding, experiment
 from narrows.plot import panels
 from narrows.theory import aimd
@@ -216,7 +216,7 @@ def _two(lab: Lab, cc: str) -> tuple[float, float, object, pl.DataFrame]:
         scenario(lab, "500Mbps", SMALL, [{"cc": cc}, {"cc": cc, "start": lab.seconds(1)}], 200)
     )
     time, window = windows(result, 2)
-    link = result.series("link_series").filter(pl.col("link") == 0)
+    link = bottleneck(result)
     # Links are not sampled at time 0.
     clock, busy = link["time"].to_numpy(), link["utilisation"].to_numpy()
     smooth = np.convolve(busy, np.ones(10) / 10, mode="same")

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from narrows._types import Floats
 from narrows.papers.lab import Lab
 from narrows.scenario import Scenario
 from narrows.sweeps import Sweep
 
-Floats = NDArray[np.float64]
 # Packets of 1000 bytes, as in ns-2.
 PACKET_BITS = 8000
 SAMPLE = 0.01

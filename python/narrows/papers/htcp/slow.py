@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from narrows._types import Floats
 from narrows.papers.claims import above, near, stated
-from narrows.papers.htcp.setup import Floats, backoffs, events, kept, scenario, windows
+from narrows.papers.htcp.setup import backoffs, events, kept, scenario, windows
 from narrows.papers.lab import Lab
 from narrows.papers.registry import Finding, experiment
 from narrows.plot import panels

@@ -9,7 +9,7 @@ import polars as pl
 
 from narrows.papers.claims import above, below, near, stated
 from narrows.papers.htcp.setup import events, scenario, windows
-from narrows.papers.lab import Lab
+from narrows.papers.lab import Lab, bottleneck
 from narrows.papers.registry import Finding, experiment
 from narrows.plot import panels
 from narrows.scenario import Scenario
@@ -185,10 +185,7 @@ def fig03(lab: Lab) -> Finding:
         flows=[{"cc": "sack", "start_spread": "0s", "max_ssthresh": 0}],
     )
     result = lab.run(scenario)
-    flow, link = (
-        result.series("flow_series"),
-        result.series("link_series").filter(pl.col("link") == 0),
-    )
+    flow, link = result.series("flow_series"), bottleneck(result)
     window, time = flow["window"].to_numpy(), flow["time"].to_numpy()
     rate = _over_a_round_trip(link["utilisation"].to_numpy()) * RATE / 1e6
     queue = link["queue"].to_numpy()

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from narrows._types import Floats
 from narrows.papers.claims import below, stated
-from narrows.papers.htcp.setup import Floats, events, windows
+from narrows.papers.htcp.setup import events, windows
 from narrows.papers.lab import Lab
 from narrows.papers.registry import Finding, experiment
 from narrows.plot import panels

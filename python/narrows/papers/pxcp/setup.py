@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from narrows.papers.lab import Lab
+from narrows.papers.lab import Lab, bottleneck
 from narrows.scenario import Scenario
 from narrows.sweeps import Sweep
 
@@ -115,5 +115,5 @@ def share(frame: pl.DataFrame, column: str, **point: Any) -> float:
 
 def link_over_time(result: Sweep) -> tuple[Any, Any]:
     """Return times and utilisation of the bottleneck."""
-    rows = result.series("link_series").filter(pl.col("link") == 0)
+    rows = bottleneck(result)
     return rows["time"].to_numpy(), rows["utilisation"].to_numpy()

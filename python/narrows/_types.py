@@ -1,0 +1,6 @@
+"""Types that several modules share."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
