@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from narrows.sweeps import Sweep
 
 FLOWS_SHOWN = 5
+PACINGS = {"none": "not paced", "own": "paced by the law"}
 PANEL = (4.2, 2.8)
 
 
@@ -146,15 +147,14 @@ def comparison(results: Sequence[Result]) -> bytes:
                 *(mean_and_interval(value) if value else nothing for value in values), strict=True
             )
             x = np.arange(len(ccs)) + (place - (len(pacings) - 1) / 2) * width
-            whiskers = (
-                np.nan_to_num(np.array(halves)) if len(records) > len(ccs) * len(pacings) else None
-            )
+            several_seeds = any(len(value) > 1 for value in values)
+            whiskers = np.nan_to_num(np.array(halves)) if several_seeds else None
             ax.bar(
                 x,
                 means,
                 width,
                 yerr=whiskers,
-                label="not paced" if pacing == "none" else f"paced, {pacing}",
+                label=PACINGS.get(pacing, f"paced, {pacing}"),
             )
         ax.set_xticks(range(len(ccs)), ccs)
         ax.set_ylabel(column.axis)

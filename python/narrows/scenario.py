@@ -56,8 +56,12 @@ class Scenario:
         scenario._buffers = dict(core.check(scenario.controllers))
         return scenario
 
-    def _named(self, flow: dict[str, Any]) -> dict[str, Any]:
+    def _named(self, flow: Any) -> Mapping[str, Any]:
         """Replace a flow's controller by its name if it is a class."""
+        if not isinstance(flow, Mapping):
+            raise _core.ScenarioError(
+                f'flows: {flow!r} is not a table of fields; write [{{"cc": "cubic"}}]'
+            )
         cc = flow.get("cc")
         if not isinstance(cc, type):
             return flow
@@ -65,12 +69,16 @@ class Scenario:
             raise _core.ScenarioError(
                 f"flows[].cc: {cc.__name__} is not a controller; subclass narrows.Controller"
             )
+        if any(cc.__name__ in (name, *aliases) for name, _, _, aliases, _ in _core.controllers()):
+            raise _core.ScenarioError(
+                f"flows[].cc: a built-in law is named {cc.__name__} too; rename the class"
+            )
         known = self.controllers.setdefault(cc.__name__, cc)
         if known is not cc:
             raise _core.ScenarioError(
                 f"flows[].cc: two classes are named {cc.__name__}; rename one"
             )
-        return flow | {"cc": cc.__name__}
+        return {**flow, "cc": cc.__name__}
 
     @classmethod
     def from_toml(cls, text: str) -> Scenario:

@@ -277,7 +277,7 @@ def test_a_law_that_paces_by_itself_is_compared_once(narrows: Run) -> None:
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(row["cc"], row["pacing"]) for row in rows] == [
-        ("bbr", "none"),
+        ("bbr", "own"),
         ("cubic", "none"),
         ("cubic", "even"),
         ("dctcp", "none"),

@@ -1,4 +1,4 @@
-//! A checked scenario -> the network that the simulator runs.
+//! Builds the network that the simulator runs from a checked scenario.
 
 use crate::Checked;
 use crate::connection::{Connection, Sends, Transport as CheckedTransport};

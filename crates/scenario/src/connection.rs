@@ -26,7 +26,7 @@ pub(crate) struct Connection {
     pub transport: Transport,
 }
 
-/// What is over it, besides the law.
+/// The transport below the law.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Transport {
     Tcp {
@@ -51,6 +51,8 @@ pub(crate) enum Sends {
     Files { mean: f64, shape: f64, off: Duration },
 }
 
+/// The largest initial window, in packets: it leaves in one event.
+const MOST_AT_FIRST: f64 = 100_000.0;
 /// With `ack_every` alone an acknowledgement is delayed by this at most, as in Linux.
 const ACK_DELAY: Duration = Duration::from_millis(40);
 
@@ -102,6 +104,12 @@ pub(crate) fn check(
 }
 
 impl Connection {
+    /// Whether the law or its transport spaces packets unless told otherwise.
+    pub fn paces_itself(&self) -> bool {
+        matches!(self.transport, Transport::Etcp { .. })
+            || self.recipe.make(0).pacing() != Pacing::Unpaced
+    }
+
     /// Fails if the flow asks for what the law does in its own way.
     fn does_not_say_twice(&self, given: &Given<Flow>, law: &str) -> Result<(), ScenarioError> {
         let controller = self.recipe.make(0);
@@ -120,8 +128,9 @@ impl Connection {
 
 fn take_initial_window(given: &mut Given<Flow>, habits: &mut Habits) -> Result<(), ScenarioError> {
     let Some(packets) = given.take(|flow| &mut flow.initial_window) else { return Ok(()) };
-    if !(packets >= 1.0 && packets.is_finite()) {
-        return Err(given.error("initial_window", format!("{packets} packets; try 10")));
+    if !(1.0..=MOST_AT_FIRST).contains(&packets) {
+        let message = format!("{packets} is not from 1 to {MOST_AT_FIRST} packets; try 10");
+        return Err(given.error("initial_window", message));
     }
     habits.initial_window = packets;
     Ok(())
@@ -208,7 +217,7 @@ fn slow_start(
     let is_limited = matches!(chosen, None | Some(SlowStartName::Limited));
     let max_ssthresh = if is_limited { given.take(|flow| &mut flow.max_ssthresh) } else { None };
     if let Some(packets) = max_ssthresh.filter(|packets| packets.is_nan() || *packets < 2.0) {
-        let message = format!("{packets} packets; try 100, or 0 for standard slow start");
+        let message = format!("{packets} is not at least 2 packets; try 100");
         return Err(given.error("max_ssthresh", message));
     }
     let usual = match (max_ssthresh, tcp, linux) {
@@ -262,7 +271,9 @@ fn sends(given: &mut Given<Flow>, payload: u64) -> Result<Sends, ScenarioError> 
     ];
     let mut kinds = kinds.into_iter().filter_map(|(given, kind)| given.then_some(kind));
     if let (Some(first), Some(second)) = (kinds.next(), kinds.next()) {
-        let message = format!("a flow sends one kind of data, and has {first} already");
+        let message = format!(
+            "a flow sends one kind of data, and has {first} already; leave one of them out"
+        );
         return Err(given.error(second, message));
     }
     if let Some(web) = web {
@@ -277,7 +288,7 @@ fn sends(given: &mut Given<Flow>, payload: u64) -> Result<Sends, ScenarioError> 
     }
     match (size, app_rate) {
         (Some(size), _) if size.count() == 0 => {
-            Err(given.error("size", "must be more than nothing; try \"1MB\""))
+            Err(given.error("size", "must be above 0; try \"1MB\""))
         }
         (Some(size), _) => Ok(Sends::Packets(size.count().div_ceil(payload))),
         (None, Some(rate)) => {
@@ -316,10 +327,9 @@ fn why_it_does_not_count(field: &str, spec: &ControllerSpec, around: &Surroundin
         "prr" | "rate_halving" | "halving_stalls" if over_etcp => {
             format!("{law} answers each lost packet and has a recovery of its own; leave it out")
         }
-        "quantum" | "ack_every" | "ack_delay" | "max_window" | "ecn" => format!(
-            "is TCP's; {law} paces single packets, answers each, and has neither window limit nor \
-             marks; leave it out"
-        ),
+        "quantum" | "ack_every" | "ack_delay" | "max_window" | "ecn" => {
+            format!("has no effect for {law}, which has a transport of its own; leave it out")
+        }
         "prr" => format!(
             "{recovery} has no proportional rate reduction; leave it out, or write {law}+sack"
         ),
@@ -329,7 +339,7 @@ fn why_it_does_not_count(field: &str, spec: &ControllerSpec, around: &Surroundin
         "halving_stalls" => "has no effect without rate_halving; leave it out".to_owned(),
         "reliable" => format!("false is for etcp and etcp-rate; {law} runs over TCP, leave it out"),
         "max_ssthresh" if matches!(spec.law.start(), Start::Chosen(_)) => {
-            "is limited slow start's; leave it out, or write slow_start = \"limited\"".to_owned()
+            "is for limited slow start; leave it out, or write slow_start = \"limited\"".to_owned()
         }
         "slow_start" | "max_ssthresh" => {
             format!("{law} has a slow start of its own; leave it out")

@@ -4,7 +4,7 @@
 /// To be raised by hand if results change in a way that no fingerprint shows.
 const REVISION: u32 = 4;
 
-/// What happens in the scenarios of the fingerprint test, as `tests/fingerprint.rs` keeps it: the
+/// What happens in the scenarios of the fingerprint test, as `tests/kept_texts` keeps it: the
 /// version changes with it even if somebody forgets [`REVISION`]. What tables show of a run is not
 /// part of it.
 const HISTORIES: &[u8] = include_bytes!("../fingerprints.txt");

@@ -1,10 +1,10 @@
-//! A group of flows as written -> how many, over what, where and when.
+//! Checks a group of flows: how many there are, what carries them, where and when.
 //!
 //! Each field is taken by what it counts for; a field that is left counts for nothing, and is an
 //! error that says what to do.
 
 use crate::ScenarioError;
-use crate::connection::{self, Connection};
+use crate::connection::{self, Connection, Sends};
 use crate::given::Given;
 use crate::law::OwnLaw;
 use crate::link::Load;
@@ -15,14 +15,14 @@ use narrows_transport::tcp::Habits;
 use narrows_units::{Bytes, Duration, Time};
 use std::sync::Arc;
 
-/// A group of flows alike, checked.
+/// A group of identical flows, checked.
 #[derive(Clone)]
 pub struct CheckedFlow {
     /// How many.
     pub count: u32,
     /// Its `cc` as written, or "datagrams".
     pub cc: String,
-    /// Its pacing as written.
+    /// Its pacing as written; "own" if the law or its transport paces by itself.
     pub pacing: &'static str,
     /// True from right to left.
     pub reverse: bool,
@@ -149,9 +149,18 @@ impl CheckedFlow {
                 ("datagrams".to_owned(), packet, datagrams(given, gaps, bytes, around)?)
             }
         };
-        let pacing = flow.pacing.unwrap_or(PacingName::None).as_str();
+        let pacing = match (flow.pacing, &over) {
+            (Some(pacing), _) => pacing.as_str(),
+            (None, Over::Connection(connection)) if connection.paces_itself() => "own",
+            (None, _) => PacingName::None.as_str(),
+        };
         let reverse = flow.reverse == Some(true);
         Ok(Self { count, cc, pacing, reverse, packet, over, attachments, starts, stop })
+    }
+
+    /// Whether each flow has a given amount of data, and then ends.
+    pub(crate) fn is_finite(&self) -> bool {
+        matches!(&self.over, Over::Connection(Connection { sends: Sends::Packets(_), .. }))
     }
 
     /// When the group's flow `index` begins; `random` is uniform in [0, 1).
@@ -191,7 +200,10 @@ fn times(
     }
     let stop = given.take(|flow| &mut flow.stop);
     if stop.is_some_and(|stop| stop <= earliest) {
-        return Err(given.error("stop", format!("must come after the start, {earliest}")));
+        return Err(given.error(
+            "stop",
+            format!("{} is not after the start, {earliest}", stop.unwrap_or_default()),
+        ));
     }
     Ok((starts, stop.map_or(Time::NEVER, |stop| Time::ZERO + stop)))
 }
@@ -240,7 +252,7 @@ fn periods(given: &mut Given<Flow>) -> Result<Option<Periods>, ScenarioError> {
     }
 }
 
-/// Why a field counts for no flow of this kind, as far as that does not depend on what it is over.
+/// Why a field has no effect, if the reason does not depend on the transport.
 pub(crate) fn why_not(field: &str, network: &Network) -> Option<String> {
     let why = match field {
         "start" | "start_spread" => "starts says it already; leave one of them out",

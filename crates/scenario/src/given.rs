@@ -1,4 +1,4 @@
-//! What was given, taken once: what nobody takes does not count, and is an error.
+//! Fields as given. Each is taken once; a field that nobody takes has no effect, and is an error.
 
 use crate::ScenarioError;
 use serde::Serialize;
@@ -26,12 +26,12 @@ impl<T: Serialize> Given<T> {
         format!("{}.{name}", self.place)
     }
 
-    /// `message` is wrong at the field called `name`.
+    /// An error with `message` at the field called `name`.
     pub fn error(&self, name: &str, message: impl fmt::Display) -> ScenarioError {
         ScenarioError::new(self.at(name), message)
     }
 
-    /// `message` is wrong at the place itself.
+    /// An error with `message` at the place itself.
     pub fn error_here(&self, message: impl fmt::Display) -> ScenarioError {
         ScenarioError::new(&self.place, message)
     }

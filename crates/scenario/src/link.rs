@@ -1,4 +1,4 @@
-//! A link as written -> one whose queue is built and whose chances are known.
+//! Checks a link: its queue, its losses, its jitter.
 
 use crate::ScenarioError;
 use crate::queue_spec::QueueSpec;
@@ -139,7 +139,7 @@ fn loss(place: &str, fields: &LinkFields) -> Result<Loss, ScenarioError> {
     }
     let burst = fields.loss_burst.unwrap_or(1.0);
     if !(burst >= 1.0 && burst.is_finite()) {
-        return Err(at_burst(format!("{burst} packets; a burst has at least 1")));
+        return Err(at_burst(format!("{burst} is not at least 1 packet; try 3")));
     }
     if burst > 1.0 && fields.loss.is_none() {
         return Err(at_burst(
@@ -155,7 +155,9 @@ fn loss(place: &str, fields: &LinkFields) -> Result<Loss, ScenarioError> {
     let leave = 1.0 / burst;
     let enter = leave * ratio / (1.0 - ratio);
     if enter > 1.0 {
-        let message = format!("bursts of {burst} cannot make up {ratio} of all packets");
+        let message = format!(
+            "bursts of {burst} packets cannot make up {ratio} of all packets; try longer ones"
+        );
         return Err(at_burst(message));
     }
     Ok(Loss::GilbertElliott { enter, leave, good: 0.0, bad: 1.0 })

@@ -24,7 +24,7 @@ fn estimate(links: &[CheckedLink], load: &Load, duration: Duration, samples: f64
     flows * FLOW + in_flight.sum::<f64>() * PACKET + samples * SAMPLE * sampled
 }
 
-/// Bytes that the machine has to give; `None` where it does not say.
+/// Bytes that the machine has to give; `None` if unknown.
 fn available() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

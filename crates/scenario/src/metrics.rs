@@ -158,7 +158,7 @@ columns! {
 
     /// The `cc` of each group of flows, joined by +.
     cc: Name = Text(|run| &run.cc);
-    /// The pacing of each group of flows, joined by +.
+    /// The pacing of each group of flows, joined by +; "own" if the law paces by itself.
     pacing: Name = Text(|run| &run.pacing);
     /// The seed of the run.
     seed: Number = Count(|run| run.seed);
@@ -198,7 +198,7 @@ columns! {
     flow: Number = Small(|flow| flow.number);
     /// Its `cc` as written, or "datagrams".
     cc: Name = Text(|flow| &flow.cc);
-    /// Its pacing as written.
+    /// Its pacing as written; "own" if the law paces by itself.
     pacing: Name = Text(|flow| flow.pacing);
     /// Whether it goes from right to left.
     reverse: Switch = Switch(|flow| flow.reverse);
@@ -212,8 +212,8 @@ columns! {
     mean_rtt: Delay = Number(|flow| flow.mean_rtt);
     /// When data first left, in the whole run.
     start: Time = Number(FlowResult::started);
-    /// Arrival of the last packet in order minus first departure; finite data only, in the whole
-    /// run.
+    /// Arrival of the last packet in order minus first departure, in the whole run; only for data
+    /// of a given `size`. Requests are in `transfers`.
     completion_time: Time, "RFC 7928" = Number(|flow| flow.completion_time.unwrap_or(f64::NAN));
     /// Data packets sent, retransmissions included.
     sent: Count = Count(|flow| flow.summary.sender.sent);
@@ -225,7 +225,7 @@ columns! {
     epochs: Count = Count(|flow| flow.summary.sender.epochs.into());
     /// Expiries of the retransmission timer.
     timeouts: Count = Count(|flow| flow.summary.sender.timeouts.into());
-    /// Recovery epochs that turned out to be needless.
+    /// Recovery epochs that proved spurious.
     spurious: Count, "RFC 3522" = Count(|flow| flow.summary.sender.spurious.into());
     /// Packets that reached the receiver for the first time.
     arrived: Count = Count(|flow| flow.summary.arrived);
@@ -291,16 +291,16 @@ columns! {
 }
 
 columns! {
-    /// One row per object that was asked for, in the whole run.
+    /// One row per object that was requested, in the whole run.
     TRANSFERS: Transfers;
 
-    /// The flow that brought it.
+    /// The flow that carried the object.
     flow: Number = Smalls(|all| &all.flow);
-    /// When it was asked for.
+    /// When it was requested.
     requested: Time = Numbers(|all| &all.requested);
-    /// From then to the arrival of its last packet.
+    /// Time from the request to the arrival of its last packet.
     completion_time: Time, "RFC 7928" = Numbers(|all| &all.completion_time);
-    /// Its payload.
+    /// Payload of the object.
     bytes: Bytes = Counts(|all| &all.bytes);
 }
 
@@ -336,8 +336,8 @@ columns! {
     flow: Number = Smalls(|all| &all.flow);
     /// The quantity, by the law's own name for it, like `w_max`.
     name: Name = Texts(|all| &all.name);
-    /// Its value; units are those of the law's page.
-    value: Packets = Numbers(|all| &all.value);
+    /// Its value, in the law's own unit: packets, seconds, bit/s or a ratio.
+    value: Number = Numbers(|all| &all.value);
 }
 
 columns! {
@@ -366,14 +366,14 @@ const RECORD: [Metric; 2] = [
         table: "record",
         name: "wall",
         kind: Kind::Time,
-        definition: "wall-clock time of the run",
+        definition: "Wall-clock time of the run.",
         source: "",
     },
     Metric {
         table: "record",
         name: "packets_per_second",
         kind: Kind::Speed,
-        definition: "data packets delivered per second of wall-clock time",
+        definition: "Data packets delivered per second of wall-clock time.",
         source: "",
     },
 ];

@@ -1,4 +1,4 @@
-//! A network as written -> links, and for each flow where its ends are attached.
+//! Checks a network: its links, and for each flow where its ends are attached.
 
 use crate::given::Given;
 use crate::link::{CheckedLink, Load, Placed};
@@ -7,7 +7,7 @@ use crate::{ScenarioError, link};
 use narrows_settings::unknown;
 use narrows_units::{Buffer, Duration, Rate};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 /// A network of links, and how flows are attached to it.
 pub(crate) struct Network {
@@ -69,10 +69,7 @@ impl Network {
             return Err(ScenarioError::new("rtt", message));
         }
         match (dumbbell, parking_lot, chain) {
-            (Some(dumbbell), ..) => {
-                let data_flows_back = scenario.flows.iter().any(|flow| flow.reverse == Some(true));
-                Self::dumbbell(dumbbell, data_flows_back, load)
-            }
+            (Some(dumbbell), ..) => Self::dumbbell(dumbbell, &scenario.flows, load),
             (_, Some(lot), _) => Self::parking_lot(lot, load),
             (.., Some(chain)) => Self::chain(chain, load),
             _ if !links.is_empty() => Self::nodes(links, *rtt, load),
@@ -83,12 +80,20 @@ impl Network {
         }
     }
 
-    fn dumbbell(dumbbell: &Dumbbell, back: bool, load: &Load) -> Result<Self, ScenarioError> {
+    fn dumbbell(dumbbell: &Dumbbell, flows: &[Flow], load: &Load) -> Result<Self, ScenarioError> {
         let rtt = dumbbell.rtt;
         positive("dumbbell.rtt", rtt, "100ms")?;
+        let has_own = |flow: &Flow| flow.rtt.is_some() || flow.rtt_spread.is_some();
+        let is_step = dumbbell.rtt_step.is_some_and(|step| step > Duration::ZERO);
+        if is_step && flows.iter().all(has_own) {
+            let message =
+                "has no effect, as every group of flows has an rtt of its own; leave it out";
+            return Err(ScenarioError::new("dumbbell.rtt_step", message));
+        }
         let middle = Duration::from_picos(rtt.picos() / 2 - 2 * rtt.scale(ACCESS_SHARE).picos());
         let fields = with_buffer(dumbbell.link(), "dumbbell")?;
         let there = Placed { from: 0, to: 1, delay: middle, base_rtt: rtt, place: "dumbbell" };
+        let back = flows.iter().any(|flow| flow.reverse == Some(true));
         // The way back is as the way there if data flows back, else a plain link.
         let reverse = LinkFields {
             buffer: dumbbell.reverse_buffer.or(if back { fields.buffer } else { None }),
@@ -111,7 +116,7 @@ impl Network {
 
     fn parking_lot(lot: &ParkingLot, load: &Load) -> Result<Self, ScenarioError> {
         if lot.hops == 0 || lot.hops > 1000 {
-            let message = format!("{} links; try 3", lot.hops);
+            let message = format!("{} is not from 1 to 1000 links; try 3", lot.hops);
             return Err(ScenarioError::new("parking_lot.hops", message));
         }
         let hops = (0..lot.hops).map(|_| ("parking_lot".to_owned(), lot.delay, lot.link()));
@@ -120,7 +125,7 @@ impl Network {
 
     fn chain(chain: &Chain, load: &Load) -> Result<Self, ScenarioError> {
         if chain.hops.is_empty() {
-            return Err(ScenarioError::new("chain.hops", "no links; give one at least"));
+            return Err(ScenarioError::new("chain.hops", "no links; give at least one"));
         }
         let hop = |(number, hop): (usize, &ChainLink)| {
             (format!("chain.hops[{number}]"), hop.delay, hop.link())
@@ -129,7 +134,8 @@ impl Network {
         Self::row("chain", hops, chain.access_delay, chain.access_rate, load)
     }
 
-    /// Links in a row, both ways alike: where each is described, its delay, and the rest.
+    /// Links in a row, the same in both directions: where each is described, its delay, and the
+    /// rest.
     fn row(
         preset: &str,
         hops: Vec<(String, Duration, LinkFields)>,
@@ -161,16 +167,19 @@ impl Network {
             let place = format!("links[{number}]");
             let Link { from, to, delay, name, .. } = written;
             if from == to {
-                let message = format!("\"{to}\" is where the link begins");
+                let message = format!("\"{to}\" is also where the link begins; name another node");
                 return Err(ScenarioError::new(format!("{place}.to"), message));
             }
             let fields = written.link();
-            let needs_rtt =
-                matches!(fields.buffer, Some(Buffer::Bdp(_) | Buffer::BdpOverRootFlows(_)));
-            if needs_rtt && rtt.is_none() {
-                let message = "a bdp of which RTT? give rtt = \"100ms\" at the top, or the buffer \
-                               as \"20p\"";
-                return Err(ScenarioError::new(format!("{place}.buffer"), message));
+            let needs_rtt = |amount: Option<Buffer>| {
+                matches!(amount, Some(Buffer::Bdp(_) | Buffer::BdpOverRootFlows(_)))
+            };
+            let in_bdp = [("buffer", fields.buffer), ("mark", fields.mark)];
+            let in_bdp = in_bdp.into_iter().find(|(_, amount)| needs_rtt(*amount));
+            if let (Some((field, _)), None) = (in_bdp, rtt) {
+                let message =
+                    "a bdp needs an RTT; give rtt = \"100ms\" at the top, or write \"20p\"";
+                return Err(ScenarioError::new(format!("{place}.{field}"), message));
             }
             let base_rtt = rtt.unwrap_or(*delay * 2);
             let (start, end) = (number_of(&mut nodes, from), number_of(&mut nodes, to));
@@ -184,11 +193,12 @@ impl Network {
             let name = name.clone().unwrap_or_else(|| format!("{from}-{to}"));
             links.push(link::check(name, there, fields, load)?);
         }
+        no_name_twice(&links)?;
         Ok(Self { links, sites: Sites::Nodes(nodes) })
     }
 
-    /// Where the ends of `count` flows alike are attached, the first of them being flow `first` of
-    /// all; takes the fields that say so from `given`.
+    /// Where the ends of `count` identical flows are attached, the first of them being flow `first`
+    /// of all; takes the fields that say so from `given`.
     pub fn attach(
         &self,
         given: &mut Given<Flow>,
@@ -201,7 +211,7 @@ impl Network {
                 let own = given.take(|flow| &mut flow.rtt);
                 let spread = given.take(|flow| &mut flow.rtt_spread);
                 let base = own.unwrap_or(*rtt);
-                let message = "the bottleneck's own; lower dumbbell.rtt";
+                let message = "the bottleneck's; lower dumbbell.rtt";
                 at_least(given, base, *middle * 2, message)?;
                 let step =
                     if own.is_some() || spread.is_some() { Duration::ZERO } else { *rtt_step };
@@ -213,19 +223,13 @@ impl Network {
                 Ok((0..u64::from(count)).map(attach).collect())
             }
             Sites::Row { delays, access_delay, access_rate } => {
-                let hops = delays.len() as u32;
-                let (first, last) = given.take(|flow| &mut flow.over).unwrap_or((1, hops));
-                if first == 0 || last > hops || first > last {
-                    let message =
-                        format!("[{first}, {last}]; the links are numbered from 1 to {hops}");
-                    return Err(given.error("over", message));
-                }
+                let (first, last) = part(given, delays.len() as u32)?;
                 let own = given.take(|flow| &mut flow.rtt);
                 let spread = given.take(|flow| &mut flow.rtt_spread);
                 let links = &delays[first as usize - 1..last as usize];
                 let middle = links.iter().fold(Duration::ZERO, |sum, delay| sum + *delay);
                 let base = own.unwrap_or((middle + *access_delay * 2) * 2);
-                at_least(given, base, middle * 2, "its links'")?;
+                at_least(given, base, middle * 2, "its links'; give more")?;
                 let (from, to) = if reverse { (last, first - 1) } else { (first - 1, last) };
                 let attach = |index| {
                     let rtt = base + spread_of(spread, index, count);
@@ -239,7 +243,7 @@ impl Network {
                 let from = find(given, nodes, "from", from)?;
                 let to = find(given, nodes, "to", to)?;
                 if from == to {
-                    return Err(given.error("to", "is where the flow begins"));
+                    return Err(given.error("to", "is also the sender's node; name another"));
                 }
                 let (from, to) = if reverse { (to, from) } else { (from, to) };
                 let base_rtt =
@@ -293,7 +297,24 @@ impl Network {
     }
 }
 
-/// Fails if a flow's base RTT is below what is not its own to choose.
+/// The first and the last link of a flow in a row of `hops`, from 1.
+fn part(given: &mut Given<Flow>, hops: u32) -> Result<(u32, u32), ScenarioError> {
+    let (first, last) = given.take(|flow| &mut flow.over).unwrap_or((1, hops));
+    if first > last {
+        let message = format!(
+            "[{first}, {last}] is not in order; write [{last}, {first}], with reverse = true for \
+             the other direction"
+        );
+        return Err(given.error("over", message));
+    }
+    if first == 0 || last > hops {
+        let message = format!("[{first}, {last}]; the links are numbered from 1 to {hops}");
+        return Err(given.error("over", message));
+    }
+    Ok((first, last))
+}
+
+/// Fails if a flow's base RTT is below the delay of the links it shares.
 fn at_least(
     given: &Given<Flow>,
     base: Duration,
@@ -303,8 +324,9 @@ fn at_least(
     if base >= least {
         return Ok(());
     }
-    let (whose, remedy) = whose.split_once(';').unwrap_or((whose, " give more"));
-    Err(given.error("rtt", format!("{base} is less than {whose} {least} there and back;{remedy}")))
+    let (whose, remedy) = whose.split_once(';').unwrap_or((whose, ""));
+    let message = format!("{base} is below {whose} round trip of {least};{remedy}");
+    Err(given.error("rtt", message))
 }
 
 /// A flow with hosts of its own, whose links make its base RTT `rtt`.
@@ -319,6 +341,18 @@ fn spread_of(spread: Option<Duration>, index: u64, count: u32) -> Duration {
     let (Some(spread), true) = (spread, count > 1) else { return Duration::ZERO };
     let picos = u128::from(spread.picos()) * u128::from(index) / u128::from(count - 1);
     Duration::from_picos(picos as u64)
+}
+
+/// Fails if two links have one name, by which results and traces call them.
+fn no_name_twice(links: &[CheckedLink]) -> Result<(), ScenarioError> {
+    let mut names = BTreeSet::new();
+    match links.iter().find(|link| !names.insert(&link.name)) {
+        None => Ok(()),
+        Some(CheckedLink { name, .. }) => {
+            let message = format!("two links are called \"{name}\"; give one of them another name");
+            Err(ScenarioError::new("links", message))
+        }
+    }
 }
 
 fn number_of(nodes: &mut Vec<String>, name: &str) -> u32 {
@@ -350,10 +384,10 @@ fn with_buffer(fields: LinkFields, place: &str) -> Result<LinkFields, ScenarioEr
     }
 }
 
-/// Fails unless `value` is longer than nothing.
+/// Fails unless `value` is above 0.
 pub(crate) fn positive(place: &str, value: Duration, example: &str) -> Result<(), ScenarioError> {
     if value > Duration::ZERO {
         return Ok(());
     }
-    Err(ScenarioError::new(place, format!("must be more than nothing; try \"{example}\"")))
+    Err(ScenarioError::new(place, format!("must be above 0; try \"{example}\"")))
 }

@@ -27,7 +27,7 @@ impl QueueSpec {
         self.entry.name
     }
 
-    /// The discipline where it stands. Fails if a setting is not its own or out of bounds.
+    /// The discipline for its link. Fails if a setting is not its own or out of bounds.
     pub fn build(&self, placement: &Placement) -> Result<Discipline, SettingError> {
         self.entry.build(&self.given, placement)
     }

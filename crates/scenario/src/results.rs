@@ -1,4 +1,4 @@
-//! What a run showed, in the units that people compare: bits a second, ratios, seconds, packets.
+//! What a run showed, in the units that people compare: bits per second, ratios, seconds, packets.
 //! The definitions are those of `docs/metrics.md`.
 
 use crate::{Checked, CheckedFlow, CheckedLink};
@@ -19,7 +19,7 @@ pub struct Results {
     pub links: Vec<LinkResult>,
     /// Jain's index over the goodput of flows that go the way of the first.
     pub jain: f64,
-    /// Mean RTT over those flows' samples, in seconds; not a number without samples.
+    /// Mean RTT over those flows' samples, in seconds; NaN without samples.
     pub mean_rtt: f64,
     /// Sum of all flows' goodput over that way, bit/s.
     pub goodput: f64,
@@ -52,10 +52,10 @@ pub struct FlowResult {
     pub throughput: f64,
     /// Packets found lost over packets sent.
     pub loss_rate: f64,
-    /// Mean of its RTT samples in seconds; not a number without any.
+    /// Mean of its RTT samples in seconds; NaN if there are none.
     pub mean_rtt: f64,
-    /// Last packet in order minus first offered, in seconds, in the whole run; `None` for endless
-    /// data, or where it was cut short.
+    /// Arrival of the last packet in order minus first departure, in seconds, in the whole run;
+    /// `None` for data without an end, for requests, and if the run ended first.
     pub completion_time: Option<f64>,
     /// Counters.
     pub summary: FlowSummary,
@@ -129,7 +129,7 @@ impl LinkResult {
     }
 }
 
-/// What web users got in the whole run, one row an object.
+/// What web users got in the whole run, one row per object.
 #[derive(Clone, Debug, Default)]
 pub struct Transfers {
     /// Number of the flow.
@@ -142,7 +142,7 @@ pub struct Transfers {
     pub bytes: Vec<u64>,
 }
 
-/// Samples of flows, one row a flow and sample.
+/// Samples of flows, one row per flow and sample.
 #[derive(Clone, Debug, Default)]
 pub struct FlowSeries {
     /// Seconds.
@@ -176,7 +176,7 @@ pub struct LawSeries {
     pub value: Vec<f64>,
 }
 
-/// Samples of links, one row a link and sample.
+/// Samples of links, one row per link and sample.
 #[derive(Clone, Debug, Default)]
 pub struct LinkSeries {
     /// Seconds: the end of the interval.
@@ -231,7 +231,7 @@ pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> R
     }
 }
 
-/// (Σx)²/(nΣx²); 1 where nobody got anything (RFC 5166 §2.3.1).
+/// (Σx)²/(nΣx²); 1 if all are 0 (RFC 5166 §2.3.1).
 pub(crate) fn jain(values: &[f64]) -> f64 {
     let (sum, squares) =
         values.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
@@ -259,6 +259,7 @@ fn flow_results(checked: &Checked, simulation: &Simulation) -> Vec<FlowResult> {
         let completion_time = summary
             .finished
             .zip(summary.started)
+            .filter(|_| group.is_finite())
             .map(|(finished, started)| finished.since(started).seconds());
         FlowResult {
             number: number as u32,

@@ -1,4 +1,4 @@
-//! A checked scenario -> a run -> its results.
+//! Runs a checked scenario and gathers its results.
 
 use crate::error::RunError;
 use crate::results::{self, Results};

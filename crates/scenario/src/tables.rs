@@ -14,8 +14,8 @@ use std::sync::Arc;
 pub const TABLES: [&str; 7] =
     ["summary", "flows", "links", "transfers", "flow_series", "law_series", "link_series"];
 
-/// The version of the files of kept runs; a new column does not change it, for who reads them
-/// takes a column that is not there for empty.
+/// The version of the files of kept runs; a new column does not change it, as a missing
+/// column is read as empty.
 pub const FORMAT: u32 = 2;
 
 /// The table called `name`; `None` if there is none of that name.

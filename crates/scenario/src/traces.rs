@@ -31,7 +31,7 @@ impl<'a> Traces<'a> {
         Self { checked, folder: None, packets: None, written: Vec::new() }
     }
 
-    /// Opens the packet trace, if one is asked for and there is a folder.
+    /// Opens the packet trace, if the scenario asks for one and there is a folder.
     pub fn begin(checked: &'a Checked, folder: Option<&Path>) -> Result<Self, RunError> {
         let mut traces = Self {
             checked,
@@ -70,7 +70,7 @@ impl<'a> Traces<'a> {
         self.packets.is_some()
     }
 
-    /// Lets the controller of flow `number`, if that is traced, write down what it is told.
+    /// Wraps the controller of flow `number`, if that is traced, in one that logs what it is told.
     pub fn wrap(
         &mut self,
         number: u64,
@@ -96,7 +96,7 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// Gives the files their names, the run being over.
+    /// Gives the files their names, once the run is over.
     pub fn finish(mut self) -> Result<(), RunError> {
         if let Some((trace, file)) = self.packets.take() {
             let end = Time::ZERO + self.checked.duration;

@@ -103,10 +103,25 @@ buffer = \"20p\"
 }
 
 #[test]
+fn two_links_of_one_name_are_refused() {
+    let link = |from: &str, to: &str| {
+        format!(
+            "[[links]]\nname = \"x\"\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"10Mbps\"\n\
+             delay = \"1ms\"\n"
+        )
+    };
+    let twice = format!("{}{}", link("a", "b"), link("b", "c"));
+    assert_names(
+        &faulty("", &twice, "from = \"a\"\nto = \"c\""),
+        &["links: ", "two links are called \"x", "another name"],
+    );
+}
+
+#[test]
 fn what_a_transport_cannot_do_is_named() {
     assert_names(
         &faulty("", "", "cc = \"etcp\"\nack_every = 2"),
-        &["flows[0].ack_every", "is TCP's", "etcp"],
+        &["flows[0].ack_every", "has a transport of its own", "etcp"],
     );
     assert_names(
         &faulty("", "", "cc = \"cubic\"\nreliable = false"),
@@ -149,12 +164,13 @@ const IDLE: &[(&str, &str, &str)] = &[
     ("cc = \"etcp\"\nssthresh = 64", "ssthresh", "64 packets do not count"),
     ("cc = \"etcp\"\nprr = true", "prr", "a recovery of its own"),
     ("cc = \"etcp\"\nrate_halving = 0.5", "rate_halving", "a recovery of its own"),
-    ("cc = \"etcp\"\nquantum = 2", "quantum", "is TCP's"),
+    ("cc = \"etcp\"\nquantum = 2", "quantum", "has a transport of its own"),
     ("cc = \"newreno\"\nprr = true", "prr", "write reno+sack"),
     ("cc = \"newreno\"\nrate_halving = 0.5", "rate_halving", "write reno+sack"),
     ("cc = \"cubic\"\nhalving_stalls = true", "halving_stalls", "without rate_halving"),
     ("prr = true\nrate_halving = 0.5", "prr", "rate_halving takes its place"),
-    ("slow_start = \"standard\"\nmax_ssthresh = 100", "max_ssthresh", "limited slow start's"),
+    ("slow_start = \"standard\"\nmax_ssthresh = 100", "max_ssthresh", "for limited slow start"),
+    ("slow_start = \"limited\"\nmax_ssthresh = 0", "max_ssthresh", "at least 2 packets; try 100"),
     ("on = \"1s\"\noff = \"1s\"", "on", "is for datagrams"),
     ("starts = [\"1s\"]\nstart_spread = \"1s\"", "start_spread", "starts says it already"),
     ("starts = [\"1s\"]\nstart = \"2s\"", "start", "starts says it already"),
@@ -194,6 +210,8 @@ fn an_option_that_does_not_count_is_refused() {
     let network = |more: &str| format!("{NETWORK}{more}\n");
     assert_names(&faulty("", &network("loss_burst = 4"), ""), &["dumbbell.loss_burst", "loss"]);
     assert_names(&faulty("", &network("reorder = true"), ""), &["dumbbell.reorder", "jitter"]);
+    let step = network("rtt_step = \"1ms\"");
+    assert_names(&faulty("", &step, "rtt = \"60ms\""), &["dumbbell.rtt_step", "leave it out"]);
     let marking = network("queue = \"red\"\nmark = \"5p\"");
     assert_names(&faulty("", &marking, ""), &["dumbbell.mark", "red has rules of its own"]);
     assert_names(&faulty("rtt = \"9ms\"", "", ""), &["rtt: ", "a network of [[links]]"]);

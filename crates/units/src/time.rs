@@ -155,6 +155,11 @@ impl FromStr for Duration {
             "" if number == 0.0 => 0.0,
             _ => return Err(wrong()),
         };
+        let most = Self::MAX.seconds();
+        if number * seconds > most {
+            let remedy = "at most \"5124h\" (2^64 ps)";
+            return Err(UnitError::new(text, "time that can be counted", remedy));
+        }
         Ok(Self::from_secs(number * seconds))
     }
 }
@@ -199,6 +204,15 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Duration>().unwrap().picos(), picos, "{text}");
         }
+    }
+
+    #[test]
+    fn a_time_that_cannot_be_counted_is_refused() {
+        assert!("5124h".parse::<Duration>().is_ok());
+        assert_eq!(
+            "5125h".parse::<Duration>().unwrap_err().to_string(),
+            "\"5125h\" is not a time that can be counted; try at most \"5124h\" (2^64 ps)"
+        );
     }
 
     #[test]

@@ -179,8 +179,9 @@ def compare(
     ] = 0.0,
     seeds: Seeds = "1",
     seed: Annotated[
-        int, typer.Option(help="The first seed, if --seeds is the number of seeds.")
-    ] = 1,
+        int | None,
+        typer.Option(help="The first seed, if --seeds is the number of seeds.  [default: 1]"),
+    ] = None,
     json_: Json = False,
     output: Out = None,
     force: Force = False,
@@ -266,8 +267,7 @@ def run(
 
     with _one_line_errors():
         scenario = Scenario.load(file)
-        first = scenario.seed if seed is None else seed
-        single = Single(scenario, split_seeds(seeds or "1", first))
+        single = Single(scenario, split_seeds(seeds or "1", seed, scenario.seed))
         folder = Folder(output, force) if output else None
         results = single.run(folder)
         if json_:
@@ -354,6 +354,9 @@ def cache_(
     from narrows.cli.sweep import listed, prune, sizes  # noqa: PLC0415
 
     with _one_line_errors():
+        for option, given in (("--older", older), ("--all", all_)):
+            if given and what is not CacheTask.PRUNE:
+                raise _core.ScenarioError(f"{option}: is for prune; leave it out of {what}")
         if what is CacheTask.LIST:
             listed(cache, json_)
         elif what is CacheTask.SIZE:

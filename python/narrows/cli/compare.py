@@ -50,19 +50,27 @@ def split_list(option: str, text: str) -> list[str]:
     return items
 
 
-def split_seeds(text: str, first: int) -> list[int]:
-    """Read a number of seeds, like `10`, counted from `first`, or a range of seeds, like `3..12`.
+def split_seeds(text: str, first: int | None, usual: int = 1) -> list[int]:
+    """Read a number of seeds, like `10`, or a range of them, like `3..12`.
+
+    A number is counted from `first`, or from `usual` if that is None. A range begins where it says,
+    and has no `first` beside it.
 
     Examples
     --------
-    >>> split_seeds("3", 7), split_seeds("2..4", 1)
+    >>> split_seeds("3", 7), split_seeds("2..4", None)
     ([7, 8, 9], [2, 3, 4])
     """
     match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", text.strip())
+    if first is not None and not 0 <= first < 2**64:
+        raise ScenarioError(f"--seed: {first} is not from 0 to 2^64 - 1; try 1")
     if match and match[2]:
+        if first is not None:
+            raise ScenarioError(f"--seed: --seeds {text} says the first seed; leave one out")
         seeds = list(range(int(match[1]), int(match[2]) + 1))
     else:
-        seeds = list(range(first, first + int(match[1]))) if match else []
+        begin = usual if first is None else first
+        seeds = list(range(begin, begin + int(match[1]))) if match else []
     if not seeds or seeds[0] < 0 or seeds[-1] >= 2**64:
         raise ScenarioError(f'--seeds: "{text}" is not a number or range of seeds; try 10 or 1..10')
     return seeds
@@ -99,12 +107,12 @@ class Comparison:
         """
         fields = {name: value for name, value in self.fields.items() if value is not None}
         scenarios = []
-        for cc in self.ccs:
+        for cc in dict.fromkeys(self.ccs):
             paces, marks = _core.asks(cc)
             flow = {
                 name: value for name, value in self.flow.items() if not (marks and name == "ecn")
             }
-            for pacing in ["none"] if paces else self.pacings:
+            for pacing in ["none"] if paces else dict.fromkeys(self.pacings):
                 group = {"cc": cc, "count": self.flows, "pacing": pacing, **flow}
                 scenarios.append(Scenario(**fields, flows=[group]))
         return scenarios

@@ -46,9 +46,10 @@ def run_file(
     folder: Folder | None,
 ) -> bool:
     """Run a sweep file, print its results and write them; return whether any run failed."""
+    _check_metric(metric)
     described = SweepFile.load(file)
     if seeds:
-        described = replace(described, seeds=split_seeds(seeds, 1))
+        described = replace(described, seeds=split_seeds(seeds, None))
     if until and (limit := Until.of(until)):
         described = replace(described, until=Until(limit.within, metric, most_seeds))
     plan = described.plan()
@@ -71,6 +72,17 @@ def run_file(
     return bool(result.failures)
 
 
+def _check_metric(name: str) -> None:
+    """Fail unless a metric is a number of every run."""
+    known = [
+        line[1]
+        for line in _core.metrics()
+        if line[0] == "summary" and line[2] not in ("name", "number", "switch")
+    ]
+    if name not in known:
+        raise ScenarioError(f'--metric: no metric "{name}"; known: {", ".join(known)}')
+
+
 @contextmanager
 def _executor(workers: int | None, dask: str | None) -> Iterator[Executor | None]:
     if dask:
@@ -80,7 +92,13 @@ def _executor(workers: int | None, dask: str | None) -> Iterator[Executor | None
             raise ScenarioError(
                 '--dask: Dask is not installed; pip install "narrows[dask]"'
             ) from None
-        with Client(dask) as client:
+        try:
+            client = Client(dask)
+        except ValueError:
+            raise ScenarioError(
+                f'--dask: "{dask}" is not an address; try tcp://host:8786'
+            ) from None
+        with client:
             yield client.get_executor()
     elif workers:
         with ThreadPoolExecutor(workers) as pool:

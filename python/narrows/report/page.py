@@ -64,7 +64,7 @@ def comparison(results: Sequence[Result], table: Table) -> str:
     """Report on several runs: the mean window, queue, loss and throughput of each over time."""
     labels = [
         r.summary["cc"][0]
-        + ("" if r.summary["pacing"][0] == "none" else ", paced " + r.summary["pacing"][0])
+        + ("" if r.summary["pacing"][0] in ("none", "own") else ", paced " + r.summary["pacing"][0])
         for r in results
     ]
     links = [result.bottleneck_series for result in results]

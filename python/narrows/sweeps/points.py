@@ -113,10 +113,7 @@ def scenario_at(base: Base, point: Point) -> Scenario:
     try:
         if not isinstance(base, Scenario):
             return base(**point)
-        fields = base.fields
-        return base.with_(
-            {path: value for name, value in point.items() for path in _paths(name, fields)}
-        )
+        return base.with_(_placed(point, base.fields))
     except ScenarioError as error:
         raise ScenarioError(f"at {describe(point)}: {error}") from None
 
@@ -130,6 +127,18 @@ def describe(point: Point) -> str:
     'cc=cubic flows=4'
     """
     return " ".join(f"{name}={value}" for name, value in point.items()) or "the scenario as it is"
+
+
+def _placed(point: Point, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return a point's values by path; fail if two names stand for one place."""
+    placed: dict[str, Any] = {}
+    names: dict[str, str] = {}
+    for name, value in point.items():
+        for path in _paths(name, fields):
+            if path in placed:
+                raise ScenarioError(f"{path}: both {names[path]} and {name} say it; leave one out")
+            placed[path], names[path] = value, name
+    return placed
 
 
 def _paths(name: str, fields: dict[str, Any]) -> list[str]:

@@ -30,7 +30,7 @@ settings! {
     /// Settings of AIMD.
     pub struct Params {
         /// Packets gained per round trip; Reno's is 1.
-        alpha: f64 = 1.0, above(0.0);
+        alpha: f64 = 1.0, above(0.0).at_most(1e6);
         /// Share of the window kept in an epoch (ratio); Reno's is 0.5.
         beta: f64 = 0.5, above(0.0).below(1.0);
     }

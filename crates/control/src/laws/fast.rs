@@ -33,7 +33,7 @@ settings! {
     pub struct Params {
         /// Packets that a flow keeps in queues: 1000 in Gu and others, §VI-A; 200 for 1 Gbps in Jin
         /// and others.
-        alpha: f64 = 1000.0, above(0.0);
+        alpha: f64 = 1000.0, above(0.0).at_most(1e6);
         /// Share of the distance to its target that the window covers per round trip (ratio;
         /// §IV-B).
         gamma: f64 = 0.5, above(0.0).at_most(1.0);

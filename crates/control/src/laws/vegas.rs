@@ -40,7 +40,7 @@ settings! {
     /// Settings of Vegas. All are numbers of the flow's own packets that wait in queues.
     pub struct Params {
         /// Own packets in queues below which the window grows (Linux; §IV-A takes 1 or 2).
-        alpha: f64 = 2.0, above(0.0);
+        alpha: f64 = 2.0, above(0.0).at_most(1e6);
         /// Own packets in queues above which the window shrinks (Linux; §IV-A takes 3 or 4).
         beta: f64 = 4.0, above(0.0);
         /// Own packets in queues above which slow start ends (Linux; §IV-B).

@@ -27,7 +27,7 @@ settings! {
         /// given.
         alpha: f64 = 0.9, at_least(0.0).below(1.0);
         /// τ, the interval over which flows are counted (GWA, §5).
-        tau: Duration = Duration::from_millis(100), above(0.0);
+        tau: Duration = Duration::from_millis(100), at_least(1e-6);
         /// The number of flows, if it is known beforehand.
         flows: Option<f64> = None => "measured", at_least(1.0);
     }

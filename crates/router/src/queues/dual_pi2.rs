@@ -35,7 +35,7 @@ settings! {
         /// Delay at which the classic queue is held.
         target: Duration = Duration::from_millis(15), above(0.0);
         /// T_update, the time between updates of the probability.
-        update: Duration = Duration::from_millis(16), above(0.0);
+        update: Duration = Duration::from_millis(16), at_least(1e-6);
         /// Weight of the delay's distance from the target, in hertz.
         alpha: f64 = 0.16, at_least(0.0);
         /// Weight of the delay's change since the last update, in hertz.

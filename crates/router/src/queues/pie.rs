@@ -33,7 +33,7 @@ settings! {
         /// QDELAY_REF, the queueing delay that PIE aims at (§4.2).
         target: Duration = Duration::from_millis(15), above(0.0);
         /// T_UPDATE, the time between updates of the probability (§4.2).
-        update: Duration = Duration::from_millis(15), above(0.0);
+        update: Duration = Duration::from_millis(15), at_least(1e-6);
         /// Weight of the delay's distance from the target, in hertz (§4.2).
         alpha: f64 = 0.125, at_least(0.0);
         /// Weight of the delay's change since the last update, in hertz (§4.2).

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 written! {
-    /// One flow, or `count` alike.
+    /// One flow, or a group of `count` identical flows.
     pub struct Flow {
         required {}
         optional {
@@ -40,7 +40,8 @@ written! {
             /// "standard", "limited" or "hystart++"; unless given, hystart++ for cubic with linux
             /// habits, else standard.
             slow_start: SlowStartName,
-            /// RFC 3742's max_ssthresh in packets, with limited slow start; 0 is as if not given.
+            /// RFC 3742's max_ssthresh in packets, with limited slow start; 100 unless given. Given
+            /// alone, it also chooses limited slow start; 0 alone is as if not given.
             max_ssthresh: f64,
             /// The window in packets at which the first slow start ends; no threshold unless given.
             ssthresh: f64,
@@ -56,8 +57,8 @@ written! {
             timestamps: bool,
             /// Proportional rate reduction in a SACK recovery; the habit's unless given.
             prr: bool,
-            /// Linux 2.6.22's rate halving in a SACK recovery, as ns-2 has it, instead of that: the
-            /// window is this share of the threshold until the recovery is over, and slow start
+            /// Linux 2.6.22's rate halving in a SACK recovery, as ns-2 has it, instead of `prr`:
+            /// the window is this share of the threshold until the recovery is over, and slow start
             /// makes up the rest; 0.5 for laws with Reno's min_cwnd, 1 for those without.
             rate_halving: f64,
             /// With `rate_halving`: the packets in flight stay as many as before until the recovery
@@ -78,12 +79,12 @@ written! {
             packet: Bytes,
             /// Datagrams at `app_rate` that nobody answers, instead of TCP.
             datagrams: Datagrams,
-            /// With datagrams: sends for this long …
+            /// With datagrams: the length of a sending period, like "5s".
             on: Duration,
-            /// … then is silent for this long, and so on.
+            /// With datagrams: the length of the silence between two sending periods.
             off: Duration,
-            /// With `on` and `off`: whether these are means of exponential periods, "fixed" or
-            /// "exponential".
+            /// Whether `on` and `off` are exact lengths, "fixed" (the default), or means of
+            /// exponential ones, "exponential".
             periods: PeriodsName,
             /// In a preset: from right to left.
             reverse: bool,
@@ -103,11 +104,12 @@ written! {
 }
 
 impl Flow {
-    /// Drops each option at the value that asks for nothing.
+    /// Drops each option whose value has no effect.
     pub(super) fn drop_idle_options(&mut self) {
         let zero = |duration: &mut Duration| *duration == Duration::ZERO;
         self.pacing.take_if(|pacing| *pacing == PacingName::None);
-        self.max_ssthresh.take_if(|packets| *packets == 0.0);
+        let is_limited = self.slow_start == Some(SlowStartName::Limited);
+        self.max_ssthresh.take_if(|packets| *packets == 0.0 && !is_limited);
         self.ecn.take_if(|ecn| !*ecn);
         self.halving_stalls.take_if(|stalls| !*stalls);
         self.overhead.take_if(zero);
@@ -224,7 +226,7 @@ names! {
 names! {
     /// The gaps of a datagram source.
     pub enum Datagrams {
-        /// All alike.
+        /// All equal.
         Constant = "constant",
         /// Exponential.
         Poisson = "poisson",

@@ -1,5 +1,5 @@
 //! A scenario as people write it: the types behind TOML files, Python's keywords and the JSON
-//! schema. Nothing is filled in here: what is not given is not said.
+//! schema. Fields that were not given stay `None`.
 
 mod flow;
 mod network;
@@ -54,7 +54,7 @@ pub struct Scenario {
     /// Any network: its nodes are those that the links name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
-    /// Who sends.
+    /// The flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<Flow>,
     /// What to write down packet by packet.
@@ -125,8 +125,8 @@ impl Scenario {
         Self { seed: None, trace: None, sample: self.sample.or(nothing), ..self.clone() }
     }
 
-    /// The same without what an option at the value that asks for nothing says: `ecn = false`,
-    /// `overhead = "0s"`, `quantum = 1` … Such an option may stand anywhere.
+    /// Removes options whose value has no effect, like `ecn = false`, `overhead = "0s"` or
+    /// `quantum = 1`. Such an option may be given for any flow.
     pub(crate) fn without_idle_options(mut self) -> Self {
         self.flows.iter_mut().for_each(Flow::drop_idle_options);
         self

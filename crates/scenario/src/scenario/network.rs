@@ -66,7 +66,7 @@ written! {
     /// `over` a part.
     pub struct Chain {
         required {
-            /// The links, both ways alike.
+            /// The links, the same in both directions.
             hops: Vec<ChainLink>,
         }
         optional {
@@ -79,7 +79,7 @@ written! {
 }
 
 written! {
-    /// A link of a [`Chain`].
+    /// A link of a chain.
     pub struct ChainLink {
         required {
             /// Its one-way delay.

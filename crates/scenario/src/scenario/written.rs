@@ -26,8 +26,8 @@ macro_rules! written {
                     /// Its queue: "drop-tail" unless given, "red:min=5", "codel", "fq-codel",
                     /// "xcp", "gwa-rr" …; `narrows list` has all.
                     queue: String,
-                    /// ECN-capable packets that find this much in a drop-tail queue are marked
-                    /// (DCTCP's K), like "20p".
+                    /// Marking threshold of a drop-tail queue: ECN-capable packets that find at
+                    /// least this much are marked (DCTCP's K), like "20p".
                     mark: Buffer,
                     /// Packets are lost on the wire, each with this probability, like "0.1%".
                     loss: Probability,
