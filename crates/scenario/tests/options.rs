@@ -7,54 +7,65 @@ mod history;
 use history::history;
 use narrows_control::registry::LAWS;
 use narrows_scenario::{Checked, Scenario};
+use std::collections::BTreeSet;
 
-/// Each option of a flow at a value that is far from its default.
-const OPTIONS: &[(&str, &str)] = &[
-    ("count", "2"),
-    ("start", "\"500ms\""),
-    ("start_spread", "\"0s\""),
-    ("starts", "[\"700ms\"]"),
-    ("stop", "\"1s\""),
-    ("size", "\"50kB\""),
-    ("app_rate", "\"1Mbps\""),
-    ("telnet", "\"10ms\""),
-    ("files", "{ off = \"100ms\" }"),
-    ("web", "{ think = \"100ms\" }"),
-    ("pacing", "\"even\""),
-    ("pacing", "\"exponential\""),
-    ("slow_start", "\"standard\""),
-    ("slow_start", "\"limited\""),
-    ("slow_start", "\"hystart++\""),
-    ("max_ssthresh", "4"),
-    ("ssthresh", "8"),
-    ("ecn", "true"),
-    ("tcp", "\"ns2\""),
-    ("initial_window", "30"),
-    ("max_window", "\"4p\""),
-    ("timestamps", "false"),
-    ("prr", "false"),
-    ("rate_halving", "0.5"),
-    ("overhead", "\"2ms\""),
-    ("quantum", "4"),
-    ("ack_every", "8"),
-    ("ack_delay", "\"30ms\""),
-    ("reliable", "false"),
-    ("packet", "\"600B\""),
-    ("on", "\"100ms\""),
-    ("periods", "\"exponential\""),
-    ("reverse", "true"),
-    ("rtt", "\"80ms\""),
-    ("over", "[1, 1]"),
-    ("from", "\"a\""),
+/// Each option of a flow at a value that is far from its default, and what has to be given beside
+/// it.
+const OPTIONS: &[(&str, &str, &str)] = &[
+    ("count", "2", ""),
+    ("start", "\"500ms\"", ""),
+    ("start_spread", "\"0s\"", ""),
+    ("starts", "[\"700ms\"]", ""),
+    ("stop", "\"1s\"", ""),
+    ("size", "\"50kB\"", ""),
+    ("app_rate", "\"1Mbps\"", ""),
+    ("telnet", "\"10ms\"", ""),
+    ("files", "{ off = \"100ms\" }", ""),
+    ("web", "{ think = \"100ms\" }", ""),
+    ("pacing", "\"even\"", ""),
+    ("pacing", "\"exponential\"", ""),
+    ("slow_start", "\"standard\"", ""),
+    ("slow_start", "\"limited\"", ""),
+    ("slow_start", "\"hystart++\"", ""),
+    ("max_ssthresh", "4", ""),
+    ("max_ssthresh", "4", "slow_start = \"limited\""),
+    ("ssthresh", "8", ""),
+    ("ecn", "true", ""),
+    ("tcp", "\"ns2\"", ""),
+    ("initial_window", "30", ""),
+    ("max_window", "\"4p\"", ""),
+    ("timestamps", "false", ""),
+    ("prr", "false", ""),
+    ("prr", "true", "tcp = \"ns2\""),
+    ("rate_halving", "0.5", ""),
+    ("halving_stalls", "true", "rate_halving = 0.5"),
+    ("overhead", "\"2ms\"", ""),
+    ("quantum", "4", ""),
+    ("ack_every", "8", ""),
+    ("ack_delay", "\"30ms\"", ""),
+    ("ack_delay", "\"2ms\"", "ack_every = 8"),
+    ("reliable", "false", ""),
+    ("packet", "\"600B\"", ""),
+    ("on", "\"100ms\"", "off = \"300ms\""),
+    ("off", "\"300ms\"", "on = \"100ms\""),
+    ("periods", "\"exponential\"", "on = \"100ms\"\noff = \"300ms\""),
+    ("reverse", "true", ""),
+    ("rtt", "\"80ms\"", ""),
+    ("rtt_spread", "\"80ms\"", "count = 2"),
 ];
 
-/// What happens with a flow over a lossy link whose queue marks and drops; `None` if the flow is
-/// refused.
-fn happens(flow: &str) -> Option<u64> {
-    let text = format!(
-        "duration = \"4s\"\nsample = \"0s\"\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\n\
-         buffer = \"40p\"\nqueue = \"red:min=3:max=9\"\nloss = \"0.5%\"\n[[flows]]\n{flow}\n"
-    );
+/// The options that tell the flows below apart, and those of other networks.
+const ELSEWHERE: [&str; 5] = ["cc", "datagrams", "over", "from", "to"];
+
+const DUMBBELL: &str = "[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\nbuffer = \"40p\"\n\
+                        queue = \"red:min=3:max=9\"\nloss = \"0.5%\"\n";
+const ROW: &str = "[parking_lot]\nhops = 2\nrate = \"10Mbps\"\ndelay = \"5ms\"\nbuffer = \"20p\"\n";
+const LINKS: &str = "[[links]]\nfrom = \"a\"\nto = \"b\"\nrate = \"9Mbps\"\ndelay = \"5ms\"\n\
+                     [[links]]\nfrom = \"b\"\nto = \"c\"\nrate = \"5Mbps\"\ndelay = \"5ms\"\n";
+
+/// What happens with a flow in a network; `None` if the flow is refused.
+fn happens(network: &str, flow: &str) -> Option<u64> {
+    let text = format!("duration = \"4s\"\nsample = \"0s\"\n{network}[[flows]]\n{flow}\n");
     let checked = Scenario::from_toml(&text).and_then(Checked::new).ok()?;
     Some(history(&checked).0)
 }
@@ -69,22 +80,53 @@ fn repeats_the_default(cc: &str, option: &str, value: &str) -> bool {
     }
 }
 
-#[test]
-fn what_is_accepted_counts() {
+/// Every law, some over other recoveries, and datagrams.
+fn flows() -> Vec<String> {
     let mut laws: Vec<String> = LAWS.iter().map(|law| law.name.to_owned()).collect();
     laws.extend(["newreno", "sack", "cubic+newreno"].map(str::to_owned));
     let mut flows: Vec<String> = laws.iter().map(|law| format!("cc = \"{law}\"")).collect();
     flows.push("datagrams = \"poisson\"\napp_rate = \"9Mbps\"".to_owned());
-    let mut idle = Vec::new();
-    for flow in &flows {
-        let before = happens(flow).expect("a flow of its own is accepted");
-        for (option, value) in OPTIONS {
-            let cc = flow.trim_start_matches("cc = \"");
-            let changed = happens(&format!("{flow}\n{option} = {value}"));
-            if changed == Some(before) && !repeats_the_default(cc, option, value) {
-                idle.push(format!("{flow} {option} = {value}"));
+    flows
+}
+
+#[test]
+fn what_is_accepted_counts() {
+    let (mut idle, mut accepted) = (Vec::new(), BTreeSet::new());
+    for flow in flows() {
+        let cc = flow.trim_start_matches("cc = \"");
+        for (option, value, beside) in OPTIONS {
+            let before = happens(DUMBBELL, &format!("{flow}\n{beside}"));
+            let changed = happens(DUMBBELL, &format!("{flow}\n{beside}\n{option} = {value}"));
+            if changed.is_none() {
+                continue;
+            }
+            accepted.insert(*option);
+            if changed == before && !repeats_the_default(cc, option, value) {
+                idle.push(format!("{flow} {beside} {option} = {value}"));
             }
         }
     }
     assert!(idle.is_empty(), "accepted, and without effect:\n{}", idle.join("\n"));
+    let never = OPTIONS.iter().filter(|(option, ..)| !accepted.contains(option));
+    assert_eq!(never.count(), 0, "each is accepted for some flow, but only {accepted:?} were");
+}
+
+#[test]
+fn every_option_is_tried() {
+    let schema: serde_json::Value = serde_json::from_str(&Scenario::schema()).unwrap();
+    let fields = schema["$defs"]["Flow"]["properties"].as_object().unwrap();
+    let tried: BTreeSet<&str> =
+        OPTIONS.iter().map(|(option, ..)| *option).chain(ELSEWHERE).collect();
+    assert_eq!(fields.keys().map(String::as_str).collect::<BTreeSet<_>>(), tried);
+}
+
+#[test]
+fn where_a_flow_goes_counts() {
+    let in_row = |flow| happens(ROW, flow).expect("a flow in a row");
+    assert_ne!(in_row(""), in_row("over = [1, 1]"));
+    let in_links = |flow| happens(LINKS, flow).expect("a flow between nodes");
+    let there = in_links("from = \"a\"\nto = \"b\"");
+    assert_ne!(there, in_links("from = \"a\"\nto = \"c\""));
+    assert_ne!(there, in_links("from = \"c\"\nto = \"b\""));
+    assert_ne!(there, in_links("from = \"a\"\nto = \"b\"\nreverse = true"));
 }

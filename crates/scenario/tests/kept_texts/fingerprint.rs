@@ -9,6 +9,7 @@
 use crate::history::{Hash, history};
 use crate::kept;
 
+use narrows_control::registry::LAWS;
 use narrows_router::registry::QUEUES;
 use narrows_scenario::{Checked, Results, Scenario, TABLES, table};
 
@@ -137,6 +138,51 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ("datagrams", "", "", "datagrams = \"poisson\"\napp_rate = \"12Mbps\""),
 ];
 
+/// Whole scenarios by name. They give as little as they can, so that what is not given is pinned as
+/// well; and they have networks other than a dumbbell whose flows are alike.
+const WHOLE: &[(&str, &str)] = &[
+    (
+        "defaults",
+        "[dumbbell]\nrate = \"1Mbps\"\nrtt = \"40ms\"\nbuffer = \"20p\"\n[[flows]]\n[[flows]]\nstart = \"1s\"\n",
+    ),
+    (
+        "ns2 defaults",
+        "tcp = \"ns2\"\n[dumbbell]\nrate = \"1Mbps\"\nrtt = \"40ms\"\nbuffer = \"20p\"\n[[flows]]\n",
+    ),
+    (
+        "web defaults",
+        "[dumbbell]\nrate = \"2Mbps\"\nrtt = \"40ms\"\nbuffer = \"20p\"\n[[flows]]\ncount = 20\nweb = {}\n",
+    ),
+    (
+        "limited slow start by default",
+        "duration = \"3s\"\n[dumbbell]\nrate = \"50Mbps\"\nrtt = \"40ms\"\nbuffer = \"400p\"\n[[flows]]\ncc = \"sack\"\nslow_start = \"limited\"\n",
+    ),
+    (
+        "delayed acknowledgements by default",
+        "duration = \"3s\"\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\nbuffer = \"20p\"\n[[flows]]\nack_every = 64\n",
+    ),
+    (
+        "RTTs of its own",
+        "duration = \"4s\"\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\nbuffer = \"20p\"\nreverse_buffer = \"5p\"\naccess_rate = \"50Mbps\"\n[[flows]]\ncount = 3\nrtt_spread = \"30ms\"\n[[flows]]\nrtt = \"90ms\"\nstarts = [\"500ms\"]\nstop = \"3s\"\n[[flows]]\nreverse = true\n",
+    ),
+    (
+        "halving that stalls",
+        "tcp = \"ns2\"\nduration = \"6s\"\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\nbuffer = \"20p\"\n[[flows]]\ncc = \"scalable\"\ncount = 2\nrate_halving = 0.5\noverhead = \"1ms\"\nhalving_stalls = true\n",
+    ),
+    (
+        "parking lot",
+        "duration = \"4s\"\n[parking_lot]\nhops = 3\nrate = \"10Mbps\"\ndelay = \"5ms\"\nbuffer = \"0.5bdp\"\naccess_delay = \"2ms\"\n[[flows]]\ncount = 2\n[[flows]]\nover = [2, 2]\nrtt = \"60ms\"\n[[flows]]\nover = [1, 2]\nreverse = true\nweb = { think = \"200ms\" }\n",
+    ),
+    (
+        "chain",
+        "duration = \"4s\"\n[chain]\naccess_rate = \"40Mbps\"\n[[chain.hops]]\nrate = \"10Mbps\"\ndelay = \"5ms\"\nbuffer = \"20p\"\n[[chain.hops]]\nrate = \"5Mbps\"\ndelay = \"15ms\"\nbuffer = \"30kB\"\nqueue = \"codel\"\n[[flows]]\ncount = 2\n[[flows]]\nover = [2, 2]\nrtt_spread = \"10ms\"\ncount = 2\n",
+    ),
+    (
+        "links",
+        "duration = \"4s\"\nrtt = \"30ms\"\n[[links]]\nfrom = \"a\"\nto = \"b\"\nrate = \"20Mbps\"\ndelay = \"5ms\"\n[[links]]\nfrom = \"b\"\nto = \"c\"\nrate = \"10Mbps\"\ndelay = \"10ms\"\nbuffer = \"0.5bdp\"\nmark = \"10p\"\nduplex = false\n[[links]]\nfrom = \"c\"\nto = \"b\"\nrate = \"10Mbps\"\ndelay = \"20ms\"\nbuffer = \"50p\"\nduplex = false\n[[flows]]\nfrom = \"a\"\nto = \"c\"\ncount = 2\necn = true\nmax_window = \"1bdp\"\n[[flows]]\nfrom = \"c\"\nto = \"a\"\nfiles = { off = \"100ms\" }\n[[flows]]\nfrom = \"a\"\nto = \"b\"\nreverse = true\nsize = \"500kB\"\n",
+    ),
+];
+
 /// The scenarios whose tables are pinned: together they fill every column.
 const SHOWN: &[&str] = &["two ways", "web users", "application-limited", "ECN through RED", "bbr"];
 
@@ -160,9 +206,39 @@ fn scenario(head: &str, dumbbell: &str, flows: &str) -> Checked {
         "duration = \"6s\"\n{head}\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\n{buffer}\n\
          {dumbbell}\n[[flows]]\n{flows}\n"
     );
-    Scenario::from_toml(&text)
+    checked(&text)
+}
+
+fn checked(text: &str) -> Checked {
+    Scenario::from_toml(text)
         .and_then(Checked::new)
         .unwrap_or_else(|error| panic!("{text}\n{error}"))
+}
+
+/// The times that a scenario has without giving them, which no history shows, and the defaults of
+/// all settings.
+fn defaults() -> String {
+    let (name, text) = WHOLE[0];
+    let scenario = checked(text);
+    let mut lines = vec![
+        format!("{name} duration {}", scenario.duration),
+        format!("{name} warmup {}", scenario.warmup),
+        format!("{name} sample {}", scenario.sample.unwrap_or_default()),
+        format!("{name} seed {}", scenario.seed),
+    ];
+    let laws = LAWS.iter().map(|law| (law.name, law.settings()));
+    let queues = QUEUES.iter().map(|queue| (queue.name, queue.settings()));
+    for (owner, settings) in laws.chain(queues) {
+        for setting in settings {
+            lines.push(format!("{owner} {} {}", setting.name, setting.default));
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn a_default_that_changes_voids_kept_runs() {
+    kept::assert_is(&defaults(), "crates/scenario/defaults.txt");
 }
 
 /// A line for each column of each table, with a hash of what it shows.
@@ -186,8 +262,12 @@ fn what_happens_is_what_happened() {
     let named = SCENARIOS
         .iter()
         .map(|(name, head, dumbbell, flows)| ((*name).to_owned(), scenario(head, dumbbell, flows)));
-    let mut lines: Vec<(String, u64)> =
-        named.chain(queues()).map(|(name, checked)| (name, history(&checked).0)).collect();
+    let whole = WHOLE.iter().map(|(name, text)| ((*name).to_owned(), checked(text)));
+    let mut lines: Vec<(String, u64)> = named
+        .chain(whole)
+        .chain(queues())
+        .map(|(name, checked)| (name, history(&checked).0))
+        .collect();
     lines.sort();
     let text: String = lines.iter().map(|(name, hash)| format!("{hash:016x} {name}\n")).collect();
     kept::assert_is(&text, "crates/scenario/fingerprints.txt");

@@ -1,5 +1,6 @@
 //! Texts that are generated, kept in the repository, and compared.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 fn at_root(path: &str) -> PathBuf {
@@ -19,8 +20,19 @@ pub fn assert_is(text: &str, path: &str) {
     assert!(
         read(path) == text,
         "{path} is not what it was; if that is meant, run again with NARROWS_BLESS=1 and say why \
-         in the commit:\n{text}"
+         in the commit:\n{}",
+        difference(&read(path), text)
     );
+}
+
+/// The lines that only one of two texts has, the first twenty of each.
+fn difference(before: &str, after: &str) -> String {
+    let only = |sign: char, text: &str, other: &str| -> String {
+        let others: HashSet<&str> = other.lines().collect();
+        let lines = text.lines().filter(|line| !others.contains(line)).take(20);
+        lines.map(|line| format!("{sign} {line}\n")).collect()
+    };
+    only('-', before, after) + &only('+', after, before)
 }
 
 /// Fails if the part of the page at `path` between the comments `<!-- name -->` and
