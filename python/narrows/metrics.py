@@ -37,7 +37,13 @@ WORDS = {
     "completion_time": "completion",
     "packets_per_second": "speed",
 }
-AXIS_WORDS = {"loss_rate": "loss rate", "mean_rtt": "mean RTT", "jain": "Jain's index"}
+AXIS_WORDS = {
+    "loss_rate": "loss rate",
+    "mean_rtt": "mean RTT",
+    "jain": "Jain's index",
+    "window": "congestion window",
+    "rtt": "smoothed RTT",
+}
 
 
 @dataclass(frozen=True)

@@ -43,32 +43,32 @@ def window(result: Result, ax: Axes | None = None, flows: Sequence[int] | None =
     matplotlib.axes.Axes
         The axes, with time in seconds and windows in packets.
     """
-    return _flow_lines(result, "window", 1.0, "congestion window (packets)", ax, flows)
+    return _flow_lines(result, "window", ax, flows)
 
 
 def rtt(result: Result, ax: Axes | None = None, flows: Sequence[int] | None = None) -> Axes:
     """Draw smoothed round-trip times over time, in milliseconds."""
-    return _flow_lines(result, "rtt", 1e3, "smoothed RTT (ms)", ax, flows)
+    return _flow_lines(result, "rtt", ax, flows)
 
 
 def goodput(result: Result, ax: Axes | None = None, flows: Sequence[int] | None = None) -> Axes:
     """Draw goodput over time, in Mbit/s."""
-    return _flow_lines(result, "goodput", 1e-6, "goodput (Mbit/s)", ax, flows)
+    return _flow_lines(result, "goodput", ax, flows)
 
 
 def queue(result: Result, ax: Axes | None = None, link: int | None = None) -> Axes:
     """Draw the queue of a link over time, in packets; the link is the bottleneck by default."""
-    return _link_line(result, "queue", 1.0, "queue (packets)", ax, link)
+    return _link_line(result, "queue", ax, link)
 
 
 def loss(result: Result, ax: Axes | None = None, link: int | None = None) -> Axes:
     """Draw the loss rate of a link over time, in percent; the link is the bottleneck by default."""
-    return _link_line(result, "loss_rate", 100.0, "loss rate (%)", ax, link)
+    return _link_line(result, "loss_rate", ax, link)
 
 
 def utilisation(result: Result, ax: Axes | None = None, link: int | None = None) -> Axes:
     """Draw the utilisation of a link over time; the link is the bottleneck by default."""
-    return _link_line(result, "utilisation", 1.0, "utilisation", ax, link)
+    return _link_line(result, "utilisation", ax, link)
 
 
 def law(
@@ -266,36 +266,34 @@ def _places(values: Sequence[Any]) -> tuple[dict[Any, float], str | None]:
 def _flow_lines(
     result: Result,
     column: str,
-    scale: float,
-    label: str,
     ax: Axes | None,
     flows: Sequence[int] | None,
 ) -> Axes:
     ax = ax or _axes()
+    shown_as = metric(column, "flow_series")
     shown = range(min(FLOWS_SHOWN, result.flows.height)) if flows is None else flows
     series = result.flow_series
     for flow in shown:
         rows = series.filter(series["flow"] == flow)
         ax.plot(
             rows["time"],
-            rows[column] * scale,
+            rows[column] * shown_as.scale,
             lw=0.8,
             label=f"flow {flow}: {result.flows['cc'][flow]}",
         )
-    return _finish(ax, label, legend=len(shown) > 1)
+    return _finish(ax, shown_as.axis, legend=len(shown) > 1)
 
 
-def _link_line(
-    result: Result, column: str, scale: float, label: str, ax: Axes | None, link: int | None
-) -> Axes:
+def _link_line(result: Result, column: str, ax: Axes | None, link: int | None) -> Axes:
     ax = ax or _axes()
+    shown_as = metric(column, "link_series")
     name = result.summary["bottleneck"][0] if link is None else result.links["name"][link]
     number = result.links["name"].to_list().index(name)
     series = result.link_series
     rows = series.filter(series["link"] == number)
-    ax.plot(rows["time"], rows[column] * scale, lw=0.6, color="C0")
+    ax.plot(rows["time"], rows[column] * shown_as.scale, lw=0.6, color="C0")
     ax.set_title(name, fontsize="small")
-    return _finish(ax, label, legend=False)
+    return _finish(ax, shown_as.axis, legend=False)
 
 
 def _finish(ax: Axes, label: str, legend: bool) -> Axes:

@@ -166,6 +166,10 @@ BAD = {
     "no seeds": (["--seeds", "none"], ["--seeds", "1..10"]),
     "seeds backwards": (["--seeds", "5..1"], ["--seeds"]),
     "unknown pacing": (["--pacing", "smooth"], ["smooth", "exponential"]),
+    "a seed beside a range of seeds": (["--seeds", "1..3", "--seed", "5"], ["--seed", "1..3"]),
+    "negative seed": (["--seed", "-1"], ["--seed", "-1"]),
+    "not a countable time": (["-t", "6000h"], ["6000h", "5124h"]),
+    "two recoveries": (["--cc", "sack+newreno"], ["reno+newreno"]),
     "unknown habit": (["--tcp", "bsd"], ["bsd", "linux"]),
     "no flows": (["-P", "0"], ["-P", "1"]),
     "one-way delay": (["--delay", "20ms"], ["--rtt"]),
@@ -285,7 +289,20 @@ def test_a_law_that_paces_by_itself_is_compared_once(narrows: Run) -> None:
     ]
 
 
-def test_an_option_without_effect_is_refused_with_what_to_do(narrows: Run) -> None:
-    done = narrows("compare", *SMALL, "--cc", "bbr", "--max-ssthresh", "100")
+def test_what_a_law_decides_by_itself_is_left_out_and_named(narrows: Run) -> None:
+    done = narrows("compare", *SMALL, "--cc", "bbr,cubic,etcp", "--max-ssthresh", "100", "--ecn")
+    assert done.returncode == 0, done.stderr
+    assert "bbr decides by itself: max_ssthresh\n" in done.stderr + done.stdout
+    assert "etcp decides by itself: ecn, max_ssthresh\n" in done.stderr + done.stdout
+    assert "cubic decides" not in done.stderr + done.stdout
+
+
+def test_a_law_named_twice_is_compared_once(narrows: Run) -> None:
+    done = narrows("compare", *SMALL, "--cc", "cubic,cubic", "--json")
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_options_of_cache_prune_are_for_prune(narrows: Run) -> None:
+    done = narrows("cache", "size", "--older", "3d")
     assert done.returncode == 2
-    assert "flows[0].max_ssthresh: bbr has a slow start of its own; leave it out" in done.stderr
+    assert "--older: is for prune" in done.stderr

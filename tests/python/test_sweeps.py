@@ -114,6 +114,7 @@ def test_equal_scenarios_share_runs_however_they_are_written(tmp_path: Path) -> 
         ({"buffer": ["20p", "20 pkts"]}, ["at buffer=20 pkts", "20 pkts", "20p"]),
         ({"cc": "cubic"}, ["cc", "'cubic' is not a list", "['cubic']"]),
         ({"cc": []}, ["cc: the list is empty"]),
+        ({"cc": ["reno"], "flows[0].cc": ["cubic"]}, ["flows[0].cc", "both cc and flows[0].cc"]),
         ({"flows[3].cc": ["reno"]}, ["flows[3].cc=reno", "there is no [3]"]),
     ],
 )
@@ -445,16 +446,24 @@ def test_an_example_sweeps_and_writes_everything(
     assert narrows("sweep", "sweep.toml", "-o", "out").returncode == 2
 
 
-def test_a_file_that_lacks_a_column_is_read_with_an_empty_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_file_that_lacks_a_column_is_read_with_an_empty_one(tmp_path: Path, place: int) -> None:
     result = nw.sweep(BASE, cc=["reno", "cubic"], cache=tmp_path)
-    older = files(tmp_path)[0]
+    older = files(tmp_path)[place]
     frame = pl.read_parquet(older).drop("jain")
     links = frame["links"].explode().struct.unnest().drop("marks")
     frame.with_columns(links.to_struct("links").implode()).write_parquet(older)
-    os.utime(older, (0, 0))
     for name, empty in (("runs", "jain"), ("links", "marks")):
         rows = getattr(result, name)
         assert rows[empty].null_count() * 2 == rows.height, name
+
+
+def test_a_column_that_no_file_has_is_named(tmp_path: Path) -> None:
+    result = nw.sweep(BASE, cc=["reno"], cache=tmp_path)
+    [file] = files(tmp_path)
+    pl.read_parquet(file).drop("transfers").write_parquet(file)
+    with pytest.raises(nw.ScenarioError, match="transfers"):
+        result.series("transfers")
 
 
 def test_a_run_of_another_engine_is_named_as_older(narrows: Run, tmp_path: Path) -> None:

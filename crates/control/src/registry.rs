@@ -204,11 +204,11 @@ mod tests {
         assert_eq!(error("htcp", &["beta=0.9"]), "beta: 0.9 is above beta_max, 0.8");
         assert_eq!(
             error("ltcp", &["alpha=3"]),
-            "alpha: has no effect without geometric=true; add it, or leave alpha out"
+            "alpha: has no effect without geometric=true; write that, or leave alpha out"
         );
         assert_eq!(
             error("htcp", &["adaptive=false", "reset=0.1"]),
-            "reset: has no effect without adaptive=true; add it, or leave reset out"
+            "reset: has no effect without adaptive=true; write that, or leave reset out"
         );
     }
 }

@@ -17,7 +17,7 @@ mod _core {
     use super::error::ScenarioError;
     #[pymodule_export]
     use super::listing::{
-        asks, controllers, engine, metrics, presets, queues, recoveries, schema, slow_starts,
+        controllers, decided_by, engine, metrics, presets, queues, recoveries, schema, slow_starts,
     };
     #[pymodule_export]
     use super::run::{Run, Table, run};

@@ -70,10 +70,10 @@ pub(crate) fn presets() -> Vec<Line> {
     PRESETS.to_vec()
 }
 
-/// Return whether a flow's `cc` paces by itself, and whether it asks for marks of its own kind.
+/// Return the fields of a flow that the law with this `cc` decides by itself.
 #[pyfunction]
-pub(crate) fn asks(cc: &str) -> PyResult<(bool, bool)> {
-    Ok(narrows_scenario::asks(cc).map_err(Error::from)?)
+pub(crate) fn decided_by(cc: &str) -> PyResult<Vec<&'static str>> {
+    Ok(narrows_scenario::decided_by(cc).map_err(Error::from)?)
 }
 
 /// Return each metric: table, name, kind, unit, definition, source.

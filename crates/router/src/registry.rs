@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(error("red", &["min=40"], PLACE), "min: 40 packets is not below max, 30");
         assert_eq!(
             error("red", &["ecn=off", "mark_above=on"], PLACE),
-            "mark_above: has no effect without ecn=true; add it, or leave mark_above out"
+            "mark_above: has no effect without ecn=true; write that, or leave mark_above out"
         );
         assert_eq!(
             error("gwa-rr", &["flows=3", "tau=1s"], PLACE),

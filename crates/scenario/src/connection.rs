@@ -4,7 +4,7 @@ use crate::ScenarioError;
 use crate::controller_spec::ControllerSpec;
 use crate::flow::{Over, PacketSize, Surroundings, habits, why_not};
 use crate::given::Given;
-use crate::network::positive;
+use crate::network::is_of_bdp;
 use crate::scenario::{Files, Flow, PacingName, SlowStartName, TcpName, Web};
 use narrows_control::registry::{Birth, MovedBy, Recipe, SlowStartKind, Start};
 use narrows_control::slow_start::{HyStart, Limited};
@@ -51,6 +51,12 @@ pub(crate) enum Sends {
     Files { mean: f64, shape: f64, off: Duration },
 }
 
+/// The `cc` unless given.
+pub(crate) const USUAL_LAW: &str = "cubic";
+/// The shortest mean gap of an application that offers packets one by one.
+const SHORTEST_GAP: Duration = Duration::from_micros(1);
+const STALLS: &str =
+    "missing; beside overhead say whether rate halving stalls as ns-2's does, true or false";
 /// The largest initial window, in packets: it leaves in one event.
 const MOST_AT_FIRST: f64 = 100_000.0;
 /// With `ack_every` alone an acknowledgement is delayed by this at most, as in Linux.
@@ -62,7 +68,7 @@ pub(crate) fn check(
     bytes: Bytes,
     around: &Surroundings,
 ) -> Result<(String, PacketSize, Over), ScenarioError> {
-    let cc = given.take(|flow| &mut flow.cc).unwrap_or_else(|| "cubic".to_owned());
+    let cc = given.take(|flow| &mut flow.cc).unwrap_or_else(|| USUAL_LAW.to_owned());
     let spec = ControllerSpec::parse(&cc, around.own).map_err(|error| given.error("cc", error))?;
     let tcp = given.take(|flow| &mut flow.tcp).or(around.scenario.tcp);
     let mut habits = habits(tcp);
@@ -78,7 +84,14 @@ pub(crate) fn check(
         MovedBy::EachLoss => {
             Transport::Etcp { reliable: given.take(|flow| &mut flow.reliable).unwrap_or(true) }
         }
-        _ => tcp_transport(&mut given, spec.recovery, bytes, &mut habits, around)?,
+        _ => {
+            let waits = overhead > Duration::ZERO;
+            habits.acks = acks(&mut given, habits.acks)?;
+            if spec.recovery == RecoveryKind::Sack {
+                habits.metering = metering(&mut given, habits.metering, waits)?;
+            }
+            tcp_transport(&mut given, spec.recovery, bytes, around)?
+        }
     };
     let (quantum, receive_window) = match transport {
         Transport::Tcp { quantum, window, .. } => (f64::from(quantum), window),
@@ -144,26 +157,27 @@ fn gaps(pacing: PacingName) -> Option<Gaps> {
     }
 }
 
-/// TCP with packets of `bytes`; what it does about losses and acknowledgements goes to `habits`.
+/// TCP with packets of `bytes`.
 fn tcp_transport(
     given: &mut Given<Flow>,
     recovery: RecoveryKind,
     bytes: Bytes,
-    habits: &mut Habits,
     around: &Surroundings,
 ) -> Result<Transport, ScenarioError> {
     let quantum = given.take(|flow| &mut flow.quantum).unwrap_or(1);
     if quantum == 0 {
         return Err(given.error("quantum", "must be at least 1 packet; 1 means none"));
     }
-    habits.acks = acks(given, habits.acks)?;
-    if recovery == RecoveryKind::Sack {
-        habits.metering = metering(given, habits.metering)?;
-    }
     let link = &around.network.links[0];
     let flows = around.load.flows;
     let packets = |window: Buffer| window.packets(link.rate, link.base_rtt, flows, bytes) as f64;
-    let window = given.take(|flow| &mut flow.max_window).map_or(f64::INFINITY, packets);
+    let window = given.take(|flow| &mut flow.max_window);
+    if window.is_some_and(is_of_bdp) && around.network.has_nodes() && around.scenario.rtt.is_none()
+    {
+        let message = "a bdp needs an RTT; give rtt = \"100ms\" at the top, or write \"20p\"";
+        return Err(given.error("max_window", message));
+    }
+    let window = window.map_or(f64::INFINITY, packets);
     let ecn = given.take(|flow| &mut flow.ecn).unwrap_or(false);
     Ok(Transport::Tcp { recovery, quantum, window, ecn })
 }
@@ -182,8 +196,12 @@ fn acks(given: &mut Given<Flow>, usual: AckPolicy) -> Result<AckPolicy, Scenario
     }
 }
 
-/// How a SACK recovery lets packets go.
-fn metering(given: &mut Given<Flow>, usual: Metering) -> Result<Metering, ScenarioError> {
+/// How a SACK recovery lets packets go; `waits` says whether there is an `overhead`.
+fn metering(
+    given: &mut Given<Flow>,
+    usual: Metering,
+    waits: bool,
+) -> Result<Metering, ScenarioError> {
     let prr = given.take(|flow| &mut flow.prr);
     match (prr, given.take(|flow| &mut flow.rate_halving)) {
         (None, None) => Ok(usual),
@@ -193,8 +211,10 @@ fn metering(given: &mut Given<Flow>, usual: Metering) -> Result<Metering, Scenar
             Err(given.error("prr", "rate_halving takes its place; leave one of them out"))
         }
         (_, Some(share)) if share > 0.0 && share <= 1.0 => {
-            let stalls = given.take(|flow| &mut flow.halving_stalls).unwrap_or(false);
-            Ok(Metering::RateHalving { share, stalls })
+            match given.take(|flow| &mut flow.halving_stalls) {
+                None if waits => Err(given.error("halving_stalls", STALLS)),
+                stalls => Ok(Metering::RateHalving { share, stalls: stalls.unwrap_or(false) }),
+            }
         }
         (_, Some(share)) => {
             let message =
@@ -283,7 +303,10 @@ fn sends(given: &mut Given<Flow>, payload: u64) -> Result<Sends, ScenarioError> 
         return self::files(given, &written);
     }
     if let Some(mean) = telnet {
-        positive(&given.at("telnet"), mean, "100ms")?;
+        if mean < SHORTEST_GAP {
+            let message = format!("{mean} is below {SHORTEST_GAP}; try \"100ms\"");
+            return Err(given.error("telnet", message));
+        }
         return Ok(Sends::Every(Gap::Exponential(mean)));
     }
     match (size, app_rate) {
@@ -336,6 +359,9 @@ fn why_it_does_not_count(field: &str, spec: &ControllerSpec, around: &Surroundin
         "rate_halving" => {
             format!("{recovery} has no rate halving; leave it out, or write {law}+sack")
         }
+        "halving_stalls" if spec.recovery != RecoveryKind::Sack => {
+            format!("{recovery} has no rate halving; leave it out, or write {law}+sack")
+        }
         "halving_stalls" => "has no effect without rate_halving; leave it out".to_owned(),
         "reliable" => format!("false is for etcp and etcp-rate; {law} runs over TCP, leave it out"),
         "max_ssthresh" if matches!(spec.law.start(), Start::Chosen(_)) => {
@@ -345,7 +371,7 @@ fn why_it_does_not_count(field: &str, spec: &ControllerSpec, around: &Surroundin
             format!("{law} has a slow start of its own; leave it out")
         }
         "ssthresh" => format!("{law} starts without a threshold; leave it out"),
-        "on" | "off" => {
+        "on" | "off" | "periods" => {
             "is for datagrams; add datagrams = \"constant\", or leave it out".to_owned()
         }
         _ => why_not(field, around.network)
@@ -353,15 +379,20 @@ fn why_it_does_not_count(field: &str, spec: &ControllerSpec, around: &Surroundin
     }
 }
 
-/// Whether a law with this `cc` paces by itself, and whether it asks for marks of its own kind.
-/// Fails if there is no such law, or a setting is wrong.
-pub fn asks(cc: &str) -> Result<(bool, bool), ScenarioError> {
+/// The fields of a flow that the law with this `cc` decides by itself, and that may not be given
+/// beside it: of "pacing", "ecn" and "max_ssthresh". Fails if there is no such law, or a setting is
+/// wrong.
+pub fn decided_by(cc: &str) -> Result<Vec<&'static str>, ScenarioError> {
     let wrong = |message: String| ScenarioError::new("cc", message);
     let spec = ControllerSpec::parse(cc, &[]).map_err(wrong)?;
     let birth = Birth { given: spec.given.clone(), ..Birth::default() };
     let recipe = spec.law.read(&birth).map_err(|error| wrong(error.to_string()))?;
     let controller = recipe.make(0);
-    let over_tcp = spec.law.moved_by() != MovedBy::EachLoss;
-    let paces = over_tcp && controller.pacing() != Pacing::Unpaced;
-    Ok((paces, controller.needs().ecn.is_capable()))
+    let over_etcp = spec.law.moved_by() == MovedBy::EachLoss;
+    let fields = [
+        (!over_etcp && controller.pacing() != Pacing::Unpaced, "pacing"),
+        (over_etcp || controller.needs().ecn.is_capable(), "ecn"),
+        (!matches!(spec.law.start(), Start::Chosen(_)), "max_ssthresh"),
+    ];
+    Ok(fields.into_iter().filter_map(|(decides, field)| decides.then_some(field)).collect())
 }

@@ -17,6 +17,10 @@ pub struct ControllerSpec {
     pub recovery: RecoveryKind,
 }
 
+/// Settings of before: the law, the setting, and what to write now.
+const MOVED: &[(&str, &str, &str)] =
+    &[("bbr", "quantum", "it is the flow's: quantum = 3 beside cc")];
+
 /// The law that a recovery's name alone stands for.
 const PLAIN_LAW: &str = "reno";
 
@@ -35,6 +39,16 @@ impl ControllerSpec {
             (None, None) => registry::find(name).map(Law::Registered),
         };
         let law = law.map_err(|_| unknown_controller(name, own))?;
+        if let (Some(_), Some(recovery)) = (alone.filter(|_| name != PLAIN_LAW), recovery) {
+            return Err(format!(
+                "{name} is a recovery, and so is {recovery}; write {PLAIN_LAW}+{recovery}"
+            ));
+        }
+        for (owner, setting, now) in MOVED {
+            if *owner == name && given.pairs().any(|(given, _)| given == *setting) {
+                return Err(format!("{name} has no setting \"{setting}\" any more; {now}"));
+            }
+        }
         if let (Law::Own(_), Some((setting, _))) = (&law, given.pairs().next()) {
             return Err(format!(
                 "{name} is your own law and takes no settings here; leave out \"{setting}\""
@@ -125,6 +139,14 @@ mod tests {
         assert_eq!(
             error("bbr+newreno"),
             "bbr samples the delivery rate, which needs selective acknowledgements; write bbr or bbr+sack"
+        );
+        assert_eq!(
+            error("sack+newreno"),
+            "sack is a recovery, and so is newreno; write reno+newreno"
+        );
+        assert_eq!(
+            error("bbr:quantum=3"),
+            "bbr has no setting \"quantum\" any more; it is the flow's: quantum = 3 beside cc"
         );
         assert_eq!(
             error("cubic:beta"),

@@ -144,6 +144,7 @@ impl CheckedFlow {
         let (cc, packet, over) = match given.take(|flow| &mut flow.datagrams) {
             None => connection::check(given, bytes, around)?,
             Some(gaps) => {
+                given.drop_default(|flow| &mut flow.cc, connection::USUAL_LAW.to_owned());
                 let packet =
                     PacketSize::new(&given, bytes, habits(around.scenario.tcp).timestamps)?;
                 ("datagrams".to_owned(), packet, datagrams(given, gaps, bytes, around)?)
@@ -179,9 +180,13 @@ fn times(
     count: u32,
     duration: Duration,
 ) -> Result<(Starts, Time), ScenarioError> {
+    let mut field = "start";
     let (starts, earliest) = match given.take(|flow| &mut flow.starts) {
         Some(starts) if starts.len() == count as usize => {
             let earliest = starts.iter().min().copied().unwrap_or_default();
+            field = "starts";
+            given.drop_default(|flow| &mut flow.start, Duration::ZERO);
+            given.drop_default(|flow| &mut flow.start_spread, START_SPREAD);
             (Starts::Given(starts), earliest)
         }
         Some(starts) => {
@@ -196,7 +201,7 @@ fn times(
     };
     if earliest >= duration {
         let message = format!("{earliest} is past the end of the run, {duration}");
-        return Err(given.error("start", message));
+        return Err(given.error(field, message));
     }
     let stop = given.take(|flow| &mut flow.stop);
     if stop.is_some_and(|stop| stop <= earliest) {
@@ -248,7 +253,11 @@ fn periods(given: &mut Given<Flow>) -> Result<Option<Periods>, ScenarioError> {
             let period = if exponential { Gap::Exponential } else { Gap::Constant };
             Ok(Some(Periods { on: period(on), off: period(off) }))
         }
-        _ => Err(given.error("on", "on and off go together, like on = \"5s\", off = \"5s\"")),
+        (on, _) => {
+            let given_one = if on.is_some() { "on" } else { "off" };
+            let message = "on and off go together, like on = \"5s\", off = \"5s\"";
+            Err(given.error(given_one, message))
+        }
     }
 }
 

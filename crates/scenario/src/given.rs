@@ -21,6 +21,15 @@ impl<T: Serialize> Given<T> {
         field(&mut self.left).take()
     }
 
+    /// Drops a field that has no effect but says the `default`, as files of before do.
+    pub fn drop_default<V: PartialEq>(
+        &mut self,
+        field: impl FnOnce(&mut T) -> &mut Option<V>,
+        default: V,
+    ) {
+        field(&mut self.left).take_if(|value| *value == default);
+    }
+
     /// The place of the field called `name`.
     pub fn at(&self, name: &str) -> String {
         format!("{}.{name}", self.place)

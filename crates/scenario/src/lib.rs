@@ -27,7 +27,7 @@ mod traces;
 mod unfinished;
 
 pub use checked::Checked;
-pub use connection::asks;
+pub use connection::decided_by;
 pub use controller_spec::ControllerSpec;
 pub use engine::engine;
 pub use error::{RunError, ScenarioError};

@@ -165,7 +165,7 @@ fn loss(place: &str, fields: &LinkFields) -> Result<Loss, ScenarioError> {
 
 fn jitter(place: &str, fields: &LinkFields) -> Result<Jitter, ScenarioError> {
     let reorders = fields.reorder == Some(true);
-    if reorders && fields.jitter.is_none() {
+    if reorders && fields.jitter.unwrap_or_default() == Duration::ZERO {
         let message = "has no effect without jitter; add jitter = \"1ms\", or leave it out";
         return Err(ScenarioError::new(format!("{place}.reorder"), message));
     }

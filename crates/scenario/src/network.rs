@@ -91,7 +91,7 @@ impl Network {
             return Err(ScenarioError::new("dumbbell.rtt_step", message));
         }
         let middle = Duration::from_picos(rtt.picos() / 2 - 2 * rtt.scale(ACCESS_SHARE).picos());
-        let fields = with_buffer(dumbbell.link(), "dumbbell")?;
+        let fields = dumbbell.link();
         let there = Placed { from: 0, to: 1, delay: middle, base_rtt: rtt, place: "dumbbell" };
         let back = flows.iter().any(|flow| flow.reverse == Some(true));
         // The way back is as the way there if data flows back, else a plain link.
@@ -146,10 +146,10 @@ impl Network {
         let access_delay = access_delay.unwrap_or_default();
         let delays: Vec<Duration> = hops.iter().map(|(_, delay, _)| *delay).collect();
         let one_way = delays.iter().fold(access_delay * 2, |sum, delay| sum + *delay);
-        positive(&format!("{preset}.delay"), one_way, "10ms")?;
+        let place = if preset == "chain" { "chain.hops[0].delay" } else { "parking_lot.delay" };
+        positive(place, one_way, "10ms")?;
         let mut links = Vec::new();
         for (number, (place, delay, fields)) in (0..).zip(hops) {
-            let fields = with_buffer(fields, &place)?;
             let (from, to, base_rtt) = (number, number + 1, one_way * 2);
             let there = Placed { from, to, delay, base_rtt, place: &place };
             let name = format!("link{}", number + 1);
@@ -166,16 +166,20 @@ impl Network {
         for (number, written) in written.iter().enumerate() {
             let place = format!("links[{number}]");
             let Link { from, to, delay, name, .. } = written;
+            let texts = [("from", Some(from)), ("to", Some(to)), ("name", name.as_ref())];
+            if let Some((field, _)) =
+                texts.iter().find(|(_, text)| text.is_some_and(String::is_empty))
+            {
+                let message = "is empty; try \"a\"";
+                return Err(ScenarioError::new(format!("{place}.{field}"), message));
+            }
             if from == to {
                 let message = format!("\"{to}\" is also where the link begins; name another node");
                 return Err(ScenarioError::new(format!("{place}.to"), message));
             }
             let fields = written.link();
-            let needs_rtt = |amount: Option<Buffer>| {
-                matches!(amount, Some(Buffer::Bdp(_) | Buffer::BdpOverRootFlows(_)))
-            };
             let in_bdp = [("buffer", fields.buffer), ("mark", fields.mark)];
-            let in_bdp = in_bdp.into_iter().find(|(_, amount)| needs_rtt(*amount));
+            let in_bdp = in_bdp.into_iter().find(|(_, amount)| amount.is_some_and(is_of_bdp));
             if let (Some((field, _)), None) = (in_bdp, rtt) {
                 let message =
                     "a bdp needs an RTT; give rtt = \"100ms\" at the top, or write \"20p\"";
@@ -195,6 +199,11 @@ impl Network {
         }
         no_name_twice(&links)?;
         Ok(Self { links, sites: Sites::Nodes(nodes) })
+    }
+
+    /// Whether flows go from node to node.
+    pub fn has_nodes(&self) -> bool {
+        matches!(self.sites, Sites::Nodes(_))
     }
 
     /// Where the ends of `count` identical flows are attached, the first of them being flow `first`
@@ -343,6 +352,11 @@ fn spread_of(spread: Option<Duration>, index: u64, count: u32) -> Duration {
     Duration::from_picos(picos as u64)
 }
 
+/// Whether an amount is a part of a bandwidth-delay product.
+pub(crate) fn is_of_bdp(amount: Buffer) -> bool {
+    matches!(amount, Buffer::Bdp(_) | Buffer::BdpOverRootFlows(_))
+}
+
 /// Fails if two links have one name, by which results and traces call them.
 fn no_name_twice(links: &[CheckedLink]) -> Result<(), ScenarioError> {
     let mut names = BTreeSet::new();
@@ -374,14 +388,6 @@ fn find(
     let known = nodes.iter().map(String::as_str);
     let number = number.ok_or_else(|| given.error(field, unknown("node", &name, known)))?;
     Ok(number as u32)
-}
-
-/// The fields of a link that must have a buffer.
-fn with_buffer(fields: LinkFields, place: &str) -> Result<LinkFields, ScenarioError> {
-    match fields.buffer {
-        Some(_) => Ok(fields),
-        None => Err(ScenarioError::new(format!("{place}.buffer"), "missing; try \"20p\"")),
-    }
 }
 
 /// Fails unless `value` is above 0.

@@ -103,6 +103,35 @@ buffer = \"20p\"
 }
 
 #[test]
+fn what_cannot_be_counted_is_refused() {
+    assert_names(&faulty("", "", "ssthresh = inf"), &["flows[0].ssthresh: inf", "leave it out"]);
+    assert_names(&faulty("", "", "max_ssthresh = nan"), &["flows[0].max_ssthresh: NaN"]);
+    assert_names(&faulty("", "", "initial_window = 1e9"), &["flows[0].initial_window", "100000"]);
+    assert_names(&faulty("", "", "telnet = \"1ns\""), &["flows[0].telnet", "1ns is below 1us"]);
+}
+
+/// Halving used to stall whenever there was an overhead; a file of before has to say it now.
+#[test]
+fn what_used_to_follow_from_another_option_is_asked_for() {
+    let flow = "rate_halving = 0.5\noverhead = \"1ms\"";
+    assert_names(&faulty("", "", flow), &["flows[0].halving_stalls: missing", "true or false"]);
+    for stalls in [true, false] {
+        let text = format!("{NETWORK}[[flows]]\n{flow}\nhalving_stalls = {stalls}\n");
+        assert!(Scenario::from_toml(&text).and_then(Checked::new).is_ok(), "{stalls}");
+    }
+}
+
+#[test]
+fn a_bdp_between_nodes_needs_an_rtt() {
+    let link = "[[links]]\nfrom = \"a\"\nto = \"b\"\nrate = \"9Mbps\"\ndelay = \"1ms\"\n";
+    let flow = "from = \"a\"\nto = \"b\"\n";
+    let marking = format!("{link}mark = \"0.5bdp\"\n");
+    assert_names(&faulty("", &marking, flow), &["links[0].mark", "rtt = "]);
+    let limited = format!("{flow}max_window = \"1bdp\"");
+    assert_names(&faulty("", link, &limited), &["flows[0].max_window", "rtt = "]);
+}
+
+#[test]
 fn two_links_of_one_name_are_refused() {
     let link = |from: &str, to: &str| {
         format!(
@@ -180,7 +209,7 @@ const IDLE: &[(&str, &str, &str)] = &[
 
 /// What has no effect on datagrams.
 const NOT_FOR_DATAGRAMS: &[(&str, &str)] = &[
-    ("cc", "\"cubic\""),
+    ("cc", "\"reno\""),
     ("ecn", "true"),
     ("pacing", "\"even\""),
     ("quantum", "2"),
@@ -212,6 +241,8 @@ fn an_option_that_does_not_count_is_refused() {
     assert_names(&faulty("", &network("reorder = true"), ""), &["dumbbell.reorder", "jitter"]);
     let step = network("rtt_step = \"1ms\"");
     assert_names(&faulty("", &step, "rtt = \"60ms\""), &["dumbbell.rtt_step", "leave it out"]);
+    let no_jitter = network("reorder = true\njitter = \"0s\"");
+    assert_names(&faulty("", &no_jitter, ""), &["dumbbell.reorder", "jitter"]);
     let marking = network("queue = \"red\"\nmark = \"5p\"");
     assert_names(&faulty("", &marking, ""), &["dumbbell.mark", "red has rules of its own"]);
     assert_names(&faulty("rtt = \"9ms\"", "", ""), &["rtt: ", "a network of [[links]]"]);
@@ -233,6 +264,12 @@ fn files_of_before_are_read() {
     };
     for cc in ["cubic", "etcp", "bbr", "xcp", "newreno", "fast"] {
         let text = format!("{of_before}{}", flow(cc));
+        let starts = text.replace("start = ", "starts = [\"0s\"]\nstart = ");
+        let datagrams = "datagrams = \"constant\"\napp_rate = \"1Mbps\"\n";
+        for text in [starts, text.replace("\"etcp\"\n", &format!("\"cubic\"\n{datagrams}"))] {
+            let read = Scenario::from_toml(&text).and_then(Checked::new);
+            assert!(read.is_ok(), "{text}: {:?}", read.err());
+        }
         let read = Scenario::from_toml(&text).and_then(Checked::new);
         assert!(read.is_ok(), "{cc}: {}", read.err().map(|e| e.to_string()).unwrap_or_default());
     }

@@ -48,7 +48,7 @@ impl Given {
             return Ok(());
         }
         let message =
-            format!("{name}: has no effect without {remedy}; add it, or leave {name} out");
+            format!("{name}: has no effect without {remedy}; write that, or leave {name} out");
         Err(SettingError::new(message))
     }
 

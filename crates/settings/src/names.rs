@@ -1,14 +1,18 @@
 //! The message for an unknown name, with a guess at what was meant.
 
 /// A known name is guessed if it is at most this many insertions, deletions, substitutions and
-/// swaps away.
+/// swaps away, and at most half of what was written, whatever the case.
 const NEAR: usize = 2;
 
 /// `unknown KIND "NAME"; did you mean "…"? known: …`
 pub fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
-    let near = known.clone().map(|known| (strsim::damerau_levenshtein(name, known), known)).min();
+    let lower = name.to_lowercase();
+    let distance = |known: &str| strsim::damerau_levenshtein(&lower, &known.to_lowercase());
+    let near = known.clone().map(|known| (distance(known), known)).min();
     let guess = match near {
-        Some((distance, known)) if distance <= NEAR => format!(" did you mean \"{known}\"?"),
+        Some((distance, known)) if distance <= NEAR.min(name.len() / 2) => {
+            format!(" did you mean \"{known}\"?")
+        }
         _ => String::new(),
     };
     format!("unknown {kind} \"{name}\";{guess} known: {}", known.collect::<Vec<_>>().join(", "))
@@ -25,6 +29,8 @@ mod tests {
             say("codle"),
             "unknown queue \"codle\"; did you mean \"codel\"? known: codel, pie"
         );
+        assert!(say("CODEL").contains("did you mean \"codel\"?"));
+        assert_eq!(say("p"), "unknown queue \"p\"; known: codel, pie");
         assert_eq!(say("bananas"), "unknown queue \"bananas\"; known: codel, pie");
     }
 }

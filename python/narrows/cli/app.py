@@ -173,7 +173,7 @@ def compare(
     max_ssthresh: Annotated[
         float,
         typer.Option(
-            help="max_ssthresh of limited slow start (RFC 3742), in packets; 0 for standard slow "
+            help="max_ssthresh of limited slow start (RFC 3742), in packets; 0 for the usual slow "
             "start."
         ),
     ] = 0.0,
@@ -229,6 +229,8 @@ def _compare(comparison: Any, json_: bool, output: Path | None, force: bool) -> 
     scenarios = comparison.scenarios()
     if not json_:
         say(f"bottleneck buffer: {scenarios[0].buffers['bottleneck']}")
+        for line in comparison.left_out():
+            say(line)
     results = comparison.run()
     if json_:
         for result in results:

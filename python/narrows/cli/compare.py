@@ -102,20 +102,28 @@ class Comparison:
     def scenarios(self) -> list[Scenario]:
         """Return one checked scenario for each controller and pacing.
 
-        A law that paces by itself has one scenario whatever the pacings are, and one that asks for
-        marks of its own kind is not asked for ECN again.
+        What a law decides by itself is left out for that law: one that paces by itself has one
+        scenario whatever the pacings are.
         """
         fields = {name: value for name, value in self.fields.items() if value is not None}
         scenarios = []
         for cc in dict.fromkeys(self.ccs):
-            paces, marks = _core.asks(cc)
-            flow = {
-                name: value for name, value in self.flow.items() if not (marks and name == "ecn")
-            }
-            for pacing in ["none"] if paces else dict.fromkeys(self.pacings):
+            own = _core.decided_by(cc)
+            flow = {name: value for name, value in self.flow.items() if name not in own}
+            for pacing in ["none"] if "pacing" in own else dict.fromkeys(self.pacings):
                 group = {"cc": cc, "count": self.flows, "pacing": pacing, **flow}
                 scenarios.append(Scenario(**fields, flows=[group]))
         return scenarios
+
+    def left_out(self) -> list[str]:
+        """Say of each law which of the options it decides by itself."""
+        said = {name for name, value in self.flow.items() if value}
+        said |= {"pacing"} if self.pacings != ["none"] else set()
+        return [
+            f"{cc} decides by itself: {', '.join(own)}"
+            for cc in dict.fromkeys(self.ccs)
+            if (own := sorted(said & set(_core.decided_by(cc))))
+        ]
 
     def run(self) -> list[Result]:
         """Run every scenario with every seed; the runs of one scenario are adjacent."""

@@ -5,9 +5,9 @@ They are tidy data frames, statistics over seeds, and failures with the commands
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -308,11 +308,30 @@ def read(members: Sequence[Member], cache: Cache, columns: Any) -> pl.DataFrame:
     files = list(dict.fromkeys(cache.file(member.key) for member in members))
     if not files:
         return pl.DataFrame()
-    # A file that an earlier version kept may lack a column, which is then empty.
-    cast = pl.ScanCastOptions(missing_struct_fields="insert", extra_struct_fields="ignore")
-    newest = max(files, key=lambda file: file.stat().st_mtime)
-    ordered = [newest, *(file for file in files if file != newest)]
-    scan = pl.scan_parquet(
-        ordered, missing_columns="insert", extra_columns="ignore", cast_options=cast
-    )
-    return scan.select(columns).collect()
+    try:
+        return pl.scan_parquet(files).select(columns).collect()
+    except (pl.exceptions.SchemaError, pl.exceptions.ColumnNotFoundError):
+        # A file that another version kept may lack a column, which is then empty.
+        schema = reduce(_wider, (pl.read_parquet_schema(file) for file in files))
+        cast = pl.ScanCastOptions(missing_struct_fields="insert")
+        scan = pl.scan_parquet(files, schema=schema, missing_columns="insert", cast_options=cast)
+    try:
+        return scan.select(columns).collect()
+    except pl.exceptions.ColumnNotFoundError as error:
+        raise ScenarioError(
+            f"runs that another version kept have no such column: {error}; remove them with "
+            "narrows cache prune --all, and run again"
+        ) from None
+
+
+def _wider(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema with the columns of both, also within lists of structs."""
+    wider = dict(one)
+    for name, kind in other.items():
+        before = wider.get(name)
+        if before is None:
+            wider[name] = kind
+        elif before != kind and hasattr(kind, "inner") and hasattr(before, "inner"):
+            fields = _wider(dict(before.inner), dict(kind.inner))
+            wider[name] = type(kind)(type(kind.inner)(fields))
+    return wider

@@ -86,7 +86,7 @@ written! {
             /// Whether `on` and `off` are exact lengths, "fixed" (the default), or means of
             /// exponential ones, "exponential".
             periods: PeriodsName,
-            /// In a preset: from right to left.
+            /// In a preset: from right to left. Between nodes: from `to` to `from`.
             reverse: bool,
             /// In a preset: its base RTT, if that differs.
             rtt: Duration,
@@ -111,7 +111,8 @@ impl Flow {
         let is_limited = self.slow_start == Some(SlowStartName::Limited);
         self.max_ssthresh.take_if(|packets| *packets == 0.0 && !is_limited);
         self.ecn.take_if(|ecn| !*ecn);
-        self.halving_stalls.take_if(|stalls| !*stalls);
+        let halves = self.rate_halving.is_some();
+        self.halving_stalls.take_if(|stalls| !*stalls && !halves);
         self.overhead.take_if(zero);
         self.quantum.take_if(|packets| *packets == 1);
         self.reliable.take_if(|reliable| *reliable);

@@ -80,9 +80,24 @@ impl Scenario {
         let parsed = toml::Deserializer::parse(text)
             .map_err(|error| ScenarioError::new("", error.to_string().trim_end()))?;
         let read = serde_path_to_error::deserialize(parsed);
-        read.map_err(|error: serde_path_to_error::Error<toml::de::Error>| {
-            read_error(error.path(), error.inner().to_string())
-        })
+        let scenario: Self =
+            read.map_err(|error: serde_path_to_error::Error<toml::de::Error>| {
+                read_error(error.path(), error.inner().to_string())
+            })?;
+        scenario.refuse_infinite()?;
+        Ok(scenario)
+    }
+
+    /// Fails if a number is infinite or none, which TOML can say and JSON cannot.
+    fn refuse_infinite(&self) -> Result<(), ScenarioError> {
+        let fields = toml::Value::try_from(self).expect("a scenario's types all have a TOML form");
+        match not_finite(&fields) {
+            None => Ok(()),
+            Some((place, number)) => {
+                let message = format!("{number} is not a number to count with; leave it out");
+                Err(ScenarioError::new(place.trim_start_matches('.'), message))
+            }
+        }
     }
 
     /// Reads JSON text, as Python and the browser send it.
@@ -142,6 +157,23 @@ impl Scenario {
 fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ").map_or(text.clone(), |(message, _)| message.to_owned())
+}
+
+/// The first place below `value` with a number that is not finite, and the number.
+fn not_finite(value: &toml::Value) -> Option<(String, f64)> {
+    let below =
+        |place: String, value| not_finite(value).map(|(rest, number)| (place + &rest, number));
+    match value {
+        toml::Value::Float(number) if !number.is_finite() => Some((String::new(), *number)),
+        toml::Value::Array(items) => {
+            let mut items = items.iter().enumerate();
+            items.find_map(|(number, item)| below(format!("[{number}]"), item))
+        }
+        toml::Value::Table(fields) => {
+            fields.iter().find_map(|(name, field)| below(format!(".{name}"), field))
+        }
+        _ => None,
+    }
 }
 
 fn read_error(place: &serde_path_to_error::Path, message: String) -> ScenarioError {

@@ -36,7 +36,7 @@ written! {
             /// The rate of the access links; "100Gbps" unless given.
             access_rate: Rate,
         }
-        link
+        bounded_link
     }
 }
 
@@ -57,7 +57,7 @@ written! {
             /// The rate of the access links; "100Gbps" unless given.
             access_rate: Rate,
         }
-        link
+        bounded_link
     }
 }
 
@@ -86,7 +86,7 @@ written! {
             delay: Duration,
         }
         optional {}
-        link
+        bounded_link
     }
 }
 

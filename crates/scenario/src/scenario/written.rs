@@ -1,7 +1,8 @@
 //! How the types of a scenario as written are declared.
 
 /// Declares a struct as people write it: `required` fields, and `optional` ones, which are `None`
-/// unless given. `link` adds what every link has in common.
+/// unless given. `link` adds what every link has in common; of a `bounded_link` the buffer is
+/// required.
 macro_rules! written {
     (
         $(#[$meta:meta])*
@@ -9,6 +10,48 @@ macro_rules! written {
             required { $($required:tt)* }
             optional { $($optional:tt)* }
             link
+        }
+    ) => {
+        written! {
+            @link [|link: &$Name| link.buffer]
+            $(#[$meta])*
+            pub struct $Name {
+                required { $($required)* }
+                optional {
+                    $($optional)*
+                    /// Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp".
+                    buffer: Buffer,
+                }
+            }
+        }
+    };
+    (
+        $(#[$meta:meta])*
+        pub struct $Name:ident {
+            required { $($required:tt)* }
+            optional { $($optional:tt)* }
+            bounded_link
+        }
+    ) => {
+        written! {
+            @link [|link: &$Name| Some(link.buffer)]
+            $(#[$meta])*
+            pub struct $Name {
+                required {
+                    $($required)*
+                    /// Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp".
+                    buffer: Buffer,
+                }
+                optional { $($optional)* }
+            }
+        }
+    };
+    (
+        @link [$buffer:expr]
+        $(#[$meta:meta])*
+        pub struct $Name:ident {
+            required { $($required:tt)* }
+            optional { $($optional:tt)* }
         }
     ) => {
         written! {
@@ -21,8 +64,6 @@ macro_rules! written {
                 }
                 optional {
                     $($optional)*
-                    /// Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp".
-                    buffer: Buffer,
                     /// Its queue: "drop-tail" unless given, "red:min=5", "codel", "fq-codel",
                     /// "xcp", "gwa-rr" …; `narrows list` has all.
                     queue: String,
@@ -45,9 +86,10 @@ macro_rules! written {
         impl $Name {
             /// What every link has in common.
             pub(crate) fn link(&self) -> LinkFields {
+                let buffer: fn(&Self) -> Option<Buffer> = $buffer;
                 LinkFields {
                     rate: self.rate,
-                    buffer: self.buffer,
+                    buffer: buffer(self),
                     queue: self.queue.clone(),
                     mark: self.mark,
                     loss: self.loss,

@@ -1,6 +1,6 @@
 //! Texts that are generated, kept in the repository, and compared.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 fn at_root(path: &str) -> PathBuf {
@@ -28,7 +28,7 @@ pub fn assert_is(text: &str, path: &str) {
 /// The lines that only one of two texts has, the first twenty of each.
 fn difference(before: &str, after: &str) -> String {
     let only = |sign: char, text: &str, other: &str| -> String {
-        let others: HashSet<&str> = other.lines().collect();
+        let others: BTreeSet<&str> = other.lines().collect();
         let lines = text.lines().filter(|line| !others.contains(line)).take(20);
         lines.map(|line| format!("{sign} {line}\n")).collect()
     };
