@@ -30,6 +30,8 @@ test: tools setup lint test-core test-rust test-instructions test-python
 lint: setup
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" \
+		cargo doc --quiet --workspace --exclude narrows-python --no-deps --document-private-items
 	$(BIN)/ruff check --quiet python tests benches validation
 	$(BIN)/ruff format --check --quiet python tests benches validation
 	$(BIN)/mypy --no-error-summary

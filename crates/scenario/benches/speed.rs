@@ -1,5 +1,5 @@
 //! Data packets delivered per second of wall-clock time, on one thread, and peak memory; beside
-//! ns-2 where `ns` is installed, and with instructions a packet where `valgrind` is. `make bench`;
+//! ns-2 where `ns` is installed, and with instructions per packet if `valgrind` is. `make bench`;
 //! `cargo bench -p narrows-scenario -- a d` for some of the cases.
 //!
 //! Each case runs in a process of its own, so that its peak memory is its own.

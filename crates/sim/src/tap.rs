@@ -24,11 +24,11 @@ pub enum TapPoint {
 pub struct Crossing {
     /// The time.
     pub at: Time,
-    /// The link's place in [`Network::links`].
+    /// The link's place in [`Network::links`](crate::Network::links).
     pub link: LinkId,
     /// The event at the link.
     pub point: TapPoint,
-    /// The flow's place in [`Network::flows`].
+    /// The flow's place in [`Network::flows`](crate::Network::flows).
     pub flow: u32,
     /// The packet.
     pub segment: Segment,

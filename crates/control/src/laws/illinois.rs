@@ -4,8 +4,8 @@
 //! | source | equation | here |
 //! |---|---|---|
 //! | §3.2, eq. 1 | W ← W + α/W, for each packet acknowledged; W ← (1 − β)W once per recovery epoch | [`Illinois::increase`], [`Illinois::decrease`] |
-//! | §3.2, eq. 5 | α = α_max up to d_1, then κ1/(κ2 + d_a) falling to α_min at d_m | [`alpha`] |
-//! | §3.2, eq. 6 | β = β_min up to d_2, β_max from d_3, linear in between | [`beta`] |
+//! | §3.2, eq. 5 | α = α_max up to d_1, then κ1/(κ2 + d_a) falling to α_min at d_m | [`Params::alpha`] |
+//! | §3.2, eq. 6 | β = β_min up to d_2, β_max from d_3, linear in between | [`Params::beta`] |
 //! | §3.4 | d_a, the mean queueing delay of a round trip; d_m, the largest so far | [`Illinois::observe`] |
 //! | §3.4 | back to α_max only after θ rounds below d_1; Reno's below W_thresh | [`Illinois::end_round`] |
 //!

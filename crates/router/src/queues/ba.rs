@@ -3,9 +3,9 @@
 //!
 //! | source | equation | here |
 //! |---|---|---|
-//! | §5 | v ← min(v, what is available) in each packet | [`BaQueue::stamp`] |
-//! | here | v ← r + κ(C − y − q/τ)/n_f, once every τ, between C/n_f and C | [`BaQueue::measure`] |
-//! | eq. 9 | n_f | [`FlowCount`](crate::FlowCount) |
+//! | §5 | v ← min(v, what is available) in each packet | [`Ba::stamp`] |
+//! | here | v ← r + κ(C − y − q/τ)/n_f, once every τ, between C/n_f and C | [`Ba::measure`] |
+//! | eq. 9 | n_f | [`FlowCount`] |
 //!
 //! The paper says that routers measure the available bandwidth, and refers to its \[19, 20\] for
 //! the method; we could not obtain those. C/n_f alone would leave idle the bandwidth that flows

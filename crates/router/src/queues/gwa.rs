@@ -2,9 +2,9 @@
 //!
 //! | source | equation | here |
 //! |---|---|---|
-//! | §5, round robin | B_n ← min(B_n, B_t/n_f − q_i) | [`GwaQueue::room`] |
-//! | §5, FCFS | B_n ← min(B_n, (B_t − q)/n_f) | [`GwaQueue::room`] |
-//! | eq. 9 | n_f | [`FlowCount`](crate::FlowCount) |
+//! | §5, round robin | B_n ← min(B_n, B_t/n_f − q_i) | [`Gwa::room`] |
+//! | §5, FCFS | B_n ← min(B_n, (B_t − q)/n_f) | [`Gwa::room`] |
+//! | eq. 9 | n_f | [`FlowCount`] |
 //!
 //! The field is written when a packet leaves: eq. 7 wants the queue as it was one propagation delay
 //! ago, so the field must not wait in the very queue it describes. Written on arrival it would, and

@@ -2,12 +2,12 @@
 //!
 //! | source | rule | here |
 //! |---|---|---|
-//! | §4.2 | p ← p + α(delay − target) + β(delay − old delay), every T_UPDATE | [`PieQueue::update`] |
-//! | §4.2 | smaller steps while p is small; p ← 0.98p while there is no queue | [`PieQueue::update`] |
-//! | §4.1 | drops with probability p, but not from a short or an emptying queue | [`PieQueue::judge`] |
-//! | §4.4 | bursts of up to MAX_BURST pass | [`PieQueue::update`] |
-//! | §5.1 | marks instead of drops up to a probability of a tenth | [`PieQueue::judge`] |
-//! | §5.5 | never two drops close together, never none for long | [`PieQueue::derandomised`] |
+//! | §4.2 | p ← p + α(delay − target) + β(delay − old delay), every T_UPDATE | [`Pie::update`] |
+//! | §4.2 | smaller steps while p is small; p ← 0.98p while there is no queue | [`Pie::update`] |
+//! | §4.1 | drops with probability p, but not from a short or an emptying queue | [`Pie::judge`] |
+//! | §4.4 | bursts of up to MAX_BURST pass | [`Pie::update`] |
+//! | §5.1 | marks instead of drops up to a probability of a tenth | [`Pie::judge`] |
+//! | §5.5 | never two drops close together, never none for long | [`Pie::derandomised`] |
 //!
 //! The delay is known exactly here (§5.3 allows timestamps): it is the queue divided by the rate.
 

@@ -7,7 +7,8 @@ fn at_root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-fn read(path: &str) -> String {
+/// The file at `path`, from the root of the repository.
+pub fn read(path: &str) -> String {
     std::fs::read_to_string(at_root(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
