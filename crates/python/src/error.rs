@@ -32,12 +32,10 @@ impl From<Error> for PyErr {
         match error {
             Error::Scenario(error) => ScenarioError::new_err(error.to_string()),
             Error::Write(message) => PyOSError::new_err(message),
-            Error::Run(error @ scenario::RunError::Stopped { .. }) => {
-                PyRuntimeError::new_err(error.to_string())
-            }
             Error::Run(error @ scenario::RunError::Trace { .. }) => {
                 PyOSError::new_err(error.to_string())
             }
+            Error::Run(error) => PyRuntimeError::new_err(error.to_string()),
             Error::Python(error) => error,
         }
     }

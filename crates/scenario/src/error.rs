@@ -37,6 +37,9 @@ pub enum RunError {
         /// Simulated seconds reached.
         seconds: f64,
     },
+    /// The network cannot be simulated.
+    #[error(transparent)]
+    Wiring(#[from] narrows_sim::WiringError),
     /// A trace could not be written.
     #[error("{}: {cause}", path.display())]
     Trace {

@@ -19,11 +19,8 @@ pub fn run(
 ) -> Result<Results, RunError> {
     let duration = checked.duration;
     let mut traces = Traces::begin(checked, traces_to)?;
-    let settings =
-        RunSettings { seed, duration, warmup: checked.warmup, eager: !traces.watch_packets() };
-    let network = build::network(checked, seed, &mut traces)?;
-    let mut simulation = Simulation::new(network, settings)
-        .expect("every flow was attached to nodes that are connected");
+    let eager = !traces.watch_packets();
+    let mut simulation = simulation(checked, seed, &mut traces, eager)?;
     traces.tap(&mut simulation);
     let flow = simulation.run(|now| watch(now.seconds() / duration.seconds()));
     if flow.is_break() {
@@ -37,14 +34,20 @@ pub fn run(
 
 /// Runs `checked` under `seed`, and shows each packet that crosses a link between routers to `tap`,
 /// arrivals in order of time.
-pub fn run_tapped(checked: &Checked, seed: u64, tap: Box<dyn Tap>) -> Results {
-    let mut traces = Traces::none(checked);
-    let network = build::network(checked, seed, &mut traces).expect("nothing is traced");
-    let (duration, warmup) = (checked.duration, checked.warmup);
-    let settings = RunSettings { seed, duration, warmup, eager: false };
-    let mut simulation = Simulation::new(network, settings)
-        .expect("every flow was attached to nodes that are connected");
+pub fn run_tapped(checked: &Checked, seed: u64, tap: Box<dyn Tap>) -> Result<Results, RunError> {
+    let mut simulation = simulation(checked, seed, &mut Traces::none(checked), false)?;
     simulation.set_tap((0..checked.links.len() as u32).collect(), tap);
     let _ = simulation.run(|_| ControlFlow::Continue(()));
-    results::gather(checked, &simulation, seed)
+    Ok(results::gather(checked, &simulation, seed))
+}
+
+/// `checked`, ready to run under `seed`; `eager` decides departures ahead of time.
+fn simulation(
+    checked: &Checked,
+    seed: u64,
+    traces: &mut Traces,
+    eager: bool,
+) -> Result<Simulation, RunError> {
+    let settings = RunSettings { seed, duration: checked.duration, warmup: checked.warmup, eager };
+    Ok(Simulation::new(build::network(checked, seed, traces)?, settings)?)
 }

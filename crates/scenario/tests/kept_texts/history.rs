@@ -51,7 +51,7 @@ impl Tap for History {
 /// What happened in a run of `checked`: a hash, and the results.
 pub fn history(checked: &Checked) -> (u64, Results) {
     let history = History(Arc::new(Mutex::new(Hash::EMPTY)));
-    let results = run_tapped(checked, 1, Box::new(history.clone()));
+    let results = run_tapped(checked, 1, Box::new(history.clone())).expect("nothing is traced");
     let mut hash = *history.0.lock().expect("one thread");
     for flow in &results.flows {
         let counted = &flow.summary.sender;

@@ -84,12 +84,6 @@ impl Scoreboard {
         !self.sacked.is_empty()
     }
 
-    /// Packets of `first()..end()` that have been acknowledged neither cumulatively nor
-    /// selectively.
-    pub fn unacknowledged(&self) -> u64 {
-        self.outstanding.len() - self.sacked.iter().map(|range| range.len()).sum::<u64>()
-    }
-
     /// Records that the packet numbered `end()` leaves as transmission number `transmission`.
     pub fn sent(&mut self, transmission: u64) {
         self.pipe += 1;
@@ -233,23 +227,6 @@ impl Scoreboard {
         None
     }
 
-    /// Marks the lowest outstanding packet as lost, unless it is already marked: duplicate
-    /// acknowledgements indicate the loss without evidence from SACK.
-    pub fn judge_first(&mut self, lost: impl FnOnce(u64, u64, u32)) {
-        let number = self.outstanding.first();
-        if number == self.outstanding.end() {
-            return;
-        }
-        let record = self.outstanding.get_mut(number);
-        if !record.lost {
-            self.pipe -= record.in_pipe();
-            record.lost = true;
-            self.pipe += record.in_pipe();
-            lost(number, record.transmission, record.in_flight);
-        }
-        self.judged_to = self.judged_to.max(number + 1);
-    }
-
     /// The lowest lost packet that has not been retransmitted (RFC 6675 §4, NextSeg, rule 1).
     pub fn next_retransmission(&mut self) -> Option<u64> {
         while self.retransmit_from < self.judged_to {
@@ -303,15 +280,6 @@ impl Scoreboard {
     /// How many packets the highest arrival lies above `number`.
     pub fn extent_above(&self, number: u64) -> u64 {
         self.sacked.back().map_or(0, |range| range.end.saturating_sub(number + 1))
-    }
-
-    /// For the lowest outstanding packet, its transmission number and the packets in flight when it
-    /// left.
-    pub fn first_record(&self) -> Option<(u64, u32)> {
-        (self.first() < self.end()).then(|| {
-            let record = self.outstanding.get(self.first());
-            (record.transmission, record.in_flight)
-        })
     }
 
     /// Releases memory after a large window has shrunk.
