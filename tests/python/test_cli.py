@@ -195,7 +195,7 @@ DUMBBELL = "duration = '5s'\n[dumbbell]\nrate = '1Mbps'\nrtt = '10ms'\nbuffer = 
 
 BAD_FILES = {
     "not TOML": ("duration = = 3", ["line 1"]),
-    "unknown field": ("duration = '5s'\nbuffer = '20p'", ["buffer", "expected one of"]),
+    "unknown field": ("duration = '5s'\nbuffer = '20p'", ["buffer", "known: seed, duration"]),
     "no flows": (DUMBBELL, ["flows"]),
     "no network": ("duration = '5s'\n[[flows]]\ncc = 'reno'", ["dumbbell"]),
     "no path": (

@@ -95,8 +95,12 @@ fn load(scenario: &Scenario) -> Result<Load, ScenarioError> {
         let message = "nobody sends; add [[flows]] with cc = \"cubic\"";
         return Err(ScenarioError::new("flows", message));
     };
+    let packet = flow::packet_bytes(scenario, first);
+    if packet.count() == 0 {
+        return Err(ScenarioError::new("packet", "0B is not a packet; try \"1500B\""));
+    }
     let flows = scenario.flows.iter().map(|flow| u64::from(flow::count(flow))).sum();
-    Ok(Load { flows, packet: flow::packet_bytes(scenario, first) })
+    Ok(Load { flows, packet })
 }
 
 fn check_flows(around: &Surroundings) -> Result<Vec<CheckedFlow>, ScenarioError> {

@@ -335,7 +335,10 @@ fn files(given: &Given<Flow>, files: &Files) -> Result<Sends, ScenarioError> {
     let (mean, shape) = (files.mean.unwrap_or(30.0), files.shape.unwrap_or(1.35));
     let is_shape = shape > 1.0 && shape <= 100.0;
     if !(1.0..=1e9).contains(&mean) || !is_shape {
-        let message = format!("mean {mean} packets, shape {shape}; try mean = 30, shape = 1.35");
+        let message = format!(
+            "mean {mean} packets is not from 1 to 1e9, or shape {shape} is not above 1 and at most \
+                 100; try mean = 30, shape = 1.35"
+        );
         return Err(given.error("files", message));
     }
     Ok(Sends::Files { mean, shape, off: files.off })

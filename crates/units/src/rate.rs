@@ -85,7 +85,11 @@ impl FromStr for Rate {
         };
         let bits = (number * prefix * bits).round();
         if !(1.0..1e18).contains(&bits) {
-            return Err(UnitError::new(text, "rate between 1bps and 1e18bps", "\"1Gbps\""));
+            return Err(UnitError::new(
+                text,
+                "rate of at least 1bps and less than 1e18bps",
+                "\"1Gbps\"",
+            ));
         }
         Ok(Self(bits as u64))
     }

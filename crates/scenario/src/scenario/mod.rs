@@ -3,6 +3,7 @@
 
 mod flow;
 mod network;
+mod plain;
 mod written;
 
 pub use flow::{Datagrams, Files, Flow, PacingName, PeriodsName, SlowStartName, TcpName, Web};
@@ -177,11 +178,8 @@ fn not_finite(value: &toml::Value) -> Option<(String, f64)> {
 }
 
 fn read_error(place: &serde_path_to_error::Path, message: String) -> ScenarioError {
-    let (place, mut message) = (place.to_string(), message.trim_end().to_owned());
-    if message.contains("unknown field `delay`") {
-        message += "\na dumbbell has an rtt, there and back, not a one-way delay: rtt = \"100ms\"";
-    }
-    ScenarioError::new(if place == "." { String::new() } else { place }, message)
+    let place = place.to_string();
+    ScenarioError::new(if place == "." { String::new() } else { place }, plain::plain(&message))
 }
 
 /// The place that `path` leads to in `fields`, like `flows[0].cc`; a field that is not there yet is
