@@ -17,6 +17,12 @@ class Controller:
     initial_window
         The initial window in packets.
 
+    Attributes
+    ----------
+    own_recovery
+        Whether the window alone decides what leaves in a recovery, too; if not, proportional rate
+        reduction (RFC 9937) lets packets go. A window that a loss does not cut should set it.
+
     Examples
     --------
     Increase the window by one packet per round trip and halve it at a loss:
@@ -37,6 +43,8 @@ class Controller:
     >>> result.flows["cc"].to_list()
     ['Mine']
     """
+
+    own_recovery: bool = False
 
     def __init__(self, initial_window: float) -> None:
         raise NotImplementedError(f"{type(self).__name__} needs __init__(self, initial_window)")

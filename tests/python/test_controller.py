@@ -110,3 +110,37 @@ def test_the_example_runs(tmp_path: Path) -> None:
     )
     assert "Sqrt" in done.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+class Constant(nw.Controller):
+    """A window that no loss cuts."""
+
+    def __init__(self, initial_window: float) -> None:
+        del initial_window
+
+    def on_ack(self, ack: nw.Ack) -> None:
+        del ack
+
+    def on_loss(self, loss: nw.Loss) -> None:
+        del loss
+
+    def window(self) -> float:
+        return 100.0
+
+
+class ConstantInRecovery(Constant):
+    """The same, in a recovery too."""
+
+    own_recovery = True
+
+
+def test_a_law_with_a_recovery_of_its_own_keeps_its_window_full_in_recovery() -> None:
+    network = {"rate": "100Mbps", "rtt": "40ms", "buffer": "1bdp", "loss": "2%"}
+    metered, own = (
+        nw.run(nw.Scenario(duration="10s", dumbbell=network, flows=[{"cc": cc}]))
+        for cc in (Constant, ConstantInRecovery)
+    )
+    series = own.flow_series.filter(own.flow_series["time"] > 1)
+    # One packet is always on its way back, and a loss is found three packets later.
+    assert series["in_flight"].to_numpy().min() >= 95
+    assert own.flows["goodput"][0] > metered.flows["goodput"][0]

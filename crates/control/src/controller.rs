@@ -80,6 +80,10 @@ pub struct Needs {
     pub rate_samples: bool,
     /// Packets carry a [`request`](Controller::request) to routers.
     pub routers: bool,
+    /// The law decides in a recovery, too, how much may be in flight: neither proportional rate
+    /// reduction nor rate halving stands between its window and the wire, as in Linux for laws with
+    /// a `cong_control` (`tcp_cong_control` in net/ipv4/tcp_input.c).
+    pub own_recovery: bool,
 }
 
 /// How departing packets are spaced.

@@ -78,12 +78,21 @@ impl OwnLaw for PythonLaw {
     }
 
     fn make(&self, birth: &Birth) -> Box<dyn control::Controller> {
-        let object = Python::attach(|py| self.class.call1(py, (birth.initial_window,)))
-            .map_err(|error| self.failure.keep(error))
-            .ok();
+        let made = Python::attach(|py| {
+            let own_recovery = self.class.getattr(py, intern!(py, "own_recovery"))?.extract(py)?;
+            Ok((self.class.call1(py, (birth.initial_window,))?, own_recovery))
+        });
+        let (object, own_recovery) = match made {
+            Ok((object, own_recovery)) => (Some(object), own_recovery),
+            Err(error) => {
+                self.failure.keep(error);
+                (None, false)
+            }
+        };
         let mut controller = PythonController {
             name: self.name.clone(),
             object,
+            own_recovery,
             failure: self.failure.clone(),
             window: birth.initial_window,
         };
@@ -96,6 +105,7 @@ struct PythonController {
     name: String,
     /// `None` once it has failed: the window stays where it was until the run is stopped.
     object: Option<Py<PyAny>>,
+    own_recovery: bool,
     failure: Failure,
     window: f64,
 }
@@ -162,5 +172,9 @@ impl control::Controller for PythonController {
 
     fn window(&self) -> f64 {
         self.window
+    }
+
+    fn needs(&self) -> control::Needs {
+        control::Needs { own_recovery: self.own_recovery, ..control::Needs::default() }
     }
 }

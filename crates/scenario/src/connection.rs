@@ -8,7 +8,7 @@ use crate::network::is_of_bdp;
 use crate::scenario::{Files, Flow, PacingName, SlowStartName, TcpName, Web};
 use narrows_control::registry::{Birth, MovedBy, Recipe, SlowStartKind, Start};
 use narrows_control::slow_start::{HyStart, Limited};
-use narrows_control::{Gaps, Pacing, SlowStart};
+use narrows_control::{Controller, Gaps, Pacing, SlowStart};
 use narrows_sim::Gap;
 use narrows_transport::tcp::{AckPolicy, Habits, Metering, RecoveryKind};
 use narrows_units::{Buffer, Bytes, Duration};
@@ -53,6 +53,8 @@ pub(crate) enum Sends {
 
 /// The `cc` unless given.
 pub(crate) const USUAL_LAW: &str = "cubic";
+/// The fields that say what may leave in a SACK recovery.
+const METERING: [&str; 3] = ["prr", "rate_halving", "halving_stalls"];
 /// The shortest mean gap of an application that offers packets one by one.
 const SHORTEST_GAP: Duration = Duration::from_micros(1);
 const STALLS: &str =
@@ -85,11 +87,7 @@ pub(crate) fn check(
             Transport::Etcp { reliable: given.take(|flow| &mut flow.reliable).unwrap_or(true) }
         }
         _ => {
-            let waits = overhead > Duration::ZERO;
             habits.acks = acks(&mut given, habits.acks)?;
-            if spec.recovery == RecoveryKind::Sack {
-                habits.metering = metering(&mut given, habits.metering, waits)?;
-            }
             tcp_transport(&mut given, spec.recovery, bytes, around)?
         }
     };
@@ -109,10 +107,16 @@ pub(crate) fn check(
     };
     let recipe = spec.law.read(&birth);
     let recipe = recipe.map_err(|error| given.error("cc", format!("\"{cc}\": {error}")))?;
-    given.nothing_left(|field| why_it_does_not_count(field, &spec, around))?;
+    let controller = recipe.make(0);
+    let own_recovery = controller.needs().own_recovery;
+    let over_sack = matches!(transport, Transport::Tcp { recovery: RecoveryKind::Sack, .. });
+    if over_sack && !own_recovery {
+        habits.metering = metering(&mut given, habits.metering, overhead > Duration::ZERO)?;
+    }
+    given.nothing_left(|field| why_it_does_not_count(field, &spec, own_recovery, around))?;
     let habits = Arc::new(habits);
     let connection = Connection { recipe, habits, gaps, overhead, sends, transport };
-    connection.does_not_say_twice(&given, spec.law.name())?;
+    connection.does_not_say_twice(&given, spec.law.name(), &*controller)?;
     Ok((cc, packet, Over::Connection(connection)))
 }
 
@@ -124,8 +128,12 @@ impl Connection {
     }
 
     /// Fails if the flow asks for what the law does in its own way.
-    fn does_not_say_twice(&self, given: &Given<Flow>, law: &str) -> Result<(), ScenarioError> {
-        let controller = self.recipe.make(0);
+    fn does_not_say_twice(
+        &self,
+        given: &Given<Flow>,
+        law: &str,
+        controller: &dyn Controller,
+    ) -> Result<(), ScenarioError> {
         let Transport::Tcp { ecn, .. } = self.transport else { return Ok(()) };
         if self.gaps.is_some() && controller.pacing() != Pacing::Unpaced {
             let message = format!("{law} paces by itself; leave it out");
@@ -345,13 +353,21 @@ fn files(given: &Given<Flow>, files: &Files) -> Result<Sends, ScenarioError> {
 }
 
 /// Why a field has no effect for a flow with this law, and what to do about it.
-fn why_it_does_not_count(field: &str, spec: &ControllerSpec, around: &Surroundings) -> String {
+fn why_it_does_not_count(
+    field: &str,
+    spec: &ControllerSpec,
+    own_recovery: bool,
+    around: &Surroundings,
+) -> String {
     let law = spec.law.name();
     let recovery = spec.recovery_name();
     let over_etcp = spec.law.moved_by() == MovedBy::EachLoss;
     match field {
-        "prr" | "rate_halving" | "halving_stalls" if over_etcp => {
+        _ if over_etcp && METERING.contains(&field) => {
             format!("{law} answers each lost packet and has a recovery of its own; leave it out")
+        }
+        _ if own_recovery && METERING.contains(&field) => {
+            format!("{law} decides by itself what leaves in a recovery; leave it out")
         }
         "quantum" | "ack_every" | "ack_delay" | "max_window" | "ecn" => {
             format!("has no effect for {law}, which has a transport of its own; leave it out")

@@ -180,6 +180,7 @@ const IDLE: &[(&str, &str, &str)] = &[
     ("cc = \"fast\"\nmax_ssthresh = 100", "max_ssthresh", "leave it out"),
     ("cc = \"fast\"\nssthresh = 64", "ssthresh", "fast starts without a threshold"),
     ("cc = \"bbr\"\nslow_start = \"standard\"", "slow_start", "bbr has a slow start of its own"),
+    ("cc = \"bbr\"\nprr = true", "prr", "bbr decides by itself what leaves in a recovery"),
     ("cc = \"bbr\"\nssthresh = 64", "ssthresh", "leave it out"),
     ("cc = \"bbr\"\npacing = \"even\"", "pacing", "bbr paces by itself"),
     ("cc = \"bbr:ecn=true\"\necn = true", "ecn", "marks of its own kind"),

@@ -4,7 +4,7 @@ use super::cumulative::Cumulative;
 use super::rate_sampler::RateSampler;
 use super::scoreboard::Delivered;
 use super::selective::Selective;
-use super::{Habits, RecoveryKind};
+use super::{Habits, Metering, RecoveryKind};
 use crate::{Counters, Segment};
 use narrows_control::{Controller, Loss, Rtt};
 use narrows_units::Time;
@@ -120,15 +120,16 @@ pub(super) enum AnyRecovery {
 }
 
 impl AnyRecovery {
-    /// Creates the recovery of `kind` with these habits.
-    pub fn new(kind: RecoveryKind, habits: &Habits) -> Self {
+    /// Creates the recovery of `kind` with these habits; one with SACK lets packets go by
+    /// `metering`.
+    pub fn new(kind: RecoveryKind, metering: Metering, habits: &Habits) -> Self {
         match kind {
             RecoveryKind::Reno => Self::Cumulative(Cumulative::new(false, habits.limited_transmit)),
             RecoveryKind::NewReno => {
                 Self::Cumulative(Cumulative::new(true, habits.limited_transmit))
             }
             RecoveryKind::Sack => {
-                Self::Selective(Selective::new(habits.metering, habits.lost_retransmissions))
+                Self::Selective(Selective::new(metering, habits.lost_retransmissions))
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use super::rate_sampler::RateSampler;
 use super::recovery::{AnyRecovery, Ears, Next, Recovery};
-use super::{Habits, RecoveryKind};
+use super::{Habits, Metering, RecoveryKind};
 use crate::{AckHeader, Counters, DataHeader, Header, Pacer, RttEstimator, Segment};
 use narrows_control::{Ack, Controller, Gaps, Mark, Pacing, Rtt};
 use narrows_signal::{Ecn, Request};
@@ -137,8 +137,9 @@ impl Sender {
             ecn,
             stream,
         } = settings;
-        let recovery = AnyRecovery::new(recovery, &habits);
         let needs = controller.needs();
+        let metering = if needs.own_recovery { Metering::ByPipe } else { habits.metering };
+        let recovery = AnyRecovery::new(recovery, metering, &habits);
         let samples = needs.rate_samples && matches!(recovery, AnyRecovery::Selective(_));
         Self {
             controller,

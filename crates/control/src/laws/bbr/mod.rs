@@ -533,6 +533,7 @@ impl Controller for Bbr {
         Needs {
             ecn: if self.ecn { Ecn::Capable } else { Ecn::NotCapable },
             rate_samples: true,
+            own_recovery: true,
             ..Needs::default()
         }
     }
