@@ -18,5 +18,5 @@ pub use counters::Counters;
 pub use endpoint::{Receiver, Sender, Transport};
 pub use pacer::Pacer;
 pub use reassembly::Reassembly;
-pub use rtt::{RttEstimator, Timeouts};
+pub use rtt::{Least, Outstanding, RttEstimator, Timeouts};
 pub use segment::{AckHeader, DataHeader, Header, Kind, Segment};

@@ -1,14 +1,29 @@
-//! Round-trip time and retransmission timeout (RFC 6298).
+//! Round-trip time and retransmission timeout: RFC 6298's, and Linux's, whose least timeout bounds
+//! the variation instead of the sum.
 
 use narrows_control::Rtt;
 use narrows_units::Duration;
 
-/// The estimator of RFC 6298: smoothed RTT, its variation, and the timeout with its back-off.
+/// Smoothed RTT, its variation, and the timeout with its back-off.
 #[derive(Clone, Debug, Default)]
 pub struct RttEstimator {
     estimate: Option<Rtt>,
+    /// RTTVAR of RFC 6298; with [`Least::OfVariation`] Linux's `mdev`.
     variation: Duration,
+    linux: Bounded,
     backoff: u32,
+}
+
+/// What Linux keeps besides (`tcp_rtt_estimator`, net/ipv4/tcp_input.c), each four times a
+/// deviation, as in `mdev_us`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bounded {
+    /// `rttvar_us`, what the timeout adds to the smoothed RTT.
+    added: Duration,
+    /// `mdev_max_us`, the largest of this round trip, and at least the least timeout.
+    largest: Duration,
+    /// `rtt_seq`: the round trip is over once everything below is acknowledged.
+    round_ends: u64,
 }
 
 /// How long a retransmission timer waits.
@@ -16,10 +31,31 @@ pub struct RttEstimator {
 pub struct Timeouts {
     /// The timeout before the first RTT sample.
     pub initial: Duration,
-    /// The smallest timeout.
+    /// The smallest timeout, or what Linux adds to the smoothed RTT at least.
     pub least: Duration,
+    /// Which of them `least` is.
+    pub least_is: Least,
     /// The granularity of the clock (G of RFC 6298).
     pub granularity: Duration,
+}
+
+/// What the least timeout bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Least {
+    /// The timeout, SRTT + 4·RTTVAR (RFC 6298 §2.4).
+    OfTimeout,
+    /// Four times the variation, so that the timeout is at least SRTT more (`tcp_rtt_estimator` and
+    /// `__tcp_set_rto` of Linux).
+    OfVariation,
+}
+
+/// What is outstanding when a sample is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Outstanding {
+    /// The lowest number that is not acknowledged.
+    pub first: u64,
+    /// One past the highest number sent.
+    pub end: u64,
 }
 
 /// RFC 6298 §2.5 allows a bound of at least 60 s.
@@ -27,21 +63,32 @@ const LONGEST_TIMEOUT: Duration = Duration::from_millis(60_000);
 
 impl RttEstimator {
     /// Takes a sample (§2.2, §2.3) and ends the back-off (§5.7).
-    pub fn sample(&mut self, rtt: Duration) {
+    pub fn sample(&mut self, rtt: Duration, timeouts: &Timeouts, outstanding: Outstanding) {
         self.backoff = 0;
         let Some(estimate) = &mut self.estimate else {
             self.estimate = Some(Rtt { latest: rtt, smoothed: rtt, minimum: rtt, maximum: rtt });
             self.variation = Duration::from_picos(rtt.picos() / 2);
+            let added = (rtt * 2).max(timeouts.least);
+            self.linux = Bounded { added, largest: added, round_ends: outstanding.end };
             return;
         };
         let (r, srtt, rttvar) = (rtt.picos(), estimate.smoothed.picos(), self.variation.picos());
+        let deviation = srtt.abs_diff(r);
         // RTTVAR ← 3/4 RTTVAR + 1/4 |SRTT − R'|, then SRTT ← 7/8 SRTT + 1/8 R', in whole
-        // picoseconds.
-        self.variation = Duration::from_picos(rttvar - rttvar / 4 + srtt.abs_diff(r) / 4);
+        // picoseconds. Linux lets a falling RTT raise the variation by an eighth of that only.
+        let eased = timeouts.least_is == Least::OfVariation && r < srtt && deviation > rttvar;
+        self.variation = Duration::from_picos(if eased {
+            rttvar + (deviation - rttvar) / 32
+        } else {
+            rttvar - rttvar / 4 + deviation / 4
+        });
         estimate.smoothed = Duration::from_picos(srtt - srtt / 8 + r / 8);
         estimate.latest = rtt;
         estimate.minimum = estimate.minimum.min(rtt);
         estimate.maximum = estimate.maximum.max(rtt);
+        if timeouts.least_is == Least::OfVariation {
+            self.linux.sample(self.variation * 4, timeouts.least, outstanding);
+        }
     }
 
     /// The current RTT estimate; `None` until there is a sample.
@@ -49,13 +96,15 @@ impl RttEstimator {
         self.estimate
     }
 
-    /// The timeout, back-off included: SRTT + max(G, 4·RTTVAR), within bounds (§2.3, §2.4, §5.5).
+    /// The timeout, back-off included: SRTT + max(G, 4·RTTVAR), within bounds (§2.3, §2.4, §5.5),
+    /// or Linux's.
     pub fn timeout(&self, timeouts: &Timeouts) -> Duration {
-        let timeout = match &self.estimate {
-            None => timeouts.initial,
-            Some(rtt) => {
+        let timeout = match (&self.estimate, timeouts.least_is) {
+            (None, _) => timeouts.initial,
+            (Some(rtt), Least::OfTimeout) => {
                 (rtt.smoothed + timeouts.granularity.max(self.variation * 4)).max(timeouts.least)
             }
+            (Some(rtt), Least::OfVariation) => rtt.smoothed + self.linux.added,
         };
         (timeout * (1 << self.backoff)).min(LONGEST_TIMEOUT.max(timeout))
     }
@@ -66,10 +115,29 @@ impl RttEstimator {
     }
 }
 
+impl Bounded {
+    /// Takes four times the deviation after a sample. What is added grows at once, and shrinks by a
+    /// quarter of the difference per round trip.
+    fn sample(&mut self, deviation: Duration, least: Duration, outstanding: Outstanding) {
+        if deviation > self.largest {
+            self.largest = deviation;
+            self.added = self.added.max(deviation);
+        }
+        if outstanding.first > self.round_ends {
+            let excess = self.added.saturating_sub(self.largest);
+            self.added = self.added.saturating_sub(excess.scale(0.25));
+            self.round_ends = outstanding.end;
+            self.largest = least;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tcp::Habits;
+
+    const NOTHING: Outstanding = Outstanding { first: 0, end: 0 };
 
     fn ms(millis: u64) -> Duration {
         Duration::from_millis(millis)
@@ -80,9 +148,9 @@ mod tests {
         let timeouts = Timeouts { initial: ms(1000), ..Habits::NS2.timeouts };
         let mut rtt = RttEstimator::default();
         assert_eq!(rtt.timeout(&timeouts), ms(1000), "§2.1");
-        rtt.sample(ms(100));
+        rtt.sample(ms(100), &timeouts, NOTHING);
         assert_eq!(rtt.timeout(&timeouts), ms(300), "§2.2: 100 + 4·50");
-        rtt.sample(ms(180));
+        rtt.sample(ms(180), &timeouts, NOTHING);
         // §2.3: RTTVAR = 3/4·50 + 1/4·80 = 57.5; SRTT = 7/8·100 + 1/8·180 = 110.
         assert_eq!(rtt.timeout(&timeouts), Duration::from_micros(110_000 + 4 * 57_500));
         let estimate = rtt.estimate().unwrap();
@@ -96,7 +164,7 @@ mod tests {
     fn the_timeout_doubles_up_to_sixty_seconds_and_a_sample_ends_that() {
         let timeouts = Timeouts { initial: ms(1000), ..Habits::NS2.timeouts };
         let mut rtt = RttEstimator::default();
-        (0..40).for_each(|_| rtt.sample(ms(20)));
+        (0..40).for_each(|_| rtt.sample(ms(20), &timeouts, NOTHING));
         let mut found = Vec::new();
         for _ in 0..10 {
             found.push(rtt.timeout(&timeouts));
@@ -104,7 +172,7 @@ mod tests {
         }
         let expected = [200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 51_200, 60_000].map(ms);
         assert_eq!(found, expected);
-        rtt.sample(ms(20));
+        rtt.sample(ms(20), &timeouts, NOTHING);
         assert_eq!(rtt.timeout(&timeouts), ms(200));
     }
 
@@ -112,7 +180,46 @@ mod tests {
     fn with_a_steady_rtt_the_granularity_keeps_the_timeout_apart() {
         let timeouts = Timeouts { least: ms(0), ..Habits::NS2.timeouts };
         let mut rtt = RttEstimator::default();
-        (0..200).for_each(|_| rtt.sample(ms(300)));
+        (0..200).for_each(|_| rtt.sample(ms(300), &timeouts, NOTHING));
         assert_eq!(rtt.timeout(&timeouts).picos() / 1_000_000_000, 310);
+    }
+
+    /// `tcp_rtt_estimator` by hand: mdev = 2R at first; then SRTT ← 7/8 SRTT + 1/8 R and
+    /// mdev ← 3/4 mdev + |SRTT − R|, both as Linux scales them, in milliseconds.
+    #[test]
+    fn linux_adds_at_least_the_least_timeout_to_the_smoothed_rtt() {
+        let timeouts = Habits::LINUX.timeouts;
+        let after = |samples: &[u64]| {
+            let mut rtt = RttEstimator::default();
+            samples.iter().for_each(|millis| rtt.sample(ms(*millis), &timeouts, NOTHING));
+            rtt.timeout(&timeouts)
+        };
+        assert_eq!(after(&[20]), ms(220), "20 + max(2·20, 200)");
+        assert_eq!(after(&[100]), ms(300), "100 + 2·100");
+        assert_eq!(after(&[250]), ms(750), "250 + 2·250");
+        assert_eq!(after(&[100, 180]), ms(340), "110 + (200 − 50 + 80)");
+        assert_eq!(after(&[100, 20]), Duration::from_micros(293_750), "90 + 200 + (80 − 50)/8");
+    }
+
+    #[test]
+    fn what_linux_adds_shrinks_by_a_quarter_of_the_difference_per_round_trip() {
+        let timeouts = Habits::LINUX.timeouts;
+        let mut rtt = RttEstimator::default();
+        let mut sample = |first| {
+            rtt.sample(ms(250), &timeouts, Outstanding { first, end: first + 10 });
+            rtt.timeout(&timeouts)
+        };
+        // rtt_seq is 10, mdev_max 500; mdev falls to 375 and on.
+        assert_eq!(sample(0), ms(750));
+        assert_eq!(sample(10), ms(750), "the round trip is over above 10");
+        assert_eq!(sample(11), ms(750), "its largest was 500; the next round's least is 200");
+        assert_eq!(sample(12), ms(750));
+        // The largest deviation of that round, at 12, was 500·(3/4)³ = 210.9.
+        let mut found = sample(22);
+        assert_eq!(found.picos() / 1_000_000_000, 677, "250 + 500 − (500 − 210.9)/4");
+        for round in 3..60 {
+            found = sample(round * 11);
+        }
+        assert!(found > ms(450) && found < ms(451), "250 + 200 in the end: {found}");
     }
 }

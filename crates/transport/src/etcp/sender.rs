@@ -3,7 +3,7 @@
 
 use super::reliability::RetransmissionQueue;
 use super::signalling::{Fate, Signalling};
-use crate::{Counters, Header, Pacer, RttEstimator, Segment, Timeouts};
+use crate::{Counters, Header, Least, Outstanding, Pacer, RttEstimator, Segment, Timeouts};
 use narrows_control::{Ack, Controller, Gaps, Loss, Pacing, Rtt};
 use narrows_signal::Reply;
 use narrows_units::{Duration, Stream, Time};
@@ -56,6 +56,8 @@ impl Sender {
     /// Creates a sender that has no data to send.
     pub fn new(settings: EtcpSettings, controller: Box<dyn Controller>) -> Self {
         let EtcpSettings { timeouts, reliable, packet_bytes, gaps, stream } = settings;
+        // RFC 6298's bound: Linux's goes by round trips, which E-TCP does not count.
+        let timeouts = Timeouts { least_is: Least::OfTimeout, ..timeouts };
         Self {
             controller,
             signalling: Signalling::default(),
@@ -301,7 +303,8 @@ impl Sender {
 
     fn measure_rtt(&mut self, now: Time, ack: &Segment) {
         let rtt = now.since(ack.echoed_stamp);
-        self.rtt.sample(rtt);
+        let outstanding = Outstanding { first: 0, end: 0 };
+        self.rtt.sample(rtt, &self.timeouts, outstanding);
         self.counters.rtt_samples += 1;
         self.counters.rtt_sum += rtt.seconds();
     }

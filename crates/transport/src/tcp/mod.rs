@@ -16,7 +16,7 @@ pub use receiver::{AckPolicy, Receiver};
 pub use scoreboard::Scoreboard;
 pub use sender::{Sender, TcpSettings};
 
-use crate::Timeouts;
+use crate::{Least, Timeouts};
 use narrows_units::Duration;
 
 /// How a sender detects losses and retransmits.
@@ -109,6 +109,7 @@ impl Habits {
         timeouts: Timeouts {
             initial: Duration::from_millis(3000),
             least: Duration::from_millis(200),
+            least_is: Least::OfTimeout,
             granularity: Duration::from_millis(10),
         },
         timestamps: false,
@@ -126,6 +127,7 @@ impl Habits {
         timeouts: Timeouts {
             initial: Duration::from_millis(1000),
             least: Duration::from_millis(200),
+            least_is: Least::OfVariation,
             granularity: Duration::from_millis(1),
         },
         timestamps: true,

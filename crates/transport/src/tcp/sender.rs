@@ -4,7 +4,7 @@
 use super::rate_sampler::RateSampler;
 use super::recovery::{AnyRecovery, Ears, Next, Recovery};
 use super::{Habits, Metering, RecoveryKind};
-use crate::{AckHeader, Counters, DataHeader, Header, Pacer, RttEstimator, Segment};
+use crate::{AckHeader, Counters, DataHeader, Header, Outstanding, Pacer, RttEstimator, Segment};
 use narrows_control::{Ack, Controller, Gaps, Mark, Pacing, Rtt};
 use narrows_signal::{Ecn, Request};
 use narrows_units::{Duration, Stream, Time};
@@ -387,7 +387,9 @@ impl Sender {
             sent
         };
         let rtt = now.since(sent);
-        self.rtt.sample(rtt);
+        let outstanding =
+            Outstanding { first: ack.number.max(self.first()), end: self.recovery.end() };
+        self.rtt.sample(rtt, &self.habits.timeouts, outstanding);
         self.counters.rtt_samples += 1;
         self.counters.rtt_sum += rtt.seconds();
         true
