@@ -9,6 +9,8 @@
 //! | §5 | w ← (1 − b(w))·w, once per recovery epoch | [`HighSpeed::decrease`] |
 //!
 //! We use the formulas of §5 rather than the table of appendix B, which was computed from them.
+//! Beyond high_window, where the RFC's table ends, a and b stay as they are there, as at the end of
+//! Linux's table (net/ipv4/tcp_highspeed.c): extended, eq. 3 would reach b = 0 at 567,000 packets.
 //! a(w) is recomputed when the window has moved by a packet, as in ns-2: logarithms for each
 //! acknowledgement would cost more than the rest of the sender.
 
@@ -59,8 +61,7 @@ impl Params {
         Ok(())
     }
 
-    /// Where log(`window`) lies between those of low_window (0) and high_window (1); above 1
-    /// beyond.
+    /// Where log(`window`) lies between those of low_window (0) and high_window (1).
     fn way(&self, window: f64) -> f64 {
         log(window / self.low_window) / log(self.high_window / self.low_window)
     }
@@ -71,20 +72,21 @@ impl Params {
         exp(log(low_p) + self.way(window) * log(self.high_p / low_p))
     }
 
-    /// b(w) (§5, eq. 3).
+    /// b(w) (§5, eq. 3), that of high_window beyond it.
     fn share_given_up(&self, window: f64) -> f64 {
         if window <= self.low_window {
             0.5
         } else {
-            (0.5 + (self.high_decrease - 0.5) * self.way(window)).max(0.0)
+            0.5 + (self.high_decrease - 0.5) * self.way(window.min(self.high_window))
         }
     }
 
-    /// a(w) (§5, eq. 4).
+    /// a(w) (§5, eq. 4), that of high_window beyond it.
     fn packets_a_round_trip(&self, window: f64) -> f64 {
         if window <= self.low_window {
             return 1.0;
         }
+        let window = window.min(self.high_window);
         let b = self.share_given_up(window);
         (window * window * self.loss_rate(window) * 2.0 * b / (2.0 - b)).max(1.0)
     }
