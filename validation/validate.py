@@ -260,12 +260,16 @@ def summary(comparisons: list[Comparison]) -> str:
         for c in comparisons
         if min(c.found["loss_rate"], c.reference["loss_rate"]) > 0
     ]
+    loss = (
+        f"; loss rate {math.exp(sum(losses) / len(losses)):.3f} times ns-2's (geometric mean of "
+        f"{len(losses)} cases)"
+        if losses
+        else ""
+    )
     return (
         f"utilisation within {100 * AIM:.0f} percentage points of ns-2's "
         f"in {within} of {len(comparisons)} cases ({within / len(comparisons):.1%}); "
-        f"mean difference {mean:+.4f}, root mean square {root:.4f}; "
-        f"loss rate {math.exp(sum(losses) / len(losses)):.3f} times ns-2's "
-        f"(geometric mean of {len(losses)} cases)"
+        f"mean difference {mean:+.4f}, root mean square {root:.4f}{loss}"
     )
 
 

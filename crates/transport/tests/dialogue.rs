@@ -301,6 +301,42 @@ fn headers(sender: &mut Sender, now: Time) -> Vec<(u64, DataHeader)> {
     std::iter::from_fn(|| sender.poll_transmit(now)).filter_map(data).collect()
 }
 
+/// Packet 1 is marked and packet 4 lost, both of the first window; packet 12 is lost later.
+#[test]
+fn a_mark_and_a_loss_of_one_window_have_one_answer() {
+    for recovery in [RecoveryKind::NewReno, RecoveryKind::Sack] {
+        let controller: Box<dyn Controller> =
+            Box::new(OncePerEpoch::new(SlowStart::Standard, Reno, 10.0).with_ssthresh(10.0));
+        let habits = Habits { limited_transmit: false, ..Habits::NS2 };
+        let settings = TcpSettings {
+            ecn: true,
+            ..TcpSettings::new(recovery, Arc::new(habits), 1000, Stream::new(1, 1, 1))
+        };
+        let mut sender = Sender::new(settings, controller);
+        sender.offer(1000);
+        leaving(&mut sender, at(0));
+        let mut answer = |millis: u64, number: u64, top: u64, ece: bool| {
+            let mut sack = SackBlocks::default();
+            if top > number + 1 && recovery == RecoveryKind::Sack {
+                sack.push(number, Range { start: number + 1, end: top });
+            }
+            let header = Header::Ack(AckHeader { ece, sack, ..AckHeader::default() });
+            let (stamp, echoed_stamp) = (at(millis), at(0));
+            sender.on_ack(at(millis), &Segment { number, stamp, echoed_stamp, bytes: 40, header });
+            leaving(&mut sender, at(millis));
+            (sender.controller().window(), sender.recovering())
+        };
+        assert_eq!(answer(100, 1, 1, false).0, 10.1);
+        assert_eq!(answer(101, 2, 2, true).0, 5.05, "the mark");
+        for number in 3..=4 {
+            answer(101 + number, number, number, true);
+        }
+        let answers: Vec<(f64, bool)> =
+            (6..=10).map(|top| answer(106 + top, 4, top, true)).collect();
+        assert_eq!(answers.last(), Some(&(5.05, true)), "{recovery:?}: the loss is not a second");
+    }
+}
+
 #[test]
 fn a_window_of_data_has_one_answer_to_its_marks_and_the_first_new_packet_says_so() {
     let controller: Box<dyn Controller> =

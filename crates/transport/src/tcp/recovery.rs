@@ -72,6 +72,8 @@ pub(super) struct Ears<'a> {
     pub rtt: Option<Rtt>,
     pub timestamps: bool,
     pub sampler: Option<&'a mut RateSampler>,
+    /// A loss of an earlier transmission opens no epoch: a mark of its window has.
+    pub answered_to: u64,
 }
 
 impl Ears<'_> {
@@ -83,6 +85,7 @@ impl Ears<'_> {
     }
 
     pub fn lost(&mut self, number: u64, transmission: u64, in_flight: u32, opens_epoch: bool) {
+        let opens_epoch = opens_epoch && transmission >= self.answered_to;
         self.counters.lost += 1;
         self.counters.epochs += u32::from(opens_epoch);
         let in_flight = f64::from(in_flight);

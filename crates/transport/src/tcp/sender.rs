@@ -5,7 +5,7 @@ use super::rate_sampler::RateSampler;
 use super::recovery::{AnyRecovery, Ears, Next, Recovery};
 use super::{Habits, Metering, RecoveryKind};
 use crate::{AckHeader, Counters, DataHeader, Header, Outstanding, Pacer, RttEstimator, Segment};
-use narrows_control::{Ack, Controller, Gaps, Mark, Pacing, Rtt};
+use narrows_control::{Ack, Controller, Gaps, Mark, Needs, Pacing, Rtt};
 use narrows_signal::{Ecn, Request};
 use narrows_units::{Duration, Stream, Time};
 use std::sync::Arc;
@@ -95,15 +95,18 @@ struct Marks {
     classic: bool,
     /// The latest value seen of the receiver's counter.
     counted: u16,
-    /// A mark on this transmission or a later one belongs to a new window of data.
+    /// A mark or a loss of this transmission or a later one belongs to a new window of data.
     answered_to: u64,
+    /// The law hears of each recovery that begins, even if it has answered a mark in that window.
+    own_recovery: bool,
     /// The next new packet tells the receiver that the sender has responded to its echo.
     says_reduced: bool,
 }
 
 impl Marks {
     /// `None` if nobody asks for ECN.
-    fn new(asked: Ecn, classic: bool) -> Option<Self> {
+    fn new(needs: Needs, classic: bool) -> Option<Self> {
+        let asked = needs.ecn;
         let leaves_as = if asked.is_capable() { asked } else { Ecn::Capable };
         let classic = classic && !asked.is_capable();
         (classic || asked.is_capable()).then_some(Self {
@@ -111,8 +114,15 @@ impl Marks {
             classic,
             counted: 0,
             answered_to: 0,
+            own_recovery: needs.own_recovery,
             says_reduced: false,
         })
+    }
+
+    /// A loss of an earlier transmission is in a window of data whose marks have been answered: the
+    /// window is not cut again (RFC 3168 §6.1.2; Linux's `tcp_enter_recovery` in CWR).
+    fn answers_losses_to(&self) -> u64 {
+        if self.own_recovery { 0 } else { self.answered_to }
     }
 
     /// Packets marked since the last acknowledgement, as far as the sender knows: an echo counts as
@@ -145,7 +155,7 @@ impl Sender {
             controller,
             recovery,
             sampler: samples.then(Box::default),
-            marks: Marks::new(needs.ecn, ecn),
+            marks: Marks::new(needs, ecn),
             asks: needs.routers,
             rtt: RttEstimator::default(),
             pacer: Pacer::new(stream),
@@ -202,6 +212,7 @@ impl Sender {
             rtt,
             timestamps,
             sampler,
+            answered_to: self.marks.map_or(0, |marks| marks.answers_losses_to()),
         };
         let was_recovering = self.recovery.recovering();
         let answer = self.recovery.on_ack(ack, &mut ears);
