@@ -4,7 +4,7 @@ use crate::ScenarioError;
 use crate::controller_spec::ControllerSpec;
 use crate::flow::{Over, PacketSize, Surroundings, habits, why_not};
 use crate::given::Given;
-use crate::network::is_of_bdp;
+use crate::network::{NO_RTT, is_of_bdp};
 use crate::scenario::{Files, Flow, PacingName, SlowStartName, TcpName, Web};
 use narrows_control::registry::{Birth, MovedBy, Recipe, SlowStartKind, Start};
 use narrows_control::slow_start::{HyStart, Limited};
@@ -21,6 +21,8 @@ pub(crate) struct Connection {
     pub habits: Arc<Habits>,
     /// How packets are spaced, if not as the law has it.
     pub gaps: Option<Gaps>,
+    /// Whether the law or its transport spaces packets unless told otherwise.
+    pub paces_itself: bool,
     pub overhead: Duration,
     pub sends: Sends,
     pub transport: Transport,
@@ -115,18 +117,14 @@ pub(crate) fn check(
     }
     given.nothing_left(|field| why_it_does_not_count(field, &spec, own_recovery, around))?;
     let habits = Arc::new(habits);
-    let connection = Connection { recipe, habits, gaps, overhead, sends, transport };
+    let paces_itself =
+        matches!(transport, Transport::Etcp { .. }) || controller.pacing() != Pacing::Unpaced;
+    let connection = Connection { recipe, habits, gaps, paces_itself, overhead, sends, transport };
     connection.does_not_say_twice(&given, spec.law.name(), &*controller)?;
     Ok((cc, packet, Over::Connection(connection)))
 }
 
 impl Connection {
-    /// Whether the law or its transport spaces packets unless told otherwise.
-    pub fn paces_itself(&self) -> bool {
-        matches!(self.transport, Transport::Etcp { .. })
-            || self.recipe.make(0).pacing() != Pacing::Unpaced
-    }
-
     /// Fails if the flow asks for what the law does in its own way.
     fn does_not_say_twice(
         &self,
@@ -182,8 +180,7 @@ fn tcp_transport(
     let window = given.take(|flow| &mut flow.max_window);
     if window.is_some_and(is_of_bdp) && around.network.has_nodes() && around.scenario.rtt.is_none()
     {
-        let message = "a bdp needs an RTT; give rtt = \"100ms\" at the top, or write \"20p\"";
-        return Err(given.error("max_window", message));
+        return Err(given.error("max_window", NO_RTT));
     }
     let window = window.map_or(f64::INFINITY, packets);
     let ecn = given.take(|flow| &mut flow.ecn).unwrap_or(false);
@@ -375,13 +372,12 @@ fn why_it_does_not_count(
         "prr" => format!(
             "{recovery} has no proportional rate reduction; leave it out, or write {law}+sack"
         ),
-        "rate_halving" => {
+        "halving_stalls" if spec.recovery == RecoveryKind::Sack => {
+            "has no effect without rate_halving; leave it out".to_owned()
+        }
+        "rate_halving" | "halving_stalls" => {
             format!("{recovery} has no rate halving; leave it out, or write {law}+sack")
         }
-        "halving_stalls" if spec.recovery != RecoveryKind::Sack => {
-            format!("{recovery} has no rate halving; leave it out, or write {law}+sack")
-        }
-        "halving_stalls" => "has no effect without rate_halving; leave it out".to_owned(),
         "reliable" => format!("false is for etcp and etcp-rate; {law} runs over TCP, leave it out"),
         "max_ssthresh" if matches!(spec.law.start(), Start::Chosen(_)) => {
             "is for limited slow start; leave it out, or write slow_start = \"limited\"".to_owned()

@@ -152,7 +152,7 @@ impl CheckedFlow {
         };
         let pacing = match (flow.pacing, &over) {
             (Some(pacing), _) => pacing.as_str(),
-            (None, Over::Connection(connection)) if connection.paces_itself() => "own",
+            (None, Over::Connection(connection)) if connection.paces_itself => "own",
             (None, _) => PacingName::None.as_str(),
         };
         let reverse = flow.reverse == Some(true);

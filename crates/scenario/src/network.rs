@@ -43,6 +43,9 @@ pub(crate) struct Access {
     pub delay: Duration,
 }
 
+/// What is wrong with an amount in bdp in a network of links without `rtt`.
+pub(crate) const NO_RTT: &str =
+    "a bdp needs an RTT; give rtt = \"100ms\" at the top, or write \"20p\"";
 /// Each access link of a dumbbell takes this share of the RTT, one way.
 const ACCESS_SHARE: f64 = 0.05;
 /// Access links are faster than any bottleneck unless the scenario says otherwise.
@@ -181,9 +184,7 @@ impl Network {
             let in_bdp = [("buffer", fields.buffer), ("mark", fields.mark)];
             let in_bdp = in_bdp.into_iter().find(|(_, amount)| amount.is_some_and(is_of_bdp));
             if let (Some((field, _)), None) = (in_bdp, rtt) {
-                let message =
-                    "a bdp needs an RTT; give rtt = \"100ms\" at the top, or write \"20p\"";
-                return Err(ScenarioError::new(format!("{place}.{field}"), message));
+                return Err(ScenarioError::new(format!("{place}.{field}"), NO_RTT));
             }
             let base_rtt = rtt.unwrap_or(*delay * 2);
             let (start, end) = (number_of(&mut nodes, from), number_of(&mut nodes, to));
