@@ -1,8 +1,7 @@
 //! The shape of every congestion controller.
 
-use crate::{Ack, Loss, Mark};
+use crate::{Ack, Idle, Loss, Mark, Timeout};
 use narrows_signal::{Ecn, Request};
-use narrows_units::{Duration, Time};
 
 /// A congestion controller: told what happened, it answers with a window in packets.
 ///
@@ -19,13 +18,15 @@ pub trait Controller: Send {
     fn on_mark(&mut self, _mark: &Mark) {}
 
     /// The retransmission timer went off.
-    fn on_timeout(&mut self, now: Time);
+    fn on_timeout(&mut self, timeout: &Timeout);
 
-    /// A packet is about to leave while nothing is in flight.
-    fn on_restart(&mut self, _now: Time) {}
+    /// A packet is about to leave while nothing is in flight, and it is not the first.
+    fn on_restart(&mut self, _idle: &Idle) {}
 
-    /// The first packet leaves after a silence of `idle`, longer than the retransmission timeout.
-    fn on_resume(&mut self, _now: Time, _idle: Duration) {}
+    /// For longer than a retransmission timeout no more than `used` packets of the window were in
+    /// flight, because the application or the receiver was the limit (RFC 7661 §4.4;
+    /// `tcp_cwnd_application_limited` in Linux's net/ipv4/tcp_output.c).
+    fn on_unused(&mut self, _used: f64) {}
 
     /// All packets thought lost in this epoch have arrived after all.
     fn on_spurious(&mut self) {}

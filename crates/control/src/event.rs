@@ -119,3 +119,67 @@ pub struct Mark {
     /// window of data (RFC 3168 §6.1.2).
     pub opens_epoch: bool,
 }
+
+/// The retransmission timer has expired.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeout {
+    /// When it expired.
+    pub now: Time,
+    /// True if the threshold is to be reduced: not if the same packet has timed out before (RFC 5681
+    /// §3.1), and in Linux not if a recovery of the same window of data has reduced it
+    /// (`tcp_enter_loss` in net/ipv4/tcp_input.c).
+    pub opens_epoch: bool,
+    /// Packets still thought to be in flight, as they left too recently to be lost (RFC 8985 §6.3);
+    /// 0 if everything outstanding counts as lost.
+    pub in_flight: f64,
+}
+
+/// A packet is about to leave while nothing is in flight.
+#[derive(Clone, Copy, Debug)]
+pub struct Idle {
+    /// When it leaves.
+    pub now: Time,
+    /// How long ago the latest packet left.
+    pub length: Duration,
+    /// The retransmission timeout.
+    pub timeout: Duration,
+    /// What becomes of the window if `length` exceeds `timeout`.
+    pub restart: Restart,
+}
+
+impl Idle {
+    /// True if the sender was silent for longer than a retransmission timeout.
+    pub fn is_long(&self) -> bool {
+        self.length > self.timeout
+    }
+}
+
+/// What becomes of the window after a silence longer than a retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// It stays (Linux with `net.ipv4.tcp_slow_start_after_idle = 0`).
+    Never,
+    /// It falls to the initial window; the threshold stays (RFC 5681 §4.1).
+    Initial,
+    /// It is halved for each timeout of silence, down to the initial window, and the threshold
+    /// becomes at least three quarters of what it was (RFC 2861; `tcp_cwnd_restart` in Linux's
+    /// net/ipv4/tcp_output.c).
+    Halving,
+}
+
+impl Restart {
+    /// Window and threshold in packets after `idle`, given the window before it.
+    pub fn after(self, idle: &Idle, window: f64, ssthresh: f64, initial: f64) -> (f64, f64) {
+        let least = window.min(initial);
+        match self {
+            _ if !idle.is_long() => (window, ssthresh),
+            Self::Never => (window, ssthresh),
+            Self::Initial => (least, ssthresh),
+            Self::Halving => {
+                let timeouts = idle.length.picos() / idle.timeout.picos().max(1);
+                let halved = window * 0.5_f64.powi(timeouts.min(64) as i32);
+                (halved.max(least), ssthresh.max(0.75 * window))
+            }
+        }
+    }
+}

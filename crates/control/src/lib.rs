@@ -14,6 +14,6 @@ pub mod parts;
 pub mod registry;
 
 pub use controller::{Controller, Gaps, Needs, Pacing};
-pub use event::{Ack, Loss, LossSample, Mark, RateSample, Rtt};
+pub use event::{Ack, Idle, Loss, LossSample, Mark, RateSample, Restart, Rtt, Timeout};
 pub use parts::slow_start::{self, SlowStart};
 pub use parts::{Advertised, Bound, OncePerEpoch, Rounds, WindowLaw};

@@ -3,7 +3,8 @@
 use narrows_control::registry::{self, Birth, Entry, MovedBy};
 use narrows_control::slow_start::{HyStart, Limited};
 use narrows_control::{
-    Ack, Controller, Loss, LossSample, Mark, Pacing, RateSample, Rtt, SlowStart,
+    Ack, Controller, Idle, Loss, LossSample, Mark, Pacing, RateSample, Restart, Rtt, SlowStart,
+    Timeout,
 };
 use narrows_signal::Reply;
 use narrows_units::{Duration, Time};
@@ -14,9 +15,10 @@ enum Happening {
     Ack { packets: u8, rtt_ms: u16, limited: bool, recovering: bool },
     Loss { opens_epoch: bool },
     Mark { opens_epoch: bool },
-    Timeout,
+    Timeout { opens_epoch: bool, in_flight: u8 },
     Restart,
-    Resume,
+    Resume { restart: Restart },
+    Unused { used: u8 },
     Spurious,
 }
 
@@ -28,9 +30,13 @@ fn happening() -> impl Strategy<Value = Happening> {
             }),
         4 => any::<bool>().prop_map(|opens_epoch| Happening::Loss { opens_epoch }),
         1 => any::<bool>().prop_map(|opens_epoch| Happening::Mark { opens_epoch }),
-        1 => Just(Happening::Timeout),
+        1 => (any::<bool>(), any::<u8>()).prop_map(|(opens_epoch, in_flight)| {
+            Happening::Timeout { opens_epoch, in_flight }
+        }),
         1 => Just(Happening::Restart),
-        1 => Just(Happening::Resume),
+        1 => prop_oneof![Just(Restart::Never), Just(Restart::Initial), Just(Restart::Halving)]
+            .prop_map(|restart| Happening::Resume { restart }),
+        1 => any::<u8>().prop_map(|used| Happening::Unused { used }),
         1 => Just(Happening::Spurious),
     ]
 }
@@ -61,6 +67,11 @@ fn reply(packets: u8) -> Reply {
         4 => Reply::Rate(f32::INFINITY),
         _ => Reply::Nothing,
     }
+}
+
+fn idle(now: Time, length_ms: u64, restart: Restart) -> Idle {
+    let timeout = Duration::from_millis(300);
+    Idle { now, length: Duration::from_millis(length_ms), timeout, restart }
 }
 
 fn tell(controller: &mut dyn Controller, number: u64, happening: &Happening) {
@@ -117,9 +128,13 @@ fn tell(controller: &mut dyn Controller, number: u64, happening: &Happening) {
         Happening::Mark { opens_epoch } => {
             controller.on_mark(&Mark { now, packets: 1.0, opens_epoch })
         }
-        Happening::Restart => controller.on_restart(now),
-        Happening::Timeout => controller.on_timeout(now),
-        Happening::Resume => controller.on_resume(now, Duration::from_millis(900)),
+        Happening::Restart => controller.on_restart(&idle(now, 20, Restart::Initial)),
+        Happening::Timeout { opens_epoch, in_flight } => {
+            let in_flight = f64::from(in_flight);
+            controller.on_timeout(&Timeout { now, opens_epoch, in_flight });
+        }
+        Happening::Resume { restart } => controller.on_restart(&idle(now, 900, restart)),
+        Happening::Unused { used } => controller.on_unused(f64::from(used)),
         Happening::Spurious => controller.on_spurious(),
     }
 }

@@ -2,7 +2,7 @@
 //! its own.
 
 use narrows_control::registry::{self, Birth};
-use narrows_control::{Ack, Controller, Loss, Mark, Rtt};
+use narrows_control::{Ack, Controller, Loss, Mark, Rtt, Timeout};
 use narrows_settings::Given;
 use narrows_signal::Reply;
 use narrows_units::{Duration, Time};
@@ -105,7 +105,7 @@ impl Event {
             controller.on_mark(&Mark { now, packets: 1.0, opens_epoch });
         }
         if self.timeout == Some(true) {
-            controller.on_timeout(now);
+            controller.on_timeout(&Timeout { now, opens_epoch: true, in_flight: 0.0 });
         }
     }
 }

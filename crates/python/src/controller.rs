@@ -4,7 +4,6 @@
 use narrows_control as control;
 use narrows_control::registry::Birth;
 use narrows_scenario::OwnLaw;
-use narrows_units::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -166,8 +165,13 @@ impl control::Controller for PythonController {
         });
     }
 
-    fn on_timeout(&mut self, now: Time) {
-        self.lose(Loss { now: now.seconds(), opens_epoch: true, timeout: true, in_flight: 0.0 });
+    fn on_timeout(&mut self, timeout: &control::Timeout) {
+        self.lose(Loss {
+            now: timeout.now.seconds(),
+            opens_epoch: timeout.opens_epoch,
+            timeout: true,
+            in_flight: timeout.in_flight,
+        });
     }
 
     fn window(&self) -> f64 {

@@ -1,7 +1,7 @@
 //! A flow's recovery as qlog (draft-ietf-quic-qlog-main-schema, -quic-events): a controller that
 //! logs what it is told.
 
-use narrows_control::{Ack, Controller, Loss, Mark, Needs, Pacing};
+use narrows_control::{Ack, Controller, Idle, Loss, Mark, Needs, Pacing, Timeout};
 use narrows_signal::Request;
 use narrows_units::{Duration, Time};
 use qlog::events::quic::{
@@ -143,18 +143,18 @@ impl Controller for RecoveryLog {
         self.controller.on_mark(mark);
     }
 
-    fn on_timeout(&mut self, now: Time) {
-        self.controller.on_timeout(now);
-        self.enter(now, "slow_start");
-        self.metrics(now, None);
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        self.controller.on_timeout(timeout);
+        self.enter(timeout.now, "slow_start");
+        self.metrics(timeout.now, None);
     }
 
-    fn on_restart(&mut self, now: Time) {
-        self.controller.on_restart(now);
+    fn on_restart(&mut self, idle: &Idle) {
+        self.controller.on_restart(idle);
     }
 
-    fn on_resume(&mut self, now: Time, idle: Duration) {
-        self.controller.on_resume(now, idle);
+    fn on_unused(&mut self, used: f64) {
+        self.controller.on_unused(used);
     }
 
     fn on_moderation(&mut self, window: f64) {

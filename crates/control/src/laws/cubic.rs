@@ -17,9 +17,9 @@
 //! ms).
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
-use crate::{Ack, WindowLaw};
+use crate::{Ack, Idle, WindowLaw};
 use narrows_settings::{Settings, settings};
-use narrows_units::{Duration, Time};
+use narrows_units::Time;
 
 /// Its line in the registry.
 pub(super) const LAW: Entry = Entry {
@@ -145,10 +145,10 @@ impl WindowLaw for Cubic {
         ssthresh
     }
 
-    /// Time without data does not count (§5.8).
-    fn resume(&mut self, idle: Duration) {
+    /// Time without data does not count (§5.8; `cubictcp_cwnd_event` in Linux's tcp_cubic.c).
+    fn restart(&mut self, idle: &Idle) {
         if let Some(start) = &mut self.epoch_start {
-            *start += idle;
+            *start = (*start + idle.length).min(idle.now);
         }
     }
 

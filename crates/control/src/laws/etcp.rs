@@ -14,9 +14,8 @@
 
 use crate::parts::etcp_start::{Answer, EtcpStart};
 use crate::registry::{Entry, MovedBy, Recipe, Start};
-use crate::{Ack, Controller, Gaps, Loss, Pacing};
+use crate::{Ack, Controller, Gaps, Loss, Pacing, Timeout};
 use narrows_settings::{Settings, settings};
-use narrows_units::Time;
 
 /// Its line in the registry.
 pub(super) const LAW: Entry = Entry {
@@ -100,7 +99,7 @@ impl Controller for Etcp {
         }
     }
 
-    fn on_timeout(&mut self, _now: Time) {
+    fn on_timeout(&mut self, _timeout: &Timeout) {
         self.start = EtcpStart::CongestionAvoidance;
         self.window = (self.window / 2.0).max(1.0);
     }
@@ -123,6 +122,7 @@ impl Controller for Etcp {
 mod tests {
     use super::*;
     use crate::fixtures::ack;
+    use narrows_units::Time;
 
     fn loss(transmission: u64, next: u64) -> Loss {
         Loss {

@@ -15,9 +15,8 @@
 use super::etcp::Params;
 use crate::parts::etcp_start::{Answer, EtcpStart};
 use crate::registry::{Entry, MovedBy, Recipe, Start};
-use crate::{Ack, Controller, Gaps, Loss, Pacing};
+use crate::{Ack, Controller, Gaps, Loss, Pacing, Timeout};
 use narrows_settings::Settings;
-use narrows_units::Time;
 
 /// Its line in the registry.
 pub(super) const LAW: Entry = Entry {
@@ -106,7 +105,7 @@ impl Controller for EtcpRate {
         }
     }
 
-    fn on_timeout(&mut self, _now: Time) {
+    fn on_timeout(&mut self, _timeout: &Timeout) {
         self.start = EtcpStart::CongestionAvoidance;
         self.change(|x| x / 2.0);
     }

@@ -12,9 +12,8 @@
 //! the module that Gu and others used (E-TCP, §VI-A); mi_threshold is a queueing delay in seconds.
 
 use crate::registry::{Entry, MovedBy, Recipe, Start};
-use crate::{Ack, Controller, Loss, Rounds};
+use crate::{Ack, Controller, Loss, Rounds, Timeout};
 use narrows_settings::{Settings, settings};
-use narrows_units::Time;
 
 /// Its line in the registry.
 pub(super) const LAW: Entry = Entry {
@@ -109,7 +108,7 @@ impl Controller for Fast {
         }
     }
 
-    fn on_timeout(&mut self, _now: Time) {
+    fn on_timeout(&mut self, _timeout: &Timeout) {
         self.window = 1.0;
     }
 

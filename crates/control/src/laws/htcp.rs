@@ -24,7 +24,7 @@
 //! leaves eq. 22 out.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
-use crate::{Ack, Rounds, WindowLaw};
+use crate::{Ack, Idle, Rounds, WindowLaw};
 use narrows_settings::{Given, SettingError, Settings, settings};
 use narrows_units::{Duration, Time};
 
@@ -205,9 +205,9 @@ impl WindowLaw for Htcp {
     }
 
     /// Time without data does not count.
-    fn resume(&mut self, idle: Duration) {
-        if let Some(last_event) = &mut self.last_event {
-            *last_event += idle;
+    fn restart(&mut self, idle: &Idle) {
+        if let Some(last_event) = self.last_event.as_mut().filter(|_| idle.is_long()) {
+            *last_event += idle.length;
         }
     }
 

@@ -15,9 +15,8 @@
 //! finer timeouts (§III) belong to the transport and are left out.
 
 use crate::registry::{Entry, MovedBy, Recipe, Start};
-use crate::{Ack, Controller, Loss, Rounds};
+use crate::{Ack, Controller, Loss, Rounds, Timeout};
 use narrows_settings::{SettingError, Settings, settings};
-use narrows_units::Time;
 
 /// Its line in the registry.
 pub(super) const LAW: Entry = Entry {
@@ -160,7 +159,7 @@ impl Controller for Vegas {
         }
     }
 
-    fn on_timeout(&mut self, _now: Time) {
+    fn on_timeout(&mut self, _timeout: &Timeout) {
         self.ssthresh = (self.window / 2.0).max(LEAST);
         self.window = 1.0;
     }

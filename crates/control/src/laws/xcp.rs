@@ -16,10 +16,9 @@
 //! (RFC 5681), without slow start.
 
 use crate::registry::{Entry, MovedBy, Recipe, Start};
-use crate::{Ack, Controller, Loss, Mark, Needs};
+use crate::{Ack, Controller, Loss, Mark, Needs, Timeout};
 use narrows_settings::{Settings, settings};
 use narrows_signal::{CongestionHeader, Reply, Request};
-use narrows_units::Time;
 
 /// Its line in the registry.
 pub(super) const LAW: Entry = Entry {
@@ -102,7 +101,7 @@ impl Controller for Xcp {
         }
     }
 
-    fn on_timeout(&mut self, _now: Time) {
+    fn on_timeout(&mut self, _timeout: &Timeout) {
         self.cwnd = self.s;
     }
 

@@ -1,9 +1,8 @@
 //! Bounds a law by what routers advertise: the window of data in the network is the smaller of the
 //! two (GWA, eq. 1).
 
-use crate::{Ack, Controller, Loss, Mark, Needs, Pacing};
+use crate::{Ack, Controller, Idle, Loss, Mark, Needs, Pacing, Timeout};
 use narrows_signal::Request;
-use narrows_units::{Duration, Time};
 
 /// What routers allow.
 pub trait Bound: Send {
@@ -52,16 +51,16 @@ impl<B: Bound, C: Controller> Controller for Advertised<B, C> {
         self.law.on_mark(mark);
     }
 
-    fn on_timeout(&mut self, now: Time) {
-        self.law.on_timeout(now);
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        self.law.on_timeout(timeout);
     }
 
-    fn on_restart(&mut self, now: Time) {
-        self.law.on_restart(now);
+    fn on_restart(&mut self, idle: &Idle) {
+        self.law.on_restart(idle);
     }
 
-    fn on_resume(&mut self, now: Time, idle: Duration) {
-        self.law.on_resume(now, idle);
+    fn on_unused(&mut self, used: f64) {
+        self.law.on_unused(used);
     }
 
     fn on_spurious(&mut self) {

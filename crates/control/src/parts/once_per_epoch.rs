@@ -1,8 +1,8 @@
 //! Makes a controller from two formulas: up for each acknowledgement, down once per recovery epoch.
 
 use crate::parts::slow_start::Step;
-use crate::{Ack, Controller, Loss, Mark, Needs, SlowStart};
-use narrows_units::{Duration, Time};
+use crate::{Ack, Controller, Idle, Loss, Mark, Needs, SlowStart, Timeout};
+use narrows_units::Time;
 
 /// A law that moves the window up per acknowledgement and down once per recovery epoch.
 pub trait WindowLaw: Clone + Send {
@@ -31,8 +31,8 @@ pub trait WindowLaw: Clone + Send {
         self.decrease(window, now)
     }
 
-    /// The sender was silent for `idle`, and that time does not count.
-    fn resume(&mut self, _idle: Duration) {}
+    /// A packet is about to leave while nothing is in flight.
+    fn restart(&mut self, _idle: &Idle) {}
 
     /// Shows the law's own quantities, by name.
     fn probe(&self, _show: &mut dyn FnMut(&'static str, f64)) {}
@@ -46,7 +46,6 @@ pub struct OncePerEpoch<L> {
     window: f64,
     ssthresh: f64,
     initial_window: f64,
-    timed_out: bool,
     before_epoch: Option<Before<L>>,
 }
 
@@ -70,7 +69,6 @@ impl<L: WindowLaw> OncePerEpoch<L> {
             window: initial_window,
             ssthresh: f64::INFINITY,
             initial_window,
-            timed_out: false,
             before_epoch: None,
         }
     }
@@ -102,7 +100,6 @@ impl<L: WindowLaw> OncePerEpoch<L> {
 
 impl<L: WindowLaw> Controller for OncePerEpoch<L> {
     fn on_ack(&mut self, ack: &Ack) {
-        self.timed_out = false;
         self.law.observe(ack);
         if ack.window_limited && !ack.recovering {
             self.grow(ack);
@@ -125,21 +122,31 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
         }
     }
 
-    /// The threshold stays where it is when the same packet times out again (RFC 5681 §3.1).
-    fn on_timeout(&mut self, now: Time) {
-        if !self.timed_out {
+    /// A packet more than what is still in flight may leave (RFC 5681 §3.1; `tcp_enter_loss` in
+    /// Linux's net/ipv4/tcp_input.c).
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        if timeout.opens_epoch {
             self.remember();
-            self.ssthresh = self.law.timeout(self.window, now).max(LEAST_SSTHRESH);
+            self.ssthresh = self.law.timeout(self.window, timeout.now).max(LEAST_SSTHRESH);
         }
-        self.timed_out = true;
-        self.window = 1.0;
+        self.window = timeout.in_flight + 1.0;
         self.slow_start.restart();
     }
 
-    /// Back to the initial window, with the threshold unchanged (RFC 5681 §4.1).
-    fn on_resume(&mut self, _now: Time, idle: Duration) {
-        self.window = self.window.min(self.initial_window);
-        self.law.resume(idle);
+    fn on_restart(&mut self, idle: &Idle) {
+        (self.window, self.ssthresh) =
+            idle.restart.after(idle, self.window, self.ssthresh, self.initial_window);
+        self.law.restart(idle);
+    }
+
+    /// Halfway to what was used, and the threshold at least three quarters of the window
+    /// (`tcp_cwnd_application_limited` in Linux's net/ipv4/tcp_output.c).
+    fn on_unused(&mut self, used: f64) {
+        let used = used.max(self.initial_window);
+        if used < self.window {
+            self.ssthresh = self.ssthresh.max(0.75 * self.window);
+            self.window = (self.window + used) / 2.0;
+        }
     }
 
     /// The window before the epoch, or what it has grown to since, whichever is larger (RFC 4015
@@ -176,8 +183,10 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Restart;
     use crate::fixtures::ack;
     use crate::laws::reno::Reno;
+    use narrows_units::Duration;
 
     fn loss(opens_epoch: bool) -> Loss {
         Loss {
@@ -212,13 +221,13 @@ mod tests {
     }
 
     #[test]
-    fn a_second_timeout_of_the_same_packet_leaves_the_threshold() {
+    fn a_timeout_leaves_the_threshold_unless_it_opens_an_epoch() {
         let mut controller = reno(100.0);
-        controller.on_timeout(Time::ZERO);
-        controller.on_timeout(Time::ZERO);
-        assert_eq!((controller.window(), controller.ssthresh()), (1.0, 50.0));
-        controller.on_ack(&ack(0.0, 1.0));
-        controller.on_timeout(Time::ZERO);
+        let timeout = Timeout { now: Time::ZERO, opens_epoch: true, in_flight: 0.0 };
+        controller.on_timeout(&timeout);
+        controller.on_timeout(&Timeout { opens_epoch: false, in_flight: 3.0, ..timeout });
+        assert_eq!((controller.window(), controller.ssthresh()), (4.0, 50.0));
+        controller.on_timeout(&timeout);
         assert_eq!(controller.ssthresh(), 2.0);
     }
 
@@ -231,11 +240,30 @@ mod tests {
     }
 
     #[test]
-    fn silence_brings_back_the_initial_window_and_slow_start() {
+    fn after_a_silence_the_window_restarts_as_the_habit_says() {
+        let after = |restart, millis| {
+            let mut controller = OncePerEpoch::new(SlowStart::Standard, Reno, 10.0);
+            (controller.window, controller.ssthresh) = (1000.0, 70.0);
+            let timeout = Duration::from_millis(300);
+            let length = Duration::from_millis(millis);
+            controller.on_restart(&Idle { now: Time::ZERO, length, timeout, restart });
+            (controller.window, controller.ssthresh)
+        };
+        assert_eq!(after(Restart::Initial, 299), (1000.0, 70.0));
+        assert_eq!(after(Restart::Initial, 301), (10.0, 70.0), "RFC 5681 §4.1");
+        assert_eq!(after(Restart::Never, 90_000), (1000.0, 70.0));
+        assert_eq!(after(Restart::Halving, 301), (500.0, 750.0), "a timeout, then ¾ of 1000");
+        assert_eq!(after(Restart::Halving, 1000), (125.0, 750.0), "three timeouts");
+        assert_eq!(after(Restart::Halving, 90_000), (10.0, 750.0));
+    }
+
+    #[test]
+    fn a_window_that_was_not_used_goes_halfway_to_what_was() {
         let mut controller = OncePerEpoch::new(SlowStart::Standard, Reno, 10.0);
-        (0..90).for_each(|_| controller.on_ack(&ack(0.0, 1.0)));
-        assert_eq!(controller.window(), 100.0);
-        controller.on_resume(Time::ZERO, Duration::from_millis(2000));
-        assert_eq!(controller.window(), 10.0);
+        (controller.window, controller.ssthresh) = (100.0, 40.0);
+        controller.on_unused(60.0);
+        assert_eq!((controller.window, controller.ssthresh), (80.0, 75.0));
+        controller.on_unused(2.0);
+        assert_eq!((controller.window, controller.ssthresh), (45.0, 75.0), "at least 10 count");
     }
 }

@@ -4,7 +4,7 @@
 use super::reliability::RetransmissionQueue;
 use super::signalling::{Fate, Signalling};
 use crate::{Counters, Header, Least, Outstanding, Pacer, RttEstimator, Segment, Timeouts};
-use narrows_control::{Ack, Controller, Gaps, Loss, Pacing, Rtt};
+use narrows_control::{Ack, Controller, Gaps, Loss, Pacing, Rtt, Timeout};
 use narrows_signal::Reply;
 use narrows_units::{Duration, Stream, Time};
 
@@ -180,7 +180,7 @@ impl Sender {
             self.counters.timeouts += 1;
             self.rtt.back_off();
             self.written_off = self.signalling.outstanding();
-            self.controller.on_timeout(now);
+            self.controller.on_timeout(&Timeout { now, opens_epoch: true, in_flight: 0.0 });
             self.silence_timer = now + self.timeout();
         }
     }

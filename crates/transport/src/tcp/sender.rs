@@ -5,7 +5,7 @@ use super::rate_sampler::RateSampler;
 use super::recovery::{AnyRecovery, Ears, Next, Recovery};
 use super::{Habits, Metering, RecoveryKind};
 use crate::{AckHeader, Counters, DataHeader, Header, Outstanding, Pacer, RttEstimator, Segment};
-use narrows_control::{Ack, Controller, Gaps, Mark, Needs, Pacing, Rtt};
+use narrows_control::{Ack, Controller, Gaps, Idle, Mark, Needs, Pacing, Restart, Rtt, Timeout};
 use narrows_signal::{Ecn, Request};
 use narrows_units::{Duration, Stream, Time};
 use std::sync::Arc;
@@ -81,6 +81,8 @@ pub struct Sender {
     timed: Option<(u64, Time)>,
     retransmit_at: Time,
     last_sent: Time,
+    /// The timer has expired since the last acknowledgement of something new.
+    timed_out: bool,
     window_limited: bool,
     waits_for_pacer: bool,
     counters: Counters,
@@ -169,6 +171,7 @@ impl Sender {
             timed: None,
             retransmit_at: Time::NEVER,
             last_sent: Time::ZERO,
+            timed_out: false,
             window_limited: false,
             waits_for_pacer: false,
             counters: Counters::default(),
@@ -232,6 +235,7 @@ impl Sender {
         let first = self.first();
         let rate = self.sampler.as_mut().and_then(|sampler| sampler.take(first));
         if answer.delivered.packets > 0 {
+            self.timed_out = false;
             let packets =
                 if self.habits.counts_packets { answer.delivered.packets as f64 } else { 1.0 };
             self.controller.on_ack(&Ack {
@@ -266,7 +270,8 @@ impl Sender {
         self.timed = None;
         self.burst = (0, 0);
         self.recovery.on_timeout();
-        self.controller.on_timeout(now);
+        let opens_epoch = !std::mem::replace(&mut self.timed_out, true);
+        self.controller.on_timeout(&Timeout { now, opens_epoch, in_flight: 0.0 });
         self.retransmit_at = now + self.timeout();
     }
 
@@ -429,10 +434,8 @@ impl Sender {
 
     fn transmit(&mut self, now: Time, number: u64, again: bool) -> Segment {
         if self.is_idle() && self.counters.sent > 0 {
-            self.controller.on_restart(now);
-            if now.since(self.last_sent) > self.timeout() {
-                self.controller.on_resume(now, now.since(self.last_sent));
-            }
+            let (length, timeout) = (now.since(self.last_sent), self.timeout());
+            self.controller.on_restart(&Idle { now, length, timeout, restart: Restart::Initial });
         }
         let transmission = self.counters.sent;
         self.counters.sent += 1;

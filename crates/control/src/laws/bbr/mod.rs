@@ -31,7 +31,7 @@ mod model;
 mod states;
 
 use crate::registry::{Entry, MovedBy, Recipe, Start};
-use crate::{Ack, Controller, Gaps, Loss, Needs, Pacing, RateSample};
+use crate::{Ack, Controller, Gaps, Idle, Loss, Needs, Pacing, RateSample, Timeout};
 use filter::{TwoSlots, WindowedMax};
 use narrows_settings::{Settings, settings};
 use narrows_signal::Ecn;
@@ -499,19 +499,19 @@ impl Controller for Bbr {
         self.handle_lost_packet(loss);
     }
 
-    /// §5.6.4.4, OnEnterRTO: nothing is thought to be in flight then.
-    fn on_timeout(&mut self, now: Time) {
-        self.now = now;
+    /// §5.6.4.4, OnEnterRTO: C.cwnd = C.inflight + 1.
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        self.now = timeout.now;
         self.save_state_upon_loss();
         self.recovery = Recovery::Timeout(None);
-        self.cwnd = 1.0;
+        self.cwnd = timeout.in_flight + 1.0;
     }
 
     /// §5.4.1, HandleRestartFromIdle.
-    fn on_restart(&mut self, now: Time) {
-        self.now = now;
+    fn on_restart(&mut self, idle: &Idle) {
+        self.now = idle.now;
         self.idle_restart = true;
-        self.path.extra_acked_interval_start = now;
+        self.path.extra_acked_interval_start = idle.now;
         if self.is_in_a_probe_bw_state() {
             self.set_pacing_rate(1.0);
         } else if self.state == State::ProbeRtt {

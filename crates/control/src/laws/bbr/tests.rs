@@ -2,7 +2,7 @@
 //! from the draft's pseudocode.
 
 use super::*;
-use crate::{LossSample, Rtt};
+use crate::{LossSample, Restart, Rtt};
 
 /// A connection whose every round trip is one acknowledgement.
 struct Rounds {
@@ -395,7 +395,12 @@ fn idleness_takes_the_place_of_probe_rtt() {
     let mut rounds = Rounds::probing();
     rounds.pass(STEADY);
     rounds.now += Duration::from_millis(6000);
-    rounds.bbr.on_restart(rounds.now);
+    rounds.bbr.on_restart(&Idle {
+        now: rounds.now,
+        length: Duration::from_millis(6000),
+        timeout: Duration::from_millis(300),
+        restart: Restart::Halving,
+    });
     close(rounds.rate(), 800.0 * 0.99);
     assert_ne!(
         rounds.pass(Round { rtt: 101, packets: 10.0, in_flight: 10.0, ..STEADY }),
@@ -443,7 +448,8 @@ fn a_timeout_leaves_a_packet_and_the_window_comes_back_a_round_later() {
     let mut rounds = Rounds::probing();
     rounds.pass(STEADY);
     let before = rounds.bbr.window();
-    rounds.bbr.on_timeout(rounds.now);
+    let now = rounds.now;
+    rounds.bbr.on_timeout(&Timeout { now, opens_epoch: true, in_flight: 0.0 });
     assert_eq!(rounds.bbr.window(), 1.0);
     rounds.pass(Round { packets: 1.0, rate: 10.0, in_flight: 1.0, ..STEADY });
     assert_eq!(rounds.bbr.window(), 4.0);
