@@ -115,8 +115,8 @@ pub struct Birth {
     pub packet_bytes: u32,
     /// The receiver's own window in packets; infinite if it sets no limit.
     pub receive_window: f64,
-    /// Packets that leave together.
-    pub quantum: f64,
+    /// Packets that leave together; `None` if they are a millisecond at the flow's rate.
+    pub quantum: Option<f64>,
 }
 
 impl Default for Birth {
@@ -129,7 +129,7 @@ impl Default for Birth {
             initial_ssthresh: f64::INFINITY,
             packet_bytes: 1500,
             receive_window: f64::INFINITY,
-            quantum: 1.0,
+            quantum: Some(1.0),
         }
     }
 }

@@ -13,7 +13,7 @@ use narrows_sim::{
 };
 use narrows_transport::Transport;
 use narrows_transport::etcp::EtcpSettings;
-use narrows_transport::tcp::TcpSettings;
+use narrows_transport::tcp::{Spacing, TcpSettings};
 use narrows_units::{Duration, Stream};
 use std::sync::Arc;
 
@@ -114,15 +114,19 @@ impl Member<'_> {
 
     fn transport(&self, connection: &Connection, packet_bytes: u32) -> Transport {
         let stream = Stream::new(self.seed, PACING_STREAMS, 2 * self.number + 1);
-        let (habits, gaps) = (Arc::clone(&connection.habits), connection.gaps);
+        let habits = Arc::clone(&connection.habits);
         match connection.transport {
             CheckedTransport::Tcp { recovery, quantum, window, ecn } => {
                 let settings = TcpSettings::new(recovery, habits, packet_bytes, stream);
-                let (pacing, window_limit) = (gaps, window);
+                let (pacing, window_limit) = (connection.spacing, window);
                 Transport::Tcp(TcpSettings { pacing, window_limit, quantum, ecn, ..settings })
             }
             CheckedTransport::Etcp { reliable } => {
                 let timeouts = habits.timeouts;
+                let gaps = match connection.spacing {
+                    Some(Spacing::Window(gaps)) => Some(gaps),
+                    Some(Spacing::Fq) | None => None,
+                };
                 Transport::Etcp(EtcpSettings { timeouts, reliable, packet_bytes, gaps, stream })
             }
         }

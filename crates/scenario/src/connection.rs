@@ -5,12 +5,16 @@ use crate::controller_spec::ControllerSpec;
 use crate::flow::{Over, PacketSize, Surroundings, habits, why_not};
 use crate::given::Given;
 use crate::network::{NO_RTT, is_of_bdp};
-use crate::scenario::{Files, Flow, PacingName, SlowStartName, TcpName, Web};
+use crate::scenario::{
+    AckEvery, Files, Flow, PacingName, QuantumField, SlowStartName, TcpName, Web,
+};
 use narrows_control::registry::{Birth, MovedBy, Recipe, SlowStartKind, Start};
 use narrows_control::slow_start::{HyStart, Limited};
-use narrows_control::{Controller, Gaps, Pacing, SlowStart};
+use narrows_control::{Controller, Gaps, Pacing, Restart, SlowStart};
 use narrows_sim::Gap;
-use narrows_transport::tcp::{AckPolicy, Habits, Metering, RecoveryKind};
+use narrows_transport::tcp::{
+    AckPolicy, Detection, Habits, Metering, Quantum, RecoveryKind, Spacing,
+};
 use narrows_units::{Buffer, Bytes, Duration};
 use std::sync::Arc;
 
@@ -20,7 +24,7 @@ pub(crate) struct Connection {
     pub recipe: Recipe,
     pub habits: Arc<Habits>,
     /// How packets are spaced, if not as the law has it.
-    pub gaps: Option<Gaps>,
+    pub spacing: Option<Spacing>,
     /// Whether the law or its transport spaces packets unless told otherwise.
     pub paces_itself: bool,
     pub overhead: Duration,
@@ -33,7 +37,7 @@ pub(crate) struct Connection {
 pub(crate) enum Transport {
     Tcp {
         recovery: RecoveryKind,
-        quantum: u32,
+        quantum: Quantum,
         /// The receiver's window in packets; infinite if it is no limit.
         window: f64,
         ecn: bool,
@@ -63,6 +67,9 @@ const STALLS: &str =
     "missing; beside overhead say whether rate halving stalls as ns-2's does, true or false";
 /// The largest initial window, in packets: it leaves in one event.
 const MOST_AT_FIRST: f64 = 100_000.0;
+/// How long a receiver with generic receive offload waits for more: a common interrupt moderation of
+/// network cards (rx-usecs).
+const MERGES_FOR: Duration = Duration::from_micros(50);
 /// With `ack_every` alone an acknowledgement is delayed by this at most, as in Linux.
 const ACK_DELAY: Duration = Duration::from_millis(40);
 
@@ -83,24 +90,29 @@ pub(crate) fn check(
     let packet = PacketSize::new(&given, bytes, habits.timestamps)?;
     let sends = sends(&mut given, packet.payload())?;
     let overhead = given.take(|flow| &mut flow.overhead).unwrap_or_default();
-    let gaps = given.take(|flow| &mut flow.pacing).and_then(gaps);
+    let spacing = given.take(|flow| &mut flow.pacing).and_then(spacing);
     let transport = match spec.law.moved_by() {
         MovedBy::EachLoss => {
+            given.drop_default(|flow| &mut flow.quantum, QuantumField::Packets(1));
             Transport::Etcp { reliable: given.take(|flow| &mut flow.reliable).unwrap_or(true) }
         }
         _ => {
             habits.acks = acks(&mut given, habits.acks)?;
-            tcp_transport(&mut given, spec.recovery, bytes, around)?
+            take_habits(&mut given, spec.recovery, &mut habits)?;
+            tcp_transport(&mut given, spec.recovery, bytes, tcp, around)?
         }
     };
     let (quantum, receive_window) = match transport {
-        Transport::Tcp { quantum, window, .. } => (f64::from(quantum), window),
-        Transport::Etcp { .. } => (1.0, f64::INFINITY),
+        Transport::Tcp { quantum: Quantum::Packets(packets), window, .. } => {
+            (Some(f64::from(packets)), window)
+        }
+        Transport::Tcp { quantum: Quantum::Auto, window, .. } => (None, window),
+        Transport::Etcp { .. } => (Some(1.0), f64::INFINITY),
     };
     let initial_window = habits.initial_window;
     let birth = Birth {
         given: spec.given.clone(),
-        slow_start: slow_start(&mut given, spec.law.start(), tcp, gaps.is_some())?,
+        slow_start: slow_start(&mut given, spec.law.start(), tcp, spacing.is_some())?,
         initial_window,
         initial_ssthresh: threshold(&mut given, spec.law.start(), initial_window)?,
         packet_bytes: bytes.count() as u32,
@@ -119,7 +131,8 @@ pub(crate) fn check(
     let habits = Arc::new(habits);
     let paces_itself =
         matches!(transport, Transport::Etcp { .. }) || controller.pacing() != Pacing::Unpaced;
-    let connection = Connection { recipe, habits, gaps, paces_itself, overhead, sends, transport };
+    let connection =
+        Connection { recipe, habits, spacing, paces_itself, overhead, sends, transport };
     connection.does_not_say_twice(&given, spec.law.name(), &*controller)?;
     Ok((cc, packet, Over::Connection(connection)))
 }
@@ -132,8 +145,14 @@ impl Connection {
         law: &str,
         controller: &dyn Controller,
     ) -> Result<(), ScenarioError> {
-        let Transport::Tcp { ecn, .. } = self.transport else { return Ok(()) };
-        if self.gaps.is_some() && controller.pacing() != Pacing::Unpaced {
+        let Transport::Tcp { ecn, .. } = self.transport else {
+            if self.spacing == Some(Spacing::Fq) {
+                let message = format!("{law} has a transport of its own; try \"even\"");
+                return Err(given.error("pacing", message));
+            }
+            return Ok(());
+        };
+        if self.spacing.is_some() && controller.pacing() != Pacing::Unpaced {
             let message = format!("{law} paces by itself; leave it out");
             return Err(given.error("pacing", message));
         }
@@ -155,12 +174,48 @@ fn take_initial_window(given: &mut Given<Flow>, habits: &mut Habits) -> Result<(
     Ok(())
 }
 
-fn gaps(pacing: PacingName) -> Option<Gaps> {
+fn spacing(pacing: PacingName) -> Option<Spacing> {
     match pacing {
         PacingName::None => None,
-        PacingName::Even => Some(Gaps::Even),
-        PacingName::Exponential => Some(Gaps::Exponential),
+        PacingName::Even => Some(Spacing::Window(Gaps::Even)),
+        PacingName::Exponential => Some(Spacing::Window(Gaps::Exponential)),
+        PacingName::Fq => Some(Spacing::Fq),
     }
+}
+
+/// What a TCP does unless told otherwise, and the flow may say.
+fn take_habits(
+    given: &mut Given<Flow>,
+    recovery: RecoveryKind,
+    habits: &mut Habits,
+) -> Result<(), ScenarioError> {
+    let set = |habit: &mut bool, told: Option<bool>| *habit = told.unwrap_or(*habit);
+    set(&mut habits.handshake, given.take(|flow| &mut flow.handshake));
+    set(&mut habits.acks.reports_duplicates, given.take(|flow| &mut flow.dsack));
+    set(&mut habits.validates_window, given.take(|flow| &mut flow.cwnd_validation));
+    if given.take(|flow| &mut flow.slow_start_after_idle) == Some(false) {
+        habits.restart = Restart::Never;
+    }
+    if recovery != RecoveryKind::Sack {
+        return Ok(());
+    }
+    match given.take(|flow| &mut flow.rack) {
+        Some(true) => habits.detection = Detection::ByTime,
+        Some(false) => habits.detection = Detection::ByCount,
+        None => {}
+    }
+    let by_time = habits.detection == Detection::ByTime;
+    for (field, habit, told) in [
+        ("tlp", &mut habits.probes, given.take(|flow| &mut flow.tlp)),
+        ("frto", &mut habits.frto, given.take(|flow| &mut flow.frto)),
+    ] {
+        if told == Some(true) && !by_time {
+            return Err(given.error(field, "needs rack; write rack = true, or leave it out"));
+        }
+        set(habit, told);
+        *habit &= by_time;
+    }
+    Ok(())
 }
 
 /// TCP with packets of `bytes`.
@@ -168,12 +223,14 @@ fn tcp_transport(
     given: &mut Given<Flow>,
     recovery: RecoveryKind,
     bytes: Bytes,
+    tcp: Option<TcpName>,
     around: &Surroundings,
 ) -> Result<Transport, ScenarioError> {
-    let quantum = given.take(|flow| &mut flow.quantum).unwrap_or(1);
-    if quantum == 0 {
-        return Err(given.error("quantum", "must be at least 1 packet; 1 means none"));
-    }
+    let quantum = match (given.take(|flow| &mut flow.quantum), tcp) {
+        (Some(QuantumField::Packets(packets)), _) => Quantum::Packets(packets),
+        (None, Some(TcpName::Ns2)) => Quantum::Packets(1),
+        (Some(QuantumField::Auto) | None, _) => Quantum::Auto,
+    };
     let link = &around.network.links[0];
     let flows = around.load.flows;
     let packets = |window: Buffer| window.packets(link.rate, link.base_rtt, flows, bytes) as f64;
@@ -193,11 +250,14 @@ fn acks(given: &mut Given<Flow>, usual: AckPolicy) -> Result<AckPolicy, Scenario
     let delay = given.take(|flow| &mut flow.ack_delay);
     match (every, delay) {
         (None, None) => Ok(usual),
-        (Some(0), _) => Err(given.error("ack_every", "must be at least 1 packet")),
-        (Some(every), delay) => {
-            Ok(AckPolicy { every, delay: delay.unwrap_or(ACK_DELAY), quick: 0 })
+        (Some(AckEvery::Gro), delay) => {
+            let delay = delay.unwrap_or(ACK_DELAY);
+            Ok(AckPolicy { every: 2, delay, merges_for: MERGES_FOR, ..usual })
         }
-        (None, Some(delay)) => Ok(AckPolicy { every: u32::MAX, delay, quick: 0 }),
+        (Some(AckEvery::Packets(every)), delay) => {
+            Ok(AckPolicy { every, delay: delay.unwrap_or(ACK_DELAY), quick: 0, ..usual })
+        }
+        (None, Some(delay)) => Ok(AckPolicy { every: u32::MAX, delay, quick: 0, ..usual }),
     }
 }
 
@@ -366,7 +426,21 @@ fn why_it_does_not_count(
         _ if own_recovery && METERING.contains(&field) => {
             format!("{law} decides by itself what leaves in a recovery; leave it out")
         }
-        "quantum" | "ack_every" | "ack_delay" | "max_window" | "ecn" => {
+        "rack" | "tlp" | "frto" if !over_etcp => {
+            format!("is for a SACK recovery; leave it out, or write {law}+sack")
+        }
+        "quantum"
+        | "ack_every"
+        | "ack_delay"
+        | "max_window"
+        | "ecn"
+        | "rack"
+        | "tlp"
+        | "frto"
+        | "dsack"
+        | "handshake"
+        | "cwnd_validation"
+        | "slow_start_after_idle" => {
             format!("has no effect for {law}, which has a transport of its own; leave it out")
         }
         "prr" => format!(

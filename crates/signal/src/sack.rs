@@ -52,6 +52,26 @@ impl SackBlocks {
         }
     }
 
+    /// Puts the packet `number`, which has arrived more than once, before the other blocks, the last
+    /// of which may have to go (RFC 2883 §4). It may lie below the cumulative acknowledgement `ack`.
+    pub fn push_duplicate(&mut self, ack: u64, number: u64) {
+        self.0.rotate_right(1);
+        // The distance of a packet below wraps around, as in TCP's 32 bits.
+        self.0[0] = (number.wrapping_sub(ack) as u32, 1);
+    }
+
+    /// The packet that has arrived more than once, given that the first block reports it.
+    pub fn duplicate(&self, ack: u64) -> u64 {
+        ack.wrapping_add_signed(i64::from(self.0[0].0 as i32))
+    }
+
+    /// The blocks without the first.
+    pub fn without_first(mut self) -> Self {
+        self.0[0] = (0, 0);
+        self.0.rotate_left(1);
+        self
+    }
+
     /// True if nothing is reported.
     pub const fn is_empty(&self) -> bool {
         self.0[0].1 == 0
@@ -78,5 +98,17 @@ mod tests {
         assert!(blocks.is_empty());
         ranges.iter().for_each(|range| blocks.push(10, *range));
         assert_eq!(blocks.iter(10).collect::<Vec<_>>(), ranges[..3]);
+    }
+
+    #[test]
+    fn a_duplicate_comes_first_and_may_lie_below_the_acknowledgement() {
+        let mut blocks = SackBlocks::default();
+        blocks.push(100, Range { start: 110, end: 112 });
+        for number in [97, 111, 0] {
+            let mut reported = blocks;
+            reported.push_duplicate(100, number);
+            assert_eq!(reported.duplicate(100), number);
+            assert_eq!(reported.without_first(), blocks);
+        }
     }
 }

@@ -7,7 +7,7 @@ use narrows_router::queues::{Gwa, GwaSettings};
 use narrows_router::{Backlog, FlowCountSettings, Limit, OnDeparture, Packet, Room};
 use narrows_signal::{Ecn, Request};
 use narrows_transport::Timeouts;
-use narrows_transport::tcp::{Habits, Receiver, RecoveryKind, Sender, TcpSettings};
+use narrows_transport::tcp::{Habits, Receiver, RecoveryKind, Sender, Spacing, TcpSettings};
 use narrows_transport::{Segment, Transport};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
@@ -70,7 +70,7 @@ fn host(delays: (u64, u64), pacing: Option<Gaps>) -> Host {
     let (recovery, stream) = (RecoveryKind::Reno, Stream::new(1, 1, 1));
     let settings = TcpSettings {
         window_limit: 64.0,
-        pacing,
+        pacing: pacing.map(Spacing::Window),
         ..TcpSettings::new(recovery, habits, PACKET, stream)
     };
     let (sender, receiver) = Transport::Tcp(settings).ends(controller, 40);

@@ -14,6 +14,8 @@ pub struct FlowHeaders {
     pub timestamps: bool,
 }
 
+/// Bytes of the timestamps in each segment, which the largest segment size leaves room for.
+const TIMESTAMPS: u32 = 12;
 /// The sequence number of the first data byte, as it would be after a handshake.
 const FIRST_BYTE: u32 = 1;
 const SENDER_PORT: u16 = 40_000;
@@ -23,7 +25,8 @@ const RECEIVER_PORT: u16 = 5001;
 /// payload, which is not written.
 pub(crate) fn write(crossing: &Crossing, flow: FlowHeaders) -> (Vec<u8>, u32) {
     let tcp = tcp(&crossing.segment, flow);
-    let payload = if crossing.segment.kind() == Kind::Data { flow.payload } else { 0 };
+    let is_data = matches!(crossing.segment.header, Header::Data(_) | Header::EtcpData { .. });
+    let payload = if is_data { flow.payload } else { 0 };
     let length = tcp.header_len() as u32 + payload;
     let (sender, receiver) = addresses(crossing.flow);
     let (source, destination) =
@@ -51,9 +54,17 @@ fn tcp(segment: &Segment, flow: FlowHeaders) -> TcpHeader {
         Kind::Data => TcpHeader::new(SENDER_PORT, RECEIVER_PORT, byte(segment.number), 65_535),
         Kind::Ack => TcpHeader::new(RECEIVER_PORT, SENDER_PORT, FIRST_BYTE, 65_535),
     };
-    tcp.ack = true;
-    tcp.acknowledgment_number =
-        if segment.kind() == Kind::Ack { byte(segment.number) } else { FIRST_BYTE };
+    tcp.ack = segment.header != Header::Syn;
+    tcp.acknowledgment_number = match segment.kind() {
+        Kind::Ack => byte(segment.number),
+        Kind::Data if tcp.ack => FIRST_BYTE,
+        Kind::Data => 0,
+    };
+    tcp.syn = !tcp.ack || segment.header == Header::SynAck;
+    if tcp.syn {
+        // A SYN takes the sequence number before the first byte.
+        tcp.sequence_number = tcp.sequence_number.wrapping_sub(1);
+    }
     tcp.cwr = matches!(segment.header, Header::Data(data) if data.reduced);
     tcp.ece = matches!(segment.header, Header::Ack(ack) if ack.ece);
     let mut options = Vec::new();
@@ -63,8 +74,16 @@ fn tcp(segment: &Segment, flow: FlowHeaders) -> TcpHeader {
         options
             .push(TcpOptionElement::Timestamp(millis(segment.stamp), millis(segment.echoed_stamp)));
     }
+    if tcp.syn {
+        let timestamps = if flow.timestamps { TIMESTAMPS } else { 0 };
+        let size = flow.payload.saturating_add(timestamps).min(u32::from(u16::MAX)) as u16;
+        options.push(TcpOptionElement::MaximumSegmentSize(size));
+        options.push(TcpOptionElement::SelectiveAcknowledgementPermitted);
+    }
     let sack = segment.sack();
-    let mut blocks = sack.iter(segment.number).map(|range| (byte(range.start), byte(range.end)));
+    let duplicate = segment.duplicate().map(|number| (byte(number), byte(number + 1)));
+    let blocks = sack.iter(segment.number).map(|range| (byte(range.start), byte(range.end)));
+    let mut blocks = duplicate.into_iter().chain(blocks);
     if let Some(first) = blocks.next() {
         options.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
         options.push(TcpOptionElement::SelectiveAcknowledgement(

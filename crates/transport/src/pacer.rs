@@ -9,17 +9,23 @@ use narrows_units::{Duration, Stream, Time};
 pub struct Pacer {
     ready_at: Time,
     stream: Stream,
+    /// Packets that have left since the connection began.
+    sent: u32,
 }
+
+/// Linux does not pace the first packets of a connection (`tcp_update_skb_after_send` in
+/// net/ipv4/tcp_output.c; the initial quantum of sch_fq).
+const UNPACED: u32 = 10;
 
 impl Pacer {
     /// A pacer with a full bucket; exponential gaps are drawn from `stream`.
     pub fn new(stream: Stream) -> Self {
-        Self { ready_at: Time::ZERO, stream }
+        Self { ready_at: Time::ZERO, stream, sent: 0 }
     }
 
     /// Lets the next burst leave at once.
     pub fn renew(&mut self) {
-        self.ready_at = Time::ZERO;
+        (self.ready_at, self.sent) = (Time::ZERO, 0);
     }
 
     /// When the next burst may leave.
@@ -37,6 +43,7 @@ impl Pacer {
         window: f64,
         rtt: Option<&Rtt>,
     ) {
+        self.sent = self.sent.saturating_add(packets);
         let Some((mean_gap, gaps)) = mean_gap(pacing, window, rtt) else { return };
         let burst_gap = mean_gap * f64::from(packets);
         let gap = match gaps {
@@ -44,6 +51,22 @@ impl Pacer {
             Gaps::Exponential => burst_gap * self.stream.exponential(),
         };
         self.ready_at = now + Duration::from_secs(gap);
+    }
+}
+
+impl Pacer {
+    /// Records that a burst of `packets` left at `now`, and schedules the next one as TCP over
+    /// Linux's fq does at a `rate` in packets per second (`tcp_update_skb_after_send`): the first
+    /// ten packets are not paced, and a burst that left late shortens the next gap, at most by half.
+    pub fn sent_over_fq(&mut self, now: Time, packets: u32, rate: f64) {
+        let before = self.sent;
+        self.sent = self.sent.saturating_add(packets);
+        if before < UNPACED {
+            return;
+        }
+        let gap = Duration::from_secs(f64::from(packets) / rate);
+        let late = now.since(self.ready_at).min(Duration::from_picos(gap.picos() / 2));
+        self.ready_at = now + gap.saturating_sub(late);
     }
 }
 
@@ -81,6 +104,20 @@ mod tests {
     #[test]
     fn a_burst_waits_for_all_its_tokens() {
         assert_eq!(leave(3, 3, Gaps::Even), [0.0, 0.03, 0.06].map(Time::from_secs));
+    }
+
+    #[test]
+    fn over_fq_ten_packets_leave_at_once_and_lateness_is_made_up_for_by_half_a_gap() {
+        let mut pacer = Pacer::new(Stream::new(3, 1, 1));
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        for _ in 0..5 {
+            assert_eq!(pacer.ready_at(), Time::ZERO);
+            pacer.sent_over_fq(at(1000), 2, 100.0);
+        }
+        pacer.sent_over_fq(at(1000), 2, 100.0);
+        assert_eq!(pacer.ready_at(), at(1010), "20 ms for two packets, less half of that");
+        pacer.sent_over_fq(at(1013), 2, 100.0);
+        assert_eq!(pacer.ready_at(), at(1030), "3 ms late");
     }
 
     #[test]

@@ -19,6 +19,10 @@ pub enum Header {
     Data(DataHeader),
     /// A TCP acknowledgement.
     Ack(AckHeader),
+    /// Asks for a TCP connection (SYN).
+    Syn,
+    /// Accepts a TCP connection (SYN and ACK).
+    SynAck,
     /// E-TCP data.
     EtcpData {
         /// Label of this packet, used by congestion control only; 32 bits that wrap around.
@@ -48,6 +52,8 @@ pub struct DataHeader {
 pub struct AckHeader {
     /// The blocks that arrived above the acknowledged number.
     pub sack: SackBlocks,
+    /// True if the first block is the packet that this answers, which had arrived before (RFC 2883).
+    pub duplicate: bool,
     /// Packets that have arrived with a mark so far, modulo 2¹⁶ (RFC 9768's counter, with more
     /// bits).
     pub marked: u16,
@@ -82,14 +88,35 @@ impl Segment {
     /// Whether this is data or an acknowledgement.
     pub const fn kind(&self) -> Kind {
         match self.header {
-            Header::Data(_) | Header::EtcpData { .. } => Kind::Data,
-            Header::Ack(_) | Header::EtcpAck(_) => Kind::Ack,
+            Header::Data(_) | Header::EtcpData { .. } | Header::Syn => Kind::Data,
+            Header::Ack(_) | Header::EtcpAck(_) | Header::SynAck => Kind::Ack,
         }
     }
 
-    /// The SACK blocks of a TCP acknowledgement; empty for any other segment.
+    /// The blocks of a TCP acknowledgement that have arrived above its number; empty for any other
+    /// segment.
     pub fn sack(&self) -> SackBlocks {
-        if let Header::Ack(ack) = self.header { ack.sack } else { SackBlocks::default() }
+        match self.header {
+            Header::Ack(ack) if ack.duplicate => ack.sack.without_first(),
+            Header::Ack(ack) => ack.sack,
+            _ => SackBlocks::default(),
+        }
+    }
+
+    /// The packet that a TCP acknowledgement reports as having arrived more than once (RFC 2883).
+    pub fn duplicate(&self) -> Option<u64> {
+        match self.header {
+            Header::Ack(ack) if ack.duplicate => Some(ack.sack.duplicate(self.number)),
+            _ => None,
+        }
+    }
+
+    /// Reports in a TCP acknowledgement that packet `number` has arrived before (RFC 2883 §4).
+    pub fn report_duplicate(&mut self, number: u64) {
+        if let Header::Ack(ack) = &mut self.header {
+            ack.sack.push_duplicate(self.number, number);
+            ack.duplicate = true;
+        }
     }
 
     /// The ECN bits; only TCP data is ever ECN-capable.
@@ -114,7 +141,7 @@ impl Segment {
         match self.header {
             Header::Data(data) => data.retransmission,
             Header::EtcpData { retransmission, .. } => retransmission,
-            Header::Ack(_) | Header::EtcpAck(_) => false,
+            Header::Ack(_) | Header::EtcpAck(_) | Header::Syn | Header::SynAck => false,
         }
     }
 }

@@ -4,7 +4,9 @@
 use narrows_control::laws::reno::Reno;
 use narrows_control::{Controller, OncePerEpoch, SlowStart};
 use narrows_signal::{Ecn, Range, SackBlocks};
-use narrows_transport::tcp::{Habits, Metering, Receiver, RecoveryKind, Sender, TcpSettings};
+use narrows_transport::tcp::{
+    Detection, Habits, Metering, Receiver, RecoveryKind, Sender, TcpSettings,
+};
 use narrows_transport::{AckHeader, DataHeader, Header, Kind, Segment};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
@@ -171,7 +173,12 @@ fn limited_transmit_sends_a_new_packet_for_each_of_the_first_two_duplicates() {
 
 #[test]
 fn timestamps_recognise_a_needless_recovery() {
-    let habits = Habits { metering: Metering::ByPipe, ..Habits::LINUX };
+    let habits = Habits {
+        metering: Metering::ByPipe,
+        detection: Detection::ByCount,
+        handshake: false,
+        ..Habits::LINUX
+    };
     let mut sender = sender(RecoveryKind::Sack, habits, 10.0, 10.0);
     sender.offer(1000);
     leaving(&mut sender, at(0));

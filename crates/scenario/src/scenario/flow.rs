@@ -2,8 +2,11 @@
 
 use super::written::written;
 use narrows_units::{Buffer, Bytes, Duration, Probability, Rate};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserializer, Unexpected, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
 
 written! {
     /// One flow, or a group of `count` identical flows.
@@ -35,7 +38,7 @@ written! {
             files: Files,
             /// A web user instead, who thinks, asks for pages and for what is embedded in them.
             web: Web,
-            /// Spacing of packets: "none", "even" or "exponential".
+            /// Spacing of packets: "none", "even", "exponential", or "fq", as TCP over Linux's fq.
             pacing: PacingName,
             /// "standard", "limited" or "hystart++"; unless given, hystart++ for cubic with linux
             /// habits, else standard.
@@ -57,6 +60,23 @@ written! {
             timestamps: bool,
             /// Proportional rate reduction in a SACK recovery; the habit's unless given.
             prr: bool,
+            /// RACK (RFC 8985): losses are found by time in a SACK recovery; the habit's unless given.
+            rack: bool,
+            /// With `rack`: tail loss probes (RFC 8985 §7); the habit's unless given.
+            tlp: bool,
+            /// With `rack`: needless timeouts are found out by new data (RFC 5682); the habit's unless
+            /// given.
+            frto: bool,
+            /// The receiver reports packets that arrive again (RFC 2883); the habit's unless given.
+            dsack: bool,
+            /// Each connection begins with a handshake; the habit's unless given.
+            handshake: bool,
+            /// Only a window that is used grows, and one that is not used shrinks (RFC 7661); the
+            /// habit's unless given.
+            cwnd_validation: bool,
+            /// The window falls after a silence, as the habit has it; Linux's sysctl of that name; it
+            /// does unless false.
+            slow_start_after_idle: bool,
             /// Linux 2.6.22's rate halving in a SACK recovery, as ns-2 has it, instead of `prr`:
             /// the window is this share of the threshold until the recovery is over, and slow start
             /// makes up the rest; 0.5 for laws with Reno's min_cwnd, 1 for those without.
@@ -66,10 +86,13 @@ written! {
             halving_stalls: bool,
             /// Each time it may send it waits up to this, uniformly, as with ns-2's `overhead_`.
             overhead: Duration,
-            /// Packets that leave together, as segmentation offload makes them.
-            quantum: u32,
-            /// One acknowledgement for this many packets.
-            ack_every: u32,
+            /// Packets that leave together, as segmentation offload makes them: a number, or "auto",
+            /// a millisecond at the flow's rate, as Linux does; "auto" with linux habits unless
+            /// given, else 1.
+            quantum: QuantumField,
+            /// One acknowledgement for this many packets, or "gro", for what a receiver with generic
+            /// receive offload takes as one: up to 64 kB within 50 µs.
+            ack_every: AckEvery,
             /// The longest an acknowledgement may be delayed. Without `ack_every`, acknowledgements
             /// are sent at this interval only.
             ack_delay: Duration,
@@ -114,7 +137,6 @@ impl Flow {
         let halves = self.rate_halving.is_some();
         self.halving_stalls.take_if(|stalls| !*stalls && !halves);
         self.overhead.take_if(zero);
-        self.quantum.take_if(|packets| *packets == 1);
         self.reliable.take_if(|reliable| *reliable);
         self.periods.take_if(|periods| *periods == PeriodsName::Fixed);
         self.reverse.take_if(|reverse| !*reverse);
@@ -180,6 +202,85 @@ macro_rules! names {
     };
 }
 
+/// Declares a number of packets that may be left to a rule, by its name.
+macro_rules! packets_or {
+    (
+        $(#[$meta:meta])*
+        pub enum $Name:ident {
+            $(#[$rule_meta:meta])* $Rule:ident = $text:literal,
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $Name {
+            /// This many packets.
+            Packets(u32),
+            $(#[$rule_meta])* $Rule,
+        }
+
+        impl Serialize for $Name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    Self::Packets(packets) => serializer.serialize_u32(*packets),
+                    Self::$Rule => serializer.serialize_str($text),
+                }
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $Name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let packets = deserializer.deserialize_any(PacketsOr($text))?;
+                Ok(packets.map_or(Self::$Rule, Self::Packets))
+            }
+        }
+
+        impl JsonSchema for $Name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($Name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({
+                    "anyOf": [
+                        { "type": "integer", "minimum": 1, "maximum": u32::MAX },
+                        { "type": "string", "const": $text },
+                    ]
+                })
+            }
+        }
+    };
+}
+
+/// Reads a number of packets; `None` if the rule is named instead.
+struct PacketsOr(&'static str);
+
+impl Visitor<'_> for PacketsOr {
+    type Value = Option<u32>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        write!(formatter, "a whole number of packets, like 2, or \"{}\"", self.0)
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, packets: u64) -> Result<Self::Value, E> {
+        let valid = u32::try_from(packets).ok().filter(|packets| *packets > 0);
+        valid.map(Some).ok_or_else(|| E::invalid_value(Unexpected::Unsigned(packets), &self))
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, packets: i64) -> Result<Self::Value, E> {
+        match u64::try_from(packets) {
+            Ok(packets) => self.visit_u64(packets),
+            Err(_) => Err(E::invalid_value(Unexpected::Signed(packets), &self)),
+        }
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        if text == self.0 {
+            return Ok(None);
+        }
+        Err(E::invalid_value(Unexpected::Str(text), &self))
+    }
+}
+
 names! {
     /// A TCP's habits.
     pub enum TcpName {
@@ -199,6 +300,24 @@ names! {
         Even = "even",
         /// A window per round trip, with exponential gaps.
         Exponential = "exponential",
+        /// As TCP over Linux's fq.
+        Fq = "fq",
+    }
+}
+
+packets_or! {
+    /// Packets that leave together.
+    pub enum QuantumField {
+        /// A millisecond at the flow's rate.
+        Auto = "auto",
+    }
+}
+
+packets_or! {
+    /// Packets per acknowledgement.
+    pub enum AckEvery {
+        /// What a receiver with generic receive offload takes as one.
+        Gro = "gro",
     }
 }
 

@@ -6,7 +6,10 @@ mod network;
 mod plain;
 mod written;
 
-pub use flow::{Datagrams, Files, Flow, PacingName, PeriodsName, SlowStartName, TcpName, Web};
+pub use flow::{
+    AckEvery, Datagrams, Files, Flow, PacingName, PeriodsName, QuantumField, SlowStartName,
+    TcpName, Web,
+};
 pub(crate) use network::LinkFields;
 pub use network::{Chain, ChainLink, Dumbbell, Link, ParkingLot};
 

@@ -10,7 +10,7 @@ use narrows_sim::{
 };
 use narrows_transport::Transport;
 use narrows_transport::etcp::EtcpSettings;
-use narrows_transport::tcp::{Habits, RecoveryKind, TcpSettings};
+use narrows_transport::tcp::{Habits, Quantum, RecoveryKind, Spacing, TcpSettings};
 use narrows_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
@@ -167,6 +167,7 @@ impl Dumbbell {
             let Self { recovery, window_limit, pacing, quantum, ecn, .. } = *self;
             let habits = Arc::new(self.habits);
             let settings = TcpSettings::new(recovery, habits, 1000, stream);
+            let (pacing, quantum) = (pacing.map(Spacing::Window), Quantum::Packets(quantum));
             Transport::Tcp(TcpSettings { window_limit, pacing, quantum, ecn, ..settings })
         };
         let application = match self.sends {

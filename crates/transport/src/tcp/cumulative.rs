@@ -1,7 +1,7 @@
 //! Recovery from cumulative acknowledgements alone: Reno (RFC 5681 §3.2) and NewReno (RFC 6582).
 
 use super::outstanding::Outstanding;
-use super::recovery::{Answer, Ears, Next, Recovery};
+use super::recovery::{Answer, Ears, Next, Recovery, TimedOut};
 use super::scoreboard::Delivered;
 use crate::Segment;
 use narrows_units::Time;
@@ -30,6 +30,8 @@ pub(super) struct Cumulative {
     resend_first: bool,
     first_partial: bool,
     resent_at: Option<Time>,
+    /// After a timeout, when the lowest packet outstanding left again.
+    timed_out: Option<Option<Time>>,
     /// The window after a recovery whose partial acknowledgements have deflated it; from there it
     /// grows as in slow start. RFC 6582 §3.2, step 3, leaves open how a sender avoids a burst after
     /// a full acknowledgement; this is what ns-2 does.
@@ -50,6 +52,7 @@ impl Cumulative {
             resend_first: false,
             first_partial: false,
             resent_at: None,
+            timed_out: None,
             regrowth: None,
         }
     }
@@ -59,10 +62,15 @@ impl Cumulative {
         while self.outstanding.first() < ack.number {
             let number = self.outstanding.first();
             let Some(record) = self.outstanding.pop() else { break };
-            delivered.add(number, &record);
+            delivered.add(number, &record, true);
         }
         self.next = self.next.max(self.outstanding.first());
         self.duplicates = 0;
+        let resent_at = self.timed_out.take().flatten();
+        if ears.is_older(ack.echoed_stamp, resent_at) {
+            self.next = self.outstanding.end();
+            ears.spurious();
+        }
         let partial = self.recovering && self.leave_or_stay(ack, delivered.packets as f64, ears);
         if let Some(limit) = self.regrowth {
             let limit = limit + 1.0;
@@ -70,7 +78,7 @@ impl Cumulative {
         }
         let restarts_timer = !partial || !self.first_partial;
         self.first_partial |= partial;
-        Answer { delivered, restarts_timer }
+        Answer { delivered, restarts_timer, ..Answer::default() }
     }
 
     /// Handles newly acknowledged data during a recovery; returns true if the recovery continues.
@@ -125,7 +133,7 @@ impl Cumulative {
     fn lose_first(&mut self, opens_epoch: bool, ears: &mut Ears) {
         let number = self.outstanding.first();
         let record = *self.outstanding.get(number);
-        ears.lost(number, record.transmission, record.in_flight, opens_epoch);
+        ears.lost(&record.as_lost(number), opens_epoch);
     }
 
     /// Packets that may be outstanding, rounded down to whole packets, as in ns-2.
@@ -174,12 +182,20 @@ impl Recovery for Cumulative {
 
     /// Goes back to the first packet that is not acknowledged (RFC 6582 §4: recover is the highest
     /// sent).
-    fn on_timeout(&mut self) {
+    fn on_timeout(&mut self, again: bool, ears: &mut Ears) -> TimedOut {
+        self.lose_first(false, ears);
         self.leave();
+        self.timed_out = Some(None);
         self.duplicates = 0;
         self.recover = Some(self.outstanding.end());
         self.next = self.outstanding.first();
         self.regrowth = None;
+        TimedOut { opens_epoch: !again, in_flight: 0.0 }
+    }
+
+    /// Sequence numbers begin anew (RFC 6582 §3.2: recover begins at the initial one).
+    fn renew(&mut self) {
+        (self.recover, self.regrowth) = (None, None);
     }
 
     /// Decides what may leave next, with a window of `window` packets and `offered` packets of
@@ -205,11 +221,14 @@ impl Recovery for Cumulative {
         }
         let in_flight = self.in_flight() as u32;
         if number == self.outstanding.end() {
-            self.outstanding.push(transmission, in_flight);
+            self.outstanding.push(transmission, now, in_flight);
         } else {
             let record = self.outstanding.get_mut(number);
             record.transmission = transmission;
             record.in_flight = in_flight;
+        }
+        if let Some(resent_at) = &mut self.timed_out {
+            resent_at.get_or_insert(now);
         }
         if self.resend_first && number == self.outstanding.first() {
             self.resend_first = false;

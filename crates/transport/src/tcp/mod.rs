@@ -1,9 +1,14 @@
 //! TCP that counts packets instead of bytes: a [`Sender`] with one of three loss recoveries, and a
 //! [`Receiver`].
 
+mod autosize;
 mod cumulative;
+mod handshake;
+mod marks;
 mod outstanding;
+mod probe;
 mod prr;
+mod rack;
 mod rate_halving;
 mod rate_sampler;
 mod receiver;
@@ -11,12 +16,16 @@ mod recovery;
 mod scoreboard;
 mod selective;
 mod sender;
+mod undo;
+mod usage;
 
+pub use autosize::Quantum;
 pub use receiver::{AckPolicy, Receiver};
-pub use scoreboard::Scoreboard;
-pub use sender::{Sender, TcpSettings};
+pub use scoreboard::{Arrival, Delivered, LostPacket, Proof, Scoreboard};
+pub use sender::{Sender, Spacing, TcpSettings};
 
 use crate::{Least, Timeouts};
+use narrows_control::Restart;
 use narrows_units::Duration;
 
 /// How a sender detects losses and retransmits.
@@ -75,6 +84,17 @@ pub enum Metering {
     },
 }
 
+/// How a SACK recovery finds losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detection {
+    /// A packet is lost when three above it have arrived; the loss of a retransmission is left to
+    /// the timer (RFC 6675).
+    ByCount,
+    /// A packet is lost when one that left later has arrived, and none that left as early or earlier
+    /// is expected any more (RACK, RFC 8985), retransmissions included.
+    ByTime,
+}
+
 /// The habits of a TCP implementation: everything that is not the congestion controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Habits {
@@ -93,10 +113,20 @@ pub struct Habits {
     pub limited_transmit: bool,
     /// How a SACK recovery releases packets.
     pub metering: Metering,
-    /// If true, a retransmission counts as lost when enough packets that left after it have
-    /// arrived; RFC 8985 decides this by time, we by count. Otherwise its loss is left to the timer
-    /// (RFC 6675).
-    pub lost_retransmissions: bool,
+    /// How a SACK recovery finds losses.
+    pub detection: Detection,
+    /// If losses are found by time, whether a probe finds out about the last packets when nothing
+    /// comes back for two round trips (RFC 8985 §7).
+    pub probes: bool,
+    /// If losses are found by time, whether new data leaves after a timeout to find out if it was
+    /// needless (F-RTO, RFC 5682).
+    pub frto: bool,
+    /// If true, a connection begins with a handshake, which gives the first RTT sample.
+    pub handshake: bool,
+    /// If true, only a window that is used grows, and one that is not used shrinks (RFC 7661).
+    pub validates_window: bool,
+    /// What becomes of the window after a silence.
+    pub restart: Restart,
     /// When the receiver acknowledges.
     pub acks: AckPolicy,
 }
@@ -116,12 +146,24 @@ impl Habits {
         counts_packets: false,
         limited_transmit: true,
         metering: Metering::ByPipe,
-        lost_retransmissions: false,
-        acks: AckPolicy { every: 1, delay: Duration::ZERO, quick: 0 },
+        detection: Detection::ByCount,
+        probes: false,
+        frto: false,
+        handshake: false,
+        validates_window: false,
+        restart: Restart::Initial,
+        acks: AckPolicy {
+            every: 1,
+            delay: Duration::ZERO,
+            quick: 0,
+            merges_for: Duration::ZERO,
+            reports_duplicates: false,
+        },
     };
 
-    /// Today's Linux: initial window 10 (RFC 6928), delayed acknowledgements after quick
-    /// acknowledgements at the start, a smallest timeout of 200 ms, PRR.
+    /// Today's Linux: a handshake, initial window 10 (RFC 6928), delayed acknowledgements after quick
+    /// acknowledgements at the start, 200 ms in each timeout, RACK-TLP, F-RTO, PRR, and a window
+    /// that must be used.
     pub const LINUX: Self = Self {
         initial_window: 10.0,
         timeouts: Timeouts {
@@ -134,7 +176,18 @@ impl Habits {
         counts_packets: true,
         limited_transmit: true,
         metering: Metering::Prr,
-        lost_retransmissions: true,
-        acks: AckPolicy { every: 2, delay: Duration::from_millis(40), quick: 16 },
+        detection: Detection::ByTime,
+        probes: true,
+        frto: true,
+        handshake: true,
+        validates_window: true,
+        restart: Restart::Halving,
+        acks: AckPolicy {
+            every: 2,
+            delay: Duration::from_millis(40),
+            quick: 16,
+            merges_for: Duration::ZERO,
+            reports_duplicates: true,
+        },
     };
 }

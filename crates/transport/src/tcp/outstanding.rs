@@ -1,6 +1,8 @@
 //! The packets between the cumulative acknowledgement and the highest number sent, with one record
 //! each.
 
+use super::scoreboard::LostPacket;
+use narrows_units::Time;
 use std::collections::VecDeque;
 
 /// What a sender remembers of a packet that is not acknowledged yet.
@@ -8,16 +10,27 @@ use std::collections::VecDeque;
 pub(super) struct Record {
     /// Number of its latest transmission.
     pub transmission: u64,
-    /// Packets in flight when that transmission left, itself included.
+    /// When that transmission left.
+    pub sent: Time,
+    /// Packets in flight when it left, itself included.
     pub in_flight: u32,
     pub sacked: bool,
     /// Marked as lost.
     pub lost: bool,
-    /// Retransmitted since it was marked as lost.
+    /// A retransmission is thought to be in flight.
     pub retransmitted: bool,
+    /// It has been sent more than once, so that nobody knows which transmission an
+    /// acknowledgement answers (Karn).
+    pub ambiguous: bool,
 }
 
 impl Record {
+    /// What is reported of it if it is packet `number` and lost.
+    pub fn as_lost(&self, number: u64) -> LostPacket {
+        let Self { transmission, in_flight, ambiguous: again, .. } = *self;
+        LostPacket { number, transmission, in_flight, again }
+    }
+
     /// Copies of this packet that are thought to be in the pipe (RFC 6675 §4, SetPipe): the
     /// original and a retransmission.
     pub fn in_pipe(&self) -> u32 {
@@ -48,13 +61,15 @@ impl Outstanding {
     }
 
     /// Adds the packet numbered `end()`.
-    pub fn push(&mut self, transmission: u64, in_flight: u32) {
+    pub fn push(&mut self, transmission: u64, sent: Time, in_flight: u32) {
         self.records.push_back(Record {
             transmission,
+            sent,
             in_flight,
             sacked: false,
             lost: false,
             retransmitted: false,
+            ambiguous: false,
         });
     }
 
@@ -75,8 +90,9 @@ impl Outstanding {
         Some(record)
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Record> {
-        self.records.iter_mut()
+    /// All records with their numbers, in order.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut Record)> {
+        (self.first..).zip(self.records.iter_mut())
     }
 
     /// Releases memory after a large window has shrunk; called rarely.

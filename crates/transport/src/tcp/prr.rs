@@ -7,6 +7,8 @@ pub(super) struct Prr {
     /// Packets in flight when the recovery began.
     recover_fs: f64,
     delivered: f64,
+    /// Packets that safe acknowledgements have added.
+    added: f64,
     sent: f64,
     /// Packets that may still be sent in response to the last acknowledgement.
     allowance: f64,
@@ -16,7 +18,7 @@ impl Prr {
     /// Begins a recovery with `flight` packets in flight; the fast retransmission may leave at
     /// once.
     pub fn new(flight: f64) -> Self {
-        Self { recover_fs: flight.max(1.0), delivered: 0.0, sent: 0.0, allowance: 1.0 }
+        Self { recover_fs: flight.max(1.0), delivered: 0.0, added: 0.0, sent: 0.0, allowance: 1.0 }
     }
 
     /// Takes an acknowledgement of `delivered` packets that leaves `pipe` packets in flight, with a
@@ -30,12 +32,21 @@ impl Prr {
         self.allowance = if pipe > ssthresh {
             (self.delivered * ssthresh / self.recover_fs).ceil() - self.sent
         } else {
-            let limit = (self.delivered - self.sent).max(delivered) + if safe { 1.0 } else { 0.0 };
-            limit.min(ssthresh - pipe)
+            // The RFC gives the packet that a safe acknowledgement adds away if it has not left
+            // before the next acknowledgement, as with a pacer; we keep it.
+            let added = if safe { 1.0 } else { 0.0 };
+            self.added += added;
+            let owed = self.delivered + self.added - self.sent;
+            owed.max(delivered + added).min(ssthresh - pipe)
         };
         if self.sent == 0.0 {
             self.allowance = self.allowance.max(1.0);
         }
+    }
+
+    /// `packets` more have left the pipe without an acknowledgement, since a timer found them lost.
+    pub fn lost(&mut self, packets: f64) {
+        self.allowance += packets;
     }
 
     pub fn may_send(&self) -> bool {

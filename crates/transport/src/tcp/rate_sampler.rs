@@ -126,12 +126,16 @@ impl RateSampler {
 mod tests {
     use super::*;
 
+    fn delivered(packets: u64, newest: u64, newest_number: u64) -> Delivered {
+        Delivered { packets, newest, newest_number, ..Delivered::default() }
+    }
+
     fn at(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)
     }
 
     fn acknowledge(sampler: &mut RateSampler, number: u64, packets: u64, now: u64) -> RateSample {
-        let delivered = Delivered { packets, newest: number, newest_number: number };
+        let delivered = delivered(packets, number, number);
         sampler.arrived(&delivered, at(now), Some(Duration::from_millis(100)));
         sampler.take(number + 1).expect("packets have been delivered")
     }
@@ -167,11 +171,7 @@ mod tests {
     fn a_sample_shorter_than_the_least_rtt_is_none() {
         let mut sampler = RateSampler::default();
         sampler.sent(0, at(0), 1);
-        sampler.arrived(
-            &Delivered { packets: 1, newest: 0, newest_number: 0 },
-            at(99),
-            Some(Duration::from_millis(100)),
-        );
+        sampler.arrived(&delivered(1, 0, 0), at(99), Some(Duration::from_millis(100)));
         assert_eq!(sampler.take(1).unwrap().delivery_rate, None);
     }
 
@@ -197,11 +197,11 @@ mod tests {
     fn losses_are_counted_since_the_packet_left() {
         let mut sampler = RateSampler::default();
         (0..5).for_each(|n| sampler.sent(n, at(n), n as u32 + 1));
-        sampler.arrived(&Delivered { packets: 1, newest: 3, newest_number: 3 }, at(103), None);
+        sampler.arrived(&delivered(1, 3, 3), at(103), None);
         assert_eq!((sampler.lost(0).lost, sampler.lost(1).lost), (1.0, 2.0));
         assert_eq!(sampler.take(0).unwrap().lost, 2.0);
         sampler.sent(0, at(104), 3);
-        sampler.arrived(&Delivered { packets: 1, newest: 5, newest_number: 0 }, at(204), None);
+        sampler.arrived(&delivered(1, 5, 0), at(204), None);
         let again = sampler.take(1).unwrap();
         assert_eq!(
             (again.lost, again.rtt),

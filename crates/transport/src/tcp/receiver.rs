@@ -14,9 +14,17 @@ pub struct AckPolicy {
     /// The longest time that an acknowledgement may be delayed; with a large `every`,
     /// acknowledgements are aggregated by time.
     pub delay: Duration,
-    /// Number of packets at the start that are acknowledged at once, as Linux does.
+    /// Number of packets at the start of a connection that are acknowledged at once, as Linux does.
     pub quick: u64,
+    /// Packets that arrive within this time of the first, up to 64 kB, are taken as one, which is
+    /// acknowledged as soon as it holds `every` packets (generic receive offload); 0 without it.
+    pub merges_for: Duration,
+    /// Whether a packet that has arrived before is reported (RFC 2883).
+    pub reports_duplicates: bool,
 }
+
+/// The most bytes that are taken as one (GRO_LEGACY_MAX_SIZE in Linux's include/linux/netdevice.h).
+const MOST_MERGED: u32 = 65_536;
 
 /// A TCP receiver.
 #[derive(Clone, Debug)]
@@ -27,10 +35,14 @@ pub struct Receiver {
     /// Packets received that wait for an acknowledgement.
     waiting: u32,
     ack_by: Time,
+    /// When what has been merged is handed on, and its bytes; never if nothing has.
+    merged: (Time, u32),
     /// TS.Recent of RFC 7323 §4.3.
     recent_stamp: Time,
     last_ack: u64,
     arrived: u64,
+    /// Packets up to this number are acknowledged at once.
+    quick_to: u64,
     duplicates: u64,
     /// Packets that arrived with a mark, modulo 2¹⁶.
     marked: u16,
@@ -52,9 +64,11 @@ impl Receiver {
             reassembly: Reassembly::default(),
             waiting: 0,
             ack_by: Time::NEVER,
+            merged: (Time::NEVER, 0),
             recent_stamp: Time::ZERO,
             last_ack: 0,
             arrived: 0,
+            quick_to: policy.quick,
             duplicates: 0,
             marked: 0,
             ece: false,
@@ -65,15 +79,19 @@ impl Receiver {
 
     /// Takes the data that arrived; returns the acknowledgement to send now, if one is due.
     pub fn on_data(&mut self, now: Time, data: &Segment) -> Option<Segment> {
+        if data.header == Header::Syn {
+            return Some(self.accept(now, data));
+        }
         let had_gap = self.reassembly.has_gap();
         let in_order = data.number == self.reassembly.next();
         if data.number <= self.last_ack {
             self.recent_stamp = data.stamp;
         }
-        if self.reassembly.arrive(data.number) {
-            self.arrived += 1;
-        } else {
+        let repeats = !self.reassembly.arrive(data.number);
+        if repeats {
             self.duplicates += 1;
+        } else {
+            self.arrived += 1;
         }
         self.waiting += 1;
         if let Header::Data(header) = data.header {
@@ -82,27 +100,65 @@ impl Receiver {
             self.ece = marked || (self.ece && !header.reduced);
             self.reply = self.reply.and(header.request, self.buffer);
         }
-        if !in_order
-            || had_gap
-            || self.waiting >= self.policy.every
-            || self.arrived <= self.policy.quick
-        {
-            return Some(self.acknowledge(now));
+        if !in_order || had_gap {
+            let mut ack = self.acknowledge(now);
+            if repeats && self.policy.reports_duplicates {
+                ack.report_duplicate(data.number);
+            }
+            return Some(ack);
         }
-        if self.ack_by == Time::NEVER {
-            self.ack_by = now + self.policy.delay;
+        if self.policy.merges_for > Duration::ZERO && self.merges(now, data.bytes) {
+            return None;
         }
-        None
+        self.acknowledge_or_wait(now)
     }
 
     /// When the receiver must be woken to send an acknowledgement; never if none is pending.
     pub fn wakeup(&self) -> Time {
-        self.ack_by
+        self.ack_by.min(self.merged.0)
     }
 
     /// Returns the acknowledgement that is due by `now`, if any; to be called at the wake-up time.
     pub fn on_wakeup(&mut self, now: Time) -> Option<Segment> {
-        (self.ack_by <= now).then(|| self.acknowledge(now))
+        if self.ack_by <= now {
+            return Some(self.acknowledge(now));
+        }
+        (self.merged.0 <= now).then(|| self.acknowledge_or_wait(now)).flatten()
+    }
+
+    /// Answers a request for a connection, whose first packets are acknowledged at once.
+    fn accept(&mut self, now: Time, syn: &Segment) -> Segment {
+        self.quick_to = self.arrived + self.policy.quick;
+        self.recent_stamp = syn.stamp;
+        Segment {
+            number: self.reassembly.next(),
+            stamp: now,
+            echoed_stamp: syn.stamp,
+            bytes: syn.bytes,
+            header: Header::SynAck,
+        }
+    }
+
+    /// Merges a packet of `bytes` that arrives in order; returns false if the whole is handed on.
+    fn merges(&mut self, now: Time, bytes: u32) -> bool {
+        let (until, merged) = &mut self.merged;
+        if *until == Time::NEVER {
+            *until = now + self.policy.merges_for;
+        }
+        *merged += bytes;
+        *merged + bytes <= MOST_MERGED
+    }
+
+    /// Acknowledges if enough packets wait for it, otherwise later.
+    fn acknowledge_or_wait(&mut self, now: Time) -> Option<Segment> {
+        if self.waiting >= self.policy.every || self.arrived <= self.quick_to {
+            return Some(self.acknowledge(now));
+        }
+        self.merged = (Time::NEVER, 0);
+        if self.ack_by == Time::NEVER {
+            self.ack_by = now + self.policy.delay;
+        }
+        None
     }
 
     /// Packets that arrived for the first time.
@@ -122,7 +178,7 @@ impl Receiver {
 
     fn acknowledge(&mut self, now: Time) -> Segment {
         self.waiting = 0;
-        self.ack_by = Time::NEVER;
+        (self.ack_by, self.merged) = (Time::NEVER, (Time::NEVER, 0));
         self.last_ack = self.reassembly.next();
         Segment {
             number: self.last_ack,
@@ -131,6 +187,7 @@ impl Receiver {
             bytes: self.ack_bytes,
             header: Header::Ack(AckHeader {
                 sack: self.reassembly.blocks(),
+                duplicate: false,
                 marked: self.marked,
                 ece: self.ece,
                 reply: std::mem::take(&mut self.reply),

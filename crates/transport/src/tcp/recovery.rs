@@ -2,7 +2,7 @@
 
 use super::cumulative::Cumulative;
 use super::rate_sampler::RateSampler;
-use super::scoreboard::Delivered;
+use super::scoreboard::{Delivered, LostPacket};
 use super::selective::Selective;
 use super::{Habits, Metering, RecoveryKind};
 use crate::{Counters, Segment};
@@ -31,8 +31,45 @@ pub(super) trait Recovery {
     /// Handles an acknowledgement; the losses that it reveals are reported to `ears`.
     fn on_ack(&mut self, ack: &Segment, ears: &mut Ears) -> Answer;
 
-    /// Handles an expiry of the retransmission timer.
-    fn on_timeout(&mut self);
+    /// Handles an expiry of the retransmission timer, the second or a later one without an
+    /// acknowledgement of something new if `again`; the losses are reported to `ears`.
+    fn on_timeout(&mut self, again: bool, ears: &mut Ears) -> TimedOut;
+
+    /// Handles an expiry of the timer that [`Answer::reordering_at`] asked for; returns true if a
+    /// recovery begins.
+    fn on_reordering_timer(&mut self, _ears: &mut Ears) -> bool {
+        false
+    }
+
+    /// A mark has reduced the window, and the flight follows.
+    fn reduces_for_mark(&mut self) {}
+
+    /// True if losses are being repaired, by a recovery or after a timeout.
+    fn repairing(&self) -> bool {
+        self.recovering()
+    }
+
+    /// When the lowest packet outstanding left for the last time; `None` if nothing is outstanding,
+    /// or nobody needs to know.
+    fn first_sent(&self) -> Option<Time> {
+        None
+    }
+
+    /// True if a probe may find out whether the last packets were lost (RFC 8985 §7.2).
+    fn may_probe(&self) -> bool {
+        false
+    }
+
+    /// The next packet to leave is a probe.
+    fn probe(&mut self) {}
+
+    /// True if a probe is to leave next.
+    fn probing(&self) -> bool {
+        false
+    }
+
+    /// A new connection begins where the old one ended.
+    fn renew(&mut self);
 
     /// Decides what may leave next, with a window of `window` packets and `offered` packets of
     /// data.
@@ -60,6 +97,17 @@ pub(super) enum Next {
 pub(super) struct Answer {
     pub delivered: Delivered,
     pub restarts_timer: bool,
+    /// When packets that may be late only count as lost (RFC 8985 §6.2, step 5).
+    pub reordering_at: Option<Time>,
+}
+
+/// What an expiry of the retransmission timer did.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TimedOut {
+    /// Whether the threshold is to be reduced.
+    pub opens_epoch: bool,
+    /// Packets that left too recently to be lost.
+    pub in_flight: f64,
 }
 
 /// The way in which a recovery reports to the controller and the counters, in the order that the
@@ -84,7 +132,8 @@ impl Ears<'_> {
         }
     }
 
-    pub fn lost(&mut self, number: u64, transmission: u64, in_flight: u32, opens_epoch: bool) {
+    pub fn lost(&mut self, packet: &LostPacket, opens_epoch: bool) {
+        let LostPacket { number, transmission, in_flight, .. } = *packet;
         let opens_epoch = opens_epoch && transmission >= self.answered_to;
         self.counters.lost += 1;
         self.counters.epochs += u32::from(opens_epoch);
@@ -115,6 +164,10 @@ impl Ears<'_> {
 
 /// One of the recoveries.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every recovery is selective; a box would cost each packet a cache miss"
+)]
 pub(super) enum AnyRecovery {
     /// Reno's or NewReno's recovery.
     Cumulative(Cumulative),
@@ -131,9 +184,7 @@ impl AnyRecovery {
             RecoveryKind::NewReno => {
                 Self::Cumulative(Cumulative::new(true, habits.limited_transmit))
             }
-            RecoveryKind::Sack => {
-                Self::Selective(Selective::new(metering, habits.lost_retransmissions))
-            }
+            RecoveryKind::Sack => Self::Selective(Selective::new(metering, habits)),
         }
     }
 }
@@ -173,8 +224,40 @@ impl Recovery for AnyRecovery {
         either!(self, recovery => recovery.on_ack(ack, ears))
     }
 
-    fn on_timeout(&mut self) {
-        either!(self, recovery => recovery.on_timeout());
+    fn on_timeout(&mut self, again: bool, ears: &mut Ears) -> TimedOut {
+        either!(self, recovery => recovery.on_timeout(again, ears))
+    }
+
+    fn on_reordering_timer(&mut self, ears: &mut Ears) -> bool {
+        either!(self, recovery => recovery.on_reordering_timer(ears))
+    }
+
+    fn reduces_for_mark(&mut self) {
+        either!(self, recovery => recovery.reduces_for_mark());
+    }
+
+    fn repairing(&self) -> bool {
+        either!(self, recovery => recovery.repairing())
+    }
+
+    fn first_sent(&self) -> Option<Time> {
+        either!(self, recovery => recovery.first_sent())
+    }
+
+    fn may_probe(&self) -> bool {
+        either!(self, recovery => recovery.may_probe())
+    }
+
+    fn probe(&mut self) {
+        either!(self, recovery => recovery.probe());
+    }
+
+    fn probing(&self) -> bool {
+        either!(self, recovery => recovery.probing())
+    }
+
+    fn renew(&mut self) {
+        either!(self, recovery => recovery.renew());
     }
 
     fn next(&mut self, window: f64, offered: u64) -> Next {

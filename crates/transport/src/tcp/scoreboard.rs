@@ -4,6 +4,7 @@
 
 use super::outstanding::{Outstanding, Record};
 use narrows_signal::Range;
+use narrows_units::{Duration, Time};
 use std::collections::VecDeque;
 
 /// What an acknowledgement newly acknowledges.
@@ -15,14 +16,71 @@ pub struct Delivered {
     pub newest: u64,
     /// Sequence number of the packet that this transmission carried.
     pub newest_number: u64,
+    /// The newest transmission that is proven to have arrived, unlike an original that may have
+    /// been delivered instead of its retransmission (RFC 8985 §6.2, step 2).
+    pub proof: Option<Proof>,
+    /// The lowest packet among them that was sent only once.
+    pub lowest_original: Option<u64>,
+}
+
+/// A transmission that counts as lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostPacket {
+    /// Sequence number of the packet.
+    pub number: u64,
+    /// Number of the transmission.
+    pub transmission: u64,
+    /// Packets in flight when it left, itself included.
+    pub in_flight: u32,
+    /// True for a retransmission.
+    pub again: bool,
+}
+
+/// A transmission that has arrived, and when it left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Proof {
+    /// The number of the transmission.
+    pub transmission: u64,
+    /// When it left.
+    pub sent: Time,
+}
+
+/// What tells an original from its retransmission when an acknowledgement arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// When the acknowledgement arrived.
+    pub now: Time,
+    /// The smallest RTT known: what left later than that ago has not arrived.
+    pub least_rtt: Duration,
+    /// The stamp that a cumulative acknowledgement echoes: what left later has not arrived. The end
+    /// of time without timestamps.
+    pub echo: Time,
+}
+
+impl Arrival {
+    /// True if the latest transmission of a packet that was sent more than once has arrived, not an
+    /// earlier one (RFC 8985 §6.2, step 2).
+    fn proves(&self, record: &Record, echo: Time) -> bool {
+        self.now.since(record.sent) >= self.least_rtt && record.sent <= echo
+    }
 }
 
 impl Delivered {
-    /// Adds the packet `number` with its record.
-    pub(super) fn add(&mut self, number: u64, record: &Record) {
+    /// Adds the packet `number` with its record; `proven` is false if it was sent more than once
+    /// and an earlier transmission may have arrived.
+    pub(super) fn add(&mut self, number: u64, record: &Record, proven: bool) {
         self.packets += 1;
-        if record.transmission >= self.newest {
-            (self.newest, self.newest_number) = (record.transmission, number);
+        let (transmission, sent) = (record.transmission, record.sent);
+        if transmission >= self.newest {
+            (self.newest, self.newest_number) = (transmission, number);
+            if proven {
+                self.proof = Some(Proof { transmission, sent });
+            }
+        } else if proven && self.proof.is_none_or(|proof| proof.transmission < transmission) {
+            self.proof = Some(Proof { transmission, sent });
+        }
+        if !record.ambiguous && self.lowest_original.is_none_or(|lowest| number < lowest) {
+            self.lowest_original = Some(number);
         }
     }
 }
@@ -36,12 +94,18 @@ pub struct Scoreboard {
     sacked: VecDeque<Range>,
     /// RFC 6675's pipe: the estimated number of packets in flight.
     pipe: u32,
-    /// Every packet below this has arrived or is marked as lost.
+    /// Packets that have arrived above the cumulative acknowledgement.
+    sacked_packets: u32,
+    /// Every packet below this has arrived, is marked as lost, or was sent again.
     judged_to: u64,
-    /// No packet below this waits for its first retransmission (HighRxt).
+    /// No packet below this waits for a retransmission (HighRxt).
     retransmit_from: u64,
-    /// Retransmissions whose fate is not yet known, as (transmission, number), in the order in
-    /// which they left.
+    /// No packet from here on is marked as lost.
+    lost_to: u64,
+    /// Whether losses are found by time.
+    by_time: bool,
+    /// If so, the retransmissions whose fate is not yet known, as (transmission, number), in the
+    /// order in which they left.
     resent: VecDeque<(u64, u64)>,
     /// Packets that must have arrived above a packet before it counts as lost: 3, or more if the
     /// path has been seen to reorder.
@@ -55,8 +119,11 @@ impl Default for Scoreboard {
             outstanding,
             sacked: VecDeque::new(),
             pipe: 0,
+            sacked_packets: 0,
             judged_to: 0,
             retransmit_from: 0,
+            lost_to: 0,
+            by_time: false,
             resent: VecDeque::new(),
             duplicate_threshold: 3,
         }
@@ -64,6 +131,11 @@ impl Default for Scoreboard {
 }
 
 impl Scoreboard {
+    /// An empty scoreboard that finds losses by time, if `by_time` says so, otherwise by count.
+    pub fn new(by_time: bool) -> Self {
+        Self { by_time, ..Self::default() }
+    }
+
     /// The lowest number not acknowledged cumulatively.
     pub fn first(&self) -> u64 {
         self.outstanding.first()
@@ -79,64 +151,113 @@ impl Scoreboard {
         self.pipe
     }
 
-    /// True if something above the cumulative acknowledgement has arrived.
-    pub fn has_sacked(&self) -> bool {
-        !self.sacked.is_empty()
+    /// Number of packets that have arrived above the cumulative acknowledgement.
+    pub fn sacked_packets(&self) -> u32 {
+        self.sacked_packets
     }
 
-    /// Records that the packet numbered `end()` leaves as transmission number `transmission`.
-    pub fn sent(&mut self, transmission: u64) {
+    /// One past the highest packet that has arrived; the cumulative acknowledgement if nothing
+    /// above it has.
+    pub fn highest_arrival(&self) -> u64 {
+        self.sacked.back().map_or(self.first(), |range| range.end)
+    }
+
+    /// When the lowest packet outstanding left for the last time; `None` if nothing is outstanding.
+    pub fn first_sent(&self) -> Option<Time> {
+        (self.outstanding.len() > 0).then(|| self.outstanding.get(self.first()).sent)
+    }
+
+    /// Records that the packet numbered `end()` leaves at `now` as transmission number
+    /// `transmission`.
+    pub fn sent(&mut self, transmission: u64, now: Time) {
         self.pipe += 1;
-        self.outstanding.push(transmission, self.pipe);
+        self.outstanding.push(transmission, now, self.pipe);
     }
 
-    /// Records that packet `number`, as returned by [`Self::next_retransmission`] or
-    /// [`Self::speculative`], leaves again as transmission number `transmission`.
-    pub fn sent_again(&mut self, number: u64, transmission: u64) {
+    /// Records that packet `number` leaves again at `now` as transmission number `transmission`.
+    pub fn sent_again(&mut self, number: u64, transmission: u64, now: Time) {
         let record = self.outstanding.get_mut(number);
         self.pipe -= record.in_pipe();
-        record.retransmitted = true;
-        record.transmission = transmission;
+        (record.transmission, record.sent) = (transmission, now);
+        (record.retransmitted, record.ambiguous) = (true, true);
         self.pipe += record.in_pipe();
         record.in_flight = self.pipe;
         self.retransmit_from = self.retransmit_from.max(number + 1);
-        self.resent.push_back((transmission, number));
-    }
-
-    /// Marks retransmissions that are lost, and reports each to
-    /// `lost(number, transmission, in flight when it left)`. A retransmission is lost if `newest`,
-    /// the newest transmission that has arrived, left at least `duplicate_threshold` transmissions
-    /// after it (the idea of RFC 8985, by count).
-    pub fn judge_resent(&mut self, newest: u64, mut lost: impl FnMut(u64, u64, u32)) {
-        while let Some((transmission, number)) = self
-            .resent
-            .front()
-            .copied()
-            .filter(|(left, _)| left + self.duplicate_threshold <= newest)
-        {
-            self.resent.pop_front();
-            if number < self.outstanding.first() {
-                continue;
-            }
-            let record = self.outstanding.get_mut(number);
-            if !record.sacked && record.retransmitted && record.transmission == transmission {
-                self.pipe -= record.in_pipe();
-                record.retransmitted = false;
-                self.pipe += record.in_pipe();
-                self.retransmit_from = self.retransmit_from.min(number);
-                lost(number, transmission, record.in_flight);
-            }
+        if self.by_time {
+            self.resent.push_back((transmission, number));
         }
     }
 
+    /// Marks packets that are lost because they left before the transmission `newest`, which has
+    /// arrived, and at least `patience` ago, and reports each to
+    /// `lost`; retransmissions are judged like
+    /// originals. Returns true if something that left before `newest` may still be lost (RFC 8985
+    /// §6.2, step 5).
+    pub fn judge_by_time(
+        &mut self,
+        newest: u64,
+        patience: Duration,
+        now: Time,
+        mut lost: impl FnMut(LostPacket),
+    ) -> bool {
+        let overdue = |record: &Record| now.since(record.sent) >= patience;
+        let mut waits = false;
+        while let Some(&(transmission, number)) =
+            self.resent.front().filter(|(transmission, _)| *transmission < newest)
+        {
+            if number >= self.outstanding.first() {
+                let record = *self.outstanding.get(number);
+                if record.transmission == transmission && record.retransmitted && !record.sacked {
+                    if !overdue(&record) {
+                        waits = true;
+                        break;
+                    }
+                    self.mark_lost(number);
+                    lost(record.as_lost(number));
+                }
+            }
+            self.resent.pop_front();
+        }
+        while self.judged_to < self.outstanding.end() {
+            let number = self.judged_to;
+            let record = *self.outstanding.get(number);
+            if !(record.sacked || record.lost || record.retransmitted) {
+                if record.transmission >= newest {
+                    break;
+                }
+                if !overdue(&record) {
+                    waits = true;
+                    break;
+                }
+                self.mark_lost(number);
+                lost(record.as_lost(number));
+            }
+            self.judged_to += 1;
+        }
+        waits
+    }
+
+    /// Takes `number` out of the pipe, until it is sent again.
+    fn mark_lost(&mut self, number: u64) {
+        let record = self.outstanding.get_mut(number);
+        self.pipe -= record.in_pipe();
+        (record.lost, record.retransmitted) = (true, false);
+        self.pipe += record.in_pipe();
+        self.retransmit_from = self.retransmit_from.min(number);
+        self.lost_to = self.lost_to.max(number + 1);
+    }
+
     /// Records that everything below `number` has arrived.
-    pub fn acknowledge(&mut self, number: u64, delivered: &mut Delivered) {
+    pub fn acknowledge(&mut self, number: u64, arrival: &Arrival, delivered: &mut Delivered) {
         while self.outstanding.first() < number.min(self.outstanding.end()) {
             let number = self.outstanding.first();
             let Some(record) = self.outstanding.pop() else { break };
             self.pipe -= record.in_pipe();
-            if !record.sacked {
-                delivered.add(number, &record);
+            if record.sacked {
+                self.sacked_packets -= 1;
+            } else {
+                let proven = !record.ambiguous || arrival.proves(&record, arrival.echo);
+                delivered.add(number, &record, proven);
             }
         }
         let first = self.outstanding.first();
@@ -150,7 +271,7 @@ impl Scoreboard {
 
     /// Records that the packets of `block` have arrived. Packets already known to have arrived cost
     /// nothing.
-    pub fn sack(&mut self, block: Range, delivered: &mut Delivered) {
+    pub fn sack(&mut self, block: Range, arrival: &Arrival, delivered: &mut Delivered) {
         let mut start = block.start.max(self.outstanding.first());
         let end = block.end.min(self.outstanding.end());
         // Ranges that end before the block begins stay as they are; the rest of the block fills the
@@ -164,21 +285,24 @@ impl Scoreboard {
         while let Some(known) =
             self.sacked.get(swallowed).copied().filter(|known| known.start <= end)
         {
-            self.arrived(Range { start, end: known.start }, delivered);
+            self.arrived(Range { start, end: known.start }, arrival, delivered);
             start = start.max(known.end);
             merged = Range { start: merged.start.min(known.start), end: merged.end.max(known.end) };
             swallowed += 1;
         }
-        self.arrived(Range { start, end }, delivered);
+        self.arrived(Range { start, end }, arrival, delivered);
         self.replace(place, swallowed, merged);
     }
 
-    fn arrived(&mut self, range: Range, delivered: &mut Delivered) {
+    fn arrived(&mut self, range: Range, arrival: &Arrival, delivered: &mut Delivered) {
         for number in range.start..range.end {
             let record = self.outstanding.get_mut(number);
             self.pipe -= record.in_pipe();
             record.sacked = true;
-            delivered.add(number, record);
+            self.sacked_packets += 1;
+            // The stamp echoed is that of data in order (RFC 7323 §4.3), and says nothing here.
+            let proven = !record.ambiguous || arrival.proves(record, Time::NEVER);
+            delivered.add(number, record, proven);
         }
     }
 
@@ -194,12 +318,11 @@ impl Scoreboard {
         }
     }
 
-    /// Marks newly lost packets, lowest first, and reports each to
-    /// `lost(number, transmission, in flight when it left)`.
+    /// Marks newly lost packets, lowest first, and reports each to `lost`.
     ///
     /// A packet is lost once at least `duplicate_threshold` packets have arrived above it (RFC 6675
-    /// §4, IsLost, in packets).
-    pub fn judge(&mut self, mut lost: impl FnMut(u64, u64, u32)) {
+    /// §4, IsLost, in packets). The loss of a retransmission is left to the timer.
+    pub fn judge_by_count(&mut self, mut lost: impl FnMut(LostPacket)) {
         let Some(edge) = self.loss_edge() else { return };
         while self.judged_to < edge {
             let number = self.judged_to;
@@ -209,7 +332,9 @@ impl Scoreboard {
                 self.pipe -= record.in_pipe();
                 record.lost = true;
                 self.pipe += record.in_pipe();
-                lost(number, record.transmission, record.in_flight);
+                self.retransmit_from = self.retransmit_from.min(number);
+                self.lost_to = self.lost_to.max(number + 1);
+                lost(record.as_lost(number));
             }
         }
     }
@@ -229,7 +354,7 @@ impl Scoreboard {
 
     /// The lowest lost packet that has not been retransmitted (RFC 6675 §4, NextSeg, rule 1).
     pub fn next_retransmission(&mut self) -> Option<u64> {
-        while self.retransmit_from < self.judged_to {
+        while self.retransmit_from < self.lost_to {
             let record = self.outstanding.get(self.retransmit_from);
             if record.lost && !record.sacked && !record.retransmitted {
                 return Some(self.retransmit_from);
@@ -249,17 +374,33 @@ impl Scoreboard {
         })
     }
 
-    /// Handles an expiry of the retransmission timer: everything that has not arrived is lost, and
-    /// the pipe is empty (RFC 6675 §5.1).
-    pub fn lose_everything(&mut self) {
-        for record in self.outstanding.iter_mut() {
+    /// Handles an expiry of the retransmission timer: what has not arrived is lost, unless
+    /// `spares(sent)` says that it left too recently; the lowest packet is always lost. Reports each
+    /// packet newly lost to `lost` (RFC 6675 §5.1;
+    /// RFC 8985 §6.3).
+    pub fn time_out(&mut self, spares: impl Fn(Time) -> bool, mut lost: impl FnMut(LostPacket)) {
+        let first = self.outstanding.first();
+        (self.pipe, self.lost_to, self.judged_to) = (0, first, self.outstanding.end());
+        for (number, record) in self.outstanding.iter_mut() {
+            let waits = record.lost && !record.retransmitted;
+            if number > first && !record.sacked && !waits && spares(record.sent) {
+                self.judged_to = self.judged_to.min(number);
+                self.pipe += record.in_pipe();
+                continue;
+            }
+            if !record.sacked && !waits {
+                lost(record.as_lost(number));
+            }
             record.lost = !record.sacked;
             record.retransmitted = false;
+            if record.lost {
+                self.lost_to = number + 1;
+            }
         }
-        self.pipe = 0;
-        self.resent.clear();
-        self.judged_to = self.outstanding.end();
-        self.retransmit_from = self.outstanding.first();
+        if self.pipe == 0 {
+            self.resent.clear();
+        }
+        self.retransmit_from = first;
     }
 
     /// Takes back all losses, because the packets were only late, by `extent` packets: they count
@@ -267,14 +408,14 @@ impl Scoreboard {
     pub fn forgive(&mut self, extent: u64) {
         const MOST: u64 = 300; // Linux's tcp_max_reordering.
         self.duplicate_threshold = self.duplicate_threshold.max(extent + 1).min(MOST);
-        self.resent.clear();
         self.pipe = 0;
-        for record in self.outstanding.iter_mut() {
+        for (_, record) in self.outstanding.iter_mut() {
             record.lost = false;
             self.pipe += record.in_pipe();
         }
         self.judged_to = self.outstanding.first();
         self.retransmit_from = self.outstanding.first();
+        self.lost_to = self.outstanding.first();
     }
 
     /// How many packets the highest arrival lies above `number`.
@@ -293,21 +434,38 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + ms(millis)
+    }
+
+    /// Nothing is known that tells an original from its retransmission.
+    const UNSTAMPED: Arrival =
+        Arrival { now: Time::ZERO, least_rtt: Duration::ZERO, echo: Time::NEVER };
+
+    /// The first `packets` leave at 0, 1, 2 ... ms.
+    fn filled(board: &mut Scoreboard, packets: u64) {
+        (0..packets).for_each(|number| board.sent(number, at(number)));
+    }
+
     fn board(packets: u64) -> Scoreboard {
         let mut board = Scoreboard::default();
-        (0..packets).for_each(|number| board.sent(number));
+        filled(&mut board, packets);
         board
     }
 
     fn sack(board: &mut Scoreboard, start: u64, end: u64) -> Delivered {
         let mut delivered = Delivered::default();
-        board.sack(Range { start, end }, &mut delivered);
+        board.sack(Range { start, end }, &UNSTAMPED, &mut delivered);
         delivered
     }
 
     fn lost(board: &mut Scoreboard) -> Vec<u64> {
         let mut numbers = Vec::new();
-        board.judge(|number, _, _| numbers.push(number));
+        board.judge_by_count(|packet| numbers.push(packet.number));
         numbers
     }
 
@@ -334,51 +492,82 @@ mod tests {
         assert_eq!(board.pipe(), 4);
         for (number, transmission) in [(0, 10), (2, 11)] {
             assert_eq!(board.next_retransmission(), Some(number));
-            board.sent_again(number, transmission);
+            board.sent_again(number, transmission, at(20));
         }
         assert_eq!((board.next_retransmission(), board.pipe()), (None, 6));
         let mut delivered = Delivered::default();
-        board.acknowledge(2, &mut delivered);
-        assert_eq!(
-            (delivered, board.pipe()),
-            (Delivered { packets: 1, newest: 10, newest_number: 0 }, 5)
-        );
+        board.acknowledge(2, &UNSTAMPED, &mut delivered);
+        assert_eq!((delivered.packets, delivered.newest, delivered.newest_number), (1, 10, 0));
+        assert_eq!((delivered.lowest_original, board.pipe()), (None, 5));
+    }
+
+    /// Losses by time among packets that leave every millisecond, with an RTT of 100 ms.
+    #[test]
+    fn what_left_before_the_newest_arrival_and_long_ago_is_lost() {
+        let mut board = Scoreboard::new(true);
+        filled(&mut board, 10);
+        sack(&mut board, 4, 5);
+        let mut found = Vec::new();
+        let mut judge = |board: &mut Scoreboard, newest, patience, now| {
+            let waits = board.judge_by_time(newest, ms(patience), at(now), |packet| {
+                found.push(packet.number);
+            });
+            (std::mem::take(&mut found), waits)
+        };
+        assert_eq!(judge(&mut board, 4, 102, 104), (vec![0, 1, 2], true), "3 may be late");
+        assert_eq!(judge(&mut board, 4, 102, 105), (vec![3], false), "5 left after 4");
+        (0..4).for_each(|number| board.sent_again(number, 10 + number, at(105)));
+        board.sent(14, at(106));
+        assert_eq!(judge(&mut board, 12, 100, 204), (vec![5, 6, 7, 8, 9], true), "by 12's arrival");
+        assert_eq!(judge(&mut board, 12, 100, 205), (vec![0, 1], false), "sent again before 12");
+        assert_eq!(board.next_retransmission(), Some(0));
     }
 
     #[test]
-    fn a_retransmission_is_lost_when_three_that_left_later_have_arrived() {
-        let mut board = board(10);
-        sack(&mut board, 1, 6);
-        assert_eq!(lost(&mut board), [0]);
-        board.sent_again(0, 10);
-        (11..14).for_each(|transmission| board.sent(transmission));
-        let mut found = Vec::new();
-        board.judge_resent(12, |number, _, _| found.push(number));
-        assert_eq!(
-            (found.len(), board.next_retransmission()),
-            (0, None),
-            "only two that left later have arrived"
-        );
-        board.judge_resent(13, |number, transmission, _| found.push(number + transmission));
-        assert_eq!((found, board.next_retransmission()), (vec![10], Some(0)));
-        board.sent_again(0, 14);
-        let mut delivered = Delivered::default();
-        board.acknowledge(6, &mut delivered);
-        board.judge_resent(100, |_, _, _| unreachable!("it has arrived"));
-        assert_eq!(board.pipe(), 7, "6 to 12");
+    fn an_original_is_not_taken_for_its_retransmission() {
+        let mut board = board(3);
+        board.sent_again(0, 3, at(100));
+        board.sent_again(1, 4, at(101));
+        let proof = |board: &mut Scoreboard, number, arrival: Arrival| {
+            let mut delivered = Delivered::default();
+            board.acknowledge(number, &arrival, &mut delivered);
+            delivered.proof.map(|proof| proof.transmission)
+        };
+        let late = Arrival { now: at(160), least_rtt: ms(50), echo: at(100) };
+        let early = Arrival { now: at(140), ..late };
+        let original = Arrival { echo: at(0), ..late };
+        assert_eq!(proof(&mut board.clone(), 1, early), None, "less than an RTT after it left");
+        assert_eq!(proof(&mut board.clone(), 1, original), None, "the stamp is the original's");
+        assert_eq!(proof(&mut board, 1, late), Some(3));
     }
 
     #[test]
     fn after_a_timeout_only_what_did_not_arrive_is_sent_again() {
         let mut board = board(6);
         sack(&mut board, 2, 4);
-        board.lose_everything();
+        let mut lost = Vec::new();
+        board.time_out(|_| false, |packet| lost.push(packet.number));
         let mut again = Vec::new();
         while let Some(number) = board.next_retransmission() {
-            board.sent_again(number, 100 + number);
+            board.sent_again(number, 100 + number, at(100));
             again.push(number);
         }
-        assert_eq!((again, board.pipe()), (vec![0, 1, 4, 5], 4));
+        assert_eq!((lost, again, board.pipe()), (vec![0, 1, 4, 5], vec![0, 1, 4, 5], 4));
+    }
+
+    #[test]
+    fn a_timeout_spares_what_left_lately_but_not_the_first() {
+        let mut board = Scoreboard::new(true);
+        filled(&mut board, 6);
+        sack(&mut board, 2, 3);
+        board.sent_again(0, 6, at(50));
+        let mut lost = Vec::new();
+        board.time_out(|sent| sent >= at(4), |packet| lost.push(packet.number));
+        assert_eq!((lost, board.pipe()), (vec![0, 1, 3], 2), "4 and 5 may be on their way");
+        let rest = board.judge_by_time(100, Duration::ZERO, at(60), |packet| {
+            assert!(packet.number > 3, "{packet:?} is lost already");
+        });
+        assert_eq!((rest, board.pipe()), (false, 0));
     }
 
     #[test]
@@ -406,7 +595,7 @@ mod tests {
                     0 => {
                         let to = start.min(una + 3).max(una);
                         let newly = (una..to).filter(|n| !sacked[*n as usize]).count();
-                        board.acknowledge(to, &mut delivered);
+                        board.acknowledge(to, &UNSTAMPED, &mut delivered);
                         una = to;
                         newly
                     }
@@ -414,27 +603,29 @@ mod tests {
                         let range = start.max(una)..(start + length).min(60);
                         let newly = range.clone().filter(|n| !sacked[*n as usize]).count();
                         range.for_each(|n| sacked[n as usize] = true);
-                        board.sack(Range { start, end: start + length }, &mut delivered);
+                        board.sack(Range { start, end: start + length }, &UNSTAMPED, &mut delivered);
                         newly
                     }
                     _ => {
-                        board.judge(|_, _, _| {});
+                        board.judge_by_count(drop);
                         if let Some(number) = board.next_retransmission() {
                             prop_assert!(!sacked[number as usize] && number >= una);
-                            board.sent_again(number, next_transmission);
+                            board.sent_again(number, next_transmission, at(100));
                             next_transmission += 1;
                         }
                         0
                     }
                 };
                 prop_assert_eq!(delivered.packets, newly as u64);
-                board.judge(|_, _, _| {});
+                board.judge_by_count(drop);
                 let arrived_above = |n: u64| (n + 1..60).filter(|m| sacked[*m as usize]).count();
-                let mut pipe = 0;
+                let (mut pipe, mut out_of_order) = (0, 0);
                 for number in una..60 {
                     let record = board.outstanding.get(number);
                     prop_assert_eq!(record.sacked, sacked[number as usize]);
-                    if !record.sacked {
+                    if record.sacked {
+                        out_of_order += 1;
+                    } else {
                         prop_assert!(
                             arrived_above(number) < 3 || record.lost,
                             "{} should be lost",
@@ -443,7 +634,7 @@ mod tests {
                         pipe += record.in_pipe();
                     }
                 }
-                prop_assert_eq!(board.pipe(), pipe);
+                prop_assert_eq!((board.pipe(), board.sacked_packets()), (pipe, out_of_order));
                 for pair in board.sacked.iter().collect::<Vec<_>>().windows(2) {
                     prop_assert!(pair[0].end < pair[1].start);
                 }

@@ -1,121 +1,263 @@
-//! Recovery from selective acknowledgements (RFC 6675), with or without proportional rate reduction
-//! (RFC 9937).
+//! Recovery from selective acknowledgements (RFC 6675), with losses found by count or by time (RFC
+//! 8985), with or without proportional rate reduction (RFC 9937).
 //!
-//! Everything is counted in packets. Departures from RFC 6675: the RFC leaves a lost retransmission
-//! to the timeout, but with the habit `lost_retransmissions` its loss is detected when enough
-//! packets that left after it have arrived. Rule 4 of NextSeg, the rescue retransmission, is
-//! optional in the RFC and left out.
+//! Everything is counted in packets. Departures: Rule 4 of RFC 6675's NextSeg, the rescue
+//! retransmission, is optional and left out. Losses found by count leave that of a retransmission to
+//! the timeout, and rule 3 sends packets that may be lost; losses found by time find those of
+//! retransmissions too, which ask for no further reduction in the same recovery (RFC 5681 §4.3 and
+//! RFC 8985 §3.4 do, Linux does not), and only what is lost is sent again, as in Linux.
 
-use super::Metering;
+use super::probe::{Finding, Probe};
 use super::prr::Prr;
+use super::rack::Rack;
 use super::rate_halving::RateHalving;
-use super::recovery::{Answer, Ears, Next, Recovery};
-use super::scoreboard::{Delivered, Scoreboard};
+use super::recovery::{Answer, Ears, Next, Recovery, TimedOut};
+use super::scoreboard::{Arrival, Delivered, LostPacket, Scoreboard};
+use super::undo::Undo;
+use super::{Detection, Habits, Metering};
 use crate::Segment;
-use narrows_units::Time;
+use narrows_units::{Duration, Time};
 
 /// The sender side of SACK recovery, between the window and the wire.
 #[derive(Clone, Debug)]
 pub(super) struct Selective {
     board: Scoreboard,
+    /// What is known of deliveries, if losses are found by time.
+    rack: Option<Rack>,
     recovery: Option<Episode>,
     /// One past the highest number sent when the last recovery or timeout began; no new recovery
     /// begins until everything below it is acknowledged (RFC 6675 §5, §5.1).
     recovery_point: u64,
+    /// A timeout's losses have not been repaired yet, if losses are found by time (Linux's
+    /// TCP_CA_Loss).
+    timed_out: Option<AfterTimeout>,
+    undo: Option<Undo>,
+    probe: Option<Probe>,
+    /// A probe leaves next.
+    probes_now: bool,
     metering: Metering,
-    finds_lost_retransmissions: bool,
-    /// The newest transmission that has arrived.
-    newest: u64,
+    uses_frto: bool,
 }
 
-/// One recovery.
+/// One recovery, or one reduction after a mark.
 #[derive(Clone, Copy, Debug)]
 struct Episode {
     /// The fast retransmission has yet to leave; it does not wait for the pipe (RFC 6675 §5, step
     /// 4.3).
     resend_now: bool,
-    /// The packet of the fast retransmission, and when it left; `None` before it has left, and once
-    /// it is known whether it was needed.
-    resent: Option<(u64, Time)>,
+    /// False for a reduction after a mark, in which nothing is known to be lost (TCP_CA_CWR).
+    repairs: bool,
     prr: Option<Prr>,
     halving: Option<RateHalving>,
 }
 
+/// What is known after a timeout.
+#[derive(Clone, Copy, Debug)]
+struct AfterTimeout {
+    /// Whether F-RTO still expects evidence (RFC 5682 §3.1).
+    frto: bool,
+    /// New data leaves before further retransmissions (RFC 5682 §3.1, step 2b).
+    sends_new: bool,
+}
+
+/// The scoreboard before an acknowledgement.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    /// One past the highest packet that had arrived.
+    highest: u64,
+    /// When the lowest packet outstanding had left for the last time.
+    first_sent: Option<Time>,
+}
+
+/// What an acknowledgement or a timer has revealed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Verdict {
+    losses: u32,
+    begins: bool,
+    reordering_at: Option<Time>,
+}
+
 impl Selective {
-    pub fn new(metering: Metering, finds_lost_retransmissions: bool) -> Self {
+    pub fn new(metering: Metering, habits: &Habits) -> Self {
+        let by_time = habits.detection == Detection::ByTime;
         Self {
-            board: Scoreboard::default(),
+            board: Scoreboard::new(by_time),
+            rack: by_time.then(Rack::default),
             recovery: None,
             recovery_point: 0,
+            timed_out: None,
+            undo: None,
+            probe: None,
+            probes_now: false,
             metering,
-            finds_lost_retransmissions,
-            newest: 0,
+            uses_frto: by_time && habits.frto,
         }
+    }
+
+    /// True while losses are being repaired, by a recovery or after a timeout.
+    fn repairs(&self) -> bool {
+        self.timed_out.is_some() || self.recovery.is_some_and(|episode| episode.repairs)
     }
 
     /// Ends the recovery if everything that was outstanding has arrived, or if the recovery turns
     /// out to have been needless.
     fn leave_where_over(&mut self, ack: &Segment, first: u64, ears: &mut Ears) {
-        let Some(episode) = &mut self.recovery else { return };
-        // Only an acknowledgement of that packet tells: holes below it may have been filled by
-        // retransmissions of the previous recovery.
-        let resent = episode.resent.take_if(|(number, _)| *number < ack.number);
-        if ears.is_older(ack.echoed_stamp, resent.map(|(_, at)| at)) {
-            self.recovery = None;
-            self.board.forgive(self.board.extent_above(first));
-            ears.spurious();
-        } else if ack.number >= self.recovery_point {
-            let ssthresh = ears.controller.window();
-            let left = episode
-                .halving
-                .and_then(|halving| halving.left_with(f64::from(self.board.pipe()), ssthresh));
-            if let Some(window) = left {
-                ears.controller.on_moderation(window);
+        let needless = ears.timestamps
+            && (self.repairs() || self.rack.is_none())
+            && self.undo.as_mut().is_some_and(|undo| {
+                ack.number > first && undo.acknowledged(ack.number, ack.echoed_stamp)
+            });
+        if needless {
+            return self.take_back(first, ears);
+        }
+        let Some(episode) = &self.recovery else { return };
+        // A reduction after a mark ends with an acknowledgement of something later, so that the
+        // receiver has been told of it (Linux's tcp_fastretrans_alert).
+        if ack.number < self.recovery_point + u64::from(!episode.repairs) {
+            return;
+        }
+        let ssthresh = ears.controller.window();
+        let left = episode
+            .halving
+            .and_then(|halving| halving.left_with(f64::from(self.board.pipe()), ssthresh));
+        if let Some(window) = left {
+            ears.controller.on_moderation(window);
+        }
+        if let Some(rack) = self.rack.as_mut().filter(|_| episode.repairs) {
+            rack.recovered();
+        }
+        self.recovery = None;
+        self.board.shrink();
+    }
+
+    /// Nothing was lost above `first`: the window and the packets are as before.
+    fn take_back(&mut self, first: u64, ears: &mut Ears) {
+        (self.recovery, self.timed_out, self.undo) = (None, None, None);
+        self.board.forgive(self.board.extent_above(first));
+        if self.rack.is_some() {
+            self.recovery_point = self.board.first();
+        }
+        ears.spurious();
+    }
+
+    /// After a timeout: F-RTO (RFC 5682 §3.1, with SACK), and the end of the repair
+    /// (`tcp_process_loss` in Linux's net/ipv4/tcp_input.c).
+    fn follow_timeout(&mut self, first: u64, delivered: &Delivered, ears: &mut Ears) {
+        let Some(loss) = &mut self.timed_out else { return };
+        let advanced = self.board.first() > first;
+        loss.sends_new = false;
+        if loss.frto {
+            if delivered.lowest_original.is_some_and(|number| number < self.recovery_point) {
+                return self.take_back(first, ears);
             }
-            self.recovery = None;
-            self.board.shrink();
+            if self.board.end() > self.recovery_point {
+                loss.frto = advanced;
+            } else if advanced {
+                self.recovery_point = self.board.end();
+                loss.sends_new = true;
+            }
+        }
+        if self.board.first() >= self.recovery_point && !loss.sends_new {
+            self.timed_out = None;
         }
     }
 
-    /// Detects new losses; returns how many there are and whether a recovery begins.
-    fn judge(&mut self, ears: &mut Ears) -> (u32, bool) {
-        let flight = f64::from(self.board.pipe());
-        let window = ears.controller.window();
-        let may_begin = self.recovery.is_none() && self.board.first() >= self.recovery_point;
-        let mut losses = 0;
-        self.board.judge(|number, transmission, in_flight| {
-            ears.lost(number, transmission, in_flight, may_begin && losses == 0);
+    /// Takes note of what an acknowledgement says about reordering and duplicates, and of the newest
+    /// delivery that it proves; `highest` had arrived before.
+    fn learn(&mut self, ack: &Segment, highest: u64, delivered: &Delivered, ears: &mut Ears) {
+        let Some(rack) = &mut self.rack else { return };
+        if delivered.lowest_original.is_some_and(|number| number < highest) {
+            rack.saw_reordering();
+        }
+        if let Some(proof) = delivered.proof {
+            rack.advance(ears.now, proof);
+        }
+        if let Some(number) = ack.duplicate() {
+            rack.saw_duplicate(ears.next);
+            if self.undo.as_mut().is_some_and(|undo| undo.reported(number)) {
+                self.take_back(self.board.first(), ears);
+            }
+        }
+    }
+
+    /// Detects new losses; begins a recovery with `flight` packets in flight if there are any.
+    fn judge(&mut self, flight: f64, ears: &mut Ears) -> Verdict {
+        let may_begin = match (&self.rack, &self.recovery) {
+            (_, Some(Episode { repairs: true, .. })) => false,
+            (Some(_), _) => true,
+            (None, _) => self.board.first() >= self.recovery_point,
+        };
+        // After a timeout the loss of a retransmission alone begins a recovery (FLAG_LOST_RETRANS
+        // in Linux's tcp_fastretrans_alert).
+        let after_timeout = self.timed_out.is_some();
+        let (rtt, now) = (ears.rtt, ears.now);
+        let (mut losses, mut begins) = (0, false);
+        let mut lost = |packet: LostPacket| {
+            let opens = may_begin && !begins && (packet.again || !after_timeout);
+            ears.lost(&packet, opens);
             losses += 1;
-        });
-        let begins = may_begin && losses > 0;
-        if self.finds_lost_retransmissions {
-            self.board.judge_resent(self.newest, |number, transmission, in_flight| {
-                ears.lost(number, transmission, in_flight, false);
-                losses += 1;
-            });
+            begins |= opens;
+        };
+        let mut reordering_at = None;
+        if let Some(rack) = &self.rack {
+            let recovering = self.timed_out.is_some() || !may_begin;
+            let sacked = self.board.sacked_packets();
+            let window = rack.reordering_window(rtt, recovering, sacked);
+            let (newest, patience) = (rack.newest(), rack.patience(window));
+            if self.board.judge_by_time(newest, patience, now, &mut lost) {
+                reordering_at = Some(rack.deadline(window));
+            }
+        } else {
+            self.board.judge_by_count(&mut lost);
         }
         if begins {
-            self.recovery_point = self.board.end();
-            let (prr, halving) = match self.metering {
-                Metering::ByPipe => (None, None),
-                Metering::Prr => (Some(Prr::new(flight)), None),
-                Metering::RateHalving { share, stalls } => {
-                    (None, Some(RateHalving::new(share, stalls, window)))
-                }
-            };
-            self.recovery = Some(Episode { resend_now: true, resent: None, prr, halving });
+            self.begin(flight, ears);
         }
-        (losses, begins)
+        Verdict { losses, begins, reordering_at }
     }
 
-    fn meter(&mut self, delivered: &Delivered, safe: bool, losses: u32, ears: &Ears) {
+    fn begin(&mut self, flight: f64, ears: &Ears) {
+        let (mut prr, mut halving) = (None, None);
+        match self.metering {
+            Metering::ByPipe => {}
+            Metering::Prr => prr = Some(Prr::new(flight)),
+            Metering::RateHalving { share, stalls } => {
+                halving = Some(RateHalving::new(share, stalls, ears.controller.window()));
+            }
+        }
+        // A reduction that is under way goes on (Linux's tcp_enter_recovery).
+        if let Some(reduction) = &self.recovery {
+            prr = reduction.prr;
+        } else {
+            self.recovery_point = self.board.end();
+        }
+        self.recovery = Some(Episode { resend_now: true, repairs: true, prr, halving });
+        self.undo = Some(Undo::new(self.board.first()));
+        (self.timed_out, self.probe) = (None, None);
+    }
+
+    fn meter(&mut self, delivered: f64, safe: bool, losses: u32, ears: &Ears) {
         let pipe = f64::from(self.board.pipe());
         let Some(episode) = &mut self.recovery else { return };
         if let Some(prr) = &mut episode.prr {
-            prr.on_ack(delivered.packets as f64, pipe, ears.controller.window(), safe);
+            prr.on_ack(delivered, pipe, ears.controller.window(), safe);
         }
         if let Some(halving) = &mut episode.halving {
             halving.on_ack(pipe, f64::from(losses));
+        }
+    }
+
+    /// Ends a probe of which `ack` tells; a loss that it has repaired opens an epoch.
+    fn settle_probe(&mut self, ack: &Segment, delivered: &Delivered, ears: &mut Ears) {
+        let Some(probe) = &self.probe else { return };
+        let repeated = ack.duplicate().is_some() || delivered.packets == 0;
+        match probe.judge(ack.number, repeated) {
+            Finding::Open => {}
+            Finding::Nothing => self.probe = None,
+            Finding::Repaired(packet) => {
+                self.probe = None;
+                ears.lost(&packet, true);
+            }
         }
     }
 }
@@ -133,44 +275,134 @@ impl Recovery for Selective {
         u64::from(self.board.pipe())
     }
 
+    fn first_sent(&self) -> Option<Time> {
+        self.board.first_sent()
+    }
+
     fn recovering(&self) -> bool {
         self.recovery.is_some()
     }
 
+    fn repairing(&self) -> bool {
+        self.repairs()
+    }
+
     fn on_ack(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
         let mut delivered = Delivered::default();
-        let first = self.board.first();
+        let (first, flight) = (self.board.first(), f64::from(self.board.pipe()));
+        let before = self.rack.as_ref().map(|_| Before {
+            highest: self.board.highest_arrival(),
+            first_sent: self.board.first_sent(),
+        });
+        let arrival = Arrival {
+            now: ears.now,
+            least_rtt: ears.rtt.map_or(Duration::ZERO, |rtt| rtt.minimum),
+            echo: if ears.timestamps { ack.echoed_stamp } else { Time::NEVER },
+        };
         let advanced = ack.number > first;
         if advanced {
-            self.board.acknowledge(ack.number, &mut delivered);
+            self.board.acknowledge(ack.number, &arrival, &mut delivered);
             self.leave_where_over(ack, first, ears);
         }
         let sack = ack.sack();
-        if sack.is_empty() && !self.board.has_sacked() {
-            ears.arrived(&delivered);
-            self.meter(&delivered, advanced, 0, ears);
-            return Answer { delivered, restarts_timer: advanced };
-        }
         for block in sack.iter(ack.number) {
-            self.board.sack(block, &mut delivered);
+            self.board.sack(block, &arrival, &mut delivered);
         }
         ears.arrived(&delivered);
-        self.newest = self.newest.max(delivered.newest);
-        let (losses, begins) = self.judge(ears);
-        self.meter(&delivered, advanced && losses == 0, losses, ears);
-        Answer { delivered, restarts_timer: advanced || begins }
+        if let Some(before) = &before {
+            self.learn(ack, before.highest, &delivered, ears);
+        }
+        self.follow_timeout(first, &delivered, ears);
+        self.settle_probe(ack, &delivered, ears);
+        let clear = sack.is_empty() && self.board.sacked_packets() == 0 && self.rack.is_none();
+        let verdict = if clear { Verdict::default() } else { self.judge(flight, ears) };
+        let safe = advanced && verdict.losses == 0;
+        self.meter(delivered.packets as f64, safe, verdict.losses, ears);
+        // Data that left before the first packet left again does not postpone its timeout
+        // (tcp_clean_rtx_queue).
+        let first_sent = before.and_then(|before| before.first_sent);
+        let old_data =
+            delivered.proof.zip(first_sent).is_some_and(|(proof, first)| proof.sent < first);
+        Answer {
+            delivered,
+            restarts_timer: advanced || verdict.begins || old_data,
+            reordering_at: verdict.reordering_at,
+        }
     }
 
-    /// Marks everything that has not arrived as lost (RFC 6675 §5.1).
-    fn on_timeout(&mut self) {
-        self.recovery = None;
+    /// Marks as lost what has not arrived, except what left lately if losses are found by time (RFC
+    /// 6675 §5.1, RFC 8985 §6.3).
+    fn on_timeout(&mut self, again: bool, ears: &mut Ears) -> TimedOut {
+        let was_repairing = self.repairs();
+        let patience = self.rack.as_ref().map(|rack| rack.patience(Duration::ZERO));
+        let now = ears.now;
+        self.board.time_out(
+            |sent| patience.is_some_and(|patience| now.since(sent) < patience),
+            |packet| ears.lost(&packet, false),
+        );
+        // Within a window of data that has been answered the threshold stays (Linux's
+        // tcp_enter_loss).
+        let answered = self.rack.is_some()
+            && (self.recovery.is_some() || self.timed_out.is_some() && again)
+            && self.board.first() < self.recovery_point;
+        let opens_epoch = if self.rack.is_some() { !answered } else { !again };
+        if opens_epoch {
+            self.undo = Some(Undo::new(self.board.first()));
+        }
+        let frto = self.uses_frto && (!was_repairing || again);
+        self.timed_out = self.rack.is_some().then_some(AfterTimeout { frto, sends_new: false });
+        (self.recovery, self.probe) = (None, None);
         self.recovery_point = self.board.end();
-        self.board.lose_everything();
+        TimedOut { opens_epoch, in_flight: f64::from(self.board.pipe()) }
+    }
+
+    /// Marks as lost what was only waited for because packets may be reordered (RFC 8985 §6.2, step
+    /// 5; `tcp_rack_reo_timeout`).
+    fn on_reordering_timer(&mut self, ears: &mut Ears) -> bool {
+        let flight = f64::from(self.board.pipe());
+        let verdict = self.judge(flight, ears);
+        let prr = self.recovery.as_mut().and_then(|episode| episode.prr.as_mut());
+        match prr {
+            Some(prr) if !verdict.begins => prr.lost(f64::from(verdict.losses)),
+            _ => self.meter(1.0, false, verdict.losses, ears),
+        }
+        verdict.begins
+    }
+
+    fn reduces_for_mark(&mut self) {
+        if self.recovery.is_none() && self.timed_out.is_none() && self.metering == Metering::Prr {
+            let prr = Prr::new(f64::from(self.board.pipe()));
+            self.recovery =
+                Some(Episode { resend_now: false, repairs: false, prr: Some(prr), halving: None });
+            self.recovery_point = self.board.end();
+            (self.undo, self.probe) = (None, None);
+        }
+    }
+
+    fn may_probe(&self) -> bool {
+        self.rack.is_some()
+            && self.probe.is_none()
+            && !self.repairs()
+            && self.board.sacked_packets() == 0
+            && self.board.first() < self.board.end()
+    }
+
+    fn probe(&mut self) {
+        self.probes_now = true;
+    }
+
+    fn probing(&self) -> bool {
+        self.probes_now
     }
 
     /// Decides what may leave next, with a window of `window` packets and `offered` packets of data
     /// (RFC 6675 §4, NextSeg, rules 1 to 3).
     fn next(&mut self, window: f64, offered: u64) -> Next {
+        if self.probes_now {
+            // RFC 8985 §7.3: new data if there is any, even beyond the window.
+            let last = self.board.end() - 1;
+            return if last + 1 < offered { Next::New } else { Next::Again(last) };
+        }
         let may_send = match &self.recovery {
             Some(Episode { resend_now: true, .. }) => true,
             Some(Episode { prr: Some(prr), .. }) => prr.may_send(),
@@ -183,34 +415,52 @@ impl Recovery for Selective {
         if !may_send {
             return Next::WaitForWindow;
         }
+        let has_new = self.board.end() < offered;
+        if has_new && self.timed_out.is_some_and(|loss| loss.sends_new) {
+            return Next::New;
+        }
         if let Some(number) = self.board.next_retransmission() {
             return Next::Again(number);
         }
-        if self.board.end() < offered {
+        if has_new {
             return Next::New;
         }
-        let speculative = self.recovery.and_then(|_| self.board.speculative());
+        let speculative =
+            self.recovery.filter(|_| self.rack.is_none()).and_then(|_| self.board.speculative());
         speculative.map_or(Next::WaitForData, Next::Again)
     }
 
     /// Records that packet `number` leaves as transmission number `transmission`.
     fn sent(&mut self, number: u64, transmission: u64, now: Time) {
-        if number == self.board.end() {
-            self.board.sent(transmission);
+        let again = number < self.board.end();
+        if again {
+            self.board.sent_again(number, transmission, now);
         } else {
-            self.board.sent_again(number, transmission);
+            self.board.sent(transmission, now);
+        }
+        if std::mem::take(&mut self.probes_now) {
+            let in_flight = self.board.pipe();
+            let packet = LostPacket { number, transmission, in_flight, again };
+            self.probe = Some(Probe { end: self.board.end(), resent: again.then_some(packet) });
+            return;
+        }
+        if again && let Some(undo) = &mut self.undo {
+            undo.sent_again(number, now);
         }
         if let Some(episode) = &mut self.recovery {
-            if episode.resend_now {
-                episode.resend_now = false;
-                episode.resent = Some((number, now));
-            }
+            episode.resend_now = false;
             if let Some(prr) = &mut episode.prr {
                 prr.on_sent();
             }
             if let Some(halving) = &mut episode.halving {
                 halving.on_sent(f64::from(self.board.pipe()));
             }
+        }
+    }
+
+    fn renew(&mut self) {
+        if self.rack.is_some() {
+            self.rack = Some(Rack::default());
         }
     }
 }

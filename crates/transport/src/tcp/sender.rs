@@ -1,11 +1,17 @@
 //! The TCP sender: turns an application's data into segments, as far as the controller, the
 //! recovery and the pacer allow.
 
+use super::autosize::{self, Chance};
+use super::handshake::{self, Handshake};
+use super::marks::Marks;
 use super::rate_sampler::RateSampler;
-use super::recovery::{AnyRecovery, Ears, Next, Recovery};
-use super::{Habits, Metering, RecoveryKind};
-use crate::{AckHeader, Counters, DataHeader, Header, Outstanding, Pacer, RttEstimator, Segment};
-use narrows_control::{Ack, Controller, Gaps, Idle, Mark, Needs, Pacing, Restart, Rtt, Timeout};
+use super::recovery::{Answer, AnyRecovery, Ears, Next, Recovery};
+use super::usage::{Pause, Usage};
+use super::{Detection, Habits, Metering, Quantum, RecoveryKind, probe};
+use crate::{
+    AckHeader, Counters, DataHeader, Header, Outstanding, Pacer, RttEstimator, Segment, Timeouts,
+};
+use narrows_control::{Ack, Controller, Gaps, Idle, Mark, Pacing, Restart, Rtt, Timeout};
 use narrows_signal::{Ecn, Request};
 use narrows_units::{Duration, Stream, Time};
 use std::sync::Arc;
@@ -21,10 +27,10 @@ pub struct TcpSettings {
     pub packet_bytes: u32,
     /// The receiver's window in packets; infinite if it does not limit the sender.
     pub window_limit: f64,
-    /// Paces a controller that does not pace itself, at one window per round trip.
-    pub pacing: Option<Gaps>,
-    /// Packets that leave together, as with segmentation offload; 1 without it.
-    pub quantum: u32,
+    /// Paces a controller that does not pace itself.
+    pub pacing: Option<Spacing>,
+    /// Packets that leave together, as with segmentation offload.
+    pub quantum: Quantum,
     /// If true, packets are ECN-capable and marks are answered as RFC 3168 says, even if the
     /// controller does not ask for ECN; a controller that does ask takes precedence.
     pub ecn: bool,
@@ -47,11 +53,22 @@ impl TcpSettings {
             packet_bytes,
             window_limit: f64::INFINITY,
             pacing: None,
-            quantum: 1,
+            quantum: Quantum::Packets(1),
             ecn: false,
             stream,
         }
     }
+}
+
+/// How packets are spaced if the controller leaves that to the transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// One window per round trip, with such gaps.
+    Window(Gaps),
+    /// As TCP over Linux's fq: 2.0 windows per round trip while the window is below half the
+    /// threshold, then 1.2, and the first ten packets of a connection at once
+    /// (`tcp_update_pacing_rate` in net/ipv4/tcp_input.c).
+    Fq,
 }
 
 /// A TCP sender.
@@ -70,70 +87,52 @@ pub struct Sender {
     /// Whether packets carry the controller's requests to routers.
     asks: bool,
     habits: Arc<Habits>,
-    pacing: Option<Gaps>,
+    pacing: Option<Spacing>,
     packet_bytes: u32,
     window_limit: f64,
-    quantum: u32,
+    quantum: Quantum,
     /// Packets of the burst that is leaving: those still to go, and the total.
     burst: (u32, u32),
     offered: u64,
     /// Karn's rule: the packet being timed, and when it left.
     timed: Option<(u64, Time)>,
+    handshake: Handshake,
+    timer: Timer,
+    /// When the timer expires.
     retransmit_at: Time,
     last_sent: Time,
     /// The timer has expired since the last acknowledgement of something new.
     timed_out: bool,
-    window_limited: bool,
+    usage: Usage,
     waits_for_pacer: bool,
     counters: Counters,
 }
 
-/// What a sender knows of marks, if its controller or its user asks for ECN.
-#[derive(Clone, Copy, Debug)]
-struct Marks {
-    /// The ECN bits that new data carries.
-    leaves_as: Ecn,
-    /// If true, the receiver echoes marks (RFC 3168); otherwise it counts them (RFC 9768).
-    classic: bool,
-    /// The latest value seen of the receiver's counter.
-    counted: u16,
-    /// A mark or a loss of this transmission or a later one belongs to a new window of data.
-    answered_to: u64,
-    /// The law hears of each recovery that begins, even if it has answered a mark in that window.
-    own_recovery: bool,
-    /// The next new packet tells the receiver that the sender has responded to its echo.
-    says_reduced: bool,
+/// What the timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timer {
+    /// Nothing has come back for long.
+    Retransmission,
+    /// Packets that may be late only count as lost (RFC 8985 §6.2, step 5).
+    Reordering,
+    /// A probe is to leave (RFC 8985 §7.2).
+    Probe,
 }
 
-impl Marks {
-    /// `None` if nobody asks for ECN.
-    fn new(needs: Needs, classic: bool) -> Option<Self> {
-        let asked = needs.ecn;
-        let leaves_as = if asked.is_capable() { asked } else { Ecn::Capable };
-        let classic = classic && !asked.is_capable();
-        (classic || asked.is_capable()).then_some(Self {
-            leaves_as,
-            classic,
-            counted: 0,
-            answered_to: 0,
-            own_recovery: needs.own_recovery,
-            says_reduced: false,
-        })
-    }
-
-    /// A loss of an earlier transmission is in a window of data whose marks have been answered: the
-    /// window is not cut again (RFC 3168 §6.1.2; Linux's `tcp_enter_recovery` in CWR).
-    fn answers_losses_to(&self) -> u64 {
-        if self.own_recovery { 0 } else { self.answered_to }
-    }
-
-    /// Packets marked since the last acknowledgement, as far as the sender knows: an echo counts as
-    /// one.
-    fn newly(&mut self, ack: &AckHeader) -> f64 {
-        let new = ack.marked.wrapping_sub(self.counted);
-        self.counted = ack.marked;
-        if self.classic { f64::from(u8::from(ack.ece)) } else { f64::from(new) }
-    }
+/// What a recovery needs to report; borrows of the sender whatever else it does not use.
+macro_rules! ears {
+    ($sender:ident, $now:expr) => {
+        Ears {
+            controller: &mut *$sender.controller,
+            now: $now,
+            next: $sender.counters.sent,
+            counters: &mut $sender.counters,
+            rtt: $sender.rtt.estimate(),
+            timestamps: $sender.habits.timestamps,
+            sampler: $sender.sampler.as_deref_mut(),
+            answered_to: $sender.marks.map_or(0, |marks| marks.answers_losses_to()),
+        }
+    };
 }
 
 impl Sender {
@@ -161,6 +160,8 @@ impl Sender {
             asks: needs.routers,
             rtt: RttEstimator::default(),
             pacer: Pacer::new(stream),
+            handshake: Handshake::new(habits.handshake),
+            usage: Usage::new(),
             habits,
             pacing,
             packet_bytes,
@@ -169,10 +170,10 @@ impl Sender {
             burst: (0, 0),
             offered: 0,
             timed: None,
+            timer: Timer::Retransmission,
             retransmit_at: Time::NEVER,
             last_sent: Time::ZERO,
             timed_out: false,
-            window_limited: false,
             waits_for_pacer: false,
             counters: Counters::default(),
         }
@@ -196,40 +197,30 @@ impl Sender {
         self.pacer.renew();
         self.timed = None;
         self.burst = (0, 0);
+        self.recovery.renew();
+        self.handshake = Handshake::new(self.habits.handshake);
+        self.usage = Usage::new();
         // The rate sampler goes on: packets of the old connection may still be acknowledged, and
         // samples are of differences only.
     }
 
     /// An acknowledgement arrived.
     pub fn on_ack(&mut self, now: Time, ack: &Segment) {
+        let header = match ack.header {
+            Header::Ack(header) => header,
+            Header::SynAck => return self.accepted(now, ack),
+            _ => AckHeader::default(),
+        };
         let advances = ack.number > self.first();
         let rtt_is_fresh = advances && self.measure_rtt(now, ack);
-        let rtt = self.rtt.estimate();
-        let (next, timestamps) = (self.counters.sent, self.habits.timestamps);
-        let sampler = self.sampler.as_deref_mut();
-        let mut ears = Ears {
-            controller: &mut *self.controller,
-            counters: &mut self.counters,
-            now,
-            next,
-            rtt,
-            timestamps,
-            sampler,
-            answered_to: self.marks.map_or(0, |marks| marks.answers_losses_to()),
-        };
         let was_recovering = self.recovery.recovering();
-        let answer = self.recovery.on_ack(ack, &mut ears);
+        let answer = self.recovery.on_ack(ack, &mut ears!(self, now));
         let recovering = self.recovery.recovering();
         if recovering && !was_recovering {
             self.timed = None;
-        }
-        let header =
-            if let Header::Ack(header) = ack.header { header } else { AckHeader::default() };
-        if recovering
-            && !was_recovering
-            && let Some(marks) = &mut self.marks
-        {
-            marks.says_reduced = true;
+            if let Some(marks) = &mut self.marks {
+                marks.says_reduced = true;
+            }
         }
         let marked = self.tell_marks(now, &header, recovering, answer.delivered.newest);
         let first = self.first();
@@ -238,25 +229,36 @@ impl Sender {
             self.timed_out = false;
             let packets =
                 if self.habits.counts_packets { answer.delivered.packets as f64 } else { 1.0 };
+            let window_limited = self.uses_window() && !self.recovery.regrowing();
+            let recovering = recovering || !advances || self.is_echo(&header);
+            if !recovering {
+                self.usage.grew(now);
+            }
             self.controller.on_ack(&Ack {
                 now,
                 packets,
                 newest: answer.delivered.newest,
-                next,
-                rtt,
+                next: self.counters.sent,
+                rtt: self.rtt.estimate(),
                 rtt_is_fresh,
                 in_flight: self.in_flight() as f64,
-                window_limited: self.window_limited && !self.recovery.regrowing(),
-                recovering: recovering || !advances || self.is_echo(&header),
+                window_limited,
+                recovering,
                 marked,
                 reply: header.reply,
                 rate,
             });
         }
-        if self.is_idle() {
-            self.retransmit_at = Time::NEVER;
-        } else if answer.restarts_timer {
-            self.retransmit_at = now + self.timeout();
+        self.set_timer(now, &answer);
+    }
+
+    /// The connection is accepted: data may leave, and the RTT is known.
+    fn accepted(&mut self, now: Time, answer: &Segment) {
+        let Handshake::Asked(again) = self.handshake else { return };
+        self.handshake = Handshake::Done;
+        self.retransmit_at = Time::NEVER;
+        if self.habits.timestamps || !again {
+            self.take_rtt(now, answer.echoed_stamp, answer.number);
         }
     }
 
@@ -265,55 +267,141 @@ impl Sender {
         if self.retransmit_at > now {
             return;
         }
+        self.retransmit_at = Time::NEVER;
+        match (self.handshake, self.timer) {
+            (Handshake::Asked(_), _) => {
+                self.counters.timeouts += 1;
+                self.rtt.back_off();
+                self.handshake = Handshake::Due(true);
+            }
+            (_, Timer::Retransmission) => self.time_out(now),
+            (_, Timer::Reordering) => {
+                let was_recovering = self.recovery.recovering();
+                self.recovery.on_reordering_timer(&mut ears!(self, now));
+                if self.recovery.recovering() && !was_recovering {
+                    self.timed = None;
+                }
+                self.rearm(now);
+            }
+            (_, Timer::Probe) => {
+                self.recovery.probe();
+                self.restart_timer(now);
+            }
+        }
+    }
+
+    fn time_out(&mut self, now: Time) {
         self.counters.timeouts += 1;
         self.rtt.back_off();
         self.timed = None;
         self.burst = (0, 0);
-        self.recovery.on_timeout();
-        let opens_epoch = !std::mem::replace(&mut self.timed_out, true);
-        self.controller.on_timeout(&Timeout { now, opens_epoch, in_flight: 0.0 });
-        self.retransmit_at = now + self.timeout();
+        let again = std::mem::replace(&mut self.timed_out, true);
+        let timed_out = self.recovery.on_timeout(again, &mut ears!(self, now));
+        let (opens_epoch, in_flight) = (timed_out.opens_epoch, timed_out.in_flight);
+        self.controller.on_timeout(&Timeout { now, opens_epoch, in_flight });
+        self.restart_timer(now);
     }
 
     /// True if the window and the pacer let a packet go at `now`.
     pub fn may_transmit(&mut self, now: Time) -> bool {
+        if self.handshake != Handshake::Done {
+            return matches!(self.handshake, Handshake::Due(_)) && self.has_new();
+        }
         let limit = self.controller.flight_limit().min(self.window_limit);
-        let next = self.recovery.next(limit, self.offered);
+        let next = self.recovery.next(limit, self.sendable());
         matches!(next, Next::New | Next::Again(_)) && self.pacer.ready_at() <= now
     }
 
     /// The next segment to leave at `now`, if one may.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        let paced = self.pacer.ready_at() > now && self.burst.0 == 0;
+        self.waits_for_pacer = false;
+        if self.handshake != Handshake::Done {
+            return self.ask(now);
+        }
+        let paced = self.pacer.ready_at() > now && self.burst.0 == 0 && !self.recovery.probing();
         let window = self.controller.flight_limit();
         let limit = window.min(self.window_limit);
-        let next = self.recovery.next(limit, self.offered);
-        self.waits_for_pacer = false;
-        let (number, again) = match next {
+        let (number, again) = match self.recovery.next(limit, self.sendable()) {
             Next::WaitForWindow => {
-                self.window_limited = window <= self.window_limit;
+                self.pause(now, window <= self.window_limit);
                 return None;
             }
             Next::WaitForData => {
-                self.window_limited = false;
-                let in_flight = self.in_flight();
-                if let Some(sampler) = &mut self.sampler {
-                    sampler.application_limits(in_flight);
-                }
+                self.wait_for_data(now);
                 return None;
             }
             Next::New => (self.recovery.end(), false),
             Next::Again(number) => (number, true),
         };
-        self.window_limited = window <= self.window_limit;
         if paced {
             self.waits_for_pacer = true;
+            self.pause(now, !self.habits.validates_window && window <= self.window_limit);
             return None;
         }
-        if !self.begin_or_continue_burst(again, limit) {
+        if !self.begin_or_continue_burst(now, again, limit) {
+            self.pause(now, window <= self.window_limit);
             return None;
         }
         Some(self.transmit(now, number, again))
+    }
+
+    /// Asks for the connection, if there is data for it and nobody has asked yet.
+    fn ask(&mut self, now: Time) -> Option<Segment> {
+        let Handshake::Due(again) = self.handshake else { return None };
+        if !self.has_new() {
+            return None;
+        }
+        self.handshake = Handshake::Asked(again);
+        self.restart_timer(now);
+        Some(Segment::data(self.recovery.end(), now, handshake::BYTES, Header::Syn))
+    }
+
+    /// One past the highest number that the application and the receiver's window let leave (RFC
+    /// 9293 §3.8.6).
+    fn sendable(&self) -> u64 {
+        self.offered.min(self.first().saturating_add(self.window_limit as u64))
+    }
+
+    fn has_new(&self) -> bool {
+        self.recovery.end() < self.offered
+    }
+
+    /// Nothing more may leave at `now`; `is_full` if the window is the reason.
+    fn pause(&mut self, now: Time, is_full: bool) {
+        if !self.habits.validates_window {
+            return self.usage.forget(is_full);
+        }
+        let is_full = is_full || self.in_flight() as f64 + 1.0 > self.controller.flight_limit();
+        let unused = self.usage.pause(&Pause {
+            now,
+            is_full,
+            outstanding: (self.first(), self.recovery.end()),
+            window: self.controller.window(),
+            ssthresh: self.controller.ssthresh(),
+            timeout: self.timeout(),
+            is_open: !self.recovery.repairing(),
+        });
+        if let Some(used) = unused.filter(|_| self.habits.restart != Restart::Never) {
+            self.controller.on_unused(used);
+        }
+    }
+
+    /// True if the window, not the application or the receiver, is what held the sender back.
+    fn uses_window(&self) -> bool {
+        self.usage.was_full()
+            || self.habits.validates_window
+                && self.usage.is_used(self.controller.window(), self.controller.ssthresh())
+    }
+
+    /// The application or the receiver's window is the limit.
+    fn wait_for_data(&mut self, now: Time) {
+        self.pause(now, false);
+        let in_flight = self.in_flight();
+        if let Some(sampler) = &mut self.sampler
+            && self.recovery.end() >= self.offered
+        {
+            sampler.application_limits(in_flight);
+        }
     }
 
     /// When the pacer lets the next packet go; never if the sender waits for something else.
@@ -373,6 +461,9 @@ impl Sender {
                 marks.says_reduced = true;
             }
             self.controller.on_mark(&Mark { now, packets, opens_epoch });
+            if opens_epoch {
+                self.recovery.reduces_for_mark();
+            }
         }
         packets
     }
@@ -402,40 +493,124 @@ impl Sender {
             };
             sent
         };
-        let rtt = now.since(sent);
-        let outstanding =
-            Outstanding { first: ack.number.max(self.first()), end: self.recovery.end() };
-        self.rtt.sample(rtt, &self.habits.timeouts, outstanding);
-        self.counters.rtt_samples += 1;
-        self.counters.rtt_sum += rtt.seconds();
+        self.take_rtt(now, sent, ack.number);
         true
     }
 
+    /// Takes an RTT sample of what left at `sent`; everything below `number` is acknowledged.
+    fn take_rtt(&mut self, now: Time, sent: Time, number: u64) {
+        let rtt = now.since(sent);
+        let outstanding = Outstanding { first: number.max(self.first()), end: self.recovery.end() };
+        self.rtt.sample(rtt, &self.habits.timeouts, outstanding);
+        self.counters.rtt_samples += 1;
+        self.counters.rtt_sum += rtt.seconds();
+    }
+
+    /// Sets the timer after an acknowledgement.
+    fn set_timer(&mut self, now: Time, answer: &Answer) {
+        if self.is_idle() {
+            self.retransmit_at = Time::NEVER;
+        } else if let Some(at) = answer.reordering_at {
+            (self.timer, self.retransmit_at) =
+                (Timer::Reordering, at.min(now + self.timeout()).max(now));
+        } else if answer.restarts_timer {
+            self.restart_timer(now);
+            self.set_probe_timer(now);
+        }
+    }
+
+    /// The retransmission timer runs from now on.
+    fn restart_timer(&mut self, now: Time) {
+        (self.timer, self.retransmit_at) = (Timer::Retransmission, now + self.timeout());
+    }
+
+    /// The retransmission timer runs, since the lowest packet outstanding left (`tcp_rearm_rto` in
+    /// Linux's net/ipv4/tcp_input.c).
+    fn rearm(&mut self, now: Time) {
+        let from = self.recovery.first_sent().unwrap_or(now);
+        (self.timer, self.retransmit_at) =
+            (Timer::Retransmission, (from + self.timeout()).max(now));
+    }
+
+    /// If a probe may leave before the retransmission timer expires, the timer is for that
+    /// (`tcp_schedule_loss_probe` in Linux's net/ipv4/tcp_output.c).
+    fn set_probe_timer(&mut self, now: Time) {
+        if !(self.habits.probes && self.recovery.may_probe()) {
+            return;
+        }
+        let outstanding = self.recovery.end() - self.first();
+        let Timeouts { least, initial, .. } = self.habits.timeouts;
+        let at = now + probe::timeout(self.rtt.estimate(), outstanding, least, initial);
+        if at < self.retransmit_at {
+            (self.timer, self.retransmit_at) = (Timer::Probe, at);
+        }
+    }
+
     /// True if a packet may leave as part of a burst: either a burst is under way, or the window
-    /// has room for a whole one.
-    fn begin_or_continue_burst(&mut self, again: bool, window: f64) -> bool {
+    /// has room for one that is worth it.
+    fn begin_or_continue_burst(&mut self, now: Time, again: bool, window: f64) -> bool {
         if self.burst.0 > 0 {
             return true;
         }
         let mut burst = 1;
-        if self.quantum > 1 && !again {
+        if self.quantum != Quantum::Packets(1) && !again && !self.recovery.probing() {
             let half_window = (window / 2.0).max(1.0) as u64;
             let room = (window as u64).saturating_sub(self.in_flight());
             let waiting = self.offered - self.recovery.end();
-            burst = u64::from(self.quantum).min(half_window).min(waiting);
-            if room < burst && self.in_flight() > 0 {
+            let aim = match self.quantum {
+                Quantum::Packets(packets) => u64::from(packets).min(half_window).min(waiting),
+                Quantum::Auto => u64::from(self.autosize()).min(half_window).min(waiting),
+            };
+            if room < aim && self.in_flight() > 0 && self.defers(now, room, window) {
                 return false;
             }
-            burst = burst.min(room.max(1));
+            burst = aim.min(room.max(1));
         }
         self.burst = (burst as u32, burst as u32);
         true
     }
 
+    /// Packets that leave together at the flow's pacing rate.
+    fn autosize(&self) -> u32 {
+        let Some(rtt) = self.rtt.estimate() else { return self.habits.initial_window as u32 };
+        let rate = match self.controller.pacing() {
+            Pacing::Rate { packets_per_second, .. } => packets_per_second,
+            _ => self.pacing_rate(&rtt),
+        };
+        let headers = if self.habits.timestamps { 52.0 } else { 40.0 };
+        autosize::burst(rate, rtt.minimum, f64::from(self.packet_bytes) - headers)
+    }
+
+    fn pacing_rate(&self, rtt: &Rtt) -> f64 {
+        let outstanding = self.recovery.end() - self.first();
+        let (window, ssthresh) = (self.controller.window(), self.controller.ssthresh());
+        autosize::pacing_rate(window.min(self.window_limit), ssthresh, outstanding, rtt)
+    }
+
+    /// True if a burst that is too small for now waits for more room: one of a fixed size always
+    /// does, Linux's seldom.
+    fn defers(&self, now: Time, room: u64, window: f64) -> bool {
+        if self.quantum != Quantum::Auto {
+            return true;
+        }
+        let (Some(rtt), Some(first_sent)) = (self.rtt.estimate(), self.recovery.first_sent())
+        else {
+            return false;
+        };
+        let (last_sent, smoothed_rtt) = (self.last_sent, rtt.smoothed);
+        !self.recovery.repairing()
+            && Chance { now, room, window, last_sent, first_sent, smoothed_rtt }.defers()
+    }
+
     fn transmit(&mut self, now: Time, number: u64, again: bool) -> Segment {
         if self.is_idle() && self.counters.sent > 0 {
             let (length, timeout) = (now.since(self.last_sent), self.timeout());
-            self.controller.on_restart(&Idle { now, length, timeout, restart: Restart::Initial });
+            self.controller.on_restart(&Idle {
+                now,
+                length,
+                timeout,
+                restart: self.habits.restart,
+            });
         }
         let transmission = self.counters.sent;
         self.counters.sent += 1;
@@ -448,14 +623,22 @@ impl Sender {
         if self.timed.is_none() && !again && !self.habits.timestamps {
             self.timed = Some((number, now));
         }
-        if self.retransmit_at == Time::NEVER {
-            self.retransmit_at = now + self.timeout();
+        if self.retransmit_at == Time::NEVER
+            || again
+                && number == self.first()
+                && self.timer == Timer::Retransmission
+                && self.habits.detection == Detection::ByTime
+        {
+            self.restart_timer(now);
+        } else if !again && self.timer == Timer::Probe {
+            self.rearm(now);
+        }
+        if !again {
+            self.set_probe_timer(now);
         }
         self.burst.0 -= 1;
         if self.burst.0 == 0 {
-            let rtt = self.rtt.estimate();
-            let window = self.controller.window().min(self.window_limit);
-            self.pacer.sent(now, self.burst.1, self.pacing(), window, rtt.as_ref());
+            self.space(now, self.burst.1);
         }
         let request = if self.asks { self.controller.request() } else { Request::Nothing };
         let (ecn, reduced) = match &mut self.marks {
@@ -471,10 +654,21 @@ impl Sender {
         )
     }
 
-    fn pacing(&self) -> Pacing {
-        match (self.controller.pacing(), self.pacing) {
-            (Pacing::Unpaced, Some(gaps)) => Pacing::Window { gain: 1.0, gaps },
+    /// Schedules the burst after one of `packets` that left at `now`.
+    fn space(&mut self, now: Time, packets: u32) {
+        let rtt = self.rtt.estimate();
+        let pacing = match (self.controller.pacing(), self.pacing) {
+            (Pacing::Unpaced, Some(Spacing::Window(gaps))) => Pacing::Window { gain: 1.0, gaps },
+            (Pacing::Unpaced, Some(Spacing::Fq)) => {
+                if let Some(rtt) = &rtt {
+                    let rate = self.pacing_rate(rtt);
+                    self.pacer.sent_over_fq(now, packets, rate);
+                }
+                return;
+            }
             (pacing, _) => pacing,
-        }
+        };
+        let window = self.controller.window().min(self.window_limit);
+        self.pacer.sent(now, packets, pacing, window, rtt.as_ref());
     }
 }

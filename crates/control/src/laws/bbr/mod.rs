@@ -19,8 +19,8 @@
 //! a round with marks, and α is their average share. A round with half of its packets marked is as
 //! bad as one with 2 % lost. Marks are answered only if min_rtt is at most 5 ms.
 //!
-//! Departures. Volumes are in packets: SMSS is 1. The send quantum (§5.6.3) is the transport's, so
-//! the offload budget (§5.5.8) is three times the flow's quantum. There is no handshake here to
+//! Departures. Volumes are in packets: SMSS is 1. The send quantum (§5.6.3) is the transport's if
+//! that has a fixed one; the offload budget (§5.5.8) is three times the send quantum. There is no handshake here to
 //! take an RTT from, so the first rate (§5.6.2, InitPacingRate) is set again with the first sample,
 //! as Linux does. ProbeRTT's low samples (§5.3.4.3, MarkConnectionAppLimited) are recognised by
 //! when their packets left. The recovery after a retransmission timeout ends when a packet that
@@ -50,7 +50,9 @@ pub(super) const LAW: Entry = Entry {
     settings: Params::list,
     construct: |birth| {
         let params: Params = birth.settings()?;
-        let (quantum, initial_window) = (birth.quantum, birth.initial_window);
+        let quantum =
+            SendQuantum { given: birth.quantum, most: 65_536.0 / f64::from(birth.packet_bytes) };
+        let initial_window = birth.initial_window;
         Ok(Recipe::seeded(move |seed| Box::new(Bbr::new(params, quantum, initial_window, seed))))
     },
 };
@@ -199,11 +201,28 @@ struct Marks {
     marked: f64,
 }
 
+/// How many packets leave together (§5.6.3).
+#[derive(Clone, Copy, Debug)]
+pub struct SendQuantum {
+    /// The transport's number, if it has a fixed one.
+    given: Option<f64>,
+    /// Packets in 64 kB.
+    most: f64,
+}
+
+impl SendQuantum {
+    /// BBR.send_quantum in packets at a pacing `rate` in packets per second: a millisecond, between
+    /// two packets and 64 kB.
+    fn packets(&self, rate: f64) -> f64 {
+        self.given.unwrap_or_else(|| (0.001 * rate).min(self.most).max(2.0))
+    }
+}
+
 /// BBR's state. Names are the draft's; volumes are in packets, rates in packets per second, spans
 /// in seconds.
 pub struct Bbr {
     ecn: bool,
-    quantum: f64,
+    quantum: SendQuantum,
     initial_cwnd: f64,
     random: Stream,
     now: Time,
@@ -251,9 +270,9 @@ pub struct Bbr {
 }
 
 impl Bbr {
-    /// BBR with `params`; `quantum` packets leave together; starts with `initial_window` packets
+    /// BBR with `params`; packets leave together by `quantum`; starts with `initial_window` packets
     /// (§5.2.1, OnInit).
-    pub fn new(params: Params, quantum: f64, initial_window: f64, seed: u64) -> Self {
+    pub fn new(params: Params, quantum: SendQuantum, initial_window: f64, seed: u64) -> Self {
         let infinity = f64::INFINITY;
         let undo = Undo {
             state: None,
@@ -384,7 +403,7 @@ impl Bbr {
 
     /// §5.6.4.2, QuantizationBudget.
     fn quantization_budget(&self, inflight_cap: f64) -> f64 {
-        let offload_budget = 3.0 * self.quantum;
+        let offload_budget = 3.0 * self.quantum.packets(self.pacing_rate);
         let cap = inflight_cap.max(offload_budget).max(MIN_PIPE_CWND);
         if self.state == State::ProbeBwUp { cap + 2.0 } else { cap }
     }

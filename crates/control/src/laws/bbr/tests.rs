@@ -4,6 +4,8 @@
 use super::*;
 use crate::{LossSample, Restart, Rtt};
 
+const QUANTUM: SendQuantum = SendQuantum { given: Some(1.0), most: 43.0 };
+
 /// A connection whose every round trip is one acknowledgement.
 struct Rounds {
     bbr: Bbr,
@@ -43,7 +45,7 @@ impl Rounds {
     }
 
     fn with(params: Params) -> Self {
-        Self { bbr: Bbr::new(params, 1.0, 10.0, 1), now: Time::ZERO, delivered: 0.0, sent: 0 }
+        Self { bbr: Bbr::new(params, QUANTUM, 10.0, 1), now: Time::ZERO, delivered: 0.0, sent: 0 }
     }
 
     fn pass(&mut self, round: Round) -> State {
@@ -492,4 +494,10 @@ fn marks_are_answered_by_their_share_on_short_paths_only() {
             assert_eq!(rounds.bbr.path.inflight_shortterm, f64::INFINITY);
         }
     }
+}
+
+#[test]
+fn a_quantum_that_is_not_given_is_a_millisecond_of_two_packets_to_64_kb() {
+    let quantum = SendQuantum { given: None, most: 43.0 };
+    assert_eq!([1e2, 8e3, 1e6].map(|rate| quantum.packets(rate)), [2.0, 8.0, 43.0]);
 }

@@ -1,0 +1,53 @@
+//! What a sender knows of marks, if its controller or its user asks for ECN.
+
+use crate::AckHeader;
+use narrows_control::Needs;
+use narrows_signal::Ecn;
+
+/// The marks of one connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks {
+    /// The ECN bits that new data carries.
+    pub leaves_as: Ecn,
+    /// If true, the receiver echoes marks (RFC 3168); otherwise it counts them (RFC 9768).
+    pub classic: bool,
+    /// The latest value seen of the receiver's counter.
+    counted: u16,
+    /// A mark or a loss of this transmission or a later one belongs to a new window of data.
+    pub answered_to: u64,
+    /// The law hears of each recovery that begins, even if it has answered a mark in that window.
+    own_recovery: bool,
+    /// The next new packet tells the receiver that the sender has responded to its echo.
+    pub says_reduced: bool,
+}
+
+impl Marks {
+    /// `None` if nobody asks for ECN.
+    pub fn new(needs: Needs, classic: bool) -> Option<Self> {
+        let asked = needs.ecn;
+        let leaves_as = if asked.is_capable() { asked } else { Ecn::Capable };
+        let classic = classic && !asked.is_capable();
+        (classic || asked.is_capable()).then_some(Self {
+            leaves_as,
+            classic,
+            counted: 0,
+            answered_to: 0,
+            own_recovery: needs.own_recovery,
+            says_reduced: false,
+        })
+    }
+
+    /// A loss of an earlier transmission is in a window of data whose marks have been answered: the
+    /// window is not cut again (RFC 3168 §6.1.2; Linux's `tcp_enter_recovery` in CWR).
+    pub fn answers_losses_to(&self) -> u64 {
+        if self.own_recovery { 0 } else { self.answered_to }
+    }
+
+    /// Packets marked since the last acknowledgement, as far as the sender knows: an echo counts as
+    /// one.
+    pub fn newly(&mut self, ack: &AckHeader) -> f64 {
+        let new = ack.marked.wrapping_sub(self.counted);
+        self.counted = ack.marked;
+        if self.classic { f64::from(u8::from(ack.ece)) } else { f64::from(new) }
+    }
+}
