@@ -128,6 +128,12 @@ fn tell(controller: &mut dyn Controller, number: u64, happening: &Happening) {
         Happening::Mark { opens_epoch } => {
             controller.on_mark(&Mark { now, packets: 1.0, opens_epoch })
         }
+        other => tell_rest(controller, now, &other),
+    }
+}
+
+fn tell_rest(controller: &mut dyn Controller, now: Time, happening: &Happening) {
+    match *happening {
         Happening::Restart => controller.on_restart(&idle(now, 20, Restart::Initial)),
         Happening::Timeout { opens_epoch, in_flight } => {
             let in_flight = f64::from(in_flight);
@@ -136,6 +142,7 @@ fn tell(controller: &mut dyn Controller, number: u64, happening: &Happening) {
         Happening::Resume { restart } => controller.on_restart(&idle(now, 900, restart)),
         Happening::Unused { used } => controller.on_unused(f64::from(used)),
         Happening::Spurious => controller.on_spurious(),
+        _ => {}
     }
 }
 

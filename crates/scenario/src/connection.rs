@@ -67,8 +67,8 @@ const STALLS: &str =
     "missing; beside overhead say whether rate halving stalls as ns-2's does, true or false";
 /// The largest initial window, in packets: it leaves in one event.
 const MOST_AT_FIRST: f64 = 100_000.0;
-/// How long a receiver with generic receive offload waits for more: a common interrupt moderation of
-/// network cards (rx-usecs).
+/// How long a receiver with generic receive offload waits for more: a common interrupt moderation
+/// of network cards (rx-usecs).
 const MERGES_FOR: Duration = Duration::from_micros(50);
 /// With `ack_every` alone an acknowledgement is delayed by this at most, as in Linux.
 const ACK_DELAY: Duration = Duration::from_millis(40);
@@ -98,7 +98,7 @@ pub(crate) fn check(
         }
         _ => {
             habits.acks = acks(&mut given, habits.acks)?;
-            take_habits(&mut given, spec.recovery, &mut habits)?;
+            take_recovery_habits(&mut given, spec.recovery, &mut habits)?;
             tcp_transport(&mut given, spec.recovery, bytes, tcp, around)?
         }
     };
@@ -123,6 +123,9 @@ pub(crate) fn check(
     let recipe = recipe.map_err(|error| given.error("cc", format!("\"{cc}\": {error}")))?;
     let controller = recipe.make(0);
     let own_recovery = controller.needs().own_recovery;
+    if matches!(transport, Transport::Tcp { .. }) && !own_recovery {
+        take_window_habits(&mut given, &mut habits);
+    }
     let over_sack = matches!(transport, Transport::Tcp { recovery: RecoveryKind::Sack, .. });
     if over_sack && !own_recovery {
         habits.metering = metering(&mut given, habits.metering, overhead > Duration::ZERO)?;
@@ -183,8 +186,17 @@ fn spacing(pacing: PacingName) -> Option<Spacing> {
     }
 }
 
+/// What becomes of a window that is not used, for laws that leave that to the transport.
+fn take_window_habits(given: &mut Given<Flow>, habits: &mut Habits) {
+    let validates = given.take(|flow| &mut flow.cwnd_validation);
+    habits.validates_window = validates.unwrap_or(habits.validates_window);
+    if given.take(|flow| &mut flow.slow_start_after_idle) == Some(false) {
+        habits.restart = Restart::Never;
+    }
+}
+
 /// What a TCP does unless told otherwise, and the flow may say.
-fn take_habits(
+fn take_recovery_habits(
     given: &mut Given<Flow>,
     recovery: RecoveryKind,
     habits: &mut Habits,
@@ -192,9 +204,10 @@ fn take_habits(
     let set = |habit: &mut bool, told: Option<bool>| *habit = told.unwrap_or(*habit);
     set(&mut habits.handshake, given.take(|flow| &mut flow.handshake));
     set(&mut habits.acks.reports_duplicates, given.take(|flow| &mut flow.dsack));
-    set(&mut habits.validates_window, given.take(|flow| &mut flow.cwnd_validation));
-    if given.take(|flow| &mut flow.slow_start_after_idle) == Some(false) {
-        habits.restart = Restart::Never;
+    if recovery == RecoveryKind::Sack {
+        set(&mut habits.acks.compresses, given.take(|flow| &mut flow.sack_compression));
+    } else {
+        habits.acks.compresses = false;
     }
     if recovery != RecoveryKind::Sack {
         return Ok(());
@@ -426,7 +439,10 @@ fn why_it_does_not_count(
         _ if own_recovery && METERING.contains(&field) => {
             format!("{law} decides by itself what leaves in a recovery; leave it out")
         }
-        "rack" | "tlp" | "frto" if !over_etcp => {
+        "cwnd_validation" | "slow_start_after_idle" if own_recovery => {
+            format!("{law} decides by itself what becomes of an unused window; leave it out")
+        }
+        "rack" | "tlp" | "frto" | "sack_compression" if !over_etcp => {
             format!("is for a SACK recovery; leave it out, or write {law}+sack")
         }
         "quantum"

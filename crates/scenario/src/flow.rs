@@ -9,7 +9,7 @@ use crate::given::Given;
 use crate::law::OwnLaw;
 use crate::link::Load;
 use crate::network::{Attachment, Network, positive};
-use crate::scenario::{Datagrams, Flow, PacingName, PeriodsName, Scenario, TcpName};
+use crate::scenario::{Datagrams, Flow, PacingName, PeriodsName, QuantumField, Scenario, TcpName};
 use narrows_sim::{Gap, Periods};
 use narrows_transport::tcp::Habits;
 use narrows_units::{Bytes, Duration, Time};
@@ -229,6 +229,7 @@ fn datagrams(
         Datagrams::Poisson => Gap::Exponential(mean),
     };
     let periods = periods(&mut given)?;
+    given.drop_default(|flow| &mut flow.quantum, QuantumField::Packets(1));
     given.nothing_left(|field| {
         let known = why_not(field, around.network);
         known.unwrap_or_else(|| {

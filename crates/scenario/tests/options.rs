@@ -24,6 +24,7 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("web", "{ think = \"100ms\" }", ""),
     ("pacing", "\"even\"", ""),
     ("pacing", "\"exponential\"", ""),
+    ("pacing", "\"fq\"", ""),
     ("slow_start", "\"standard\"", ""),
     ("slow_start", "\"limited\"", ""),
     ("slow_start", "\"hystart++\"", ""),
@@ -37,11 +38,23 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("timestamps", "false", ""),
     ("prr", "false", ""),
     ("prr", "true", "tcp = \"ns2\""),
+    ("rack", "false", ""),
+    ("rack", "true", "tcp = \"ns2\""),
+    ("tlp", "false", SHORT),
+    ("frto", "false", SHORT),
+    ("dsack", "false", SHORT),
+    ("sack_compression", "false", SHORT),
+    ("handshake", "false", ""),
+    ("handshake", "true", "tcp = \"ns2\""),
+    ("cwnd_validation", "false", "app_rate = \"2Mbps\""),
+    ("slow_start_after_idle", "false", PAGES),
     ("rate_halving", "0.5", ""),
     ("halving_stalls", "true", "rate_halving = 0.5"),
     ("overhead", "\"2ms\"", ""),
     ("quantum", "4", ""),
+    ("quantum", "\"auto\"", "tcp = \"ns2\""),
     ("ack_every", "8", ""),
+    ("ack_every", "\"gro\"", ""),
     ("ack_delay", "\"30ms\"", ""),
     ("ack_delay", "\"2ms\"", "ack_every = 8"),
     ("reliable", "false", ""),
@@ -54,11 +67,18 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("rtt_spread", "\"80ms\"", "count = 2"),
 ];
 
+/// Short transfers, some of which end with a loss.
+const SHORT: &str = "files = { off = \"1ms\", mean = 20 }";
+/// A user who thinks for longer than a timeout, over connections that stay.
+const PAGES: &str = "web = { think = \"500ms\", size_factor = 15, persistent = \"100%\" }";
+
 /// The options that tell the flows below apart, and those of other networks.
 const ELSEWHERE: [&str; 5] = ["cc", "datagrams", "over", "from", "to"];
 
 const DUMBBELL: &str = "[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\nbuffer = \"40p\"\n\
                         queue = \"red:min=3:max=9\"\nloss = \"0.5%\"\n";
+const LOSSY: &str = "[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\nbuffer = \"40p\"\n\
+                     loss = \"9%\"\njitter = \"30ms\"\nreorder = true\n";
 const ROW: &str = "[parking_lot]\nhops = 2\nrate = \"10Mbps\"\ndelay = \"5ms\"\nbuffer = \"20p\"\n";
 const LINKS: &str = "[[links]]\nfrom = \"a\"\nto = \"b\"\nrate = \"9Mbps\"\ndelay = \"5ms\"\n\
                      [[links]]\nfrom = \"b\"\nto = \"c\"\nrate = \"5Mbps\"\ndelay = \"5ms\"\n";
@@ -95,8 +115,9 @@ fn what_is_accepted_counts() {
     for flow in flows() {
         let cc = flow.trim_start_matches("cc = \"");
         for (option, value, beside) in OPTIONS {
-            let before = happens(DUMBBELL, &format!("{flow}\n{beside}"));
-            let changed = happens(DUMBBELL, &format!("{flow}\n{beside}\n{option} = {value}"));
+            let network = if *beside == SHORT { LOSSY } else { DUMBBELL };
+            let before = happens(network, &format!("{flow}\n{beside}"));
+            let changed = happens(network, &format!("{flow}\n{beside}\n{option} = {value}"));
             if changed.is_none() {
                 continue;
             }

@@ -57,7 +57,8 @@ impl Pacer {
 impl Pacer {
     /// Records that a burst of `packets` left at `now`, and schedules the next one as TCP over
     /// Linux's fq does at a `rate` in packets per second (`tcp_update_skb_after_send`): the first
-    /// ten packets are not paced, and a burst that left late shortens the next gap, at most by half.
+    /// ten packets are not paced, and a burst that left late shortens the next gap, at most by
+    /// half.
     pub fn sent_over_fq(&mut self, now: Time, packets: u32, rate: f64) {
         let before = self.sent;
         self.sent = self.sent.saturating_add(packets);

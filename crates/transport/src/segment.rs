@@ -52,7 +52,8 @@ pub struct DataHeader {
 pub struct AckHeader {
     /// The blocks that arrived above the acknowledged number.
     pub sack: SackBlocks,
-    /// True if the first block is the packet that this answers, which had arrived before (RFC 2883).
+    /// True if the first block is the packet that this answers, which had arrived before (RFC
+    /// 2883).
     pub duplicate: bool,
     /// Packets that have arrived with a mark so far, modulo 2¹⁶ (RFC 9768's counter, with more
     /// bits).

@@ -60,22 +60,26 @@ written! {
             timestamps: bool,
             /// Proportional rate reduction in a SACK recovery; the habit's unless given.
             prr: bool,
-            /// RACK (RFC 8985): losses are found by time in a SACK recovery; the habit's unless given.
+            /// RACK (RFC 8985): losses are found by time in a SACK recovery; the habit's unless
+            /// given.
             rack: bool,
             /// With `rack`: tail loss probes (RFC 8985 §7); the habit's unless given.
             tlp: bool,
-            /// With `rack`: needless timeouts are found out by new data (RFC 5682); the habit's unless
-            /// given.
+            /// With `rack`: needless timeouts are found out by new data (RFC 5682); the habit's
+            /// unless given.
             frto: bool,
             /// The receiver reports packets that arrive again (RFC 2883); the habit's unless given.
             dsack: bool,
+            /// The receiver puts acknowledgements of data out of order together for up to 1 ms, as
+            /// Linux's does; the habit's unless given.
+            sack_compression: bool,
             /// Each connection begins with a handshake; the habit's unless given.
             handshake: bool,
             /// Only a window that is used grows, and one that is not used shrinks (RFC 7661); the
             /// habit's unless given.
             cwnd_validation: bool,
-            /// The window falls after a silence, as the habit has it; Linux's sysctl of that name; it
-            /// does unless false.
+            /// The window falls after a silence, as the habit has it; Linux's sysctl of that name;
+            /// it does unless false.
             slow_start_after_idle: bool,
             /// Linux 2.6.22's rate halving in a SACK recovery, as ns-2 has it, instead of `prr`:
             /// the window is this share of the threshold until the recovery is over, and slow start
@@ -86,12 +90,12 @@ written! {
             halving_stalls: bool,
             /// Each time it may send it waits up to this, uniformly, as with ns-2's `overhead_`.
             overhead: Duration,
-            /// Packets that leave together, as segmentation offload makes them: a number, or "auto",
-            /// a millisecond at the flow's rate, as Linux does; "auto" with linux habits unless
-            /// given, else 1.
+            /// Packets that leave together, as segmentation offload makes them: a number, or
+            /// "auto", a millisecond at the flow's rate, as Linux does; "auto" with linux habits
+            /// unless given, else 1.
             quantum: QuantumField,
-            /// One acknowledgement for this many packets, or "gro", for what a receiver with generic
-            /// receive offload takes as one: up to 64 kB within 50 µs.
+            /// One acknowledgement for this many packets, or "gro", for what a receiver with
+            /// generic receive offload takes as one: up to 64 kB within 50 µs.
             ack_every: AckEvery,
             /// The longest an acknowledgement may be delayed. Without `ack_every`, acknowledgements
             /// are sent at this interval only.

@@ -161,6 +161,10 @@ impl Recovery for Cumulative {
         self.next - self.outstanding.first()
     }
 
+    fn first_sent(&self) -> Option<Time> {
+        self.outstanding.first_sent()
+    }
+
     fn recovering(&self) -> bool {
         self.recovering
     }
@@ -224,8 +228,8 @@ impl Recovery for Cumulative {
             self.outstanding.push(transmission, now, in_flight);
         } else {
             let record = self.outstanding.get_mut(number);
-            record.transmission = transmission;
-            record.in_flight = in_flight;
+            (record.transmission, record.sent) = (transmission, now);
+            (record.in_flight, record.ambiguous) = (in_flight, true);
         }
         if let Some(resent_at) = &mut self.timed_out {
             resent_at.get_or_insert(now);

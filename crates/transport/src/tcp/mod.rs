@@ -90,8 +90,8 @@ pub enum Detection {
     /// A packet is lost when three above it have arrived; the loss of a retransmission is left to
     /// the timer (RFC 6675).
     ByCount,
-    /// A packet is lost when one that left later has arrived, and none that left as early or earlier
-    /// is expected any more (RACK, RFC 8985), retransmissions included.
+    /// A packet is lost when one that left later has arrived, and none that left as early or
+    /// earlier is expected any more (RACK, RFC 8985), retransmissions included.
     ByTime,
 }
 
@@ -158,12 +158,13 @@ impl Habits {
             quick: 0,
             merges_for: Duration::ZERO,
             reports_duplicates: false,
+            compresses: false,
         },
     };
 
-    /// Today's Linux: a handshake, initial window 10 (RFC 6928), delayed acknowledgements after quick
-    /// acknowledgements at the start, 200 ms in each timeout, RACK-TLP, F-RTO, PRR, and a window
-    /// that must be used.
+    /// Today's Linux: a handshake, initial window 10 (RFC 6928), delayed acknowledgements after
+    /// quick acknowledgements at the start, 200 ms in each timeout, RACK-TLP, F-RTO, PRR, and a
+    /// window that must be used.
     pub const LINUX: Self = Self {
         initial_window: 10.0,
         timeouts: Timeouts {
@@ -188,6 +189,7 @@ impl Habits {
             quick: 16,
             merges_for: Duration::ZERO,
             reports_duplicates: true,
+            compresses: true,
         },
     };
 }

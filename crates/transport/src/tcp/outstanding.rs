@@ -56,6 +56,11 @@ impl Outstanding {
         self.first + self.records.len() as u64
     }
 
+    /// When the lowest packet left for the last time; `None` if nothing is outstanding.
+    pub fn first_sent(&self) -> Option<Time> {
+        self.records.front().map(|record| record.sent)
+    }
+
     pub fn len(&self) -> u64 {
         self.records.len() as u64
     }

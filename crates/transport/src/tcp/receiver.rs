@@ -21,7 +21,20 @@ pub struct AckPolicy {
     pub merges_for: Duration,
     /// Whether a packet that has arrived before is reported (RFC 2883).
     pub reports_duplicates: bool,
+    /// Whether acknowledgements of data that is out of order are put together after the first three
+    /// without progress, as Linux does.
+    pub compresses: bool,
 }
+
+/// Acknowledgements put together wait for 5 % of the RTT, at most for `MOST`, and for the slack of
+/// the timer (tcp_comp_sack_delay_ns, tcp_comp_sack_slack_ns; `__tcp_ack_snd_check` in Linux's
+/// net/ipv4/tcp_input.c).
+const COMPRESSES_FOR: Duration = Duration::from_millis(1);
+const COMPRESSION_SLACK: Duration = Duration::from_micros(100);
+/// Packets that one acknowledgement stands for at most (tcp_comp_sack_nr).
+const MOST_COMPRESSED: u32 = 44;
+/// Acknowledgements without progress that a sender's fast retransmission may need.
+const DUPLICATES: u32 = 3;
 
 /// The most bytes that are taken as one (GRO_LEGACY_MAX_SIZE in Linux's include/linux/netdevice.h).
 const MOST_MERGED: u32 = 65_536;
@@ -37,6 +50,13 @@ pub struct Receiver {
     ack_by: Time,
     /// When what has been merged is handed on, and its bytes; never if nothing has.
     merged: (Time, u32),
+    /// Acknowledgements without progress since the lowest number missing was this.
+    without_progress: (u64, u32),
+    /// Packets out of order that wait for an acknowledgement.
+    compressed: u32,
+    /// When the connection was accepted, and how long that took to be answered with data.
+    accepted_at: Option<Time>,
+    rtt: Option<Duration>,
     /// TS.Recent of RFC 7323 §4.3.
     recent_stamp: Time,
     last_ack: u64,
@@ -65,6 +85,10 @@ impl Receiver {
             waiting: 0,
             ack_by: Time::NEVER,
             merged: (Time::NEVER, 0),
+            without_progress: (0, 0),
+            compressed: 0,
+            accepted_at: None,
+            rtt: None,
             recent_stamp: Time::ZERO,
             last_ack: 0,
             arrived: 0,
@@ -100,7 +124,13 @@ impl Receiver {
             self.ece = marked || (self.ece && !header.reduced);
             self.reply = self.reply.and(header.request, self.buffer);
         }
+        if let Some(accepted_at) = self.accepted_at.take() {
+            self.rtt = Some(now.since(accepted_at));
+        }
         if !in_order || had_gap {
+            if self.policy.compresses && !repeats && self.compresses(now) {
+                return None;
+            }
             let mut ack = self.acknowledge(now);
             if repeats && self.policy.reports_duplicates {
                 ack.report_duplicate(data.number);
@@ -130,6 +160,7 @@ impl Receiver {
     fn accept(&mut self, now: Time, syn: &Segment) -> Segment {
         self.quick_to = self.arrived + self.policy.quick;
         self.recent_stamp = syn.stamp;
+        self.accepted_at = Some(now);
         Segment {
             number: self.reassembly.next(),
             stamp: now,
@@ -137,6 +168,33 @@ impl Receiver {
             bytes: syn.bytes,
             header: Header::SynAck,
         }
+    }
+
+    /// Puts a packet that is out of order or fills only a part of a gap with those that wait for a
+    /// common acknowledgement; returns false if that is due now.
+    fn compresses(&mut self, now: Time) -> bool {
+        let next = self.reassembly.next();
+        let at_once = !self.reassembly.has_gap()
+            || next >= self.last_ack + u64::from(self.policy.every)
+            || self.arrived <= self.quick_to
+            || self.compressed >= MOST_COMPRESSED;
+        if at_once {
+            return false;
+        }
+        if self.without_progress.0 != next {
+            self.without_progress = (next, 0);
+        }
+        if self.without_progress.1 < DUPLICATES {
+            self.without_progress.1 += 1;
+            return false;
+        }
+        self.compressed += 1;
+        let twentieth = |rtt: Duration| Duration::from_picos(rtt.picos() / 20);
+        let wait = self.rtt.map_or(COMPRESSES_FOR, |rtt| twentieth(rtt).min(COMPRESSES_FOR));
+        if self.compressed == 1 {
+            self.ack_by = self.ack_by.min(now + wait + COMPRESSION_SLACK);
+        }
+        true
     }
 
     /// Merges a packet of `bytes` that arrives in order; returns false if the whole is handed on.
@@ -178,7 +236,7 @@ impl Receiver {
 
     fn acknowledge(&mut self, now: Time) -> Segment {
         self.waiting = 0;
-        (self.ack_by, self.merged) = (Time::NEVER, (Time::NEVER, 0));
+        (self.ack_by, self.merged, self.compressed) = (Time::NEVER, (Time::NEVER, 0), 0);
         self.last_ack = self.reassembly.next();
         Segment {
             number: self.last_ack,

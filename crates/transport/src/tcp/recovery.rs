@@ -49,11 +49,8 @@ pub(super) trait Recovery {
         self.recovering()
     }
 
-    /// When the lowest packet outstanding left for the last time; `None` if nothing is outstanding,
-    /// or nobody needs to know.
-    fn first_sent(&self) -> Option<Time> {
-        None
-    }
+    /// When the lowest packet outstanding left for the last time; `None` if nothing is outstanding.
+    fn first_sent(&self) -> Option<Time>;
 
     /// True if a probe may find out whether the last packets were lost (RFC 8985 §7.2).
     fn may_probe(&self) -> bool {

@@ -164,7 +164,7 @@ impl Scoreboard {
 
     /// When the lowest packet outstanding left for the last time; `None` if nothing is outstanding.
     pub fn first_sent(&self) -> Option<Time> {
-        (self.outstanding.len() > 0).then(|| self.outstanding.get(self.first()).sent)
+        self.outstanding.first_sent()
     }
 
     /// Records that the packet numbered `end()` leaves at `now` as transmission number
@@ -375,9 +375,8 @@ impl Scoreboard {
     }
 
     /// Handles an expiry of the retransmission timer: what has not arrived is lost, unless
-    /// `spares(sent)` says that it left too recently; the lowest packet is always lost. Reports each
-    /// packet newly lost to `lost` (RFC 6675 §5.1;
-    /// RFC 8985 §6.3).
+    /// `spares(sent)` says that it left too recently; the lowest packet is always lost. Reports
+    /// each packet newly lost to `lost` (RFC 6675 §5.1; RFC 8985 §6.3).
     pub fn time_out(&mut self, spares: impl Fn(Time) -> bool, mut lost: impl FnMut(LostPacket)) {
         let first = self.outstanding.first();
         (self.pipe, self.lost_to, self.judged_to) = (0, first, self.outstanding.end());

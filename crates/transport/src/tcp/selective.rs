@@ -2,8 +2,8 @@
 //! 8985), with or without proportional rate reduction (RFC 9937).
 //!
 //! Everything is counted in packets. Departures: Rule 4 of RFC 6675's NextSeg, the rescue
-//! retransmission, is optional and left out. Losses found by count leave that of a retransmission to
-//! the timeout, and rule 3 sends packets that may be lost; losses found by time find those of
+//! retransmission, is optional and left out. Losses found by count leave that of a retransmission
+//! to the timeout, and rule 3 sends packets that may be lost; losses found by time find those of
 //! retransmissions too, which ask for no further reduction in the same recovery (RFC 5681 §4.3 and
 //! RFC 8985 §3.4 do, Linux does not), and only what is lost is sent again, as in Linux.
 
@@ -162,8 +162,8 @@ impl Selective {
         }
     }
 
-    /// Takes note of what an acknowledgement says about reordering and duplicates, and of the newest
-    /// delivery that it proves; `highest` had arrived before.
+    /// Takes note of what an acknowledgement says about reordering and duplicates, and of the
+    /// newest delivery that it proves; `highest` had arrived before.
     fn learn(&mut self, ack: &Segment, highest: u64, delivered: &Delivered, ears: &mut Ears) {
         let Some(rack) = &mut self.rack else { return };
         if delivered.lowest_original.is_some_and(|number| number < highest) {

@@ -532,7 +532,7 @@ impl Sender {
             (Timer::Retransmission, (from + self.timeout()).max(now));
     }
 
-    /// If a probe may leave before the retransmission timer expires, the timer is for that
+    /// If a probe may leave, the timer is for that, and expires no later than for a retransmission
     /// (`tcp_schedule_loss_probe` in Linux's net/ipv4/tcp_output.c).
     fn set_probe_timer(&mut self, now: Time) {
         if !(self.habits.probes && self.recovery.may_probe()) {
@@ -541,9 +541,7 @@ impl Sender {
         let outstanding = self.recovery.end() - self.first();
         let Timeouts { least, initial, .. } = self.habits.timeouts;
         let at = now + probe::timeout(self.rtt.estimate(), outstanding, least, initial);
-        if at < self.retransmit_at {
-            (self.timer, self.retransmit_at) = (Timer::Probe, at);
-        }
+        (self.timer, self.retransmit_at) = (Timer::Probe, at.min(self.retransmit_at));
     }
 
     /// True if a packet may leave as part of a burst: either a burst is under way, or the window

@@ -29,8 +29,8 @@ impl Undo {
         *self.unreported.get_or_insert(0) += 1;
     }
 
-    /// Packet `number` has arrived twice; returns true if all retransmissions have, so that none was
-    /// needed.
+    /// Packet `number` has arrived twice; returns true if all retransmissions have, so that none
+    /// was needed.
     pub fn reported(&mut self, number: u64) -> bool {
         let Some(unreported) = self.unreported.as_mut().filter(|_| number >= self.marker) else {
             return false;

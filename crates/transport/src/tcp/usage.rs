@@ -51,8 +51,8 @@ impl Usage {
         self.was_full
     }
 
-    /// Takes note that nothing more may leave. Returns the most packets that were outstanding, if the
-    /// window has not been used for a timeout.
+    /// Takes note that nothing more may leave. Returns the most packets that were outstanding, if
+    /// the window has not been used for a timeout.
     pub fn pause(&mut self, pause: &Pause) -> Option<f64> {
         let (first, end) = pause.outstanding;
         let outstanding = end - first;

@@ -20,11 +20,11 @@
 //! bad as one with 2 % lost. Marks are answered only if min_rtt is at most 5 ms.
 //!
 //! Departures. Volumes are in packets: SMSS is 1. The send quantum (§5.6.3) is the transport's if
-//! that has a fixed one; the offload budget (§5.5.8) is three times the send quantum. There is no handshake here to
-//! take an RTT from, so the first rate (§5.6.2, InitPacingRate) is set again with the first sample,
-//! as Linux does. ProbeRTT's low samples (§5.3.4.3, MarkConnectionAppLimited) are recognised by
-//! when their packets left. The recovery after a retransmission timeout ends when a packet that
-//! left after the timeout is answered.
+//! that has a fixed one; the offload budget (§5.5.8) is three times the send quantum. There is no
+//! handshake here to take an RTT from, so the first rate (§5.6.2, InitPacingRate) is set again with
+//! the first sample, as Linux does. ProbeRTT's low samples (§5.3.4.3, MarkConnectionAppLimited) are
+//! recognised by when their packets left. The recovery after a retransmission timeout ends when a
+//! packet that left after the timeout is answered.
 
 mod filter;
 mod model;

@@ -1,0 +1,153 @@
+//! Linux's habits against scripted networks: RACK, probes, needless timeouts, the handshake.
+
+use narrows_control::laws::reno::Reno;
+use narrows_control::{Controller, OncePerEpoch, SlowStart};
+use narrows_signal::{Range, SackBlocks};
+use narrows_transport::tcp::{Habits, Receiver, RecoveryKind, Sender, TcpSettings};
+use narrows_transport::{AckHeader, Header, Segment};
+use narrows_units::{Duration, Stream, Time};
+use std::sync::Arc;
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn at(millis: u64) -> Time {
+    Time::ZERO + ms(millis)
+}
+
+fn with(habits: Habits, controller: Box<dyn Controller>) -> Sender {
+    let stream = Stream::new(1, 1, 1);
+    Sender::new(TcpSettings::new(RecoveryKind::Sack, Arc::new(habits), 1500, stream), controller)
+}
+
+fn reno(window: f64, ssthresh: f64) -> Box<dyn Controller> {
+    Box::new(OncePerEpoch::new(SlowStart::Standard, Reno, window).with_ssthresh(ssthresh))
+}
+
+/// The numbers that leave at `now`.
+fn leaving(sender: &mut Sender, now: Time) -> Vec<u64> {
+    std::iter::from_fn(|| sender.poll_transmit(now)).map(|segment| segment.number).collect()
+}
+
+/// What leaves when the timer expires, which is asserted to be at `now`.
+fn expire(sender: &mut Sender, now: u64) -> Vec<u64> {
+    assert_eq!(sender.retransmit_at(), at(now), "not {}", sender.retransmit_at());
+    sender.on_wakeup(at(now));
+    leaving(sender, at(now))
+}
+
+fn segment(number: u64, now: u64, echo: u64, header: Header) -> Segment {
+    Segment { number, stamp: at(now), echoed_stamp: at(echo), bytes: 52, header }
+}
+
+/// Delivers an acknowledgement of everything below `number` and of `blocks` in answer to what left
+/// at `echo`; returns the numbers that leave.
+fn ack(sender: &mut Sender, now: u64, number: u64, blocks: &[(u64, u64)], echo: u64) -> Vec<u64> {
+    let mut sack = SackBlocks::default();
+    blocks.iter().for_each(|(start, end)| sack.push(number, Range { start: *start, end: *end }));
+    let header = Header::Ack(AckHeader { sack, ..AckHeader::default() });
+    sender.on_ack(at(now), &segment(number, now, echo, header));
+    leaving(sender, at(now))
+}
+
+/// A sender over a path of 100 ms that has exchanged the handshake at 0 to 100 ms, with `packets`
+/// to send.
+fn connected(controller: Box<dyn Controller>, packets: u64) -> Sender {
+    let mut sender = with(Habits::LINUX, controller);
+    sender.offer(packets);
+    let syn = sender.poll_transmit(at(0)).expect("a request for a connection");
+    assert_eq!((syn.header, syn.bytes, sender.poll_transmit(at(0))), (Header::Syn, 60, None));
+    sender.on_ack(at(100), &segment(0, 100, 0, Header::SynAck));
+    sender
+}
+
+#[test]
+fn the_handshake_gives_the_first_sample_and_is_asked_for_again_after_a_second() {
+    let mut sender = with(Habits::LINUX, reno(10.0, 10.0));
+    assert_eq!(sender.poll_transmit(at(0)), None, "there is no data");
+    sender.offer(3);
+    assert!(sender.poll_transmit(at(5)).is_some_and(|syn| syn.header == Header::Syn));
+    for (now, next) in [(1005, 3005), (3005, 7005)] {
+        assert_eq!(sender.retransmit_at(), at(now));
+        sender.on_wakeup(at(now));
+        let again = sender.poll_transmit(at(now)).expect("the request again");
+        assert_eq!((again.header, sender.poll_transmit(at(now))), (Header::Syn, None));
+        assert_eq!(sender.retransmit_at(), at(next));
+    }
+    sender.on_ack(at(3105), &segment(0, 3105, 3005, Header::SynAck));
+    assert_eq!(sender.rtt().map(|rtt| rtt.latest), Some(ms(100)));
+    assert_eq!(leaving(&mut sender, at(3105)), [0, 1, 2]);
+    assert_eq!((sender.counters().sent, sender.counters().timeouts), (3, 2));
+}
+
+#[test]
+fn a_receiver_accepts_and_acknowledges_the_first_packets_of_each_connection_at_once() {
+    let mut receiver = Receiver::new(Habits::LINUX.acks, 52, u64::MAX);
+    let mut answers = |header, numbers: std::ops::Range<u64>| {
+        let syn = Segment::data(numbers.start, at(7), 60, header);
+        let accepted = receiver.on_data(at(9), &syn).expect("an answer");
+        assert_eq!((accepted.header, accepted.echoed_stamp), (Header::SynAck, at(7)));
+        numbers
+            .filter(|number| {
+                let data = Segment::data(*number, at(10), 1500, Header::Data(Default::default()));
+                receiver.on_data(at(10), &data).is_some()
+            })
+            .count()
+    };
+    assert_eq!(answers(Header::Syn, 0..20), 18, "sixteen, and two pairs");
+    assert_eq!(answers(Header::Syn, 20..40), 18);
+}
+
+#[test]
+fn a_lost_tail_is_probed_after_two_round_trips_and_repaired_without_a_timeout() {
+    let mut sender = connected(reno(10.0, 10.0), 5);
+    assert_eq!(leaving(&mut sender, at(100)), [0, 1, 2, 3, 4]);
+    assert_eq!(ack(&mut sender, 200, 2, &[], 100), [0_u64; 0]);
+    // 2, 3 and 4 are lost. Two round trips and 2 ms later the last one leaves again.
+    assert_eq!(expire(&mut sender, 402), [4]);
+    // Its arrival shows that what left before it is lost (RFC 8985 §7.5).
+    assert_eq!(ack(&mut sender, 502, 2, &[(4, 5)], 100), [2_u64]);
+    assert_eq!(ack(&mut sender, 602, 3, &[(4, 5)], 502), [3]);
+    ack(&mut sender, 702, 5, &[], 602);
+    let counters = sender.counters();
+    assert_eq!((counters.timeouts, counters.retransmitted, counters.epochs), (0, 3, 1));
+    assert!(sender.is_done() && sender.retransmit_at() == Time::NEVER);
+}
+
+/// The numbers acknowledged when `numbers` arrive a tenth of a millisecond apart, and when the next
+/// acknowledgement is due.
+fn acknowledged(receiver: &mut Receiver, numbers: impl Iterator<Item = u64>) -> (Vec<u64>, Time) {
+    let mut acked = Vec::new();
+    for (step, number) in (0..).zip(numbers) {
+        let now = at(1000) + Duration::from_micros(100 * step);
+        let data = Segment::data(number, now, 1500, Header::Data(Default::default()));
+        acked.extend(receiver.on_data(now, &data).map(|_| number));
+    }
+    (acked, receiver.wakeup())
+}
+
+/// `__tcp_ack_snd_check` of Linux with 20 ms of RTT: three at once, then one for what comes in 5 % of
+/// that and the slack of the timer, and at once when the gap is filled.
+#[test]
+fn acknowledgements_without_progress_are_put_together_after_three() {
+    let acks = narrows_transport::tcp::AckPolicy { quick: 0, ..Habits::LINUX.acks };
+    let mut receiver = Receiver::new(acks, 52, u64::MAX);
+    receiver.on_data(at(980), &Segment::data(0, at(970), 60, Header::Syn));
+    let (acked, due) = acknowledged(&mut receiver, [1, 2, 3, 4, 5, 6].into_iter());
+    assert_eq!(acked, [1, 2, 3]);
+    assert_eq!(due, at(1000) + Duration::from_micros(300 + 1000 + 100), "from the fourth on");
+    assert_eq!(receiver.on_wakeup(due).map(|ack| ack.number), Some(0));
+    assert_eq!(receiver.wakeup(), Time::NEVER);
+    assert_eq!(acknowledged(&mut receiver, [0].into_iter()).0, [0], "the gap is filled");
+}
+
+#[test]
+fn an_acknowledgement_stands_for_forty_four_packets_at_most() {
+    let acks = narrows_transport::tcp::AckPolicy { quick: 0, ..Habits::LINUX.acks };
+    let mut receiver = Receiver::new(acks, 52, u64::MAX);
+    let gap = (1..60).map(|number| number + 1);
+    let data = |number| Segment::data(number, at(5), 1500, Header::Data(Default::default()));
+    let acked: Vec<u64> = gap.filter(|n| receiver.on_data(at(5), &data(*n)).is_some()).collect();
+    assert_eq!(acked, [2, 3, 4, 49], "44 were put together before");
+}
