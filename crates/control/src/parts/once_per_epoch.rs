@@ -26,10 +26,14 @@ pub trait WindowLaw: Clone + Send {
         Needs::default()
     }
 
-    /// The slow-start threshold after a retransmission timeout at `window`.
+    /// The slow-start threshold after a retransmission timeout at `window` that opens an epoch.
     fn timeout(&mut self, window: f64, now: Time) -> f64 {
         self.decrease(window, now)
     }
+
+    /// The retransmission timer has expired, whether that opens an epoch or not (Linux's
+    /// `set_state` with `TCP_CA_Loss`): what was known of the path may be old. Called last.
+    fn forget(&mut self) {}
 
     /// A packet is about to leave while nothing is in flight.
     fn restart(&mut self, _idle: &Idle) {}
@@ -129,6 +133,7 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
             self.remember();
             self.ssthresh = self.law.timeout(self.window, timeout.now).max(LEAST_SSTHRESH);
         }
+        self.law.forget();
         self.window = timeout.in_flight + 1.0;
         self.slow_start.restart();
     }
