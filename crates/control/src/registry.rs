@@ -75,7 +75,7 @@ pub enum Start {
 pub enum SlowStartKind {
     /// RFC 5681.
     Standard,
-    /// RFC 9406.
+    /// Linux's, of net/ipv4/tcp_cubic.c.
     HyStart,
 }
 

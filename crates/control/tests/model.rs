@@ -1,7 +1,7 @@
 //! What holds for every law, whatever happens to it.
 
 use narrows_control::registry::{self, Birth, Entry, MovedBy};
-use narrows_control::slow_start::{HyStart, Limited};
+use narrows_control::slow_start::{HyStart, HyStartPlusPlus, Limited};
 use narrows_control::{
     Ack, Controller, Idle, Loss, LossSample, Mark, Pacing, RateSample, Restart, Rtt, SlowStart,
     Timeout,
@@ -41,11 +41,12 @@ fn happening() -> impl Strategy<Value = Happening> {
     ]
 }
 
-fn slow_starts() -> [SlowStart; 3] {
+fn slow_starts() -> [SlowStart; 4] {
     [
         SlowStart::Standard,
         SlowStart::Limited(Limited::new(100.0)),
-        SlowStart::HyStart(HyStart::new(false)),
+        SlowStart::HyStart(HyStart::new(false, 1500)),
+        SlowStart::HyStartPlusPlus(HyStartPlusPlus::new(false)),
     ]
 }
 

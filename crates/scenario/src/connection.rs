@@ -7,7 +7,7 @@ use crate::given::Given;
 use crate::network::{NO_RTT, is_of_bdp};
 use crate::scenario::{Files, Flow, PacingName, SlowStartName, TcpName, Web};
 use narrows_control::registry::{Birth, MovedBy, Recipe, SlowStartKind, Start};
-use narrows_control::slow_start::{HyStart, Limited};
+use narrows_control::slow_start::{HyStart, HyStartPlusPlus, Limited};
 use narrows_control::{Controller, Gaps, Pacing, SlowStart};
 use narrows_sim::Gap;
 use narrows_transport::tcp::{AckPolicy, Habits, Metering, RecoveryKind};
@@ -100,7 +100,7 @@ pub(crate) fn check(
     let initial_window = habits.initial_window;
     let birth = Birth {
         given: spec.given.clone(),
-        slow_start: slow_start(&mut given, spec.law.start(), tcp, gaps.is_some())?,
+        slow_start: slow_start(&mut given, spec.law.start(), tcp, gaps.is_some(), bytes)?,
         initial_window,
         initial_ssthresh: threshold(&mut given, spec.law.start(), initial_window)?,
         packet_bytes: bytes.count() as u32,
@@ -229,13 +229,14 @@ fn metering(
     }
 }
 
-/// The slow start of a law that lets the user choose; the standard one for the others, which do not
-/// ask for it.
+/// The slow start of a law that lets the user choose, for packets of `bytes`; the standard one for
+/// the others, which do not ask for it.
 fn slow_start(
     given: &mut Given<Flow>,
     start: Start,
     tcp: Option<TcpName>,
     paced: bool,
+    bytes: Bytes,
 ) -> Result<SlowStart, ScenarioError> {
     let Start::Chosen(linux) = start else { return Ok(SlowStart::Standard) };
     let chosen = given.take(|flow| &mut flow.slow_start);
@@ -253,7 +254,8 @@ fn slow_start(
     Ok(match chosen.unwrap_or(usual) {
         SlowStartName::Standard => SlowStart::Standard,
         SlowStartName::Limited => SlowStart::Limited(Limited::new(max_ssthresh.unwrap_or(100.0))),
-        SlowStartName::HyStart => SlowStart::HyStart(HyStart::new(paced)),
+        SlowStartName::HyStart => SlowStart::HyStart(HyStart::new(paced, bytes.count() as u32)),
+        SlowStartName::HyStartPlusPlus => SlowStart::HyStartPlusPlus(HyStartPlusPlus::new(paced)),
     })
 }
 

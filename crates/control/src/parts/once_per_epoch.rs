@@ -57,6 +57,7 @@ pub struct OncePerEpoch<L> {
 #[derive(Clone)]
 struct Before<L> {
     law: L,
+    slow_start: SlowStart,
     window: f64,
     ssthresh: f64,
 }
@@ -84,8 +85,17 @@ impl<L: WindowLaw> OncePerEpoch<L> {
     }
 
     fn remember(&mut self) {
-        self.before_epoch =
-            Some(Before { law: self.law.clone(), window: self.window, ssthresh: self.ssthresh });
+        self.before_epoch = Some(Before {
+            law: self.law.clone(),
+            slow_start: self.slow_start.clone(),
+            window: self.window,
+            ssthresh: self.ssthresh,
+        });
+    }
+
+    fn leave_slow_start(&mut self) {
+        self.ssthresh = self.window;
+        self.slow_start.has_threshold();
     }
 
     fn grow(&mut self, ack: &Ack) {
@@ -95,7 +105,7 @@ impl<L: WindowLaw> OncePerEpoch<L> {
                     self.window = window.min(self.ssthresh.max(self.window));
                     return;
                 }
-                Step::Leave => self.ssthresh = self.window,
+                Step::Leave => self.leave_slow_start(),
             }
         }
         self.window = self.law.increase(self.window, ack);
@@ -105,6 +115,9 @@ impl<L: WindowLaw> OncePerEpoch<L> {
 impl<L: WindowLaw> Controller for OncePerEpoch<L> {
     fn on_ack(&mut self, ack: &Ack) {
         self.law.observe(ack);
+        if self.slow_start.ends(self.window, self.window < self.ssthresh, ack) {
+            self.leave_slow_start();
+        }
         if ack.window_limited && !ack.recovering {
             self.grow(ack);
         }
@@ -115,6 +128,7 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
             self.remember();
             self.ssthresh = self.law.decrease(self.window, loss.now).max(LEAST_SSTHRESH);
             self.window = self.ssthresh;
+            self.slow_start.has_threshold();
         }
     }
 
@@ -123,6 +137,7 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
             self.before_epoch = None;
             self.ssthresh = self.law.marked(self.window, mark.now).max(LEAST_SSTHRESH);
             self.window = self.ssthresh;
+            self.slow_start.has_threshold();
         }
     }
 
@@ -132,10 +147,11 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
         if timeout.opens_epoch {
             self.remember();
             self.ssthresh = self.law.timeout(self.window, timeout.now).max(LEAST_SSTHRESH);
+            self.slow_start.has_threshold();
         }
         self.law.forget();
+        self.slow_start.timeout();
         self.window = timeout.in_flight + 1.0;
-        self.slow_start.restart();
     }
 
     fn on_restart(&mut self, idle: &Idle) {
@@ -159,6 +175,7 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
     fn on_spurious(&mut self) {
         if let Some(before) = self.before_epoch.take() {
             self.law = before.law;
+            self.slow_start.undo(before.slow_start);
             self.window = self.window.max(before.window);
             self.ssthresh = before.ssthresh;
         }
@@ -188,9 +205,10 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Restart;
     use crate::fixtures::ack;
     use crate::laws::reno::Reno;
+    use crate::slow_start::{HyStart, HyStartPlusPlus};
+    use crate::{Restart, Rtt};
     use narrows_units::Duration;
 
     fn loss(opens_epoch: bool) -> Loss {
@@ -242,6 +260,61 @@ mod tests {
         controller.on_loss(&loss(true));
         controller.on_spurious();
         assert_eq!((controller.window(), controller.ssthresh()), (100.0, 80.0));
+    }
+
+    /// Two rounds of ten acknowledgements below the threshold, the second with a longer RTT, as when
+    /// a queue builds up. Returns what the window gains.
+    fn gain_as_a_queue_builds_up(controller: &mut OncePerEpoch<Reno>) -> f64 {
+        let before = controller.window();
+        for newest in 0..20 {
+            let latest = Duration::from_millis(if newest < 10 { 80 } else { 120 });
+            let rtt = Some(Rtt { latest, smoothed: latest, minimum: latest, maximum: latest });
+            controller.on_ack(&Ack { rtt, newest, next: newest + 10, ..ack(0.0, 1.0) });
+        }
+        controller.window() - before
+    }
+
+    /// RFC 9406 §4.3: HyStart++ is for the initial slow start, without a threshold.
+    #[test]
+    fn hystart_plus_plus_guards_the_first_slow_start_only() {
+        let first = || {
+            OncePerEpoch::new(SlowStart::HyStartPlusPlus(HyStartPlusPlus::new(false)), Reno, 100.0)
+        };
+        let gain = |told: &dyn Fn(&mut OncePerEpoch<Reno>)| {
+            let mut controller = first();
+            told(&mut controller);
+            // As a restart leaves it: below the threshold, which is far away.
+            controller.window = 10.0;
+            controller.ssthresh = 1000.0;
+            gain_as_a_queue_builds_up(&mut controller)
+        };
+        let now = Time::ZERO;
+        let mark = Mark { now, packets: 1.0, opens_epoch: true };
+        let timeout = Timeout { now, opens_epoch: true, in_flight: 0.0 };
+        assert_eq!(gain(&|_| ()), 17.75, "from the eighth longer RTT on a quarter of a packet");
+        assert_eq!(gain(&|controller| controller.on_loss(&loss(true))), 20.0);
+        assert_eq!(gain(&|controller| controller.on_mark(&mark)), 20.0);
+        assert_eq!(gain(&|controller| controller.on_timeout(&timeout)), 20.0);
+        let undone = |controller: &mut OncePerEpoch<Reno>| {
+            controller.on_loss(&loss(true));
+            controller.on_spurious();
+        };
+        assert_eq!(gain(&undone), 17.75, "the threshold was never there");
+    }
+
+    /// Linux's HyStart makes the window the threshold, and after a timeout does so again.
+    #[test]
+    fn hystart_ends_each_slow_start_that_a_timeout_began() {
+        let hystart = SlowStart::HyStart(HyStart::new(false, 1500));
+        let mut controller = OncePerEpoch::new(hystart, Reno, 100.0);
+        let gain = gain_as_a_queue_builds_up(&mut controller);
+        assert_eq!(controller.ssthresh(), 118.0, "at the ninth longer RTT");
+        assert!(gain > 18.0 && gain < 18.1, "then Reno's: {gain}");
+        let timeout = Timeout { now: Time::ZERO, opens_epoch: true, in_flight: 0.0 };
+        controller.on_timeout(&timeout);
+        controller.window = 20.0;
+        gain_as_a_queue_builds_up(&mut controller);
+        assert_eq!(controller.ssthresh(), 38.0);
     }
 
     #[test]
