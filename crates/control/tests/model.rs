@@ -75,43 +75,47 @@ fn idle(now: Time, length_ms: u64, restart: Restart) -> Idle {
     Idle { now, length: Duration::from_millis(length_ms), timeout, restart }
 }
 
+fn acknowledge(controller: &mut dyn Controller, number: u64, happening: &Happening) {
+    let Happening::Ack { packets, rtt_ms, limited, recovering } = *happening else { return };
+    let now = Time::ZERO + Duration::from_millis(10 * number);
+    let latest = Duration::from_millis(u64::from(rtt_ms));
+    let rtt = Some(Rtt {
+        latest,
+        smoothed: latest,
+        minimum: Duration::from_millis(1),
+        maximum: Duration::from_millis(500),
+    });
+    let in_flight = controller.window();
+    let (newest, next) = (number, number + in_flight as u64);
+    let window_limited = limited;
+    controller.on_ack(&Ack {
+        now,
+        packets: f64::from(packets),
+        newest,
+        next,
+        rtt,
+        rtt_is_fresh: true,
+        in_flight,
+        window_limited,
+        recovering,
+        marked: f64::from(packets / 3),
+        reply: reply(packets),
+        rate: Some(RateSample {
+            total_delivered: (number + 1) as f64,
+            prior_delivered: number.saturating_sub(9) as f64,
+            delivery_rate: (rtt_ms % 7 > 0).then(|| 10.0 / latest.seconds()),
+            rtt: Some(latest).filter(|_| rtt_ms % 11 > 0),
+            tx_in_flight: in_flight,
+            lost: f64::from(rtt_ms % 3),
+            app_limited: rtt_ms % 5 == 0,
+        }),
+    });
+}
+
 fn tell(controller: &mut dyn Controller, number: u64, happening: &Happening) {
     let now = Time::ZERO + Duration::from_millis(10 * number);
     match *happening {
-        Happening::Ack { packets, rtt_ms, limited, recovering } => {
-            let latest = Duration::from_millis(u64::from(rtt_ms));
-            let rtt = Some(Rtt {
-                latest,
-                smoothed: latest,
-                minimum: Duration::from_millis(1),
-                maximum: Duration::from_millis(500),
-            });
-            let in_flight = controller.window();
-            let (newest, next) = (number, number + in_flight as u64);
-            let window_limited = limited;
-            controller.on_ack(&Ack {
-                now,
-                packets: f64::from(packets),
-                newest,
-                next,
-                rtt,
-                rtt_is_fresh: true,
-                in_flight,
-                window_limited,
-                recovering,
-                marked: f64::from(packets / 3),
-                reply: reply(packets),
-                rate: Some(RateSample {
-                    total_delivered: (number + 1) as f64,
-                    prior_delivered: number.saturating_sub(9) as f64,
-                    delivery_rate: (rtt_ms % 7 > 0).then(|| 10.0 / latest.seconds()),
-                    rtt: Some(latest).filter(|_| rtt_ms % 11 > 0),
-                    tx_in_flight: in_flight,
-                    lost: f64::from(rtt_ms % 3),
-                    app_limited: rtt_ms % 5 == 0,
-                }),
-            });
-        }
+        Happening::Ack { .. } => acknowledge(controller, number, happening),
         Happening::Loss { opens_epoch } => {
             let in_flight = controller.window();
             let rate =

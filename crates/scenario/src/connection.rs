@@ -57,6 +57,8 @@ pub(crate) enum Sends {
 pub(crate) const USUAL_LAW: &str = "cubic";
 /// The fields that say what may leave in a SACK recovery.
 const METERING: [&str; 3] = ["prr", "rate_halving", "halving_stalls"];
+/// The setting of laws that says what a mark takes (RFC 8511).
+const BETA_ECN: &str = "beta_ecn";
 /// The shortest mean gap of an application that offers packets one by one.
 const SHORTEST_GAP: Duration = Duration::from_micros(1);
 const STALLS: &str =
@@ -121,6 +123,7 @@ pub(crate) fn check(
         matches!(transport, Transport::Etcp { .. }) || controller.pacing() != Pacing::Unpaced;
     let connection = Connection { recipe, habits, gaps, paces_itself, overhead, sends, transport };
     connection.does_not_say_twice(&given, spec.law.name(), &*controller)?;
+    connection.hears_marks(&given, &spec)?;
     Ok((cc, packet, Over::Connection(connection)))
 }
 
@@ -142,6 +145,18 @@ impl Connection {
             return Err(given.error("ecn", message));
         }
         Ok(())
+    }
+
+    /// Fails if a setting says how to answer marks, and packets cannot be marked.
+    fn hears_marks(&self, given: &Given<Flow>, spec: &ControllerSpec) -> Result<(), ScenarioError> {
+        let marked = matches!(self.transport, Transport::Tcp { ecn: true, .. });
+        if marked || !spec.given.pairs().any(|(name, _)| name == BETA_ECN) {
+            return Ok(());
+        }
+        let message = format!(
+            "{BETA_ECN} has no effect without marks; write ecn = true beside cc, or leave it out"
+        );
+        Err(given.error("cc", message))
     }
 }
 

@@ -12,6 +12,7 @@
 //! | §4.4, §4.5 | cwnd ← cwnd + n(target − cwnd)/cwnd | [`Cubic::increase`] |
 //! | §4.6 | ssthresh ← β·cwnd | [`Cubic::decrease`] |
 //! | §4.7 | W_max ← cwnd(1 + β)/2, if cwnd < W_max | [`Cubic::decrease`] |
+//! | RFC 8511 §3 | ssthresh ← beta_ecn·cwnd after a mark, if asked for; W_max as after a loss | [`Abe`] |
 //! | §4.8 | after a timeout K = 0 and W_max is the window at which congestion avoidance begins | [`Cubic::forget`] |
 //!
 //! `cubic:friendly=rfc:unknown_growth=0:ahead=smoothed` is the RFC's law. `s_max` is in neither: it
@@ -34,7 +35,7 @@
 //! limit; there only silence with nothing in flight.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
-use crate::{Ack, Idle, WindowLaw};
+use crate::{Abe, Ack, Idle, WindowLaw};
 use narrows_settings::{Settings, choice, settings};
 use narrows_units::Time;
 
@@ -47,7 +48,10 @@ pub(super) const LAW: Entry = Entry {
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::HyStart),
     settings: Params::list,
-    construct: |birth| Ok(birth.once_per_epoch(Cubic::new(birth.settings()?))),
+    construct: |birth| {
+        let params: Params = birth.settings()?;
+        Ok(birth.once_per_epoch(Abe::new(Cubic::new(params), params.beta_ecn)))
+    },
 };
 
 settings! {
@@ -55,6 +59,8 @@ settings! {
     pub struct Params {
         /// Share of the window kept in an epoch (ratio; §4.6).
         beta: f64 = 0.7, above(0.0).below(1.0);
+        /// Share of the window kept after a mark (ratio); RFC 8511 §3.1 has 0.85.
+        beta_ecn: Option<f64> = None => "beta, as after a loss", above(0.0).below(1.0);
         /// Steepness in packets per second³ (§5.1).
         c: f64 = 0.4, above(0.0);
         /// Whether a flow whose peaks fall makes room for others (§4.7).

@@ -1,5 +1,6 @@
 //! What laws are made of.
 
+mod abe;
 mod advertised;
 mod congestion_window;
 pub(crate) mod etcp_start;
@@ -7,6 +8,7 @@ mod once_per_epoch;
 mod rounds;
 pub mod slow_start;
 
+pub use abe::Abe;
 pub use advertised::{Advertised, Bound};
 pub use congestion_window::CongestionWindow;
 pub use once_per_epoch::{OncePerEpoch, WindowLaw};

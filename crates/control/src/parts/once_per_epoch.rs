@@ -247,11 +247,9 @@ mod tests {
     /// RFC 9406 §4.3: HyStart++ is for the initial slow start, without a threshold.
     #[test]
     fn hystart_plus_plus_guards_the_first_slow_start_only() {
-        let first = || {
-            OncePerEpoch::new(SlowStart::HyStartPlusPlus(HyStartPlusPlus::new(false)), Reno, 100.0)
-        };
         let gain = |told: &dyn Fn(&mut OncePerEpoch<Reno>)| {
-            let mut controller = first();
+            let hystart = SlowStart::HyStartPlusPlus(HyStartPlusPlus::new(false));
+            let mut controller = OncePerEpoch::new(hystart, Reno, 100.0);
             told(&mut controller);
             // As a restart leaves it: below the threshold, which is far away.
             controller.cwnd.window = 10.0;
