@@ -22,12 +22,12 @@
 //! Departures from the RFC: §4.3 compares W_cubic(t) with W_est; like Linux we compare the target.
 //! §4.6 multiplies the packets in flight; like Linux we multiply the window.
 //!
-//! Departures from Linux: windows have fractions. There cwnd, W_est and the target are whole packets
-//! (the target is rounded towards W_max), the threshold is ⌊717·cwnd/1024⌋ and the part of a packet
-//! gained before a loss is lost, so that its window after a loss is lower by half a packet to one.
-//! A window at its target or above it stays; there it grows by a hundredth of a packet per round
-//! trip. β is 0.7, not 717/1024, and C is 0.4, not 410/1024; K is the cube root, there 0.2 % off.
-//! Growth follows each acknowledgement; there the target is computed anew when the window has
+//! Departures from Linux: windows have fractions. There cwnd, W_est and the target are whole
+//! packets (the target is rounded towards W_max), the threshold is ⌊717·cwnd/1024⌋ and the part of
+//! a packet gained before a loss is lost, so that its window after a loss is lower by half a packet
+//! to one. A window at its target or above it stays; there it grows by a hundredth of a packet per
+//! round trip. β is 0.7, not 717/1024, and C is 0.4, not 410/1024; K is the cube root, there 0.2 %
+//! off. Growth follows each acknowledgement; there the target is computed anew when the window has
 //! changed, at most once per tick of the clock, and else after 1/32 s. The least RTT is that of the
 //! connection; there samples within a second of the start of an epoch do not count, and a timeout
 //! begins anew. An undone epoch gives back W_max and t (§4.9); there it does not, and after a

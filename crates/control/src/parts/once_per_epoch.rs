@@ -232,8 +232,8 @@ mod tests {
         assert_eq!((controller.window(), controller.ssthresh()), (100.0, 80.0));
     }
 
-    /// Two rounds of ten acknowledgements below the threshold, the second with a longer RTT, as when
-    /// a queue builds up. Returns what the window gains.
+    /// Two rounds of ten acknowledgements below the threshold, the second with a longer RTT, as
+    /// when a queue builds up. Returns what the window gains.
     fn gain_as_a_queue_builds_up(controller: &mut OncePerEpoch<Reno>) -> f64 {
         let before = controller.window();
         for newest in 0..20 {

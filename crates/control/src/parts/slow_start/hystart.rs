@@ -10,11 +10,12 @@
 //! | `hystart_update`, `HYSTART_DELAY` | from the ninth sample of a round on, its least RTT is above the least by an eighth, but at least by 4 and at most by 16 ms | [`HyStart::is_long_delay`] |
 //! | `cubictcp_state` | a timeout begins anew, the least RTT included | [`HyStart::timeout`] |
 //!
-//! Departures: a round is told by transmission numbers, not sequence numbers, so that after a timeout
-//! rounds do not last until everything outstanding is acknowledged. In a recovery nothing counts, as
-//! the window is the threshold; Linux's window may be below it. Samples of the first second of an
-//! epoch count. The pacing rate is taken at its gain in slow start, 2, and with whole packets for
-//! payload: it counts only if a window takes less than 1 ms per 64 kB.
+//! Departures: a round is told by transmission numbers, not sequence numbers, so that after a
+//! timeout rounds do not last until everything outstanding is acknowledged. In a recovery nothing
+//! counts, as the window is the threshold; Linux's window may be below it. Samples within a second
+//! of the start of an epoch count. Linux's pacing rate is taken at its gain in the first slow start
+//! and with headers for payload; it matters above 2 Gbps only, where four bursts take less than
+//! 1 ms.
 
 use crate::{Ack, Rounds, Rtt};
 use narrows_units::{Duration, Time};
@@ -25,7 +26,8 @@ const LOW_WINDOW: f64 = 16.0;
 const ACK_DELTA: Duration = Duration::from_millis(2);
 /// Samples of a round before its least RTT is judged (`HYSTART_MIN_SAMPLES`).
 const MIN_SAMPLES: u32 = 8;
-/// By how much the delay must have grown at the least and at the most (`HYSTART_DELAY_MIN`, `_MAX`).
+/// By how much the delay must have grown at the least and at the most (`HYSTART_DELAY_MIN`,
+/// `_MAX`).
 const DELAY_MIN: Duration = Duration::from_millis(4);
 const DELAY_MAX: Duration = Duration::from_millis(16);
 /// `hystart_ack_delay`: four bursts of segmentation offload, at most 1 ms.

@@ -1,4 +1,4 @@
-//! HyStartPlusPlus++ (RFC 9406): slow start that ends when the round-trip time grows.
+//! HyStart++ (RFC 9406): slow start that ends when the round-trip time grows.
 
 use super::Step;
 use crate::{Ack, Rounds};
@@ -33,8 +33,8 @@ struct Conservative {
 }
 
 impl HyStartPlusPlus {
-    /// HyStartPlusPlus++ for a sender that is `paced` or not. L, the most packets that an acknowledgement
-    /// counts for, is infinite if it is paced, else 8 (§4.3).
+    /// HyStart++ for a sender that is `paced` or not. L, the most packets that an
+    /// acknowledgement counts for, is infinite if it is paced, else 8 (§4.3).
     pub fn new(paced: bool) -> Self {
         Self {
             paced,

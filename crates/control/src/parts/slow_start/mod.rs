@@ -87,8 +87,8 @@ impl SlowStart {
         }
     }
 
-    /// The epoch before which it was `before` has proved spurious: the threshold is what it was, and
-    /// HyStart++ goes on. Linux's HyStart keeps what it has seen since.
+    /// The epoch before which it was `before` has proved spurious: the threshold is what it was,
+    /// and HyStart++ goes on. Linux's HyStart keeps what it has seen since.
     pub fn undo(&mut self, before: Self) {
         if let Self::HyStartPlusPlus(_) = before {
             *self = before;
