@@ -129,8 +129,8 @@ pub struct Timeout {
     /// 5681 §3.1), and in Linux not if a recovery of the same window of data has reduced it
     /// (`tcp_enter_loss` in net/ipv4/tcp_input.c).
     pub opens_epoch: bool,
-    /// Packets still thought to be in flight, as they left too recently to be lost (RFC 8985 §6.3);
-    /// 0 if everything outstanding counts as lost.
+    /// Packets still thought to be in flight, as they left too recently to be lost (RFC 8985
+    /// §6.3); 0 if everything outstanding counts as lost.
     pub in_flight: f64,
 }
 

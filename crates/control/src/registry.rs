@@ -75,7 +75,7 @@ pub enum Start {
 pub enum SlowStartKind {
     /// RFC 5681.
     Standard,
-    /// RFC 9406.
+    /// Linux's, of net/ipv4/tcp_cubic.c.
     HyStart,
 }
 
@@ -196,11 +196,14 @@ mod tests {
     #[test]
     fn settings_are_checked() {
         assert!(error("cubic", &["betta=0.5"]).starts_with(
-            "unknown setting of cubic \"betta\"; did you mean \"beta\"? known: beta, c, "
+            "unknown setting of cubic \"betta\"; did you mean \"beta\"? known: beta, beta_ecn, c, "
         ));
         assert_eq!(error("cubic", &["beta=1.5"]), "beta: 1.5 is not above 0 and below 1; try 0.7");
         assert_eq!(error("cubic", &["beta=true"]), "beta: \"true\" is not a number; try 0.7");
-        assert_eq!(error("reno", &["beta=0.5"]), "reno has no settings; leave out \"beta\"");
+        assert_eq!(
+            error("westwood", &["beta=0.5"]),
+            "westwood has no settings; leave out \"beta\""
+        );
         assert_eq!(error("htcp", &["beta=0.9"]), "beta: 0.9 is above beta_max, 0.8");
         assert_eq!(
             error("ltcp", &["alpha=3"]),

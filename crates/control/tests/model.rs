@@ -1,7 +1,7 @@
 //! What holds for every law, whatever happens to it.
 
 use narrows_control::registry::{self, Birth, Entry, MovedBy};
-use narrows_control::slow_start::{HyStart, Limited};
+use narrows_control::slow_start::{HyStart, HyStartPlusPlus, Limited};
 use narrows_control::{
     Ack, Controller, Idle, Loss, LossSample, Mark, Pacing, RateSample, Restart, Rtt, SlowStart,
     Timeout,
@@ -41,11 +41,12 @@ fn happening() -> impl Strategy<Value = Happening> {
     ]
 }
 
-fn slow_starts() -> [SlowStart; 3] {
+fn slow_starts() -> [SlowStart; 4] {
     [
         SlowStart::Standard,
         SlowStart::Limited(Limited::new(100.0)),
-        SlowStart::HyStart(HyStart::new(false)),
+        SlowStart::HyStart(HyStart::new(false, 1500)),
+        SlowStart::HyStartPlusPlus(HyStartPlusPlus::new(false)),
     ]
 }
 
@@ -74,43 +75,47 @@ fn idle(now: Time, length_ms: u64, restart: Restart) -> Idle {
     Idle { now, length: Duration::from_millis(length_ms), timeout, restart }
 }
 
+fn acknowledge(controller: &mut dyn Controller, number: u64, happening: &Happening) {
+    let Happening::Ack { packets, rtt_ms, limited, recovering } = *happening else { return };
+    let now = Time::ZERO + Duration::from_millis(10 * number);
+    let latest = Duration::from_millis(u64::from(rtt_ms));
+    let rtt = Some(Rtt {
+        latest,
+        smoothed: latest,
+        minimum: Duration::from_millis(1),
+        maximum: Duration::from_millis(500),
+    });
+    let in_flight = controller.window();
+    let (newest, next) = (number, number + in_flight as u64);
+    let window_limited = limited;
+    controller.on_ack(&Ack {
+        now,
+        packets: f64::from(packets),
+        newest,
+        next,
+        rtt,
+        rtt_is_fresh: true,
+        in_flight,
+        window_limited,
+        recovering,
+        marked: f64::from(packets / 3),
+        reply: reply(packets),
+        rate: Some(RateSample {
+            total_delivered: (number + 1) as f64,
+            prior_delivered: number.saturating_sub(9) as f64,
+            delivery_rate: (rtt_ms % 7 > 0).then(|| 10.0 / latest.seconds()),
+            rtt: Some(latest).filter(|_| rtt_ms % 11 > 0),
+            tx_in_flight: in_flight,
+            lost: f64::from(rtt_ms % 3),
+            app_limited: rtt_ms % 5 == 0,
+        }),
+    });
+}
+
 fn tell(controller: &mut dyn Controller, number: u64, happening: &Happening) {
     let now = Time::ZERO + Duration::from_millis(10 * number);
     match *happening {
-        Happening::Ack { packets, rtt_ms, limited, recovering } => {
-            let latest = Duration::from_millis(u64::from(rtt_ms));
-            let rtt = Some(Rtt {
-                latest,
-                smoothed: latest,
-                minimum: Duration::from_millis(1),
-                maximum: Duration::from_millis(500),
-            });
-            let in_flight = controller.window();
-            let (newest, next) = (number, number + in_flight as u64);
-            let window_limited = limited;
-            controller.on_ack(&Ack {
-                now,
-                packets: f64::from(packets),
-                newest,
-                next,
-                rtt,
-                rtt_is_fresh: true,
-                in_flight,
-                window_limited,
-                recovering,
-                marked: f64::from(packets / 3),
-                reply: reply(packets),
-                rate: Some(RateSample {
-                    total_delivered: (number + 1) as f64,
-                    prior_delivered: number.saturating_sub(9) as f64,
-                    delivery_rate: (rtt_ms % 7 > 0).then(|| 10.0 / latest.seconds()),
-                    rtt: Some(latest).filter(|_| rtt_ms % 11 > 0),
-                    tx_in_flight: in_flight,
-                    lost: f64::from(rtt_ms % 3),
-                    app_limited: rtt_ms % 5 == 0,
-                }),
-            });
-        }
+        Happening::Ack { .. } => acknowledge(controller, number, happening),
         Happening::Loss { opens_epoch } => {
             let in_flight = controller.window();
             let rate =
@@ -143,6 +148,93 @@ fn tell_rest(controller: &mut dyn Controller, now: Time, happening: &Happening) 
         Happening::Unused { used } => controller.on_unused(f64::from(used)),
         Happening::Spurious => controller.on_spurious(),
         _ => {}
+    }
+}
+
+/// Each law that keeps a window of its own, grown to a hundred packets and more in slow start.
+/// Those that set a rate have their own answers to silence and timeouts.
+fn windows_grown() -> impl Iterator<Item = (&'static str, Box<dyn Controller>)> {
+    let keeps_a_window =
+        |entry: &&Entry| !matches!(entry.moved_by, MovedBy::EachLoss | MovedBy::DeliveryRate);
+    registry::LAWS.iter().filter(keeps_a_window).map(|entry| {
+        let mut controller = born(entry, SlowStart::Standard);
+        let latest = Duration::from_millis(40);
+        let rtt = Some(Rtt { latest, smoothed: latest, minimum: latest, maximum: latest });
+        for number in 0..100 {
+            controller.on_ack(&Ack {
+                now: Time::ZERO + Duration::from_millis(number),
+                packets: 1.0,
+                newest: number,
+                next: number + 50,
+                rtt,
+                rtt_is_fresh: true,
+                in_flight: controller.window(),
+                window_limited: true,
+                recovering: false,
+                marked: 0.0,
+                reply: Reply::Feedback(1500.0),
+                rate: None,
+            });
+        }
+        assert!(controller.window() > 100.0, "{}: {}", entry.name, controller.window());
+        (entry.name, controller)
+    })
+}
+
+/// RFC 5681 §4.1 and Linux's `tcp_cwnd_restart`: from 10 packets, or halved per timeout of silence.
+#[test]
+fn after_a_silence_no_law_sends_what_it_once_could() {
+    for (name, mut controller) in windows_grown() {
+        let before = controller.window();
+        controller.on_restart(&idle(Time::from_secs(2.0), 290, Restart::Initial));
+        assert_eq!(controller.window(), before, "{name}: 290 ms are no timeout");
+        controller.on_restart(&idle(Time::from_secs(3.0), 610, Restart::Halving));
+        assert!((controller.window() / before - 0.25).abs() < 1e-12, "{name}: two timeouts");
+        controller.on_restart(&idle(Time::from_secs(4.0), 310, Restart::Initial));
+        assert_eq!(controller.window(), 10.0, "{name}");
+    }
+}
+
+/// Linux's `tcp_cwnd_application_limited`: halfway.
+#[test]
+fn a_window_that_nobody_uses_shrinks_under_every_law() {
+    for (name, mut controller) in windows_grown() {
+        let before = controller.window();
+        controller.on_unused(30.0);
+        let expected = (before + 30.0) / 2.0;
+        assert!((controller.window() / expected - 1.0).abs() < 1e-12, "{name}");
+    }
+}
+
+/// Linux's `tcp_reno_undo_cwnd`: the window and the threshold of before.
+#[test]
+fn every_law_gives_back_what_a_spurious_epoch_took() {
+    for (name, mut controller) in windows_grown() {
+        let before = (controller.window(), controller.ssthresh());
+        for timeout in [false, true] {
+            let now = Time::from_secs(2.0);
+            if timeout {
+                controller.on_timeout(&Timeout { now, opens_epoch: true, in_flight: 0.0 });
+            } else {
+                tell(&mut *controller, 200, &Happening::Loss { opens_epoch: true });
+            }
+            assert!(controller.window() < before.0, "{name}");
+            controller.on_spurious();
+            assert_eq!((controller.window(), controller.ssthresh()), before, "{name}");
+        }
+    }
+}
+
+/// Linux's `tcp_enter_loss`: a packet more than what is in flight, and one threshold per epoch.
+#[test]
+fn a_timeout_leaves_what_is_in_flight_and_reduces_the_threshold_once() {
+    for (name, mut controller) in windows_grown() {
+        let timeout = Timeout { now: Time::from_secs(2.0), opens_epoch: true, in_flight: 7.0 };
+        controller.on_timeout(&timeout);
+        assert_eq!(controller.window(), 8.0, "{name}");
+        let ssthresh = controller.ssthresh();
+        controller.on_timeout(&Timeout { opens_epoch: false, in_flight: 3.0, ..timeout });
+        assert_eq!((controller.window(), controller.ssthresh()), (4.0, ssthresh), "{name}");
     }
 }
 

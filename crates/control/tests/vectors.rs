@@ -111,7 +111,8 @@ impl Event {
 }
 
 fn run(entry: &registry::Entry, case: &Case) -> Box<dyn Controller> {
-    let parts = case.law.iter().map(|(name, value)| format!("{name}={value}"));
+    let written = |value: &toml::Value| value.as_str().map_or(value.to_string(), String::from);
+    let parts = case.law.iter().map(|(name, value)| format!("{name}={}", written(value)));
     let parts: Vec<String> = parts.collect();
     let given = Given::parse(parts.iter().map(String::as_str)).expect("they are name=value");
     let initial_ssthresh = case.start.ssthresh.unwrap_or(f64::INFINITY);

@@ -9,8 +9,13 @@ use crate::scenario::{
     AckEvery, Files, Flow, PacingName, QuantumField, SlowStartName, TcpName, Web,
 };
 use narrows_control::registry::{Birth, MovedBy, Recipe, SlowStartKind, Start};
+<<<<<<< HEAD
 use narrows_control::slow_start::{HyStart, Limited};
 use narrows_control::{Controller, Gaps, Pacing, Restart, SlowStart};
+=======
+use narrows_control::slow_start::{HyStart, HyStartPlusPlus, Limited};
+use narrows_control::{Controller, Gaps, Pacing, SlowStart};
+>>>>>>> h-laws
 use narrows_sim::Gap;
 use narrows_transport::tcp::{
     AckPolicy, Detection, Habits, Metering, Quantum, RecoveryKind, Spacing,
@@ -61,6 +66,8 @@ pub(crate) enum Sends {
 pub(crate) const USUAL_LAW: &str = "cubic";
 /// The fields that say what may leave in a SACK recovery.
 const METERING: [&str; 3] = ["prr", "rate_halving", "halving_stalls"];
+/// The setting of laws that says what a mark takes (RFC 8511).
+const BETA_ECN: &str = "beta_ecn";
 /// The shortest mean gap of an application that offers packets one by one.
 const SHORTEST_GAP: Duration = Duration::from_micros(1);
 const STALLS: &str =
@@ -112,7 +119,11 @@ pub(crate) fn check(
     let initial_window = habits.initial_window;
     let birth = Birth {
         given: spec.given.clone(),
+<<<<<<< HEAD
         slow_start: slow_start(&mut given, spec.law.start(), tcp, spacing.is_some())?,
+=======
+        slow_start: slow_start(&mut given, spec.law.start(), tcp, gaps.is_some(), bytes)?,
+>>>>>>> h-laws
         initial_window,
         initial_ssthresh: threshold(&mut given, spec.law.start(), initial_window)?,
         packet_bytes: bytes.count() as u32,
@@ -137,6 +148,7 @@ pub(crate) fn check(
     let connection =
         Connection { recipe, habits, spacing, paces_itself, overhead, sends, transport };
     connection.does_not_say_twice(&given, spec.law.name(), &*controller)?;
+    connection.hears_marks(&given, &spec)?;
     Ok((cc, packet, Over::Connection(connection)))
 }
 
@@ -164,6 +176,18 @@ impl Connection {
             return Err(given.error("ecn", message));
         }
         Ok(())
+    }
+
+    /// Fails if a setting says how to answer marks, and packets cannot be marked.
+    fn hears_marks(&self, given: &Given<Flow>, spec: &ControllerSpec) -> Result<(), ScenarioError> {
+        let marked = matches!(self.transport, Transport::Tcp { ecn: true, .. });
+        if marked || !spec.given.pairs().any(|(name, _)| name == BETA_ECN) {
+            return Ok(());
+        }
+        let message = format!(
+            "{BETA_ECN} has no effect without marks; write ecn = true beside cc, or leave it out"
+        );
+        Err(given.error("cc", message))
     }
 }
 
@@ -302,13 +326,14 @@ fn metering(
     }
 }
 
-/// The slow start of a law that lets the user choose; the standard one for the others, which do not
-/// ask for it.
+/// The slow start of a law that lets the user choose, for packets of `bytes`; the standard one for
+/// the others, which do not ask for it.
 fn slow_start(
     given: &mut Given<Flow>,
     start: Start,
     tcp: Option<TcpName>,
     paced: bool,
+    bytes: Bytes,
 ) -> Result<SlowStart, ScenarioError> {
     let Start::Chosen(linux) = start else { return Ok(SlowStart::Standard) };
     let chosen = given.take(|flow| &mut flow.slow_start);
@@ -326,7 +351,8 @@ fn slow_start(
     Ok(match chosen.unwrap_or(usual) {
         SlowStartName::Standard => SlowStart::Standard,
         SlowStartName::Limited => SlowStart::Limited(Limited::new(max_ssthresh.unwrap_or(100.0))),
-        SlowStartName::HyStart => SlowStart::HyStart(HyStart::new(paced)),
+        SlowStartName::HyStart => SlowStart::HyStart(HyStart::new(paced, bytes.count() as u32)),
+        SlowStartName::HyStartPlusPlus => SlowStart::HyStartPlusPlus(HyStartPlusPlus::new(paced)),
     })
 }
 

@@ -27,6 +27,7 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("pacing", "\"fq\"", ""),
     ("slow_start", "\"standard\"", ""),
     ("slow_start", "\"limited\"", ""),
+    ("slow_start", "\"hystart\"", ""),
     ("slow_start", "\"hystart++\"", ""),
     ("max_ssthresh", "4", ""),
     ("max_ssthresh", "4", "slow_start = \"limited\""),
@@ -92,7 +93,7 @@ fn happens(network: &str, flow: &str) -> Option<u64> {
 
 /// True if an option says what the law does without it: its usual slow start, E-TCP's gaps.
 fn repeats_the_default(cc: &str, option: &str, value: &str) -> bool {
-    let usual_start = if cc.starts_with("cubic") { "\"hystart++\"" } else { "\"standard\"" };
+    let usual_start = if cc.starts_with("cubic") { "\"hystart\"" } else { "\"standard\"" };
     match option {
         "slow_start" => value == usual_start,
         "pacing" => cc.starts_with("etcp") && value == "\"exponential\"",

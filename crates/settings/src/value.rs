@@ -106,6 +106,61 @@ impl Value for Probability {
     }
 }
 
+/// Makes an enum of a setting's values from their names.
+///
+/// ```
+/// use narrows_settings::{Value, choice};
+///
+/// choice! {
+///     /// What a router does with a full buffer.
+///     pub enum Overflow("choice among tail and front") {
+///         /// The packet that arrives is dropped.
+///         Tail = "tail",
+///         /// The packet that has waited longest is dropped.
+///         Front = "front",
+///     }
+/// }
+///
+/// assert_eq!(Overflow::parse("front"), Some(Overflow::Front));
+/// assert_eq!((Overflow::Tail.write().as_str(), Overflow::parse("middle")), ("tail", None));
+/// ```
+#[macro_export]
+macro_rules! choice {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis enum $Name:ident($noun:literal) {
+            $($(#[$inner:meta])* $Variant:ident = $name:literal,)+
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $visibility enum $Name {
+            $($(#[$inner])* $Variant,)+
+        }
+
+        impl $crate::Value for $Name {
+            const NOUN: &'static str = $noun;
+
+            fn parse(text: &str) -> Option<Self> {
+                match text {
+                    $($name => Some(Self::$Variant),)+
+                    _ => None,
+                }
+            }
+
+            fn write(&self) -> String {
+                match self {
+                    $(Self::$Variant => String::from($name),)+
+                }
+            }
+
+            fn number(&self) -> Option<f64> {
+                None
+            }
+        }
+    };
+}
+
 /// A setting whose default is not a fixed value.
 impl<V: Value> Value for Option<V> {
     const NOUN: &'static str = V::NOUN;

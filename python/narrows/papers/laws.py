@@ -75,7 +75,12 @@ LAWS = [
         why="at 1e-3 Reno's window is 39 packets, below W_T, "
         "but a window that has passed 50 packets stays above",
     ),
-    Law("cubic", lambda p: response.cubic(p, RTT), "1.054(RTT/p)^¾, RFC 9438 §5.1", 1.5),
+    Law(
+        "cubic:friendly=rfc:unknown_growth=0:ahead=smoothed:whole=false",
+        lambda p: response.cubic(p, RTT),
+        "1.054(RTT/p)^¾, RFC 9438 §5.1",
+        1.5,
+    ),
     Law(
         "bic",
         response.bic,

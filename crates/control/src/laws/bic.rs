@@ -114,11 +114,9 @@ impl WindowLaw for Bic {
         if window <= low_window { window / 2.0 } else { beta * window }
     }
 
-    /// As after a loss, and W_max is forgotten (Linux).
-    fn timeout(&mut self, window: f64, now: Time) -> f64 {
-        let ssthresh = self.decrease(window, now);
+    /// W_max is forgotten (`bictcp_state` in Linux's net/ipv4/tcp_bic.c).
+    fn forget(&mut self) {
         self.w_max = 0.0;
-        ssthresh
     }
 
     fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {

@@ -99,9 +99,12 @@ impl Controller for Etcp {
         }
     }
 
-    fn on_timeout(&mut self, _timeout: &Timeout) {
+    /// Half, once per epoch. What is still in flight does not matter: nothing waits for a window.
+    fn on_timeout(&mut self, timeout: &Timeout) {
         self.start = EtcpStart::CongestionAvoidance;
-        self.window = (self.window / 2.0).max(1.0);
+        if timeout.opens_epoch {
+            self.window = (self.window / 2.0).max(1.0);
+        }
     }
 
     fn window(&self) -> f64 {

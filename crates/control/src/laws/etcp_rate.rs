@@ -105,9 +105,12 @@ impl Controller for EtcpRate {
         }
     }
 
-    fn on_timeout(&mut self, _timeout: &Timeout) {
+    /// Half, once per epoch. What is still in flight does not matter: nothing waits for a window.
+    fn on_timeout(&mut self, timeout: &Timeout) {
         self.start = EtcpStart::CongestionAvoidance;
-        self.change(|x| x / 2.0);
+        if timeout.opens_epoch {
+            self.change(|x| x / 2.0);
+        }
     }
 
     /// The rate times the RTT.

@@ -12,7 +12,7 @@
 //! the module that Gu and others used (E-TCP, §VI-A); mi_threshold is a queueing delay in seconds.
 
 use crate::registry::{Entry, MovedBy, Recipe, Start};
-use crate::{Ack, Controller, Loss, Rounds, Timeout};
+use crate::{Ack, CongestionWindow, Controller, Idle, Loss, Rounds, Timeout};
 use narrows_settings::{Settings, settings};
 
 /// Its line in the registry.
@@ -45,8 +45,7 @@ settings! {
 #[derive(Clone, Debug)]
 pub struct Fast {
     params: Params,
-    /// Packets.
-    window: f64,
+    cwnd: CongestionWindow,
     /// The averaged RTT in seconds; `None` until there is a sample.
     average: Option<f64>,
     /// The smallest RTT in seconds.
@@ -59,7 +58,7 @@ impl Fast {
     pub fn new(params: Params, initial_window: f64) -> Self {
         Self {
             params,
-            window: initial_window,
+            cwnd: CongestionWindow::new(initial_window),
             average: None,
             base: f64::INFINITY,
             rounds: Rounds::default(),
@@ -71,7 +70,7 @@ impl Fast {
         let Some(rtt) = ack.rtt.filter(|_| ack.rtt_is_fresh) else { return };
         let latest = rtt.latest.seconds();
         self.base = self.base.min(rtt.minimum.seconds());
-        let weight = (3.0 / self.window).min(0.25);
+        let weight = (3.0 / self.cwnd.window).min(0.25);
         self.average =
             Some(self.average.map_or(latest, |average| (1.0 - weight) * average + weight * latest));
     }
@@ -79,8 +78,8 @@ impl Fast {
     /// w ← min(2w, (1 − γ)w + γ(baseRTT/RTT·w + α)) (§IV-B, eq. 6).
     fn update(&mut self, average: f64) {
         let Params { alpha, gamma, .. } = self.params;
-        let w = self.window;
-        self.window =
+        let w = self.cwnd.window;
+        self.cwnd.window =
             (2.0 * w).min((1.0 - gamma) * w + gamma * (self.base / average * w + alpha)).max(1.0);
     }
 }
@@ -95,7 +94,7 @@ impl Controller for Fast {
             return;
         };
         if average - self.base < self.params.mi_threshold {
-            self.window += ack.packets;
+            self.cwnd.window += ack.packets;
         } else if round_ends {
             self.update(average);
         }
@@ -104,16 +103,33 @@ impl Controller for Fast {
     /// w ← w/2, once per recovery epoch (§IV-C).
     fn on_loss(&mut self, loss: &Loss) {
         if loss.opens_epoch {
-            self.window = (self.window / 2.0).max(2.0);
+            self.cwnd.remember();
+            self.cwnd.reduce((self.cwnd.window / 2.0).max(2.0));
         }
     }
 
-    fn on_timeout(&mut self, _timeout: &Timeout) {
-        self.window = 1.0;
+    /// There is no threshold that an epoch could reduce.
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        if timeout.opens_epoch {
+            self.cwnd.remember();
+        }
+        self.cwnd.timeout(timeout);
+    }
+
+    fn on_restart(&mut self, idle: &Idle) {
+        self.cwnd.restart(idle);
+    }
+
+    fn on_unused(&mut self, used: f64) {
+        self.cwnd.unused(used);
+    }
+
+    fn on_spurious(&mut self) {
+        self.cwnd.undo();
     }
 
     fn window(&self) -> f64 {
-        self.window
+        self.cwnd.window
     }
 }
 
@@ -124,20 +140,20 @@ mod tests {
     #[test]
     fn a_round_trip_goes_half_of_the_way_to_the_target_and_at_most_doubles() {
         let params = Params { alpha: 200.0, ..Params::default() };
-        let mut fast = Fast { window: 100.0, base: 0.1, ..Fast::new(params, 2.0) };
+        let mut fast = Fast { base: 0.1, ..Fast::new(params, 100.0) };
         // 0.5·100 + 0.5·(0.1/0.125·100 + 200) = 190.
         fast.update(0.125);
-        assert!((fast.window - 190.0).abs() < 1e-12, "{}", fast.window);
-        fast.window = 10.0;
+        assert!((fast.cwnd.window - 190.0).abs() < 1e-12, "{}", fast.cwnd.window);
+        fast.cwnd.window = 10.0;
         fast.update(0.125);
-        assert_eq!(fast.window, 20.0);
+        assert_eq!(fast.cwnd.window, 20.0);
     }
 
     /// In equilibrium a flow keeps α packets in queues: w(1 − baseRTT/RTT) = α.
     #[test]
     fn the_equilibrium_is_alpha_packets_in_queues() {
-        let mut fast = Fast { window: 5000.0, base: 0.1, ..Fast::new(Params::default(), 2.0) };
+        let mut fast = Fast { base: 0.1, ..Fast::new(Params::default(), 5000.0) };
         fast.update(0.125);
-        assert!((fast.window - 5000.0).abs() < 1e-9, "{}", fast.window);
+        assert!((fast.cwnd.window - 5000.0).abs() < 1e-9, "{}", fast.cwnd.window);
     }
 }

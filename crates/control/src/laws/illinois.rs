@@ -8,6 +8,7 @@
 //! | §3.2, eq. 6 | β = β_min up to d_2, β_max from d_3, linear in between | [`Params::beta`] |
 //! | §3.4 | d_a, the mean queueing delay of a round trip; d_m, the largest so far | [`Illinois::observe`] |
 //! | §3.4 | back to α_max only after θ rounds below d_1; Reno's below W_thresh | [`Illinois::end_round`] |
+//! | Linux, `tcp_illinois_state` | after a timeout α and β are Reno's for a round trip, and θ is forgotten | [`Illinois::forget`] |
 //!
 //! d_1 = d_m/100, d_2 = d_m/10, d_3 = 8/10·d_m, θ = 5, W_thresh = 15 (§3.4; Linux's too).
 
@@ -108,6 +109,8 @@ pub struct Illinois {
     extremes: Option<(f64, f64)>,
     /// Rounds with little delay since there was more; `None` while α is α_max.
     calm: Option<u32>,
+    /// True from a timeout to the beginning of the next round.
+    begins_anew: bool,
 }
 
 impl Illinois {
@@ -121,6 +124,7 @@ impl Illinois {
             samples: (0.0, 0),
             extremes: None,
             calm: None,
+            begins_anew: false,
         }
     }
 
@@ -158,7 +162,11 @@ impl WindowLaw for Illinois {
             self.samples = (self.samples.0 + latest, self.samples.1 + 1);
         }
         if self.rounds.ends_with(ack) {
-            self.end_round();
+            if std::mem::take(&mut self.begins_anew) {
+                self.samples = (0.0, 0);
+            } else {
+                self.end_round();
+            }
         }
     }
 
@@ -170,6 +178,13 @@ impl WindowLaw for Illinois {
     /// W ← (1 − β)W when an epoch opens (§3.2, eq. 1).
     fn decrease(&mut self, window: f64, _now: Time) -> f64 {
         (1.0 - self.at(window).1) * window
+    }
+
+    /// Reno's α and β until a round that began after the timeout has ended; the extremes of the RTT
+    /// stay (Linux).
+    fn forget(&mut self) {
+        (self.alpha, self.beta) = RENO;
+        (self.calm, self.begins_anew, self.rounds) = (None, true, Rounds::default());
     }
 
     fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {

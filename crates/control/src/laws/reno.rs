@@ -4,13 +4,14 @@
 //! |---|---|---|
 //! | RFC 5681 §3.1, eq. 3 | W ← W + 1/W, for each packet acknowledged | [`Reno::increase`] |
 //! | RFC 5681 §3.1, eq. 4 | W ← W/2, once per recovery epoch | [`Reno::decrease`] |
+//! | RFC 8511 §3 | W ← beta_ecn·W, once per window of data with marks, if asked for | [`Abe`] |
 //!
 //! Departure: eq. 4 halves the packets in flight; like ns-2 and Linux we halve the window, which is
 //! the same for a sender that the window limits.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
-use crate::{Ack, WindowLaw};
-use narrows_settings::none;
+use crate::{Abe, Ack, WindowLaw};
+use narrows_settings::{Settings, settings};
 use narrows_units::Time;
 
 /// Its line in the registry.
@@ -21,12 +22,22 @@ pub(super) const LAW: Entry = Entry {
     source: "RFC 5681",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),
-    settings: none,
-    construct: |birth| Ok(birth.once_per_epoch(Reno)),
+    settings: Params::list,
+    construct: |birth| {
+        let params: Params = birth.settings()?;
+        Ok(birth.once_per_epoch(Abe::new(Reno, params.beta_ecn)))
+    },
 };
 
-/// Additive increase of one packet per round trip, multiplicative decrease by half. It has no
-/// settings.
+settings! {
+    /// Settings of Reno.
+    pub struct Params {
+        /// Share of the window kept after a mark (ratio); RFC 8511 §3.1 recommends 0.8.
+        beta_ecn: Option<f64> = None => "0.5, as after a loss", above(0.0).below(1.0);
+    }
+}
+
+/// Additive increase of one packet per round trip, multiplicative decrease by half.
 #[derive(Clone, Debug)]
 pub struct Reno;
 

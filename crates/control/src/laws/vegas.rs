@@ -7,6 +7,7 @@
 //! | §IV-A | W ← W + 1 if diff < α, W − 1 if diff > β | [`Vegas::avoid`] |
 //! | §IV-B | slow start ends when diff > γ | [`Vegas::end_round`] |
 //! | RFC 5681 §3.1, eq. 4 | W ← W/2, once per recovery epoch | [`Vegas::on_loss`] |
+//! | Linux, `tcp_vegas_cwnd_event` | baseRTT is learnt again when a packet leaves while nothing is in flight | [`Vegas::on_restart`] |
 //!
 //! Departures, all Linux's: the RTT of a round is its smallest sample, so that delayed
 //! acknowledgements do no harm. diff has baseRTT in the denominator, W(RTT − baseRTT)/baseRTT. Slow
@@ -15,7 +16,7 @@
 //! finer timeouts (§III) belong to the transport and are left out.
 
 use crate::registry::{Entry, MovedBy, Recipe, Start};
-use crate::{Ack, Controller, Loss, Rounds, Timeout};
+use crate::{Ack, CongestionWindow, Controller, Idle, Loss, Rounds, Timeout};
 use narrows_settings::{SettingError, Settings, settings};
 
 /// Its line in the registry.
@@ -67,10 +68,7 @@ const ENOUGH_SAMPLES: u32 = 3;
 #[derive(Clone, Debug)]
 pub struct Vegas {
     params: Params,
-    /// Packets.
-    window: f64,
-    /// Packets.
-    ssthresh: f64,
+    cwnd: CongestionWindow,
     rounds: Rounds,
     /// The smallest RTT so far, in seconds.
     base: f64,
@@ -81,29 +79,30 @@ pub struct Vegas {
 impl Vegas {
     /// The law with `params`, which have been checked; starts with `initial_window` packets.
     pub fn new(params: Params, initial_window: f64) -> Self {
-        let (ssthresh, base, round) = (f64::INFINITY, f64::INFINITY, (f64::INFINITY, 0));
-        Self { params, window: initial_window, ssthresh, rounds: Rounds::default(), base, round }
+        let cwnd = CongestionWindow::new(initial_window);
+        let (base, round) = (f64::INFINITY, (f64::INFINITY, 0));
+        Self { params, cwnd, rounds: Rounds::default(), base, round }
     }
 
     /// Starts with a threshold of `ssthresh` packets instead.
     pub fn with_ssthresh(mut self, ssthresh: f64) -> Self {
-        self.ssthresh = ssthresh;
+        self.cwnd.ssthresh = ssthresh;
         self
     }
 
     /// diff: the flow's own packets that wait in queues, if a round trip takes `rtt` seconds
     /// (§IV-A).
     fn queued(&self, rtt: f64) -> f64 {
-        self.window * (rtt - self.base) / self.base
+        self.cwnd.window * (rtt - self.base) / self.base
     }
 
     /// Moves the window one packet up, one down, or not at all (§IV-A).
     fn avoid(&mut self, diff: f64) {
         if diff > self.params.beta {
-            self.window = (self.window - 1.0).max(LEAST);
-            self.ssthresh = self.ssthresh.min(self.window - 1.0).max(LEAST);
+            self.cwnd.window = (self.cwnd.window - 1.0).max(LEAST);
+            self.cwnd.ssthresh = self.cwnd.ssthresh.min(self.cwnd.window - 1.0).max(LEAST);
         } else if diff < self.params.alpha {
-            self.window += 1.0;
+            self.cwnd.window += 1.0;
         }
     }
 
@@ -111,19 +110,26 @@ impl Vegas {
     /// acknowledged (§IV-A, §IV-B).
     fn end_round(&mut self, rtt: f64, packets: f64) {
         let diff = self.queued(rtt);
-        if self.window >= self.ssthresh {
+        if self.cwnd.window >= self.cwnd.ssthresh {
             return self.avoid(diff);
         }
         if diff > self.params.gamma {
-            self.window = self.window.min(self.window * self.base / rtt + 1.0).max(LEAST);
-            self.ssthresh = self.ssthresh.min(self.window);
+            self.cwnd.window =
+                self.cwnd.window.min(self.cwnd.window * self.base / rtt + 1.0).max(LEAST);
+            self.cwnd.ssthresh = self.cwnd.ssthresh.min(self.cwnd.window);
         } else {
             self.slow_start(packets);
         }
     }
 
+    fn halve(&mut self) {
+        self.cwnd.remember();
+        self.cwnd.reduce((self.cwnd.window / 2.0).max(LEAST));
+    }
+
     fn slow_start(&mut self, packets: f64) {
-        self.window = (self.window + packets).min(self.ssthresh.max(self.window));
+        self.cwnd.window =
+            (self.cwnd.window + packets).min(self.cwnd.ssthresh.max(self.cwnd.window));
     }
 }
 
@@ -145,8 +151,8 @@ impl Controller for Vegas {
         }
         match ends {
             true if samples >= ENOUGH_SAMPLES => self.end_round(rtt, ack.packets),
-            _ if self.window < self.ssthresh => self.slow_start(ack.packets),
-            true => self.window += 1.0,
+            _ if self.cwnd.is_below_threshold() => self.slow_start(ack.packets),
+            true => self.cwnd.window += 1.0,
             false => {}
         }
     }
@@ -154,22 +160,41 @@ impl Controller for Vegas {
     /// W ← W/2, once per recovery epoch (RFC 5681 §3.1, eq. 4).
     fn on_loss(&mut self, loss: &Loss) {
         if loss.opens_epoch {
-            self.window = (self.window / 2.0).max(LEAST);
-            self.ssthresh = self.window;
+            self.halve();
         }
     }
 
-    fn on_timeout(&mut self, _timeout: &Timeout) {
-        self.ssthresh = (self.window / 2.0).max(LEAST);
-        self.window = 1.0;
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        if timeout.opens_epoch {
+            self.halve();
+        }
+        self.cwnd.timeout(timeout);
+    }
+
+    /// The samples of before the silence say nothing about the path of now (Linux).
+    fn on_restart(&mut self, idle: &Idle) {
+        self.cwnd.restart(idle);
+        (self.base, self.round) = (f64::INFINITY, (f64::INFINITY, 0));
+    }
+
+    fn on_unused(&mut self, used: f64) {
+        self.cwnd.unused(used);
+    }
+
+    fn on_spurious(&mut self) {
+        self.cwnd.undo();
+    }
+
+    fn on_moderation(&mut self, window: f64) {
+        self.cwnd.moderate(window);
     }
 
     fn window(&self) -> f64 {
-        self.window
+        self.cwnd.window
     }
 
     fn ssthresh(&self) -> f64 {
-        self.ssthresh
+        self.cwnd.ssthresh
     }
 }
 
@@ -188,7 +213,7 @@ mod tests {
         for (rtt, window) in [(0.1019, 101.0), (0.103, 100.0), (0.1041, 99.0)] {
             let mut law = vegas(100.0, 50.0);
             law.end_round(rtt, 1.0);
-            assert_eq!(law.window, window, "{rtt}");
+            assert_eq!(law.cwnd.window, window, "{rtt}");
         }
     }
 
@@ -196,9 +221,9 @@ mod tests {
     fn slow_start_ends_with_a_packet_in_queues() {
         let mut law = vegas(100.0, f64::INFINITY);
         law.end_round(0.1009, 1.0);
-        assert_eq!((law.window, law.ssthresh), (101.0, f64::INFINITY));
+        assert_eq!((law.cwnd.window, law.cwnd.ssthresh), (101.0, f64::INFINITY));
         law.end_round(0.125, 1.0);
         // 101 · 0.1/0.125 + 1.
-        assert!((law.window - 81.8).abs() < 1e-12 && law.ssthresh == law.window);
+        assert!((law.cwnd.window - 81.8).abs() < 1e-12 && law.cwnd.ssthresh == law.cwnd.window);
     }
 }

@@ -7,6 +7,7 @@
 //! | CCR 34, §2.2, eq. 2 | B ← 7/8·B + 1/8·b | [`Westwood::observe`] |
 //! | RFC 5681 §3.1, eq. 3 | W ← W + 1/W, for each packet acknowledged | [`Westwood::increase`] |
 //! | CCR 34, §2.1 | W ← B·RTT_min, once per recovery epoch and for the threshold after a timeout | [`Westwood::decrease`] |
+//! | Linux, `tcp_westwood_event` | after a timeout RTT_min is learnt again from the next acknowledgement | [`Westwood::timeout`] |
 //!
 //! Departures: like Linux we filter twice, the samples and then the result; a loss never raises the
 //! window.
@@ -36,6 +37,8 @@ pub struct Westwood {
     /// Packets acknowledged since then.
     packets: f64,
     least_rtt: Option<Duration>,
+    /// True if the next sample takes the place of the least RTT (`reset_rtt_min`).
+    learns_rtt: bool,
     /// Packets per second, filtered once and filtered twice.
     filtered: Option<(f64, f64)>,
 }
@@ -56,7 +59,11 @@ impl WindowLaw for Westwood {
     fn observe(&mut self, ack: &Ack) {
         self.packets += ack.packets;
         let Some(rtt) = ack.rtt else { return };
-        self.least_rtt = Some(rtt.minimum);
+        if ack.rtt_is_fresh {
+            let known = self.least_rtt.filter(|_| !self.learns_rtt);
+            self.least_rtt = Some(known.map_or(rtt.latest, |least| least.min(rtt.latest)));
+            self.learns_rtt = false;
+        }
         let since = *self.since.get_or_insert(ack.now);
         let interval = ack.now.since(since);
         if interval <= rtt.latest.max(SHORTEST) {
@@ -79,7 +86,42 @@ impl WindowLaw for Westwood {
         self.bdp().map_or(window / 2.0, |bdp| bdp.min(window))
     }
 
+    /// As after a loss, with the RTT_min of before; the path may be a longer one now.
+    fn timeout(&mut self, window: f64, now: Time) -> f64 {
+        self.learns_rtt = true;
+        self.decrease(window, now)
+    }
+
     fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {
         show("bandwidth", self.filtered.map_or(0.0, |(_, bandwidth)| bandwidth));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rtt;
+    use crate::fixtures::ack;
+
+    /// The transport still knows the 100 ms of before; 1000 packets per second at 200 ms are 200
+    /// packets.
+    #[test]
+    fn a_longer_path_is_learnt_after_a_timeout() {
+        let mut law = Westwood { filtered: Some((1000.0, 1000.0)), ..Westwood::default() };
+        let sample = |law: &mut Westwood, at: f64, millis: u64| {
+            let latest = Duration::from_millis(millis);
+            let minimum = Duration::from_millis(100);
+            let rtt = Some(Rtt { latest, smoothed: latest, minimum, maximum: latest });
+            law.observe(&Ack { rtt, ..ack(at, 0.0) });
+        };
+        sample(&mut law, 0.0, 100);
+        sample(&mut law, 0.01, 200);
+        assert_eq!(law.decrease(1000.0, Time::ZERO), 100.0, "no timeout, no change");
+        assert_eq!(law.timeout(1000.0, Time::ZERO), 100.0);
+        assert_eq!(law.decrease(1000.0, Time::ZERO), 100.0, "until a sample comes");
+        sample(&mut law, 0.02, 200);
+        assert!((law.decrease(1000.0, Time::ZERO) - 200.0).abs() < 1e-9);
+        sample(&mut law, 0.03, 150);
+        assert!((law.decrease(1000.0, Time::ZERO) - 150.0).abs() < 1e-9, "the least from now on");
     }
 }

@@ -12,11 +12,13 @@
 //! selective acknowledgements (`xcp`), which use the feedback of each acknowledgement, this is the
 //! clean way. ns-2's sender also writes its window in whole packets into H_cwnd (TcpAgent::window()
 //! is an int), which makes many flows with small windows oscillate together; `whole=true` does the
-//! same. Departure: if no router spoke, the feedback comes back as it left, and the law is Reno's
+//! same. The paper is silent about a sender that is: here the window restarts and shrinks as TCP's
+//! does, because routers take H_cwnd/H_rtt for the sender's rate, and would divide what it does not
+//! use. Departure: if no router spoke, the feedback comes back as it left, and the law is Reno's
 //! (RFC 5681), without slow start.
 
 use crate::registry::{Entry, MovedBy, Recipe, Start};
-use crate::{Ack, Controller, Loss, Mark, Needs, Timeout};
+use crate::{Ack, CongestionWindow, Controller, Idle, Loss, Mark, Needs, Timeout};
 use narrows_settings::{Settings, settings};
 use narrows_signal::{CongestionHeader, Reply, Request};
 
@@ -50,8 +52,8 @@ settings! {
 #[derive(Clone, Debug)]
 pub struct Xcp {
     params: Params,
-    /// Bytes.
-    cwnd: f64,
+    /// In bytes, without a threshold.
+    cwnd: CongestionWindow,
     /// Bytes of a packet.
     s: f64,
     /// Smoothed, in seconds; 0 before the first sample.
@@ -62,13 +64,13 @@ impl Xcp {
     /// The sender with `params`, packets of `packet_bytes`, and `initial_window` of them at first.
     pub fn new(params: Params, packet_bytes: u32, initial_window: f64) -> Self {
         let s = f64::from(packet_bytes);
-        Self { params, cwnd: initial_window * s, s, rtt: 0.0 }
+        Self { params, cwnd: CongestionWindow::new(initial_window * s), s, rtt: 0.0 }
     }
 
     /// cwnd/2 for an epoch of losses, or of marks by a queue that is not XCP's (§3.3).
     fn halve(&mut self) {
         if self.params.halve {
-            self.cwnd = (self.cwnd / 2.0).max(self.s);
+            self.cwnd.window = (self.cwnd.window / 2.0).max(self.s);
         }
     }
 }
@@ -79,10 +81,10 @@ impl Controller for Xcp {
         self.rtt = ack.rtt.map_or(0.0, |rtt| rtt.smoothed.seconds());
         match ack.reply {
             Reply::Feedback(feedback) if feedback.is_finite() => {
-                self.cwnd = (self.cwnd + f64::from(feedback)).max(self.s)
+                self.cwnd.window = (self.cwnd.window + f64::from(feedback)).max(self.s)
             }
             Reply::Feedback(_) if ack.window_limited && !ack.recovering => {
-                self.cwnd += ack.packets * self.s * self.s / self.cwnd
+                self.cwnd.window += ack.packets * self.s * self.s / self.cwnd.window
             }
             _ => {}
         }
@@ -91,22 +93,39 @@ impl Controller for Xcp {
     /// cwnd/2 when an epoch opens, unless `halve` is false (§3.3).
     fn on_loss(&mut self, loss: &Loss) {
         if loss.opens_epoch {
+            self.cwnd.remember();
             self.halve();
         }
     }
 
     fn on_mark(&mut self, mark: &Mark) {
         if mark.opens_epoch {
+            self.cwnd.settle();
             self.halve();
         }
     }
 
-    fn on_timeout(&mut self, _timeout: &Timeout) {
-        self.cwnd = self.s;
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        if timeout.opens_epoch {
+            self.cwnd.remember();
+        }
+        self.cwnd.window = (timeout.in_flight + 1.0) * self.s;
+    }
+
+    fn on_restart(&mut self, idle: &Idle) {
+        self.cwnd.restart(idle);
+    }
+
+    fn on_unused(&mut self, used: f64) {
+        self.cwnd.unused(used * self.s);
+    }
+
+    fn on_spurious(&mut self) {
+        self.cwnd.undo();
     }
 
     fn window(&self) -> f64 {
-        self.cwnd / self.s
+        self.cwnd.window / self.s
     }
 
     fn needs(&self) -> Needs {
@@ -114,8 +133,8 @@ impl Controller for Xcp {
     }
 
     fn request(&self) -> Request {
-        let cwnd =
-            if self.params.whole { (self.cwnd / self.s).floor() * self.s } else { self.cwnd };
+        let bytes = self.cwnd.window;
+        let cwnd = if self.params.whole { (bytes / self.s).floor() * self.s } else { bytes };
         Request::Feedback(CongestionHeader {
             cwnd: cwnd as f32,
             rtt: self.rtt as f32,
@@ -132,7 +151,7 @@ mod tests {
     fn the_header_says_the_window_or_its_whole_packets() {
         for (whole, cwnd) in [(false, 5830.0), (true, 5000.0)] {
             let mut xcp = Xcp::new(Params { whole, ..Params::default() }, 1000, 2.0);
-            xcp.cwnd = 5830.0;
+            xcp.cwnd.window = 5830.0;
             let Request::Feedback(header) = xcp.request() else { panic!() };
             assert_eq!((header.cwnd, header.rtt, header.feedback), (cwnd, 0.0, f32::INFINITY));
         }

@@ -1,11 +1,15 @@
 //! What laws are made of.
 
+mod abe;
 mod advertised;
+mod congestion_window;
 pub(crate) mod etcp_start;
 mod once_per_epoch;
 mod rounds;
 pub mod slow_start;
 
+pub use abe::Abe;
 pub use advertised::{Advertised, Bound};
+pub use congestion_window::CongestionWindow;
 pub use once_per_epoch::{OncePerEpoch, WindowLaw};
 pub use rounds::Rounds;

@@ -1,7 +1,7 @@
 //! Makes a controller from two formulas: up for each acknowledgement, down once per recovery epoch.
 
 use crate::parts::slow_start::Step;
-use crate::{Ack, Controller, Idle, Loss, Mark, Needs, SlowStart, Timeout};
+use crate::{Ack, CongestionWindow, Controller, Idle, Loss, Mark, Needs, SlowStart, Timeout};
 use narrows_units::Time;
 
 /// A law that moves the window up per acknowledgement and down once per recovery epoch.
@@ -26,10 +26,14 @@ pub trait WindowLaw: Clone + Send {
         Needs::default()
     }
 
-    /// The slow-start threshold after a retransmission timeout at `window`.
+    /// The slow-start threshold after a retransmission timeout at `window` that opens an epoch.
     fn timeout(&mut self, window: f64, now: Time) -> f64 {
         self.decrease(window, now)
     }
+
+    /// The retransmission timer has expired, whether that opens an epoch or not (Linux's
+    /// `set_state` with `TCP_CA_Loss`): what was known of the path may be old. Called last.
+    fn forget(&mut self) {}
 
     /// A packet is about to leave while nothing is in flight.
     fn restart(&mut self, _idle: &Idle) {}
@@ -43,18 +47,9 @@ pub trait WindowLaw: Clone + Send {
 pub struct OncePerEpoch<L> {
     slow_start: SlowStart,
     law: L,
-    window: f64,
-    ssthresh: f64,
-    initial_window: f64,
-    before_epoch: Option<Before<L>>,
-}
-
-/// What is restored if an epoch proves spurious.
-#[derive(Clone)]
-struct Before<L> {
-    law: L,
-    window: f64,
-    ssthresh: f64,
+    cwnd: CongestionWindow,
+    /// The law and the slow start to which a spurious epoch goes back.
+    before_epoch: Option<(L, SlowStart)>,
 }
 
 /// RFC 5681 §3.1, eq. 4: the threshold is at least two packets.
@@ -63,44 +58,49 @@ const LEAST_SSTHRESH: f64 = 2.0;
 impl<L: WindowLaw> OncePerEpoch<L> {
     /// Starts in slow start with `initial_window` packets and no threshold.
     pub fn new(slow_start: SlowStart, law: L, initial_window: f64) -> Self {
-        Self {
-            slow_start,
-            law,
-            window: initial_window,
-            ssthresh: f64::INFINITY,
-            initial_window,
-            before_epoch: None,
-        }
+        let cwnd = CongestionWindow::new(initial_window);
+        Self { slow_start, law, cwnd, before_epoch: None }
     }
 
     /// Starts with a threshold of `ssthresh` packets instead.
     pub fn with_ssthresh(mut self, ssthresh: f64) -> Self {
-        self.ssthresh = ssthresh;
+        self.cwnd.ssthresh = ssthresh;
         self
     }
 
     fn remember(&mut self) {
-        self.before_epoch =
-            Some(Before { law: self.law.clone(), window: self.window, ssthresh: self.ssthresh });
+        self.before_epoch = Some((self.law.clone(), self.slow_start.clone()));
+        self.cwnd.remember();
+    }
+
+    /// Window and threshold become `packets`, and a threshold is known.
+    fn reduce(&mut self, packets: f64) {
+        self.cwnd.reduce(packets.max(LEAST_SSTHRESH));
+        self.slow_start.has_threshold();
     }
 
     fn grow(&mut self, ack: &Ack) {
-        if self.window < self.ssthresh {
-            match self.slow_start.increase(self.window, ack) {
-                Step::Grow(window) => {
-                    self.window = window.min(self.ssthresh.max(self.window));
+        if self.cwnd.is_below_threshold() {
+            let window = self.cwnd.window;
+            match self.slow_start.increase(window, ack) {
+                Step::Grow(larger) => {
+                    self.cwnd.window = larger.min(self.cwnd.ssthresh);
                     return;
                 }
-                Step::Leave => self.ssthresh = self.window,
+                Step::Leave => self.reduce(window),
             }
         }
-        self.window = self.law.increase(self.window, ack);
+        self.cwnd.window = self.law.increase(self.cwnd.window, ack);
     }
 }
 
 impl<L: WindowLaw> Controller for OncePerEpoch<L> {
     fn on_ack(&mut self, ack: &Ack) {
         self.law.observe(ack);
+        let window = self.cwnd.window;
+        if self.slow_start.ends(window, self.cwnd.is_below_threshold(), ack) {
+            self.reduce(window);
+        }
         if ack.window_limited && !ack.recovering {
             self.grow(ack);
         }
@@ -109,66 +109,58 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
     fn on_loss(&mut self, loss: &Loss) {
         if loss.opens_epoch {
             self.remember();
-            self.ssthresh = self.law.decrease(self.window, loss.now).max(LEAST_SSTHRESH);
-            self.window = self.ssthresh;
+            let window = self.law.decrease(self.cwnd.window, loss.now);
+            self.reduce(window);
         }
     }
 
     fn on_mark(&mut self, mark: &Mark) {
         if mark.opens_epoch {
             self.before_epoch = None;
-            self.ssthresh = self.law.marked(self.window, mark.now).max(LEAST_SSTHRESH);
-            self.window = self.ssthresh;
+            self.cwnd.settle();
+            let window = self.law.marked(self.cwnd.window, mark.now);
+            self.reduce(window);
         }
     }
 
-    /// A packet more than what is still in flight may leave (RFC 5681 §3.1; `tcp_enter_loss` in
-    /// Linux's net/ipv4/tcp_input.c).
     fn on_timeout(&mut self, timeout: &Timeout) {
         if timeout.opens_epoch {
             self.remember();
-            self.ssthresh = self.law.timeout(self.window, timeout.now).max(LEAST_SSTHRESH);
+            let ssthresh = self.law.timeout(self.cwnd.window, timeout.now);
+            self.reduce(ssthresh);
         }
-        self.window = timeout.in_flight + 1.0;
-        self.slow_start.restart();
+        self.law.forget();
+        self.slow_start.timeout();
+        self.cwnd.timeout(timeout);
     }
 
     fn on_restart(&mut self, idle: &Idle) {
-        (self.window, self.ssthresh) =
-            idle.restart.after(idle, self.window, self.ssthresh, self.initial_window);
+        self.cwnd.restart(idle);
         self.law.restart(idle);
     }
 
-    /// Halfway to what was used, and the threshold at least three quarters of the window
-    /// (`tcp_cwnd_application_limited` in Linux's net/ipv4/tcp_output.c).
     fn on_unused(&mut self, used: f64) {
-        let used = used.max(self.initial_window);
-        if used < self.window {
-            self.ssthresh = self.ssthresh.max(0.75 * self.window);
-            self.window = (self.window + used) / 2.0;
-        }
+        self.cwnd.unused(used);
     }
 
-    /// The window before the epoch, or what it has grown to since, whichever is larger (RFC 4015
-    /// §3.2, without its burst limit).
     fn on_spurious(&mut self) {
-        if let Some(before) = self.before_epoch.take() {
-            self.law = before.law;
-            self.window = self.window.max(before.window);
-            self.ssthresh = before.ssthresh;
+        if let Some((law, slow_start)) = self.before_epoch.take() {
+            self.law = law;
+            self.slow_start.undo(slow_start);
         }
+        self.cwnd.undo();
     }
 
     fn on_moderation(&mut self, window: f64) {
-        self.window = self.window.min(window.max(1.0));
+        self.cwnd.moderate(window);
     }
 
     fn window(&self) -> f64 {
-        self.window
+        self.cwnd.window
     }
 
     fn ssthresh(&self) -> f64 {
-        self.ssthresh
+        self.cwnd.ssthresh
     }
 
     fn needs(&self) -> Needs {
@@ -183,9 +175,10 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Restart;
     use crate::fixtures::ack;
     use crate::laws::reno::Reno;
+    use crate::slow_start::{HyStart, HyStartPlusPlus};
+    use crate::{Restart, Rtt};
     use narrows_units::Duration;
 
     fn loss(opens_epoch: bool) -> Loss {
@@ -239,15 +232,68 @@ mod tests {
         assert_eq!((controller.window(), controller.ssthresh()), (100.0, 80.0));
     }
 
+    /// Two rounds of ten acknowledgements below the threshold, the second with a longer RTT, as
+    /// when a queue builds up. Returns what the window gains.
+    fn gain_as_a_queue_builds_up(controller: &mut OncePerEpoch<Reno>) -> f64 {
+        let before = controller.window();
+        for newest in 0..20 {
+            let latest = Duration::from_millis(if newest < 10 { 80 } else { 120 });
+            let rtt = Some(Rtt { latest, smoothed: latest, minimum: latest, maximum: latest });
+            controller.on_ack(&Ack { rtt, newest, next: newest + 10, ..ack(0.0, 1.0) });
+        }
+        controller.window() - before
+    }
+
+    /// RFC 9406 §4.3: HyStart++ is for the initial slow start, without a threshold.
+    #[test]
+    fn hystart_plus_plus_guards_the_first_slow_start_only() {
+        let gain = |told: &dyn Fn(&mut OncePerEpoch<Reno>)| {
+            let hystart = SlowStart::HyStartPlusPlus(HyStartPlusPlus::new(false));
+            let mut controller = OncePerEpoch::new(hystart, Reno, 100.0);
+            told(&mut controller);
+            // As a restart leaves it: below the threshold, which is far away.
+            controller.cwnd.window = 10.0;
+            controller.cwnd.ssthresh = 1000.0;
+            gain_as_a_queue_builds_up(&mut controller)
+        };
+        let now = Time::ZERO;
+        let mark = Mark { now, packets: 1.0, opens_epoch: true };
+        let timeout = Timeout { now, opens_epoch: true, in_flight: 0.0 };
+        assert_eq!(gain(&|_| ()), 17.75, "from the eighth longer RTT on a quarter of a packet");
+        assert_eq!(gain(&|controller| controller.on_loss(&loss(true))), 20.0);
+        assert_eq!(gain(&|controller| controller.on_mark(&mark)), 20.0);
+        assert_eq!(gain(&|controller| controller.on_timeout(&timeout)), 20.0);
+        let undone = |controller: &mut OncePerEpoch<Reno>| {
+            controller.on_loss(&loss(true));
+            controller.on_spurious();
+        };
+        assert_eq!(gain(&undone), 17.75, "the threshold was never there");
+    }
+
+    /// Linux's HyStart makes the window the threshold, and after a timeout does so again.
+    #[test]
+    fn hystart_ends_each_slow_start_that_a_timeout_began() {
+        let hystart = SlowStart::HyStart(HyStart::new(false, 1500));
+        let mut controller = OncePerEpoch::new(hystart, Reno, 100.0);
+        let gain = gain_as_a_queue_builds_up(&mut controller);
+        assert_eq!(controller.ssthresh(), 118.0, "at the ninth longer RTT");
+        assert!(gain > 18.0 && gain < 18.1, "then Reno's: {gain}");
+        let timeout = Timeout { now: Time::ZERO, opens_epoch: true, in_flight: 0.0 };
+        controller.on_timeout(&timeout);
+        controller.cwnd.window = 20.0;
+        gain_as_a_queue_builds_up(&mut controller);
+        assert_eq!(controller.ssthresh(), 38.0);
+    }
+
     #[test]
     fn after_a_silence_the_window_restarts_as_the_habit_says() {
         let after = |restart, millis| {
             let mut controller = OncePerEpoch::new(SlowStart::Standard, Reno, 10.0);
-            (controller.window, controller.ssthresh) = (1000.0, 70.0);
+            (controller.cwnd.window, controller.cwnd.ssthresh) = (1000.0, 70.0);
             let timeout = Duration::from_millis(300);
             let length = Duration::from_millis(millis);
             controller.on_restart(&Idle { now: Time::ZERO, length, timeout, restart });
-            (controller.window, controller.ssthresh)
+            (controller.cwnd.window, controller.cwnd.ssthresh)
         };
         assert_eq!(after(Restart::Initial, 299), (1000.0, 70.0));
         assert_eq!(after(Restart::Initial, 301), (10.0, 70.0), "RFC 5681 §4.1");
@@ -260,10 +306,14 @@ mod tests {
     #[test]
     fn a_window_that_was_not_used_goes_halfway_to_what_was() {
         let mut controller = OncePerEpoch::new(SlowStart::Standard, Reno, 10.0);
-        (controller.window, controller.ssthresh) = (100.0, 40.0);
+        (controller.cwnd.window, controller.cwnd.ssthresh) = (100.0, 40.0);
         controller.on_unused(60.0);
-        assert_eq!((controller.window, controller.ssthresh), (80.0, 75.0));
+        assert_eq!((controller.cwnd.window, controller.cwnd.ssthresh), (80.0, 75.0));
         controller.on_unused(2.0);
-        assert_eq!((controller.window, controller.ssthresh), (45.0, 75.0), "at least 10 count");
+        assert_eq!(
+            (controller.cwnd.window, controller.cwnd.ssthresh),
+            (45.0, 75.0),
+            "at least 10 count"
+        );
     }
 }

@@ -40,8 +40,9 @@ written! {
             web: Web,
             /// Spacing of packets: "none", "even", "exponential", or "fq", as TCP over Linux's fq.
             pacing: PacingName,
-            /// "standard", "limited" or "hystart++"; unless given, hystart++ for cubic with linux
-            /// habits, else standard.
+            /// "standard", "limited", "hystart" (Linux's, by trains of acknowledgements and delay)
+            /// or "hystart++" (RFC 9406); unless given, hystart for cubic with linux habits, else
+            /// standard.
             slow_start: SlowStartName,
             /// RFC 3742's max_ssthresh in packets, with limited slow start; 100 unless given. Given
             /// alone, it also chooses limited slow start; 0 alone is as if not given.
@@ -332,8 +333,10 @@ names! {
         Standard = "standard",
         /// RFC 3742.
         Limited = "limited",
+        /// Linux's, of net/ipv4/tcp_cubic.c.
+        HyStart = "hystart",
         /// RFC 9406.
-        HyStart = "hystart++",
+        HyStartPlusPlus = "hystart++",
     }
 }
 

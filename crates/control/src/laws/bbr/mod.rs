@@ -512,7 +512,7 @@ impl Controller for Bbr {
     /// §5.5.10.2, HandleLostPacket; §5.6.4.4, OnEnterFastRecovery.
     fn on_loss(&mut self, loss: &Loss) {
         if loss.opens_epoch {
-            self.save_cwnd();
+            self.save_state_upon_loss();
             self.recovery = Recovery::Fast;
         }
         self.handle_lost_packet(loss);

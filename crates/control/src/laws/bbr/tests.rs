@@ -445,6 +445,19 @@ fn a_spurious_recovery_gives_the_probe_and_the_bounds_back() {
     );
 }
 
+/// §5.6.4.4, OnEnterFastRecovery: state is saved as a recovery opens, even if its round had a loss
+/// before and saved then.
+#[test]
+fn a_spurious_recovery_gives_back_what_was_when_it_opened() {
+    let mut rounds = Rounds::up();
+    rounds.lose(10_000, 1.0, 100.0, false);
+    rounds.bbr.path.inflight_longterm = 120.0;
+    rounds.lose(10_001, 1.0, 100.0, true);
+    rounds.bbr.path.inflight_longterm = 60.0;
+    rounds.bbr.on_spurious();
+    assert_eq!(rounds.bbr.path.inflight_longterm, 120.0);
+}
+
 #[test]
 fn a_timeout_leaves_a_packet_and_the_window_comes_back_a_round_later() {
     let mut rounds = Rounds::probing();

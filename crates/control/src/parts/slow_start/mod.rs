@@ -2,10 +2,12 @@
 //! combined with any window law.
 
 mod hystart;
+mod hystart_plus_plus;
 mod limited;
 
 use crate::Ack;
 pub use hystart::HyStart;
+pub use hystart_plus_plus::HyStartPlusPlus;
 pub use limited::Limited;
 
 /// What slow start does at one acknowledgement.
@@ -24,36 +26,72 @@ pub enum SlowStart {
     Standard,
     /// Gains at most half of `max_ssthresh` packets per round trip (RFC 3742).
     Limited(Limited),
-    /// Ends when the delay grows, after a slower phase that guards against noise (RFC 9406).
+    /// Ends when a train of acknowledgements is long or the delay has grown (Linux's tcp_cubic.c).
     HyStart(HyStart),
+    /// Ends when the delay grows, after a slower phase that guards against noise (RFC 9406).
+    HyStartPlusPlus(HyStartPlusPlus),
 }
 
 impl SlowStart {
     /// The names by which a scenario chooses one, with what they do and where they come from.
-    pub const NAMES: [(&str, &str, &str); 3] = [
+    pub const NAMES: [(&str, &str, &str); 4] = [
         (
             "standard",
             "gains one packet for each packet acknowledged, until the threshold",
             "RFC 5681 §3.1",
         ),
         ("limited", "gains at most max_ssthresh/2 packets per round trip", "RFC 3742"),
-        ("hystart++", "ends when the round-trip time grows", "RFC 9406"),
+        (
+            "hystart",
+            "ends when acknowledgements arrive closely for half a round trip, or the round-trip time \
+             has grown",
+            "Linux, net/ipv4/tcp_cubic.c",
+        ),
+        (
+            "hystart++",
+            "the first slow start ends when the round-trip time has grown for five rounds",
+            "RFC 9406",
+        ),
     ];
+
+    /// True if slow start ends at `ack`, before the window moves. Called for every acknowledgement,
+    /// with the window in packets and whether it is below the threshold (`slow`).
+    pub fn ends(&mut self, window: f64, slow: bool, ack: &Ack) -> bool {
+        match self {
+            Self::HyStart(hystart) => hystart.ends(window, slow, ack),
+            Self::Standard | Self::Limited(_) | Self::HyStartPlusPlus(_) => false,
+        }
+    }
 
     /// The step at `ack`, for a sender limited by a window of `window` packets below the threshold.
     pub fn increase(&mut self, window: f64, ack: &Ack) -> Step {
         match self {
-            Self::Standard => Step::Grow(window + ack.packets),
+            Self::Standard | Self::HyStart(_) => Step::Grow(window + ack.packets),
             Self::Limited(limited) => Step::Grow(limited.increase(window, ack.packets)),
-            Self::HyStart(hystart) => hystart.increase(window, ack),
+            Self::HyStartPlusPlus(hystart) => hystart.increase(window, ack),
         }
     }
 
-    /// Begins again after a timeout: the threshold is known now, and only the first slow start
-    /// needs guarding (RFC 9406 §4.3).
-    pub fn restart(&mut self) {
-        if let Self::HyStart(_) = self {
+    /// A threshold is known. HyStart++ is for the initial slow start only, while the threshold is
+    /// arbitrarily high; from now on slow start is the standard one (RFC 9406 §4.3).
+    pub fn has_threshold(&mut self) {
+        if let Self::HyStartPlusPlus(_) = self {
             *self = Self::Standard;
+        }
+    }
+
+    /// The retransmission timer has expired: Linux's HyStart begins anew.
+    pub fn timeout(&mut self) {
+        if let Self::HyStart(hystart) = self {
+            hystart.timeout();
+        }
+    }
+
+    /// The epoch before which it was `before` has proved spurious: the threshold is what it was,
+    /// and HyStart++ goes on. Linux's HyStart keeps what it has seen since.
+    pub fn undo(&mut self, before: Self) {
+        if let Self::HyStartPlusPlus(_) = before {
+            *self = before;
         }
     }
 }
