@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -70,7 +71,44 @@ def ratio_interval(found: Count, reference: Count) -> tuple[float, float]:
     return low / (1 - low) * scale, high / (1 - high) * scale if high < 1 else math.inf
 
 
-def judge(found: Count, reference: Count, factor: float) -> Verdict:
+def share_ratio_interval(found: Count, reference: Count) -> tuple[float, float]:
+    """Compute the 95 % confidence interval of the ratio of a share to a share of few trials.
+
+    Each trial counts at most once. The first share is taken as exact, so it needs many more trials
+    than the second, whose interval is Clopper's and Pearson's.
+
+    Parameters
+    ----------
+    found, reference
+        The two counts; the ratio is that of the first rate to the second.
+
+    Returns
+    -------
+    tuple of float
+        The lower and the upper end; the upper is infinity if no event is in the reference.
+
+    Examples
+    --------
+    The interval of 1 of 20 is 0.0013 to 0.2487.
+
+    >>> low, high = share_ratio_interval(Count(500, 1000), Count(1, 20))
+    >>> round(0.5 / high, 4), round(0.5 / low, 4)
+    (0.0013, 0.2487)
+    """
+    from scipy.stats import beta  # noqa: PLC0415
+
+    n, trials = reference.events, reference.over
+    low = float(beta.ppf(0.025, n, trials - n + 1)) if n else 0.0
+    high = float(beta.ppf(0.975, n + 1, trials - n)) if n < trials else 1.0
+    return found.rate / high, found.rate / low if low else math.inf
+
+
+def judge(
+    found: Count,
+    reference: Count,
+    factor: float,
+    interval: Callable[[Count, Count], tuple[float, float]] = ratio_interval,
+) -> Verdict:
     """Judge whether two rates agree within a factor.
 
     Parameters
@@ -79,6 +117,8 @@ def judge(found: Count, reference: Count, factor: float) -> Verdict:
         The two counts.
     factor
         The larger rate may be this many times the smaller.
+    interval
+        How the interval of their ratio is computed.
 
     Examples
     --------
@@ -91,5 +131,5 @@ def judge(found: Count, reference: Count, factor: float) -> Verdict:
         reference.rate > 0 and 1 / factor <= found.rate / reference.rate <= factor
     ):
         return Verdict.WITHIN
-    low, high = ratio_interval(found, reference)
+    low, high = interval(found, reference)
     return Verdict.OUTSIDE if low > factor or high < 1 / factor else Verdict.FEW
