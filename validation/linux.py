@@ -244,7 +244,7 @@ def sections(reference: Path, only: str | None) -> list[Section]:
     for ideal, host in zip(compare(others, {}), compare(others, HOST), strict=True):
         with_host = ["… " + " ".join(f"{k} {v}" for k, v in HOST.items()), *host.cells()[1:]]
         rows += [ideal.cells(), with_host]
-    listed = "Linux on a host that stands still now and then; not judged."
+    listed = f"Buffers that last less than {JUDGED_FROM_MS} ms; not judged."
     made = [
         Section("linux", HEAD, [c.cells() for c in judged], summary(judged)),
         Section("linux-host", HEAD, rows, f"{listed} {ENGINE}, {SEEDS} seeds."),

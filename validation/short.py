@@ -30,8 +30,8 @@ PAUSE = "26ms"
 # four flows at this rate are of two packets.
 QUANTUM: int | str = 2
 # Files of one size: Pareto's largest shape, and a least size, mean·(shape − 1)/shape, that is only
-# just not rounded to a packet less. All files of 7 packets have 7, 99 % of those of 21 have 21, three
-# quarters of those of 70 have 70 and most others 71.
+# just not rounded to a packet less. Of the files of 7 packets all have 7, of those of 21 99 % have
+# 21, of those of 70 three quarters have 70 and most others 71.
 SHAPE = 100
 
 
