@@ -9,13 +9,8 @@ use crate::scenario::{
     AckEvery, Files, Flow, PacingName, QuantumField, SlowStartName, TcpName, Web,
 };
 use narrows_control::registry::{Birth, MovedBy, Recipe, SlowStartKind, Start};
-<<<<<<< HEAD
-use narrows_control::slow_start::{HyStart, Limited};
-use narrows_control::{Controller, Gaps, Pacing, Restart, SlowStart};
-=======
 use narrows_control::slow_start::{HyStart, HyStartPlusPlus, Limited};
-use narrows_control::{Controller, Gaps, Pacing, SlowStart};
->>>>>>> h-laws
+use narrows_control::{Controller, Gaps, Pacing, Restart, SlowStart};
 use narrows_sim::Gap;
 use narrows_transport::tcp::{
     AckPolicy, Detection, Habits, Metering, Quantum, RecoveryKind, Spacing,
@@ -119,11 +114,7 @@ pub(crate) fn check(
     let initial_window = habits.initial_window;
     let birth = Birth {
         given: spec.given.clone(),
-<<<<<<< HEAD
-        slow_start: slow_start(&mut given, spec.law.start(), tcp, spacing.is_some())?,
-=======
-        slow_start: slow_start(&mut given, spec.law.start(), tcp, gaps.is_some(), bytes)?,
->>>>>>> h-laws
+        slow_start: slow_start(&mut given, spec.law.start(), tcp, spacing.is_some(), bytes)?,
         initial_window,
         initial_ssthresh: threshold(&mut given, spec.law.start(), initial_window)?,
         packet_bytes: bytes.count() as u32,
