@@ -133,7 +133,7 @@ fn tell(controller: &mut dyn Controller, number: u64, happening: &Happening) {
         Happening::Mark { opens_epoch } => {
             controller.on_mark(&Mark { now, packets: 1.0, opens_epoch })
         }
-        other => tell_rest(controller, now, &other),
+        _ => tell_rest(controller, now, happening),
     }
 }
 
