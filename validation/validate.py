@@ -37,7 +37,7 @@ SENDERS: dict[str, dict[str, Any]] = {
     "linux:bic": {"cc": "bic:delayed_ack=1.9375", "rate_halving": 1, **LINUX},
     "linux:cubic": {
         "cc": "cubic:beta=0.7998046875:c=0.400390625:s_max=160"
-        ":friendly=rfc:unknown_growth=0:ahead=smoothed",
+        ":friendly=rfc:unknown_growth=0:ahead=smoothed:whole=false",
         "rate_halving": 1,
         **LINUX,
     },

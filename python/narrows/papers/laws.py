@@ -76,7 +76,7 @@ LAWS = [
         "but a window that has passed 50 packets stays above",
     ),
     Law(
-        "cubic:friendly=rfc:unknown_growth=0:ahead=smoothed",
+        "cubic:friendly=rfc:unknown_growth=0:ahead=smoothed:whole=false",
         lambda p: response.cubic(p, RTT),
         "1.054(RTT/p)^¾, RFC 9438 §5.1",
         1.5,

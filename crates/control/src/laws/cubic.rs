@@ -15,24 +15,22 @@
 //! | RFC 8511 §3 | ssthresh ← beta_ecn·cwnd after a mark, if asked for; W_max as after a loss | [`Abe`] |
 //! | §4.8 | after a timeout K = 0 and W_max is the window at which congestion avoidance begins | [`Cubic::forget`] |
 //!
-//! `cubic:friendly=rfc:unknown_growth=0:ahead=smoothed` is the RFC's law. `s_max` is in neither: it
-//! is the bound that Linux up to 2.6.22, and so ns-2, put on growth above W_max (BIC's S_max: 16
-//! packets in 100 ms).
+//! `cubic:friendly=rfc:unknown_growth=0:ahead=smoothed:whole=false` is the RFC's law. `s_max` is in
+//! neither: it is the bound that Linux up to 2.6.22, and so ns-2, put on growth above W_max (BIC's
+//! S_max: 16 packets in 100 ms).
 //!
 //! Departures from the RFC: §4.3 compares W_cubic(t) with W_est; like Linux we compare the target.
 //! §4.6 multiplies the packets in flight; like Linux we multiply the window.
 //!
-//! Departures from Linux: windows have fractions. There cwnd, W_est and the target are whole
-//! packets (the target is rounded towards W_max), the threshold is ⌊717·cwnd/1024⌋ and the part of
-//! a packet gained before a loss is lost, so that its window after a loss is lower by half a packet
-//! to one. A window at its target or above it stays; there it grows by a hundredth of a packet per
-//! round trip. β is 0.7, not 717/1024, and C is 0.4, not 410/1024; K is the cube root, there 0.2 %
-//! off. Growth follows each acknowledgement; there the target is computed anew when the window has
-//! changed, at most once per tick of the clock, and else after 1/32 s. The least RTT is that of the
-//! connection; there samples within a second of the start of an epoch do not count, and a timeout
-//! begins anew. An undone epoch gives back W_max and t (§4.9); there it does not, and after a
-//! timeout they are forgotten for good. t leaves out all time in which the application was the
-//! limit; there only silence with nothing in flight.
+//! Departures from Linux: windows have fractions until a loss. There cwnd, W_est and the target are
+//! whole packets, too (the target is rounded towards W_max). A window at its target or above it
+//! stays; there it grows by a hundredth of a packet per round trip. C is 0.4, not 410/1024; K is
+//! the cube root, there 0.2 % off. Growth follows each acknowledgement; there the target is
+//! computed anew when the window has changed, at most once per tick of the clock, and else after
+//! 1/32 s. The least RTT is that of the connection; there samples within a second of the start of
+//! an epoch do not count, and a timeout begins anew. An undone epoch gives back W_max and t (§4.9);
+//! there it does not, and after a timeout they are forgotten for good. t leaves out all time in
+//! which the application was the limit; there only silence with nothing in flight.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Abe, Ack, Idle, WindowLaw};
@@ -75,6 +73,8 @@ settings! {
         /// The RTT by which the target is ahead of the present (§4.2): the `least`, as in Linux, or
         /// the `smoothed` one of the RFC.
         ahead: Ahead = Ahead::Least;
+        /// Whether a loss leaves whole packets, of the window and of W_max, as in Linux.
+        whole: bool = true;
         /// Largest number of packets gained per second above W_max; 160 in Linux 2.6.22.
         s_max: f64 = f64::INFINITY, above(0.0).or_infinite();
     }
@@ -106,10 +106,26 @@ choice! {
 const BETA_SCALE: f64 = 1024.0;
 
 impl Params {
+    /// β in 1024ths, less than all.
+    fn beta_in_1024ths(&self) -> f64 {
+        (self.beta * BETA_SCALE).round().min(BETA_SCALE - 1.0)
+    }
+
+    /// The share of `window` that a loss leaves (§4.6), and W_max if there is to be room for others
+    /// (§4.7); in whole packets as `cubictcp_recalc_ssthresh` has them, or not.
+    fn after_a_loss(&self, window: f64) -> (f64, f64) {
+        if !self.whole {
+            return (self.beta * window, window * (1.0 + self.beta) / 2.0);
+        }
+        let beta = self.beta_in_1024ths();
+        let kept = (window * beta / BETA_SCALE).floor();
+        (kept, (window * (BETA_SCALE + beta) / (2.0 * BETA_SCALE)).floor())
+    }
+
     /// Packets acknowledged per packet that Linux's Reno flow gains at `window`: about cwnd/α, in
     /// whole numbers (`delta` and `beta_scale` in `bictcp_update` and `cubictcp_register`).
     fn packets_per_step(&self, window: f64) -> f64 {
-        let beta = (self.beta * BETA_SCALE).round().min(BETA_SCALE - 1.0);
+        let beta = self.beta_in_1024ths();
         let scale = ((8.0 * (BETA_SCALE + beta) / 3.0).floor() / (BETA_SCALE - beta)).floor();
         (window.floor() * scale / 8.0).floor().max(1.0)
     }
@@ -235,9 +251,11 @@ impl WindowLaw for Cubic {
         // In whole packets, as in Linux: a peak that is lower by a fraction of a packet is not a
         // sign of another flow.
         let makes_room = self.params.fast_convergence && window.floor() < self.w_max.floor();
-        self.w_max = if makes_room { window * (1.0 + self.params.beta) / 2.0 } else { window };
+        let window = if self.params.whole { window.floor() } else { window };
+        let (kept, room) = self.params.after_a_loss(window);
+        self.w_max = if makes_room { room } else { window };
         self.origin = self.w_max;
-        self.params.beta * window
+        kept
     }
 
     /// W_max is forgotten (§4.8; `bictcp_reset` in Linux).
