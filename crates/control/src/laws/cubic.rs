@@ -15,22 +15,22 @@
 //! | RFC 8511 §3 | ssthresh ← beta_ecn·cwnd after a mark, if asked for; W_max as after a loss | [`Abe`] |
 //! | §4.8 | after a timeout K = 0 and W_max is the window at which congestion avoidance begins | [`Cubic::forget`] |
 //!
-//! `cubic:friendly=rfc:unknown_growth=0:ahead=smoothed:whole=false` is the RFC's law. `s_max` is in neither: it
-//! is the bound that Linux up to 2.6.22, and so ns-2, put on growth above W_max (BIC's S_max: 16
-//! packets in 100 ms).
+//! `cubic:friendly=rfc:unknown_growth=0:ahead=smoothed:whole=false` is the RFC's law. `s_max` is in
+//! neither: it is the bound that Linux up to 2.6.22, and so ns-2, put on growth above W_max (BIC's
+//! S_max: 16 packets in 100 ms).
 //!
 //! Departures from the RFC: §4.3 compares W_cubic(t) with W_est; like Linux we compare the target.
 //! §4.6 multiplies the packets in flight; like Linux we multiply the window.
 //!
 //! Departures from Linux: windows have fractions until a loss. There cwnd, W_est and the target are
 //! whole packets, too (the target is rounded towards W_max). A window at its target or above it
-//! stays; there it grows by a hundredth of a packet per round trip. C is 0.4, not 410/1024; K is the
-//! cube root, there 0.2 % off. Growth follows each acknowledgement; there the target is computed
-//! anew when the window has changed, at most once per tick of the clock, and else after 1/32 s. The
-//! least RTT is that of the connection; there samples within a second of the start of an epoch do
-//! not count, and a timeout begins anew. An undone epoch gives back W_max and t (§4.9); there it
-//! does not, and after a timeout they are forgotten for good. t leaves out all time in which the
-//! application was the limit; there only silence with nothing in flight.
+//! stays; there it grows by a hundredth of a packet per round trip. C is 0.4, not 410/1024; K is
+//! the cube root, there 0.2 % off. Growth follows each acknowledgement; there the target is
+//! computed anew when the window has changed, at most once per tick of the clock, and else after
+//! 1/32 s. The least RTT is that of the connection; there samples within a second of the start of
+//! an epoch do not count, and a timeout begins anew. An undone epoch gives back W_max and t (§4.9);
+//! there it does not, and after a timeout they are forgotten for good. t leaves out all time in
+//! which the application was the limit; there only silence with nothing in flight.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Abe, Ack, Idle, WindowLaw};
