@@ -3,7 +3,7 @@
 
 use crate::link::Link;
 use crate::slab::Slab;
-use crate::wiring::{HopEnd, Paths};
+use crate::wiring::Paths;
 
 /// The packet counters of every path.
 pub(crate) struct PathBooks {
@@ -65,14 +65,13 @@ impl PathBooks {
     fn balance_links(&self, links: &[Link], waiting: &Slab, paths: &Paths) {
         let mut accounted = vec![0; links.len()];
         for packet in waiting.iter() {
-            let begins = packet.hop == paths.starts[packet.path as usize];
-            let came_by = packet.hop.checked_sub(1).filter(|_| !begins);
-            if let Some(HopEnd::Link(link)) = came_by.map(|hop| paths.hops[hop as usize].end) {
+            let came_by = paths.link_before(packet.path as usize, packet.hop as usize);
+            if let Some(link) = came_by {
                 accounted[link as usize] += 1;
             }
         }
         for (path, counters) in self.paths.iter().enumerate() {
-            if let Some(HopEnd::Link(link)) = paths.last_link(path) {
+            if let Some(link) = paths.last_link(path) {
                 accounted[link as usize] += counters.arrived;
             }
         }

@@ -6,7 +6,9 @@ mod network;
 mod plain;
 mod written;
 
-pub use flow::{Datagrams, Files, Flow, PacingName, PeriodsName, SlowStartName, TcpName, Web};
+pub use flow::{
+    Datagrams, Files, Flow, Host, PacingName, PeriodsName, SlowStartName, Stall, TcpName, Web,
+};
 pub(crate) use network::LinkFields;
 pub use network::{Chain, ChainLink, Dumbbell, Link, ParkingLot};
 

@@ -4,8 +4,8 @@ use crate::dumbbell::{BOTTLENECK, Dumbbell, Sends};
 use narrows_control::Gaps;
 use narrows_router::Limit;
 use narrows_sim::{
-    Crossing, Endpoints, FlowSettings, Gap, LinkSettings, Loss, Network, RunSettings, Simulation,
-    Tap, TapPoint,
+    Crossing, Endpoints, FlowSettings, Gap, HostSettings, LinkSettings, Loss, Network, RunSettings,
+    Simulation, Tap, TapPoint,
 };
 use narrows_transport::tcp::Habits;
 use narrows_units::{Duration, Rate, Time};
@@ -47,6 +47,7 @@ fn poisson_loss(rho: f64, buffer: u64, seconds: f64, seed: u64) -> f64 {
         start: Time::ZERO,
         stop: Time::NEVER,
         overhead: Duration::ZERO,
+        host: HostSettings::default(),
         sampled: None,
     };
     let network = Network { links: vec![(0, 1, link.clone()), (1, 0, link)], flows: vec![flow] };
