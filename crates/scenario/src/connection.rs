@@ -121,6 +121,11 @@ pub(crate) fn check(
         matches!(transport, Transport::Etcp { .. }) || controller.pacing() != Pacing::Unpaced;
     let connection = Connection { recipe, habits, gaps, paces_itself, overhead, sends, transport };
     connection.does_not_say_twice(&given, spec.law.name(), &*controller)?;
+    if !spec.law.hears_marks() && matches!(connection.transport, Transport::Tcp { ecn: true, .. }) {
+        let law = spec.law.name();
+        let message = format!("{law} is your own law, which does not hear of marks; leave it out");
+        return Err(given.error("ecn", message));
+    }
     Ok((cc, packet, Over::Connection(connection)))
 }
 

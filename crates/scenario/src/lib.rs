@@ -26,6 +26,7 @@ mod scenario;
 mod tables;
 mod traces;
 mod unfinished;
+mod warnings;
 
 pub use checked::Checked;
 pub use connection::decided_by;
@@ -47,6 +48,7 @@ pub use scenario::{
 };
 pub use tables::{FORMAT, TABLES, row, table};
 pub use unfinished::write_whole;
+pub use warnings::Warning;
 
 /// The presets by name, with one line each and the source: for `narrows list`.
 pub const PRESETS: [(&str, &str, &str); 3] = [

@@ -2,8 +2,10 @@
 //! counted per path and checked against the links at the end of every run.
 
 use crate::link::Link;
+use crate::measured::Measured;
 use crate::slab::Slab;
 use crate::wiring::Paths;
+use narrows_units::Time;
 
 /// The packet counters of every path.
 pub(crate) struct PathBooks {
@@ -16,6 +18,8 @@ struct PathCounters {
     sent: u64,
     arrived: u64,
     lost: u64,
+    /// Those lost in the measured part of the run.
+    lost_measured: u64,
 }
 
 impl PathBooks {
@@ -33,9 +37,17 @@ impl PathBooks {
         self.paths[path as usize].arrived += 1;
     }
 
-    /// Counts a packet of `path` that was dropped, or lost on a wire.
-    pub fn lose(&mut self, path: u32) {
-        self.paths[path as usize].lost += 1;
+    /// Counts a packet of `path` that was dropped, or lost on a wire, by the link that it reached at
+    /// `at`.
+    pub fn lose(&mut self, path: u32, at: Time, measured: &Measured) {
+        let path = &mut self.paths[path as usize];
+        path.lost += 1;
+        path.lost_measured += u64::from(measured.contains(at));
+    }
+
+    /// Packets of `path` that were lost in the measured part of the run.
+    pub fn lost(&self, path: usize) -> u64 {
+        self.paths[path].lost_measured
     }
 
     /// Data packets that have reached their receivers.

@@ -159,7 +159,9 @@ impl Simulation {
                         at = arrival;
                         packet.hop += 1;
                     }
-                    Offered::Carried(_) => return self.books.lose(packet.path),
+                    Offered::Carried(_) => {
+                        return self.books.lose(packet.path, at, &self.measured);
+                    }
                     Offered::Held => return self.release(link, at),
                 },
                 HopEnd::Receiver(flow) => match self.receive(flow, at, &packet) {
@@ -212,7 +214,7 @@ impl Simulation {
         let measured = self.measured;
         let released = self.holding(link).release(now, &measured);
         while let Some(packet) = self.holding(link).give_up(now, &measured) {
-            self.books.lose(packet.path);
+            self.books.lose(packet.path, now, &measured);
             if let Some(tapped) = &mut self.tap {
                 tapped.show_drop(link, now, &packet);
             }
@@ -224,7 +226,9 @@ impl Simulation {
         if let Some(tapped) = &mut self.tap {
             tapped.show_fate(link, now, &packet, &carried);
         }
-        let Carried::Arrives(_, arrival) = carried else { return self.books.lose(packet.path) };
+        let Carried::Arrives(_, arrival) = carried else {
+            return self.books.lose(packet.path, now, &measured);
+        };
         packet.hop += 1;
         self.proceed(arrival, packet);
     }
@@ -464,8 +468,13 @@ impl Simulation {
     pub fn flow(&self, flow: usize) -> FlowSummary {
         let (sender, receiver) = (&self.senders[flow], &self.receivers[flow]);
         let (arrived, duplicates) = receiver.at_warmup;
+        let mut counters = sender.counters().since(&sender.at_warmup);
+        if let Source::Datagrams(_) = sender.source {
+            // Nobody tells a source of datagrams what was lost, but the links know.
+            counters.lost = self.books.lost(2 * flow) as u32;
+        }
         FlowSummary {
-            sender: sender.counters().since(&sender.at_warmup),
+            sender: counters,
             arrived: receiver.sink.arrived() - arrived,
             duplicates: receiver.sink.duplicates() - duplicates,
             started: sender.started,
