@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 from rich.console import Console
 
@@ -13,6 +14,12 @@ def console() -> Console:
     """Return a console as wide as the terminal, or wide enough for any table if there is none."""
     plain = Console()
     return plain if plain.is_terminal else Console(width=PIPED_WIDTH)
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Print each warning once, to standard error, whatever else is printed where."""
+    for warning in dict.fromkeys(warnings):
+        print(f"narrows: warning: {warning}", file=sys.stderr)
 
 
 def say(text: str) -> None:

@@ -44,6 +44,14 @@ class Result:
         return self._core.table(name)
 
     @cached_property
+    def warnings(self) -> list[str]:
+        """What ran, but hardly as it was meant, each with its place in the scenario and a remedy.
+
+        An example is a law whose signals no queue on its way gives.
+        """
+        return self.scenario.warnings
+
+    @cached_property
     def summary(self) -> pl.DataFrame:
         """The whole run in one row.
 
@@ -95,11 +103,15 @@ class Result:
         return self.link_series.filter(self.link_series["link"] == self.bottleneck)
 
     def record(self) -> dict[str, Any]:
-        """Return the run as one object for ``--json``: summary, goodput of each flow, speed."""
+        """Return the run as one object for ``--json``.
+
+        It has the summary, the goodput of each flow, the simulator's speed and the warnings.
+        """
         record: dict[str, Any] = self.summary.row(0, named=True)
         record["flow_goodput"] = self.flows["goodput"].to_list()
         record["wall"] = self.wall
         record["packets_per_second"] = record["delivered"] / self.wall
+        record["warnings"] = self.warnings
         return record
 
     def write(self, folder: str, prefix: str = "") -> list[str]:

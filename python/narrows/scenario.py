@@ -158,6 +158,18 @@ class Scenario:
         """The buffer of each link in packets, bytes, time and bandwidth-delay products."""
         return dict(self._buffers)
 
+    @property
+    def warnings(self) -> list[str]:
+        """What runs, but hardly as it was meant, each with its place and a remedy.
+
+        Examples
+        --------
+        >>> import narrows as nw
+        >>> nw.dumbbell("10Mbps", "40ms", "20p", "xcp", queue="xcp").warnings
+        []
+        """
+        return self.core.warnings(self.controllers)
+
     def to_toml(self) -> str:
         """Return the scenario as TOML: what was given, and nothing else."""
         return self.core.to_toml()

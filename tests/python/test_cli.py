@@ -27,8 +27,20 @@ JSON_KEYS = {
         "max_queue",
         "mean_rtt",
     ),
-    *("flow_goodput", "wall", "packets_per_second"),
+    *("flow_goodput", "wall", "packets_per_second", "warnings"),
 }
+
+
+def test_a_law_that_no_queue_serves_is_warned_of_everywhere(narrows: Run, tmp_path: Path) -> None:
+    asked = "asks routers, and none of the links on its way answers"
+    done = narrows("compare", *SMALL, "--cc", "xcp,reno", "--seeds", "2", "-o", "out")
+    said = [line for line in done.stderr.splitlines() if asked in line]
+    assert said == [f'narrows: warning: flows[0].cc: "xcp" {asked}; give one of them queue = "xcp"']
+    assert asked in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    done = narrows("compare", *SMALL, "--cc", "xcp,reno", "--json")
+    xcp, reno = (json.loads(line)["warnings"] for line in done.stdout.splitlines())
+    assert len(xcp) == 1 and asked in xcp[0]
+    assert reno == []
 
 
 def test_compare_prints_one_json_object_a_run(narrows: Run) -> None:

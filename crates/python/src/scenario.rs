@@ -61,6 +61,13 @@ impl Scenario {
         Ok(checked.links.iter().map(describe).collect())
     }
 
+    /// Checks it; returns what runs, but hardly as it was meant, each with its place and a remedy.
+    #[pyo3(signature = (own=None))]
+    fn warnings(&self, own: Option<Own>) -> PyResult<Vec<String>> {
+        let checked = checked(self, own, &Failure::default())?;
+        Ok(checked.warnings.iter().map(ToString::to_string).collect())
+    }
+
     /// The seed that it is run with.
     #[getter]
     fn seed(&self) -> u64 {

@@ -5,6 +5,7 @@ use crate::queues::{
     GwaSettings, Pie, PieSettings, Red, RedSettings, RoundRobin, Xcp, XcpSettings,
 };
 use crate::{Backlog, Drops, Fifo, Packet, Room, Verdict};
+use narrows_signal::Request;
 use narrows_units::{Rate, Stream, Time};
 
 /// A queue's discipline, without its limit.
@@ -45,6 +46,28 @@ pub enum Machine<P> {
 }
 
 impl Discipline {
+    /// True if it answers what packets ask with `request`.
+    pub fn answers(self, request: &Request) -> bool {
+        matches!(
+            (self, request),
+            (Self::Xcp(_), Request::Feedback(_))
+                | (Self::Gwa(_), Request::Window(_))
+                | (Self::Ba(_), Request::Rate(_))
+        )
+    }
+
+    /// True if it marks packets that can be marked.
+    pub fn marks(self) -> bool {
+        match self {
+            Self::MarkFrom(_) | Self::DualPi2(_) => true,
+            Self::Red(settings) => settings.options.ecn,
+            Self::Pie(settings) => settings.ecn,
+            Self::Codel(settings) => settings.options.ecn,
+            Self::FqCodel(settings) => settings.options.codel.ecn,
+            Self::DropTail | Self::RoundRobin | Self::Ba(_) | Self::Gwa(_) | Self::Xcp(_) => false,
+        }
+    }
+
     /// Its machine, in front of a transmitter of `rate`; `perturbation` changes its hashes, and its
     /// random numbers at birth come from `stream`.
     pub fn machine<P: Packet>(

@@ -51,6 +51,7 @@ pub(crate) fn network(
                 start: group.start(index, random),
                 stop: group.stop,
                 overhead: flow.overhead(),
+                host: group.host,
                 sampled: checked.sample.filter(|_| is_sampled),
             });
             number += 1;

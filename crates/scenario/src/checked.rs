@@ -5,6 +5,7 @@ use crate::law::OwnLaw;
 use crate::link::{CheckedLink, Load};
 use crate::network::{Network, positive};
 use crate::scenario::{Scenario, Trace};
+use crate::warnings::{self, Warning};
 use crate::{ScenarioError, memory};
 use narrows_settings::unknown;
 use narrows_units::{Bytes, Duration};
@@ -27,6 +28,8 @@ pub struct Checked {
     pub flows: Vec<CheckedFlow>,
     /// What to write down packet by packet.
     pub trace: Option<Trace>,
+    /// What runs, but hardly as it was meant.
+    pub warnings: Vec<Warning>,
     load: Load,
 }
 
@@ -69,8 +72,9 @@ impl Checked {
         let around = Surroundings { scenario: &scenario, duration, network: &network, load, own };
         let flows = check_flows(&around)?;
         let trace = check_trace(scenario.trace.clone(), &network.links, load.flows)?;
+        let warnings = warnings::find(&scenario, &network.links, &flows);
         let (seed, links) = (scenario.seed.unwrap_or(1), network.links);
-        Ok(Self { seed, duration, warmup, sample, links, flows, trace, load })
+        Ok(Self { seed, duration, warmup, sample, links, flows, trace, warnings, load })
     }
 
     /// The number of flows in all.

@@ -93,24 +93,8 @@ pub(crate) fn check(
     let sends = sends(&mut given, packet.payload())?;
     let overhead = given.take(|flow| &mut flow.overhead).unwrap_or_default();
     let spacing = given.take(|flow| &mut flow.pacing).and_then(spacing);
-    let transport = match spec.law.moved_by() {
-        MovedBy::EachLoss => {
-            given.drop_default(|flow| &mut flow.quantum, QuantumField::Packets(1));
-            Transport::Etcp { reliable: given.take(|flow| &mut flow.reliable).unwrap_or(true) }
-        }
-        _ => {
-            habits.acks = acks(&mut given, habits.acks)?;
-            take_recovery_habits(&mut given, spec.recovery, &mut habits)?;
-            tcp_transport(&mut given, spec.recovery, bytes, tcp, around)?
-        }
-    };
-    let (quantum, receive_window) = match transport {
-        Transport::Tcp { quantum: Quantum::Packets(packets), window, .. } => {
-            (Some(f64::from(packets)), window)
-        }
-        Transport::Tcp { quantum: Quantum::Auto, window, .. } => (None, window),
-        Transport::Etcp { .. } => (Some(1.0), f64::INFINITY),
-    };
+    let transport = transport(&mut given, &spec, bytes, &mut habits, around)?;
+    let (quantum, receive_window) = transport.as_laws_see_it();
     let initial_window = habits.initial_window;
     let birth = Birth {
         given: spec.given.clone(),
@@ -140,7 +124,44 @@ pub(crate) fn check(
         Connection { recipe, habits, spacing, paces_itself, overhead, sends, transport };
     connection.does_not_say_twice(&given, spec.law.name(), &*controller)?;
     connection.hears_marks(&given, &spec)?;
+    if !spec.law.hears_marks() && matches!(connection.transport, Transport::Tcp { ecn: true, .. }) {
+        let law = spec.law.name();
+        let message = format!("{law} is your own law, which does not hear of marks; leave it out");
+        return Err(given.error("ecn", message));
+    }
     Ok((cc, packet, Over::Connection(connection)))
+}
+
+impl Transport {
+    /// The packets that leave together, if their number is fixed, and the receiver's window in
+    /// packets.
+    fn as_laws_see_it(self) -> (Option<f64>, f64) {
+        match self {
+            Self::Tcp { quantum: Quantum::Packets(packets), window, .. } => {
+                (Some(f64::from(packets)), window)
+            }
+            Self::Tcp { quantum: Quantum::Auto, window, .. } => (None, window),
+            Self::Etcp { .. } => (Some(1.0), f64::INFINITY),
+        }
+    }
+}
+
+/// The transport that the law asks for; what the flow says of a TCP's habits is put into `habits`.
+fn transport(
+    given: &mut Given<Flow>,
+    spec: &ControllerSpec,
+    bytes: Bytes,
+    habits: &mut Habits,
+    around: &Surroundings,
+) -> Result<Transport, ScenarioError> {
+    if spec.law.moved_by() == MovedBy::EachLoss {
+        given.drop_default(|flow| &mut flow.quantum, QuantumField::Packets(1));
+        let reliable = given.take(|flow| &mut flow.reliable).unwrap_or(true);
+        return Ok(Transport::Etcp { reliable });
+    }
+    habits.acks = acks(given, habits.acks)?;
+    take_recovery_habits(given, spec.recovery, habits)?;
+    tcp_transport(given, spec.recovery, bytes, habits, around)
 }
 
 impl Connection {
@@ -251,13 +272,13 @@ fn tcp_transport(
     given: &mut Given<Flow>,
     recovery: RecoveryKind,
     bytes: Bytes,
-    tcp: Option<TcpName>,
+    habits: &Habits,
     around: &Surroundings,
 ) -> Result<Transport, ScenarioError> {
-    let quantum = match (given.take(|flow| &mut flow.quantum), tcp) {
-        (Some(QuantumField::Packets(packets)), _) => Quantum::Packets(packets),
-        (None, Some(TcpName::Ns2)) => Quantum::Packets(1),
-        (Some(QuantumField::Auto) | None, _) => Quantum::Auto,
+    let quantum = match given.take(|flow| &mut flow.quantum) {
+        Some(QuantumField::Packets(packets)) => Quantum::Packets(packets),
+        Some(QuantumField::Auto) => Quantum::Auto,
+        None => habits.quantum,
     };
     let link = &around.network.links[0];
     let flows = around.load.flows;

@@ -6,11 +6,12 @@
 use crate::ScenarioError;
 use crate::connection::{self, Connection, Sends};
 use crate::given::Given;
+use crate::host;
 use crate::law::OwnLaw;
 use crate::link::Load;
 use crate::network::{Attachment, Network, positive};
 use crate::scenario::{Datagrams, Flow, PacingName, PeriodsName, QuantumField, Scenario, TcpName};
-use narrows_sim::{Gap, Periods};
+use narrows_sim::{Gap, HostSettings, Periods};
 use narrows_transport::tcp::Habits;
 use narrows_units::{Bytes, Duration, Time};
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub struct CheckedFlow {
     pub reverse: bool,
     /// Its packets.
     pub packet: PacketSize,
+    /// The hosts at its ends.
+    pub(crate) host: HostSettings,
     pub(crate) over: Over,
     /// Where each is attached.
     pub(crate) attachments: Vec<Attachment>,
@@ -141,6 +144,7 @@ impl CheckedFlow {
         let attachments = around.network.attach(&mut given, first, count)?;
         let bytes = packet_bytes(around.scenario, flow);
         given.take(|flow| &mut flow.packet);
+        let host = host::take(&mut given, flow.datagrams.is_some())?;
         let (cc, packet, over) = match given.take(|flow| &mut flow.datagrams) {
             None => connection::check(given, bytes, around)?,
             Some(gaps) => {
@@ -156,7 +160,7 @@ impl CheckedFlow {
             (None, _) => PacingName::None.as_str(),
         };
         let reverse = flow.reverse == Some(true);
-        Ok(Self { count, cc, pacing, reverse, packet, over, attachments, starts, stop })
+        Ok(Self { count, cc, pacing, reverse, packet, host, over, attachments, starts, stop })
     }
 
     /// Whether each flow has a given amount of data, and then ends.

@@ -11,6 +11,12 @@ pub trait OwnLaw: Send + Sync {
     /// The name by which a flow's `cc` calls it.
     fn name(&self) -> &str;
 
+    /// Whether its controllers hear of marks; if not, a flow that can be marked would not answer, and
+    /// is refused.
+    fn hears_marks(&self) -> bool {
+        false
+    }
+
     /// A controller for one connection.
     fn make(&self, birth: &Birth) -> Box<dyn Controller>;
 }
@@ -46,6 +52,14 @@ impl Law {
         match self {
             Self::Registered(entry) => entry.start,
             Self::Own(_) => Start::Own,
+        }
+    }
+
+    /// Whether it hears of marks.
+    pub fn hears_marks(&self) -> bool {
+        match self {
+            Self::Registered(_) => true,
+            Self::Own(law) => law.hears_marks(),
         }
     }
 

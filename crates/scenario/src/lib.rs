@@ -13,6 +13,7 @@ mod error;
 mod files;
 mod flow;
 mod given;
+mod host;
 mod law;
 mod link;
 mod memory;
@@ -25,6 +26,7 @@ mod scenario;
 mod tables;
 mod traces;
 mod unfinished;
+mod warnings;
 
 pub use checked::Checked;
 pub use connection::decided_by;
@@ -41,11 +43,12 @@ pub use queue_spec::QueueSpec;
 pub use results::{FlowResult, LinkResult, Results, Transfers};
 pub use run::{run, run_tapped};
 pub use scenario::{
-    Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Link, PacingName, ParkingLot, PeriodsName,
-    Scenario, SlowStartName, TcpName, Trace, Web,
+    Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Host, Link, PacingName, ParkingLot,
+    PeriodsName, Scenario, SlowStartName, Stall, TcpName, Trace, Web,
 };
 pub use tables::{FORMAT, TABLES, row, table};
 pub use unfinished::write_whole;
+pub use warnings::Warning;
 
 /// The presets by name, with one line each and the source: for `narrows list`.
 pub const PRESETS: [(&str, &str, &str); 3] = [

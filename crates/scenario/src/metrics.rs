@@ -206,7 +206,8 @@ columns! {
     goodput: Rate, "RFC 5166 §2.1.1" = Number(|flow| flow.goodput);
     /// Data sent, on the wire, headers and retransmissions included.
     throughput: Rate = Number(|flow| flow.throughput);
-    /// Packets found lost over packets sent; E-TCP's p is per *acknowledged* packet.
+    /// Packets found lost over packets sent; E-TCP's p is per *acknowledged* packet. Of datagrams:
+    /// those that links dropped or lost over those sent.
     loss_rate: Share, "RFC 5166 §2.1.3" = Number(|flow| flow.loss_rate);
     /// Mean of its RTT samples; one per round trip with `ns2` habits.
     mean_rtt: Delay = Number(|flow| flow.mean_rtt);
@@ -219,7 +220,8 @@ columns! {
     sent: Count = Count(|flow| flow.summary.sender.sent);
     /// Data packets sent again.
     retransmitted: Count = Count(|flow| flow.summary.sender.retransmitted.into());
-    /// Packets that the sender found lost.
+    /// Packets that the sender found lost; of datagrams, those that links dropped or lost, as nobody
+    /// tells their sender.
     lost: Count = Count(|flow| flow.summary.sender.lost.into());
     /// Recovery epochs opened.
     epochs: Count = Count(|flow| flow.summary.sender.epochs.into());

@@ -174,6 +174,26 @@ fn a_run_that_would_not_fit_into_memory_is_refused() {
     assert_names(&faulty("", "", "count = 4000000000"), &["GB of memory", "fewer flows"]);
 }
 
+#[test]
+fn a_host_that_cannot_be_is_named() {
+    let host = |fields: &str| faulty("", "", &format!("host = {{ {fields} }}"));
+    assert_names(&host("tick = \"4\""), &["flows[0].host.tick", "\"4\"", "100ms"]);
+    assert_names(&host("ticks = \"4ms\""), &["flows[0].host", "ticks", "tick"]);
+    assert_names(&host("batch = \"11s\""), &["flows[0].host.batch: 11s is above 10s", "50us"]);
+    assert_names(&host("tick = \"1m\""), &["flows[0].host.tick", "1m"]);
+    assert_names(&host("stall = { every = \"1ms\" }"), &["flows[0].host.stall", "length"]);
+    assert_names(
+        &host("stall = { every = \"0s\", length = \"1ms\" }"),
+        &["flows[0].host.stall.every", "below 100us", "100ms"],
+    );
+    assert_names(
+        &host("stall = { every = \"1s\", length = \"0s\" }"),
+        &["flows[0].host.stall.length", "above 0", "1ms"],
+    );
+    let datagrams = "datagrams = \"constant\"\napp_rate = \"1Mbps\"\nhost.batch = \"1ms\"";
+    assert_names(&faulty("", "", datagrams), &["flows[0].host.batch: ", "datagrams"]);
+}
+
 /// Each option that does not count where it stands: the flow, the field, and what to do.
 const IDLE: &[(&str, &str, &str)] = &[
     ("cc = \"fast\"\nslow_start = \"limited\"", "slow_start", "fast has a slow start of its own"),
@@ -260,7 +280,7 @@ fn files_of_before_are_read() {
     let flow = |cc: &str| {
         format!(
             "[[flows]]\ncc = \"{cc}\"\ncount = 1\nstart = \"0s\"\nstart_spread = \"100ms\"\n\
-             pacing = \"none\"\noverhead = \"0s\"\nquantum = 1\nreliable = true\n\
+             pacing = \"none\"\noverhead = \"0s\"\nhost = {{}}\nquantum = 1\nreliable = true\n\
              periods = \"fixed\"\nreverse = false\n"
         )
     };

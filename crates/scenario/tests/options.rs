@@ -52,6 +52,12 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("rate_halving", "0.5", ""),
     ("halving_stalls", "true", "rate_halving = 0.5"),
     ("overhead", "\"2ms\"", ""),
+    // A tick counts if a timer goes off: a delayed acknowledgement's, a pacer's.
+    ("host", "{ tick = \"7ms\" }", "ack_every = 8\nack_delay = \"5ms\""),
+    ("host", "{ tick = \"7ms\" }", "reliable = false"),
+    ("host", "{ tick = \"7ms\" }", "on = \"100ms\"\noff = \"300ms\""),
+    ("host", "{ batch = \"1ms\" }", ""),
+    ("host", "{ stall = { every = \"50ms\", length = \"2ms\" } }", ""),
     ("quantum", "4", ""),
     ("quantum", "\"auto\"", "tcp = \"ns2\""),
     ("ack_every", "8", ""),

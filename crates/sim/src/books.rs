@@ -2,8 +2,10 @@
 //! counted per path and checked against the links at the end of every run.
 
 use crate::link::Link;
+use crate::measured::Measured;
 use crate::slab::Slab;
-use crate::wiring::{HopEnd, Paths};
+use crate::wiring::Paths;
+use narrows_units::Time;
 
 /// The packet counters of every path.
 pub(crate) struct PathBooks {
@@ -16,6 +18,8 @@ struct PathCounters {
     sent: u64,
     arrived: u64,
     lost: u64,
+    /// Those lost in the measured part of the run.
+    lost_measured: u64,
 }
 
 impl PathBooks {
@@ -33,9 +37,17 @@ impl PathBooks {
         self.paths[path as usize].arrived += 1;
     }
 
-    /// Counts a packet of `path` that was dropped, or lost on a wire.
-    pub fn lose(&mut self, path: u32) {
-        self.paths[path as usize].lost += 1;
+    /// Counts a packet of `path` that was dropped, or lost on a wire, by the link that it reached at
+    /// `at`.
+    pub fn lose(&mut self, path: u32, at: Time, measured: &Measured) {
+        let path = &mut self.paths[path as usize];
+        path.lost += 1;
+        path.lost_measured += u64::from(measured.contains(at));
+    }
+
+    /// Packets of `path` that were lost in the measured part of the run.
+    pub fn lost(&self, path: usize) -> u64 {
+        self.paths[path].lost_measured
     }
 
     /// Data packets that have reached their receivers.
@@ -65,14 +77,13 @@ impl PathBooks {
     fn balance_links(&self, links: &[Link], waiting: &Slab, paths: &Paths) {
         let mut accounted = vec![0; links.len()];
         for packet in waiting.iter() {
-            let begins = packet.hop == paths.starts[packet.path as usize];
-            let came_by = packet.hop.checked_sub(1).filter(|_| !begins);
-            if let Some(HopEnd::Link(link)) = came_by.map(|hop| paths.hops[hop as usize].end) {
+            let came_by = paths.link_before(packet.path as usize, packet.hop as usize);
+            if let Some(link) = came_by {
                 accounted[link as usize] += 1;
             }
         }
         for (path, counters) in self.paths.iter().enumerate() {
-            if let Some(HopEnd::Link(link)) = paths.last_link(path) {
+            if let Some(link) = paths.last_link(path) {
                 accounted[link as usize] += counters.arrived;
             }
         }

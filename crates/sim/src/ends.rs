@@ -2,6 +2,7 @@
 //! recorded of them.
 
 use crate::delays::PacketDelays;
+use crate::host::Host;
 use crate::requests::{Request, Requester};
 use crate::series::{Due, ReceiverSeries, Schedule, SenderSeries};
 use crate::traffic::{Act, Application, ControllerMaker, Datagrams, Offering, Offers};
@@ -16,6 +17,10 @@ pub(crate) const LATE: usize = 1;
 pub(crate) struct SendingEnd {
     pub source: Source,
     pub offering: Offering,
+    /// The host, if it is not ideal.
+    pub host: Option<Box<Host>>,
+    /// True if the host is ideal and there is no overhead.
+    pub at_once: bool,
     overhead: Duration,
     /// When the overhead ends and packets leave; never if no packet waits for it.
     sends_at: Time,
@@ -102,6 +107,10 @@ impl Sink {
 
 pub(crate) struct ReceivingEnd {
     pub sink: Sink,
+    /// The host, if it is not ideal.
+    pub host: Option<Box<Host>>,
+    /// When the sink must be woken; never if no acknowledgement is pending.
+    pub wakes_at: Time,
     pub scheduled: Time,
     schedule: Schedule,
     pub at_warmup: (u64, u64),
@@ -112,9 +121,15 @@ pub(crate) struct ReceivingEnd {
 }
 
 impl SendingEnd {
-    /// Creates both ends of a flow, with randomness from `stream`; the counters are read at
-    /// `warmup`.
-    pub fn pair(flow: FlowSettings, stream: Stream, warmup: Time) -> (Self, ReceivingEnd) {
+    /// Creates both ends of a flow, with randomness from `stream` and, for the hosts of sender and
+    /// receiver, from `hosts`; the counters are read at `warmup`.
+    pub fn pair(
+        flow: FlowSettings,
+        stream: Stream,
+        hosts: [Stream; 2],
+        warmup: Time,
+    ) -> (Self, ReceivingEnd) {
+        let [host, receiving_host] = hosts.map(|stream| Host::new(flow.host, stream));
         let sampling = flow.sampled.map(|interval| (Time::ZERO, interval));
         let (source, sink, application) = match flow.endpoints {
             Endpoints::Connection { transport, controller, ack_bytes, application } => {
@@ -129,6 +144,8 @@ impl SendingEnd {
         let offering = Offering::new(Offers::from(&application), flow.start, flow.stop);
         let mut receiving = ReceivingEnd {
             sink,
+            host: receiving_host,
+            wakes_at: Time::NEVER,
             scheduled: Time::NEVER,
             schedule: Schedule::new(sampling, warmup),
             at_warmup: (0, 0),
@@ -140,6 +157,8 @@ impl SendingEnd {
         let mut sending = Self {
             source,
             offering,
+            at_once: host.is_none() && flow.overhead == Duration::ZERO,
+            host,
             overhead: flow.overhead,
             sends_at: Time::NEVER,
             stream,
@@ -161,13 +180,14 @@ impl SendingEnd {
     }
 
     /// The deadline of the pacer or the datagram source, and the earlier one of the application and
-    /// the retransmission timer.
-    pub fn deadlines(&self) -> [Time; 2] {
+    /// the retransmission timer; when the host comes to them, if it is not ideal.
+    pub fn deadlines(&mut self) -> [Time; 2] {
+        if !self.at_once {
+            return self.late_deadlines();
+        }
         match &self.source {
             Source::Connection(sender) => {
-                let soon =
-                    if self.sends_at < Time::NEVER { self.sends_at } else { sender.pace_at() };
-                [soon, sender.retransmit_at().min(self.offering.acts_at)]
+                [sender.pace_at(), sender.retransmit_at().min(self.offering.acts_at)]
             }
             Source::Datagrams(source) => {
                 [source.next_at, source.turns_at.min(self.offering.acts_at)]
@@ -175,7 +195,60 @@ impl SendingEnd {
         }
     }
 
-    pub fn next_deadline(&self) -> Time {
+    /// The deadlines of a sender with an overhead, or of one whose host is not ideal. Neither an
+    /// overhead nor an application waits for a timer's tick.
+    #[cold]
+    fn late_deadlines(&mut self) -> [Time; 2] {
+        let mut ideal = Host::default();
+        let host = self.host.as_deref_mut().unwrap_or(&mut ideal);
+        let acts_at = host.wakes(self.offering.acts_at);
+        match &self.source {
+            Source::Connection(sender) => {
+                let soon = if self.sends_at < Time::NEVER {
+                    host.wakes(self.sends_at)
+                } else {
+                    host.expires(sender.pace_at())
+                };
+                [soon, host.expires(sender.retransmit_at()).min(acts_at)]
+            }
+            Source::Datagrams(source) => {
+                [host.expires(source.next_at), host.wakes(source.turns_at).min(acts_at)]
+            }
+        }
+    }
+
+    /// When what leaves at `now` was due; `None` if the sender must wait for its overhead first. A
+    /// packet that had to wait for its pacer was due when it would have left if the host had come
+    /// in time, see `Host::due`; it leaves now.
+    #[cold]
+    pub fn due(&mut self, now: Time) -> Option<Time> {
+        if self.waits_for_overhead(now) {
+            return None;
+        }
+        let (Source::Connection(sender), Some(host)) = (&self.source, &mut self.host) else {
+            return Some(now);
+        };
+        host.reach(now);
+        let just_before = Time::from_picos(now.picos().saturating_sub(1));
+        self.last_departure = self.last_departure.max(Some(just_before));
+        Some(host.due(sender.pace_at(), now))
+    }
+
+    /// The time of what a host that is not ideal comes to at `now`: `None` if no timer has expired.
+    /// A source of datagrams keeps its timetable: each is due when it would have left.
+    #[cold]
+    pub fn comes_to(&mut self, now: Time) -> Option<Time> {
+        let host = self.host.as_mut()?;
+        host.reach(now);
+        match &self.source {
+            Source::Connection(sender) => {
+                (host.expires(sender.retransmit_at()) <= now).then_some(now)
+            }
+            Source::Datagrams(source) => Some(source.next_at.min(source.turns_at).min(now)),
+        }
+    }
+
+    pub fn next_deadline(&mut self) -> Time {
         let [soon, late] = self.deadlines();
         soon.min(late)
     }
@@ -197,7 +270,7 @@ impl SendingEnd {
 
     /// Each time a sender may send, it waits for a time drawn uniformly between 0 and its overhead,
     /// then sends everything it may (ns-2's `overhead_`).
-    pub fn waits_for_overhead(&mut self, now: Time) -> bool {
+    fn waits_for_overhead(&mut self, now: Time) -> bool {
         let Source::Connection(sender) = &mut self.source else { return false };
         if self.overhead == Duration::ZERO {
             return false;
@@ -253,6 +326,23 @@ impl SendingEnd {
 }
 
 impl ReceivingEnd {
+    /// Brings `wakes_at` up to date, after the sink has been told something at `now`.
+    #[inline]
+    pub fn set_timer(&mut self, now: Time) {
+        self.wakes_at = self.sink.wakeup();
+        if self.host.is_some() {
+            self.set_late_timer(now);
+        }
+    }
+
+    #[cold]
+    fn set_late_timer(&mut self, now: Time) {
+        if let Some(host) = &mut self.host {
+            host.reach(now);
+            self.wakes_at = host.expires(self.wakes_at);
+        }
+    }
+
     pub fn catch_up(&mut self, now: Time) {
         while let Some((due, _)) = self.schedule.due(now) {
             match (due, &mut self.series) {

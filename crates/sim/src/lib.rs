@@ -24,6 +24,7 @@ mod calendar;
 mod delays;
 mod ends;
 mod histogram;
+mod host;
 mod link;
 mod measured;
 mod observer;
@@ -39,6 +40,7 @@ mod wiring;
 
 pub use delays::PacketDelays;
 pub use histogram::Histogram;
+pub use host::{HostSettings, Stalls};
 pub use link::{Jitter, LinkSettings, Loss, Watch};
 pub use requests::{FileSettings, PageSettings, Transfer, Usage};
 pub use series::{LinkSeries, ReceiverSeries, SenderSeries};

@@ -54,6 +54,8 @@ const TIMER: u32 = 1 << 31;
 /// Families of random streams.
 const LINK_STREAMS: u64 = 1;
 const FLOW_STREAMS: u64 = 2;
+/// The hosts, by path.
+const HOST_STREAMS: u64 = 3;
 /// Number of events after which the caller is asked whether to go on.
 const ASK_EVERY: u32 = 1 << 14;
 
@@ -84,7 +86,8 @@ impl Simulation {
         };
         for (flow, settings) in network.flows.into_iter().enumerate() {
             let chances = stream(FLOW_STREAMS, flow);
-            let (sender, receiver) = SendingEnd::pair(settings, chances, measured.from);
+            let hosts = [2 * flow + 1, 2 * flow].map(|path| stream(HOST_STREAMS, path));
+            let (sender, receiver) = SendingEnd::pair(settings, chances, hosts, measured.from);
             simulation.senders.push(sender);
             simulation.receivers.push(receiver);
             simulation.arm_sender(flow as u32);
@@ -156,7 +159,9 @@ impl Simulation {
                         at = arrival;
                         packet.hop += 1;
                     }
-                    Offered::Carried(_) => return self.books.lose(packet.path),
+                    Offered::Carried(_) => {
+                        return self.books.lose(packet.path, at, &self.measured);
+                    }
                     Offered::Held => return self.release(link, at),
                 },
                 HopEnd::Receiver(flow) => match self.receive(flow, at, &packet) {
@@ -164,11 +169,27 @@ impl Simulation {
                     None => return,
                 },
                 HopEnd::Sender(flow) => return self.acknowledge(flow, at, &packet),
+                HopEnd::Host(path) => {
+                    at = self.see(path, at);
+                    packet.hop += 1;
+                }
             }
             if !self.paths.hops[packet.hop as usize].eager || at > self.horizon {
                 return self.schedule(at, packet);
             }
         }
+    }
+
+    /// When the host at the end of `path` sees a packet that arrives there at `at`.
+    #[cold]
+    fn see(&mut self, path: u32, at: Time) -> Time {
+        let flow = path as usize / 2;
+        let host = if path.is_multiple_of(2) {
+            &mut self.receivers[flow].host
+        } else {
+            &mut self.senders[flow].host
+        };
+        host.as_deref_mut().expect("a path leads to a host only if that is not ideal").sees(at)
     }
 
     /// Hands a packet to a link.
@@ -193,7 +214,7 @@ impl Simulation {
         let measured = self.measured;
         let released = self.holding(link).release(now, &measured);
         while let Some(packet) = self.holding(link).give_up(now, &measured) {
-            self.books.lose(packet.path);
+            self.books.lose(packet.path, now, &measured);
             if let Some(tapped) = &mut self.tap {
                 tapped.show_drop(link, now, &packet);
             }
@@ -205,7 +226,9 @@ impl Simulation {
         if let Some(tapped) = &mut self.tap {
             tapped.show_fate(link, now, &packet, &carried);
         }
-        let Carried::Arrives(_, arrival) = carried else { return self.books.lose(packet.path) };
+        let Carried::Arrives(_, arrival) = carried else {
+            return self.books.lose(packet.path, now, &measured);
+        };
         packet.hop += 1;
         self.proceed(arrival, packet);
     }
@@ -245,6 +268,7 @@ impl Simulation {
         let end = &mut self.receivers[flow as usize];
         end.catch_up(at);
         let ack = end.sink.on_data(at, &packet.segment);
+        end.set_timer(at);
         // A datagram sink has no order and sends no acknowledgements.
         let next = end.sink.next()?;
         if let Some(delays) = &mut end.delays {
@@ -304,11 +328,13 @@ impl Simulation {
         self.arm_sender(flow);
     }
 
-    /// Sends everything that a sender may send at `now`, unless it must wait for its overhead
-    /// first.
-    fn transmit(&mut self, flow: u32, now: Time) {
-        if self.senders[flow as usize].waits_for_overhead(now) {
-            return;
+    /// Sends everything that a sender may send at `now`, or as of when it was due: if the host came
+    /// late to a pacer's turn, the next turn may be over too, and is the next event.
+    fn transmit(&mut self, flow: u32, mut now: Time) {
+        let end = &mut self.senders[flow as usize];
+        if !end.at_once {
+            let Some(due) = end.due(now) else { return };
+            now = due;
         }
         loop {
             let end = &mut self.senders[flow as usize];
@@ -335,10 +361,13 @@ impl Simulation {
             self.senders[flow as usize].obey(act, now);
         }
         let end = &mut self.senders[flow as usize];
+        let now_or_due = if end.host.is_some() { end.comes_to(now) } else { Some(now) };
         if let Source::Connection(sender) = &mut end.source {
-            sender.on_wakeup(now);
+            if now_or_due.is_some() {
+                sender.on_wakeup(now);
+            }
             self.transmit(flow, now);
-        } else if let Some(segment) = end.wake_datagrams(now) {
+        } else if let Some(segment) = now_or_due.and_then(|due| end.wake_datagrams(due)) {
             let departure = end.depart(now);
             self.launch(departure, 2 * flow, segment);
         }
@@ -379,14 +408,14 @@ impl Simulation {
             return;
         }
         end.scheduled = Time::NEVER;
-        if end.sink.wakeup() <= now {
+        if end.wakes_at <= now {
             self.wake_receiver(flow, now);
         }
         self.arm_receiver(flow);
     }
 
     fn run_receiver_timer(&mut self, flow: u32, before: Time) {
-        let wakeup = self.receivers[flow as usize].sink.wakeup();
+        let wakeup = self.receivers[flow as usize].wakes_at;
         if wakeup < before {
             self.wake_receiver(flow, wakeup);
         }
@@ -395,14 +424,16 @@ impl Simulation {
     fn wake_receiver(&mut self, flow: u32, now: Time) {
         let end = &mut self.receivers[flow as usize];
         end.catch_up(now);
-        if let Some(ack) = end.sink.on_wakeup(now) {
+        let ack = end.sink.on_wakeup(now);
+        end.set_timer(now);
+        if let Some(ack) = ack {
             self.launch(now, 2 * flow + 1, ack);
         }
     }
 
     fn arm_receiver(&mut self, flow: u32) {
         let end = &mut self.receivers[flow as usize];
-        let wakeup = end.sink.wakeup();
+        let wakeup = end.wakes_at;
         if wakeup < end.scheduled {
             end.scheduled = wakeup;
             self.calendar.push(Event { time: wakeup, rank: TIMER | (2 * flow + 1), payload: 0 });
@@ -437,8 +468,13 @@ impl Simulation {
     pub fn flow(&self, flow: usize) -> FlowSummary {
         let (sender, receiver) = (&self.senders[flow], &self.receivers[flow]);
         let (arrived, duplicates) = receiver.at_warmup;
+        let mut counters = sender.counters().since(&sender.at_warmup);
+        if let Source::Datagrams(_) = sender.source {
+            // Nobody tells a source of datagrams what was lost, but the links know.
+            counters.lost = self.books.lost(2 * flow) as u32;
+        }
         FlowSummary {
-            sender: sender.counters().since(&sender.at_warmup),
+            sender: counters,
             arrived: receiver.sink.arrived() - arrived,
             duplicates: receiver.sink.duplicates() - duplicates,
             started: sender.started,

@@ -9,7 +9,8 @@ use narrows_units::Time;
 /// What one flow did in the measured part of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowSummary {
-    /// The sender's counters; for a datagram source, all but `sent` are zero.
+    /// The sender's counters. For a datagram source all but `sent` and `lost` are zero, and `lost`
+    /// is what links dropped or lost.
     pub sender: Counters,
     /// Packets that reached the receiver for the first time.
     pub arrived: u64,

@@ -1,6 +1,7 @@
 //! How the network is connected: nodes, links, flows, their paths, and which hops need no event of
 //! their own.
 
+use crate::host::HostSettings;
 use crate::link::{Link, LinkSettings};
 use crate::traffic::{Application, Gap, Periods};
 use narrows_control::Controller;
@@ -39,6 +40,8 @@ pub struct FlowSettings {
     /// Each time the sender may send, it first waits for a time drawn uniformly between 0 and this;
     /// meant to break phase effects (ns-2's `overhead_`).
     pub overhead: Duration,
+    /// What the hosts at both ends are like.
+    pub host: HostSettings,
     /// Interval of samples; `None` for no samples.
     pub sampled: Option<Duration>,
 }
@@ -107,6 +110,9 @@ pub(crate) enum HopEnd {
     Link(LinkId),
     Receiver(u32),
     Sender(u32),
+    /// The host at the end of this path, if it does not see packets as soon as they arrive; next on
+    /// the path is the receiver or the sender.
+    Host(u32),
 }
 
 /// The paths of all flows: path 2f is flow f's way to the receiver, path 2f + 1 its way back; each
@@ -130,7 +136,9 @@ impl Paths {
             for (from, to, last) in ways {
                 let links = routes.path(from, to).ok_or(WiringError { flow, from, to })?;
                 paths.starts.push(paths.hops.len() as u32);
-                let ends = links.into_iter().map(HopEnd::Link).chain([last]);
+                let path = paths.starts.len() as u32 - 1;
+                let host = settings.host.delays_arrivals().then_some(HopEnd::Host(path));
+                let ends = links.into_iter().map(HopEnd::Link).chain(host).chain([last]);
                 paths.hops.extend(ends.map(|end| Hop { end, eager: false }));
             }
         }
@@ -146,18 +154,25 @@ impl Paths {
     }
 
     /// The last link of a path, which leads to its endpoint; `None` if the path has no link.
-    pub fn last_link(&self, path: usize) -> Option<HopEnd> {
-        let hops = self.range(path);
-        (hops.len() > 1).then(|| self.hops[hops.end - 2].end)
+    pub fn last_link(&self, path: usize) -> Option<LinkId> {
+        self.link_before(path, self.range(path).end)
+    }
+
+    /// The last link of a path before its hop number `hop` of all; `None` if there is none.
+    pub fn link_before(&self, path: usize, hop: usize) -> Option<LinkId> {
+        let mut before = self.hops[self.range(path).start..hop].iter().rev();
+        before.find_map(|hop| if let HopEnd::Link(link) = hop.end { Some(link) } else { None })
     }
 
     /// The links that are the last link of every path that uses them.
     pub fn links_to_endpoints_only(&self, links: usize) -> impl Iterator<Item = usize> {
         let mut only = vec![true; links];
         for path in 0..self.starts.len() {
-            let hops = self.range(path);
-            for hop in hops.start..hops.end.saturating_sub(2) {
-                if let HopEnd::Link(link) = self.hops[hop].end {
+            let last = self.last_link(path);
+            for hop in self.range(path) {
+                if let HopEnd::Link(link) = self.hops[hop].end
+                    && Some(link) != last
+                {
                     only[link as usize] = false;
                 }
             }
@@ -183,7 +198,7 @@ impl Paths {
                     }
                     // Requests reach the sender in addition to the acknowledgements.
                     HopEnd::Sender(flow) => !network.flows[flow as usize].takes_requests(),
-                    HopEnd::Receiver(_) => true,
+                    HopEnd::Host(_) | HopEnd::Receiver(_) => true,
                 };
                 self.hops[hop].eager = ordered && alone;
                 before = if let HopEnd::Link(link) = end { Some(link) } else { None };

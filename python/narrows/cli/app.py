@@ -19,7 +19,7 @@ from rich.table import Table
 
 from narrows import _core
 from narrows._files import Folder
-from narrows._terminal import console, say
+from narrows._terminal import console, say, warn
 
 app = typer.Typer(
     name="narrows",
@@ -237,6 +237,7 @@ def _compare(comparison: Any, json_: bool, output: Path | None, force: bool) -> 
             print(json.dumps(result.record()))
     else:
         console().print(comparison.table(results))
+    warn(warning for result in results for warning in result.warnings)
     if folder:
         _write(folder, lambda folder: comparison.write(folder, results), quiet=json_)
 
@@ -278,6 +279,7 @@ def run(
         else:
             for table in single.tables(results):
                 console().print(table)
+        warn(scenario.warnings)
         if folder:
             _write(folder, lambda folder: single.write(folder, results), quiet=json_)
 

@@ -19,10 +19,11 @@ from rich.table import Table
 from narrows import _core
 from narrows._core import ScenarioError
 from narrows._files import Folder
-from narrows._terminal import console, say
+from narrows._terminal import console, say, warn
 from narrows.cli.compare import split_seeds
 from narrows.metrics import Metric
 from narrows.metrics import metric as column
+from narrows.scenario import Scenario
 from narrows.sweeps.cache import Cache, Entry, is_whole, metadata
 from narrows.sweeps.file import SweepFile
 from narrows.sweeps.plan import Until
@@ -61,7 +62,9 @@ def run_file(
     )
     if result.runs.is_empty():
         return True
-    _print(result, metric, as_json)
+    warnings = [Scenario.from_toml(text).warnings for text in plan.scenarios]
+    _print(result, metric, as_json, warnings)
+    warn(warning for of_point in warnings for warning in of_point)
     if folder:
         _write(result, folder, metric)
         if not as_json:
@@ -107,10 +110,12 @@ def _executor(workers: int | None, dask: str | None) -> Iterator[Executor | None
         yield None
 
 
-def _print(result: Sweep, metric: str, as_json: bool) -> None:
+def _print(result: Sweep, metric: str, as_json: bool, warnings: list[list[str]]) -> None:
+    """Print each run as an object, or a table of points; `warnings` has a list for each point."""
     if as_json:
-        for row in result.runs.drop("point").iter_rows(named=True):
-            print(json.dumps(row))
+        for row in result.runs.iter_rows(named=True):
+            number = row.pop("point")
+            print(json.dumps({**row, "warnings": warnings[number]}))
         return
     metrics = [column(name) for name in dict.fromkeys((metric, *SHOWN))]
     means = result.means(*(column.name for column in metrics))

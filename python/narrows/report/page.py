@@ -90,7 +90,7 @@ def comparison(results: Sequence[Result], table: Table) -> str:
             list(zip(labels, throughputs, strict=True)),
         ),
     ]
-    return _page("Comparison", results[0], [table], charts)
+    return _page("Comparison", results, [table], charts)
 
 
 def single(result: Result, tables: Sequence[Table]) -> str:
@@ -101,7 +101,7 @@ def single(result: Result, tables: Sequence[Table]) -> str:
     """
     series, link = result.flow_series, result.bottleneck_series
     if not series.height:
-        return _page("Run", result, tables, [])
+        return _page("Run", [result], tables, [])
     numbers = range(min(FLOWS_SHOWN, result.flows.height))
     flows = [series.filter(series["flow"] == number) for number in numbers]
     labels = [f"flow {number}: {result.flows['cc'][number]}" for number in numbers]
@@ -125,7 +125,7 @@ def single(result: Result, tables: Sequence[Table]) -> str:
             "Throughput at the bottleneck", "Mbit/s", time, [("throughput", _mbps(result, link))]
         ),
     ]
-    return _page("Run", result, tables, charts)
+    return _page("Run", [result], tables, charts)
 
 
 def _sums(result: Result) -> pl.DataFrame:
@@ -151,7 +151,11 @@ def _html_table(table: Table) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def _page(title: str, result: Result, tables: Sequence[Table], charts: Sequence[Chart]) -> str:
+def _page(
+    title: str, results: Sequence[Result], tables: Sequence[Table], charts: Sequence[Chart]
+) -> str:
+    result = results[0]
+    warnings = dict.fromkeys(warning for result in results for warning in result.warnings)
     here = resources.files("narrows.report")
 
     def read(name: str) -> str:
@@ -164,6 +168,9 @@ def _page(title: str, result: Result, tables: Sequence[Table], charts: Sequence[
     places = {
         "@title@": html.escape(title),
         "@buffers@": html.escape(buffers),
+        "@warnings@": "".join(
+            f'<p class="warning">Warning: {html.escape(warning)}</p>' for warning in warnings
+        ),
         "@tables@": "".join(map(_html_table, tables)),
         "@scenario@": html.escape(result.scenario.to_toml()),
         "/*@uplot.css@*/": read("uplot/uPlot.min.css"),

@@ -91,6 +91,9 @@ written! {
             halving_stalls: bool,
             /// Each time it may send it waits up to this, uniformly, as with ns-2's `overhead_`.
             overhead: Duration,
+            /// What the hosts at both ends are like; ideal unless given: they see everything when it
+            /// happens.
+            host: Host,
             /// Packets that leave together, as segmentation offload makes them: a number, or
             /// "auto", a millisecond at the flow's rate, as Linux does; "auto" with linux habits
             /// unless given, else 1.
@@ -142,6 +145,11 @@ impl Flow {
         let halves = self.rate_halving.is_some();
         self.halving_stalls.take_if(|stalls| !*stalls && !halves);
         self.overhead.take_if(zero);
+        if let Some(host) = &mut self.host {
+            host.tick.take_if(zero);
+            host.batch.take_if(zero);
+        }
+        self.host.take_if(|host| *host == Host::default());
         self.reliable.take_if(|reliable| *reliable);
         self.periods.take_if(|periods| *periods == PeriodsName::Fixed);
         self.reverse.take_if(|reverse| !*reverse);
@@ -162,6 +170,39 @@ written! {
             /// given.
             persistent: Probability,
         }
+    }
+}
+
+written! {
+    /// A host that is not ideal. Sender and receiver each are such a host, with randomness of their
+    /// own.
+    #[derive(Default)]
+    pub struct Host {
+        required {}
+        optional {
+            /// Its timers (pacing, retransmission, delayed acknowledgements) go off at multiples of
+            /// this, counted from a random offset.
+            tick: Duration,
+            /// The first packet that arrives starts a batch, which is handled this much later,
+            /// together with all that have arrived by then, like a network card's rx-usecs.
+            batch: Duration,
+            /// Now and then it stands still; what arrives or expires meanwhile is handled at the
+            /// end, in order.
+            stall: Stall,
+        }
+    }
+}
+
+written! {
+    /// How often and how long a host stands still. Both times are exponentially distributed.
+    pub struct Stall {
+        required {
+            /// Mean time from the end of a stall to the next.
+            every: Duration,
+            /// Mean length of a stall.
+            length: Duration,
+        }
+        optional {}
     }
 }
 

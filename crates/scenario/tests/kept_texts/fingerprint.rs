@@ -26,6 +26,14 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ("ns2 reno, paced", "tcp = \"ns2\"", "", "cc = \"reno\"\ncount = 3\npacing = \"even\""),
     ("exponential pacing", "", "", "cc = \"sack\"\ncount = 3\npacing = \"exponential\""),
     ("overhead", "", "", "cc = \"sack\"\ncount = 3\noverhead = \"1ms\""),
+    ("batches", "", "", "cc = \"cubic\"\ncount = 3\nhost.batch = \"1ms\""),
+    (
+        "ticks and stalls",
+        "",
+        "",
+        "cc = \"cubic\"\ncount = 3\npacing = \"even\"\n[flows.host]\ntick = \"4ms\"\n\
+         stall = { every = \"50ms\", length = \"2ms\" }",
+    ),
     ("RTTs", "", "rtt_step = \"10ms\"", "cc = \"cubic\"\ncount = 5"),
     (
         "two ways",

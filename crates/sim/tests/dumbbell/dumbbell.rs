@@ -5,8 +5,8 @@ use narrows_control::{Gaps, SlowStart};
 use narrows_router::{Discipline, Limit};
 use narrows_settings::Given;
 use narrows_sim::{
-    Application, ControllerMaker, Endpoints, FlowSettings, Gap, Jitter, LinkSettings, Loss,
-    Network, PageSettings, RunSettings, Simulation, Usage, Watch,
+    Application, ControllerMaker, Endpoints, FlowSettings, Gap, HostSettings, Jitter, LinkSettings,
+    Loss, Network, PageSettings, RunSettings, Simulation, Usage, Watch,
 };
 use narrows_transport::Transport;
 use narrows_transport::etcp::EtcpSettings;
@@ -38,6 +38,7 @@ pub struct Dumbbell {
     pub habits: Habits,
     pub pacing: Option<Gaps>,
     pub overhead: Duration,
+    pub host: HostSettings,
     pub window_limit: f64,
     pub quantum: u32,
     /// Classic ECN, whatever the law.
@@ -71,6 +72,7 @@ impl Default for Dumbbell {
             habits: Habits::NS2,
             pacing: None,
             overhead: Duration::ZERO,
+            host: HostSettings::default(),
             window_limit: f64::INFINITY,
             quantum: 1,
             ecn: false,
@@ -183,6 +185,7 @@ impl Dumbbell {
             start,
             stop: Time::NEVER,
             overhead: self.overhead,
+            host: self.host,
             sampled: self.sampled,
         }
     }

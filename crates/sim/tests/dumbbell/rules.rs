@@ -6,7 +6,9 @@ use narrows_control::Gaps;
 use narrows_router::registry::{self, Placement};
 use narrows_router::{Discipline, Limit};
 use narrows_settings::Given;
-use narrows_sim::{Crossing, FlowSummary, Gap, Jitter, LinkSummary, Loss, Simulation, Tap};
+use narrows_sim::{
+    Crossing, FlowSummary, Gap, HostSettings, Jitter, LinkSummary, Loss, Simulation, Stalls, Tap,
+};
 use narrows_transport::tcp::{AckPolicy, Habits, RecoveryKind};
 use narrows_units::{Duration, Rate, Time};
 use proptest::prelude::*;
@@ -60,6 +62,19 @@ fn queues() -> Vec<Discipline> {
     queues
 }
 
+/// Ideal hosts as often as not.
+fn any_host() -> impl Strategy<Value = HostSettings> {
+    let stalls = (1u64..100, 1u64..4000).prop_map(|(every, length)| Stalls {
+        every: Duration::from_millis(every),
+        length: Duration::from_micros(length),
+    });
+    let tick = prop_oneof![Just(0), 1u64..12_000].prop_map(Duration::from_micros);
+    let batch = prop_oneof![Just(0), 1u64..3000].prop_map(Duration::from_micros);
+    let host = (tick, batch, prop::option::of(stalls))
+        .prop_map(|(tick, batch, stalls)| HostSettings { tick, batch, stalls });
+    prop_oneof![Just(HostSettings::default()), host]
+}
+
 fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
     let network = (1u64..40, 5u64..80, 1u64..60, 1u32..6, 0u32..3, 0u64..20);
     let tcp = (
@@ -71,7 +86,7 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
     );
     let path = (0usize..3, 0u64..3, any::<bool>(), 0u64..1000, 0usize..4, 1u32..4);
     let queue = (prop::sample::select(queues()), any::<bool>());
-    (network, tcp, path, queue).prop_map(|(network, tcp, path, (queue, ecn))| {
+    (network, tcp, path, queue, any_host()).prop_map(|(network, tcp, path, (queue, ecn), host)| {
         let (rate, rtt, buffer, flows, reverse_flows, step) = network;
         let (recovery, law, linux, pacing, overhead) = tcp;
         let (loss, jitter, reorders, seed, application, every) = path;
@@ -90,6 +105,7 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
             habits: Habits { acks: AckPolicy { every, ..habits.acks }, ..habits },
             pacing,
             overhead: Duration::from_micros(overhead.saturating_sub(100)),
+            host,
             sends: [
                 Sends::Endless,
                 Sends::Packets(700),

@@ -121,6 +121,8 @@ pub struct Habits {
     /// If losses are found by time, whether new data leaves after a timeout to find out if it was
     /// needless (F-RTO, RFC 5682).
     pub frto: bool,
+    /// Packets that leave together, unless the flow says otherwise.
+    pub quantum: Quantum,
     /// If true, a connection begins with a handshake, which gives the first RTT sample.
     pub handshake: bool,
     /// If true, only a window that is used grows, and one that is not used shrinks (RFC 7661).
@@ -149,6 +151,7 @@ impl Habits {
         detection: Detection::ByCount,
         probes: false,
         frto: false,
+        quantum: Quantum::Packets(1),
         handshake: false,
         validates_window: false,
         restart: Restart::Initial,
@@ -180,6 +183,7 @@ impl Habits {
         detection: Detection::ByTime,
         probes: true,
         frto: true,
+        quantum: Quantum::Auto,
         handshake: true,
         validates_window: true,
         restart: Restart::Halving,

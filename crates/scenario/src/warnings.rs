@@ -1,0 +1,137 @@
+//! What runs, but hardly as it was meant: laws over queues that cannot serve them, and an RTT that is
+//! not the network's.
+
+use crate::connection::{Connection, Transport};
+use crate::flow::{CheckedFlow, Over};
+use crate::link::CheckedLink;
+use crate::scenario::Scenario;
+use narrows_signal::Request;
+use narrows_units::Duration;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt;
+
+/// Something that runs, but hardly as it was meant. Prints as `flows[0].cc: "xcp" asks routers …`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The field, a path like `flows[0].cc`.
+    pub place: String,
+    /// What is odd, and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+/// All warnings about a scenario whose links and flows have been checked.
+pub(crate) fn find(
+    scenario: &Scenario,
+    links: &[CheckedLink],
+    flows: &[CheckedFlow],
+) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = short_rtt(scenario, flows).into_iter().collect();
+    for (number, flow) in flows.iter().enumerate() {
+        let Over::Connection(connection) = &flow.over else { continue };
+        let warning = unserved(flow, connection, &path(flow, links));
+        warnings.extend(warning.map(|(field, message)| Warning {
+            place: format!("flows[{number}].{field}"),
+            message,
+        }));
+    }
+    warnings
+}
+
+/// An `rtt` at the top that is below that of every flow.
+fn short_rtt(scenario: &Scenario, flows: &[CheckedFlow]) -> Option<Warning> {
+    let rtt = scenario.rtt?;
+    let least = flows.iter().flat_map(|flow| &flow.attachments).map(|at| at.base_rtt).min()?;
+    (rtt < least).then(|| Warning {
+        place: "rtt".to_owned(),
+        message: format!(
+            "{rtt} is shorter than the shortest round trip of any flow, {least}, and buffers in \
+             bdp are counted with it; write rtt = \"{least}\""
+        ),
+    })
+}
+
+/// The field of a law that none of the links on its way serves, and what to do.
+fn unserved(
+    flow: &CheckedFlow,
+    connection: &Connection,
+    path: &[&CheckedLink],
+) -> Option<(&'static str, String)> {
+    let controller = connection.recipe.make(0);
+    let needs = controller.needs();
+    let cc = &flow.cc;
+    let request = controller.request();
+    if let Some(queue) = answered_by(&request)
+        && needs.routers
+        && !path.iter().any(|link| link.queue.answers(&request))
+    {
+        let message = format!(
+            "\"{cc}\" asks routers, and none of the links on its way answers; give one of them \
+             queue = \"{queue}\""
+        );
+        return Some(("cc", message));
+    }
+    if path.iter().any(|link| link.queue.marks()) {
+        return None;
+    }
+    let marking = "give a link on its way queue = \"codel\", or mark = \"20p\" over drop-tail";
+    if needs.ecn.is_capable() {
+        let message = format!("\"{cc}\" needs marks, and no queue on its way marks; {marking}");
+        return Some(("cc", message));
+    }
+    if let Transport::Tcp { ecn: true, .. } = connection.transport {
+        let message = format!("no queue on its way marks, so nothing is marked; {marking}");
+        return Some(("ecn", message));
+    }
+    None
+}
+
+/// The queue that answers what packets ask with `request`; `None` if they ask nothing.
+fn answered_by(request: &Request) -> Option<&'static str> {
+    match request {
+        Request::Nothing => None,
+        Request::Feedback(_) => Some("xcp"),
+        Request::Window(_) => Some("gwa-rr"),
+        Request::Rate(_) => Some("ba"),
+    }
+}
+
+/// The links between routers that a flow's data takes: the way of the least delay, then of the
+/// fewest links, then of those that come first, as in the simulator (crates/sim/src/wiring.rs).
+fn path<'a>(flow: &CheckedFlow, links: &'a [CheckedLink]) -> Vec<&'a CheckedLink> {
+    let Some(ends) = flow.attachments.first() else { return Vec::new() };
+    let nodes = links.iter().flat_map(|link| [link.from, link.to]).max();
+    let nodes = nodes.map_or(0, |node| node as usize + 1);
+    let mut came_by: Vec<Option<&CheckedLink>> = vec![None; nodes];
+    let mut best = vec![(Duration::MAX, u32::MAX); nodes];
+    best[ends.from as usize] = (Duration::ZERO, 0);
+    let mut open = BinaryHeap::from([Reverse((Duration::ZERO, 0, ends.from))]);
+    while let Some(Reverse((delay, hops, node))) = open.pop() {
+        if best[node as usize] < (delay, hops) {
+            continue;
+        }
+        for link in links.iter().filter(|link| link.from == node) {
+            let cost = (delay + link.delay, hops + 1);
+            if cost < best[link.to as usize] {
+                best[link.to as usize] = cost;
+                came_by[link.to as usize] = Some(link);
+                open.push(Reverse((cost.0, cost.1, link.to)));
+            }
+        }
+    }
+    let mut path = Vec::new();
+    let mut node = ends.to;
+    while node != ends.from
+        && let Some(link) = came_by[node as usize]
+    {
+        path.push(link);
+        node = link.from;
+    }
+    path
+}
