@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CORE := units settings signal control router transport sim
 
-.PHONY: setup tools demo test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate clean
+.PHONY: setup tools demo test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate properties clean
 
 setup: .venv/.built
 
@@ -59,6 +59,11 @@ bless:
 
 test-python: setup
 	$(BIN)/pytest
+
+# Tries a hundred times as many cases of the TCP sender as `make test` does: NARROWS_CASES=1000000.
+properties: export NARROWS_CASES ?= 1000000
+properties:
+	cargo test --release -p narrows-transport --test properties
 
 bench: setup
 	cargo bench --quiet -p narrows-scenario --bench speed
