@@ -193,9 +193,9 @@ impl<'a> Run<'a> {
     }
 
     /// A window of W packets lets W leave per round trip: a packet leaves the pipe when it, or one
-    /// that left after it, is acknowledged, a round trip after it left at the earliest. Each timeout
-    /// empties the pipe (RFC 6675 §5.1), and the retransmission that begins a recovery needs no
-    /// room (§5, step 4.3), nor does a loss probe (RFC 8985 §7.3).
+    /// that left after it, is acknowledged, and that is a round trip after it left at the earliest.
+    /// Each timeout empties the pipe (RFC 6675 §5.1), and the retransmission that begins a recovery
+    /// needs no room (§5, step 4.3), nor does a loss probe (RFC 8985 §7.3).
     pub fn check_rate(&self) {
         let counters = self.sender.counters();
         let path = self.case.weather.delay * 2;
