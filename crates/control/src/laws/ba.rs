@@ -62,3 +62,13 @@ impl Bound for Ba {
         Request::Rate(f32::INFINITY)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_asks_for_as_much_as_there_is() {
+        assert_eq!(Ba::new(1500).request(), Request::Rate(f32::INFINITY), "§5");
+    }
+}

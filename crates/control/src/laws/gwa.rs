@@ -70,3 +70,21 @@ impl Bound for Gwa {
         Request::Window(self.most)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(law: &Gwa) -> u32 {
+        let Request::Window(window) = law.request() else { panic!("{:?}", law.request()) };
+        window.bytes()
+    }
+
+    #[test]
+    fn a_packet_asks_for_the_receivers_window_or_for_all_that_can_be_written() {
+        assert_eq!(asked(&Gwa::new(1500, 30.0)), 45_000, "§2: B_max is 30 packets of 1500 bytes");
+        // RFC 7323 §2.3: 2¹⁶ − 1 steps; of the powers of two, 1024 bytes is the largest within a
+        // packet of 1500.
+        assert_eq!(asked(&Gwa::new(1500, f64::INFINITY)), 65_535 * 1024);
+    }
+}

@@ -1,0 +1,194 @@
+//! Arbitrary cases: a sender, its law, its application and the path.
+
+use super::law::Law;
+use super::network::Weather;
+use narrows_control::Gaps;
+use narrows_control::registry::{LAWS, MovedBy};
+use narrows_transport::tcp::{AckPolicy, Habits, Metering, RecoveryKind, TcpSettings};
+use narrows_units::{Duration, Stream, Time};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// One case.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub recovery: RecoveryKind,
+    pub habits: Habits,
+    pub law: Law,
+    pub pacing: Option<Gaps>,
+    pub quantum: u32,
+    pub ecn: bool,
+    /// The receiver's window in packets.
+    pub window_limit: f64,
+    /// The application waits for so long, then offers so many packets.
+    pub offers: Vec<(Duration, u64)>,
+    /// A portion that finds everything acknowledged begins a new connection.
+    pub renews: bool,
+    pub weather: Weather,
+    pub seed: u64,
+}
+
+impl Case {
+    pub fn settings(&self) -> TcpSettings {
+        let stream = Stream::new(self.seed, 1, 0);
+        TcpSettings {
+            window_limit: self.window_limit,
+            pacing: self.pacing,
+            quantum: self.quantum,
+            ecn: self.ecn,
+            ..TcpSettings::new(self.recovery, Arc::new(self.habits), 1000, stream)
+        }
+    }
+
+    /// All packets that the application has.
+    pub fn offered(&self) -> u64 {
+        self.offers.iter().map(|(_, packets)| packets).sum()
+    }
+}
+
+fn millis(range: std::ops::RangeInclusive<u64>) -> impl Strategy<Value = Duration> {
+    range.prop_map(Duration::from_millis)
+}
+
+/// Nothing in half of the cases, else a share up to `most`.
+fn share(most: f64) -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), 0.0..most]
+}
+
+fn gaps() -> impl Strategy<Value = Gaps> {
+    prop_oneof![Just(Gaps::Even), Just(Gaps::Exponential)]
+}
+
+pub fn metering() -> impl Strategy<Value = Metering> {
+    prop_oneof![
+        Just(Metering::ByPipe),
+        Just(Metering::Prr),
+        (prop_oneof![Just(0.5), Just(1.0)], any::<bool>())
+            .prop_map(|(share, stalls)| Metering::RateHalving { share, stalls }),
+    ]
+}
+
+pub fn habits() -> impl Strategy<Value = Habits> {
+    let acks = (1u32..=8, millis(0..=100), 0u64..20).prop_map(|(every, delay, quick)| AckPolicy {
+        every,
+        delay,
+        quick,
+    });
+    (any::<bool>(), metering(), any::<bool>(), any::<bool>(), any::<bool>(), acks).prop_map(
+        |(linux, metering, limited_transmit, timestamps, lost_retransmissions, acks)| Habits {
+            metering,
+            limited_transmit,
+            timestamps,
+            lost_retransmissions,
+            acks,
+            ..if linux { Habits::LINUX } else { Habits::NS2 }
+        },
+    )
+}
+
+/// Laws that this recovery can serve: those told by each loss need E-TCP, those told by rate
+/// samples need SACK.
+fn law(recovery: RecoveryKind) -> impl Strategy<Value = Law> {
+    let served = |moved_by| match moved_by {
+        MovedBy::EachLoss => false,
+        MovedBy::DeliveryRate => recovery == RecoveryKind::Sack,
+        MovedBy::Epochs | MovedBy::Delay | MovedBy::Routers => true,
+    };
+    let names: Vec<&'static str> =
+        LAWS.iter().filter(|law| served(law.moved_by)).map(|law| law.name).collect();
+    let constant = (1.0..60.0, any::<bool>())
+        .prop_map(|(window, own_recovery)| Law::Constant { window, own_recovery });
+    let rate = (1.0..60.0, 20.0..5000.0, gaps()).prop_map(|(window, rate, gaps)| Law::Rate {
+        window,
+        rate,
+        gaps,
+    });
+    prop_oneof![3 => constant, 1 => rate, 6 => prop::sample::select(names).prop_map(Law::Named)]
+}
+
+pub fn recovery() -> impl Strategy<Value = RecoveryKind> {
+    prop_oneof![
+        1 => Just(RecoveryKind::Reno),
+        1 => Just(RecoveryKind::NewReno),
+        2 => Just(RecoveryKind::Sack),
+    ]
+}
+
+fn weather() -> impl Strategy<Value = Weather> {
+    let bottleneck = prop::option::of((20u64..2000, 1u64..60))
+        .prop_map(|link| link.map(|(micros, holds)| (Duration::from_micros(micros), holds)));
+    let shares = (share(0.3), share(0.5), share(0.2), share(0.3));
+    (
+        millis(1..=90),
+        (any::<bool>(), millis(0..=150)),
+        any::<bool>(),
+        shares,
+        bottleneck,
+        0u64..8000,
+    )
+        .prop_map(|(delay, (varies, jitter), reorders, shares, bottleneck, heals)| Weather {
+            delay,
+            jitter: if varies { jitter } else { Duration::ZERO },
+            reorders,
+            lost: shares.0,
+            acks_lost: shares.1,
+            doubled: shares.2,
+            marked: shares.3,
+            bottleneck,
+            heals_at: Time::ZERO + Duration::from_millis(heals),
+        })
+}
+
+/// Any case.
+pub fn case() -> impl Strategy<Value = Case> {
+    let offers = prop::collection::vec((millis(0..=1500), prop_oneof![1u64..60, 1u64..400]), 1..5);
+    let sends = (prop::option::of(gaps()), 1u32..=8, any::<bool>(), any::<bool>());
+    let limit = prop_oneof![3 => Just(f64::INFINITY), 1 => 1.0..40.0];
+    (recovery().prop_flat_map(|kind| (Just(kind), law(kind))), habits(), sends, limit, offers)
+        .prop_flat_map(|parts| (Just(parts), weather(), any::<u64>()))
+        .prop_map(|(((recovery, law), habits, sends, window_limit, offers), weather, seed)| {
+            let (pacing, quantum, ecn, renews) = sends;
+            Case {
+                recovery,
+                habits,
+                law,
+                pacing,
+                quantum,
+                ecn,
+                window_limit,
+                offers,
+                renews,
+                weather,
+                seed,
+            }
+        })
+}
+
+/// A constant window over SACK, on a path that keeps the order of packets and whose bottleneck has
+/// less room than the window asks for.
+pub fn steady_case() -> impl Strategy<Value = Case> {
+    let link = (20u64..2000, 1u64..200);
+    (case(), (2.0..500.0, any::<bool>()), 500u64..4000, link, share(0.02)).prop_map(
+        |(case, (window, own_recovery), packets, (micros, holds), lost)| Case {
+            recovery: RecoveryKind::Sack,
+            law: Law::Constant { window, own_recovery },
+            pacing: None,
+            window_limit: f64::INFINITY,
+            offers: vec![(Duration::ZERO, packets)],
+            weather: Weather {
+                jitter: Duration::ZERO,
+                reorders: false,
+                doubled: 0.0,
+                lost,
+                bottleneck: Some((Duration::from_micros(micros), holds)),
+                ..case.weather
+            },
+            ..case
+        },
+    )
+}
+
+/// A receiver whose window is smaller than the sender's.
+pub fn narrow_case() -> impl Strategy<Value = Case> {
+    (case(), 2u64..30).prop_map(|(case, limit)| Case { window_limit: limit as f64, ..case })
+}

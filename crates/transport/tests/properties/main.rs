@@ -1,0 +1,74 @@
+//! What holds for a TCP sender on any path, with any recovery, habits, law, pacing and
+//! application; and whatever acknowledgements reach it.
+//!
+//! `NARROWS_CASES=1000000 cargo test --release -p narrows-transport --test properties`, or `make
+//! properties`, tries that number of cases instead of 10,000. A case that fails is written to
+//! `proptest-regressions/properties.txt` beside `tests`, and tried first from then on.
+
+mod anything;
+mod case;
+mod law;
+mod network;
+mod run;
+mod watch;
+
+use anything::{Target, story};
+use case::{case, narrow_case, steady_case};
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+use run::Run;
+
+const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/properties.txt");
+
+/// Tries `cases`, or with `NARROWS_CASES` as many in proportion to 10,000.
+fn config(cases: u32) -> ProptestConfig {
+    let factor = std::env::var("NARROWS_CASES").map_or(1.0, |text| {
+        text.parse::<f64>().expect("NARROWS_CASES is a number of cases") / 10_000.0
+    });
+    let cases = (f64::from(cases) * factor).ceil() as u32;
+    let kept = Box::new(FileFailurePersistence::Direct(KEPT));
+    ProptestConfig { cases, failure_persistence: Some(kept), ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(config(10_000))]
+
+    /// The facts are in `run.rs` and `watch.rs`.
+    #[test]
+    fn on_any_path_everything_arrives_within_the_window_and_is_counted(case in case()) {
+        let mut run = Run::new(&case);
+        run.finish();
+        run.check_counts();
+        let mut again = Run::new(&case);
+        again.finish();
+        prop_assert_eq!(run.departures(), again.departures(), "the same case, the same packets");
+    }
+
+    #[test]
+    fn whatever_it_is_told_a_sender_goes_on((case, happenings) in story()) {
+        let mut target = Target::new(&case);
+        happenings.iter().for_each(|happening| target.suffer(happening));
+        target.make_peace();
+    }
+}
+
+proptest! {
+    #![proptest_config(config(1000))]
+
+    /// An acknowledgement of the original must not be credited to its retransmission (RFC 8985
+    /// §6.2, step 2): all that left before it would be taken for lost, and leave again.
+    #[test]
+    #[ignore = "waits for issue 14's RACK"]
+    fn a_constant_window_lets_no_more_than_itself_leave_per_round_trip(case in steady_case()) {
+        let mut run = Run::new(&case);
+        run.finish();
+        run.check_counts();
+        run.check_rate();
+    }
+
+    #[test]
+    #[ignore = "waits for issue 14: the receiver's window (audit/laws.md 10)"]
+    fn nothing_leaves_beyond_the_receivers_window(case in narrow_case()) {
+        Run::new(&case).finish_within_the_receivers_window();
+    }
+}
