@@ -33,7 +33,7 @@ UTILISATION, QUEUE, FACTOR, AIM = 0.02, 1 / 6, 1.5, 0.9
 EARLY_UNTIL = 2
 # How a default sender's trains are made: None for the mean train that arrived in the reference run,
 # or a value of `quantum`.
-QUANTUM: int | str | None = None
+QUANTUM: int | str | None = "auto"
 # The host of the second line of configurations that are not judged.
 HOST: dict[str, Any] = {"overhead": "1ms"}
 ENGINE = f"narrows {__version__}, engine {_core.engine()}"

@@ -28,7 +28,7 @@ FACTOR, SLOW_MS = 1.3, 200
 PAUSE = "26ms"
 # How a default sender's trains are made. The reference has no mean train of these runs; those of
 # four flows at this rate are of two packets.
-QUANTUM: int | str = 2
+QUANTUM: int | str = "auto"
 # Files of one size: Pareto's largest shape, and a least size, mean·(shape − 1)/shape, that is only
 # just not rounded to a packet less. Of the files of 7 packets all have 7, of those of 21 99 % have
 # 21, of those of 70 three quarters have 70 and most others 71.

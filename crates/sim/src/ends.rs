@@ -133,7 +133,10 @@ impl SendingEnd {
         let sampling = flow.sampled.map(|interval| (Time::ZERO, interval));
         let (source, sink, application) = match flow.endpoints {
             Endpoints::Connection { transport, controller, ack_bytes, application } => {
-                let (sender, receiver) = transport.ends(controller, ack_bytes);
+                let (mut sender, receiver) = transport.ends(controller, ack_bytes);
+                if let Some(host) = &host {
+                    sender.set_ticks(host.ticks());
+                }
                 (Source::Connection(sender), Sink::Connection(receiver), application)
             }
             Endpoints::Datagrams { gap, bytes, periods } => {

@@ -4,6 +4,7 @@
 //! Each end of a flow is such a host, with a random stream of its own. What a host does to arrivals
 //! depends only on their order and on that stream, so a hop that ends at a host may be eager.
 
+use narrows_transport::Ticks;
 use narrows_units::{Duration, Stream, Time};
 use std::collections::VecDeque;
 
@@ -74,6 +75,11 @@ impl Host {
                 reached: Time::ZERO,
             })
         })
+    }
+
+    /// The clock of its timers.
+    pub fn ticks(&self) -> Ticks {
+        Ticks { length: self.tick, offset: self.offset }
     }
 
     /// When the host sees a packet that arrives at `at`; to be called once for each, in order. Those

@@ -2,7 +2,7 @@
 
 use crate::etcp::{self, EtcpSettings};
 use crate::tcp::{self, TcpSettings};
-use crate::{Counters, Segment};
+use crate::{Counters, Segment, Ticks};
 use narrows_control::{Controller, Rtt};
 use narrows_units::Time;
 
@@ -99,6 +99,13 @@ impl Sender {
     /// True if a packet may leave at `now`.
     pub fn may_transmit(&mut self, now: Time) -> bool {
         either!(self, end => end.may_transmit(now))
+    }
+
+    /// The retransmission timer of a TCP sender runs by `ticks`; E-TCP's is exact.
+    pub fn set_ticks(&mut self, ticks: Ticks) {
+        if let Self::Tcp(end) = self {
+            end.set_ticks(ticks);
+        }
     }
 
     /// The next segment to leave at `now`, if one may.

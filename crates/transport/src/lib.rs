@@ -13,6 +13,7 @@ mod reassembly;
 mod rtt;
 mod segment;
 pub mod tcp;
+mod ticks;
 
 pub use counters::Counters;
 pub use endpoint::{Receiver, Sender, Transport};
@@ -20,3 +21,4 @@ pub use pacer::Pacer;
 pub use reassembly::Reassembly;
 pub use rtt::{Least, Outstanding, RttEstimator, Timeouts};
 pub use segment::{AckHeader, DataHeader, Header, Kind, Segment};
+pub use ticks::Ticks;

@@ -9,7 +9,8 @@ use super::recovery::{Answer, AnyRecovery, Ears, Next, Recovery};
 use super::usage::{Pause, Usage};
 use super::{Detection, Habits, Metering, Quantum, RecoveryKind, probe};
 use crate::{
-    AckHeader, Counters, DataHeader, Header, Outstanding, Pacer, RttEstimator, Segment, Timeouts,
+    AckHeader, Counters, DataHeader, Header, Outstanding, Pacer, RttEstimator, Segment, Ticks,
+    Timeouts,
 };
 use narrows_control::{Ack, Controller, Gaps, Idle, Mark, Pacing, Restart, Rtt, Timeout};
 use narrows_signal::{Ecn, Request};
@@ -97,6 +98,7 @@ pub struct Sender {
     /// Karn's rule: the packet being timed, and when it left.
     timed: Option<(u64, Time)>,
     handshake: Handshake,
+    ticks: Ticks,
     timer: Timer,
     /// When the timer expires.
     retransmit_at: Time,
@@ -170,6 +172,7 @@ impl Sender {
             burst: (0, 0),
             offered: 0,
             timed: None,
+            ticks: Ticks::default(),
             timer: Timer::Retransmission,
             retransmit_at: Time::NEVER,
             last_sent: Time::ZERO,
@@ -177,6 +180,11 @@ impl Sender {
             waits_for_pacer: false,
             counters: Counters::default(),
         }
+    }
+
+    /// The retransmission timer runs by `ticks`; it is exact unless told so.
+    pub fn set_ticks(&mut self, ticks: Ticks) {
+        self.ticks = ticks;
     }
 
     /// The application has `packets` more packets to send.
@@ -511,25 +519,27 @@ impl Sender {
         if self.is_idle() {
             self.retransmit_at = Time::NEVER;
         } else if let Some(at) = answer.reordering_at {
-            (self.timer, self.retransmit_at) =
-                (Timer::Reordering, at.min(now + self.timeout()).max(now));
+            self.set_to(Timer::Reordering, now, at.min(now + self.timeout()));
         } else if answer.restarts_timer {
             self.restart_timer(now);
             self.set_probe_timer(now);
         }
     }
 
+    fn set_to(&mut self, timer: Timer, now: Time, at: Time) {
+        (self.timer, self.retransmit_at) = (timer, self.ticks.expiry(now, at.max(now)));
+    }
+
     /// The retransmission timer runs from now on.
     fn restart_timer(&mut self, now: Time) {
-        (self.timer, self.retransmit_at) = (Timer::Retransmission, now + self.timeout());
+        self.set_to(Timer::Retransmission, now, now + self.timeout());
     }
 
     /// The retransmission timer runs, since the lowest packet outstanding left (`tcp_rearm_rto` in
     /// Linux's net/ipv4/tcp_input.c).
     fn rearm(&mut self, now: Time) {
         let from = self.recovery.first_sent().unwrap_or(now);
-        (self.timer, self.retransmit_at) =
-            (Timer::Retransmission, (from + self.timeout()).max(now));
+        self.set_to(Timer::Retransmission, now, from + self.timeout());
     }
 
     /// If a probe may leave, the timer is for that, and expires no later than for a retransmission
@@ -541,7 +551,7 @@ impl Sender {
         let outstanding = self.recovery.end() - self.first();
         let Timeouts { least, initial, .. } = self.habits.timeouts;
         let at = now + probe::timeout(self.rtt.estimate(), outstanding, least, initial);
-        (self.timer, self.retransmit_at) = (Timer::Probe, at.min(self.retransmit_at));
+        self.set_to(Timer::Probe, now, at.min(self.retransmit_at));
     }
 
     /// True if a packet may leave as part of a burst: either a burst is under way, or the window
