@@ -415,9 +415,9 @@ impl Simulation {
     }
 
     fn run_receiver_timer(&mut self, flow: u32, before: Time) {
-        let wakeup = self.receivers[flow as usize].wakes_at;
-        if wakeup < before {
-            self.wake_receiver(flow, wakeup);
+        // What a receiver has merged may have to wait for more, so there can be two deadlines.
+        while self.receivers[flow as usize].wakes_at < before {
+            self.wake_receiver(flow, self.receivers[flow as usize].wakes_at);
         }
     }
 

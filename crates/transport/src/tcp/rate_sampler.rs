@@ -94,16 +94,17 @@ impl RateSampler {
         }
     }
 
-    /// Records the loss of packet `number` (§5.5.10.2, HandleLostPacket).
-    pub fn lost(&mut self, number: u64) -> LossSample {
+    /// Records the loss of packet `number` (§5.5.10.2, HandleLostPacket); `None` if its departure is
+    /// forgotten, because a loss probe has repaired it.
+    pub fn lost(&mut self, number: u64) -> Option<LossSample> {
         self.lost += 1;
         if let Some(sample) = &mut self.sample {
             // RS.lost also counts the losses that this acknowledgement reveals.
             sample.lost += 1.0;
         }
-        let departure = self.departures[(number - self.first) as usize];
+        let departure = self.departures.get(number.checked_sub(self.first)? as usize)?;
         let (total_delivered, lost) = (self.delivered as f64, (self.lost - departure.lost) as f64);
-        LossSample { total_delivered, lost, app_limited: departure.app_limited }
+        Some(LossSample { total_delivered, lost, app_limited: departure.app_limited })
     }
 
     /// Returns the sample of the acknowledgement that has been processed, and forgets packets below
@@ -198,7 +199,8 @@ mod tests {
         let mut sampler = RateSampler::default();
         (0..5).for_each(|n| sampler.sent(n, at(n), n as u32 + 1));
         sampler.arrived(&delivered(1, 3, 3), at(103), None);
-        assert_eq!((sampler.lost(0).lost, sampler.lost(1).lost), (1.0, 2.0));
+        let mut lost = |number| sampler.lost(number).map(|sample| sample.lost);
+        assert_eq!((lost(0), lost(1)), (Some(1.0), Some(2.0)));
         assert_eq!(sampler.take(0).unwrap().lost, 2.0);
         sampler.sent(0, at(104), 3);
         sampler.arrived(&delivered(1, 5, 0), at(204), None);

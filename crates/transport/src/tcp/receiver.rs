@@ -153,7 +153,11 @@ impl Receiver {
         if self.ack_by <= now {
             return Some(self.acknowledge(now));
         }
-        (self.merged.0 <= now).then(|| self.acknowledge_or_wait(now)).flatten()
+        let ack = (self.merged.0 <= now).then(|| self.acknowledge_or_wait(now)).flatten();
+        if ack.is_none() && self.ack_by <= now {
+            return Some(self.acknowledge(now));
+        }
+        ack
     }
 
     /// Answers a request for a connection, whose first packets are acknowledged at once.

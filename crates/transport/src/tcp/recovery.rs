@@ -135,7 +135,7 @@ impl Ears<'_> {
         self.counters.lost += 1;
         self.counters.epochs += u32::from(opens_epoch);
         let in_flight = f64::from(in_flight);
-        let rate = self.sampler.as_mut().map(|sampler| sampler.lost(number));
+        let rate = self.sampler.as_mut().and_then(|sampler| sampler.lost(number));
         self.controller.on_loss(&Loss {
             now: self.now,
             transmission,

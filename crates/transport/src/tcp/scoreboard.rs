@@ -162,6 +162,12 @@ impl Scoreboard {
         self.sacked.back().map_or(self.first(), |range| range.end)
     }
 
+    /// True if `number` has been sent more than once, or is acknowledged and may have been.
+    pub fn was_sent_again(&self, number: u64) -> bool {
+        let is_outstanding = (self.first()..self.end()).contains(&number);
+        !is_outstanding || self.outstanding.get(number).ambiguous
+    }
+
     /// When the lowest packet outstanding left for the last time; `None` if nothing is outstanding.
     pub fn first_sent(&self) -> Option<Time> {
         self.outstanding.first_sent()

@@ -174,7 +174,9 @@ impl Selective {
         }
         if let Some(number) = ack.duplicate() {
             rack.saw_duplicate(ears.next);
-            if self.undo.as_mut().is_some_and(|undo| undo.reported(number)) {
+            // The network may have doubled a packet that was sent once (tcp_sacktag_one).
+            let doubled_here = self.board.was_sent_again(number);
+            if doubled_here && self.undo.as_mut().is_some_and(|undo| undo.reported(number)) {
                 self.take_back(self.board.first(), ears);
             }
         }
@@ -289,7 +291,7 @@ impl Recovery for Selective {
 
     fn on_ack(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
         let mut delivered = Delivered::default();
-        let (first, flight) = (self.board.first(), f64::from(self.board.pipe()));
+        let first = self.board.first();
         let before = self.rack.as_ref().map(|_| Before {
             highest: self.board.highest_arrival(),
             first_sent: self.board.first_sent(),
@@ -314,6 +316,8 @@ impl Recovery for Selective {
         }
         self.follow_timeout(first, &delivered, ears);
         self.settle_probe(ack, &delivered, ears);
+        // RFC 9937 §6.1, RecoverFS: what was in flight before this acknowledgement.
+        let flight = f64::from(self.board.pipe()) + delivered.packets as f64;
         let clear = sack.is_empty() && self.board.sacked_packets() == 0 && self.rack.is_none();
         let verdict = if clear { Verdict::default() } else { self.judge(flight, ears) };
         let safe = advanced && verdict.losses == 0;

@@ -219,6 +219,10 @@ impl Sender {
             Header::SynAck => return self.accepted(now, ack),
             _ => AckHeader::default(),
         };
+        if self.handshake != Handshake::Done {
+            // It answers a connection that is over.
+            return;
+        }
         let advances = ack.number > self.first();
         let rtt_is_fresh = advances && self.measure_rtt(now, ack);
         let was_recovering = self.recovery.recovering();
@@ -268,6 +272,9 @@ impl Sender {
         if self.habits.timestamps || !again {
             self.take_rtt(now, answer.echoed_stamp, answer.number);
         }
+        if !self.is_idle() {
+            self.restart_timer(now);
+        }
     }
 
     /// One of the wake-up times has come.
@@ -291,10 +298,11 @@ impl Sender {
                 }
                 self.rearm(now);
             }
-            (_, Timer::Probe) => {
+            (_, Timer::Probe) if self.recovery.may_probe() => {
                 self.recovery.probe();
                 self.restart_timer(now);
             }
+            (_, Timer::Probe) => self.rearm(now),
         }
     }
 
@@ -535,11 +543,12 @@ impl Sender {
         self.set_to(Timer::Retransmission, now, now + self.timeout());
     }
 
-    /// The retransmission timer runs, since the lowest packet outstanding left (`tcp_rearm_rto` in
-    /// Linux's net/ipv4/tcp_input.c).
+    /// The retransmission timer runs since the lowest packet outstanding left, and for a tick at the
+    /// least (`tcp_rearm_rto` in Linux's net/ipv4/tcp_input.c).
     fn rearm(&mut self, now: Time) {
         let from = self.recovery.first_sent().unwrap_or(now);
-        self.set_to(Timer::Retransmission, now, from + self.timeout());
+        let soonest = now + self.habits.timeouts.granularity;
+        self.set_to(Timer::Retransmission, now, (from + self.timeout()).max(soonest));
     }
 
     /// If a probe may leave, the timer is for that, and expires no later than for a retransmission

@@ -33,6 +33,8 @@ pub struct Claim {
     age: i64,
     marked: u16,
     ece: bool,
+    /// The first block is a packet that has arrived before.
+    duplicate: bool,
 }
 
 fn claim() -> impl Strategy<Value = Claim> {
@@ -42,8 +44,15 @@ fn claim() -> impl Strategy<Value = Claim> {
     let length = prop_oneof![8 => 0u64..12, 1 => 0u64..u64::from(u32::MAX)];
     let blocks = prop::collection::vec((start, length), 0..=4);
     let age = prop_oneof![4 => 0i64..300, 1 => far()];
-    (number, blocks, age, any::<u16>(), any::<bool>())
-        .prop_map(|(number, blocks, age, marked, ece)| Claim { number, blocks, age, marked, ece })
+    let flags = (any::<u16>(), any::<bool>(), any::<bool>());
+    (number, blocks, age, flags).prop_map(|(number, blocks, age, (marked, ece, duplicate))| Claim {
+        number,
+        blocks,
+        age,
+        marked,
+        ece,
+        duplicate,
+    })
 }
 
 fn happening() -> impl Strategy<Value = Happening> {
@@ -121,6 +130,13 @@ impl<'a> Target<'a> {
         let most = window.max(self.sender.controller().window()) as u64 + 600;
         for _ in 0..most {
             let Some(segment) = self.sender.poll_transmit(self.now) else { return self.check() };
+            if segment.header == Header::Syn {
+                let (number, stamp) = (segment.number, self.now);
+                let header = Header::SynAck;
+                let answer = Segment { number, stamp, echoed_stamp: stamp, bytes: 60, header };
+                self.sender.on_ack(self.now, &answer);
+                continue;
+            }
             assert!(segment.number <= self.end && segment.number < self.offered);
             assert!(segment.number >= self.sender.first());
             self.end = self.end.max(segment.number + 1);
@@ -157,7 +173,14 @@ impl<'a> Target<'a> {
             self.now = due.min(trip).max(self.now);
             self.sender.on_wakeup(self.now);
             self.send();
-            let all = Claim { number: 0, blocks: Vec::new(), age: 0, marked: 0, ece: false };
+            let all = Claim {
+                number: 0,
+                blocks: Vec::new(),
+                age: 0,
+                marked: 0,
+                ece: false,
+                duplicate: false,
+            };
             let ack = all.segment(self.end, self.now);
             self.sender.on_ack(self.now, &ack);
         }
@@ -183,6 +206,7 @@ impl Claim {
             sack,
             marked: self.marked,
             ece: self.ece,
+            duplicate: self.duplicate,
             ..AckHeader::default()
         });
         Segment { number, stamp: now, echoed_stamp, bytes: 40, header }

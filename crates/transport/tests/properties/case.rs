@@ -2,9 +2,11 @@
 
 use super::law::Law;
 use super::network::Weather;
-use narrows_control::Gaps;
 use narrows_control::registry::{LAWS, MovedBy};
-use narrows_transport::tcp::{AckPolicy, Habits, Metering, RecoveryKind, TcpSettings};
+use narrows_control::{Gaps, Restart};
+use narrows_transport::tcp::{
+    AckPolicy, Detection, Habits, Metering, Quantum, RecoveryKind, Spacing, TcpSettings,
+};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -15,8 +17,8 @@ pub struct Case {
     pub recovery: RecoveryKind,
     pub habits: Habits,
     pub law: Law,
-    pub pacing: Option<Gaps>,
-    pub quantum: u32,
+    pub pacing: Option<Spacing>,
+    pub quantum: Quantum,
     pub ecn: bool,
     /// The receiver's window in packets.
     pub window_limit: f64,
@@ -69,21 +71,49 @@ pub fn metering() -> impl Strategy<Value = Metering> {
 }
 
 pub fn habits() -> impl Strategy<Value = Habits> {
-    let acks = (1u32..=8, millis(0..=100), 0u64..20).prop_map(|(every, delay, quick)| AckPolicy {
-        every,
-        delay,
-        quick,
-    });
-    (any::<bool>(), metering(), any::<bool>(), any::<bool>(), any::<bool>(), acks).prop_map(
-        |(linux, metering, limited_transmit, timestamps, lost_retransmissions, acks)| Habits {
-            metering,
-            limited_transmit,
-            timestamps,
-            lost_retransmissions,
-            acks,
-            ..if linux { Habits::LINUX } else { Habits::NS2 }
+    let flags = prop::array::uniform8(any::<bool>());
+    let restart = prop_oneof![Just(Restart::Never), Just(Restart::Initial), Just(Restart::Halving)];
+    (any::<bool>(), metering(), flags, restart, acks()).prop_map(
+        |(linux, metering, flags, restart, acks)| {
+            let [limited_transmit, timestamps, by_time, probes, frto, handshake, validates, _] =
+                flags;
+            Habits {
+                metering,
+                limited_transmit,
+                timestamps,
+                detection: if by_time { Detection::ByTime } else { Detection::ByCount },
+                probes: probes && by_time,
+                frto: frto && by_time,
+                handshake,
+                validates_window: validates,
+                restart,
+                acks,
+                ..if linux { Habits::LINUX } else { Habits::NS2 }
+            }
         },
     )
+}
+
+fn acks() -> impl Strategy<Value = AckPolicy> {
+    let merges = prop_oneof![Just(Duration::ZERO), millis(1..=5)];
+    (1u32..=8, millis(0..=100), 0u64..20, merges, any::<bool>(), any::<bool>()).prop_map(
+        |(every, delay, quick, merges_for, reports_duplicates, compresses)| AckPolicy {
+            every,
+            delay,
+            quick,
+            merges_for,
+            reports_duplicates,
+            compresses,
+        },
+    )
+}
+
+fn spacing() -> impl Strategy<Value = Spacing> {
+    prop_oneof![3 => gaps().prop_map(Spacing::Window), 1 => Just(Spacing::Fq)]
+}
+
+fn quantum() -> impl Strategy<Value = Quantum> {
+    prop_oneof![(1u32..=8).prop_map(Quantum::Packets), Just(Quantum::Auto)]
 }
 
 /// Laws that this recovery can serve: those told by each loss need E-TCP, those told by rate
@@ -142,7 +172,7 @@ fn weather() -> impl Strategy<Value = Weather> {
 /// Any case.
 pub fn case() -> impl Strategy<Value = Case> {
     let offers = prop::collection::vec((millis(0..=1500), prop_oneof![1u64..60, 1u64..400]), 1..5);
-    let sends = (prop::option::of(gaps()), 1u32..=8, any::<bool>(), any::<bool>());
+    let sends = (prop::option::of(spacing()), quantum(), any::<bool>(), any::<bool>());
     let limit = prop_oneof![3 => Just(f64::INFINITY), 1 => 1.0..40.0];
     (recovery().prop_flat_map(|kind| (Just(kind), law(kind))), habits(), sends, limit, offers)
         .prop_flat_map(|parts| (Just(parts), weather(), any::<u64>()))

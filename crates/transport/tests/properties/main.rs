@@ -58,7 +58,6 @@ proptest! {
     /// An acknowledgement of the original must not be credited to its retransmission (RFC 8985
     /// §6.2, step 2): all that left before it would be taken for lost, and leave again.
     #[test]
-    #[ignore = "waits for issue 14's RACK"]
     fn a_constant_window_lets_no_more_than_itself_leave_per_round_trip(case in steady_case()) {
         let mut run = Run::new(&case);
         run.finish();
@@ -67,7 +66,6 @@ proptest! {
     }
 
     #[test]
-    #[ignore = "waits for issue 14: the receiver's window (audit/laws.md 10)"]
     fn nothing_leaves_beyond_the_receivers_window(case in narrow_case()) {
         Run::new(&case).finish_within_the_receivers_window();
     }

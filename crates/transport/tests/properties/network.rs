@@ -1,6 +1,6 @@
 //! A path that delays, loses, duplicates, reorders and marks, up to the time at which it heals.
 
-use narrows_transport::{Kind, Segment};
+use narrows_transport::{Header, Kind, Segment};
 use narrows_units::{Duration, Stream, Time};
 use std::collections::BTreeMap;
 
@@ -51,6 +51,11 @@ pub struct Network {
     books: Books,
 }
 
+/// The books are of data: a request for a connection carries none.
+fn counts(segment: &Segment) -> bool {
+    segment.kind() == Kind::Data && segment.header != Header::Syn
+}
+
 impl Network {
     pub fn new(weather: Weather, seed: u64) -> Self {
         Self {
@@ -76,7 +81,7 @@ impl Network {
     /// Takes the next packet that arrives.
     pub fn take(&mut self) -> Option<Segment> {
         let (_, segment) = self.packets.pop_first()?;
-        self.books.under_way -= u64::from(segment.kind() == Kind::Data);
+        self.books.under_way -= u64::from(counts(&segment));
         Some(segment)
     }
 
@@ -89,7 +94,7 @@ impl Network {
         }
         let lost = if is_data { self.weather.lost } else { self.weather.acks_lost };
         if self.stream.happens(lost) {
-            self.books.lost += u64::from(is_data);
+            self.books.lost += u64::from(counts(&segment));
             return;
         }
         if self.stream.happens(self.weather.marked) {
@@ -98,14 +103,14 @@ impl Network {
         let mut leaves = now;
         if let Some((takes, holds)) = self.weather.bottleneck.filter(|_| is_data) {
             if self.free_at.since(now) >= takes * holds {
-                self.books.lost += 1;
+                self.books.lost += u64::from(counts(&segment));
                 return;
             }
             leaves = now.max(self.free_at) + takes;
             self.free_at = leaves;
         }
         let copies = 1 + u64::from(self.stream.happens(self.weather.doubled));
-        self.books.doubled += if is_data { copies - 1 } else { 0 };
+        self.books.doubled += if counts(&segment) { copies - 1 } else { 0 };
         for _ in 0..copies {
             let late = self.weather.jitter.scale(self.stream.uniform());
             self.carry(leaves, late, segment);
@@ -120,7 +125,7 @@ impl Network {
             arrival = arrival.max(*last);
         }
         *last = arrival.max(*last);
-        self.books.under_way += u64::from(is_data);
+        self.books.under_way += u64::from(counts(&segment));
         self.put += 1;
         self.packets.insert((arrival, self.put), segment);
     }

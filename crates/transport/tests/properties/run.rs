@@ -5,7 +5,7 @@ use super::law::{Law, Ledger};
 use super::network::Network;
 use super::watch::{Before, Watch};
 use narrows_transport::tcp::{Receiver, Sender};
-use narrows_transport::{Kind, Segment};
+use narrows_transport::{Header, Kind, Segment};
 use narrows_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -20,6 +20,9 @@ pub struct Run<'a> {
     offers: VecDeque<(Time, u64)>,
     now: Time,
     departures: Vec<(Time, u64)>,
+    /// A connection has been asked for, and how often nobody answered in time.
+    asks: bool,
+    unanswered: u32,
 }
 
 impl<'a> Run<'a> {
@@ -43,6 +46,8 @@ impl<'a> Run<'a> {
             offers: offers.collect(),
             now: Time::ZERO,
             departures: Vec::new(),
+            asks: false,
+            unanswered: 0,
         }
     }
 
@@ -101,13 +106,20 @@ impl<'a> Run<'a> {
         } else if next == offer {
             self.offer();
         } else if next == self.receiver.wakeup() {
-            let ack = self.receiver.on_wakeup(next).expect("the acknowledgement is due");
-            self.network.put(next, ack);
+            // What a receiver has merged may have to wait for more.
+            let merges = self.case.habits.acks.merges_for > Duration::ZERO;
+            let ack = self.receiver.on_wakeup(next);
+            assert!(ack.is_some() || merges, "the acknowledgement is due");
+            assert!(self.receiver.wakeup() > next, "what was due is done");
+            ack.into_iter().for_each(|ack| self.network.put(next, ack));
         } else {
             let before = Before::of(&self.sender);
             let due = self.sender.retransmit_at() <= next;
             self.sender.on_wakeup(next);
-            if due {
+            if due && self.asks {
+                self.unanswered += 1;
+                assert_eq!(self.sender.retransmit_at(), Time::NEVER, "it asks again at once");
+            } else if due {
                 self.watch.woken(next, before, &self.sender);
                 assert!(self.sender.retransmit_at() > next, "a timer that went off runs anew");
             }
@@ -125,6 +137,10 @@ impl<'a> Run<'a> {
         } else {
             let before = Before::of(&self.sender);
             self.sender.on_ack(self.now, &segment);
+            if segment.header == Header::SynAck {
+                self.asks = false;
+                return;
+            }
             self.watch.acked(self.now, before, &segment, &self.sender);
         }
     }
@@ -152,6 +168,13 @@ impl<'a> Run<'a> {
     }
 
     fn left(&mut self, before: Before, segment: Segment) {
+        if segment.header == Header::Syn {
+            assert_eq!((segment.stamp, segment.number), (self.now, self.watch.end));
+            assert_eq!(self.sender.first(), self.watch.end, "nothing of it has left before");
+            self.asks = true;
+            self.network.put(self.now, segment);
+            return;
+        }
         assert_eq!((segment.kind(), segment.stamp), (Kind::Data, self.now));
         self.watch.left(before, segment.number, segment.is_retransmission(), &self.sender);
         self.departures.push((self.now, segment.number));
@@ -163,7 +186,7 @@ impl<'a> Run<'a> {
     fn check_timer(&self) {
         let at = self.sender.retransmit_at();
         assert!(at >= self.now, "the timer is set to {at}, which has passed at {}", self.now);
-        let outstanding = self.sender.first() < self.watch.end;
+        let outstanding = self.sender.first() < self.watch.end || self.asks;
         assert!(
             outstanding == (at < Time::NEVER),
             "{} is the lowest not acknowledged of {}, and the timer is set to {at}",
@@ -229,7 +252,7 @@ impl<'a> Run<'a> {
         assert_eq!(u64::from(counters.retransmitted), self.watch.again);
         assert_eq!(counters.sent, offered + self.watch.again);
         assert_eq!(
-            (told.lost, told.epochs, told.timeouts, told.spurious),
+            (told.lost, told.epochs, told.timeouts + self.unanswered, told.spurious),
             (counters.lost, counters.epochs, counters.timeouts, counters.spurious),
             "what the law was told, and what is counted"
         );

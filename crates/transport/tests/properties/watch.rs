@@ -13,6 +13,7 @@ pub struct Before {
     window: f64,
     first: u64,
     timeouts: u32,
+    spurious: u32,
 }
 
 impl Before {
@@ -23,6 +24,7 @@ impl Before {
             window: sender.controller().flight_limit(),
             first: sender.first(),
             timeouts: sender.counters().timeouts,
+            spurious: sender.counters().spurious,
         }
     }
 }
@@ -63,6 +65,9 @@ pub struct Watch {
     pub quiet: u64,
     /// The timer has just gone off without a timeout: one packet may leave as a probe (RFC 8985 §7.3).
     probes: u64,
+    /// The timer has gone off without a timeout since an acknowledgement advanced: Linux's next
+    /// timeout then counts from when the lowest packet outstanding left.
+    counts_from_departure: bool,
 }
 
 impl Watch {
@@ -84,6 +89,7 @@ impl Watch {
             episode: None,
             quiet: 0,
             probes: 0,
+            counts_from_departure: false,
         }
     }
 
@@ -99,15 +105,17 @@ impl Watch {
         let duplicate = ack.number == before.first && before.first < self.end;
         // Without SACK the timer is not set anew for each partial acknowledgement (RFC 6582 §4).
         if advanced > 0 && (self.selective || !sender.recovering()) {
-            self.advanced = now;
+            (self.advanced, self.counts_from_departure) = (now, false);
         }
         self.duplicates = if advanced > 0 { 0 } else { self.duplicates + u64::from(duplicate) };
         if !sender.recovering() {
             self.episode = None;
             return;
         }
-        let goes_on =
-            before.recovering && self.episode.is_some_and(|episode| sender.first() < episode.end);
+        // A recovery that was needless may be followed by another at once.
+        let goes_on = before.recovering
+            && sender.counters().spurious == before.spurious
+            && self.episode.is_some_and(|episode| sender.first() < episode.end);
         let end = self.end;
         let episode = self.episode.get_or_insert(Episode {
             end,
@@ -139,12 +147,13 @@ impl Watch {
         if timeouts == 1 {
             let since = now.since(self.advanced);
             assert!(
-                since >= self.least_timeout,
+                since >= self.least_timeout || self.counts_from_departure,
                 "a timeout {since} after something new was acknowledged (RFC 6298 §2.4, §5.3)"
             );
             (self.duplicates, self.episode) = (0, None);
         }
         self.probes = u64::from(timeouts == 0);
+        self.counts_from_departure |= timeouts == 0;
         self.quiet += self.probes;
     }
 
