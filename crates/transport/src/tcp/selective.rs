@@ -192,7 +192,7 @@ impl Selective {
         // After a timeout the loss of a retransmission alone begins a recovery (FLAG_LOST_RETRANS
         // in Linux's tcp_fastretrans_alert).
         let after_timeout = self.timed_out.is_some();
-        let (rtt, now) = (ears.rtt, ears.now);
+        let (rtt, now, window) = (ears.rtt, ears.now, ears.controller.window());
         let (mut losses, mut begins) = (0, false);
         let mut lost = |packet: LostPacket| {
             let opens = may_begin && !begins && (packet.again || !after_timeout);
@@ -204,27 +204,28 @@ impl Selective {
         if let Some(rack) = &self.rack {
             let recovering = self.timed_out.is_some() || !may_begin;
             let sacked = self.board.sacked_packets();
-            let window = rack.reordering_window(rtt, recovering, sacked);
-            let (newest, patience) = (rack.newest(), rack.patience(window));
+            let wait = rack.reordering_window(rtt, recovering, sacked);
+            let (newest, patience) = (rack.newest(), rack.patience(wait));
             if self.board.judge_by_time(newest, patience, now, &mut lost) {
-                reordering_at = Some(rack.deadline(window));
+                reordering_at = Some(rack.deadline(wait));
             }
         } else {
             self.board.judge_by_count(&mut lost);
         }
         if begins {
-            self.begin(flight, ears);
+            self.begin(flight, window);
         }
         Verdict { losses, begins, reordering_at }
     }
 
-    fn begin(&mut self, flight: f64, ears: &Ears) {
+    /// A recovery begins; before it `flight` packets were in flight, and the window was `window`.
+    fn begin(&mut self, flight: f64, window: f64) {
         let (mut prr, mut halving) = (None, None);
         match self.metering {
             Metering::ByPipe => {}
             Metering::Prr => prr = Some(Prr::new(flight)),
             Metering::RateHalving { share, stalls } => {
-                halving = Some(RateHalving::new(share, stalls, ears.controller.window()));
+                halving = Some(RateHalving::new(share, stalls, window));
             }
         }
         // A reduction that is under way goes on (Linux's tcp_enter_recovery).
