@@ -239,8 +239,8 @@ fn take_recovery_habits(
 ) -> Result<(), ScenarioError> {
     let set = |habit: &mut bool, told: Option<bool>| *habit = told.unwrap_or(*habit);
     set(&mut habits.handshake, given.take(|flow| &mut flow.handshake));
-    set(&mut habits.acks.reports_duplicates, given.take(|flow| &mut flow.dsack));
     if recovery == RecoveryKind::Sack {
+        set(&mut habits.acks.reports_duplicates, given.take(|flow| &mut flow.dsack));
         set(&mut habits.acks.compresses, given.take(|flow| &mut flow.sack_compression));
     } else {
         habits.acks.compresses = false;
@@ -480,7 +480,7 @@ fn why_it_does_not_count(
         "cwnd_validation" | "slow_start_after_idle" if own_recovery => {
             format!("{law} decides by itself what becomes of an unused window; leave it out")
         }
-        "rack" | "tlp" | "frto" | "sack_compression" if !over_etcp => {
+        "rack" | "tlp" | "frto" | "dsack" | "sack_compression" if !over_etcp => {
             format!("is for a SACK recovery; leave it out, or write {law}+sack")
         }
         "quantum"

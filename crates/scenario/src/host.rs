@@ -12,8 +12,8 @@ const SHORTEST_EVERY: Duration = Duration::from_micros(100);
 /// A host that waits longer than this is no host that answers, and its run would show nothing.
 const LONGEST: Duration = Duration::from_millis(10_000);
 
-/// The hosts of a flow; ideal unless given. Fails if a time is out of bounds, or if a batch is asked
-/// of `datagrams`, which nobody answers.
+/// The hosts of a flow; ideal unless given. Fails if a time is out of bounds, or if a batch is
+/// asked of `datagrams`, which nobody answers.
 pub(crate) fn take(
     given: &mut Given<Flow>,
     datagrams: bool,

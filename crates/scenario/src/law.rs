@@ -11,8 +11,8 @@ pub trait OwnLaw: Send + Sync {
     /// The name by which a flow's `cc` calls it.
     fn name(&self) -> &str;
 
-    /// Whether its controllers hear of marks; if not, a flow that can be marked would not answer, and
-    /// is refused.
+    /// Whether its controllers hear of marks; if not, a flow that can be marked would not answer,
+    /// and is refused.
     fn hears_marks(&self) -> bool {
         false
     }

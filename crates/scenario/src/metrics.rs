@@ -220,8 +220,8 @@ columns! {
     sent: Count = Count(|flow| flow.summary.sender.sent);
     /// Data packets sent again.
     retransmitted: Count = Count(|flow| flow.summary.sender.retransmitted.into());
-    /// Packets that the sender found lost; of datagrams, those that links dropped or lost, as nobody
-    /// tells their sender.
+    /// Packets that the sender found lost; of datagrams, those that links dropped or lost, as
+    /// nobody tells their sender.
     lost: Count = Count(|flow| flow.summary.sender.lost.into());
     /// Recovery epochs opened.
     epochs: Count = Count(|flow| flow.summary.sender.epochs.into());

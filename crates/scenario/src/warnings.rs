@@ -1,5 +1,5 @@
-//! What runs, but hardly as it was meant: laws over queues that cannot serve them, and an RTT that is
-//! not the network's.
+//! What runs, but hardly as it was meant: laws over queues that cannot serve them, and an RTT that
+//! is not the network's.
 
 use crate::connection::{Connection, Transport};
 use crate::flow::{CheckedFlow, Over};

@@ -52,8 +52,9 @@ impl SackBlocks {
         }
     }
 
-    /// Puts the packet `number`, which has arrived more than once, before the other blocks, the last
-    /// of which may have to go (RFC 2883 §4). It may lie below the cumulative acknowledgement `ack`.
+    /// Puts the packet `number`, which has arrived more than once, before the other blocks, the
+    /// last of which may have to go (RFC 2883 §4). It may lie below the cumulative acknowledgement
+    /// `ack`.
     pub fn push_duplicate(&mut self, ack: u64, number: u64) {
         self.0.rotate_right(1);
         // The distance of a packet below wraps around, as in TCP's 32 bits.

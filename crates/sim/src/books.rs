@@ -37,8 +37,8 @@ impl PathBooks {
         self.paths[path as usize].arrived += 1;
     }
 
-    /// Counts a packet of `path` that was dropped, or lost on a wire, by the link that it reached at
-    /// `at`.
+    /// Counts a packet of `path` that was dropped, or lost on a wire, by the link that it reached
+    /// at `at`.
     pub fn lose(&mut self, path: u32, at: Time, measured: &Measured) {
         let path = &mut self.paths[path as usize];
         path.lost += 1;

@@ -82,8 +82,8 @@ impl Host {
         Ticks { length: self.tick, offset: self.offset }
     }
 
-    /// When the host sees a packet that arrives at `at`; to be called once for each, in order. Those
-    /// of one batch are a picosecond apart, so that they have an order.
+    /// When the host sees a packet that arrives at `at`; to be called once for each, in order.
+    /// Those of one batch are a picosecond apart, so that they have an order.
     pub fn sees(&mut self, at: Time) -> Time {
         if self.batch == Duration::ZERO || at > self.batch_ends {
             self.batch_ends = self.awake(at + self.batch);

@@ -14,7 +14,8 @@ pub struct Ticks {
 impl Ticks {
     /// When a timer that is set at `now` for `at` goes off: after as many ticks as the time between
     /// them has, rounded up, but counted from the tick before `now`. So it may be early by up to a
-    /// tick (`mod_timer` with `jiffies` + `usecs_to_jiffies`, as in Linux's net/ipv4/tcp_recovery.c).
+    /// tick (`mod_timer` with `jiffies` + `usecs_to_jiffies`, as in Linux's
+    /// net/ipv4/tcp_recovery.c).
     pub fn expiry(&self, now: Time, at: Time) -> Time {
         if self.length == Duration::ZERO || at == Time::NEVER {
             return at;

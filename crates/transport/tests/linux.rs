@@ -109,7 +109,7 @@ fn a_lost_tail_is_probed_after_two_round_trips_and_repaired_without_a_timeout() 
     // Its arrival shows that what left before it is lost (RFC 8985 §7.5).
     assert_eq!(ack(&mut sender, 502, 2, &[(4, 5)], 100), [2_u64]);
     assert_eq!(ack(&mut sender, 602, 3, &[(4, 5)], 502), [3]);
-    ack(&mut sender, 702, 5, &[], 602);
+    ack(&mut sender, 700, 5, &[], 600);
     let counters = sender.counters();
     assert_eq!((counters.timeouts, counters.retransmitted, counters.epochs), (0, 3, 1));
     assert!(sender.is_done() && sender.retransmit_at() == Time::NEVER);
@@ -127,8 +127,8 @@ fn acknowledged(receiver: &mut Receiver, numbers: impl Iterator<Item = u64>) -> 
     (acked, receiver.wakeup())
 }
 
-/// `__tcp_ack_snd_check` of Linux with 20 ms of RTT: three at once, then one for what comes in 5 % of
-/// that and the slack of the timer, and at once when the gap is filled.
+/// `__tcp_ack_snd_check` of Linux with 20 ms of RTT: three at once, then one for what comes in 5 %
+/// of that and the slack of the timer, and at once when the gap is filled.
 #[test]
 fn acknowledgements_without_progress_are_put_together_after_three() {
     let acks = narrows_transport::tcp::AckPolicy { quick: 0, ..Habits::LINUX.acks };
@@ -150,4 +150,66 @@ fn an_acknowledgement_stands_for_forty_four_packets_at_most() {
     let data = |number| Segment::data(number, at(5), 1500, Header::Data(Default::default()));
     let acked: Vec<u64> = gap.filter(|n| receiver.on_data(at(5), &data(*n)).is_some()).collect();
     assert_eq!(acked, [2, 3, 4, 49], "44 were put together before");
+}
+
+/// A timeout at 600 ms, after a probe at 300 ms: the path has stood still since 100 ms.
+fn timed_out(stamps: bool) -> Sender {
+    let habits = Habits { timestamps: stamps, handshake: false, ..Habits::LINUX };
+    let mut sender = with(habits, reno(10.0, 10.0));
+    sender.offer(1000);
+    assert_eq!(leaving(&mut sender, at(0)).len(), 10);
+    assert_eq!(ack(&mut sender, 100, 4, &[], 0), [10, 11, 12, 13]);
+    assert_eq!(expire(&mut sender, 300), [14], "a probe, beyond the window");
+    assert_eq!(expire(&mut sender, 600), [4], "a timeout of 100 + 200 ms");
+    assert_eq!((sender.controller().window(), sender.counters().timeouts), (1.0, 1));
+    sender
+}
+
+#[test]
+fn a_timeout_is_taken_back_when_a_stamp_shows_that_the_original_arrived() {
+    let mut sender = timed_out(true);
+    assert_eq!(ack(&mut sender, 650, 10, &[], 0), [15, 16, 17, 18, 19], "ten in flight again");
+    let counters = sender.counters();
+    assert_eq!((counters.spurious, counters.retransmitted), (1, 1));
+    assert_eq!(sender.controller().window().floor(), 10.0);
+}
+
+/// RFC 5682 §3.1: the first acknowledgement lets new data leave; the second, of what was sent only
+/// once, shows that the timeout was needless.
+#[test]
+fn without_stamps_new_data_shows_that_a_timeout_was_needless() {
+    let mut sender = timed_out(false);
+    assert_eq!(ack(&mut sender, 650, 5, &[], 0), [15, 16], "step 2b");
+    assert_eq!(sender.counters().spurious, 0);
+    ack(&mut sender, 660, 6, &[], 0);
+    assert_eq!((sender.counters().spurious, sender.counters().retransmitted), (1, 1));
+}
+
+#[test]
+fn after_a_real_timeout_the_rest_is_sent_again() {
+    let mut sender = timed_out(false);
+    ack(&mut sender, 700, 5, &[], 600);
+    let again = ack(&mut sender, 800, 5, &[(15, 16)], 700);
+    assert_eq!(again.first(), Some(&5), "step 3a: {again:?}");
+    assert_eq!(sender.counters().spurious, 0);
+}
+
+#[test]
+fn a_mark_brings_the_flight_down_while_packets_arrive() {
+    let stream = Stream::new(1, 1, 1);
+    let habits = Arc::new(Habits { handshake: false, ..Habits::LINUX });
+    let settings =
+        TcpSettings { ecn: true, ..TcpSettings::new(RecoveryKind::Sack, habits, 1500, stream) };
+    let mut sender = Sender::new(settings, reno(20.0, 10.0));
+    sender.offer(1000);
+    assert_eq!(leaving(&mut sender, at(0)).len(), 20);
+    let mut marked = |now, number, ece| {
+        let header = Header::Ack(AckHeader { ece, marked: 1, ..AckHeader::default() });
+        sender.on_ack(at(now), &segment(number, now, 0, header));
+        leaving(&mut sender, at(now)).len()
+    };
+    // 20 in flight, the window falls to 10: one leaves for every second that arrives (RFC 9937).
+    let left: Vec<usize> = (1..=10).map(|n| marked(100 + n, n, n == 1)).collect();
+    assert_eq!(left.iter().sum::<usize>(), 5, "{left:?}");
+    assert!(left.iter().all(|left| *left <= 1));
 }

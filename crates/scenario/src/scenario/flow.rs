@@ -91,8 +91,8 @@ written! {
             halving_stalls: bool,
             /// Each time it may send it waits up to this, uniformly, as with ns-2's `overhead_`.
             overhead: Duration,
-            /// What the hosts at both ends are like; ideal unless given: they see everything when it
-            /// happens.
+            /// What the hosts at both ends are like; ideal unless given: they see everything when
+            /// it happens.
             host: Host,
             /// Packets that leave together, as segmentation offload makes them: a number, or
             /// "auto", a millisecond at the flow's rate, as Linux does; "auto" with linux habits

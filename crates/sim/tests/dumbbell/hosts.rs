@@ -78,9 +78,9 @@ fn a_batch_of_a_millisecond_merges_arrivals() {
     assert!(simulation.link(BOTTLENECK).utilisation > 0.999);
 }
 
-/// Gaps in seconds between packets that leave a host with a tick of `tick` milliseconds, whose pacer
-/// spreads 100 packets evenly over a round trip. Few acknowledgements come between two ticks: one
-/// for 50 packets.
+/// Gaps in seconds between packets that leave a host with a tick of `tick` milliseconds, whose
+/// pacer spreads 100 packets evenly over a round trip. Few acknowledgements come between two ticks:
+/// one for 50 packets.
 fn paced(tick: u64) -> Vec<f64> {
     let delay = Duration::from_millis(40);
     let acks = AckPolicy { every: 50, delay, quick: 0, ..Habits::NS2.acks };
@@ -100,8 +100,8 @@ fn paced(tick: u64) -> Vec<f64> {
         .collect()
 }
 
-/// The pacer asks for a packet every 0.8 to 0.9 ms; four or five are due between two ticks. It keeps
-/// its timetable: no fewer packets leave but for the RTT, which is up to a tick longer.
+/// The pacer asks for a packet every 0.8 to 0.9 ms; four or five are due between two ticks. It
+/// keeps its timetable: no fewer packets leave but for the RTT, which is up to a tick longer.
 #[test]
 fn a_tick_of_four_milliseconds_makes_a_pacer_leave_trains() {
     let (fine, coarse) = (paced(0), paced(4));
@@ -118,9 +118,9 @@ fn a_tick_of_four_milliseconds_makes_a_pacer_leave_trains() {
     assert!((0.0..0.1).contains(&slower), "{slower} fewer packets leave");
 }
 
-/// A receiver that sees arrivals at a steady rate stands still for L on average, every E on average,
-/// both exponential: a share L/(E + L) of arrivals come during a stall, and wait for what is left
-/// of it, L again on average.
+/// A receiver that sees arrivals at a steady rate stands still for L on average, every E on
+/// average, both exponential: a share L/(E + L) of arrivals come during a stall, and wait for what
+/// is left of it, L again on average.
 #[test]
 fn a_stall_delays_all_by_what_is_left_of_it() {
     let (every, length) = (Duration::from_millis(20), Duration::from_millis(2));
@@ -154,8 +154,8 @@ fn long_stalls(waits: &[(f64, Time)]) -> BTreeSet<u64> {
     ends
 }
 
-/// Seconds from each arrival at a host, `access` after it left the link there, to what the host does
-/// about it, and when that is; panics if it acts earlier.
+/// Seconds from each arrival at a host, `access` after it left the link there, to what the host
+/// does about it, and when that is; panics if it acts earlier.
 fn waits(left: &[Time], acted: &[Time], access: Duration) -> Vec<(f64, Time)> {
     let wait = |(left, acted): (&Time, &Time)| {
         let arrived = *left + access;

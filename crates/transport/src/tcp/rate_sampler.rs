@@ -94,8 +94,8 @@ impl RateSampler {
         }
     }
 
-    /// Records the loss of packet `number` (§5.5.10.2, HandleLostPacket); `None` if its departure is
-    /// forgotten, because a loss probe has repaired it.
+    /// Records the loss of packet `number` (§5.5.10.2, HandleLostPacket); `None` if its departure
+    /// is forgotten, because a loss probe has repaired it.
     pub fn lost(&mut self, number: u64) -> Option<LossSample> {
         self.lost += 1;
         if let Some(sample) = &mut self.sample {

@@ -165,15 +165,18 @@ impl Selective {
     /// Takes note of what an acknowledgement says about reordering and duplicates, and of the
     /// newest delivery that it proves; `highest` had arrived before.
     fn learn(&mut self, ack: &Segment, highest: u64, delivered: &Delivered, ears: &mut Ears) {
-        let Some(rack) = &mut self.rack else { return };
-        if delivered.lowest_original.is_some_and(|number| number < highest) {
-            rack.saw_reordering();
-        }
-        if let Some(proof) = delivered.proof {
-            rack.advance(ears.now, proof);
+        if let Some(rack) = &mut self.rack {
+            if delivered.lowest_original.is_some_and(|number| number < highest) {
+                rack.saw_reordering();
+            }
+            if let Some(proof) = delivered.proof {
+                rack.advance(ears.now, proof);
+            }
         }
         if let Some(number) = ack.duplicate() {
-            rack.saw_duplicate(ears.next);
+            if let Some(rack) = &mut self.rack {
+                rack.saw_duplicate(ears.next);
+            }
             // The network may have doubled a packet that was sent once (tcp_sacktag_one).
             let doubled_here = self.board.was_sent_again(number);
             if doubled_here && self.undo.as_mut().is_some_and(|undo| undo.reported(number)) {
@@ -312,9 +315,8 @@ impl Recovery for Selective {
             self.board.sack(block, &arrival, &mut delivered);
         }
         ears.arrived(&delivered);
-        if let Some(before) = &before {
-            self.learn(ack, before.highest, &delivered, ears);
-        }
+        let highest = before.as_ref().map_or(0, |before| before.highest);
+        self.learn(ack, highest, &delivered, ears);
         self.follow_timeout(first, &delivered, ears);
         self.settle_probe(ack, &delivered, ears);
         // RFC 9937 §6.1, RecoverFS: what was in flight before this acknowledgement.

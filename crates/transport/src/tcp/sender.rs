@@ -543,8 +543,8 @@ impl Sender {
         self.set_to(Timer::Retransmission, now, now + self.timeout());
     }
 
-    /// The retransmission timer runs since the lowest packet outstanding left, and for a tick at the
-    /// least (`tcp_rearm_rto` in Linux's net/ipv4/tcp_input.c).
+    /// The retransmission timer runs since the lowest packet outstanding left, and for a tick at
+    /// the least (`tcp_rearm_rto` in Linux's net/ipv4/tcp_input.c).
     fn rearm(&mut self, now: Time) {
         let from = self.recovery.first_sent().unwrap_or(now);
         let soonest = now + self.habits.timeouts.granularity;

@@ -63,7 +63,8 @@ pub struct Watch {
     episode: Option<Episode>,
     /// Times that the timer went off without a timeout.
     pub quiet: u64,
-    /// The timer has just gone off without a timeout: one packet may leave as a probe (RFC 8985 §7.3).
+    /// The timer has just gone off without a timeout: one packet may leave as a probe (RFC 8985
+    /// §7.3).
     probes: u64,
     /// The timer has gone off without a timeout since an acknowledgement advanced: Linux's next
     /// timeout then counts from when the lowest packet outstanding left.
