@@ -248,7 +248,13 @@ fn take_recovery_habits(
     if recovery != RecoveryKind::Sack {
         return Ok(());
     }
+    let halves = given.field(|flow| flow.rate_halving.is_some());
     match given.take(|flow| &mut flow.rack) {
+        Some(true) if halves => {
+            let message = "rate halving is of a time before RACK; leave one of them out";
+            return Err(given.error("rack", message));
+        }
+        _ if halves => habits.detection = Detection::ByCount,
         Some(true) => habits.detection = Detection::ByTime,
         Some(false) => habits.detection = Detection::ByCount,
         None => {}

@@ -21,6 +21,11 @@ impl<T: Serialize> Given<T> {
         field(&mut self.left).take()
     }
 
+    /// What `field` says of what has not been taken yet.
+    pub fn field<V>(&self, field: impl FnOnce(&T) -> V) -> V {
+        field(&self.left)
+    }
+
     /// Drops a field that has no effect but says the `default`, as files of before do.
     pub fn drop_default<V: PartialEq>(
         &mut self,

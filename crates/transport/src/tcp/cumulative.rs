@@ -62,7 +62,7 @@ impl Cumulative {
         while self.outstanding.first() < ack.number {
             let number = self.outstanding.first();
             let Some(record) = self.outstanding.pop() else { break };
-            delivered.add(number, &record, true);
+            delivered.add(number, &record);
         }
         self.next = self.next.max(self.outstanding.first());
         self.duplicates = 0;
@@ -78,7 +78,7 @@ impl Cumulative {
         }
         let restarts_timer = !partial || !self.first_partial;
         self.first_partial |= partial;
-        Answer { delivered, restarts_timer, ..Answer::default() }
+        Answer::of(&delivered, restarts_timer)
     }
 
     /// Handles newly acknowledged data during a recovery; returns true if the recovery continues.

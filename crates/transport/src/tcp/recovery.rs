@@ -92,10 +92,19 @@ pub(super) enum Next {
 /// What an acknowledgement did.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Answer {
-    pub delivered: Delivered,
+    /// Packets delivered, and the newest transmission among them.
+    pub packets: u64,
+    pub newest: u64,
     pub restarts_timer: bool,
     /// When packets that may be late only count as lost (RFC 8985 §6.2, step 5).
     pub reordering_at: Option<Time>,
+}
+
+impl Answer {
+    pub fn of(delivered: &Delivered, restarts_timer: bool) -> Self {
+        let Delivered { packets, newest, .. } = *delivered;
+        Self { packets, newest, restarts_timer, reordering_at: None }
+    }
 }
 
 /// What an expiry of the retransmission timer did.

@@ -66,17 +66,20 @@ impl Arrival {
 }
 
 impl Delivered {
-    /// Adds the packet `number` with its record; `proven` is false if it was sent more than once
-    /// and an earlier transmission may have arrived.
-    pub(super) fn add(&mut self, number: u64, record: &Record, proven: bool) {
+    /// Adds the packet `number` with its record.
+    #[inline]
+    pub(super) fn add(&mut self, number: u64, record: &Record) {
         self.packets += 1;
+        if record.transmission >= self.newest {
+            (self.newest, self.newest_number) = (record.transmission, number);
+        }
+    }
+
+    /// Adds what RACK has to know of the packet `number`; `proven` is false if it was sent more than
+    /// once and an earlier transmission may have arrived.
+    fn learn(&mut self, number: u64, record: &Record, proven: bool) {
         let (transmission, sent) = (record.transmission, record.sent);
-        if transmission >= self.newest {
-            (self.newest, self.newest_number) = (transmission, number);
-            if proven {
-                self.proof = Some(Proof { transmission, sent });
-            }
-        } else if proven && self.proof.is_none_or(|proof| proof.transmission < transmission) {
+        if proven && self.proof.is_none_or(|proof| proof.transmission < transmission) {
             self.proof = Some(Proof { transmission, sent });
         }
         if !record.ambiguous && self.lowest_original.is_none_or(|lowest| number < lowest) {
@@ -262,8 +265,11 @@ impl Scoreboard {
             if record.sacked {
                 self.sacked_packets -= 1;
             } else {
-                let proven = !record.ambiguous || arrival.proves(&record, arrival.echo);
-                delivered.add(number, &record, proven);
+                delivered.add(number, &record);
+                if self.by_time {
+                    let proven = !record.ambiguous || arrival.proves(&record, arrival.echo);
+                    delivered.learn(number, &record, proven);
+                }
             }
         }
         let first = self.outstanding.first();
@@ -306,9 +312,12 @@ impl Scoreboard {
             self.pipe -= record.in_pipe();
             record.sacked = true;
             self.sacked_packets += 1;
-            // The stamp echoed is that of data in order (RFC 7323 §4.3), and says nothing here.
-            let proven = !record.ambiguous || arrival.proves(record, Time::NEVER);
-            delivered.add(number, record, proven);
+            delivered.add(number, record);
+            if self.by_time {
+                // The stamp echoed is that of data in order (RFC 7323 §4.3), and says nothing here.
+                let proven = !record.ambiguous || arrival.proves(record, Time::NEVER);
+                delivered.learn(number, record, proven);
+            }
         }
     }
 
@@ -530,7 +539,8 @@ mod tests {
 
     #[test]
     fn an_original_is_not_taken_for_its_retransmission() {
-        let mut board = board(3);
+        let mut board = Scoreboard::new(true);
+        filled(&mut board, 3);
         board.sent_again(0, 3, at(100));
         board.sent_again(1, 4, at(101));
         let proof = |board: &mut Scoreboard, number, arrival: Arrival| {

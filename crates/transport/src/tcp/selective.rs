@@ -164,7 +164,13 @@ impl Selective {
 
     /// Takes note of what an acknowledgement says about reordering and duplicates, and of the
     /// newest delivery that it proves; `highest` had arrived before.
-    fn learn(&mut self, ack: &Segment, highest: u64, delivered: &Delivered, ears: &mut Ears) {
+    fn learn(
+        &mut self,
+        duplicate: Option<u64>,
+        highest: u64,
+        delivered: &Delivered,
+        ears: &mut Ears,
+    ) {
         if let Some(rack) = &mut self.rack {
             if delivered.lowest_original.is_some_and(|number| number < highest) {
                 rack.saw_reordering();
@@ -173,7 +179,7 @@ impl Selective {
                 rack.advance(ears.now, proof);
             }
         }
-        if let Some(number) = ack.duplicate() {
+        if let Some(number) = duplicate {
             if let Some(rack) = &mut self.rack {
                 rack.saw_duplicate(ears.next);
             }
@@ -185,8 +191,11 @@ impl Selective {
         }
     }
 
-    /// Detects new losses; begins a recovery with `flight` packets in flight if there are any.
-    fn judge(&mut self, flight: f64, ears: &mut Ears) -> Verdict {
+    /// Detects new losses after `delivered` packets have arrived; begins a recovery if there are
+    /// any.
+    fn judge(&mut self, delivered: u64, ears: &mut Ears) -> Verdict {
+        // RFC 9937 §6.1, RecoverFS: what was in flight before the acknowledgement.
+        let flight = f64::from(self.board.pipe()) + delivered as f64;
         let may_begin = match (&self.rack, &self.recovery) {
             (_, Some(Episode { repairs: true, .. })) => false,
             (Some(_), _) => true,
@@ -300,9 +309,13 @@ impl Recovery for Selective {
             highest: self.board.highest_arrival(),
             first_sent: self.board.first_sent(),
         });
+        let least_rtt = match (&self.rack, &ears.rtt) {
+            (Some(_), Some(rtt)) => rtt.minimum,
+            _ => Duration::ZERO,
+        };
         let arrival = Arrival {
             now: ears.now,
-            least_rtt: ears.rtt.map_or(Duration::ZERO, |rtt| rtt.minimum),
+            least_rtt,
             echo: if ears.timestamps { ack.echoed_stamp } else { Time::NEVER },
         };
         let advanced = ack.number > first;
@@ -315,14 +328,15 @@ impl Recovery for Selective {
             self.board.sack(block, &arrival, &mut delivered);
         }
         ears.arrived(&delivered);
-        let highest = before.as_ref().map_or(0, |before| before.highest);
-        self.learn(ack, highest, &delivered, ears);
-        self.follow_timeout(first, &delivered, ears);
-        self.settle_probe(ack, &delivered, ears);
-        // RFC 9937 §6.1, RecoverFS: what was in flight before this acknowledgement.
-        let flight = f64::from(self.board.pipe()) + delivered.packets as f64;
+        let duplicate = ack.duplicate();
+        if self.rack.is_some() || duplicate.is_some() {
+            let highest = before.as_ref().map_or(0, |before| before.highest);
+            self.learn(duplicate, highest, &delivered, ears);
+            self.follow_timeout(first, &delivered, ears);
+            self.settle_probe(ack, &delivered, ears);
+        }
         let clear = sack.is_empty() && self.board.sacked_packets() == 0 && self.rack.is_none();
-        let verdict = if clear { Verdict::default() } else { self.judge(flight, ears) };
+        let verdict = if clear { Verdict::default() } else { self.judge(delivered.packets, ears) };
         let safe = advanced && verdict.losses == 0;
         self.meter(delivered.packets as f64, safe, verdict.losses, ears);
         // Data that left before the first packet left again does not postpone its timeout
@@ -330,11 +344,8 @@ impl Recovery for Selective {
         let first_sent = before.and_then(|before| before.first_sent);
         let old_data =
             delivered.proof.zip(first_sent).is_some_and(|(proof, first)| proof.sent < first);
-        Answer {
-            delivered,
-            restarts_timer: advanced || verdict.begins || old_data,
-            reordering_at: verdict.reordering_at,
-        }
+        let restarts_timer = advanced || verdict.begins || old_data;
+        Answer { reordering_at: verdict.reordering_at, ..Answer::of(&delivered, restarts_timer) }
     }
 
     /// Marks as lost what has not arrived, except what left lately if losses are found by time (RFC
@@ -366,12 +377,12 @@ impl Recovery for Selective {
     /// Marks as lost what was only waited for because packets may be reordered (RFC 8985 §6.2, step
     /// 5; `tcp_rack_reo_timeout`).
     fn on_reordering_timer(&mut self, ears: &mut Ears) -> bool {
-        let flight = f64::from(self.board.pipe());
-        let verdict = self.judge(flight, ears);
+        let verdict = self.judge(0, ears);
         let prr = self.recovery.as_mut().and_then(|episode| episode.prr.as_mut());
         match prr {
-            Some(prr) if !verdict.begins => prr.lost(f64::from(verdict.losses)),
-            _ => self.meter(1.0, false, verdict.losses, ears),
+            _ if verdict.begins => self.meter(1.0, false, verdict.losses, ears),
+            Some(prr) => prr.lost(f64::from(verdict.losses)),
+            None => {}
         }
         verdict.begins
     }

@@ -91,6 +91,8 @@ pub struct Sender {
     pacing: Option<Spacing>,
     packet_bytes: u32,
     window_limit: f64,
+    /// The same in whole packets.
+    window_limit_packets: u64,
     quantum: Quantum,
     /// Packets of the burst that is leaving: those still to go, and the total.
     burst: (u32, u32),
@@ -168,6 +170,7 @@ impl Sender {
             pacing,
             packet_bytes,
             window_limit,
+            window_limit_packets: window_limit as u64,
             quantum,
             burst: (0, 0),
             offered: 0,
@@ -219,7 +222,7 @@ impl Sender {
             Header::SynAck => return self.accepted(now, ack),
             _ => AckHeader::default(),
         };
-        if self.handshake != Handshake::Done {
+        if !matches!(self.handshake, Handshake::Done) {
             // It answers a connection that is over.
             return;
         }
@@ -234,13 +237,12 @@ impl Sender {
                 marks.says_reduced = true;
             }
         }
-        let marked = self.tell_marks(now, &header, recovering, answer.delivered.newest);
+        let marked = self.tell_marks(now, &header, recovering, answer.newest);
         let first = self.first();
         let rate = self.sampler.as_mut().and_then(|sampler| sampler.take(first));
-        if answer.delivered.packets > 0 {
+        if answer.packets > 0 {
             self.timed_out = false;
-            let packets =
-                if self.habits.counts_packets { answer.delivered.packets as f64 } else { 1.0 };
+            let packets = if self.habits.counts_packets { answer.packets as f64 } else { 1.0 };
             let window_limited = self.uses_window() && !self.recovery.regrowing();
             let recovering = recovering || !advances || self.is_echo(&header);
             if !recovering {
@@ -249,7 +251,7 @@ impl Sender {
             self.controller.on_ack(&Ack {
                 now,
                 packets,
-                newest: answer.delivered.newest,
+                newest: answer.newest,
                 next: self.counters.sent,
                 rtt: self.rtt.estimate(),
                 rtt_is_fresh,
@@ -320,7 +322,7 @@ impl Sender {
 
     /// True if the window and the pacer let a packet go at `now`.
     pub fn may_transmit(&mut self, now: Time) -> bool {
-        if self.handshake != Handshake::Done {
+        if !matches!(self.handshake, Handshake::Done) {
             return matches!(self.handshake, Handshake::Due(_)) && self.has_new();
         }
         let limit = self.controller.flight_limit().min(self.window_limit);
@@ -331,7 +333,7 @@ impl Sender {
     /// The next segment to leave at `now`, if one may.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         self.waits_for_pacer = false;
-        if self.handshake != Handshake::Done {
+        if !matches!(self.handshake, Handshake::Done) {
             return self.ask(now);
         }
         let paced = self.pacer.ready_at() > now && self.burst.0 == 0 && !self.recovery.probing();
@@ -375,7 +377,7 @@ impl Sender {
     /// One past the highest number that the application and the receiver's window let leave (RFC
     /// 9293 §3.8.6).
     fn sendable(&self) -> u64 {
-        self.offered.min(self.first().saturating_add(self.window_limit as u64))
+        self.offered.min(self.first().saturating_add(self.window_limit_packets))
     }
 
     fn has_new(&self) -> bool {
@@ -570,7 +572,7 @@ impl Sender {
             return true;
         }
         let mut burst = 1;
-        if self.quantum != Quantum::Packets(1) && !again && !self.recovery.probing() {
+        if !matches!(self.quantum, Quantum::Packets(1)) && !again && !self.recovery.probing() {
             let half_window = (window / 2.0).max(1.0) as u64;
             let room = (window as u64).saturating_sub(self.in_flight());
             let waiting = self.offered - self.recovery.end();

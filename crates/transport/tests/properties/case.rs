@@ -77,6 +77,8 @@ pub fn habits() -> impl Strategy<Value = Habits> {
         |(linux, metering, flags, restart, acks)| {
             let [limited_transmit, timestamps, by_time, probes, frto, handshake, validates, _] =
                 flags;
+            // Rate halving is of a time before RACK.
+            let by_time = by_time && !matches!(metering, Metering::RateHalving { .. });
             Habits {
                 metering,
                 limited_transmit,

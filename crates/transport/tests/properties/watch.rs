@@ -118,21 +118,18 @@ impl Watch {
             && sender.counters().spurious == before.spurious
             && self.episode.is_some_and(|episode| sender.first() < episode.end);
         let end = self.end;
+        // What a needless recovery had taken for lost is in flight again when the next one begins.
+        let undone = sender.counters().spurious > before.spurious;
+        let flight = if undone { (end - sender.first()) as f64 } else { before.in_flight };
         let episode = self.episode.get_or_insert(Episode {
             end,
-            flight: before.in_flight,
+            flight,
             window: before.window,
             free: 1,
             inflation: 3.0,
         });
         if !goes_on {
-            *episode = Episode {
-                end,
-                flight: before.in_flight,
-                window: before.window,
-                free: 1,
-                inflation: 3.0,
-            };
+            *episode = Episode { end, flight, window: before.window, free: 1, inflation: 3.0 };
         } else if advanced > 0 {
             episode.inflation += 1.0 - advanced as f64;
             episode.free += 1;
