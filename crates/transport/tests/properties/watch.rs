@@ -150,6 +150,16 @@ impl Watch {
             );
             (self.duplicates, self.episode) = (0, None);
         }
+        if sender.recovering() && !before.recovering {
+            // Packets that might have been late only count as lost (RFC 8985 §6.2, step 5).
+            self.episode = Some(Episode {
+                end: self.end,
+                flight: before.in_flight,
+                window: before.window,
+                free: 1,
+                inflation: 3.0,
+            });
+        }
         self.probes = u64::from(timeouts == 0);
         self.counts_from_departure |= timeouts == 0;
         self.quiet += self.probes;
