@@ -115,6 +115,9 @@ pub struct Birth {
     pub packet_bytes: u32,
     /// The receiver's own window in packets; infinite if it sets no limit.
     pub receive_window: f64,
+    /// True if a setting that is not given is as in today's Linux, where its law differs from the
+    /// published one; false for the published one.
+    pub as_linux: bool,
     /// Packets that leave together; `None` if they are a millisecond at the flow's rate.
     pub quantum: Option<f64>,
 }
@@ -129,6 +132,7 @@ impl Default for Birth {
             initial_ssthresh: f64::INFINITY,
             packet_bytes: 1500,
             receive_window: f64::INFINITY,
+            as_linux: true,
             quantum: Some(1.0),
         }
     }

@@ -103,6 +103,7 @@ pub(crate) fn check(
         initial_ssthresh: threshold(&mut given, spec.law.start(), initial_window)?,
         packet_bytes: bytes.count() as u32,
         receive_window,
+        as_linux: tcp != Some(TcpName::Ns2),
         quantum,
     };
     let recipe = spec.law.read(&birth);

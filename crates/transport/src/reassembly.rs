@@ -34,6 +34,18 @@ impl Reassembly {
             .map_or(number, |range| range.start)
     }
 
+    /// The place, among the blocks that changed last, of the one that `number` belongs to or
+    /// lengthens; their number if there is none.
+    pub fn place_of(&self, number: u64) -> usize {
+        let known = self.recent.iter().flatten();
+        let lengthens = |known: &u64| {
+            let place = self.ranges.partition_point(|range| range.end <= *known);
+            let range = self.ranges.get(place);
+            range.is_some_and(|range| range.start <= number + 1 && number <= range.end)
+        };
+        known.clone().position(lengthens).unwrap_or(known.count())
+    }
+
     /// Records the arrival of packet `number`; returns true if it is new.
     pub fn arrive(&mut self, number: u64) -> bool {
         if number == self.next {
@@ -143,6 +155,13 @@ mod tests {
             [(4, 5)],
             "2 is now covered by the cumulative acknowledgement"
         );
+    }
+
+    #[test]
+    fn it_knows_the_place_of_the_block_that_a_packet_lengthens() {
+        let reassembly = after(&[0, 10, 20]);
+        let places = [19, 20, 21, 22, 9, 11, 15].map(|number| reassembly.place_of(number));
+        assert_eq!(places, [0, 0, 0, 2, 1, 1, 2]);
     }
 
     #[test]

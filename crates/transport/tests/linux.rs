@@ -68,17 +68,17 @@ fn the_handshake_gives_the_first_sample_and_is_asked_for_again_after_a_second() 
     assert_eq!(sender.poll_transmit(at(0)), None, "there is no data");
     sender.offer(3);
     assert!(sender.poll_transmit(at(5)).is_some_and(|syn| syn.header == Header::Syn));
-    for (now, next) in [(1005, 3005), (3005, 7005)] {
+    for (now, next) in [(1005, 2005), (2005, 3005), (3005, 4005), (4005, 5005), (5005, 7005)] {
         assert_eq!(sender.retransmit_at(), at(now));
         sender.on_wakeup(at(now));
         let again = sender.poll_transmit(at(now)).expect("the request again");
         assert_eq!((again.header, sender.poll_transmit(at(now))), (Header::Syn, None));
         assert_eq!(sender.retransmit_at(), at(next));
     }
-    sender.on_ack(at(3105), &segment(0, 3105, 3005, Header::SynAck));
+    sender.on_ack(at(5105), &segment(0, 5105, 5005, Header::SynAck));
     assert_eq!(sender.rtt().map(|rtt| rtt.latest), Some(ms(100)));
-    assert_eq!(leaving(&mut sender, at(3105)), [0, 1, 2]);
-    assert_eq!((sender.counters().sent, sender.counters().timeouts), (3, 2));
+    assert_eq!(leaving(&mut sender, at(5105)), [0, 1, 2]);
+    assert_eq!((sender.counters().sent, sender.counters().timeouts), (3, 5));
 }
 
 #[test]
@@ -212,4 +212,22 @@ fn a_mark_brings_the_flight_down_while_packets_arrive() {
     let left: Vec<usize> = (1..=10).map(|n| marked(100 + n, n, n == 1)).collect();
     assert_eq!(left.iter().sum::<usize>(), 5, "{left:?}");
     assert!(left.iter().all(|left| *left <= 1));
+}
+
+/// `tcp_sack_new_ofo_skb` of Linux: what has been put together leaves before a third block.
+#[test]
+fn a_third_block_does_not_wait() {
+    let acks = narrows_transport::tcp::AckPolicy { quick: 0, ..Habits::LINUX.acks };
+    let mut receiver = Receiver::new(acks, 52, u64::MAX);
+    let mut blocks = |number| {
+        let data = Segment::data(number, at(5), 1500, Header::Data(Default::default()));
+        let ack = receiver.on_data(at(5), &data)?;
+        Some(ack.sack().iter(0).map(|range| (range.start, range.end)).collect::<Vec<_>>())
+    };
+    for number in [1, 2, 3] {
+        assert!(blocks(number).is_some());
+    }
+    assert_eq!([blocks(4), blocks(6), blocks(7)], [None, None, None], "the second may wait");
+    assert_eq!(blocks(9), Some(vec![(6, 8), (1, 5)]), "9 itself waits");
+    assert_eq!(blocks(5), None, "what lengthens the third has nothing to wait for");
 }

@@ -34,7 +34,7 @@
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Abe, Ack, Idle, WindowLaw};
-use narrows_settings::{Settings, choice, settings};
+use narrows_settings::{Given, Settings, choice, settings};
 use narrows_units::Time;
 
 /// Its line in the registry.
@@ -47,7 +47,10 @@ pub(super) const LAW: Entry = Entry {
     start: Start::Chosen(SlowStartKind::HyStart),
     settings: Params::list,
     construct: |birth| {
-        let params: Params = birth.settings()?;
+        let mut params: Params = birth.settings()?;
+        if !birth.as_linux {
+            params.take_the_rfcs(&birth.given);
+        }
         Ok(birth.once_per_epoch(Abe::new(Cubic::new(params), params.beta_ecn)))
     },
 };
@@ -106,6 +109,23 @@ choice! {
 const BETA_SCALE: f64 = 1024.0;
 
 impl Params {
+    /// Settings that are not `given` are the RFC's where Linux differs.
+    fn take_the_rfcs(&mut self, given: &Given) {
+        let is_given = |name| given.pairs().any(|(known, _)| known == name);
+        if !is_given("friendly") {
+            self.friendly = Friendly::Rfc;
+        }
+        if !is_given("unknown_growth") {
+            self.unknown_growth = 0.0;
+        }
+        if !is_given("ahead") {
+            self.ahead = Ahead::Smoothed;
+        }
+        if !is_given("whole") {
+            self.whole = false;
+        }
+    }
+
     /// β in 1024ths, less than all.
     fn beta_in_1024ths(&self) -> f64 {
         (self.beta * BETA_SCALE).round().min(BETA_SCALE - 1.0)

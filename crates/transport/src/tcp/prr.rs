@@ -4,7 +4,7 @@
 /// The state of one recovery episode, in packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prr {
-    /// Packets in flight when the recovery began.
+    /// Packets in flight when the recovery began; Linux takes the window instead.
     recover_fs: f64,
     delivered: f64,
     /// Packets that safe acknowledgements have added.

@@ -74,10 +74,10 @@ impl Rack {
         self.reordering_seen = true;
     }
 
-    /// A duplicate was reported: packets are waited for longer. `next` is the next transmission to
-    /// leave.
+    /// A retransmission proved needless: on a path that reorders, packets are waited for longer.
+    /// `next` is the next transmission to leave.
     pub fn saw_duplicate(&mut self, next: u64) {
-        if self.newest.transmission >= self.next_step {
+        if self.reordering_seen && self.newest.transmission >= self.next_step {
             self.steps = (self.steps + 1).min(255);
             self.next_step = next;
             self.persists = RECOVERIES;
@@ -109,6 +109,7 @@ impl Rack {
     }
 
     /// When everything that left before `newest()` is known to be lost, unless it has arrived.
+    /// Linux counts from the newest packet that is missing, we from the newest that has arrived.
     pub fn deadline(&self, window: Duration) -> Time {
         self.newest.sent + self.rtt + window + TIMER_SLACK
     }

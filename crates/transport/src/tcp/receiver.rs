@@ -33,6 +33,8 @@ const COMPRESSES_FOR: Duration = Duration::from_millis(1);
 const COMPRESSION_SLACK: Duration = Duration::from_micros(100);
 /// Packets that one acknowledgement stands for at most (tcp_comp_sack_nr).
 const MOST_COMPRESSED: u32 = 44;
+/// Blocks that one acknowledgement tells anew (TCP_SACK_BLOCKS_EXPECTED).
+const EXPECTED_BLOCKS: usize = 2;
 /// Acknowledgements without progress that a sender's fast retransmission may need.
 const DUPLICATES: u32 = 3;
 
@@ -106,6 +108,7 @@ impl Receiver {
         if data.header == Header::Syn {
             return Some(self.accept(now, data));
         }
+        let before = self.before_a_new_block(now, data.number);
         let had_gap = self.reassembly.has_gap();
         let in_order = data.number == self.reassembly.next();
         if data.number <= self.last_ack {
@@ -129,7 +132,7 @@ impl Receiver {
         }
         if !in_order || had_gap {
             if self.policy.compresses && !repeats && self.compresses(now) {
-                return None;
+                return before;
             }
             let mut ack = self.acknowledge(now);
             if repeats && self.policy.reports_duplicates {
@@ -172,6 +175,16 @@ impl Receiver {
             bytes: syn.bytes,
             header: Header::SynAck,
         }
+    }
+
+    /// Acknowledgements that have been put together leave before a packet that makes a third block,
+    /// lest the sender never hears of the first (`tcp_sack_new_ofo_skb` in Linux's
+    /// net/ipv4/tcp_input.c).
+    fn before_a_new_block(&mut self, now: Time, number: u64) -> Option<Segment> {
+        let is_new = self.compressed > 0
+            && number > self.reassembly.next()
+            && self.reassembly.place_of(number) >= EXPECTED_BLOCKS;
+        is_new.then(|| self.acknowledge(now))
     }
 
     /// Puts a packet that is out of order or fills only a part of a gap with those that wait for a

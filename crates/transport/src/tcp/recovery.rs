@@ -44,6 +44,9 @@ pub(super) trait Recovery {
     /// A mark has reduced the window, and the flight follows.
     fn reduces_for_mark(&mut self) {}
 
+    /// Congestion is proven: what has been reduced stays so.
+    fn forbid_undo(&mut self) {}
+
     /// True if losses are being repaired, by a recovery or after a timeout.
     fn repairing(&self) -> bool {
         self.recovering()
@@ -95,6 +98,8 @@ pub(super) struct Answer {
     /// Packets delivered, and the newest transmission among them.
     pub packets: u64,
     pub newest: u64,
+    /// If losses are found by time, when the earliest of those that were sent once had left.
+    pub original_sent: Option<Time>,
     pub restarts_timer: bool,
     /// When packets that may be late only count as lost (RFC 8985 §6.2, step 5).
     pub reordering_at: Option<Time>,
@@ -102,8 +107,8 @@ pub(super) struct Answer {
 
 impl Answer {
     pub fn of(delivered: &Delivered, restarts_timer: bool) -> Self {
-        let Delivered { packets, newest, .. } = *delivered;
-        Self { packets, newest, restarts_timer, reordering_at: None }
+        let Delivered { packets, newest, original_sent, .. } = *delivered;
+        Self { packets, newest, original_sent, restarts_timer, reordering_at: None }
     }
 }
 
@@ -236,6 +241,10 @@ impl Recovery for AnyRecovery {
 
     fn on_reordering_timer(&mut self, ears: &mut Ears) -> bool {
         either!(self, recovery => recovery.on_reordering_timer(ears))
+    }
+
+    fn forbid_undo(&mut self) {
+        either!(self, recovery => recovery.forbid_undo());
     }
 
     fn reduces_for_mark(&mut self) {

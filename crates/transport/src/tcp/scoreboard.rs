@@ -21,6 +21,8 @@ pub struct Delivered {
     pub proof: Option<Proof>,
     /// The lowest packet among them that was sent only once.
     pub lowest_original: Option<u64>,
+    /// When the earliest of those had left.
+    pub original_sent: Option<Time>,
 }
 
 /// A transmission that counts as lost.
@@ -75,15 +77,15 @@ impl Delivered {
         }
     }
 
-    /// Adds what RACK has to know of the packet `number`; `proven` is false if it was sent more than
-    /// once and an earlier transmission may have arrived.
+    /// Adds what RACK has to know of the packet `number`; `proven` is false if it was sent more
+    /// than once and an earlier transmission may have arrived.
     fn learn(&mut self, number: u64, record: &Record, proven: bool) {
         let (transmission, sent) = (record.transmission, record.sent);
         if proven && self.proof.is_none_or(|proof| proof.transmission < transmission) {
             self.proof = Some(Proof { transmission, sent });
         }
         if !record.ambiguous && self.lowest_original.is_none_or(|lowest| number < lowest) {
-            self.lowest_original = Some(number);
+            (self.lowest_original, self.original_sent) = (Some(number), Some(sent));
         }
     }
 }
@@ -169,6 +171,17 @@ impl Scoreboard {
     pub fn was_sent_again(&self, number: u64) -> bool {
         let is_outstanding = (self.first()..self.end()).contains(&number);
         !is_outstanding || self.outstanding.get(number).ambiguous
+    }
+
+    /// Retransmissions that may be in flight, if losses are found by time.
+    pub fn resent_in_flight(&self) -> u32 {
+        let in_flight = |(transmission, number): &(u64, u64)| {
+            (self.first()..self.end()).contains(number) && {
+                let record = self.outstanding.get(*number);
+                record.transmission == *transmission && record.retransmitted && !record.sacked
+            }
+        };
+        self.resent.iter().filter(|resent| in_flight(resent)).count() as u32
     }
 
     /// When the lowest packet outstanding left for the last time; `None` if nothing is outstanding.

@@ -145,6 +145,7 @@ impl Selective {
     fn follow_timeout(&mut self, first: u64, delivered: &Delivered, ears: &mut Ears) {
         let Some(loss) = &mut self.timed_out else { return };
         let advanced = self.board.first() > first;
+        let recovered = self.board.first() >= self.recovery_point;
         loss.sends_new = false;
         if loss.frto {
             if delivered.lowest_original.is_some_and(|number| number < self.recovery_point) {
@@ -152,12 +153,12 @@ impl Selective {
             }
             if self.board.end() > self.recovery_point {
                 loss.frto = advanced;
-            } else if advanced {
+            } else if advanced && !recovered {
                 self.recovery_point = self.board.end();
                 loss.sends_new = true;
             }
         }
-        if self.board.first() >= self.recovery_point && !loss.sends_new {
+        if recovered {
             self.timed_out = None;
         }
     }
@@ -180,11 +181,12 @@ impl Selective {
             }
         }
         if let Some(number) = duplicate {
-            if let Some(rack) = &mut self.rack {
-                rack.saw_duplicate(ears.next);
-            }
             // The network may have doubled a packet that was sent once (tcp_sacktag_one).
             let doubled_here = self.board.was_sent_again(number);
+            let is_probe = self.probe.is_some_and(|probe| probe.end == number + 1);
+            if let Some(rack) = self.rack.as_mut().filter(|_| doubled_here && !is_probe) {
+                rack.saw_duplicate(ears.next);
+            }
             if doubled_here && self.undo.as_mut().is_some_and(|undo| undo.reported(number)) {
                 self.take_back(self.board.first(), ears);
             }
@@ -247,7 +249,8 @@ impl Selective {
             self.recovery_point = self.board.end();
         }
         self.recovery = Some(Episode { resend_now: true, repairs: true, prr, halving });
-        self.undo = Some(Undo::new(self.board.first()));
+        let resent = self.board.resent_in_flight();
+        self.undo = Some(Undo::new(self.board.first(), resent));
         (self.timed_out, self.probe) = (None, None);
     }
 
@@ -339,8 +342,8 @@ impl Recovery for Selective {
         let verdict = if clear { Verdict::default() } else { self.judge(delivered.packets, ears) };
         let safe = advanced && verdict.losses == 0;
         self.meter(delivered.packets as f64, safe, verdict.losses, ears);
-        // Data that left before the first packet left again does not postpone its timeout
-        // (tcp_clean_rtx_queue).
+        // The arrival of data that left before the first packet left again postpones that packet's
+        // timeout, the arrival of later data does not (tcp_clean_rtx_queue).
         let first_sent = before.and_then(|before| before.first_sent);
         let old_data =
             delivered.proof.zip(first_sent).is_some_and(|(proof, first)| proof.sent < first);
@@ -365,7 +368,8 @@ impl Recovery for Selective {
             && self.board.first() < self.recovery_point;
         let opens_epoch = if self.rack.is_some() { !answered } else { !again };
         if opens_epoch {
-            self.undo = Some(Undo::new(self.board.first()));
+            let resent = self.board.resent_in_flight();
+            self.undo = Some(Undo::new(self.board.first(), resent));
         }
         let frto = self.uses_frto && (!was_repairing || again);
         self.timed_out = self.rack.is_some().then_some(AfterTimeout { frto, sends_new: false });
@@ -385,6 +389,10 @@ impl Recovery for Selective {
             None => {}
         }
         verdict.begins
+    }
+
+    fn forbid_undo(&mut self) {
+        self.undo = None;
     }
 
     fn reduces_for_mark(&mut self) {
@@ -434,8 +442,11 @@ impl Recovery for Selective {
             return Next::WaitForWindow;
         }
         let has_new = self.board.end() < offered;
-        if has_new && self.timed_out.is_some_and(|loss| loss.sends_new) {
-            return Next::New;
+        if let Some(loss) = self.timed_out.as_mut().filter(|loss| loss.sends_new) {
+            if has_new {
+                return Next::New;
+            }
+            (loss.frto, loss.sends_new) = (false, false);
         }
         if let Some(number) = self.board.next_retransmission() {
             return Next::Again(number);

@@ -105,7 +105,7 @@ pub struct Sender {
     /// When the timer expires.
     retransmit_at: Time,
     last_sent: Time,
-    /// The timer has expired since the last acknowledgement of something new.
+    /// The timer has expired since the lowest number outstanding advanced.
     timed_out: bool,
     usage: Usage,
     waits_for_pacer: bool,
@@ -228,20 +228,29 @@ impl Sender {
         }
         let advances = ack.number > self.first();
         let rtt_is_fresh = advances && self.measure_rtt(now, ack);
-        let was_recovering = self.recovery.recovering();
+        if self.is_echo(&header) {
+            self.recovery.forbid_undo();
+        }
+        let (was_recovering, epochs) = (self.recovery.recovering(), self.counters.epochs);
         let answer = self.recovery.on_ack(ack, &mut ears!(self, now));
         let recovering = self.recovery.recovering();
         if recovering && !was_recovering {
             self.timed = None;
-            if let Some(marks) = &mut self.marks {
-                marks.says_reduced = true;
-            }
         }
-        let marked = self.tell_marks(now, &header, recovering, answer.newest);
+        if self.counters.epochs > epochs || recovering && !was_recovering {
+            self.say_reduced();
+        }
+        if let Some(sent) = answer.original_sent.filter(|_| !advances) {
+            // Linux takes a sample from selective acknowledgements, too (`tcp_clean_rtx_queue`).
+            self.take_rtt(now, sent, self.first());
+        }
+        let marked = self.tell_marks(now, &header, answer.newest);
         let first = self.first();
         let rate = self.sampler.as_mut().and_then(|sampler| sampler.take(first));
+        self.timed_out &= !advances;
         if answer.packets > 0 {
-            self.timed_out = false;
+            // By count, what has arrived out of order ends it, too, as in ns-2.
+            self.timed_out &= self.habits.detection == Detection::ByTime;
             let packets = if self.habits.counts_packets { answer.packets as f64 } else { 1.0 };
             let window_limited = self.uses_window() && !self.recovery.regrowing();
             let recovering = recovering || !advances || self.is_echo(&header);
@@ -268,10 +277,10 @@ impl Sender {
 
     /// The connection is accepted: data may leave, and the RTT is known.
     fn accepted(&mut self, now: Time, answer: &Segment) {
-        let Handshake::Asked(again) = self.handshake else { return };
+        let Handshake::Asked(times) = self.handshake else { return };
         self.handshake = Handshake::Done;
         self.retransmit_at = Time::NEVER;
-        if self.habits.timestamps || !again {
+        if self.habits.timestamps || times == 1 {
             self.take_rtt(now, answer.echoed_stamp, answer.number);
         }
         if !self.is_idle() {
@@ -286,10 +295,12 @@ impl Sender {
         }
         self.retransmit_at = Time::NEVER;
         match (self.handshake, self.timer) {
-            (Handshake::Asked(_), _) => {
+            (Handshake::Asked(times), _) => {
                 self.counters.timeouts += 1;
-                self.rtt.back_off();
-                self.handshake = Handshake::Due(true);
+                if times > handshake::LINEAR_TIMEOUTS {
+                    self.rtt.back_off();
+                }
+                self.handshake = Handshake::Due(times);
             }
             (_, Timer::Retransmission) => self.time_out(now),
             (_, Timer::Reordering) => {
@@ -317,7 +328,15 @@ impl Sender {
         let timed_out = self.recovery.on_timeout(again, &mut ears!(self, now));
         let (opens_epoch, in_flight) = (timed_out.opens_epoch, timed_out.in_flight);
         self.controller.on_timeout(&Timeout { now, opens_epoch, in_flight });
+        self.say_reduced();
         self.restart_timer(now);
+    }
+
+    /// The next new packet tells the receiver that the window has been reduced (RFC 3168 §6.1.2).
+    fn say_reduced(&mut self) {
+        if let Some(marks) = &mut self.marks {
+            marks.says_reduced = true;
+        }
     }
 
     /// True if the window and the pacer let a packet go at `now`.
@@ -365,11 +384,11 @@ impl Sender {
 
     /// Asks for the connection, if there is data for it and nobody has asked yet.
     fn ask(&mut self, now: Time) -> Option<Segment> {
-        let Handshake::Due(again) = self.handshake else { return None };
+        let Handshake::Due(times) = self.handshake else { return None };
         if !self.has_new() {
             return None;
         }
-        self.handshake = Handshake::Asked(again);
+        self.handshake = Handshake::Asked(times + 1);
         self.restart_timer(now);
         Some(Segment::data(self.recovery.end(), now, handshake::BYTES, Header::Syn))
     }
@@ -427,7 +446,8 @@ impl Sender {
         if self.waits_for_pacer { self.pacer.ready_at() } else { Time::NEVER }
     }
 
-    /// When the retransmission timer expires; never if nothing is outstanding.
+    /// When the retransmission timer expires; never if nothing is outstanding, not even a request
+    /// for a connection.
     pub fn retransmit_at(&self) -> Time {
         self.retransmit_at
     }
@@ -469,11 +489,12 @@ impl Sender {
     }
 
     /// Tells the controller about packets that arrived with a mark; returns their number.
-    fn tell_marks(&mut self, now: Time, ack: &AckHeader, recovering: bool, newest: u64) -> f64 {
+    fn tell_marks(&mut self, now: Time, ack: &AckHeader, newest: u64) -> f64 {
+        let reduced = self.recovery.recovering() || self.recovery.repairing();
         let Some(marks) = &mut self.marks else { return 0.0 };
         let packets = marks.newly(ack);
         if packets > 0.0 {
-            let opens_epoch = !recovering && newest >= marks.answered_to;
+            let opens_epoch = !reduced && newest >= marks.answered_to;
             if opens_epoch {
                 marks.answered_to = self.counters.sent;
                 marks.says_reduced = true;

@@ -18,9 +18,12 @@ pub(super) struct Undo {
 }
 
 impl Undo {
-    /// A recovery or timeout begins with everything below `marker` acknowledged.
-    pub fn new(marker: u64) -> Self {
-        Self { marker, first: None, unreported: None, was_needed: false }
+    /// A recovery or timeout begins with everything below `marker` acknowledged, and with `resent`
+    /// retransmissions of before in flight, whose duplicates may still be reported
+    /// (`tcp_init_undo`).
+    pub fn new(marker: u64, resent: u32) -> Self {
+        let unreported = (resent > 0).then_some(resent);
+        Self { marker, first: None, unreported, was_needed: false }
     }
 
     /// Packet `number` leaves again at `now`.
@@ -66,7 +69,7 @@ mod tests {
 
     #[test]
     fn an_older_stamp_tells_at_the_first_retransmission_only() {
-        let mut undo = Undo::new(5);
+        let mut undo = Undo::new(5, 0);
         assert!(!undo.acknowledged(6, at(0)), "nothing was sent again");
         undo.sent_again(7, at(100));
         undo.sent_again(9, at(101));
@@ -78,7 +81,7 @@ mod tests {
 
     #[test]
     fn all_retransmissions_must_be_reported() {
-        let mut undo = Undo::new(5);
+        let mut undo = Undo::new(5, 0);
         assert!(!undo.reported(5), "nothing was sent again");
         undo.sent_again(5, at(100));
         undo.sent_again(6, at(100));

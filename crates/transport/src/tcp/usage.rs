@@ -16,7 +16,7 @@ pub(super) struct Pause {
     pub window: f64,
     pub ssthresh: f64,
     pub timeout: Duration,
-    /// Nothing is being repaired or out of order.
+    /// Nothing is being repaired.
     pub is_open: bool,
 }
 

@@ -118,9 +118,10 @@ impl Watch {
             && sender.counters().spurious == before.spurious
             && self.episode.is_some_and(|episode| sender.first() < episode.end);
         let end = self.end;
-        // What a needless recovery had taken for lost is in flight again when the next one begins.
+        // What a needless recovery had taken for lost is in flight again when the next one begins,
+        // and its retransmissions too.
         let undone = sender.counters().spurious > before.spurious;
-        let flight = if undone { (end - sender.first()) as f64 } else { before.in_flight };
+        let flight = if undone { 2.0 * (end - sender.first()) as f64 } else { before.in_flight };
         let episode = self.episode.get_or_insert(Episode {
             end,
             flight,
@@ -209,7 +210,11 @@ impl Watch {
     fn fits_the_pipe(&self, sender: &Sender) -> bool {
         let window = sender.controller().flight_limit().min(self.window_limit);
         let flight = match self.episode {
-            Some(episode) if self.metered => window.max(episode.flight).max(episode.window),
+            // Proportional rate reduction sends for what arrives, also for what had been taken for
+            // lost and so was not in the pipe (RFC 9937 §6.2, DeliveredData).
+            Some(episode) if self.metered => {
+                window.max(episode.flight).max(episode.window) + self.duplicates as f64
+            }
             _ => window,
         };
         sender.in_flight() as f64 <= flight
