@@ -211,10 +211,11 @@ columns! {
     loss_rate: Share, "RFC 5166 §2.1.3" = Number(|flow| flow.loss_rate);
     /// Mean of its RTT samples; one per round trip with `ns2` habits.
     mean_rtt: Delay = Number(|flow| flow.mean_rtt);
-    /// When data first left, in the whole run.
+    /// When its first packet left, in the whole run: the request for a connection, if there is a
+    /// handshake.
     start: Time = Number(FlowResult::started);
-    /// Arrival of the last packet in order minus first departure, in the whole run; only for data
-    /// of a given `size`. Requests are in `transfers`.
+    /// Arrival of the last packet in order minus `start`, in the whole run, so with the handshake;
+    /// only for data of a given `size`, in whole packets. Requests are in `transfers`.
     completion_time: Time, "RFC 7928" = Number(|flow| flow.completion_time.unwrap_or(f64::NAN));
     /// Data packets sent, retransmissions included.
     sent: Count = Count(|flow| flow.summary.sender.sent);

@@ -137,7 +137,9 @@ def compare(
     ] = "reno,cubic",
     pacing: Annotated[
         str,
-        typer.Option(help="How packets are spaced, separated by commas: none, even, exponential."),
+        typer.Option(
+            help="How packets are spaced, separated by commas: none, even, exponential, fq."
+        ),
     ] = "none",
     packet_size: Annotated[
         str | None,

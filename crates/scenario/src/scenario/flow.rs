@@ -27,7 +27,7 @@ written! {
             starts: Vec<Duration>,
             /// When it offers no more.
             stop: Duration,
-            /// Payload to send; endless unless given.
+            /// Payload to send, rounded up to whole packets; endless unless given.
             size: Bytes,
             /// The application offers payload at this rate only.
             app_rate: Rate,
@@ -76,8 +76,9 @@ written! {
             sack_compression: bool,
             /// Each connection begins with a handshake; the habit's unless given.
             handshake: bool,
-            /// Only a window that is used grows, and one that is not used shrinks (RFC 7661); the
-            /// habit's unless given.
+            /// A window grows only if it was full in the round trip, in slow start if half of it
+            /// was used, and shrinks after a timeout without use (RFC 7661); the habit's unless
+            /// given.
             cwnd_validation: bool,
             /// The window falls after a silence, as the habit has it; Linux's sysctl of that name;
             /// it does unless false.
@@ -108,7 +109,8 @@ written! {
             reliable: bool,
             /// A packet on the wire, if it differs from the scenario's.
             packet: Bytes,
-            /// Datagrams at `app_rate` that nobody answers, instead of TCP.
+            /// Datagrams at `app_rate` that nobody answers, instead of TCP: "constant" or "poisson"
+            /// gaps.
             datagrams: Datagrams,
             /// With datagrams: the length of a sending period, like "5s".
             on: Duration,

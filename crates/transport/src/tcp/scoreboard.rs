@@ -631,7 +631,8 @@ mod tests {
                         let range = start.max(una)..(start + length).min(60);
                         let newly = range.clone().filter(|n| !sacked[*n as usize]).count();
                         range.for_each(|n| sacked[n as usize] = true);
-                        board.sack(Range { start, end: start + length }, &UNSTAMPED, &mut delivered);
+                        let block = Range { start, end: start + length };
+                        board.sack(block, &UNSTAMPED, &mut delivered);
                         newly
                     }
                     _ => {
