@@ -137,7 +137,10 @@ impl Member<'_> {
         let rtt = self.attachment.base_rtt;
         let usage = match connection.sends {
             Sends::Endless => return Application::Endless,
-            Sends::Packets(packets) => return Application::Packets(packets),
+            Sends::Packets { count, last_payload } => {
+                let last_bytes = last_payload as u32 + self.group.packet.headers();
+                return Application::Packets { count, last_bytes };
+            }
             Sends::Every(gap) => return Application::Every(gap),
             Sends::Pages { think, size_factor, persistent } => {
                 let payload = self.group.packet.payload();

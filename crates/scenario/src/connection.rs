@@ -51,10 +51,22 @@ pub(crate) enum Transport {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Sends {
     Endless,
-    Packets(u64),
+    /// So many packets, the last with this payload.
+    Packets {
+        count: u64,
+        last_payload: u64,
+    },
     Every(Gap),
-    Pages { think: Duration, size_factor: f64, persistent: f64 },
-    Files { mean: f64, shape: f64, off: Duration },
+    Pages {
+        think: Duration,
+        size_factor: f64,
+        persistent: f64,
+    },
+    Files {
+        mean: f64,
+        shape: f64,
+        off: Duration,
+    },
 }
 
 /// The `cc` unless given.
@@ -436,7 +448,10 @@ fn sends(given: &mut Given<Flow>, payload: u64) -> Result<Sends, ScenarioError> 
         (Some(size), _) if size.count() == 0 => {
             Err(given.error("size", "must be above 0; try \"1MB\""))
         }
-        (Some(size), _) => Ok(Sends::Packets(size.count().div_ceil(payload))),
+        (Some(size), _) => {
+            let count = size.count().div_ceil(payload);
+            Ok(Sends::Packets { count, last_payload: size.count() - (count - 1) * payload })
+        }
         (None, Some(rate)) => {
             Ok(Sends::Every(Gap::Constant(rate.time_to_send(Bytes::new(payload)))))
         }

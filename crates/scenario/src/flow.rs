@@ -165,7 +165,17 @@ impl CheckedFlow {
 
     /// Whether each flow has a given amount of data, and then ends.
     pub(crate) fn is_finite(&self) -> bool {
-        matches!(&self.over, Over::Connection(Connection { sends: Sends::Packets(_), .. }))
+        matches!(&self.over, Over::Connection(Connection { sends: Sends::Packets { .. }, .. }))
+    }
+
+    /// By how much the last packet's payload is less than the others', in bytes.
+    pub(crate) fn shortage(&self) -> u64 {
+        match &self.over {
+            Over::Connection(Connection { sends: Sends::Packets { last_payload, .. }, .. }) => {
+                self.packet.payload() - last_payload
+            }
+            _ => 0,
+        }
     }
 
     /// When the group's flow `index` begins; `random` is uniform in [0, 1).

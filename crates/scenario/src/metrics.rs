@@ -215,7 +215,7 @@ columns! {
     /// handshake.
     start: Time = Number(FlowResult::started);
     /// Arrival of the last packet in order minus `start`, in the whole run, so with the handshake;
-    /// only for data of a given `size`, in whole packets. Requests are in `transfers`.
+    /// only for data of a given `size`. Requests are in `transfers`.
     completion_time: Time, "RFC 7928" = Number(|flow| flow.completion_time.unwrap_or(f64::NAN));
     /// Data packets sent, retransmissions included.
     sent: Count = Count(|flow| flow.summary.sender.sent);

@@ -261,12 +261,16 @@ fn flow_results(checked: &Checked, simulation: &Simulation) -> Vec<FlowResult> {
             .zip(summary.started)
             .filter(|_| group.is_finite())
             .map(|(finished, started)| finished.since(started).seconds());
+        // The last packet, which may be short, is the one that ends the flow.
+        let warmed_up = narrows_units::Time::ZERO + checked.warmup;
+        let ended_here = summary.finished.is_some_and(|finished| finished >= warmed_up);
+        let shortage = if ended_here && summary.arrived > 0 { group.shortage() } else { 0 };
         FlowResult {
             number: number as u32,
             cc: group.cc.clone(),
             pacing: group.pacing,
             reverse: group.reverse,
-            goodput: (summary.arrived * group.packet.payload() * 8) as f64 / seconds,
+            goodput: ((summary.arrived * group.packet.payload() - shortage) * 8) as f64 / seconds,
             throughput: (sent * group.packet.bytes.count() * 8) as f64 / seconds,
             loss_rate: if sent == 0 { 0.0 } else { f64::from(summary.sender.lost) / sent as f64 },
             mean_rtt: summary.sender.rtt_sum / summary.sender.rtt_samples as f64,

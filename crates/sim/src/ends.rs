@@ -19,6 +19,8 @@ pub(crate) struct SendingEnd {
     pub offering: Offering,
     /// The host, if it is not ideal.
     pub host: Option<Box<Host>>,
+    /// The number of the last packet, if it may be short, and its bytes on the wire.
+    last: Option<(u64, u32)>,
     /// True if the host is ideal and there is no overhead.
     pub at_once: bool,
     overhead: Duration,
@@ -160,6 +162,7 @@ impl SendingEnd {
         let mut sending = Self {
             source,
             offering,
+            last: application.last_packet(),
             at_once: host.is_none() && flow.overhead == Duration::ZERO,
             host,
             overhead: flow.overhead,
@@ -296,6 +299,16 @@ impl SendingEnd {
             self.last_departure.map_or(now, |last| now.max(last + Duration::from_picos(1)));
         self.last_departure = Some(departure);
         departure
+    }
+
+    /// Makes `segment` as short as the last packet is, if it carries that.
+    pub fn shorten(&self, segment: &mut Segment) {
+        if let Some((number, bytes)) = self.last
+            && segment.number == number
+            && segment.header != Header::Syn
+        {
+            segment.bytes = bytes;
+        }
     }
 
     pub fn counters(&self) -> Counters {

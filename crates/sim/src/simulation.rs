@@ -339,7 +339,8 @@ impl Simulation {
         loop {
             let end = &mut self.senders[flow as usize];
             let Source::Connection(sender) = &mut end.source else { return };
-            let Some(segment) = sender.poll_transmit(now) else { return };
+            let Some(mut segment) = sender.poll_transmit(now) else { return };
+            end.shorten(&mut segment);
             let departure = end.depart(now);
             self.launch(departure, 2 * flow, segment);
         }

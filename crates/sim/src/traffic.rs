@@ -8,13 +8,28 @@ use narrows_units::{Duration, Stream, Time};
 pub enum Application {
     /// Always has more to send.
     Endless,
-    /// Sends this many packets.
-    Packets(u64),
+    /// Sends this many packets, of which the last has `last_bytes` on the wire.
+    Packets {
+        /// Their number.
+        count: u64,
+        /// Bytes of the last, headers included.
+        last_bytes: u32,
+    },
     /// Offers one packet after each of these gaps, so that the application limits the sender. The
     /// delay of each packet is measured.
     Every(Gap),
     /// Sends what is requested, over connections whose controllers the second field makes.
     Requests(Usage, ControllerMaker),
+}
+
+impl Application {
+    /// The number of the last packet and its bytes on the wire, if the data ends.
+    pub(crate) fn last_packet(&self) -> Option<(u64, u32)> {
+        match self {
+            Self::Packets { count, last_bytes } => Some((count.checked_sub(1)?, *last_bytes)),
+            _ => None,
+        }
+    }
 }
 
 /// Makes a controller for a new connection.
@@ -129,7 +144,7 @@ impl From<&Application> for Offers {
     fn from(application: &Application) -> Self {
         match application {
             Application::Endless => Self::Endless,
-            Application::Packets(packets) => Self::Packets(*packets),
+            Application::Packets { count, .. } => Self::Packets(*count),
             Application::Every(gap) => Self::Every(*gap),
             Application::Requests(..) => Self::Asked,
         }

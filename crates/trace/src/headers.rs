@@ -14,6 +14,8 @@ pub struct FlowHeaders {
     pub timestamps: bool,
 }
 
+/// Bytes of an IPv4 header without options.
+const IP_HEADER: u32 = 20;
 /// Bytes of the timestamps in each segment, which the largest segment size leaves room for.
 const TIMESTAMPS: u32 = 12;
 /// The sequence number of the first data byte, as it would be after a handshake.
@@ -26,7 +28,10 @@ const RECEIVER_PORT: u16 = 5001;
 pub(crate) fn write(crossing: &Crossing, flow: FlowHeaders) -> (Vec<u8>, u32) {
     let tcp = tcp(&crossing.segment, flow);
     let is_data = matches!(crossing.segment.header, Header::Data(_) | Header::EtcpData { .. });
-    let payload = if is_data { flow.payload } else { 0 };
+    // The last packet of a flow may be short.
+    let headers = IP_HEADER + tcp.header_len() as u32;
+    let room = crossing.segment.bytes.saturating_sub(headers);
+    let payload = if is_data { flow.payload.min(room) } else { 0 };
     let length = tcp.header_len() as u32 + payload;
     let (sender, receiver) = addresses(crossing.flow);
     let (source, destination) =

@@ -27,7 +27,7 @@ written! {
             starts: Vec<Duration>,
             /// When it offers no more.
             stop: Duration,
-            /// Payload to send, rounded up to whole packets; endless unless given.
+            /// Payload to send; endless unless given.
             size: Bytes,
             /// The application offers payload at this rate only.
             app_rate: Rate,

@@ -174,7 +174,7 @@ impl Dumbbell {
         };
         let application = match self.sends {
             Sends::Endless => Application::Endless,
-            Sends::Packets(packets) => Application::Packets(packets),
+            Sends::Packets(count) => Application::Packets { count, last_bytes: 1000 },
             Sends::Every(gap) => Application::Every(gap),
             Sends::Pages => Application::Requests(Usage::Pages(self.reader()), maker(recipe)),
         };
