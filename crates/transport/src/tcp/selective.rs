@@ -94,6 +94,12 @@ impl Selective {
         }
     }
 
+    /// Packets outstanding that have not arrived, whether or not they count as lost (RecoverFS of
+    /// RFC 9937 §6.1, with what an acknowledgement has just delivered).
+    fn missing(&self) -> f64 {
+        (self.board.end() - self.board.first()) as f64 - f64::from(self.board.sacked_packets())
+    }
+
     /// True while losses are being repaired, by a recovery or after a timeout.
     fn repairs(&self) -> bool {
         self.timed_out.is_some() || self.recovery.is_some_and(|episode| episode.repairs)
@@ -196,8 +202,7 @@ impl Selective {
     /// Detects new losses after `delivered` packets have arrived; begins a recovery if there are
     /// any.
     fn judge(&mut self, delivered: u64, ears: &mut Ears) -> Verdict {
-        // RFC 9937 §6.1, RecoverFS: what was in flight before the acknowledgement.
-        let flight = f64::from(self.board.pipe()) + delivered as f64;
+        let flight = self.missing() + delivered as f64;
         let may_begin = match (&self.rack, &self.recovery) {
             (_, Some(Episode { repairs: true, .. })) => false,
             (Some(_), _) => true,
@@ -397,7 +402,7 @@ impl Recovery for Selective {
 
     fn reduces_for_mark(&mut self) {
         if self.recovery.is_none() && self.timed_out.is_none() && self.metering == Metering::Prr {
-            let prr = Prr::new(f64::from(self.board.pipe()));
+            let prr = Prr::new(self.missing());
             self.recovery =
                 Some(Episode { resend_now: false, repairs: false, prr: Some(prr), halving: None });
             self.recovery_point = self.board.end();
