@@ -177,8 +177,8 @@ impl Receiver {
         }
     }
 
-    /// Acknowledgements that have been put together leave before a packet that makes a third block,
-    /// lest the sender never hears of the first (`tcp_sack_new_ofo_skb` in Linux's
+    /// Acknowledgements that have been put together leave before a packet that makes a third block:
+    /// the sender might not hear of the first (`tcp_sack_new_ofo_skb` in Linux's
     /// net/ipv4/tcp_input.c).
     fn before_a_new_block(&mut self, now: Time, number: u64) -> Option<Segment> {
         let is_new = self.compressed > 0
