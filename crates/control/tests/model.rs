@@ -160,7 +160,11 @@ fn windows_grown() -> impl Iterator<Item = (&'static str, Box<dyn Controller>)> 
         let mut controller = born(entry, SlowStart::Standard);
         let latest = Duration::from_millis(40);
         let rtt = Some(Rtt { latest, smoothed: latest, minimum: latest, maximum: latest });
-        for number in 0..100 {
+        for number in 0..400 {
+            // Most are there after a hundred acknowledgements; LEDBAT++ gains a third for each.
+            if number >= 100 && controller.window() > 100.0 {
+                break;
+            }
             controller.on_ack(&Ack {
                 now: Time::ZERO + Duration::from_millis(number),
                 packets: 1.0,
@@ -191,7 +195,11 @@ fn after_a_silence_no_law_sends_what_it_once_could() {
         controller.on_restart(&idle(Time::from_secs(3.0), 610, Restart::Halving));
         assert!((controller.window() / before - 0.25).abs() < 1e-12, "{name}: two timeouts");
         controller.on_restart(&idle(Time::from_secs(4.0), 310, Restart::Initial));
-        assert_eq!(controller.window(), 10.0, "{name}");
+        // LEDBAT++ starts with two packets.
+        let entry = registry::find(name).expect("a registered law");
+        let initial = born(entry, SlowStart::Standard).window();
+        assert!(initial <= 10.0, "{name}: {initial}");
+        assert_eq!(controller.window(), initial, "{name}");
     }
 }
 
@@ -218,7 +226,9 @@ fn every_law_gives_back_what_a_spurious_epoch_took() {
             } else {
                 tell(&mut *controller, 200, &Happening::Loss { opens_epoch: true });
             }
-            assert!(controller.window() < before.0, "{name}");
+            // Those that set a rate need not answer a loss.
+            let answers = timeout || !matches!(controller.pacing(), Pacing::Rate { .. });
+            assert!(controller.window() < before.0 || !answers, "{name}");
             controller.on_spurious();
             assert_eq!((controller.window(), controller.ssthresh()), before, "{name}");
         }

@@ -27,8 +27,7 @@ const PLAIN_LAW: &str = "reno";
 impl ControllerSpec {
     /// Parses a flow's `cc`; `own` are known besides the registry's laws.
     pub fn parse(text: &str, own: &[Arc<dyn OwnLaw>]) -> Result<Self, String> {
-        let (law, recovery) =
-            text.split_once('+').map_or((text, None), |(law, recovery)| (law, Some(recovery)));
+        let (law, recovery) = law_and_recovery(text);
         let mut parts = law.split(':');
         let name = parts.next().unwrap_or_default().trim();
         let given = Given::parse(parts).map_err(|error| format!("{error}, like cubic:beta=0.8"))?;
@@ -80,6 +79,26 @@ impl ControllerSpec {
     }
 }
 
+/// What stands before and after the `+` that separates a law from its recovery. A law's name may
+/// have a `+` of its own, so it is looked for first.
+fn law_and_recovery(text: &str) -> (&str, Option<&str>) {
+    let text = text.trim_start();
+    let laws = registry::LAWS.iter();
+    let named = laws
+        .flat_map(|law| [law.name].into_iter().chain(law.aliases.iter().copied()))
+        .filter(|name| {
+            let rest = text.strip_prefix(name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '+', ' ']))
+        })
+        .map(str::len)
+        .max()
+        .unwrap_or(0);
+    match text[named..].split_once('+') {
+        Some((before, recovery)) => (&text[..named + before.len()], Some(recovery)),
+        None => (text, None),
+    }
+}
+
 fn find_recovery(name: &str) -> Option<RecoveryKind> {
     RecoveryKind::NAMES.iter().find(|(known, ..)| *known == name).map(|(_, kind, ..)| *kind)
 }
@@ -118,6 +137,31 @@ mod tests {
         assert_eq!(parts("reno"), ("reno", 0, RecoveryKind::Reno));
         assert_eq!(parts("newreno"), ("reno", 0, RecoveryKind::NewReno));
         assert_eq!(parts("sack"), ("reno", 0, RecoveryKind::Sack));
+    }
+
+    #[test]
+    fn a_plus_may_belong_to_a_laws_name() {
+        assert_eq!(parts("ledbat++"), ("ledbat++", 0, RecoveryKind::Sack));
+        assert_eq!(parts("ledbat++:target=100ms"), ("ledbat++", 1, RecoveryKind::Sack));
+        assert_eq!(parts("ledbat+++newreno"), ("ledbat++", 0, RecoveryKind::NewReno));
+        assert_eq!(parts("ledbat++ + newreno"), ("ledbat++", 0, RecoveryKind::NewReno));
+        let written = "ledbat++:target=100ms:constant=0.5+newreno";
+        assert_eq!(parts(written), ("ledbat++", 2, RecoveryKind::NewReno));
+        assert_eq!(parts("ledbatpp+reno"), ("ledbat++", 0, RecoveryKind::Reno));
+        assert_eq!(parts("ledbat-plus-plus"), ("ledbat++", 0, RecoveryKind::Sack));
+        let error = |text: &str| ControllerSpec::parse(text, &[]).err().unwrap();
+        for text in ["ledbat", "ledbat+", "ledbat+sack", "ledbat++sack"] {
+            let said = error(text);
+            let guess = "unknown controller \"ledbat\"; did you mean \"ledbat++\"? known: aimd, ";
+            assert!(said.starts_with(guess), "{text}: {said}");
+        }
+        for (text, recovery) in
+            [("ledbat+++", ""), ("ledbat++++", "+"), ("ledbat+++tahoe", "tahoe")]
+        {
+            let said = error(text);
+            let known = "known: reno, newreno, sack";
+            assert_eq!(said, format!("unknown recovery \"{recovery}\"; {known}"), "{text}");
+        }
     }
 
     #[test]

@@ -33,9 +33,10 @@ fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// The text of a law or a queue: `<name>.rs`, or `<name>/mod.rs`, in `folder`.
+/// The text of a law or a queue: `<name>.rs`, or `<name>/mod.rs`, in `folder`; a sign that no
+/// module's name may have is written out.
 fn text_of(folder: &str, name: &str) -> (PathBuf, String) {
-    let file = name.replace('-', "_");
+    let file = name.replace('-', "_").replace('+', "_plus");
     let folder = root().join(folder);
     let paths = [folder.join(format!("{file}.rs")), folder.join(&file).join("mod.rs")];
     let path = paths.iter().find(|path| path.is_file());

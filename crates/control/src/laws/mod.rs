@@ -6,6 +6,7 @@ pub mod aimd;
 pub mod ba;
 pub mod bbr;
 pub mod bic;
+pub mod copa;
 pub mod cubic;
 pub mod dctcp;
 pub mod etcp;
@@ -15,6 +16,7 @@ pub mod gwa;
 pub mod highspeed;
 pub mod htcp;
 pub mod illinois;
+pub mod ledbat_plus_plus;
 pub mod ltcp;
 pub mod reno;
 pub mod scalable;
@@ -28,6 +30,7 @@ pub(crate) static ALL: &[Entry] = &[
     ba::LAW,
     bbr::LAW,
     bic::LAW,
+    copa::LAW,
     cubic::LAW,
     dctcp::LAW,
     etcp::LAW,
@@ -37,6 +40,7 @@ pub(crate) static ALL: &[Entry] = &[
     highspeed::LAW,
     htcp::LAW,
     illinois::LAW,
+    ledbat_plus_plus::LAW,
     ltcp::LAW,
     reno::LAW,
     scalable::LAW,

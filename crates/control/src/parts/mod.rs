@@ -5,6 +5,7 @@ mod advertised;
 mod congestion_window;
 pub(crate) mod etcp_start;
 mod once_per_epoch;
+mod recent;
 mod rounds;
 pub mod slow_start;
 
@@ -12,4 +13,5 @@ pub use abe::Abe;
 pub use advertised::{Advertised, Bound};
 pub use congestion_window::CongestionWindow;
 pub use once_per_epoch::{OncePerEpoch, WindowLaw};
+pub use recent::RecentMin;
 pub use rounds::Rounds;
