@@ -12,13 +12,17 @@
 //! | §2.2 | competitive unless dq < 0.1(RTTmax − RTTmin) at some time in the last five round trips; RTTmax over four | [`Copa::judge`] |
 //! | §2.2 | competitive: 1/δ ← 1/δ + 1 per round trip, 1/δ ← 1/(2δ) at a loss, δ at most that of the default mode | [`Copa::end_round`], [`Copa::on_loss`] |
 //!
-//! In the default mode a loss moves nothing, as in the paper. What the paper leaves open is as in
-//! the authors' code (github.com/venkatarun95/genericCC, markoviancc.cc, 25fa626): cwnd is at least
-//! two packets, and v at most δ·cwnd, so that a round trip at most doubles the window. Departures:
-//! dq ≤ 0.1(RTTmax − RTTmin) is nearly empty, so that a path that has never had a queue is. 1/δ is
-//! halved once per recovery epoch. The authors' code shrinks the window by 0.7 in a round trip that
-//! loses more than 10 %, which the paper does not have; here nothing does. A window that is not the
-//! limit does not grow. After a timeout and after a silence slow start begins anew.
+//! In the default mode a loss moves nothing. What the paper leaves open is as in the authors' code
+//! (github.com/venkatarun95/genericCC, markoviancc.cc, 25fa626): cwnd is at least two packets, and
+//! v at most δ·cwnd, so that a round trip at most doubles the window.
+//!
+//! Departures: if the window turns while v is above one, v is one at once, not at the end of the
+//! round trip (mvfst, quic/congestion_control/Copa.cpp, `changeDirection`); docs/laws/copa.md shows
+//! what happens otherwise. dq ≤ 0.1(RTTmax − RTTmin) is nearly empty, so that a path which has never
+//! had a queue is. 1/δ is halved once per recovery epoch. The authors' code shrinks the window by
+//! 0.7 when it finds that losses are many (`reduce_on_loss`), which the paper does not have; here
+//! nothing does. A window that is not the limit does not grow. After a timeout and after a silence
+//! slow start begins anew.
 
 use crate::parts::RecentMin;
 use crate::registry::{Entry, MovedBy, Recipe, Start};

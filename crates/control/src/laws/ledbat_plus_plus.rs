@@ -1,5 +1,5 @@
-//! LEDBAT++ (Balasubramanian, Ertugay, Havey: draft-irtf-iccrg-ledbat-plus-plus-01), on top of
-//! LEDBAT (RFC 6817).
+//! LEDBAT++ (Balasubramanian, Ertugay, Havey: draft-irtf-iccrg-ledbat-plus-plus-01, August 2020),
+//! on top of LEDBAT (RFC 6817).
 //!
 //! | source | equation | here |
 //! |---|---|---|
@@ -12,14 +12,16 @@
 //! | §4.4 | the first slowdown two round trips after the first slow start, each other one 9 times as long after the last as that took | [`LedbatPlusPlus::advance`] |
 //! | RFC 5681 §3.1 | W ← W/2, once per recovery epoch | [`LedbatPlusPlus::on_loss`] |
 //!
-//! Read as Apple's code reads it (xnu, bsd/netinet/tcp_cc/tcp_ledbat.c, of 2021), where the draft
-//! leaves it open: ⌈x⌉ is the smallest integer of at least x, not "larger than x"; ssthresh follows
-//! a window that delays reduce, so that slow start does not undo the reduction; the slow start after
-//! a slowdown has GAIN as well. Not as there: that slow start ends at ssthresh only, whatever the
-//! delay, and a reduction of the window does not put off the next slowdown (30 s in Apple's code).
-//! A round trip of a slowdown is the smoothed RTT at its beginning. Reductions wait for the end of
-//! a recovery. A loss while the window is at two packets halves ssthresh, because what was lost
-//! left before. After a timeout a packet may leave, not two (RFC 5681 §3.1).
+//! Where the draft leaves it open, it is read as in Apple's code (bsd/netinet/tcp_ledbat.c of 2021,
+//! which names draft -01): ⌈x⌉ is the smallest integer of at least x, where §4.2 says "larger than
+//! x". ssthresh follows a window that delays reduce, so that slow start does not undo the
+//! reduction. The slow start after a slowdown has GAIN as well.
+//!
+//! Departures from Apple's code: that slow start ends at ssthresh only, whatever the delay (§4.1),
+//! and a reduction does not put off the next slowdown by 30 s. A round trip of §4.4 is the smoothed
+//! RTT when it begins. In a recovery the delay moves nothing. A loss while the window is at two
+//! packets halves ssthresh, because what was lost left before. After a timeout one packet may leave
+//! (RFC 5681 §3.1), though §4.3 asks for two.
 
 use crate::parts::RecentMin;
 use crate::registry::{Entry, MovedBy, Recipe, Start};
