@@ -17,12 +17,12 @@
 //! v at most δ·cwnd, so that a round trip at most doubles the window.
 //!
 //! Departures: if the window turns while v is above one, v is one at once, not at the end of the
-//! round trip (mvfst, quic/congestion_control/Copa.cpp, `changeDirection`); docs/laws/copa.md shows
-//! what happens otherwise. dq ≤ 0.1(RTTmax − RTTmin) is nearly empty, so that a path which has never
-//! had a queue is. 1/δ is halved once per recovery epoch. The authors' code shrinks the window by
-//! 0.7 when it finds that losses are many (`reduce_on_loss`), which the paper does not have; here
-//! nothing does. A window that is not the limit does not grow. After a timeout and after a silence
-//! slow start begins anew.
+//! round trip (mvfst, quic/congestion_control/Copa.cpp, `changeDirection`); docs/laws/copa.md
+//! shows what happens otherwise. dq ≤ 0.1(RTTmax − RTTmin) is nearly empty, so that a path is which
+//! has never had a queue. 1/δ is halved once per recovery epoch. The authors' code shrinks the
+//! window by 0.7 when it finds that losses are many (`reduce_on_loss`), which the paper does not
+//! have; here nothing does. A window that is not the limit does not grow. After a timeout and after
+//! a silence slow start begins anew.
 
 use crate::parts::RecentMin;
 use crate::registry::{Entry, MovedBy, Recipe, Start};

@@ -209,16 +209,16 @@ impl Controller for LedbatPlusPlus {
         self.advance(ack.now, rtt.smoothed, delay);
         let gain = self.gain(base);
         let limited = ack.window_limited;
-        match self.phase {
-            Phase::Frozen { .. } => {}
-            _ if self.cwnd.is_below_threshold() => {
-                if limited {
-                    self.slow_start(gain, ack.packets);
-                    self.advance(ack.now, rtt.smoothed, delay);
-                }
+        if matches!(self.phase, Phase::Frozen { .. }) {
+            return;
+        }
+        if !self.cwnd.is_below_threshold() {
+            if ends {
+                self.avoid(gain, delay, limited);
             }
-            _ if ends => self.avoid(gain, delay, limited),
-            _ => {}
+        } else if limited {
+            self.slow_start(gain, ack.packets);
+            self.advance(ack.now, rtt.smoothed, delay);
         }
     }
 

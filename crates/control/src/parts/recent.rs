@@ -59,7 +59,7 @@ mod tests {
             let (mut filter, length) = (RecentMin::<8>::default(), Duration::from_millis(1000));
             let (mut now, mut past) = (Time::ZERO, Vec::new());
             for (gap, value) in gaps {
-                now = now + Duration::from_millis(gap);
+                now += Duration::from_millis(gap);
                 past.push((now, value));
                 let found = filter.update(now, value, length);
                 let smallest = |millis: u64| {
