@@ -161,6 +161,7 @@ def test_help_shows_an_example(narrows: Run, command: str) -> None:
 BAD = {
     "unknown law": (["--cc", "vegass"], ['unknown controller "vegass"', "cubic", "reno"]),
     "near miss": (["--cc", "cubix"], ['did you mean "cubic"?']),
+    "a plus of the name": (["--cc", "ledbat+sack"], ['did you mean "ledbat++"?']),
     "unknown recovery": (["--cc", "cubic+sak"], ['"sak"', "newreno"]),
     "unknown parameter": (["--cc", "cubic:betta=0.8"], ['"betta"', "beta"]),
     "parameter out of range": (["--cc", "cubic:beta=1.8"], ["beta", "1.8"]),

@@ -29,8 +29,8 @@ fn copas(count: u32) -> Results {
 
 /// §3: between 0 and 2.5/δ packets for each flow, so half of that on average; δ is 1/2. One more
 /// packet is in transmission, which the paper's fluid queue leaves out. One tenth: the paper counts
-/// no whole packets (one in eleven with two flows) and takes the RTT for RTTmin (50 packets of queue
-/// are 6 % of the path's 833).
+/// no whole packets (one in eleven with two flows) and takes the RTT for RTTmin (50 packets of
+/// queue are 6 % of the path's 833).
 #[test]
 fn copas_queue_is_between_nothing_and_five_packets_per_flow() {
     for count in [1, 2, 5, 10] {
