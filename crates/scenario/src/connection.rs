@@ -97,7 +97,7 @@ pub(crate) fn check(
     let spec = ControllerSpec::parse(&cc, around.own).map_err(|error| given.error("cc", error))?;
     let tcp = given.take(|flow| &mut flow.tcp).or(around.scenario.tcp);
     let mut habits = habits(tcp);
-    take_initial_window(&mut given, &mut habits)?;
+    let first_window = take_initial_window(&mut given, &mut habits)?;
     if let Some(timestamps) = given.take(|flow| &mut flow.timestamps) {
         habits.timestamps = timestamps;
     }
@@ -121,6 +121,7 @@ pub(crate) fn check(
     let recipe = spec.law.read(&birth);
     let recipe = recipe.map_err(|error| given.error("cc", format!("\"{cc}\": {error}")))?;
     let controller = recipe.make(0);
+    starts_as_told(&given, first_window, spec.law.name(), &*controller)?;
     let own_recovery = controller.needs().own_recovery;
     if matches!(transport, Transport::Tcp { .. }) && !own_recovery {
         take_window_habits(&mut given, &mut habits);
@@ -216,14 +217,33 @@ impl Connection {
     }
 }
 
-fn take_initial_window(given: &mut Given<Flow>, habits: &mut Habits) -> Result<(), ScenarioError> {
-    let Some(packets) = given.take(|flow| &mut flow.initial_window) else { return Ok(()) };
+/// Takes the initial window in packets; `None` if it is not given, and the habit's holds.
+fn take_initial_window(
+    given: &mut Given<Flow>,
+    habits: &mut Habits,
+) -> Result<Option<f64>, ScenarioError> {
+    let Some(packets) = given.take(|flow| &mut flow.initial_window) else { return Ok(None) };
     if !(1.0..=MOST_AT_FIRST).contains(&packets) {
         let message = format!("{packets} is not from 1 to {MOST_AT_FIRST} packets; try 10");
         return Err(given.error("initial_window", message));
     }
     habits.initial_window = packets;
-    Ok(())
+    Ok(Some(packets))
+}
+
+/// Fails if the law starts with fewer packets than the flow says.
+fn starts_as_told(
+    given: &Given<Flow>,
+    first_window: Option<f64>,
+    law: &str,
+    controller: &dyn Controller,
+) -> Result<(), ScenarioError> {
+    let most = controller.window();
+    if first_window.is_none_or(|packets| packets <= most) {
+        return Ok(());
+    }
+    let message = format!("{law} starts with at most {most} packets; leave it out");
+    Err(given.error("initial_window", message))
 }
 
 fn spacing(pacing: PacingName) -> Option<Spacing> {

@@ -206,6 +206,11 @@ const IDLE: &[(&str, &str, &str)] = &[
     ("cc = \"bbr:ecn=true\"\necn = true", "ecn", "marks of its own kind"),
     ("cc = \"dctcp\"\necn = true", "ecn", "marks of its own kind"),
     ("cc = \"cubic:beta_ecn=0.85\"", "cc", "beta_ecn has no effect without marks"),
+    (
+        "cc = \"ledbat++\"\ninitial_window = 10",
+        "initial_window",
+        "ledbat++ starts with at most 2 packets",
+    ),
     ("cc = \"xcp\"\nslow_start = \"standard\"", "slow_start", "xcp has a slow start of its own"),
     ("cc = \"xcp\"\nssthresh = 64", "ssthresh", "leave it out"),
     ("cc = \"vegas\"\nslow_start = \"hystart++\"", "slow_start", "vegas has a slow start"),
