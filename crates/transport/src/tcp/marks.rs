@@ -43,6 +43,19 @@ impl Marks {
         if self.own_recovery { 0 } else { self.answered_to }
     }
 
+    /// The ECN bits of a packet that leaves, for the first time or `again`, and whether it tells the
+    /// receiver that the window has been reduced. A retransmission is not ECN-capable (RFC 3168
+    /// §6.1.5), except for L4S, whose packets all are (§Packet Identification of
+    /// draft-briscoe-iccrg-prague-congestion-control-00, after RFC 8311), so that they
+    /// stay in one queue.
+    pub fn on_departure(&mut self, again: bool) -> (Ecn, bool) {
+        match (again, self.leaves_as) {
+            (false, _) => (self.leaves_as, std::mem::take(&mut self.says_reduced)),
+            (true, Ecn::Scalable) => (Ecn::Scalable, false),
+            (true, _) => (Ecn::NotCapable, false),
+        }
+    }
+
     /// Packets marked since the last acknowledgement, as far as the sender knows: an echo counts as
     /// one.
     pub fn newly(&mut self, ack: &AckHeader) -> f64 {
