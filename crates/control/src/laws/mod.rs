@@ -16,6 +16,7 @@ pub mod highspeed;
 pub mod htcp;
 pub mod illinois;
 pub mod ltcp;
+pub mod prague;
 pub mod reno;
 pub mod scalable;
 pub mod vegas;
@@ -38,6 +39,7 @@ pub(crate) static ALL: &[Entry] = &[
     htcp::LAW,
     illinois::LAW,
     ltcp::LAW,
+    prague::LAW,
     reno::LAW,
     scalable::LAW,
     vegas::LAW,
