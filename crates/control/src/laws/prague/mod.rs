@@ -18,8 +18,11 @@
 //! | `MINIMUM_RATE`, `MIN_CWND_RTT` | at least 100 kbps, or two packets per round trip if that is less; two packets may be in flight | [`Prague::floor`], [`Prague::flight_limit`] |
 //! | §Fall-Back on Classic ECN | see [`classic`] | [`classic`] |
 //!
-//! Departures: windows are `f64` packets, so that nothing is rounded. The window falls at once;
-//! Linux's follows its fractional window by a packet per acknowledgement. The sender is window
+//! Departures: windows are `f64` packets, so that nothing is rounded. R is counted from one
+//! reduction to the next mark after it, as the draft has it (§Reduced RTT-Dependence) and as in
+//! `ACKReceived` of github.com/L4STeam/udp_prague (e8e3435); Linux takes whole round trips, so that
+//! one of 21 ms is answered every 42 ms, not every 25 ms. The window falls at once; Linux's follows
+//! its fractional window by a packet per acknowledgement. The sender is window
 //! based throughout: Linux from four packets down keeps a rate, and derives the window from it with
 //! an average of the RTT over 128 rounds. Packets do not shrink below 1 Mbps, where Linux's do, down
 //! to 150 B; the increase is one packet whatever its size, Linux's 1500 B. Packets of the first
@@ -130,6 +133,8 @@ pub struct Prague {
     updated: Time,
     /// When the window was last reduced for a mark (`cwr_stamp`), and the share that was kept.
     reduced: Option<(Time, f64)>,
+    /// A round trip has marks that have not been answered, since R has not passed.
+    owes: bool,
     /// The smoothed and the least RTT in seconds; `None` until there is a sample.
     rtt: Option<(f64, f64)>,
     /// The time and the packets in flight of the newest acknowledgement.
@@ -155,6 +160,7 @@ impl Prague {
             age: 0,
             updated: Time::ZERO,
             reduced: None,
+            owes: false,
             rtt: None,
             now: Time::ZERO,
             in_flight: 0.0,
@@ -294,6 +300,7 @@ impl Prague {
     }
 
     fn halve(&mut self, now: Time) {
+        self.owes = false;
         self.cwnd.remember();
         self.reduce(self.kept_after_loss(now));
     }
@@ -323,9 +330,11 @@ impl Controller for Prague {
     /// (§Multiplicative Decrease on ECN Feedback; `prague_enter_cwr`).
     fn on_mark(&mut self, mark: &Mark) {
         let is_first = !std::mem::replace(&mut self.has_marks, true);
-        if !mark.opens_epoch || self.has_just_reduced(mark.now) {
+        self.owes |= mark.opens_epoch;
+        if !self.owes || self.has_just_reduced(mark.now) {
             return;
         }
+        self.owes = false;
         let kept = if is_first { HALF } else { 1.0 - self.alpha_for_decrease() / 2.0 };
         self.cwnd.settle();
         self.reduced = Some((mark.now, kept));
