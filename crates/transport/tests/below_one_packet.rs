@@ -1,5 +1,5 @@
-//! Windows below one packet: one packet is in flight at a time, and packets leave further apart than
-//! a round trip.
+//! Windows below one packet: one packet is in flight at a time, and packets leave further apart
+//! than a round trip.
 
 use narrows_control::{Ack, Controller, Gaps, Idle, Loss, Needs, Pacing, Timeout};
 use narrows_transport::tcp::{Habits, RecoveryKind, Sender, TcpSettings};
