@@ -15,16 +15,23 @@ struct Told {
     long_silences: u32,
 }
 
-#[derive(Clone, Default)]
-struct Quarter(Arc<Mutex<Told>>);
+#[derive(Clone)]
+struct Quarter {
+    flight_limit: f64,
+    told: Arc<Mutex<Told>>,
+}
 
 impl Quarter {
+    fn with_flight_limit(packets: f64) -> Self {
+        Self { flight_limit: packets, told: Arc::default() }
+    }
+
     fn told(&self) -> Told {
-        *self.0.lock().expect("one thread")
+        *self.told.lock().expect("one thread")
     }
 
     fn note(&self, what: impl FnOnce(&mut Told)) {
-        what(&mut self.0.lock().expect("one thread"));
+        what(&mut self.told.lock().expect("one thread"));
     }
 }
 
@@ -51,6 +58,14 @@ impl Controller for Quarter {
 
     fn least_window(&self) -> f64 {
         0.25
+    }
+
+    fn ssthresh(&self) -> f64 {
+        0.25
+    }
+
+    fn flight_limit(&self) -> f64 {
+        self.flight_limit
     }
 
     fn needs(&self) -> Needs {
@@ -99,20 +114,27 @@ fn departures(law: &Quarter, packets: u64, millis: u64) -> (Sender, Vec<Time>) {
 /// A quarter of a packet per 100 ms is a packet each 400 ms, from the handshake's answer on.
 #[test]
 fn packets_leave_further_apart_than_a_round_trip() {
-    let law = Quarter::default();
-    let (sender, left) = departures(&law, 100, 2000);
-    assert_eq!(left, [100, 500, 900, 1300, 1700].map(at));
-    let counters = sender.counters();
-    assert_eq!((counters.timeouts, counters.retransmitted), (0, 0), "no timer takes it for a loss");
+    for flight_limit in [0.25, 2.0] {
+        let (sender, left) = departures(&Quarter::with_flight_limit(flight_limit), 100, 2000);
+        assert_eq!(left, [100, 500, 900, 1300, 1700].map(at), "{flight_limit}");
+        let counters = sender.counters();
+        assert_eq!(
+            (counters.timeouts, counters.retransmitted),
+            (0, 0),
+            "a timer took it for a loss"
+        );
+    }
 }
 
 /// The window, not the application, held it back; the pauses are longer than a timeout of 300 ms,
 /// but not for want of data.
 #[test]
 fn its_window_counts_as_used() {
-    let law = Quarter::default();
-    departures(&law, 100, 5000);
-    let told = law.told();
-    assert_eq!((told.window_limited, told.unused), (Some(true), 0));
-    assert_eq!(told.long_silences, 12, "a law may keep its window in these");
+    for flight_limit in [0.25, 2.0] {
+        let law = Quarter::with_flight_limit(flight_limit);
+        departures(&law, 100, 5000);
+        let told = law.told();
+        assert_eq!((told.window_limited, told.unused), (Some(true), 0), "{flight_limit}");
+        assert_eq!(told.long_silences, 12, "a law may keep its window in these");
+    }
 }

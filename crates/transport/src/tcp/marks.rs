@@ -64,3 +64,26 @@ impl Marks {
         if self.classic { f64::from(u8::from(ack.ece)) } else { f64::from(new) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 3168 §6.1.5, and the draft on Prague, §Packet Identification.
+    #[test]
+    fn a_retransmission_is_capable_for_l4s_only() {
+        let departures = |ecn| {
+            let needs = Needs { ecn, ..Needs::default() };
+            let mut marks = Marks::new(needs, false).expect("the law asks for ECN");
+            marks.says_reduced = true;
+            [true, false, false].map(|again| marks.on_departure(again))
+        };
+        let (l4s, classic) = (Ecn::Scalable, Ecn::Capable);
+        assert_eq!(departures(l4s), [(l4s, false), (l4s, true), (l4s, false)]);
+        assert_eq!(
+            departures(classic),
+            [(Ecn::NotCapable, false), (classic, true), (classic, false)],
+            "new data says that the window was reduced"
+        );
+    }
+}
