@@ -43,11 +43,11 @@ impl Marks {
         if self.own_recovery { 0 } else { self.answered_to }
     }
 
-    /// The ECN bits of a packet that leaves, for the first time or `again`, and whether it tells the
-    /// receiver that the window has been reduced. A retransmission is not ECN-capable (RFC 3168
-    /// §6.1.5), except for L4S, whose packets all are (§Packet Identification of
-    /// draft-briscoe-iccrg-prague-congestion-control-00, after RFC 8311), so that they
-    /// stay in one queue.
+    /// The ECN bits of a packet that leaves, for the first time or `again`, and whether it tells
+    /// the receiver that the window has been reduced. A retransmission is not ECN-capable (RFC 3168
+    /// §6.1.5), except for L4S, whose packets all are (RFC 8311 as cited in
+    /// draft-briscoe-iccrg-prague-congestion-control-00, §Packet Identification), so that they stay
+    /// in one queue.
     pub fn on_departure(&mut self, again: bool) -> (Ecn, bool) {
         match (again, self.leaves_as) {
             (false, _) => (self.leaves_as, std::mem::take(&mut self.says_reduced)),
