@@ -78,8 +78,8 @@ pub struct Receiver {
 }
 
 /// When marks ask for an acknowledgement (RFC 9768 §3.2.2.5.1, read in
-/// draft-ietf-tcpm-accurate-ecn-34), for a sender of ECT(1), which has asked for accurate ECN in the
-/// handshake.
+/// draft-ietf-tcpm-accurate-ecn-34), for a sender of ECT(1), which has asked for accurate ECN in
+/// the handshake.
 #[derive(Clone, Copy, Debug, Default)]
 struct Accurate {
     /// A packet has arrived as ECT(1).
