@@ -1,7 +1,7 @@
 //! Tells a queue that marks as classic queues do from one that marks at once, by how the RTT varies
 //! (Briscoe, Ahmed: "TCP Prague fall-back on detection of a classic ECN AQM", arXiv:1911.00710, v2
-//! of the algorithm), as Linux had it: `prague_classic_ecn_detection`, `prague_classic_ecn_fallback`
-//! and `prague_rtt_estimator` in net/ipv4/tcp_prague.c 0.6.
+//! of the algorithm), as Linux had it: `prague_classic_ecn_detection`,
+//! `prague_classic_ecn_fallback` and `prague_rtt_estimator` in net/ipv4/tcp_prague.c 0.6.
 //!
 //! | source | equation | here |
 //! |---|---|---|
@@ -11,8 +11,8 @@
 //! | `prague_classic_ecn_fallback` | α is at least 5/8 of what c is above 8, at most of 1 | [`Classic::alpha`] |
 //!
 //! Departures: logarithms are exact, where Linux carries the remainders of whole ones. What Linux
-//! has in a comment only, that a flow limited by its application counts less, is left out. V₀ and D₀
-//! are those of the comments and of α with 20 bits; with 24 bits Linux's numbers, which were not
+//! has in a comment only, that a flow limited by its application counts less, is left out. V₀ and
+//! D₀ are those of the comments and of α with 20 bits; with 24 bits Linux's numbers, which were not
 //! scaled with them, were taken for 1.5 and 1.6 µs, so that every queue was a classic one
 //! (github.com/Greenscreen23/prague-fallback-experiments).
 
@@ -95,7 +95,8 @@ impl Classic {
 mod tests {
     use super::*;
 
-    /// Samples of 20 ms that are `above` or not at all, in turn, over 200,000 packets; then `rounds`.
+    /// Samples of 20 ms, every second one longer by `above` seconds, of 200,000 packets; then
+    /// `rounds`.
     fn after(above: f64, rounds: u32) -> Classic {
         let mut classic = Classic::default();
         classic.averages_over(256.0);

@@ -22,11 +22,11 @@
 //! reduction to the next mark after it, as the draft has it (§Reduced RTT-Dependence) and as in
 //! `ACKReceived` of github.com/L4STeam/udp_prague (e8e3435); Linux takes whole round trips, so that
 //! one of 21 ms is answered every 42 ms, not every 25 ms. The window falls at once; Linux's follows
-//! its fractional window by a packet per acknowledgement. The sender is window
-//! based throughout: Linux from four packets down keeps a rate, and derives the window from it with
-//! an average of the RTT over 128 rounds. Packets do not shrink below 1 Mbps, where Linux's do, down
-//! to 150 B; the increase is one packet whatever its size, Linux's 1500 B. Packets of the first
-//! window are paced, which Linux does not do by default.
+//! its fractional window by a packet per acknowledgement. The sender is window based throughout:
+//! Linux from four packets down keeps a rate, and derives the window from it with an average of the
+//! RTT over 128 rounds. Packets do not shrink below 1 Mbps, where Linux's do, down to 150 B; the
+//! increase is one packet whatever its size, Linux's 1500 B. Packets of the first window are paced,
+//! which Linux does not do by default.
 
 pub mod classic;
 
