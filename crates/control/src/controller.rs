@@ -2,6 +2,7 @@
 
 use crate::{Ack, Idle, Loss, Mark, Timeout};
 use narrows_signal::{Ecn, Request};
+use narrows_units::Duration;
 
 /// A congestion controller: told what happened, it answers with a window in packets.
 ///
@@ -31,15 +32,22 @@ pub trait Controller: Send {
     /// All packets thought lost in this epoch have arrived after all.
     fn on_spurious(&mut self) {}
 
-    /// The congestion window in packets: finite, at least 1.
+    /// The congestion window in packets: finite, at least [`least_window`](Self::least_window).
     fn window(&self) -> f64;
+
+    /// The smallest window that the law allows itself at present, in packets, above 0. A law that
+    /// paces may go below 1: one packet then leaves in more than a round-trip time (RFC 9331 §4.3).
+    fn least_window(&self) -> f64 {
+        1.0
+    }
 
     /// The slow-start threshold in packets; infinite if there is none.
     fn ssthresh(&self) -> f64 {
         f64::INFINITY
     }
 
-    /// Packets that may be in flight; infinite for a controller that only paces.
+    /// Packets that may be in flight; infinite for a controller that only paces. The transport lets
+    /// one packet go even if it is below 1.
     fn flight_limit(&self) -> f64 {
         self.window()
     }
@@ -85,6 +93,10 @@ pub struct Needs {
     /// reduction nor rate halving stands between its window and the wire, as in Linux for laws with
     /// a `cong_control` (`tcp_cong_control` in net/ipv4/tcp_input.c).
     pub own_recovery: bool,
+    /// The longest time that packets leaving together may take at the pacing rate, where the user
+    /// does not set their number; `None` for the transport's own rule (Linux's `tso_segs` of
+    /// `tcp_congestion_ops`).
+    pub burst: Option<Duration>,
 }
 
 /// How departing packets are spaced.

@@ -250,7 +250,7 @@ fn a_timeout_leaves_what_is_in_flight_and_reduces_the_threshold_once() {
 
 proptest! {
     #[test]
-    fn windows_are_finite_at_least_a_packet_and_still_while_recovering(
+    fn windows_are_finite_above_their_floor_and_still_while_recovering(
         happenings in prop::collection::vec(happening(), 1..400),
     ) {
         for entry in registry::LAWS {
@@ -264,11 +264,15 @@ proptest! {
                     // Routers may move the window at any time.
                     let moves_at_any_time = paces_at_a_rate || controller.needs().routers;
                     let after = controller.window();
+                    let least = controller.least_window();
                     prop_assert!(
-                        after.is_finite() && after >= 1.0,
-                        "{}: {happening:?} made {before} {after}",
+                        after.is_finite() && after >= least && least > 0.0,
+                        "{}: {happening:?} made {before} {after}, the floor is {least}",
                         entry.name
                     );
+                    // One that does not pace could never let less than a packet go.
+                    let paces = !matches!(controller.pacing(), Pacing::Unpaced);
+                    prop_assert!(paces || least >= 1.0, "{}: {least}", entry.name);
                     prop_assert!(!controller.ssthresh().is_nan());
                     match happening {
                         Happening::Ack { recovering: true, .. } if !moves_at_any_time => {

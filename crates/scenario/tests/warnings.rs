@@ -32,6 +32,7 @@ const SERVED: &[(&str, &str, &str, &str)] = &[
     ("cc = \"dctcp\"", "", "mark = \"20p\"", "needs marks"),
     ("cc = \"dctcp\"", "queue = \"codel:ecn=off\"", "queue = \"codel\"", "mark = \"20p\""),
     ("cc = \"bbr:ecn=true\"", "queue = \"rr\"", "queue = \"dualpi2\"", "needs marks"),
+    ("cc = \"prague\"", "", "queue = \"dualpi2\"", "no queue on its way marks"),
     ("ecn = true", "", "queue = \"pie\"", "no queue on its way marks"),
     ("ecn = true", "queue = \"fq-codel:ecn=off\"", "queue = \"fq-codel\"", "queue = \"codel\""),
     ("ecn = true", "queue = \"red:ecn=off\"", "queue = \"red\"", "no queue on its way marks"),
@@ -51,7 +52,7 @@ fn laws_over_queues_that_cannot_serve_them_are_warned_of() {
 
 #[test]
 fn a_law_that_asks_for_nothing_is_not_warned_of() {
-    let asks = ["ba", "dctcp", "gwa", "xcp"];
+    let asks = ["ba", "dctcp", "gwa", "prague", "xcp"];
     for law in LAWS.iter().filter(|law| !asks.contains(&law.name)) {
         let found = warnings(&dumbbell("", &format!("cc = \"{}\"", law.name)));
         assert_eq!(found, Vec::<String>::new());

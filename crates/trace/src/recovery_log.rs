@@ -169,6 +169,10 @@ impl Controller for RecoveryLog {
         self.controller.window()
     }
 
+    fn least_window(&self) -> f64 {
+        self.controller.least_window()
+    }
+
     fn ssthresh(&self) -> f64 {
         self.controller.ssthresh()
     }

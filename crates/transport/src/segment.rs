@@ -55,8 +55,9 @@ pub struct AckHeader {
     /// True if the first block is the packet that this answers, which had arrived before (RFC
     /// 2883).
     pub duplicate: bool,
-    /// Packets that have arrived with a mark so far, modulo 2¹⁶ (RFC 9768's counter, with more
-    /// bits).
+    /// Packets that have arrived with a mark so far, modulo 2¹⁶: what RFC 9768's field of three
+    /// bits and its option say together (§3.2.2, §3.2.3), as if the option were on each
+    /// acknowledgement.
     pub marked: u16,
     /// A mark has arrived and the sender has not responded to it yet (ECE; RFC 3168 §6.1.3).
     pub ece: bool,

@@ -18,6 +18,7 @@ pub mod htcp;
 pub mod illinois;
 pub mod ledbat_plus_plus;
 pub mod ltcp;
+pub mod prague;
 pub mod reno;
 pub mod scalable;
 pub mod vegas;
@@ -42,6 +43,7 @@ pub(crate) static ALL: &[Entry] = &[
     illinois::LAW,
     ledbat_plus_plus::LAW,
     ltcp::LAW,
+    prague::LAW,
     reno::LAW,
     scalable::LAW,
     vegas::LAW,

@@ -11,11 +11,21 @@ pub struct Rounds {
 impl Rounds {
     /// True if `ack` ends a round; the next one begins with the next packet to leave.
     pub fn ends_with(&mut self, ack: &Ack) -> bool {
-        let ends = ack.newest >= self.ends_at;
+        let ends = self.may_end_with(ack);
         if ends {
-            self.ends_at = ack.next;
+            self.begin(ack);
         }
         ends
+    }
+
+    /// True if a round trip has passed at `ack`, for laws whose rounds may be longer.
+    pub fn may_end_with(&self, ack: &Ack) -> bool {
+        ack.newest >= self.ends_at
+    }
+
+    /// The next round begins with the next packet to leave.
+    pub fn begin(&mut self, ack: &Ack) {
+        self.ends_at = ack.next;
     }
 }
 

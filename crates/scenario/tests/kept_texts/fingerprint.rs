@@ -118,6 +118,12 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ),
     ("pie", "", "buffer = \"100p\"\nqueue = \"pie\"", "cc = \"cubic\"\ncount = 3"),
     (
+        "prague",
+        "",
+        "buffer = \"100p\"\nqueue = \"dualpi2\"",
+        "cc = \"prague\"\ncount = 3\n[[flows]]\ncc = \"cubic\"\necn = true",
+    ),
+    (
         "dualpi2",
         "",
         "buffer = \"100p\"\nqueue = \"dualpi2\"",

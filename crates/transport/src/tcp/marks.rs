@@ -43,11 +43,47 @@ impl Marks {
         if self.own_recovery { 0 } else { self.answered_to }
     }
 
+    /// The ECN bits of a packet that leaves, for the first time or `again`, and whether it tells
+    /// the receiver that the window has been reduced. A retransmission is not ECN-capable (RFC 3168
+    /// §6.1.5), except for L4S, whose packets all are (RFC 8311 as cited in
+    /// draft-briscoe-iccrg-prague-congestion-control-00, §Packet Identification), so that they stay
+    /// in one queue.
+    pub fn on_departure(&mut self, again: bool) -> (Ecn, bool) {
+        match (again, self.leaves_as) {
+            (false, _) => (self.leaves_as, std::mem::take(&mut self.says_reduced)),
+            (true, Ecn::Scalable) => (Ecn::Scalable, false),
+            (true, _) => (Ecn::NotCapable, false),
+        }
+    }
+
     /// Packets marked since the last acknowledgement, as far as the sender knows: an echo counts as
     /// one.
     pub fn newly(&mut self, ack: &AckHeader) -> f64 {
         let new = ack.marked.wrapping_sub(self.counted);
         self.counted = ack.marked;
         if self.classic { f64::from(u8::from(ack.ece)) } else { f64::from(new) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 3168 §6.1.5, and the draft on Prague, §Packet Identification.
+    #[test]
+    fn a_retransmission_is_capable_for_l4s_only() {
+        let departures = |ecn| {
+            let needs = Needs { ecn, ..Needs::default() };
+            let mut marks = Marks::new(needs, false).expect("the law asks for ECN");
+            marks.says_reduced = true;
+            [true, false, false].map(|again| marks.on_departure(again))
+        };
+        let (l4s, classic) = (Ecn::Scalable, Ecn::Capable);
+        assert_eq!(departures(l4s), [(l4s, false), (l4s, true), (l4s, false)]);
+        assert_eq!(
+            departures(classic),
+            [(Ecn::NotCapable, false), (classic, true), (classic, false)],
+            "new data says that the window was reduced"
+        );
     }
 }

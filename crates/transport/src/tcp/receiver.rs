@@ -70,10 +70,44 @@ pub struct Receiver {
     marked: u16,
     /// A mark has arrived and the sender has not responded to it yet.
     ece: bool,
+    accurate: Accurate,
     /// What routers have replied since the last acknowledgement.
     reply: Reply,
     /// The receiver's own buffer, in bytes (GWA, eq. 2).
     buffer: u64,
+}
+
+/// When marks ask for an acknowledgement (RFC 9768 §3.2.2.5.1, read in
+/// draft-ietf-tcpm-accurate-ecn-34), for a sender of ECT(1), which has asked for accurate ECN in
+/// the handshake.
+#[derive(Clone, Copy, Debug, Default)]
+struct Accurate {
+    /// A packet has arrived as ECT(1).
+    is_on: bool,
+    was_marked: bool,
+    /// Marks since the last acknowledgement.
+    marks: u32,
+    /// A mark after a packet without one, or `MARKS_PER_ACK` of them.
+    is_due: bool,
+}
+
+/// n of the increment-triggered acknowledgements, if data waits for one.
+const MARKS_PER_ACK: u32 = 2;
+
+impl Accurate {
+    /// Data has arrived with these bits.
+    fn arrived(&mut self, ecn: Ecn) {
+        let is_marked = ecn == Ecn::Marked;
+        self.is_on |= ecn == Ecn::Scalable;
+        self.marks += u32::from(is_marked);
+        let triggers = is_marked && !self.was_marked || self.marks >= MARKS_PER_ACK;
+        self.is_due |= self.is_on && triggers;
+        self.was_marked = is_marked;
+    }
+
+    fn acknowledged(&mut self) {
+        (self.marks, self.is_due) = (0, false);
+    }
 }
 
 impl Receiver {
@@ -98,6 +132,7 @@ impl Receiver {
             duplicates: 0,
             marked: 0,
             ece: false,
+            accurate: Accurate::default(),
             reply: Reply::Nothing,
             buffer,
         }
@@ -125,6 +160,7 @@ impl Receiver {
             let marked = header.ecn == Ecn::Marked;
             self.marked = self.marked.wrapping_add(u16::from(marked));
             self.ece = marked || (self.ece && !header.reduced);
+            self.accurate.arrived(header.ecn);
             self.reply = self.reply.and(header.request, self.buffer);
         }
         if let Some(accepted_at) = self.accepted_at.take() {
@@ -226,7 +262,8 @@ impl Receiver {
 
     /// Acknowledges if enough packets wait for it, otherwise later.
     fn acknowledge_or_wait(&mut self, now: Time) -> Option<Segment> {
-        if self.waiting >= self.policy.every || self.arrived <= self.quick_to {
+        let is_due = self.waiting >= self.policy.every || self.accurate.is_due;
+        if is_due || self.arrived <= self.quick_to {
             return Some(self.acknowledge(now));
         }
         self.merged = (Time::NEVER, 0);
@@ -253,6 +290,7 @@ impl Receiver {
 
     fn acknowledge(&mut self, now: Time) -> Segment {
         self.waiting = 0;
+        self.accurate.acknowledged();
         (self.ack_by, self.merged, self.compressed) = (Time::NEVER, (Time::NEVER, 0), 0);
         self.last_ack = self.reassembly.next();
         Segment {
@@ -347,6 +385,25 @@ mod tests {
             echoes.collect::<Vec<_>>(),
             [(false, 0), (true, 1), (true, 1), (false, 1), (false, 1), (true, 2), (true, 3)]
         );
+    }
+
+    /// RFC 9768 §3.2.2.5.1, with an acknowledgement for every eighth packet otherwise: at the first
+    /// mark after a packet without one, and at every second mark.
+    #[test]
+    fn a_mark_after_none_and_every_second_mark_is_acknowledged_at_once() {
+        let acked = |unmarked| {
+            let policy = AckPolicy { quick: 0, every: 8, ..Habits::LINUX.acks };
+            let mut receiver = Receiver::new(policy, 52, u64::MAX);
+            let (plain, ce) = (unmarked, Ecn::Marked);
+            let arriving = [plain, plain, ce, ce, ce, plain, ce, plain, plain, ce];
+            let acks = arriving.into_iter().zip(0..).filter_map(|(ecn, n)| {
+                let header = Header::Data(DataHeader { ecn, ..DataHeader::default() });
+                receiver.on_data(at(n), &Segment::data(n, at(n), 1000, header)).map(|_| n)
+            });
+            acks.collect::<Vec<_>>()
+        };
+        assert_eq!(acked(Ecn::Scalable), [2, 4, 6, 9]);
+        assert_eq!(acked(Ecn::Capable), [7], "without accurate ECN");
     }
 
     #[test]

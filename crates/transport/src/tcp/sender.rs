@@ -94,6 +94,8 @@ pub struct Sender {
     /// The same in whole packets.
     window_limit_packets: u64,
     quantum: Quantum,
+    /// The longest time that a burst may take, if the controller sets it.
+    longest_burst: Option<Duration>,
     /// Packets of the burst that is leaving: those still to go, and the total.
     burst: (u32, u32),
     offered: u64,
@@ -172,6 +174,7 @@ impl Sender {
             window_limit,
             window_limit_packets: window_limit as u64,
             quantum,
+            longest_burst: needs.burst,
             burst: (0, 0),
             offered: 0,
             timed: None,
@@ -344,7 +347,7 @@ impl Sender {
         if !matches!(self.handshake, Handshake::Done) {
             return matches!(self.handshake, Handshake::Due(_)) && self.has_new();
         }
-        let limit = self.controller.flight_limit().min(self.window_limit);
+        let limit = self.flight_limit().min(self.window_limit);
         let next = self.recovery.next(limit, self.sendable());
         matches!(next, Next::New | Next::Again(_)) && self.pacer.ready_at() <= now
     }
@@ -356,7 +359,7 @@ impl Sender {
             return self.ask(now);
         }
         let paced = self.pacer.ready_at() > now && self.burst.0 == 0 && !self.recovery.probing();
-        let window = self.controller.flight_limit();
+        let window = self.flight_limit();
         let limit = window.min(self.window_limit);
         let (number, again) = match self.recovery.next(limit, self.sendable()) {
             Next::WaitForWindow => {
@@ -393,6 +396,11 @@ impl Sender {
         Some(Segment::data(self.recovery.end(), now, handshake::BYTES, Header::Syn))
     }
 
+    /// Packets that the controller lets be in flight: below one it is for the pacer to wait.
+    fn flight_limit(&self) -> f64 {
+        self.controller.flight_limit().max(1.0)
+    }
+
     /// One past the highest number that the application and the receiver's window let leave (RFC
     /// 9293 §3.8.6).
     fn sendable(&self) -> u64 {
@@ -408,7 +416,9 @@ impl Sender {
         if !self.habits.validates_window {
             return self.usage.forget(is_full);
         }
-        let is_full = is_full || self.in_flight() as f64 + 1.0 > self.controller.flight_limit();
+        // A law that paces its window may let more be in flight than that.
+        let window = self.flight_limit().min(self.controller.window().max(1.0));
+        let is_full = is_full || self.in_flight() as f64 + 1.0 > window;
         let unused = self.usage.pause(&Pause {
             now,
             is_full,
@@ -615,8 +625,12 @@ impl Sender {
         let Some(rtt) = self.rtt.estimate() else { return self.habits.initial_window as u32 };
         let rate = match self.controller.pacing() {
             Pacing::Rate { packets_per_second, .. } => packets_per_second,
-            _ => self.pacing_rate(&rtt),
+            Pacing::Window { gain, .. } => self.paced_window() * gain / rtt.smoothed.seconds(),
+            Pacing::Unpaced => self.pacing_rate(&rtt),
         };
+        if let Some(longest) = self.longest_burst {
+            return (rate * longest.seconds()).max(1.0) as u32;
+        }
         let headers = if self.habits.timestamps { 52.0 } else { 40.0 };
         autosize::burst(rate, rtt.minimum, f64::from(self.packet_bytes) - headers)
     }
@@ -682,9 +696,8 @@ impl Sender {
         }
         let request = if self.asks { self.controller.request() } else { Request::Nothing };
         let (ecn, reduced) = match &mut self.marks {
-            // RFC 3168 §6.1.5: a retransmission is not ECN-capable.
-            Some(marks) if !again => (marks.leaves_as, std::mem::take(&mut marks.says_reduced)),
-            _ => (Ecn::NotCapable, false),
+            Some(marks) => marks.on_departure(again),
+            None => (Ecn::NotCapable, false),
         };
         Segment::data(
             number,
@@ -708,7 +721,11 @@ impl Sender {
             }
             (pacing, _) => pacing,
         };
-        let window = self.controller.window().min(self.window_limit);
-        self.pacer.sent(now, packets, pacing, window, rtt.as_ref());
+        self.pacer.sent(now, packets, pacing, self.paced_window(), rtt.as_ref());
+    }
+
+    /// The window in packets that is spread over a round trip.
+    fn paced_window(&self) -> f64 {
+        self.controller.window().min(self.window_limit)
     }
 }

@@ -147,7 +147,8 @@ impl<'a> Target<'a> {
     fn check(&self) {
         let (sender, window) = (&self.sender, self.sender.controller().window());
         assert!(sender.first() <= self.end, "what was never sent cannot be acknowledged");
-        assert!(window.is_finite() && window >= 1.0, "a window of {window}");
+        let least = sender.controller().least_window();
+        assert!(window.is_finite() && window >= least, "a window of {window}");
         let outstanding = self.end - sender.first();
         // Of each packet outstanding the original and a retransmission may be in the pipe.
         assert!(sender.in_flight() <= 2 * outstanding);

@@ -156,6 +156,10 @@ impl Controller for Noted {
         self.law.window()
     }
 
+    fn least_window(&self) -> f64 {
+        self.law.least_window()
+    }
+
     fn ssthresh(&self) -> f64 {
         self.law.ssthresh()
     }

@@ -164,7 +164,8 @@ impl<'a> Run<'a> {
             self.left(before, segment);
         }
         let window = self.sender.controller().window();
-        assert!(window.is_finite() && window >= 1.0, "a window of {window}");
+        let least = self.sender.controller().least_window();
+        assert!(window.is_finite() && window >= least, "a window of {window}");
     }
 
     fn left(&mut self, before: Before, segment: Segment) {
