@@ -5,6 +5,7 @@ use crate::registry::Entry;
 pub mod aimd;
 pub mod ba;
 pub mod bbr;
+pub mod bbr1;
 pub mod bic;
 pub mod cubic;
 pub mod dctcp;
@@ -27,6 +28,7 @@ pub(crate) static ALL: &[Entry] = &[
     aimd::LAW,
     ba::LAW,
     bbr::LAW,
+    bbr1::LAW,
     bic::LAW,
     cubic::LAW,
     dctcp::LAW,
