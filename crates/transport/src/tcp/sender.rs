@@ -156,7 +156,7 @@ impl Sender {
             stream,
         } = settings;
         let needs = controller.needs();
-        let metering = if needs.own_recovery { Metering::ByPipe } else { habits.metering };
+        let metering = if needs.own_recovery { Metering::ByLaw } else { habits.metering };
         let recovery = AnyRecovery::new(recovery, metering, &habits);
         let samples = needs.rate_samples && matches!(recovery, AnyRecovery::Selective(_));
         Self {
