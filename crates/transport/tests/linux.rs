@@ -251,7 +251,7 @@ impl Controller for Own {
     }
 }
 
-/// `tcp_fastretrans_alert`: at the end of a recovery `tcp_time_to_recover` finds `lost_out` above 0.
+/// `tcp_time_to_recover` of Linux, at the end of a recovery: `lost_out` is not 0.
 #[test]
 fn what_was_lost_in_a_recovery_and_not_repaired_at_its_end_begins_another_at_once() {
     let mut sender = connected(Box::new(Own), 100);

@@ -12,7 +12,9 @@ use crate::{
     AckHeader, Counters, DataHeader, Header, Outstanding, Pacer, RttEstimator, Segment, Ticks,
     Timeouts,
 };
-use narrows_control::{Ack, Controller, Gaps, Idle, Mark, Pacing, Restart, Rtt, Timeout};
+use narrows_control::{
+    Ack, Controller, Gaps, Idle, Mark, Pacing, RateSample, Restart, Rtt, Timeout,
+};
 use narrows_signal::{Ecn, Request};
 use narrows_units::{Duration, Stream, Time};
 use std::sync::Arc;
@@ -250,12 +252,7 @@ impl Sender {
             self.take_rtt(now, sent, self.first());
         }
         let marked = self.tell_marks(now, &header, answer.newest);
-        let first = self.first();
-        let rate = self.sampler.as_mut().and_then(|sampler| {
-            let repairing = self.recovery.repairing() || first < self.timed_out_below;
-            let departs_in = self.pacer.ready_at().since(now);
-            sampler.take(first, &Sending { prior_in_flight, repairing, departs_in })
-        });
+        let rate = self.rate_sample(now, prior_in_flight);
         self.timed_out &= !advances;
         if answer.packets > 0 {
             // By count, what has arrived out of order ends it, too, as in ns-2.
@@ -282,6 +279,15 @@ impl Sender {
             });
         }
         self.set_timer(now, &answer);
+    }
+
+    /// The rate sample of an acknowledgement before which `prior_in_flight` packets were in flight.
+    fn rate_sample(&mut self, now: Time, prior_in_flight: u64) -> Option<RateSample> {
+        let first = self.first();
+        let sampler = self.sampler.as_mut()?;
+        let repairing = self.recovery.repairing() || first < self.timed_out_below;
+        let departs_in = self.pacer.ready_at().since(now);
+        sampler.take(first, &Sending { prior_in_flight, repairing, departs_in })
     }
 
     /// The connection is accepted: data may leave, and the RTT is known.

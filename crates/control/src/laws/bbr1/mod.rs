@@ -340,7 +340,7 @@ impl Controller for Bbr1 {
         self.set_cwnd(ack, &rs);
     }
 
-    /// `ssthresh`, when a recovery begins.
+    /// `ssthresh`, which `tcp_enter_recovery` (net/ipv4/tcp_input.c) calls: the window stays.
     fn on_loss(&mut self, loss: &Loss) {
         self.lost += 1.0;
         if loss.opens_epoch {

@@ -339,7 +339,7 @@ fn a_recovery_conserves_packets_for_a_round_then_doubles_and_gives_the_window_ba
     // The opening acknowledgement: what is in flight and what it brings.
     rounds.pass_after(10, Round { newly_lost: 2.0, in_flight: 70.0, ..repairing });
     close(rounds.bbr.window(), 74.0);
-    // Half a round later: its packet left before the recovery began. 74 − 1 lost is less than 71 + 4.
+    // Half a round later: its packet left before the recovery. 74 − 1 is less than 71 + 4.
     rounds.delivered -= 4.0;
     rounds.pass_after(10, Round { newly_lost: 1.0, in_flight: 71.0, ..repairing });
     close(rounds.bbr.window(), 75.0);
