@@ -22,13 +22,15 @@ from narrows.statistics import mean_and_interval
 from tables import Section
 
 REFERENCE = Path(__file__).resolve().with_name("linux.jsonl")
-# Linux's names of laws, and the same laws here. Linux's `bbr` is version 1, narrows' is version 3.
-LAWS = {"cubic": "cubic", "reno": "sack", "bbr": "bbr"}
+# Linux's names of laws, and the same laws here.
+LAWS = {"cubic": "cubic", "reno": "sack", "bbr": "bbr1"}
 SEEDS = 10
 # A buffer is judged if it lasts at least this long at the link's rate: in a shorter one the
 # reference host's own waits decide (README.md).
 JUDGED_FROM_MS = 4.8
 UTILISATION, QUEUE, FACTOR, AIM = 0.02, 1 / 6, 1.5, 0.9
+# BBR paces, and fills a buffer while it probes: the host's waits count for less than with CUBIC.
+BBR_JUDGED_FROM_MS, BBR_UTILISATION = 2.0, 0.03
 # In seconds: the end of what counts as the start of a run, drops_first_2s in the reference.
 EARLY_UNTIL = 2
 # How a default sender's trains are made: None for the mean train that arrived in the reference run,
@@ -55,11 +57,16 @@ class Configuration:
         )
 
     @property
+    def is_bbr(self) -> bool:
+        """Whether the law is BBR."""
+        return bool(self.runs[0]["cc"] == "bbr")
+
+    @property
     def judged(self) -> bool:
-        """Whether the law is the same and the buffer outlasts the host's waits."""
+        """Whether the buffer outlasts the host's waits."""
         run = self.runs[0]
         lasts = run["buffer_pkts"] * 1500 * 8 / run["rate_bps"] * 1e3
-        return bool(run["cc"] != "bbr" and lasts >= JUDGED_FROM_MS)
+        return bool(lasts >= (BBR_JUDGED_FROM_MS if self.is_bbr else JUDGED_FROM_MS))
 
     def mean(self, key: str) -> float:
         """Return the mean of a figure over the runs."""
@@ -140,7 +147,7 @@ class Comparison:
         apart = self.found("utilisation")[0] - self.configuration.mean("utilisation")
         queue = self.configuration.mean("mean_queue")
         close = [
-            abs(apart) <= UTILISATION,
+            abs(apart) <= (BBR_UTILISATION if self.configuration.is_bbr else UTILISATION),
             abs(self.found("mean_queue")[0] - queue) <= QUEUE * queue,
         ]
         return [
@@ -237,9 +244,9 @@ def summary(comparisons: Sequence[Comparison]) -> str:
 def sections(reference: Path, only: str | None) -> list[Section]:
     """Run a reference file's configurations and make tables: judged, not judged, BBR."""
     chosen = configurations(reference, only)
-    judged = compare([c for c in chosen if c.judged], {})
-    bbr = [c for c in chosen if c.runs[0]["cc"] == "bbr"]
-    others = [c for c in chosen if not c.judged and c not in bbr]
+    judged = compare([c for c in chosen if c.judged and not c.is_bbr], {})
+    bbr = compare([c for c in chosen if c.is_bbr], {})
+    others = [c for c in chosen if not (c.judged or c.is_bbr)]
     rows = []
     for ideal, host in zip(compare(others, {}), compare(others, HOST), strict=True):
         with_host = ["… " + " ".join(f"{k} {v}" for k, v in HOST.items()), *host.cells()[1:]]
@@ -251,8 +258,9 @@ def sections(reference: Path, only: str | None) -> list[Section]:
         Section(
             "linux-bbr",
             HEAD,
-            [c.cells() for c in compare(bbr, {})],
-            f"BBR version 1 in Linux, version 3 in narrows; not judged. {ENGINE}, {SEEDS} seeds.",
+            [c.cells() for c in bbr],
+            summary([c for c in bbr if c.configuration.judged])
+            + f" Buffers that last less than {BBR_JUDGED_FROM_MS:g} ms are listed, not judged.",
         ),
     ]
     return [section for section in made if section.rows]

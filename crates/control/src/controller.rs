@@ -68,6 +68,11 @@ pub trait Controller: Send {
         Request::Nothing
     }
 
+    /// The fewest packets that leave together with segmentation offload (Linux's `min_tso_segs`).
+    fn least_burst(&self) -> f64 {
+        2.0
+    }
+
     /// How departing packets are to be spaced.
     fn pacing(&self) -> Pacing {
         Pacing::Unpaced
@@ -125,6 +130,9 @@ pub enum Pacing {
 pub enum Gaps {
     /// All gaps have the mean length.
     Even,
+    /// Even, as Linux makes them (`tcp_update_skb_after_send` in net/ipv4/tcp_output.c): the first
+    /// ten packets leave at once, and a burst that leaves late shortens the next gap by up to half.
+    Fq,
     /// Exponentially distributed (E-TCP, §V-B).
     Exponential,
 }

@@ -68,6 +68,17 @@ pub struct RateSample {
     pub lost: f64,
     /// True if the newest left when the application had too little to send (RS.is_app_limited).
     pub app_limited: bool,
+    /// Packets that this acknowledgement shows to be lost (RS.newly_lost; `losses` in Linux's
+    /// `struct rate_sample`).
+    pub newly_lost: f64,
+    /// Packets in flight before this acknowledgement (`prior_in_flight` in Linux).
+    pub prior_in_flight: f64,
+    /// True while losses are being repaired, by a recovery or after a timeout (TCP_CA_Recovery and
+    /// TCP_CA_Loss in Linux).
+    pub repairing: bool,
+    /// Time until the pacer lets the next packet leave (`tcp_wstamp_ns` in Linux's `struct
+    /// tcp_sock`).
+    pub departs_in: Duration,
 }
 
 impl RateSample {
@@ -145,6 +156,9 @@ pub struct Idle {
     pub timeout: Duration,
     /// What becomes of the window if `length` exceeds `timeout`.
     pub restart: Restart,
+    /// True if the application had too little to send (C.app_limited of draft-ietf-ccwg-bbr-06),
+    /// not if the pacer let nothing leave. Known only if the controller asks for rate samples.
+    pub app_limited: bool,
 }
 
 impl Idle {

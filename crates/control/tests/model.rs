@@ -72,7 +72,7 @@ fn reply(packets: u8) -> Reply {
 
 fn idle(now: Time, length_ms: u64, restart: Restart) -> Idle {
     let timeout = Duration::from_millis(300);
-    Idle { now, length: Duration::from_millis(length_ms), timeout, restart }
+    Idle { now, length: Duration::from_millis(length_ms), timeout, restart, app_limited: true }
 }
 
 fn acknowledge(controller: &mut dyn Controller, number: u64, happening: &Happening) {
@@ -108,6 +108,10 @@ fn acknowledge(controller: &mut dyn Controller, number: u64, happening: &Happeni
             tx_in_flight: in_flight,
             lost: f64::from(rtt_ms % 3),
             app_limited: rtt_ms % 5 == 0,
+            newly_lost: f64::from(rtt_ms % 4),
+            prior_in_flight: in_flight + f64::from(packets),
+            repairing: recovering,
+            departs_in: Duration::from_millis(u64::from(rtt_ms % 3)),
         }),
     });
 }

@@ -65,7 +65,10 @@ fn each_law_cites_the_section_or_equation_of_what_it_does() {
                 .take_while(|line| line.trim_start().starts_with("///"))
                 .collect();
             assert!(
-                comment.iter().any(|line| line.contains('§') || line.contains("eq")),
+                // What only Linux defines has functions in the place of sections.
+                comment
+                    .iter()
+                    .any(|line| ["§", "eq", "net/ipv4/"].iter().any(|s| line.contains(s))),
                 "{}: fn {} cites no section",
                 path.display(),
                 function.lines().next().unwrap_or_default()

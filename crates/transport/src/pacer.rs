@@ -43,11 +43,13 @@ impl Pacer {
         window: f64,
         rtt: Option<&Rtt>,
     ) {
+        let before = self.sent;
         self.sent = self.sent.saturating_add(packets);
         let Some((mean_gap, gaps)) = mean_gap(pacing, window, rtt) else { return };
         let burst_gap = mean_gap * f64::from(packets);
         let gap = match gaps {
             Gaps::Even => burst_gap,
+            Gaps::Fq => return self.catch_up(now, before, Duration::from_secs(burst_gap)),
             Gaps::Exponential => burst_gap * self.stream.exponential(),
         };
         self.ready_at = now + Duration::from_secs(gap);
@@ -62,10 +64,15 @@ impl Pacer {
     pub fn sent_over_fq(&mut self, now: Time, packets: u32, rate: f64) {
         let before = self.sent;
         self.sent = self.sent.saturating_add(packets);
+        self.catch_up(now, before, Duration::from_secs(f64::from(packets) / rate));
+    }
+
+    /// Schedules the burst after one that left at `now`, after `before` packets, and whose gap is
+    /// `gap`.
+    fn catch_up(&mut self, now: Time, before: u32, gap: Duration) {
         if before < UNPACED {
             return;
         }
-        let gap = Duration::from_secs(f64::from(packets) / rate);
         let late = now.since(self.ready_at).min(Duration::from_picos(gap.picos() / 2));
         self.ready_at = now + gap.saturating_sub(late);
     }

@@ -1,7 +1,7 @@
 //! Linux's habits against scripted networks: RACK, probes, needless timeouts, the handshake.
 
 use narrows_control::laws::reno::Reno;
-use narrows_control::{Controller, OncePerEpoch, SlowStart};
+use narrows_control::{Ack, Controller, Loss, Needs, OncePerEpoch, SlowStart, Timeout};
 use narrows_signal::{Range, SackBlocks};
 use narrows_transport::tcp::{Habits, Receiver, RecoveryKind, Sender, TcpSettings};
 use narrows_transport::{AckHeader, Header, Segment};
@@ -230,4 +230,42 @@ fn a_third_block_does_not_wait() {
     assert_eq!([blocks(4), blocks(6), blocks(7)], [None, None, None], "the second may wait");
     assert_eq!(blocks(9), Some(vec![(6, 8), (1, 5)]), "9 itself waits");
     assert_eq!(blocks(5), None, "what lengthens the third has nothing to wait for");
+}
+
+/// A law with a window of ten packets that decides in a recovery, too.
+struct Own;
+
+impl Controller for Own {
+    fn on_ack(&mut self, _ack: &Ack) {}
+
+    fn on_loss(&mut self, _loss: &Loss) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+
+    fn window(&self) -> f64 {
+        10.0
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { own_recovery: true, ..Needs::default() }
+    }
+}
+
+/// `tcp_time_to_recover` of Linux, at the end of a recovery: `lost_out` is not 0.
+#[test]
+fn what_was_lost_in_a_recovery_and_not_repaired_at_its_end_begins_another_at_once() {
+    let mut sender = connected(Box::new(Own), 100);
+    assert_eq!(leaving(&mut sender, at(100)), (0..10).collect::<Vec<_>>());
+    // 0 is lost, and the recovery lasts until everything below 10 has arrived.
+    assert_eq!(ack(&mut sender, 200, 0, &[(1, 4)], 100), [0_u64, 10, 11, 12]);
+    // 10 is lost, too. 0, sent again at 200, arrives, and so all below 10 has.
+    ack(&mut sender, 301, 0, &[(1, 10), (11, 13)], 100);
+    ack(&mut sender, 302, 10, &[(11, 13)], 200);
+    assert!(sender.recovering());
+    // That lasts until all that had left by 302 has arrived.
+    ack(&mut sender, 403, 13, &[], 302);
+    assert!(sender.recovering());
+    ack(&mut sender, 404, 100, &[], 303);
+    assert!(!sender.recovering());
+    assert_eq!(sender.counters().epochs, 1, "one recovery to the law");
 }

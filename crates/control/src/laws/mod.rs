@@ -5,6 +5,7 @@ use crate::registry::Entry;
 pub mod aimd;
 pub mod ba;
 pub mod bbr;
+pub mod bbr1;
 pub mod bic;
 pub mod copa;
 pub mod cubic;
@@ -30,6 +31,7 @@ pub(crate) static ALL: &[Entry] = &[
     aimd::LAW,
     ba::LAW,
     bbr::LAW,
+    bbr1::LAW,
     bic::LAW,
     copa::LAW,
     cubic::LAW,

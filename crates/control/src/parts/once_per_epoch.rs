@@ -292,7 +292,13 @@ mod tests {
             (controller.cwnd.window, controller.cwnd.ssthresh) = (1000.0, 70.0);
             let timeout = Duration::from_millis(300);
             let length = Duration::from_millis(millis);
-            controller.on_restart(&Idle { now: Time::ZERO, length, timeout, restart });
+            controller.on_restart(&Idle {
+                now: Time::ZERO,
+                length,
+                timeout,
+                restart,
+                app_limited: true,
+            });
             (controller.cwnd.window, controller.cwnd.ssthresh)
         };
         assert_eq!(after(Restart::Initial, 299), (1000.0, 70.0));

@@ -17,8 +17,6 @@ pub enum Quantum {
 
 /// The largest burst in bytes (GSO_LEGACY_MAX_SIZE).
 const MOST_BYTES: f64 = 65_536.0;
-/// The smallest burst in packets (`tcp_min_tso_segs`).
-const LEAST_PACKETS: f64 = 2.0;
 /// Bursts per second without that bound (`sk_pacing_shift` = 10).
 const BURSTS_PER_SECOND: f64 = 1024.0;
 /// `tcp_tso_rtt_log` = 9: bursts double for each halving of the RTT in units of 512 µs.
@@ -38,12 +36,13 @@ pub(super) fn pacing_rate(window: f64, ssthresh: f64, outstanding: u64, rtt: &Rt
     gain * window.max(outstanding as f64) / rtt.smoothed.seconds()
 }
 
-/// The number of packets with `payload` bytes that leave together at `rate` packets per second.
-pub(super) fn burst(rate: f64, least_rtt: Duration, payload: f64) -> u32 {
+/// The number of packets with `payload` bytes that leave together at `rate` packets per second, at
+/// least `least` (`tcp_min_tso_segs`, unless the law has a number of its own).
+pub(super) fn burst(rate: f64, least_rtt: Duration, payload: f64, least: f64) -> u32 {
     let units = (least_rtt.seconds() / RTT_UNIT).floor();
     let for_short_paths = if units < RTT_UNITS { MOST_BYTES * (-units).exp2() } else { 0.0 };
     let bytes = (rate * payload / BURSTS_PER_SECOND + for_short_paths).min(MOST_BYTES);
-    (bytes / payload).floor().max(LEAST_PACKETS) as u32
+    (bytes / payload).floor().max(least) as u32
 }
 
 /// What a sender knows when it could send a burst that is smaller than it should be.
@@ -81,7 +80,7 @@ mod tests {
     #[test]
     fn a_burst_is_about_a_millisecond() {
         let payload = 1448.0;
-        let packets = |mbps: f64, rtt| burst(mbps * 1e6 / 8.0 / payload, rtt, payload);
+        let packets = |mbps: f64, rtt| burst(mbps * 1e6 / 8.0 / payload, rtt, payload, 2.0);
         assert_eq!(packets(1.0, ms(40)), 2, "at least two packets");
         // 100 Mbps · 0.977 ms = 12.2 kB = 8.4 packets.
         assert_eq!(packets(100.0, ms(40)), 8);

@@ -69,6 +69,9 @@ impl RecoveryKind {
 pub enum Metering {
     /// As the window allows, which is reduced at once (RFC 6675).
     ByPipe,
+    /// As the window allows, by a law that decides in a recovery, too
+    /// ([`Needs::own_recovery`](narrows_control::Needs)).
+    ByLaw,
     /// Proportional rate reduction (RFC 9937).
     Prr,
     /// Linux 2.6.22's rate halving, as implemented by ns-2's Agent/TCP/Linux.

@@ -23,6 +23,17 @@ struct Departure {
     sent_before: bool,
 }
 
+/// What the sender knows at an acknowledgement, apart from deliveries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sending {
+    /// Packets in flight before the acknowledgement.
+    pub prior_in_flight: u64,
+    /// True while losses are being repaired.
+    pub repairing: bool,
+    /// Time until the pacer lets the next packet leave.
+    pub departs_in: Duration,
+}
+
 /// Per-connection state (§4.1.2.1.1), and a record for each packet outstanding.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RateSampler {
@@ -88,6 +99,10 @@ impl RateSampler {
             tx_in_flight: f64::from(newest.in_flight),
             lost: 0.0,
             app_limited: newest.app_limited,
+            newly_lost: 0.0,
+            prior_in_flight: 0.0,
+            repairing: false,
+            departs_in: Duration::ZERO,
         });
         if let Some(sample) = &mut self.sample {
             sample.lost = (self.lost - newest.lost) as f64;
@@ -101,19 +116,27 @@ impl RateSampler {
         if let Some(sample) = &mut self.sample {
             // RS.lost also counts the losses that this acknowledgement reveals.
             sample.lost += 1.0;
+            sample.newly_lost += 1.0;
         }
         let departure = self.departures.get(number.checked_sub(self.first)? as usize)?;
         let (total_delivered, lost) = (self.delivered as f64, (self.lost - departure.lost) as f64);
         Some(LossSample { total_delivered, lost, app_limited: departure.app_limited })
     }
 
-    /// Returns the sample of the acknowledgement that has been processed, and forgets packets below
-    /// `first`.
-    pub fn take(&mut self, first: u64) -> Option<RateSample> {
+    /// Returns the sample of the acknowledgement that has been processed, with what the sender
+    /// knows, and forgets packets below `first`.
+    pub fn take(&mut self, first: u64, sending: &Sending) -> Option<RateSample> {
         while self.first < first && self.departures.pop_front().is_some() {
             self.first += 1;
         }
-        self.sample.take()
+        let Sending { prior_in_flight, repairing, departs_in } = *sending;
+        let prior_in_flight = prior_in_flight as f64;
+        Some(RateSample { prior_in_flight, repairing, departs_in, ..self.sample.take()? })
+    }
+
+    /// True if packets that leave now are marked as limited by the application.
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited_until.is_some()
     }
 
     /// Notes that a packet could leave but the application has none, with `in_flight` packets in
@@ -127,6 +150,9 @@ impl RateSampler {
 mod tests {
     use super::*;
 
+    const SENDING: Sending =
+        Sending { prior_in_flight: 0, repairing: false, departs_in: Duration::ZERO };
+
     fn delivered(packets: u64, newest: u64, newest_number: u64) -> Delivered {
         Delivered { packets, newest, newest_number, ..Delivered::default() }
     }
@@ -138,7 +164,7 @@ mod tests {
     fn acknowledge(sampler: &mut RateSampler, number: u64, packets: u64, now: u64) -> RateSample {
         let delivered = delivered(packets, number, number);
         sampler.arrived(&delivered, at(now), Some(Duration::from_millis(100)));
-        sampler.take(number + 1).expect("packets have been delivered")
+        sampler.take(number + 1, &SENDING).expect("packets have been delivered")
     }
 
     /// Two hundred packets leave 1 ms apart and are acknowledged 2 ms apart from 300 ms on; each
@@ -173,7 +199,7 @@ mod tests {
         let mut sampler = RateSampler::default();
         sampler.sent(0, at(0), 1);
         sampler.arrived(&delivered(1, 0, 0), at(99), Some(Duration::from_millis(100)));
-        assert_eq!(sampler.take(1).unwrap().delivery_rate, None);
+        assert_eq!(sampler.take(1, &SENDING).unwrap().delivery_rate, None);
     }
 
     #[test]
@@ -201,10 +227,10 @@ mod tests {
         sampler.arrived(&delivered(1, 3, 3), at(103), None);
         let mut lost = |number| sampler.lost(number).map(|sample| sample.lost);
         assert_eq!((lost(0), lost(1)), (Some(1.0), Some(2.0)));
-        assert_eq!(sampler.take(0).unwrap().lost, 2.0);
+        assert_eq!(sampler.take(0, &SENDING).unwrap().lost, 2.0);
         sampler.sent(0, at(104), 3);
         sampler.arrived(&delivered(1, 5, 0), at(204), None);
-        let again = sampler.take(1).unwrap();
+        let again = sampler.take(1, &SENDING).unwrap();
         assert_eq!(
             (again.lost, again.rtt),
             (0.0, None),

@@ -380,6 +380,18 @@ impl Scoreboard {
         None
     }
 
+    /// True if something lost has not arrived yet, sent again or not (Linux's `lost_out`).
+    pub fn any_lost(&mut self) -> bool {
+        while self.lost_to > self.outstanding.first() {
+            let highest = self.outstanding.get(self.lost_to - 1);
+            if highest.lost && !highest.sacked {
+                return true;
+            }
+            self.lost_to -= 1;
+        }
+        false
+    }
+
     /// The lowest lost packet that has not been retransmitted (RFC 6675 §4, NextSeg, rule 1).
     pub fn next_retransmission(&mut self) -> Option<u64> {
         while self.retransmit_from < self.lost_to {

@@ -233,15 +233,30 @@ impl Selective {
         }
         if begins {
             self.begin(flight, window);
+        } else if may_begin && !after_timeout {
+            self.go_on(flight, window);
         }
         Verdict { losses, begins, reordering_at }
+    }
+
+    /// What was lost after a recovery had begun, and has not arrived when that is over, begins the
+    /// next one at once (`lost_out` in Linux's tcp_time_to_recover). The law has been told of that
+    /// loss, and need not be told again if it decides in a recovery, too; other laws would reduce
+    /// their window a second time, as in Linux, and are spared that here.
+    fn go_on(&mut self, flight: f64, window: f64) {
+        if self.metering == Metering::ByLaw && self.rack.is_some() && self.board.any_lost() {
+            self.begin(flight, window);
+            if let Some(episode) = &mut self.recovery {
+                episode.resend_now = false;
+            }
+        }
     }
 
     /// A recovery begins; before it `flight` packets were in flight, and the window was `window`.
     fn begin(&mut self, flight: f64, window: f64) {
         let (mut prr, mut halving) = (None, None);
         match self.metering {
-            Metering::ByPipe => {}
+            Metering::ByPipe | Metering::ByLaw => {}
             Metering::Prr => prr = Some(Prr::new(flight)),
             Metering::RateHalving { share, stalls } => {
                 halving = Some(RateHalving::new(share, stalls, window));

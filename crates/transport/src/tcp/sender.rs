@@ -4,7 +4,7 @@
 use super::autosize::{self, Chance};
 use super::handshake::{self, Handshake};
 use super::marks::Marks;
-use super::rate_sampler::RateSampler;
+use super::rate_sampler::{RateSampler, Sending};
 use super::recovery::{Answer, AnyRecovery, Ears, Next, Recovery};
 use super::usage::{Pause, Usage};
 use super::{Detection, Habits, Metering, Quantum, RecoveryKind, probe};
@@ -12,7 +12,9 @@ use crate::{
     AckHeader, Counters, DataHeader, Header, Outstanding, Pacer, RttEstimator, Segment, Ticks,
     Timeouts,
 };
-use narrows_control::{Ack, Controller, Gaps, Idle, Mark, Pacing, Restart, Rtt, Timeout};
+use narrows_control::{
+    Ack, Controller, Gaps, Idle, Mark, Pacing, RateSample, Restart, Rtt, Timeout,
+};
 use narrows_signal::{Ecn, Request};
 use narrows_units::{Duration, Stream, Time};
 use std::sync::Arc;
@@ -109,6 +111,9 @@ pub struct Sender {
     last_sent: Time,
     /// The timer has expired since the lowest number outstanding advanced.
     timed_out: bool,
+    /// The losses of a timeout have been repaired once everything below this number is
+    /// acknowledged.
+    timed_out_below: u64,
     usage: Usage,
     waits_for_pacer: bool,
     counters: Counters,
@@ -155,7 +160,7 @@ impl Sender {
             stream,
         } = settings;
         let needs = controller.needs();
-        let metering = if needs.own_recovery { Metering::ByPipe } else { habits.metering };
+        let metering = if needs.own_recovery { Metering::ByLaw } else { habits.metering };
         let recovery = AnyRecovery::new(recovery, metering, &habits);
         let samples = needs.rate_samples && matches!(recovery, AnyRecovery::Selective(_));
         Self {
@@ -183,6 +188,7 @@ impl Sender {
             retransmit_at: Time::NEVER,
             last_sent: Time::ZERO,
             timed_out: false,
+            timed_out_below: 0,
             waits_for_pacer: false,
             counters: Counters::default(),
         }
@@ -229,6 +235,7 @@ impl Sender {
             // It answers a connection that is over.
             return;
         }
+        let prior_in_flight = self.in_flight();
         let advances = ack.number > self.first();
         let rtt_is_fresh = advances && self.measure_rtt(now, ack);
         if self.is_echo(&header) {
@@ -248,8 +255,7 @@ impl Sender {
             self.take_rtt(now, sent, self.first());
         }
         let marked = self.tell_marks(now, &header, answer.newest);
-        let first = self.first();
-        let rate = self.sampler.as_mut().and_then(|sampler| sampler.take(first));
+        let rate = self.rate_sample(now, prior_in_flight);
         self.timed_out &= !advances;
         if answer.packets > 0 {
             // By count, what has arrived out of order ends it, too, as in ns-2.
@@ -276,6 +282,15 @@ impl Sender {
             });
         }
         self.set_timer(now, &answer);
+    }
+
+    /// The rate sample of an acknowledgement before which `prior_in_flight` packets were in flight.
+    fn rate_sample(&mut self, now: Time, prior_in_flight: u64) -> Option<RateSample> {
+        let first = self.first();
+        let sampler = self.sampler.as_mut()?;
+        let repairing = self.recovery.repairing() || first < self.timed_out_below;
+        let departs_in = self.pacer.ready_at().since(now);
+        sampler.take(first, &Sending { prior_in_flight, repairing, departs_in })
     }
 
     /// The connection is accepted: data may leave, and the RTT is known.
@@ -329,6 +344,7 @@ impl Sender {
         self.burst = (0, 0);
         let again = std::mem::replace(&mut self.timed_out, true);
         let timed_out = self.recovery.on_timeout(again, &mut ears!(self, now));
+        self.timed_out_below = self.recovery.end();
         let (opens_epoch, in_flight) = (timed_out.opens_epoch, timed_out.in_flight);
         self.controller.on_timeout(&Timeout { now, opens_epoch, in_flight });
         self.say_reduced();
@@ -632,7 +648,8 @@ impl Sender {
             return (rate * longest.seconds()).max(1.0) as u32;
         }
         let headers = if self.habits.timestamps { 52.0 } else { 40.0 };
-        autosize::burst(rate, rtt.minimum, f64::from(self.packet_bytes) - headers)
+        let least = self.controller.least_burst();
+        autosize::burst(rate, rtt.minimum, f64::from(self.packet_bytes) - headers, least)
     }
 
     fn pacing_rate(&self, rtt: &Rtt) -> f64 {
@@ -664,6 +681,7 @@ impl Sender {
                 length,
                 timeout,
                 restart: self.habits.restart,
+                app_limited: self.sampler.as_ref().is_some_and(|sampler| sampler.is_app_limited()),
             });
         }
         let transmission = self.counters.sent;

@@ -24,7 +24,7 @@ impl TwoSlots {
 /// The largest value over a number of rounds (Nichols' algorithm keeps the best three, each later
 /// than the one before; §5.5.5).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct WindowedMax {
+pub(in crate::laws) struct WindowedMax {
     best: [(u64, f64); 3],
 }
 

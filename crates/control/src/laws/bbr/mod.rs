@@ -26,7 +26,7 @@
 //! recognised by when their packets left. The recovery after a retransmission timeout ends when a
 //! packet that left after the timeout is answered.
 
-mod filter;
+pub(in crate::laws) mod filter;
 mod model;
 mod states;
 

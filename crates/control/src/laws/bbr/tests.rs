@@ -63,6 +63,10 @@ impl Rounds {
             tx_in_flight: round.in_flight,
             lost: round.lost,
             app_limited: round.app_limited,
+            newly_lost: round.lost,
+            prior_in_flight: round.in_flight + round.packets,
+            repairing: round.recovering,
+            departs_in: Duration::ZERO,
         };
         self.bbr.on_ack(&Ack {
             now: self.now,
@@ -402,6 +406,7 @@ fn idleness_takes_the_place_of_probe_rtt() {
         length: Duration::from_millis(6000),
         timeout: Duration::from_millis(300),
         restart: Restart::Halving,
+        app_limited: true,
     });
     close(rounds.rate(), 800.0 * 0.99);
     assert_ne!(
