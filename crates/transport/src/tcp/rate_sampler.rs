@@ -25,7 +25,7 @@ struct Departure {
 
 /// Per-connection state (§4.1.2.1.1), and a record for each packet outstanding.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RateSampler {
+pub(crate) struct RateSampler {
     /// The packet number of the first entry of `departures`.
     first: u64,
     departures: VecDeque<Departure>,
