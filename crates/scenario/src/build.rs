@@ -131,7 +131,7 @@ impl Member<'_> {
                 };
                 Transport::Etcp(EtcpSettings { timeouts, reliable, packet_bytes, gaps, stream })
             }
-            CheckedTransport::Quic { quantum, window, ecn, recommended } => {
+            CheckedTransport::Quic { quantum, window, ecn, recommended, each_loss } => {
                 let pacing = match connection.spacing {
                     Some(Spacing::Window(gaps)) => Some(quic::Spacing::Window(gaps)),
                     _ => recommended.then_some(quic::Spacing::Recommended),
@@ -144,6 +144,7 @@ impl Member<'_> {
                     pacing,
                     quantum,
                     ecn,
+                    each_loss,
                     ..QuicSettings::new(packet_bytes, stream)
                 })
             }

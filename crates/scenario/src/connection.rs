@@ -54,6 +54,8 @@ pub(crate) enum Transport {
         ecn: bool,
         /// Whether packets are spaced as RFC 9002 recommends, unless the law paces itself.
         recommended: bool,
+        /// The law answers each lost packet.
+        each_loss: bool,
     },
 }
 
@@ -137,7 +139,10 @@ pub(crate) fn check(
     if over_sack && !own_recovery {
         habits.metering = metering(&mut given, habits.metering, overhead > Duration::ZERO)?;
     }
-    given.nothing_left(|field| why_it_does_not_count(field, &spec, own_recovery, around))?;
+    given.nothing_left(|field| {
+        not_over_quic(field, &spec)
+            .unwrap_or_else(|| why_it_does_not_count(field, &spec, own_recovery, around))
+    })?;
     let habits = Arc::new(habits);
     let paces_itself = match transport {
         Transport::Etcp { .. } | Transport::Quic { recommended: true, .. } => true,
@@ -202,7 +207,7 @@ fn transport(
     around: &Surroundings,
 ) -> Result<Transport, ScenarioError> {
     let recovery = match spec.recovery {
-        Recovery::Quic => return quic_transport(given, bytes, habits, around),
+        Recovery::Quic => return quic_transport(given, spec, bytes, habits, around),
         Recovery::Tcp(recovery) => recovery,
     };
     if spec.over_etcp() {
@@ -219,6 +224,7 @@ fn transport(
 /// `habits`.
 fn quic_transport(
     given: &mut Given<Flow>,
+    spec: &ControllerSpec,
     bytes: Bytes,
     habits: &mut Habits,
     around: &Surroundings,
@@ -247,7 +253,8 @@ fn quic_transport(
     let recommended = given.field(|flow| flow.pacing.is_none());
     let window = receive_window(given, bytes, around)?;
     let ecn = given.take(|flow| &mut flow.ecn).unwrap_or(false);
-    Ok(Transport::Quic { quantum, window, ecn, recommended })
+    let each_loss = spec.law.moved_by() == MovedBy::EachLoss;
+    Ok(Transport::Quic { quantum, window, ecn, recommended, each_loss })
 }
 
 impl Connection {
@@ -574,6 +581,36 @@ fn files(given: &Given<Flow>, files: &Files) -> Result<Sends, ScenarioError> {
     Ok(Sends::Files { mean, shape, off: files.off })
 }
 
+/// The fields of a flow that are of TCP only.
+const OF_TCP: [&str; 12] = [
+    "tcp",
+    "timestamps",
+    "prr",
+    "rack",
+    "tlp",
+    "frto",
+    "dsack",
+    "sack_compression",
+    "cwnd_validation",
+    "slow_start_after_idle",
+    "rate_halving",
+    "halving_stalls",
+];
+
+/// Why a field has no effect over QUIC, if it has one over another transport.
+fn not_over_quic(field: &str, spec: &ControllerSpec) -> Option<String> {
+    let law = spec.law.name();
+    if spec.recovery != Recovery::Quic {
+        None
+    } else if OF_TCP.contains(&field) {
+        Some(format!("is TCP's, and {law} runs over QUIC here; leave it out"))
+    } else if field == "reliable" {
+        Some(format!("QUIC is always reliable; leave it out, or write {law} without +quic"))
+    } else {
+        None
+    }
+}
+
 /// Why a field has no effect for a flow with this law, and what to do about it.
 fn why_it_does_not_count(
     field: &str,
@@ -585,25 +622,6 @@ fn why_it_does_not_count(
     let recovery = spec.recovery_name();
     let over_etcp = spec.over_etcp();
     match field {
-        "tcp"
-        | "timestamps"
-        | "prr"
-        | "rack"
-        | "tlp"
-        | "frto"
-        | "dsack"
-        | "sack_compression"
-        | "cwnd_validation"
-        | "slow_start_after_idle"
-        | "rate_halving"
-        | "halving_stalls"
-            if spec.recovery == Recovery::Quic =>
-        {
-            format!("is TCP's, and {law} runs over QUIC here; leave it out")
-        }
-        "reliable" if spec.recovery == Recovery::Quic => {
-            format!("QUIC is always reliable; leave it out, or write {law} without +quic")
-        }
         _ if over_etcp && METERING.contains(&field) => {
             format!("{law} answers each lost packet and has a recovery of its own; leave it out")
         }

@@ -95,9 +95,9 @@ pub struct Segment {
     pub number: u64,
     /// When the segment left its endpoint (RFC 7323's TSval).
     pub stamp: Time,
-    /// For an acknowledgement, the stamp of the data that it answers (RFC 7323's TSecr). For QUIC's,
-    /// when the largest packet that it acknowledges arrived: until `stamp` it has been delayed (ACK
-    /// Delay; RFC 9000, §19.3).
+    /// For an acknowledgement, the stamp of the data that it answers (RFC 7323's TSecr). For
+    /// QUIC's, when the largest packet that it acknowledges arrived: until `stamp` it has been
+    /// delayed (ACK Delay; RFC 9000, §19.3).
     pub echoed_stamp: Time,
     /// Size on the wire, headers included.
     pub bytes: u32,

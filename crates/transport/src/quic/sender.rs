@@ -35,6 +35,9 @@ pub struct QuicSettings {
     /// If true, packets are ECN-capable and marks are answered as losses (RFC 9002, §7.1), even if
     /// the controller does not ask for ECN; a controller that does ask takes precedence.
     pub ecn: bool,
+    /// If true, the controller answers each lost packet, so no recovery keeps its window still
+    /// (E-TCP, §III-A).
+    pub each_loss: bool,
     /// The random stream that exponential gaps are drawn from.
     pub stream: Stream,
 }
@@ -52,6 +55,7 @@ impl QuicSettings {
             pacing: Some(Spacing::Recommended),
             quantum: 1,
             ecn: false,
+            each_loss: false,
             stream,
         }
     }
@@ -241,6 +245,7 @@ impl Sender {
             // RFC 9000, §13.1: an acknowledgement of a packet that has not been sent is an error.
             return;
         }
+        self.begins_recovery = false;
         self.packets.forget_lost(now);
         let delivered = &mut self.delivered;
         let told = self.packets.acknowledge(ack.number, fields, |data| {
@@ -276,7 +281,8 @@ impl Sender {
             rtt_is_fresh,
             in_flight: self.packets.in_flight() as f64,
             window_limited: self.is_full,
-            recovering: told.newest < self.recovers_to.max(self.answered_to()),
+            recovering: !self.settings.each_loss
+                && told.newest < self.recovers_to.max(self.answered_to()),
             marked,
             reply: fields.reply,
             rate,
