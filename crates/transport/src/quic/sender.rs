@@ -358,8 +358,9 @@ impl Sender {
         self.rtt.restart_minimum();
         self.recovers_to = 0;
         self.counters.timeouts += 1;
-        let in_flight = AFTER_PERSISTENT;
-        self.controller.on_timeout(&Timeout { now, opens_epoch: false, in_flight });
+        // The losses have begun an epoch, except for a law that answers each by itself.
+        let (opens_epoch, in_flight) = (self.settings.each_loss, AFTER_PERSISTENT);
+        self.controller.on_timeout(&Timeout { now, opens_epoch, in_flight });
     }
 
     /// Tells the controller about packets that arrived with a mark (ProcessECN, B.7); returns their
