@@ -393,40 +393,46 @@ fn s7_5_probes_leave_beyond_the_window_and_count_as_in_flight() {
     assert_eq!(ack(&mut sender, at(430), &[(0, 2)]), [], "ten are, and 10.2 may be");
 }
 
-/// Packets leave every second from 1 s to 6 s; smoothed_rtt + 4·rttvar + max_ack_delay = 500 + 1000
-/// + 500 ms = 2 s, so that probes leave at 8 and 12 s. At 12.6 s the last one is acknowledged.
-fn silence(first_sample: bool, acknowledged: Option<u64>) -> Sender {
+/// An end that may wait for 500 ms, and a handshake of 500 ms unless `handshake` is false: the PTO is
+/// 500 + 1000 + 500 ms = 2 s. Packets leave every second from 1 s to `last`.
+fn one_per_second(handshake: bool, last: u64, mut at_each: impl FnMut(&mut Sender, u64)) -> Sender {
     let acks = AckPolicy { delay: ms(500), ..AckPolicy::default() };
-    let settings = QuicSettings { acks, handshake: first_sample, ..settings() };
+    let settings = QuicSettings { acks, handshake, ..settings() };
     let mut sender = Sender::new(settings, reno(20.0, 10.0));
-    if first_sample {
+    if handshake {
         sender.offer(1);
         let initial = sender.poll_transmit(at(0)).expect("it asks");
         accept(&mut sender, at(500), &initial);
         sender.stop();
     }
-    for second in 1..=6 {
+    for second in 1..=last {
         sender.offer(1);
         assert_eq!(leaving(&mut sender, at(1000 * second)).len(), 1);
-        if acknowledged == Some(second) {
-            ack(&mut sender, at(1000 * second + 500), &[(second - 1, second)]);
-        }
-    }
-    if first_sample && acknowledged.is_none() {
-        assert_eq!(wake(&mut sender, at(8000)), [(6, 0), (7, 1)]);
-        assert_eq!(wake(&mut sender, at(12_000)), [(8, 0), (9, 1)]);
-        sender.on_ack(at(12_600), &acknowledgement(at(12_600), &[(9, 10)], 0, ms(0)));
-    } else {
-        sender.offer(1);
-        assert_eq!(leaving(&mut sender, at(8000)).len(), 1);
-        sender.on_ack(at(8600), &acknowledgement(at(8600), &[(6, 7)], 0, ms(0)));
+        at_each(&mut sender, second);
     }
     sender
 }
 
+/// Packets 0 to 5 leave from 1 to 6 s, probes at 8 and 12 s. At 12.6 s the last one is acknowledged.
+fn silence() -> Sender {
+    let mut sender = one_per_second(true, 6, |_, _| {});
+    assert_eq!(wake(&mut sender, at(8000)), [(6, 0), (7, 1)]);
+    assert_eq!(wake(&mut sender, at(12_000)), [(8, 0), (9, 1)]);
+    sender.on_ack(at(12_600), &acknowledgement(at(12_600), &[(9, 10)], 0, ms(0)));
+    sender
+}
+
+/// After packets from 1 s to 10 s one more leaves at 12 s, and is acknowledged 100 ms later.
+fn end_of_silence(mut sender: Sender) -> (u32, u32) {
+    sender.offer(1);
+    let (last, _) = *leaving(&mut sender, at(12_000)).last().expect("there is one to send");
+    ack(&mut sender, at(12_100), &[(last, last + 1)]);
+    (sender.counters().lost, sender.counters().timeouts)
+}
+
 #[test]
 fn s7_6_2_all_lost_over_three_timeouts_makes_the_window_the_least() {
-    let sender = silence(true, None);
+    let sender = silence();
     // 0 to 7 left from 1 to 8 s; 3·(512.5 + 4·212.5 + 500) ms are 5.6 s.
     assert_eq!((sender.counters().lost, sender.counters().timeouts), (8, 1));
     assert_eq!(sender.controller().window(), 2.0, "kMinimumWindow; the application is the limit");
@@ -434,20 +440,37 @@ fn s7_6_2_all_lost_over_three_timeouts_makes_the_window_the_least() {
 
 #[test]
 fn s5_2_after_persistent_congestion_min_rtt_is_the_newest_sample() {
-    assert_eq!(rtt(&silence(true, None)).minimum, ms(600), "it was 500 before");
+    assert_eq!(rtt(&silence()).minimum, ms(600), "it was 500 before");
+}
+
+#[test]
+fn b_8_persistent_congestion_ends_the_recovery() {
+    let mut sender = silence();
+    assert_eq!(sender.counters().epochs, 1);
+    // 8 left with 9, before the window fell; it is lost by time, and begins a recovery.
+    let due = sender.retransmit_at();
+    wake(&mut sender, due);
+    assert_eq!((sender.counters().lost, sender.counters().epochs), (9, 2));
 }
 
 #[test]
 fn s7_6_2_a_packet_acknowledged_in_between_breaks_the_time() {
-    let sender = silence(true, Some(3));
-    // 0 and 1 are lost, 3 to 5 too: 4 to 6 s.
-    assert_eq!((sender.counters().lost, sender.counters().timeouts), (5, 0));
+    let sender = one_per_second(true, 10, |sender, second| {
+        if second == 5 {
+            // 0 to 3 are lost, and leave again at once.
+            assert_eq!(ack(sender, at(5500), &[(4, 5)]).len(), 4);
+        }
+    });
+    // Lost are 0 to 3, from 1 to 4 s, then 5 to 8 and five more, from 5.5 to 10 s: less than
+    // 3·(450 + 4·240 + 500) ms = 5.7 s each.
+    assert_eq!(end_of_silence(sender), (4 + 9, 0));
 }
 
 #[test]
 fn s7_6_2_persistent_congestion_does_not_begin_before_a_sample() {
-    let sender = silence(false, None);
-    assert_eq!((sender.counters().lost, sender.counters().timeouts), (6, 0), "1 to 6 s");
+    // 0 to 9 are lost over 9 s. The first sample, 100 ms, makes 3·(100 + 200 + 500) ms = 2.4 s.
+    assert_eq!(end_of_silence(one_per_second(false, 10, |_, _| {})), (10, 0));
+    assert_eq!(end_of_silence(one_per_second(true, 10, |_, _| {})), (10, 1), "with a sample");
 }
 
 #[test]
@@ -545,8 +568,17 @@ fn rfc9000_13_2_2_every_second_packet_is_acknowledged() {
 
 #[test]
 fn rfc9000_13_2_1_a_gap_and_what_fills_it_are_acknowledged_at_once() {
-    // 2 comes after a gap; 3 and 4 do not, though 1 is still missing; 1 is smaller than 4.
-    assert_eq!(answered(&mut receiver(), &[0, 2, 3, 4, 1, 5]), [2, 4, 1]);
+    // 3 comes after a gap; 4 and 5 do not, though 2 is still missing; 2 is smaller than 5.
+    assert_eq!(answered(&mut receiver(), &[0, 1, 3, 4, 5, 2, 6]), [1, 3, 5, 2]);
+}
+
+#[test]
+fn rfc9000_13_2_5_the_delay_is_that_of_the_largest_packet() {
+    let mut receiver = receiver();
+    let arrive = |(now, number)| receiver.on_data(at(now), &packet(number, at(0), Ecn::NotCapable));
+    let acks: Vec<_> = [(0, 0), (1, 2), (5, 1)].into_iter().filter_map(arrive).collect();
+    let told = acks.iter().map(|ack| (ack.number, ack.stamp.since(ack.echoed_stamp)));
+    assert_eq!(told.collect::<Vec<_>>(), [(2, ms(0)), (2, ms(4))]);
 }
 
 #[test]

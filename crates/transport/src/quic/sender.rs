@@ -323,9 +323,7 @@ impl Sender {
     }
 
     fn lose(&mut self, now: Time, number: u64, packet: &SentPacket) {
-        if !self.delivered.contains(packet.data) {
-            self.again.push_back(packet.data);
-        }
+        self.again.push_back(packet.data);
         if self.rtt.was_known(packet.sent) {
             self.run.note(number, packet.sent);
         }
