@@ -6,7 +6,7 @@ use narrows_control::slow_start::SlowStart;
 use narrows_router::registry::QUEUES;
 use narrows_scenario::{PRESETS, Scenario};
 use narrows_settings::Listed;
-use narrows_transport::tcp::RecoveryKind;
+use narrows_transport::Recovery;
 use pyo3::prelude::*;
 
 type Line = (&'static str, &'static str, &'static str);
@@ -34,10 +34,7 @@ pub(crate) fn controllers() -> Vec<Named> {
 /// Return each recovery: name, summary, source.
 #[pyfunction]
 pub(crate) fn recoveries() -> Vec<Line> {
-    RecoveryKind::NAMES
-        .iter()
-        .map(|(name, _, summary, source)| (*name, *summary, *source))
-        .collect()
+    Recovery::all().map(|(name, _, summary, source)| (name, summary, source)).collect()
 }
 
 /// Return each slow start: name, summary, source.

@@ -13,6 +13,7 @@ use narrows_sim::{
 };
 use narrows_transport::Transport;
 use narrows_transport::etcp::EtcpSettings;
+use narrows_transport::quic::{self, QuicSettings};
 use narrows_transport::tcp::{Spacing, TcpSettings};
 use narrows_units::{Duration, Stream};
 use std::sync::Arc;
@@ -129,6 +130,23 @@ impl Member<'_> {
                     Some(Spacing::Fq) | None => None,
                 };
                 Transport::Etcp(EtcpSettings { timeouts, reliable, packet_bytes, gaps, stream })
+            }
+            CheckedTransport::Quic { quantum, window, ecn, recommended, each_loss } => {
+                let pacing = match connection.spacing {
+                    Some(Spacing::Window(gaps)) => Some(quic::Spacing::Window(gaps)),
+                    _ => recommended.then_some(quic::Spacing::Recommended),
+                };
+                Transport::Quic(QuicSettings {
+                    initial_window: habits.initial_window,
+                    handshake: habits.handshake,
+                    acks: quic::AckPolicy { every: habits.acks.every, delay: habits.acks.delay },
+                    window_limit: window,
+                    pacing,
+                    quantum,
+                    ecn,
+                    each_loss,
+                    ..QuicSettings::new(packet_bytes, stream)
+                })
             }
         }
     }

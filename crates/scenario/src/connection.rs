@@ -2,7 +2,7 @@
 
 use crate::ScenarioError;
 use crate::controller_spec::ControllerSpec;
-use crate::flow::{Over, PacketSize, Surroundings, habits, why_not};
+use crate::flow::{Headers, Over, PacketSize, Surroundings, habits, why_not};
 use crate::given::Given;
 use crate::network::{NO_RTT, is_of_bdp};
 use crate::scenario::{
@@ -15,6 +15,7 @@ use narrows_sim::Gap;
 use narrows_transport::tcp::{
     AckPolicy, Detection, Habits, Metering, Quantum, RecoveryKind, Spacing,
 };
+use narrows_transport::{Recovery, quic};
 use narrows_units::{Buffer, Bytes, Duration};
 use std::sync::Arc;
 
@@ -44,6 +45,17 @@ pub(crate) enum Transport {
     },
     Etcp {
         reliable: bool,
+    },
+    Quic {
+        /// Packets that leave together.
+        quantum: u32,
+        /// The receiver's window in packets; infinite if it is no limit.
+        window: f64,
+        ecn: bool,
+        /// Whether packets are spaced as RFC 9002 recommends, unless the law paces itself.
+        recommended: bool,
+        /// The law answers each lost packet.
+        each_loss: bool,
     },
 }
 
@@ -95,22 +107,20 @@ pub(crate) fn check(
 ) -> Result<(String, PacketSize, Over), ScenarioError> {
     let cc = given.take(|flow| &mut flow.cc).unwrap_or_else(|| USUAL_LAW.to_owned());
     let spec = ControllerSpec::parse(&cc, around.own).map_err(|error| given.error("cc", error))?;
-    let tcp = given.take(|flow| &mut flow.tcp).or(around.scenario.tcp);
-    let mut habits = habits(tcp);
+    let (tcp, mut habits, headers) = own_habits(&mut given, &spec, around);
     let first_window = take_initial_window(&mut given, &mut habits)?;
-    if let Some(timestamps) = given.take(|flow| &mut flow.timestamps) {
-        habits.timestamps = timestamps;
-    }
-    let packet = PacketSize::new(&given, bytes, habits.timestamps)?;
+    let packet = PacketSize::new(&given, bytes, headers)?;
     let sends = sends(&mut given, packet.payload())?;
     let overhead = given.take(|flow| &mut flow.overhead).unwrap_or_default();
-    let spacing = given.take(|flow| &mut flow.pacing).and_then(spacing);
     let transport = transport(&mut given, &spec, bytes, &mut habits, around)?;
+    let spacing = given.take(|flow| &mut flow.pacing).and_then(spacing);
+    let is_paced =
+        spacing.is_some() || matches!(transport, Transport::Quic { recommended: true, .. });
     let (quantum, receive_window) = transport.as_laws_see_it();
     let initial_window = habits.initial_window;
     let birth = Birth {
         given: spec.given.clone(),
-        slow_start: slow_start(&mut given, spec.law.start(), tcp, spacing.is_some(), bytes)?,
+        slow_start: slow_start(&mut given, spec.law.start(), tcp, is_paced, bytes)?,
         initial_window,
         initial_ssthresh: threshold(&mut given, spec.law.start(), initial_window)?,
         packet_bytes: bytes.count() as u32,
@@ -130,23 +140,51 @@ pub(crate) fn check(
     if over_sack && !own_recovery {
         habits.metering = metering(&mut given, habits.metering, overhead > Duration::ZERO)?;
     }
-    given.nothing_left(|field| why_it_does_not_count(field, &spec, own_recovery, around))?;
+    given.nothing_left(|field| {
+        not_over_quic(field, &spec)
+            .unwrap_or_else(|| why_it_does_not_count(field, &spec, own_recovery, around))
+    })?;
     let habits = Arc::new(habits);
-    let paces_itself =
-        matches!(transport, Transport::Etcp { .. }) || controller.pacing() != Pacing::Unpaced;
+    let paces_itself = match transport {
+        Transport::Etcp { .. } | Transport::Quic { recommended: true, .. } => true,
+        _ => controller.pacing() != Pacing::Unpaced,
+    };
     let connection =
         Connection { recipe, habits, spacing, paces_itself, overhead, sends, transport };
-    connection.does_not_say_twice(&given, spec.law.name(), &*controller)?;
+    connection.does_not_say_twice(&given, &spec, &*controller)?;
     connection.hears_marks(&given, &spec)?;
-    if !spec.law.hears_marks() && matches!(connection.transport, Transport::Tcp { ecn: true, .. }) {
-        let law = spec.law.name();
-        let message = format!("{law} is your own law, which does not hear of marks; leave it out");
-        return Err(given.error("ecn", message));
-    }
     Ok((cc, packet, Over::Connection(connection)))
 }
 
+/// The habits of the flow, TCP's by name or QUIC's, and the headers of its packets. A scenario's
+/// `tcp` says of a flow over QUIC how large its packets are, and whether its law is as in Linux or
+/// as published.
+fn own_habits(
+    given: &mut Given<Flow>,
+    spec: &ControllerSpec,
+    around: &Surroundings,
+) -> (Option<TcpName>, Habits, Headers) {
+    if spec.recovery == Recovery::Quic {
+        let acks = quic::AckPolicy::default();
+        let acks =
+            AckPolicy { every: acks.every, delay: acks.delay, quick: 0, ..Habits::LINUX.acks };
+        let habits = Habits { acks, quantum: Quantum::Packets(1), ..Habits::LINUX };
+        return (around.scenario.tcp, habits, Headers::Quic);
+    }
+    let tcp = given.take(|flow| &mut flow.tcp).or(around.scenario.tcp);
+    let mut habits = habits(tcp);
+    if let Some(timestamps) = given.take(|flow| &mut flow.timestamps) {
+        habits.timestamps = timestamps;
+    }
+    (tcp, habits, Headers::Tcp { timestamps: habits.timestamps })
+}
+
 impl Transport {
+    /// True if packets can be marked because the flow asks for it.
+    pub fn ecn(self) -> bool {
+        matches!(self, Self::Tcp { ecn: true, .. } | Self::Quic { ecn: true, .. })
+    }
+
     /// The packets that leave together, if their number is fixed, and the receiver's window in
     /// packets.
     fn as_laws_see_it(self) -> (Option<f64>, f64) {
@@ -156,6 +194,7 @@ impl Transport {
             }
             Self::Tcp { quantum: Quantum::Auto, window, .. } => (None, window),
             Self::Etcp { .. } => (Some(1.0), f64::INFINITY),
+            Self::Quic { quantum, window, .. } => (Some(f64::from(quantum)), window),
         }
     }
 }
@@ -168,46 +207,97 @@ fn transport(
     habits: &mut Habits,
     around: &Surroundings,
 ) -> Result<Transport, ScenarioError> {
-    if spec.law.moved_by() == MovedBy::EachLoss {
+    let recovery = match spec.recovery {
+        Recovery::Quic => return quic_transport(given, spec, bytes, habits, around),
+        Recovery::Tcp(recovery) => recovery,
+    };
+    if spec.over_etcp() {
         given.drop_default(|flow| &mut flow.quantum, QuantumField::Packets(1));
         let reliable = given.take(|flow| &mut flow.reliable).unwrap_or(true);
         return Ok(Transport::Etcp { reliable });
     }
     habits.acks = acks(given, habits.acks)?;
-    take_recovery_habits(given, spec.recovery, habits)?;
-    tcp_transport(given, spec.recovery, bytes, habits, around)
+    take_recovery_habits(given, recovery, habits)?;
+    tcp_transport(given, recovery, bytes, habits, around)
+}
+
+/// QUIC with packets of `bytes`; when it acknowledges and whether it shakes hands is put into
+/// `habits`.
+fn quic_transport(
+    given: &mut Given<Flow>,
+    spec: &ControllerSpec,
+    bytes: Bytes,
+    habits: &mut Habits,
+    around: &Surroundings,
+) -> Result<Transport, ScenarioError> {
+    let rule = |field, rule| {
+        let message = format!("\"{rule}\" is Linux's TCP; give a number of packets over QUIC");
+        Err(given.error(field, message))
+    };
+    if given.field(|flow| flow.ack_every == Some(AckEvery::Gro)) {
+        return rule("ack_every", "gro");
+    }
+    if given.field(|flow| flow.quantum == Some(QuantumField::Auto)) {
+        return rule("quantum", "auto");
+    }
+    let usual = habits.acks;
+    habits.acks = acks(given, usual)?;
+    if given.field(|flow| flow.ack_delay.is_none()) && habits.acks.every != usual.every {
+        habits.acks.delay = habits.acks.delay.min(usual.delay);
+    }
+    let handshake = given.take(|flow| &mut flow.handshake);
+    habits.handshake = handshake.unwrap_or(habits.handshake);
+    let quantum = match given.take(|flow| &mut flow.quantum) {
+        Some(QuantumField::Packets(packets)) => packets,
+        _ => 1,
+    };
+    let recommended = given.field(|flow| flow.pacing.is_none());
+    let window = receive_window(given, bytes, around)?;
+    let ecn = given.take(|flow| &mut flow.ecn).unwrap_or(false);
+    let each_loss = spec.law.moved_by() == MovedBy::EachLoss;
+    Ok(Transport::Quic { quantum, window, ecn, recommended, each_loss })
 }
 
 impl Connection {
-    /// Fails if the flow asks for what the law does in its own way.
+    /// Fails if the flow asks for what the law does in its own way, or for marks that it would not
+    /// answer.
     fn does_not_say_twice(
         &self,
         given: &Given<Flow>,
-        law: &str,
+        spec: &ControllerSpec,
         controller: &dyn Controller,
     ) -> Result<(), ScenarioError> {
-        let Transport::Tcp { ecn, .. } = self.transport else {
-            if self.spacing == Some(Spacing::Fq) {
-                let message = format!("{law} has a transport of its own; try \"even\"");
-                return Err(given.error("pacing", message));
-            }
-            return Ok(());
-        };
-        if self.spacing.is_some() && controller.pacing() != Pacing::Unpaced {
+        let law = spec.law.name();
+        if self.spacing == Some(Spacing::Fq) && !matches!(self.transport, Transport::Tcp { .. }) {
+            let message = match self.transport {
+                Transport::Quic { .. } => "\"fq\" is Linux's TCP; try \"even\"".to_owned(),
+                _ => format!("{law} has a transport of its own; try \"even\""),
+            };
+            return Err(given.error("pacing", message));
+        }
+        let each_loss = spec.law.moved_by() == MovedBy::EachLoss;
+        if self.spacing.is_some() && controller.pacing() != Pacing::Unpaced && !each_loss {
             let message = format!("{law} paces by itself; leave it out");
             return Err(given.error("pacing", message));
         }
-        if ecn && controller.needs().ecn.is_capable() {
-            let message = format!("{law} asks for marks of its own kind; leave it out");
-            return Err(given.error("ecn", message));
+        if !self.transport.ecn() {
+            return Ok(());
         }
-        Ok(())
+        let message = if each_loss {
+            format!("{law} does not answer marks; leave it out")
+        } else if controller.needs().ecn.is_capable() {
+            format!("{law} asks for marks of its own kind; leave it out")
+        } else if !spec.law.hears_marks() {
+            format!("{law} is your own law, which does not hear of marks; leave it out")
+        } else {
+            return Ok(());
+        };
+        Err(given.error("ecn", message))
     }
 
     /// Fails if a setting says how to answer marks, and packets cannot be marked.
     fn hears_marks(&self, given: &Given<Flow>, spec: &ControllerSpec) -> Result<(), ScenarioError> {
-        let marked = matches!(self.transport, Transport::Tcp { ecn: true, .. });
-        if marked || !spec.given.pairs().any(|(name, _)| name == BETA_ECN) {
+        if self.transport.ecn() || !spec.given.pairs().any(|(name, _)| name == BETA_ECN) {
             return Ok(());
         }
         let message = format!(
@@ -319,6 +409,17 @@ fn tcp_transport(
         Some(QuantumField::Auto) => Quantum::Auto,
         None => habits.quantum,
     };
+    let window = receive_window(given, bytes, around)?;
+    let ecn = given.take(|flow| &mut flow.ecn).unwrap_or(false);
+    Ok(Transport::Tcp { recovery, quantum, window, ecn })
+}
+
+/// The receiver's window in packets of `bytes`; infinite unless given.
+fn receive_window(
+    given: &mut Given<Flow>,
+    bytes: Bytes,
+    around: &Surroundings,
+) -> Result<f64, ScenarioError> {
     let link = &around.network.links[0];
     let flows = around.load.flows;
     let packets = |window: Buffer| window.packets(link.rate, link.base_rtt, flows, bytes) as f64;
@@ -327,9 +428,7 @@ fn tcp_transport(
     {
         return Err(given.error("max_window", NO_RTT));
     }
-    let window = window.map_or(f64::INFINITY, packets);
-    let ecn = given.take(|flow| &mut flow.ecn).unwrap_or(false);
-    Ok(Transport::Tcp { recovery, quantum, window, ecn })
+    Ok(window.map_or(f64::INFINITY, packets))
 }
 
 /// When the receiver acknowledges.
@@ -502,6 +601,36 @@ fn files(given: &Given<Flow>, files: &Files) -> Result<Sends, ScenarioError> {
     Ok(Sends::Files { mean, shape, off: files.off })
 }
 
+/// The fields of a flow that are of TCP only.
+const OF_TCP: [&str; 12] = [
+    "tcp",
+    "timestamps",
+    "prr",
+    "rack",
+    "tlp",
+    "frto",
+    "dsack",
+    "sack_compression",
+    "cwnd_validation",
+    "slow_start_after_idle",
+    "rate_halving",
+    "halving_stalls",
+];
+
+/// Why a field has no effect over QUIC, if it has one over another transport.
+fn not_over_quic(field: &str, spec: &ControllerSpec) -> Option<String> {
+    let law = spec.law.name();
+    if spec.recovery != Recovery::Quic {
+        None
+    } else if OF_TCP.contains(&field) {
+        Some(format!("is TCP's, and {law} runs over QUIC here; leave it out"))
+    } else if field == "reliable" {
+        Some(format!("QUIC is always reliable; leave it out, or write {law} without +quic"))
+    } else {
+        None
+    }
+}
+
 /// Why a field has no effect for a flow with this law, and what to do about it.
 fn why_it_does_not_count(
     field: &str,
@@ -511,7 +640,7 @@ fn why_it_does_not_count(
 ) -> String {
     let law = spec.law.name();
     let recovery = spec.recovery_name();
-    let over_etcp = spec.law.moved_by() == MovedBy::EachLoss;
+    let over_etcp = spec.over_etcp();
     match field {
         _ if over_etcp && METERING.contains(&field) => {
             format!("{law} answers each lost packet and has a recovery of its own; leave it out")
@@ -542,7 +671,7 @@ fn why_it_does_not_count(
         "prr" => format!(
             "{recovery} has no proportional rate reduction; leave it out, or write {law}+sack"
         ),
-        "halving_stalls" if spec.recovery == RecoveryKind::Sack => {
+        "halving_stalls" if spec.recovery == Recovery::Tcp(RecoveryKind::Sack) => {
             "has no effect without rate_halving; leave it out".to_owned()
         }
         "rate_halving" | "halving_stalls" => {
@@ -573,10 +702,10 @@ pub fn decided_by(cc: &str) -> Result<Vec<&'static str>, ScenarioError> {
     let birth = Birth { given: spec.given.clone(), ..Birth::default() };
     let recipe = spec.law.read(&birth).map_err(|error| wrong(error.to_string()))?;
     let controller = recipe.make(0);
-    let over_etcp = spec.law.moved_by() == MovedBy::EachLoss;
+    let each_loss = spec.law.moved_by() == MovedBy::EachLoss;
     let fields = [
-        (!over_etcp && controller.pacing() != Pacing::Unpaced, "pacing"),
-        (over_etcp || controller.needs().ecn.is_capable(), "ecn"),
+        (!each_loss && controller.pacing() != Pacing::Unpaced, "pacing"),
+        (each_loss || controller.needs().ecn.is_capable(), "ecn"),
         (!matches!(spec.law.start(), Start::Chosen(_)), "max_ssthresh"),
     ];
     Ok(fields.into_iter().filter_map(|(decides, field)| decides.then_some(field)).collect())

@@ -3,6 +3,7 @@
 use crate::law::{Law, OwnLaw};
 use narrows_control::registry::{self, MovedBy};
 use narrows_settings::{Given, unknown};
+use narrows_transport::Recovery;
 use narrows_transport::tcp::RecoveryKind;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ pub struct ControllerSpec {
     /// Its settings, which the law reads.
     pub given: Given,
     /// The recovery below it.
-    pub recovery: RecoveryKind,
+    pub recovery: Recovery,
 }
 
 /// Settings of before: the law, the setting, and what to write now.
@@ -53,28 +54,36 @@ impl ControllerSpec {
                 "{name} is your own law and takes no settings here; leave out \"{setting}\""
             ));
         }
-        if let (MovedBy::EachLoss, Some(recovery)) = (law.moved_by(), recovery) {
-            return Err(format!(
-                "{name} answers each lost packet and has a recovery of its own; leave out \"+{recovery}\""
-            ));
-        }
-        let recovery = match recovery {
+        let chosen = match recovery {
             Some(recovery) => {
                 find_recovery(recovery.trim()).ok_or_else(|| unknown_recovery(recovery))?
             }
-            None => alone.unwrap_or(RecoveryKind::Sack),
+            None => alone.unwrap_or(Recovery::Tcp(RecoveryKind::Sack)),
         };
-        if law.moved_by() == MovedBy::DeliveryRate && recovery != RecoveryKind::Sack {
+        if let (MovedBy::EachLoss, Some(recovery), Recovery::Tcp(_)) =
+            (law.moved_by(), recovery, chosen)
+        {
             return Err(format!(
-                "{name} samples the delivery rate, which needs selective acknowledgements; write {name} or {name}+sack"
+                "{name} answers each lost packet and has a recovery of its own; leave out \"+{recovery}\", or write {name}+quic"
             ));
         }
-        Ok(Self { law, given, recovery })
+        let cumulative = [RecoveryKind::Reno, RecoveryKind::NewReno].map(Recovery::Tcp);
+        if law.moved_by() == MovedBy::DeliveryRate && cumulative.contains(&chosen) {
+            return Err(format!(
+                "{name} samples the delivery rate, which needs selective acknowledgements; write {name}, {name}+sack or {name}+quic"
+            ));
+        }
+        Ok(Self { law, given, recovery: chosen })
+    }
+
+    /// True if the law runs over E-TCP's own transport.
+    pub(crate) fn over_etcp(&self) -> bool {
+        self.law.moved_by() == MovedBy::EachLoss && self.recovery != Recovery::Quic
     }
 
     /// The name of its recovery.
     pub(crate) fn recovery_name(&self) -> &'static str {
-        let named = RecoveryKind::NAMES.iter().find(|(_, kind, ..)| *kind == self.recovery);
+        let named = Recovery::all().find(|(_, recovery, ..)| *recovery == self.recovery);
         named.map_or("", |(name, ..)| name)
     }
 }
@@ -99,26 +108,30 @@ fn law_and_recovery(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn find_recovery(name: &str) -> Option<RecoveryKind> {
-    RecoveryKind::NAMES.iter().find(|(known, ..)| *known == name).map(|(_, kind, ..)| *kind)
+fn find_recovery(name: &str) -> Option<Recovery> {
+    Recovery::all().find(|(known, ..)| *known == name).map(|(_, recovery, ..)| recovery)
 }
 
 fn unknown_controller(name: &str, own: &[Arc<dyn OwnLaw>]) -> String {
     let laws = own.iter().map(|own| own.name()).chain(registry::names().map(|name: &str| name));
-    let recoveries =
-        RecoveryKind::NAMES.iter().map(|(name, ..)| *name).filter(|name| *name != PLAIN_LAW);
+    let recoveries: Vec<_> = Recovery::all().map(|(name, ..)| name).collect();
+    let recoveries = recoveries.into_iter().filter(|name| *name != PLAIN_LAW);
     unknown("controller", name, laws.chain(recoveries))
 }
 
 fn unknown_recovery(name: &str) -> String {
-    unknown("recovery", name, RecoveryKind::NAMES.iter().map(|(name, ..)| *name))
+    let names: Vec<_> = Recovery::all().map(|(name, ..)| name).collect();
+    unknown("recovery", name, names.into_iter())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parts(text: &str) -> (&'static str, usize, RecoveryKind) {
+    const SACK: Recovery = Recovery::Tcp(RecoveryKind::Sack);
+    const NEWRENO: Recovery = Recovery::Tcp(RecoveryKind::NewReno);
+
+    fn parts(text: &str) -> (&'static str, usize, Recovery) {
         let spec =
             ControllerSpec::parse(text, &[]).unwrap_or_else(|error| panic!("{text}: {error}"));
         let Law::Registered(entry) = spec.law else { panic!("{text} is the registry's") };
@@ -127,28 +140,36 @@ mod tests {
 
     #[test]
     fn a_law_goes_over_sack_unless_it_says_otherwise() {
-        assert_eq!(parts("cubic"), ("cubic", 0, RecoveryKind::Sack));
-        assert_eq!(parts("cubic:beta=0.8:c=0.4+newreno"), ("cubic", 2, RecoveryKind::NewReno));
-        assert_eq!(parts("TcpCubic"), ("cubic", 0, RecoveryKind::Sack));
+        assert_eq!(parts("cubic"), ("cubic", 0, SACK));
+        assert_eq!(parts("cubic:beta=0.8:c=0.4+newreno"), ("cubic", 2, NEWRENO));
+        assert_eq!(parts("TcpCubic"), ("cubic", 0, SACK));
     }
 
     #[test]
     fn a_recovery_alone_is_renos_law_as_the_papers_say_it() {
-        assert_eq!(parts("reno"), ("reno", 0, RecoveryKind::Reno));
-        assert_eq!(parts("newreno"), ("reno", 0, RecoveryKind::NewReno));
-        assert_eq!(parts("sack"), ("reno", 0, RecoveryKind::Sack));
+        assert_eq!(parts("reno"), ("reno", 0, Recovery::Tcp(RecoveryKind::Reno)));
+        assert_eq!(parts("newreno"), ("reno", 0, NEWRENO));
+        assert_eq!(parts("sack"), ("reno", 0, SACK));
+        assert_eq!(parts("quic"), ("reno", 0, Recovery::Quic));
+    }
+
+    #[test]
+    fn any_law_goes_over_quic() {
+        for law in narrows_control::registry::names() {
+            assert_eq!(parts(&format!("{law}+quic")), (law, 0, Recovery::Quic));
+        }
     }
 
     #[test]
     fn a_plus_may_belong_to_a_laws_name() {
-        assert_eq!(parts("ledbat++"), ("ledbat++", 0, RecoveryKind::Sack));
-        assert_eq!(parts("ledbat++:target=100ms"), ("ledbat++", 1, RecoveryKind::Sack));
-        assert_eq!(parts("ledbat+++newreno"), ("ledbat++", 0, RecoveryKind::NewReno));
-        assert_eq!(parts("ledbat++ + newreno"), ("ledbat++", 0, RecoveryKind::NewReno));
+        assert_eq!(parts("ledbat++"), ("ledbat++", 0, SACK));
+        assert_eq!(parts("ledbat++:target=100ms"), ("ledbat++", 1, SACK));
+        assert_eq!(parts("ledbat+++newreno"), ("ledbat++", 0, NEWRENO));
+        assert_eq!(parts("ledbat++ + newreno"), ("ledbat++", 0, NEWRENO));
         let written = "ledbat++:target=100ms:constant=0.5+newreno";
-        assert_eq!(parts(written), ("ledbat++", 2, RecoveryKind::NewReno));
-        assert_eq!(parts("ledbatpp+reno"), ("ledbat++", 0, RecoveryKind::Reno));
-        assert_eq!(parts("ledbat-plus-plus"), ("ledbat++", 0, RecoveryKind::Sack));
+        assert_eq!(parts(written), ("ledbat++", 2, NEWRENO));
+        assert_eq!(parts("ledbatpp+reno"), ("ledbat++", 0, Recovery::Tcp(RecoveryKind::Reno)));
+        assert_eq!(parts("ledbat-plus-plus"), ("ledbat++", 0, SACK));
         let error = |text: &str| ControllerSpec::parse(text, &[]).err().unwrap();
         for text in ["ledbat", "ledbat+", "ledbat+sack", "ledbat++sack"] {
             let said = error(text);
@@ -159,7 +180,7 @@ mod tests {
             [("ledbat+++", ""), ("ledbat++++", "+"), ("ledbat+++tahoe", "tahoe")]
         {
             let said = error(text);
-            let known = "known: reno, newreno, sack";
+            let known = "known: reno, newreno, sack, quic";
             assert_eq!(said, format!("unknown recovery \"{recovery}\"; {known}"), "{text}");
         }
     }
@@ -174,15 +195,18 @@ mod tests {
             ),
             "{known}"
         );
-        assert!(known.ends_with(", xcp, newreno, sack"), "{known}");
-        assert_eq!(error("cubic+tahoe"), "unknown recovery \"tahoe\"; known: reno, newreno, sack");
+        assert!(known.ends_with(", xcp, newreno, sack, quic"), "{known}");
+        assert_eq!(
+            error("cubic+tahoe"),
+            "unknown recovery \"tahoe\"; known: reno, newreno, sack, quic"
+        );
         assert_eq!(
             error("etcp+sack"),
-            "etcp answers each lost packet and has a recovery of its own; leave out \"+sack\""
+            "etcp answers each lost packet and has a recovery of its own; leave out \"+sack\", or write etcp+quic"
         );
         assert_eq!(
             error("bbr+newreno"),
-            "bbr samples the delivery rate, which needs selective acknowledgements; write bbr or bbr+sack"
+            "bbr samples the delivery rate, which needs selective acknowledgements; write bbr, bbr+sack or bbr+quic"
         );
         assert_eq!(
             error("sack+newreno"),

@@ -12,6 +12,7 @@ use crate::link::Load;
 use crate::network::{Attachment, Network, positive};
 use crate::scenario::{Datagrams, Flow, PacingName, PeriodsName, QuantumField, Scenario, TcpName};
 use narrows_sim::{Gap, HostSettings, Periods};
+use narrows_transport::quic;
 use narrows_transport::tcp::Habits;
 use narrows_units::{Bytes, Duration, Time};
 use std::sync::Arc;
@@ -44,8 +45,20 @@ pub struct CheckedFlow {
 pub struct PacketSize {
     /// Bytes of a data packet on the wire.
     pub bytes: Bytes,
-    /// Whether its headers have RFC 7323's timestamps.
-    pub timestamps: bool,
+    /// Its headers.
+    pub kind: Headers,
+}
+
+/// The headers of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headers {
+    /// IPv4 and TCP, or what takes as many bytes.
+    Tcp {
+        /// Whether they have RFC 7323's timestamps.
+        timestamps: bool,
+    },
+    /// IPv4, UDP and QUIC.
+    Quic,
 }
 
 /// What carries a flow's data.
@@ -78,9 +91,12 @@ const TIMESTAMPS: u32 = 12;
 const START_SPREAD: Duration = Duration::from_millis(100);
 
 impl PacketSize {
-    /// Bytes of its headers; an acknowledgement has as many.
+    /// Bytes of its headers; an acknowledgement of TCP has as many.
     pub fn headers(self) -> u32 {
-        HEADERS + if self.timestamps { TIMESTAMPS } else { 0 }
+        match self.kind {
+            Headers::Tcp { timestamps } => HEADERS + if timestamps { TIMESTAMPS } else { 0 },
+            Headers::Quic => quic::HEADERS,
+        }
     }
 
     /// Bytes of its payload.
@@ -92,9 +108,9 @@ impl PacketSize {
     pub(crate) fn new(
         given: &Given<Flow>,
         bytes: Bytes,
-        timestamps: bool,
+        kind: Headers,
     ) -> Result<Self, ScenarioError> {
-        let packet = Self { bytes, timestamps };
+        let packet = Self { bytes, kind };
         let headers = packet.headers();
         if bytes.count() <= u64::from(headers) || bytes.count() > 65_535 {
             let message =
@@ -149,8 +165,8 @@ impl CheckedFlow {
             None => connection::check(given, bytes, around)?,
             Some(gaps) => {
                 given.drop_default(|flow| &mut flow.cc, connection::USUAL_LAW.to_owned());
-                let packet =
-                    PacketSize::new(&given, bytes, habits(around.scenario.tcp).timestamps)?;
+                let timestamps = habits(around.scenario.tcp).timestamps;
+                let packet = PacketSize::new(&given, bytes, Headers::Tcp { timestamps })?;
                 ("datagrams".to_owned(), packet, datagrams(given, gaps, bytes, around)?)
             }
         };
@@ -244,6 +260,7 @@ fn datagrams(
     };
     let periods = periods(&mut given)?;
     given.drop_default(|flow| &mut flow.quantum, QuantumField::Packets(1));
+    given.drop_default(|flow| &mut flow.pacing, PacingName::None);
     given.nothing_left(|field| {
         let known = why_not(field, around.network);
         known.unwrap_or_else(|| {

@@ -35,7 +35,7 @@ pub use engine::engine;
 pub use error::{RunError, ScenarioError};
 #[cfg(feature = "parquet")]
 pub use files::{parquet, small_parquet};
-pub use flow::{CheckedFlow, PacketSize};
+pub use flow::{CheckedFlow, Headers, PacketSize};
 pub use law::{Law, OwnLaw};
 pub use link::CheckedLink;
 pub use metrics::{Kind, Metric, metrics};

@@ -2,7 +2,7 @@
 
 use crate::error::RunError;
 use crate::unfinished::Unfinished;
-use crate::{Checked, CheckedFlow};
+use crate::{Checked, CheckedFlow, Headers};
 use narrows_control::Controller;
 use narrows_sim::Simulation;
 use narrows_trace::{FlowHeaders, PacketTrace, RecoveryLog, TracedLink};
@@ -55,7 +55,7 @@ impl<'a> Traces<'a> {
             .collect();
         let headers = |group: &CheckedFlow| FlowHeaders {
             payload: group.packet.payload() as u32,
-            timestamps: group.packet.timestamps,
+            timestamps: group.packet.kind == Headers::Tcp { timestamps: true },
         };
         let flows = checked.groups().map(headers).collect();
         let file = Unfinished::new(folder.join("packets.pcapng"));

@@ -1,7 +1,7 @@
 //! What runs, but hardly as it was meant: laws over queues that cannot serve them, and an RTT that
 //! is not the network's.
 
-use crate::connection::{Connection, Transport};
+use crate::connection::Connection;
 use crate::flow::{CheckedFlow, Over};
 use crate::link::CheckedLink;
 use crate::scenario::Scenario;
@@ -85,7 +85,7 @@ fn unserved(
         let message = format!("\"{cc}\" needs marks, and no queue on its way marks; {marking}");
         return Some(("cc", message));
     }
-    if let Transport::Tcp { ecn: true, .. } = connection.transport {
+    if connection.transport.ecn() {
         let message = format!("no queue on its way marks, so nothing is marked; {marking}");
         return Some(("ecn", message));
     }

@@ -22,6 +22,7 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("telnet", "\"10ms\"", ""),
     ("files", "{ off = \"100ms\" }", ""),
     ("web", "{ think = \"100ms\" }", ""),
+    ("pacing", "\"none\"", ""),
     ("pacing", "\"even\"", ""),
     ("pacing", "\"exponential\"", ""),
     ("pacing", "\"fq\"", ""),
@@ -109,6 +110,10 @@ fn repeats_the_default(cc: &str, option: &str, value: &str) -> bool {
     let usual_start = if cc.starts_with("cubic") { "\"hystart\"" } else { "\"standard\"" };
     match option {
         "slow_start" => value == usual_start,
+        "pacing" if value == "\"none\"" => {
+            let quics = cc.starts_with("quic") || cc.contains("+quic");
+            !quics || cc.starts_with("bbr") || cc.starts_with("etcp")
+        }
         "pacing" => cc.starts_with("etcp") && value == "\"exponential\"",
         _ => false,
     }
@@ -118,6 +123,7 @@ fn repeats_the_default(cc: &str, option: &str, value: &str) -> bool {
 fn flows() -> Vec<String> {
     let mut laws: Vec<String> = LAWS.iter().map(|law| law.name.to_owned()).collect();
     laws.extend(["newreno", "sack", "cubic+newreno"].map(str::to_owned));
+    laws.extend(["quic", "cubic+quic", "bbr+quic", "etcp+quic", "dctcp+quic"].map(str::to_owned));
     let mut flows: Vec<String> = laws.iter().map(|law| format!("cc = \"{law}\"")).collect();
     flows.push("datagrams = \"poisson\"\napp_rate = \"9Mbps\"".to_owned());
     flows

@@ -2,11 +2,13 @@
 
 mod ecn;
 mod etcp;
+mod quic;
 mod request;
 mod sack;
 pub mod serial;
 
 pub use ecn::Ecn;
 pub use etcp::EtcpAck;
+pub use quic::{AckRanges, QuicAck};
 pub use request::{AdvertisedWindow, CongestionHeader, Reply, Request};
 pub use sack::{Range, SackBlocks};

@@ -1,4 +1,4 @@
-//! Instructions per packet of four small cases, counted by valgrind, beside those that
+//! Instructions per packet of five small cases, counted by valgrind, beside those that
 //! `instructions.txt` keeps, so that speed does not leak away unseen. `make test-instructions`
 //! fails if a case is off by more than 3 %; `make bless-instructions` keeps what is found, and
 //! the commit says why.
@@ -29,12 +29,13 @@ struct Case {
     dumbbell: fn() -> Dumbbell,
 }
 
-const CASES: [Case; 4] = [
+const CASES: [Case; 5] = [
     Case { name: "tcp", dumbbell: || Dumbbell { flows: 20, ..small() } },
     Case {
         name: "etcp",
         dumbbell: || Dumbbell { law: "etcp", pacing: Some(Gaps::Exponential), flows: 5, ..small() },
     },
+    Case { name: "quic", dumbbell: || Dumbbell { quic: true, flows: 20, ..small() } },
     Case {
         name: "round-robin",
         dumbbell: || Dumbbell { queue: Discipline::RoundRobin, flows: 10, buffer: 100, ..small() },

@@ -304,8 +304,7 @@ impl SendingEnd {
     /// Makes `segment` as short as the last packet is, if it carries that.
     pub fn shorten(&self, segment: &mut Segment) {
         if let Some((number, bytes)) = self.last
-            && segment.number == number
-            && segment.header != Header::Syn
+            && segment.carries(number)
         {
             segment.bytes = bytes;
         }

@@ -1,6 +1,7 @@
-//! Segments as real IPv4 and TCP headers.
+//! Segments as real IPv4 and TCP headers, those of QUIC as UDP headers: the rest of its packets is
+//! encrypted on a real path.
 
-use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement};
+use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
 use narrows_signal::Ecn;
 use narrows_sim::Crossing;
 use narrows_transport::{Header, Kind, Segment};
@@ -22,35 +23,63 @@ const TIMESTAMPS: u32 = 12;
 const FIRST_BYTE: u32 = 1;
 const SENDER_PORT: u16 = 40_000;
 const RECEIVER_PORT: u16 = 5001;
+/// The port of QUIC's receiver: HTTPS, which is what tools take for QUIC.
+const QUIC_PORT: u16 = 443;
+/// Bytes of a UDP header.
+const UDP_HEADER: u32 = 8;
 
 /// Returns the headers of a segment as bytes, and the packet's length on the wire including its
 /// payload, which is not written.
 pub(crate) fn write(crossing: &Crossing, flow: FlowHeaders) -> (Vec<u8>, u32) {
-    let tcp = tcp(&crossing.segment, flow);
-    let is_data = matches!(crossing.segment.header, Header::Data(_) | Header::EtcpData { .. });
+    let segment = &crossing.segment;
+    if is_quic(segment) {
+        let length = segment.bytes.saturating_sub(IP_HEADER).max(UDP_HEADER);
+        return (
+            packet(crossing, IpNumber::UDP, length, &udp(segment, length)),
+            IP_HEADER + length,
+        );
+    }
+    let tcp = tcp(segment, flow);
+    let is_data = matches!(segment.header, Header::Data(_) | Header::EtcpData { .. });
     // The last packet of a flow may be short.
     let headers = IP_HEADER + tcp.header_len() as u32;
-    let room = crossing.segment.bytes.saturating_sub(headers);
+    let room = segment.bytes.saturating_sub(headers);
     let payload = if is_data { flow.payload.min(room) } else { 0 };
     let length = tcp.header_len() as u32 + payload;
+    (packet(crossing, IpNumber::TCP, length, &tcp.to_bytes()), IP_HEADER + length)
+}
+
+/// An IPv4 header for a payload of `length` bytes, then the `inner` header.
+fn packet(crossing: &Crossing, inside: IpNumber, length: u32, inner: &[u8]) -> Vec<u8> {
     let (sender, receiver) = addresses(crossing.flow);
     let (source, destination) =
         if crossing.segment.kind() == Kind::Data { (sender, receiver) } else { (receiver, sender) };
-    let mut ip = Ipv4Header::new(
-        u16::try_from(length).unwrap_or(u16::MAX - 20),
-        64,
-        IpNumber::TCP,
-        source,
-        destination,
-    )
-    .expect("a segment of at most 65,515 bytes fits into an IPv4 packet");
+    let length = u16::try_from(length).unwrap_or(u16::MAX - 20);
+    let mut ip = Ipv4Header::new(length, 64, inside, source, destination)
+        .expect("a segment of at most 65,515 bytes fits into an IPv4 packet");
     ip.dont_fragment = true;
     ip.ecn = ecn(crossing.segment.ecn());
     ip.header_checksum = ip.calc_header_checksum();
     let mut bytes = ip.to_bytes().to_vec();
-    bytes.extend_from_slice(&tcp.to_bytes());
-    let total = bytes.len() as u32 + payload;
-    (bytes, total)
+    bytes.extend_from_slice(inner);
+    bytes
+}
+
+fn is_quic(segment: &Segment) -> bool {
+    matches!(
+        segment.header,
+        Header::QuicData(_) | Header::QuicAck(_) | Header::QuicInitial | Header::QuicAccept
+    )
+}
+
+/// A UDP header without a checksum, which IPv4 allows, for a datagram of `length` bytes.
+fn udp(segment: &Segment, length: u32) -> [u8; 8] {
+    let (source_port, destination_port) = match segment.kind() {
+        Kind::Data => (SENDER_PORT, QUIC_PORT),
+        Kind::Ack => (QUIC_PORT, SENDER_PORT),
+    };
+    let length = u16::try_from(length).unwrap_or(u16::MAX);
+    UdpHeader { source_port, destination_port, length, checksum: 0 }.to_bytes()
 }
 
 fn tcp(segment: &Segment, flow: FlowHeaders) -> TcpHeader {
@@ -122,8 +151,9 @@ fn addresses(flow: u32) -> ([u8; 4], [u8; 4]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use narrows_signal::QuicAck;
     use narrows_sim::TapPoint;
-    use narrows_transport::{AckHeader, DataHeader};
+    use narrows_transport::{AckHeader, DataHeader, QuicHeader};
     use narrows_units::Time;
 
     fn bytes(header: Header) -> Vec<u8> {
@@ -131,6 +161,18 @@ mod tests {
         let crossing =
             Crossing { at: Time::ZERO, link: 0, point: TapPoint::Arrival, flow: 0, segment };
         write(&crossing, FlowHeaders { payload: 960, timestamps: false }).0
+    }
+
+    #[test]
+    fn quic_is_udp_and_as_long_as_on_the_wire() {
+        let quic = QuicHeader { ecn: Ecn::Capable, ..QuicHeader::default() };
+        let data = bytes(Header::QuicData(quic));
+        // RFC 791: total length 1000, ECT(0), protocol 17; RFC 768: ports, length 980.
+        assert_eq!((data.len(), &data[2..4], data[1] & 3, data[9]), (28, &[3, 232][..], 2, 17));
+        assert_eq!(data[20..28], [156, 64, 1, 187, 3, 212, 0, 0]);
+        let ack = bytes(Header::QuicAck(QuicAck::default()));
+        assert_eq!(ack[20..24], [1, 187, 156, 64]);
+        assert_eq!((&ack[12..16], &ack[16..20]), (&data[16..20], &data[12..16]));
     }
 
     #[test]

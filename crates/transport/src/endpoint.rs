@@ -1,7 +1,8 @@
-//! The two ends of a connection, for either transport.
+//! The two ends of a connection, for any transport.
 
 use crate::etcp::{self, EtcpSettings};
-use crate::tcp::{self, TcpSettings};
+use crate::quic::{self, QuicSettings};
+use crate::tcp::{self, RecoveryKind, TcpSettings};
 use crate::{Counters, Segment, Ticks};
 use narrows_control::{Controller, Rtt};
 use narrows_units::Time;
@@ -13,6 +14,31 @@ pub enum Transport {
     Tcp(TcpSettings),
     /// E-TCP.
     Etcp(EtcpSettings),
+    /// QUIC.
+    Quic(QuicSettings),
+}
+
+/// How losses are found and repaired, where that is a choice: one of TCP's ways, or QUIC's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// TCP's.
+    Tcp(RecoveryKind),
+    /// QUIC's.
+    Quic,
+}
+
+impl Recovery {
+    /// Each recovery: its name, a one-line summary and its source.
+    pub fn all() -> impl Iterator<Item = (&'static str, Self, &'static str, &'static str)> {
+        let tcp = RecoveryKind::NAMES.into_iter();
+        let tcp = tcp.map(|(name, kind, summary, source)| (name, Self::Tcp(kind), summary, source));
+        tcp.chain([(
+            "quic",
+            Self::Quic,
+            "QUIC: packet numbers that are never used again, ranges of them acknowledged",
+            "RFC 9002",
+        )])
+    }
 }
 
 /// A sender.
@@ -30,6 +56,8 @@ pub enum Sender {
     Tcp(tcp::Sender),
     /// An E-TCP sender.
     Etcp(etcp::Sender),
+    /// A QUIC sender.
+    Quic(quic::Sender),
 }
 
 /// A receiver.
@@ -38,35 +66,47 @@ pub enum Receiver {
     Tcp(tcp::Receiver),
     /// An E-TCP receiver.
     Etcp(etcp::Receiver),
+    /// A QUIC receiver.
+    Quic(quic::Receiver),
 }
 
-/// Calls a method of the end that it is, TCP's or E-TCP's.
+/// Calls a method of the end that it is.
 macro_rules! either {
     ($self:expr, $end:ident => $call:expr) => {
         match $self {
             Self::Tcp($end) => $call,
             Self::Etcp($end) => $call,
+            Self::Quic($end) => $call,
         }
     };
 }
 
 impl Transport {
     /// Builds the two ends: a sender with `controller`, and a receiver whose acknowledgements have
-    /// `ack_bytes` bytes.
+    /// `ack_bytes` bytes; QUIC's are as long as their ranges.
     pub fn ends(self, controller: Box<dyn Controller>, ack_bytes: u32) -> (Sender, Receiver) {
         match self {
             Self::Tcp(settings) => {
-                // An infinite window limit saturates to the largest number of bytes.
-                let buffer = settings.window_limit * f64::from(settings.packet_bytes);
-                let receiver = tcp::Receiver::new(settings.habits.acks, ack_bytes, buffer as u64);
+                let buffer = buffer(settings.window_limit, settings.packet_bytes);
+                let receiver = tcp::Receiver::new(settings.habits.acks, ack_bytes, buffer);
                 (Sender::Tcp(tcp::Sender::new(settings, controller)), Receiver::Tcp(receiver))
             }
             Self::Etcp(settings) => {
                 let receiver = etcp::Receiver::new(settings.reliable, ack_bytes);
                 (Sender::Etcp(etcp::Sender::new(settings, controller)), Receiver::Etcp(receiver))
             }
+            Self::Quic(settings) => {
+                let buffer = buffer(settings.window_limit, settings.packet_bytes);
+                let receiver = quic::Receiver::new(settings.acks, buffer);
+                (Sender::Quic(quic::Sender::new(settings, controller)), Receiver::Quic(receiver))
+            }
         }
     }
+}
+
+/// The receiver's buffer in bytes; an infinite window saturates to the largest number.
+fn buffer(window_limit: f64, packet_bytes: u32) -> u64 {
+    (window_limit * f64::from(packet_bytes)) as u64
 }
 
 impl Sender {
@@ -101,7 +141,7 @@ impl Sender {
         either!(self, end => end.may_transmit(now))
     }
 
-    /// The retransmission timer of a TCP sender runs by `ticks`; E-TCP's is exact.
+    /// The retransmission timer of a TCP sender runs by `ticks`; the others' are exact.
     pub fn set_ticks(&mut self, ticks: Ticks) {
         if let Self::Tcp(end) = self {
             end.set_ticks(ticks);
@@ -154,6 +194,7 @@ impl Receiver {
     pub fn wakeup(&self) -> Time {
         match self {
             Self::Tcp(end) => end.wakeup(),
+            Self::Quic(end) => end.wakeup(),
             Self::Etcp(_) => Time::NEVER,
         }
     }
@@ -162,6 +203,7 @@ impl Receiver {
     pub fn on_wakeup(&mut self, now: Time) -> Option<Segment> {
         match self {
             Self::Tcp(end) => end.on_wakeup(now),
+            Self::Quic(end) => end.on_wakeup(now),
             Self::Etcp(_) => None,
         }
     }

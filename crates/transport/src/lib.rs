@@ -2,13 +2,14 @@
 //! and answers with packets to send and the time of its next wake-up, so the same state machine
 //! runs in the simulator and over a socket.
 //!
-//! Reading order: [`Segment`], what travels; [`Sender`] and [`Receiver`], for either transport;
-//! [`tcp`] and [`etcp`]; below them [`RttEstimator`], [`Pacer`] and [`Reassembly`].
+//! Reading order: [`Segment`], what travels; [`Sender`] and [`Receiver`], for any transport;
+//! [`tcp`], [`quic`] and [`etcp`]; below them [`RttEstimator`], [`Pacer`] and [`Reassembly`].
 
 mod counters;
 mod endpoint;
 pub mod etcp;
 mod pacer;
+pub mod quic;
 mod reassembly;
 mod rtt;
 mod segment;
@@ -16,9 +17,9 @@ pub mod tcp;
 mod ticks;
 
 pub use counters::Counters;
-pub use endpoint::{Receiver, Sender, Transport};
+pub use endpoint::{Receiver, Recovery, Sender, Transport};
 pub use pacer::Pacer;
 pub use reassembly::Reassembly;
 pub use rtt::{Least, Outstanding, RttEstimator, Timeouts};
-pub use segment::{AckHeader, DataHeader, Header, Kind, Segment};
+pub use segment::{AckHeader, DataHeader, Header, Kind, QuicHeader, Segment};
 pub use ticks::Ticks;

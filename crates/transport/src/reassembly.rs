@@ -24,6 +24,12 @@ impl Reassembly {
         !self.ranges.is_empty()
     }
 
+    /// True if packet `number` has arrived.
+    pub fn contains(&self, number: u64) -> bool {
+        let place = self.ranges.partition_point(|range| range.end <= number);
+        number < self.next || self.ranges.get(place).is_some_and(|range| range.contains(number))
+    }
+
     /// The left edge of the contiguous block around `number`; `number` itself if it lies below the
     /// first gap.
     pub fn left_edge(&self, number: u64) -> u64 {
@@ -181,6 +187,7 @@ mod tests {
                 prop_assert_eq!(reassembly.arrive(number), set.insert(number));
                 let next = (0..).find(|n| !set.contains(n)).unwrap();
                 prop_assert_eq!(reassembly.next(), next);
+                prop_assert!((0..81).all(|n| reassembly.contains(n) == set.contains(&n)));
                 let reported = blocks(&reassembly);
                 for (start, end) in &reported {
                     prop_assert!(

@@ -1,6 +1,6 @@
 //! What travels between endpoints.
 
-use narrows_signal::{Ecn, EtcpAck, Reply, Request, SackBlocks};
+use narrows_signal::{Ecn, EtcpAck, QuicAck, Reply, Request, SackBlocks};
 use narrows_units::Time;
 
 /// Whether a segment carries data or an acknowledgement.
@@ -32,6 +32,28 @@ pub enum Header {
     },
     /// An E-TCP acknowledgement.
     EtcpAck(EtcpAck),
+    /// QUIC data in a 1-RTT packet.
+    QuicData(QuicHeader),
+    /// A QUIC acknowledgement.
+    QuicAck(QuicAck),
+    /// Asks for a QUIC connection (an Initial packet).
+    QuicInitial,
+    /// Accepts a QUIC connection (an Initial packet with the handshake's answer).
+    QuicAccept,
+}
+
+/// The fields of QUIC data, apart from its packet number.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct QuicHeader {
+    /// The number of the data that it carries, in packets from 0 (the stream's offset); 32 bits
+    /// that wrap around.
+    pub data: u32,
+    /// True if the data may have been sent before, in a packet with another number.
+    pub retransmission: bool,
+    /// Whether queues may mark the packet, and whether one has.
+    pub ecn: Ecn,
+    /// What the packet asks of routers.
+    pub request: Request,
 }
 
 /// The header fields of TCP data, apart from its number; by default nothing is set.
@@ -69,11 +91,14 @@ pub struct AckHeader {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment {
     /// For data, its sequence number, in packets from 0; for an acknowledgement, the next number
-    /// expected.
+    /// expected. QUIC's data has its packet number, and its acknowledgement the largest that it
+    /// acknowledges.
     pub number: u64,
     /// When the segment left its endpoint (RFC 7323's TSval).
     pub stamp: Time,
-    /// For an acknowledgement, the stamp of the data that it answers (RFC 7323's TSecr).
+    /// For an acknowledgement, the stamp of the data that it answers (RFC 7323's TSecr). For
+    /// QUIC's, when the largest packet that it acknowledges arrived: until `stamp` it has been
+    /// delayed (ACK Delay; RFC 9000, §19.3).
     pub echoed_stamp: Time,
     /// Size on the wire, headers included.
     pub bytes: u32,
@@ -90,8 +115,25 @@ impl Segment {
     /// Whether this is data or an acknowledgement.
     pub const fn kind(&self) -> Kind {
         match self.header {
-            Header::Data(_) | Header::EtcpData { .. } | Header::Syn => Kind::Data,
-            Header::Ack(_) | Header::EtcpAck(_) | Header::SynAck => Kind::Ack,
+            Header::Data(_)
+            | Header::EtcpData { .. }
+            | Header::Syn
+            | Header::QuicData(_)
+            | Header::QuicInitial => Kind::Data,
+            Header::Ack(_)
+            | Header::EtcpAck(_)
+            | Header::SynAck
+            | Header::QuicAck(_)
+            | Header::QuicAccept => Kind::Ack,
+        }
+    }
+
+    /// True if it carries data with this `number`; over QUIC modulo 2³².
+    pub const fn carries(&self, number: u64) -> bool {
+        match self.header {
+            Header::Data(_) | Header::EtcpData { .. } => self.number == number,
+            Header::QuicData(data) => data.data == number as u32,
+            _ => false,
         }
     }
 
@@ -121,21 +163,31 @@ impl Segment {
         }
     }
 
-    /// The ECN bits; only TCP data is ever ECN-capable.
+    /// The ECN bits; only data over TCP or QUIC is ever ECN-capable.
     pub const fn ecn(&self) -> Ecn {
-        if let Header::Data(data) = self.header { data.ecn } else { Ecn::NotCapable }
+        match self.header {
+            Header::Data(data) => data.ecn,
+            Header::QuicData(data) => data.ecn,
+            _ => Ecn::NotCapable,
+        }
     }
 
     /// Marks the segment for congestion, if it is ECN-capable.
     pub const fn mark(&mut self) {
-        if let Header::Data(data) = &mut self.header {
-            data.ecn = data.ecn.mark();
+        match &mut self.header {
+            Header::Data(data) => data.ecn = data.ecn.mark(),
+            Header::QuicData(data) => data.ecn = data.ecn.mark(),
+            _ => {}
         }
     }
 
-    /// What the segment asks of routers; `None` unless it carries TCP data.
+    /// What the segment asks of routers; `None` unless it carries data over TCP or QUIC.
     pub const fn request(&mut self) -> Option<&mut Request> {
-        if let Header::Data(data) = &mut self.header { Some(&mut data.request) } else { None }
+        match &mut self.header {
+            Header::Data(data) => Some(&mut data.request),
+            Header::QuicData(data) => Some(&mut data.request),
+            _ => None,
+        }
     }
 
     /// True for data that may have been sent before.
@@ -143,7 +195,8 @@ impl Segment {
         match self.header {
             Header::Data(data) => data.retransmission,
             Header::EtcpData { retransmission, .. } => retransmission,
-            Header::Ack(_) | Header::EtcpAck(_) | Header::Syn | Header::SynAck => false,
+            Header::QuicData(data) => data.retransmission,
+            _ => false,
         }
     }
 }

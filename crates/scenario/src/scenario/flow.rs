@@ -14,8 +14,8 @@ written! {
         required {}
         optional {
             /// A law, its settings, its recovery: "cubic" (the default), "cubic:beta=0.8",
-            /// "reno+newreno"; "reno", "newreno", "sack" are Reno's law over the recovery of that
-            /// name.
+            /// "reno+newreno", "cubic+quic"; "reno", "newreno", "sack", "quic" are Reno's law over
+            /// the recovery of that name, the last of which is QUIC's instead of TCP's.
             cc: String,
             /// The number of such flows; 1 unless given.
             count: u32,
@@ -38,7 +38,8 @@ written! {
             files: Files,
             /// A web user instead, who thinks, asks for pages and for what is embedded in them.
             web: Web,
-            /// Spacing of packets: "none", "even", "exponential", or "fq", as TCP over Linux's fq.
+            /// Spacing of packets: "none", "even", "exponential", or "fq", as TCP over Linux's fq;
+            /// over QUIC unless given as RFC 9002 recommends.
             pacing: PacingName,
             /// "standard", "limited", "hystart" (Linux's, by trains of acknowledgements and delay)
             /// or "hystart++" (RFC 9406); unless given, hystart for cubic with linux habits, else
@@ -96,8 +97,8 @@ written! {
             /// it happens.
             host: Host,
             /// Packets that leave together, as segmentation offload makes them: a number, or
-            /// "auto", a millisecond at the flow's rate, as Linux does; "auto" with linux habits
-            /// unless given, else 1.
+            /// "auto", a millisecond at the flow's rate, as Linux does; "auto" over TCP with linux
+            /// habits unless given, else 1.
             quantum: QuantumField,
             /// One acknowledgement for this many packets, or "gro", for what a receiver with
             /// generic receive offload takes as one: up to 64 kB within 50 µs.
@@ -140,7 +141,6 @@ impl Flow {
     /// Drops each option whose value has no effect.
     pub(super) fn drop_idle_options(&mut self) {
         let zero = |duration: &mut Duration| *duration == Duration::ZERO;
-        self.pacing.take_if(|pacing| *pacing == PacingName::None);
         let is_limited = self.slow_start == Some(SlowStartName::Limited);
         self.max_ssthresh.take_if(|packets| *packets == 0.0 && !is_limited);
         self.ecn.take_if(|ecn| !*ecn);

@@ -10,6 +10,7 @@ use narrows_sim::{
 };
 use narrows_transport::Transport;
 use narrows_transport::etcp::EtcpSettings;
+use narrows_transport::quic::{self, QuicSettings};
 use narrows_transport::tcp::{Habits, Quantum, RecoveryKind, Spacing, TcpSettings};
 use narrows_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
@@ -35,6 +36,8 @@ pub struct Dumbbell {
     pub law: &'static str,
     pub parameters: Vec<(&'static str, f64)>,
     pub recovery: RecoveryKind,
+    /// Over QUIC instead of TCP or E-TCP.
+    pub quic: bool,
     pub habits: Habits,
     pub pacing: Option<Gaps>,
     pub overhead: Duration,
@@ -69,6 +72,7 @@ impl Default for Dumbbell {
             law: "reno",
             parameters: Vec::new(),
             recovery: RecoveryKind::Sack,
+            quic: false,
             habits: Habits::NS2,
             pacing: None,
             overhead: Duration::ZERO,
@@ -161,7 +165,21 @@ impl Dumbbell {
         let recipe = law.read(&birth).expect("it takes its defaults");
         let controller = recipe.make(self.seed);
         let stream = Stream::new(self.seed, 8, u64::from(flow));
-        let transport = if law.moved_by == MovedBy::EachLoss {
+        let transport = if self.quic {
+            let pacing =
+                self.pacing.map(quic::Spacing::Window).or(Some(quic::Spacing::Recommended));
+            let each_loss = law.moved_by == MovedBy::EachLoss;
+            let (window_limit, quantum, ecn) = (self.window_limit, self.quantum, self.ecn);
+            let settings = QuicSettings::new(1000, stream);
+            Transport::Quic(QuicSettings {
+                window_limit,
+                pacing,
+                quantum,
+                ecn,
+                each_loss,
+                ..settings
+            })
+        } else if law.moved_by == MovedBy::EachLoss {
             let (timeouts, gaps) = (self.habits.timeouts, self.pacing);
             let (reliable, packet_bytes) = (true, 1000);
             Transport::Etcp(EtcpSettings { timeouts, reliable, packet_bytes, gaps, stream })

@@ -85,8 +85,9 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
         0u64..300,
     );
     let path = (0usize..3, 0u64..3, any::<bool>(), 0u64..1000, 0usize..4, 1u32..4);
-    let queue = (prop::sample::select(queues()), any::<bool>());
-    (network, tcp, path, queue, any_host()).prop_map(|(network, tcp, path, (queue, ecn), host)| {
+    let queue = (prop::sample::select(queues()), any::<bool>(), prop::bool::weighted(0.25));
+    (network, tcp, path, queue, any_host()).prop_map(|(network, tcp, path, queue, host)| {
+        let (queue, ecn, quic) = queue;
         let (rate, rtt, buffer, flows, reverse_flows, step) = network;
         let (recovery, law, linux, pacing, overhead) = tcp;
         let (loss, jitter, reorders, seed, application, every) = path;
@@ -101,6 +102,7 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
             law: ["reno", "cubic", "etcp", "etcp-rate", "xcp", "gwa", "ba", "dctcp"][law],
             queue,
             ecn,
+            quic,
             recovery: [RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack][recovery],
             habits: Habits { acks: AckPolicy { every, ..habits.acks }, ..habits },
             pacing,

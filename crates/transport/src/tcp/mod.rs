@@ -10,7 +10,7 @@ mod probe;
 mod prr;
 mod rack;
 mod rate_halving;
-mod rate_sampler;
+pub(crate) mod rate_sampler;
 mod receiver;
 mod recovery;
 mod scoreboard;

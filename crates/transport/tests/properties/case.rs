@@ -48,7 +48,7 @@ impl Case {
     }
 }
 
-fn millis(range: std::ops::RangeInclusive<u64>) -> impl Strategy<Value = Duration> {
+pub fn millis(range: std::ops::RangeInclusive<u64>) -> impl Strategy<Value = Duration> {
     range.prop_map(Duration::from_millis)
 }
 
@@ -57,7 +57,7 @@ fn share(most: f64) -> impl Strategy<Value = f64> {
     prop_oneof![Just(0.0), 0.0..most]
 }
 
-fn gaps() -> impl Strategy<Value = Gaps> {
+pub fn gaps() -> impl Strategy<Value = Gaps> {
     prop_oneof![Just(Gaps::Even), Just(Gaps::Exponential)]
 }
 
@@ -146,7 +146,7 @@ pub fn recovery() -> impl Strategy<Value = RecoveryKind> {
     ]
 }
 
-fn weather() -> impl Strategy<Value = Weather> {
+pub fn weather() -> impl Strategy<Value = Weather> {
     let bottleneck = prop::option::of((20u64..2000, 1u64..60))
         .prop_map(|link| link.map(|(micros, holds)| (Duration::from_micros(micros), holds)));
     let shares = (share(0.3), share(0.5), share(0.2), share(0.3));

@@ -1,4 +1,4 @@
-//! What holds for a TCP sender on any path, with any recovery, habits, law, pacing and
+//! What holds for a TCP or QUIC sender on any path, with any recovery, habits, law, pacing and
 //! application; and whatever acknowledgements reach it.
 //!
 //! `NARROWS_CASES=1000000 cargo test --release -p narrows-transport --test properties`, or `make
@@ -9,6 +9,7 @@ mod anything;
 mod case;
 mod law;
 mod network;
+mod quic;
 mod run;
 mod watch;
 
@@ -42,6 +43,26 @@ proptest! {
         let mut again = Run::new(&case);
         again.finish();
         prop_assert_eq!(run.departures(), again.departures(), "the same case, the same packets");
+    }
+
+    /// The facts are in `quic.rs`.
+    #[test]
+    fn over_quic_too(case in quic::case()) {
+        let mut run = quic::Run::new(&case);
+        run.finish();
+        run.check_counts();
+        let mut again = quic::Run::new(&case);
+        again.finish();
+        prop_assert_eq!(run.departures(), again.departures(), "the same case, the same packets");
+    }
+
+    #[test]
+    fn whatever_it_is_told_a_quic_sender_goes_on(
+        case in quic::case(),
+        claims in prop::collection::vec(quic::claim(), 1..100),
+    ) {
+        let mut run = quic::Run::misled(&case);
+        claims.iter().for_each(|claim| run.suffer(claim));
     }
 
     #[test]

@@ -1,0 +1,689 @@
+//! The QUIC sender (RFC 9002, §6 and §7; appendices A and B): turns an application's data into
+//! packets, as far as the controller and the pacer allow.
+
+use super::bucket::Bucket;
+use super::marks::Marks;
+use super::persistent::LossRun;
+use super::rtt::RttEstimator;
+use super::sent_packets::{SentPacket, SentPackets};
+use super::{AckPolicy, INITIAL_BYTES};
+use crate::tcp::Delivered;
+use crate::tcp::rate_sampler::{RateSampler, Sending};
+use crate::{Counters, Header, Pacer, QuicHeader, Reassembly, Segment};
+use narrows_control::{Ack, Controller, Gaps, Idle, Loss, Mark, Pacing, Restart, Rtt, Timeout};
+use narrows_signal::{Ecn, QuicAck, Request};
+use narrows_units::{Duration, Stream, Time};
+use std::collections::VecDeque;
+
+/// How a QUIC sender is set up.
+#[derive(Clone, Debug)]
+pub struct QuicSettings {
+    /// Packets that leave together at most, unless more are asked for: the initial window.
+    pub initial_window: f64,
+    /// If true, a connection begins with a handshake, which gives the first RTT sample.
+    pub handshake: bool,
+    /// When the receiver acknowledges, which the sender is told (max_ack_delay).
+    pub acks: AckPolicy,
+    /// Bytes of a data packet on the wire, headers included.
+    pub packet_bytes: u32,
+    /// The receiver's window in packets; infinite if it does not limit the sender.
+    pub window_limit: f64,
+    /// Paces a controller that does not pace itself.
+    pub pacing: Option<Spacing>,
+    /// Packets that leave together, as with segmentation offload.
+    pub quantum: u32,
+    /// If true, packets are ECN-capable and marks are answered as losses (RFC 9002, §7.1), even if
+    /// the controller does not ask for ECN; a controller that does ask takes precedence.
+    pub ecn: bool,
+    /// If true, the controller answers each lost packet, so no recovery keeps its window still
+    /// (E-TCP, §III-A).
+    pub each_loss: bool,
+    /// The random stream that exponential gaps are drawn from.
+    pub stream: Stream,
+}
+
+impl QuicSettings {
+    /// What RFC 9002 recommends, without ECN, for packets that leave one by one and a receiver
+    /// whose window does not limit the sender.
+    pub fn new(packet_bytes: u32, stream: Stream) -> Self {
+        Self {
+            initial_window: 10.0,
+            handshake: true,
+            acks: AckPolicy::default(),
+            packet_bytes,
+            window_limit: f64::INFINITY,
+            pacing: Some(Spacing::Recommended),
+            quantum: 1,
+            ecn: false,
+            each_loss: false,
+            stream,
+        }
+    }
+}
+
+/// How packets are spaced if the controller leaves that to the transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// 1.25 windows per round trip, in bursts of at most the initial window (RFC 9002, §7.7).
+    Recommended,
+    /// One window per round trip, with such gaps.
+    Window(Gaps),
+}
+
+/// Where a connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Handshake {
+    /// It is to be asked for, once there is data; it has been asked for so many times.
+    Due(u32),
+    /// It has been asked for so many times.
+    Asked(u32),
+    /// Data may leave.
+    Done,
+}
+
+impl Handshake {
+    fn new(happens: bool) -> Self {
+        if happens { Self::Due(0) } else { Self::Done }
+    }
+}
+
+/// What may leave next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// A packet with this data, which may have left before.
+    Data { data: u64, again: bool },
+    /// The window is full.
+    WaitForWindow,
+    /// The application or the receiver's window has nothing to send.
+    WaitForData,
+}
+
+/// Packets that leave at a probe timeout, if there is different data for them (RFC 9002, §6.2.4:
+/// "MAY send up to two full-sized datagrams").
+const PROBES: u32 = 2;
+
+/// RFC 9002, §7 bounds what is in flight for every controller. One that only paces has its window
+/// in flight on average, and may have twice that for a while.
+const PACED_FLIGHT: f64 = 2.0;
+
+/// Packets that are neither lost nor acknowledged after persistent congestion, as a controller
+/// hears of it: it sets its window to one more, which makes kMinimumWindow, two packets (RFC 9002,
+/// §7.2).
+const AFTER_PERSISTENT: f64 = 1.0;
+
+/// The largest back-off is 2 to the power of this.
+const LARGEST_BACKOFF: u32 = 16;
+
+/// A QUIC sender.
+///
+/// Feed it with [`on_ack`](Self::on_ack) and [`on_wakeup`](Self::on_wakeup). After each of these
+/// calls, and after [`offer`](Self::offer), call [`poll_transmit`](Self::poll_transmit) until it
+/// returns `None`; then wake the sender at [`pace_at`](Self::pace_at) and
+/// [`retransmit_at`](Self::retransmit_at).
+pub struct Sender {
+    controller: Box<dyn Controller>,
+    settings: QuicSettings,
+    /// Packets under way, and those lost for which an acknowledgement may still come.
+    packets: SentPackets,
+    /// Data of lost packets, which leaves again unless it arrives after all.
+    again: VecDeque<u64>,
+    /// Data known to have arrived.
+    delivered: Reassembly,
+    /// The next data that has never left, and one past all that has been offered.
+    end: u64,
+    offered: u64,
+    rtt: RttEstimator,
+    pacer: Pacer,
+    /// The pacer of a controller that leaves it to RFC 9002.
+    bucket: Option<Bucket>,
+    sampler: Option<Box<RateSampler>>,
+    marks: Option<Marks>,
+    /// Whether packets carry the controller's requests to routers.
+    asks: bool,
+    own_recovery: bool,
+    /// Packets of the burst that is leaving: those still to go, and the total.
+    burst: (u32, u32),
+    handshake: Handshake,
+    /// Probe timeouts in succession (pto_count).
+    timeouts: u32,
+    /// When the loss detection timer expires.
+    timer: Time,
+    /// When it does so because a packet is lost by time (loss_time).
+    loss_time: Time,
+    last_sent: Time,
+    /// Probes that are still to leave.
+    probes: u32,
+    /// They ask about packets below this number.
+    probes_for: u64,
+    /// A recovery begins, and one packet may leave before the window falls (§7.3.2).
+    begins_recovery: bool,
+    /// The recovery is over once this packet or a later one is acknowledged; the loss of an earlier
+    /// one begins none.
+    recovers_to: u64,
+    run: LossRun,
+    /// The window was the limit when nothing more could leave.
+    is_full: bool,
+    /// When the pacer lets the next packet go, if that is what the sender waits for.
+    waits_for_pacer: Time,
+    counters: Counters,
+}
+
+impl Sender {
+    /// Creates a sender that has no data to send.
+    pub fn new(settings: QuicSettings, controller: Box<dyn Controller>) -> Self {
+        let needs = controller.needs();
+        Self {
+            packets: SentPackets::default(),
+            again: VecDeque::new(),
+            delivered: Reassembly::default(),
+            end: 0,
+            offered: 0,
+            rtt: RttEstimator::default(),
+            pacer: Pacer::new(settings.stream.clone()),
+            bucket: bucket(&settings, &*controller),
+            sampler: needs.rate_samples.then(Box::default),
+            marks: Marks::new(needs, settings.ecn),
+            asks: needs.routers,
+            own_recovery: needs.own_recovery,
+            burst: (0, 0),
+            handshake: Handshake::new(settings.handshake),
+            timeouts: 0,
+            timer: Time::NEVER,
+            loss_time: Time::NEVER,
+            last_sent: Time::ZERO,
+            probes: 0,
+            probes_for: 0,
+            begins_recovery: false,
+            recovers_to: 0,
+            run: LossRun::default(),
+            is_full: false,
+            waits_for_pacer: Time::NEVER,
+            counters: Counters::default(),
+            settings,
+            controller,
+        }
+    }
+
+    /// The application has `packets` more packets to send.
+    pub fn offer(&mut self, packets: u64) {
+        self.offered = self.offered.saturating_add(packets);
+    }
+
+    /// The application withdraws everything that has not been sent yet.
+    pub fn stop(&mut self) {
+        self.offered = self.end;
+    }
+
+    /// Begins a new connection where the old one ended: nothing is known of the path any more, but
+    /// numbers continue.
+    pub fn renew(&mut self, controller: Box<dyn Controller>) {
+        self.bucket = bucket(&self.settings, &*controller);
+        self.controller = controller;
+        self.rtt = RttEstimator::default();
+        self.pacer.renew();
+        self.burst = (0, 0);
+        self.handshake = Handshake::new(self.settings.handshake);
+        (self.timeouts, self.probes, self.is_full) = (0, 0, false);
+        self.recovers_to = 0;
+        self.run.forget();
+        // The handshake has the timer first; what is under way gets it back.
+        self.timer = Time::NEVER;
+        if self.handshake == Handshake::Done {
+            self.set_timer(self.last_sent);
+        }
+    }
+
+    /// An acknowledgement arrived (OnAckReceived, A.7).
+    pub fn on_ack(&mut self, now: Time, ack: &Segment) {
+        let fields = match &ack.header {
+            Header::QuicAccept => return self.accepted(now, ack),
+            Header::QuicAck(fields) if self.handshake == Handshake::Done => fields,
+            // It answers a connection that is over.
+            _ => return,
+        };
+        if ack.number >= self.packets.next() {
+            // RFC 9000, §13.1: an acknowledgement of a packet that has not been sent is an error.
+            return;
+        }
+        self.begins_recovery = false;
+        self.packets.forget_lost(now);
+        let prior_in_flight = self.packets.in_flight();
+        let delivered = &mut self.delivered;
+        let told = self.packets.acknowledge(ack.number, fields, |data| {
+            delivered.arrive(data);
+        });
+        if told.packets == 0 {
+            return;
+        }
+        // §5.1: a sample is of the largest packet acknowledged, if that is new.
+        let rtt_is_fresh = told.newest == ack.number;
+        if rtt_is_fresh {
+            let delay = ack.stamp.since(ack.echoed_stamp);
+            self.take_rtt(now, now.since(told.newest_sent), delay);
+        }
+        let rtt = self.rtt.estimate();
+        if let Some(sampler) = &mut self.sampler {
+            let (packets, newest) = (told.packets, told.newest);
+            let delivered =
+                Delivered { packets, newest, newest_number: newest, ..Delivered::default() };
+            sampler.arrived(&delivered, now, rtt.map(|rtt| rtt.minimum));
+        }
+        let marked = self.tell_marks(now, fields, told.newest);
+        self.detect_losses(now);
+        (self.timeouts, self.probes) = (0, 0);
+        let sending = Sending {
+            prior_in_flight,
+            repairing: told.newest < self.recovers_to,
+            departs_in: self.pacer.ready_at().since(now),
+        };
+        let first = self.packets.first();
+        let rate = self.sampler.as_mut().and_then(|sampler| sampler.take(first, &sending));
+        self.controller.on_ack(&Ack {
+            now,
+            packets: told.packets as f64,
+            newest: told.newest,
+            next: self.packets.next(),
+            rtt,
+            rtt_is_fresh,
+            in_flight: self.packets.in_flight() as f64,
+            window_limited: self.is_full,
+            recovering: !self.settings.each_loss
+                && told.newest < self.recovers_to.max(self.answered_to()),
+            marked,
+            reply: fields.reply,
+            rate,
+        });
+        self.set_timer(now);
+    }
+
+    /// The connection is accepted: data may leave, and the RTT is known.
+    fn accepted(&mut self, now: Time, answer: &Segment) {
+        if let Handshake::Asked(_) = self.handshake {
+            self.handshake = Handshake::Done;
+            self.timeouts = 0;
+            self.take_rtt(now, now.since(answer.echoed_stamp), Duration::ZERO);
+            self.set_timer(now);
+        }
+    }
+
+    fn take_rtt(&mut self, now: Time, latest: Duration, ack_delay: Duration) {
+        self.rtt.sample(now, latest, ack_delay, self.settings.acks.delay);
+        self.counters.rtt_samples += 1;
+        self.counters.rtt_sum += latest.seconds();
+    }
+
+    /// Reports the packets that are lost by now (DetectAndRemoveLostPackets, A.10; OnPacketsLost,
+    /// B.8).
+    fn detect_losses(&mut self, now: Time) {
+        let loss_delay = self.rtt.loss_delay();
+        let probe_timeout = self.probe_timeout();
+        while let Some((number, packet)) =
+            self.packets.next_lost(now, loss_delay, now + probe_timeout)
+        {
+            self.lose(now, number, &packet);
+        }
+        self.loss_time = self.packets.loss_time(loss_delay);
+        if self.run.is_persistent(probe_timeout) {
+            self.collapse(now);
+        }
+    }
+
+    fn lose(&mut self, now: Time, number: u64, packet: &SentPacket) {
+        self.again.push_back(packet.data);
+        if self.rtt.was_known(packet.sent) {
+            self.run.note(number, packet.sent);
+        }
+        let next = self.packets.next();
+        // A mark of the same round trip has reduced the window; a law that decides in a recovery by
+        // itself hears of each that begins.
+        let answered = if self.own_recovery { 0 } else { self.answered_to() };
+        let opens_epoch = number >= self.recovers_to.max(answered);
+        if opens_epoch {
+            self.recovers_to = next;
+            self.begins_recovery = true;
+        }
+        self.counters.lost += 1;
+        self.counters.epochs += u32::from(opens_epoch);
+        let sampler = self.sampler.as_mut();
+        self.controller.on_loss(&Loss {
+            now,
+            transmission: number,
+            next,
+            opens_epoch,
+            in_flight: f64::from(packet.in_flight),
+            rtt: self.rtt.estimate(),
+            rate: sampler.and_then(|sampler| sampler.lost(number)),
+        });
+    }
+
+    /// Persistent congestion is established (§7.6.2; OnPacketsLost, B.8).
+    fn collapse(&mut self, now: Time) {
+        self.run.forget();
+        self.rtt.restart_minimum();
+        self.recovers_to = 0;
+        self.counters.timeouts += 1;
+        // The losses have begun an epoch, except for a law that answers each by itself.
+        let (opens_epoch, in_flight) = (self.settings.each_loss, AFTER_PERSISTENT);
+        self.controller.on_timeout(&Timeout { now, opens_epoch, in_flight });
+    }
+
+    /// Tells the controller about packets that arrived with a mark (ProcessECN, B.7); returns their
+    /// number.
+    fn tell_marks(&mut self, now: Time, ack: &QuicAck, newest: u64) -> f64 {
+        let Some(marks) = &mut self.marks else { return 0.0 };
+        let packets = marks.newly(ack.marked);
+        if packets > 0.0 {
+            let opens_epoch = newest >= self.recovers_to.max(marks.answered_to);
+            if opens_epoch {
+                marks.answered_to = self.packets.next();
+            }
+            self.controller.on_mark(&Mark { now, packets, opens_epoch });
+        }
+        packets
+    }
+
+    /// A mark has begun a recovery up to this packet; 0 if none has.
+    fn answered_to(&self) -> u64 {
+        self.marks.map_or(0, |marks| if marks.classic { marks.answered_to } else { 0 })
+    }
+
+    /// One of the wake-up times has come (OnLossDetectionTimeout, A.9).
+    pub fn on_wakeup(&mut self, now: Time) {
+        if self.timer > now {
+            return;
+        }
+        self.timer = Time::NEVER;
+        if let Handshake::Asked(times) = self.handshake {
+            self.counters.timeouts += 1;
+            self.timeouts = (self.timeouts + 1).min(LARGEST_BACKOFF);
+            self.handshake = Handshake::Due(times);
+            return;
+        }
+        if self.loss_time <= now {
+            self.detect_losses(now);
+        } else {
+            self.timeouts = (self.timeouts + 1).min(LARGEST_BACKOFF);
+            (self.probes, self.probes_for) = (PROBES, self.packets.next());
+        }
+        self.set_timer(now);
+    }
+
+    /// The probe timeout without back-off (§6.2.1).
+    fn probe_timeout(&self) -> Duration {
+        self.rtt.probe_timeout(self.settings.acks.delay)
+    }
+
+    /// Sets the loss detection timer (SetLossDetectionTimer, A.8): for the next loss by time if
+    /// there is one, else for a probe.
+    fn set_timer(&mut self, now: Time) {
+        self.timer = if self.packets.in_flight() == 0 {
+            Time::NEVER
+        } else if self.loss_time < Time::NEVER {
+            self.loss_time.max(now)
+        } else {
+            (self.last_sent + self.probe_timeout() * (1 << self.timeouts)).max(now)
+        };
+    }
+
+    /// True if the window and the pacer let a packet go at `now`.
+    pub fn may_transmit(&mut self, now: Time) -> bool {
+        if self.handshake != Handshake::Done {
+            return matches!(self.handshake, Handshake::Due(_)) && self.end < self.offered;
+        }
+        matches!(self.next(), Next::Data { .. })
+            && (self.probes > 0 || self.burst.0 > 0 || self.ready_at(1) <= now)
+    }
+
+    /// The next segment to leave at `now`, if one may.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        self.waits_for_pacer = Time::NEVER;
+        if self.handshake != Handshake::Done {
+            return self.ask(now);
+        }
+        let (data, again) = match self.next() {
+            Next::WaitForWindow => {
+                self.is_full = true;
+                return None;
+            }
+            Next::WaitForData => {
+                self.wait_for_data();
+                return None;
+            }
+            Next::Data { data, again } => (data, again),
+        };
+        if self.probes == 0 && !self.begin_or_continue_burst(now, again) {
+            return None;
+        }
+        Some(self.transmit(now, data, again))
+    }
+
+    /// Asks for the connection, if there is data for it and nobody has asked yet. Its timer has no
+    /// delay of acknowledgements in it (§6.2.1).
+    fn ask(&mut self, now: Time) -> Option<Segment> {
+        let Handshake::Due(times) = self.handshake else { return None };
+        if self.end >= self.offered {
+            return None;
+        }
+        self.handshake = Handshake::Asked(times + 1);
+        self.timer = now + self.rtt.probe_timeout(Duration::ZERO) * (1 << self.timeouts);
+        Some(Segment::data(self.packets.next(), now, INITIAL_BYTES, Header::QuicInitial))
+    }
+
+    /// Decides what may leave next. Lost data goes before new data; a probe prefers them to data
+    /// that is under way (§6.2.4).
+    fn next(&mut self) -> Next {
+        while let Some(data) = self.again.front()
+            && self.delivered.contains(*data)
+        {
+            self.again.pop_front();
+        }
+        let lost = self.again.front().copied();
+        let (data, again) = match lost {
+            Some(data) => (data, true),
+            None if self.end < self.sendable() => (self.end, false),
+            None if self.probes > 0 => {
+                let skipped = (PROBES - self.probes) as usize;
+                let Some(data) = self.packets.unacknowledged(self.probes_for).nth(skipped) else {
+                    self.probes = 0;
+                    return Next::WaitForData;
+                };
+                (data, true)
+            }
+            None => return Next::WaitForData,
+        };
+        // §7: not if the window would be exceeded, unless as a probe (§7.5) or on entering recovery
+        // (§7.3.2).
+        let free = self.probes > 0 || self.begins_recovery && again;
+        if free || (self.packets.in_flight() + 1) as f64 <= self.limit().max(1.0) {
+            Next::Data { data, again }
+        } else {
+            Next::WaitForWindow
+        }
+    }
+
+    /// Packets that may be in flight.
+    fn limit(&self) -> f64 {
+        let limit = self.controller.flight_limit();
+        if limit < f64::INFINITY {
+            limit
+        } else if self.rtt.estimate().is_none() {
+            self.controller.window()
+        } else {
+            PACED_FLIGHT * self.controller.window()
+        }
+    }
+
+    /// One past the highest data that the application and the receiver's window let leave
+    /// (MAX_STREAM_DATA; RFC 9000, §4.1).
+    fn sendable(&self) -> u64 {
+        let limit = self.delivered.next().saturating_add(self.settings.window_limit as u64);
+        self.offered.min(limit)
+    }
+
+    /// The application or the receiver's window is the limit (§7.8).
+    fn wait_for_data(&mut self) {
+        self.is_full = (self.packets.in_flight() + 1) as f64 > self.limit();
+        if let Some(sampler) = &mut self.sampler
+            && self.end >= self.offered
+        {
+            sampler.application_limits(self.packets.in_flight());
+        }
+    }
+
+    /// True if a packet may leave as part of a burst: one is under way, or the pacer lets one go
+    /// and the window has room for it.
+    fn begin_or_continue_burst(&mut self, now: Time, again: bool) -> bool {
+        if self.burst.0 > 0 {
+            return true;
+        }
+        let mut burst = 1;
+        let (limit, in_flight) = (self.limit(), self.packets.in_flight());
+        if self.settings.quantum > 1 && !again {
+            let half = (limit / 2.0).max(1.0) as u64;
+            let room = (limit as u64).saturating_sub(in_flight);
+            let waiting = self.sendable() - self.end;
+            let aim = u64::from(self.settings.quantum).min(half).min(waiting);
+            if room < aim && in_flight > 0 {
+                self.is_full = true;
+                return false;
+            }
+            burst = aim.min(room.max(1)) as u32;
+        }
+        let ready_at = self.ready_at(burst);
+        if ready_at > now {
+            self.waits_for_pacer = ready_at;
+            // §7.8: without the pacer's delay the window would have been used.
+            let waiting = self.sendable() - self.end + self.again.len() as u64;
+            self.is_full = (in_flight + waiting) as f64 >= limit.floor();
+            return false;
+        }
+        self.burst = (burst, burst);
+        true
+    }
+
+    /// When the pacer lets `packets` leave together.
+    fn ready_at(&self, packets: u32) -> Time {
+        match (&self.bucket, self.rtt.estimate()) {
+            (Some(bucket), Some(rtt)) => {
+                let most = (self.settings.initial_window as u32).max(packets);
+                bucket.ready_at(packets, most, self.interval(&rtt))
+            }
+            (Some(_), None) => Time::ZERO,
+            (None, _) => self.pacer.ready_at(),
+        }
+    }
+
+    fn interval(&self, rtt: &Rtt) -> Duration {
+        Bucket::interval(rtt.smoothed, self.window())
+    }
+
+    /// The window that packets are spread over.
+    fn window(&self) -> f64 {
+        self.controller.window().min(self.settings.window_limit)
+    }
+
+    fn transmit(&mut self, now: Time, data: u64, again: bool) -> Segment {
+        if self.packets.in_flight() == 0 && self.counters.sent > 0 {
+            let (length, timeout) = (now.since(self.last_sent), self.probe_timeout());
+            self.controller.on_restart(&Idle {
+                now,
+                length,
+                timeout,
+                restart: Restart::Never,
+                app_limited: self.sampler.as_ref().is_some_and(|sampler| sampler.is_app_limited()),
+            });
+        }
+        if self.again.front() == Some(&data) {
+            self.again.pop_front();
+            self.begins_recovery = false;
+        }
+        self.end = self.end.max(data + 1);
+        let number = self.packets.send(data, now);
+        self.counters.sent += 1;
+        self.counters.retransmitted += u32::from(again);
+        if let Some(sampler) = &mut self.sampler {
+            sampler.sent(number, now, self.packets.in_flight() as u32);
+        }
+        self.last_sent = now;
+        if self.probes > 0 {
+            self.probes -= 1;
+            self.space(now, 1);
+        } else {
+            self.burst.0 -= 1;
+            if self.burst.0 == 0 {
+                self.space(now, self.burst.1);
+            }
+        }
+        self.set_timer(now);
+        let request = if self.asks { self.controller.request() } else { Request::Nothing };
+        let ecn = self.marks.map_or(Ecn::NotCapable, |marks| marks.leaves_as);
+        let header = QuicHeader { data: data as u32, retransmission: again, ecn, request };
+        Segment::data(number, now, self.settings.packet_bytes, Header::QuicData(header))
+    }
+
+    /// Schedules what comes after a burst of `packets` that left at `now`.
+    fn space(&mut self, now: Time, packets: u32) {
+        let rtt = self.rtt.estimate();
+        if let (Some(bucket), Some(rtt)) = (&self.bucket, &rtt) {
+            let (mut bucket, interval) = (*bucket, self.interval(rtt));
+            bucket.sent(now, packets, interval);
+            self.bucket = Some(bucket);
+            return;
+        }
+        let pacing = match (self.controller.pacing(), self.settings.pacing) {
+            (Pacing::Unpaced, Some(Spacing::Window(gaps))) => Pacing::Window { gain: 1.0, gaps },
+            (Pacing::Window { gain, .. }, Some(Spacing::Window(gaps))) => {
+                Pacing::Window { gain, gaps }
+            }
+            (pacing, _) => pacing,
+        };
+        self.pacer.sent(now, packets, pacing, self.window(), rtt.as_ref());
+    }
+
+    /// When the pacer lets the next packet go; never if the sender waits for something else.
+    pub fn pace_at(&self) -> Time {
+        self.waits_for_pacer
+    }
+
+    /// When the loss detection timer expires; never if nothing is in flight, not even a request for
+    /// a connection.
+    pub fn retransmit_at(&self) -> Time {
+        self.timer
+    }
+
+    /// The congestion controller.
+    pub fn controller(&self) -> &dyn Controller {
+        &*self.controller
+    }
+
+    /// The current RTT estimate; `None` until there is a sample.
+    pub fn rtt(&self) -> Option<Rtt> {
+        self.rtt.estimate()
+    }
+
+    /// Packets that are neither acknowledged nor lost.
+    pub fn in_flight(&self) -> u64 {
+        self.packets.in_flight()
+    }
+
+    /// The lowest number of data that is not known to have arrived.
+    pub fn first(&self) -> u64 {
+        self.delivered.next()
+    }
+
+    /// True if all data offered is known to have arrived.
+    pub fn is_done(&self) -> bool {
+        self.first() >= self.offered
+    }
+
+    /// The sender's counters so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+}
+
+/// The pacer of RFC 9002, if nothing else paces.
+fn bucket(settings: &QuicSettings, controller: &dyn Controller) -> Option<Bucket> {
+    let recommended = settings.pacing == Some(Spacing::Recommended);
+    (recommended && controller.pacing() == Pacing::Unpaced).then(Bucket::default)
+}
