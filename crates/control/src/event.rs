@@ -50,7 +50,7 @@ pub struct Ack {
 
 /// What one acknowledgement says about the rate of delivery (draft-ietf-ccwg-bbr-06, §4.1.2), in
 /// packets and seconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RateSample {
     /// Packets delivered since the connection began, these included (C.delivered).
     pub total_delivered: f64,

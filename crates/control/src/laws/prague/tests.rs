@@ -154,13 +154,5 @@ fn a_classic_queue_is_answered_nearly_as_reno_does() {
 }
 
 fn sample(rtt: Duration) -> RateSample {
-    RateSample {
-        total_delivered: 1.0,
-        prior_delivered: 0.0,
-        delivery_rate: None,
-        rtt: Some(rtt),
-        tx_in_flight: 1.0,
-        lost: 0.0,
-        app_limited: false,
-    }
+    RateSample { total_delivered: 1.0, rtt: Some(rtt), tx_in_flight: 1.0, ..RateSample::default() }
 }
