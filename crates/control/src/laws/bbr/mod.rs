@@ -88,7 +88,7 @@ const ECN_THRESH: f64 = 0.5;
 const STARTUP_FULL_ECN_CNT: u32 = 2;
 const ECN_MAX_RTT: f64 = 0.005;
 
-/// §5.1: the states.
+/// §5.1: the states, in the order in which the series `state` counts them from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Doubles the rate each round.
@@ -563,6 +563,8 @@ impl Controller for Bbr {
     }
 
     fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        show("state", f64::from(self.state as u8));
+        show("pacing_gain", self.pacing_gain);
         show("max_bw", self.path.max_bw);
         show("bw", self.path.bw);
         show("pacing_rate", self.pacing_rate);
