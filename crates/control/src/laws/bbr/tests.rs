@@ -307,12 +307,15 @@ fn the_probe_after_one_that_went_too_high_stops_where_that_began_to_lose() {
     (0..3).for_each(|n| rounds.lose(10_000 + n, n as f64 + 1.0, 100.0, n == 0));
     rounds.bbr.probe_rtt.min_stamp = rounds.now; // ProbeRTT has its own test.
     let mut passed = 0;
-    while rounds.pass(STEADY) != State::ProbeBwUp {
+    // 90 in flight before each acknowledgement: the window is not full when UP begins.
+    while rounds.pass(Round { in_flight: 10.0, ..STEADY }) != State::ProbeBwUp {
         passed += 1;
         assert!(passed < 40);
     }
-    assert_eq!(rounds.pass(Round { in_flight: 98.0, ..STEADY }), State::ProbeBwUp);
-    assert_eq!(rounds.pass(Round { in_flight: 99.0, ..STEADY }), State::ProbeBwDown);
+    // It began to lose at 98.98 packets. Of whole packets 98 fit: 97 were in flight before the
+    // first of these acknowledgements of 80, and 98 before the second.
+    assert_eq!(rounds.pass(Round { in_flight: 17.0, ..STEADY }), State::ProbeBwUp);
+    assert_eq!(rounds.pass(Round { in_flight: 18.0, ..STEADY }), State::ProbeBwDown);
     assert!(rounds.bbr.prev_probe_precautionary);
     // Nothing was lost: straight back to REFILL when a round has shown it.
     assert_eq!(rounds.pass(STEADY), State::ProbeBwRefill);
