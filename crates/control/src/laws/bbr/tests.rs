@@ -479,7 +479,7 @@ fn a_timeout_leaves_a_packet_and_the_window_comes_back_a_round_later() {
     );
 }
 
-/// §5.3.3.6: "in each successive round trip, BBR.inflight_longterm grows by 1, 2, 4, 8".
+/// §5.3.3.5: "in each successive round trip, BBR.inflight_longterm grows … by 1, 2, 4, 8, 16".
 #[test]
 fn the_bound_rises_by_1_2_4_8_packets_while_the_window_is_full() {
     let mut rounds = Rounds::probing();
