@@ -211,10 +211,10 @@ impl Bbr {
     }
 
     /// C.inflight ≥ BBR.inflight_longterm, in whole packets: one more would have been too many.
-    // What is in flight is taken before the acknowledgement, as in BBRv3's Linux code
-    // (bbr_update_cycle_phase: rs->prior_in_flight). After it there is room again, and a sender that
-    // never exceeds a window of inflight_longterm would never be seen to reach it.
     fn reaches_inflight_longterm(&self, ack: &Ack) -> bool {
+        // What is in flight is taken before the acknowledgement, as in BBRv3's Linux code
+        // (bbr_update_cycle_phase: rs->prior_in_flight). After it there is room again, and a sender
+        // that never exceeds a window of inflight_longterm would never be seen to reach it.
         ack.in_flight + ack.packets + 1.0 > self.path.inflight_longterm
     }
 
