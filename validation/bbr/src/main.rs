@@ -169,7 +169,7 @@ fn rounds(script: &Script, verbose: bool) {
     println!("{}: {}", script.name, script.shows);
     let sides = [Side::Ours, Side::Theirs].map(|side| {
         if verbose {
-            println!("{}'s losses", side.name());
+            println!("losses of {}", side.name());
         }
         watch(side, &script.path, script.lasts, 1, verbose)
     });
