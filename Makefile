@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CORE := units settings signal control router transport sim
 
-.PHONY: setup tools demo test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate properties mutants fuzz clean
+.PHONY: setup tools demo test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built
 
@@ -91,6 +91,11 @@ bench: setup
 
 validate: setup
 	$(BIN)/python validation/validate.py
+
+# Our BBR and noq-proto's on the same paths, packet by packet; what else it shows is in
+# validation/bbr/src/main.rs: WHAT="rounds too-high", for example.
+compare-bbr:
+	cd validation/bbr && cargo run --release --quiet -- $(WHAT)
 
 clean:
 	rm -rf target .venv out

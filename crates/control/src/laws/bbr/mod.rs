@@ -20,11 +20,13 @@
 //! bad as one with 2 % lost. Marks are answered only if min_rtt is at most 5 ms.
 //!
 //! Departures. Volumes are in packets: SMSS is 1. The send quantum (§5.6.3) is the transport's if
-//! that has a fixed one; the offload budget (§5.5.8) is three times the send quantum. There is no
-//! handshake here to take an RTT from, so the first rate (§5.6.2, InitPacingRate) is set again with
-//! the first sample, as Linux does. ProbeRTT's low samples (§5.3.4.3, MarkConnectionAppLimited) are
+//! that has a fixed one; the offload budget (§5.5.8) is three times the send quantum. Controllers
+//! are not told the RTT of the handshake, so min_rtt is unknown (§5.2.1, OnInit) and the first rate
+//! that of 1 ms (§5.6.2, InitPacingRate) until the first acknowledgement of data; then the rate is
+//! set again, as in Linux. ProbeRTT's low samples (§5.3.4.3, MarkConnectionAppLimited) are
 //! recognised by when their packets left. The recovery after a retransmission timeout ends when a
-//! packet that left after the timeout is answered.
+//! packet that left after the timeout is answered. A precautionary probe (§5.3.3.6) stops when what
+//! was in flight before the acknowledgement has reached inflight_longterm in whole packets.
 
 pub(in crate::laws) mod filter;
 mod model;
@@ -88,7 +90,7 @@ const ECN_THRESH: f64 = 0.5;
 const STARTUP_FULL_ECN_CNT: u32 = 2;
 const ECN_MAX_RTT: f64 = 0.005;
 
-/// §5.1: the states.
+/// §5.1: the states, in the order in which the series `state` counts them from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Doubles the rate each round.
@@ -563,6 +565,8 @@ impl Controller for Bbr {
     }
 
     fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        show("state", f64::from(self.state as u8));
+        show("pacing_gain", self.pacing_gain);
         show("max_bw", self.path.max_bw);
         show("bw", self.path.bw);
         show("pacing_rate", self.pacing_rate);

@@ -198,7 +198,7 @@ impl Bbr {
 
     /// §5.3.3.9, IsTimeToGoDown.
     fn is_time_to_go_down(&mut self, ack: &Ack, rs: &RateSample) -> bool {
-        if self.prev_probe_too_high && ack.in_flight >= self.path.inflight_longterm {
+        if self.prev_probe_too_high && self.reaches_inflight_longterm(ack) {
             self.prev_probe_precautionary = true;
             return true;
         }
@@ -208,6 +208,14 @@ impl Bbr {
             return false;
         }
         self.full_bw_now
+    }
+
+    /// C.inflight ≥ BBR.inflight_longterm, in whole packets: one more would have been too many.
+    fn reaches_inflight_longterm(&self, ack: &Ack) -> bool {
+        // What is in flight is taken before the acknowledgement, as in BBRv3's Linux code
+        // (bbr_update_cycle_phase: rs->prior_in_flight). After it there is room again, and a sender
+        // that never exceeds a window of inflight_longterm would never be seen to reach it.
+        ack.in_flight + ack.packets + 1.0 > self.path.inflight_longterm
     }
 
     /// §5.3.3.8.3, IsTimeToProbeBW: by the clock, or when a Reno flow would have probed.

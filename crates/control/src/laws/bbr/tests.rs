@@ -311,12 +311,15 @@ fn the_probe_after_one_that_went_too_high_stops_where_that_began_to_lose() {
     (0..3).for_each(|n| rounds.lose(10_000 + n, n as f64 + 1.0, 100.0, n == 0));
     rounds.bbr.probe_rtt.min_stamp = rounds.now; // ProbeRTT has its own test.
     let mut passed = 0;
-    while rounds.pass(STEADY) != State::ProbeBwUp {
+    // 90 in flight before each acknowledgement: the window is not full when UP begins.
+    while rounds.pass(Round { in_flight: 10.0, ..STEADY }) != State::ProbeBwUp {
         passed += 1;
         assert!(passed < 40);
     }
-    assert_eq!(rounds.pass(Round { in_flight: 98.0, ..STEADY }), State::ProbeBwUp);
-    assert_eq!(rounds.pass(Round { in_flight: 99.0, ..STEADY }), State::ProbeBwDown);
+    // It began to lose at 98.98 packets. Of whole packets 98 fit: 97 were in flight before the
+    // first of these acknowledgements of 80, and 98 before the second.
+    assert_eq!(rounds.pass(Round { in_flight: 17.0, ..STEADY }), State::ProbeBwUp);
+    assert_eq!(rounds.pass(Round { in_flight: 18.0, ..STEADY }), State::ProbeBwDown);
     assert!(rounds.bbr.prev_probe_precautionary);
     // Nothing was lost: straight back to REFILL when a round has shown it.
     assert_eq!(rounds.pass(STEADY), State::ProbeBwRefill);
@@ -479,6 +482,120 @@ fn a_timeout_leaves_a_packet_and_the_window_comes_back_a_round_later() {
         "{}",
         rounds.bbr.window()
     );
+}
+
+/// §5.3.3.5: "in each successive round trip, BBR.inflight_longterm grows … by 1, 2, 4, 8, 16".
+#[test]
+fn the_bound_rises_by_1_2_4_8_packets_while_the_window_is_full() {
+    let mut rounds = Rounds::probing();
+    rounds.bbr.path.inflight_longterm = 100.0;
+    while rounds.pass(STEADY) != State::ProbeBwUp {}
+    // The path has become faster: the rate is no plateau.
+    for (bound, rate) in [(101.0, 1e3), (103.0, 1250.0), (107.0, 1563.0), (115.0, 1954.0)] {
+        let packets = rounds.bbr.window();
+        rounds.pass(Round { packets, rate, in_flight: 0.0, ..STEADY });
+        assert_eq!(rounds.bbr.path.inflight_longterm, bound);
+    }
+}
+
+/// §5.3.3.9, AdaptLongTermModel: a round after UP its samples have all come in.
+#[test]
+fn losses_set_the_bound_until_a_round_after_the_probe() {
+    for (rounds_later, bounded) in [(0, true), (1, false)] {
+        let mut rounds = Rounds::up();
+        while rounds.pass(Round { in_flight: 100.0, ..STEADY }) == State::ProbeBwUp {}
+        assert_eq!(rounds.bbr.state(), State::ProbeBwDown);
+        (0..rounds_later).for_each(|_| assert_ne!(rounds.pass(STEADY), State::ProbeBwUp));
+        (0..3).for_each(|n| rounds.lose(10_000 + n, n as f64 + 1.0, 100.0, n == 0));
+        assert_eq!(rounds.bbr.path.inflight_longterm.is_finite(), bounded, "{rounds_later}");
+    }
+}
+
+/// §5.5.6: the filter advances "each time through the ProbeBW cycle", not each round.
+#[test]
+fn cruising_more_slowly_does_not_lower_the_bandwidth() {
+    let mut rounds = Rounds::probing();
+    let slower = Round { packets: 70.0, rate: 700.0, in_flight: 70.0, ..STEADY };
+    assert!((0..15).all(|_| rounds.pass(slower) == State::ProbeBwCruise));
+    assert_eq!(rounds.bbr.path.max_bw, 800.0);
+}
+
+/// §5.3.4.3, UpdateMinRTT: the 100 ms of 0.1 s are held until 10 s later, through the ProbeRTT at
+/// 5.1 s, which sees 120 ms.
+#[test]
+fn a_longer_path_is_believed_after_ten_seconds() {
+    let mut rounds = Rounds::probing();
+    let longer = Round { rtt: 120, packets: 30.0, in_flight: 30.0, ..STEADY };
+    let mut probed = false;
+    while rounds.now + Duration::from_millis(120) <= Time::from_secs(10.1) {
+        probed |= rounds.pass(longer) == State::ProbeRtt;
+        assert_eq!(rounds.bbr.path.min_rtt, 0.1, "at {}", rounds.now);
+    }
+    rounds.pass(longer);
+    assert!(probed);
+    assert_eq!(rounds.bbr.path.min_rtt, 0.12);
+}
+
+/// The draft's test case "Entering and Exiting PROBE_RTT During STARTUP".
+#[test]
+fn probe_rtt_in_startup_leads_back_to_startup() {
+    let mut rounds = Rounds::started();
+    let limited = Round { app_limited: true, rtt: 101, packets: 4.0, in_flight: 4.0, ..STEADY };
+    while rounds.pass(limited) == State::Startup {}
+    assert_eq!(rounds.bbr.state(), State::ProbeRtt);
+    // 4 packets are in flight at once. 200 ms are over after two rounds of 101 ms.
+    assert_eq!(rounds.pass(limited), State::ProbeRtt);
+    assert_eq!(rounds.pass(limited), State::Startup);
+    close(rounds.bbr.pacing_gain, 2.77);
+}
+
+/// The draft's test case "Exiting PROBE_DOWN After Max Time".
+#[test]
+fn a_queue_that_does_not_drain_leads_from_down_to_refill() {
+    let mut rounds = Rounds::down();
+    let began = rounds.now;
+    while rounds.pass(Round { in_flight: 160.0, ..STEADY }) == State::ProbeBwDown {}
+    assert_eq!(rounds.bbr.state(), State::ProbeBwRefill);
+    let waited = rounds.now.since(began).seconds();
+    assert!(waited > 2.0 && waited <= 3.1, "{waited} s, of 2 to 3 s and a round");
+}
+
+/// The draft's test case "Exiting PROBE_UP on Loss When Application-Limited", and
+/// HandleInflightTooHigh (§5.5.10.2): the probe ends, but such a probe says nothing of the bound.
+#[test]
+fn losses_of_an_application_limited_probe_end_it_without_a_bound() {
+    let mut rounds = Rounds::up();
+    let rate = Some(LossSample { total_delivered: rounds.delivered, lost: 3.0, app_limited: true });
+    rounds.bbr.on_loss(&Loss {
+        now: rounds.now,
+        transmission: 10_000,
+        next: 10_100,
+        opens_epoch: true,
+        in_flight: 100.0,
+        rtt: None,
+        rate,
+    });
+    assert_eq!(rounds.bbr.state(), State::ProbeBwDown);
+    assert_eq!(rounds.bbr.path.inflight_longterm, f64::INFINITY);
+}
+
+/// §5.5.9: in Startup one round of aggregation is remembered, afterwards ten.
+#[test]
+fn aggregation_is_remembered_for_a_round_in_startup_and_for_ten_later() {
+    let remembered = |mut rounds: Rounds| {
+        // 200 packets at once, where 80 are due, and then what the path delivers in 100 ms.
+        rounds.pass(Round { packets: 200.0, ..STEADY });
+        let most = rounds.bbr.path.extra_acked;
+        let due = Round { packets: 10.0, ..STEADY };
+        (0..20)
+            .take_while(|_| {
+                rounds.pass(due);
+                rounds.bbr.path.extra_acked >= most
+            })
+            .count()
+    };
+    assert_eq!(remembered(Rounds::started()), 1);
+    assert_eq!(remembered(Rounds::probing()), 10);
 }
 
 #[test]
