@@ -161,7 +161,7 @@ fn the_first_rate_is_the_initial_window_by_the_first_rtt() {
 fn in_startup_the_window_grows_to_its_target_and_does_not_fall_to_it() {
     let mut rounds = Rounds::started();
     close(rounds.bbr.window(), 160.0);
-    // 739/256·80 = 230.9 and 3·2 make 238 with the next even number; aggregation does not count yet.
+    // 739/256·80 = 230.9 and 3·2 make 238, as an even number; aggregation does not count yet.
     rounds.pass(QUEUED);
     close(rounds.bbr.window(), 240.0);
     rounds.pass(QUEUED);
