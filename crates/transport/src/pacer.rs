@@ -122,6 +122,10 @@ mod tests {
             assert_eq!(pacer.ready_at(), Time::ZERO);
             pacer.sent_over_fq(at(1000), 2, 100.0);
         }
+        let mut own = pacer.clone();
+        let pacing = Pacing::Rate { packets_per_second: 100.0, gaps: Gaps::Fq };
+        own.sent(at(1000), 2, pacing, 10.0, None);
+        assert_eq!(own.ready_at(), at(1010), "a law that sets a rate may ask for the same");
         pacer.sent_over_fq(at(1000), 2, 100.0);
         assert_eq!(pacer.ready_at(), at(1010), "20 ms for two packets, less half of that");
         pacer.sent_over_fq(at(1013), 2, 100.0);

@@ -1,7 +1,9 @@
 //! Linux's habits against scripted networks: RACK, probes, needless timeouts, the handshake.
 
 use narrows_control::laws::reno::Reno;
-use narrows_control::{Ack, Controller, Loss, Needs, OncePerEpoch, SlowStart, Timeout};
+use narrows_control::{
+    Ack, Controller, Gaps, Idle, Loss, Needs, OncePerEpoch, Pacing, RateSample, SlowStart, Timeout,
+};
 use narrows_signal::{Range, SackBlocks};
 use narrows_transport::tcp::{Habits, Receiver, RecoveryKind, Sender, TcpSettings};
 use narrows_transport::{AckHeader, Header, Segment};
@@ -268,4 +270,84 @@ fn what_was_lost_in_a_recovery_and_not_repaired_at_its_end_begins_another_at_onc
     ack(&mut sender, 404, 100, &[], 303);
     assert!(!sender.recovering());
     assert_eq!(sender.counters().epochs, 1, "one recovery to the law");
+}
+
+/// A law with a window of ten packets and 100 packets per second; keeps what it was told.
+#[derive(Default)]
+struct Samples {
+    last: Option<RateSample>,
+    restarts: Vec<bool>,
+}
+
+impl Controller for Samples {
+    fn on_ack(&mut self, ack: &Ack) {
+        self.last = ack.rate;
+    }
+
+    fn on_loss(&mut self, _loss: &Loss) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+
+    fn on_restart(&mut self, idle: &Idle) {
+        self.restarts.push(idle.app_limited);
+    }
+
+    fn window(&self) -> f64 {
+        10.0
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { rate_samples: true, own_recovery: true, ..Needs::default() }
+    }
+
+    fn pacing(&self) -> Pacing {
+        Pacing::Rate { packets_per_second: 100.0, gaps: Gaps::Fq }
+    }
+
+    fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(sample) = &self.last {
+            show("prior_in_flight", sample.prior_in_flight);
+            show("departs_in", sample.departs_in.seconds());
+            show("newly_lost", sample.newly_lost);
+            show("repairing", f64::from(u8::from(sample.repairing)));
+        }
+        self.restarts.iter().for_each(|limited| show("restart", f64::from(u8::from(*limited))));
+    }
+}
+
+fn shown(sender: &Sender) -> Vec<f64> {
+    let mut values = Vec::new();
+    sender.controller().probe(&mut |_, value| values.push(value));
+    values
+}
+
+/// `tcp_ack` and `tcp_rate_gen` of Linux: the flight before the acknowledgement, the pacer's next
+/// departure, what was found lost, and whether the state is Recovery or Loss.
+#[test]
+fn a_sample_says_what_the_sender_knows() {
+    let mut sender = connected(Box::<Samples>::default(), 100);
+    assert_eq!(leaving(&mut sender, at(100)).len(), 10, "the first ten are not paced");
+    assert_eq!(ack(&mut sender, 200, 2, &[], 100), [10_u64]);
+    assert_eq!(shown(&sender), [10.0, 0.0, 0.0, 0.0]);
+    // It took 10 ms of the pacer's time, less half of that, as it was late.
+    ack(&mut sender, 201, 4, &[], 100);
+    assert_eq!(shown(&sender), [9.0, 0.004, 0.0, 0.0]);
+    ack(&mut sender, 202, 4, &[(5, 8)], 100);
+    assert_eq!(shown(&sender), [7.0, 0.003, 1.0, 1.0]);
+}
+
+/// CA_EVENT_TX_START with `app_limited` of Linux's `struct tcp_sock`.
+#[test]
+fn a_restart_says_whether_the_application_was_the_limit() {
+    let mut sender = connected(Box::<Samples>::default(), 12);
+    leaving(&mut sender, at(100));
+    // All have arrived, and more data waits.
+    assert_eq!(ack(&mut sender, 200, 10, &[], 100), [10_u64]);
+    assert_eq!(shown(&sender)[4..], [0.0]);
+    // All have arrived, and data comes later.
+    assert_eq!(leaving(&mut sender, at(205)), [11]);
+    ack(&mut sender, 305, 12, &[], 205);
+    sender.offer(1);
+    assert_eq!(leaving(&mut sender, at(400)), [12]);
+    assert_eq!(shown(&sender)[4..], [0.0, 1.0]);
 }

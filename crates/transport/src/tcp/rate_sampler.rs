@@ -227,13 +227,14 @@ mod tests {
         sampler.arrived(&delivered(1, 3, 3), at(103), None);
         let mut lost = |number| sampler.lost(number).map(|sample| sample.lost);
         assert_eq!((lost(0), lost(1)), (Some(1.0), Some(2.0)));
-        assert_eq!(sampler.take(0, &SENDING).unwrap().lost, 2.0);
+        let sample = sampler.take(0, &SENDING).expect("packet 3 has been delivered");
+        assert_eq!((sample.lost, sample.newly_lost), (2.0, 2.0));
         sampler.sent(0, at(104), 3);
         sampler.arrived(&delivered(1, 5, 0), at(204), None);
         let again = sampler.take(1, &SENDING).unwrap();
         assert_eq!(
-            (again.lost, again.rtt),
-            (0.0, None),
+            (again.lost, again.newly_lost, again.rtt),
+            (0.0, 0.0, None),
             "it was retransmitted after both losses; which copy has arrived is not known"
         );
     }

@@ -233,7 +233,7 @@ impl Selective {
         }
         if begins {
             self.begin(flight, window);
-        } else if may_begin && !after_timeout {
+        } else if matches!(self.metering, Metering::ByLaw) && may_begin && !after_timeout {
             self.go_on(flight, window);
         }
         Verdict { losses, begins, reordering_at }
@@ -244,7 +244,7 @@ impl Selective {
     /// loss, and need not be told again if it decides in a recovery, too; other laws would reduce
     /// their window a second time, as in Linux, and are spared that here.
     fn go_on(&mut self, flight: f64, window: f64) {
-        if self.metering == Metering::ByLaw && self.rack.is_some() && self.board.any_lost() {
+        if self.rack.is_some() && self.board.any_lost() {
             self.begin(flight, window);
             if let Some(episode) = &mut self.recovery {
                 episode.resend_now = false;

@@ -235,7 +235,7 @@ impl Sender {
             // It answers a connection that is over.
             return;
         }
-        let prior_in_flight = self.in_flight();
+        let prior_in_flight = self.sampler.as_ref().map(|_| self.in_flight());
         let advances = ack.number > self.first();
         let rtt_is_fresh = advances && self.measure_rtt(now, ack);
         if self.is_echo(&header) {
@@ -255,7 +255,7 @@ impl Sender {
             self.take_rtt(now, sent, self.first());
         }
         let marked = self.tell_marks(now, &header, answer.newest);
-        let rate = self.rate_sample(now, prior_in_flight);
+        let rate = prior_in_flight.and_then(|before| self.rate_sample(now, before));
         self.timed_out &= !advances;
         if answer.packets > 0 {
             // By count, what has arrived out of order ends it, too, as in ns-2.

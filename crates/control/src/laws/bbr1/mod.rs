@@ -20,7 +20,10 @@
 //! packets per second, 1 µs, and 4 ms for ProbeRTT's clock at HZ = 250). An acknowledgement that
 //! delivers nothing does not reach a law here; in Linux it could end a phase of ProbeBW. Packets
 //! are full-sized, so Linux would never take an acknowledgement for a delayed one
-//! (`is_ack_delayed`). A loss that a loss probe has repaired counts among the losses of lt_bw.
+//! (`is_ack_delayed`). A loss that a loss probe has repaired counts among the losses of lt_bw. A
+//! recovery that begins as another ends does not save the window again. Samples of the rate are the
+//! draft's (`rate_sampler`): they begin anew when nothing is in flight, in tcp_rate.c when nothing
+//! is outstanding.
 
 mod model;
 mod modes;

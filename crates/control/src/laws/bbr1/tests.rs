@@ -158,6 +158,28 @@ fn the_first_rate_is_the_initial_window_by_the_first_rtt() {
 }
 
 #[test]
+fn in_startup_the_window_grows_to_its_target_and_does_not_fall_to_it() {
+    let mut rounds = Rounds::started();
+    close(rounds.bbr.window(), 160.0);
+    // 739/256·80 = 230.9 and 3·2 make 238, as an even number; aggregation does not count yet.
+    rounds.pass(QUEUED);
+    close(rounds.bbr.window(), 240.0);
+    rounds.pass(QUEUED);
+    close(rounds.bbr.window(), 240.0);
+}
+
+#[test]
+fn the_window_grows_in_any_case_until_ten_packets_are_delivered() {
+    let mut rounds = Rounds::new();
+    // 739/256·1 = 2.9 and 3·2 make 10.
+    let slow = Round { packets: 2.0, rate: 10.0, in_flight: 8.0, app_limited: true, ..STEADY };
+    for window in [12.0, 14.0, 16.0, 18.0, 18.0] {
+        rounds.pass(slow);
+        close(rounds.bbr.window(), window);
+    }
+}
+
+#[test]
 fn startup_ends_after_three_rounds_in_which_max_bw_grows_by_less_than_a_quarter() {
     let mut rounds = Rounds::started();
     close(rounds.rate(), 739.0 / 256.0 * 800.0 * 0.99);
@@ -465,19 +487,21 @@ fn a_policer_is_two_lossy_intervals_at_one_rate_and_believed_for_48_rounds() {
         assert!(!rounds.bbr.lt.use_bw);
     }
     // 3·40 delivered and 3·10 lost since: 400 packets per second, the first interval. The next four
-    // rounds are the second.
+    // rounds are the second, at 420.
+    let policed = Round { packets: 42.0, ..policed };
     for _ in 0..3 {
         rounds.pass(policed);
         assert!(!rounds.bbr.lt.use_bw);
     }
     rounds.pass(policed);
     assert!(rounds.bbr.lt.use_bw);
-    close(rounds.bbr.bw(), 400.0);
-    close(rounds.rate(), 0.99 * 400.0);
-    let lossless = Round { packets: 40.0, rate: 400.0, in_flight: 40.0, ..STEADY };
+    close(rounds.bbr.bw(), 410.0);
+    close(rounds.rate(), 0.99 * 410.0);
+    let lossless = Round { packets: 41.0, rate: 410.0, in_flight: 41.0, ..STEADY };
     for _ in 0..47 {
         rounds.pass(lossless);
-        close(rounds.bbr.bw(), 400.0);
+        assert!(rounds.bbr.lt.use_bw);
+        close(rounds.bbr.bw(), 410.0);
     }
     rounds.pass(lossless);
     assert!(!rounds.bbr.lt.use_bw);
