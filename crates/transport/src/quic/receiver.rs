@@ -69,6 +69,7 @@ impl Receiver {
     }
 
     /// Takes the packet that arrived; returns the acknowledgement to send now, if one is due.
+    #[inline(never)]
     pub fn on_data(&mut self, now: Time, packet: &Segment) -> Option<Segment> {
         let data = match packet.header {
             Header::QuicInitial => return Some(accept(now, packet)),
@@ -110,6 +111,7 @@ impl Receiver {
     }
 
     /// Returns the acknowledgement that is due by `now`, if any; to be called at the wake-up time.
+    #[inline(never)]
     pub fn on_wakeup(&mut self, now: Time) -> Option<Segment> {
         (self.ack_by <= now).then(|| self.acknowledge(now))
     }

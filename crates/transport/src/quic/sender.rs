@@ -205,17 +205,20 @@ impl Sender {
     }
 
     /// The application has `packets` more packets to send.
+    #[inline(never)]
     pub fn offer(&mut self, packets: u64) {
         self.offered = self.offered.saturating_add(packets);
     }
 
     /// The application withdraws everything that has not been sent yet.
+    #[inline(never)]
     pub fn stop(&mut self) {
         self.offered = self.end;
     }
 
     /// Begins a new connection where the old one ended: nothing is known of the path any more, but
     /// numbers continue.
+    #[inline(never)]
     pub fn renew(&mut self, controller: Box<dyn Controller>) {
         self.bucket = bucket(&self.settings, &*controller);
         self.controller = controller;
@@ -234,6 +237,7 @@ impl Sender {
     }
 
     /// An acknowledgement arrived (OnAckReceived, A.7).
+    #[inline(never)]
     pub fn on_ack(&mut self, now: Time, ack: &Segment) {
         let fields = match &ack.header {
             Header::QuicAccept => return self.accepted(now, ack),
@@ -382,6 +386,7 @@ impl Sender {
     }
 
     /// One of the wake-up times has come (OnLossDetectionTimeout, A.9).
+    #[inline(never)]
     pub fn on_wakeup(&mut self, now: Time) {
         if self.timer > now {
             return;
@@ -420,6 +425,7 @@ impl Sender {
     }
 
     /// True if the window and the pacer let a packet go at `now`.
+    #[inline(never)]
     pub fn may_transmit(&mut self, now: Time) -> bool {
         if self.handshake != Handshake::Done {
             return matches!(self.handshake, Handshake::Due(_)) && self.end < self.offered;
@@ -429,6 +435,7 @@ impl Sender {
     }
 
     /// The next segment to leave at `now`, if one may.
+    #[inline(never)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         self.waits_for_pacer = Time::NEVER;
         if self.handshake != Handshake::Done {
