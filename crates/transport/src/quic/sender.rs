@@ -9,7 +9,7 @@ use super::sent_packets::{SentPacket, SentPackets};
 use super::{AckPolicy, INITIAL_BYTES};
 use crate::tcp::Delivered;
 use crate::tcp::rate_sampler::RateSampler;
-use crate::{Counters, Header, Pacer, QuicHeader, Reassembly, Segment};
+use crate::{Counters, DataHeader, Header, Pacer, Reassembly, Segment};
 use narrows_control::{Ack, Controller, Gaps, Idle, Loss, Mark, Pacing, Restart, Rtt, Timeout};
 use narrows_signal::{Ecn, QuicAck, Request};
 use narrows_units::{Duration, Stream, Time};
@@ -612,8 +612,9 @@ impl Sender {
         self.set_timer(now);
         let request = if self.asks { self.controller.request() } else { Request::Nothing };
         let ecn = self.marks.map_or(Ecn::NotCapable, |marks| marks.leaves_as);
-        let header = QuicHeader { data: data as u32, retransmission: again, ecn, request };
-        Segment::data(number, now, self.settings.packet_bytes, Header::QuicData(header))
+        let (quic, reduced) = (Some(data as u32), false);
+        let header = DataHeader { retransmission: again, ecn, reduced, request, quic };
+        Segment::data(number, now, self.settings.packet_bytes, Header::Data(header))
     }
 
     /// Schedules what comes after a burst of `packets` that left at `now`.
