@@ -413,7 +413,8 @@ fn one_per_second(handshake: bool, last: u64, mut at_each: impl FnMut(&mut Sende
     sender
 }
 
-/// Packets 0 to 5 leave from 1 to 6 s, probes at 8 and 12 s. At 12.6 s the last one is acknowledged.
+/// Packets 0 to 5 leave from 1 to 6 s, probes at 8 and 12 s; at 12.6 s the last one is
+/// acknowledged.
 fn silence() -> Sender {
     let mut sender = one_per_second(true, 6, |_, _| {});
     assert_eq!(wake(&mut sender, at(8000)), [(6, 0), (7, 1)]);
