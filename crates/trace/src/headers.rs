@@ -4,7 +4,7 @@
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
 use narrows_signal::Ecn;
 use narrows_sim::Crossing;
-use narrows_transport::{Header, Kind, Segment};
+use narrows_transport::{DataHeader, Header, Kind, Segment};
 
 /// What a flow's headers need in addition to its segments.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,10 @@ fn packet(crossing: &Crossing, inside: IpNumber, length: u32, inner: &[u8]) -> V
 fn is_quic(segment: &Segment) -> bool {
     matches!(
         segment.header,
-        Header::QuicData(_) | Header::QuicAck(_) | Header::QuicInitial | Header::QuicAccept
+        Header::Data(DataHeader { quic: Some(_), .. })
+            | Header::QuicAck(_)
+            | Header::QuicInitial
+            | Header::QuicAccept
     )
 }
 
@@ -153,7 +156,7 @@ mod tests {
     use super::*;
     use narrows_signal::QuicAck;
     use narrows_sim::TapPoint;
-    use narrows_transport::{AckHeader, DataHeader, QuicHeader};
+    use narrows_transport::AckHeader;
     use narrows_units::Time;
 
     fn bytes(header: Header) -> Vec<u8> {
@@ -165,8 +168,8 @@ mod tests {
 
     #[test]
     fn quic_is_udp_and_as_long_as_on_the_wire() {
-        let quic = QuicHeader { ecn: Ecn::Capable, ..QuicHeader::default() };
-        let data = bytes(Header::QuicData(quic));
+        let quic = DataHeader { ecn: Ecn::Capable, quic: Some(3), ..DataHeader::default() };
+        let data = bytes(Header::Data(quic));
         // RFC 791: total length 1000, ECT(0), protocol 17; RFC 768: ports, length 980.
         assert_eq!((data.len(), &data[2..4], data[1] & 3, data[9]), (28, &[3, 232][..], 2, 17));
         assert_eq!(data[20..28], [156, 64, 1, 187, 3, 212, 0, 0]);

@@ -51,23 +51,25 @@ impl Recovery {
     clippy::large_enum_variant,
     reason = "nearly every sender is TCP's; a box would cost each packet a cache miss"
 )]
+#[repr(u8)]
 pub enum Sender {
     /// A TCP sender.
     Tcp(tcp::Sender),
     /// An E-TCP sender.
     Etcp(etcp::Sender),
     /// A QUIC sender.
-    Quic(quic::Sender),
+    Quic(Box<quic::Sender>),
 }
 
 /// A receiver.
+#[repr(u8)]
 pub enum Receiver {
     /// A TCP receiver.
     Tcp(tcp::Receiver),
     /// An E-TCP receiver.
     Etcp(etcp::Receiver),
     /// A QUIC receiver.
-    Quic(quic::Receiver),
+    Quic(Box<quic::Receiver>),
 }
 
 /// Calls a method of the end that it is.
@@ -98,7 +100,10 @@ impl Transport {
             Self::Quic(settings) => {
                 let buffer = buffer(settings.window_limit, settings.packet_bytes);
                 let receiver = quic::Receiver::new(settings.acks, buffer);
-                (Sender::Quic(quic::Sender::new(settings, controller)), Receiver::Quic(receiver))
+                {
+                    let sender = Box::new(quic::Sender::new(settings, controller));
+                    (Sender::Quic(sender), Receiver::Quic(Box::new(receiver)))
+                }
             }
         }
     }

@@ -15,7 +15,7 @@ pub enum Kind {
 /// The fields of a segment that depend on its kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Header {
-    /// TCP data, or a datagram.
+    /// TCP data, QUIC data, or a datagram.
     Data(DataHeader),
     /// A TCP acknowledgement.
     Ack(AckHeader),
@@ -32,8 +32,6 @@ pub enum Header {
     },
     /// An E-TCP acknowledgement.
     EtcpAck(EtcpAck),
-    /// QUIC data in a 1-RTT packet.
-    QuicData(QuicHeader),
     /// A QUIC acknowledgement.
     QuicAck(QuicAck),
     /// Asks for a QUIC connection (an Initial packet).
@@ -42,21 +40,7 @@ pub enum Header {
     QuicAccept,
 }
 
-/// The fields of QUIC data, apart from its packet number.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct QuicHeader {
-    /// The number of the data that it carries, in packets from 0 (the stream's offset); 32 bits
-    /// that wrap around.
-    pub data: u32,
-    /// True if the data may have been sent before, in a packet with another number.
-    pub retransmission: bool,
-    /// Whether queues may mark the packet, and whether one has.
-    pub ecn: Ecn,
-    /// What the packet asks of routers.
-    pub request: Request,
-}
-
-/// The header fields of TCP data, apart from its number; by default nothing is set.
+/// The header fields of data over TCP or QUIC, apart from its number; by default nothing is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DataHeader {
     /// True if the data may have been sent before.
@@ -67,6 +51,9 @@ pub struct DataHeader {
     pub reduced: bool,
     /// What the packet asks of routers.
     pub request: Request,
+    /// Over QUIC, whose packets have numbers of their own, the number of the data that it carries,
+    /// in packets from 0 (the stream's offset); 32 bits that wrap around.
+    pub quic: Option<u32>,
 }
 
 /// The header fields of a TCP acknowledgement, apart from its number.
@@ -115,11 +102,9 @@ impl Segment {
     /// Whether this is data or an acknowledgement.
     pub const fn kind(&self) -> Kind {
         match self.header {
-            Header::Data(_)
-            | Header::EtcpData { .. }
-            | Header::Syn
-            | Header::QuicData(_)
-            | Header::QuicInitial => Kind::Data,
+            Header::Data(_) | Header::EtcpData { .. } | Header::Syn | Header::QuicInitial => {
+                Kind::Data
+            }
             Header::Ack(_)
             | Header::EtcpAck(_)
             | Header::SynAck
@@ -131,8 +116,8 @@ impl Segment {
     /// True if it carries data with this `number`; over QUIC modulo 2³².
     pub const fn carries(&self, number: u64) -> bool {
         match self.header {
+            Header::Data(DataHeader { quic: Some(data), .. }) => data == number as u32,
             Header::Data(_) | Header::EtcpData { .. } => self.number == number,
-            Header::QuicData(data) => data.data == number as u32,
             _ => false,
         }
     }
@@ -165,29 +150,19 @@ impl Segment {
 
     /// The ECN bits; only data over TCP or QUIC is ever ECN-capable.
     pub const fn ecn(&self) -> Ecn {
-        match self.header {
-            Header::Data(data) => data.ecn,
-            Header::QuicData(data) => data.ecn,
-            _ => Ecn::NotCapable,
-        }
+        if let Header::Data(data) = self.header { data.ecn } else { Ecn::NotCapable }
     }
 
     /// Marks the segment for congestion, if it is ECN-capable.
     pub const fn mark(&mut self) {
-        match &mut self.header {
-            Header::Data(data) => data.ecn = data.ecn.mark(),
-            Header::QuicData(data) => data.ecn = data.ecn.mark(),
-            _ => {}
+        if let Header::Data(data) = &mut self.header {
+            data.ecn = data.ecn.mark();
         }
     }
 
     /// What the segment asks of routers; `None` unless it carries data over TCP or QUIC.
     pub const fn request(&mut self) -> Option<&mut Request> {
-        match &mut self.header {
-            Header::Data(data) => Some(&mut data.request),
-            Header::QuicData(data) => Some(&mut data.request),
-            _ => None,
-        }
+        if let Header::Data(data) = &mut self.header { Some(&mut data.request) } else { None }
     }
 
     /// True for data that may have been sent before.
@@ -195,7 +170,6 @@ impl Segment {
         match self.header {
             Header::Data(data) => data.retransmission,
             Header::EtcpData { retransmission, .. } => retransmission,
-            Header::QuicData(data) => data.retransmission,
             _ => false,
         }
     }

@@ -7,7 +7,7 @@ use narrows_control::registry::{self, Birth};
 use narrows_control::{Controller, OncePerEpoch, SlowStart};
 use narrows_signal::{AckRanges, Ecn, QuicAck, Range};
 use narrows_transport::quic::{AckPolicy, INITIAL_BYTES, QuicSettings, Receiver, Sender, Spacing};
-use narrows_transport::{Header, QuicHeader, Segment};
+use narrows_transport::{DataHeader, Header, Segment};
 use narrows_units::{Duration, Stream, Time};
 
 fn ms(millis: u64) -> Duration {
@@ -34,7 +34,7 @@ fn reno(window: f64, ssthresh: f64) -> Box<dyn Controller> {
 fn leaving(sender: &mut Sender, now: Time) -> Vec<(u64, u32)> {
     let segments = std::iter::from_fn(|| sender.poll_transmit(now));
     let parts = segments.map(|segment| match segment.header {
-        Header::QuicData(data) => (segment.number, data.data),
+        Header::Data(DataHeader { quic: Some(data), .. }) => (segment.number, data),
         other => panic!("{other:?} is not data"),
     });
     parts.collect()
@@ -393,8 +393,8 @@ fn s7_5_probes_leave_beyond_the_window_and_count_as_in_flight() {
     assert_eq!(ack(&mut sender, at(430), &[(0, 2)]), [], "ten are, and 10.2 may be");
 }
 
-/// An end that may wait for 500 ms, and a handshake of 500 ms unless `handshake` is false: the PTO is
-/// 500 + 1000 + 500 ms = 2 s. Packets leave every second from 1 s to `last`.
+/// A receiver that may wait for 500 ms, and a handshake of 500 ms unless `handshake` is false: the
+/// PTO is 500 + 1000 + 500 ms = 2 s. Packets leave every second from 1 s to `last`.
 fn one_per_second(handshake: bool, last: u64, mut at_each: impl FnMut(&mut Sender, u64)) -> Sender {
     let acks = AckPolicy { delay: ms(500), ..AckPolicy::default() };
     let settings = QuicSettings { acks, handshake, ..settings() };
@@ -413,7 +413,8 @@ fn one_per_second(handshake: bool, last: u64, mut at_each: impl FnMut(&mut Sende
     sender
 }
 
-/// Packets 0 to 5 leave from 1 to 6 s, probes at 8 and 12 s. At 12.6 s the last one is acknowledged.
+/// Packets 0 to 5 leave from 1 to 6 s, probes at 8 and 12 s; at 12.6 s the last one is
+/// acknowledged.
 fn silence() -> Sender {
     let mut sender = one_per_second(true, 6, |_, _| {});
     assert_eq!(wake(&mut sender, at(8000)), [(6, 0), (7, 1)]);
@@ -544,8 +545,8 @@ fn rfc9000_13_3_what_arrives_after_all_does_not_leave_again() {
 }
 
 fn packet(number: u64, now: Time, ecn: Ecn) -> Segment {
-    let header = QuicHeader { data: number as u32, ecn, ..QuicHeader::default() };
-    Segment::data(number, now, 1000, Header::QuicData(header))
+    let header = DataHeader { quic: Some(number as u32), ecn, ..DataHeader::default() };
+    Segment::data(number, now, 1000, Header::Data(header))
 }
 
 /// Packets arrive one per millisecond; returns the numbers upon which an acknowledgement leaves.

@@ -2,7 +2,7 @@
 
 use super::ranges::Received;
 use super::{ACK_BYTES, INITIAL_BYTES};
-use crate::{Header, Reassembly, Segment};
+use crate::{DataHeader, Header, Reassembly, Segment};
 use narrows_signal::{Ecn, QuicAck, Reply, serial};
 use narrows_units::{Duration, Time};
 
@@ -69,10 +69,11 @@ impl Receiver {
     }
 
     /// Takes the packet that arrived; returns the acknowledgement to send now, if one is due.
+    #[inline(never)]
     pub fn on_data(&mut self, now: Time, packet: &Segment) -> Option<Segment> {
-        let data = match packet.header {
+        let (header, data) = match packet.header {
             Header::QuicInitial => return Some(accept(now, packet)),
-            Header::QuicData(data) => data,
+            Header::Data(header @ DataHeader { quic: Some(data), .. }) => (header, data),
             _ => return None,
         };
         let largest = self.received.largest();
@@ -87,11 +88,11 @@ impl Receiver {
         if packet.number >= expected {
             self.largest_at = now;
         }
-        let marked = data.ecn == Ecn::Marked;
+        let marked = header.ecn == Ecn::Marked;
         self.marked = self.marked.wrapping_add(u16::from(marked));
-        self.sees_ecn |= data.ecn.is_capable();
-        self.reply = self.reply.and(data.request, self.buffer);
-        let new = self.reassembly.arrive(serial::unwrap(data.data, self.reassembly.next()));
+        self.sees_ecn |= header.ecn.is_capable();
+        self.reply = self.reply.and(header.request, self.buffer);
+        let new = self.reassembly.arrive(serial::unwrap(data, self.reassembly.next()));
         self.arrived += u64::from(new);
         self.duplicates += u64::from(!new);
         self.waiting += 1;
@@ -110,6 +111,7 @@ impl Receiver {
     }
 
     /// Returns the acknowledgement that is due by `now`, if any; to be called at the wake-up time.
+    #[inline(never)]
     pub fn on_wakeup(&mut self, now: Time) -> Option<Segment> {
         (self.ack_by <= now).then(|| self.acknowledge(now))
     }

@@ -9,8 +9,10 @@ use super::sent_packets::{SentPacket, SentPackets};
 use super::{AckPolicy, INITIAL_BYTES};
 use crate::tcp::Delivered;
 use crate::tcp::rate_sampler::{RateSampler, Sending};
-use crate::{Counters, Header, Pacer, QuicHeader, Reassembly, Segment};
-use narrows_control::{Ack, Controller, Gaps, Idle, Loss, Mark, Pacing, Restart, Rtt, Timeout};
+use crate::{Counters, DataHeader, Header, Pacer, Reassembly, Segment};
+use narrows_control::{
+    Ack, Controller, Gaps, Idle, Loss, Mark, Pacing, RateSample, Restart, Rtt, Timeout,
+};
 use narrows_signal::{Ecn, QuicAck, Request};
 use narrows_units::{Duration, Stream, Time};
 use std::collections::VecDeque;
@@ -205,17 +207,20 @@ impl Sender {
     }
 
     /// The application has `packets` more packets to send.
+    #[inline(never)]
     pub fn offer(&mut self, packets: u64) {
         self.offered = self.offered.saturating_add(packets);
     }
 
     /// The application withdraws everything that has not been sent yet.
+    #[inline(never)]
     pub fn stop(&mut self) {
         self.offered = self.end;
     }
 
     /// Begins a new connection where the old one ended: nothing is known of the path any more, but
     /// numbers continue.
+    #[inline(never)]
     pub fn renew(&mut self, controller: Box<dyn Controller>) {
         self.bucket = bucket(&self.settings, &*controller);
         self.controller = controller;
@@ -234,6 +239,7 @@ impl Sender {
     }
 
     /// An acknowledgement arrived (OnAckReceived, A.7).
+    #[inline(never)]
     pub fn on_ack(&mut self, now: Time, ack: &Segment) {
         let fields = match &ack.header {
             Header::QuicAccept => return self.accepted(now, ack),
@@ -271,13 +277,7 @@ impl Sender {
         let marked = self.tell_marks(now, fields, told.newest);
         self.detect_losses(now);
         (self.timeouts, self.probes) = (0, 0);
-        let sending = Sending {
-            prior_in_flight,
-            repairing: told.newest < self.recovers_to,
-            departs_in: self.pacer.ready_at().since(now),
-        };
-        let first = self.packets.first();
-        let rate = self.sampler.as_mut().and_then(|sampler| sampler.take(first, &sending));
+        let rate = self.rate_sample(now, told.newest, prior_in_flight);
         self.controller.on_ack(&Ack {
             now,
             packets: told.packets as f64,
@@ -294,6 +294,16 @@ impl Sender {
             rate,
         });
         self.set_timer(now);
+    }
+
+    /// The rate sample of an acknowledgement up to `newest`, before which `prior_in_flight` packets
+    /// were in flight.
+    fn rate_sample(&mut self, now: Time, newest: u64, prior_in_flight: u64) -> Option<RateSample> {
+        let repairing = newest < self.recovers_to;
+        let departs_in = self.pacer.ready_at().since(now);
+        let first = self.packets.first();
+        let sampler = self.sampler.as_mut()?;
+        sampler.take(first, &Sending { prior_in_flight, repairing, departs_in })
     }
 
     /// The connection is accepted: data may leave, and the RTT is known.
@@ -388,6 +398,7 @@ impl Sender {
     }
 
     /// One of the wake-up times has come (OnLossDetectionTimeout, A.9).
+    #[inline(never)]
     pub fn on_wakeup(&mut self, now: Time) {
         if self.timer > now {
             return;
@@ -426,6 +437,7 @@ impl Sender {
     }
 
     /// True if the window and the pacer let a packet go at `now`.
+    #[inline(never)]
     pub fn may_transmit(&mut self, now: Time) -> bool {
         if self.handshake != Handshake::Done {
             return matches!(self.handshake, Handshake::Due(_)) && self.end < self.offered;
@@ -435,6 +447,7 @@ impl Sender {
     }
 
     /// The next segment to leave at `now`, if one may.
+    #[inline(never)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         self.waits_for_pacer = Time::NEVER;
         if self.handshake != Handshake::Done {
@@ -617,8 +630,9 @@ impl Sender {
         self.set_timer(now);
         let request = if self.asks { self.controller.request() } else { Request::Nothing };
         let ecn = self.marks.map_or(Ecn::NotCapable, |marks| marks.leaves_as);
-        let header = QuicHeader { data: data as u32, retransmission: again, ecn, request };
-        Segment::data(number, now, self.settings.packet_bytes, Header::QuicData(header))
+        let (quic, reduced) = (Some(data as u32), false);
+        let header = DataHeader { retransmission: again, ecn, reduced, request, quic };
+        Segment::data(number, now, self.settings.packet_bytes, Header::Data(header))
     }
 
     /// Schedules what comes after a burst of `packets` that left at `now`.

@@ -217,7 +217,7 @@ mod tests {
         acknowledge(&mut packets, &[(4, 5), (2, 3)]);
         assert_eq!((lost(&mut packets, 81), packets.in_flight()), (vec![0, 1], 6));
         assert_eq!(packets.loss_time(DELAY), at(93), "3 left at 3 ms");
-        assert_eq!(lost(&mut packets, 92), [0u64; 0]);
+        assert!(lost(&mut packets, 92).is_empty());
         assert_eq!(lost(&mut packets, 93), [3]);
         assert_eq!(packets.loss_time(DELAY), Time::NEVER, "nothing after 4 is acknowledged");
         assert_eq!((packets.first(), packets.in_flight()), (5, 5));
@@ -231,6 +231,6 @@ mod tests {
         let (told, data) = acknowledge(&mut packets, &[(3, 8), (1, 2)]);
         assert_eq!((told.packets, data), (1, vec![104, 103, 105, 101]), "5 was under way");
         packets.forget_lost(at(580));
-        assert_eq!(acknowledge(&mut packets, &[(0, 8)]).1, [0u64; 0], "0 is forgotten");
+        assert!(acknowledge(&mut packets, &[(0, 8)]).1.is_empty(), "0 is forgotten");
     }
 }

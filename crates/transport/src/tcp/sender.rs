@@ -721,7 +721,7 @@ impl Sender {
             number,
             now,
             self.packet_bytes,
-            Header::Data(DataHeader { retransmission: again, ecn, reduced, request }),
+            Header::Data(DataHeader { retransmission: again, ecn, reduced, request, quic: None }),
         )
     }
 

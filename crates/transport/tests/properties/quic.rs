@@ -7,7 +7,7 @@ use super::network::{Network, Weather};
 use narrows_control::registry;
 use narrows_signal::{AckRanges, QuicAck, Range};
 use narrows_transport::quic::{AckPolicy, QuicSettings, Receiver, Sender, Spacing};
-use narrows_transport::{Header, Kind, Segment};
+use narrows_transport::{DataHeader, Header, Kind, Segment};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -249,18 +249,19 @@ impl<'a> Run<'a> {
         let waits = self.sender.in_flight() > 0 || self.asks;
         assert!(at >= self.now && waits == (at < Time::NEVER), "the timer is set to {at}");
         let window = self.sender.controller().window();
-        assert!(window.is_finite() && window >= 1.0, "a window of {window}");
+        let least = self.sender.controller().least_window();
+        assert!(window.is_finite() && window >= least, "a window of {window}");
     }
 
     fn left(&mut self, segment: &Segment) {
         assert_eq!((segment.kind(), segment.stamp), (Kind::Data, self.now));
-        let Header::QuicData(data) = segment.header else {
+        let Header::Data(DataHeader { quic: Some(data), .. }) = segment.header else {
             assert_eq!(segment.header, Header::QuicInitial);
             self.asks = true;
             return;
         };
         assert_eq!(segment.number, self.departures.len() as u64, "one number after the other");
-        self.departures.push((self.now, data.data));
+        self.departures.push((self.now, data));
         let controller = self.sender.controller();
         let limit = controller.flight_limit().min(2.0 * controller.window().max(0.5));
         if self.sender.in_flight() as f64 > limit.max(1.0) {
@@ -269,7 +270,7 @@ impl<'a> Run<'a> {
             self.probes = self.probes.saturating_sub(1);
         }
         let end = self.sender.first() as f64 + self.case.settings.window_limit.floor();
-        assert!(f64::from(data.data) < end, "{} is beyond the receiver's window", data.data);
+        assert!(f64::from(data) < end, "{data} is beyond the receiver's window");
     }
 
     /// An acknowledgement that no receiver sends.
