@@ -263,7 +263,8 @@ impl<'a> Run<'a> {
         assert_eq!(segment.number, self.departures.len() as u64, "one number after the other");
         self.departures.push((self.now, data));
         let controller = self.sender.controller();
-        let limit = controller.flight_limit().min(2.0 * controller.window().max(0.5));
+        let (limit, window) = (controller.flight_limit(), controller.window());
+        let limit = if limit.is_finite() { limit } else { 2.0 * window.max(0.5) };
         if self.sender.in_flight() as f64 > limit.max(1.0) {
             let free = self.probes > 0 || std::mem::take(&mut self.begins_recovery);
             assert!(free, "{} in flight, {limit} may be", self.sender.in_flight());
