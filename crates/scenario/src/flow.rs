@@ -171,8 +171,12 @@ impl CheckedFlow {
             }
         };
         let pacing = match (flow.pacing, &over) {
+            (Some(PacingName::None) | None, Over::Connection(connection))
+                if connection.paces_itself =>
+            {
+                "own"
+            }
             (Some(pacing), _) => pacing.as_str(),
-            (None, Over::Connection(connection)) if connection.paces_itself => "own",
             (None, _) => PacingName::None.as_str(),
         };
         let reverse = flow.reverse == Some(true);
