@@ -39,13 +39,14 @@ def test_shares_are_judged_by_trials() -> None:
     assert counts.judge(found, reference, 1.3) is Verdict.FEW
 
 
-def test_a_buffer_of_4_8_ms_is_judged_and_a_shorter_one_and_bbr_are_not() -> None:
+def test_a_buffer_of_4_8_ms_is_judged_and_a_shorter_one_is_not_but_for_bbr() -> None:
     judged = {case.text: case.judged for case in linux.configurations(linux.REFERENCE, None)}
     assert judged["cc=cubic n=4 bw=50 rtt=20 buf=20p nogso"]
     assert judged["cc=cubic n=1 bw=100 rtt=40 buf=1bdp burst"]
     assert not judged["cc=cubic n=1 bw=50 rtt=20 buf=0.1bdp nogso"]
     assert not judged["cc=cubic n=1 bw=100 rtt=40 buf=20p burst"]
-    assert not judged["cc=bbr n=1 bw=100 rtt=40 buf=1bdp nogso"]
+    assert judged["cc=bbr n=1 bw=100 rtt=40 buf=20p nogso"], "2.4 ms"
+    assert not judged["cc=bbr n=1 bw=200 rtt=20 buf=20p burst"], "1.2 ms"
 
 
 def test_repeats_are_one_configuration_and_invalid_runs_are_left_out() -> None:
