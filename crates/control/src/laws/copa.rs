@@ -241,7 +241,7 @@ impl Controller for Copa {
         }
         let below = self.is_below_target(&path);
         if self.slow_start && below {
-            if ack.window_limited && !ack.recovering {
+            if ack.window_limited {
                 self.cwnd.window += ack.packets;
             }
             return;
@@ -370,6 +370,14 @@ mod tests {
         copa.velocity.v = 64.0;
         copa.approach(true, &ack(1.0, 1.0));
         assert_eq!(copa.cwnd.window, 41.0);
+    }
+
+    /// §2.1 ends slow start by the rate alone: a loss says nothing, nor does the recovery after it.
+    #[test]
+    fn slow_start_goes_on_in_a_recovery() {
+        let mut copa = Copa::new(Params::default(), 10.0);
+        copa.on_ack(&Ack { window_limited: true, recovering: true, ..ack(1.0, 4.0) });
+        assert_eq!(copa.cwnd.window, 14.0);
     }
 
     #[test]
