@@ -98,8 +98,11 @@ pub struct Needs {
     /// reduction nor rate halving stands between its window and the wire, as in Linux for laws with
     /// a `cong_control` (`tcp_cong_control` in net/ipv4/tcp_input.c).
     pub own_recovery: bool,
-    /// The longest time that packets leaving together may take at the pacing rate, where the user
-    /// does not set their number; `None` for the transport's own rule (Linux's `tso_segs` of
+    /// The law has no answer to marks as of RFC 3168, so packets must not leave ECN-capable at the
+    /// user's wish: queues would mark where they should drop.
+    pub ignores_marks: bool,
+    /// The longest time that packets leaving together may take at the pacing rate, however many the
+    /// user asks for; `None` for the transport's own rule (Linux's `tso_segs` of
     /// `tcp_congestion_ops`).
     pub burst: Option<Duration>,
 }

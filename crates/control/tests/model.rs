@@ -218,6 +218,18 @@ fn a_window_that_nobody_uses_shrinks_under_every_law() {
     }
 }
 
+/// RFC 3168 §6.1.2: a mark is answered as a loss. Queues mark instead of dropping, so a law without
+/// an answer has to say so.
+#[test]
+fn a_mark_reduces_the_window_unless_the_law_says_that_it_does_not_answer() {
+    for (name, mut controller) in windows_grown() {
+        let before = controller.window();
+        tell(&mut *controller, 200, &Happening::Mark { opens_epoch: true });
+        let answers = controller.window() < before;
+        assert_eq!(answers, !controller.needs().ignores_marks, "{name}");
+    }
+}
+
 /// Linux's `tcp_reno_undo_cwnd`: the window and the threshold of before.
 #[test]
 fn every_law_gives_back_what_a_spurious_epoch_took() {

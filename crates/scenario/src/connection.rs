@@ -283,7 +283,7 @@ impl Connection {
         if !self.transport.ecn() {
             return Ok(());
         }
-        let message = if each_loss {
+        let message = if each_loss || controller.needs().ignores_marks {
             format!("{law} does not answer marks; leave it out")
         } else if controller.needs().ecn.is_capable() {
             format!("{law} asks for marks of its own kind; leave it out")

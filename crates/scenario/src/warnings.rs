@@ -5,7 +5,7 @@ use crate::connection::Connection;
 use crate::flow::{CheckedFlow, Over};
 use crate::link::CheckedLink;
 use crate::scenario::Scenario;
-use narrows_signal::Request;
+use narrows_signal::{Ecn, Request};
 use narrows_units::Duration;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -80,7 +80,10 @@ fn unserved(
     if path.iter().any(|link| link.queue.marks()) {
         return None;
     }
-    let marking = "give a link on its way queue = \"codel\", or mark = \"20p\" over drop-tail";
+    let marking = match needs.ecn {
+        Ecn::Scalable => "give a link on its way queue = \"dualpi2\"",
+        _ => "give a link on its way queue = \"codel\", or mark = \"20p\" over drop-tail",
+    };
     if needs.ecn.is_capable() {
         let message = format!("\"{cc}\" needs marks, and no queue on its way marks; {marking}");
         return Some(("cc", message));

@@ -32,7 +32,7 @@ const SERVED: &[(&str, &str, &str, &str)] = &[
     ("cc = \"dctcp\"", "", "mark = \"20p\"", "needs marks"),
     ("cc = \"dctcp\"", "queue = \"codel:ecn=off\"", "queue = \"codel\"", "mark = \"20p\""),
     ("cc = \"bbr:ecn=true\"", "queue = \"rr\"", "queue = \"dualpi2\"", "needs marks"),
-    ("cc = \"prague\"", "", "queue = \"dualpi2\"", "no queue on its way marks"),
+    ("cc = \"prague\"", "", "queue = \"dualpi2\"", "give a link on its way queue = \"dualpi2\""),
     ("ecn = true", "", "queue = \"pie\"", "no queue on its way marks"),
     ("ecn = true", "queue = \"fq-codel:ecn=off\"", "queue = \"fq-codel\"", "queue = \"codel\""),
     ("ecn = true", "queue = \"red:ecn=off\"", "queue = \"red\"", "no queue on its way marks"),

@@ -84,6 +84,7 @@ impl Ours {
             tx_in_flight: left.tx_in_flight,
             lost: self.lost - left.lost,
             app_limited: left.app_limited,
+            ..RateSample::default()
         }
     }
 
@@ -115,6 +116,7 @@ impl Law for Ours {
                     length: packet.at.since(self.last_sent),
                     timeout: Duration::from_millis(200),
                     restart: Restart::Never,
+                    app_limited: self.app_limited > 0.0,
                 });
             }
             (self.first_send_time, self.delivered_time) = (packet.at, packet.at);

@@ -19,10 +19,11 @@
 //! Departures: if the window turns while v is above one, v is one at once, not at the end of the
 //! round trip (mvfst, quic/congestion_control/Copa.cpp, `changeDirection`); docs/laws/copa.md
 //! shows what happens otherwise. dq ≤ 0.1(RTTmax − RTTmin) is nearly empty, so that a path is which
-//! has never had a queue. 1/δ is halved once per recovery epoch. The authors' code shrinks the
-//! window by 0.7 when it finds that losses are many (`reduce_on_loss`), which the paper does not
-//! have; here nothing does. A window that is not the limit does not grow. After a timeout and after
-//! a silence slow start begins anew.
+//! has never had a queue. 1/δ is halved once per recovery epoch. As in the authors' code
+//! (`ReduceOnLoss` in utilities.cc), the window shrinks to 0.7 of itself once per two round trips
+//! in which more than 0.3 of all packets are lost; v then begins anew, which it does not there. A
+//! window that is not the limit does not grow. After a timeout and after a silence slow start
+//! begins anew. Marks are no losses of a queue that overflows, and have no answer.
 
 use crate::parts::RecentMin;
 use crate::registry::{Entry, MovedBy, Recipe, Start};
@@ -51,6 +52,36 @@ settings! {
         delta: f64 = 0.5, at_least(1e-6).at_most(100.0);
         /// Whether δ shrinks beside laws that fill queues (§2.2).
         competitive: bool = true;
+        /// Whether many losses reduce the window: to 0.7 once per two round trips in which more
+        /// than 0.3 of the packets are lost (the authors' code, `reduce_on_loss`).
+        reduce_on_loss: bool = true;
+    }
+}
+
+/// How much is lost (`ReduceOnLoss` of the authors' code).
+#[derive(Clone, Copy, Debug)]
+struct Losses {
+    lost: f64,
+    /// Lost and acknowledged.
+    packets: f64,
+    since: Time,
+}
+
+impl Losses {
+    const MANY: f64 = 0.3;
+    /// Packets below which a share tells nothing.
+    const FEW: f64 = 20.0;
+    /// What is left of the window.
+    const LEAVE: f64 = 0.7;
+
+    /// True once per two round trips of `rtt`, if many packets of these were lost.
+    fn are_many(&mut self, now: Time, rtt: Duration) -> bool {
+        if now.since(self.since) <= rtt * 2 || self.packets <= Self::FEW {
+            return false;
+        }
+        let many = self.lost > Self::MANY * self.packets;
+        *self = Self { lost: 0.0, packets: 0.0, since: now };
+        many
     }
 }
 
@@ -140,6 +171,7 @@ pub struct Copa {
     /// When the queue was nearly empty for the last time; `None` until there is a sample.
     empty_at: Option<Time>,
     competes: bool,
+    losses: Losses,
     /// 1/δ, and whether this was slow start, before the epoch under way.
     before: Option<(f64, bool)>,
 }
@@ -160,6 +192,7 @@ impl Copa {
             path: None,
             empty_at: None,
             competes: false,
+            losses: Losses { lost: 0.0, packets: 0.0, since: Time::ZERO },
             before: None,
         }
     }
@@ -225,6 +258,18 @@ impl Copa {
         }
     }
 
+    /// W ← 0.7·W where many packets are lost.
+    fn heed_losses(&mut self, ack: &Ack) {
+        let Some(rtt) = ack.rtt.filter(|_| self.params.reduce_on_loss) else { return };
+        self.losses.packets += ack.packets;
+        if self.losses.are_many(ack.now, rtt.latest) {
+            let window = self.cwnd.window;
+            self.cwnd.window = (Losses::LEAVE * window).max(LEAST.min(window));
+            self.slow_start = false;
+            self.velocity = Velocity::new(self.cwnd.window);
+        }
+    }
+
     fn start_again(&mut self) {
         self.slow_start = true;
         self.velocity = Velocity::new(self.cwnd.window);
@@ -235,6 +280,7 @@ impl Controller for Copa {
     /// Slow start, then §2.1 for each acknowledgement.
     fn on_ack(&mut self, ack: &Ack) {
         self.measure(ack);
+        self.heed_losses(ack);
         let Some(path) = self.path else { return };
         if self.rounds.ends_with(ack) && !self.slow_start {
             self.end_round(ack);
@@ -256,6 +302,8 @@ impl Controller for Copa {
     /// 1/δ ← 1/(2δ) in the competitive mode, once per recovery epoch (§2.2). In the default mode a
     /// loss says nothing.
     fn on_loss(&mut self, loss: &Loss) {
+        self.losses.lost += 1.0;
+        self.losses.packets += 1.0;
         if loss.opens_epoch {
             self.cwnd.settle();
             self.halve();
@@ -297,7 +345,7 @@ impl Controller for Copa {
 
     /// A loss does not move the window, so that nothing else may meter packets in a recovery.
     fn needs(&self) -> Needs {
-        Needs { own_recovery: true, ..Needs::default() }
+        Needs { own_recovery: true, ignores_marks: true, ..Needs::default() }
     }
 
     /// 2·cwnd/RTTstanding (§2.1); there is no RTTstanding before the first sample.
@@ -378,6 +426,23 @@ mod tests {
         let mut copa = Copa::new(Params::default(), 10.0);
         copa.on_ack(&Ack { window_limited: true, recovering: true, ..ack(1.0, 4.0) });
         assert_eq!(copa.cwnd.window, 14.0);
+    }
+
+    /// `ReduceOnLoss`: 30 of 100 in two round trips are not many, 31 are; 20 packets tell nothing.
+    #[test]
+    fn many_losses_reduce_the_window() {
+        let after = |lost: u32, acknowledged: f64| {
+            let mut copa = Copa::new(Params::default(), 100.0);
+            told(&mut copa, 1.0, 0, 0);
+            (copa.losses.lost, copa.losses.packets) = (f64::from(lost), acknowledged - 1.0);
+            (copa.losses.since, copa.cwnd.window) = (Time::from_secs(1.0), 100.0);
+            copa.losses.packets += f64::from(lost);
+            copa.heed_losses(&ack(1.201, 1.0));
+            copa.cwnd.window / 100.0
+        };
+        assert_eq!(after(30, 70.0), 1.0);
+        assert_eq!(after(31, 69.0), 0.7);
+        assert_eq!(after(10, 10.0), 1.0);
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //! the module that Gu and others used (E-TCP, §VI-A); mi_threshold is a queueing delay in seconds.
 
 use crate::registry::{Entry, MovedBy, Recipe, Start};
-use crate::{Ack, CongestionWindow, Controller, Idle, Loss, Rounds, Timeout};
+use crate::{Ack, CongestionWindow, Controller, Idle, Loss, Mark, Rounds, Timeout};
 use narrows_settings::{Settings, settings};
 
 /// Its line in the registry.
@@ -82,6 +82,11 @@ impl Fast {
         self.cwnd.window =
             (2.0 * w).min((1.0 - gamma) * w + gamma * (self.base / average * w + alpha)).max(1.0);
     }
+
+    fn halve(&mut self) {
+        self.cwnd.remember();
+        self.cwnd.reduce((self.cwnd.window / 2.0).max(2.0));
+    }
 }
 
 impl Controller for Fast {
@@ -103,8 +108,14 @@ impl Controller for Fast {
     /// w ← w/2, once per recovery epoch (§IV-C).
     fn on_loss(&mut self, loss: &Loss) {
         if loss.opens_epoch {
-            self.cwnd.remember();
-            self.cwnd.reduce((self.cwnd.window / 2.0).max(2.0));
+            self.halve();
+        }
+    }
+
+    /// As after a loss (RFC 3168 §6.1.2).
+    fn on_mark(&mut self, mark: &Mark) {
+        if mark.opens_epoch {
+            self.halve();
         }
     }
 

@@ -25,7 +25,7 @@
 
 use crate::parts::RecentMin;
 use crate::registry::{Entry, MovedBy, Recipe, Start};
-use crate::{Ack, CongestionWindow, Controller, Idle, Loss, Rounds, Timeout};
+use crate::{Ack, CongestionWindow, Controller, Idle, Loss, Mark, Rounds, Timeout};
 use narrows_settings::{Settings, settings};
 use narrows_units::{Duration, Time};
 
@@ -225,6 +225,13 @@ impl Controller for LedbatPlusPlus {
     /// W ← W/2, once per recovery epoch (RFC 5681 §3.1, eq. 4).
     fn on_loss(&mut self, loss: &Loss) {
         if loss.opens_epoch {
+            self.halve();
+        }
+    }
+
+    /// As after a loss (RFC 3168 §6.1.2).
+    fn on_mark(&mut self, mark: &Mark) {
+        if mark.opens_epoch {
             self.halve();
         }
     }

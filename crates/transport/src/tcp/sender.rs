@@ -624,9 +624,10 @@ impl Sender {
             let room = (window as u64).saturating_sub(self.in_flight());
             let waiting = self.offered - self.recovery.end();
             let aim = match self.quantum {
-                Quantum::Packets(packets) => u64::from(packets).min(half_window).min(waiting),
-                Quantum::Auto => u64::from(self.autosize()).min(half_window).min(waiting),
+                Quantum::Packets(packets) => packets.min(self.longest_burst()),
+                Quantum::Auto => self.autosize(),
             };
+            let aim = u64::from(aim).min(half_window).min(waiting);
             if room < aim && self.in_flight() > 0 && self.defers(now, room, window) {
                 return false;
             }
@@ -636,17 +637,30 @@ impl Sender {
         true
     }
 
+    /// Packets that may leave together for as long as the controller says.
+    fn longest_burst(&self) -> u32 {
+        let Some((longest, rtt)) = self.longest_burst.zip(self.rtt.estimate()) else {
+            return u32::MAX;
+        };
+        (self.rate(&rtt) * longest.seconds()).max(1.0) as u32
+    }
+
+    /// Packets per second that the flow is paced at, or would be.
+    fn rate(&self, rtt: &Rtt) -> f64 {
+        match self.controller.pacing() {
+            Pacing::Rate { packets_per_second, .. } => packets_per_second,
+            Pacing::Window { gain, .. } => self.paced_window() * gain / rtt.smoothed.seconds(),
+            Pacing::Unpaced => self.pacing_rate(rtt),
+        }
+    }
+
     /// Packets that leave together at the flow's pacing rate.
     fn autosize(&self) -> u32 {
         let Some(rtt) = self.rtt.estimate() else { return self.habits.initial_window as u32 };
-        let rate = match self.controller.pacing() {
-            Pacing::Rate { packets_per_second, .. } => packets_per_second,
-            Pacing::Window { gain, .. } => self.paced_window() * gain / rtt.smoothed.seconds(),
-            Pacing::Unpaced => self.pacing_rate(&rtt),
-        };
-        if let Some(longest) = self.longest_burst {
-            return (rate * longest.seconds()).max(1.0) as u32;
+        if self.longest_burst.is_some() {
+            return self.longest_burst();
         }
+        let rate = self.rate(&rtt);
         let headers = if self.habits.timestamps { 52.0 } else { 40.0 };
         let least = self.controller.least_burst();
         autosize::burst(rate, rtt.minimum, f64::from(self.packet_bytes) - headers, least)

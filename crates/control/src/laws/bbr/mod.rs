@@ -530,6 +530,9 @@ impl Controller for Bbr {
 
     /// §5.4.1, HandleRestartFromIdle.
     fn on_restart(&mut self, idle: &Idle) {
+        if !idle.app_limited {
+            return;
+        }
         self.now = idle.now;
         self.idle_restart = true;
         self.path.extra_acked_interval_start = idle.now;
@@ -555,6 +558,7 @@ impl Controller for Bbr {
             ecn: if self.ecn { Ecn::Capable } else { Ecn::NotCapable },
             rate_samples: true,
             own_recovery: true,
+            ignores_marks: !self.ecn,
             ..Needs::default()
         }
     }

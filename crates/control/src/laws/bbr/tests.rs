@@ -404,13 +404,16 @@ fn idleness_takes_the_place_of_probe_rtt() {
     let mut rounds = Rounds::probing();
     rounds.pass(STEADY);
     rounds.now += Duration::from_millis(6000);
-    rounds.bbr.on_restart(&Idle {
+    let idle = Idle {
         now: rounds.now,
         length: Duration::from_millis(6000),
         timeout: Duration::from_millis(300),
         restart: Restart::Halving,
         app_limited: true,
-    });
+    };
+    rounds.bbr.on_restart(&Idle { app_limited: false, ..idle });
+    assert!(!rounds.bbr.idle_restart, "§5.4.1: only if the application was the limit");
+    rounds.bbr.on_restart(&idle);
     close(rounds.rate(), 800.0 * 0.99);
     assert_ne!(
         rounds.pass(Round { rtt: 101, packets: 10.0, in_flight: 10.0, ..STEADY }),

@@ -397,7 +397,7 @@ impl Controller for Bbr1 {
     }
 
     fn needs(&self) -> Needs {
-        Needs { rate_samples: true, own_recovery: true, ..Needs::default() }
+        Needs { rate_samples: true, own_recovery: true, ignores_marks: true, ..Needs::default() }
     }
 
     fn pacing(&self) -> Pacing {
