@@ -35,6 +35,7 @@ lint: setup
 	$(BIN)/ruff check --quiet python tests benches validation
 	$(BIN)/ruff format --check --quiet python tests benches validation
 	$(BIN)/mypy --no-error-summary
+	cd validation/bbr && cargo check --quiet --locked
 
 # The core has no clock, no randomness and no files of its own, so it builds for a target without
 # them.

@@ -428,6 +428,19 @@ mod tests {
         assert_eq!(copa.cwnd.window, 14.0);
     }
 
+    /// mvfst's `changeDirection`: a speed gained on the way up is not that of the way down.
+    #[test]
+    fn a_turn_within_a_round_trip_ends_the_speed() {
+        let mut velocity = Velocity { v: 8.0, up: true, rounds: 6, window: 40.0 };
+        velocity.turn(true, 60.0);
+        assert_eq!(velocity.v, 8.0);
+        velocity.turn(false, 60.0);
+        assert_eq!(
+            (velocity.v, velocity.up, velocity.rounds, velocity.window),
+            (1.0, false, 0, 60.0)
+        );
+    }
+
     /// `ReduceOnLoss`: 30 of 100 in two round trips are not many, 31 are; 20 packets tell nothing.
     #[test]
     fn many_losses_reduce_the_window() {

@@ -17,7 +17,8 @@
 //! | `set_cwnd_to_recover_or_restore` | a recovery: as many as were acknowledged for a round, then up to twice as many | [`Bbr1::recover_or_restore`] |
 //!
 //! Departures. Gains are the file's, in 256ths; rates and times are not rounded to its units (0.06
-//! packets per second, 1 µs, and 4 ms for ProbeRTT's clock at HZ = 250). An acknowledgement that
+//! packets per second, 1 µs, 1 ms in the intervals of lt_bw, and 4 ms for ProbeRTT's clock at
+//! HZ = 250). A mark is not heard of; in Linux it saves the window. An acknowledgement that
 //! delivers nothing does not reach a law here; in Linux it could end a phase of ProbeBW. Packets
 //! are full-sized, so Linux would never take an acknowledgement for a delayed one
 //! (`is_ack_delayed`). A loss that a loss probe has repaired counts among the losses of lt_bw. A
