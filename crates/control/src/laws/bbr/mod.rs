@@ -20,9 +20,9 @@
 //! bad as one with 2 % lost. Marks are answered only if min_rtt is at most 5 ms.
 //!
 //! Departures. Volumes are in packets: SMSS is 1. The send quantum (§5.6.3) is the transport's if
-//! that has a fixed one, and where that makes its own, longer trains than the draft's leave on paths
-//! below 16 ms; the offload budget (§5.5.8) is three times the send quantum. Controllers
-//! are not told the RTT of the handshake, so min_rtt is unknown (§5.2.1, OnInit) and the first rate
+//! that has a fixed one, and where that makes its own, longer trains than the draft's leave on
+//! paths below 16 ms; the offload budget (§5.5.8) is three times the send quantum. Controllers are
+//! not told the RTT of the handshake, so min_rtt is unknown (§5.2.1, OnInit) and the first rate
 //! that of 1 ms (§5.6.2, InitPacingRate) until the first acknowledgement of data; then the rate is
 //! set again, as in Linux. ProbeRTT's low samples (§5.3.4.3, MarkConnectionAppLimited) are
 //! recognised by when their packets left. The recovery after a retransmission timeout ends when a

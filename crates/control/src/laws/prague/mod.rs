@@ -77,7 +77,8 @@ settings! {
         /// Offload).
         burst: Duration = Duration::from_micros(250), above(0.0);
         /// Smallest window in packets.
-        least_window: Option<f64> = None => "100 kbps, or 2 packets if that is less", above(0.0).at_most(10.0);
+        least_window: Option<f64> = None => "100 kbps, or 2 packets if that is less",
+            above(0.0).at_most(10.0);
         /// Whether a loss less than a round trip after a mark that was answered leaves half of the
         /// window before that mark (allowed by §Fall-Back on Loss); Linux halves again.
         halves_once: bool = true;
