@@ -30,12 +30,14 @@
 //! was in flight before the acknowledgement has reached inflight_longterm in whole packets.
 
 pub(in crate::laws) mod filter;
+pub(in crate::laws) mod low_samples;
 mod model;
 mod states;
 
 use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Idle, Loss, Needs, Pacing, RateSample, Timeout};
 use filter::{TwoSlots, WindowedMax};
+use low_samples::LowSamples;
 use narrows_settings::{Settings, settings};
 use narrows_signal::Ecn;
 use narrows_units::{Duration, Stream, Time};
@@ -188,9 +190,7 @@ struct ProbeRtt {
     expired: bool,
     done_stamp: Option<Time>,
     round_done: bool,
-    /// Packets sent while `delivered` lay in this closed range belong to ProbeRTT; their samples
-    /// count as application-limited.
-    low_samples: Option<(f64, f64)>,
+    low_samples: LowSamples,
 }
 
 /// What marks say (BBRv3's Linux code).
@@ -472,25 +472,6 @@ impl Bbr {
             self.restore_cwnd();
         }
     }
-
-    /// §5.3.4.3: samples of packets that leave from now on, until the `in_flight` packets under way
-    /// are delivered, do not count as the path's.
-    fn ignore_low_samples(&mut self, in_flight: f64) {
-        let from = self
-            .probe_rtt
-            .low_samples
-            .filter(|(_, to)| *to >= self.delivered)
-            .map_or(self.delivered, |(from, _)| from);
-        self.probe_rtt.low_samples = Some((from, self.delivered + in_flight));
-    }
-
-    /// The sample, application-limited if its packet left in ProbeRTT.
-    fn judged(&self, sample: RateSample) -> RateSample {
-        let low = self.probe_rtt.low_samples.is_some_and(|(from, to)| {
-            from <= sample.prior_delivered && sample.prior_delivered <= to
-        });
-        RateSample { app_limited: sample.app_limited || low, ..sample }
-    }
 }
 
 impl Controller for Bbr {
@@ -505,7 +486,7 @@ impl Controller for Bbr {
             self.has_seen_rtt = true;
             self.init_pacing_rate(rtt.smoothed.seconds());
         }
-        let sample = self.judged(sample);
+        let sample = self.probe_rtt.low_samples.judge(sample);
         self.leave_recovery(ack);
         self.update_model_and_state(ack, &sample);
         self.set_pacing_rate(self.pacing_gain);

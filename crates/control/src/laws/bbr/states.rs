@@ -272,7 +272,7 @@ impl Bbr {
 
     /// §5.3.4.3, HandleProbeRTT.
     fn handle_probe_rtt(&mut self, ack: &Ack) {
-        self.ignore_low_samples(ack.in_flight);
+        self.probe_rtt.low_samples.ignore(self.delivered, ack.in_flight);
         match self.probe_rtt.done_stamp {
             None if ack.in_flight <= self.probe_rtt_cwnd() => {
                 self.probe_rtt.done_stamp = Some(self.now + PROBE_RTT_DURATION);

@@ -30,6 +30,7 @@ mod model;
 mod modes;
 
 use super::bbr::filter::WindowedMax;
+use super::bbr::low_samples::LowSamples;
 use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Idle, Loss, Needs, Pacing, RateSample, Timeout};
 use model::{Aggregation, LongTerm};
@@ -136,9 +137,7 @@ pub struct Bbr1 {
     probe_rtt_done_stamp: Option<Time>,
     probe_rtt_round_done: bool,
     idle_restart: bool,
-    /// Packets that left while `delivered` lay in this closed range left in ProbeRTT; their samples
-    /// count as application-limited.
-    low_samples: Option<(f64, f64)>,
+    low_samples: LowSamples,
     full_bw: f64,
     full_bw_cnt: u32,
     full_bw_reached: bool,
@@ -180,7 +179,7 @@ impl Bbr1 {
             probe_rtt_done_stamp: None,
             probe_rtt_round_done: false,
             idle_restart: false,
-            low_samples: None,
+            low_samples: LowSamples::default(),
             full_bw: 0.0,
             full_bw_cnt: 0,
             full_bw_reached: false,
@@ -312,14 +311,6 @@ impl Bbr1 {
             self.cwnd = self.cwnd.min(CWND_MIN_TARGET);
         }
     }
-
-    /// The sample, application-limited if its packet left in ProbeRTT.
-    fn judged(&self, sample: RateSample) -> RateSample {
-        let low = self.low_samples.is_some_and(|(from, to)| {
-            from <= sample.prior_delivered && sample.prior_delivered <= to
-        });
-        RateSample { app_limited: sample.app_limited || low, ..sample }
-    }
 }
 
 impl Controller for Bbr1 {
@@ -332,7 +323,7 @@ impl Controller for Bbr1 {
         if !sample.repairing {
             self.ca_state = CaState::Open;
         }
-        let rs = self.judged(sample);
+        let rs = self.low_samples.judge(sample);
         self.update_bw(&rs);
         self.update_ack_aggregation(ack, &rs);
         self.update_cycle_phase(&rs);

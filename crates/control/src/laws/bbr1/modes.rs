@@ -115,12 +115,7 @@ impl Bbr1 {
 
     /// ProbeRTT lasts from when four packets are in flight, 200 ms and a round.
     fn probe_rtt(&mut self, ack: &Ack) {
-        let until = self.delivered + ack.in_flight;
-        let from = self
-            .low_samples
-            .filter(|(_, until)| *until >= self.delivered)
-            .map_or(self.delivered, |(from, _)| from);
-        self.low_samples = Some((from, until));
+        self.low_samples.ignore(self.delivered, ack.in_flight);
         if self.probe_rtt_done_stamp.is_some() {
             self.probe_rtt_round_done |= self.round_start;
             if self.probe_rtt_round_done {
