@@ -305,7 +305,7 @@ def test_a_law_that_paces_by_itself_is_compared_once(narrows: Run) -> None:
 def test_what_a_law_decides_by_itself_is_left_out_and_named(narrows: Run) -> None:
     done = narrows("compare", *SMALL, "--cc", "bbr,cubic,etcp", "--max-ssthresh", "100", "--ecn")
     assert done.returncode == 0, done.stderr
-    assert "bbr decides by itself: max_ssthresh\n" in done.stderr + done.stdout
+    assert "bbr decides by itself: ecn, max_ssthresh\n" in done.stderr + done.stdout
     assert "etcp decides by itself: ecn, max_ssthresh\n" in done.stderr + done.stdout
     assert "cubic decides" not in done.stderr + done.stdout
 

@@ -703,9 +703,10 @@ pub fn decided_by(cc: &str) -> Result<Vec<&'static str>, ScenarioError> {
     let recipe = spec.law.read(&birth).map_err(|error| wrong(error.to_string()))?;
     let controller = recipe.make(0);
     let each_loss = spec.law.moved_by() == MovedBy::EachLoss;
+    let needs = controller.needs();
     let fields = [
         (!each_loss && controller.pacing() != Pacing::Unpaced, "pacing"),
-        (each_loss || controller.needs().ecn.is_capable(), "ecn"),
+        (each_loss || needs.ignores_marks || needs.ecn.is_capable(), "ecn"),
         (!matches!(spec.law.start(), Start::Chosen(_)), "max_ssthresh"),
     ];
     Ok(fields.into_iter().filter_map(|(decides, field)| decides.then_some(field)).collect())

@@ -136,11 +136,12 @@ def compare(
         ),
     ] = "reno,cubic",
     pacing: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="How packets are spaced, separated by commas: none, even, exponential, fq."
+            help="How packets are spaced, separated by commas: none, even, exponential, fq.  "
+            "[default: none; over QUIC 1.25 windows per round trip]"
         ),
-    ] = "none",
+    ] = None,
     packet_size: Annotated[
         str | None,
         typer.Option(
@@ -195,7 +196,7 @@ def compare(
     with _one_line_errors():
         comparison = Comparison(
             ccs=split_list("--cc", cc),
-            pacings=split_list("--pacing", pacing),
+            pacings=split_list("--pacing", pacing) if pacing else [None],
             seeds=split_seeds(seeds, seed),
             flows=flows,
             fields={

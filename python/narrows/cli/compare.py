@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -83,7 +84,7 @@ class Comparison:
     Parameters
     ----------
     ccs, pacings, seeds
-        The controllers, pacings and seeds to combine.
+        The controllers, pacings and seeds to combine; a pacing that is None is the transport's.
     flows
         The number of flows, all with the same controller.
     fields
@@ -93,7 +94,7 @@ class Comparison:
     """
 
     ccs: list[str]
-    pacings: list[str]
+    pacings: Sequence[str | None]
     seeds: list[int]
     flows: int
     fields: dict[str, Any]
@@ -110,15 +111,16 @@ class Comparison:
         for cc in dict.fromkeys(self.ccs):
             own = _core.decided_by(cc)
             flow = {name: value for name, value in self.flow.items() if name not in own}
-            for pacing in ["none"] if "pacing" in own else dict.fromkeys(self.pacings):
-                group = {"cc": cc, "count": self.flows, "pacing": pacing, **flow}
+            for pacing in [None] if "pacing" in own else dict.fromkeys(self.pacings):
+                spaced = {} if pacing is None else {"pacing": pacing}
+                group = {"cc": cc, "count": self.flows, **spaced, **flow}
                 scenarios.append(Scenario(**fields, flows=[group]))
         return scenarios
 
     def left_out(self) -> list[str]:
         """Say of each law which of the options it decides by itself."""
         said = {name for name, value in self.flow.items() if value}
-        said |= {"pacing"} if self.pacings != ["none"] else set()
+        said |= {"pacing"} if list(self.pacings) != [None] else set()
         return [
             f"{cc} decides by itself: {', '.join(own)}"
             for cc in dict.fromkeys(self.ccs)
