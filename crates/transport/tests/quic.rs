@@ -309,7 +309,7 @@ fn s6_2_4_without_new_data_what_is_under_way_leaves_again() {
 
 // §6.4: what was in flight when its connection ended.
 
-/// Asks for a new connection at 10,000 ms, which is accepted 50 ms later, and has 100 packets to send.
+/// Asks for a new connection at 10,000 ms, which is accepted 50 ms later and has 100 packets to send.
 fn renewed(sender: &mut Sender) {
     sender.renew(reno(10.0, f64::INFINITY));
     assert_eq!((sender.in_flight(), sender.is_done()), (0, true));
