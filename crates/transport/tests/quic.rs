@@ -4,11 +4,12 @@
 
 use narrows_control::laws::reno::Reno;
 use narrows_control::registry::{self, Birth};
-use narrows_control::{Controller, OncePerEpoch, SlowStart};
+use narrows_control::{Ack, Controller, Idle, Loss, Needs, OncePerEpoch, SlowStart, Timeout};
 use narrows_signal::{AckRanges, Ecn, QuicAck, Range};
 use narrows_transport::quic::{AckPolicy, INITIAL_BYTES, QuicSettings, Receiver, Sender, Spacing};
 use narrows_transport::{DataHeader, Header, Segment};
 use narrows_units::{Duration, Stream, Time};
+use std::sync::{Arc, Mutex};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -309,7 +310,7 @@ fn s6_2_4_without_new_data_what_is_under_way_leaves_again() {
 
 // §6.4: what was in flight when its connection ended.
 
-/// Asks for a new connection at 10,000 ms, which is accepted 50 ms later and has 100 packets to send.
+/// Asks for a new connection at 10 s, which is accepted 50 ms later and has 100 packets to send.
 fn renewed(sender: &mut Sender) {
     sender.renew(reno(10.0, f64::INFINITY));
     assert_eq!((sender.in_flight(), sender.is_done()), (0, true));
@@ -356,6 +357,51 @@ fn s6_4_losses_of_the_old_connection_are_no_part_of_persistent_congestion() {
     ack(&mut sender, at(10_100), &[(first, first + 1)]);
     assert_eq!((sender.counters().lost, sender.counters().timeouts), (4, 0));
     assert_eq!(sender.controller().window(), 11.0);
+}
+
+/// A window of ten; what a law is told of its connection, and of silences in it.
+#[derive(Clone, Default)]
+struct Witness(Arc<Mutex<Vec<(f64, bool)>>>);
+
+impl Controller for Witness {
+    fn on_ack(&mut self, ack: &Ack) {
+        let sample = ack.rate.expect("it needs samples");
+        let mut told = self.0.lock().expect("nobody panics with it");
+        told.push((sample.total_delivered, sample.app_limited));
+    }
+
+    fn on_loss(&mut self, _loss: &Loss) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+
+    fn on_restart(&mut self, idle: &Idle) {
+        panic!("{idle:?}: the first packet of a connection comes after no silence of it");
+    }
+
+    fn window(&self) -> f64 {
+        10.0
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { rate_samples: true, ..Needs::default() }
+    }
+}
+
+#[test]
+fn rate_samples_and_silences_are_those_of_one_connection() {
+    let (old, new) = (Witness::default(), Witness::default());
+    let mut sender = accepted(settings(), Box::new(old.clone()), 2);
+    leaving(&mut sender, at(100));
+    ack(&mut sender, at(200), &[(0, 2)]);
+    assert_eq!(*old.0.lock().expect("as above"), [(2.0, false)]);
+    // Nothing more to send: the application is the limit, until a new connection begins.
+    sender.renew(Box::new(new.clone()));
+    sender.offer(100);
+    let initial = sender.poll_transmit(at(10_000)).expect("it asks for a connection");
+    accept(&mut sender, at(10_100), &initial);
+    leaving(&mut sender, at(10_100));
+    ack(&mut sender, at(10_200), &[(0, 5)]);
+    assert_eq!(*new.0.lock().expect("as above"), [(3.0, false)], "2, 3 and 4");
 }
 
 // §7: congestion control.
@@ -722,6 +768,17 @@ fn rfc9000_13_2_2_every_second_packet_is_acknowledged() {
 fn rfc9000_13_2_1_a_gap_and_what_fills_it_are_acknowledged_at_once() {
     // 3 comes after a gap; 4 and 5 do not, though 2 is still missing; 2 is smaller than 5.
     assert_eq!(answered(&mut receiver(), &[0, 1, 3, 4, 5, 2, 6]), [1, 3, 5, 2]);
+}
+
+/// 63 bytes, and the number of packets below the newest as §16 writes it: in one byte up to 63, in
+/// two up to 16,383, in four from there.
+#[test]
+fn rfc9000_19_3_an_acknowledgement_without_gaps_has_64_to_67_bytes() {
+    let mut receiver = Receiver::new(AckPolicy { every: 1, ..AckPolicy::default() }, u64::MAX);
+    let arrive = |number| receiver.on_data(at(0), &packet(number, at(0), Ecn::NotCapable));
+    let bytes: Vec<u32> = (0..16_385).map(|n| arrive(n).expect("at once").bytes).collect();
+    let seen = [0, 63, 64, 16_383, 16_384].map(|newest: usize| bytes[newest]);
+    assert_eq!(seen, [64, 64, 65, 65, 67]);
 }
 
 #[test]

@@ -244,7 +244,6 @@ impl Sender {
         self.pacer.renew();
         self.packets.discard();
         self.begins_at = self.packets.next();
-        self.again.clear();
         (self.delivered.next()..self.end).for_each(|data| _ = self.delivered.arrive(data));
         self.sampler =
             self.sampler.take().map(|_| Box::new(RateSampler::starting_at(self.begins_at)));
