@@ -775,7 +775,7 @@ fn rfc9000_13_2_1_a_gap_and_what_fills_it_are_acknowledged_at_once() {
 #[test]
 fn rfc9000_19_3_an_acknowledgement_without_gaps_has_64_to_67_bytes() {
     let mut receiver = Receiver::new(AckPolicy { every: 1, ..AckPolicy::default() }, u64::MAX);
-    let arrive = |number| receiver.on_data(at(0), &packet(number, at(0), Ecn::NotCapable));
+    let mut arrive = |number| receiver.on_data(at(0), &packet(number, at(0), Ecn::NotCapable));
     let bytes: Vec<u32> = (0..16_385).map(|n| arrive(n).expect("at once").bytes).collect();
     let seen = [0, 63, 64, 16_383, 16_384].map(|newest: usize| bytes[newest]);
     assert_eq!(seen, [64, 64, 65, 65, 67]);
