@@ -4,7 +4,7 @@
 
 use narrows_control::laws::reno::Reno;
 use narrows_control::registry::{self, Birth};
-use narrows_control::{Ack, Controller, Idle, Loss, Needs, OncePerEpoch, SlowStart, Timeout};
+use narrows_control::{Ack, Controller, Gaps, Idle, Loss, Needs, OncePerEpoch, SlowStart, Timeout};
 use narrows_signal::{AckRanges, Ecn, QuicAck, Range};
 use narrows_transport::quic::{AckPolicy, INITIAL_BYTES, QuicSettings, Receiver, Sender, Spacing};
 use narrows_transport::{DataHeader, Header, Segment};
@@ -357,6 +357,19 @@ fn s6_4_losses_of_the_old_connection_are_no_part_of_persistent_congestion() {
     ack(&mut sender, at(10_100), &[(first, first + 1)]);
     assert_eq!((sender.counters().lost, sender.counters().timeouts), (4, 0));
     assert_eq!(sender.controller().window(), 11.0);
+}
+
+#[test]
+fn a_burst_of_the_old_connection_is_over() {
+    let pacing = Some(Spacing::Window(Gaps::Even));
+    let settings = QuicSettings { quantum: 4, pacing, ..settings() };
+    let mut sender = accepted(settings, reno(10.0, 10.0), 4);
+    sender.poll_transmit(at(100)).expect("the first of four");
+    sender.stop();
+    ack(&mut sender, at(200), &[(0, 1)]);
+    renewed(&mut sender);
+    assert_eq!(leaving(&mut sender, at(10_050)).len(), 4);
+    assert_eq!(sender.pace_at(), at(10_070), "4/10 of 50 ms");
 }
 
 /// A window of ten; what a law is told of its connection, and of silences in it.
