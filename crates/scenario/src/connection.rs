@@ -107,7 +107,7 @@ pub(crate) fn check(
 ) -> Result<(String, PacketSize, Over), ScenarioError> {
     let cc = given.take(|flow| &mut flow.cc).unwrap_or_else(|| USUAL_LAW.to_owned());
     let spec = ControllerSpec::parse(&cc, around.own).map_err(|error| given.error("cc", error))?;
-    let (tcp, mut habits, headers) = own_habits(&mut given, &spec, around);
+    let (tcp, mut habits, headers) = own_habits(&mut given, &spec, bytes, around);
     let first_window = take_initial_window(&mut given, &mut habits)?;
     let packet = PacketSize::new(&given, bytes, headers)?;
     let sends = sends(&mut given, packet.payload())?;
@@ -162,13 +162,16 @@ pub(crate) fn check(
 fn own_habits(
     given: &mut Given<Flow>,
     spec: &ControllerSpec,
+    bytes: Bytes,
     around: &Surroundings,
 ) -> (Option<TcpName>, Habits, Headers) {
     if spec.recovery == Recovery::Quic {
         let acks = quic::AckPolicy::default();
         let acks =
             AckPolicy { every: acks.every, delay: acks.delay, quick: 0, ..Habits::LINUX.acks };
-        let habits = Habits { acks, quantum: Quantum::Packets(1), ..Habits::LINUX };
+        let initial_window = quic::initial_window(bytes.count() as u32);
+        let quantum = Quantum::Packets(1);
+        let habits = Habits { acks, initial_window, quantum, ..Habits::LINUX };
         return (around.scenario.tcp, habits, Headers::Quic);
     }
     let tcp = given.take(|flow| &mut flow.tcp).or(around.scenario.tcp);

@@ -40,9 +40,7 @@ impl ControllerSpec {
         };
         let law = law.map_err(|_| unknown_controller(name, own))?;
         if let (Some(_), Some(recovery)) = (alone.filter(|_| name != PLAIN_LAW), recovery) {
-            return Err(format!(
-                "{name} is a recovery, and so is {recovery}; write {PLAIN_LAW}+{recovery}"
-            ));
+            return Err(recovery_first(name, recovery.trim()));
         }
         for (owner, setting, now) in MOVED {
             if *owner == name && given.pairs().any(|(given, _)| given == *setting) {
@@ -105,6 +103,18 @@ fn law_and_recovery(text: &str) -> (&str, Option<&str>) {
     match text[named..].split_once('+') {
         Some((before, recovery)) => (&text[..named + before.len()], Some(recovery)),
         None => (text, None),
+    }
+}
+
+/// Why `after` cannot follow `name`, the name of a recovery.
+fn recovery_first(name: &str, after: &str) -> String {
+    let law = after.split(':').next().unwrap_or_default().trim();
+    if find_recovery(law).is_some() {
+        format!("{name} is a recovery, and so is {after}; write {PLAIN_LAW}+{after}")
+    } else if registry::find(law).is_ok() {
+        format!("{name} is a recovery, which comes after the law; write {after}+{name}")
+    } else {
+        unknown_recovery(after)
     }
 }
 
@@ -211,6 +221,18 @@ mod tests {
         assert_eq!(
             error("sack+newreno"),
             "sack is a recovery, and so is newreno; write reno+newreno"
+        );
+        for (wrong, right) in
+            [("quic+cubic", "cubic+quic"), ("newreno + cubic:beta=0.8", "cubic:beta=0.8+newreno")]
+        {
+            let said = error(wrong);
+            let recovery = right.split_once('+').expect("there is one").1;
+            let first = format!("{recovery} is a recovery, which comes after the law");
+            assert_eq!(said, format!("{first}; write {right}"));
+        }
+        assert_eq!(
+            error("quic+tahoe"),
+            "unknown recovery \"tahoe\"; known: reno, newreno, sack, quic"
         );
         assert_eq!(
             error("bbr:quantum=3"),

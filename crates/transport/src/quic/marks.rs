@@ -38,3 +38,17 @@ impl Marks {
         f64::from(new)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_acknowledgement_that_was_overtaken_counts_no_mark_twice() {
+        let mut marks = Marks::new(Needs::default(), true).expect("the user asks");
+        let counts = [1, 3, 2, 3, 5, 30_005, 60_005, 4];
+        // 2 comes late: the third mark has been counted. After 65,535 comes 0.
+        let expected = [1.0, 2.0, 0.0, 0.0, 2.0, 30_000.0, 30_000.0, 5535.0];
+        assert_eq!(counts.map(|count| marks.newly(count)), expected);
+    }
+}

@@ -30,7 +30,7 @@ mod sender;
 mod sent_packets;
 
 pub use receiver::{AckPolicy, Receiver};
-pub use sender::{QuicSettings, Sender, Spacing};
+pub use sender::{QuicSettings, Sender, Spacing, initial_window};
 
 use narrows_units::Duration;
 
@@ -46,6 +46,9 @@ pub const HEADERS: u32 = 61;
 /// Bytes of an acknowledgement without its ranges: as [`HEADERS`], but the head of an ACK frame:
 /// type (1), largest acknowledged (4), delay (2), count (1) (RFC 9000, §19.3).
 pub const ACK_BYTES: u32 = 63;
+
+/// Bytes of the headers of IPv4 and UDP.
+const IP_AND_UDP: u32 = 28;
 
 /// kGranularity (RFC 9002, §6.1.2).
 const GRANULARITY: Duration = Duration::from_millis(1);

@@ -7,6 +7,10 @@ use narrows_units::{Duration, Time};
 /// kInitialRtt (§6.2.2).
 const INITIAL_RTT: Duration = Duration::from_millis(333);
 
+/// The least RTT, a nanosecond. A sample of 0 says that the clock was too coarse: no path takes no
+/// time, and controllers divide by the RTT.
+const LEAST_RTT: Duration = Duration::from_picos(1000);
+
 /// smoothed_rtt, rttvar, min_rtt and latest_rtt.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RttEstimator {
@@ -28,6 +32,7 @@ impl RttEstimator {
         ack_delay: Duration,
         max_ack_delay: Duration,
     ) {
+        let latest = latest.max(LEAST_RTT);
         let Some(rtt) = &mut self.estimate else {
             self.estimate =
                 Some(Rtt { latest, smoothed: latest, minimum: latest, maximum: latest });
@@ -123,6 +128,15 @@ mod tests {
         assert_eq!(smoothed(&[(100, 0), (116, 24)]), ms(102));
         // No more than max_ack_delay: 7/8·100 + 1/8·(133 − 25).
         assert_eq!(smoothed(&[(100, 0), (133, 90)]), ms(101));
+    }
+
+    /// §5.3: the result is not below min_rtt, here the nanosecond of a handshake that took 0.
+    #[test]
+    fn no_delay_of_acknowledgements_makes_an_rtt_of_0() {
+        let rtt = after(&[(0, 0), (24, 24)]).estimate().expect("there are samples");
+        assert_eq!((rtt.minimum, rtt.latest), (LEAST_RTT, ms(24)));
+        assert!(rtt.smoothed > LEAST_RTT, "7/8·1 ns + 1/8·24 ms: 24 − 24 is below min_rtt");
+        assert_eq!(smoothed(&[(0, 0), (0, 0)]), LEAST_RTT);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::marks::Marks;
 use super::persistent::LossRun;
 use super::rtt::RttEstimator;
 use super::sent_packets::{SentPacket, SentPackets};
-use super::{AckPolicy, INITIAL_BYTES};
+use super::{AckPolicy, INITIAL_BYTES, IP_AND_UDP};
 use crate::tcp::Delivered;
 use crate::tcp::rate_sampler::{RateSampler, Sending};
 use crate::{Counters, DataHeader, Header, Pacer, Reassembly, Segment};
@@ -49,7 +49,7 @@ impl QuicSettings {
     /// whose window does not limit the sender.
     pub fn new(packet_bytes: u32, stream: Stream) -> Self {
         Self {
-            initial_window: 10.0,
+            initial_window: initial_window(packet_bytes),
             handshake: true,
             acks: AckPolicy::default(),
             packet_bytes,
@@ -61,6 +61,14 @@ impl QuicSettings {
             stream,
         }
     }
+}
+
+/// The initial window, in packets of `packet_bytes` on the wire: ten, "while limiting the window to
+/// the larger of 14,720 bytes or twice the maximum datagram size" (RFC 9002, §7.2). Datagrams are
+/// counted without the headers of IPv4 and UDP.
+pub fn initial_window(packet_bytes: u32) -> f64 {
+    let datagram = f64::from(packet_bytes.saturating_sub(IP_AND_UDP).max(1));
+    (14_720.0 / datagram).clamp(2.0, 10.0)
 }
 
 /// How packets are spaced if the controller leaves that to the transport.
@@ -146,6 +154,8 @@ pub struct Sender {
     /// Packets of the burst that is leaving: those still to go, and the total.
     burst: (u32, u32),
     handshake: Handshake,
+    /// The connection's first packet number.
+    begins_at: u64,
     /// Probe timeouts in succession (pto_count).
     timeouts: u32,
     /// When the loss detection timer expires.
@@ -162,6 +172,9 @@ pub struct Sender {
     /// The recovery is over once this packet or a later one is acknowledged; the loss of an earlier
     /// one begins none.
     recovers_to: u64,
+    /// The window stays as persistent congestion has left it until this packet or a later one is
+    /// acknowledged.
+    collapsed_to: u64,
     run: LossRun,
     /// The window was the limit when nothing more could leave.
     is_full: bool,
@@ -189,6 +202,7 @@ impl Sender {
             own_recovery: needs.own_recovery,
             burst: (0, 0),
             handshake: Handshake::new(settings.handshake),
+            begins_at: 0,
             timeouts: 0,
             timer: Time::NEVER,
             loss_time: Time::NEVER,
@@ -197,6 +211,7 @@ impl Sender {
             probes_for: 0,
             begins_recovery: false,
             recovers_to: 0,
+            collapsed_to: 0,
             run: LossRun::default(),
             is_full: false,
             waits_for_pacer: Time::NEVER,
@@ -219,34 +234,42 @@ impl Sender {
     }
 
     /// Begins a new connection where the old one ended: nothing is known of the path any more, but
-    /// numbers continue.
+    /// numbers continue. Whoever asks for it has received all that has left, so nothing of the old
+    /// connection leaves again, and whatever is still heard of it changes nothing.
     #[inline(never)]
     pub fn renew(&mut self, controller: Box<dyn Controller>) {
         self.bucket = bucket(&self.settings, &*controller);
         self.controller = controller;
         self.rtt = RttEstimator::default();
         self.pacer.renew();
+        self.packets.discard();
+        self.begins_at = self.packets.next();
+        (self.delivered.next()..self.end).for_each(|data| _ = self.delivered.arrive(data));
+        self.sampler =
+            self.sampler.take().map(|_| Box::new(RateSampler::starting_at(self.begins_at)));
         self.burst = (0, 0);
         self.handshake = Handshake::new(self.settings.handshake);
         (self.timeouts, self.probes, self.is_full) = (0, 0, false);
-        self.recovers_to = 0;
+        // `recovers_to` and its like are numbers of packets that have left, below all that come.
+        self.begins_recovery = false;
         self.run.forget();
-        // The handshake has the timer first; what is under way gets it back.
-        self.timer = Time::NEVER;
-        if self.handshake == Handshake::Done {
-            self.set_timer(self.last_sent);
-        }
+        (self.timer, self.loss_time, self.waits_for_pacer) =
+            (Time::NEVER, Time::NEVER, Time::NEVER);
     }
 
     /// An acknowledgement arrived (OnAckReceived, A.7).
     #[inline(never)]
     pub fn on_ack(&mut self, now: Time, ack: &Segment) {
         let fields = match &ack.header {
-            Header::QuicAccept => return self.accepted(now, ack),
-            Header::QuicAck(fields) if self.handshake == Handshake::Done => fields,
-            // It answers a connection that is over.
+            Header::QuicAccept if ack.number >= self.begins_at => return self.accepted(now, ack),
+            Header::QuicAck(fields) => fields,
             _ => return,
         };
+        if ack.number < self.begins_at {
+            // It answers a connection that is over; so do the marks that it counts.
+            self.marks.iter_mut().for_each(|marks| _ = marks.newly(fields.marked));
+            return;
+        }
         if ack.number >= self.packets.next() {
             // RFC 9000, §13.1: an acknowledgement of a packet that has not been sent is an error.
             return;
@@ -288,7 +311,7 @@ impl Sender {
             in_flight: self.packets.in_flight() as f64,
             window_limited: self.is_full,
             recovering: !self.settings.each_loss
-                && told.newest < self.recovers_to.max(self.answered_to()),
+                && told.newest < self.repairs_to().max(self.answered_to()),
             marked,
             reply: fields.reply,
             rate,
@@ -299,7 +322,7 @@ impl Sender {
     /// The rate sample of an acknowledgement up to `newest`, before which `prior_in_flight` packets
     /// were in flight.
     fn rate_sample(&mut self, now: Time, newest: u64, prior_in_flight: u64) -> Option<RateSample> {
-        let repairing = newest < self.recovers_to;
+        let repairing = newest < self.repairs_to();
         let departs_in = self.pacer.ready_at().since(now);
         let first = self.packets.first();
         let sampler = self.sampler.as_mut()?;
@@ -371,6 +394,7 @@ impl Sender {
         self.run.forget();
         self.rtt.restart_minimum();
         self.recovers_to = 0;
+        self.collapsed_to = self.packets.next();
         self.counters.timeouts += 1;
         // The losses have begun an epoch, except for a law that answers each by itself.
         let (opens_epoch, in_flight) = (self.settings.each_loss, AFTER_PERSISTENT);
@@ -390,6 +414,11 @@ impl Sender {
             self.controller.on_mark(&Mark { now, packets, opens_epoch });
         }
         packets
+    }
+
+    /// Acknowledgements of packets below this number leave the window as losses have made it.
+    fn repairs_to(&self) -> u64 {
+        self.recovers_to.max(self.collapsed_to)
     }
 
     /// A mark has begun a recovery up to this packet; 0 if none has.
@@ -596,7 +625,7 @@ impl Sender {
     }
 
     fn transmit(&mut self, now: Time, data: u64, again: bool) -> Segment {
-        if self.packets.in_flight() == 0 && self.counters.sent > 0 {
+        if self.packets.in_flight() == 0 && self.packets.next() > self.begins_at {
             let (length, timeout) = (now.since(self.last_sent), self.probe_timeout());
             self.controller.on_restart(&Idle {
                 now,

@@ -64,6 +64,12 @@ impl SentPackets {
         self.in_flight
     }
 
+    /// Forgets all packets, lost or not; numbers continue (§6.4: "MUST discard all recovery state
+    /// associated with those packets and MUST remove them from the count of bytes in flight").
+    pub fn discard(&mut self) {
+        *self = Self { first: self.next(), ..Self::default() };
+    }
+
     /// A packet with `data` leaves at `now`. Returns its number.
     pub fn send(&mut self, data: u64, now: Time) -> u64 {
         let number = self.next();

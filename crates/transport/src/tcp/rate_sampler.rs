@@ -50,6 +50,11 @@ pub(crate) struct RateSampler {
 }
 
 impl RateSampler {
+    /// A sampler that knows nothing yet; the next packet to leave has the number `first`.
+    pub fn starting_at(first: u64) -> Self {
+        Self { first, ..Self::default() }
+    }
+
     /// Records that packet `number` leaves at `now`, with `in_flight` packets in flight, itself
     /// included (§4.1.2.2).
     pub fn sent(&mut self, number: u64, now: Time, in_flight: u32) {
