@@ -302,6 +302,16 @@ def test_a_law_that_paces_by_itself_is_compared_once(narrows: Run) -> None:
     ]
 
 
+def test_quic_is_paced_unless_the_user_says_otherwise(narrows: Run) -> None:
+    def pacings(*pacing: str) -> list[tuple[str, str]]:
+        done = narrows("compare", *SMALL, "--cc", "cubic,cubic+quic", *pacing, "--json")
+        assert done.returncode == 0, done.stderr
+        return [(row["cc"], row["pacing"]) for row in map(json.loads, done.stdout.splitlines())]
+
+    assert pacings() == [("cubic", "none"), ("cubic+quic", "own")]
+    assert pacings("--pacing", "none") == [("cubic", "none"), ("cubic+quic", "none")]
+
+
 def test_what_a_law_decides_by_itself_is_left_out_and_named(narrows: Run) -> None:
     done = narrows("compare", *SMALL, "--cc", "bbr,cubic,etcp", "--max-ssthresh", "100", "--ecn")
     assert done.returncode == 0, done.stderr

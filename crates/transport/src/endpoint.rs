@@ -100,10 +100,8 @@ impl Transport {
             Self::Quic(settings) => {
                 let buffer = buffer(settings.window_limit, settings.packet_bytes);
                 let receiver = quic::Receiver::new(settings.acks, buffer);
-                {
-                    let sender = Box::new(quic::Sender::new(settings, controller));
-                    (Sender::Quic(sender), Receiver::Quic(Box::new(receiver)))
-                }
+                let sender = Box::new(quic::Sender::new(settings, controller));
+                (Sender::Quic(sender), Receiver::Quic(Box::new(receiver)))
             }
         }
     }
