@@ -17,13 +17,13 @@
 //! v at most δ·cwnd, so that a round trip at most doubles the window.
 //!
 //! Departures: if the window turns while v is above one, v is one at once, not at the end of the
-//! round trip (mvfst, quic/congestion_control/Copa.cpp, `changeDirection`); docs/laws/copa.md
-//! shows what happens otherwise. A queue counts as nearly empty if dq ≤ 0.1(RTTmax − RTTmin), so that
-//! a path which has never had a queue counts, too. 1/δ is halved once per recovery epoch. As in the
-//! authors' code (`ReduceOnLoss` in estimators.cc), the window shrinks to 0.7 of itself once per two
-//! round trips in which more than 0.3 of all packets are lost; v then begins anew, which it does not
-//! there. A window that is not the limit does not grow. After a timeout and after a silence slow
-//! start begins anew. The paper says nothing of marks; here they have no answer.
+//! round trip (mvfst, quic/congestion_control/Copa.cpp, `changeDirection`); docs/laws/copa.md shows
+//! what happens otherwise. A queue counts as nearly empty if dq ≤ 0.1(RTTmax − RTTmin), so that a
+//! path which has never had a queue counts, too. 1/δ is halved once per recovery epoch. As in the
+//! authors' code (`ReduceOnLoss` in estimators.cc), the window shrinks to 0.7 of itself once per
+//! two round trips in which more than 0.3 of all packets are lost; v then begins anew, which it
+//! does not there. A window that is not the limit does not grow. After a timeout and after a
+//! silence slow start begins anew. The paper says nothing of marks; here they have no answer.
 
 use crate::parts::RecentMin;
 use crate::registry::{Entry, MovedBy, Recipe, Start};
