@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from narrows.sweeps import Sweep
 
 FLOWS_SHOWN = 5
-PACINGS = {"none": "not paced", "own": "paced by the law"}
+PACINGS = {"none": "not paced", "own": "paced by law or transport"}
 PANEL = (4.2, 2.8)
 
 

@@ -158,7 +158,8 @@ columns! {
 
     /// The `cc` of each group of flows, joined by +.
     cc: Name = Text(|run| &run.cc);
-    /// The pacing of each group of flows, joined by +; "own" if the law paces by itself.
+    /// The pacing of each group of flows, joined by +; "own" if the law or its transport paces by
+    /// itself.
     pacing: Name = Text(|run| &run.pacing);
     /// The seed of the run.
     seed: Number = Count(|run| run.seed);
@@ -198,7 +199,7 @@ columns! {
     flow: Number = Small(|flow| flow.number);
     /// Its `cc` as written, or "datagrams".
     cc: Name = Text(|flow| &flow.cc);
-    /// Its pacing as written; "own" if the law paces by itself.
+    /// Its pacing as written; "own" if the law or its transport paces by itself.
     pacing: Name = Text(|flow| flow.pacing);
     /// Whether it goes from right to left.
     reverse: Switch = Switch(|flow| flow.reverse);
