@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from binary import Run
 from narrows.papers import EXPERIMENTS
-from narrows.papers.claims import falling, near
-from narrows.papers.reproduce import page
+from narrows.papers.claims import Claim, digits, falling, near, ranked, stated
+from narrows.papers.reproduce import overview, page
 
 DOCS = Path(__file__).parents[2] / "docs" / "papers"
 
@@ -25,10 +25,26 @@ def test_every_experiment_has_an_id_of_its_paper() -> None:
 
 
 def test_verdicts_are_computed() -> None:
-    assert near("a number", 100.0, 104.9, within=0.05).verdict == "holds"
-    assert near("a number", 100.0, 105.1, within=0.05).verdict == "differs"
+    assert near("a number", 100.0, 104.9, within=0.05, since="about").verdict == "holds"
+    assert near("a number", 100.0, 105.1, within=0.05, since="about").verdict == "differs"
+    assert digits("a number", "0.82", 0.8249).verdict == "holds"
+    assert digits("a number", "0.82", 0.8251).verdict == "differs"
+    assert digits("a number", "9.4e-5", 9.46e-5).verdict == "differs"
     assert falling("an order", ["a", "b", "c"], [3.0, 2.0, 1.0]).verdict == "holds"
     assert falling("an order", ["a", "b", "c"], [3.0, 1.0, 2.0]).verdict == "differs"
+    assert stated("a shape", "flat", "?", None).verdict == "not decided"
+
+
+def test_an_order_is_judged_by_the_seeds_intervals() -> None:
+    def order(*samples: list[float]) -> Claim:
+        return ranked("an order", ["a", "b", "c"], samples)
+
+    assert order([3.0, 3.1], [2.0, 2.1], [1.0, 1.1]).verdict == "holds"
+    assert order([3.0, 3.1], [2.0, 2.1], [2.0, 2.2]).verdict == "not decided"
+    assert order([3.0, 3.1], [2.0, 2.1], [4.0, 4.1]).verdict == "differs"
+    # Welch: the means are 1 apart, t is 1 / sqrt(0.5 / 2 + 0.5 / 2) = 1.41, below 4.30.
+    assert order([3.0, 4.0], [2.0, 3.0], [1.0, 2.0]).verdict == "not decided"
+    assert order([3.0], [2.0], [1.0]).verdict == "not decided", "one seed tells nothing"
 
 
 def test_an_experiment_writes_figure_data_claims_and_page(narrows: Run, tmp_path: Path) -> None:
@@ -77,4 +93,8 @@ def test_a_page_kept_is_the_one_that_its_records_make(folder: Path) -> None:
     assert folder.with_suffix(".md").read_text() == page(folder.name, folder)
     for record in folder.glob("*.json"):
         claims = json.loads(record.read_text())["claims"]
-        assert all((claim["verdict"] == "holds") == claim["holds"] for claim in claims)
+        assert all((claim["verdict"] == "holds") == bool(claim["holds"]) for claim in claims)
+
+
+def test_the_page_over_all_papers_is_the_one_that_the_records_make() -> None:
+    assert (DOCS / "README.md").read_text() == overview(DOCS)

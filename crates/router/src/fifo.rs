@@ -1,13 +1,13 @@
 //! First in, first out, at a fixed rate: a packet's departure is known on arrival.
 
 use crate::{Backlog, Limit, Transmitter};
-use narrows_units::{Rate, Time};
+use narrows_units::{Rate, Time, ties};
 use std::collections::VecDeque;
 
 /// A drop-tail queue and its transmitter.
 ///
 /// Arrivals must be offered in order of time. A packet that leaves at the instant at which another
-/// arrives has already left.
+/// arrives has already left or not, as a lot says ([`ties`]).
 #[derive(Clone, Debug)]
 pub struct Fifo {
     transmitter: Transmitter,
@@ -54,10 +54,14 @@ impl Fifo {
 
     /// What is queued or in transmission at `now`; nothing if no backlog is kept.
     pub fn backlog(&mut self, now: Time) -> Backlog {
-        while let Some((_, bytes)) =
-            self.departures.pop_front_if(|(departure, _)| *departure <= now)
+        while let Some((departure, bytes)) = self.departures.front()
+            && *departure <= now
         {
-            self.backlog_bytes -= u64::from(bytes);
+            if *departure == now && ties::arrival_comes_first(now) {
+                break;
+            }
+            self.backlog_bytes -= u64::from(*bytes);
+            self.departures.pop_front();
         }
         Backlog { packets: self.departures.len() as u64, bytes: self.backlog_bytes }
     }
@@ -96,12 +100,19 @@ mod tests {
         assert_eq!(fifo.offer(at(0), 1000), Some(at(1000)));
         assert_eq!(fifo.offer(at(0), 1000), Some(at(2000)));
         assert_eq!(fifo.offer(at(999), 1000), None);
-        assert_eq!(
-            fifo.offer(at(1000), 1000),
-            Some(at(3000)),
-            "a packet that leaves at this instant has left"
-        );
-        assert_eq!(fifo.backlog(at(1000)), Backlog { packets: 2, bytes: 2000 });
+        assert_eq!(fifo.offer(at(1001), 1000), Some(at(3000)));
+        assert_eq!(fifo.backlog(at(1001)), Backlog { packets: 2, bytes: 2000 });
+    }
+
+    #[test]
+    fn a_packet_that_leaves_when_another_arrives_has_left_as_the_lot_says() {
+        for arrives in (1..100).map(at) {
+            let mut fifo = Fifo::new(Rate::from_megabits(8000), Limit::Packets(1)); // 1 µs each
+            assert!(fifo.offer(arrives, 1000).is_some());
+            let leaves = arrives + Duration::from_micros(1);
+            let is_admitted = fifo.offer(leaves, 1000).is_some();
+            assert_eq!(is_admitted, !ties::arrival_comes_first(leaves), "at {leaves}");
+        }
     }
 
     #[test]
@@ -128,7 +139,7 @@ mod tests {
                 }
                 prop_assert!(fifo.backlog(now).packets <= limit);
             }
-            prop_assert_eq!(fifo.backlog(last), Backlog::default());
+            prop_assert_eq!(fifo.backlog(last + Duration::from_picos(1)), Backlog::default());
         }
     }
 }

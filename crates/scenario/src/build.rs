@@ -109,7 +109,7 @@ impl Member<'_> {
         Ok(Endpoints::Connection {
             transport: self.transport(connection, bytes),
             controller: traces.wrap(self.number, controller, u64::from(bytes))?,
-            ack_bytes: self.group.packet.headers(),
+            ack_bytes: self.group.packet.ack_bytes,
             application: self.application(connection),
         })
     }
@@ -118,10 +118,17 @@ impl Member<'_> {
         let stream = Stream::new(self.seed, PACING_STREAMS, 2 * self.number + 1);
         let habits = Arc::clone(&connection.habits);
         match connection.transport {
-            CheckedTransport::Tcp { recovery, quantum, window, ecn } => {
+            CheckedTransport::Tcp { recovery, quantum, window, ecn, ecn_retransmit } => {
                 let settings = TcpSettings::new(recovery, habits, packet_bytes, stream);
                 let (pacing, window_limit) = (connection.spacing, window);
-                Transport::Tcp(TcpSettings { pacing, window_limit, quantum, ecn, ..settings })
+                Transport::Tcp(TcpSettings {
+                    pacing,
+                    window_limit,
+                    quantum,
+                    ecn,
+                    ecn_retransmit,
+                    ..settings
+                })
             }
             CheckedTransport::Etcp { reliable } => {
                 let timeouts = habits.timeouts;

@@ -42,6 +42,8 @@ pub(crate) enum Transport {
         /// The receiver's window in packets; infinite if it is no limit.
         window: f64,
         ecn: bool,
+        /// Retransmissions are ECN-capable, too (RFC 2481).
+        ecn_retransmit: bool,
     },
     Etcp {
         reliable: bool,
@@ -93,6 +95,8 @@ const STALLS: &str =
     "missing; beside overhead say whether rate halving stalls as ns-2's does, true or false";
 /// The largest initial window, in packets: it leaves in one event.
 const MOST_AT_FIRST: f64 = 100_000.0;
+/// The coarsest clock of a retransmission timer; ns-2's and BSD's had 100 and 500 ms.
+const LONGEST_TICK: Duration = Duration::from_millis(1000);
 /// How long a receiver with generic receive offload waits for more: a common interrupt moderation
 /// of network cards (rx-usecs).
 const MERGES_FOR: Duration = Duration::from_micros(50);
@@ -107,9 +111,9 @@ pub(crate) fn check(
 ) -> Result<(String, PacketSize, Over), ScenarioError> {
     let cc = given.take(|flow| &mut flow.cc).unwrap_or_else(|| USUAL_LAW.to_owned());
     let spec = ControllerSpec::parse(&cc, around.own).map_err(|error| given.error("cc", error))?;
-    let (tcp, mut habits, headers) = own_habits(&mut given, &spec, bytes, around);
+    let (tcp, mut habits, headers) = own_habits(&mut given, &spec, bytes, around)?;
     let first_window = take_initial_window(&mut given, &mut habits)?;
-    let packet = PacketSize::new(&given, bytes, headers)?;
+    let packet = PacketSize::new(&given, bytes, headers)?.acknowledged(&mut given)?;
     let sends = sends(&mut given, packet.payload())?;
     let overhead = given.take(|flow| &mut flow.overhead).unwrap_or_default();
     let transport = transport(&mut given, &spec, bytes, &mut habits, around)?;
@@ -133,7 +137,12 @@ pub(crate) fn check(
     let controller = recipe.make(0);
     starts_as_told(&given, first_window, spec.law.name(), &*controller)?;
     let own_recovery = controller.needs().own_recovery;
-    if matches!(transport, Transport::Tcp { .. }) && !own_recovery {
+    let is_tcp = matches!(transport, Transport::Tcp { .. });
+    if is_tcp && spec.law.moved_by() == MovedBy::Epochs {
+        let abc = given.take(|flow| &mut flow.abc);
+        habits.counts_packets = abc.unwrap_or(habits.counts_packets);
+    }
+    if is_tcp && !own_recovery {
         take_window_habits(&mut given, &mut habits);
     }
     let over_sack = matches!(transport, Transport::Tcp { recovery: RecoveryKind::Sack, .. });
@@ -164,7 +173,7 @@ fn own_habits(
     spec: &ControllerSpec,
     bytes: Bytes,
     around: &Surroundings,
-) -> (Option<TcpName>, Habits, Headers) {
+) -> Result<(Option<TcpName>, Habits, Headers), ScenarioError> {
     if spec.recovery == Recovery::Quic {
         let acks = quic::AckPolicy::default();
         let acks =
@@ -172,14 +181,29 @@ fn own_habits(
         let initial_window = quic::initial_window(bytes.count() as u32);
         let quantum = Quantum::Packets(1);
         let habits = Habits { acks, initial_window, quantum, ..Habits::LINUX };
-        return (around.scenario.tcp, habits, Headers::Quic);
+        return Ok((around.scenario.tcp, habits, Headers::Quic));
     }
     let tcp = given.take(|flow| &mut flow.tcp).or(around.scenario.tcp);
     let mut habits = habits(tcp);
     if let Some(timestamps) = given.take(|flow| &mut flow.timestamps) {
         habits.timestamps = timestamps;
     }
-    (tcp, habits, Headers::Tcp { timestamps: habits.timestamps })
+    if !spec.over_etcp() {
+        take_clock(given, &mut habits)?;
+    }
+    Ok((tcp, habits, Headers::Tcp { timestamps: habits.timestamps }))
+}
+
+/// Takes the clock of the retransmission timer, a coarse one if it is given.
+fn take_clock(given: &mut Given<Flow>, habits: &mut Habits) -> Result<(), ScenarioError> {
+    let Some(tick) = given.take(|flow| &mut flow.tick) else { return Ok(()) };
+    if tick == Duration::ZERO || tick > LONGEST_TICK {
+        let message = format!("{tick} is not above 0 and at most {LONGEST_TICK}; try \"100ms\"");
+        return Err(given.error("tick", message));
+    }
+    habits.timeouts.granularity = tick;
+    habits.timeouts.whole_ticks = true;
+    Ok(())
 }
 
 impl Transport {
@@ -414,7 +438,8 @@ fn tcp_transport(
     };
     let window = receive_window(given, bytes, around)?;
     let ecn = given.take(|flow| &mut flow.ecn).unwrap_or(false);
-    Ok(Transport::Tcp { recovery, quantum, window, ecn })
+    let ecn_retransmit = ecn && given.take(|flow| &mut flow.ecn_retransmit).unwrap_or(false);
+    Ok(Transport::Tcp { recovery, quantum, window, ecn, ecn_retransmit })
 }
 
 /// The receiver's window in packets of `bytes`; infinite unless given.
@@ -605,9 +630,12 @@ fn files(given: &Given<Flow>, files: &Files) -> Result<Sends, ScenarioError> {
 }
 
 /// The fields of a flow that are of TCP only.
-const OF_TCP: [&str; 12] = [
+const OF_TCP: [&str; 15] = [
     "tcp",
     "timestamps",
+    "tick",
+    "abc",
+    "ecn_retransmit",
     "prr",
     "rack",
     "tlp",
@@ -618,6 +646,25 @@ const OF_TCP: [&str; 12] = [
     "slow_start_after_idle",
     "rate_halving",
     "halving_stalls",
+];
+
+/// The fields of a flow that E-TCP's transport does not know.
+const OF_OTHER_TRANSPORTS: [&str; 15] = [
+    "quantum",
+    "tick",
+    "abc",
+    "ecn_retransmit",
+    "ack_every",
+    "ack_delay",
+    "max_window",
+    "ecn",
+    "rack",
+    "tlp",
+    "frto",
+    "dsack",
+    "handshake",
+    "cwnd_validation",
+    "slow_start_after_idle",
 ];
 
 /// Why a field has no effect over QUIC, if it has one over another transport.
@@ -657,20 +704,13 @@ fn why_it_does_not_count(
         "rack" | "tlp" | "frto" | "dsack" | "sack_compression" if !over_etcp => {
             format!("is for a SACK recovery; leave it out, or write {law}+sack")
         }
-        "quantum"
-        | "ack_every"
-        | "ack_delay"
-        | "max_window"
-        | "ecn"
-        | "rack"
-        | "tlp"
-        | "frto"
-        | "dsack"
-        | "handshake"
-        | "cwnd_validation"
-        | "slow_start_after_idle" => {
+        "ecn_retransmit" => {
+            "has no effect without ECN; write ecn = true, or leave it out".to_owned()
+        }
+        _ if over_etcp && OF_OTHER_TRANSPORTS.contains(&field) => {
             format!("has no effect for {law}, which has a transport of its own; leave it out")
         }
+        "abc" => format!("{law} does not grow by acknowledgements; leave it out"),
         "prr" => format!(
             "{recovery} has no proportional rate reduction; leave it out, or write {law}+sack"
         ),

@@ -47,6 +47,8 @@ pub struct PacketSize {
     pub bytes: Bytes,
     /// Its headers.
     pub kind: Headers,
+    /// Bytes of an acknowledgement on the wire.
+    pub ack_bytes: u32,
 }
 
 /// The headers of a packet.
@@ -91,12 +93,9 @@ const TIMESTAMPS: u32 = 12;
 const START_SPREAD: Duration = Duration::from_millis(100);
 
 impl PacketSize {
-    /// Bytes of its headers; an acknowledgement of TCP has as many.
+    /// Bytes of its headers.
     pub fn headers(self) -> u32 {
-        match self.kind {
-            Headers::Tcp { timestamps } => HEADERS + if timestamps { TIMESTAMPS } else { 0 },
-            Headers::Quic => quic::HEADERS,
-        }
+        self.kind.bytes()
     }
 
     /// Bytes of its payload.
@@ -110,7 +109,7 @@ impl PacketSize {
         bytes: Bytes,
         kind: Headers,
     ) -> Result<Self, ScenarioError> {
-        let packet = Self { bytes, kind };
+        let packet = Self { bytes, kind, ack_bytes: kind.bytes() };
         let headers = packet.headers();
         if bytes.count() <= u64::from(headers) || bytes.count() > 65_535 {
             let message =
@@ -118,6 +117,33 @@ impl PacketSize {
             return Err(given.error("packet", message));
         }
         Ok(packet)
+    }
+
+    /// With acknowledgements as long as the flow says.
+    pub(crate) fn acknowledged(mut self, given: &mut Given<Flow>) -> Result<Self, ScenarioError> {
+        if self.kind == Headers::Quic {
+            return Ok(self);
+        }
+        let Some(bytes) = given.take(|flow| &mut flow.ack_size) else { return Ok(self) };
+        if !(u64::from(HEADERS)..=self.bytes.count()).contains(&bytes.count()) {
+            let message = format!(
+                "{bytes} is not from {HEADERS} bytes, IP's and TCP's headers, to a data packet's \
+                 {}; try \"40B\"",
+                self.bytes
+            );
+            return Err(given.error("ack_size", message));
+        }
+        self.ack_bytes = bytes.count() as u32;
+        Ok(self)
+    }
+}
+
+impl Headers {
+    fn bytes(self) -> u32 {
+        match self {
+            Self::Tcp { timestamps } => HEADERS + if timestamps { TIMESTAMPS } else { 0 },
+            Self::Quic => quic::HEADERS,
+        }
     }
 }
 

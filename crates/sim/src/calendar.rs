@@ -4,17 +4,48 @@
 //! therefore sorted only when its time has come, and then contains about a dozen entries. The width
 //! of the buckets is adapted to the density of events.
 
-use narrows_units::Time;
-use std::cmp::Reverse;
+use narrows_units::{Time, ties};
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// One event: its time, its rank among events at the same time, and its payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// One event: its time, what it is, and its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub time: Time,
-    /// The order at equal times; see the crate's documentation.
-    pub rank: u32,
+    /// The link whose transmitter becomes free; or, with [`PACKET`] or [`TIMER`], the path.
+    pub what: u32,
     pub payload: u32,
+}
+
+/// A packet arrives.
+pub(crate) const PACKET: u32 = 1 << 30;
+/// A timer expires.
+pub(crate) const TIMER: u32 = 1 << 31;
+
+impl Event {
+    /// The order at equal times; see the crate's documentation.
+    #[cold]
+    fn rank(&self) -> u32 {
+        let comes_last = PACKET | TIMER;
+        match self.what & (PACKET | TIMER) {
+            PACKET => PACKET | ties::place(self.time, self.what & !PACKET),
+            0 if ties::arrival_comes_first(self.time) => comes_last | self.what,
+            _ => self.what,
+        }
+    }
+}
+
+impl Ord for Event {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_time = self.time.cmp(&other.time);
+        by_time.then_with(|| (self.rank(), self.payload).cmp(&(other.rank(), other.payload)))
+    }
+}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 const BUCKETS: usize = 4096;
@@ -188,20 +219,28 @@ impl Calendar {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
-    fn event(picos: u64, rank: u32) -> Event {
-        Event { time: Time::from_picos(picos), rank, payload: 0 }
+    fn event(picos: u64, what: u32) -> Event {
+        Event { time: Time::from_picos(picos), what, payload: 0 }
     }
 
     #[test]
-    fn equal_times_come_by_rank() {
-        let mut calendar = Calendar::new();
-        for rank in [3, 1, 2] {
-            calendar.push(event(5, rank));
+    fn equal_times_come_by_kind_and_packets_as_lots_say() {
+        let mut winners = BTreeSet::new();
+        for picos in 0..50 {
+            let mut calendar = Calendar::new();
+            for what in [TIMER | 3, 7, PACKET | 1, TIMER | 1, PACKET | 2, PACKET] {
+                calendar.push(event(picos, what));
+            }
+            let mut order: Vec<u32> =
+                std::iter::from_fn(|| calendar.pop(Time::NEVER)).map(|event| event.what).collect();
+            let late = ties::arrival_comes_first(Time::from_picos(picos));
+            assert_eq!(order.remove(if late { 5 } else { 0 }), 7, "the transmitter");
+            assert_eq!(order[3..], [TIMER | 1, TIMER | 3], "timers follow packets, by path");
+            winners.insert(order[0]);
         }
-        let ranks: Vec<u32> =
-            std::iter::from_fn(|| calendar.pop(Time::NEVER)).map(|event| event.rank).collect();
-        assert_eq!(ranks, [1, 2, 3]);
+        assert_eq!(winners, BTreeSet::from([PACKET, PACKET | 1, PACKET | 2]));
     }
 
     #[test]
@@ -226,8 +265,8 @@ mod tests {
             let mut heap = BinaryHeap::new();
             let mut now = 0;
             for round in 0..rounds {
-                for (delay, scale, rank) in delays.iter().skip(round % 7) {
-                    let event = event(now + (delay << scale) / 1_000_000, *rank);
+                for (delay, scale, what) in delays.iter().skip(round % 7) {
+                    let event = event(now + (delay << scale) / 1_000_000, *what);
                     calendar.push(event);
                     heap.push(Reverse(event));
                 }

@@ -12,12 +12,13 @@
 //! needs one more event for each packet that waits in it.
 //!
 //! # Order
-//! Events at equal times are ordered by kind: transmitters that become free, then arrivals, then
-//! timers. Within a kind, transmitters are ordered by link, and the others by path (twice the
-//! flow's number, plus one for the way back). At a link, a packet that departs at an instant has
-//! already left when another arrives at that instant. At an endpoint, arrivals come before timers.
-//! Nothing depends on memory addresses or on the order of insertion, so eager and scheduled runs
-//! agree.
+//! Events at equal times are ordered by kind: arrivals, then timers; transmitters that become free
+//! come before or after both. At a link, a packet that departs at an instant has left or not when
+//! another arrives at that instant, and of several that arrive any may be the first: lots drawn
+//! from the time decide ([`narrows_units::ties`]), as a fixed order would lock flows out wherever
+//! links of equal rates keep their packets in step. Timers are ordered by path (twice the flow's
+//! number, plus one for the way back). At an endpoint, arrivals come before timers. Nothing depends
+//! on memory addresses or on the order of insertion, so eager and scheduled runs agree.
 
 mod books;
 mod calendar;

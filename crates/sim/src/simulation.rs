@@ -1,7 +1,7 @@
 //! One packet's life: the event loop, and what happens at each hop.
 
 use crate::books::PathBooks;
-use crate::calendar::{Calendar, Event};
+use crate::calendar::{Calendar, Event, PACKET, TIMER};
 use crate::ends::{LATE, ReceivingEnd, SOON, SendingEnd, Source};
 use crate::link::{Carried, DepartureLink, Link, Offered};
 use crate::measured::Measured;
@@ -48,9 +48,6 @@ pub struct Simulation {
     tap: Option<TappedLinks>,
 }
 
-/// Ranks at equal times: transmitters by link, then packets by path, then timers by path.
-const PACKET: u32 = 1 << 30;
-const TIMER: u32 = 1 << 31;
 /// Families of random streams.
 const LINK_STREAMS: u64 = 1;
 const FLOW_STREAMS: u64 = 2;
@@ -134,14 +131,14 @@ impl Simulation {
     }
 
     fn happen(&mut self, event: Event) {
-        if event.rank & (PACKET | TIMER) == 0 {
-            self.holding(event.rank).stop_waiting();
-            self.release(event.rank, event.time);
-        } else if event.rank & TIMER == 0 {
+        if event.what & (PACKET | TIMER) == 0 {
+            self.holding(event.what).stop_waiting();
+            self.release(event.what, event.time);
+        } else if event.what & TIMER == 0 {
             let packet = self.packets.take(event.payload);
             self.travel(event.time, packet);
         } else {
-            let path = event.rank & !TIMER;
+            let path = event.what & !TIMER;
             if path.is_multiple_of(2) {
                 self.sender_timer(path / 2, event.payload as usize, event.time);
             } else {
@@ -220,7 +217,7 @@ impl Simulation {
             }
         }
         if let Some(time) = self.holding(link).await_transmitter() {
-            self.calendar.push(Event { time, rank: link, payload: 0 });
+            self.calendar.push(Event { time, what: link, payload: 0 });
         }
         let Some((mut packet, carried)) = released else { return };
         if let Some(tapped) = &mut self.tap {
@@ -243,9 +240,9 @@ impl Simulation {
     }
 
     fn schedule(&mut self, at: Time, packet: Travelling) {
-        let rank = PACKET | packet.path;
+        let what = PACKET | packet.path;
         let payload = self.packets.put(packet);
-        self.calendar.push(Event { time: at, rank, payload });
+        self.calendar.push(Event { time: at, what, payload });
     }
 
     /// Sends a packet from its endpoint at `at`, on `path`.
@@ -396,7 +393,7 @@ impl Simulation {
                 end.scheduled[slot] = deadlines[slot];
                 self.calendar.push(Event {
                     time: deadlines[slot],
-                    rank: TIMER | (2 * flow),
+                    what: TIMER | (2 * flow),
                     payload: slot as u32,
                 });
             }
@@ -437,7 +434,7 @@ impl Simulation {
         let wakeup = end.wakes_at;
         if wakeup < end.scheduled {
             end.scheduled = wakeup;
-            self.calendar.push(Event { time: wakeup, rank: TIMER | (2 * flow + 1), payload: 0 });
+            self.calendar.push(Event { time: wakeup, what: TIMER | (2 * flow + 1), payload: 0 });
         }
     }
 

@@ -37,6 +37,9 @@ pub struct Timeouts {
     pub least_is: Least,
     /// The granularity of the clock (G of RFC 6298).
     pub granularity: Duration,
+    /// If true, an RTT sample is a whole number of `granularity`, to the nearest and at least one
+    /// (`TcpAgent::rtt_update` of ns-2).
+    pub whole_ticks: bool,
 }
 
 /// What the least timeout bounds.
@@ -58,13 +61,20 @@ pub struct Outstanding {
     pub end: u64,
 }
 
+impl Timeouts {
+    fn in_whole_ticks(&self, rtt: Duration) -> Duration {
+        let tick = self.granularity.picos();
+        self.granularity * ((rtt.picos() + tick / 2) / tick).max(1)
+    }
+}
+
 /// RFC 6298 §2.5 allows a bound of at least 60 s.
 const LONGEST_TIMEOUT: Duration = Duration::from_millis(60_000);
 
 impl RttEstimator {
-    /// Takes a sample (§2.2, §2.3) and ends the back-off (§5.7).
+    /// Takes a sample (§2.2, §2.3).
     pub fn sample(&mut self, rtt: Duration, timeouts: &Timeouts, outstanding: Outstanding) {
-        self.backoff = 0;
+        let rtt = if timeouts.whole_ticks { timeouts.in_whole_ticks(rtt) } else { rtt };
         let Some(estimate) = &mut self.estimate else {
             self.estimate = Some(Rtt { latest: rtt, smoothed: rtt, minimum: rtt, maximum: rtt });
             self.variation = Duration::from_picos(rtt.picos() / 2);
@@ -107,6 +117,11 @@ impl RttEstimator {
             (Some(rtt), Least::OfVariation) => rtt.smoothed + self.linux.added,
         };
         (timeout * (1 << self.backoff)).min(LONGEST_TIMEOUT.max(timeout))
+    }
+
+    /// Ends the back-off (§5.7).
+    pub fn end_back_off(&mut self) {
+        self.backoff = 0;
     }
 
     /// Doubles the next timeout, because the timer has expired (§5.5).
@@ -172,8 +187,24 @@ mod tests {
         }
         let expected = [200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 51_200, 60_000].map(ms);
         assert_eq!(found, expected);
-        rtt.sample(ms(20), &timeouts, NOTHING);
+        rtt.end_back_off();
         assert_eq!(rtt.timeout(&timeouts), ms(200));
+    }
+
+    /// ns-2's `int(tao / tcp_tick_ + 0.5)`, at least 1.
+    #[test]
+    fn a_coarse_clock_samples_whole_ticks() {
+        let granularity = ms(100);
+        let timeouts = Timeouts { granularity, whole_ticks: true, ..Habits::NS2.timeouts };
+        let sampled = |rtt| {
+            let mut estimator = RttEstimator::default();
+            estimator.sample(rtt, &timeouts, NOTHING);
+            estimator.estimate().map(|rtt| rtt.smoothed)
+        };
+        assert_eq!(
+            [ms(1), ms(100), ms(149), ms(150), ms(250)].map(sampled),
+            [ms(100), ms(100), ms(100), ms(200), ms(300)].map(Some)
+        );
     }
 
     #[test]

@@ -9,7 +9,8 @@
 //! | [`Buffer`] | a queue's limit, still in the user's unit | `20p`, `30kB`, `5ms`, `0.5bdp`, `bdp/sqrt(n)` |
 //! | [`Probability`] | a ratio between 0 and 1 | `0.1%`, `1e-3` |
 //!
-//! [`Stream`] is the one source of randomness: a seeded sequence for each flow and each link.
+//! [`Stream`] is the one source of randomness: a seeded sequence for each flow and each link;
+//! [`ties`] orders what happens at the same picosecond.
 
 mod buffer;
 mod bytes;
@@ -17,6 +18,7 @@ mod parse;
 mod probability;
 mod rate;
 mod stream;
+pub mod ties;
 mod time;
 
 pub use buffer::Buffer;

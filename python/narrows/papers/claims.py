@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
+
+from narrows.statistics import mean_and_interval
 
 
 @dataclass(frozen=True)
@@ -14,33 +19,47 @@ class Claim:
     Parameters
     ----------
     text
-        What is claimed.
-    paper, found
-        The paper's value and ours, as they are shown.
+        What is claimed, as a sentence that needs no code beside it.
+    paper
+        The paper's value as it is shown; "not given" with the derivation in brackets if the number
+        is ours.
+    found
+        Our value as it is shown.
     holds
-        Whether our value is as claimed.
+        Whether our value is as claimed; None if the runs do not decide it.
     why
-        The reason for a difference; shown only if the claim differs.
+        The reason for a difference, or why nothing is decided; shown only then.
     """
 
     text: str
     paper: str
     found: str
-    holds: bool
+    holds: bool | None
     why: str = ""
 
     @property
     def verdict(self) -> str:
-        """Return ``holds`` or ``differs``."""
-        return "holds" if self.holds else "differs"
+        """Return ``holds``, ``differs`` or ``not decided``."""
+        return VERDICTS[self.holds]
 
     def record(self) -> dict[str, Any]:
         """Return the claim and its verdict as a dictionary for a JSON file."""
         return asdict(self) | {"verdict": self.verdict}
 
 
+VERDICTS = {True: "holds", False: "differs", None: "not decided"}
+
+
 def near(
-    text: str, paper: float, found: float, within: float, unit: str = "", why: str = ""
+    text: str,
+    paper: float,
+    found: float,
+    within: float,
+    unit: str = "",
+    why: str = "",
+    *,
+    since: str,
+    by: str = "",
 ) -> Claim:
     """Claim that a number is close to the paper's.
 
@@ -51,23 +70,67 @@ def near(
     paper, found
         The numbers.
     within
-        How far `found` may be from `paper`, as a share of `paper`: what the paper's digits or
-        wording allow.
+        How far `found` may be from `paper`, as a share of `paper`.
     unit
         Unit, shown after both numbers.
+    since
+        Why the tolerance is what it is, such as ``the paper says "about"``.
+    by
+        If the number is not in the paper: the equation or the argument that gives it.
 
     Examples
     --------
-    >>> near("loss", 0.0102, 0.0101, within=0.02).verdict
-    'holds'
+    >>> near("loss", 0.0102, 0.0101, within=0.02, since="three digits").text
+    'loss (within 2 %: three digits)'
     """
+    number = _number(paper, unit)
     return Claim(
-        f"{text} (relative tolerance {within:.2g})",
-        _number(paper, unit),
+        f"{text} (within {100 * within:.2g} %: {since})",
+        f"not given ({number} by {by})" if by else number,
         _number(found, unit),
         bool(abs(found - paper) <= within * abs(paper)),
         why,
     )
+
+
+def digits(text: str, paper: str, found: float, unit: str = "", why: str = "") -> Claim:
+    """Claim that a number rounds to the paper's digits: within half a unit of the last one.
+
+    Parameters
+    ----------
+    text, unit, why
+        As in `near`.
+    paper
+        The number as the paper prints it, such as ``"0.18"`` or ``"1.12e-3"``.
+    found
+        Our number.
+
+    Examples
+    --------
+    >>> digits("gain", "0.18", 0.1751).verdict, digits("loss", "1.12e-3", 1.13e-3).verdict
+    ('holds', 'differs')
+    """
+    half = half_a_digit(paper)
+    return Claim(
+        f"{text} (within half a unit of the paper's last digit)",
+        f"{paper} {unit}".rstrip(),
+        _number(found, unit),
+        bool(abs(found - float(paper)) <= half * (1 + 1e-9)),
+        why,
+    )
+
+
+def half_a_digit(number: str) -> float:
+    """Return half a unit of a printed number's last digit.
+
+    Examples
+    --------
+    >>> half_a_digit("0.18"), half_a_digit("1.12e-3"), half_a_digit("480")
+    (0.005, 5e-06, 0.5)
+    """
+    mantissa, _, exponent = number.lower().partition("e")
+    decimals = len(mantissa.partition(".")[2])
+    return float(f"5e{int(exponent or 0) - decimals - 1}")
 
 
 def above(text: str, bound: float, found: float, unit: str = "", why: str = "") -> Claim:
@@ -89,22 +152,89 @@ def below(text: str, bound: float, found: float, unit: str = "", why: str = "") 
 def falling(text: str, names: Sequence[str], values: Sequence[float], why: str = "") -> Claim:
     """Claim an order: the first name has the highest value.
 
+    For values that do not depend on a seed; `ranked` judges those that do.
+
     Examples
     --------
     >>> falling("utilisation", ["etcp", "highspeed", "newreno"], [0.88, 0.6, 0.4]).found
     'etcp 0.88 > highspeed 0.6 > newreno 0.4'
     """
-    ranked = sorted(zip(names, values, strict=True), key=lambda pair: -pair[1])
-    found = " > ".join(f"{name} {_number(value, '')}" for name, value in ranked)
-    return Claim(text, " > ".join(names), found, [name for name, _ in ranked] == list(names), why)
+    order = sorted(zip(names, values, strict=True), key=lambda pair: -pair[1])
+    found = " > ".join(f"{name} {_number(value, '')}" for name, value in order)
+    return Claim(text, " > ".join(names), found, [name for name, _ in order] == list(names), why)
 
 
-def stated(text: str, paper: str, found: str, holds: bool, why: str = "") -> Claim:
-    """Claim something that is not a number, such as an order or a shape.
+def ranked(
+    text: str, names: Sequence[str], samples: Sequence[Sequence[float]], why: str = ""
+) -> Claim:
+    """Claim an order of values that depend on the seed: the first name has the highest.
 
-    The caller computes `holds` from the data.
+    The order holds if each value is above the next with 95 % confidence (Welch's t test of the
+    seeds' means), differs if one is below the next with the same confidence, and otherwise is not
+    decided.
+
+    Parameters
+    ----------
+    text, why
+        As in `Claim`.
+    names
+        What is compared, in the paper's order.
+    samples
+        The values over the seeds, one sequence for each name, of at least two each.
+
+    Examples
+    --------
+    >>> ranked("a > b", ["a", "b"], [[3.0, 3.1], [1.0, 1.1]]).verdict
+    'holds'
+    >>> ranked("a > b", ["a", "b"], [[1.0, 1.2], [0.9, 1.2]]).verdict
+    'not decided'
     """
-    return Claim(text, paper, found, bool(holds), why)
+    found = ", ".join(
+        f"{name} {interval(values)}" for name, values in zip(names, samples, strict=True)
+    )
+    signs = [_compare(high, low) for high, low in zip(samples, samples[1:], strict=False)]
+    holds = False if -1 in signs else (None if 0 in signs else True)
+    return Claim(text, " > ".join(names), found, holds, why)
+
+
+def interval(values: Sequence[float], unit: str = "") -> str:
+    """Return mean and half-width of the 95 % confidence interval of values over seeds.
+
+    Examples
+    --------
+    >>> interval([1.0, 1.1, 1.2])
+    '1.1 ± 0.25'
+    """
+    if len(values) < 2:
+        return _number(values[0], unit)
+    mean, half = mean_and_interval(values)
+    return f"{mean:.4g} ± {half:.2g}" + (f" {unit}" if unit else "")
+
+
+def _compare(high: Sequence[float], low: Sequence[float]) -> int:
+    """Return 1 if the first values are higher, -1 if lower, 0 if it is not decided."""
+    if len(high) < 2 or len(low) < 2:
+        return 0
+    parts = [float(np.var(values, ddof=1)) / len(values) for values in (high, low)]
+    difference = float(np.mean(high) - np.mean(low))
+    if sum(parts) == 0:
+        return int(np.sign(difference))
+    freedom = sum(parts) ** 2 / sum(
+        part**2 / (len(values) - 1) for part, values in zip(parts, (high, low), strict=True)
+    )
+    from scipy.stats import t  # noqa: PLC0415 (a third of a second, needed for several seeds only)
+
+    if abs(difference) <= float(t.ppf(0.975, freedom)) * math.sqrt(sum(parts)):
+        return 0
+    return int(np.sign(difference))
+
+
+def stated(text: str, paper: str, found: str, holds: bool | None, why: str = "") -> Claim:
+    """Claim something that is not a number, such as a shape.
+
+    The caller computes `holds` from the data; None means that they do not decide it.
+    """
+    return Claim(text, paper, found, None if holds is None else bool(holds), why)
 
 
 def _number(value: float, unit: str) -> str:

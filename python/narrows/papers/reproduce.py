@@ -16,7 +16,9 @@ from narrows import plot
 from narrows._core import ScenarioError
 from narrows._files import Folder, parquet
 from narrows._terminal import console, say
+from narrows.papers.claims import VERDICTS
 from narrows.papers.lab import Lab
+from narrows.papers.openings import ABOUT, OPENINGS
 from narrows.papers.registry import EXPERIMENTS, Experiment, Finding, choose
 
 TITLES = {
@@ -54,7 +56,7 @@ def parse_scale(text: str) -> float:
 def reproduce(names: Sequence[str], lab: Lab, output: Path, as_json: bool) -> bool:
     """Run experiments, print their claims, and write them and their papers' pages.
 
-    Return True if all claims hold.
+    Return True if no claim differs.
     """
     chosen = choose(names)
     holds = True
@@ -70,9 +72,10 @@ def reproduce(names: Sequence[str], lab: Lab, output: Path, as_json: bool) -> bo
         )
         _write(Folder(output / experiment.paper, force=True), experiment, finding, record)
         _print(record, as_json)
-        holds &= all(claim.holds for claim in finding.claims)
+        holds &= all(claim.holds is not False for claim in finding.claims)
     for paper in dict.fromkeys(experiment.paper for experiment in chosen):
         _folder(output).text(f"{paper}.md", page(paper, output / paper))
+    _folder(output).text("README.md", overview(output))
     if not as_json:
         say(f"written to {output}/")
     return holds
@@ -100,22 +103,62 @@ def page(paper: str, folder: Path) -> str:
     folder
         The folder with the experiments' ``.json`` and ``.png`` files; the page lies beside it.
     """
-    records = [
-        json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))
-    ]
-    claims = [claim for record in records for claim in record["claims"]]
-    differing = sum(claim["verdict"] == "differs" for claim in claims)
+    records = _records(folder)
     lines = [
         f"# {TITLES.get(paper, paper)}",
         "",
+        *([OPENINGS[paper], ""] if paper in OPENINGS else []),
         f"Made by `narrows reproduce {paper}`; not written by hand. "
-        f"{len(records)} experiments, {len(claims)} claims: "
-        f"{len(claims) - differing} hold, {differing} differ.",
+        f"{len(records)} experiments, {_counted(records)}.",
         "",
     ]
     for record in records:
         lines += _section(record, folder)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def overview(folder: Path) -> str:
+    """Return the page over all papers, made from the records in their folders.
+
+    Parameters
+    ----------
+    folder
+        The folder that has one folder for each paper.
+    """
+    lines = [
+        *ABOUT,
+        "",
+        "| experiment | claims | hold | differ | not decided |",
+        "|---|---|---|---|---|",
+    ]
+    for paper in TITLES:
+        records = _records(folder / paper)
+        if not records:
+            continue
+        lines.append(_row(f"**[{paper}]({paper}.md)**", records))
+        lines += [_row(f"{record['id']}: {record['title']}", [record]) for record in records]
+    return "\n".join(lines) + "\n"
+
+
+def _row(name: str, records: Sequence[dict[str, Any]]) -> str:
+    counts = _counts(records)
+    return f"| {name} | {sum(counts.values())} | " + " | ".join(map(str, counts.values())) + " |"
+
+
+def _records(folder: Path) -> list[dict[str, Any]]:
+    paths = sorted(folder.glob("*.json"))
+    return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+
+
+def _counts(records: Sequence[dict[str, Any]]) -> dict[str, int]:
+    verdicts = [claim["verdict"] for record in records for claim in record["claims"]]
+    return {verdict: verdicts.count(verdict) for verdict in VERDICTS.values()}
+
+
+def _counted(records: Sequence[dict[str, Any]]) -> str:
+    holds, differs, undecided = _counts(records).values()
+    text = f"{holds + differs + undecided} claims: {holds} hold, {differs} differ"
+    return text + (f", {undecided} are not decided" if undecided else "")
 
 
 def _section(record: dict[str, Any], folder: Path) -> list[str]:
@@ -134,7 +177,7 @@ def _section(record: dict[str, Any], folder: Path) -> list[str]:
     ]
     lines += ["| claim | paper | narrows | verdict |", "|---|---|---|---|"]
     for claim in record["claims"]:
-        why = f": {claim['why']}" if claim["verdict"] == "differs" and claim["why"] else ""
+        why = f": {claim['why']}" if claim["verdict"] != "holds" and claim["why"] else ""
         lines.append(
             f"| {claim['text']} | {claim['paper']} | {claim['found']} "
             f"| **{claim['verdict']}**{why} |"

@@ -52,6 +52,9 @@ written! {
             ssthresh: f64,
             /// ECN as in RFC 3168; laws that need marks, like dctcp, ask for their own kind.
             ecn: bool,
+            /// With ECN: retransmissions are ECN-capable, too, as RFC 2481 lets them and ns-2 has
+            /// them; RFC 3168 forbids it. They are not unless true.
+            ecn_retransmit: bool,
             /// The habits of this flow, if they differ from the scenario's.
             tcp: TcpName,
             /// Packets before the first acknowledgement; the habit's unless given.
@@ -60,6 +63,13 @@ written! {
             max_window: Buffer,
             /// RFC 7323's timestamps; the habit's unless given.
             timestamps: bool,
+            /// The clock of the retransmission timer: RTT samples are whole ticks of it, as with
+            /// ns-2's tcpTick_; exact samples, and a clock of 10 ms with ns2 and of 1 ms with linux
+            /// habits, unless given.
+            tick: Duration,
+            /// The window grows by packets acknowledged (RFC 3465), or if false by acknowledgements
+            /// (RFC 5681), as in Linux 2.4; the habit's unless given.
+            abc: bool,
             /// Proportional rate reduction in a SACK recovery; the habit's unless given.
             prr: bool,
             /// RACK (RFC 8985): losses are found by time in a SACK recovery; the habit's unless
@@ -106,6 +116,9 @@ written! {
             /// The longest an acknowledgement may be delayed. Without `ack_every`, acknowledgements
             /// are sent at this interval only.
             ack_delay: Duration,
+            /// An acknowledgement on the wire; as many bytes as a data packet's headers unless
+            /// given. ns-2's have 40 even with timestamps.
+            ack_size: Bytes,
             /// With E-TCP: whether it sends again what was lost; it does unless false.
             reliable: bool,
             /// A packet on the wire, if it differs from the scenario's.
@@ -144,6 +157,7 @@ impl Flow {
         let is_limited = self.slow_start == Some(SlowStartName::Limited);
         self.max_ssthresh.take_if(|packets| *packets == 0.0 && !is_limited);
         self.ecn.take_if(|ecn| !*ecn);
+        self.ecn_retransmit.take_if(|again| !*again);
         let halves = self.rate_halving.is_some();
         self.halving_stalls.take_if(|stalls| !*stalls && !halves);
         self.overhead.take_if(zero);

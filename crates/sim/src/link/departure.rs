@@ -65,7 +65,7 @@ impl DepartureLink {
     /// Releases the next packet that the queue lets go at `now`, if the transmitter is free;
     /// returns it and what becomes of it.
     pub fn release(&mut self, now: Time, measured: &Measured) -> Option<(Travelling, Carried)> {
-        if self.transmitter.busy_until() > now {
+        if self.transmitter.busy_until() > now || self.awaited {
             return None;
         }
         self.account(now, measured);
@@ -106,8 +106,11 @@ impl DepartureLink {
         self.account(measured.to, measured);
     }
 
+    /// A packet whose last bit leaves at `at` counts until the event of that has come.
     fn in_transmission(&self, at: Time) -> Backlog {
-        if self.transmitter.busy_until() > at { self.transmitting } else { Backlog::default() }
+        let until = self.transmitter.busy_until();
+        let transmits = until > at || self.awaited && until == at;
+        if transmits { self.transmitting } else { Backlog::default() }
     }
 
     /// Counts the time that packets have waited, up to `now`.

@@ -305,6 +305,7 @@ impl Sender {
         let rtt = now.since(ack.echoed_stamp);
         let outstanding = Outstanding { first: 0, end: 0 };
         self.rtt.sample(rtt, &self.timeouts, outstanding);
+        self.rtt.end_back_off();
         self.counters.rtt_samples += 1;
         self.counters.rtt_sum += rtt.seconds();
     }

@@ -9,6 +9,8 @@ use narrows_signal::Ecn;
 pub(super) struct Marks {
     /// The ECN bits that new data carries.
     pub leaves_as: Ecn,
+    /// Retransmissions carry them, too (RFC 2481).
+    pub on_retransmissions: bool,
     /// If true, the receiver echoes marks (RFC 3168); otherwise it counts them (RFC 9768).
     pub classic: bool,
     /// The latest value seen of the receiver's counter.
@@ -23,12 +25,13 @@ pub(super) struct Marks {
 
 impl Marks {
     /// `None` if nobody asks for ECN.
-    pub fn new(needs: Needs, classic: bool) -> Option<Self> {
+    pub fn new(needs: Needs, ecn: bool, on_retransmissions: bool) -> Option<Self> {
         let asked = needs.ecn;
         let leaves_as = if asked.is_capable() { asked } else { Ecn::Capable };
-        let classic = classic && !asked.is_capable();
+        let classic = ecn && !asked.is_capable();
         (classic || asked.is_capable()).then_some(Self {
             leaves_as,
+            on_retransmissions,
             classic,
             counted: 0,
             answered_to: 0,
@@ -45,11 +48,11 @@ impl Marks {
 
     /// The ECN bits of a packet that leaves, for the first time or `again`, and whether it tells
     /// the receiver that the window has been reduced. A retransmission is not ECN-capable (RFC 3168
-    /// §6.1.5), except for L4S, whose packets all are (RFC 8311 as cited in
-    /// draft-briscoe-iccrg-prague-congestion-control-00, §Packet Identification), so that they stay
-    /// in one queue.
+    /// §6.1.5), unless RFC 2481 is asked for, and except for L4S, whose packets all are (RFC 8311
+    /// as cited in draft-briscoe-iccrg-prague-congestion-control-00, §Packet Identification), so
+    /// that they stay in one queue.
     pub fn on_departure(&mut self, again: bool) -> (Ecn, bool) {
-        match (again, self.leaves_as) {
+        match (again && !self.on_retransmissions, self.leaves_as) {
             (false, _) => (self.leaves_as, std::mem::take(&mut self.says_reduced)),
             (true, Ecn::Scalable) => (Ecn::Scalable, false),
             (true, _) => (Ecn::NotCapable, false),
@@ -69,21 +72,24 @@ impl Marks {
 mod tests {
     use super::*;
 
-    /// RFC 3168 §6.1.5, and the draft on Prague, §Packet Identification.
+    /// RFC 3168 §6.1.5, RFC 2481, and the draft on Prague, §Packet Identification.
     #[test]
-    fn a_retransmission_is_capable_for_l4s_only() {
-        let departures = |ecn| {
+    fn a_retransmission_is_capable_for_l4s_or_if_asked_for() {
+        let departures = |ecn, on_retransmissions| {
             let needs = Needs { ecn, ..Needs::default() };
-            let mut marks = Marks::new(needs, false).expect("the law asks for ECN");
+            let marks = Marks::new(needs, false, on_retransmissions);
+            let mut marks = marks.expect("the law asks for ECN");
             marks.says_reduced = true;
             [true, false, false].map(|again| marks.on_departure(again))
         };
         let (l4s, classic) = (Ecn::Scalable, Ecn::Capable);
-        assert_eq!(departures(l4s), [(l4s, false), (l4s, true), (l4s, false)]);
+        assert_eq!(departures(l4s, false), [(l4s, false), (l4s, true), (l4s, false)]);
         assert_eq!(
-            departures(classic),
+            departures(classic, false),
             [(Ecn::NotCapable, false), (classic, true), (classic, false)],
             "new data says that the window was reduced"
         );
+        let as_rfc_2481 = departures(classic, true).map(|(ecn, _)| ecn);
+        assert_eq!(as_rfc_2481, [classic; 3]);
     }
 }

@@ -109,6 +109,10 @@ pub struct Habits {
     /// recovery is recognised (RFC 3522). Otherwise there is one sample per round trip, by Karn's
     /// rule.
     pub timestamps: bool,
+    /// If true, a timeout's back-off ends only when a packet that was sent once and timed is
+    /// acknowledged, even with timestamps (ns-2's `ts_resetRTO_ false`); otherwise each sample ends
+    /// it (RFC 6298 §5.7).
+    pub keeps_back_off: bool,
     /// If true, window growth counts packets acknowledged (RFC 3465); otherwise acknowledgements
     /// (RFC 5681 §3.1).
     pub counts_packets: bool,
@@ -146,8 +150,10 @@ impl Habits {
             least: Duration::from_millis(200),
             least_is: Least::OfTimeout,
             granularity: Duration::from_millis(10),
+            whole_ticks: false,
         },
         timestamps: false,
+        keeps_back_off: true,
         counts_packets: false,
         limited_transmit: true,
         metering: Metering::ByPipe,
@@ -178,8 +184,10 @@ impl Habits {
             least: Duration::from_millis(200),
             least_is: Least::OfVariation,
             granularity: Duration::from_millis(1),
+            whole_ticks: false,
         },
         timestamps: true,
+        keeps_back_off: false,
         counts_packets: true,
         limited_transmit: true,
         metering: Metering::Prr,

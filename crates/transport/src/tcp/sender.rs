@@ -37,6 +37,9 @@ pub struct TcpSettings {
     /// If true, packets are ECN-capable and marks are answered as RFC 3168 says, even if the
     /// controller does not ask for ECN; a controller that does ask takes precedence.
     pub ecn: bool,
+    /// If true, retransmissions are ECN-capable, too, as RFC 2481 lets them and ns-2 has them; RFC
+    /// 3168 §6.1.5 forbids it.
+    pub ecn_retransmit: bool,
     /// The random stream that exponential gaps are drawn from.
     pub stream: Stream,
 }
@@ -58,6 +61,7 @@ impl TcpSettings {
             pacing: None,
             quantum: Quantum::Packets(1),
             ecn: false,
+            ecn_retransmit: false,
             stream,
         }
     }
@@ -157,6 +161,7 @@ impl Sender {
             pacing,
             quantum,
             ecn,
+            ecn_retransmit,
             stream,
         } = settings;
         let needs = controller.needs();
@@ -167,7 +172,7 @@ impl Sender {
             controller,
             recovery,
             sampler: samples.then(Box::default),
-            marks: Marks::new(needs, ecn),
+            marks: Marks::new(needs, ecn, ecn_retransmit),
             asks: needs.routers,
             rtt: RttEstimator::default(),
             pacer: Pacer::new(stream),
@@ -550,14 +555,12 @@ impl Sender {
     /// Takes an RTT sample from a new acknowledgement, by its timestamp or from the packet being
     /// timed; returns true if there is one.
     fn measure_rtt(&mut self, now: Time, ack: &Segment) -> bool {
-        let sent = if self.habits.timestamps {
-            ack.echoed_stamp
-        } else {
-            let Some((_, sent)) = self.timed.take_if(|(number, _)| *number < ack.number) else {
-                return false;
-            };
-            sent
-        };
+        let timed = self.timed.take_if(|(number, _)| *number < ack.number);
+        if timed.is_some() {
+            self.rtt.end_back_off();
+        }
+        let stamped = self.habits.timestamps.then_some(ack.echoed_stamp);
+        let Some(sent) = stamped.or(timed.map(|(_, sent)| sent)) else { return false };
         self.take_rtt(now, sent, ack.number);
         true
     }
@@ -567,6 +570,9 @@ impl Sender {
         let rtt = now.since(sent);
         let outstanding = Outstanding { first: number.max(self.first()), end: self.recovery.end() };
         self.rtt.sample(rtt, &self.habits.timeouts, outstanding);
+        if !self.habits.keeps_back_off {
+            self.rtt.end_back_off();
+        }
         self.counters.rtt_samples += 1;
         self.counters.rtt_sum += rtt.seconds();
     }
@@ -706,7 +712,8 @@ impl Sender {
             sampler.sent(number, now, self.recovery.in_flight() as u32);
         }
         self.last_sent = now;
-        if self.timed.is_none() && !again && !self.habits.timestamps {
+        let times_one = !self.habits.timestamps || self.habits.keeps_back_off;
+        if self.timed.is_none() && !again && times_one {
             self.timed = Some((number, now));
         }
         if self.retransmit_at == Time::NEVER
