@@ -120,6 +120,8 @@ pub struct Run<'a> {
     /// Packets that may leave beyond the window: probes, and one if a recovery begins.
     probes: u32,
     begins_recovery: bool,
+    /// The connection's first packet.
+    begins_at: u64,
     epochs: u32,
     /// Packets that were in flight when their connection ended.
     forgotten: u64,
@@ -156,6 +158,7 @@ impl<'a> Run<'a> {
             unanswered: 0,
             probes: 0,
             begins_recovery: false,
+            begins_at: 0,
             epochs: 0,
             forgotten: 0,
         }
@@ -216,7 +219,8 @@ impl<'a> Run<'a> {
             // The answer to an earlier request, of a connection that is over, is not meant.
             self.asks &= segment.number != self.departures.len() as u64;
         } else {
-            self.begins_recovery = false;
+            // What answers a connection that is over changes nothing.
+            self.begins_recovery &= segment.number < self.begins_at;
         }
         self.sender.on_ack(self.now, &segment);
     }
@@ -227,6 +231,7 @@ impl<'a> Run<'a> {
             let path = self.case.weather.delay * 2;
             self.forgotten += self.sender.in_flight();
             self.begins_recovery = false;
+            self.begins_at = self.departures.len() as u64;
             self.sender.renew(self.case.law.make(10.0, path, self.ledger.clone()));
         }
         self.sender.offer(packets);
