@@ -8,12 +8,16 @@
 //! | §IV-A, "Alternate Designs" | W_K = α·W_(K−1) | [`Powers`] |
 //! | §III, §IV-B | W ← W + K/W, for each packet acknowledged | [`Ltcp::increase`] |
 //! | §IV, eq. 4; §IV-B | W ← W − βW once per recovery epoch; half at K = 1 | [`Ltcp::decrease`] |
+//! | §III, "based on the layer" | W ← W − βW_K once per recovery epoch, if asked for | [`Ltcp::decrease`] |
 //!
 //! The framework of §III is [`Ltcp`] over any [`Layers`]; the rule must keep eq. 2, that is, δ_K/K
 //! must grow with K, for flows to converge. Departures: §IV-B drops at most one layer per loss. By
 //! eq. 13 this is the same as dropping to the layer of the new window, up to K = 19 at β = 0.15.
 //! Beyond that, and with the alternate rule's β of a half, we drop every layer that the window has
 //! fallen below. After a timeout the layer is found again from the window, as after slow start.
+//!
+//! §III lets the reduction depend "on the layer at which the flow operates" and gives no formula. We
+//! take eq. 4 at the window where the layer begins, βW_K: it depends on nothing but the layer.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, WindowLaw};
@@ -53,6 +57,9 @@ settings! {
         /// The alternate rule's W_K/W_(K−1) (ratio), for which the paper gives no value; flows
         /// converge above 1.5 (eq. 2). Used only if `geometric`.
         alpha: f64 = 2.0, above(1.5);
+        /// Whether the reduction depends on the layer, beta·W_K, instead of on the window, beta·W
+        /// (§III). At one layer it is TCP's half in any case.
+        by_layer: bool = false;
     }
 }
 
@@ -97,6 +104,8 @@ impl Layers for Powers {
 pub struct Ltcp<L> {
     layers: L,
     beta: f64,
+    /// Whether a loss costs beta·W_K instead of beta·W.
+    by_layer: bool,
     /// K, counted from 1.
     layer: f64,
     /// W_K and W_(K+1), between which the window lies.
@@ -109,22 +118,24 @@ const TCP_BETA: f64 = 0.5;
 impl Ltcp<Cubes> {
     /// The design of §IV with `params`, which have been checked.
     pub fn new(params: Params) -> Self {
-        Self::over(Cubes { w_t: params.w_t }, params.beta.unwrap_or(0.15))
+        Self::over(Cubes { w_t: params.w_t }, params.beta.unwrap_or(0.15), params.by_layer)
     }
 }
 
 impl Ltcp<Powers> {
     /// The alternate design with `params`, which have been checked.
     pub fn alternate(params: Params) -> Self {
-        Self::over(Powers { w_t: params.w_t, alpha: params.alpha }, params.beta.unwrap_or(TCP_BETA))
+        let layers = Powers { w_t: params.w_t, alpha: params.alpha };
+        Self::over(layers, params.beta.unwrap_or(TCP_BETA), params.by_layer)
     }
 }
 
 impl<L: Layers> Ltcp<L> {
-    /// The framework of §III: one layer at first; `beta` of the window is given up in an epoch.
-    pub fn over(layers: L, beta: f64) -> Self {
+    /// The framework of §III: one layer at first; `beta` of the window is given up in an epoch, or
+    /// if `by_layer`, `beta` of the window at which its layer begins.
+    pub fn over(layers: L, beta: f64, by_layer: bool) -> Self {
         let within = (0.0, layers.begins(2.0));
-        Self { layers, beta, layer: 1.0, within }
+        Self { layers, beta, by_layer, layer: 1.0, within }
     }
 
     /// Finds the layer of `window`: K with W_K ≤ W < W_(K+1) (eq. 1). Slow start can end several
@@ -149,11 +160,15 @@ impl<L: Layers> WindowLaw for Ltcp<L> {
         window + ack.packets * self.layer / window
     }
 
-    /// W ← (1 − β)W when an epoch opens (eq. 4); at one layer TCP's half (§III).
+    /// W ← (1 − β)W when an epoch opens (eq. 4), or W ← W − βW_K (§III); at one layer TCP's half
+    /// (§III).
     fn decrease(&mut self, window: f64, _now: Time) -> f64 {
         self.settle(window);
-        let beta = if self.layer > 1.0 { self.beta } else { TCP_BETA };
-        let window = (1.0 - beta) * window;
+        let window = match self.layer {
+            1.0 => (1.0 - TCP_BETA) * window,
+            _ if self.by_layer => window - self.beta * self.within.0,
+            _ => (1.0 - self.beta) * window,
+        };
         self.settle(window);
         window
     }
@@ -198,13 +213,13 @@ mod tests {
     fn a_loss_costs_at_most_one_layer_up_to_nineteen() {
         let layers = Cubes { w_t: 50.0 };
         for k in 2..=19 {
-            let mut law = Ltcp::over(layers, 0.15);
+            let mut law = Ltcp::over(layers, 0.15, false);
             let window = layers.begins(f64::from(k));
             law.settle(window);
             law.decrease(window, Time::ZERO);
             assert!(law.layer >= f64::from(k) - 1.0, "K = {k}: {}", law.layer);
         }
-        let mut law = Ltcp::over(layers, 0.15);
+        let mut law = Ltcp::over(layers, 0.15, false);
         law.decrease(layers.begins(30.0), Time::ZERO);
         assert_eq!(
             law.layer, 28.0,

@@ -19,6 +19,7 @@ pub mod htcp;
 pub mod illinois;
 pub mod ledbat_plus_plus;
 pub mod ltcp;
+pub mod multcp;
 pub mod prague;
 pub mod reno;
 pub mod scalable;
@@ -45,6 +46,7 @@ pub(crate) static ALL: &[Entry] = &[
     illinois::LAW,
     ledbat_plus_plus::LAW,
     ltcp::LAW,
+    multcp::LAW,
     prague::LAW,
     reno::LAW,
     scalable::LAW,
