@@ -58,6 +58,29 @@ def etcp_loss(window: ArrayLike, p0: float = 0.01) -> NDArray[np.float64]:
     return np.asarray(p0 + 2.0 / np.asarray(window, dtype=np.float64))
 
 
+def etcp_sqrt(p: ArrayLike, p0: float = 0.01) -> NDArray[np.float64]:
+    """Return √(2/(p − p0)), the window that E-TCP's §III-A names beside the one it takes.
+
+    Parameters
+    ----------
+    p
+        Losses per acknowledged packet, above `p0`, of any shape.
+    p0
+        Loss rate above which the bottleneck is kept.
+
+    Examples
+    --------
+    >>> round(float(etcp_sqrt(0.0102)))
+    100
+    """
+    return np.asarray(np.sqrt(2.0 / (np.asarray(p, dtype=np.float64) - p0)))
+
+
+def etcp_sqrt_loss(window: ArrayLike, p0: float = 0.01) -> NDArray[np.float64]:
+    """Return the losses per acknowledged packet at which `etcp_sqrt` is `window`, p0 + 2/W²."""
+    return np.asarray(p0 + 2.0 / np.asarray(window, dtype=np.float64) ** 2)
+
+
 def per_packet_sent(p: ArrayLike) -> NDArray[np.float64]:
     """Convert losses per acknowledged packet into losses per packet sent, p/(1 + p).
 

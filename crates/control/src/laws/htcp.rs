@@ -5,6 +5,7 @@
 //! | §3.1, eqs. 16, 17, 23 | α = 1 up to Δ_L, then 1 + 10(Δ − Δ_L) + ((Δ − Δ_L)/2)² | [`Htcp::alpha`] |
 //! | §3.4, eq. 24 | α ← 2(1 − β)α | [`Htcp::alpha`] |
 //! | §3.1, comment 2 | α in proportion to the RTT, within [0.5, 10] | [`Htcp::rtt_scale`] |
+//! | §3.1, comment 2 | a convergence time in seconds | [`Htcp::haste`] |
 //! | §3.4, eq. 25 | β = RTT_min/RTT_max within [0.5, 0.8]; 0.5 if B⁻ has moved by more than 20 % | [`Htcp::back_off`] |
 //! | §3.2, eq. 22 | β = min over epochs of β·B⁻/B⁺ | [`Htcp::by_throughput`] |
 //! | §3.4 | W ← W + α/W for each packet acknowledged; W ← βW once per recovery epoch | [`Htcp::increase`], [`Htcp::decrease`] |
@@ -13,6 +14,13 @@
 //! after it ("measured from packets ACK'ed over an RTT", §3.2). For B⁻ we take the round trip under
 //! way if at least half of it is over, else the one before. Comment 2 does not say for which RTT
 //! the scale is 1; here it is 100 ms, as in Linux and FreeBSD.
+//!
+//! Comment 2 offers "to specify a required convergence time in seconds" and does not say how. 95 %
+//! of the way to fairness take n_r = log 0.05/log β epochs (§2 (ii)), so an epoch may last T* = the
+//! time/n_r. "The increase function α^H is a design parameter" (§3.1): here eq. 17 is divided by
+//! (1 − (Δ − Δ_L)/(T* − Δ_L))², so that an epoch ends before T* whatever the path. As this is a
+//! function of Δ alone, sources stay symmetrical, which one of the source's own window would break:
+//! sources that all regain what they lost in the same time never become fair.
 //!
 //! RTT samples from a recovery are left out: an acknowledgement that fills a hole is late by more
 //! than the queueing delay.
@@ -72,6 +80,9 @@ settings! {
         /// Whether α grows with the RTT (§3.1, comment 2), between 0.5 and 10 times its value at
         /// 100 ms.
         rtt_scaling: bool = false;
+        /// Seconds in which flows shall be within 5 % of fairness (§3.1, comment 2): an epoch is
+        /// over before log β/log 0.05 of them, with the β kept after a reset.
+        convergence: f64 = f64::INFINITY, above(0.0).or_infinite();
     }
 }
 
@@ -79,6 +90,8 @@ settings! {
 const REFERENCE_RTT: f64 = 0.1;
 /// §3.1, comment 2: the interval of the scale.
 const SCALE: (f64, f64) = (0.5, 10.0);
+/// §2 (ii): the share of the way that is left when flows count as fair.
+const LEFT: f64 = 0.05;
 
 impl Params {
     /// Refuses settings that contradict each other, or would not count.
@@ -90,7 +103,23 @@ impl Params {
         for name in ["beta_max", "reset", "throughput_ratio"] {
             given.counts_if(name, self.adaptive, "adaptive=true")?;
         }
+        if self.high_speed() <= 0.0 {
+            let least = self.delta_l * LEFT.ln() / self.beta.ln();
+            let message = format!(
+                "convergence: {} s is not above {least:.2} s, which epochs of delta_l={} s take; \
+                 try {:.0}",
+                self.convergence,
+                self.delta_l,
+                (2.0 * least).ceil()
+            );
+            return Err(SettingError::new(message));
+        }
         Ok(())
+    }
+
+    /// T* − Δ_L: how long high-speed mode may last in an epoch, in seconds.
+    fn high_speed(&self) -> f64 {
+        self.convergence * self.beta.ln() / LEFT.ln() - self.delta_l
     }
 }
 
@@ -110,6 +139,8 @@ pub struct Htcp {
     b_minus: Option<f64>,
     /// min_j β(j)·B⁻(j)/B⁺(j) since the last reset (eq. 22).
     least_ratio: f64,
+    /// [`Params::high_speed`].
+    high_speed: f64,
 }
 
 impl Htcp {
@@ -125,6 +156,7 @@ impl Htcp {
             throughput,
             b_minus: None,
             least_ratio: f64::INFINITY,
+            high_speed: params.high_speed(),
         }
     }
 
@@ -132,8 +164,18 @@ impl Htcp {
     fn alpha(&self, delta: f64) -> f64 {
         let Params { delta_l, a0, a1, a2, .. } = self.params;
         let x = delta - delta_l;
-        let alpha = if x <= 0.0 { 1.0 } else { a0 + a1 * x + a2 * x * x };
+        let alpha = if x <= 0.0 { 1.0 } else { (a0 + a1 * x + a2 * x * x) * self.haste(x) };
         2.0 * (1.0 - self.beta) * alpha * self.rtt_scale()
+    }
+
+    /// How much faster than eq. 17 the window grows `x` seconds into high-speed mode (§3.1,
+    /// comment 2); 1 without `convergence`.
+    fn haste(&self, x: f64) -> f64 {
+        if self.high_speed.is_infinite() {
+            return 1.0;
+        }
+        let left = (1.0 - x / self.high_speed).max(0.0);
+        1.0 / (left * left)
     }
 
     /// The RTT divided by 100 ms, clamped to [0.5, 10] (§3.1, comment 2); 1 without `rtt_scaling`.
@@ -314,6 +356,23 @@ mod tests {
         let now = feed(&mut law, now, 3, 80.0, 100);
         let now = feed(&mut law, now, 3, 100.0, 100);
         assert_eq!(law.decrease(1000.0, Time::from_secs(now)), 625.0);
+    }
+
+    /// 12.97 s are 4.32 epochs of 3 s with β = 0.5, so high-speed mode lasts up to 2 s.
+    #[test]
+    fn an_epoch_ends_in_time_for_the_convergence_asked_for() {
+        let convergence = 3.0 * 20.0_f64.ln() / 2.0_f64.ln();
+        let law = Htcp::new(Params { convergence, adaptive: false, ..Params::default() });
+        for (x, haste) in [(0.0, 1.0), (1.0, 4.0), (1.5, 16.0), (2.0, f64::INFINITY)] {
+            assert!((law.haste(x) / haste - 1.0).abs() < 1e-9 || law.haste(x) == haste, "{x}");
+        }
+        assert_eq!(Htcp::new(Params::default()).haste(1e9), 1.0);
+        let given = Given::parse(["convergence=4.3"]).unwrap();
+        let params = Params::read(&given).unwrap();
+        assert_eq!(
+            params.check(&given).unwrap_err().to_string(),
+            "convergence: 4.3 s is not above 4.32 s, which epochs of delta_l=1 s take; try 9"
+        );
     }
 
     #[test]

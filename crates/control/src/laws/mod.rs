@@ -12,6 +12,7 @@ pub mod cubic;
 pub mod dctcp;
 pub mod etcp;
 pub mod etcp_rate;
+pub mod etcp_sqrt;
 pub mod fast;
 pub mod gwa;
 pub mod highspeed;
@@ -39,6 +40,7 @@ pub(crate) static ALL: &[Entry] = &[
     dctcp::LAW,
     etcp::LAW,
     etcp_rate::LAW,
+    etcp_sqrt::LAW,
     fast::LAW,
     gwa::LAW,
     highspeed::LAW,

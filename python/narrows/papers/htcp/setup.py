@@ -55,14 +55,6 @@ def backoffs(window: Any, share: float = 0.95) -> NDArray[np.int64]:
     return np.flatnonzero(window[1:] < share * window[:-1]) + 1
 
 
-def kept(window: Any, at: int, span: int = 3) -> float:
-    """Return the share of the window kept in the back-off at sample `at`.
-
-    It is the smallest window soon after over the largest just before.
-    """
-    return float(window[at : at + span].min() / window[max(0, at - span) : at].max())
-
-
 def events(windows: Floats, time: Floats, apart: float) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Group back-offs into congestion events.
 
@@ -90,3 +82,25 @@ def events(windows: Floats, time: Floats, apart: float) -> tuple[Floats, Floats,
             # A window that grew between the first back-off and its own had that value just before.
             before[number, flow] = max(before[number, flow], windows[flow, at - 1])
     return np.array([time[group[0][0]] for group in groups]), before, drops
+
+
+def epochs_until(before: Floats, settled: float, left: float = 0.05) -> float:
+    """Count the congestion epochs until a share `left` of the second source's way is left.
+
+    Parameters
+    ----------
+    before
+        Windows of two sources at the congestion events after the second one has started.
+    settled
+        The share of the sum that the second source has in the end.
+    left
+        Share of the distance at the first event.
+
+    Returns
+    -------
+    float
+        Infinite if it never comes so near.
+    """
+    distance = np.abs(before[:, 1] / before.sum(axis=1) - settled)
+    reached = np.flatnonzero(distance <= left * distance[0])
+    return float(reached[0]) if len(reached) else float("inf")

@@ -89,7 +89,7 @@ def fig06(lab: Lab) -> Finding:
         ),
         below(
             "simulation against the analytic mean: largest relative difference of a share",
-            0.15,
+            0.05,
             _apart(share["simulation"], share["analytic mean"]),
             why="the model assumes that drops are independent of windows; "
             f"here {_dependence(seen)}",
@@ -137,7 +137,7 @@ def fig07(lab: Lab) -> Finding:
         ),
         below(
             "it converges to the analytic mean: largest relative difference of a share",
-            0.15,
+            0.05,
             off,
             why=f"as in figure 6: {_dependence(seen)}",
         ),

@@ -1,0 +1,140 @@
+//! The law that E-TCP's authors name beside their own and do not take (Gu, Towsley, Hollot, Zhang:
+//! "Congestion Control for Small Buffer High Speed Networks", §III-A): TCP's, kept above a loss rate
+//! of p0.
+//!
+//! | source | equation | here |
+//! |---|---|---|
+//! | §III-A | W* = √(2/(p − p0)), the window in balance; p is per acknowledged packet | tests |
+//! | eq. 7 for this W* | i(W)/d(W) = p = p0 + 2/W² | [`EtcpSqrt::slow_down`] |
+//! | §II | W ← W + 1/W, for each packet acknowledged, as TCP | [`EtcpSqrt::on_ack`] |
+//! | §II for p0 = 0 | W ← W − W/(2 + p0·W²), for each packet lost; TCP's W/2 without p0 | [`EtcpSqrt::slow_down`] |
+//!
+//! "One option … is to have it behave similar to current TCP": the paper gives W* only, and i(W) and
+//! d(W) here are those which do so. Signalling, start and pacing are as with `etcp`.
+//!
+//! Departures: silence for a retransmission timeout halves the window, which is never below one
+//! packet.
+
+use crate::parts::etcp_start::{Answer, EtcpStart};
+use crate::registry::{Entry, MovedBy, Recipe, Start};
+use crate::{Ack, Controller, Gaps, Loss, Pacing, Timeout};
+use narrows_settings::{Settings, settings};
+
+/// Its line in the registry.
+pub(super) const LAW: Entry = Entry {
+    name: "etcp-sqrt",
+    aliases: &["e-tcp-sqrt"],
+    summary: "the law that E-TCP's authors name and do not take: TCP's, kept above a small constant \
+              loss rate",
+    source: "Gu, Towsley, Hollot, Zhang, §III-A",
+    moved_by: MovedBy::EachLoss,
+    start: Start::UnlessAtThreshold,
+    settings: Params::list,
+    construct: |birth| {
+        let etcp = EtcpSqrt::new(birth.settings()?, birth.initial_window);
+        Ok(Recipe::clones(etcp.with_ssthresh(birth.initial_ssthresh)))
+    },
+};
+
+settings! {
+    /// Settings of the law.
+    pub struct Params {
+        /// Loss rate above which the bottleneck is kept (ratio; §III-A).
+        p0: f64 = 0.01, at_least(0.0).below(1.0);
+    }
+}
+
+/// The law's state.
+#[derive(Clone, Debug)]
+pub struct EtcpSqrt {
+    params: Params,
+    /// Packets.
+    window: f64,
+    start: EtcpStart,
+}
+
+impl EtcpSqrt {
+    /// The law with `params`, which have been checked; starts with `initial_window` packets.
+    pub fn new(params: Params, initial_window: f64) -> Self {
+        Self { params, window: initial_window, start: EtcpStart::default() }
+    }
+
+    /// Starts in congestion avoidance if the window has already reached a threshold of `ssthresh`
+    /// packets.
+    pub fn with_ssthresh(mut self, ssthresh: f64) -> Self {
+        if self.window >= ssthresh {
+            self.start = EtcpStart::CongestionAvoidance;
+        }
+        self
+    }
+
+    /// W ← W − W/(2 + p0·W²) for each packet lost (eq. 7 with i(W) = 1/W).
+    fn slow_down(&mut self) {
+        let window = self.window;
+        self.window = (window - window / (2.0 + self.params.p0 * window * window)).max(1.0);
+    }
+}
+
+impl Controller for EtcpSqrt {
+    /// W ← W + n/W for n packets acknowledged (§II); W + n in slow start (§V-A).
+    fn on_ack(&mut self, ack: &Ack) {
+        let phase = self.start.phase_at(ack);
+        if !ack.window_limited || ack.recovering {
+            return;
+        }
+        match phase {
+            EtcpStart::SlowStart => self.window += ack.packets,
+            EtcpStart::Holding { .. } => {}
+            EtcpStart::CongestionAvoidance => self.window += ack.packets / self.window,
+        }
+    }
+
+    /// Half at the first loss, nothing for those that follow slow start (§V-A), then the law's
+    /// decrease for each.
+    fn on_loss(&mut self, loss: &Loss) {
+        match self.start.answer(loss) {
+            Answer::Halve => self.window = (self.window / 2.0).max(1.0),
+            Answer::Nothing => {}
+            Answer::SlowDown => self.slow_down(),
+        }
+    }
+
+    /// Half, once per epoch. What is still in flight does not matter: nothing waits for a window.
+    fn on_timeout(&mut self, timeout: &Timeout) {
+        self.start = EtcpStart::CongestionAvoidance;
+        if timeout.opens_epoch {
+            self.window = (self.window / 2.0).max(1.0);
+        }
+    }
+
+    fn window(&self) -> f64 {
+        self.window
+    }
+
+    fn flight_limit(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    /// Exponential gaps of mean RTT/W (§III-C).
+    fn pacing(&self) -> Pacing {
+        Pacing::Window { gain: 1.0, gaps: Gaps::Exponential }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At W = √(2/(p − p0)) with p losses per acknowledged packet, what 1/p acknowledgements add is
+    /// what one loss takes (§III-A).
+    #[test]
+    fn the_equilibrium_is_the_papers() {
+        for p in [0.03, 0.0102, 0.010_000_02] {
+            let window = (2.0_f64 / (p - 0.01)).sqrt();
+            let mut etcp = EtcpSqrt::new(Params::default(), window).with_ssthresh(1.0);
+            etcp.slow_down();
+            let taken = window - etcp.window();
+            assert!((taken * window * p - 1.0).abs() < 1e-9, "p = {p}: a loss takes {taken}");
+        }
+    }
+}
