@@ -334,7 +334,7 @@ def _three(flow: pl.DataFrame, link: pl.DataFrame, column: str, label: str, top:
     axes[0][0].set(xlabel="time (s)", ylabel=label, ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
     draw_band(axes[0][1], link, "queue", 10, "samples")
-    axes[0][1].set(xlabel="time (s)", ylabel="queue (packets)", ylim=(0, None))
-    axes[0][1].legend(fontsize="x-small")
+    axes[0][1].set(xlabel="time (s)", ylabel="queue (packets)")
+    axes[0][1].legend(fontsize="x-small", loc="upper right")
     draw_loss(axes[0][2], link, 10, "100 ms means", top)
     return figure

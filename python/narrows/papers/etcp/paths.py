@@ -91,8 +91,8 @@ def _bottlenecks(lab: Lab, cc: str, column: str, label: str) -> Finding:
     axes[0][0].set(xlabel="time (s)", ylabel=label, ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
     draw_band(axes[0][1], link, "queue", 10, "samples")
-    axes[0][1].set(xlabel="time (s)", ylabel="queue of link 2 (packets)", ylim=(0, None))
-    axes[0][1].legend(fontsize="x-small")
+    axes[0][1].set(xlabel="time (s)", ylabel="queue of link 2 (packets)")
+    axes[0][1].legend(fontsize="x-small", loc="upper right")
     draw_loss(axes[0][2], link, 10, "100 ms means", 0.1)
     axes[0][2].set_ylabel("loss rate of link 2")
     note = (

@@ -132,6 +132,8 @@ def draw_band(ax: Any, frame: pl.DataFrame, column: str, samples: int, label: st
     low, high = np.quantile(groups, [0.01, 0.99], axis=1)
     ax.fill_between(time, low, high, alpha=0.25, lw=0, label=f"98 % of {label}")
     ax.plot(time, groups.mean(axis=1), lw=0.8, label="mean of a second")
+    # Room for a legend above.
+    ax.set_ylim(0, 1.3 * max(float(high.max()), 1e-9))
 
 
 def draw_loss(ax: Any, link: pl.DataFrame, samples: int, label: str, top: float) -> None:
