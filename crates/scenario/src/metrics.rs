@@ -328,6 +328,9 @@ columns! {
     throughput: Rate = Numbers(|all| &all.throughput);
     /// New payload at the receiver over the interval that ends here.
     goodput: Rate, "RFC 5166 §2.1.1" = Numbers(|all| &all.goodput);
+    /// Payload that the application got over the interval that ends here: in order, or on arrival
+    /// if the flow keeps no order.
+    in_order: Rate = Numbers(|all| &all.in_order);
 }
 
 columns! {

@@ -161,6 +161,8 @@ pub struct FlowSeries {
     pub throughput: Vec<f64>,
     /// New payload over the interval that ends here, bit/s.
     pub goodput: Vec<f64>,
+    /// Payload that the application got in order over the interval that ends here, bit/s.
+    pub in_order: Vec<f64>,
 }
 
 /// Samples of the laws' own quantities, one row per flow, quantity and sample.
@@ -316,6 +318,9 @@ fn flow_series(checked: &Checked, simulation: &Simulation) -> FlowSeries {
         columns
             .goodput
             .extend((0..rows).map(|row| rate(&receiver.arrived, row, group.packet.payload())));
+        columns
+            .in_order
+            .extend((0..rows).map(|row| rate(&receiver.in_order, row, group.packet.payload())));
     }
     columns
 }

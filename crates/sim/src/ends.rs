@@ -364,7 +364,7 @@ impl ReceivingEnd {
                 (Due::WarmedUp, _) => {
                     self.at_warmup = (self.sink.arrived(), self.sink.duplicates())
                 }
-                (Due::Sample, Some(series)) => series.arrived.push(self.sink.arrived()),
+                (Due::Sample, Some(series)) => series.sample(&self.sink),
                 (Due::Sample, None) => {}
             }
         }

@@ -4,6 +4,7 @@
 //! for all sample times that have passed, in the state it had at those times. A sample at an
 //! instant comes before the events of that instant.
 
+use crate::ends::Sink;
 use narrows_transport::Sender;
 use narrows_units::{Duration, Time};
 
@@ -64,6 +65,16 @@ impl SenderSeries {
 pub struct ReceiverSeries {
     /// Packets that had arrived for the first time.
     pub arrived: Vec<u64>,
+    /// Packets that had arrived in order, so that the application has them; all that had arrived if
+    /// their numbers have no order.
+    pub in_order: Vec<u64>,
+}
+
+impl ReceiverSeries {
+    pub(crate) fn sample(&mut self, sink: &Sink) {
+        self.arrived.push(sink.arrived());
+        self.in_order.push(sink.next().unwrap_or(sink.arrived()));
+    }
 }
 
 /// What happened at a link: row k covers the interval that ends at (k + 1) · interval.

@@ -1,5 +1,27 @@
 """E-TCP (Gu, Towsley, Hollot, Zhang: "Congestion Control for Small Buffer High Speed Networks")."""
 
-from narrows.papers.etcp import analysis, arrivals, many, paths, signalling, single, web
+from narrows.papers.etcp import (
+    analysis,
+    arrivals,
+    large_buffers,
+    many,
+    paths,
+    rate,
+    reliability,
+    signalling,
+    single,
+    web,
+)
 
-__all__ = ["analysis", "arrivals", "many", "paths", "signalling", "single", "web"]
+__all__ = [
+    "analysis",
+    "arrivals",
+    "large_buffers",
+    "many",
+    "paths",
+    "rate",
+    "reliability",
+    "signalling",
+    "single",
+    "web",
+]

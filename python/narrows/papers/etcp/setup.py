@@ -101,3 +101,44 @@ def variation(values: Any) -> float:
     """Return the coefficient of variation."""
     array = np.asarray(values, dtype=np.float64)
     return float(array.std() / array.mean())
+
+
+def moved(frame: pl.DataFrame, column: str) -> float:
+    """Return the relative difference of a series' means over the last third and last two thirds."""
+    return abs(mean(later(frame, 2 / 3), column) / mean(later(frame, 1 / 3), column) - 1)
+
+
+# What `moved` computes, for a claim's text.
+MOVED = "relative difference between its means over the last third and the last two thirds"
+
+
+def drift_of_loss(link: pl.DataFrame) -> float:
+    """Return by how much the cumulative loss rate changes over the last third of the run."""
+    cumulative = cumulative_loss(link)
+    return float(abs(cumulative[-1] / cumulative[2 * len(cumulative) // 3] - 1))
+
+
+def per_acknowledged(per_sent: float) -> float:
+    """Return losses per acknowledged packet for losses per packet that comes to the link."""
+    return per_sent / (1 - per_sent)
+
+
+def draw_band(ax: Any, frame: pl.DataFrame, column: str, samples: int, label: str) -> None:
+    """Draw means of groups of samples, and the middle 98 % of the samples of each as a band."""
+    values = frame[column].to_numpy().astype(np.float64)
+    rows = len(values) // samples
+    groups = values[: rows * samples].reshape(rows, samples)
+    time = frame["time"].to_numpy()[samples - 1 :: samples][:rows]
+    low, high = np.quantile(groups, [0.01, 0.99], axis=1)
+    ax.fill_between(time, low, high, alpha=0.25, lw=0, label=f"98 % of {label}")
+    ax.plot(time, groups.mean(axis=1), lw=0.8, label="mean of a second")
+    # Room for a legend above.
+    ax.set_ylim(0, 1.3 * max(float(high.max()), 1e-9))
+
+
+def draw_loss(ax: Any, link: pl.DataFrame, samples: int, label: str, top: float) -> None:
+    """Draw the loss rate as `draw_band` does, and the cumulative loss rate over it."""
+    draw_band(ax, link, "loss_rate", samples, label)
+    ax.plot(link["time"], cumulative_loss(link), "k", lw=1, label="cumulative")
+    ax.set(xlabel="time (s)", ylabel="loss rate", ylim=(0, top))
+    ax.legend(fontsize="x-small", loc="upper right")
