@@ -130,13 +130,13 @@ impl Member<'_> {
                     ..settings
                 })
             }
-            CheckedTransport::Etcp { reliable } => {
+            CheckedTransport::Etcp { delivery } => {
                 let timeouts = habits.timeouts;
                 let gaps = match connection.spacing {
                     Some(Spacing::Window(gaps)) => Some(gaps),
                     Some(Spacing::Fq) | None => None,
                 };
-                Transport::Etcp(EtcpSettings { timeouts, reliable, packet_bytes, gaps, stream })
+                Transport::Etcp(EtcpSettings { timeouts, delivery, packet_bytes, gaps, stream })
             }
             CheckedTransport::Quic { quantum, window, ecn, recommended, each_loss } => {
                 let pacing = match connection.spacing {

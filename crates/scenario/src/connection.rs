@@ -12,6 +12,8 @@ use narrows_control::registry::{Birth, MovedBy, Recipe, SlowStartKind, Start};
 use narrows_control::slow_start::{HyStart, HyStartPlusPlus, Limited};
 use narrows_control::{Controller, Gaps, Pacing, Restart, SlowStart};
 use narrows_sim::Gap;
+use narrows_transport::etcp::Delivery;
+use narrows_transport::etcp::coding::LARGEST_BLOCK;
 use narrows_transport::tcp::{
     AckPolicy, Detection, Habits, Metering, Quantum, RecoveryKind, Spacing,
 };
@@ -46,7 +48,7 @@ pub(crate) enum Transport {
         ecn_retransmit: bool,
     },
     Etcp {
-        reliable: bool,
+        delivery: Delivery,
     },
     Quic {
         /// Packets that leave together.
@@ -93,6 +95,8 @@ const BETA_ECN: &str = "beta_ecn";
 const SHORTEST_GAP: Duration = Duration::from_micros(1);
 const STALLS: &str =
     "missing; beside overhead say whether rate halving stalls as ns-2's does, true or false";
+/// The smallest block of an erasure code, in packets: two symbols beyond that are a fifth.
+const SMALLEST_BLOCK: u32 = 10;
 /// The largest initial window, in packets: it leaves in one event.
 const MOST_AT_FIRST: f64 = 100_000.0;
 /// The coarsest clock of a retransmission timer; ns-2's and BSD's had 100 and 500 ms.
@@ -240,12 +244,29 @@ fn transport(
     };
     if spec.over_etcp() {
         given.drop_default(|flow| &mut flow.quantum, QuantumField::Packets(1));
-        let reliable = given.take(|flow| &mut flow.reliable).unwrap_or(true);
-        return Ok(Transport::Etcp { reliable });
+        return Ok(Transport::Etcp { delivery: delivery(given)? });
     }
     habits.acks = acks(given, habits.acks)?;
     take_recovery_habits(given, recovery, habits)?;
     tcp_transport(given, recovery, bytes, habits, around)
+}
+
+/// What becomes of E-TCP's lost data.
+fn delivery(given: &mut Given<Flow>) -> Result<Delivery, ScenarioError> {
+    let reliable = given.take(|flow| &mut flow.reliable).unwrap_or(true);
+    let Some(block) = given.take(|flow| &mut flow.raptorq) else {
+        return Ok(if reliable { Delivery::Retransmission } else { Delivery::Unreliable });
+    };
+    if !reliable {
+        let message = "makes delivery reliable; leave it out, or reliable = false";
+        return Err(given.error("raptorq", message));
+    }
+    if !(SMALLEST_BLOCK..=LARGEST_BLOCK).contains(&block) {
+        let message =
+            format!("{block} is not from {SMALLEST_BLOCK} to {LARGEST_BLOCK} packets; try 1000");
+        return Err(given.error("raptorq", message));
+    }
+    Ok(Delivery::Coding { block })
 }
 
 /// QUIC with packets of `bytes`; when it acknowledges and whether it shakes hands is put into
@@ -294,6 +315,7 @@ impl Connection {
         spec: &ControllerSpec,
         controller: &dyn Controller,
     ) -> Result<(), ScenarioError> {
+        self.encodes_blocks(given)?;
         let law = spec.law.name();
         if self.spacing == Some(Spacing::Fq) && !matches!(self.transport, Transport::Tcp { .. }) {
             let message = match self.transport {
@@ -320,6 +342,18 @@ impl Connection {
             return Ok(());
         };
         Err(given.error("ecn", message))
+    }
+
+    /// Fails if packets are to be encoded that are offered one by one: a block would have to wait
+    /// for its packets.
+    fn encodes_blocks(&self, given: &Given<Flow>) -> Result<(), ScenarioError> {
+        let coded = matches!(self.transport, Transport::Etcp { delivery: Delivery::Coding { .. } });
+        if !coded || !matches!(self.sends, Sends::Every(_)) {
+            return Ok(());
+        }
+        let message = "encodes blocks of packets, and this application offers one at a time; give \
+                       a size instead, or leave it out";
+        Err(given.error("raptorq", message))
     }
 
     /// Fails if a setting says how to answer marks, and packets cannot be marked.
@@ -719,6 +753,9 @@ fn why_it_does_not_count(
         }
         "rate_halving" | "halving_stalls" => {
             format!("{recovery} has no rate halving; leave it out, or write {law}+sack")
+        }
+        "raptorq" => {
+            format!("is for etcp and etcp-rate; {law} has another transport, leave it out")
         }
         "reliable" => format!("false is for etcp and etcp-rate; {law} runs over TCP, leave it out"),
         "max_ssthresh" if matches!(spec.law.start(), Start::Chosen(_)) => {

@@ -70,6 +70,7 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("ack_delay", "\"2ms\"", "ack_every = 8"),
     ("ack_size", "\"1kB\"", ""),
     ("reliable", "false", ""),
+    ("raptorq", "100", ""),
     ("packet", "\"600B\"", ""),
     ("on", "\"100ms\"", "off = \"300ms\""),
     ("off", "\"300ms\"", "on = \"100ms\""),

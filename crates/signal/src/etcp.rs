@@ -20,6 +20,18 @@ impl EtcpAck {
     /// Number of bits in the bitmap.
     pub const BITS: u64 = 32;
 
+    /// An acknowledgement of a symbol of an erasure code, and `decoded` the symbol's block, if that
+    /// can be decoded. It travels in place of LE and TSN: the block, and 1 in addition if it can.
+    pub fn of_code(h_seq: u32, bitmap: u32, decoded: Option<u32>) -> Self {
+        let (tsn, left_edge) = decoded.map_or((0, 0), |block| (block, 1));
+        Self { h_seq, bitmap, tsn, left_edge }
+    }
+
+    /// The block that can be decoded, if the symbol acknowledged was of such a block.
+    pub fn decoded(&self) -> Option<u32> {
+        (self.left_edge == 1).then_some(self.tsn)
+    }
+
     /// h_seq as a 64-bit number: the one nearest to `near`.
     pub fn highest(&self, near: u64) -> u64 {
         serial::unwrap(self.h_seq, near)

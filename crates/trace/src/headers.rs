@@ -40,7 +40,10 @@ pub(crate) fn write(crossing: &Crossing, flow: FlowHeaders) -> (Vec<u8>, u32) {
         );
     }
     let tcp = tcp(segment, flow);
-    let is_data = matches!(segment.header, Header::Data(_) | Header::EtcpData { .. });
+    let is_data = matches!(
+        segment.header,
+        Header::Data(_) | Header::EtcpData { .. } | Header::EtcpSymbol { .. }
+    );
     // The last packet of a flow may be short.
     let headers = IP_HEADER + tcp.header_len() as u32;
     let room = segment.bytes.saturating_sub(headers);

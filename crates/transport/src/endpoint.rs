@@ -5,7 +5,7 @@ use crate::quic::{self, QuicSettings};
 use crate::tcp::{self, RecoveryKind, TcpSettings};
 use crate::{Counters, Segment, Ticks};
 use narrows_control::{Controller, Rtt};
-use narrows_units::Time;
+use narrows_units::{Stream, Time};
 
 /// The choice of transport, with the settings of its sender.
 #[derive(Clone, Debug)]
@@ -94,7 +94,9 @@ impl Transport {
                 (Sender::Tcp(tcp::Sender::new(settings, controller)), Receiver::Tcp(receiver))
             }
             Self::Etcp(settings) => {
-                let receiver = etcp::Receiver::new(settings.reliable, ack_bytes);
+                // A stream of its own, so that gaps are the same with and without a code.
+                let stream = Stream::new(settings.stream.clone().bits(), 0, 0);
+                let receiver = etcp::Receiver::new(settings.delivery, ack_bytes, stream);
                 (Sender::Etcp(etcp::Sender::new(settings, controller)), Receiver::Etcp(receiver))
             }
             Self::Quic(settings) => {

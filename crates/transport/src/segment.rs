@@ -1,5 +1,6 @@
 //! What travels between endpoints.
 
+use crate::etcp::coding::Symbol;
 use narrows_signal::{Ecn, EtcpAck, QuicAck, Reply, Request, SackBlocks};
 use narrows_units::Time;
 
@@ -29,6 +30,13 @@ pub enum Header {
         cc_seq: u32,
         /// True if the data may have been sent before.
         retransmission: bool,
+    },
+    /// E-TCP data as a symbol of an erasure code.
+    EtcpSymbol {
+        /// Label of this packet, used by congestion control only; 32 bits that wrap around.
+        cc_seq: u32,
+        /// What it carries.
+        symbol: Symbol,
     },
     /// An E-TCP acknowledgement.
     EtcpAck(EtcpAck),
@@ -78,7 +86,8 @@ pub struct AckHeader {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment {
     /// For data, its sequence number, in packets from 0; for an acknowledgement, the next number
-    /// expected. QUIC's data has its packet number, and its acknowledgement the largest that it
+    /// expected. A symbol that is no packet of the data has the number of the first packet of its
+    /// block. QUIC's data has its packet number, and its acknowledgement the largest that it
     /// acknowledges.
     pub number: u64,
     /// When the segment left its endpoint (RFC 7323's TSval).
@@ -102,9 +111,11 @@ impl Segment {
     /// Whether this is data or an acknowledgement.
     pub const fn kind(&self) -> Kind {
         match self.header {
-            Header::Data(_) | Header::EtcpData { .. } | Header::Syn | Header::QuicInitial => {
-                Kind::Data
-            }
+            Header::Data(_)
+            | Header::EtcpData { .. }
+            | Header::EtcpSymbol { .. }
+            | Header::Syn
+            | Header::QuicInitial => Kind::Data,
             Header::Ack(_)
             | Header::EtcpAck(_)
             | Header::SynAck
@@ -118,6 +129,7 @@ impl Segment {
         match self.header {
             Header::Data(DataHeader { quic: Some(data), .. }) => data == number as u32,
             Header::Data(_) | Header::EtcpData { .. } => self.number == number,
+            Header::EtcpSymbol { symbol, .. } => !symbol.is_repair() && self.number == number,
             _ => false,
         }
     }
@@ -165,11 +177,12 @@ impl Segment {
         if let Header::Data(data) = &mut self.header { Some(&mut data.request) } else { None }
     }
 
-    /// True for data that may have been sent before.
+    /// True for data that may have been sent before, or that makes up for such data.
     pub const fn is_retransmission(&self) -> bool {
         match self.header {
             Header::Data(data) => data.retransmission,
             Header::EtcpData { retransmission, .. } => retransmission,
+            Header::EtcpSymbol { symbol, .. } => symbol.is_repair(),
             _ => false,
         }
     }

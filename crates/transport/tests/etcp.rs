@@ -5,7 +5,7 @@ use narrows_control::Controller;
 use narrows_control::registry::{self, Birth};
 use narrows_signal::EtcpAck;
 use narrows_transport::etcp::signalling::{Fate, Reception, Signalling};
-use narrows_transport::etcp::{EtcpSettings, Receiver, Sender};
+use narrows_transport::etcp::{Delivery, EtcpSettings, Receiver, Sender};
 use narrows_transport::tcp::Habits;
 use narrows_transport::{Kind, Segment};
 use narrows_units::{Duration, Stream, Time};
@@ -164,10 +164,10 @@ fn law(name: &str) -> Box<dyn Controller> {
         .make(1)
 }
 
-fn sender(name: &str, reliable: bool) -> Sender {
+fn sender(name: &str, delivery: Delivery) -> Sender {
     let settings = EtcpSettings {
         timeouts: Habits::NS2.timeouts,
-        reliable,
+        delivery,
         packet_bytes: 1040,
         gaps: None,
         stream: Stream::new(5, 1, 1),
@@ -175,7 +175,7 @@ fn sender(name: &str, reliable: bool) -> Sender {
     Sender::new(settings, law(name))
 }
 
-struct Delivery {
+struct Delivered {
     in_order: u64,
     arrived: u64,
     windows: Vec<u64>,
@@ -185,8 +185,9 @@ struct Delivery {
 /// Runs one connection over a wire of 50 ms each way that treats its packets as `fates` says: 0
 /// loses, 1 delays by 10 µs (too short for a paced packet to be overtaken), 2 duplicates, and
 /// anything else delivers; once `fates` is used up, everything is delivered.
-fn deliver(name: &str, reliable: bool, packets: u64, fates: &[u8], seconds: f64) -> Delivery {
-    let (mut sender, mut receiver) = (sender(name, reliable), Receiver::new(reliable, 40));
+fn deliver(name: &str, delivery: Delivery, packets: u64, fates: &[u8], seconds: f64) -> Delivered {
+    let mut sender = sender(name, delivery);
+    let mut receiver = Receiver::new(delivery, 40, Stream::new(5, 1, 2));
     let mut wire: BTreeMap<(Time, u64), Segment> = BTreeMap::new();
     let (mut now, end, mut sent, mut fates) =
         (Time::ZERO, Time::from_secs(seconds), 0, fates.iter());
@@ -213,7 +214,7 @@ fn deliver(name: &str, reliable: bool, packets: u64, fates: &[u8], seconds: f64)
         now = arrival.min(sender.pace_at()).min(sender.retransmit_at());
         if now >= end || sender.is_done() {
             let done = sender.is_done();
-            return Delivery {
+            return Delivered {
                 in_order: receiver.next(),
                 arrived: receiver.arrived(),
                 windows,
@@ -245,11 +246,17 @@ proptest! {
         packets in 1u64..300,
         fates in prop::collection::vec(0u8..8, 0..600),
     ) {
-        for name in ["etcp", "etcp-rate"] {
-            let delivery = deliver(name, true, packets, &fates, 3600.0);
+        let coding = Delivery::Coding { block: 20 };
+        for (name, way) in [
+            ("etcp", Delivery::Retransmission),
+            ("etcp-rate", Delivery::Retransmission),
+            ("etcp", coding),
+            ("etcp-rate", coding),
+        ] {
+            let delivery = deliver(name, way, packets, &fates, 3600.0);
             prop_assert!(
                 delivery.done,
-                "only {} of {packets} packets were delivered in an hour",
+                "{way:?}: only {} of {packets} packets were delivered in an hour",
                 delivery.in_order
             );
             prop_assert_eq!(delivery.in_order, packets);
@@ -258,15 +265,18 @@ proptest! {
     }
 
     /// "The transmission control protocol behaves the same whether or not reliable end-to-end
-    /// delivery is required" (§I).
+    /// delivery is required" (§I), and however it is made reliable.
     #[test]
     fn without_reliability_the_window_goes_the_same_way(
         fates in prop::collection::vec(0u8..60, 0..2000),
     ) {
         for name in ["etcp", "etcp-rate"] {
-            let [with, without] = [true, false]
-                .map(|reliable| deliver(name, reliable, u64::MAX / 4, &fates, 1.0).windows);
+            let ways =
+                [Delivery::Retransmission, Delivery::Unreliable, Delivery::Coding { block: 20 }];
+            let [with, without, coded] =
+                ways.map(|way| deliver(name, way, u64::MAX / 4, &fates, 1.0).windows);
             prop_assert_eq!(&with, &without);
+            prop_assert_eq!(&with, &coded);
         }
     }
 }

@@ -7,15 +7,17 @@
 //! | eq. 9 | W ← W − W/(b(2 + p0·W)), for each packet lost | [`Etcp::slow_down`] |
 //! | eq. 5 | W* = 2/(p − p0), the window at which the two are in balance; p is per acknowledged packet | tests |
 //! | §V-A | slow start: W ← W + 1 per ACK, W ← W/2 at the first loss, then hold | `EtcpStart` |
+//! | §VIII-A | future work: a slow start that ends with the RTT's rise | `DelayStart` |
+//! | §VII-B | an RTT that is over- or underestimated | [`Params::rtt_scale`] |
 //! | §III-C | gaps between packets are exponential with mean RTT/W; the window limits nothing | [`Etcp::pacing`] |
 //!
 //! Departures: the paper does not say what to do if no acknowledgement arrives; here the window is
 //! halved after a retransmission timeout. The window is never below one packet.
 
-use crate::parts::etcp_start::{Answer, EtcpStart};
-use crate::registry::{Entry, MovedBy, Recipe, Start};
+use crate::parts::etcp_start::{Answer, EtcpStart, Growth, SlowStartEnd};
+use crate::registry::{Birth, Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Loss, Pacing, Timeout};
-use narrows_settings::{Settings, settings};
+use narrows_settings::{SettingError, Settings, settings};
 
 /// Its line in the registry.
 pub(super) const LAW: Entry = Entry {
@@ -28,7 +30,9 @@ pub(super) const LAW: Entry = Entry {
     start: Start::UnlessAtThreshold,
     settings: Params::list,
     construct: |birth| {
-        let etcp = Etcp::new(birth.settings()?, birth.initial_window);
+        let params: Params = birth.settings()?;
+        params.check(birth)?;
+        let etcp = Etcp::new(params, birth.initial_window);
         Ok(Recipe::clones(etcp.with_ssthresh(birth.initial_ssthresh)))
     },
 };
@@ -41,6 +45,24 @@ settings! {
         /// Packets acknowledged per packet of window gained; larger than the bottleneck's buffer
         /// for stability (§III-A).
         b: f64 = 25.0, at_least(1.0);
+        /// What ends slow start: the first loss (§V-A), or with large buffers the RTT's rise
+        /// (§VIII-A).
+        start: SlowStartEnd = SlowStartEnd::Loss;
+        /// The RTT that the law goes by, as a multiple of the smoothed one: over- or
+        /// underestimated, if it is not 1 (§VII-B).
+        rtt_scale: f64 = 1.0, at_least(0.01).at_most(100.0);
+    }
+}
+
+impl Params {
+    /// Fails if a slow start is chosen that is never entered.
+    pub(super) fn check(&self, birth: &Birth) -> Result<(), SettingError> {
+        if self.start == SlowStartEnd::Delay && birth.initial_window >= birth.initial_ssthresh {
+            let message = "start: has no effect, as the initial window has reached ssthresh; \
+                           leave one of them out";
+            return Err(SettingError::new(message));
+        }
+        Ok(())
     }
 }
 
@@ -56,7 +78,7 @@ pub struct Etcp {
 impl Etcp {
     /// The law with `params`, which have been checked; starts with `initial_window` packets.
     pub fn new(params: Params, initial_window: f64) -> Self {
-        Self { params, window: initial_window, start: EtcpStart::default() }
+        Self { params, window: initial_window, start: EtcpStart::until(params.start) }
     }
 
     /// Starts in congestion avoidance if the window has already reached a threshold of `ssthresh`
@@ -70,7 +92,7 @@ impl Etcp {
 
     /// W ← W − W/(b(2 + p0·W)) for each packet lost (§III-A, eq. 9).
     fn slow_down(&mut self) {
-        let Params { p0, b } = self.params;
+        let Params { p0, b, .. } = self.params;
         self.window = (self.window - self.window / (b * (2.0 + p0 * self.window))).max(1.0);
     }
 }
@@ -78,14 +100,11 @@ impl Etcp {
 impl Controller for Etcp {
     /// W ← W + n/b for n packets acknowledged (§III-A, eq. 8); W + n in slow start (§V-A).
     fn on_ack(&mut self, ack: &Ack) {
-        let phase = self.start.phase_at(ack);
-        if !ack.window_limited || ack.recovering {
-            return;
-        }
-        match phase {
-            EtcpStart::SlowStart => self.window += ack.packets,
-            EtcpStart::Holding { .. } => {}
-            EtcpStart::CongestionAvoidance => self.window += ack.packets / self.params.b,
+        match self.start.growth(ack, self.window) {
+            Growth::SlowStart => self.window += ack.packets,
+            Growth::Times(times) => self.window *= times,
+            Growth::Nothing => {}
+            Growth::Law => self.window += ack.packets / self.params.b,
         }
     }
 
@@ -115,9 +134,13 @@ impl Controller for Etcp {
         f64::INFINITY
     }
 
-    /// Exponential gaps of mean RTT/W (§III-C).
+    /// Exponential gaps of mean RTT/W (§III-C); even ones of half that within a train.
     fn pacing(&self) -> Pacing {
-        Pacing::Window { gain: 1.0, gaps: Gaps::Exponential }
+        let gain = 1.0 / self.params.rtt_scale;
+        if self.start.sends_train() {
+            return Pacing::Window { gain: 2.0 * gain, gaps: Gaps::Even };
+        }
+        Pacing::Window { gain, gaps: Gaps::Exponential }
     }
 }
 

@@ -7,13 +7,15 @@
 //! | §VII-A | x ← x − x/(bτ(2 + p0·x)), for each packet lost | [`EtcpRate::slow_down`] |
 //! | eq. 11 | x* = 2/(p − p0) packets per second, the rate at which the two are in balance, whatever the RTT | tests |
 //! | §V-A | slow start: x ← x + 1/τ per ACK, x ← x/2 at the first loss, then hold | `EtcpStart` |
+//! | §VIII-A | future work: a slow start that ends with the RTT's rise | `DelayStart` |
+//! | §VII-B | an RTT that is over- or underestimated | [`Params::rtt_scale`] |
 //!
 //! x is in packets per second, and τ is the smoothed RTT. Departures: if bτ(2 + p0·x) < 1 the
 //! decrease would exceed the rate itself, so the rate is never below one packet per round trip. A
 //! retransmission timeout halves the rate, as in the window law.
 
 use super::etcp::Params;
-use crate::parts::etcp_start::{Answer, EtcpStart};
+use crate::parts::etcp_start::{Answer, EtcpStart, Growth};
 use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Loss, Pacing, Timeout};
 use narrows_settings::Settings;
@@ -29,7 +31,9 @@ pub(super) const LAW: Entry = Entry {
     start: Start::UnlessAtThreshold,
     settings: Params::list,
     construct: |birth| {
-        let etcp = EtcpRate::new(birth.settings()?, birth.initial_window);
+        let params: Params = birth.settings()?;
+        params.check(birth)?;
+        let etcp = EtcpRate::new(params, birth.initial_window);
         Ok(Recipe::clones(etcp.with_ssthresh(birth.initial_ssthresh)))
     },
 };
@@ -51,7 +55,8 @@ impl EtcpRate {
     /// The law with `params`, which have been checked; starts with `initial_window` packets per
     /// round trip.
     pub fn new(params: Params, initial_window: f64) -> Self {
-        Self { params, rate: None, rtt: 1.0, initial_window, start: EtcpStart::default() }
+        let start = EtcpStart::until(params.start);
+        Self { params, rate: None, rtt: 1.0, initial_window, start }
     }
 
     /// Starts in congestion avoidance if the initial window has already reached a threshold of
@@ -65,8 +70,8 @@ impl EtcpRate {
 
     /// x ← x − x/(bτ(2 + p0·x)) for each packet lost (§VII-A).
     fn slow_down(&mut self) {
-        let Params { p0, b } = self.params;
-        let rtt = self.rtt;
+        let Params { p0, b, rtt_scale, .. } = self.params;
+        let rtt = rtt_scale * self.rtt;
         self.change(|x| x - x / (b * rtt * (2.0 + p0 * x)));
     }
 
@@ -81,17 +86,16 @@ impl EtcpRate {
 impl Controller for EtcpRate {
     /// x ← x + n/(bτ) for n packets acknowledged (§VII-A); x + n/τ in slow start (§V-A).
     fn on_ack(&mut self, ack: &Ack) {
-        let phase = self.start.phase_at(ack);
         let Some(rtt) = ack.rtt else { return };
         self.rtt = rtt.smoothed.seconds();
-        let rate = self.rate.get_or_insert(self.initial_window / self.rtt);
-        if !ack.window_limited || ack.recovering {
-            return;
-        }
-        match phase {
-            EtcpStart::SlowStart => *rate += ack.packets / self.rtt,
-            EtcpStart::Holding { .. } => {}
-            EtcpStart::CongestionAvoidance => *rate += ack.packets / (self.params.b * self.rtt),
+        let Params { b, rtt_scale, .. } = self.params;
+        let scaled = rtt_scale * self.rtt;
+        let rate = self.rate.get_or_insert(self.initial_window / scaled);
+        match self.start.growth(ack, *rate * self.rtt) {
+            Growth::SlowStart => *rate += ack.packets / scaled,
+            Growth::Times(times) => *rate *= times,
+            Growth::Nothing => {}
+            Growth::Law => *rate += ack.packets / (b * scaled),
         }
     }
 
@@ -122,10 +126,13 @@ impl Controller for EtcpRate {
         f64::INFINITY
     }
 
-    /// The rate, with exponential gaps (§III-C); until there is an RTT the initial window leaves at
-    /// once.
+    /// The rate, with exponential gaps (§III-C); twice the rate, with even ones, within a train;
+    /// until there is an RTT the initial window leaves at once.
     fn pacing(&self) -> Pacing {
         match self.rate {
+            Some(rate) if self.start.sends_train() => {
+                Pacing::Rate { packets_per_second: 2.0 * rate, gaps: Gaps::Even }
+            }
             Some(packets_per_second) => {
                 Pacing::Rate { packets_per_second, gaps: Gaps::Exponential }
             }

@@ -3,6 +3,7 @@
 mod abe;
 mod advertised;
 mod congestion_window;
+pub(crate) mod delay_start;
 pub(crate) mod etcp_start;
 mod once_per_epoch;
 mod recent;

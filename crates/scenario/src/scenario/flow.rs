@@ -121,6 +121,9 @@ written! {
             ack_size: Bytes,
             /// With E-TCP: whether it sends again what was lost; it does unless false.
             reliable: bool,
+            /// With E-TCP: instead of sending lost data again, it sends symbols of a RaptorQ code
+            /// (RFC 6330) over blocks of this many packets, like 1000.
+            raptorq: u32,
             /// A packet on the wire, if it differs from the scenario's.
             packet: Bytes,
             /// Datagrams at `app_rate` that nobody answers, instead of TCP: "constant" or "poisson"

@@ -1,35 +1,51 @@
 //! The E-TCP receiver: two modules, the second of which exists only if delivery is reliable (E-TCP,
 //! §V-B).
 
+use super::coding::{Decoder, Symbol};
+use super::sender::Delivery;
 use super::signalling::Reception;
 use crate::{Header, Reassembly, Segment};
 use narrows_signal::EtcpAck;
-use narrows_units::Time;
+use narrows_units::{Stream, Time};
 
 /// An E-TCP receiver, which acknowledges each packet.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     ack_bytes: u32,
     reception: Reception,
-    /// `None` if delivery is not reliable.
+    /// `None` unless lost data is sent again.
     reassembly: Option<Reassembly>,
+    /// `None` unless an erasure code makes up for lost data.
+    decoder: Option<Box<Decoder>>,
     arrived: u64,
     duplicates: u64,
 }
 
 impl Receiver {
-    /// Creates a receiver whose acknowledgements have `ack_bytes` bytes on the wire.
-    pub fn new(reliable: bool, ack_bytes: u32) -> Self {
-        let reassembly = reliable.then(Reassembly::default);
-        Self { ack_bytes, reception: Reception::default(), reassembly, arrived: 0, duplicates: 0 }
+    /// Creates a receiver whose acknowledgements have `ack_bytes` bytes on the wire; failures to
+    /// decode are drawn from `stream`.
+    pub fn new(delivery: Delivery, ack_bytes: u32, stream: Stream) -> Self {
+        let coded = matches!(delivery, Delivery::Coding { .. });
+        Self {
+            ack_bytes,
+            reception: Reception::default(),
+            reassembly: (delivery == Delivery::Retransmission).then(Reassembly::default),
+            decoder: coded.then(|| Box::new(Decoder::new(stream))),
+            arrived: 0,
+            duplicates: 0,
+        }
     }
 
     /// Takes the data that arrived; returns its acknowledgement.
     ///
     /// Panics if the segment is not E-TCP data.
     pub fn on_data(&mut self, now: Time, data: &Segment) -> Option<Segment> {
-        let Header::EtcpData { cc_seq, .. } = data.header else {
-            panic!("an E-TCP receiver got {:?}", data.header)
+        let cc_seq = match data.header {
+            Header::EtcpData { cc_seq, .. } => cc_seq,
+            Header::EtcpSymbol { cc_seq, symbol } => {
+                return Some(self.on_symbol(now, data, cc_seq, symbol));
+            }
+            _ => panic!("an E-TCP receiver got {:?}", data.header),
         };
         let mut new = self.reception.arrive(cc_seq);
         let (h_seq, bitmap) = self.reception.report();
@@ -42,13 +58,33 @@ impl Receiver {
         self.arrived += u64::from(new);
         self.duplicates += u64::from(!new);
         let ack = EtcpAck { h_seq, bitmap, tsn: data.number as u32, left_edge: left_edge as u32 };
-        Some(Segment {
+        Some(self.answer(now, data, number, ack))
+    }
+
+    /// Takes a symbol of the erasure code; returns its acknowledgement.
+    #[cold]
+    fn on_symbol(&mut self, now: Time, data: &Segment, cc_seq: u32, symbol: Symbol) -> Segment {
+        let is_new = self.reception.arrive(cc_seq);
+        let (h_seq, bitmap) = self.reception.report();
+        let (mut number, mut decoded) = (0, None);
+        if let Some(decoder) = self.decoder.as_mut().filter(|_| is_new) {
+            decoded = decoder.arrive(symbol).then_some(symbol.block);
+            (self.arrived, self.duplicates) = (decoder.arrived(), decoder.surplus());
+        }
+        if let Some(decoder) = &self.decoder {
+            number = decoder.next();
+        }
+        self.answer(now, data, number, EtcpAck::of_code(h_seq, bitmap, decoded))
+    }
+
+    fn answer(&self, now: Time, data: &Segment, number: u64, ack: EtcpAck) -> Segment {
+        Segment {
             number,
             stamp: now,
             echoed_stamp: data.stamp,
             bytes: self.ack_bytes,
             header: Header::EtcpAck(ack),
-        })
+        }
     }
 
     /// Packets that arrived for the first time.
@@ -56,7 +92,7 @@ impl Receiver {
         self.arrived
     }
 
-    /// Packets that had arrived before.
+    /// Packets that had arrived before, or symbols that were not needed.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }
@@ -64,6 +100,9 @@ impl Receiver {
     /// The lowest number that has not arrived; if delivery is not reliable, the number of packets
     /// that have arrived.
     pub fn next(&self) -> u64 {
+        if let Some(decoder) = &self.decoder {
+            return decoder.next();
+        }
         self.reassembly.as_ref().map_or(self.arrived, Reassembly::next)
     }
 }

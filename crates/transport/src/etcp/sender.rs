@@ -1,6 +1,7 @@
 //! The E-TCP sender: packet transmission, congestion control, and, if required, reliable
 //! transmission (E-TCP, §V-A).
 
+use super::coding::{Encoder, Symbol};
 use super::reliability::RetransmissionQueue;
 use super::signalling::{Fate, Signalling};
 use crate::{Counters, Header, Least, Outstanding, Pacer, RttEstimator, Segment, Timeouts};
@@ -13,8 +14,8 @@ use narrows_units::{Duration, Stream, Time};
 pub struct EtcpSettings {
     /// The bounds of the retransmission timer.
     pub timeouts: Timeouts,
-    /// Whether lost data is sent again.
-    pub reliable: bool,
+    /// What becomes of lost data.
+    pub delivery: Delivery,
     /// Bytes of a data packet on the wire, headers included.
     pub packet_bytes: u32,
     /// The distribution of gaps, if it is to replace the law's.
@@ -23,19 +24,35 @@ pub struct EtcpSettings {
     pub stream: Stream,
 }
 
+/// What becomes of lost data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// It is gone.
+    Unreliable,
+    /// It is sent again (§IV).
+    Retransmission,
+    /// It is computed from the symbols of an erasure code, see [`super::coding`].
+    Coding {
+        /// Packets of a block.
+        block: u32,
+    },
+}
+
 /// An E-TCP sender.
 pub struct Sender {
     controller: Box<dyn Controller>,
     signalling: Signalling,
-    /// `None` if delivery is not reliable.
+    /// `None` unless lost data is sent again.
     queue: Option<RetransmissionQueue>,
+    /// `None` unless an erasure code makes up for lost data.
+    code: Option<Box<Encoder>>,
     rtt: RttEstimator,
     pacer: Pacer,
     timeouts: Timeouts,
     gaps: Option<Gaps>,
     packet_bytes: u32,
     offered: u64,
-    /// The next number that has never been sent, used if there is no queue to keep it.
+    /// The next number that has never been sent, used if delivery is not reliable.
     next_number: u64,
     waits_for_pacer: bool,
     /// The application had nothing to send when the pacer was ready.
@@ -55,13 +72,18 @@ pub struct Sender {
 impl Sender {
     /// Creates a sender that has no data to send.
     pub fn new(settings: EtcpSettings, controller: Box<dyn Controller>) -> Self {
-        let EtcpSettings { timeouts, reliable, packet_bytes, gaps, stream } = settings;
+        let EtcpSettings { timeouts, delivery, packet_bytes, gaps, stream } = settings;
+        let code = match delivery {
+            Delivery::Coding { block } => Some(Box::new(Encoder::new(block))),
+            Delivery::Unreliable | Delivery::Retransmission => None,
+        };
         // RFC 6298's bound: Linux's goes by round trips, which E-TCP does not count.
         let timeouts = Timeouts { least_is: Least::OfTimeout, ..timeouts };
         Self {
             controller,
             signalling: Signalling::default(),
-            queue: reliable.then(RetransmissionQueue::default),
+            queue: (delivery == Delivery::Retransmission).then(RetransmissionQueue::default),
+            code,
             rtt: RttEstimator::default(),
             pacer: Pacer::new(stream),
             timeouts,
@@ -109,27 +131,31 @@ impl Sender {
         self.written_off = 0;
         let (mut received, rtt, next) = (0, self.rtt.estimate(), self.signalling.next());
         let in_flight = self.signalling.outstanding() as f64;
-        let (controller, counters, epoch_ends) =
-            (&mut self.controller, &mut self.counters, &mut self.epoch_ends);
-        let highest = self.signalling.on_ack(fields, |label, fate| match fate {
-            Fate::Received => received += 1,
-            Fate::Lost => {
-                let opens_epoch = label >= *epoch_ends;
-                if opens_epoch {
-                    *epoch_ends = next;
-                }
-                counters.lost += 1;
-                counters.epochs += u32::from(opens_epoch);
-                controller.on_loss(&Loss {
-                    now,
-                    transmission: label,
-                    next,
-                    opens_epoch,
-                    in_flight,
-                    rtt,
-                    rate: None,
-                });
+        let (controller, counters, epoch_ends, code) =
+            (&mut self.controller, &mut self.counters, &mut self.epoch_ends, &mut self.code);
+        let highest = self.signalling.on_ack(fields, |label, fate| {
+            if let Some(code) = code {
+                code.answer(fate);
             }
+            if fate == Fate::Received {
+                received += 1;
+                return;
+            }
+            let opens_epoch = label >= *epoch_ends;
+            if opens_epoch {
+                *epoch_ends = next;
+            }
+            counters.lost += 1;
+            counters.epochs += u32::from(opens_epoch);
+            controller.on_loss(&Loss {
+                now,
+                transmission: label,
+                next,
+                opens_epoch,
+                in_flight,
+                rtt,
+                rate: None,
+            });
         });
         if let Some(newest) = highest.filter(|_| received > 0) {
             self.controller.on_ack(&Ack {
@@ -154,7 +180,13 @@ impl Sender {
 
     /// Handles the part of an acknowledgement that concerns reliable delivery.
     fn deliver(&mut self, now: Time, ack: &Segment) {
-        let (Some(queue), Header::EtcpAck(fields)) = (&mut self.queue, &ack.header) else { return };
+        let Header::EtcpAck(fields) = &ack.header else { return };
+        if let Some(code) = &mut self.code {
+            code.on_ack(ack.number, fields.decoded());
+            self.data_timer =
+                if code.is_empty() { Time::NEVER } else { now + self.rtt.timeout(&self.timeouts) };
+        }
+        let Some(queue) = &mut self.queue else { return };
         let first = queue.first();
         let (left_edge, tsn) = fields.block(ack.number);
         queue.on_ack(ack.number, left_edge, tsn);
@@ -170,6 +202,9 @@ impl Sender {
         if self.data_timer <= now {
             if let Some(queue) = &mut self.queue {
                 queue.on_timeout();
+            }
+            if let Some(code) = &mut self.code {
+                code.on_silence();
             }
             self.written_off = self.signalling.outstanding();
             // "… and the timer is reset to the estimated round trip time" (§IV).
@@ -209,11 +244,12 @@ impl Sender {
     }
 
     fn transmit(&mut self, now: Time) -> Segment {
-        let (number, retransmission) = self.take_number();
+        let (number, retransmission, symbol) = self.take_number();
         let cc_seq = self.signalling.label() as u32;
         self.counters.sent += 1;
         self.counters.retransmitted += u32::from(retransmission);
-        if self.data_timer == Time::NEVER && self.queue.is_some() {
+        let is_reliable = self.queue.is_some() || self.code.is_some();
+        if self.data_timer == Time::NEVER && is_reliable {
             self.data_timer = now + self.timeout();
         }
         if self.silence_timer == Time::NEVER {
@@ -221,21 +257,32 @@ impl Sender {
         }
         let rtt = self.rtt.estimate();
         self.pacer.sent(now, 1, self.pacing(), self.controller.window(), rtt.as_ref());
-        Segment::data(number, now, self.packet_bytes, Header::EtcpData { cc_seq, retransmission })
+        let header = match symbol {
+            None => Header::EtcpData { cc_seq, retransmission },
+            Some(symbol) => Header::EtcpSymbol { cc_seq, symbol },
+        };
+        Segment::data(number, now, self.packet_bytes, header)
     }
 
-    /// Returns the number of the data that leaves, and whether it has been sent before.
-    fn take_number(&mut self) -> (u64, bool) {
+    /// Returns the number of the data that leaves, whether it makes up for a loss, and the symbol
+    /// that it is, if it is coded.
+    fn take_number(&mut self) -> (u64, bool, Option<Symbol>) {
+        if let Some(code) = &mut self.code
+            && let Some((symbol, first)) = code.next(self.offered)
+        {
+            let packet = if symbol.is_repair() { 0 } else { u64::from(symbol.number) };
+            return (first + packet, symbol.is_repair(), Some(symbol));
+        }
         let Some(queue) = &mut self.queue else {
             self.next_number += 1;
-            return (self.next_number - 1, false);
+            return (self.next_number - 1, false, None);
         };
         match queue.next_lost() {
             Some(number) => {
                 queue.send_again(number);
-                (number, true)
+                (number, true, None)
             }
-            None => (queue.send_new(), false),
+            None => (queue.send_new(), false, None),
         }
     }
 
@@ -266,7 +313,9 @@ impl Sender {
 
     /// True if all data offered has been acknowledged; always false if delivery is not reliable.
     pub fn is_done(&self) -> bool {
-        self.queue.as_ref().is_some_and(|queue| queue.first() >= self.offered)
+        let of_code = self.code.as_ref().map(|code| code.first());
+        let first = of_code.or(self.queue.as_ref().map(RetransmissionQueue::first));
+        first.is_some_and(|first| first >= self.offered)
     }
 
     /// The sender's counters so far.
@@ -275,12 +324,16 @@ impl Sender {
     }
 
     fn next_new(&self) -> u64 {
+        if let Some(code) = &self.code {
+            return code.end();
+        }
         self.queue.as_ref().map_or(self.next_number, RetransmissionQueue::end)
     }
 
     fn has_data(&mut self) -> bool {
         let lost = self.queue.as_mut().is_some_and(|queue| queue.next_lost().is_some());
-        lost || self.next_new() < self.offered
+        let lacking = self.code.as_mut().is_some_and(|code| code.needs_repair());
+        lost || lacking || self.next_new() < self.offered
     }
 
     /// True if a packet may leave although earlier ones are unanswered: the window limits only the
