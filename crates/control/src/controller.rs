@@ -138,4 +138,7 @@ pub enum Gaps {
     Fq,
     /// Exponentially distributed (E-TCP, §V-B).
     Exponential,
+    /// Uniform from 0 to twice the mean (Chandrayana and others, "On randomizing the sending times
+    /// in TCP and other window based algorithms", 2001: RTT(1 + x)/cwnd with x in U[−1, 1]).
+    Uniform,
 }

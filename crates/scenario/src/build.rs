@@ -120,7 +120,12 @@ impl Member<'_> {
         match connection.transport {
             CheckedTransport::Tcp { recovery, quantum, window, ecn, ecn_retransmit } => {
                 let settings = TcpSettings::new(recovery, habits, packet_bytes, stream);
-                let (pacing, window_limit) = (connection.spacing, window);
+                let hops = self.attachment.hops;
+                let pacing = connection.spacing.map(|spacing| match spacing {
+                    Spacing::FourHops(_) => Spacing::FourHops(hops),
+                    other => other,
+                });
+                let window_limit = window;
                 Transport::Tcp(TcpSettings {
                     pacing,
                     window_limit,
@@ -134,7 +139,7 @@ impl Member<'_> {
                 let timeouts = habits.timeouts;
                 let gaps = match connection.spacing {
                     Some(Spacing::Window(gaps)) => Some(gaps),
-                    Some(Spacing::Fq) | None => None,
+                    _ => None,
                 };
                 Transport::Etcp(EtcpSettings { timeouts, delivery, packet_bytes, gaps, stream })
             }

@@ -121,7 +121,7 @@ pub(crate) fn check(
     let sends = sends(&mut given, packet.payload())?;
     let overhead = given.take(|flow| &mut flow.overhead).unwrap_or_default();
     let transport = transport(&mut given, &spec, bytes, &mut habits, around)?;
-    let spacing = given.take(|flow| &mut flow.pacing).and_then(spacing);
+    let spacing = spacing(&mut given, transport)?;
     let is_paced =
         spacing.is_some() || matches!(transport, Transport::Quic { recommended: true, .. });
     let (quantum, receive_window) = transport.as_laws_see_it();
@@ -317,9 +317,16 @@ impl Connection {
     ) -> Result<(), ScenarioError> {
         self.encodes_blocks(given)?;
         let law = spec.law.name();
-        if self.spacing == Some(Spacing::Fq) && !matches!(self.transport, Transport::Tcp { .. }) {
+        let is_tcp = matches!(self.transport, Transport::Tcp { .. });
+        let of_tcp = match self.spacing {
+            Some(Spacing::Fq) => Some("\"fq\" is Linux's TCP"),
+            Some(Spacing::BandwidthShare) => Some("\"westwood\" is TCP's"),
+            Some(Spacing::FourHops(_)) => Some("\"four-hop\" is TCP's"),
+            _ => None,
+        };
+        if let Some(whose) = of_tcp.filter(|_| !is_tcp) {
             let message = match self.transport {
-                Transport::Quic { .. } => "\"fq\" is Linux's TCP; try \"even\"".to_owned(),
+                Transport::Quic { .. } => format!("{whose}; try \"even\""),
                 _ => format!("{law} has a transport of its own; try \"even\""),
             };
             return Err(given.error("pacing", message));
@@ -397,13 +404,33 @@ fn starts_as_told(
     Err(given.error("initial_window", message))
 }
 
-fn spacing(pacing: PacingName) -> Option<Spacing> {
-    match pacing {
-        PacingName::None => None,
-        PacingName::Even => Some(Spacing::Window(Gaps::Even)),
-        PacingName::Exponential => Some(Spacing::Window(Gaps::Exponential)),
-        PacingName::Fq => Some(Spacing::Fq),
+/// How packets are spaced, if not as the law has it.
+fn spacing(
+    given: &mut Given<Flow>,
+    transport: Transport,
+) -> Result<Option<Spacing>, ScenarioError> {
+    let spacing = match given.take(|flow| &mut flow.pacing) {
+        None | Some(PacingName::None) => None,
+        Some(PacingName::Even) => Some(Spacing::Window(Gaps::Even)),
+        Some(PacingName::Exponential) => Some(Spacing::Window(Gaps::Exponential)),
+        Some(PacingName::Uniform) => Some(Spacing::Window(Gaps::Uniform)),
+        Some(PacingName::Fq) => Some(Spacing::Fq),
+        Some(PacingName::Westwood) => Some(Spacing::BandwidthShare),
+        // The number of links is put in when a flow has its place.
+        Some(PacingName::FourHop) => Some(Spacing::FourHops(0)),
+    };
+    if !matches!(transport, Transport::Tcp { .. }) {
+        return Ok(spacing);
     }
+    let Some(tokens) = given.take(|flow| &mut flow.pacing_bucket) else { return Ok(spacing) };
+    if tokens == 0 {
+        return Err(given.error("pacing_bucket", "must hold at least 1 token; try 4"));
+    }
+    if spacing != Some(Spacing::Window(Gaps::Even)) {
+        let message = "is for even gaps; write pacing = \"even\", or leave it out";
+        return Err(given.error("pacing_bucket", message));
+    }
+    Ok(Some(Spacing::Bucket(tokens)))
 }
 
 /// What becomes of a window that is not used, for laws that leave that to the transport.
@@ -423,6 +450,11 @@ fn take_recovery_habits(
 ) -> Result<(), ScenarioError> {
     let set = |habit: &mut bool, told: Option<bool>| *habit = told.unwrap_or(*habit);
     set(&mut habits.handshake, given.take(|flow| &mut flow.handshake));
+    set(&mut habits.paces_acks, given.take(|flow| &mut flow.ack_pacing));
+    if habits.paces_acks && !habits.timestamps {
+        let message = "needs the RTT at the receiver; write timestamps = true, or leave it out";
+        return Err(given.error("ack_pacing", message));
+    }
     if recovery == RecoveryKind::Sack {
         set(&mut habits.acks.reports_duplicates, given.take(|flow| &mut flow.dsack));
         set(&mut habits.acks.compresses, given.take(|flow| &mut flow.sack_compression));
@@ -664,7 +696,9 @@ fn files(given: &Given<Flow>, files: &Files) -> Result<Sends, ScenarioError> {
 }
 
 /// The fields of a flow that are of TCP only.
-const OF_TCP: [&str; 15] = [
+const OF_TCP: [&str; 17] = [
+    "pacing_bucket",
+    "ack_pacing",
     "tcp",
     "timestamps",
     "tick",
@@ -683,7 +717,9 @@ const OF_TCP: [&str; 15] = [
 ];
 
 /// The fields of a flow that E-TCP's transport does not know.
-const OF_OTHER_TRANSPORTS: [&str; 15] = [
+const OF_OTHER_TRANSPORTS: [&str; 17] = [
+    "pacing_bucket",
+    "ack_pacing",
     "quantum",
     "tick",
     "abc",

@@ -34,6 +34,8 @@ pub(crate) struct Attachment {
     pub access: Option<Access>,
     /// Round-trip time without queues and transmission.
     pub base_rtt: Duration,
+    /// Links from the sender to the receiver.
+    pub hops: u32,
 }
 
 /// The links between a flow's hosts and routers.
@@ -256,9 +258,10 @@ impl Network {
                     return Err(given.error("to", "is also the sender's node; name another"));
                 }
                 let (from, to) = if reverse { (to, from) } else { (from, to) };
-                let base_rtt =
-                    self.delay(given, nodes, from, to)? + self.delay(given, nodes, to, from)?;
-                let attachment = Attachment { from, to, access: None, base_rtt };
+                let (there, hops) = self.path(given, nodes, from, to)?;
+                let (back, _) = self.path(given, nodes, to, from)?;
+                let base_rtt = there + back;
+                let attachment = Attachment { from, to, access: None, base_rtt, hops };
                 Ok(vec![attachment; count as usize])
             }
         }
@@ -280,25 +283,25 @@ impl Network {
         }
     }
 
-    /// The delay of the shortest path between two nodes. Fails if there is none.
-    fn delay(
+    /// The delay of the shortest path between two nodes, and its links. Fails if there is none.
+    fn path(
         &self,
         given: &Given<Flow>,
         nodes: &[String],
         from: u32,
         to: u32,
-    ) -> Result<Duration, ScenarioError> {
+    ) -> Result<(Duration, u32), ScenarioError> {
         let mut best = vec![Duration::MAX; nodes.len()];
-        let mut open = BinaryHeap::from([Reverse((Duration::ZERO, from))]);
-        while let Some(Reverse((delay, node))) = open.pop() {
+        let mut open = BinaryHeap::from([Reverse((Duration::ZERO, 0, from))]);
+        while let Some(Reverse((delay, hops, node))) = open.pop() {
             if node == to {
-                return Ok(delay);
+                return Ok((delay, hops));
             }
             for link in self.links.iter().filter(|link| link.from == node) {
                 let delay = delay + link.delay;
                 if delay < best[link.to as usize] {
                     best[link.to as usize] = delay;
-                    open.push(Reverse((delay, link.to)));
+                    open.push(Reverse((delay, hops + 1, link.to)));
                 }
             }
         }
@@ -343,7 +346,8 @@ fn at_least(
 fn with_hosts(from: u32, to: u32, rtt: Duration, middle: Duration, rate: Rate) -> Attachment {
     let delay = Duration::from_picos(rtt.saturating_sub(middle * 2).picos() / 4);
     let base_rtt = (middle + delay * 2) * 2;
-    Attachment { from, to, access: Some(Access { rate, delay }), base_rtt }
+    let hops = from.abs_diff(to) + 2;
+    Attachment { from, to, access: Some(Access { rate, delay }), base_rtt, hops }
 }
 
 /// By how much the base RTT of a group's flow `index` exceeds the first's.

@@ -90,7 +90,9 @@ impl Transport {
         match self {
             Self::Tcp(settings) => {
                 let buffer = buffer(settings.window_limit, settings.packet_bytes);
-                let receiver = tcp::Receiver::new(settings.habits.acks, ack_bytes, buffer);
+                let habits = &settings.habits;
+                let receiver = tcp::Receiver::new(habits.acks, ack_bytes, buffer);
+                let receiver = if habits.paces_acks { receiver.paced() } else { receiver };
                 (Sender::Tcp(tcp::Sender::new(settings, controller)), Receiver::Tcp(receiver))
             }
             Self::Etcp(settings) => {

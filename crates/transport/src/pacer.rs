@@ -1,4 +1,4 @@
-//! Pacing: a token bucket that holds one burst and fills in the mean gap.
+//! Pacing: a token bucket that holds one burst and fills in the mean gap, or holds several tokens.
 
 use narrows_control::{Gaps, Pacing, Rtt};
 use narrows_units::{Duration, Stream, Time};
@@ -11,6 +11,36 @@ pub struct Pacer {
     stream: Stream,
     /// Packets that have left since the connection began.
     sent: u32,
+    /// Tokens that pile up while nothing leaves.
+    bucket: Option<Bucket>,
+}
+
+/// A token bucket that fills at the pace of the window and holds several tokens (Alparslan,
+/// Arakawa, Murata, §3.2).
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    /// The most tokens that it holds.
+    size: f64,
+    /// Tokens at `at`; below zero if a burst has borrowed some.
+    tokens: f64,
+    at: Time,
+    /// Tokens per second since then; none before the first RTT sample.
+    rate: f64,
+}
+
+impl Bucket {
+    fn full(size: f64) -> Self {
+        Self { size, tokens: size, at: Time::ZERO, rate: 0.0 }
+    }
+
+    /// Takes `packets` tokens at `now`, and fills at `rate` from then on; returns when the next
+    /// token is there.
+    fn take(&mut self, now: Time, packets: u32, rate: f64) -> Time {
+        let filled = self.tokens + now.since(self.at).seconds() * self.rate;
+        self.tokens = filled.min(self.size) - f64::from(packets);
+        (self.at, self.rate) = (now, rate);
+        now + Duration::from_secs((1.0 - self.tokens).max(0.0) / rate)
+    }
 }
 
 /// Linux does not pace the first packets of a connection (`tcp_update_skb_after_send` in
@@ -20,12 +50,33 @@ const UNPACED: u32 = 10;
 impl Pacer {
     /// A pacer with a full bucket; exponential gaps are drawn from `stream`.
     pub fn new(stream: Stream) -> Self {
-        Self { ready_at: Time::ZERO, stream, sent: 0 }
+        Self { ready_at: Time::ZERO, stream, sent: 0, bucket: None }
+    }
+
+    /// With a bucket that holds `tokens` tokens, one for each packet.
+    pub fn with_bucket(mut self, tokens: u32) -> Self {
+        self.bucket = Some(Bucket::full(f64::from(tokens)));
+        self
     }
 
     /// Lets the next burst leave at once.
     pub fn renew(&mut self) {
         (self.ready_at, self.sent) = (Time::ZERO, 0);
+        self.bucket = self.bucket.map(|bucket| Bucket::full(bucket.size));
+    }
+
+    /// True if tokens pile up: [`refill`](Self::refill) is then to be called when window or RTT
+    /// change.
+    pub fn has_bucket(&self) -> bool {
+        self.bucket.is_some()
+    }
+
+    /// Fills the bucket at the pace of `window` packets in a round trip from `now` on (§3.2: "must
+    /// be updated each time CWND or RTT changes").
+    pub fn refill(&mut self, now: Time, window: f64, rtt: &Rtt) {
+        if let Some(bucket) = &mut self.bucket {
+            self.ready_at = bucket.take(now, 0, window / rtt.smoothed.seconds());
+        }
     }
 
     /// When the next burst may leave.
@@ -47,10 +98,15 @@ impl Pacer {
         self.sent = self.sent.saturating_add(packets);
         let Some((mean_gap, gaps)) = mean_gap(pacing, window, rtt) else { return };
         let burst_gap = mean_gap * f64::from(packets);
+        if let Some(bucket) = &mut self.bucket {
+            self.ready_at = bucket.take(now, packets, 1.0 / mean_gap);
+            return;
+        }
         let gap = match gaps {
             Gaps::Even => burst_gap,
             Gaps::Fq => return self.catch_up(now, before, Duration::from_secs(burst_gap)),
             Gaps::Exponential => burst_gap * self.stream.exponential(),
+            Gaps::Uniform => burst_gap * 2.0 * self.stream.uniform(),
         };
         self.ready_at = now + Duration::from_secs(gap);
     }
@@ -114,6 +170,27 @@ mod tests {
         assert_eq!(leave(3, 3, Gaps::Even), [0.0, 0.03, 0.06].map(Time::from_secs));
     }
 
+    /// 100 packets per second into a bucket of three: three leave at once, then one every 10 ms. A
+    /// silence of 25 ms brings two tokens and a half, one of 1 s no more than three.
+    #[test]
+    fn tokens_pile_up_to_the_size_of_the_bucket() {
+        let span = Duration::from_millis(100);
+        let rtt = Rtt { latest: span, smoothed: span, minimum: span, maximum: span };
+        let at = |micros| Time::ZERO + Duration::from_micros(micros);
+        let mut pacer = Pacer::new(Stream::new(3, 1, 1)).with_bucket(3);
+        let pacing = Pacing::Window { gain: 1.0, gaps: Gaps::Even };
+        let mut leave = |micros: u64| {
+            pacer.sent(at(micros), 1, pacing, 10.0, Some(&rtt));
+            pacer.ready_at()
+        };
+        let first: Vec<_> = [0, 0, 0, 10_000, 20_000].map(&mut leave).into();
+        assert_eq!(first, [0, 0, 10_000, 20_000, 30_000].map(at));
+        assert_eq!([45_000, 45_000].map(&mut leave), [45_000, 50_000].map(at));
+        assert_eq!([1_000_000; 3].map(&mut leave), [1_000_000, 1_000_000, 1_010_000].map(at));
+        pacer.refill(at(1_005_000), 20.0, &rtt);
+        assert_eq!(pacer.ready_at(), at(1_007_500), "half a token is missing, at twice the rate");
+    }
+
     #[test]
     fn over_fq_ten_packets_leave_at_once_and_lateness_is_made_up_for_by_half_a_gap() {
         let mut pacer = Pacer::new(Stream::new(3, 1, 1));
@@ -138,5 +215,21 @@ mod tests {
         let mean = leave(n, 1, Gaps::Exponential).last().unwrap().seconds() / (n - 1) as f64;
         // 2.2 % is five standard errors of the mean of 50,000 exponential gaps.
         assert!((mean / 0.01 - 1.0).abs() < 0.022, "{mean}");
+    }
+
+    #[test]
+    fn uniform_gaps_lie_between_none_and_twice_the_mean() {
+        let n = 50_000;
+        let departures = leave(n, 1, Gaps::Uniform);
+        let gaps = departures.windows(2).map(|pair| pair[1].since(pair[0]).seconds());
+        assert!(gaps.clone().all(|gap| gap < 0.02));
+        let (sum, squares) = gaps.fold((0.0, 0.0), |(sum, squares), gap| {
+            (sum + gap, squares + (gap - 0.01) * (gap - 0.01))
+        });
+        let n = (n - 1) as f64;
+        // Five standard errors: of the mean 1.3 %, of the variance, a third of the mean's square, 2
+        // %.
+        assert!((sum / n / 0.01 - 1.0).abs() < 0.013, "{sum}");
+        assert!((squares / n * 3.0 / 1e-4 - 1.0).abs() < 0.02, "{squares}");
     }
 }

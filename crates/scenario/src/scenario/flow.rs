@@ -38,9 +38,15 @@ written! {
             files: Files,
             /// A web user instead, who thinks, asks for pages and for what is embedded in them.
             web: Web,
-            /// Spacing of packets: "none", "even", "exponential", or "fq", as TCP over Linux's fq;
-            /// over QUIC unless given as RFC 9002 recommends.
+            /// Spacing of packets: a window per round trip, "even", "exponential" or "uniform"; "fq",
+            /// as TCP over Linux's fq; "westwood", by Westwood's bandwidth share; "four-hop", by the
+            /// delay of four hops; "none". Over QUIC unless given as RFC 9002 recommends.
             pacing: PacingName,
+            /// With even pacing over TCP: tokens that pile up while nothing leaves, and then leave
+            /// together; they come in at a window per round trip.
+            pacing_bucket: u32,
+            /// The receiver spaces acknowledgements: those of a round trip evenly over the next.
+            ack_pacing: bool,
             /// "standard", "limited", "hystart" (Linux's, by trains of acknowledgements and delay)
             /// or "hystart++" (RFC 9406); unless given, hystart for cubic with linux habits, else
             /// standard.
@@ -161,6 +167,7 @@ impl Flow {
         self.max_ssthresh.take_if(|packets| *packets == 0.0 && !is_limited);
         self.ecn.take_if(|ecn| !*ecn);
         self.ecn_retransmit.take_if(|again| !*again);
+        self.ack_pacing.take_if(|paces| !*paces);
         let halves = self.rate_halving.is_some();
         self.halving_stalls.take_if(|stalls| !*stalls && !halves);
         self.overhead.take_if(zero);
@@ -365,8 +372,14 @@ names! {
         Even = "even",
         /// A window per round trip, with exponential gaps.
         Exponential = "exponential",
+        /// A window per round trip, with gaps between none and twice the mean.
+        Uniform = "uniform",
         /// As TCP over Linux's fq.
         Fq = "fq",
+        /// By Westwood's bandwidth share.
+        Westwood = "westwood",
+        /// By the delay of four hops.
+        FourHop = "four-hop",
     }
 }
 

@@ -1,8 +1,10 @@
 //! TCP that counts packets instead of bytes: a [`Sender`] with one of three loss recoveries, and a
 //! [`Receiver`].
 
+mod ack_pacer;
 mod autosize;
 mod cumulative;
+mod estimates;
 mod handshake;
 mod marks;
 mod outstanding;
@@ -138,6 +140,9 @@ pub struct Habits {
     pub restart: Restart,
     /// When the receiver acknowledges.
     pub acks: AckPolicy,
+    /// If true, the receiver spaces acknowledgements over a round trip, and data echoes their
+    /// stamps.
+    pub paces_acks: bool,
 }
 
 impl Habits {
@@ -172,6 +177,7 @@ impl Habits {
             reports_duplicates: false,
             compresses: false,
         },
+        paces_acks: false,
     };
 
     /// Today's Linux: a handshake, initial window 10 (RFC 6928), delayed acknowledgements after
@@ -206,5 +212,6 @@ impl Habits {
             reports_duplicates: true,
             compresses: true,
         },
+        paces_acks: false,
     };
 }

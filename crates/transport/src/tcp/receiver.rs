@@ -1,5 +1,6 @@
 //! The TCP receiver: takes data and acknowledges what has arrived.
 
+use super::ack_pacer::AckPacer;
 use crate::{AckHeader, Header, Reassembly, Segment};
 use narrows_signal::{Ecn, Reply};
 use narrows_units::{Duration, Time};
@@ -75,6 +76,8 @@ pub struct Receiver {
     reply: Reply,
     /// The receiver's own buffer, in bytes (GWA, eq. 2).
     buffer: u64,
+    /// Spaces acknowledgements, if they are paced.
+    pacer: Option<Box<AckPacer>>,
 }
 
 /// When marks ask for an acknowledgement (RFC 9768 §3.2.2.5.1, read in
@@ -135,7 +138,14 @@ impl Receiver {
             accurate: Accurate::default(),
             reply: Reply::Nothing,
             buffer,
+            pacer: None,
         }
+    }
+
+    /// Spaces acknowledgements over a round trip; the sender must echo their stamps.
+    pub fn paced(mut self) -> Self {
+        self.pacer = Some(Box::default());
+        self
     }
 
     /// Takes the data that arrived; returns the acknowledgement to send now, if one is due.
@@ -143,6 +153,14 @@ impl Receiver {
         if data.header == Header::Syn {
             return Some(self.accept(now, data));
         }
+        let ack = self.answer(now, data);
+        let Some(pacer) = &mut self.pacer else { return ack };
+        pacer.hear(now, data);
+        pacer.pass(now, ack)
+    }
+
+    /// Takes the data that arrived; returns the acknowledgement that falls due, if one does.
+    fn answer(&mut self, now: Time, data: &Segment) -> Option<Segment> {
         let before = self.before_a_new_block(now, data.number);
         let had_gap = self.reassembly.has_gap();
         let in_order = data.number == self.reassembly.next();
@@ -184,11 +202,19 @@ impl Receiver {
 
     /// When the receiver must be woken to send an acknowledgement; never if none is pending.
     pub fn wakeup(&self) -> Time {
-        self.ack_by.min(self.merged.0)
+        let due = self.ack_by.min(self.merged.0);
+        self.pacer.as_ref().map_or(due, |pacer| due.min(pacer.wakeup()))
     }
 
     /// Returns the acknowledgement that is due by `now`, if any; to be called at the wake-up time.
     pub fn on_wakeup(&mut self, now: Time) -> Option<Segment> {
+        let ack = self.on_timer(now);
+        let Some(pacer) = &mut self.pacer else { return ack };
+        pacer.pass(now, ack)
+    }
+
+    /// Returns the acknowledgement that falls due by `now`, if one does.
+    fn on_timer(&mut self, now: Time) -> Option<Segment> {
         if self.ack_by <= now {
             return Some(self.acknowledge(now));
         }
@@ -404,6 +430,32 @@ mod tests {
         };
         assert_eq!(acked(Ecn::Scalable), [2, 4, 6, 9]);
         assert_eq!(acked(Ecn::Capable), [7], "without accurate ECN");
+    }
+
+    /// Four packets arrive at once in each round trip of 100 ms: their acknowledgements leave 25 ms
+    /// apart, in order, with the stamp of when they leave.
+    #[test]
+    fn paced_acknowledgements_of_a_burst_are_spread_over_a_round_trip() {
+        let mut receiver = Receiver::new(Habits::NS2.acks, 40, u64::MAX).paced();
+        let mut left = Vec::new();
+        for round in 1..=12 {
+            let now = at(100 * round);
+            while receiver.wakeup() < now {
+                let woken = receiver.wakeup();
+                left.extend(receiver.on_wakeup(woken));
+            }
+            for number in 4 * (round - 1)..4 * round {
+                let echoed_stamp = at(100 * (round - 1));
+                let data = Segment { echoed_stamp, ..data(number, now) };
+                left.extend(receiver.on_data(now, &data));
+            }
+        }
+        let numbers: Vec<_> = left.iter().map(|ack| ack.number).collect();
+        assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+        let stamps: Vec<_> = left.iter().map(|ack| ack.stamp).collect();
+        let last = &stamps[stamps.len() - 8..];
+        let gaps = last.windows(2).map(|pair| pair[1].since(pair[0]));
+        assert!(gaps.clone().all(|gap| gap == Duration::from_millis(25)), "{last:?}");
     }
 
     #[test]

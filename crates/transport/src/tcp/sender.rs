@@ -2,6 +2,7 @@
 //! recovery and the pacer allow.
 
 use super::autosize::{self, Chance};
+use super::estimates::{BandwidthShare, Estimate, FourHops};
 use super::handshake::{self, Handshake};
 use super::marks::Marks;
 use super::rate_sampler::{RateSampler, Sending};
@@ -76,6 +77,28 @@ pub enum Spacing {
     /// threshold, then 1.2, and the first ten packets of a connection at once
     /// (`tcp_update_pacing_rate` in net/ipv4/tcp_input.c).
     Fq,
+    /// One window per round trip by a token bucket that holds this many tokens.
+    Bucket(u32),
+    /// By Westwood's estimate of the bandwidth share, see `estimates.rs`.
+    BandwidthShare,
+    /// By the delay of four hops, on a path of this many links, see `estimates.rs`.
+    FourHops(u32),
+}
+
+impl Spacing {
+    fn pacer(self, stream: Stream) -> Pacer {
+        let pacer = Pacer::new(stream);
+        if let Self::Bucket(tokens) = self { pacer.with_bucket(tokens) } else { pacer }
+    }
+
+    fn estimate(self) -> Option<Box<Estimate>> {
+        let estimate = match self {
+            Self::Window(_) | Self::Fq | Self::Bucket(_) => return None,
+            Self::BandwidthShare => Estimate::BandwidthShare(BandwidthShare::default()),
+            Self::FourHops(hops) => Estimate::FourHops(FourHops::new(hops)),
+        };
+        Some(Box::new(estimate))
+    }
 }
 
 /// A TCP sender.
@@ -89,6 +112,10 @@ pub struct Sender {
     recovery: AnyRecovery,
     rtt: RttEstimator,
     pacer: Pacer,
+    /// What paces it instead of the window.
+    estimate: Option<Box<Estimate>>,
+    /// The stamp of the last acknowledgement, if data echoes that.
+    echo: Time,
     sampler: Option<Box<RateSampler>>,
     marks: Option<Marks>,
     /// Whether packets carry the controller's requests to routers.
@@ -175,7 +202,9 @@ impl Sender {
             marks: Marks::new(needs, ecn, ecn_retransmit),
             asks: needs.routers,
             rtt: RttEstimator::default(),
-            pacer: Pacer::new(stream),
+            pacer: pacing.map_or(Pacer::new(stream.clone()), |spacing| spacing.pacer(stream)),
+            estimate: pacing.and_then(Spacing::estimate),
+            echo: Time::ZERO,
             handshake: Handshake::new(habits.handshake),
             usage: Usage::new(),
             habits,
@@ -220,6 +249,7 @@ impl Sender {
         self.controller = controller;
         self.rtt = RttEstimator::default();
         self.pacer.renew();
+        self.estimate = self.pacing.and_then(Spacing::estimate);
         self.timed = None;
         self.burst = (0, 0);
         self.recovery.renew();
@@ -239,6 +269,9 @@ impl Sender {
         if !matches!(self.handshake, Handshake::Done) {
             // It answers a connection that is over.
             return;
+        }
+        if self.habits.paces_acks {
+            self.echo = ack.stamp;
         }
         let prior_in_flight = self.sampler.as_ref().map(|_| self.in_flight());
         let advances = ack.number > self.first();
@@ -287,6 +320,19 @@ impl Sender {
             });
         }
         self.set_timer(now, &answer);
+        if self.estimate.is_some() || self.pacer.has_bucket() {
+            self.bring_pacing_up_to_date(now, answer.packets, rtt_is_fresh);
+        }
+    }
+
+    /// What paces the sender hears of an acknowledgement of `packets`.
+    #[cold]
+    fn bring_pacing_up_to_date(&mut self, now: Time, packets: u64, rtt_is_fresh: bool) {
+        let Some(rtt) = self.rtt.estimate() else { return };
+        if let Some(estimate) = &mut self.estimate {
+            estimate.hear(now, packets, rtt_is_fresh.then_some(rtt.latest));
+        }
+        self.pacer.refill(now, self.controller.window().min(self.window_limit), &rtt);
     }
 
     /// The rate sample of an acknowledgement before which `prior_in_flight` packets were in flight.
@@ -738,12 +784,19 @@ impl Sender {
             Some(marks) => marks.on_departure(again),
             None => (Ecn::NotCapable, false),
         };
-        Segment::data(
+        Segment {
             number,
-            now,
-            self.packet_bytes,
-            Header::Data(DataHeader { retransmission: again, ecn, reduced, request, quic: None }),
-        )
+            stamp: now,
+            echoed_stamp: self.echo,
+            bytes: self.packet_bytes,
+            header: Header::Data(DataHeader {
+                retransmission: again,
+                ecn,
+                reduced,
+                request,
+                quic: None,
+            }),
+        }
     }
 
     /// Schedules the burst after one of `packets` that left at `now`.
@@ -751,6 +804,12 @@ impl Sender {
         let rtt = self.rtt.estimate();
         let pacing = match (self.controller.pacing(), self.pacing) {
             (Pacing::Unpaced, Some(Spacing::Window(gaps))) => Pacing::Window { gain: 1.0, gaps },
+            (Pacing::Unpaced, Some(Spacing::Bucket(_))) => {
+                Pacing::Window { gain: 1.0, gaps: Gaps::Even }
+            }
+            (Pacing::Unpaced, Some(Spacing::BandwidthShare | Spacing::FourHops(_))) => {
+                self.pacing_by_estimate()
+            }
             (Pacing::Unpaced, Some(Spacing::Fq)) => {
                 if let Some(rtt) = &rtt {
                     let rate = self.pacing_rate(rtt);
@@ -761,6 +820,17 @@ impl Sender {
             (pacing, _) => pacing,
         };
         self.pacer.sent(now, packets, pacing, self.paced_window(), rtt.as_ref());
+    }
+
+    /// The estimate's pacing; the window's before there is one.
+    fn pacing_by_estimate(&self) -> Pacing {
+        let gaps = Gaps::Even;
+        let grows_fast = self.controller.window() < self.controller.ssthresh() / 2.0;
+        let gap = self.estimate.as_ref().and_then(|estimate| estimate.gap(grows_fast));
+        gap.map_or(Pacing::Window { gain: 1.0, gaps }, |gap| Pacing::Rate {
+            packets_per_second: 1.0 / gap,
+            gaps,
+        })
     }
 
     /// The window in packets that is spread over a round trip.
