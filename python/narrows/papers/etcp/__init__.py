@@ -1,5 +1,5 @@
 """E-TCP (Gu, Towsley, Hollot, Zhang: "Congestion Control for Small Buffer High Speed Networks")."""
 
-from narrows.papers.etcp import analysis, arrivals, many, paths, signalling, single, web
+from narrows.papers.etcp import analysis, arrivals, many, paths, root, signalling, single, web
 
-__all__ = ["analysis", "arrivals", "many", "paths", "signalling", "single", "web"]
+__all__ = ["analysis", "arrivals", "many", "paths", "root", "signalling", "single", "web"]
