@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from narrows.theory.queue import Gamma, Sizes, elasticity, mg1b_loss, mm1b_load, mm1b_loss
+from narrows.theory.queue import Gamma, Service, Sizes, elasticity, mg1b_loss, mm1b_load, mm1b_loss
 
 CONSTANT = Sizes([1.0])
 EXPONENTIAL = Gamma(1.0)
@@ -80,7 +80,7 @@ def test_loss_rises_with_the_load_and_falls_with_the_buffer(
 @given(load=st.floats(0.3, 0.99), buffer=st.integers(2, 60))
 @settings(max_examples=60, deadline=None)
 def test_the_more_variable_the_service_the_more_is_lost(load: float, buffer: int) -> None:
-    services = [CONSTANT, Gamma(4.0), EXPONENTIAL, Gamma(0.5)]
+    services: list[Service] = [CONSTANT, Gamma(4.0), EXPONENTIAL, Gamma(0.5)]
     losses = [float(mg1b_loss(load, buffer, service)) for service in services]
     assert losses == sorted(losses) and losses[0] < losses[-1]
 

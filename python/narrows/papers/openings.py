@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 # What a paper claims, what stood up, what did not and why.
-OPENINGS: dict[str, str] = {}
+OPENINGS: dict[str, str] = {
+    "htcp": "The paper claims that synchronised AIMD sources are a positive linear system, whose "
+    "matrix says when they are fair and how fast they become so, and that H-TCP, which grows with "
+    "the time since the last loss and backs off by the ratio of RTTs, is fair, quick, friendly and "
+    "efficient. The matrix stands up, to the last digit in arithmetic and within a few per cent in "
+    "packets; so do the rise time of four epochs with β = 0.5 (the formula is printed with 0.95 "
+    "for 0.05), eq. 22, the scaling by the RTT, and a convergence time in seconds by a rule of our "
+    "own. What does not: sources with α below 1 do not see each drop and are not fair, unless more "
+    "packets are lost at an event; the bound of 0.8 on β keeps a link with a small queue from "
+    "staying full; and with the reset of eq. 25 the flows of figure 14 take ten epochs, as the "
+    "threshold of 20 % lets the back-off return to 0.8 too early.",
+}
 
 # The page over all papers.
 ABOUT = [

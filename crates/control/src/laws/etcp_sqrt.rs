@@ -1,16 +1,17 @@
 //! The law that E-TCP's authors name beside their own and do not take (Gu, Towsley, Hollot, Zhang:
-//! "Congestion Control for Small Buffer High Speed Networks", §III-A): TCP's, kept above a loss rate
-//! of p0.
+//! "Congestion Control for Small Buffer High Speed Networks", §III-A): TCP's, kept above a loss
+//! rate of p0.
 //!
 //! | source | equation | here |
 //! |---|---|---|
 //! | §III-A | W* = √(2/(p − p0)), the window in balance; p is per acknowledged packet | tests |
 //! | eq. 7 for this W* | i(W)/d(W) = p = p0 + 2/W² | [`EtcpSqrt::slow_down`] |
 //! | §II | W ← W + 1/W, for each packet acknowledged, as TCP | [`EtcpSqrt::on_ack`] |
-//! | §II for p0 = 0 | W ← W − W/(2 + p0·W²), for each packet lost; TCP's W/2 without p0 | [`EtcpSqrt::slow_down`] |
+//! | eq. 7 | W ← W − W/(2 + p0·W²), for each packet lost | [`EtcpSqrt::slow_down`] |
 //!
-//! "One option … is to have it behave similar to current TCP": the paper gives W* only, and i(W) and
-//! d(W) here are those which do so. Signalling, start and pacing are as with `etcp`.
+//! "One option … is to have it behave similar to current TCP": the paper gives W* only, and i(W)
+//! and d(W) here are those which do so: without p0 a loss takes W/2. Signalling, start and pacing
+//! are as with `etcp`.
 //!
 //! Departures: silence for a retransmission timeout halves the window, which is never below one
 //! packet.
@@ -24,8 +25,8 @@ use narrows_settings::{Settings, settings};
 pub(super) const LAW: Entry = Entry {
     name: "etcp-sqrt",
     aliases: &["e-tcp-sqrt"],
-    summary: "the law that E-TCP's authors name and do not take: TCP's, kept above a small constant \
-              loss rate",
+    summary: "the law that E-TCP's authors name and do not take: TCP's, kept above a small \
+              constant loss rate",
     source: "Gu, Towsley, Hollot, Zhang, §III-A",
     moved_by: MovedBy::EachLoss,
     start: Start::UnlessAtThreshold,
@@ -125,8 +126,8 @@ impl Controller for EtcpSqrt {
 mod tests {
     use super::*;
 
-    /// At W = √(2/(p − p0)) with p losses per acknowledged packet, what 1/p acknowledgements add is
-    /// what one loss takes (§III-A).
+    /// At W = √(2/(p − p0)), with p losses per acknowledged packet, 1/p acknowledgements add what
+    /// one loss takes (§III-A).
     #[test]
     fn the_equilibrium_is_the_papers() {
         for p in [0.03, 0.0102, 0.010_000_02] {

@@ -17,10 +17,10 @@
 //!
 //! Comment 2 offers "to specify a required convergence time in seconds" and does not say how. 95 %
 //! of the way to fairness take n_r = log 0.05/log β epochs (§2 (ii)), so an epoch may last T* = the
-//! time/n_r. "The increase function α^H is a design parameter" (§3.1): here eq. 17 is divided by
-//! (1 − (Δ − Δ_L)/(T* − Δ_L))², so that an epoch ends before T* whatever the path. As this is a
-//! function of Δ alone, sources stay symmetrical, which one of the source's own window would break:
-//! sources that all regain what they lost in the same time never become fair.
+//! time/n_r. "The increase function α^H is a design parameter" (§3.1): here eq. 17 is multiplied by
+//! (1 + (Δ − Δ_L)/(T* − Δ_L))⁴, which is 16 at T*. As this is a function of Δ alone, sources stay
+//! symmetrical, which one of the source's own window would break: sources that all regain what they
+//! lost in the same time never become fair.
 //!
 //! RTT samples from a recovery are left out: an acknowledgement that fills a hole is late by more
 //! than the queueing delay.
@@ -80,8 +80,8 @@ settings! {
         /// Whether α grows with the RTT (§3.1, comment 2), between 0.5 and 10 times its value at
         /// 100 ms.
         rtt_scaling: bool = false;
-        /// Seconds in which flows shall be within 5 % of fairness (§3.1, comment 2): an epoch is
-        /// over before log β/log 0.05 of them, with the β kept after a reset.
+        /// Seconds in which flows shall be within 5 % of fairness (§3.1, comment 2), if they keep
+        /// `beta` at each loss. Used only if `rtt_scaling`.
         convergence: f64 = f64::INFINITY, above(0.0).or_infinite();
     }
 }
@@ -103,6 +103,7 @@ impl Params {
         for name in ["beta_max", "reset", "throughput_ratio"] {
             given.counts_if(name, self.adaptive, "adaptive=true")?;
         }
+        given.counts_if("convergence", self.rtt_scaling, "rtt_scaling=true")?;
         if self.high_speed() <= 0.0 {
             let least = self.delta_l * LEFT.ln() / self.beta.ln();
             let message = format!(
@@ -174,8 +175,8 @@ impl Htcp {
         if self.high_speed.is_infinite() {
             return 1.0;
         }
-        let left = (1.0 - x / self.high_speed).max(0.0);
-        1.0 / (left * left)
+        let square = (1.0 + x / self.high_speed) * (1.0 + x / self.high_speed);
+        square * square
     }
 
     /// The RTT divided by 100 ms, clamped to [0.5, 10] (§3.1, comment 2); 1 without `rtt_scaling`.
@@ -358,21 +359,28 @@ mod tests {
         assert_eq!(law.decrease(1000.0, Time::from_secs(now)), 625.0);
     }
 
-    /// 12.97 s are 4.32 epochs of 3 s with β = 0.5, so high-speed mode lasts up to 2 s.
+    /// 12.97 s are 4.32 epochs of 3 s with β = 0.5, so high-speed mode lasts some 2 s.
     #[test]
-    fn an_epoch_ends_in_time_for_the_convergence_asked_for() {
+    fn the_window_grows_the_faster_the_shorter_the_convergence_time() {
         let convergence = 3.0 * 20.0_f64.ln() / 2.0_f64.ln();
-        let law = Htcp::new(Params { convergence, adaptive: false, ..Params::default() });
-        for (x, haste) in [(0.0, 1.0), (1.0, 4.0), (1.5, 16.0), (2.0, f64::INFINITY)] {
-            assert!((law.haste(x) / haste - 1.0).abs() < 1e-9 || law.haste(x) == haste, "{x}");
+        let law = Htcp::new(Params { convergence, rtt_scaling: true, ..Params::default() });
+        for (x, haste) in [(0.0, 1.0), (1.0, 5.0625), (2.0, 16.0)] {
+            assert!((law.haste(x) / haste - 1.0).abs() < 1e-9, "{x}");
         }
         assert_eq!(Htcp::new(Params::default()).haste(1e9), 1.0);
-        let given = Given::parse(["convergence=4.3"]).unwrap();
-        let params = Params::read(&given).unwrap();
+    }
+
+    #[test]
+    fn a_convergence_time_must_leave_room_for_low_speed_mode() {
+        let refused = |parts: &[&str]| {
+            let given = Given::parse(parts.iter().copied()).unwrap();
+            Params::read(&given).unwrap().check(&given).unwrap_err().to_string()
+        };
         assert_eq!(
-            params.check(&given).unwrap_err().to_string(),
+            refused(&["rtt_scaling=true", "convergence=4.3"]),
             "convergence: 4.3 s is not above 4.32 s, which epochs of delta_l=1 s take; try 9"
         );
+        assert!(refused(&["convergence=20"]).contains("without rtt_scaling=true"));
     }
 
     #[test]

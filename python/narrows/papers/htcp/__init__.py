@@ -1,5 +1,5 @@
 """H-TCP (Leith, Shorten: "H-TCP: TCP for high-speed and long-distance networks")."""
 
-from narrows.papers.htcp import fast, slow, synchronised, unsynchronised
+from narrows.papers.htcp import comments, fast, slow, synchronised, unsynchronised
 
-__all__ = ["fast", "slow", "synchronised", "unsynchronised"]
+__all__ = ["comments", "fast", "slow", "synchronised", "unsynchronised"]

@@ -156,8 +156,9 @@ def fig10(lab: Lab) -> Finding:
     ]
     figure, axes = panels(1, 1, width=6)
     time, window, when, before = runs[0]
-    for number in range(2):
-        axes[0][0].plot(time, window[number], lw=0.8, label=f"flow {number + 1}")
+    for number, start in enumerate((0, STARTS[0] * lab.scale)):
+        there = time >= start
+        axes[0][0].plot(time[there], window[number][there], lw=0.8, label=f"flow {number + 1}")
     axes[0][0].set(xlabel="time (s)", ylabel="cwnd (packets)", ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
     note = (
@@ -352,7 +353,8 @@ def _drawn(links: dict[int, Link]) -> Any:
             top.plot(link.time, link.window[number], lw=0.8, label=f"flow {number + 1}")
         top.set(ylim=(0, 9000))
         top.set_title(f"{queue} packets of queue", fontsize="small")
-        bottom.plot(link.clock, link.utilisation, lw=0.6, color="k")
+        # At the end the mean over a round trip lacks half of it.
+        bottom.plot(link.clock[:-10], link.utilisation[:-10], lw=0.6, color="k")
         bottom.set(xlabel="time (s)", ylim=(0, 1.05))
     axes[0][0].set_ylabel("cwnd (packets)")
     axes[1][0].set_ylabel("utilisation")

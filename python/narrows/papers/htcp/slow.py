@@ -84,8 +84,8 @@ def fig11(lab: Lab) -> Finding:
             "s",
         ),
         near(
-            "it is the mode switch that makes them alike: with Δ_L = 1 s instead of 19 s, windows at "
-            "congestion, H-TCP's over TCP's, are as the gains in an "
+            "it is the mode switch that makes them alike: with Δ_L = 1 s instead of 19 s, windows "
+            "at congestion, H-TCP's over TCP's, are as the gains in an "
             f"epoch of {high.length:.2f} s",
             gain,
             high.share,
@@ -98,7 +98,8 @@ def fig11(lab: Lab) -> Finding:
     for row, (shown, delta) in enumerate(((run, 19), (high, 1))):
         ax = axes[row][0]
         for number, label in enumerate(("TCP", f"H-TCP, Δ_L = {delta} s")):
-            ax.plot(shown.time, shown.window[number], lw=0.8, label=label)
+            there = shown.time >= 20 * lab.scale * number
+            ax.plot(shown.time[there], shown.window[number][there], lw=0.8, label=label)
         ax.set(ylabel="cwnd (packets)", xlim=(0, 200 * lab.scale), ylim=(0, 135))
         ax.legend(fontsize="x-small", ncols=2, loc="upper right")
     axes[1][0].set_xlabel("time (s)")
@@ -228,7 +229,10 @@ def fig14(lab: Lab) -> Finding:
     shown = reset[0] if reset else runs[0]
     figure, axes = panels(2, 1, width=6, height=2)
     for number in range(2):
-        axes[0][0].plot(shown.time, shown.window[number], lw=0.8, label=f"flow {number + 1}")
+        there = shown.time >= shown.start * number
+        axes[0][0].plot(
+            shown.time[there], shown.window[number][there], lw=0.8, label=f"flow {number + 1}"
+        )
     axes[0][0].set(ylabel="cwnd (packets)", ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
     axes[1][0].plot(shown.beta[0], shown.beta[1], lw=0.8)

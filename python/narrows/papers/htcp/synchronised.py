@@ -276,7 +276,9 @@ def fig02(lab: Lab) -> Finding:
     for ax, (alpha, beta) in zip(axes[:, 0], (PAIRS[1], PAIRS[-1]), strict=True):
         shown = pairs[alpha, beta]
         ax.plot(shown.time, shown.window[0], lw=0.8, label="α = 1, β = 0.5")
-        ax.plot(shown.time, shown.window[1], lw=0.8, label=f"α = {alpha:g}, β = {beta:g}")
+        there = shown.time >= STARTS[-1] * lab.scale
+        label = f"α = {alpha:g}, β = {beta:g}"
+        ax.plot(shown.time[there], shown.window[1][there], lw=0.8, label=label)
         ax.set(ylabel="cwnd (packets)", ylim=(0, 190))
         ax.legend(fontsize="x-small", ncols=2, loc="upper right")
     axes[1][0].set_xlabel("time (s)")
