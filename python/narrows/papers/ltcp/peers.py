@@ -12,6 +12,7 @@ from narrows.papers.lab import Lab
 from narrows.papers.ltcp.setup import PAYLOAD, scenario
 from narrows.papers.registry import Finding, experiment
 from narrows.plot import panels
+from narrows.scenario import Scenario
 
 # What a user opens, and the bottleneck's queue. N = 10 is what an LTCP flow is like that has
 # evolved to layer 15 (§IV-A); at 1 Gbps it reaches layer 11.
@@ -43,14 +44,14 @@ def peers(lab: Lab) -> Finding:
 
     One user's utilisation, the share of a second user who joins, and what ten TCP flows keep.
     """
-    users = {name: _two_users(lab, name) for name in SCHEMES}
+    users = _two_users(lab, list(SCHEMES))
     alone = {name: _mean(frame, "first", JOINS / 2, JOINS) for name, frame in users.items()}
     share = {
         name: _mean(frame, "second", END - 100, END)
         / (_mean(frame, "first", END - 100, END) + _mean(frame, "second", END - 100, END))
         for name, frame in users.items()
     }
-    beside = {name: _beside_tcp(lab, name) for name in BESIDE_TCP}
+    beside = _beside_tcp(lab, BESIDE_TCP)
     found = pl.DataFrame(
         [
             (name, alone[name] / 1000 / PAYLOAD, share[name], beside.get(name, float("nan")))
@@ -81,22 +82,29 @@ def peers(lab: Lab) -> Finding:
     )
 
 
-def _two_users(lab: Lab, name: str) -> pl.DataFrame:
-    """Return the goodput of two users in Mbps, a row per second of full scale."""
-    user, queue = SCHEMES[name]
-    first = user | {"start_spread": "0s"}
-    flows = [first, first | {"start": lab.seconds(JOINS)}]
-    base = scenario(lab, "1Gbps", flows, END, warmup=0, sample="1s", queue=queue)
-    series = lab.run(base).series("flow_series")
-    count = user.get("count", 1)
-    of = pl.when(pl.col("flow") < count).then(pl.lit("first")).otherwise(pl.lit("second"))
-    sums = (
-        series.with_columns(of.alias("user"))
-        .group_by("time", "user", maintain_order=True)
-        .agg(pl.col("goodput").fill_nan(0).fill_null(0).sum() / 1e6)
-    )
-    wide = sums.pivot(on="user", index="time", values="goodput").sort("time")
-    return wide.with_columns(pl.col("time") / lab.scale)
+def _two_users(lab: Lab, names: list[str]) -> dict[str, pl.DataFrame]:
+    """Return for each scheme the goodput of two users in Mbps, a row per second of full scale."""
+
+    def base(scheme: str) -> Scenario:
+        user, queue = SCHEMES[scheme]
+        first = user | {"start_spread": "0s"}
+        flows = [first, first | {"start": lab.seconds(JOINS)}]
+        return scenario(lab, "1Gbps", flows, END, warmup=0, sample="1s", queue=queue)
+
+    series = lab.sweep(base, series=True, scheme=names).series("flow_series")
+    found = {}
+    for name in names:
+        count = SCHEMES[name][0].get("count", 1)
+        of = pl.when(pl.col("flow") < count).then(pl.lit("first")).otherwise(pl.lit("second"))
+        sums = (
+            series.filter(pl.col("scheme") == name)
+            .with_columns(of.alias("user"))
+            .group_by("time", "user", maintain_order=True)
+            .agg(pl.col("goodput").fill_nan(0).fill_null(0).sum() / 1e6)
+        )
+        wide = sums.pivot(on="user", index="time", values="goodput").sort("time")
+        found[name] = wide.with_columns(pl.col("time") / lab.scale)
+    return found
 
 
 def _mean(frame: pl.DataFrame, user: str, begins: float, ends: float) -> float:
@@ -104,16 +112,23 @@ def _mean(frame: pl.DataFrame, user: str, begins: float, ends: float) -> float:
     return float(inside[user].to_numpy().mean())
 
 
-def _beside_tcp(lab: Lab, name: str) -> float:
+def _beside_tcp(lab: Lab, names: list[str]) -> dict[str, float]:
     """Return the share of 500 Mbps that ten TCP flows have 300 to 600 s after they have begun."""
-    flows = [
-        SCHEMES[name][0],
-        {"cc": "sack", "count": 10, "start": lab.seconds(300), "start_spread": "1s"},
-    ]
-    run = lab.sweep(scenario(lab, "500Mbps", flows, 900, warmup=600))
-    count = SCHEMES[name][0].get("count", 1)
-    tcps = run.flows.filter(pl.col("flow") >= count)["goodput"].to_numpy().sum()
-    return float(tcps / 500e6)
+
+    def base(scheme: str) -> Scenario:
+        tcps = {"cc": "sack", "count": 10, "start": lab.seconds(300), "start_spread": "1s"}
+        return scenario(lab, "500Mbps", [SCHEMES[scheme][0], tcps], 900, warmup=600)
+
+    flows = lab.sweep(base, scheme=names).flows
+    return {
+        name: float(
+            flows.filter(
+                (pl.col("scheme") == name) & (pl.col("flow") >= SCHEMES[name][0].get("count", 1))
+            )["goodput"].sum()
+            / 500e6
+        )
+        for name in names
+    }
 
 
 def _claims(
