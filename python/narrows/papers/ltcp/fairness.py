@@ -17,8 +17,9 @@ from narrows.theory.response import ltcp_layer
 
 SEEDS = 5
 LONGER = 2.0
-# Capacities, with 0.7 bandwidth-delay products of buffer as in §V-A (6000 packets at 1 Gbps).
-BUFFERS = {"50Mbps": "300p", "100Mbps": "600p", "200Mbps": "1200p"}
+# Capacities in Mbps, with 0.7 bandwidth-delay products of buffer as in §V-A (6000 packets at
+# 1 Gbps), in packets.
+BUFFERS = {50: 300, 100: 600, 200: 1200}
 
 
 @experiment("ltcp/rtt", "two flows whose RTTs are 70 and 140 ms: LTCP and TCP")
@@ -33,7 +34,7 @@ def rtt(lab: Lab) -> Finding:
     lossy = {name: _over_losses(lab, name) for name in PROTOCOLS}
     claims = [
         ranked(
-            f"{rate}, full queue: goodput of the flow of 70 ms over that of 140 ms",
+            f"{rate} Mbps, a queue that fills: goodput of the flow of 70 ms over that of 140 ms",
             ["TCP", "LTCP"],
             [ratios[rate, name] for name in PROTOCOLS],
             why=WHY,
@@ -61,11 +62,15 @@ def rtt(lab: Lab) -> Finding:
                 ms=3,
                 label=name if x == 0 else None,
             )
-    axes[0][0].set_xticks(place, [*BUFFERS, "random\nlosses"])
+    axes[0][0].set_xticks(place, [*(f"{rate} Mbps" for rate in BUFFERS), "random\nlosses"])
     axes[0][0].set(ylabel="goodput, 70 ms over 140 ms", ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
-    rows = [(rate, name, *row) for (rate, name), one in ratios.items() for row in enumerate(one)]
-    rows += [("losses", name, *row) for name, one in lossy.items() for row in enumerate(one)]
+    rows = [
+        (f"{rate} Mbps", name, *row)
+        for (rate, name), one in ratios.items()
+        for row in enumerate(one)
+    ]
+    rows += [("random losses", name, *row) for name, one in lossy.items() for row in enumerate(one)]
     data = pl.DataFrame(rows, schema=["rate", "protocol", "seed", "ratio"], orient="row")
     note = (
         "Drop-tail queues of 0.7 bandwidth-delay products of 70 ms, as 6000 packets are at 1 Gbps; "
@@ -77,21 +82,18 @@ def rtt(lab: Lab) -> Finding:
 WHY = (
     "if all flows lose together, a window W is in equilibrium when βW is what it gains between two "
     "losses, so that W/K is inversely proportional to the RTT. K grows as the cube root of W "
-    "(eq. 10), W as the RTT to the power −1.5, and the rate to −2.5; TCP's to −2. Layers make the "
-    "unfairness larger then, and leave it alone if losses are independent"
+    "(eq. 10), so W goes with the RTT to the power −1.5 and the rate to −2.5; TCP's with −2. Layers "
+    "make the unfairness larger then, and leave it alone if losses are independent"
 )
 
 
-def _goodput_ratio(lab: Lab, rate: str, name: str) -> list[float]:
-    base = scenario(
-        lab,
-        rate,
-        _pair(name),
-        1000,
-        warmup=100,
-        buffer=BUFFERS[rate],
+def _goodput_ratio(lab: Lab, rate: int, name: str) -> list[float]:
+    """Return the ratios over a full queue; senders wait for up to the time of a packet."""
+    overhead = f"{PACKET_BITS / rate:.3g}us"
+    flows = [flow | {"overhead": overhead} for flow in _pair(name)]
+    return _ratios(
+        lab, scenario(lab, f"{rate}Mbps", flows, 1000, warmup=100, buffer=f"{BUFFERS[rate]}p")
     )
-    return _ratios(lab, base)
 
 
 def _over_losses(lab: Lab, name: str) -> list[float]:

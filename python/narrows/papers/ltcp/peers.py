@@ -120,15 +120,12 @@ def _beside_tcp(lab: Lab, names: list[str]) -> dict[str, float]:
         return scenario(lab, "500Mbps", [SCHEMES[scheme][0], tcps], 900, warmup=600)
 
     flows = lab.sweep(base, scheme=names).flows
-    return {
-        name: float(
-            flows.filter(
-                (pl.col("scheme") == name) & (pl.col("flow") >= SCHEMES[name][0].get("count", 1))
-            )["goodput"].sum()
-            / 500e6
-        )
-        for name in names
-    }
+    found = {}
+    for name in names:
+        count = SCHEMES[name][0].get("count", 1)
+        tcps = flows.filter((pl.col("scheme") == name) & (pl.col("flow") >= count))
+        found[name] = float(tcps["goodput"].to_numpy().sum() / 500e6)
+    return found
 
 
 def _claims(
@@ -200,10 +197,11 @@ def _drawn(users: dict[str, pl.DataFrame], found: pl.DataFrame) -> Any:
     for ax, (name, frame) in zip(axes.flat, users.items(), strict=False):
         for user in ("first", "second"):
             ax.plot(frame["time"], frame[user], lw=0.7, label=f"{user} user")
-        ax.set(title=name, ylim=(0, 1000), xlim=(0, END))
-    axes[0][0].legend(fontsize="x-small")
+        ax.set(title=name, ylim=(0, 1300), xlim=(0, END))
+    axes[0][0].legend(fontsize="x-small", ncols=2, loc="upper center", columnspacing=1)
     for row in range(4):
         axes[row][0].set_ylabel("Mbps")
+    found = found.filter(pl.col("scheme").is_in(BESIDE_TCP))
     ax, place = axes[3][2], np.arange(len(found))
     ax.barh(place, found["share_of_ten_tcps"].to_numpy(), color="C2")
     ax.set_yticks(place, found["scheme"].to_list(), fontsize="xx-small")
