@@ -82,8 +82,8 @@ def rtt(lab: Lab) -> Finding:
 WHY = (
     "if all flows lose together, a window W is in equilibrium when βW is what it gains between two "
     "losses, so that W/K is inversely proportional to the RTT. K grows as the cube root of W "
-    "(eq. 10), so W goes with the RTT to the power −1.5 and the rate to −2.5; TCP's with −2. Layers "
-    "make the unfairness larger then, and leave it alone if losses are independent"
+    "(eq. 10), so W goes with the RTT to the power −1.5 and the rate with −2.5; TCP's with −2. "
+    "Layers make the unfairness larger then, and leave it alone if losses are independent"
 )
 
 
