@@ -183,9 +183,12 @@ def _claims(
             f"MulTCP with N = {VIRTUAL} leaves ten TCPs: share of 500 Mbps",
             0.5 * PAYLOAD,
             beside["MulTCP"],
-            0.2,
-            since="one flow answers each loss of the queue, not each of its ten",
+            0.1,
+            since="as for ten parallel TCPs",
             by="N flows in one",
+            why="MulTCP answers the losses of an epoch together, with W/(2N), and ten connections "
+            "answer them one by one. Where losses are independent, so that each is an epoch, its "
+            "window is that of N flows (the last row)",
         ),
         stated(
             "one TCP leaves ten others more than LTCP does",
