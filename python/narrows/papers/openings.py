@@ -14,6 +14,20 @@ OPENINGS: dict[str, str] = {
     "packets are lost at an event; the bound of 0.8 on β keeps a link with a small queue from "
     "staying full; and with the reset of eq. 25 the flows of figure 14 take ten epochs, as the "
     "threshold of 20 % lets the back-off return to 0.8 too early.",
+    "ltcp": "The paper claims that layers let one flow fill a link of gigabits and recover from a "
+    "loss an order of magnitude faster than TCP, that flows still converge, that TCP keeps a share "
+    "and is not harmed below a window of 50 packets, and that the unfairness between RTTs shrinks. "
+    "What stood up: the tables of layers and speed-ups, the throughput formula, LTCP's throughput "
+    "and losses (with queues of 6000 packets, and 50 at 10 Mbps, not with the bandwidth-delay "
+    "product of the text), the recovery of figure 5, the share that ten TCP flows keep in figure "
+    "8, and, with the growth by acknowledgements of Linux 2.4 on a wire of 773 Mbps, most of the "
+    "testbed's goodputs. What did not: flows converge, but more slowly than figure 7's text says, "
+    "and the law alone, without packets, is as slow; the condition for convergence (eq. 3) fails "
+    "for windows close to each other, on either side of a change of layers; below 50 packets LTCP "
+    "is fair to TCP only if slow start has not taken it past them; and layers make the unfairness "
+    "between RTTs larger where flows lose together, as eq. 10 itself implies. What TCP did in the "
+    "table of figure 6 from 100 Mbps on is not known: neither narrows nor ns-2.35 loses the five "
+    "packets that it shows.",
 }
 
 # The page over all papers.
