@@ -28,6 +28,26 @@ OPENINGS: dict[str, str] = {
     "between RTTs larger where flows lose together, as eq. 10 itself implies. What TCP did in the "
     "table of figure 6 from 100 Mbps on is not known: neither narrows nor ns-2.35 loses the five "
     "packets that it shows.",
+    "etcp": (
+        "The paper claims that TCP, HSTCP, STCP and BIC leave links with constant buffers ever "
+        "emptier as connections become faster, and that a law which holds the loss rate just "
+        "above a constant, 1 %, does not. Both stand: over 20 packets of buffer one E-TCP "
+        "connection has a goodput of 0.87 or more of every link from 100 kbps to 5 Gbps, and "
+        "fifty have more than 0.9, where each other protocol has less, a single one at 5 Gbps "
+        "0.55 at most; windows, queues and loss rates settle where the equations say, windows of "
+        "any RTT become equal, newcomers get their share, and lost packets are there a round trip "
+        "later. What differs is mostly of four kinds. The paper takes its p for losses per packet "
+        "sent, while its equations make it losses per packet acknowledged. Its loads hang on how "
+        "random the gaps are: exponential gaps cost up to several hundredths of utilisation "
+        "against even ones, and the paper's utilisations in figures 10 and 15 lie above ours with "
+        "exponential gaps and are reached with even ones; why is not known. Its NewReno and HSTCP "
+        "are not those of ns-2.35, with which ours agree (figures 8 and 15). And the rate law "
+        "with b = 25 gives up a large share of a small rate at each loss: at 10 Mbps and 50 ms it "
+        "swings, and connections of short RTT get less than those of long ones (figures 18 and "
+        "20); with b = 100 or more both go away. Web traffic (figure 17) hangs on access links "
+        "and sizes that the paper does not give. Our reliable delivery recovers the losses of a "
+        "large buffer's overshoot in time, where theirs did not (figure 23)."
+    ),
 }
 
 # The page over all papers.
