@@ -130,13 +130,20 @@ impl Member<'_> {
                     ..settings
                 })
             }
-            CheckedTransport::Etcp { delivery } => {
+            CheckedTransport::Etcp { delivery, payload } => {
                 let timeouts = habits.timeouts;
                 let gaps = match connection.spacing {
                     Some(Spacing::Window(gaps)) => Some(gaps),
                     Some(Spacing::Fq) | None => None,
                 };
-                Transport::Etcp(EtcpSettings { timeouts, delivery, packet_bytes, gaps, stream })
+                Transport::Etcp(EtcpSettings {
+                    timeouts,
+                    delivery,
+                    payload,
+                    packet_bytes,
+                    gaps,
+                    stream,
+                })
             }
             CheckedTransport::Quic { quantum, window, ecn, recommended, each_loss } => {
                 let pacing = match connection.spacing {

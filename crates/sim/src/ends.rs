@@ -133,8 +133,10 @@ impl SendingEnd {
     ) -> (Self, ReceivingEnd) {
         let [host, receiving_host] = hosts.map(|stream| Host::new(flow.host, stream));
         let sampling = flow.sampled.map(|interval| (Time::ZERO, interval));
+        let mut with_gaps = false;
         let (source, sink, application) = match flow.endpoints {
             Endpoints::Connection { transport, controller, ack_bytes, application } => {
+                with_gaps = transport.loses_data();
                 let (mut sender, receiver) = transport.ends(controller, ack_bytes);
                 if let Some(host) = &host {
                     sender.set_ticks(host.ticks());
@@ -156,7 +158,8 @@ impl SendingEnd {
             at_warmup: (0, 0),
             total: offering.total(),
             finished: None,
-            delays: matches!(application, Application::Every(_)).then(Box::default),
+            delays: matches!(application, Application::Every(_))
+                .then(|| Box::new(PacketDelays::new(with_gaps))),
             series: flow.sampled.map(|_| Box::default()),
         };
         let mut sending = Self {
