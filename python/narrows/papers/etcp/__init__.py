@@ -1,5 +1,33 @@
 """E-TCP (Gu, Towsley, Hollot, Zhang: "Congestion Control for Small Buffer High Speed Networks")."""
 
-from narrows.papers.etcp import analysis, arrivals, many, paths, signalling, single, web
+from narrows.papers.etcp import (
+    analysis,
+    arrivals,
+    erasure,
+    errors,
+    estimates,
+    many,
+    paths,
+    signalling,
+    single,
+    start,
+    streaming,
+    timers,
+    web,
+)
 
-__all__ = ["analysis", "arrivals", "many", "paths", "signalling", "single", "web"]
+__all__ = [
+    "analysis",
+    "arrivals",
+    "erasure",
+    "errors",
+    "estimates",
+    "many",
+    "paths",
+    "signalling",
+    "single",
+    "start",
+    "streaming",
+    "timers",
+    "web",
+]
