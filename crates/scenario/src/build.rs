@@ -136,14 +136,8 @@ impl Member<'_> {
                     Some(Spacing::Window(gaps)) => Some(gaps),
                     Some(Spacing::Fq) | None => None,
                 };
-                Transport::Etcp(EtcpSettings {
-                    timeouts,
-                    delivery,
-                    payload,
-                    packet_bytes,
-                    gaps,
-                    stream,
-                })
+                let settings = EtcpSettings::new(timeouts, packet_bytes, stream);
+                Transport::Etcp(EtcpSettings { delivery, payload, gaps, ..settings })
             }
             CheckedTransport::Quic { quantum, window, ecn, recommended, each_loss } => {
                 let pacing = match connection.spacing {

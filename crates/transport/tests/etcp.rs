@@ -165,14 +165,8 @@ fn law(name: &str) -> Box<dyn Controller> {
 }
 
 fn settings(delivery: Delivery) -> EtcpSettings {
-    EtcpSettings {
-        timeouts: Habits::NS2.timeouts,
-        delivery,
-        payload: Payload::WithHeader,
-        packet_bytes: 1040,
-        gaps: None,
-        stream: Stream::new(5, 1, 1),
-    }
+    let settings = EtcpSettings::new(Habits::NS2.timeouts, 1040, Stream::new(5, 1, 1));
+    EtcpSettings { delivery, ..settings }
 }
 
 fn sender(name: &str, delivery: Delivery) -> Sender {

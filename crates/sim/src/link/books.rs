@@ -71,8 +71,8 @@ impl Books {
         }
     }
 
-    /// Counts the departure, at `departure`, of a packet that arrived at `came`; returns what becomes
-    /// of it on the wire, which may damage it.
+    /// Counts the departure, at `departure`, of a packet that arrived at `came`; returns what
+    /// becomes of it on the wire, which may damage it.
     pub fn depart(
         &mut self,
         came: Time,

@@ -8,10 +8,10 @@ use narrows_sim::{
     Application, ControllerMaker, Endpoints, FlowSettings, Gap, HostSettings, Jitter, LinkSettings,
     Loss, Network, PageSettings, RunSettings, Simulation, Usage, Watch,
 };
-use narrows_transport::etcp::{Delivery, EtcpSettings};
+use narrows_transport::Transport;
+use narrows_transport::etcp::EtcpSettings;
 use narrows_transport::quic::{self, QuicSettings};
 use narrows_transport::tcp::{Habits, Quantum, RecoveryKind, Spacing, TcpSettings};
-use narrows_transport::{Payload, Transport};
 use narrows_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
@@ -181,16 +181,7 @@ impl Dumbbell {
             })
         } else if law.moved_by == MovedBy::EachLoss {
             let (timeouts, gaps) = (self.habits.timeouts, self.pacing);
-            let (delivery, payload) = (Delivery::Retransmission, Payload::WithHeader);
-            let packet_bytes = 1000;
-            Transport::Etcp(EtcpSettings {
-                timeouts,
-                delivery,
-                payload,
-                packet_bytes,
-                gaps,
-                stream,
-            })
+            Transport::Etcp(EtcpSettings { gaps, ..EtcpSettings::new(timeouts, 1000, stream) })
         } else {
             let Self { recovery, window_limit, pacing, quantum, ecn, .. } = *self;
             let habits = Arc::new(self.habits);

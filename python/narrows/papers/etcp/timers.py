@@ -17,7 +17,7 @@ from narrows.scenario import Scenario
 TICKS = {"exact": 0.0, "10us": 1e-5, "100us": 1e-4, "1ms": 1e-3}
 MEGABITS = [10, 100, 1000]
 BUFFERS = [20, 200]
-SECONDS = 60
+SECONDS = 20
 
 
 @experiment("etcp/timers", "rate-control timers that go off at multiples of 10 µs to 1 ms")
@@ -42,21 +42,22 @@ def timers(lab: Lab) -> Finding:
     table = table.with_columns((pl.col("without") - pl.col("utilisation")).alias("cost"))
     small = table.filter((pl.col("burst") > 0) & (pl.col("burst") <= pl.col("packets") / 10))
     large = table.filter(pl.col("burst") >= 5 * pl.col("packets"))
+    cheap, dear = float(small["cost"].to_numpy().max()), float(large["cost"].to_numpy().min())
     claims = [
         stated(
             "a tick within which the link sends at most a tenth of the buffer costs next to "
             "nothing: utilisation lost against exact timers, the largest over 10 Mbps to 1 Gbps "
             "and buffers of 20 and 200 packets",
             "not given (our bound: 0.02)",
-            f"{float(small['cost'].max()):.3f}",
-            bool(small["cost"].max() < 0.02),
+            f"{cheap:.3f} ({small.height} settings)",
+            cheap < 0.02,
         ),
         stated(
             "a tick within which the link sends five times the buffer and more does cost: "
             "utilisation lost, the smallest over the same",
             "not given (our bound: 0.1)",
-            f"{float(large['cost'].min()):.3f} ({large.height} settings)",
-            bool(large["cost"].min() > 0.1),
+            f"{dear:.3f} ({large.height} settings)",
+            dear > 0.1,
         ),
     ]
     note = (
