@@ -51,7 +51,7 @@ def erasure(lab: Lab) -> Finding:
         way=list(WAYS),
     ).runs
     claims = [
-        *(_completion(frame, packets) for packets in SIZES),
+        *(_completion(frame, packets) for packets in SIZES[2:]),
         *_overhead(frame),
         _independent(endless),
     ]
@@ -60,7 +60,8 @@ def erasure(lab: Lab) -> Finding:
         "rule of decoding is simulated, not its arithmetic (docs/laws/etcp.md). Packets that make "
         "up for the losses leave right behind their block, so that a receiver rarely waits a round "
         "trip for them. Completion times have no handshake. The same seed has the same gaps "
-        "between packets with each way, until the data ends."
+        "between packets with each way, until the data ends. Up to 10,000 packets nothing is lost: "
+        "the data ends before slow start does."
     )
     return Finding(claims, {"transfers": frame}, _figure(frame), note)
 
@@ -129,13 +130,15 @@ def _independent(runs: pl.DataFrame) -> Claim:
 def _figure(frame: pl.DataFrame) -> Any:
     figure, axes = panels(1, 2, width=4.2)
     time, overhead = axes[0]
-    ideal = np.array([_ideal(packets) for packets in SIZES])
+    resent = [
+        np.mean(_values(frame, "retransmission", packets, "completion_time")) for packets in SIZES
+    ]
     for way in WAYS:
         rows = [_values(frame, way, packets, "completion_time") for packets in SIZES]
-        time.loglog(SIZES, np.mean(rows, axis=1) / ideal, "o-", ms=3, lw=1, label=way)
+        time.semilogx(SIZES, np.mean(rows, axis=1) / resent, "o-", ms=3, lw=1, label=way)
         rows = [_values(frame, way, packets, "overhead") for packets in SIZES]
         overhead.semilogx(SIZES, 100 * np.mean(rows, axis=1), "o-", ms=3, lw=1, label=way)
-    time.set(xlabel="packets of data", ylabel="completion time over that at full rate")
+    time.set(xlabel="packets of data", ylabel="completion time over retransmission's")
     overhead.set(xlabel="packets of data", ylabel="sent beyond the data (%)", ylim=(0, None))
-    time.legend(fontsize="x-small")
+    time.legend(fontsize="x-small", loc="upper left")
     return figure
