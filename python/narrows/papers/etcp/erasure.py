@@ -138,7 +138,7 @@ def _figure(frame: pl.DataFrame) -> Any:
         time.semilogx(SIZES, np.mean(rows, axis=1) / resent, "o-", ms=3, lw=1, label=way)
         rows = [_values(frame, way, packets, "overhead") for packets in SIZES]
         overhead.semilogx(SIZES, 100 * np.mean(rows, axis=1), "o-", ms=3, lw=1, label=way)
-    time.set(xlabel="packets of data", ylabel="completion time over retransmission's")
+    time.set(xlabel="packets of data", ylabel="time over retransmission's")
     overhead.set(xlabel="packets of data", ylabel="sent beyond the data (%)", ylim=(0, None))
     time.legend(fontsize="x-small", loc="upper left")
     return figure

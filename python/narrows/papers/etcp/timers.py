@@ -72,9 +72,9 @@ def timers(lab: Lab) -> Finding:
 def _figure(table: pl.DataFrame) -> Any:
     figure, axes = panels(1, len(BUFFERS), width=4)
     for packets, ax in zip(BUFFERS, axes[0], strict=True):
-        for mbps in MEGABITS:
+        for mbps, size in zip(MEGABITS, (10, 6, 3), strict=True):
             rows = table.filter((pl.col("mbps") == mbps) & (pl.col("packets") == packets))
-            ax.plot(range(len(TICKS)), rows["utilisation"], "o-", ms=3, label=f"{mbps} Mbps")
+            ax.plot(range(len(TICKS)), rows["utilisation"], "o-", ms=size, label=f"{mbps} Mbps")
         ax.set_xticks(range(len(TICKS)), list(TICKS))
         ax.set(xlabel="tick", ylim=(0, 1.02), title=f"buffer of {packets} packets")
     axes[0][0].set_ylabel("utilisation")
