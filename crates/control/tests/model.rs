@@ -6,6 +6,7 @@ use narrows_control::{
     Ack, Controller, Idle, Loss, LossSample, Mark, Pacing, RateSample, Restart, Rtt, SlowStart,
     Timeout,
 };
+use narrows_settings::Given;
 use narrows_signal::Reply;
 use narrows_units::{Duration, Time};
 use proptest::prelude::*;
@@ -55,6 +56,17 @@ fn born(entry: &Entry, slow_start: SlowStart) -> Box<dyn Controller> {
         .read(&Birth { slow_start, ..Birth::default() })
         .expect("a registered law with its defaults")
         .make(7)
+}
+
+/// The law with each slow start; E-TCP's with its own choice, and with an RTT underestimated.
+fn variants(entry: &Entry) -> Vec<Box<dyn Controller>> {
+    let mut all: Vec<_> = slow_starts().map(|slow_start| born(entry, slow_start)).into();
+    if entry.moved_by == MovedBy::EachLoss {
+        let given = Given::parse(["start=delay", "rtt_scale=0.25"]).expect("name=value");
+        let recipe = entry.read(&Birth { given, ..Birth::default() });
+        all.push(recipe.expect("settings of both laws").make(7));
+    }
+    all
 }
 
 /// Anything that a router may say, asked or not.
@@ -270,8 +282,7 @@ proptest! {
         happenings in prop::collection::vec(happening(), 1..400),
     ) {
         for entry in registry::LAWS {
-            for slow_start in slow_starts() {
-                let mut controller = born(entry, slow_start);
+            for mut controller in variants(entry) {
                 for (number, happening) in happenings.iter().enumerate() {
                     let before = controller.window();
                     tell(&mut *controller, number as u64, happening);

@@ -135,13 +135,14 @@ impl Member<'_> {
                     ..settings
                 })
             }
-            CheckedTransport::Etcp { delivery } => {
+            CheckedTransport::Etcp { delivery, payload } => {
                 let timeouts = habits.timeouts;
                 let gaps = match connection.spacing {
                     Some(Spacing::Window(gaps)) => Some(gaps),
                     _ => None,
                 };
-                Transport::Etcp(EtcpSettings { timeouts, delivery, packet_bytes, gaps, stream })
+                let settings = EtcpSettings::new(timeouts, packet_bytes, stream);
+                Transport::Etcp(EtcpSettings { delivery, payload, gaps, ..settings })
             }
             CheckedTransport::Quic { quantum, window, ecn, recommended, each_loss } => {
                 let pacing = match connection.spacing {

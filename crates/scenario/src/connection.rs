@@ -11,13 +11,13 @@ use crate::scenario::{
 use narrows_control::registry::{Birth, MovedBy, Recipe, SlowStartKind, Start};
 use narrows_control::slow_start::{HyStart, HyStartPlusPlus, Limited};
 use narrows_control::{Controller, Gaps, Pacing, Restart, SlowStart};
-use narrows_sim::Gap;
+use narrows_sim::{Gap, Loss};
 use narrows_transport::etcp::Delivery;
 use narrows_transport::etcp::coding::LARGEST_BLOCK;
 use narrows_transport::tcp::{
     AckPolicy, Detection, Habits, Metering, Quantum, RecoveryKind, Spacing,
 };
-use narrows_transport::{Recovery, quic};
+use narrows_transport::{Payload, Recovery, quic};
 use narrows_units::{Buffer, Bytes, Duration};
 use std::sync::Arc;
 
@@ -49,6 +49,7 @@ pub(crate) enum Transport {
     },
     Etcp {
         delivery: Delivery,
+        payload: Payload,
     },
     Quic {
         /// Packets that leave together.
@@ -244,7 +245,8 @@ fn transport(
     };
     if spec.over_etcp() {
         given.drop_default(|flow| &mut flow.quantum, QuantumField::Packets(1));
-        return Ok(Transport::Etcp { delivery: delivery(given)? });
+        let payload = payload(given, around)?;
+        return Ok(Transport::Etcp { delivery: delivery(given)?, payload });
     }
     habits.acks = acks(given, habits.acks)?;
     take_recovery_habits(given, recovery, habits)?;
@@ -267,6 +269,18 @@ fn delivery(given: &mut Given<Flow>) -> Result<Delivery, ScenarioError> {
         return Err(given.error("raptorq", message));
     }
     Ok(Delivery::Coding { block })
+}
+
+/// How E-TCP's payload is checked. Fails if no wire could damage it.
+fn payload(given: &mut Given<Flow>, around: &Surroundings) -> Result<Payload, ScenarioError> {
+    if !given.take(|flow| &mut flow.header_checksum).unwrap_or(false) {
+        return Ok(Payload::WithHeader);
+    }
+    if around.network.links.iter().all(|link| link.loss == Loss::None) {
+        let message = "has no effect, as no wire loses anything; add loss = \"0.1%\" to a link";
+        return Err(given.error("header_checksum", message));
+    }
+    Ok(Payload::Apart)
 }
 
 /// QUIC with packets of `bytes`; when it acknowledges and whether it shakes hands is put into
@@ -354,7 +368,8 @@ impl Connection {
     /// Fails if packets are to be encoded that are offered one by one: a block would have to wait
     /// for its packets.
     fn encodes_blocks(&self, given: &Given<Flow>) -> Result<(), ScenarioError> {
-        let coded = matches!(self.transport, Transport::Etcp { delivery: Delivery::Coding { .. } });
+        let coded =
+            matches!(self.transport, Transport::Etcp { delivery: Delivery::Coding { .. }, .. });
         if !coded || !matches!(self.sends, Sends::Every(_)) {
             return Ok(());
         }
@@ -790,7 +805,7 @@ fn why_it_does_not_count(
         "rate_halving" | "halving_stalls" => {
             format!("{recovery} has no rate halving; leave it out, or write {law}+sack")
         }
-        "raptorq" => {
+        "raptorq" | "header_checksum" => {
             format!("is for etcp and etcp-rate; {law} has another transport, leave it out")
         }
         "reliable" => format!("false is for etcp and etcp-rate; {law} runs over TCP, leave it out"),

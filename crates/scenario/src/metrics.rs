@@ -264,7 +264,7 @@ columns! {
     drops: Count = Count(|link| link.summary.drops);
     /// Packets that the queue marked and took.
     marks: Count, "RFC 3168" = Count(|link| link.summary.marks);
-    /// Packets lost on the wire.
+    /// Packets lost or damaged on the wire.
     wire_losses: Count = Count(|link| link.summary.wire_losses);
     /// Packets whose last bit left.
     departures: Count = Count(|link| link.summary.departures);

@@ -76,6 +76,7 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("ack_size", "\"1kB\"", ""),
     ("reliable", "false", ""),
     ("raptorq", "100", ""),
+    ("header_checksum", "true", ""),
     ("packet", "\"600B\"", ""),
     ("on", "\"100ms\"", "off = \"300ms\""),
     ("off", "\"300ms\"", "on = \"100ms\""),

@@ -12,7 +12,8 @@ pub struct EtcpAck {
     pub bitmap: u32,
     /// Number of the data in the packet that triggered this acknowledgement (TSN).
     pub tsn: u32,
-    /// Smallest number such that all data from it to the TSN has been received (LE).
+    /// Smallest number such that all data from it to the TSN has been received (LE); the number
+    /// after the TSN if that packet's data arrived damaged.
     pub left_edge: u32,
 }
 
@@ -25,6 +26,16 @@ impl EtcpAck {
     pub fn of_code(h_seq: u32, bitmap: u32, decoded: Option<u32>) -> Self {
         let (tsn, left_edge) = decoded.map_or((0, 0), |block| (block, 1));
         Self { h_seq, bitmap, tsn, left_edge }
+    }
+
+    /// An acknowledgement of a symbol of `block` that arrived damaged: 2 in place of LE.
+    pub fn of_damaged_symbol(h_seq: u32, bitmap: u32, block: u32) -> Self {
+        Self { h_seq, bitmap, tsn: block, left_edge: 2 }
+    }
+
+    /// The block of which a symbol arrived damaged, if this is the acknowledgement of one.
+    pub fn damaged_symbol(&self) -> Option<u32> {
+        (self.left_edge == 2).then_some(self.tsn)
     }
 
     /// The block that can be decoded, if the symbol acknowledged was of such a block.

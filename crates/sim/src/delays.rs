@@ -11,6 +11,8 @@ pub struct PacketDelays {
     /// For each packet not yet delivered, the time at which it was offered.
     offered: VecDeque<Time>,
     delivered: u64,
+    /// Packets older than the newest that has arrived are gone, if they are not there.
+    with_gaps: bool,
     /// Packets delivered in the measured part of the run.
     count: u64,
     sum: f64,
@@ -18,17 +20,26 @@ pub struct PacketDelays {
 }
 
 impl PacketDelays {
+    /// Delays over a connection that loses data for good, if it is `with_gaps`.
+    pub(crate) fn new(with_gaps: bool) -> Self {
+        Self { with_gaps, ..Self::default() }
+    }
+
     /// Records that a packet is offered at `now`.
     pub(crate) fn offer(&mut self, now: Time) {
         self.offered.push_back(now);
     }
 
-    /// Records that all packets below `next` have arrived by `now`.
+    /// Records that all packets below `next` have arrived by `now`; with gaps, that the one just
+    /// below it has.
     pub(crate) fn deliver(&mut self, next: u64, now: Time, measured: &Measured) {
         while self.delivered < next
             && let Some(offered) = self.offered.pop_front()
         {
             self.delivered += 1;
+            if self.with_gaps && self.delivered < next {
+                continue;
+            }
             if measured.contains(now) {
                 let delay = now.since(offered);
                 self.count += 1;
@@ -65,5 +76,16 @@ mod tests {
         delays.deliver(3, at(250), &measured);
         assert!((delays.mean() - (0.030 + 0.240 + 0.230) / 3.0).abs() < 1e-12);
         assert_eq!(delays.longest(), 0.24);
+    }
+
+    #[test]
+    fn what_is_gone_has_no_delay() {
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let measured = Measured { from: at(0), to: at(1000) };
+        let mut delays = PacketDelays::new(true);
+        [0, 10, 20].into_iter().for_each(|millis| delays.offer(at(millis)));
+        delays.deliver(1, at(30), &measured);
+        delays.deliver(3, at(60), &measured);
+        assert!((delays.mean() - (0.030 + 0.040) / 2.0).abs() < 1e-12);
     }
 }

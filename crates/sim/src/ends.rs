@@ -122,6 +122,16 @@ pub(crate) struct ReceivingEnd {
     pub series: Option<Box<ReceiverSeries>>,
 }
 
+/// Delays are recorded if the application offers packets one by one.
+fn delays(endpoints: &Endpoints) -> Option<Box<PacketDelays>> {
+    match endpoints {
+        Endpoints::Connection { transport, application: Application::Every(_), .. } => {
+            Some(Box::new(PacketDelays::new(transport.loses_data())))
+        }
+        _ => None,
+    }
+}
+
 impl SendingEnd {
     /// Creates both ends of a flow, with randomness from `stream` and, for the hosts of sender and
     /// receiver, from `hosts`; the counters are read at `warmup`.
@@ -133,6 +143,7 @@ impl SendingEnd {
     ) -> (Self, ReceivingEnd) {
         let [host, receiving_host] = hosts.map(|stream| Host::new(flow.host, stream));
         let sampling = flow.sampled.map(|interval| (Time::ZERO, interval));
+        let delays = delays(&flow.endpoints);
         let (source, sink, application) = match flow.endpoints {
             Endpoints::Connection { transport, controller, ack_bytes, application } => {
                 let (mut sender, receiver) = transport.ends(controller, ack_bytes);
@@ -156,7 +167,7 @@ impl SendingEnd {
             at_warmup: (0, 0),
             total: offering.total(),
             finished: None,
-            delays: matches!(application, Application::Every(_)).then(Box::default),
+            delays,
             series: flow.sampled.map(|_| Box::default()),
         };
         let mut sending = Self {

@@ -84,6 +84,11 @@ macro_rules! either {
 }
 
 impl Transport {
+    /// True if data that is lost is gone for good.
+    pub fn loses_data(&self) -> bool {
+        matches!(self, Self::Etcp(settings) if settings.delivery == etcp::Delivery::Unreliable)
+    }
+
     /// Builds the two ends: a sender with `controller`, and a receiver whose acknowledgements have
     /// `ack_bytes` bytes; QUIC's are as long as their ranges.
     pub fn ends(self, controller: Box<dyn Controller>, ack_bytes: u32) -> (Sender, Receiver) {

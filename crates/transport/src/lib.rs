@@ -21,5 +21,5 @@ pub use endpoint::{Receiver, Recovery, Sender, Transport};
 pub use pacer::Pacer;
 pub use reassembly::Reassembly;
 pub use rtt::{Least, Outstanding, RttEstimator, Timeouts};
-pub use segment::{AckHeader, DataHeader, Header, Kind, Segment};
+pub use segment::{AckHeader, DataHeader, Header, Kind, Payload, Segment};
 pub use ticks::Ticks;

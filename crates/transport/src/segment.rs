@@ -30,6 +30,8 @@ pub enum Header {
         cc_seq: u32,
         /// True if the data may have been sent before.
         retransmission: bool,
+        /// How the payload is checked.
+        payload: Payload,
     },
     /// E-TCP data as a symbol of an erasure code.
     EtcpSymbol {
@@ -37,6 +39,8 @@ pub enum Header {
         cc_seq: u32,
         /// What it carries.
         symbol: Symbol,
+        /// How the payload is checked.
+        payload: Payload,
     },
     /// An E-TCP acknowledgement.
     EtcpAck(EtcpAck),
@@ -46,6 +50,18 @@ pub enum Header {
     QuicInitial,
     /// Accepts a QUIC connection (an Initial packet with the handshake's answer).
     QuicAccept,
+}
+
+/// How a receiver learns whether a payload was damaged on its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Payload {
+    /// By a checksum over everything: a damaged packet is a lost one.
+    #[default]
+    WithHeader,
+    /// By a checksum of its own, so that the header of a damaged packet still counts.
+    Apart,
+    /// It has been damaged; the header has not.
+    Damaged,
 }
 
 /// The header fields of data over TCP or QUIC, apart from its number; by default nothing is set.
@@ -169,6 +185,20 @@ impl Segment {
     pub const fn mark(&mut self) {
         if let Header::Data(data) = &mut self.header {
             data.ecn = data.ecn.mark();
+        }
+    }
+
+    /// Damages the payload; returns false if nothing is left of the packet then.
+    pub const fn damage(&mut self) -> bool {
+        match &mut self.header {
+            Header::EtcpData { payload, .. } | Header::EtcpSymbol { payload, .. } => {
+                let survives = !matches!(payload, Payload::WithHeader);
+                if survives {
+                    *payload = Payload::Damaged;
+                }
+                survives
+            }
+            _ => false,
         }
     }
 

@@ -7,7 +7,7 @@ use narrows_signal::EtcpAck;
 use narrows_transport::etcp::signalling::{Fate, Reception, Signalling};
 use narrows_transport::etcp::{Delivery, EtcpSettings, Receiver, Sender};
 use narrows_transport::tcp::Habits;
-use narrows_transport::{Kind, Segment};
+use narrows_transport::{Kind, Payload, Segment};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -164,15 +164,13 @@ fn law(name: &str) -> Box<dyn Controller> {
         .make(1)
 }
 
+fn settings(delivery: Delivery) -> EtcpSettings {
+    let settings = EtcpSettings::new(Habits::NS2.timeouts, 1040, Stream::new(5, 1, 1));
+    EtcpSettings { delivery, ..settings }
+}
+
 fn sender(name: &str, delivery: Delivery) -> Sender {
-    let settings = EtcpSettings {
-        timeouts: Habits::NS2.timeouts,
-        delivery,
-        packet_bytes: 1040,
-        gaps: None,
-        stream: Stream::new(5, 1, 1),
-    };
-    Sender::new(settings, law(name))
+    Sender::new(settings(delivery), law(name))
 }
 
 struct Delivered {
@@ -237,6 +235,37 @@ fn deliver(name: &str, delivery: Delivery, packets: u64, fates: &[u8], seconds: 
             sender.on_wakeup(now);
         }
     }
+}
+
+/// §I: a packet with a damaged payload is no loss to congestion control, and its data is sent
+/// again at once; a packet whose payload is not checked apart from its header does not survive.
+#[test]
+fn a_damaged_packet_is_answered_as_received_and_its_data_sent_again() {
+    for delivery in [Delivery::Retransmission, Delivery::Coding { block: 10 }] {
+        let mut sender = Sender::new(
+            EtcpSettings { payload: Payload::Apart, ..settings(delivery) },
+            law("etcp"),
+        );
+        let mut receiver = Receiver::new(delivery, 40, Stream::new(5, 1, 2));
+        sender.offer(10);
+        let mut first = sender.poll_transmit(Time::ZERO).expect("a window of two");
+        assert!(first.damage(), "its header is checked apart");
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let ack = receiver.on_data(at(50), &first).expect("each packet is acknowledged");
+        assert_eq!((receiver.arrived(), receiver.duplicates(), receiver.next()), (0, 0, 0));
+        let window = sender.controller().window();
+        sender.on_ack(at(100), &ack);
+        assert_eq!(sender.controller().window(), window + 1.0, "{delivery:?}");
+        assert_eq!((sender.counters().lost, sender.in_flight()), (0, 0));
+        if delivery == Delivery::Retransmission {
+            let again = sender.poll_transmit(at(100)).expect("nothing holds it back");
+            assert!(again.carries(0) && again.is_retransmission());
+        }
+    }
+    let mut whole = sender("etcp", Delivery::Retransmission);
+    whole.offer(1);
+    let mut packet = whole.poll_transmit(Time::ZERO).expect("a window of two");
+    assert!(!packet.damage());
 }
 
 proptest! {

@@ -191,4 +191,25 @@ mod tests {
             assert!((taken * 25.0 * p - 1.0).abs() < 1e-9, "W = {window}: a loss takes {taken}");
         }
     }
+
+    /// x = W/τ, with τ as the law takes it (§VII-B); a train leaves at twice that, with even gaps.
+    #[test]
+    fn the_rate_goes_by_the_rtt_that_the_law_is_told() {
+        let params = Params { rtt_scale: 2.0, start: SlowStartEnd::Delay, ..Params::default() };
+        let mut etcp = Etcp::new(params, 100.0);
+        let gaps = Gaps::Exponential;
+        assert_eq!(etcp.pacing(), Pacing::Window { gain: 0.5, gaps });
+        etcp.on_ack(&ack(0.0, 1.0));
+        assert_eq!(etcp.pacing(), Pacing::Window { gain: 1.0, gaps: Gaps::Even });
+        etcp.on_loss(&loss(3, 200));
+        assert_eq!(etcp.pacing(), Pacing::Window { gain: 0.5, gaps });
+    }
+
+    #[test]
+    fn a_start_that_is_never_entered_is_refused() {
+        let given = narrows_settings::Given::parse(["start=delay"]).expect("name=value");
+        let birth = Birth { given, initial_ssthresh: 10.0, ..Birth::default() };
+        let error = LAW.read(&birth).err().expect("10 packets have reached the threshold");
+        assert!(error.to_string().contains("ssthresh"), "{error}");
+    }
 }

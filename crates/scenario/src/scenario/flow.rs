@@ -130,6 +130,10 @@ written! {
             /// With E-TCP: instead of sending lost data again, it sends symbols of a RaptorQ code
             /// (RFC 6330) over blocks of this many packets, like 1000.
             raptorq: u32,
+            /// With E-TCP: headers have a checksum of their own, so that what a link's `loss` does
+            /// to its packets is damage to their payload. The receiver then tells it from losses in
+            /// queues, and congestion control does not answer it.
+            header_checksum: bool,
             /// A packet on the wire, if it differs from the scenario's.
             packet: Bytes,
             /// Datagrams at `app_rate` that nobody answers, instead of TCP: "constant" or "poisson"
@@ -177,6 +181,7 @@ impl Flow {
         }
         self.host.take_if(|host| *host == Host::default());
         self.reliable.take_if(|reliable| *reliable);
+        self.header_checksum.take_if(|apart| !*apart);
         self.periods.take_if(|periods| *periods == PeriodsName::Fixed);
         self.reverse.take_if(|reverse| !*reverse);
         self.starts.take_if(|starts| starts.is_empty());

@@ -40,7 +40,7 @@ impl ArrivalLink {
         if departure >= measured.from {
             books.queue_seconds += measured.overlap(now, departure);
         }
-        books.depart(now, departure, bytes, measured)
+        books.depart(now, departure, &mut packet.segment, measured)
     }
 
     /// Takes the samples due by `now`.

@@ -6,6 +6,7 @@ use crate::measured::Measured;
 use crate::observer::Observer;
 use crate::summary::LinkSummary;
 use narrows_router::Backlog;
+use narrows_transport::Segment;
 use narrows_units::{Duration, Rate, Stream, Time};
 
 pub(crate) struct Books {
@@ -70,15 +71,16 @@ impl Books {
         }
     }
 
-    /// Counts the departure, at `departure`, of a packet of `bytes` that arrived at `came`; returns
-    /// what becomes of it on the wire.
+    /// Counts the departure, at `departure`, of a packet that arrived at `came`; returns what
+    /// becomes of it on the wire, which may damage it.
     pub fn depart(
         &mut self,
         came: Time,
         departure: Time,
-        bytes: u32,
+        segment: &mut Segment,
         measured: &Measured,
     ) -> Carried {
+        let bytes = segment.bytes;
         if measured.contains(departure) {
             self.departures += 1;
             self.departed_bytes += u64::from(bytes);
@@ -89,9 +91,11 @@ impl Books {
         let mut arrival = departure + self.delay;
         if let Some(impairments) = &mut self.impairments {
             if impairments.loses() {
-                self.lost += 1;
                 impairments.losses_in_window += u64::from(measured.contains(departure));
-                return Carried::Lost(departure);
+                if !segment.damage() {
+                    self.lost += 1;
+                    return Carried::Lost(departure);
+                }
             }
             arrival = impairments.vary(arrival);
         }

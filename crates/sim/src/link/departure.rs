@@ -69,14 +69,15 @@ impl DepartureLink {
             return None;
         }
         self.account(now, measured);
-        let waiting = self.queue.dequeue(now, &mut self.given_up)?;
+        let mut waiting = self.queue.dequeue(now, &mut self.given_up)?;
         let bytes = waiting.bytes();
         let departure = self.transmitter.send(now, bytes);
         self.transmitting = Backlog { packets: 1, bytes: u64::from(bytes) };
         let is_new_mark = waiting.ecn() == Ecn::Marked && !waiting.was_marked;
         self.books.marks += u64::from(is_new_mark && measured.contains(now));
         self.books.queue_seconds += measured.overlap(now, departure);
-        let carried = self.books.depart(waiting.came, departure, bytes, measured);
+        let carried =
+            self.books.depart(waiting.came, departure, &mut waiting.packet.segment, measured);
         Some((waiting.packet, carried))
     }
 

@@ -9,7 +9,7 @@ use narrows_sim::{
     Loss, Network, PageSettings, RunSettings, Simulation, Usage, Watch,
 };
 use narrows_transport::Transport;
-use narrows_transport::etcp::{Delivery, EtcpSettings};
+use narrows_transport::etcp::EtcpSettings;
 use narrows_transport::quic::{self, QuicSettings};
 use narrows_transport::tcp::{Habits, Quantum, RecoveryKind, Spacing, TcpSettings};
 use narrows_units::{Duration, Rate, Stream, Time};
@@ -181,8 +181,7 @@ impl Dumbbell {
             })
         } else if law.moved_by == MovedBy::EachLoss {
             let (timeouts, gaps) = (self.habits.timeouts, self.pacing);
-            let (delivery, packet_bytes) = (Delivery::Retransmission, 1000);
-            Transport::Etcp(EtcpSettings { timeouts, delivery, packet_bytes, gaps, stream })
+            Transport::Etcp(EtcpSettings { gaps, ..EtcpSettings::new(timeouts, 1000, stream) })
         } else {
             let Self { recovery, window_limit, pacing, quantum, ecn, .. } = *self;
             let habits = Arc::new(self.habits);

@@ -1,5 +1,5 @@
-//! Reliable delivery by an erasure code instead of retransmission. E-TCP, §III-A: losses "can easily
-//! be dealt with through either retransmission, as in TCP, or through simple forward error
+//! Reliable delivery by an erasure code instead of retransmission. E-TCP, §III-A: losses "can
+//! easily be dealt with through either retransmission, as in TCP, or through simple forward error
 //! correction codes" (LT codes there). Like §IV's module, this one knows nothing of congestion
 //! control; it goes by the same answers: each packet was received or lost.
 //!
@@ -11,7 +11,7 @@
 //! | RFC 6330, §5.3.1 | the code is systematic: symbols 0 to K − 1 are the packets themselves, and there are as many others as needed | [`Symbol`] |
 //! | RFC 6330, §1 | a block can be decoded from any K symbols "in most cases" | [`Decoder`] |
 //! | RFC 6330, §5.8 | it fails with K + o symbols at most once in 100^(o + 1) blocks | [`symbols_too_few`] |
-//! | our own | a block gets symbols until those received, and those expected of the ones under way, are [`SPARE`] more than K, with [`DEVIATIONS`] standard deviations to spare | [`Encoder::lacks`] |
+//! | our own | a block gets symbols until those received, and those expected of the ones under way, are two more than K, with two standard deviations to spare | [`Encoder::lacks`] |
 //!
 //! So the symbols that make up for losses leave right behind the block, before any loss is known.
 //! Only if that was not enough a block gets more, once the answers have come.
@@ -30,10 +30,14 @@ const SPARE: f64 = 2.0;
 const DEVIATIONS: f64 = 2.0;
 /// The share of losses expected before any is known: the paper's p0.
 const FIRST_RATIO: f64 = 0.01;
-/// The share of losses is averaged over about this many packets.
-const MEMORY: f64 = 1024.0;
-/// More losses than this are a burst, and are repaired when the answers have come.
-const MOST_EXPECTED: f64 = 0.05;
+/// The share of losses is counted over this many packets, and averaged over about this many counts.
+const COUNTED: u32 = 1024;
+const MEMORY: f64 = 8.0;
+/// A count of more than this many times the average is a burst, as at the end of slow start, and
+/// counts for no more. Its losses are repaired when the answers have come.
+const BURST: f64 = 2.0;
+/// No count is smaller, or the average could never grow again.
+const LEAST_RATIO: f64 = 1e-4;
 
 /// What a packet carries: one symbol of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +73,10 @@ pub struct Encoder {
     under_way: VecDeque<u32>,
     /// Blocks that may lack symbols, in the order of discovery.
     lacking: VecDeque<u32>,
-    /// The share of packets lost.
+    /// The share of packets lost, and of those answered since its last change how many were.
     ratio: f64,
+    answered: u32,
+    lost: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +101,8 @@ impl Encoder {
             under_way: VecDeque::new(),
             lacking: VecDeque::new(),
             ratio: FIRST_RATIO,
+            answered: 0,
+            lost: 0,
         }
     }
 
@@ -151,13 +159,32 @@ impl Encoder {
 
     /// The oldest packet that had not been answered yet has met its fate.
     pub fn answer(&mut self, fate: Fate) {
-        let lost = f64::from(fate == Fate::Lost);
-        self.ratio += (lost - self.ratio) / MEMORY;
+        self.count(fate);
         let Some(number) = self.under_way.pop_front() else { return };
         let Some(block) = self.block(number) else { return };
         block.in_flight = block.in_flight.saturating_sub(1);
         block.received += u32::from(fate == Fate::Received);
         if fate == Fate::Lost && !self.lacking.contains(&number) && self.lacks(number) {
+            self.lacking.push_back(number);
+        }
+    }
+
+    fn count(&mut self, fate: Fate) {
+        self.answered += 1;
+        self.lost += u32::from(fate == Fate::Lost);
+        if self.answered == COUNTED {
+            let ratio = f64::from(self.lost) / f64::from(COUNTED);
+            let counted = ratio.clamp(LEAST_RATIO, BURST * self.ratio);
+            self.ratio += (counted - self.ratio) / MEMORY;
+            (self.answered, self.lost) = (0, 0);
+        }
+    }
+
+    /// A symbol of `number` arrived damaged, and is of no use.
+    pub fn on_damage(&mut self, number: u32) {
+        let Some(block) = self.block(number) else { return };
+        block.received = block.received.saturating_sub(1);
+        if !self.lacking.contains(&number) {
             self.lacking.push_back(number);
         }
     }
@@ -202,7 +229,7 @@ impl Encoder {
         if block.next < block.packets {
             return true;
         }
-        let ratio = self.ratio.min(MOST_EXPECTED);
+        let ratio = self.ratio;
         let in_flight = f64::from(block.in_flight);
         let spread = (in_flight * ratio * (1.0 - ratio)).sqrt();
         let expected = f64::from(block.received) + in_flight * (1.0 - ratio) - DEVIATIONS * spread;
@@ -383,6 +410,17 @@ mod tests {
         encoder.on_ack(0, Some(0));
         let (symbol, first) = encoder.next(1000).expect("there is more data");
         assert_eq!((symbol.block, symbol.number, first), (1, 4, 100));
+    }
+
+    /// 1024 packets are lost, which counts as twice the ratio: from 0.01 to 0.01125. Then none is:
+    /// 0.01125 + (0.0001 − 0.01125)/8.
+    #[test]
+    fn a_burst_hardly_changes_what_is_expected() {
+        let mut encoder = Encoder::new(100);
+        (0..1024).for_each(|_| encoder.answer(Fate::Lost));
+        assert!((encoder.ratio - 0.011_25).abs() < 1e-12, "{}", encoder.ratio);
+        (0..1024).for_each(|_| encoder.answer(Fate::Received));
+        assert!((encoder.ratio - 0.009_856_25).abs() < 1e-12, "{}", encoder.ratio);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::coding::{Decoder, Symbol};
 use super::sender::Delivery;
 use super::signalling::Reception;
-use crate::{Header, Reassembly, Segment};
+use crate::{Header, Payload, Reassembly, Segment};
 use narrows_signal::EtcpAck;
 use narrows_units::{Stream, Time};
 
@@ -19,6 +19,8 @@ pub struct Receiver {
     decoder: Option<Box<Decoder>>,
     arrived: u64,
     duplicates: u64,
+    /// The number after the newest data that has arrived, if delivery is not reliable.
+    end: u64,
 }
 
 impl Receiver {
@@ -33,6 +35,7 @@ impl Receiver {
             decoder: coded.then(|| Box::new(Decoder::new(stream))),
             arrived: 0,
             duplicates: 0,
+            end: 0,
         }
     }
 
@@ -41,8 +44,14 @@ impl Receiver {
     /// Panics if the segment is not E-TCP data.
     pub fn on_data(&mut self, now: Time, data: &Segment) -> Option<Segment> {
         let cc_seq = match data.header {
+            Header::EtcpData { payload: Payload::Damaged, cc_seq, .. } => {
+                return Some(self.on_damaged(now, data, cc_seq, None));
+            }
+            Header::EtcpSymbol { payload: Payload::Damaged, cc_seq, symbol } => {
+                return Some(self.on_damaged(now, data, cc_seq, Some(symbol)));
+            }
             Header::EtcpData { cc_seq, .. } => cc_seq,
-            Header::EtcpSymbol { cc_seq, symbol } => {
+            Header::EtcpSymbol { cc_seq, symbol, .. } => {
                 return Some(self.on_symbol(now, data, cc_seq, symbol));
             }
             _ => panic!("an E-TCP receiver got {:?}", data.header),
@@ -55,6 +64,7 @@ impl Receiver {
             number = reassembly.next();
             left_edge = reassembly.left_edge(data.number);
         }
+        self.end = self.end.max(data.number + 1);
         self.arrived += u64::from(new);
         self.duplicates += u64::from(!new);
         let ack = EtcpAck { h_seq, bitmap, tsn: data.number as u32, left_edge: left_edge as u32 };
@@ -77,6 +87,30 @@ impl Receiver {
         self.answer(now, data, number, EtcpAck::of_code(h_seq, bitmap, decoded))
     }
 
+    /// Takes a packet whose header arrived and whose payload is damaged: congestion control hears
+    /// that it was received, and reliable delivery that its data was not (§I).
+    #[cold]
+    fn on_damaged(
+        &mut self,
+        now: Time,
+        data: &Segment,
+        cc_seq: u32,
+        symbol: Option<Symbol>,
+    ) -> Segment {
+        self.reception.arrive(cc_seq);
+        let (h_seq, bitmap) = self.reception.report();
+        let ack = match symbol {
+            Some(symbol) => EtcpAck::of_damaged_symbol(h_seq, bitmap, symbol.block),
+            None => {
+                let tsn = data.number as u32;
+                EtcpAck { h_seq, bitmap, tsn, left_edge: tsn.wrapping_add(1) }
+            }
+        };
+        let in_order = self.reassembly.as_ref().map(Reassembly::next);
+        let number = in_order.or(self.decoder.as_ref().map(|decoder| decoder.next()));
+        self.answer(now, data, number.unwrap_or(0), ack)
+    }
+
     fn answer(&self, now: Time, data: &Segment, number: u64, ack: EtcpAck) -> Segment {
         Segment {
             number,
@@ -97,12 +131,12 @@ impl Receiver {
         self.duplicates
     }
 
-    /// The lowest number that has not arrived; if delivery is not reliable, the number of packets
-    /// that have arrived.
+    /// The lowest number that has not arrived; if delivery is not reliable, the number after the
+    /// newest data that has: what is missing below it is gone.
     pub fn next(&self) -> u64 {
         if let Some(decoder) = &self.decoder {
             return decoder.next();
         }
-        self.reassembly.as_ref().map_or(self.arrived, Reassembly::next)
+        self.reassembly.as_ref().map_or(self.end, Reassembly::next)
     }
 }

@@ -112,7 +112,9 @@ impl RetransmissionQueue {
     /// `left_edge` to `tsn` has arrived.
     pub fn on_ack(&mut self, cack: u64, left_edge: u64, tsn: u64) {
         let trigger = self.record(tsn);
-        self.arrive(left_edge, tsn);
+        if left_edge <= tsn {
+            self.arrive(left_edge, tsn);
+        }
         if let Some(Record { state: State::Sent { place }, resent }) = trigger {
             self.infer(resent as usize, place);
         }
@@ -166,6 +168,17 @@ impl RetransmissionQueue {
         }
         if let Some(record) = self.record_mut(to) {
             record.state = State::Arrived { from };
+        }
+    }
+
+    /// Marks `number` as lost, because its packet arrived with damaged data. Called before
+    /// [`Self::on_ack`] takes the same acknowledgement, whose block is then empty.
+    pub fn on_damage(&mut self, number: u64) {
+        if let Some(record) = self.record_mut(number)
+            && matches!(record.state, State::Sent { .. })
+        {
+            record.state = State::Lost;
+            self.lost.push_back(number);
         }
     }
 

@@ -4,7 +4,9 @@
 use super::coding::{Encoder, Symbol};
 use super::reliability::RetransmissionQueue;
 use super::signalling::{Fate, Signalling};
-use crate::{Counters, Header, Least, Outstanding, Pacer, RttEstimator, Segment, Timeouts};
+use crate::{
+    Counters, Header, Least, Outstanding, Pacer, Payload, RttEstimator, Segment, Timeouts,
+};
 use narrows_control::{Ack, Controller, Gaps, Loss, Pacing, Rtt, Timeout};
 use narrows_signal::Reply;
 use narrows_units::{Duration, Stream, Time};
@@ -16,12 +18,23 @@ pub struct EtcpSettings {
     pub timeouts: Timeouts,
     /// What becomes of lost data.
     pub delivery: Delivery,
+    /// How the payload is checked: apart from the header, if data errors are to be told from losses
+    /// (§I).
+    pub payload: Payload,
     /// Bytes of a data packet on the wire, headers included.
     pub packet_bytes: u32,
     /// The distribution of gaps, if it is to replace the law's.
     pub gaps: Option<Gaps>,
     /// The random stream that exponential gaps are drawn from.
     pub stream: Stream,
+}
+
+impl EtcpSettings {
+    /// Settings of a sender as in the paper, whose data packets have `packet_bytes` on the wire.
+    pub fn new(timeouts: Timeouts, packet_bytes: u32, stream: Stream) -> Self {
+        let (delivery, payload) = (Delivery::Retransmission, Payload::WithHeader);
+        Self { timeouts, delivery, payload, packet_bytes, gaps: None, stream }
+    }
 }
 
 /// What becomes of lost data.
@@ -50,6 +63,7 @@ pub struct Sender {
     pacer: Pacer,
     timeouts: Timeouts,
     gaps: Option<Gaps>,
+    payload: Payload,
     packet_bytes: u32,
     offered: u64,
     /// The next number that has never been sent, used if delivery is not reliable.
@@ -72,7 +86,7 @@ pub struct Sender {
 impl Sender {
     /// Creates a sender that has no data to send.
     pub fn new(settings: EtcpSettings, controller: Box<dyn Controller>) -> Self {
-        let EtcpSettings { timeouts, delivery, packet_bytes, gaps, stream } = settings;
+        let EtcpSettings { timeouts, delivery, payload, packet_bytes, gaps, stream } = settings;
         let code = match delivery {
             Delivery::Coding { block } => Some(Box::new(Encoder::new(block))),
             Delivery::Unreliable | Delivery::Retransmission => None,
@@ -88,6 +102,7 @@ impl Sender {
             pacer: Pacer::new(stream),
             timeouts,
             gaps,
+            payload,
             packet_bytes,
             offered: 0,
             next_number: 0,
@@ -183,12 +198,18 @@ impl Sender {
         let Header::EtcpAck(fields) = &ack.header else { return };
         if let Some(code) = &mut self.code {
             code.on_ack(ack.number, fields.decoded());
+            if let Some(block) = fields.damaged_symbol() {
+                code.on_damage(block);
+            }
             self.data_timer =
                 if code.is_empty() { Time::NEVER } else { now + self.rtt.timeout(&self.timeouts) };
         }
         let Some(queue) = &mut self.queue else { return };
         let first = queue.first();
         let (left_edge, tsn) = fields.block(ack.number);
+        if left_edge > tsn {
+            queue.on_damage(tsn);
+        }
         queue.on_ack(ack.number, left_edge, tsn);
         if queue.is_empty() {
             self.data_timer = Time::NEVER;
@@ -258,8 +279,8 @@ impl Sender {
         let rtt = self.rtt.estimate();
         self.pacer.sent(now, 1, self.pacing(), self.controller.window(), rtt.as_ref());
         let header = match symbol {
-            None => Header::EtcpData { cc_seq, retransmission },
-            Some(symbol) => Header::EtcpSymbol { cc_seq, symbol },
+            None => Header::EtcpData { cc_seq, retransmission, payload: self.payload },
+            Some(symbol) => Header::EtcpSymbol { cc_seq, symbol, payload: self.payload },
         };
         Segment::data(number, now, self.packet_bytes, header)
     }

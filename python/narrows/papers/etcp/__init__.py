@@ -3,6 +3,9 @@
 from narrows.papers.etcp import (
     analysis,
     arrivals,
+    erasure,
+    errors,
+    estimates,
     large_buffers,
     many,
     paths,
@@ -11,12 +14,18 @@ from narrows.papers.etcp import (
     root,
     signalling,
     single,
+    start,
+    streaming,
+    timers,
     web,
 )
 
 __all__ = [
     "analysis",
     "arrivals",
+    "erasure",
+    "errors",
+    "estimates",
     "large_buffers",
     "many",
     "paths",
@@ -25,5 +34,8 @@ __all__ = [
     "root",
     "signalling",
     "single",
+    "start",
+    "streaming",
+    "timers",
     "web",
 ]
