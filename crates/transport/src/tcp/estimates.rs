@@ -11,9 +11,9 @@
 //!
 //! Departures: Razdan and others filter each acknowledgement; we filter once per round trip, as
 //! Westwood+ does, because compressed acknowledgements make the former far too high. Their α is not
-//! known here, and after a timeout a share of next to nothing would keep the sender there: the gap is
-//! at most an RTT. Our α are Linux's pacing gains, 2.0 below half the threshold and 1.2 above
-//! (`tcp_update_pacing_rate` in net/ipv4/tcp_input.c). ElRakabawy and others take the time to
+//! known here; ours are Linux's pacing gains, 2.0 below half the threshold and 1.2 above
+//! (`tcp_update_pacing_rate` in net/ipv4/tcp_input.c). After a timeout a share of next to nothing
+//! would keep the sender there: the gap is at most an RTT. ElRakabawy and others take the time to
 //! transmit data and acknowledgement out of the delay of a hop; we do not, as it is a thousandth of
 //! the delay of a wide-area link. Over fewer than four hops the delay is that of all of them.
 

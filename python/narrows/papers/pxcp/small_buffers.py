@@ -100,8 +100,8 @@ def fig02a(lab: Lab) -> Finding:
         title="buffers as measured in figure 1 (a)",
     )
     axes[0][1].set(ylim=(0, 1), title="the paper's buffers: 23,360 and 124,040 bytes")
-    axes[0][0].legend(fontsize="xx-small", ncols=2)
-    axes[0][1].legend(fontsize="xx-small", loc="lower left")
+    for ax in axes[0]:
+        ax.legend(fontsize="xx-small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
     words = ", ".join(f"{flows}: {size}" for flows, size in measured.items())
     note = (
         f"Buffers measured, in bytes by number of flows: {words}. The paper's text gives only two "

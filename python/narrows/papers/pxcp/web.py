@@ -155,7 +155,7 @@ def fig03(lab: Lab) -> Finding:
     for name, entry in SENDERS.items():
         axes[0][1].plot(SOURCES, use[name], "o-" if entry.paced else "s--", ms=3, label=name)
     axes[0][1].set(xlabel="sources of files each way", ylabel="utilisation", ylim=(0, 1))
-    axes[0][1].legend(fontsize="xx-small", ncols=2)
+    axes[0][1].legend(fontsize="xx-small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
     data = {"queue": longest.select("sources", "max_queue_bytes"), "utilisation": frame}
     return Finding(claims, data, figure)
 
