@@ -9,6 +9,7 @@ import pytest
 from binary import Run
 from narrows.papers import EXPERIMENTS
 from narrows.papers.claims import Claim, digits, falling, near, ranked, stated
+from narrows.papers.pxcp.setup import one_of
 from narrows.papers.reproduce import overview, page
 
 DOCS = Path(__file__).parents[2] / "docs" / "papers"
@@ -98,3 +99,13 @@ def test_a_page_kept_is_the_one_that_its_records_make(folder: Path) -> None:
 
 def test_the_page_over_all_papers_is_the_one_that_the_records_make() -> None:
     assert (DOCS / "README.md").read_text() == overview(DOCS)
+
+
+def test_one_more_run_may_give_the_papers_number_if_the_seeds_spread_so_far() -> None:
+    # By hand: 1, 2, 3 have mean 2 and deviation 1; with two degrees of freedom t is 4.303, so one
+    # more run lies within 4.303·√(1 + 1/3) = 4.97, and half a digit is 0.5.
+    assert one_of("queue", "7", [1.0, 2.0, 3.0]).verdict == "holds"
+    assert one_of("queue", "8", [1.0, 2.0, 3.0]).verdict == "differs"
+    assert one_of("queue", "7.6", [1.0, 2.0, 3.0]).verdict == "differs"
+    assert one_of("index", "0.44", [0.444]).verdict == "holds"
+    assert one_of("index", "0.44", [0.446]).verdict == "differs"

@@ -65,14 +65,8 @@ impl Pacer {
         self.bucket = self.bucket.map(|bucket| Bucket::full(bucket.size));
     }
 
-    /// True if tokens pile up: [`refill`](Self::refill) is then to be called when window or RTT
-    /// change.
-    pub fn has_bucket(&self) -> bool {
-        self.bucket.is_some()
-    }
-
-    /// Fills the bucket at the pace of `window` packets in a round trip from `now` on (§3.2: "must
-    /// be updated each time CWND or RTT changes").
+    /// Fills the bucket, if there is one, at the pace of `window` packets in a round trip from
+    /// `now` on; to be called when window or RTT change (§3.2).
     pub fn refill(&mut self, now: Time, window: f64, rtt: &Rtt) {
         if let Some(bucket) = &mut self.bucket {
             self.ready_at = bucket.take(now, 0, window / rtt.smoothed.seconds());

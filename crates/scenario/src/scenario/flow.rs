@@ -38,9 +38,10 @@ written! {
             files: Files,
             /// A web user instead, who thinks, asks for pages and for what is embedded in them.
             web: Web,
-            /// Spacing of packets: a window per round trip, "even", "exponential" or "uniform"; "fq",
-            /// as TCP over Linux's fq; "westwood", by Westwood's bandwidth share; "four-hop", by the
-            /// delay of four hops; "none". Over QUIC unless given as RFC 9002 recommends.
+            /// Spacing of packets: "none"; "even", "exponential" or "uniform", a window per round
+            /// trip; "fq", as TCP over Linux's fq; "westwood", by Westwood's bandwidth share;
+            /// "four-hop", by the delay of four hops. Over QUIC unless given as RFC 9002
+            /// recommends.
             pacing: PacingName,
             /// With even pacing over TCP: tokens that pile up while nothing leaves, and then leave
             /// together; they come in at a window per round trip.

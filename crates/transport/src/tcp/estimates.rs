@@ -12,7 +12,8 @@
 //! Departures: Razdan and others filter each acknowledgement; we filter once per round trip, as
 //! Westwood+ does, because compressed acknowledgements make the former far too high. Their α is not
 //! known here; ours are Linux's pacing gains, 2.0 below half the threshold and 1.2 above
-//! (`tcp_update_pacing_rate` in net/ipv4/tcp_input.c). ElRakabawy and others take the time to
+//! (`tcp_update_pacing_rate` in net/ipv4/tcp_input.c). After a timeout a share of next to nothing
+//! would keep the sender there: the gap is at most an RTT. ElRakabawy and others take the time to
 //! transmit data and acknowledgement out of the delay of a hop; we do not, as it is a thousandth of
 //! the delay of a wide-area link. Over fewer than four hops the delay is that of all of them.
 
@@ -77,10 +78,10 @@ impl BandwidthShare {
         (self.since, self.packets) = (Some(now), 0);
     }
 
-    /// 1/(α·BSE); none before a sample that is above 0.
+    /// 1/(α·BSE), at most an RTT; none before a sample.
     fn gap(&self, grows_fast: bool) -> Option<f64> {
         let alpha = if grows_fast { 2.0 } else { 1.2 };
-        self.share.filter(|share| *share > 0.0).map(|share| 1.0 / (alpha * share))
+        self.share.map(|share| (1.0 / (alpha * share)).min(self.rtt.seconds()))
     }
 }
 
@@ -151,6 +152,10 @@ mod tests {
         assert!((share.gap(true).unwrap() - 1.0 / 400.0).abs() < 1e-12);
         share.hear(at(200), 40, rtt);
         assert!((share.gap(false).unwrap() - 1.0 / 270.0).abs() < 1e-12);
+        share.hear(at(60_200), 0, rtt);
+        share.hear(at(900_000), 0, rtt);
+        (0..100).for_each(|k| share.hear(at(1_000_000 + 1000 * k), 0, rtt));
+        assert_eq!(share.gap(false), Some(0.099), "a packet per round trip at the least");
     }
 
     /// By hand: eight hops there and back take 80 ms, so four take 20 ms. Then 160 ms: 0.7·20 +

@@ -91,6 +91,11 @@ impl Spacing {
         if let Self::Bucket(tokens) = self { pacer.with_bucket(tokens) } else { pacer }
     }
 
+    /// Whether it depends on what acknowledgements say.
+    fn hears(self) -> bool {
+        !matches!(self, Self::Window(_) | Self::Fq)
+    }
+
     fn estimate(self) -> Option<Box<Estimate>> {
         let estimate = match self {
             Self::Window(_) | Self::Fq | Self::Bucket(_) => return None,
@@ -116,6 +121,9 @@ pub struct Sender {
     estimate: Option<Box<Estimate>>,
     /// The stamp of the last acknowledgement, if data echoes that.
     echo: Time,
+    /// Whether anything but the controller hears of acknowledgements: an estimate, a bucket, an
+    /// echo.
+    tells_pacing: bool,
     sampler: Option<Box<RateSampler>>,
     marks: Option<Marks>,
     /// Whether packets carry the controller's requests to routers.
@@ -205,6 +213,7 @@ impl Sender {
             pacer: pacing.map_or(Pacer::new(stream.clone()), |spacing| spacing.pacer(stream)),
             estimate: pacing.and_then(Spacing::estimate),
             echo: Time::ZERO,
+            tells_pacing: habits.paces_acks || pacing.is_some_and(Spacing::hears),
             handshake: Handshake::new(habits.handshake),
             usage: Usage::new(),
             habits,
@@ -270,9 +279,6 @@ impl Sender {
             // It answers a connection that is over.
             return;
         }
-        if self.habits.paces_acks {
-            self.echo = ack.stamp;
-        }
         let prior_in_flight = self.sampler.as_ref().map(|_| self.in_flight());
         let advances = ack.number > self.first();
         let rtt_is_fresh = advances && self.measure_rtt(now, ack);
@@ -320,19 +326,22 @@ impl Sender {
             });
         }
         self.set_timer(now, &answer);
-        if self.estimate.is_some() || self.pacer.has_bucket() {
-            self.bring_pacing_up_to_date(now, answer.packets, rtt_is_fresh);
-        }
+        self.tell_pacing(now, ack, answer.packets, rtt_is_fresh);
     }
 
-    /// What paces the sender hears of an acknowledgement of `packets`.
-    #[cold]
-    fn bring_pacing_up_to_date(&mut self, now: Time, packets: u64, rtt_is_fresh: bool) {
+    /// What paces the sender, or its receiver, hears of an acknowledgement of `packets`.
+    fn tell_pacing(&mut self, now: Time, ack: &Segment, packets: u64, rtt_is_fresh: bool) {
+        if !self.tells_pacing {
+            return;
+        }
+        if self.habits.paces_acks {
+            self.echo = ack.stamp;
+        }
         let Some(rtt) = self.rtt.estimate() else { return };
         if let Some(estimate) = &mut self.estimate {
             estimate.hear(now, packets, rtt_is_fresh.then_some(rtt.latest));
         }
-        self.pacer.refill(now, self.controller.window().min(self.window_limit), &rtt);
+        self.pacer.refill(now, self.paced_window(), &rtt);
     }
 
     /// The rate sample of an acknowledgement before which `prior_in_flight` packets were in flight.

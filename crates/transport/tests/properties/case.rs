@@ -75,8 +75,16 @@ pub fn habits() -> impl Strategy<Value = Habits> {
     let restart = prop_oneof![Just(Restart::Never), Just(Restart::Initial), Just(Restart::Halving)];
     (any::<bool>(), metering(), flags, restart, acks()).prop_map(
         |(linux, metering, flags, restart, acks)| {
-            let [limited_transmit, timestamps, by_time, probes, frto, handshake, validates, _] =
-                flags;
+            let [
+                limited_transmit,
+                timestamps,
+                by_time,
+                probes,
+                frto,
+                handshake,
+                validates,
+                paces_acks,
+            ] = flags;
             // Rate halving is of a time before RACK.
             let by_time = by_time && !matches!(metering, Metering::RateHalving { .. });
             Habits {
@@ -90,6 +98,7 @@ pub fn habits() -> impl Strategy<Value = Habits> {
                 validates_window: validates,
                 restart,
                 acks,
+                paces_acks,
                 ..if linux { Habits::LINUX } else { Habits::NS2 }
             }
         },
@@ -110,8 +119,15 @@ fn acks() -> impl Strategy<Value = AckPolicy> {
     )
 }
 
+/// The delay of four hops is left out: a packet per delay is too slow for what must end soon.
 fn spacing() -> impl Strategy<Value = Spacing> {
-    prop_oneof![3 => gaps().prop_map(Spacing::Window), 1 => Just(Spacing::Fq)]
+    prop_oneof![
+        3 => gaps().prop_map(Spacing::Window),
+        1 => Just(Spacing::Window(Gaps::Uniform)),
+        1 => Just(Spacing::Fq),
+        1 => (1u32..=8).prop_map(Spacing::Bucket),
+        1 => Just(Spacing::BandwidthShare),
+    ]
 }
 
 fn quantum() -> impl Strategy<Value = Quantum> {

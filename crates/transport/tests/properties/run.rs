@@ -36,9 +36,10 @@ impl<'a> Run<'a> {
             time += *wait;
             (time, *packets)
         });
+        let receiver = Receiver::new(case.habits.acks, 40, u64::MAX);
         Self {
             case,
-            receiver: Receiver::new(case.habits.acks, 40, u64::MAX),
+            receiver: if case.habits.paces_acks { receiver.paced() } else { receiver },
             network: Network::new(case.weather, case.seed),
             watch: Watch::new(case, &sender),
             sender,
@@ -106,10 +107,11 @@ impl<'a> Run<'a> {
         } else if next == offer {
             self.offer();
         } else if next == self.receiver.wakeup() {
-            // What a receiver has merged may have to wait for more.
-            let merges = self.case.habits.acks.merges_for > Duration::ZERO;
+            // What a receiver has merged may have to wait for more, what it paces for its turn.
+            let habits = &self.case.habits;
+            let waits = habits.acks.merges_for > Duration::ZERO || habits.paces_acks;
             let ack = self.receiver.on_wakeup(next);
-            assert!(ack.is_some() || merges, "the acknowledgement is due");
+            assert!(ack.is_some() || waits, "the acknowledgement is due");
             assert!(self.receiver.wakeup() > next, "what was due is done");
             ack.into_iter().for_each(|ack| self.network.put(next, ack));
         } else {

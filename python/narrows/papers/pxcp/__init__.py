@@ -4,6 +4,6 @@ Alparslan, Arakawa, Murata: "Performance of paced and non-paced transmission con
 buffered networks".
 """
 
-from narrows.papers.pxcp import parking_lot, required_buffer, small_buffers, web
+from narrows.papers.pxcp import pacing, parking_lot, required_buffer, small_buffers, web
 
-__all__ = ["parking_lot", "required_buffer", "small_buffers", "web"]
+__all__ = ["pacing", "parking_lot", "required_buffer", "small_buffers", "web"]
