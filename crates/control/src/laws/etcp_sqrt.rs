@@ -16,7 +16,7 @@
 //! Departures: silence for a retransmission timeout halves the window, which is never below one
 //! packet.
 
-use crate::parts::etcp_start::{Answer, EtcpStart};
+use crate::parts::etcp_start::{Answer, EtcpStart, Growth};
 use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Loss, Pacing, Timeout};
 use narrows_settings::{Settings, settings};
@@ -79,14 +79,11 @@ impl EtcpSqrt {
 impl Controller for EtcpSqrt {
     /// W ← W + n/W for n packets acknowledged (§II); W + n in slow start (§V-A).
     fn on_ack(&mut self, ack: &Ack) {
-        let phase = self.start.phase_at(ack);
-        if !ack.window_limited || ack.recovering {
-            return;
-        }
-        match phase {
-            EtcpStart::SlowStart => self.window += ack.packets,
-            EtcpStart::Holding { .. } => {}
-            EtcpStart::CongestionAvoidance => self.window += ack.packets / self.window,
+        match self.start.growth(ack, self.window) {
+            Growth::SlowStart => self.window += ack.packets,
+            Growth::Times(times) => self.window *= times,
+            Growth::Nothing => {}
+            Growth::Law => self.window += ack.packets / self.window,
         }
     }
 
