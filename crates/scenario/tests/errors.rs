@@ -223,6 +223,7 @@ const IDLE: &[(&str, &str, &str)] = &[
     ("cc = \"vegas\"\nslow_start = \"hystart++\"", "slow_start", "vegas has a slow start"),
     ("cc = \"vegas\"\nmax_ssthresh = 100", "max_ssthresh", "leave it out"),
     ("cc = \"etcp\"\nslow_start = \"standard\"", "slow_start", "etcp has a slow start"),
+    ("cc = \"etcp-rate\"\nmax_ssthresh = 100.0", "max_ssthresh", "etcp-rate has a slow start"),
     ("cc = \"etcp\"\nmax_ssthresh = 100", "max_ssthresh", "leave it out"),
     ("cc = \"etcp\"\nssthresh = 64", "ssthresh", "64 packets do not count"),
     ("cc = \"etcp\"\nprr = true", "prr", "a recovery of its own"),

@@ -43,10 +43,10 @@ OPENINGS: dict[str, str] = {
         "exponential gaps and are reached with even ones; why is not known. Its NewReno and HSTCP "
         "are not those of ns-2.35, with which ours agree (figures 8 and 15). And the rate law "
         "with b = 25 gives up a large share of a small rate at each loss: at 10 Mbps and 50 ms it "
-        "swings, and connections of short RTT get less than those of long ones (figures 18 and "
-        "20); with b = 100 or more both go away. Web traffic (figure 17) hangs on access links "
-        "and sizes that the paper does not give. Our reliable delivery recovers the losses of a "
-        "large buffer's overshoot in time, where theirs did not (figure 23)."
+        "swings and leaves a third of the link empty, which b = 100 cures (figure 20). Web "
+        "traffic (figure 17) hangs on access links and sizes that the paper does not give. Our "
+        "reliable delivery recovers the losses of a large buffer's overshoot in time, where "
+        "theirs did not (figure 23)."
     ),
 }
 

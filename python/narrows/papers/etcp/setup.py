@@ -115,7 +115,8 @@ MOVED = "relative difference between its means over the last third and the last 
 def drift_of_loss(link: pl.DataFrame) -> float:
     """Return by how much the cumulative loss rate changes over the last third of the run."""
     cumulative = cumulative_loss(link)
-    return float(abs(cumulative[-1] / cumulative[2 * len(cumulative) // 3] - 1))
+    before = max(float(cumulative[2 * len(cumulative) // 3]), 1e-12)
+    return abs(float(cumulative[-1]) / before - 1)
 
 
 def per_acknowledged(per_sent: float) -> float:
