@@ -88,7 +88,8 @@ impl DelayStart {
             Train::None => self.train = Train::Leaves { first: ack.next },
             Train::Leaves { first } => {
                 let first = *first;
-                if (ack.next - first) as f64 >= (window * TRAIN_SHARE).max(LEAST_TRAIN) {
+                if ack.next.saturating_sub(first) as f64 >= (window * TRAIN_SHARE).max(LEAST_TRAIN)
+                {
                     self.train = Train::Comes { first, end: ack.next, seen: None };
                 }
             }

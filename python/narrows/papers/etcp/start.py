@@ -69,7 +69,8 @@ def start(lab: Lab) -> Finding:
         "The rule is ours (docs/laws/etcp.md). Once in a round trip a train of a sixteenth of the "
         "window leaves at twice the rate; the whole rate doubles if the train arrives at most 5 % "
         "slower than it was sent, and otherwise becomes what arrived. The equilibrium is taken as "
-        "the capacity over 1 − p0. The first 20 s at 1 Gbps and 100 ms are drawn."
+        "the capacity over 1 − p0. The first 20 s at 1 Gbps and 100 ms are drawn. "
+        "With jitter or with buffers shorter than a train it ends too early: docs/laws/etcp.md."
     )
     data = {"table": table, "flows": flows, "links": links}
     return Finding(_claims(table), data, _figure(flows, links), note)
