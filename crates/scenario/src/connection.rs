@@ -15,7 +15,7 @@ use narrows_sim::Gap;
 use narrows_transport::tcp::{
     AckPolicy, Detection, Habits, Metering, Quantum, RecoveryKind, Spacing,
 };
-use narrows_transport::{Recovery, quic};
+use narrows_transport::{Least, Recovery, quic};
 use narrows_units::{Buffer, Bytes, Duration};
 use std::sync::Arc;
 
@@ -124,9 +124,9 @@ pub(crate) fn check(
     let initial_window = habits.initial_window;
     let birth = Birth {
         given: spec.given.clone(),
-        slow_start: slow_start(&mut given, spec.law.start(), tcp, is_paced, bytes)?,
+        slow_start: slow_start(&mut given, spec.start(), tcp, is_paced, bytes)?,
         initial_window,
-        initial_ssthresh: threshold(&mut given, spec.law.start(), initial_window)?,
+        initial_ssthresh: threshold(&mut given, spec.start(), initial_window)?,
         packet_bytes: bytes.count() as u32,
         receive_window,
         as_linux: tcp != Some(TcpName::Ns2),
@@ -138,7 +138,8 @@ pub(crate) fn check(
     starts_as_told(&given, first_window, spec.law.name(), &*controller)?;
     let own_recovery = controller.needs().own_recovery;
     let is_tcp = matches!(transport, Transport::Tcp { .. });
-    if is_tcp && spec.law.moved_by() == MovedBy::Epochs {
+    asks_from_syn(&given, &cc, &*controller, is_tcp && habits.handshake)?;
+    if is_tcp && spec.moves_by_epochs() {
         let abc = given.take(|flow| &mut flow.abc);
         habits.counts_packets = abc.unwrap_or(habits.counts_packets);
     }
@@ -197,6 +198,12 @@ fn own_habits(
 /// Takes the clock of the retransmission timer, a coarse one if it is given.
 fn take_clock(given: &mut Given<Flow>, habits: &mut Habits) -> Result<(), ScenarioError> {
     let Some(tick) = given.take(|flow| &mut flow.tick) else { return Ok(()) };
+    let integers = given.take(|flow| &mut flow.tick_integers).unwrap_or(false);
+    if integers && habits.timeouts.least_is == Least::OfVariation {
+        let message = "is for a least timeout as in RFC 6298; write tcp = \"ns2\", or leave it out";
+        return Err(given.error("tick_integers", message));
+    }
+    habits.timeouts.integers = integers;
     if tick == Duration::ZERO || tick > LONGEST_TICK {
         let message = format!("{tick} is not above 0 and at most {LONGEST_TICK}; try \"100ms\"");
         return Err(given.error("tick", message));
@@ -346,6 +353,21 @@ fn take_initial_window(
     }
     habits.initial_window = packets;
     Ok(Some(packets))
+}
+
+/// Fails if the SYN is to ask routers and there is none.
+fn asks_from_syn(
+    given: &Given<Flow>,
+    cc: &str,
+    controller: &dyn Controller,
+    has_syn: bool,
+) -> Result<(), ScenarioError> {
+    if has_syn || !controller.needs().routers_from_syn {
+        return Ok(());
+    }
+    let message =
+        format!("\"{cc}\": syn has no effect without TCP's handshake; write handshake = true");
+    Err(given.error("cc", message))
 }
 
 /// Fails if the law starts with fewer packets than the flow says.
@@ -630,10 +652,11 @@ fn files(given: &Given<Flow>, files: &Files) -> Result<Sends, ScenarioError> {
 }
 
 /// The fields of a flow that are of TCP only.
-const OF_TCP: [&str; 15] = [
+const OF_TCP: [&str; 16] = [
     "tcp",
     "timestamps",
     "tick",
+    "tick_integers",
     "abc",
     "ecn_retransmit",
     "prr",
@@ -649,9 +672,10 @@ const OF_TCP: [&str; 15] = [
 ];
 
 /// The fields of a flow that E-TCP's transport does not know.
-const OF_OTHER_TRANSPORTS: [&str; 15] = [
+const OF_OTHER_TRANSPORTS: [&str; 16] = [
     "quantum",
     "tick",
+    "tick_integers",
     "abc",
     "ecn_retransmit",
     "ack_every",
@@ -704,6 +728,7 @@ fn why_it_does_not_count(
         "rack" | "tlp" | "frto" | "dsack" | "sack_compression" if !over_etcp => {
             format!("is for a SACK recovery; leave it out, or write {law}+sack")
         }
+        "tick_integers" => "has no effect without tick; write tick = \"100ms\"".to_owned(),
         "ecn_retransmit" => {
             "has no effect without ECN; write ecn = true, or leave it out".to_owned()
         }
@@ -721,7 +746,7 @@ fn why_it_does_not_count(
             format!("{recovery} has no rate halving; leave it out, or write {law}+sack")
         }
         "reliable" => format!("false is for etcp and etcp-rate; {law} runs over TCP, leave it out"),
-        "max_ssthresh" if matches!(spec.law.start(), Start::Chosen(_)) => {
+        "max_ssthresh" if matches!(spec.start(), Start::Chosen(_)) => {
             "is for limited slow start; leave it out, or write slow_start = \"limited\"".to_owned()
         }
         "slow_start" | "max_ssthresh" => {
@@ -750,7 +775,7 @@ pub fn decided_by(cc: &str) -> Result<Vec<&'static str>, ScenarioError> {
     let fields = [
         (!each_loss && controller.pacing() != Pacing::Unpaced, "pacing"),
         (each_loss || needs.ignores_marks || needs.ecn.is_capable(), "ecn"),
-        (!matches!(spec.law.start(), Start::Chosen(_)), "max_ssthresh"),
+        (!matches!(spec.start(), Start::Chosen(_)), "max_ssthresh"),
     ];
     Ok(fields.into_iter().filter_map(|(decides, field)| decides.then_some(field)).collect())
 }

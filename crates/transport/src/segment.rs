@@ -19,10 +19,10 @@ pub enum Header {
     Data(DataHeader),
     /// A TCP acknowledgement.
     Ack(AckHeader),
-    /// Asks for a TCP connection (SYN).
-    Syn,
-    /// Accepts a TCP connection (SYN and ACK).
-    SynAck,
+    /// Asks for a TCP connection (SYN), and perhaps routers for their room.
+    Syn(Request),
+    /// Accepts a TCP connection (SYN and ACK), and says what routers replied.
+    SynAck(Reply),
     /// E-TCP data.
     EtcpData {
         /// Label of this packet, used by congestion control only; 32 bits that wrap around.
@@ -38,6 +38,13 @@ pub enum Header {
     QuicInitial,
     /// Accepts a QUIC connection (an Initial packet with the handshake's answer).
     QuicAccept,
+}
+
+impl Header {
+    /// A SYN that asks nothing of routers.
+    pub const SYN: Self = Self::Syn(Request::Nothing);
+    /// The answer to it.
+    pub const SYN_ACK: Self = Self::SynAck(Reply::Nothing);
 }
 
 /// The header fields of data over TCP or QUIC, apart from its number; by default nothing is set.
@@ -102,12 +109,12 @@ impl Segment {
     /// Whether this is data or an acknowledgement.
     pub const fn kind(&self) -> Kind {
         match self.header {
-            Header::Data(_) | Header::EtcpData { .. } | Header::Syn | Header::QuicInitial => {
+            Header::Data(_) | Header::EtcpData { .. } | Header::Syn(_) | Header::QuicInitial => {
                 Kind::Data
             }
             Header::Ack(_)
             | Header::EtcpAck(_)
-            | Header::SynAck
+            | Header::SynAck(_)
             | Header::QuicAck(_)
             | Header::QuicAccept => Kind::Ack,
         }
@@ -160,9 +167,24 @@ impl Segment {
         }
     }
 
-    /// What the segment asks of routers; `None` unless it carries data over TCP or QUIC.
+    /// What the segment asks of routers; `None` unless it carries data over TCP or QUIC, or is a
+    /// SYN that asks for something.
     pub const fn request(&mut self) -> Option<&mut Request> {
-        if let Header::Data(data) = &mut self.header { Some(&mut data.request) } else { None }
+        match &mut self.header {
+            Header::Data(data) => Some(&mut data.request),
+            Header::Syn(Request::Nothing) => None,
+            Header::Syn(request) => Some(request),
+            _ => None,
+        }
+    }
+
+    /// What an acknowledgement says that routers replied; `None` for any other segment.
+    pub const fn reply(&mut self) -> Option<&mut Reply> {
+        match &mut self.header {
+            Header::Ack(ack) => Some(&mut ack.reply),
+            Header::SynAck(reply) => Some(reply),
+            _ => None,
+        }
     }
 
     /// True for data that may have been sent before.

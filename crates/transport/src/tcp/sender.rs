@@ -15,7 +15,7 @@ use crate::{
 use narrows_control::{
     Ack, Controller, Gaps, Idle, Mark, Pacing, RateSample, Restart, Rtt, Timeout,
 };
-use narrows_signal::{Ecn, Request};
+use narrows_signal::{Ecn, Reply, Request};
 use narrows_units::{Duration, Stream, Time};
 use std::sync::Arc;
 
@@ -93,6 +93,8 @@ pub struct Sender {
     marks: Option<Marks>,
     /// Whether packets carry the controller's requests to routers.
     asks: bool,
+    /// Whether the SYN does, too.
+    asks_from_syn: bool,
     habits: Arc<Habits>,
     pacing: Option<Spacing>,
     packet_bytes: u32,
@@ -174,6 +176,7 @@ impl Sender {
             sampler: samples.then(Box::default),
             marks: Marks::new(needs, ecn, ecn_retransmit),
             asks: needs.routers,
+            asks_from_syn: needs.routers_from_syn,
             rtt: RttEstimator::default(),
             pacer: Pacer::new(stream),
             handshake: Handshake::new(habits.handshake),
@@ -233,7 +236,7 @@ impl Sender {
     pub fn on_ack(&mut self, now: Time, ack: &Segment) {
         let header = match ack.header {
             Header::Ack(header) => header,
-            Header::SynAck => return self.accepted(now, ack),
+            Header::SynAck(reply) => return self.accepted(now, ack, reply),
             _ => AckHeader::default(),
         };
         if !matches!(self.handshake, Handshake::Done) {
@@ -299,12 +302,15 @@ impl Sender {
     }
 
     /// The connection is accepted: data may leave, and the RTT is known.
-    fn accepted(&mut self, now: Time, answer: &Segment) {
+    fn accepted(&mut self, now: Time, answer: &Segment, reply: Reply) {
         let Handshake::Asked(times) = self.handshake else { return };
         self.handshake = Handshake::Done;
         self.retransmit_at = Time::NEVER;
         if self.habits.timestamps || times == 1 {
             self.take_rtt(now, answer.echoed_stamp, answer.number);
+        }
+        if reply != Reply::Nothing {
+            self.controller.on_accepted(reply, self.rtt.estimate());
         }
         if !self.is_idle() {
             self.restart_timer(now);
@@ -414,7 +420,8 @@ impl Sender {
         }
         self.handshake = Handshake::Asked(times + 1);
         self.restart_timer(now);
-        Some(Segment::data(self.recovery.end(), now, handshake::BYTES, Header::Syn))
+        let request = if self.asks_from_syn { self.controller.request() } else { Request::Nothing };
+        Some(Segment::data(self.recovery.end(), now, handshake::BYTES, Header::Syn(request)))
     }
 
     /// Packets that the controller lets be in flight: below one it is for the pacer to wait.
