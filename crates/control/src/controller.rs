@@ -105,6 +105,9 @@ pub struct Needs {
     /// reduction nor rate halving stands between its window and the wire, as in Linux for laws with
     /// a `cong_control` (`tcp_cong_control` in net/ipv4/tcp_input.c).
     pub own_recovery: bool,
+    /// A mark that comes back at a window of one packet stops the sender until its retransmission
+    /// timer goes off, which backs off while marks go on (RFC 3168 §6.1.2).
+    pub mark_stops: bool,
     /// The law has no answer to marks as of RFC 3168, so packets must not leave ECN-capable at the
     /// user's wish: queues would mark where they should drop.
     pub ignores_marks: bool,

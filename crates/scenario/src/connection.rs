@@ -87,8 +87,8 @@ pub(crate) enum Sends {
 pub(crate) const USUAL_LAW: &str = "cubic";
 /// The fields that say what may leave in a SACK recovery.
 const METERING: [&str; 3] = ["prr", "rate_halving", "halving_stalls"];
-/// The setting of laws that says what a mark takes (RFC 8511).
-const BETA_ECN: &str = "beta_ecn";
+/// The settings of laws that say what a mark does (RFC 8511; RFC 3168 §6.1.2).
+const OF_MARKS: [&str; 2] = ["beta_ecn", "mark_stops"];
 /// The shortest mean gap of an application that offers packets one by one.
 const SHORTEST_GAP: Duration = Duration::from_micros(1);
 const STALLS: &str =
@@ -138,7 +138,6 @@ pub(crate) fn check(
     starts_as_told(&given, first_window, spec.law.name(), &*controller)?;
     let own_recovery = controller.needs().own_recovery;
     let is_tcp = matches!(transport, Transport::Tcp { .. });
-    asks_from_syn(&given, &cc, &*controller, is_tcp && habits.handshake)?;
     if is_tcp && spec.moves_by_epochs() {
         let abc = given.take(|flow| &mut flow.abc);
         habits.counts_packets = abc.unwrap_or(habits.counts_packets);
@@ -301,6 +300,7 @@ impl Connection {
         spec: &ControllerSpec,
         controller: &dyn Controller,
     ) -> Result<(), ScenarioError> {
+        self.asks_from_syn(given, controller)?;
         let law = spec.law.name();
         if self.spacing == Some(Spacing::Fq) && !matches!(self.transport, Transport::Tcp { .. }) {
             let message = match self.transport {
@@ -329,13 +329,28 @@ impl Connection {
         Err(given.error("ecn", message))
     }
 
-    /// Fails if a setting says how to answer marks, and packets cannot be marked.
-    fn hears_marks(&self, given: &Given<Flow>, spec: &ControllerSpec) -> Result<(), ScenarioError> {
-        if self.transport.ecn() || !spec.given.pairs().any(|(name, _)| name == BETA_ECN) {
+    /// Fails if the SYN is to ask routers and there is none.
+    fn asks_from_syn(
+        &self,
+        given: &Given<Flow>,
+        controller: &dyn Controller,
+    ) -> Result<(), ScenarioError> {
+        let has_syn = matches!(self.transport, Transport::Tcp { .. }) && self.habits.handshake;
+        if has_syn || !controller.needs().routers_from_syn {
             return Ok(());
         }
+        let message = "syn=true has no effect without TCP's handshake; write handshake = true \
+                       beside cc, or leave it out";
+        Err(given.error("cc", message))
+    }
+
+    /// Fails if a setting says how to answer marks, and packets cannot be marked.
+    fn hears_marks(&self, given: &Given<Flow>, spec: &ControllerSpec) -> Result<(), ScenarioError> {
+        let mut given_names = spec.given.pairs().map(|(name, _)| name);
+        let named = given_names.find(|name| OF_MARKS.contains(name));
+        let Some(name) = named.filter(|_| !self.transport.ecn()) else { return Ok(()) };
         let message = format!(
-            "{BETA_ECN} has no effect without marks; write ecn = true beside cc, or leave it out"
+            "{name} has no effect without marks; write ecn = true beside cc, or leave it out"
         );
         Err(given.error("cc", message))
     }
@@ -353,21 +368,6 @@ fn take_initial_window(
     }
     habits.initial_window = packets;
     Ok(Some(packets))
-}
-
-/// Fails if the SYN is to ask routers and there is none.
-fn asks_from_syn(
-    given: &Given<Flow>,
-    cc: &str,
-    controller: &dyn Controller,
-    has_syn: bool,
-) -> Result<(), ScenarioError> {
-    if has_syn || !controller.needs().routers_from_syn {
-        return Ok(());
-    }
-    let message =
-        format!("\"{cc}\": syn has no effect without TCP's handshake; write handshake = true");
-    Err(given.error("cc", message))
 }
 
 /// Fails if the law starts with fewer packets than the flow says.

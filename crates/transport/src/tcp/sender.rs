@@ -349,6 +349,12 @@ impl Sender {
     }
 
     fn time_out(&mut self, now: Time) {
+        if let Some(marks) = &mut self.marks
+            && std::mem::take(&mut marks.stopped)
+            && self.is_idle()
+        {
+            return;
+        }
         self.counters.timeouts += 1;
         self.rtt.back_off();
         self.timed = None;
@@ -374,6 +380,9 @@ impl Sender {
         if !matches!(self.handshake, Handshake::Done) {
             return matches!(self.handshake, Handshake::Due(_)) && self.has_new();
         }
+        if self.is_stopped() {
+            return false;
+        }
         let limit = self.flight_limit().min(self.window_limit);
         let next = self.recovery.next(limit, self.sendable());
         matches!(next, Next::New | Next::Again(_)) && self.pacer.ready_at() <= now
@@ -384,6 +393,9 @@ impl Sender {
         self.waits_for_pacer = false;
         if !matches!(self.handshake, Handshake::Done) {
             return self.ask(now);
+        }
+        if self.is_stopped() {
+            return None;
         }
         let paced = self.pacer.ready_at() > now && self.burst.0 == 0 && !self.recovery.probing();
         let window = self.flight_limit();
@@ -530,6 +542,7 @@ impl Sender {
     fn tell_marks(&mut self, now: Time, ack: &AckHeader, newest: u64) -> f64 {
         let reduced = self.recovery.recovering() || self.recovery.repairing();
         let Some(marks) = &mut self.marks else { return 0.0 };
+        marks.heard(ack.ece);
         let packets = marks.newly(ack);
         if packets > 0.0 {
             let opens_epoch = !reduced && newest >= marks.answered_to;
@@ -537,12 +550,20 @@ impl Sender {
                 marks.answered_to = self.counters.sent;
                 marks.says_reduced = true;
             }
+            if opens_epoch && marks.answered_at(self.controller.window()) {
+                self.rtt.back_off();
+            }
             self.controller.on_mark(&Mark { now, packets, opens_epoch });
             if opens_epoch {
                 self.recovery.reduces_for_mark();
             }
         }
         packets
+    }
+
+    /// True if a mark has stopped the sender until the timer goes off.
+    fn is_stopped(&self) -> bool {
+        self.marks.is_some_and(|marks| marks.stopped)
     }
 
     /// RFC 3168 §6.1.2: the window does not grow for an acknowledgement that echoes a mark.
@@ -563,7 +584,10 @@ impl Sender {
     /// timed; returns true if there is one.
     fn measure_rtt(&mut self, now: Time, ack: &Segment) -> bool {
         let timed = self.timed.take_if(|(number, _)| *number < ack.number);
-        if timed.is_some() {
+        let keeps = self.marks.is_some_and(|marks| {
+            marks.keeps_back_off(matches!(ack.header, Header::Ack(header) if header.ece))
+        });
+        if timed.is_some() && !keeps {
             self.rtt.end_back_off();
         }
         let stamped = self.habits.timestamps.then_some(ack.echoed_stamp);
@@ -588,6 +612,9 @@ impl Sender {
     fn set_timer(&mut self, now: Time, answer: &Answer) {
         if self.is_idle() {
             self.retransmit_at = Time::NEVER;
+            if self.is_stopped() {
+                self.restart_timer(now);
+            }
         } else if let Some(at) = answer.reordering_at {
             self.set_to(Timer::Reordering, now, at.min(now + self.timeout()));
         } else if answer.restarts_timer {
