@@ -100,6 +100,23 @@ impl Marks {
 mod tests {
     use super::*;
 
+    /// RFC 3168 §6.1.2: "reset the retransmit timer on receiving the ECN-Echo packet when the
+    /// congestion window is one"; it backs off from the second of these on, as in ns-2.
+    #[test]
+    fn a_mark_at_one_packet_stops_the_sender_if_asked_for() {
+        let needs = Needs { mark_stops: true, ..Needs::default() };
+        let mut marks = Marks::new(needs, true, false).expect("the user asks for ECN");
+        assert!(!marks.answered_at(3.0) && !marks.stopped, "two packets may leave");
+        assert!(!marks.answered_at(1.0) && marks.stopped && marks.keeps_back_off(true));
+        assert!(marks.answered_at(1.0) && marks.stopped, "the timer backs off");
+        marks.heard(true);
+        assert!(marks.stopped);
+        marks.heard(false);
+        assert!(!marks.stopped && !marks.keeps_back_off(true), "marks have ended");
+        let mut usual = Marks::new(Needs::default(), true, false).expect("the user asks for ECN");
+        assert!(!usual.answered_at(1.0) && !usual.stopped);
+    }
+
     /// RFC 3168 §6.1.5, RFC 2481, and the draft on Prague, §Packet Identification.
     #[test]
     fn a_retransmission_is_capable_for_l4s_or_if_asked_for() {

@@ -247,8 +247,8 @@ def _means_of(lab: Lab, mean: dict[str, dict[int, float]], idle: float) -> list[
         active=[0, 1],
         seeds=lab.seeds(SEEDS),
     ).flows
-    quiet = quiet.filter(pl.col("flow") >= pl.col("active")).group_by("active")
-    waits = dict(quiet.agg(pl.col("mean_packet_delay").mean()).sort("active").iter_rows())
+    sessions = quiet.filter(pl.col("flow") >= pl.col("active")).group_by("active")
+    waits = dict(sessions.agg(pl.col("mean_packet_delay").mean()).sort("active").iter_rows())
     steps = {system: list(mean[system].values()) for system in ("GWA-FCFS", "BA-FCFS")}
     return [
         below(
@@ -422,7 +422,8 @@ def _oscillating(lab: Lab, seen: dict[str, Any]) -> list[Claim]:
         system=["RED", "ECN"],
         seeds=lab.seeds(SEEDS),
     ).flows
-    timeouts = flows.filter((pl.col("flow") < HOSTS) & (pl.col("system") == "RED"))["timeouts"]
+    red = flows.filter((pl.col("flow") < HOSTS) & (pl.col("system") == "RED"))
+    timeouts = red["timeouts"].to_numpy()
     early, late = (_drops(seen["ECN"][1], *span) for span in ((0, 1), (1, 3)))
     return [
         *(
@@ -438,7 +439,7 @@ def _oscillating(lab: Lab, seen: dict[str, Any]) -> list[Claim]:
             f"of the ten FTPs over {SEEDS} seeds",
             "8",
             f"{timeouts.min()} to {timeouts.max()}, mean {timeouts.mean():.1f}",
-            timeouts.min() <= 8 <= timeouts.max(),
+            bool(timeouts.min() <= 8 <= timeouts.max()),
         ),
         stated(
             "ECN: several drops and a timeout at the beginning: drops in the first second, "

@@ -156,11 +156,16 @@ def _stopping(lab: Lab, full: float) -> str:
     frame = shares(result, HOSTS, RATE)
     least, mean = (of(frame, "ECN", column) for column in ("least", "mean"))
     small, large = SIZES[0], SIZES[-1]
-    telnets = lab.sweep(
-        lambda kilobytes: scenario(lab, LAN, "ECN", kilobytes, cc=STOPS),
-        kilobytes=[120],
-        seeds=lab.seeds(SEEDS),
-    ).flows["max_packet_delay"]
+    telnets = (
+        lab.sweep(
+            lambda kilobytes: scenario(lab, LAN, "ECN", kilobytes, cc=STOPS),
+            kilobytes=[120],
+            seeds=lab.seeds(SEEDS),
+        )
+        .flows["max_packet_delay"]
+        .drop_nulls()
+        .to_numpy()
+    )
     return (
         "here a mark leaves a window of two packets. RFC 2481 and ns-2 stop a sender whose "
         "window is one packet until its timer goes off, which backs off while marks go on. "

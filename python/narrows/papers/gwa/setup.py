@@ -205,8 +205,8 @@ def shares(result: Sweep, hosts: int, rate: float) -> pl.DataFrame:
 
 def of(frame: pl.DataFrame, system: str, column: str) -> dict[int, float]:
     """Return a column of one system, mean over seeds, by kilobytes."""
-    rows = frame.filter(pl.col("system") == system).group_by("kilobytes")
-    rows = rows.agg(pl.col(column).mean()).sort("kilobytes")
+    groups = frame.filter(pl.col("system") == system).group_by("kilobytes")
+    rows = groups.agg(pl.col(column).mean()).sort("kilobytes")
     return dict(zip(rows["kilobytes"].to_list(), rows[column].to_list(), strict=True))
 
 
@@ -326,8 +326,8 @@ def draw_telnet(axes: Any, frame: pl.DataFrame) -> None:
 
 def longest(frame: pl.DataFrame, system: str) -> dict[int, float]:
     """Return the longest Telnet delay of one system over all seeds, by kilobytes."""
-    rows = frame.filter(pl.col("system") == system).group_by("kilobytes")
-    rows = rows.agg(pl.col("max_delay").max()).sort("kilobytes")
+    groups = frame.filter(pl.col("system") == system).group_by("kilobytes")
+    rows = groups.agg(pl.col("max_delay").max()).sort("kilobytes")
     return dict(zip(rows["kilobytes"].to_list(), rows["max_delay"].to_list(), strict=True))
 
 

@@ -128,7 +128,7 @@ def _variants(lab: Lab, **ways: dict[str, Any]) -> dict[str, tuple[float, float,
         found[name] = (
             float(np.mean(samples(frame, name, "mean"))) / FULL,
             float(np.mean(samples(frame, name, "spread"))),
-            float(link["drops"].sum() / link["arrivals"].sum()),
+            float(link["drops"].to_numpy().sum() / link["arrivals"].to_numpy().sum()),
         )
     return found
 
