@@ -6,9 +6,9 @@ from __future__ import annotations
 OPENINGS: dict[str, str] = {
     "gwa": (
         "Routers that say how much room they have, and senders that keep their window below it, "
-        "lose nothing, share fairly and keep the link full; so the paper, against Reno over Drop- "
-        "Tail, RED and ECN. That stood up: no GWA system loses a packet from the first on in the "
-        "LAN and the WAN, the goodput of connections with equal round trips is equal to the "
+        "lose nothing, share fairly and keep the link full; so the paper, against Reno over "
+        "Drop-Tail, RED and ECN. That stood up: no GWA system loses a packet from the first on in "
+        "the LAN and the WAN, the goodput of connections with equal round trips is equal to the "
         "percent, Telnet packets take milliseconds, and the traditional systems show the "
         "unfairness, the drop rates and the timeouts that the paper describes, close to "
         "ns-2.35's. What did not: eq. 7 with k = 1/d needs two bandwidth-delay products of "

@@ -85,12 +85,12 @@ def fig10(lab: Lab) -> Finding:
         *_losses(lab, drops, few),
     ]
     figure, axes = panels(2, 3, width=3.4, height=2.4)
-    draw_shares(axes, frame, full)
+    draw_shares(axes, frame, full, "log")
     for system in SHOWN:
         values = of(drops, system, "drop_rate")
         axes[1][2].plot(list(values), list(values.values()), "o-", ms=3, label=system)
     axes[1][2].set(xlabel="buffer (kB)", ylabel="drop rate", title="drops")
-    axes[1][2].legend(fontsize="x-small")
+    axes[1][2].legend(fontsize="x-small", loc="upper right")
     return Finding(claims, {"goodput": frame, "drops": drops}, figure)
 
 

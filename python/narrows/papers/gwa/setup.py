@@ -110,7 +110,7 @@ def scenario(
     loss
         Share of packets lost on the bottleneck's wire, as text.
     fields
-        More fields of the flows.
+        More fields of the flows; None leaves one out.
     """
     entry = SYSTEMS[system]
     flow: dict[str, Any] = {
@@ -121,6 +121,7 @@ def scenario(
         "tick_integers": True,
         **fields,
     }
+    flow = {name: value for name, value in flow.items() if value is not None}
     ends = [
         {
             "from": f"source{host}",
@@ -273,8 +274,11 @@ def telnet(result: Sweep, hosts: int) -> pl.DataFrame:
     return sessions.join(drops, on=keys).sort(keys)
 
 
-def draw_shares(axes: Any, frame: pl.DataFrame, fair_share: float) -> None:
-    """Draw the paper's plots: mean, most and least against the buffer, one panel per system."""
+def draw_shares(axes: Any, frame: pl.DataFrame, fair_share: float, scale: str = "linear") -> None:
+    """Draw the paper's plots: mean, most and least against the buffer, one panel per system.
+
+    All panels have the same vertical axis, whose `scale` is ``linear`` or ``log``.
+    """
     top = 1.1 * max(max(of(frame, system, "most").values()) for system in frame["system"].unique())
     systems = [system for system in SYSTEMS if system in frame["system"]]
     for ax, system in zip(axes.flat, systems, strict=False):
@@ -286,9 +290,13 @@ def draw_shares(axes: Any, frame: pl.DataFrame, fair_share: float) -> None:
             title=system,
             xlabel="buffer (kB)",
             ylabel="goodput over the link's rate",
-            ylim=(0, top),
+            yscale=scale,
+            ylim=(0 if scale == "linear" else fair_share / 1000, top),
         )
-    axes.flat[0].legend(fontsize="x-small", loc="lower right")
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    axes.flat[0].figure.legend(
+        handles, labels, fontsize="x-small", ncol=3, loc="outside lower center"
+    )
 
 
 def draw_telnet(axes: Any, frame: pl.DataFrame) -> None:
