@@ -160,8 +160,8 @@ def _fairness(lab: Lab, frame: pl.DataFrame) -> list[Claim]:
     turns = fair("if the buffer is large enough, ", frame, ["GWA-RR"], [2000])
     small = fair("", frame, ["BA-FCFS"])
     why = (
-        f"if routers are told the number of flows it is {known['told'][1]:.3f}, and "
-        f"{known['alone'][1]:.3f} without Telnets"
+        "Telnet packets take turns, too: without them, number of flows told, it is "
+        f"{known['alone'][1]:.3f}; with them and the number told {known['told'][1]:.3f}"
     )
     return [replace(claim, why=why) for claim in turns] + [
         replace(claim, why=f"at 64 kB only: {_spaced(small_buffer(lab))}") for claim in small
