@@ -90,6 +90,7 @@ def fig10(lab: Lab) -> Finding:
         values = of(drops, system, "drop_rate")
         axes[1][2].plot(list(values), list(values.values()), "o-", ms=3, label=system)
     axes[1][2].set(xlabel="buffer (kB)", ylabel="drop rate", title="drops")
+    axes[1][2].set_ylim(top=0.28)
     axes[1][2].legend(fontsize="x-small", loc="upper right")
     return Finding(claims, {"goodput": frame, "drops": drops}, figure)
 
