@@ -8,12 +8,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import lan
 import linux
 import ns2
 import short
 import tables
 
-REFERENCES = {"ns2": ns2, "linux": linux, "short": short}
+REFERENCES = {"ns2": ns2, "lan": lan, "linux": linux, "short": short}
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 //! The shape of every congestion controller.
 
-use crate::{Ack, Idle, Loss, Mark, Timeout};
-use narrows_signal::{Ecn, Request};
+use crate::{Ack, Idle, Loss, Mark, Rtt, Timeout};
+use narrows_signal::{Ecn, Reply, Request};
 use narrows_units::Duration;
 
 /// A congestion controller: told what happened, it answers with a window in packets.
@@ -11,6 +11,11 @@ use narrows_units::Duration;
 pub trait Controller: Send {
     /// Packets were acknowledged.
     fn on_ack(&mut self, ack: &Ack);
+
+    /// The connection was accepted, and routers have replied to what its SYN asked. Called only if
+    /// [`needs`](Self::needs) says so, before any data leaves; there is no RTT yet if the SYN was
+    /// sent more than once and has no timestamp.
+    fn on_accepted(&mut self, _reply: Reply, _rtt: Option<Rtt>) {}
 
     /// A packet was lost.
     fn on_loss(&mut self, loss: &Loss);
@@ -94,10 +99,15 @@ pub struct Needs {
     pub rate_samples: bool,
     /// Packets carry a [`request`](Controller::request) to routers.
     pub routers: bool,
+    /// The SYN carries one, too, if the connection begins with a handshake.
+    pub routers_from_syn: bool,
     /// The law decides in a recovery, too, how much may be in flight: neither proportional rate
     /// reduction nor rate halving stands between its window and the wire, as in Linux for laws with
     /// a `cong_control` (`tcp_cong_control` in net/ipv4/tcp_input.c).
     pub own_recovery: bool,
+    /// A mark that comes back at a window of one packet stops the sender until its retransmission
+    /// timer goes off, which backs off while marks go on (RFC 3168 §6.1.2).
+    pub mark_stops: bool,
     /// The law has no answer to marks as of RFC 3168, so packets must not leave ECN-capable at the
     /// user's wish: queues would mark where they should drop.
     pub ignores_marks: bool,

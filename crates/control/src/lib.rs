@@ -16,4 +16,6 @@ pub mod registry;
 pub use controller::{Controller, Gaps, Needs, Pacing};
 pub use event::{Ack, Idle, Loss, LossSample, Mark, RateSample, Restart, Rtt, Timeout};
 pub use parts::slow_start::{self, SlowStart};
-pub use parts::{Abe, Advertised, Bound, CongestionWindow, OncePerEpoch, Rounds, WindowLaw};
+pub use parts::{
+    Abe, Advertised, Bound, CongestionWindow, OncePerEpoch, Rounds, Unconfined, WindowLaw,
+};

@@ -2,7 +2,7 @@
 //! iterate over this.
 
 use crate::laws::reno::Reno;
-use crate::{Advertised, Bound, Controller, OncePerEpoch, SlowStart, WindowLaw, laws};
+use crate::{Advertised, Bound, Controller, OncePerEpoch, SlowStart, Unconfined, WindowLaw, laws};
 use narrows_settings::{Given, Listed, SettingError, Settings, unknown};
 use std::sync::Arc;
 
@@ -148,9 +148,16 @@ impl Birth {
         Recipe::clones(self.composed(law))
     }
 
-    /// Reno's law below `bound`.
-    pub(crate) fn bounded<B: Bound + Clone + Sync + 'static>(&self, bound: B) -> Recipe {
-        Recipe::clones(Advertised::new(bound, self.composed(Reno)))
+    /// Reno's law below `bound`; the bound alone if there is to be no congestion window.
+    pub(crate) fn bounded<B>(&self, bound: B, congestion_window: bool) -> Recipe
+    where
+        B: Bound + Clone + Sync + 'static,
+    {
+        if congestion_window {
+            Recipe::clones(Advertised::new(bound, self.composed(Reno)))
+        } else {
+            Recipe::clones(Unconfined::new(bound, self.initial_window))
+        }
     }
 
     fn composed<L: WindowLaw>(&self, law: L) -> OncePerEpoch<L> {

@@ -51,9 +51,14 @@ impl Discipline {
         matches!(
             (self, request),
             (Self::Xcp(_), Request::Feedback(_))
-                | (Self::Gwa(_), Request::Window(_))
-                | (Self::Ba(_), Request::Rate(_))
+                | (Self::Gwa(_), Request::Window(_) | Request::WindowOver(..))
+                | (Self::Ba(_), Request::Rate(_) | Request::WindowOver(..))
         )
+    }
+
+    /// True if it answers in the acknowledgements that pass on their way back.
+    pub fn answers_backward(self) -> bool {
+        matches!(self, Self::Gwa(settings) if settings.backward)
     }
 
     /// True if it marks packets that can be marked.
@@ -202,6 +207,12 @@ macro_rules! dispatch {
 }
 
 impl<P: Packet> OnDeparture<P> {
+    /// Room for a flow at `now`, in bytes, that an acknowledgement on its way back is told; `None`
+    /// if the queue tells none.
+    pub fn room_now(&mut self, now: Time, flow: u32) -> Option<u64> {
+        if let Self::Gwa(queue) = self { Some(queue.room_now(now, flow)) } else { None }
+    }
+
     /// What waits, not counting the packet in transmission.
     pub fn backlog(&self) -> Backlog {
         dispatch!(self, queue => Departure::backlog(queue))

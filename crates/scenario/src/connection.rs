@@ -17,7 +17,7 @@ use narrows_transport::etcp::coding::LARGEST_BLOCK;
 use narrows_transport::tcp::{
     AckPolicy, Detection, Habits, Metering, Quantum, RecoveryKind, Spacing,
 };
-use narrows_transport::{Payload, Recovery, quic};
+use narrows_transport::{Least, Payload, Recovery, quic};
 use narrows_units::{Buffer, Bytes, Duration};
 use std::sync::Arc;
 
@@ -90,8 +90,8 @@ pub(crate) enum Sends {
 pub(crate) const USUAL_LAW: &str = "cubic";
 /// The fields that say what may leave in a SACK recovery.
 const METERING: [&str; 3] = ["prr", "rate_halving", "halving_stalls"];
-/// The setting of laws that says what a mark takes (RFC 8511).
-const BETA_ECN: &str = "beta_ecn";
+/// The settings of laws that say what a mark does (RFC 8511; RFC 3168 §6.1.2).
+const OF_MARKS: [&str; 2] = ["beta_ecn", "mark_stops"];
 /// The shortest mean gap of an application that offers packets one by one.
 const SHORTEST_GAP: Duration = Duration::from_micros(1);
 const STALLS: &str =
@@ -129,9 +129,9 @@ pub(crate) fn check(
     let initial_window = habits.initial_window;
     let birth = Birth {
         given: spec.given.clone(),
-        slow_start: slow_start(&mut given, spec.law.start(), tcp, is_paced, bytes)?,
+        slow_start: slow_start(&mut given, spec.start(), tcp, is_paced, bytes)?,
         initial_window,
-        initial_ssthresh: threshold(&mut given, spec.law.start(), initial_window)?,
+        initial_ssthresh: threshold(&mut given, spec.start(), initial_window)?,
         packet_bytes: bytes.count() as u32,
         receive_window,
         as_linux: tcp != Some(TcpName::Ns2),
@@ -143,7 +143,7 @@ pub(crate) fn check(
     starts_as_told(&given, first_window, spec.law.name(), &*controller)?;
     let own_recovery = controller.needs().own_recovery;
     let is_tcp = matches!(transport, Transport::Tcp { .. });
-    if is_tcp && spec.law.moved_by() == MovedBy::Epochs {
+    if is_tcp && spec.moves_by_epochs() {
         let abc = given.take(|flow| &mut flow.abc);
         habits.counts_packets = abc.unwrap_or(habits.counts_packets);
     }
@@ -202,6 +202,12 @@ fn own_habits(
 /// Takes the clock of the retransmission timer, a coarse one if it is given.
 fn take_clock(given: &mut Given<Flow>, habits: &mut Habits) -> Result<(), ScenarioError> {
     let Some(tick) = given.take(|flow| &mut flow.tick) else { return Ok(()) };
+    let integers = given.take(|flow| &mut flow.tick_integers).unwrap_or(false);
+    if integers && habits.timeouts.least_is == Least::OfVariation {
+        let message = "is for a least timeout as in RFC 6298; write tcp = \"ns2\", or leave it out";
+        return Err(given.error("tick_integers", message));
+    }
+    habits.timeouts.integers = integers;
     if tick == Duration::ZERO || tick > LONGEST_TICK {
         let message = format!("{tick} is not above 0 and at most {LONGEST_TICK}; try \"100ms\"");
         return Err(given.error("tick", message));
@@ -330,6 +336,7 @@ impl Connection {
         controller: &dyn Controller,
     ) -> Result<(), ScenarioError> {
         self.encodes_blocks(given)?;
+        self.asks_from_syn(given, controller)?;
         let law = spec.law.name();
         let is_tcp = matches!(self.transport, Transport::Tcp { .. });
         let of_tcp = match self.spacing {
@@ -378,13 +385,28 @@ impl Connection {
         Err(given.error("raptorq", message))
     }
 
-    /// Fails if a setting says how to answer marks, and packets cannot be marked.
-    fn hears_marks(&self, given: &Given<Flow>, spec: &ControllerSpec) -> Result<(), ScenarioError> {
-        if self.transport.ecn() || !spec.given.pairs().any(|(name, _)| name == BETA_ECN) {
+    /// Fails if the SYN is to ask routers and there is none.
+    fn asks_from_syn(
+        &self,
+        given: &Given<Flow>,
+        controller: &dyn Controller,
+    ) -> Result<(), ScenarioError> {
+        let has_syn = matches!(self.transport, Transport::Tcp { .. }) && self.habits.handshake;
+        if has_syn || !controller.needs().routers_from_syn {
             return Ok(());
         }
+        let message = "syn=true has no effect without TCP's handshake; write handshake = true \
+                       beside cc, or leave it out";
+        Err(given.error("cc", message))
+    }
+
+    /// Fails if a setting says how to answer marks, and packets cannot be marked.
+    fn hears_marks(&self, given: &Given<Flow>, spec: &ControllerSpec) -> Result<(), ScenarioError> {
+        let mut given_names = spec.given.pairs().map(|(name, _)| name);
+        let named = given_names.find(|name| OF_MARKS.contains(name));
+        let Some(name) = named.filter(|_| !self.transport.ecn()) else { return Ok(()) };
         let message = format!(
-            "{BETA_ECN} has no effect without marks; write ecn = true beside cc, or leave it out"
+            "{name} has no effect without marks; write ecn = true beside cc, or leave it out"
         );
         Err(given.error("cc", message))
     }
@@ -711,12 +733,13 @@ fn files(given: &Given<Flow>, files: &Files) -> Result<Sends, ScenarioError> {
 }
 
 /// The fields of a flow that are of TCP only.
-const OF_TCP: [&str; 17] = [
+const OF_TCP: [&str; 18] = [
     "pacing_bucket",
     "ack_pacing",
     "tcp",
     "timestamps",
     "tick",
+    "tick_integers",
     "abc",
     "ecn_retransmit",
     "prr",
@@ -732,11 +755,12 @@ const OF_TCP: [&str; 17] = [
 ];
 
 /// The fields of a flow that E-TCP's transport does not know.
-const OF_OTHER_TRANSPORTS: [&str; 17] = [
+const OF_OTHER_TRANSPORTS: [&str; 18] = [
     "pacing_bucket",
     "ack_pacing",
     "quantum",
     "tick",
+    "tick_integers",
     "abc",
     "ecn_retransmit",
     "ack_every",
@@ -789,6 +813,7 @@ fn why_it_does_not_count(
         "rack" | "tlp" | "frto" | "dsack" | "sack_compression" if !over_etcp => {
             format!("is for a SACK recovery; leave it out, or write {law}+sack")
         }
+        "tick_integers" => "has no effect without tick; write tick = \"100ms\"".to_owned(),
         "ecn_retransmit" => {
             "has no effect without ECN; write ecn = true, or leave it out".to_owned()
         }
@@ -809,7 +834,7 @@ fn why_it_does_not_count(
             format!("is for etcp and etcp-rate; {law} has another transport, leave it out")
         }
         "reliable" => format!("false is for etcp and etcp-rate; {law} runs over TCP, leave it out"),
-        "max_ssthresh" if matches!(spec.law.start(), Start::Chosen(_)) => {
+        "max_ssthresh" if matches!(spec.start(), Start::Chosen(_)) => {
             "is for limited slow start; leave it out, or write slow_start = \"limited\"".to_owned()
         }
         "slow_start" | "max_ssthresh" => {
@@ -838,7 +863,7 @@ pub fn decided_by(cc: &str) -> Result<Vec<&'static str>, ScenarioError> {
     let fields = [
         (!each_loss && controller.pacing() != Pacing::Unpaced, "pacing"),
         (each_loss || needs.ignores_marks || needs.ecn.is_capable(), "ecn"),
-        (!matches!(spec.law.start(), Start::Chosen(_)), "max_ssthresh"),
+        (!matches!(spec.start(), Start::Chosen(_)), "max_ssthresh"),
     ];
     Ok(fields.into_iter().filter_map(|(decides, field)| decides.then_some(field)).collect())
 }

@@ -1,8 +1,8 @@
 //! `cubic:beta=0.8+newreno`: a law, its settings, its recovery.
 
 use crate::law::{Law, OwnLaw};
-use narrows_control::registry::{self, MovedBy};
-use narrows_settings::{Given, unknown};
+use narrows_control::registry::{self, MovedBy, Start};
+use narrows_settings::{Given, Value, unknown};
 use narrows_transport::Recovery;
 use narrows_transport::tcp::RecoveryKind;
 use std::sync::Arc;
@@ -77,6 +77,22 @@ impl ControllerSpec {
     /// True if the law runs over E-TCP's own transport.
     pub(crate) fn over_etcp(&self) -> bool {
         self.law.moved_by() == MovedBy::EachLoss && self.recovery != Recovery::Quic
+    }
+
+    /// How the law starts: by itself if its window is what routers advertise alone.
+    pub(crate) fn start(&self) -> Start {
+        if self.has_no_congestion_window() { Start::Own } else { self.law.start() }
+    }
+
+    /// True if acknowledgements move the window up and epochs move it down.
+    pub(crate) fn moves_by_epochs(&self) -> bool {
+        self.law.moved_by() == MovedBy::Epochs && !self.has_no_congestion_window()
+    }
+
+    /// True if the setting `cwnd` of `gwa` or `ba` is off.
+    fn has_no_congestion_window(&self) -> bool {
+        let is_off = |text: &str| <bool as Value>::parse(text) == Some(false);
+        self.given.pairs().any(|(name, text)| name == "cwnd" && is_off(text))
     }
 
     /// The name of its recovery.

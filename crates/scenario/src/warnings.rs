@@ -101,7 +101,7 @@ fn answered_by(request: &Request) -> Option<&'static str> {
         Request::Nothing => None,
         Request::Feedback(_) => Some("xcp"),
         Request::Window(_) => Some("gwa-rr"),
-        Request::Rate(_) => Some("ba"),
+        Request::Rate(_) | Request::WindowOver(..) => Some("ba"),
     }
 }
 

@@ -45,6 +45,7 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("max_window", "\"4p\"", ""),
     ("timestamps", "false", ""),
     ("tick", "\"300ms\"", UNSTAMPED),
+    ("tick_integers", "true", "tick = \"100ms\"\ntcp = \"ns2\"\ncount = 24"),
     ("abc", "false", ""),
     ("prr", "false", ""),
     ("prr", "true", "tcp = \"ns2\""),

@@ -176,6 +176,71 @@ fn gwa_and_those_who_do_not_speak_it_pass_each_others_routers() {
     }
 }
 
+/// Two GWA or BA flows over 20 Mbps and 40 ms: a bandwidth-delay product of 100 packets.
+fn advertised(queue: &str, buffer: &str, flow: &str) -> Results {
+    dumbbell(
+        "tcp = \"ns2\"",
+        &format!("rate = \"20Mbps\"\nrtt = \"40ms\"\nbuffer = \"{buffer}\"\nqueue = \"{queue}\""),
+        &format!("[[flows]]\ncount = 2\nstart_spread = \"0s\"\n{flow}"),
+    )
+}
+
+#[test]
+fn a_syn_that_asks_keeps_the_first_window_within_the_buffer() {
+    // Two first windows of 40 packets meet in a buffer of 30.
+    let drops = |cc: &str| {
+        let flow = format!("cc = \"{cc}\"\ninitial_window = 40\nhandshake = true\ncount = 2");
+        let network = "rate = \"20Mbps\"\nrtt = \"40ms\"\nbuffer = \"30p\"\n\
+                       queue = \"gwa-fcfs:flows=2\"";
+        let head = "tcp = \"ns2\"\nwarmup = \"0s\"";
+        bottleneck(&dumbbell(head, network, &format!("[[flows]]\n{flow}"))).summary.drops
+    };
+    assert!(drops("gwa+reno") > 0);
+    assert_eq!(drops("gwa:syn=true+reno"), 0);
+    let text = "duration = \"1s\"\ntcp = \"ns2\"\n[dumbbell]\nrate = \"1Mbps\"\nrtt = \"1ms\"\n\
+                buffer = \"9p\"\n[[flows]]\ncc = \"gwa:syn=true\"";
+    let refused = Scenario::from_toml(text).and_then(Checked::new).err().map(|e| e.to_string());
+    assert!(refused.is_some_and(|error| error.contains("write handshake = true")));
+}
+
+#[test]
+fn acknowledgements_that_are_told_on_their_way_back_keep_the_buffer_as_well() {
+    for queue in ["gwa-rr:flows=2", "gwa-fcfs:flows=2"] {
+        let [forward, backward] = ["", ":backward=true"]
+            .map(|how| advertised(&format!("{queue}{how}"), "250p", "cc = \"gwa+reno\""));
+        let summary = &bottleneck(&backward).summary;
+        assert!(summary.utilisation > 0.98 && summary.drops == 0, "{queue} {summary:?}");
+        // Half of what the buffer has above a bandwidth-delay product is queue (§6.1): 75 packets.
+        let queues = [&forward, &backward].map(|results| bottleneck(results).summary.mean_queue);
+        assert!(queues.iter().all(|queue| (60.0..90.0).contains(queue)), "{queue} {queues:?}");
+        assert_ne!(queues[0], queues[1], "they are told half a round trip later");
+    }
+}
+
+#[test]
+fn with_each_delay_known_ba_routers_fill_the_link_over_a_small_buffer() {
+    let known = advertised("ba:flows=2", "40p", "cc = \"gwa:delay=41ms+reno\"");
+    let summary = &bottleneck(&known).summary;
+    assert!(summary.utilisation > 0.95 && summary.mean_queue < 10.0, "{summary:?}");
+    let own = advertised("gwa-rr:flows=2", "40p", "cc = \"gwa+reno\"");
+    let alone = bottleneck(&own).summary.utilisation;
+    assert!(alone < 0.5, "{alone}: eq. 8: 40 packets of buffer for a path of 100");
+}
+
+#[test]
+fn without_a_congestion_window_losses_of_the_wire_do_not_count() {
+    let lossy = |cc: &str| {
+        let flow = format!("cc = \"{cc}\"\nmax_window = \"200p\"");
+        let network = "rate = \"20Mbps\"\nrtt = \"40ms\"\nbuffer = \"250p\"\nloss = \"1%\"\n\
+                       queue = \"gwa-rr:flows=2\"";
+        let flows = format!("[[flows]]\ncount = 2\n{flow}");
+        let results = dumbbell("tcp = \"ns2\"", network, &flows);
+        (bottleneck(&results).summary.utilisation, bottleneck(&results).summary.drops)
+    };
+    let ((with, _), (without, drops)) = (lossy("gwa"), lossy("gwa:cwnd=false"));
+    assert!(with < 0.7 && without > 0.9 && drops == 0, "{with} {without} {drops}");
+}
+
 #[test]
 fn of_several_routers_the_one_with_the_least_room_counts() {
     let chain = |buffers: [&str; 2]| {

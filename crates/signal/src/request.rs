@@ -61,6 +61,9 @@ pub enum Request {
     Feedback(CongestionHeader),
     /// GWA's advertised window.
     Window(AdvertisedWindow),
+    /// The same from a sender that says how many seconds its round trip takes without queues, as
+    /// eq. 10 of GWA needs it.
+    WindowOver(AdvertisedWindow, f32),
     /// BA's bandwidth in bytes per second, which each router may only lower (GWA, §5).
     Rate(f32),
 }
@@ -81,6 +84,14 @@ pub enum Reply {
 }
 
 impl Reply {
+    /// A router on the way back lowers an advertised window to its room of `bytes` (backward
+    /// notification; GWA, §2).
+    pub fn lower(&mut self, bytes: u64) {
+        if let Self::Window(window) = self {
+            *window = u64::from(*window).min(bytes) as u32;
+        }
+    }
+
     /// The reply after one more packet, carrying `request`, has arrived; `buffer` is the receiver's
     /// own buffer in bytes (GWA, eq. 2).
     #[must_use]
@@ -91,7 +102,7 @@ impl Reply {
                 Self::Feedback(before + header.feedback)
             }
             (Request::Feedback(header), _) => Self::Feedback(header.feedback),
-            (Request::Window(window), _) => {
+            (Request::Window(window) | Request::WindowOver(window, _), _) => {
                 Self::Window(u64::from(window.bytes()).min(buffer) as u32)
             }
             (Request::Rate(rate), _) => Self::Rate(rate),
@@ -124,6 +135,17 @@ mod tests {
         assert_eq!((window.shift, window.bytes()), (10, 65_535 * 1024));
         window.lower(3000);
         assert_eq!(window.bytes(), 2048);
+    }
+
+    #[test]
+    fn a_router_on_the_way_back_only_lowers_a_window() {
+        let lowered = |mut reply: Reply, bytes| {
+            reply.lower(bytes);
+            reply
+        };
+        assert_eq!(lowered(Reply::Window(9000), 4000), Reply::Window(4000));
+        assert_eq!(lowered(Reply::Window(9000), 70_000), Reply::Window(9000));
+        assert_eq!(lowered(Reply::Rate(5.0), 1), Reply::Rate(5.0), "it is no window");
     }
 
     #[test]

@@ -170,6 +170,10 @@ impl Simulation {
                     at = self.see(path, at);
                     packet.hop += 1;
                 }
+                HopEnd::Notice(link) => {
+                    self.notice(link, at, &mut packet);
+                    packet.hop += 1;
+                }
             }
             if !self.paths.hops[packet.hop as usize].eager || at > self.horizon {
                 return self.schedule(at, packet);
@@ -187,6 +191,15 @@ impl Simulation {
             &mut self.senders[flow].host
         };
         host.as_deref_mut().expect("a path leads to a host only if that is not ideal").sees(at)
+    }
+
+    /// Tells an acknowledgement the room in the queue that its flow's data goes through.
+    #[cold]
+    fn notice(&mut self, link: LinkId, at: Time, packet: &mut Travelling) {
+        let room = self.holding(link).room_now(at, packet.path - 1);
+        if let (Some(room), Some(reply)) = (room, packet.segment.reply()) {
+            reply.lower(room);
+        }
     }
 
     /// Hands a packet to a link.

@@ -108,6 +108,9 @@ pub(crate) struct Hop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HopEnd {
     Link(LinkId),
+    /// The router before this link of the way out, which an acknowledgement passes on its way back
+    /// and which tells it the room in the link's queue.
+    Notice(LinkId),
     Receiver(u32),
     Sender(u32),
     /// The host at the end of this path, if it does not see packets as soon as they arrive; next on
@@ -133,12 +136,24 @@ impl Paths {
                 (settings.from, settings.to, HopEnd::Receiver(flow as u32)),
                 (settings.to, settings.from, HopEnd::Sender(flow as u32)),
             ];
+            // Links of the way out whose routers answer on the way back.
+            let mut answering: Vec<LinkId> = Vec::new();
             for (from, to, last) in ways {
                 let links = routes.path(from, to).ok_or(WiringError { flow, from, to })?;
                 paths.starts.push(paths.hops.len() as u32);
                 let path = paths.starts.len() as u32 - 1;
                 let host = settings.host.delays_arrivals().then_some(HopEnd::Host(path));
-                let ends = links.into_iter().map(HopEnd::Link).chain(host).chain([last]);
+                let ends = links.into_iter().flat_map(|link| {
+                    let (_, node, settings) = &network.links[link as usize];
+                    if path.is_multiple_of(2) && settings.queue.answers_backward() {
+                        answering.push(link);
+                    }
+                    let passed = |out: &&LinkId| network.links[**out as usize].0 == *node;
+                    let back = if path.is_multiple_of(2) { &[][..] } else { &answering[..] };
+                    let notices = back.iter().filter(passed).map(|out| HopEnd::Notice(*out));
+                    [HopEnd::Link(link)].into_iter().chain(notices).collect::<Vec<_>>()
+                });
+                let ends = ends.chain(host).chain([last]);
                 paths.hops.extend(ends.map(|end| Hop { end, eager: false }));
             }
         }
@@ -199,6 +214,8 @@ impl Paths {
                     // Requests reach the sender in addition to the acknowledgements.
                     HopEnd::Sender(flow) => !network.flows[flow as usize].takes_requests(),
                     HopEnd::Host(_) | HopEnd::Receiver(_) => true,
+                    // It must see the queue as it is.
+                    HopEnd::Notice(_) => false,
                 };
                 self.hops[hop].eager = ordered && alone;
                 before = if let HopEnd::Link(link) = end { Some(link) } else { None };

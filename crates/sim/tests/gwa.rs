@@ -105,6 +105,7 @@ fn run(
         round_robin,
         buffer: (buffer * u64::from(PACKET)) as f64,
         flows,
+        backward: false,
     }));
     let mut waiting = vec![0u64; hosts.len()];
     let (mut longest, mut longest_of_all, mut served) = (0, 0, 0);

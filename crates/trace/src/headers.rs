@@ -94,13 +94,13 @@ fn tcp(segment: &Segment, flow: FlowHeaders) -> TcpHeader {
         Kind::Data => TcpHeader::new(SENDER_PORT, RECEIVER_PORT, byte(segment.number), 65_535),
         Kind::Ack => TcpHeader::new(RECEIVER_PORT, SENDER_PORT, FIRST_BYTE, 65_535),
     };
-    tcp.ack = segment.header != Header::Syn;
+    tcp.ack = !matches!(segment.header, Header::Syn(_));
     tcp.acknowledgment_number = match segment.kind() {
         Kind::Ack => byte(segment.number),
         Kind::Data if tcp.ack => FIRST_BYTE,
         Kind::Data => 0,
     };
-    tcp.syn = !tcp.ack || segment.header == Header::SynAck;
+    tcp.syn = !tcp.ack || matches!(segment.header, Header::SynAck(_));
     if tcp.syn {
         // A SYN takes the sequence number before the first byte.
         tcp.sequence_number = tcp.sequence_number.wrapping_sub(1);

@@ -1,8 +1,8 @@
 //! A flow's recovery as qlog (draft-ietf-quic-qlog-main-schema, -quic-events): a controller that
 //! logs what it is told.
 
-use narrows_control::{Ack, Controller, Idle, Loss, Mark, Needs, Pacing, Timeout};
-use narrows_signal::Request;
+use narrows_control::{Ack, Controller, Idle, Loss, Mark, Needs, Pacing, Rtt, Timeout};
+use narrows_signal::{Reply, Request};
 use narrows_units::{Duration, Time};
 use qlog::events::quic::{
     CongestionStateUpdated, PacketHeader, PacketLost, PacketLostTrigger, PacketType,
@@ -137,6 +137,10 @@ impl Controller for RecoveryLog {
             self.enter(loss.now, "recovery");
             self.metrics(loss.now, None);
         }
+    }
+
+    fn on_accepted(&mut self, reply: Reply, rtt: Option<Rtt>) {
+        self.controller.on_accepted(reply, rtt);
     }
 
     fn on_mark(&mut self, mark: &Mark) {

@@ -40,6 +40,9 @@ pub struct Timeouts {
     /// If true, an RTT sample is a whole number of `granularity`, to the nearest and at least one
     /// (`TcpAgent::rtt_update` of ns-2).
     pub whole_ticks: bool,
+    /// If true, the estimate is kept in whole eighths and its variation in whole quarters of
+    /// `granularity` (`TcpAgent::rtt_update` of ns-2, after BSD's `tcp_xmit_timer`).
+    pub integers: bool,
 }
 
 /// What the least timeout bounds.
@@ -66,6 +69,19 @@ impl Timeouts {
         let tick = self.granularity.picos();
         self.granularity * ((rtt.picos() + tick / 2) / tick).max(1)
     }
+
+    /// SRTT and RTTVAR after a sample of `rtt`: t_srtt_ in eighths and t_rttvar_ in quarters of a
+    /// tick, whose shifts drop what is less than a tick, so the variation does not die out.
+    fn by_integers(&self, rtt: Duration, srtt: Duration, rttvar: Duration) -> (Duration, Duration) {
+        let tick = self.granularity.picos();
+        let units = |time: Duration, per_tick| ((time.picos() * per_tick + tick / 2) / tick) as i64;
+        let (mut srtt, mut rttvar) = (units(srtt, 8), units(rttvar, 4));
+        let delta = units(rtt, 1) - (srtt >> 3);
+        srtt = (srtt + delta).max(1);
+        rttvar = (rttvar + delta.abs() - (rttvar >> 2)).max(1);
+        let time = |units: i64, per_tick| Duration::from_picos(units as u64 * tick / per_tick);
+        (time(srtt, 8), time(rttvar, 4))
+    }
 }
 
 /// RFC 6298 §2.5 allows a bound of at least 60 s.
@@ -82,6 +98,14 @@ impl RttEstimator {
             self.linux = Bounded { added, largest: added, round_ends: outstanding.end };
             return;
         };
+        estimate.latest = rtt;
+        estimate.minimum = estimate.minimum.min(rtt);
+        estimate.maximum = estimate.maximum.max(rtt);
+        if timeouts.integers {
+            let (srtt, rttvar) = timeouts.by_integers(rtt, estimate.smoothed, self.variation);
+            (estimate.smoothed, self.variation) = (srtt, rttvar);
+            return;
+        }
         let (r, srtt, rttvar) = (rtt.picos(), estimate.smoothed.picos(), self.variation.picos());
         let deviation = srtt.abs_diff(r);
         // RTTVAR ← 3/4 RTTVAR + 1/4 |SRTT − R'|, then SRTT ← 7/8 SRTT + 1/8 R', in whole
@@ -93,9 +117,6 @@ impl RttEstimator {
             rttvar - rttvar / 4 + deviation / 4
         });
         estimate.smoothed = Duration::from_picos(srtt - srtt / 8 + r / 8);
-        estimate.latest = rtt;
-        estimate.minimum = estimate.minimum.min(rtt);
-        estimate.maximum = estimate.maximum.max(rtt);
         if timeouts.least_is == Least::OfVariation {
             self.linux.sample(self.variation * 4, timeouts.least, outstanding);
         }
@@ -111,6 +132,12 @@ impl RttEstimator {
     pub fn timeout(&self, timeouts: &Timeouts) -> Duration {
         let timeout = match (&self.estimate, timeouts.least_is) {
             (None, _) => timeouts.initial,
+            (Some(rtt), Least::OfTimeout) if timeouts.integers => {
+                // t_rtxcur_: the sum, rounded down to whole ticks.
+                let tick = timeouts.granularity.picos();
+                let sum = rtt.smoothed + self.variation * 4;
+                Duration::from_picos(sum.picos() / tick * tick).max(timeouts.least)
+            }
             (Some(rtt), Least::OfTimeout) => {
                 (rtt.smoothed + timeouts.granularity.max(self.variation * 4)).max(timeouts.least)
             }
@@ -205,6 +232,28 @@ mod tests {
             [ms(1), ms(100), ms(149), ms(150), ms(250)].map(sampled),
             [ms(100), ms(100), ms(100), ms(200), ms(300)].map(Some)
         );
+    }
+
+    /// By hand, in ticks of 100 ms: t_srtt_ = 8 and t_rttvar_ = 2 after the first sample of one
+    /// tick; then δ = 0 and 2 >> 2 = 0, so nothing moves and the timeout stays (2·8 + 8) >> 3 = 3.
+    /// A sample of 4 ticks: δ = 3, t_srtt_ = 11, t_rttvar_ = 5, and (5·8 + 11) >> 3 = 6. One tick
+    /// again: δ = 1 − (11 >> 3) = 0, t_rttvar_ = 5 − 1 = 4: (32 + 11) >> 3 = 5.
+    #[test]
+    fn integers_keep_the_timeout_at_three_ticks() {
+        let granularity = ms(100);
+        let coarse = Timeouts { granularity, whole_ticks: true, ..Habits::NS2.timeouts };
+        let timeouts = Timeouts { integers: true, ..coarse };
+        let (mut whole, mut exact) = (RttEstimator::default(), RttEstimator::default());
+        for _ in 0..50 {
+            whole.sample(ms(2), &timeouts, NOTHING);
+            exact.sample(ms(2), &coarse, NOTHING);
+            assert_eq!(whole.timeout(&timeouts), ms(300));
+        }
+        assert_eq!(exact.timeout(&coarse).picos() / 1_000_000_000, 200);
+        whole.sample(ms(400), &timeouts, NOTHING);
+        assert_eq!(whole.timeout(&timeouts), ms(600));
+        whole.sample(ms(2), &timeouts, NOTHING);
+        assert_eq!(whole.timeout(&timeouts), ms(500));
     }
 
     #[test]

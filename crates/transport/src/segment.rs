@@ -20,10 +20,10 @@ pub enum Header {
     Data(DataHeader),
     /// A TCP acknowledgement.
     Ack(AckHeader),
-    /// Asks for a TCP connection (SYN).
-    Syn,
-    /// Accepts a TCP connection (SYN and ACK).
-    SynAck,
+    /// Asks for a TCP connection (SYN), and perhaps routers for their room.
+    Syn(Request),
+    /// Accepts a TCP connection (SYN and ACK), and says what routers replied.
+    SynAck(Reply),
     /// E-TCP data.
     EtcpData {
         /// Label of this packet, used by congestion control only; 32 bits that wrap around.
@@ -62,6 +62,13 @@ pub enum Payload {
     Apart,
     /// It has been damaged; the header has not.
     Damaged,
+}
+
+impl Header {
+    /// A SYN that asks nothing of routers.
+    pub const SYN: Self = Self::Syn(Request::Nothing);
+    /// The answer to it.
+    pub const SYN_ACK: Self = Self::SynAck(Reply::Nothing);
 }
 
 /// The header fields of data over TCP or QUIC, apart from its number; by default nothing is set.
@@ -130,11 +137,11 @@ impl Segment {
             Header::Data(_)
             | Header::EtcpData { .. }
             | Header::EtcpSymbol { .. }
-            | Header::Syn
+            | Header::Syn(_)
             | Header::QuicInitial => Kind::Data,
             Header::Ack(_)
             | Header::EtcpAck(_)
-            | Header::SynAck
+            | Header::SynAck(_)
             | Header::QuicAck(_)
             | Header::QuicAccept => Kind::Ack,
         }
@@ -202,9 +209,24 @@ impl Segment {
         }
     }
 
-    /// What the segment asks of routers; `None` unless it carries data over TCP or QUIC.
+    /// What the segment asks of routers; `None` unless it carries data over TCP or QUIC, or is a
+    /// SYN that asks for something.
     pub const fn request(&mut self) -> Option<&mut Request> {
-        if let Header::Data(data) = &mut self.header { Some(&mut data.request) } else { None }
+        match &mut self.header {
+            Header::Data(data) => Some(&mut data.request),
+            Header::Syn(Request::Nothing) => None,
+            Header::Syn(request) => Some(request),
+            _ => None,
+        }
+    }
+
+    /// What an acknowledgement says that routers replied; `None` for any other segment.
+    pub const fn reply(&mut self) -> Option<&mut Reply> {
+        match &mut self.header {
+            Header::Ack(ack) => Some(&mut ack.reply),
+            Header::SynAck(reply) => Some(reply),
+            _ => None,
+        }
     }
 
     /// True for data that may have been sent before, or that makes up for such data.

@@ -100,8 +100,8 @@ fn departures(law: &Quarter, packets: u64, millis: u64) -> (Sender, Vec<Time>) {
             sender.on_ack(due, &segment);
         }
         while let Some(segment) = sender.poll_transmit(now) {
-            let data = segment.header != Header::Syn;
-            let header = if data { Header::Ack(AckHeader::default()) } else { Header::SynAck };
+            let data = segment.header != Header::SYN;
+            let header = if data { Header::Ack(AckHeader::default()) } else { Header::SYN_ACK };
             let number = segment.number + u64::from(data);
             arriving.push((now + trip, answer(now + trip, number, now, header)));
             left.extend(data.then_some(now));

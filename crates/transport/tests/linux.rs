@@ -59,8 +59,8 @@ fn connected(controller: Box<dyn Controller>, packets: u64) -> Sender {
     let mut sender = with(Habits::LINUX, controller);
     sender.offer(packets);
     let syn = sender.poll_transmit(at(0)).expect("a request for a connection");
-    assert_eq!((syn.header, syn.bytes, sender.poll_transmit(at(0))), (Header::Syn, 60, None));
-    sender.on_ack(at(100), &segment(0, 100, 0, Header::SynAck));
+    assert_eq!((syn.header, syn.bytes, sender.poll_transmit(at(0))), (Header::SYN, 60, None));
+    sender.on_ack(at(100), &segment(0, 100, 0, Header::SYN_ACK));
     sender
 }
 
@@ -69,15 +69,15 @@ fn the_handshake_gives_the_first_sample_and_is_asked_for_again_after_a_second() 
     let mut sender = with(Habits::LINUX, reno(10.0, 10.0));
     assert_eq!(sender.poll_transmit(at(0)), None, "there is no data");
     sender.offer(3);
-    assert!(sender.poll_transmit(at(5)).is_some_and(|syn| syn.header == Header::Syn));
+    assert!(sender.poll_transmit(at(5)).is_some_and(|syn| syn.header == Header::SYN));
     for (now, next) in [(1005, 2005), (2005, 3005), (3005, 4005), (4005, 5005), (5005, 7005)] {
         assert_eq!(sender.retransmit_at(), at(now));
         sender.on_wakeup(at(now));
         let again = sender.poll_transmit(at(now)).expect("the request again");
-        assert_eq!((again.header, sender.poll_transmit(at(now))), (Header::Syn, None));
+        assert_eq!((again.header, sender.poll_transmit(at(now))), (Header::SYN, None));
         assert_eq!(sender.retransmit_at(), at(next));
     }
-    sender.on_ack(at(5105), &segment(0, 5105, 5005, Header::SynAck));
+    sender.on_ack(at(5105), &segment(0, 5105, 5005, Header::SYN_ACK));
     assert_eq!(sender.rtt().map(|rtt| rtt.latest), Some(ms(100)));
     assert_eq!(leaving(&mut sender, at(5105)), [0, 1, 2]);
     assert_eq!((sender.counters().sent, sender.counters().timeouts), (3, 5));
@@ -89,7 +89,7 @@ fn a_receiver_accepts_and_acknowledges_the_first_packets_of_each_connection_at_o
     let mut answers = |header, numbers: std::ops::Range<u64>| {
         let syn = Segment::data(numbers.start, at(7), 60, header);
         let accepted = receiver.on_data(at(9), &syn).expect("an answer");
-        assert_eq!((accepted.header, accepted.echoed_stamp), (Header::SynAck, at(7)));
+        assert_eq!((accepted.header, accepted.echoed_stamp), (Header::SYN_ACK, at(7)));
         numbers
             .filter(|number| {
                 let data = Segment::data(*number, at(10), 1500, Header::Data(Default::default()));
@@ -97,8 +97,8 @@ fn a_receiver_accepts_and_acknowledges_the_first_packets_of_each_connection_at_o
             })
             .count()
     };
-    assert_eq!(answers(Header::Syn, 0..20), 18, "sixteen, and two pairs");
-    assert_eq!(answers(Header::Syn, 20..40), 18);
+    assert_eq!(answers(Header::SYN, 0..20), 18, "sixteen, and two pairs");
+    assert_eq!(answers(Header::SYN, 20..40), 18);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn acknowledged(receiver: &mut Receiver, numbers: impl Iterator<Item = u64>) -> 
 fn acknowledgements_without_progress_are_put_together_after_three() {
     let acks = narrows_transport::tcp::AckPolicy { quick: 0, ..Habits::LINUX.acks };
     let mut receiver = Receiver::new(acks, 52, u64::MAX);
-    receiver.on_data(at(980), &Segment::data(0, at(970), 60, Header::Syn));
+    receiver.on_data(at(980), &Segment::data(0, at(970), 60, Header::SYN));
     let (acked, due) = acknowledged(&mut receiver, [1, 2, 3, 4, 5, 6].into_iter());
     assert_eq!(acked, [1, 2, 3]);
     assert_eq!(due, at(1000) + Duration::from_micros(300 + 1000 + 100), "from the fourth on");

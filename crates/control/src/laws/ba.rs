@@ -4,15 +4,17 @@
 //! | source | equation | here |
 //! |---|---|---|
 //! | §5 | W ≤ δ·min v, a lower bound to the transmission window | [`Ba::observe`] |
-//! | §5 | δ, the round-trip propagation delay, in place of d, the delay with queues | the smallest RTT so far |
+//! | §5 | δ, the round-trip propagation delay, in place of d, the delay with queues | [`Params::delay`]; the smallest RTT so far unless given |
+//! | note 4 | over lossy links slow start and congestion avoidance are off | [`Params::cwnd`] |
 //!
 //! v is the bandwidth that routers say is available to the flow, in bytes per second. If no router
 //! advertises a bandwidth, the law is Reno's.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
-use crate::{Ack, Bound};
-use narrows_settings::none;
+use crate::{Bound, Rtt};
+use narrows_settings::{Settings, settings};
 use narrows_signal::{Reply, Request};
+use narrows_units::Duration;
 
 /// Its line in the registry.
 pub(super) const LAW: Entry = Entry {
@@ -23,13 +25,31 @@ pub(super) const LAW: Entry = Entry {
     source: "Gerla, Lo Cigno, Mascolo, Weng, §5",
     moved_by: MovedBy::Epochs,
     start: Start::Chosen(SlowStartKind::Standard),
-    settings: none,
-    construct: |birth| Ok(birth.bounded(Ba::new(birth.packet_bytes))),
+    settings: Params::list,
+    construct: |birth| {
+        let params: Params = birth.settings()?;
+        Ok(birth.bounded(Ba::new(params, birth.packet_bytes), params.cwnd))
+    },
 };
+
+settings! {
+    /// Settings of BA's sender.
+    pub struct Params {
+        /// Whether the congestion window W_c limits the sender, too; without it the window is δ·v
+        /// at once, and losses do not move it (note 4).
+        cwnd: bool = true;
+        /// Whether the SYN asks routers, too, so that v is known before any data leaves; needs a
+        /// handshake.
+        syn: bool = false;
+        /// δ, the round-trip time without queues, if it is known (§5).
+        delay: Option<Duration> = None => "the smallest RTT", above(0.0);
+    }
+}
 
 /// The advertised bandwidth.
 #[derive(Clone, Debug)]
 pub struct Ba {
+    params: Params,
     /// Bytes of a packet on the wire.
     packet_bytes: f64,
     /// δ·v in packets.
@@ -38,18 +58,19 @@ pub struct Ba {
 
 impl Ba {
     /// A bound for packets of `packet_bytes`, infinite at first.
-    pub fn new(packet_bytes: u32) -> Self {
-        Self { packet_bytes: f64::from(packet_bytes), bound: f64::INFINITY }
+    pub fn new(params: Params, packet_bytes: u32) -> Self {
+        Self { params, packet_bytes: f64::from(packet_bytes), bound: f64::INFINITY }
     }
 }
 
 impl Bound for Ba {
     /// W ≤ δ·v (§5).
-    fn observe(&mut self, ack: &Ack) {
-        if let (Reply::Rate(rate), Some(rtt)) = (ack.reply, ack.rtt)
+    fn observe(&mut self, reply: Reply, rtt: Option<Rtt>) {
+        let delay = self.params.delay.or(rtt.map(|rtt| rtt.minimum));
+        if let (Reply::Rate(rate), Some(delay)) = (reply, delay)
             && rate.is_finite()
         {
-            self.bound = f64::from(rate) * rtt.minimum.seconds() / self.packet_bytes;
+            self.bound = f64::from(rate) * delay.seconds() / self.packet_bytes;
         }
     }
 
@@ -61,6 +82,10 @@ impl Bound for Ba {
     fn request(&self) -> Request {
         Request::Rate(f32::INFINITY)
     }
+
+    fn asks_from_syn(&self) -> bool {
+        self.params.syn
+    }
 }
 
 #[cfg(test)]
@@ -69,6 +94,6 @@ mod tests {
 
     #[test]
     fn a_packet_asks_for_as_much_as_there_is() {
-        assert_eq!(Ba::new(1500).request(), Request::Rate(f32::INFINITY), "§5");
+        assert_eq!(Ba::new(Params::default(), 1500).request(), Request::Rate(f32::INFINITY), "§5");
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | RFC 5681 §3.1, eq. 3 | W ← W + 1/W, for each packet acknowledged | [`Reno::increase`] |
 //! | RFC 5681 §3.1, eq. 4 | W ← W/2, once per recovery epoch | [`Reno::decrease`] |
+//! | RFC 3168 §6.1.2 | at a window of one packet, wait for the timer after a mark, if asked for | [`Abe::stopping`] |
 //! | RFC 8511 §3 | W ← beta_ecn·W, once per window of data with marks, if asked for | [`Abe`] |
 //!
 //! Departure: eq. 4 halves the packets in flight; like ns-2 and Linux we halve the window, which is
@@ -25,7 +26,8 @@ pub(super) const LAW: Entry = Entry {
     settings: Params::list,
     construct: |birth| {
         let params: Params = birth.settings()?;
-        Ok(birth.once_per_epoch(Abe::new(Reno, params.beta_ecn)))
+        let law = Abe::new(Reno, params.beta_ecn).stopping(params.mark_stops);
+        Ok(birth.once_per_epoch(law))
     },
 };
 
@@ -34,6 +36,10 @@ settings! {
     pub struct Params {
         /// Share of the window kept after a mark (ratio); RFC 8511 §3.1 recommends 0.8.
         beta_ecn: Option<f64> = None => "0.5, as after a loss", above(0.0).below(1.0);
+        /// Whether a mark at a window of one packet stops the sender until its retransmission timer
+        /// goes off, which backs off while marks go on (RFC 2481, RFC 3168 §6.1.2, ns-2); without
+        /// it a mark leaves at least two packets, as in Linux.
+        mark_stops: bool = false;
     }
 }
 

@@ -10,6 +10,7 @@ use narrows_units::Time;
 pub struct Abe<L> {
     law: L,
     beta_ecn: Option<f64>,
+    mark_stops: bool,
 }
 
 impl<L: WindowLaw> Abe<L> {
@@ -17,7 +18,15 @@ impl<L: WindowLaw> Abe<L> {
     /// §6.1.2; Linux, which has no ABE: `tcp_enter_cwr` in net/ipv4/tcp_input.c asks the law for
     /// the threshold as a loss does).
     pub fn new(law: L, beta_ecn: Option<f64>) -> Self {
-        Self { law, beta_ecn }
+        Self { law, beta_ecn, mark_stops: false }
+    }
+
+    /// A mark at a window of one packet stops the sender until its retransmission timer goes off
+    /// (RFC 3168 §6.1.2, RFC 2481), if `mark_stops`.
+    #[must_use]
+    pub fn stopping(mut self, mark_stops: bool) -> Self {
+        self.mark_stops = mark_stops;
+        self
     }
 }
 
@@ -41,7 +50,7 @@ impl<L: WindowLaw> WindowLaw for Abe<L> {
     }
 
     fn needs(&self) -> Needs {
-        self.law.needs()
+        Needs { mark_stops: self.mark_stops, ..self.law.needs() }
     }
 
     fn timeout(&mut self, window: f64, now: Time) -> f64 {

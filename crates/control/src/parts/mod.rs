@@ -11,7 +11,7 @@ mod rounds;
 pub mod slow_start;
 
 pub use abe::Abe;
-pub use advertised::{Advertised, Bound};
+pub use advertised::{Advertised, Bound, Unconfined};
 pub use congestion_window::CongestionWindow;
 pub use once_per_epoch::{OncePerEpoch, WindowLaw};
 pub use recent::RecentMin;

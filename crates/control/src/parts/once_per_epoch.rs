@@ -120,6 +120,9 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
             self.cwnd.settle();
             let window = self.law.marked(self.cwnd.window, mark.now);
             self.reduce(window);
+            if self.law.needs().mark_stops {
+                self.cwnd.window = window.max(1.0);
+            }
         }
     }
 

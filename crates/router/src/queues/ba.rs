@@ -4,6 +4,7 @@
 //! | source | equation | here |
 //! |---|---|---|
 //! | §5 | v ← min(v, what is available) in each packet | [`Ba::stamp`] |
+//! | eq. 10 | B_n ← min(B_n, v·d − q/n_f), for `gwa` senders that tell their delay | [`Ba::room`] |
 //! | here | v ← r + κ(C − y − q/τ)/n_f, once every τ, between C/n_f and C | [`Ba::measure`] |
 //! | eq. 9 | n_f | [`FlowCount`] |
 //!
@@ -97,10 +98,23 @@ impl Ba {
         let bytes = self.take(flow, bytes);
         self.most = self.most.max(bytes);
         let Some(request) = packet.request() else { return };
-        if let Request::Rate(rate) = request {
-            let available = self.rate.unwrap_or(self.capacity / self.count.flows());
-            *rate = rate.min(available as f32);
+        match request {
+            Request::Rate(rate) => *rate = rate.min(self.available() as f32),
+            Request::WindowOver(window, delay) => {
+                window.lower(self.room(f64::from(*delay), backlog.bytes as f64));
+            }
+            _ => {}
         }
+    }
+
+    /// v, in bytes per second.
+    fn available(&self) -> f64 {
+        self.rate.unwrap_or(self.capacity / self.count.flows())
+    }
+
+    /// v·d − q/n_f in bytes (eq. 10), for a flow whose round trip takes `delay` seconds.
+    fn room(&self, delay: f64, queue: f64) -> u64 {
+        (self.available() * delay - queue / self.count.flows()).max(0.0) as u64
     }
 
     /// Bytes of a flow in this interval, with `bytes` more.
@@ -149,6 +163,17 @@ mod tests {
         (ba.came, ba.most) = (0.0, 0.0);
         ba.measure(10.0, 0.0);
         assert_eq!(ba.rate, Some(1e5), "if nobody takes anything, each flow gets an equal part");
+    }
+
+    #[test]
+    fn a_window_is_what_the_path_holds_less_a_part_of_the_queue() {
+        let mut ba = queue(10.0);
+        // v is a tenth of 1 MB/s until something has been measured: 40 ms of it are 4 kB.
+        assert_eq!(ba.room(0.04, 0.0), 4000);
+        assert_eq!(ba.room(0.04, 15_000.0), 2500, "less 15 kB/10");
+        assert_eq!(ba.room(0.04, 60_000.0), 0, "never negative");
+        ba.rate = Some(200_000.0);
+        assert_eq!(ba.room(0.04, 15_000.0), 6500);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! | §5, round robin | B_n ← min(B_n, B_t/n_f − q_i) | [`Gwa::room`] |
 //! | §5, FCFS | B_n ← min(B_n, (B_t − q)/n_f) | [`Gwa::room`] |
 //! | eq. 9 | n_f | [`FlowCount`] |
+//! | §2, backward notification | B_n into the acknowledgements that pass on the way back | [`Gwa::room_now`] |
 //!
 //! The field is written when a packet leaves: eq. 7 wants the queue as it was one propagation delay
 //! ago, so the field must not wait in the very queue it describes. Written on arrival it would, and
@@ -14,7 +15,7 @@ use super::RoundRobin;
 use crate::discipline::Departure;
 use crate::registry::{Entry, Placement};
 use crate::{Backlog, Discipline, Drops, FlowCount, FlowCountSettings, Packet, TimedQueue};
-use narrows_settings::{Given, SettingError, Settings};
+use narrows_settings::{Given, SettingError, Settings, settings};
 use narrows_signal::Request;
 use narrows_units::Time;
 
@@ -25,7 +26,7 @@ pub(super) const FIRST_IN_FIRST_OUT: Entry = Entry {
     summary: "first in, first out; advertises to each flow an equal part of the free buffer, for \
               `gwa` senders",
     source: "Gerla, Lo Cigno, Mascolo, Weng, §5",
-    settings: FlowCountSettings::list,
+    settings: GwaGiven::list,
     construct: |given, placement| read(given, placement, "gwa-fcfs", false),
 };
 
@@ -36,9 +37,19 @@ pub(super) const ROUND_ROBIN: Entry = Entry {
     summary: "keeps a queue for each flow, served in turn; advertises to each flow its part of the \
               buffer less its queue, for `gwa` senders",
     source: "Gerla, Lo Cigno, Mascolo, Weng, §5",
-    settings: FlowCountSettings::list,
+    settings: GwaGiven::list,
     construct: |given, placement| read(given, placement, "gwa-rr", true),
 };
+
+settings! {
+    /// What a user says of a GWA router.
+    pub struct GwaGiven {
+        ..count: FlowCountSettings;
+        /// Whether B_n is written into the acknowledgements that pass the router on their way back,
+        /// instead of into the data (backward notification; GWA, §2).
+        backward: bool = false;
+    }
+}
 
 fn read(
     given: &Given,
@@ -46,12 +57,12 @@ fn read(
     name: &str,
     round_robin: bool,
 ) -> Result<Discipline, SettingError> {
-    let flows = FlowCountSettings::read(given)?;
+    let GwaGiven { count: flows, backward } = GwaGiven::read(given)?;
     if flows.flows.is_some() {
         given.only_without(&["alpha", "tau"], "flows")?;
     }
     let buffer = placement.buffer(name)? * placement.packet as f64;
-    Ok(Discipline::Gwa(GwaSettings { round_robin, buffer, flows }))
+    Ok(Discipline::Gwa(GwaSettings { round_robin, buffer, flows, backward }))
 }
 
 /// How a GWA router is set up.
@@ -63,12 +74,15 @@ pub struct GwaSettings {
     pub buffer: f64,
     /// How n_f is measured.
     pub flows: FlowCountSettings,
+    /// Whether acknowledgements on their way back carry B_n, instead of the data.
+    pub backward: bool,
 }
 
 /// GWA's queue at work.
 #[derive(Clone, Debug)]
 pub struct Gwa<P> {
     buffer: f64,
+    backward: bool,
     count: FlowCount,
     waiting: Waiting<P>,
 }
@@ -87,7 +101,8 @@ impl<P: Packet> Gwa<P> {
         } else {
             Waiting::InOrder(TimedQueue::default())
         };
-        Self { buffer: settings.buffer, count: FlowCount::new(settings.flows), waiting }
+        let GwaSettings { buffer, flows, backward, .. } = settings;
+        Self { buffer, backward, count: FlowCount::new(flows), waiting }
     }
 
     /// Room for a flow, in bytes.
@@ -98,6 +113,12 @@ impl<P: Packet> Gwa<P> {
             Waiting::InOrder(queue) => (self.buffer - queue.backlog().bytes as f64) / n_f,
         };
         room.max(0.0) as u64
+    }
+
+    /// Room for a flow at `now`, in bytes, for an acknowledgement that passes on its way back.
+    pub fn room_now(&mut self, now: Time, flow: u32) -> u64 {
+        while self.count.ends(now) {}
+        self.room(flow)
     }
 }
 
@@ -127,8 +148,11 @@ impl<P: Packet> Departure<P> for Gwa<P> {
             Waiting::InTurn(queue) => queue.pop(),
             Waiting::InOrder(queue) => queue.pop().map(|(_, packet)| packet),
         }?;
+        if self.backward {
+            return Some(packet);
+        }
         let room = self.room(packet.flow());
-        if let Some(Request::Window(window)) = packet.request() {
+        if let Some(Request::Window(window) | Request::WindowOver(window, _)) = packet.request() {
             window.lower(room);
         }
         Some(packet)
@@ -156,13 +180,24 @@ mod tests {
     }
 
     #[test]
+    fn data_passes_as_it_is_if_acknowledgements_are_told() {
+        let flows = FlowCountSettings { flows: Some(2.0), ..FlowCountSettings::default() };
+        let buffer = 10_000.0;
+        let mut queue = Gwa::new(GwaSettings { round_robin: true, buffer, flows, backward: true });
+        queue.admit(Time::ZERO, parcel(1, 0));
+        assert_eq!((queue.room_now(Time::ZERO, 1), queue.room_now(Time::ZERO, 2)), (4000, 5000));
+        assert_eq!(said(queue.dequeue(Time::ZERO, &mut Vec::new())), 60_000);
+    }
+
+    #[test]
     fn the_room_advertised_is_that_of_section_5() {
         for (round_robin, expected) in [
             (true, [10_000 - 2000, 10_000, 10_000 - 1000]),
             (false, [27_000 / 3, 28_000 / 3, 29_000 / 3]),
         ] {
             let flows = FlowCountSettings { flows: Some(3.0), ..FlowCountSettings::default() };
-            let mut queue = Gwa::new(GwaSettings { round_robin, buffer: 30_000.0, flows });
+            let (buffer, backward) = (30_000.0, false);
+            let mut queue = Gwa::new(GwaSettings { round_robin, buffer, flows, backward });
             for (flow, number) in [(1, 0), (2, 0), (1, 1), (1, 2)] {
                 queue.admit(Time::ZERO, parcel(flow, number));
             }

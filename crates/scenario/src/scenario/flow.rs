@@ -74,6 +74,10 @@ written! {
             /// ns-2's tcpTick_; exact samples, and a clock of 10 ms with ns2 and of 1 ms with linux
             /// habits, unless given.
             tick: Duration,
+            /// With `tick`: the RTT estimate is kept in whole eighths and its variation in whole
+            /// quarters of a tick, as in ns-2 and BSD, so that the timeout stays at three ticks or
+            /// more; they are exact unless true.
+            tick_integers: bool,
             /// The window grows by packets acknowledged (RFC 3465), or if false by acknowledgements
             /// (RFC 5681), as in Linux 2.4; the habit's unless given.
             abc: bool,
@@ -173,6 +177,7 @@ impl Flow {
         self.ecn.take_if(|ecn| !*ecn);
         self.ecn_retransmit.take_if(|again| !*again);
         self.ack_pacing.take_if(|paces| !*paces);
+        self.tick_integers.take_if(|integers| !*integers);
         let halves = self.rate_halving.is_some();
         self.halving_stalls.take_if(|stalls| !*stalls && !halves);
         self.overhead.take_if(zero);

@@ -40,6 +40,11 @@ impl DepartureLink {
         self.transmitter.rate()
     }
 
+    /// Room that the queue tells `flow` at `now`, in bytes; `None` if it tells none.
+    pub fn room_now(&mut self, now: Time, flow: u32) -> Option<u64> {
+        self.queue.room_now(now, flow)
+    }
+
     /// Packets that wait in the queue for the transmitter.
     pub fn held(&self) -> u64 {
         self.queue.backlog().packets

@@ -21,6 +21,12 @@ pub(super) struct Marks {
     own_recovery: bool,
     /// The next new packet tells the receiver that the sender has responded to its echo.
     pub says_reduced: bool,
+    /// Whether a mark at a window of one packet stops the sender (RFC 3168 §6.1.2).
+    stops: bool,
+    /// Nothing leaves until the retransmission timer goes off.
+    pub stopped: bool,
+    /// The last answer to a mark was at a window of one packet, and marks go on.
+    goes_on: bool,
 }
 
 impl Marks {
@@ -37,6 +43,9 @@ impl Marks {
             answered_to: 0,
             own_recovery: needs.own_recovery,
             says_reduced: false,
+            stops: needs.mark_stops,
+            stopped: false,
+            goes_on: false,
         })
     }
 
@@ -59,6 +68,25 @@ impl Marks {
         }
     }
 
+    /// A mark has been answered at a window of `packets`; true if the timer is to be backed off,
+    /// because the one before was answered at one packet, too.
+    pub fn answered_at(&mut self, packets: f64) -> bool {
+        self.stopped = self.stops && packets < 2.0;
+        let at_one = self.stops && packets <= 1.0;
+        std::mem::replace(&mut self.goes_on, at_one) && at_one
+    }
+
+    /// True if an acknowledgement with this echo keeps the timer's back-off.
+    pub fn keeps_back_off(&self, echo: bool) -> bool {
+        self.goes_on && echo
+    }
+
+    /// An acknowledgement without an echo lets the sender go on.
+    pub fn heard(&mut self, echo: bool) {
+        self.stopped &= echo;
+        self.goes_on &= echo;
+    }
+
     /// Packets marked since the last acknowledgement, as far as the sender knows: an echo counts as
     /// one.
     pub fn newly(&mut self, ack: &AckHeader) -> f64 {
@@ -71,6 +99,23 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// RFC 3168 §6.1.2: "reset the retransmit timer on receiving the ECN-Echo packet when the
+    /// congestion window is one"; it backs off from the second of these on, as in ns-2.
+    #[test]
+    fn a_mark_at_one_packet_stops_the_sender_if_asked_for() {
+        let needs = Needs { mark_stops: true, ..Needs::default() };
+        let mut marks = Marks::new(needs, true, false).expect("the user asks for ECN");
+        assert!(!marks.answered_at(3.0) && !marks.stopped, "two packets may leave");
+        assert!(!marks.answered_at(1.0) && marks.stopped && marks.keeps_back_off(true));
+        assert!(marks.answered_at(1.0) && marks.stopped, "the timer backs off");
+        marks.heard(true);
+        assert!(marks.stopped);
+        marks.heard(false);
+        assert!(!marks.stopped && !marks.keeps_back_off(true), "marks have ended");
+        let mut usual = Marks::new(Needs::default(), true, false).expect("the user asks for ECN");
+        assert!(!usual.answered_at(1.0) && !usual.stopped);
+    }
 
     /// RFC 3168 §6.1.5, RFC 2481, and the draft on Prague, §Packet Identification.
     #[test]

@@ -2,7 +2,7 @@
 
 use super::ack_pacer::AckPacer;
 use crate::{AckHeader, Header, Reassembly, Segment};
-use narrows_signal::{Ecn, Reply};
+use narrows_signal::{Ecn, Reply, Request};
 use narrows_units::{Duration, Time};
 
 /// When data that arrives in order is acknowledged. Data that is out of order or fills a gap is
@@ -150,8 +150,8 @@ impl Receiver {
 
     /// Takes the data that arrived; returns the acknowledgement to send now, if one is due.
     pub fn on_data(&mut self, now: Time, data: &Segment) -> Option<Segment> {
-        if data.header == Header::Syn {
-            return Some(self.accept(now, data));
+        if let Header::Syn(request) = data.header {
+            return Some(self.accept(now, data, request));
         }
         let ack = self.answer(now, data);
         let Some(pacer) = &mut self.pacer else { return ack };
@@ -226,7 +226,7 @@ impl Receiver {
     }
 
     /// Answers a request for a connection, whose first packets are acknowledged at once.
-    fn accept(&mut self, now: Time, syn: &Segment) -> Segment {
+    fn accept(&mut self, now: Time, syn: &Segment, request: Request) -> Segment {
         self.quick_to = self.arrived + self.policy.quick;
         self.recent_stamp = syn.stamp;
         self.accepted_at = Some(now);
@@ -235,7 +235,7 @@ impl Receiver {
             stamp: now,
             echoed_stamp: syn.stamp,
             bytes: syn.bytes,
-            header: Header::SynAck,
+            header: Header::SynAck(Reply::Nothing.and(request, self.buffer)),
         }
     }
 

@@ -16,7 +16,7 @@ use crate::{
 use narrows_control::{
     Ack, Controller, Gaps, Idle, Mark, Pacing, RateSample, Restart, Rtt, Timeout,
 };
-use narrows_signal::{Ecn, Request};
+use narrows_signal::{Ecn, Reply, Request};
 use narrows_units::{Duration, Stream, Time};
 use std::sync::Arc;
 
@@ -128,6 +128,8 @@ pub struct Sender {
     marks: Option<Marks>,
     /// Whether packets carry the controller's requests to routers.
     asks: bool,
+    /// Whether the SYN does, too.
+    asks_from_syn: bool,
     habits: Arc<Habits>,
     pacing: Option<Spacing>,
     packet_bytes: u32,
@@ -209,6 +211,7 @@ impl Sender {
             sampler: samples.then(Box::default),
             marks: Marks::new(needs, ecn, ecn_retransmit),
             asks: needs.routers,
+            asks_from_syn: needs.routers_from_syn,
             rtt: RttEstimator::default(),
             pacer: pacing.map_or(Pacer::new(stream.clone()), |spacing| spacing.pacer(stream)),
             estimate: pacing.and_then(Spacing::estimate),
@@ -272,7 +275,7 @@ impl Sender {
     pub fn on_ack(&mut self, now: Time, ack: &Segment) {
         let header = match ack.header {
             Header::Ack(header) => header,
-            Header::SynAck => return self.accepted(now, ack),
+            Header::SynAck(reply) => return self.accepted(now, ack, reply),
             _ => AckHeader::default(),
         };
         if !matches!(self.handshake, Handshake::Done) {
@@ -354,12 +357,15 @@ impl Sender {
     }
 
     /// The connection is accepted: data may leave, and the RTT is known.
-    fn accepted(&mut self, now: Time, answer: &Segment) {
+    fn accepted(&mut self, now: Time, answer: &Segment, reply: Reply) {
         let Handshake::Asked(times) = self.handshake else { return };
         self.handshake = Handshake::Done;
         self.retransmit_at = Time::NEVER;
         if self.habits.timestamps || times == 1 {
             self.take_rtt(now, answer.echoed_stamp, answer.number);
+        }
+        if reply != Reply::Nothing {
+            self.controller.on_accepted(reply, self.rtt.estimate());
         }
         if !self.is_idle() {
             self.restart_timer(now);
@@ -398,6 +404,12 @@ impl Sender {
     }
 
     fn time_out(&mut self, now: Time) {
+        if let Some(marks) = &mut self.marks
+            && std::mem::take(&mut marks.stopped)
+            && self.is_idle()
+        {
+            return;
+        }
         self.counters.timeouts += 1;
         self.rtt.back_off();
         self.timed = None;
@@ -423,6 +435,9 @@ impl Sender {
         if !matches!(self.handshake, Handshake::Done) {
             return matches!(self.handshake, Handshake::Due(_)) && self.has_new();
         }
+        if self.is_stopped() {
+            return false;
+        }
         let limit = self.flight_limit().min(self.window_limit);
         let next = self.recovery.next(limit, self.sendable());
         matches!(next, Next::New | Next::Again(_)) && self.pacer.ready_at() <= now
@@ -433,6 +448,9 @@ impl Sender {
         self.waits_for_pacer = false;
         if !matches!(self.handshake, Handshake::Done) {
             return self.ask(now);
+        }
+        if self.is_stopped() {
+            return None;
         }
         let paced = self.pacer.ready_at() > now && self.burst.0 == 0 && !self.recovery.probing();
         let window = self.flight_limit();
@@ -469,7 +487,8 @@ impl Sender {
         }
         self.handshake = Handshake::Asked(times + 1);
         self.restart_timer(now);
-        Some(Segment::data(self.recovery.end(), now, handshake::BYTES, Header::Syn))
+        let request = if self.asks_from_syn { self.controller.request() } else { Request::Nothing };
+        Some(Segment::data(self.recovery.end(), now, handshake::BYTES, Header::Syn(request)))
     }
 
     /// Packets that the controller lets be in flight: below one it is for the pacer to wait.
@@ -578,6 +597,7 @@ impl Sender {
     fn tell_marks(&mut self, now: Time, ack: &AckHeader, newest: u64) -> f64 {
         let reduced = self.recovery.recovering() || self.recovery.repairing();
         let Some(marks) = &mut self.marks else { return 0.0 };
+        marks.heard(ack.ece);
         let packets = marks.newly(ack);
         if packets > 0.0 {
             let opens_epoch = !reduced && newest >= marks.answered_to;
@@ -585,12 +605,20 @@ impl Sender {
                 marks.answered_to = self.counters.sent;
                 marks.says_reduced = true;
             }
+            if opens_epoch && marks.answered_at(self.controller.window()) {
+                self.rtt.back_off();
+            }
             self.controller.on_mark(&Mark { now, packets, opens_epoch });
             if opens_epoch {
                 self.recovery.reduces_for_mark();
             }
         }
         packets
+    }
+
+    /// True if a mark has stopped the sender until the timer goes off.
+    fn is_stopped(&self) -> bool {
+        self.marks.is_some_and(|marks| marks.stopped)
     }
 
     /// RFC 3168 §6.1.2: the window does not grow for an acknowledgement that echoes a mark.
@@ -611,7 +639,10 @@ impl Sender {
     /// timed; returns true if there is one.
     fn measure_rtt(&mut self, now: Time, ack: &Segment) -> bool {
         let timed = self.timed.take_if(|(number, _)| *number < ack.number);
-        if timed.is_some() {
+        let keeps = self.marks.is_some_and(|marks| {
+            marks.keeps_back_off(matches!(ack.header, Header::Ack(header) if header.ece))
+        });
+        if timed.is_some() && !keeps {
             self.rtt.end_back_off();
         }
         let stamped = self.habits.timestamps.then_some(ack.echoed_stamp);
@@ -636,6 +667,9 @@ impl Sender {
     fn set_timer(&mut self, now: Time, answer: &Answer) {
         if self.is_idle() {
             self.retransmit_at = Time::NEVER;
+            if self.is_stopped() {
+                self.restart_timer(now);
+            }
         } else if let Some(at) = answer.reordering_at {
             self.set_to(Timer::Reordering, now, at.min(now + self.timeout()));
         } else if answer.restarts_timer {

@@ -130,9 +130,9 @@ impl<'a> Target<'a> {
         let most = window.max(self.sender.controller().window()) as u64 + 600;
         for _ in 0..most {
             let Some(segment) = self.sender.poll_transmit(self.now) else { return self.check() };
-            if segment.header == Header::Syn {
+            if segment.header == Header::SYN {
                 let (number, stamp) = (segment.number, self.now);
-                let header = Header::SynAck;
+                let header = Header::SYN_ACK;
                 let answer = Segment { number, stamp, echoed_stamp: stamp, bytes: 60, header };
                 self.sender.on_ack(self.now, &answer);
                 continue;

@@ -53,7 +53,7 @@ pub struct Network {
 
 /// The books are of data: a request for a connection carries none.
 fn counts(segment: &Segment) -> bool {
-    segment.kind() == Kind::Data && !matches!(segment.header, Header::Syn | Header::QuicInitial)
+    segment.kind() == Kind::Data && !matches!(segment.header, Header::Syn(_) | Header::QuicInitial)
 }
 
 impl Network {

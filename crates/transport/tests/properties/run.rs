@@ -139,7 +139,7 @@ impl<'a> Run<'a> {
         } else {
             let before = Before::of(&self.sender);
             self.sender.on_ack(self.now, &segment);
-            if segment.header == Header::SynAck {
+            if segment.header == Header::SYN_ACK {
                 self.asks = false;
                 return;
             }
@@ -171,7 +171,7 @@ impl<'a> Run<'a> {
     }
 
     fn left(&mut self, before: Before, segment: Segment) {
-        if segment.header == Header::Syn {
+        if segment.header == Header::SYN {
             assert_eq!((segment.stamp, segment.number), (self.now, self.watch.end));
             assert_eq!(self.sender.first(), self.watch.end, "nothing of it has left before");
             self.asks = true;

@@ -3,6 +3,6 @@
 Gerla, Lo Cigno, Mascolo, Weng: "Generalized window advertising for TCP congestion control".
 """
 
-from narrows.papers.gwa import control, lan, many, wan
+from narrows.papers.gwa import control, lan, many, mechanisms, wan
 
-__all__ = ["control", "lan", "many", "wan"]
+__all__ = ["control", "lan", "many", "mechanisms", "wan"]

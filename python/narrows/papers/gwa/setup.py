@@ -5,8 +5,9 @@ That is the six systems, the network of figure 3, FTP and Telnet.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -16,10 +17,15 @@ from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows.sweeps import Sweep
 
+# §6: "the timer granularity (i.e., the TCP 'tick') is 0.1 s".
+TICK = "100ms"
 # An MSS of 1000 bytes and 40 of headers.
 PACKET = 1040
 PAYLOAD = 1000 / 1040
-SEEDS = 3
+ACK = 40
+SEEDS = 5
+# The spread of goodput up to which we call a system perfectly fair.
+PERFECT = 0.05
 # 25 s minus 5 s: the delay, in seconds, of a Telnet session that gets nothing through.
 MEASURED = 20.0
 # §6: lower threshold at a twelfth of the buffer, upper at a quarter, probability 0.1 at the upper
@@ -36,20 +42,21 @@ class System:
     ecn: bool = False
 
 
+# BA's sender is told its round trip without queues (delta of §5): with a clock of 0.1 s it could
+# not measure one of 0.5 to 40 ms.
 SYSTEMS = {
     "Drop-Tail": System("reno", "drop-tail"),
     "RED": System("reno", f"{RED}:ecn=false"),
     "ECN": System("reno", f"{RED}:mark_above=true", ecn=True),
     "GWA-RR": System("gwa+reno", "gwa-rr"),
     "GWA-FCFS": System("gwa+reno", "gwa-fcfs"),
-    "BA-FCFS": System("ba+reno", "ba"),
+    "BA-FCFS": System("ba:delay={delay}+reno", "ba"),
 }
 ADVERTISED = ["GWA-RR", "GWA-FCFS", "BA-FCFS"]
 TRADITIONAL = ["Drop-Tail", "RED", "ECN"]
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Figure 3 in a LAN or a WAN: rates, one-way delays in microseconds, the receivers' windows."""
 
     bottleneck: str
@@ -79,40 +86,92 @@ def scenario(
     seconds: float = 25,
     warmup: float = 5,
     telnet: bool = True,
+    only: int | None = None,
     sample: str = "0s",
+    cc: str | Callable[[int], str] | None = None,
+    queue: str | None = None,
+    loss: str = "0",
+    **fields: Any,
 ) -> Scenario:
     """Describe hosts that share one link, each with an FTP and perhaps a Telnet session.
 
-    The bottleneck has a buffer of `kilobytes` kB.
+    Parameters
+    ----------
+    lab
+        The laboratory, for its scale.
+    place, system, kilobytes
+        The network, the sender with the queue, and the bottleneck's buffer.
+    hosts, seconds, warmup, telnet, only, sample
+        Their number, the durations, whether there are Telnets, how many hosts have FTPs if not
+        all, and the interval of samples.
+    cc, queue
+        In place of the system's; ``{delay}`` in `cc` is a host's round trip without queues. A
+        function gives each host's `cc`.
+    loss
+        Share of packets lost on the bottleneck's wire, as text.
+    fields
+        More fields of the flows; None leaves one out.
     """
     entry = SYSTEMS[system]
-    flow: dict[str, Any] = {"cc": entry.cc, "ecn": entry.ecn, "max_window": place.window}
-    ends = [{"from": f"source{host}", "to": f"receiver{host}"} for host in range(hosts)]
-    applications = [{}, {"telnet": "100ms"}] if telnet else [{}]
+    flow: dict[str, Any] = {
+        "ecn": entry.ecn,
+        "ecn_retransmit": entry.ecn,
+        "max_window": place.window,
+        "tick": TICK,
+        "tick_integers": True,
+        **fields,
+    }
+    flow = {name: value for name, value in flow.items() if value is not None}
+    ends = [
+        {
+            "from": f"source{host}",
+            "to": f"receiver{host}",
+            "cc": (cc(host) if callable(cc) else cc or entry.cc).format(
+                delay=f"{alone(place, host, hosts) * 1e6:.1f}us"
+            ),
+        }
+        for host in range(hosts)
+    ]
+    sessions: list[dict[str, Any]] = [{"telnet": "100ms", **end} for end in ends] if telnet else []
     return Scenario(
         tcp="ns2",
         packet=f"{PACKET}B",
         duration=lab.seconds(seconds),
         warmup=lab.seconds(warmup),
         sample=sample,
-        links=_network(place, entry.queue, kilobytes, hosts),
-        flows=[{**flow, **application, **end} for application in applications for end in ends],
+        links=_network(place, queue or entry.queue, kilobytes, hosts, loss),
+        flows=[{**flow, **end} for end in (*ends[:only], *sessions)],
     )
 
 
-def _network(place: Place, queue: str, kilobytes: int, hosts: int) -> list[dict[str, Any]]:
+def alone(place: Place, host: int, hosts: int, packet: int = PACKET) -> float:
+    """Return a host's round trip over the idle network in seconds, transmissions included."""
+    bottleneck, access = (float(rate.removesuffix("Mbps")) * 1e6 for rate in place[:2])
+    packets = 8 * (packet + ACK) * (1 / bottleneck + 2 / access)
+    return packets + 2e-6 * (_near(place, host, hosts) + place.middle + place.receivers)
+
+
+def _near(place: Place, host: int, hosts: int) -> float:
+    """Return tau_i in microseconds."""
+    first, last = place.sources
+    return first + (last - first) * host / max(1, hosts - 1)
+
+
+def _network(
+    place: Place, queue: str, kilobytes: int, hosts: int, loss: str
+) -> list[dict[str, Any]]:
     bottleneck = {
         "from": "R1",
         "to": "R2",
         "name": "bottleneck",
         "rate": place.bottleneck,
         "delay": f"{place.middle}us",
+        **({} if loss == "0" else {"loss": loss}),
     }
     links: list[dict[str, Any]] = [{**bottleneck, "buffer": f"{kilobytes}kB", "queue": queue}]
     access = {"rate": place.access, "buffer": ACCESS_BUFFER}
-    first, last = place.sources
     for host in range(hosts):
-        delay = first + (last - first) * host / (hosts - 1)
+        delay = _near(place, host, hosts)
         links.append({**access, "from": f"source{host}", "to": "R1", "delay": f"{delay:g}us"})
         links.append(
             {**access, "from": "R2", "to": f"receiver{host}", "delay": f"{place.receivers}us"}
@@ -127,54 +186,68 @@ def bottleneck(result: Sweep) -> pl.DataFrame:
 
 
 def shares(result: Sweep, hosts: int, rate: float) -> pl.DataFrame:
-    """Return the FTPs' goodput over the link's rate.
+    """Return the FTPs' goodput over the link's rate, one row per system, buffer and seed.
 
-    Mean, largest (``most``) and smallest (``least``) of the connections are averaged over seeds.
+    Columns are the mean, the largest (``most``) and the smallest (``least``) of the connections,
+    and their ``spread``, (most − least)/mean.
     """
     ftp = result.flows.filter(pl.col("flow") < hosts).with_columns(share=pl.col("goodput") / rate)
-    by_run = ftp.group_by("system", "kilobytes", "seed").agg(
-        pl.col("share").mean().alias("mean"),
-        pl.col("share").max().alias("most"),
-        pl.col("share").min().alias("least"),
-    )
     return (
-        by_run.group_by("system", "kilobytes")
-        .agg(pl.col("mean", "most", "least").mean())
-        .sort("system", "kilobytes")
+        ftp.group_by("system", "kilobytes", "seed")
+        .agg(
+            pl.col("share").mean().alias("mean"),
+            pl.col("share").max().alias("most"),
+            pl.col("share").min().alias("least"),
+        )
+        .with_columns(spread=(pl.col("most") - pl.col("least")) / pl.col("mean"))
+        .sort("system", "kilobytes", "seed")
     )
 
 
 def of(frame: pl.DataFrame, system: str, column: str) -> dict[int, float]:
-    """Return a column of one system, by kilobytes."""
-    rows = frame.filter(pl.col("system") == system).sort("kilobytes")
+    """Return a column of one system, mean over seeds, by kilobytes."""
+    groups = frame.filter(pl.col("system") == system).group_by("kilobytes")
+    rows = groups.agg(pl.col(column).mean()).sort("kilobytes")
     return dict(zip(rows["kilobytes"].to_list(), rows[column].to_list(), strict=True))
 
 
-def spread(frame: pl.DataFrame, system: str) -> dict[int, float]:
-    """Return the spread of goodput, (max − min)/mean, by kilobytes."""
-    most, least, mean = (of(frame, system, name) for name in ("most", "least", "mean"))
-    return {size: (most[size] - least[size]) / mean[size] for size in mean}
+def samples(
+    frame: pl.DataFrame, system: str, column: str, kilobytes: int | None = None
+) -> list[float]:
+    """Return a column of one system at one buffer, or its mean over buffers, by seed."""
+    rows = frame.filter(pl.col("system") == system)
+    if kilobytes is not None:
+        rows = rows.filter(pl.col("kilobytes") == kilobytes)
+    return rows.group_by("seed").agg(pl.col(column).mean()).sort("seed")[column].to_list()
 
 
 def fair(
     where: str,
     frame: pl.DataFrame,
     systems: list[str],
-    within: float,
     sizes: list[int] | None = None,
+    within: float = PERFECT,
 ) -> list[Claim]:
     """Claim that the spread of goodput, (max − min)/mean, is below `within` at each buffer."""
     claims = []
     for system in systems:
         found = {
             size: value
-            for size, value in spread(frame, system).items()
+            for size, value in of(frame, system, "spread").items()
             if sizes is None or size in sizes
         }
         worst = max(found, key=lambda size: found[size])
-        text = f"{where}{system} is fair: spread of goodput, (max − min)/mean, at the worst buffer"
+        text = (
+            f"{where}{system} is perfectly fair: spread of goodput over the connections, "
+            "(max − min)/mean, largest over the buffers"
+        )
         claims.append(
-            stated(text, f"< {within}", f"{found[worst]:.3f} at {worst} kB", found[worst] < within)
+            stated(
+                f"{text} (the bound is ours: the paper gives no number)",
+                f"perfect (< {within})",
+                f"{found[worst]:.3f} at {worst} kB",
+                found[worst] < within,
+            )
         )
     return claims
 
@@ -182,11 +255,12 @@ def fair(
 def telnet(result: Sweep, hosts: int) -> pl.DataFrame:
     """Return the bottleneck's drop rate, and mean and longest Telnet delay in seconds.
 
-    There is one row per system and buffer.
+    There is one row per system, buffer and seed.
     """
+    keys = ["system", "kilobytes", "seed"]
     sessions = (
         result.flows.filter(pl.col("flow") >= hosts)
-        .group_by("system", "kilobytes")
+        .group_by(keys)
         .agg(
             pl.col("mean_packet_delay").fill_null(MEASURED).mean().alias("mean_delay"),
             pl.col("max_packet_delay").fill_null(MEASURED).max().alias("max_delay"),
@@ -194,17 +268,20 @@ def telnet(result: Sweep, hosts: int) -> pl.DataFrame:
     )
     drops = (
         result.links.filter(pl.col("name") == "bottleneck")
-        .group_by("system", "kilobytes")
+        .group_by(keys)
         .agg((pl.col("drops").sum() / pl.col("arrivals").sum()).alias("drop_rate"))
     )
-    return sessions.join(drops, on=["system", "kilobytes"]).sort("system", "kilobytes")
+    return sessions.join(drops, on=keys).sort(keys)
 
 
-def draw_shares(axes: Any, frame: pl.DataFrame, fair_share: float) -> None:
-    """Draw the paper's plots: mean, most and least against the buffer, one panel per system."""
-    for ax, system in zip(
-        axes.flat, frame["system"].unique(maintain_order=True).sort().to_list(), strict=False
-    ):
+def draw_shares(axes: Any, frame: pl.DataFrame, fair_share: float, scale: str = "linear") -> None:
+    """Draw the paper's plots: mean, most and least against the buffer, one panel per system.
+
+    All panels have the same vertical axis, whose `scale` is ``linear`` or ``log``.
+    """
+    top = 1.1 * max(max(of(frame, system, "most").values()) for system in frame["system"].unique())
+    systems = [system for system in SYSTEMS if system in frame["system"]]
+    for ax, system in zip(axes.flat, systems, strict=False):
         for column, style in (("most", "C0^--"), ("mean", "ko-"), ("least", "C3v--")):
             values = of(frame, system, column)
             ax.plot(list(values), list(values.values()), style, ms=3, lw=0.9, label=column)
@@ -213,9 +290,13 @@ def draw_shares(axes: Any, frame: pl.DataFrame, fair_share: float) -> None:
             title=system,
             xlabel="buffer (kB)",
             ylabel="goodput over the link's rate",
-            ylim=(0, None),
+            yscale=scale,
+            ylim=(0 if scale == "linear" else fair_share / 1000, top),
         )
-    axes.flat[0].legend(fontsize="x-small")
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    axes.flat[0].figure.legend(
+        handles, labels, fontsize="x-small", ncol=3, loc="outside lower center"
+    )
 
 
 def draw_telnet(axes: Any, frame: pl.DataFrame) -> None:
@@ -226,28 +307,54 @@ def draw_telnet(axes: Any, frame: pl.DataFrame) -> None:
         "max_delay": "longest Telnet delay (s)",
     }
     for ax, (column, label) in zip(axes[0], columns.items(), strict=True):
-        for system in SYSTEMS:
+        for number, system in enumerate(SYSTEMS):
             values = of(frame, system, column)
-            ax.plot(list(values), list(values.values()), "o-", ms=3, lw=0.9, label=system)
+            if column == "max_delay":
+                values = longest(frame, system)
+            # Lines that lie on each other stay visible: the later ones are shorter dashes.
+            style = (0, (6 - number, number)) if number else "-"
+            ax.plot(
+                list(values),
+                list(values.values()),
+                ls=style,
+                marker="os^vD*"[number],
+                ms=3,
+                lw=0.9,
+                label=system,
+            )
         ax.set(xlabel="buffer (kB)", ylabel=label)
         ax.set_yscale(
             "log" if column != "drop_rate" else "symlog",
             **({} if column != "drop_rate" else {"linthresh": 1e-5}),
         )
-    axes[0][0].legend(fontsize="x-small")
+    figure = axes[0][0].figure
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, fontsize="x-small", loc="outside right center")
+
+
+def longest(frame: pl.DataFrame, system: str) -> dict[int, float]:
+    """Return the longest Telnet delay of one system over all seeds, by kilobytes."""
+    groups = frame.filter(pl.col("system") == system).group_by("kilobytes")
+    rows = groups.agg(pl.col("max_delay").max()).sort("kilobytes")
+    return dict(zip(rows["kilobytes"].to_list(), rows["max_delay"].to_list(), strict=True))
 
 
 def draw_windows(windows: dict[str, pl.DataFrame], queues: dict[str, tuple[Any, Any]]) -> Any:
     """Draw the paper's figures 6 and 8, one row per system.
 
-    The window of an FTP is on the left, the queue on the right.
+    The window of an FTP is on the left, with the first 0.1 s in the middle, and the queue on the
+    right.
     """
-    figure, axes = panels(len(windows), 2, width=4.4, height=1.5)
+    figure, axes = panels(len(windows), 3, width=3.6, height=1.5)
     for row, (system, window) in zip(axes, windows.items(), strict=True):
         row[0].plot(window["time"], window["window"], lw=0.6)
         row[0].set(ylabel=f"{system}\nwindow (packets)", ylim=(0, None))
-        row[1].plot(*queues[system], lw=0.6)
-        row[1].set(ylabel="queue (packets)", ylim=(0, None))
+        early = window.filter(pl.col("time") <= 0.1)
+        row[1].plot(early["time"], early["window"], ".-", ms=2, lw=0.6)
+        row[1].set(ylim=(0, None))
+        row[2].plot(*queues[system], lw=0.6)
+        row[2].set(ylabel="queue (packets)", ylim=(0, None))
+    axes[0][1].set_title("the first 0.1 s", fontsize="small")
     for ax in axes[-1]:
         ax.set_xlabel("time (s)")
     return figure
