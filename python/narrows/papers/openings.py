@@ -20,12 +20,13 @@ OPENINGS: dict[str, str] = {
     "What stood up: the tables of layers and speed-ups, the throughput formula, LTCP's throughput "
     "and losses (with queues of 6000 packets, and 50 at 10 Mbps, not with the bandwidth-delay "
     "product of the text), the recovery of figure 5, the share that ten TCP flows keep in figure "
-    "8, and, with the growth by acknowledgements of Linux 2.4 on a wire of 773 Mbps, most of the "
-    "testbed's goodputs. What did not: flows converge, but more slowly than figure 7's text says, "
-    "and the law alone, without packets, is as slow; the condition for convergence (eq. 3) fails "
+    "8, and, with the growth by acknowledgements of Linux 2.4 on a wire of 773 Mbps, five of the "
+    "testbed's six goodputs of one flow. What did not: flows converge, but more slowly than figure "
+    "7's text says, and the law alone is as slow; the condition for convergence (eq. 3) fails "
     "for windows close to each other, on either side of a change of layers; below 50 packets LTCP "
     "is fair to TCP only if slow start has not taken it past them; and layers make the unfairness "
-    "between RTTs larger where flows lose together, as eq. 10 itself implies. What TCP did in the "
+    "between RTTs larger at 50 and 100 Mbps, as eq. 10 implies for flows that lose together (at 1 "
+    "Gbps it is not decided: ten minutes are few of TCP's cycles). What TCP did in the "
     "table of figure 6 from 100 Mbps on is not known: neither narrows nor ns-2.35 loses the five "
     "packets that it shows.",
     "etcp": (

@@ -16,8 +16,8 @@
 //! Beyond that, and with the alternate rule's β of a half, we drop every layer that the window has
 //! fallen below. After a timeout the layer is found again from the window, as after slow start.
 //!
-//! §III lets the reduction depend "on the layer at which the flow operates" and gives no formula. We
-//! take eq. 4 at the window where the layer begins, βW_K: it depends on nothing but the layer.
+//! §III lets the reduction depend "on the layer at which the flow operates" and gives no formula.
+//! We take eq. 4 at the window where the layer begins, βW_K: it depends on nothing but the layer.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, WindowLaw};

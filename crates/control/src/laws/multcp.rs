@@ -1,6 +1,6 @@
-//! MulTCP: one flow that behaves as N virtual ones (Crowcroft, Oechslin: "Differentiated end-to-end
-//! Internet services using a weighted proportional fair sharing TCP", CCR 28(3), 1998). The baseline
-//! that LTCP's paper starts from (Bhandarkar, Jain, Reddy, §II, §III).
+//! MulTCP: one flow that behaves as N virtual ones (Crowcroft, Oechslin: "Differentiated
+//! end-to-end Internet services using a weighted proportional fair sharing TCP", CCR 28(3), 1998).
+//! The baseline that LTCP's paper starts from (Bhandarkar, Jain, Reddy, §II, §III).
 //!
 //! | source | equation | here |
 //! |---|---|---|
