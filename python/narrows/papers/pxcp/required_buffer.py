@@ -206,7 +206,8 @@ def fig01b(lab: Lab) -> Finding:
             "paced XCP with O.P.: utilisation is about 100 %",
             1.0,
             found["P. O.P."],
-            "the router is told the link's rate; read from the text",
+            "as with C.P.",
+            "the capacity that the router is told",
         ),
         *(
             order(
@@ -228,9 +229,9 @@ def fig01b(lab: Lab) -> Finding:
     return Finding(claims, {"utilisation": frame, "seeds": few}, figure)
 
 
-def _about(text: str, paper: float, found: Any, since: str) -> Claim:
+def _about(text: str, paper: float, found: Any, since: str, by: str = "") -> Claim:
     worst = float(found[np.abs(found - paper).argmax()])
-    return near(f"{text}: the value furthest off", paper, worst, 0.03, since=since)
+    return near(f"{text}: the value furthest off", paper, worst, 0.03, since=since, by=by)
 
 
 @experiment("pxcp/fig01c-f", "two flows with O.P. over time, paced and non-paced")
