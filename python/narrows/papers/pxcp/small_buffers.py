@@ -140,7 +140,8 @@ def _over_the_flows(frame: pl.DataFrame) -> list[Claim]:
         ),
         below(
             f"buffers measured: non-paced TCP is very low up to {FEW} flows, less than half of "
-            f"what paced TCP uses: the highest utilisation ({few[1]}) over the lowest of a paced TCP",
+            f"what paced TCP uses: the highest utilisation ({few[1]}) over the lowest of a paced "
+            "TCP",
             0.5,
             few[0] / paced,
         ),
