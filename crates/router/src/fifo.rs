@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_packet_that_leaves_when_another_arrives_has_left_as_the_lot_says() {
-        for arrives in (1..100).map(at) {
+        for arrives in (1..100).map(|n| at(10_000 * n)) {
             let mut fifo = Fifo::new(Rate::from_megabits(8000), Limit::Packets(1)); // 1 µs each
             assert!(fifo.offer(arrives, 1000).is_some());
             let leaves = arrives + Duration::from_micros(1);

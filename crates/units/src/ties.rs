@@ -1,8 +1,12 @@
 //! Who comes first at equal times: a lot drawn from the time itself.
 //!
 //! Links of equal rates make arrivals and departures coincide to the picosecond, packet after
-//! packet. A fixed order would then favour the same host each time, and lock the others out; real
-//! clocks differ a little, and ns-2's times are rounded.
+//! packet. A fixed order would then favour the same host each time, and lock the others out. Real
+//! clocks drift against each other, so that the order stays for a while and then changes; so does
+//! this one, every 8.6 ms. Lots drawn anew for each packet spread the losses of a burst over all
+//! hosts: ten Reno flows over links of 100 Mbps into one of 100 Mbps and 30 kB (GWA, figure 3) then
+//! fill 77 % of it, with an order that stays 88 %, and 89 % if the hosts' links are slower by a
+//! thousandth, so that nothing coincides.
 
 use crate::Time;
 
@@ -24,14 +28,18 @@ pub fn place(at: Time, index: u32) -> u32 {
     mixed ^ (mixed >> 15)
 }
 
-/// 64 bits that look random: a multiplication would not do, as times that are equally far apart
-/// would give a pattern.
+/// The order stays for 2³³ ps.
+const STAYS: u32 = 33;
+
+/// 64 bits that look random, the same for 8.6 ms.
 // If it were not cold, the compiler would compute it in advance for each packet.
 #[cold]
 #[inline(never)]
 fn lot(at: Time) -> u64 {
-    let z = (at.picos() ^ (at.picos() >> 32)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    (z ^ (z >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb)
+    let spell = at.picos() >> STAYS;
+    let z = (spell ^ (spell >> 32)).wrapping_add(1).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 #[cfg(test)]
@@ -39,9 +47,19 @@ mod tests {
     use super::*;
     use crate::Duration;
 
-    /// Times at which packets of 1040 bytes leave a link of 100 Mbps.
+    /// A time in each of 30,000 spells.
     fn times() -> impl Iterator<Item = Time> {
-        (0..30_000).map(|n| Time::ZERO + Duration::from_picos(83_200_000) * n)
+        (0..30_000).map(|n| Time::ZERO + Duration::from_picos((1 << STAYS) + 83_200_000) * n)
+    }
+
+    #[test]
+    fn the_order_stays_for_a_while() {
+        let spell = |n: u64| Duration::from_picos(1 << STAYS) * n;
+        for (n, packet) in (0..100).flat_map(|n| (0..103).map(move |packet| (n, packet))) {
+            let (begins, at) = (Time::ZERO + spell(n), Duration::from_picos(83_200_000) * packet);
+            assert_eq!(arrival_comes_first(begins), arrival_comes_first(begins + at));
+            assert_eq!(place(begins, 7), place(begins + at, 7));
+        }
     }
 
     #[test]
