@@ -61,7 +61,7 @@ fn born(entry: &Entry, slow_start: SlowStart) -> Box<dyn Controller> {
 /// The law with each slow start; E-TCP's with its own choice, and with an RTT underestimated.
 fn variants(entry: &Entry) -> Vec<Box<dyn Controller>> {
     let mut all: Vec<_> = slow_starts().map(|slow_start| born(entry, slow_start)).into();
-    if entry.moved_by == MovedBy::EachLoss {
+    if ["etcp", "etcp-rate"].contains(&entry.name) {
         let given = Given::parse(["start=delay", "rtt_scale=0.25"]).expect("name=value");
         let recipe = entry.read(&Birth { given, ..Birth::default() });
         all.push(recipe.expect("settings of both laws").make(7));

@@ -16,9 +16,10 @@
 //! come before or after both. At a link, a packet that departs at an instant has left or not when
 //! another arrives at that instant, and of several that arrive any may be the first: lots drawn
 //! from the time decide ([`narrows_units::ties`]), as an order that never changes would lock flows
-//! out wherever links of equal rates keep their packets in step. Timers are ordered by path (twice the flow's
-//! number, plus one for the way back). At an endpoint, arrivals come before timers. Nothing depends
-//! on memory addresses or on the order of insertion, so eager and scheduled runs agree.
+//! out wherever links of equal rates keep their packets in step. Timers are ordered by path (twice
+//! the flow's number, plus one for the way back). At an endpoint, arrivals come before timers.
+//! Nothing depends on memory addresses or on the order of insertion, so eager and scheduled runs
+//! agree.
 
 mod books;
 mod calendar;

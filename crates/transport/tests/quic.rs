@@ -632,8 +632,14 @@ fn windows_after_a_silence(law: Box<dyn Controller>) -> [f64; 3] {
 }
 
 /// The laws that decide otherwise, with the window that they choose; docs/quic.md says why.
-const OWN_ANSWERS: &[(&str, f64)] =
-    &[("bbr", 4.0), ("bbr1", 4.0), ("copa", 3.0), ("etcp", 10.0), ("etcp-rate", 20.0)];
+const OWN_ANSWERS: &[(&str, f64)] = &[
+    ("bbr", 4.0),
+    ("bbr1", 4.0),
+    ("copa", 3.0),
+    ("etcp", 10.0),
+    ("etcp-rate", 20.0),
+    ("etcp-sqrt", 10.0),
+];
 
 #[test]
 fn s7_6_2_every_law_keeps_the_least_window_until_a_later_packet_is_acknowledged() {

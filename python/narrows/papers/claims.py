@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -192,7 +193,7 @@ def ranked(
     found = ", ".join(
         f"{name} {interval(values)}" for name, values in zip(names, samples, strict=True)
     )
-    signs = [_compare(high, low) for high, low in zip(samples, samples[1:], strict=False)]
+    signs = [_compare(high, low) for high, low in pairwise(samples)]
     holds = False if -1 in signs else (None if 0 in signs else True)
     return Claim(text, " > ".join(names), found, holds, why)
 

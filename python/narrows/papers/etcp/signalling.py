@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 
@@ -105,6 +106,7 @@ def fig02(lab: Lab) -> Finding:
         rows, schema=["loss", "wrong", "computed", "least_answers", "most_answers"], orient="row"
     )
     silent = 0.05 + 0.95 * 0.05
+    expected = taken_for_lost(0.5) * packets / 2
     least, most = min(row[3] for row in rows), max(row[4] for row in rows)
     claims = [
         stated(
@@ -132,7 +134,9 @@ def fig02(lab: Lab) -> Finding:
             "simulated against computed",
             taken_for_lost(0.5),
             rows[-1][1],
-            0.35,
+            3 / math.sqrt(expected),
+            since=f"three standard deviations of the count, of which {expected:.0f} are expected",
+            by="the probabilities of the pseudo code",
         ),
     ]
     figure, axes = panels()
