@@ -88,7 +88,7 @@ def test_the_page_has_a_place_for_each_table() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["bsd"], 'unknown part "bsd"; known: ns2, linux, short'),
+        (["bsd"], 'unknown part "bsd"; known: ns2, lan, linux, short'),
         (["--reference", "x"], "--reference needs one of the parts"),
         (["linux", "--write", "--only", "cubic"], "drop --only and --reference"),
         (["linux", "--only", "tahoe"], "no case of linux contains 'tahoe'"),

@@ -158,7 +158,7 @@ def _counts(records: Sequence[dict[str, Any]]) -> dict[str, int]:
 def _counted(records: Sequence[dict[str, Any]]) -> str:
     holds, differs, undecided = _counts(records).values()
     text = f"{holds + differs + undecided} claims: {holds} hold, {differs} differ"
-    return text + (f", {undecided} are not decided" if undecided else "")
+    return text + (f", {undecided} not decided" if undecided else "")
 
 
 def _section(record: dict[str, Any], folder: Path) -> list[str]:
