@@ -99,7 +99,7 @@ ABOUT = [
     "",
     "`narrows reproduce etcp` runs a paper, `narrows reproduce etcp/fig06` one experiment; "
     "`--scale quick` uses a tenth of the durations and seeds, and `-o docs/papers` writes these "
-    "pages. No number here is typed: each claim is computed from the data beside it, and if it "
+    "pages. No verdict is typed: each claim is computed from the data beside it, and if it "
     "differs, the reason is given with it. The exit code is 0 if no claim differs and 1 if one "
     "does. Finished runs are kept in `.narrows/`, so drawing a figure again takes no simulation.",
     "",

@@ -131,13 +131,16 @@ def overview(folder: Path) -> str:
         "| experiment | claims | hold | differ | not decided |",
         "|---|---|---|---|---|",
     ]
+    everything: list[dict[str, Any]] = []
     for paper in TITLES:
         records = _records(folder / paper)
         if not records:
             continue
-        lines.append(_row(f"**[{paper}]({paper}.md)**", records))
+        name = TITLES[paper].partition(" — ")[0]
+        lines.append(_row(f"**[{name}]({paper}.md)**", records))
+        everything += records
         lines += [_row(f"{record['id']}: {record['title']}", [record]) for record in records]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, _row("**all**", everything)]) + "\n"
 
 
 def _row(name: str, records: Sequence[dict[str, Any]]) -> str:
