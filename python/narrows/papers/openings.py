@@ -52,7 +52,7 @@ OPENINGS: dict[str, str] = {
         "convergence time in seconds by a rule of our own. What does not: sources with α below "
         "1 do not see each drop and are not fair, unless more packets are lost at an event; the "
         "bound of 0.8 on β keeps a link with a small queue from staying full; and with the "
-        "reset of eq. 25 the flows of figure 14 take ten epochs, as the threshold of 20 % lets "
+        "reset of eq. 25 the flows of figure 14 take 6 to 14 epochs, as the threshold of 20 % lets "
         "the back-off return to 0.8 too early."
     ),
     "pxcp": (
