@@ -16,6 +16,8 @@ pub struct Fifo {
     departures: VecDeque<(Time, u32)>,
     backlog_bytes: u64,
     keeps_departures: bool,
+    /// Tells this queue's lots from others'.
+    salt: u32,
 }
 
 impl Fifo {
@@ -27,7 +29,14 @@ impl Fifo {
             departures: VecDeque::new(),
             backlog_bytes: 0,
             keeps_departures: limit != Limit::Unlimited,
+            salt: 0,
         }
+    }
+
+    /// With lots of its own at equal times ([`ties`]).
+    pub fn with_salt(mut self, salt: u32) -> Self {
+        self.salt = salt;
+        self
     }
 
     /// Keeps count of the backlog even if no limit needs it.
@@ -57,7 +66,7 @@ impl Fifo {
         while let Some((departure, bytes)) = self.departures.front()
             && *departure <= now
         {
-            if *departure == now && ties::arrival_comes_first(now) {
+            if *departure == now && ties::arrival_comes_first(now, self.salt) {
                 break;
             }
             self.backlog_bytes -= u64::from(*bytes);
@@ -111,7 +120,7 @@ mod tests {
             assert!(fifo.offer(arrives, 1000).is_some());
             let leaves = arrives + Duration::from_micros(1);
             let is_admitted = fifo.offer(leaves, 1000).is_some();
-            assert_eq!(is_admitted, !ties::arrival_comes_first(leaves), "at {leaves}");
+            assert_eq!(is_admitted, !ties::arrival_comes_first(leaves, 0), "at {leaves}");
         }
     }
 

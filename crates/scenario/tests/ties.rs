@@ -16,7 +16,8 @@ fn shares(queue: &str, seed: u64) -> Vec<f64> {
         text += &format!(
             "[[links]]\nfrom = \"s{host}\"\nto = \"a\"\nrate = \"100Mbps\"\ndelay = \"30us\"\n\
              [[links]]\nfrom = \"b\"\nto = \"r{host}\"\nrate = \"100Mbps\"\ndelay = \"30us\"\n\
-             [[flows]]\ncc = \"reno\"\nmax_window = \"64p\"\nfrom = \"s{host}\"\nto = \"r{host}\"\n"
+             [[flows]]\ncc = \"reno\"\nmax_window = \"64p\"\nstart_spread = \"0s\"\n\
+             from = \"s{host}\"\nto = \"r{host}\"\n"
         );
     }
     let checked = Scenario::from_toml(&text).and_then(Checked::new).expect("a scenario");
@@ -42,4 +43,12 @@ fn hosts_with_links_as_fast_as_the_bottleneck_share_it() {
             "{queue}, seed {seed}: {shares:.3?} of the link"
         );
     }
+}
+
+/// With all else equal, who comes first depends on the seed.
+#[test]
+fn seeds_draw_lots_of_their_own() {
+    let [one, two, again] = [1, 2, 1].map(|seed| shares("drop-tail", seed));
+    assert_eq!(one, again);
+    assert_ne!(one, two);
 }

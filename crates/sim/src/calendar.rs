@@ -12,7 +12,8 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub time: Time,
-    /// The link whose transmitter becomes free; or, with [`PACKET`] or [`TIMER`], the path.
+    /// The link whose transmitter becomes free, and a [`salt`](transmitter); or, with [`PACKET`],
+    /// what says which of several is the first; or, with [`TIMER`], the path.
     pub what: u32,
     pub payload: u32,
 }
@@ -22,6 +23,20 @@ pub(crate) const PACKET: u32 = 1 << 30;
 /// A timer expires.
 pub(crate) const TIMER: u32 = 1 << 31;
 
+/// Bits of a link's number.
+const LINK_BITS: u32 = 24;
+
+/// What a transmitter's event is about; `salt` tells links and seeds apart at equal times.
+pub(crate) fn transmitter(link: u32, salt: u32) -> u32 {
+    let mixed = (salt ^ link.wrapping_mul(0x9e37_79b1)).wrapping_mul(0x85eb_ca6b);
+    link | (mixed >> 26) << LINK_BITS
+}
+
+/// The link of a transmitter's event.
+pub(crate) fn link_of(what: u32) -> u32 {
+    what & ((1 << LINK_BITS) - 1)
+}
+
 impl Event {
     /// The order at equal times; see the crate's documentation.
     #[cold]
@@ -29,7 +44,9 @@ impl Event {
         let comes_last = PACKET | TIMER;
         match self.what & (PACKET | TIMER) {
             PACKET => PACKET | ties::place(self.time, self.what & !PACKET),
-            0 if ties::arrival_comes_first(self.time) => comes_last | self.what,
+            0 if ties::arrival_comes_first(self.time, self.what >> LINK_BITS) => {
+                comes_last | self.what
+            }
             _ => self.what,
         }
     }
@@ -235,7 +252,7 @@ mod tests {
             }
             let mut order: Vec<u32> =
                 std::iter::from_fn(|| calendar.pop(Time::NEVER)).map(|event| event.what).collect();
-            let late = ties::arrival_comes_first(Time::from_picos(picos));
+            let late = ties::arrival_comes_first(Time::from_picos(picos), 0);
             assert_eq!(order.remove(if late { 5 } else { 0 }), 7, "the transmitter");
             assert_eq!(order[3..], [TIMER | 1, TIMER | 3], "timers follow packets, by path");
             winners.insert(order[0]);

@@ -1,7 +1,7 @@
 //! One packet's life: the event loop, and what happens at each hop.
 
 use crate::books::PathBooks;
-use crate::calendar::{Calendar, Event, PACKET, TIMER};
+use crate::calendar::{Calendar, Event, PACKET, TIMER, link_of, transmitter};
 use crate::ends::{LATE, ReceivingEnd, SOON, SendingEnd, Source};
 use crate::link::{Carried, DepartureLink, Link, Offered};
 use crate::measured::Measured;
@@ -39,6 +39,8 @@ pub struct Simulation {
     horizon: Time,
     measured: Measured,
     calendar: Calendar,
+    /// Tells this seed's order at equal times from that of others.
+    salt: u32,
     packets: Slab,
     paths: Paths,
     books: PathBooks,
@@ -53,6 +55,7 @@ const LINK_STREAMS: u64 = 1;
 const FLOW_STREAMS: u64 = 2;
 /// The hosts, by path.
 const HOST_STREAMS: u64 = 3;
+const TIE_STREAM: u64 = 4;
 /// Number of events after which the caller is asked whether to go on.
 const ASK_EVERY: u32 = 1 << 14;
 
@@ -73,6 +76,7 @@ impl Simulation {
             horizon: measured.to,
             measured,
             calendar: Calendar::new(),
+            salt: stream(TIE_STREAM, 0).bits() as u32 & (PACKET - 1),
             packets: Slab::default(),
             paths,
             books,
@@ -132,8 +136,9 @@ impl Simulation {
 
     fn happen(&mut self, event: Event) {
         if event.what & (PACKET | TIMER) == 0 {
-            self.holding(event.what).stop_waiting();
-            self.release(event.what, event.time);
+            let link = link_of(event.what);
+            self.holding(link).stop_waiting();
+            self.release(link, event.time);
         } else if event.what & TIMER == 0 {
             let packet = self.packets.take(event.payload);
             self.travel(event.time, packet);
@@ -230,7 +235,7 @@ impl Simulation {
             }
         }
         if let Some(time) = self.holding(link).await_transmitter() {
-            self.calendar.push(Event { time, what: link, payload: 0 });
+            self.calendar.push(Event { time, what: transmitter(link, self.salt), payload: 0 });
         }
         let Some((mut packet, carried)) = released else { return };
         if let Some(tapped) = &mut self.tap {
@@ -253,7 +258,7 @@ impl Simulation {
     }
 
     fn schedule(&mut self, at: Time, packet: Travelling) {
-        let what = PACKET | packet.path;
+        let what = PACKET | (packet.path ^ self.salt);
         let payload = self.packets.put(packet);
         self.calendar.push(Event { time: at, what, payload });
     }

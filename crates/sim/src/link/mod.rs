@@ -110,10 +110,12 @@ impl Link {
             let transmitter = Transmitter::new(rate);
             return Self::Plain(PlainLink { transmitter, delay, carried: 0 });
         }
-        // The queue and the wire have independent random streams.
+        // The queue and the wire have independent random streams, and lots of their own at
+        // equal times.
         let mut chances = Stream::new(stream.clone().bits(), 0, 0);
+        let salt = Stream::new(stream.clone().bits(), 1, 0).bits() as u32;
         let books = Books::new(settings, stream, warmup);
-        let mut fifo = Fifo::new(rate, settings.limit);
+        let mut fifo = Fifo::new(rate, settings.limit).with_salt(salt);
         let judge = match settings.queue.machine(rate, settings.perturbation, &mut chances) {
             Machine::OnDeparture(queue) => {
                 let link = DepartureLink::new(queue, rate, settings.limit, books);

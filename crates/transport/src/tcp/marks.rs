@@ -68,6 +68,12 @@ impl Marks {
         }
     }
 
+    /// A new connection begins, whose window no mark has met. The receiver goes on echoing marks
+    /// until it hears that they have been answered.
+    pub fn renew(&mut self) {
+        (self.stopped, self.goes_on) = (false, false);
+    }
+
     /// A mark has been answered at a window of `packets`; true if the timer is to be backed off,
     /// because the one before was answered at one packet, too.
     pub fn answered_at(&mut self, packets: f64) -> bool {

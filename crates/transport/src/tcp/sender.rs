@@ -267,6 +267,7 @@ impl Sender {
         self.recovery.renew();
         self.handshake = Handshake::new(self.habits.handshake);
         self.usage = Usage::new();
+        self.marks.iter_mut().for_each(Marks::renew);
         // The rate sampler goes on: packets of the old connection may still be acknowledged, and
         // samples are of differences only.
     }
@@ -784,6 +785,8 @@ impl Sender {
 
     fn transmit(&mut self, now: Time, number: u64, again: bool) -> Segment {
         if self.is_idle() && self.counters.sent > 0 {
+            // A stamp from before the silence would be taken for an RTT as long.
+            self.echo = Time::ZERO;
             let (length, timeout) = (now.since(self.last_sent), self.timeout());
             self.controller.on_restart(&Idle {
                 now,
