@@ -56,6 +56,11 @@ impl Discipline {
         )
     }
 
+    /// True if it counts with the delays that packets tell.
+    pub fn needs_delays(self) -> bool {
+        matches!(self, Self::Ba(_))
+    }
+
     /// True if it answers in the acknowledgements that pass on their way back.
     pub fn answers_backward(self) -> bool {
         matches!(self, Self::Gwa(settings) if settings.backward)

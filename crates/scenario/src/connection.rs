@@ -140,7 +140,8 @@ pub(crate) fn check(
     let recipe = spec.law.read(&birth);
     let recipe = recipe.map_err(|error| given.error("cc", format!("\"{cc}\": {error}")))?;
     let controller = recipe.make(0);
-    starts_as_told(&given, first_window, spec.law.name(), &*controller)?;
+    starts_as_told(&given, first_window, &spec, &*controller)?;
+    repeats_as_told(&mut given, spec.law.name(), &*controller)?;
     let own_recovery = controller.needs().own_recovery;
     let is_tcp = matches!(transport, Transport::Tcp { .. });
     if is_tcp && spec.moves_by_epochs() {
@@ -404,10 +405,16 @@ impl Connection {
     fn hears_marks(&self, given: &Given<Flow>, spec: &ControllerSpec) -> Result<(), ScenarioError> {
         let mut given_names = spec.given.pairs().map(|(name, _)| name);
         let named = given_names.find(|name| OF_MARKS.contains(name));
-        let Some(name) = named.filter(|_| !self.transport.ecn()) else { return Ok(()) };
-        let message = format!(
-            "{name} has no effect without marks; write ecn = true beside cc, or leave it out"
-        );
+        let Some(name) = named else { return Ok(()) };
+        let message = if !self.transport.ecn() {
+            format!(
+                "{name} has no effect without marks; write ecn = true beside cc, or leave it out"
+            )
+        } else if name == "mark_stops" && matches!(self.transport, Transport::Quic { .. }) {
+            "mark_stops is TCP's (RFC 3168 §6.1.2); leave it out over QUIC".to_owned()
+        } else {
+            return Ok(());
+        };
         Err(given.error("cc", message))
     }
 }
@@ -426,19 +433,37 @@ fn take_initial_window(
     Ok(Some(packets))
 }
 
-/// Fails if the law starts with fewer packets than the flow says.
+/// Fails if the law starts with fewer packets than the flow says, or with what routers say.
 fn starts_as_told(
     given: &Given<Flow>,
     first_window: Option<f64>,
+    spec: &ControllerSpec,
+    controller: &dyn Controller,
+) -> Result<(), ScenarioError> {
+    let Some(first_window) = first_window else { return Ok(()) };
+    let (law, most) = (spec.law.name(), controller.window());
+    let message = if spec.has_no_congestion_window() && controller.needs().routers_from_syn {
+        format!("{law} with syn=true and cwnd=false starts with what routers say; leave it out")
+    } else if first_window > most {
+        format!("{law} starts with at most {most} packets; leave it out")
+    } else {
+        return Ok(());
+    };
+    Err(given.error("initial_window", message))
+}
+
+/// Fails if retransmissions are to be ECN-capable as of RFC 2481, and the law has marks of its own.
+fn repeats_as_told(
+    given: &mut Given<Flow>,
     law: &str,
     controller: &dyn Controller,
 ) -> Result<(), ScenarioError> {
-    let most = controller.window();
-    if first_window.is_none_or(|packets| packets <= most) {
+    let told = given.field(|flow| flow.ecn_retransmit.is_some());
+    if !told || !controller.needs().ecn.is_capable() {
         return Ok(());
     }
-    let message = format!("{law} starts with at most {most} packets; leave it out");
-    Err(given.error("initial_window", message))
+    let message = format!("is for RFC 3168's ECN, and {law} has marks of its own; leave it out");
+    Err(given.error("ecn_retransmit", message))
 }
 
 /// How packets are spaced, if not as the law has it.
@@ -790,6 +815,8 @@ fn not_over_quic(field: &str, spec: &ControllerSpec) -> Option<String> {
     }
 }
 
+const OVER_ETCP: &str = "is for etcp, etcp-rate and etcp-sqrt";
+
 /// Why a field has no effect for a flow with this law, and what to do about it.
 fn why_it_does_not_count(
     field: &str,
@@ -831,9 +858,9 @@ fn why_it_does_not_count(
             format!("{recovery} has no rate halving; leave it out, or write {law}+sack")
         }
         "raptorq" | "header_checksum" => {
-            format!("is for etcp and etcp-rate; {law} has another transport, leave it out")
+            format!("{OVER_ETCP}; {law} has another transport, leave it out")
         }
-        "reliable" => format!("false is for etcp and etcp-rate; {law} runs over TCP, leave it out"),
+        "reliable" => format!("false {OVER_ETCP}; {law} runs over TCP, leave it out"),
         "max_ssthresh" if matches!(spec.start(), Start::Chosen(_)) => {
             "is for limited slow start; leave it out, or write slow_start = \"limited\"".to_owned()
         }

@@ -90,7 +90,7 @@ impl ControllerSpec {
     }
 
     /// True if the setting `cwnd` of `gwa` or `ba` is off.
-    fn has_no_congestion_window(&self) -> bool {
+    pub(crate) fn has_no_congestion_window(&self) -> bool {
         let is_off = |text: &str| <bool as Value>::parse(text) == Some(false);
         self.given.pairs().any(|(name, text)| name == "cwnd" && is_off(text))
     }

@@ -1,11 +1,13 @@
 //! What runs, but hardly as it was meant: laws over queues that cannot serve them, and an RTT that
 //! is not the network's.
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Transport};
 use crate::flow::{CheckedFlow, Over};
 use crate::link::CheckedLink;
 use crate::scenario::Scenario;
 use narrows_signal::{Ecn, Request};
+use narrows_sim::Loss;
+use narrows_transport::Payload;
 use narrows_units::Duration;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -35,13 +37,70 @@ pub(crate) fn find(
     let mut warnings: Vec<Warning> = short_rtt(scenario, flows).into_iter().collect();
     for (number, flow) in flows.iter().enumerate() {
         let Over::Connection(connection) = &flow.over else { continue };
-        let warning = unserved(flow, connection, &path(flow, links));
-        warnings.extend(warning.map(|(field, message)| Warning {
+        let way = way(flow, links, Direction::Out);
+        let found = unserved(flow, connection, &way).into_iter();
+        let found = found.chain(untold(flow, connection, &way));
+        let found = found.chain(undamaged(connection, &way));
+        warnings.extend(found.map(|(field, message)| Warning {
             place: format!("flows[{number}].{field}"),
             message,
         }));
     }
+    warnings.extend(passed_by(links, flows));
     warnings
+}
+
+/// A delay that is told to routers of which none counts with it.
+fn untold(
+    flow: &CheckedFlow,
+    connection: &Connection,
+    way: &[&CheckedLink],
+) -> Option<(&'static str, String)> {
+    let request = connection.recipe.make(0).request();
+    let is_told = matches!(request, Request::WindowOver(..));
+    let answers = |link: &&CheckedLink| link.queue.answers(&request);
+    if !is_told || !way.iter().any(answers) || way.iter().any(|link| link.queue.needs_delays()) {
+        return None;
+    }
+    let cc = &flow.cc;
+    let message = format!(
+        "\"{cc}\" tells its delay, which only queue = \"ba\" counts with, and none is on its way"
+    );
+    Some(("cc", message))
+}
+
+/// A checksum of headers where no wire damages data.
+fn undamaged(connection: &Connection, way: &[&CheckedLink]) -> Option<(&'static str, String)> {
+    let Transport::Etcp { payload: Payload::Apart, .. } = connection.transport else {
+        return None;
+    };
+    way.iter().all(|link| link.loss == Loss::None).then(|| {
+        let message = "no wire on its data's way damages anything, so it changes nothing; add \
+                       loss = \"0.1%\" to one of those links";
+        ("header_checksum", message.to_owned())
+    })
+}
+
+/// Routers that answer in acknowledgements, of which none passes them.
+fn passed_by<'a>(
+    links: &'a [CheckedLink],
+    flows: &'a [CheckedFlow],
+) -> impl Iterator<Item = Warning> + 'a {
+    let hears = |link: &CheckedLink| {
+        flows.iter().any(|flow| {
+            let out = way(flow, links, Direction::Out);
+            let back = way(flow, links, Direction::Back);
+            out.iter().any(|other| std::ptr::eq(*other, link))
+                && back.iter().any(|other| other.to == link.from)
+        })
+    };
+    let deaf = move |link: &&CheckedLink| link.queue.answers_backward() && !hears(link);
+    links.iter().filter(deaf).map(|link| Warning {
+        place: format!("links \"{}\"", link.name),
+        message: "backward=true has no effect, as no flow's acknowledgements come back to this \
+                  router; leave it out"
+            .to_owned(),
+    })
 }
 
 /// An `rtt` at the top that is below that of every flow.
@@ -105,16 +164,34 @@ fn answered_by(request: &Request) -> Option<&'static str> {
     }
 }
 
-/// The links between routers that a flow's data takes: the way of the least delay, then of the
-/// fewest links, then of those that come first, as in the simulator (crates/sim/src/wiring.rs).
-fn path<'a>(flow: &CheckedFlow, links: &'a [CheckedLink]) -> Vec<&'a CheckedLink> {
+/// What goes along a way.
+#[derive(Clone, Copy)]
+enum Direction {
+    /// Data.
+    Out,
+    /// Acknowledgements.
+    Back,
+}
+
+/// The links between routers that a flow's data or its acknowledgements take: the way of the least
+/// delay, then of the fewest links, then of those that come first, as in the simulator
+/// (crates/sim/src/wiring.rs).
+fn way<'a>(
+    flow: &CheckedFlow,
+    links: &'a [CheckedLink],
+    direction: Direction,
+) -> Vec<&'a CheckedLink> {
     let Some(ends) = flow.attachments.first() else { return Vec::new() };
+    let (from, to) = match direction {
+        Direction::Out => (ends.from, ends.to),
+        Direction::Back => (ends.to, ends.from),
+    };
     let nodes = links.iter().flat_map(|link| [link.from, link.to]).max();
     let nodes = nodes.map_or(0, |node| node as usize + 1);
     let mut came_by: Vec<Option<&CheckedLink>> = vec![None; nodes];
     let mut best = vec![(Duration::MAX, u32::MAX); nodes];
-    best[ends.from as usize] = (Duration::ZERO, 0);
-    let mut open = BinaryHeap::from([Reverse((Duration::ZERO, 0, ends.from))]);
+    best[from as usize] = (Duration::ZERO, 0);
+    let mut open = BinaryHeap::from([Reverse((Duration::ZERO, 0, from))]);
     while let Some(Reverse((delay, hops, node))) = open.pop() {
         if best[node as usize] < (delay, hops) {
             continue;
@@ -129,8 +206,8 @@ fn path<'a>(flow: &CheckedFlow, links: &'a [CheckedLink]) -> Vec<&'a CheckedLink
         }
     }
     let mut path = Vec::new();
-    let mut node = ends.to;
-    while node != ends.from
+    let mut node = to;
+    while node != from
         && let Some(link) = came_by[node as usize]
     {
         path.push(link);

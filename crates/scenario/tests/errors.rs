@@ -213,6 +213,13 @@ const IDLE: &[(&str, &str, &str)] = &[
     ("cc = \"bbr:ecn=true\"\necn = true", "ecn", "marks of its own kind"),
     ("cc = \"dctcp\"\necn = true", "ecn", "marks of its own kind"),
     ("cc = \"cubic:beta_ecn=0.85\"", "cc", "beta_ecn has no effect without marks"),
+    ("cc = \"reno:mark_stops=true+quic\"\necn = true", "cc", "mark_stops is TCP's"),
+    ("cc = \"dctcp\"\necn_retransmit = true", "ecn_retransmit", "marks of its own"),
+    (
+        "cc = \"gwa:syn=true:cwnd=false\"\nhandshake = true\ninitial_window = 30",
+        "initial_window",
+        "starts with what routers say",
+    ),
     (
         "cc = \"ledbat++\"\ninitial_window = 10",
         "initial_window",

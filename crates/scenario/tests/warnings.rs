@@ -77,6 +77,39 @@ fn a_queue_that_is_not_on_the_way_serves_nobody() {
     assert_eq!(warnings(&(network("11ms", "drop-tail") + flow)).len(), 0);
 }
 
+/// What is told, checked or sent back where nobody takes notice.
+#[test]
+fn what_changes_nothing_on_this_way_is_warned_of() {
+    let link = |from: &str, to: &str, more: &str| {
+        format!(
+            "[[links]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"10Mbps\"\nbuffer = \"20p\"\n\
+             delay = \"5ms\"\nduplex = false\n{more}\n"
+        )
+    };
+    let around = |out: &str, back: &str| {
+        link("a", "b", out) + &link("b", "c", "") + &link("c", "s", back) + &link("s", "a", "")
+    };
+    let flow =
+        |from: &str, cc: &str| format!("[[flows]]\nfrom = \"{from}\"\nto = \"b\"\ncc = \"{cc}\"\n");
+    let backward = "queue = \"gwa-rr:backward=true\"";
+    let [from_router, from_beyond] =
+        ["a", "s"].map(|from| warnings(&(around(backward, "") + &flow(from, "gwa"))));
+    assert_eq!(from_router, Vec::<String>::new(), "acknowledgements come back to their sender");
+    assert_eq!(from_beyond.len(), 1, "they end at s: {from_beyond:?}");
+    assert!(from_beyond[0].contains("backward=true has no effect"), "{}", from_beyond[0]);
+
+    let told = |queue: &str| {
+        warnings(&dumbbell(&format!("queue = \"{queue}\""), "cc = \"gwa:delay=50ms\""))
+    };
+    assert_eq!(told("ba"), Vec::<String>::new());
+    assert_eq!(told("gwa-rr").len(), 1);
+
+    let checked = "cc = \"etcp\"\nfrom = \"a\"\nto = \"b\"\nheader_checksum = true\n";
+    let damaged = |out: &str, back: &str| warnings(&(around(out, back) + "[[flows]]\n" + checked));
+    assert_eq!(damaged("loss = \"1%\"", ""), Vec::<String>::new());
+    assert_eq!(damaged("", "loss = \"1%\"").len(), 1);
+}
+
 #[test]
 fn an_rtt_below_that_of_every_flow_is_warned_of() {
     let network = "[[links]]\nfrom = \"a\"\nto = \"b\"\nrate = \"10Mbps\"\ndelay = \"10ms\"\n\

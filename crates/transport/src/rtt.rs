@@ -8,6 +8,8 @@ use narrows_units::Duration;
 #[derive(Clone, Debug, Default)]
 pub struct RttEstimator {
     estimate: Option<Rtt>,
+    /// SRTT as the retransmission timer's clock measures it.
+    timed: Duration,
     /// RTTVAR of RFC 6298; with [`Least::OfVariation`] Linux's `mdev`.
     variation: Duration,
     linux: Bounded,
@@ -37,8 +39,8 @@ pub struct Timeouts {
     pub least_is: Least,
     /// The granularity of the clock (G of RFC 6298).
     pub granularity: Duration,
-    /// If true, an RTT sample is a whole number of `granularity`, to the nearest and at least one
-    /// (`TcpAgent::rtt_update` of ns-2).
+    /// If true, the timer's RTT samples are whole numbers of `granularity`, to the nearest and at
+    /// least one (`TcpAgent::rtt_update` of ns-2). Laws and pacing have exact ones.
     pub whole_ticks: bool,
     /// If true, the estimate is kept in whole eighths and its variation in whole quarters of
     /// `granularity` (`TcpAgent::rtt_update` of ns-2, after BSD's `tcp_xmit_timer`).
@@ -90,33 +92,33 @@ const LONGEST_TIMEOUT: Duration = Duration::from_millis(60_000);
 impl RttEstimator {
     /// Takes a sample (§2.2, §2.3).
     pub fn sample(&mut self, rtt: Duration, timeouts: &Timeouts, outstanding: Outstanding) {
-        let rtt = if timeouts.whole_ticks { timeouts.in_whole_ticks(rtt) } else { rtt };
+        let timed = if timeouts.whole_ticks { timeouts.in_whole_ticks(rtt) } else { rtt };
         let Some(estimate) = &mut self.estimate else {
             self.estimate = Some(Rtt { latest: rtt, smoothed: rtt, minimum: rtt, maximum: rtt });
-            self.variation = Duration::from_picos(rtt.picos() / 2);
-            let added = (rtt * 2).max(timeouts.least);
+            (self.timed, self.variation) = (timed, Duration::from_picos(timed.picos() / 2));
+            let added = (timed * 2).max(timeouts.least);
             self.linux = Bounded { added, largest: added, round_ends: outstanding.end };
             return;
         };
         estimate.latest = rtt;
         estimate.minimum = estimate.minimum.min(rtt);
         estimate.maximum = estimate.maximum.max(rtt);
+        estimate.smoothed = smooth(estimate.smoothed, rtt);
         if timeouts.integers {
-            let (srtt, rttvar) = timeouts.by_integers(rtt, estimate.smoothed, self.variation);
-            (estimate.smoothed, self.variation) = (srtt, rttvar);
+            (self.timed, self.variation) = timeouts.by_integers(timed, self.timed, self.variation);
             return;
         }
-        let (r, srtt, rttvar) = (rtt.picos(), estimate.smoothed.picos(), self.variation.picos());
+        let (r, srtt, rttvar) = (timed.picos(), self.timed.picos(), self.variation.picos());
         let deviation = srtt.abs_diff(r);
-        // RTTVAR ← 3/4 RTTVAR + 1/4 |SRTT − R'|, then SRTT ← 7/8 SRTT + 1/8 R', in whole
-        // picoseconds. Linux lets a falling RTT raise the variation by an eighth of that only.
+        // RTTVAR ← 3/4 RTTVAR + 1/4 |SRTT − R'|, then SRTT ← 7/8 SRTT + 1/8 R'. Linux lets a
+        // falling RTT raise the variation by an eighth of that only.
         let eased = timeouts.least_is == Least::OfVariation && r < srtt && deviation > rttvar;
         self.variation = Duration::from_picos(if eased {
             rttvar + (deviation - rttvar) / 32
         } else {
             rttvar - rttvar / 4 + deviation / 4
         });
-        estimate.smoothed = Duration::from_picos(srtt - srtt / 8 + r / 8);
+        self.timed = smooth(self.timed, timed);
         if timeouts.least_is == Least::OfVariation {
             self.linux.sample(self.variation * 4, timeouts.least, outstanding);
         }
@@ -132,16 +134,16 @@ impl RttEstimator {
     pub fn timeout(&self, timeouts: &Timeouts) -> Duration {
         let timeout = match (&self.estimate, timeouts.least_is) {
             (None, _) => timeouts.initial,
-            (Some(rtt), Least::OfTimeout) if timeouts.integers => {
+            (Some(_), Least::OfTimeout) if timeouts.integers => {
                 // t_rtxcur_: the sum, rounded down to whole ticks.
                 let tick = timeouts.granularity.picos();
-                let sum = rtt.smoothed + self.variation * 4;
+                let sum = self.timed + self.variation * 4;
                 Duration::from_picos(sum.picos() / tick * tick).max(timeouts.least)
             }
-            (Some(rtt), Least::OfTimeout) => {
-                (rtt.smoothed + timeouts.granularity.max(self.variation * 4)).max(timeouts.least)
+            (Some(_), Least::OfTimeout) => {
+                (self.timed + timeouts.granularity.max(self.variation * 4)).max(timeouts.least)
             }
-            (Some(rtt), Least::OfVariation) => rtt.smoothed + self.linux.added,
+            (Some(_), Least::OfVariation) => self.timed + self.linux.added,
         };
         (timeout * (1 << self.backoff)).min(LONGEST_TIMEOUT.max(timeout))
     }
@@ -155,6 +157,11 @@ impl RttEstimator {
     pub fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(16);
     }
+}
+
+/// 7/8 SRTT + 1/8 R', in whole picoseconds.
+fn smooth(srtt: Duration, rtt: Duration) -> Duration {
+    Duration::from_picos(srtt.picos() - srtt.picos() / 8 + rtt.picos() / 8)
 }
 
 impl Bounded {
@@ -218,7 +225,8 @@ mod tests {
         assert_eq!(rtt.timeout(&timeouts), ms(200));
     }
 
-    /// ns-2's `int(tao / tcp_tick_ + 0.5)`, at least 1.
+    /// ns-2's `int(tao / tcp_tick_ + 0.5)`, at least 1, is what the timer counts with; the first
+    /// timeout is three times that.
     #[test]
     fn a_coarse_clock_samples_whole_ticks() {
         let granularity = ms(100);
@@ -226,11 +234,16 @@ mod tests {
         let sampled = |rtt| {
             let mut estimator = RttEstimator::default();
             estimator.sample(rtt, &timeouts, NOTHING);
-            estimator.estimate().map(|rtt| rtt.smoothed)
+            assert_eq!(
+                estimator.estimate().map(|rtt| rtt.smoothed),
+                Some(rtt),
+                "the law's is exact"
+            );
+            estimator.timeout(&timeouts)
         };
         assert_eq!(
             [ms(1), ms(100), ms(149), ms(150), ms(250)].map(sampled),
-            [ms(100), ms(100), ms(100), ms(200), ms(300)].map(Some)
+            [ms(300), ms(300), ms(300), ms(600), ms(900)]
         );
     }
 

@@ -198,11 +198,24 @@ impl Encoder {
         while let Some(front) = self.open.front() {
             let end = self.first_packet + u64::from(front.packets);
             if !front.decoded && packet < end {
-                return;
+                return self.distrust();
             }
             self.first_packet = end;
             self.first += 1;
             self.open.pop_front();
+        }
+    }
+
+    /// A block all of whose symbols have been answered, and which has not been decoded, lacks more,
+    /// however many are believed to have arrived.
+    fn distrust(&mut self) {
+        let (first, lacking) = (self.first, &mut self.lacking);
+        let Some(block) = self.open.front_mut() else { return };
+        if block.in_flight == 0 && block.next >= block.packets {
+            block.received = block.received.min(block.packets);
+            if !lacking.contains(&first) {
+                lacking.push_back(first);
+            }
         }
     }
 
@@ -211,6 +224,7 @@ impl Encoder {
         self.lacking.clear();
         for (number, block) in (self.first..).zip(&mut self.open) {
             block.in_flight = 0;
+            block.received = block.received.min(block.packets);
             if !block.decoded {
                 self.lacking.push_back(number);
             }

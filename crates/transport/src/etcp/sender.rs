@@ -384,13 +384,16 @@ impl Sender {
         self.counters.rtt_sum += rtt.seconds();
     }
 
+    /// The law's pacing, with the user's gaps in place of the usual ones. Where the law has even
+    /// gaps it measures by them, and keeps them.
     fn pacing(&self) -> Pacing {
-        match (self.controller.pacing(), self.gaps) {
-            (Pacing::Window { gain, .. }, Some(gaps)) => Pacing::Window { gain, gaps },
-            (Pacing::Rate { packets_per_second, .. }, Some(gaps)) => {
-                Pacing::Rate { packets_per_second, gaps }
+        let told = self.gaps.unwrap_or(Gaps::Exponential);
+        match self.controller.pacing() {
+            Pacing::Window { gain, gaps: Gaps::Exponential } => Pacing::Window { gain, gaps: told },
+            Pacing::Rate { packets_per_second, gaps: Gaps::Exponential } => {
+                Pacing::Rate { packets_per_second, gaps: told }
             }
-            (pacing, _) => pacing,
+            pacing => pacing,
         }
     }
 }

@@ -783,18 +783,23 @@ impl Sender {
             && Chance { now, room, window, last_sent, first_sent, smoothed_rtt }.defers()
     }
 
+    /// Something leaves after a silence.
+    fn restart(&mut self, now: Time) {
+        // A stamp from before the silence would be taken for an RTT as long.
+        self.echo = Time::ZERO;
+        let (length, timeout) = (now.since(self.last_sent), self.timeout());
+        self.controller.on_restart(&Idle {
+            now,
+            length,
+            timeout,
+            restart: self.habits.restart,
+            app_limited: self.sampler.as_ref().is_some_and(|sampler| sampler.is_app_limited()),
+        });
+    }
+
     fn transmit(&mut self, now: Time, number: u64, again: bool) -> Segment {
         if self.is_idle() && self.counters.sent > 0 {
-            // A stamp from before the silence would be taken for an RTT as long.
-            self.echo = Time::ZERO;
-            let (length, timeout) = (now.since(self.last_sent), self.timeout());
-            self.controller.on_restart(&Idle {
-                now,
-                length,
-                timeout,
-                restart: self.habits.restart,
-                app_limited: self.sampler.as_ref().is_some_and(|sampler| sampler.is_app_limited()),
-            });
+            self.restart(now);
         }
         let transmission = self.counters.sent;
         self.counters.sent += 1;
