@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -15,6 +16,27 @@ EXPONENTIAL = Gamma(1.0)
 
 loads = st.floats(0.05, 3.0)
 buffers = st.integers(1, 60)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: mm1b_loss(0.9, 0), "buffer: 0"),
+        (lambda: mm1b_loss([0.5, -1.0], 20), "load: -1"),
+        (lambda: mm1b_loss(math.nan, 20), "load: nan"),
+        (lambda: mm1b_load(1.0, 20), "loss: 1"),
+        (lambda: mm1b_load(0.01, -1), "buffer: -1"),
+        (lambda: mg1b_loss(0.0, 20, CONSTANT), "load: 0"),
+        (lambda: mg1b_loss(0.9, 0, CONSTANT), "buffer: 0"),
+        (lambda: Sizes([]), "sizes: "),
+        (lambda: Sizes([40, 0]), "sizes: 0"),
+        (lambda: Sizes([40, 1500], [1.0]), "shares: 1 for 2"),
+        (lambda: Gamma(0.0), "shape: 0"),
+    ],
+)
+def test_what_is_out_of_bounds_is_named(call: Callable[[], object], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        call()
 
 
 def test_an_overloaded_queue_of_any_length_loses_what_is_above_its_capacity() -> None:

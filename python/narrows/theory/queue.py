@@ -14,6 +14,15 @@ from scipy.special import gammaln, xlogy
 from narrows._types import Floats
 
 
+def _checked(name: str, values: ArrayLike, least: float, most: float) -> NDArray[np.float64]:
+    """Return `values` as an array. Raises ValueError unless all are from `least` to `most`."""
+    array = np.asarray(values, dtype=np.float64)
+    wrong = array[~((array >= least) & (array <= most))]
+    if wrong.size:
+        raise ValueError(f"{name}: {wrong.flat[0]:g} is not from {least:g} to {most:g}")
+    return array
+
+
 def mm1b_loss(load: ArrayLike, buffer: int) -> NDArray[np.float64]:
     """Return the loss probability of an M/M/1/B queue, (1 − ρ)ρ^B/(1 − ρ^(B+1)).
 
@@ -22,12 +31,17 @@ def mm1b_loss(load: ArrayLike, buffer: int) -> NDArray[np.float64]:
     load
         ρ, the offered load over the capacity, of any shape.
     buffer
-        B in packets, including the packet in service.
+        B in packets, including the packet in service; at least 1.
 
     Returns
     -------
     ndarray
         Of the same shape as `load`.
+
+    Raises
+    ------
+    ValueError
+        If a load is negative or no number, or the buffer holds less than a packet.
 
     References
     ----------
@@ -43,7 +57,8 @@ def mm1b_loss(load: ArrayLike, buffer: int) -> NDArray[np.float64]:
     >>> round(float(mm1b_loss(1.05, 100_000)), 6)
     0.047619
     """
-    rho = np.asarray(load, dtype=np.float64)
+    rho = _checked("load", load, 0.0, np.inf)
+    _checked("buffer", buffer, 1, np.inf)
     # Powers as differences from 1: of the two forms one does not overflow, and nothing cancels.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log = np.log(rho)
@@ -62,9 +77,14 @@ def mm1b_load(loss: ArrayLike, buffer: int) -> NDArray[np.float64]:
     Parameters
     ----------
     loss
-        Loss probabilities between 0 and 1, of any shape.
+        Loss probabilities from 0 to 0.999999, of any shape.
     buffer
-        B in packets.
+        B in packets; at least 1.
+
+    Raises
+    ------
+    ValueError
+        If a loss probability or the buffer is out of these bounds.
 
     Examples
     --------
@@ -73,13 +93,14 @@ def mm1b_load(loss: ArrayLike, buffer: int) -> NDArray[np.float64]:
     >>> round(float(mm1b_load(0.01, 20)), 3)
     0.88
     """
+    losses = _checked("loss", loss, 0.0, 0.999999)
 
     def root(p: float) -> float:
         return brentq(
             lambda rho: float(mm1b_loss(rho, buffer)) - p, 0.0, 1.0 / (1.0 - p) + 1.0, xtol=1e-14
         )
 
-    return np.asarray(np.vectorize(root, otypes=[np.float64])(np.asarray(loss, dtype=np.float64)))
+    return np.asarray(np.vectorize(root, otypes=[np.float64])(losses))
 
 
 class Service(Protocol):
@@ -112,6 +133,17 @@ class Sizes:
     sizes: Sequence[float]
     shares: Sequence[float] | None = None
 
+    def __post_init__(self) -> None:
+        """Raise ValueError if there is no size, one is not above 0, or shares do not fit them."""
+        if not len(self.sizes):
+            raise ValueError("sizes: [] has none; try [1500]")
+        _checked("sizes", self.sizes, np.finfo(float).tiny, np.finfo(float).max)
+        if self.shares is not None:
+            if len(self.shares) != len(self.sizes):
+                raise ValueError(f"shares: {len(self.shares)} for {len(self.sizes)} sizes")
+            if not _checked("shares", self.shares, 0.0, np.finfo(float).max).sum():
+                raise ValueError("shares: all are 0; leave them out for equal ones")
+
     def arrivals(self, load: float) -> Floats:
         """Return a mixture of Poisson distributions, of mean λ·size."""
         sizes = np.asarray(self.sizes, dtype=np.float64)
@@ -130,8 +162,8 @@ class Gamma:
     Parameters
     ----------
     shape
-        1 is the exponential distribution and makes an M/M/1/B queue; the squared coefficient of
-        variation is 1/shape.
+        From 1e-3 to 1e6; 1 is the exponential distribution and makes an M/M/1/B queue; the squared
+        coefficient of variation is 1/shape.
 
     Examples
     --------
@@ -140,6 +172,10 @@ class Gamma:
     """
 
     shape: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if the shape is not a number of use."""
+        _checked("shape", self.shape, 1e-3, 1e6)
 
     def arrivals(self, load: float) -> Floats:
         """Return a negative binomial distribution."""
@@ -173,6 +209,11 @@ def mg1b_loss(load: ArrayLike, buffer: int, service: Service) -> NDArray[np.floa
     ndarray
         Of the same shape as `load`; 0 below 1e-300.
 
+    Raises
+    ------
+    ValueError
+        If a load is not above 0, or the buffer holds less than a packet.
+
     Notes
     -----
     The numbers of packets left behind by departures are a Markov chain on 0 … B − 1. Its stationary
@@ -197,6 +238,8 @@ def mg1b_loss(load: ArrayLike, buffer: int, service: Service) -> NDArray[np.floa
     >>> round(float(mg1b_loss(0.5, 1, Sizes([40, 1500]))), 6)
     0.333333
     """
+    loads = _checked("load", load, np.finfo(float).tiny, 1e6)
+    _checked("buffer", buffer, 1, np.inf)
 
     def loss(rho: float) -> float:
         pmf = service.arrivals(rho)
@@ -208,7 +251,7 @@ def mg1b_loss(load: ArrayLike, buffer: int, service: Service) -> NDArray[np.floa
             surplus = (1.0 - rho) * chain.rest() / chain.inside
         return surplus / (1.0 + surplus)
 
-    return np.asarray(np.vectorize(loss, otypes=[np.float64])(np.asarray(load, dtype=np.float64)))
+    return np.asarray(np.vectorize(loss, otypes=[np.float64])(loads))
 
 
 class _Chain:

@@ -39,9 +39,10 @@ written! {
             /// A web user instead, who thinks, asks for pages and for what is embedded in them.
             web: Web,
             /// Spacing of packets: "none"; "even", "exponential" or "uniform", a window per round
-            /// trip; "fq", as TCP over Linux's fq; "westwood", by Westwood's bandwidth share;
-            /// "four-hop", by the delay of four hops. Over QUIC unless given as RFC 9002
-            /// recommends.
+            /// trip; "fq", as TCP over Linux's fq; "westwood", by Westwood's bandwidth share, which
+            /// then grows by 2.5 % a round trip at the most; "four-hop", by the delay of four hops:
+            /// two packets in a round trip over up to four links. Over QUIC unless given as RFC
+            /// 9002 recommends.
             pacing: PacingName,
             /// With even pacing over TCP: tokens that pile up while nothing leaves, and then leave
             /// together; they come in at a window per round trip.
@@ -70,9 +71,9 @@ written! {
             max_window: Buffer,
             /// RFC 7323's timestamps; the habit's unless given.
             timestamps: bool,
-            /// The clock of the retransmission timer: its RTT samples are whole ticks of it, as with
-            /// ns-2's tcpTick_; exact samples, and a clock of 10 ms with ns2 and of 1 ms with linux
-            /// habits, unless given. Laws and pacing always have exact samples.
+            /// The clock of the retransmission timer: its RTT samples are whole ticks of it, as
+            /// with ns-2's tcpTick_; exact samples, and a clock of 10 ms with ns2 and of 1 ms with
+            /// linux habits, unless given. Laws and pacing always have exact samples.
             tick: Duration,
             /// With `tick`: the RTT estimate is kept in whole eighths and its variation in whole
             /// quarters of a tick, as in ns-2 and BSD, so that the timeout stays at three ticks or

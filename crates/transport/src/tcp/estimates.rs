@@ -13,9 +13,11 @@
 //! Westwood+ does, because compressed acknowledgements make the former far too high. Their α is not
 //! known here; ours are Linux's pacing gains, 2.0 below half the threshold and 1.2 above
 //! (`tcp_update_pacing_rate` in net/ipv4/tcp_input.c). After a timeout a share of next to nothing
-//! would keep the sender there: the gap is at most an RTT. ElRakabawy and others take the time to
-//! transmit data and acknowledgement out of the delay of a hop; we do not, as it is a thousandth of
-//! the delay of a wide-area link. Over fewer than four hops the delay is that of all of them.
+//! would keep the sender there: the gap is at most an RTT. A share that paces what it is measured
+//! by can grow by 2.5 % a round trip, 7/8 + 1.2/8, and by an eighth below half the threshold.
+//! ElRakabawy and others take the time to transmit data and acknowledgement out of the delay of a
+//! hop; we do not, as it is a thousandth of the delay of a wide-area link. Over fewer than four
+//! hops the delay is that of all of them, which is two packets in a round trip.
 
 use narrows_units::{Duration, Time};
 
