@@ -1,6 +1,6 @@
 //! Events for the tests of laws and parts.
 
-use crate::{Ack, Rtt};
+use crate::{Ack, Loss, Rtt};
 use narrows_signal::Reply;
 use narrows_units::{Duration, Time};
 
@@ -20,6 +20,19 @@ pub(crate) fn ack(at: f64, packets: f64) -> Ack {
         recovering: false,
         marked: 0.0,
         reply: Reply::Nothing,
+        rate: None,
+    }
+}
+
+/// The loss of packet `transmission`, noticed when packet `next` is the next to leave.
+pub(crate) fn loss(transmission: u64, next: u64) -> Loss {
+    Loss {
+        now: Time::ZERO,
+        transmission,
+        next,
+        opens_epoch: false,
+        in_flight: 1.0,
+        rtt: None,
         rate: None,
     }
 }

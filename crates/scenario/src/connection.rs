@@ -140,8 +140,7 @@ pub(crate) fn check(
     let recipe = spec.law.read(&birth);
     let recipe = recipe.map_err(|error| given.error("cc", format!("\"{cc}\": {error}")))?;
     let controller = recipe.make(0);
-    starts_as_told(&given, first_window, &spec, &*controller)?;
-    repeats_as_told(&mut given, spec.law.name(), &*controller)?;
+    goes_with(&mut given, first_window, &spec, &*controller)?;
     let own_recovery = controller.needs().own_recovery;
     let is_tcp = matches!(transport, Transport::Tcp { .. });
     if is_tcp && spec.moves_by_epochs() {
@@ -433,15 +432,22 @@ fn take_initial_window(
     Ok(Some(packets))
 }
 
-/// Fails if the law starts with fewer packets than the flow says, or with what routers say.
-fn starts_as_told(
-    given: &Given<Flow>,
+/// Fails if the law starts with fewer packets than the flow says, or with what routers say, or if
+/// retransmissions are to be ECN-capable as of RFC 2481, and the law has marks of its own.
+fn goes_with(
+    given: &mut Given<Flow>,
     first_window: Option<f64>,
     spec: &ControllerSpec,
     controller: &dyn Controller,
 ) -> Result<(), ScenarioError> {
-    let Some(first_window) = first_window else { return Ok(()) };
     let (law, most) = (spec.law.name(), controller.window());
+    let repeats = given.field(|flow| flow.ecn_retransmit.is_some());
+    if repeats && controller.needs().ecn.is_capable() {
+        let message =
+            format!("is for RFC 3168's ECN, and {law} has marks of its own; leave it out");
+        return Err(given.error("ecn_retransmit", message));
+    }
+    let Some(first_window) = first_window else { return Ok(()) };
     let message = if spec.has_no_congestion_window() && controller.needs().routers_from_syn {
         format!("{law} with syn=true and cwnd=false starts with what routers say; leave it out")
     } else if first_window > most {
@@ -450,20 +456,6 @@ fn starts_as_told(
         return Ok(());
     };
     Err(given.error("initial_window", message))
-}
-
-/// Fails if retransmissions are to be ECN-capable as of RFC 2481, and the law has marks of its own.
-fn repeats_as_told(
-    given: &mut Given<Flow>,
-    law: &str,
-    controller: &dyn Controller,
-) -> Result<(), ScenarioError> {
-    let told = given.field(|flow| flow.ecn_retransmit.is_some());
-    if !told || !controller.needs().ecn.is_capable() {
-        return Ok(());
-    }
-    let message = format!("is for RFC 3168's ECN, and {law} has marks of its own; leave it out");
-    Err(given.error("ecn_retransmit", message))
 }
 
 /// How packets are spaced, if not as the law has it.

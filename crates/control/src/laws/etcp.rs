@@ -4,7 +4,7 @@
 //! | source | equation | here |
 //! |---|---|---|
 //! | eq. 8 | W ← W + 1/b, for each packet acknowledged | [`Etcp::on_ack`] |
-//! | eq. 9 | W ← W − W/(b(2 + p0·W)), for each packet lost | [`Etcp::slow_down`] |
+//! | eq. 9 | W ← W − W/(b(2 + p0·W)), for each packet lost | [`Etcp::on_loss`] |
 //! | eq. 5 | W* = 2/(p − p0), the window at which the two are in balance; p is per acknowledged packet | tests |
 //! | §V-A | slow start: W ← W + 1 per ACK, W ← W/2 at the first loss, then hold | `EtcpStart` |
 //! | §VIII-A | future work: a slow start that ends with the RTT's rise | `DelayStart` |
@@ -14,7 +14,8 @@
 //! Departures: the paper does not say what to do if no acknowledgement arrives; here the window is
 //! halved after a retransmission timeout. The window is never below one packet.
 
-use crate::parts::etcp_start::{Answer, EtcpStart, Growth, SlowStartEnd};
+use crate::parts::etcp_start::SlowStartEnd;
+use crate::parts::etcp_window::EtcpWindow;
 use crate::registry::{Birth, Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Loss, Pacing, Timeout};
 use narrows_settings::{SettingError, Settings, settings};
@@ -32,8 +33,7 @@ pub(super) const LAW: Entry = Entry {
     construct: |birth| {
         let params: Params = birth.settings()?;
         params.check(birth)?;
-        let etcp = Etcp::new(params, birth.initial_window);
-        Ok(Recipe::clones(etcp.with_ssthresh(birth.initial_ssthresh)))
+        Ok(Recipe::clones(Etcp::new(params, birth.initial_window, birth.initial_ssthresh)))
     },
 };
 
@@ -70,64 +70,37 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct Etcp {
     params: Params,
-    /// Packets.
-    window: f64,
-    start: EtcpStart,
+    window: EtcpWindow,
 }
 
 impl Etcp {
-    /// The law with `params`, which have been checked; starts with `initial_window` packets.
-    pub fn new(params: Params, initial_window: f64) -> Self {
-        Self { params, window: initial_window, start: EtcpStart::until(params.start) }
-    }
-
-    /// Starts in congestion avoidance if the window has already reached a threshold of `ssthresh`
-    /// packets.
-    pub fn with_ssthresh(mut self, ssthresh: f64) -> Self {
-        if self.window >= ssthresh {
-            self.start = EtcpStart::CongestionAvoidance;
-        }
-        self
-    }
-
-    /// W ← W − W/(b(2 + p0·W)) for each packet lost (§III-A, eq. 9).
-    fn slow_down(&mut self) {
-        let Params { p0, b, .. } = self.params;
-        self.window = (self.window - self.window / (b * (2.0 + p0 * self.window))).max(1.0);
+    /// The law with `params`, which have been checked; starts with `initial_window` packets, in
+    /// congestion avoidance if that has already reached a threshold of `ssthresh` packets.
+    pub fn new(params: Params, initial_window: f64, ssthresh: f64) -> Self {
+        Self { params, window: EtcpWindow::new(initial_window, ssthresh, params.start) }
     }
 }
 
 impl Controller for Etcp {
     /// W ← W + n/b for n packets acknowledged (§III-A, eq. 8); W + n in slow start (§V-A).
     fn on_ack(&mut self, ack: &Ack) {
-        match self.start.growth(ack, self.window) {
-            Growth::SlowStart => self.window += ack.packets,
-            Growth::Times(times) => self.window *= times,
-            Growth::Nothing => {}
-            Growth::Law => self.window += ack.packets / self.params.b,
-        }
+        let b = self.params.b;
+        self.window.on_ack(ack, |_, packets| packets / b);
     }
 
-    /// Half at the first loss, nothing for those that follow slow start (§V-A), then eq. 9 for
-    /// each.
+    /// W ← W − W/(b(2 + p0·W)) for each packet lost (§III-A, eq. 9), half at the end of slow start
+    /// (§V-A).
     fn on_loss(&mut self, loss: &Loss) {
-        match self.start.answer(loss) {
-            Answer::Halve => self.window = (self.window / 2.0).max(1.0),
-            Answer::Nothing => {}
-            Answer::SlowDown => self.slow_down(),
-        }
+        let Params { p0, b, .. } = self.params;
+        self.window.on_loss(loss, |window| window / (b * (2.0 + p0 * window)));
     }
 
-    /// Half, once per epoch. What is still in flight does not matter: nothing waits for a window.
     fn on_timeout(&mut self, timeout: &Timeout) {
-        self.start = EtcpStart::CongestionAvoidance;
-        if timeout.opens_epoch {
-            self.window = (self.window / 2.0).max(1.0);
-        }
+        self.window.on_timeout(timeout);
     }
 
     fn window(&self) -> f64 {
-        self.window
+        self.window.packets()
     }
 
     fn flight_limit(&self) -> f64 {
@@ -137,7 +110,7 @@ impl Controller for Etcp {
     /// Exponential gaps of mean RTT/W (§III-C); even ones of half that within a train.
     fn pacing(&self) -> Pacing {
         let gain = 1.0 / self.params.rtt_scale;
-        if self.start.sends_train() {
+        if self.window.sends_train() {
             return Pacing::Window { gain: 2.0 * gain, gaps: Gaps::Even };
         }
         Pacing::Window { gain, gaps: Gaps::Exponential }
@@ -147,28 +120,15 @@ impl Controller for Etcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::ack;
-    use narrows_units::Time;
-
-    fn loss(transmission: u64, next: u64) -> Loss {
-        Loss {
-            now: Time::ZERO,
-            transmission,
-            next,
-            opens_epoch: false,
-            in_flight: 1.0,
-            rtt: None,
-            rate: None,
-        }
-    }
+    use crate::fixtures::{ack, loss};
 
     fn avoiding(window: f64) -> Etcp {
-        Etcp::new(Params::default(), window).with_ssthresh(1.0)
+        Etcp::new(Params::default(), window, 1.0)
     }
 
     #[test]
     fn slow_start_ends_with_half_and_a_pause_until_later_packets_are_answered() {
-        let mut etcp = Etcp::new(Params::default(), 100.0);
+        let mut etcp = Etcp::new(Params::default(), 100.0, f64::INFINITY);
         etcp.on_loss(&loss(3, 200));
         etcp.on_loss(&loss(4, 201));
         etcp.on_ack(&Ack { newest: 199, ..ack(0.0, 1.0) });
@@ -186,7 +146,7 @@ mod tests {
         for window in [10.0, 240.0, 12_020.0] {
             let p = 0.01 + 2.0 / window;
             let mut etcp = avoiding(window);
-            etcp.slow_down();
+            etcp.on_loss(&loss(3, 4));
             let taken = window - etcp.window();
             assert!((taken * 25.0 * p - 1.0).abs() < 1e-9, "W = {window}: a loss takes {taken}");
         }
@@ -196,7 +156,7 @@ mod tests {
     #[test]
     fn the_rate_goes_by_the_rtt_that_the_law_is_told() {
         let params = Params { rtt_scale: 2.0, start: SlowStartEnd::Delay, ..Params::default() };
-        let mut etcp = Etcp::new(params, 100.0);
+        let mut etcp = Etcp::new(params, 100.0, f64::INFINITY);
         let gaps = Gaps::Exponential;
         assert_eq!(etcp.pacing(), Pacing::Window { gain: 0.5, gaps });
         etcp.on_ack(&ack(0.0, 1.0));

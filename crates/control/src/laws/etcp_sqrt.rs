@@ -5,9 +5,9 @@
 //! | source | equation | here |
 //! |---|---|---|
 //! | §III-A | W* = √(2/(p − p0)), the window in balance; p is per acknowledged packet | tests |
-//! | eq. 7 for this W* | i(W)/d(W) = p = p0 + 2/W² | [`EtcpSqrt::slow_down`] |
+//! | eq. 7 for this W* | i(W)/d(W) = p = p0 + 2/W² | tests |
 //! | §II | W ← W + 1/W, for each packet acknowledged, as TCP | [`EtcpSqrt::on_ack`] |
-//! | eq. 7 | W ← W − W/(2 + p0·W²), for each packet lost | [`EtcpSqrt::slow_down`] |
+//! | eq. 7 | W ← W − W/(2 + p0·W²), for each packet lost | [`EtcpSqrt::on_loss`] |
 //!
 //! "One option … is to have it behave similar to current TCP": the paper gives W* only, and i(W)
 //! and d(W) here are those which do so: without p0 a loss takes W/2. Signalling, start and pacing
@@ -16,7 +16,8 @@
 //! Departures: silence for a retransmission timeout halves the window, which is never below one
 //! packet.
 
-use crate::parts::etcp_start::{Answer, EtcpStart, Growth};
+use crate::parts::etcp_start::SlowStartEnd;
+use crate::parts::etcp_window::EtcpWindow;
 use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Loss, Pacing, Timeout};
 use narrows_settings::{Settings, settings};
@@ -32,8 +33,8 @@ pub(super) const LAW: Entry = Entry {
     start: Start::UnlessAtThreshold,
     settings: Params::list,
     construct: |birth| {
-        let etcp = EtcpSqrt::new(birth.settings()?, birth.initial_window);
-        Ok(Recipe::clones(etcp.with_ssthresh(birth.initial_ssthresh)))
+        let params: Params = birth.settings()?;
+        Ok(Recipe::clones(EtcpSqrt::new(params, birth.initial_window, birth.initial_ssthresh)))
     },
 };
 
@@ -49,64 +50,36 @@ settings! {
 #[derive(Clone, Debug)]
 pub struct EtcpSqrt {
     params: Params,
-    /// Packets.
-    window: f64,
-    start: EtcpStart,
+    window: EtcpWindow,
 }
 
 impl EtcpSqrt {
-    /// The law with `params`, which have been checked; starts with `initial_window` packets.
-    pub fn new(params: Params, initial_window: f64) -> Self {
-        Self { params, window: initial_window, start: EtcpStart::default() }
-    }
-
-    /// Starts in congestion avoidance if the window has already reached a threshold of `ssthresh`
-    /// packets.
-    pub fn with_ssthresh(mut self, ssthresh: f64) -> Self {
-        if self.window >= ssthresh {
-            self.start = EtcpStart::CongestionAvoidance;
-        }
-        self
-    }
-
-    /// W ← W − W/(2 + p0·W²) for each packet lost (eq. 7 with i(W) = 1/W).
-    fn slow_down(&mut self) {
-        let window = self.window;
-        self.window = (window - window / (2.0 + self.params.p0 * window * window)).max(1.0);
+    /// The law with `params`, which have been checked; starts with `initial_window` packets, in
+    /// congestion avoidance if that has already reached a threshold of `ssthresh` packets.
+    pub fn new(params: Params, initial_window: f64, ssthresh: f64) -> Self {
+        Self { params, window: EtcpWindow::new(initial_window, ssthresh, SlowStartEnd::Loss) }
     }
 }
 
 impl Controller for EtcpSqrt {
     /// W ← W + n/W for n packets acknowledged (§II); W + n in slow start (§V-A).
     fn on_ack(&mut self, ack: &Ack) {
-        match self.start.growth(ack, self.window) {
-            Growth::SlowStart => self.window += ack.packets,
-            Growth::Times(times) => self.window *= times,
-            Growth::Nothing => {}
-            Growth::Law => self.window += ack.packets / self.window,
-        }
+        self.window.on_ack(ack, |window, packets| packets / window);
     }
 
-    /// Half at the first loss, nothing for those that follow slow start (§V-A), then the law's
-    /// decrease for each.
+    /// W ← W − W/(2 + p0·W²) for each packet lost (eq. 7 with i(W) = 1/W), half at the end of slow
+    /// start (§V-A).
     fn on_loss(&mut self, loss: &Loss) {
-        match self.start.answer(loss) {
-            Answer::Halve => self.window = (self.window / 2.0).max(1.0),
-            Answer::Nothing => {}
-            Answer::SlowDown => self.slow_down(),
-        }
+        let p0 = self.params.p0;
+        self.window.on_loss(loss, |window| window / (2.0 + p0 * window * window));
     }
 
-    /// Half, once per epoch. What is still in flight does not matter: nothing waits for a window.
     fn on_timeout(&mut self, timeout: &Timeout) {
-        self.start = EtcpStart::CongestionAvoidance;
-        if timeout.opens_epoch {
-            self.window = (self.window / 2.0).max(1.0);
-        }
+        self.window.on_timeout(timeout);
     }
 
     fn window(&self) -> f64 {
-        self.window
+        self.window.packets()
     }
 
     fn flight_limit(&self) -> f64 {
@@ -122,6 +95,7 @@ impl Controller for EtcpSqrt {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixtures::loss;
 
     /// At W = √(2/(p − p0)), with p losses per acknowledged packet, 1/p acknowledgements add what
     /// one loss takes (§III-A).
@@ -129,8 +103,8 @@ mod tests {
     fn the_equilibrium_is_the_papers() {
         for p in [0.03, 0.0102, 0.010_000_02] {
             let window = (2.0_f64 / (p - 0.01)).sqrt();
-            let mut etcp = EtcpSqrt::new(Params::default(), window).with_ssthresh(1.0);
-            etcp.slow_down();
+            let mut etcp = EtcpSqrt::new(Params::default(), window, 1.0);
+            etcp.on_loss(&loss(3, 4));
             let taken = window - etcp.window();
             assert!((taken * window * p - 1.0).abs() < 1e-9, "p = {p}: a loss takes {taken}");
         }

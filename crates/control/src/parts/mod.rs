@@ -5,6 +5,7 @@ mod advertised;
 mod congestion_window;
 pub(crate) mod delay_start;
 pub(crate) mod etcp_start;
+pub(crate) mod etcp_window;
 mod once_per_epoch;
 mod recent;
 mod rounds;
