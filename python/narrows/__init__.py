@@ -9,15 +9,22 @@ Examples
 True
 """
 
+from importlib import import_module
+from types import ModuleType
+
 from narrows import plot
 from narrows._core import Ack, Loss, ScenarioError
+from narrows.comparison import Comparison, compare
 from narrows.controller import Controller
+from narrows.listing import controllers, queues
+from narrows.networks import chain, dumbbell, network, parking_lot
 from narrows.results import Result, run
-from narrows.scenario import Scenario, dumbbell
+from narrows.scenario import Scenario
 from narrows.sweeps import Sweep, Until, Zipped, sweep
 
 __all__ = [
     "Ack",
+    "Comparison",
     "Controller",
     "Loss",
     "Result",
@@ -26,9 +33,30 @@ __all__ = [
     "Sweep",
     "Until",
     "Zipped",
+    "chain",
+    "compare",
+    "controllers",
     "dumbbell",
+    "network",
+    "parking_lot",
     "plot",
+    "queues",
     "run",
     "sweep",
 ]
 __version__ = "0.1.0"
+
+# Imported when they are first named: scipy alone takes half a second.
+_LATER = {"theory", "papers", "report", "fields"}
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import a part that is seldom needed."""
+    if name in _LATER:
+        return import_module(f"narrows.{name}")
+    raise AttributeError(f"module 'narrows' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the parts that are not imported yet, too."""
+    return sorted({*globals(), *_LATER})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,7 +89,7 @@ class Folder:
         write_at_once(self.path / name, contents)
         self._written.append(name)
 
-    def note(self, names: list[str]) -> None:
+    def note(self, names: Iterable[str | os.PathLike[str]]) -> None:
         """Record files that other code wrote into this folder."""
         self._written += [Path(name).name for name in names]
 

@@ -33,7 +33,9 @@ WORDS = {
     "loss_rate": "loss",
     "mean_rtt": "RTT",
     "jain": "Jain",
+    "delay_p50": "p50 delay",
     "delay_p99": "p99 delay",
+    "queue_p99": "p99 queue",
     "completion_time": "completion",
     "packets_per_second": "speed",
 }
@@ -73,6 +75,13 @@ class Metric:
         """
         unit = "" if self.kind == "packets" else SHOWN[self.kind][0]
         return f"{WORDS.get(self.name, self.name.replace('_', ' '))} {unit}".rstrip()
+
+    @property
+    def lines(self) -> str:
+        """The heading as narrow as it goes: each word on a line of its own, and the unit below."""
+        unit = "" if self.kind == "packets" else SHOWN[self.kind][0]
+        words = WORDS.get(self.name, self.name.replace("_", " "))
+        return "\n".join([*words.split(), unit]).rstrip()
 
     @property
     def axis(self) -> str:

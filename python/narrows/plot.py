@@ -17,6 +17,7 @@ from narrows.metrics import metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from narrows.results import Result
     from narrows.sweeps import Sweep
@@ -107,18 +108,18 @@ def law(
     return ax
 
 
-def single(result: Result) -> bytes:
-    """Draw one run as a PNG: windows, queue, loss rate and utilisation."""
+def single(result: Result) -> Figure:
+    """Draw one run: windows, queue, loss rate and utilisation."""
     figure, axes = panels(2, 2)
     window(result, axes[0][0])
     queue(result, axes[0][1])
     loss(result, axes[1][0])
     utilisation(result, axes[1][1])
-    return png(figure)
+    return figure
 
 
-def comparison(results: Sequence[Result]) -> bytes:
-    """Draw several runs as a PNG with bars of utilisation, loss rate, mean queue and Jain's index.
+def comparison(results: Sequence[Result]) -> Figure:
+    """Draw several runs as bars of utilisation, loss rate, mean queue and Jain's index.
 
     Each pacing has a colour. If there are several seeds, whiskers show the 95 % confidence
     intervals of the means.
@@ -166,7 +167,7 @@ def comparison(results: Sequence[Result]) -> bytes:
         ncols=len(pacings),
         frameon=False,
     )
-    return png(figure)
+    return figure
 
 
 def sweep(
@@ -313,7 +314,7 @@ def _axes() -> Axes:
 
 def panels(
     rows: int = 1, columns: int = 1, width: float = PANEL[0], height: float = PANEL[1]
-) -> tuple[Any, Any]:
+) -> tuple[Figure, Any]:
     """Make a figure of `rows` × `columns` panels, each `width` × `height` inches.
 
     Return the figure and a two-dimensional array of its axes.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from narrows import _core
@@ -11,6 +13,7 @@ from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
     import polars as pl
+    from rich.table import Table
 
 
 class Result:
@@ -114,7 +117,7 @@ class Result:
         record["warnings"] = self.warnings
         return record
 
-    def write(self, folder: str, prefix: str = "") -> list[str]:
+    def write(self, folder: str | os.PathLike[str], prefix: str = "") -> list[Path]:
         """Write every table as Parquet; each file is written completely or not at all.
 
         Parameters
@@ -126,10 +129,25 @@ class Result:
 
         Returns
         -------
-        list of str
+        list of pathlib.Path
             The paths of the files.
         """
-        return self._core.write(folder, prefix)
+        return list(map(Path, self._core.write(os.fspath(folder), prefix)))
+
+    def _tables(self) -> list[Table]:
+        from narrows import tables  # noqa: PLC0415
+
+        return [tables.links([self]), tables.flows([self])]
+
+    def __repr__(self) -> str:
+        from narrows.tables import as_text  # noqa: PLC0415
+
+        return as_text(self._tables())
+
+    def _repr_html_(self) -> str:
+        from narrows.tables import as_html  # noqa: PLC0415
+
+        return "".join(map(as_html, self._tables()))
 
     def _frame(self, name: str) -> pl.DataFrame:
         import polars as pl  # noqa: PLC0415 (half a second, which `narrows list` need not spend)
@@ -142,7 +160,7 @@ def run(
     *,
     seed: int | None = None,
     progress: bool | Callable[[float], None] = False,
-    traces_to: str | None = None,
+    traces_to: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Run a scenario with the GIL released; Ctrl-C stops the run.
 
@@ -170,7 +188,8 @@ def run(
     >>> result.flows["flow"].to_list()
     [0, 1]
     """
-    chosen = scenario.seed if seed is None else seed
+    chosen = scenario.seed if seed is None else int(seed)
+    folder = None if traces_to is None else os.fspath(traces_to)
     if progress is True:
         from narrows._progress import bar  # noqa: PLC0415
 
@@ -182,12 +201,12 @@ def run(
                     scenario.core,
                     chosen,
                     lambda share: advance(0, share),
-                    traces_to,
+                    folder,
                     scenario.controllers,
                 ),
             )
     return Result(
         scenario,
         chosen,
-        _core.run(scenario.core, chosen, progress or None, traces_to, scenario.controllers),
+        _core.run(scenario.core, chosen, progress or None, folder, scenario.controllers),
     )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from narrows import _core
 from narrows.controller import Controller
+from narrows.fields import ScenarioFields
 
 
 class Scenario:
@@ -16,7 +19,7 @@ class Scenario:
 
     Parameters
     ----------
-    **fields
+    **given
         The fields of a scenario file: ``duration``, ``warmup``, ``tcp``, ``packet``, ``sample``,
         ``seed``; one of ``dumbbell``, ``parking_lot``, ``chain`` and ``links``; ``flows``.
         Quantities are strings with units. A flow's ``cc`` may be a subclass of `Controller`.
@@ -38,11 +41,12 @@ class Scenario:
     '17p = 25kB = 20ms = 0.5bdp'
     """
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, **given: Unpack[ScenarioFields]) -> None:
         self.controllers: dict[str, type[Controller]] = {}
+        fields: dict[str, Any] = {**given}
         if "flows" in fields:
             fields = fields | {"flows": [self._named(flow) for flow in fields["flows"]]}
-        self.core = _core.Scenario.from_json(json.dumps(fields))
+        self.core = _core.Scenario.from_json(_json(fields))
         self._buffers = dict(self.core.check(self.controllers))
 
     @classmethod
@@ -92,7 +96,7 @@ class Scenario:
         return cls._of(_core.Scenario(text))
 
     @classmethod
-    def load(cls, path: str | Path) -> Scenario:
+    def load(cls, path: str | os.PathLike[str]) -> Scenario:
         """Read a scenario file.
 
         Parameters
@@ -114,13 +118,15 @@ class Scenario:
         except _core.ScenarioError as error:
             raise _core.ScenarioError(f"{path}: {error}") from None
 
-    def with_(self, values: Mapping[str, Any]) -> Scenario:
+    def with_(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> Scenario:
         """Return the same scenario with other values.
 
         Parameters
         ----------
         values
-            Values by path, like ``{"duration": "10s", "flows[0].cc": "reno"}``.
+            Values by path, like ``{"dumbbell.buffer": "20p", "flows[0].cc": "reno"}``.
+        **named
+            Values of the scenario's own fields, like ``duration="10s"``.
 
         Raises
         ------
@@ -131,15 +137,15 @@ class Scenario:
         --------
         >>> import narrows as nw
         >>> scenario = nw.dumbbell("10Mbps", "40ms", "20p")
-        >>> scenario.with_({"flows[0].count": 3}).fields["flows"][0]["count"]
+        >>> scenario.with_({"flows[0].count": 3}, duration="5s").fields["flows"][0]["count"]
         3
         """
-        named: dict[str, Any] = {}
         controllers = Scenario._of(self.core, self.controllers)
-        for path, value in values.items():
+        patches = []
+        for path, value in {**(values or {}), **named}.items():
             is_cc = path.endswith(".cc") and isinstance(value, type)
-            named[path] = controllers._named({"cc": value})["cc"] if is_cc else value
-        patches = [(path, json.dumps(value)) for path, value in named.items()]
+            said = controllers._named({"cc": value})["cc"] if is_cc else value
+            patches.append((path, _json(said)))
         return Scenario._of(self.core.patched(patches), controllers.controllers)
 
     @property
@@ -189,77 +195,42 @@ class Scenario:
         return hash(self.to_toml())
 
     def __repr__(self) -> str:
-        return f"Scenario({self.to_json()})"
+        fields = ", ".join(f"{name}={value!r}" for name, value in self.fields.items())
+        return f"Scenario({fields})"
+
+    def _repr_html_(self) -> str:
+        """Show the file that says the same, and the buffers in all units."""
+        buffers = "".join(
+            f"<tr><td>{escape(link)}</td><td>{escape(buffer)}</td></tr>"
+            for link, buffer in self._buffers.items()
+        )
+        head = "<tr><th>link</th><th>buffer</th></tr>"
+        return f"<pre>{escape(self.to_toml())}</pre><table>{head}{buffers}</table>"
 
 
-def dumbbell(
-    rate: str,
-    rtt: str,
-    buffer: str,
-    cc: str | type[Controller] = "cubic",
-    flows: int = 1,
-    *,
-    rtt_step: str | None = None,
-    queue: str | None = None,
-    duration: str = "60s",
-    warmup: str | None = None,
-    tcp: str = "linux",
-    packet: str | None = None,
-    sample: str | None = None,
-    seed: int = 1,
-    **flow: Any,
-) -> Scenario:
-    """Describe identical flows that share one bottleneck.
+def _json(value: Any) -> str:
+    """Write a value for the core.
 
-    Parameters
-    ----------
-    rate, rtt, buffer
-        The bottleneck's rate, the base round-trip time of the first flow, and the bottleneck's
-        buffer, like ``"1Gbps"``, ``"100ms"`` and ``"20p"``.
-    cc
-        A law over a recovery, like ``"cubic:beta=0.8+newreno"``, or a subclass of `Controller`.
-    flows
-        The number of flows.
-    rtt_step
-        The amount by which each flow's RTT exceeds the previous flow's.
-    queue
-        The bottleneck's queue, like ``"fq-codel"`` or ``"red:min=5:max=15"``.
-    duration, warmup
-        Simulated time, and the initial part of it that is not measured; the default is a quarter.
-    tcp
-        The TCP implementation that the flows imitate: ``"linux"`` or ``"ns2"``.
-    packet
-        The size of a data packet on the wire.
-    sample
-        The interval between two samples of the time series.
-    seed
-        The seed of all random numbers.
-    **flow
-        More fields of a flow: ``pacing``, ``start_spread``, ``overhead``, ``quantum``, …
-
-    Returns
-    -------
-    Scenario
-        The scenario, checked.
-
-    Examples
-    --------
-    >>> import narrows as nw
-    >>> scenario = nw.dumbbell("1Gbps", "100ms", "20p", cc="newreno", flows=50, pacing="even")
-    >>> scenario.buffers["bottleneck"]
-    '20p = 30kB = 240us = 0.0024bdp'
+    Raises
+    ------
+    ScenarioError
+        If it is or has something that a file cannot say.
     """
-    network = {"rate": rate, "rtt": rtt, "rtt_step": rtt_step, "buffer": buffer, "queue": queue}
-    optional = {"warmup": warmup, "packet": packet, "sample": sample}
-    return Scenario(
-        seed=seed,
-        duration=duration,
-        tcp=tcp,
-        dumbbell=_given(network),
-        flows=[{"cc": cc, "count": flows, **flow}],
-        **_given(optional),
+    try:
+        return json.dumps(value, default=_plain, allow_nan=False)
+    except ValueError as error:
+        if isinstance(error, _core.ScenarioError):
+            raise
+        raise _core.ScenarioError(f"{value!r} has a number that is not finite") from None
+
+
+def _plain(value: Any) -> Any:
+    """Return what a number of numpy, a path or an array stands for."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    for name in ("item", "tolist"):
+        if hasattr(value, name) and (name == "tolist" or getattr(value, "ndim", 0) == 0):
+            return getattr(value, name)()
+    raise _core.ScenarioError(
+        f'{value!r} is no number, text, list or table; quantities are text, like "20p"'
     )
-
-
-def _given(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}

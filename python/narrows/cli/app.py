@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -191,10 +192,10 @@ def compare(
     delay: Annotated[str | None, typer.Option(hidden=True, callback=_no_delay)] = None,
 ) -> None:
     """Compare controllers over one bottleneck."""
-    from narrows.cli.compare import Comparison, split_list, split_seeds  # noqa: PLC0415
+    from narrows.cli.compare import Combinations, split_list, split_seeds  # noqa: PLC0415
 
     with _one_line_errors():
-        comparison = Comparison(
+        comparison = Combinations(
             ccs=split_list("--cc", cc),
             pacings=split_list("--pacing", pacing) if pacing else [None],
             seeds=split_seeds(seeds, seed),
@@ -228,6 +229,8 @@ def _seconds(text: str) -> str:
 
 
 def _compare(comparison: Any, json_: bool, output: Path | None, force: bool) -> None:
+    from narrows import tables  # noqa: PLC0415
+
     folder = Folder(output, force) if output else None
     scenarios = comparison.scenarios()
     if not json_:
@@ -239,10 +242,17 @@ def _compare(comparison: Any, json_: bool, output: Path | None, force: bool) -> 
         for result in results:
             print(json.dumps(result.record()))
     else:
-        console().print(comparison.table(results))
+        console().print(tables.comparison(results))
+        say(_speed(results))
     warn(warning for result in results for warning in result.warnings)
     if folder:
         _write(folder, lambda folder: comparison.write(folder, results), quiet=json_)
+
+
+def _speed(results: Sequence[Any]) -> str:
+    wall = sum(result.wall for result in results)
+    packets = sum(result.record()["delivered"] for result in results)
+    return f"{len(results)} runs, {wall:.2f} s of one core, {packets / wall / 1e6:.1f} Mpkt/s"
 
 
 def _write(folder: Folder, write: Callable[[Folder], None], quiet: bool) -> None:
@@ -423,16 +433,11 @@ def reproduce(
 @app.command("list", epilog="Example: narrows list --json")
 def list_(json_: Json = False) -> None:
     """List controllers, queues, recoveries, slow starts and presets, with their sources."""
-    kinds: dict[str, list[dict[str, Any]]] = {
-        "controllers": list(map(_with_settings, _core.controllers())),
-        "queues": list(map(_with_settings, _core.queues())),
-    }
-    for kind in ("recoveries", "slow_starts", "presets"):
-        kinds[kind] = [
-            _named(("name", "summary", "source"), line) for line in getattr(_core, kind)()
-        ]
+    from narrows import listing  # noqa: PLC0415
+
+    kinds = {"controllers": listing.controllers(), "queues": listing.queues(), **listing.others()}
     if json_:
-        print(json.dumps(kinds))
+        print(json.dumps({kind: list(map(asdict, lines)) for kind, lines in kinds.items()}))
         return
     for kind, lines in kinds.items():
         table = Table(
@@ -440,26 +445,11 @@ def list_(json_: Json = False) -> None:
         )
         for line in lines:
             settings = "".join(
-                f"\n  {s['name']}={s['default']}: {s['meaning']}" for s in line.get("settings", [])
+                f"\n  {setting.name}={setting.default}: {setting.meaning}"
+                for setting in line.settings
             )
-            table.add_row(line["name"], line["summary"] + settings, line["source"])
+            table.add_row(line.name, line.summary + settings, line.source)
         console().print(table, "")
-
-
-def _with_settings(entry: _core.Named) -> dict[str, Any]:
-    name, summary, source, aliases, settings = entry
-    named = [_named(("name", "default", "bounds", "meaning"), setting) for setting in settings]
-    return {
-        "name": name,
-        "summary": summary,
-        "source": source,
-        "aliases": aliases,
-        "settings": named,
-    }
-
-
-def _named(names: tuple[str, ...], values: tuple[str, ...]) -> dict[str, str]:
-    return dict(zip(names, values, strict=True))
 
 
 @app.command(epilog="Example: narrows demo -o out/demo")
@@ -474,10 +464,10 @@ def demo(
 
     50 flows share a bottleneck of 1 Gbps with an RTT of 100 ms and a buffer of 20 packets.
     """
-    from narrows.cli.compare import Comparison  # noqa: PLC0415
+    from narrows.cli.compare import Combinations  # noqa: PLC0415
 
     with _one_line_errors():
-        comparison = Comparison(
+        comparison = Combinations(
             ccs=["reno", "newreno", "sack", "cubic"],
             pacings=["none", "even"],
             seeds=[1],

@@ -5,34 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
-from rich.box import SIMPLE
-from rich.table import Table
-
-from narrows import _core
+from narrows import _core, tables
 from narrows._batch import run_all
 from narrows._core import ScenarioError
 from narrows._files import Folder
-from narrows.metrics import metric
 from narrows.results import Result
 from narrows.scenario import Scenario
-
-COLUMNS = [
-    metric(name)
-    for name in (
-        "utilisation",
-        "goodput",
-        "loss_rate",
-        "mean_queue",
-        "max_queue",
-        "mean_rtt",
-        "jain",
-        "wall",
-        "packets_per_second",
-    )
-]
 
 
 def split_list(option: str, text: str) -> list[str]:
@@ -78,7 +58,7 @@ def split_seeds(text: str, first: int | None, usual: int = 1) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Combinations:
     """Every combination of controller, pacing and seed over the same network.
 
     Parameters
@@ -131,22 +111,6 @@ class Comparison:
         """Run every scenario with every seed; the runs of one scenario are adjacent."""
         return run_all([(scenario, seed) for scenario in self.scenarios() for seed in self.seeds])
 
-    def table(self, results: list[Result]) -> Table:
-        """Return a table with one row for each controller and pacing.
-
-        If there are several seeds, each cell is the mean ± half of the 95 % confidence interval.
-        """
-        table = Table("cc", "pacing", *(column.heading for column in COLUMNS), box=SIMPLE)
-        for column in table.columns[2:]:
-            column.justify = "right"
-        for (cc, pacing), group in groupby(
-            (result.record() for result in results), lambda r: (r["cc"], r["pacing"])
-        ):
-            records = list(group)
-            cells = [column.cell([record[column.name] for record in records]) for column in COLUMNS]
-            table.add_row(cc, pacing, *cells)
-        return table
-
     def write(self, folder: Folder, results: list[Result]) -> None:
         """Write tables, figure and report."""
         from narrows import plot, report  # noqa: PLC0415 (matplotlib takes half a second)
@@ -155,10 +119,8 @@ class Comparison:
         for result in results:
             record = result.record()
             label = f"{record['cc']}-{record['pacing']}" + (f"-{result.seed}" if several else "")
-            folder.note(
-                result.write(str(folder.path), re.sub(r"[^A-Za-z0-9.=+-]", "_", label) + ".")
-            )
+            folder.note(result.write(folder.path, re.sub(r"[^A-Za-z0-9.=+-]", "_", label) + "."))
         shown = [result for result in results if result.seed == self.seeds[0]]
-        folder.data("comparison.png", plot.comparison(results))
-        folder.text("report.html", report.comparison(shown, self.table(results)))
+        folder.data("comparison.png", plot.png(plot.comparison(results)))
+        folder.text("report.html", report.comparison(shown, tables.comparison(results)))
         folder.text("scenario.toml", shown[0].scenario.to_toml())

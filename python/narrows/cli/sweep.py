@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Any
 from rich.box import SIMPLE
 from rich.table import Table
 
-from narrows import _core
+from narrows import _core, tables
 from narrows._core import ScenarioError
 from narrows._files import Folder
 from narrows._terminal import console, say, warn
 from narrows.cli.compare import split_seeds
-from narrows.metrics import Metric
-from narrows.metrics import metric as column
 from narrows.scenario import Scenario
 from narrows.sweeps.cache import Cache, Entry, is_whole, metadata
 from narrows.sweeps.file import SweepFile
@@ -30,8 +28,6 @@ from narrows.sweeps.plan import Until
 
 if TYPE_CHECKING:
     from narrows.sweeps.result import Sweep
-
-SHOWN = ("utilisation", "goodput", "loss_rate", "mean_queue", "jain")
 
 
 def run_file(
@@ -117,19 +113,7 @@ def _print(result: Sweep, metric: str, as_json: bool, warnings: list[list[str]])
             number = row.pop("point")
             print(json.dumps({**row, "warnings": warnings[number]}))
         return
-    metrics = [column(name) for name in dict.fromkeys((metric, *SHOWN))]
-    means = result.means(*(column.name for column in metrics))
-    table = Table(*result.axes, "seeds", *(column.heading for column in metrics), box=SIMPLE)
-    for row in means.iter_rows(named=True):
-        cells = [_cell(column, row[column.name], row[f"{column.name}_low"]) for column in metrics]
-        table.add_row(*(str(row[axis]) for axis in result.axes), str(row["seeds"]), *cells)
-    console().print(table)
-
-
-def _cell(column: Metric, mean: float | None, low: float | None) -> str:
-    if mean is None:
-        return "-"
-    return column.text(mean) if low is None else f"{column.text(mean)} ± {column.text(mean - low)}"
+    console().print(tables.points(result, metric))
 
 
 def _write(result: Sweep, folder: Folder, metric: str) -> None:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.table import Table
 
+from narrows.tables import as_html
+
 if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
@@ -141,16 +143,6 @@ def _column(frame: pl.DataFrame, name: str) -> npt.NDArray[np.float64]:
     return column
 
 
-def _html_table(table: Table) -> str:
-    columns = [[html.escape(str(cell)) for cell in column.cells] for column in table.columns]
-    head = "".join(f"<th>{html.escape(str(column.header))}</th>" for column in table.columns)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>"
-        for row in zip(*columns, strict=True)
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-
-
 def _page(
     title: str, results: Sequence[Result], tables: Sequence[Table], charts: Sequence[Chart]
 ) -> str:
@@ -171,7 +163,7 @@ def _page(
         "@warnings@": "".join(
             f'<p class="warning">Warning: {html.escape(warning)}</p>' for warning in warnings
         ),
-        "@tables@": "".join(map(_html_table, tables)),
+        "@tables@": "".join(map(as_html, tables)),
         "@scenario@": html.escape(result.scenario.to_toml()),
         "/*@uplot.css@*/": read("uplot/uPlot.min.css"),
         "/*@uplot.js@*/": inline(read("uplot/uPlot.iife.min.js")),

@@ -5,6 +5,7 @@ They are tidy data frames, statistics over seeds, and failures with the commands
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -238,7 +239,7 @@ class Sweep:
             )
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def write(self, folder: Path) -> list[Path]:
+    def write(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write the tables as Parquet and return the paths.
 
         The tables are ``runs``, ``flows`` and ``links``, and ``transfers`` and time series if there
@@ -248,9 +249,22 @@ class Sweep:
         tables |= {name: rows for name in NESTED[2:] if not (rows := self._rows(name)).is_empty()}
         files = []
         for name, frame in tables.items():
-            files.append(folder / f"{name}.parquet")
+            files.append(Path(folder) / f"{name}.parquet")
             write_at_once(files[-1], parquet(frame))
         return files
+
+    def __repr__(self) -> str:
+        from narrows import tables  # noqa: PLC0415
+
+        done = f"{len(self.points)} points, {self.reused + self.ran} runs"
+        failed = f", {len(self.failures)} failed" if self.failures else ""
+        table = [] if self.runs.is_empty() else [tables.points(self)]
+        return f"{done}{failed}\n{tables.as_text(table)}".rstrip()
+
+    def _repr_html_(self) -> str:
+        from narrows import tables  # noqa: PLC0415
+
+        return "" if self.runs.is_empty() else tables.as_html(tables.points(self))
 
     def _whole(self) -> list[Member]:
         failed = {failure.key for failure in self.failures}

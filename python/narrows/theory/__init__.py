@@ -2,3 +2,7 @@
 
 All functions take and return numpy arrays or floats.
 """
+
+from narrows.theory import aimd, evolution, gwa, queue, response, xcp
+
+__all__ = ["aimd", "evolution", "gwa", "queue", "response", "xcp"]

@@ -1,0 +1,92 @@
+"""Laws side by side over one network: the table, the picture, the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from narrows._batch import run_all
+from narrows.controller import Controller
+from narrows.results import Result
+from narrows.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Law = str | type[Controller]
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Runs of several laws over one network, those of one law adjacent.
+
+    Prints as a table, in notebooks too; with several seeds a cell is a mean, with half of its 95 %
+    confidence interval.
+
+    Attributes
+    ----------
+    results
+        The runs, by law and then by seed.
+    """
+
+    results: list[Result]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What ran, but hardly as it was meant; each warning once."""
+        found = (warning for result in self.results for warning in result.warnings)
+        return list(dict.fromkeys(found))
+
+    def plot(self) -> Figure:
+        """Draw utilisation, loss rate, mean queue and Jain's index as bars."""
+        from narrows import plot  # noqa: PLC0415
+
+        return plot.comparison(self.results)
+
+    def __repr__(self) -> str:
+        from narrows import tables  # noqa: PLC0415
+
+        return tables.as_text([tables.comparison(self.results)])
+
+    def _repr_html_(self) -> str:
+        from narrows import tables  # noqa: PLC0415
+
+        return tables.as_html(tables.comparison(self.results))
+
+
+def compare(scenario: Scenario, cc: Sequence[Law], *, seeds: int | Sequence[int] = 1) -> Comparison:
+    """Run a scenario once with each law in all of its flows.
+
+    Parameters
+    ----------
+    scenario
+        The network and its flows, whose ``cc`` is replaced.
+    cc
+        Laws, like ``["cubic", "bbr"]``, or subclasses of `Controller`.
+    seeds
+        The number of seeds, counted from the scenario's, or a list of seeds.
+
+    Returns
+    -------
+    Comparison
+        The runs, which print as a table.
+
+    Raises
+    ------
+    ScenarioError
+        If a law does not go with the scenario; nothing has been run then.
+
+    Examples
+    --------
+    >>> import narrows as nw
+    >>> base = nw.dumbbell("10Mbps", "40ms", "20p", flows=2, duration="5s")
+    >>> found = nw.compare(base, ["reno", "cubic"])
+    >>> [result.summary["cc"][0] for result in found.results]
+    ['reno', 'cubic']
+    """
+    groups = range(len(scenario.fields["flows"]))
+    scenarios = [scenario.with_({f"flows[{group}].cc": law for group in groups}) for law in cc]
+    first = scenario.seed
+    chosen = range(first, first + seeds) if isinstance(seeds, int) else seeds
+    return Comparison(run_all([(each, seed) for each in scenarios for seed in chosen]))

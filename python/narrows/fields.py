@@ -1,0 +1,465 @@
+"""The fields of a scenario and of its parts, as types for editors and type checkers.
+
+Made from the schema (`narrows schema`) by tests/python/typed_fields.py; what each field means is in
+docs/scenario.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from narrows.controller import Controller
+
+
+class DumbbellOptions(TypedDict, total=False):
+    """Fields of a dumbbell that the functions of `narrows.networks` take as keywords."""
+
+    rtt_step: str
+    """Each further flow's RTT is longer by this."""
+    reverse_buffer: str
+    """The buffer of the way back: as `buffer` if data flows that way, else unlimited."""
+    access_rate: str
+    """The rate of the access links; "100Gbps" unless given."""
+    queue: str
+    """Its queue: "drop-tail" unless given, "red:min=5", "codel", "fq-codel", "xcp", "gwa-rr" …;
+    `narrows list` has all.
+    """
+    mark: str
+    """Marking threshold of a drop-tail queue: ECN-capable packets that find at least this much are
+    marked (DCTCP's K), like "20p".
+    """
+    loss: str
+    """Packets are lost on the wire, each with this probability, like "0.1%"."""
+    loss_burst: float
+    """With `loss`: the mean length of a burst of losses in packets (Gilbert and Elliott); losses
+    are independent unless given.
+    """
+    jitter: str
+    """The delay varies uniformly by up to this."""
+    reorder: bool
+    """With `jitter`: whether packets may overtake each other."""
+
+
+class DumbbellFields(DumbbellOptions, total=False):
+    """The fields of a dumbbell."""
+
+    rate: Required[str]
+    """Its rate, like "1Gbps"."""
+    rtt: Required[str]
+    """Base round-trip time of the first flow, without queues and transmission."""
+    buffer: Required[str]
+    """Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp"."""
+
+
+class ParkingLotOptions(TypedDict, total=False):
+    """Fields of a parking lot that the functions of `narrows.networks` take as keywords."""
+
+    access_delay: str
+    """One-way delay of each access link."""
+    access_rate: str
+    """The rate of the access links; "100Gbps" unless given."""
+    queue: str
+    """Its queue: "drop-tail" unless given, "red:min=5", "codel", "fq-codel", "xcp", "gwa-rr" …;
+    `narrows list` has all.
+    """
+    mark: str
+    """Marking threshold of a drop-tail queue: ECN-capable packets that find at least this much are
+    marked (DCTCP's K), like "20p".
+    """
+    loss: str
+    """Packets are lost on the wire, each with this probability, like "0.1%"."""
+    loss_burst: float
+    """With `loss`: the mean length of a burst of losses in packets (Gilbert and Elliott); losses
+    are independent unless given.
+    """
+    jitter: str
+    """The delay varies uniformly by up to this."""
+    reorder: bool
+    """With `jitter`: whether packets may overtake each other."""
+
+
+class ParkingLotFields(ParkingLotOptions, total=False):
+    """The fields of a parking lot."""
+
+    rate: Required[str]
+    """Its rate, like "1Gbps"."""
+    hops: Required[int]
+    """The number of bottlenecks."""
+    delay: Required[str]
+    """One-way delay of each."""
+    buffer: Required[str]
+    """Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp"."""
+
+
+class ChainLinkFields(TypedDict, total=False):
+    """The fields of a link of a chain."""
+
+    rate: Required[str]
+    """Its rate, like "1Gbps"."""
+    delay: Required[str]
+    """Its one-way delay."""
+    buffer: Required[str]
+    """Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp"."""
+    queue: str
+    """Its queue: "drop-tail" unless given, "red:min=5", "codel", "fq-codel", "xcp", "gwa-rr" …;
+    `narrows list` has all.
+    """
+    mark: str
+    """Marking threshold of a drop-tail queue: ECN-capable packets that find at least this much are
+    marked (DCTCP's K), like "20p".
+    """
+    loss: str
+    """Packets are lost on the wire, each with this probability, like "0.1%"."""
+    loss_burst: float
+    """With `loss`: the mean length of a burst of losses in packets (Gilbert and Elliott); losses
+    are independent unless given.
+    """
+    jitter: str
+    """The delay varies uniformly by up to this."""
+    reorder: bool
+    """With `jitter`: whether packets may overtake each other."""
+
+
+class ChainOptions(TypedDict, total=False):
+    """Fields of a chain that the functions of `narrows.networks` take as keywords."""
+
+    access_delay: str
+    """One-way delay of each access link."""
+    access_rate: str
+    """The rate of the access links; "100Gbps" unless given."""
+
+
+class ChainFields(ChainOptions, total=False):
+    """The fields of a chain."""
+
+    hops: Required[Sequence[ChainLinkFields | Mapping[str, Any]]]
+    """The links, the same in both directions."""
+
+
+_LinkFrom = TypedDict("_LinkFrom", {"from": "Required[str]"}, total=False)
+
+
+class LinkFields(_LinkFrom, total=False):
+    """The fields of a link."""
+
+    rate: Required[str]
+    """Its rate, like "1Gbps"."""
+    to: Required[str]
+    """The node where it ends."""
+    delay: Required[str]
+    """One-way delay."""
+    name: str
+    """Its name; "from-to" unless given."""
+    duplex: bool
+    """Whether there is the same link the other way; there is unless false."""
+    buffer: str
+    """Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp"."""
+    queue: str
+    """Its queue: "drop-tail" unless given, "red:min=5", "codel", "fq-codel", "xcp", "gwa-rr" …;
+    `narrows list` has all.
+    """
+    mark: str
+    """Marking threshold of a drop-tail queue: ECN-capable packets that find at least this much are
+    marked (DCTCP's K), like "20p".
+    """
+    loss: str
+    """Packets are lost on the wire, each with this probability, like "0.1%"."""
+    loss_burst: float
+    """With `loss`: the mean length of a burst of losses in packets (Gilbert and Elliott); losses
+    are independent unless given.
+    """
+    jitter: str
+    """The delay varies uniformly by up to this."""
+    reorder: bool
+    """With `jitter`: whether packets may overtake each other."""
+
+
+class FilesFields(TypedDict, total=False):
+    """The fields of a files."""
+
+    off: Required[str]
+    """Mean silence between the end of a file and the next."""
+    mean: float
+    """Mean size in packets; 30 unless given."""
+    shape: float
+    """Pareto's shape, above 1; 1.35 unless given."""
+
+
+class WebFields(TypedDict, total=False):
+    """The fields of a web."""
+
+    think: str
+    """Mean time between a page and the next; "40s" unless given."""
+    size_factor: float
+    """Sizes of objects are those of the web of 2000 times this; 1 unless given."""
+    persistent: str
+    """Share of new connections that stay open for several pages, like "15%"; none unless given."""
+
+
+class StallFields(TypedDict, total=False):
+    """The fields of a stall."""
+
+    every: Required[str]
+    """Mean time from the end of a stall to the next."""
+    length: Required[str]
+    """Mean length of a stall."""
+
+
+class HostFields(TypedDict, total=False):
+    """The fields of a host."""
+
+    tick: str
+    """Its timers (pacing, retransmission, delayed acknowledgements) go off at multiples of this,
+    counted from a random offset.
+    """
+    batch: str
+    """The first packet that arrives starts a batch, which is handled this much later, together with
+    all that have arrived by then, like a network card's rx-usecs.
+    """
+    stall: StallFields | Mapping[str, Any]
+    """Now and then it stands still; what arrives or expires meanwhile is handled at the end, in
+    order.
+    """
+
+
+_FlowFrom = TypedDict("_FlowFrom", {"from": "str"}, total=False)
+
+
+class FlowOptions(TypedDict, total=False):
+    """Fields of a flow that the functions of `narrows.networks` take as keywords."""
+
+    start: str
+    """When it begins."""
+    start_spread: str
+    """Each begins up to this later, uniformly; "100ms" unless given."""
+    starts: Sequence[str]
+    """Exact starts, one for each of `count`, instead of `start` and `start_spread`."""
+    stop: str
+    """When it offers no more."""
+    size: str
+    """Payload to send; endless unless given."""
+    app_rate: str
+    """The application offers payload at this rate only."""
+    telnet: str
+    """The application offers one packet at a time, at exponential gaps of this mean, like "100ms".
+    """
+    files: FilesFields | Mapping[str, Any]
+    """Files instead, one after the other, each over a new connection."""
+    web: WebFields | Mapping[str, Any]
+    """A web user instead, who thinks, asks for pages and for what is embedded in them."""
+    pacing: Literal["none", "even", "exponential", "uniform", "fq", "westwood", "four-hop"]
+    """Spacing of packets: "none"; "even", "exponential" or "uniform", a window per round trip;
+    "fq", as TCP over Linux's fq; "westwood", by Westwood's bandwidth share; "four-hop", by the
+    delay of four hops. Over QUIC unless given as RFC 9002 recommends.
+    """
+    pacing_bucket: int
+    """With even pacing over TCP: tokens that pile up while nothing leaves, and then leave together;
+    they come in at a window per round trip.
+    """
+    ack_pacing: bool
+    """The receiver spaces acknowledgements: those of a round trip evenly over the next."""
+    slow_start: Literal["standard", "limited", "hystart", "hystart++"]
+    """ "standard", "limited", "hystart" (Linux's, by trains of acknowledgements and delay) or
+    "hystart++" (RFC 9406); unless given, hystart for cubic with linux habits, else standard.
+    """
+    max_ssthresh: float
+    """RFC 3742's max_ssthresh in packets, with limited slow start; 100 unless given. Given alone,
+    it also chooses limited slow start; 0 alone is as if not given.
+    """
+    ssthresh: float
+    """The window in packets at which the first slow start ends; no threshold unless given."""
+    ecn: bool
+    """ECN as in RFC 3168; laws that need marks, like dctcp, ask for their own kind."""
+    ecn_retransmit: bool
+    """With ECN: retransmissions are ECN-capable, too, as RFC 2481 lets them and ns-2 has them; RFC
+    3168 forbids it. They are not unless true.
+    """
+    initial_window: float
+    """Packets before the first acknowledgement; the habit's unless given."""
+    max_window: str
+    """The receiver's window; unlimited unless given."""
+    timestamps: bool
+    """RFC 7323's timestamps; the habit's unless given."""
+    tick: str
+    """The clock of the retransmission timer: its RTT samples are whole ticks of it, as with ns-2's
+    tcpTick_; exact samples, and a clock of 10 ms with ns2 and of 1 ms with linux habits, unless
+    given. Laws and pacing always have exact samples.
+    """
+    tick_integers: bool
+    """With `tick`: the RTT estimate is kept in whole eighths and its variation in whole quarters of
+    a tick, as in ns-2 and BSD, so that the timeout stays at three ticks or more; they are exact
+    unless true.
+    """
+    abc: bool
+    """The window grows by packets acknowledged (RFC 3465), or if false by acknowledgements (RFC
+    5681), as in Linux 2.4; the habit's unless given.
+    """
+    prr: bool
+    """Proportional rate reduction in a SACK recovery; the habit's unless given."""
+    rack: bool
+    """RACK (RFC 8985): losses are found by time in a SACK recovery; the habit's unless given."""
+    tlp: bool
+    """With `rack`: tail loss probes (RFC 8985 §7); the habit's unless given."""
+    frto: bool
+    """With `rack`: needless timeouts are found out by new data (RFC 5682); the habit's unless
+    given.
+    """
+    dsack: bool
+    """The receiver reports packets that arrive again (RFC 2883); the habit's unless given."""
+    sack_compression: bool
+    """The receiver puts acknowledgements of data out of order together for up to 1 ms, as Linux's
+    does; the habit's unless given.
+    """
+    handshake: bool
+    """Each connection begins with a handshake; the habit's unless given."""
+    cwnd_validation: bool
+    """A window grows only if it was full in the round trip, in slow start if half of it was used,
+    and shrinks after a timeout without use (RFC 7661); the habit's unless given.
+    """
+    slow_start_after_idle: bool
+    """The window falls after a silence, as the habit has it; Linux's sysctl of that name; it does
+    unless false.
+    """
+    rate_halving: float
+    """Linux 2.6.22's rate halving in a SACK recovery, as ns-2 has it, instead of `prr`: the window
+    is this share of the threshold until the recovery is over, and slow start makes up the rest; 0.5
+    for laws with Reno's min_cwnd, 1 for those without.
+    """
+    halving_stalls: bool
+    """With `rate_halving`: the packets in flight stay as many as before until the recovery is over,
+    as ns-2's do whenever `overhead_` delays a departure.
+    """
+    overhead: str
+    """Each time it may send it waits up to this, uniformly, as with ns-2's `overhead_`."""
+    host: HostFields | Mapping[str, Any]
+    """What the hosts at both ends are like; ideal unless given: they see everything when it
+    happens.
+    """
+    quantum: int | Literal["auto"]
+    """Packets that leave together, as segmentation offload makes them: a number, or "auto", a
+    millisecond at the flow's rate, as Linux does; "auto" over TCP with linux habits unless given,
+    else 1.
+    """
+    ack_every: int | Literal["gro"]
+    """One acknowledgement for this many packets, or "gro", for what a receiver with generic receive
+    offload takes as one: up to 64 kB within 50 µs.
+    """
+    ack_delay: str
+    """The longest an acknowledgement may be delayed. Without `ack_every`, acknowledgements are sent
+    at this interval only.
+    """
+    ack_size: str
+    """An acknowledgement on the wire; as many bytes as a data packet's headers unless given. ns-2's
+    have 40 even with timestamps.
+    """
+    reliable: bool
+    """With E-TCP: whether it sends again what was lost; it does unless false."""
+    raptorq: int
+    """With E-TCP: instead of sending lost data again, it sends symbols of a RaptorQ code (RFC 6330)
+    over blocks of this many packets, like 1000.
+    """
+    header_checksum: bool
+    """With E-TCP: headers have a checksum of their own, so that what a link's `loss` does to its
+    packets is damage to their payload. The receiver then tells it from losses in queues, and
+    congestion control does not answer it.
+    """
+    datagrams: Literal["constant", "poisson"]
+    """Datagrams at `app_rate` that nobody answers, instead of TCP: "constant" or "poisson" gaps."""
+    on: str
+    """With datagrams: the length of a sending period, like "5s"."""
+    off: str
+    """With datagrams: the length of the silence between two sending periods."""
+    periods: Literal["fixed", "exponential"]
+    """Whether `on` and `off` are exact lengths, "fixed" (the default), or means of exponential
+    ones, "exponential".
+    """
+    reverse: bool
+    """In a preset: from right to left. Between nodes: from `to` to `from`."""
+    rtt_spread: str
+    """In a preset: the base RTTs of `count` flows are spread evenly from the first's to this much
+    more.
+    """
+    over: tuple[int, int]
+    """In a row: the first and the last link, from 1."""
+
+
+class FlowFields(_FlowFrom, FlowOptions, total=False):
+    """The fields of a flow."""
+
+    cc: str | type[Controller]
+    """A law, its settings, its recovery: "cubic" (the default), "cubic:beta=0.8", "reno+newreno",
+    "cubic+quic"; "reno", "newreno", "sack", "quic" are Reno's law over the recovery of that name,
+    the last of which is QUIC's instead of TCP's.
+    """
+    count: int
+    """The number of such flows; 1 unless given."""
+    tcp: Literal["ns2", "linux"]
+    """The habits of this flow, if they differ from the scenario's."""
+    packet: str
+    """A packet on the wire, if it differs from the scenario's."""
+    rtt: str
+    """In a preset: its base RTT, if that differs."""
+    to: str
+    """In a general network: the receiver's node."""
+
+
+class TraceFields(TypedDict, total=False):
+    """The fields of a trace."""
+
+    links: Sequence[str]
+    """Links whose packets go to a pcapng file, by name."""
+    flows: Sequence[int]
+    """Flows whose recovery goes to a qlog file, by number from 0."""
+
+
+class ScenarioOptions(TypedDict, total=False):
+    """Fields of a scenario that the functions of `narrows.networks` take as keywords."""
+
+    seed: int
+    """Where all randomness comes from; 1 unless given."""
+    duration: str
+    """Simulated time, like "60s", which it is unless given."""
+    warmup: str
+    """The measured window begins here; at a quarter of the duration unless given."""
+    tcp: Literal["ns2", "linux"]
+    """The TCP's habits: "linux" (the default) or "ns2"."""
+    packet: str
+    """A data packet on the wire, headers included; "1500B" unless given, "1000B" with ns2."""
+    sample: str
+    """The interval between samples of windows and queues; a thousandth of the duration unless
+    given; "0s" for none.
+    """
+    trace: TraceFields | Mapping[str, Any]
+    """What to write down packet by packet."""
+
+
+class ScenarioFields(ScenarioOptions, total=False):
+    """The fields of a scenario."""
+
+    rtt: str
+    """The base RTT that "bdp" means, for a network of `links`; the presets know theirs."""
+    dumbbell: DumbbellFields | Mapping[str, Any]
+    """One bottleneck."""
+    parking_lot: ParkingLotFields | Mapping[str, Any]
+    """Equal bottlenecks in a row."""
+    chain: ChainFields | Mapping[str, Any]
+    """Different links in a row."""
+    links: Sequence[LinkFields | Mapping[str, Any]]
+    """Any network: its nodes are those that the links name."""
+    flows: Sequence[FlowFields | Mapping[str, Any]]
+    """The flows."""
+
+
+class DumbbellKeywords(ScenarioOptions, DumbbellOptions, FlowOptions, total=False):
+    """More of a run over a dumbbell, of the network, and of each flow."""
+
+
+class ParkingLotKeywords(ScenarioOptions, ParkingLotOptions, FlowOptions, total=False):
+    """More of a run over a parking lot, of the network, and of each flow."""
+
+
+class ChainKeywords(ScenarioOptions, ChainOptions, FlowOptions, total=False):
+    """More of a run over a chain, of the network, and of each flow."""

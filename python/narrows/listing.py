@@ -1,0 +1,70 @@
+"""What there is: laws, queues, recoveries, slow starts and presets, with settings and sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from narrows import _core
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting of a law or queue, as written after its name: ``cubic:beta=0.8``."""
+
+    name: str
+    default: str
+    bounds: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something that can be named in a scenario."""
+
+    name: str
+    summary: str
+    source: str
+    aliases: tuple[str, ...] = ()
+    settings: tuple[Setting, ...] = ()
+
+
+def controllers() -> list[Entry]:
+    """Return the congestion controllers: a flow's ``cc``.
+
+    Examples
+    --------
+    >>> import narrows as nw
+    >>> cubic = next(law for law in nw.controllers() if law.name == "cubic")
+    >>> cubic.source.split(",")[0], cubic.settings[0].name
+    ('RFC 9438', 'beta')
+    """
+    return [_entry(line) for line in _core.controllers()]
+
+
+def queues() -> list[Entry]:
+    """Return the queues: a link's ``queue``.
+
+    Examples
+    --------
+    >>> import narrows as nw
+    >>> "fq-codel" in [queue.name for queue in nw.queues()]
+    True
+    """
+    return [_entry(line) for line in _core.queues()]
+
+
+def _entry(named: _core.Named) -> Entry:
+    name, summary, source, aliases, settings = named
+    return Entry(
+        name, summary, source, tuple(aliases), tuple(Setting(*setting) for setting in settings)
+    )
+
+
+def others() -> dict[str, list[Entry]]:
+    """Return recoveries, slow starts and presets, by kind."""
+    kinds = {
+        "recoveries": _core.recoveries(),
+        "slow_starts": _core.slow_starts(),
+        "presets": _core.presets(),
+    }
+    return {kind: [Entry(*line) for line in lines] for kind, lines in kinds.items()}
