@@ -17,20 +17,40 @@ if TYPE_CHECKING:
 Law = str | type[Controller]
 
 
+@dataclass(frozen=True)
+class Case:
+    """What is compared with others: what was said of it, and its runs, one for each seed."""
+
+    said: dict[str, str]
+    runs: list[Result]
+
+
+def varying(cases: Sequence[Case]) -> list[str]:
+    """Return the names of what differs between cases, the law first and always."""
+    names = list(dict.fromkeys(name for case in cases for name in case.said))
+    differ = {name for name in names if len({case.said.get(name) for case in cases}) > 1}
+    return [name for name in names if name == "cc" or name in differ]
+
+
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Runs of several laws over one network, those of one law adjacent.
+    """Runs of several laws over one network, or over several.
 
     Prints as a table, in notebooks too; with several seeds a cell is a mean, with half of its 95 %
     confidence interval.
 
     Attributes
     ----------
-    results
-        The runs, by law and then by seed.
+    cases
+        What is compared, in order.
     """
 
-    results: list[Result]
+    cases: list[Case]
+
+    @property
+    def results(self) -> list[Result]:
+        """All runs, by case and then by seed."""
+        return [run for case in self.cases for run in case.runs]
 
     @property
     def warnings(self) -> list[str]:
@@ -42,17 +62,26 @@ class Comparison:
         """Draw utilisation, loss rate, mean queue and Jain's index as bars."""
         from narrows import plot  # noqa: PLC0415
 
-        return plot.comparison(self.results)
+        return plot.comparison(self.cases)
 
     def __repr__(self) -> str:
         from narrows import tables  # noqa: PLC0415
 
-        return tables.as_text([tables.comparison(self.results)])
+        return tables.as_text([tables.comparison(self.cases)])
 
     def _repr_html_(self) -> str:
         from narrows import tables  # noqa: PLC0415
 
-        return tables.as_html(tables.comparison(self.results))
+        return tables.as_html(tables.comparison(self.cases))
+
+
+def run_cases(
+    planned: Sequence[tuple[dict[str, str], Scenario]], seeds: Sequence[int]
+) -> Comparison:
+    """Run scenarios with every seed; each comes with what is said of it."""
+    runs = run_all([(scenario, seed) for _, scenario in planned for seed in seeds])
+    parts = [runs[first : first + len(seeds)] for first in range(0, len(runs), len(seeds))]
+    return Comparison([Case(said, part) for (said, _), part in zip(planned, parts, strict=True)])
 
 
 def compare(scenario: Scenario, cc: Sequence[Law], *, seeds: int | Sequence[int] = 1) -> Comparison:
@@ -86,7 +115,12 @@ def compare(scenario: Scenario, cc: Sequence[Law], *, seeds: int | Sequence[int]
     ['reno', 'cubic']
     """
     groups = range(len(scenario.fields["flows"]))
-    scenarios = [scenario.with_({f"flows[{group}].cc": law for group in groups}) for law in cc]
+    planned = [
+        (
+            {"cc": law if isinstance(law, str) else law.__name__},
+            scenario.with_({f"flows[{group}].cc": law for group in groups}),
+        )
+        for law in cc
+    ]
     first = scenario.seed
-    chosen = range(first, first + seeds) if isinstance(seeds, int) else seeds
-    return Comparison(run_all([(each, seed) for each in scenarios for seed in chosen]))
+    return run_cases(planned, range(first, first + seeds) if isinstance(seeds, int) else seeds)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from narrows.comparison import Case
     from narrows.results import Result
     from narrows.sweeps import Sweep
 
@@ -118,17 +119,24 @@ def single(result: Result) -> Figure:
     return figure
 
 
-def comparison(results: Sequence[Result]) -> Figure:
-    """Draw several runs as bars of utilisation, loss rate, mean queue and Jain's index.
+def comparison(cases: Sequence[Case]) -> Figure:
+    """Draw cases as bars of utilisation, loss rate, mean queue and Jain's index.
 
     Each pacing has a colour. If there are several seeds, whiskers show the 95 % confidence
     intervals of the means.
     """
+    from narrows.comparison import varying  # noqa: PLC0415
     from narrows.statistics import mean_and_interval  # noqa: PLC0415
 
     figure, axes = panels(2, 2)
-    records = [result.record() for result in results]
-    ccs = list(dict.fromkeys(record["cc"] for record in records))
+    names = [name for name in varying(cases) if name != "pacing"]
+    labels = ["\n".join(case.said.get(name, "-") for name in names) for case in cases]
+    records = [
+        {**run.record(), "label": label}
+        for case, label in zip(cases, labels, strict=True)
+        for run in case.runs
+    ]
+    shown_labels = list(dict.fromkeys(labels))
     pacings = list(dict.fromkeys(record["pacing"] for record in records))
     shown = [metric(name) for name in ("utilisation", "loss_rate", "mean_queue", "jain")]
     width = 0.8 / len(pacings)
@@ -138,16 +146,16 @@ def comparison(results: Sequence[Result]) -> Figure:
                 [
                     record[column.name] * column.scale
                     for record in records
-                    if record["cc"] == cc and record["pacing"] == pacing
+                    if record["label"] == label and record["pacing"] == pacing
                 ]
-                for cc in ccs
+                for label in shown_labels
             ]
             # A law that paces by itself has no bar with other pacings.
             nothing = (np.nan, np.nan)
             means, halves = zip(
                 *(mean_and_interval(value) if value else nothing for value in values), strict=True
             )
-            x = np.arange(len(ccs)) + (place - (len(pacings) - 1) / 2) * width
+            x = np.arange(len(shown_labels)) + (place - (len(pacings) - 1) / 2) * width
             several_seeds = any(len(value) > 1 for value in values)
             whiskers = np.nan_to_num(np.array(halves)) if several_seeds else None
             ax.bar(
@@ -157,7 +165,7 @@ def comparison(results: Sequence[Result]) -> Figure:
                 yerr=whiskers,
                 label=PACINGS.get(pacing, f"paced, {pacing}"),
             )
-        ax.set_xticks(range(len(ccs)), ccs)
+        ax.set_xticks(range(len(shown_labels)), shown_labels, fontsize="x-small")
         ax.set_ylabel(column.axis)
         if column.name in ("utilisation", "jain"):
             ax.set_ylim(0, 1)

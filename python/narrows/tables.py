@@ -8,13 +8,13 @@ from __future__ import annotations
 import html
 import io
 from collections.abc import Iterable, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from narrows.comparison import Case, varying
 from narrows.metrics import Metric, metric
 
 if TYPE_CHECKING:
@@ -28,17 +28,16 @@ OF_LINKS = ("utilisation", "loss_rate", "mean_queue", "max_queue", "delay_p50", 
 SWEPT = ("utilisation", "goodput", "loss_rate", "mean_queue", "jain")
 
 
-def comparison(results: Sequence[Result]) -> Table:
-    """Return a table with one row for each law and pacing; the runs of one are adjacent."""
-    records = [{**result.record(), "marks": _marks(result)} for result in results]
-    paced = len({record["pacing"] for record in records}) > 1
+def comparison(cases: Sequence[Case]) -> Table:
+    """Return a table with one row for each case, and a column for each thing that differs."""
+    names = varying(cases)
+    records = [[{**run.record(), "marks": _marks(run)} for run in case.runs] for case in cases]
     columns = [metric(name) for name in COMPARED]
-    if any(record["marks"] for record in records):
+    if any(record["marks"] for runs in records for record in runs):
         columns.append(metric("marks", "links"))
-    table = _table(["cc", "pacing"] if paced else ["cc"], columns)
-    for (cc, pacing), group in groupby(records, lambda record: (record["cc"], record["pacing"])):
-        runs = list(group)
-        table.add_row(cc, *([pacing] if paced else []), *_cells(runs, columns))
+    table = _table(names, columns)
+    for case, runs in zip(cases, records, strict=True):
+        table.add_row(*(case.said.get(name, "-") for name in names), *_cells(runs, columns))
     return table
 
 

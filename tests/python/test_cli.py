@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
+import narrows as nw
 import polars as pl
 import pytest
 from binary import BINARY, Run
@@ -329,3 +334,30 @@ def test_options_of_cache_prune_are_for_prune(narrows: Run) -> None:
     done = narrows("cache", "size", "--older", "3d")
     assert done.returncode == 2
     assert "--older: is for prune" in done.stderr
+
+
+def test_version_names_the_engine(narrows: Run) -> None:
+    assert re.fullmatch(r"narrows \S+, engine \d+-[0-9a-f]{8}\n", narrows("--version").stdout)
+
+
+def test_compare_combines_networks_and_mixes_laws(narrows: Run) -> None:
+    command = ["compare", *SMALL, "--cc", "1*cubic/reno,cubic", "--buffer", "5p,20p", "--csv"]
+    rows = list(csv.DictReader(io.StringIO(narrows(*command).stdout)))
+    assert [row["cc"] for row in rows] == ["cubic+reno", "cubic", "cubic+reno", "cubic"]
+    assert all(len(row["flow_goodput"].split()) == 2 for row in rows)
+    wrong = narrows("compare", *SMALL, "--cc", "5*cubic/reno")
+    assert wrong.returncode == 2
+    assert "--flows says 2" in wrong.stderr
+
+
+def test_a_scenario_comes_from_standard_input(tmp_path: Path) -> None:
+    text = nw.dumbbell("10Mbps", "40ms", "20p", duration="2s").to_toml()
+    done = subprocess.run(
+        [sys.executable, "-m", "narrows", "run", "-", "--csv"],
+        input=text,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=True,
+    )
+    assert done.stdout.startswith("cc,pacing,seed,")

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from csv import DictWriter
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -42,6 +43,9 @@ Json = Annotated[
         "--json", "-J", help="Print JSON instead of tables; runs are one object per line."
     ),
 ]
+Csv = Annotated[
+    bool, typer.Option("--csv", help="Print CSV instead of tables, one line for each run.")
+]
 Out = Annotated[
     Path | None,
     typer.Option(
@@ -66,6 +70,26 @@ class CacheTask(StrEnum):
     LIST = "list"
     SIZE = "size"
     PRUNE = "prune"
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from narrows import __version__  # noqa: PLC0415
+
+        print(f"narrows {__version__}, engine {_core.engine()}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and exit.", callback=_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """A laboratory for congestion control on fast links with small router buffers."""
 
 
 def main() -> None:
@@ -113,16 +137,26 @@ def _no_delay(value: str | None) -> str | None:
     )
 )
 def compare(
-    rate: Annotated[str, typer.Option(help="The bottleneck's rate.")] = "100Mbps",
-    rtt: Annotated[str, typer.Option(help="Base round-trip time of the first flow.")] = "50ms",
+    rate: Annotated[
+        str, typer.Option(help="The bottleneck's rate, or several: 100Mbps,1Gbps.")
+    ] = "100Mbps",
+    rtt: Annotated[
+        str, typer.Option(help="Base round-trip time of the first flow, or several.")
+    ] = "50ms",
     rtt_step: Annotated[
         str, typer.Option(help="Amount by which each flow's RTT exceeds the previous flow's.")
     ] = "0ms",
     buffer: Annotated[
-        str, typer.Option(help="The bottleneck's buffer: 20p, 30kB, 5ms, 0.5bdp, bdp/sqrt(n).")
+        str,
+        typer.Option(
+            help="The bottleneck's buffer: 20p, 30kB, 5ms, 0.5bdp, bdp/sqrt(n); or several."
+        ),
     ] = "1bdp",
     queue: Annotated[
-        str, typer.Option(help="The bottleneck's queue: drop-tail, red, codel, fq-codel, xcp …")
+        str,
+        typer.Option(
+            help="The bottleneck's queue: drop-tail, red, codel, fq-codel, xcp …; or several."
+        ),
     ] = "drop-tail",
     ecn: Annotated[
         bool, typer.Option("--ecn", help="Flows use ECN: they respond to marks (RFC 3168).")
@@ -133,9 +167,10 @@ def compare(
         typer.Option(
             "--cc",
             "-C",
-            help="Controllers, separated by commas: cubic, cubic:beta=0.8, reno+newreno.",
+            help="Controllers, separated by commas: cubic, cubic:beta=0.8, reno+newreno; mixtures "
+            "of flows: cubic/bbr, 40*cubic/10*bbr.",
         ),
-    ] = "reno,cubic",
+    ] = "sack,cubic",
     pacing: Annotated[
         str | None,
         typer.Option(
@@ -187,6 +222,7 @@ def compare(
         typer.Option(help="The first seed, if --seeds is the number of seeds.  [default: 1]"),
     ] = None,
     json_: Json = False,
+    csv: Csv = False,
     output: Out = None,
     force: Force = False,
     delay: Annotated[str | None, typer.Option(hidden=True, callback=_no_delay)] = None,
@@ -195,7 +231,14 @@ def compare(
     from narrows.cli.compare import Combinations, split_list, split_seeds  # noqa: PLC0415
 
     with _one_line_errors():
-        comparison = Combinations(
+        combinations = Combinations(
+            networks={
+                "rate": split_list("--rate", rate),
+                "rtt": split_list("--rtt", rtt),
+                "rtt_step": [rtt_step],
+                "buffer": split_list("--buffer", buffer),
+                "queue": split_list("--queue", queue),
+            },
             ccs=split_list("--cc", cc),
             pacings=split_list("--pacing", pacing) if pacing else [None],
             seeds=split_seeds(seeds, seed),
@@ -205,13 +248,6 @@ def compare(
                 "warmup": warmup and _seconds(warmup),
                 "tcp": tcp,
                 "packet": packet_size,
-                "dumbbell": {
-                    "rate": rate,
-                    "rtt": rtt,
-                    "rtt_step": rtt_step,
-                    "buffer": buffer,
-                    "queue": queue,
-                },
             },
             flow={
                 "start_spread": start_spread,
@@ -220,7 +256,21 @@ def compare(
                 "ecn": ecn,
             },
         )
-        _compare(comparison, json_, output, force)
+        _compare(combinations, json_, csv, output, force)
+
+
+def _print_csv(records: Sequence[dict[str, Any]]) -> None:
+    """Print runs as CSV; what is a list has a cell with its values between spaces."""
+    rows = [
+        {
+            name: " ".join(map(str, value)) if isinstance(value, list) else value
+            for name, value in record.items()
+        }
+        for record in records
+    ]
+    writer = DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
 
 
 def _seconds(text: str) -> str:
@@ -228,31 +278,38 @@ def _seconds(text: str) -> str:
     return f"{text}s" if text.replace(".", "", 1).isdigit() else text
 
 
-def _compare(comparison: Any, json_: bool, output: Path | None, force: bool) -> None:
+def _compare(combinations: Any, json_: bool, csv: bool, output: Path | None, force: bool) -> None:
     from narrows import tables  # noqa: PLC0415
+    from narrows.comparison import run_cases  # noqa: PLC0415
 
+    if json_ and csv:
+        raise _core.ScenarioError("--csv: --json is another form; leave one out")
     folder = Folder(output, force) if output else None
-    scenarios = comparison.scenarios()
-    if not json_:
-        say(f"bottleneck buffer: {scenarios[0].buffers['bottleneck']}")
-        for line in comparison.left_out():
+    planned = combinations.planned()
+    if not (json_ or csv):
+        for buffer in dict.fromkeys(scenario.buffers["bottleneck"] for _, scenario in planned):
+            say(f"bottleneck buffer: {buffer}")
+        for line in combinations.left_out():
             say(line)
-    results = comparison.run()
+    comparison = run_cases(planned, combinations.seeds)
+    records = [result.record() for result in comparison.results]
     if json_:
-        for result in results:
-            print(json.dumps(result.record()))
+        for record in records:
+            print(json.dumps(record))
+    elif csv:
+        _print_csv(records)
     else:
-        console().print(tables.comparison(results))
-        say(_speed(results))
-    warn(warning for result in results for warning in result.warnings)
+        console().print(tables.comparison(comparison.cases))
+        say(_speed(records))
+    warn(comparison.warnings)
     if folder:
-        _write(folder, lambda folder: comparison.write(folder, results), quiet=json_)
+        _write(folder, lambda folder: combinations.write(folder, comparison), quiet=json_ or csv)
 
 
-def _speed(results: Sequence[Any]) -> str:
-    wall = sum(result.wall for result in results)
-    packets = sum(result.record()["delivered"] for result in results)
-    return f"{len(results)} runs, {wall:.2f} s of one core, {packets / wall / 1e6:.1f} Mpkt/s"
+def _speed(records: Sequence[dict[str, Any]]) -> str:
+    wall = sum(record["wall"] for record in records)
+    packets = sum(record["delivered"] for record in records)
+    return f"{len(records)} runs, {wall:.2f} s of one core, {packets / wall / 1e6:.1f} Mpkt/s"
 
 
 def _write(folder: Folder, write: Callable[[Folder], None], quiet: bool) -> None:
@@ -264,7 +321,7 @@ def _write(folder: Folder, write: Callable[[Folder], None], quiet: bool) -> None
 
 @app.command(epilog="Example: narrows run examples/dumbbell.toml -o out/dumbbell")
 def run(
-    file: Annotated[Path, typer.Argument(help="A scenario file.")],
+    file: Annotated[Path, typer.Argument(help="A scenario file; - for standard input.")],
     seeds: Annotated[
         str | None,
         typer.Option(help="The number of seeds, like 10, or a range of them, like 1..10."),
@@ -273,6 +330,7 @@ def run(
         int | None, typer.Option(help="The first seed.  [default: the scenario file's]")
     ] = None,
     json_: Json = False,
+    csv: Csv = False,
     output: Out = None,
     force: Force = False,
 ) -> None:
@@ -282,19 +340,24 @@ def run(
     from narrows.scenario import Scenario  # noqa: PLC0415
 
     with _one_line_errors():
-        scenario = Scenario.load(file)
+        if json_ and csv:
+            raise _core.ScenarioError("--csv: --json is another form; leave one out")
+        from_input = str(file) == "-"
+        scenario = Scenario.from_toml(sys.stdin.read()) if from_input else Scenario.load(file)
         single = Single(scenario, split_seeds(seeds or "1", seed, scenario.seed))
         folder = Folder(output, force) if output else None
         results = single.run(folder)
         if json_:
             for result in results:
                 print(json.dumps(result.record()))
+        elif csv:
+            _print_csv([result.record() for result in results])
         else:
             for table in single.tables(results):
                 console().print(table)
         warn(scenario.warnings)
         if folder:
-            _write(folder, lambda folder: single.write(folder, results), quiet=json_)
+            _write(folder, lambda folder: single.write(folder, results), quiet=json_ or csv)
 
 
 @app.command(epilog="Example: narrows sweep examples/sweeps/buffer.toml --seeds 10 -o out/buffer")
@@ -467,7 +530,8 @@ def demo(
     from narrows.cli.compare import Combinations  # noqa: PLC0415
 
     with _one_line_errors():
-        comparison = Combinations(
+        combinations = Combinations(
+            networks={"rate": ["1Gbps"], "rtt": ["100ms"], "buffer": ["20p"]},
             ccs=["reno", "newreno", "sack", "cubic"],
             pacings=["none", "even"],
             seeds=[1],
@@ -475,11 +539,10 @@ def demo(
             fields={
                 "duration": _seconds(duration),
                 "tcp": "ns2",
-                "dumbbell": {"rate": "1Gbps", "rtt": "100ms", "buffer": "20p"},
             },
             flow={"overhead": "8us"},
         )
-        _compare(comparison, False, output, force)
+        _compare(combinations, json_=False, csv=False, output=output, force=force)
 
 
 @app.command()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise, product
 from typing import Any
 
 from narrows import _core, tables
-from narrows._batch import run_all
 from narrows._core import ScenarioError
 from narrows._files import Folder
-from narrows.results import Result
+from narrows.comparison import Comparison, varying
 from narrows.scenario import Scenario
 
 
@@ -59,20 +59,24 @@ def split_seeds(text: str, first: int | None, usual: int = 1) -> list[int]:
 
 @dataclass(frozen=True)
 class Combinations:
-    """Every combination of controller, pacing and seed over the same network.
+    """Every combination of network, law, pacing and seed.
 
     Parameters
     ----------
+    networks
+        Lists of values by field of the dumbbell, like ``{"buffer": ["20p", "1bdp"]}``.
     ccs, pacings, seeds
-        The controllers, pacings and seeds to combine; a pacing that is None is the transport's.
+        The laws, pacings and seeds to combine; a pacing that is None is the transport's. A law may
+        be a mixture, like ``cubic/bbr`` or ``40*cubic/10*bbr``.
     flows
-        The number of flows, all with the same controller.
+        The number of flows.
     fields
         The scenario's other fields; those that are None take their defaults.
     flow
         The flows' other fields.
     """
 
+    networks: dict[str, list[str]]
     ccs: list[str]
     pacings: Sequence[str | None]
     seeds: list[int]
@@ -80,47 +84,86 @@ class Combinations:
     fields: dict[str, Any]
     flow: dict[str, Any]
 
-    def scenarios(self) -> list[Scenario]:
-        """Return one checked scenario for each controller and pacing.
+    def planned(self) -> list[tuple[dict[str, str], Scenario]]:
+        """Return each combination, as it was said and as a checked scenario.
 
         What a law decides by itself is left out for that law: one that paces by itself has one
         scenario whatever the pacings are.
         """
         fields = {name: value for name, value in self.fields.items() if value is not None}
-        scenarios = []
-        for cc in dict.fromkeys(self.ccs):
-            own = _core.decided_by(cc)
-            flow = {name: value for name, value in self.flow.items() if name not in own}
-            for pacing in [None] if "pacing" in own else dict.fromkeys(self.pacings):
-                spaced = {} if pacing is None else {"pacing": pacing}
-                group = {"cc": cc, "count": self.flows, **spaced, **flow}
-                scenarios.append(Scenario(**fields, flows=[group]))
-        return scenarios
+        found = []
+        for values in product(*self.networks.values()):
+            network = dict(zip(self.networks, values, strict=True))
+            for cc in dict.fromkeys(self.ccs):
+                parts = mixture(cc, self.flows)
+                own = set.intersection(*(set(_core.decided_by(law)) for law, _ in parts))
+                for pacing in [None] if "pacing" in own else dict.fromkeys(self.pacings):
+                    groups = [self._group(law, count, pacing) for law, count in parts]
+                    scenario = Scenario(**fields, dumbbell=network, flows=groups)
+                    said = {"cc": cc, **network, "pacing": "own" if pacing is None else pacing}
+                    found.append((said, scenario))
+        return found
+
+    def _group(self, law: str, count: int, pacing: str | None) -> dict[str, Any]:
+        own = _core.decided_by(law)
+        flow = {name: value for name, value in self.flow.items() if name not in own}
+        spaced = {} if pacing is None or "pacing" in own else {"pacing": pacing}
+        return {"cc": law, "count": count, **spaced, **flow}
 
     def left_out(self) -> list[str]:
         """Say of each law which of the options it decides by itself."""
         said = {name for name, value in self.flow.items() if value}
         said |= {"pacing"} if list(self.pacings) != [None] else set()
+        laws = dict.fromkeys(law for cc in self.ccs for law, _ in mixture(cc, self.flows))
         return [
-            f"{cc} decides by itself: {', '.join(own)}"
-            for cc in dict.fromkeys(self.ccs)
-            if (own := sorted(said & set(_core.decided_by(cc))))
+            f"{law} decides by itself: {', '.join(own)}"
+            for law in laws
+            if (own := sorted(said & set(_core.decided_by(law))))
         ]
 
-    def run(self) -> list[Result]:
-        """Run every scenario with every seed; the runs of one scenario are adjacent."""
-        return run_all([(scenario, seed) for scenario in self.scenarios() for seed in self.seeds])
-
-    def write(self, folder: Folder, results: list[Result]) -> None:
+    def write(self, folder: Folder, comparison: Comparison) -> None:
         """Write tables, figure and report."""
         from narrows import plot, report  # noqa: PLC0415 (matplotlib takes half a second)
 
         several = len(self.seeds) > 1
-        for result in results:
-            record = result.record()
-            label = f"{record['cc']}-{record['pacing']}" + (f"-{result.seed}" if several else "")
-            folder.note(result.write(folder.path, re.sub(r"[^A-Za-z0-9.=+-]", "_", label) + "."))
-        shown = [result for result in results if result.seed == self.seeds[0]]
-        folder.data("comparison.png", plot.png(plot.comparison(results)))
-        folder.text("report.html", report.comparison(shown, tables.comparison(results)))
-        folder.text("scenario.toml", shown[0].scenario.to_toml())
+        names = varying(comparison.cases)
+        for case in comparison.cases:
+            said = [case.said[name] for name in names if name != "pacing"]
+            for run in case.runs:
+                label = "-".join([*said, run.record()["pacing"]])
+                prefix = label + (f"-{run.seed}" if several else "")
+                folder.note(run.write(folder.path, re.sub(r"[^A-Za-z0-9.=+-]", "_", prefix) + "."))
+        folder.data("comparison.png", plot.png(comparison.plot()))
+        table = tables.comparison(comparison.cases)
+        folder.text("report.html", report.comparison(comparison.cases, table))
+        folder.text("scenario.toml", comparison.results[0].scenario.to_toml())
+
+
+def mixture(cc: str, flows: int) -> list[tuple[str, int]]:
+    """Split a mixture of laws into laws and numbers of flows.
+
+    Examples
+    --------
+    >>> mixture("cubic/bbr", 5), mixture("4*cubic/bbr", 5), mixture("reno+newreno", 2)
+    ([('cubic', 3), ('bbr', 2)], [('cubic', 4), ('bbr', 1)], [('reno+newreno', 2)])
+    """
+    parts = [part.strip() for part in cc.split("/")]
+    counted = [re.fullmatch(r"(?:(\d+)\*)?(.+)", part) for part in parts]
+    if not all(counted):
+        raise ScenarioError(f'--cc: "{cc}" has an empty part; try cubic/bbr or 40*cubic/10*bbr')
+    laws = [(match[2], match[1]) for match in counted if match]
+    said = sum(int(count) for _, count in laws if count)
+    rest = [law for law, count in laws if count is None]
+    left = flows - said
+    if left < len(rest) or (left and not rest):
+        raise ScenarioError(
+            f'--cc: "{cc}" is {said + len(rest)} flows or more, and --flows says {flows}'
+        )
+    shares = iter(len(part) for part in _parts(left, len(rest)))
+    return [(law, int(count) if count else next(shares)) for law, count in laws]
+
+
+def _parts(whole: int, number: int) -> list[range]:
+    """Split a number into parts that differ by one at most, the larger first."""
+    ends = [(whole * place + number - 1) // number if number else 0 for place in range(number + 1)]
+    return [range(low, high) for low, high in pairwise(ends)]

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.table import Table
 
+from narrows.comparison import varying
 from narrows.tables import as_html
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
+    from narrows.comparison import Case
     from narrows.results import Result
 
 MOST_POINTS = 4000
@@ -62,13 +64,11 @@ def _kept_rows(rows: int, lines: list[npt.NDArray[np.float64]]) -> npt.NDArray[n
     return np.array(sorted(kept))
 
 
-def comparison(results: Sequence[Result], table: Table) -> str:
-    """Report on several runs: the mean window, queue, loss and throughput of each over time."""
-    labels = [
-        r.summary["cc"][0]
-        + ("" if r.summary["pacing"][0] in ("none", "own") else ", paced " + r.summary["pacing"][0])
-        for r in results
-    ]
+def comparison(cases: Sequence[Case], table: Table) -> str:
+    """Report on the first run of each case: window, queue, loss and throughput over time."""
+    names = varying(cases)
+    labels = [", ".join(case.said.get(name, "-") for name in names) for case in cases]
+    results = [case.runs[0] for case in cases]
     links = [result.bottleneck_series for result in results]
     flows = [_sums(result) for result in results]
     time, flow_time = _column(links[0], "time"), _column(flows[0], "time")
