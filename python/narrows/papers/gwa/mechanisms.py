@@ -185,6 +185,7 @@ def backward(lab: Lab) -> Finding:
                 "minor implications (taken as at most τ of eq. 9, 0.1 s, apart)",
                 f"{back['settled']:.1f} s, {forward['settled']:.1f} s",
                 abs(back["settled"] - forward["settled"]) < 0.101,
+                _alone(lab, back["where"], back["system"], 1, "{:.1f} s"),
             )
             for forward, back in pairs
         ),
@@ -196,7 +197,7 @@ def backward(lab: Lab) -> Finding:
                 "not given (minor; taken as less than a factor of 2 apart)",
                 f"{back['ripple']:.3f}, {forward['ripple']:.3f}",
                 0.5 < back["ripple"] / forward["ripple"] < 2,
-                _ripples_alone(lab, back["where"], back["system"]),
+                _alone(lab, back["where"], back["system"], 0, "{:.3f}"),
             )
             for forward, back in pairs
         ),
@@ -220,8 +221,8 @@ def _ripple(lab: Lab, flow: pl.DataFrame) -> tuple[float, float]:
     return float(late.std() / late.mean()), _settled(flow, float(late.mean()))
 
 
-def _ripples_alone(lab: Lab, where: str, system: str) -> str:
-    """Say the ripple without what may cause it: the count of flows, and Telnets."""
+def _alone(lab: Lab, where: str, system: str, which: int, form: str) -> str:
+    """Say a figure of `_ripple` without what may cause it: the count of flows, and Telnets."""
     place, size = (LAN, 120) if where == "LAN" else (WAN, 2000)
     parts = []
     for name, settings, telnet in (
@@ -235,8 +236,8 @@ def _ripples_alone(lab: Lab, where: str, system: str) -> str:
                 scenario(lab, place, system, size, queue=queue, telnet=telnet, sample="5ms")
             )
             flow = result.series("flow_series").filter(pl.col("flow") == 0)
-            found.append(_ripple(lab, flow.select("time", "window"))[0])
-        parts.append(f"{name} {found[0]:.3f}, {found[1]:.3f}")
+            found.append(form.format(_ripple(lab, flow.select("time", "window"))[which]))
+        parts.append(f"{name} {found[0]}, {found[1]}")
     return "; ".join(parts)
 
 
