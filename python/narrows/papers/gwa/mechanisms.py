@@ -704,7 +704,7 @@ def routers(lab: Lab) -> Finding:
                 f"{row['slow']} and {row['fast']} kB, {row['first']} first: {row['window']:.0f}"
                 for row in frame.iter_rows(named=True)
             ),
-            bool((frame["window"] - frame["expected"]).abs().max() < PACKET),
+            bool((frame["window"] - frame["expected"]).abs().to_numpy().max() < PACKET),
         ),
         stated(
             "nothing is lost at either router: drops",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -211,18 +213,19 @@ def seconds(lab: Lab) -> Finding:
     for path in PATHS:
         for wanted in TIMES:
             found = [_converges(lab, path, wanted, start) for start in STARTS]
-            taken = [time for time, _ in found if time is not None]
+            taken = [seen for seen in found if seen.seconds < math.inf]
             rows.append(
                 (
                     *path,
                     wanted,
-                    float(np.median(taken)) if taken else float("inf"),
-                    float(np.mean([length for _, length in found])),
+                    float(np.median([seen.seconds for seen in taken])) if taken else math.inf,
+                    float(np.mean([seen.epoch for seen in found])),
+                    float(np.mean([seen.first for seen in taken])) if taken else math.inf,
+                    float(np.mean([seen.left for seen in taken])) if taken else 1.0,
                 )
             )
-    data = pl.DataFrame(
-        rows, schema=["megabits", "rtt_ms", "queue", "wanted", "seconds", "epoch"], orient="row"
-    )
+    schema = ["megabits", "rtt_ms", "queue", "wanted", "seconds", "epoch", "first", "left"]
+    data = pl.DataFrame(rows, schema=schema, orient="row")
     claims = []
     for wanted in WANTED:
         kept = data.filter(pl.col("wanted") == wanted)
@@ -243,11 +246,13 @@ def seconds(lab: Lab) -> Finding:
                 f"not given (below {wanted} s, which is specified)",
                 f"{time:.1f} s",
                 time < wanted,
-                f"the rule aims at epochs of {wanted * np.log(2) / np.log(20):.1f} s, and for "
-                f"these windows they take {_length(megabits, ms, queue, wanted):.1f} s by its "
-                "formula: it has no knowledge of the path",
+                f"the rule aims at epochs of {wanted * np.log(2) / np.log(20):.1f} s that each "
+                f"leave half of the difference; here the first three last {first:.1f} s on average "
+                f"and each leaves {left:.2f}",
             )
-            for (megabits, ms, queue), time in zip(PATHS, times, strict=True)
+            for (megabits, ms, _), time, first, left in zip(
+                PATHS, times, kept["first"], kept["left"], strict=True
+            )
         ]
     plain = data.filter(pl.col("wanted").is_null())["seconds"].to_numpy()
     figure, axes = panels(1, 1, width=5)
@@ -268,14 +273,22 @@ def seconds(lab: Lab) -> Finding:
     return Finding(claims, {"paths": data}, figure, note)
 
 
-def _converges(
-    lab: Lab, path: tuple[int, int, int], wanted: int | None, start: float
-) -> tuple[float | None, float]:
-    """Return the seconds until 5 % of the difference is left, and the mean duration of an epoch.
+@dataclass(frozen=True)
+class Converged:
+    """How two flows become fair after the second has started.
 
-    The first is by the fall over three epochs, and None if the flows differ by less than a fifth of
-    their sum at the first loss after the start.
+    `seconds` is the time until 5 % of the difference of their windows is left, by the first three
+    epochs, of mean length `first`, which each leave `left` of the difference; infinite if the flows
+    differ by less than a fifth of their sum at the first loss. `epoch` is the mean length of all.
     """
+
+    seconds: float
+    epoch: float
+    first: float
+    left: float
+
+
+def _converges(lab: Lab, path: tuple[int, int, int], wanted: int | None, start: float) -> Converged:
     megabits, ms, queue = path
     cc = f"{FIXED}:rtt_scaling=true" + (f":convergence={wanted}" if wanted else "")
     flow = {"cc": cc, "start_spread": "0s", "slow_start": "limited", "max_ssthresh": 100}
@@ -287,22 +300,11 @@ def _converges(
     times, before = when[later], before[later]
     gap = np.abs(before[:, 0] - before[:, 1]) / before.sum(axis=1)
     if len(gap) < 4:
-        return None, float("inf")
-    length = float(np.diff(times).mean())
-    if gap[0] < 0.2:
-        return None, length
-    return float(np.log(20) * (times[3] - times[0]) / np.log(gap[0] / gap[3])), length
-
-
-def _length(megabits: int, ms: int, queue: int, wanted: int) -> float:
-    """Return the seconds in which a flow of half the path regains half its window by the rule."""
-    window = (megabits * ms / 8 + queue) / 2
-    spare = wanted * np.log(2) / np.log(20) - 1
-    t = np.linspace(0, 60, 60_001)
-    x = np.maximum(t - 1, 0)
-    alpha = (1 + 10 * x + x**2 / 4) * (1 + x / spare) ** 4
-    # α·(RTT/100 ms) for each RTT is 10·α for each second.
-    return float(np.interp(0.5 * window, np.cumsum(10 * alpha) * 1e-3, t))
+        return Converged(math.inf, math.inf, math.inf, 1.0)
+    epoch = float(np.diff(times).mean())
+    first, left = float(times[3] - times[0]) / 3, float((gap[3] / gap[0]) ** (1 / 3))
+    seconds = -first * math.log(20) / math.log(left) if gap[0] >= 0.2 and left < 1 else math.inf
+    return Converged(seconds, epoch, first, left)
 
 
 RATES = [100, 500]

@@ -14,6 +14,7 @@ from narrows.papers.htcp.setup import (
     ABOUT_FOUR,
     PACKET_BITS,
     epochs_until,
+    epochs_until_fair,
     events,
     scenario,
     windows,
@@ -170,8 +171,8 @@ def fig10(lab: Lab) -> Finding:
     note = (
         "The second flow starts with limited slow start (100 packets), so that it does not begin "
         "with a burst of losses of its own, at five moments 1.3 s apart, of which the figure shows "
-        f"the first. Until 5 % of the first difference is left it takes {by_difference:.2f} epochs, "
-        "by the matrix 4.32."
+        f"the first. Until 5 % of the first difference is left it takes {by_difference:.2f} "
+        "epochs, by the matrix 4.32."
     )
     return Finding(
         claims,
