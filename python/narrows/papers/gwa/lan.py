@@ -427,6 +427,7 @@ def fig06(lab: Lab) -> Finding:
     figure = draw_windows(
         {system: flow for system, (flow, _, _) in seen.items()},
         {system: _tens(link) for system, (_, link, _) in seen.items()},
+        0.1,
     )
     data = pl.concat(
         [flow.with_columns(system=pl.lit(system)) for system, (flow, _, _) in seen.items()]

@@ -115,7 +115,9 @@ def syn(lab: Lab) -> Finding:
     for (asks, known), values in drops.items():
         style = ("o" if asks == "SYN" else "s") + ("-" if known == "told" else "--")
         label = f"{asks} asks, number of flows {known}"
-        axes[0][0].plot(counts, list(values.values()), style, ms=4, lw=0.9, label=label)
+        size, fill = (7, "none") if known == "told" else (3, "full")
+        drawn = list(values.values())
+        axes[0][0].plot(counts, drawn, style, ms=size, fillstyle=fill, lw=0.9, label=label)
     axes[0][0].set(xlabel="FTPs", ylabel="drops in 3 s, all seeds", yscale="symlog")
     axes[0][0].legend(fontsize="x-small")
     return Finding(claims, {"drops": frame}, figure, OURS)
@@ -569,7 +571,8 @@ def lossy(lab: Lab) -> Finding:
     figure, axes = panels(1, 1, width=5)
     for way in ways:
         values = [mean[way][loss] for loss in losses]
-        axes[0][0].plot(range(len(losses)), values, "o-", ms=3, label=way)
+        style = {"ls": "--", "ms": 7, "fillstyle": "none"} if way == "Reno" else {"ms": 3}
+        axes[0][0].plot(range(len(losses)), values, marker="o", **style, lw=0.9, label=way)
     axes[0][0].set(xlabel="loss on the wire", ylabel="goodput over a full link's")
     axes[0][0].set_xticks(range(len(losses)), labels=[f"{loss:g}" for loss in losses])
     axes[0][0].set_ylim(0, 1.05)
@@ -596,7 +599,7 @@ def count(lab: Lab) -> Finding:
     networks = {
         "LAN": (LAN, [30, 120, 360], {}),
         "WAN": (WAN, [512, 1000, 2000], {}),
-        "a hundred flows": (
+        "100 flows": (
             MANY,
             [200, 400, 800],
             {"hosts": 100, "telnet": False, "seconds": 100, "warmup": 10},
@@ -641,7 +644,7 @@ def count(lab: Lab) -> Finding:
     axes[0][0].semilogy(frame["counted"], "o", ms=4, label="n_f by eq. 9")
     axes[0][0].semilogy(frame["active"], "k_", ms=14, label="flows with data under way")
     axes[0][0].set_xticks(range(len(labels)), labels=labels, fontsize="xx-small")
-    axes[0][0].set(ylabel="flows")
+    axes[0][0].set(ylabel="flows", ylim=(5, 200))
     axes[0][0].legend(fontsize="x-small", loc="upper left")
     note = (
         "n_f is what is left of the buffer over the window that a sender is told, both in means "

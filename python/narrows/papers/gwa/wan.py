@@ -339,6 +339,7 @@ def fig08(lab: Lab) -> Finding:
     figure = draw_windows(
         {system: flow for system, (flow, _) in seen.items()},
         {system: (link["time"], link["queue"]) for system, (_, link) in seen.items()},
+        1,
     )
     data = pl.concat(
         [flow.with_columns(system=pl.lit(system)) for system, (flow, _) in seen.items()]
