@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -217,6 +217,17 @@ def ranked(
     signs = [_compare(high, low) for high, low in pairwise(samples)]
     holds = False if -1 in signs else (None if 0 in signs else True)
     return Claim(text, " > ".join(names), found, holds, why)
+
+
+def ours(claim: Claim) -> Claim:
+    """Mark a claim that the paper does not make.
+
+    Examples
+    --------
+    >>> ours(ranked("a > b", ["a", "b"], [[3.0, 3.1], [1.0, 1.1]])).paper
+    'not given (a > b)'
+    """
+    return replace(claim, paper=f"not given ({claim.paper})")
 
 
 def interval(values: Sequence[float], unit: str = "") -> str:

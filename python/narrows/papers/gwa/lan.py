@@ -550,6 +550,7 @@ def _stable(lab: Lab, seen: dict[str, Any]) -> list[Claim]:
                 drift,
                 0.02,
                 since="a first-order transient is over when e⁻⁴ is left (§3)",
+                by="a steady window",
                 why=_slow_count(lab, system) if system in COUNTED else "",
             ),
             below(

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from narrows._types import Floats
-from narrows.papers.claims import Claim, above, below, near, ranked, stated
+from narrows.papers.claims import Claim, above, below, near, ours, ranked, stated
 from narrows.papers.htcp.fast import BDP, FIXED, QUEUES, Link
 from narrows.papers.htcp.setup import events, scenario, windows
 from narrows.papers.lab import Lab
@@ -347,11 +347,13 @@ def friendly(lab: Lab) -> Finding:
                 f"{min(shares[mbps, 'htcp']):.3f}",
                 min(shares[mbps, "htcp"]) > 0.005,
             ),
-            ranked(
-                f"{mbps} Mbps: TCP's goodput over the link's rate, beside H-TCP and beside "
-                "Scalable TCP (our comparison)",
-                list(LAWS.values()),
-                [shares[mbps, law] for law in LAWS],
+            ours(
+                ranked(
+                    f"{mbps} Mbps: TCP's goodput over the link's rate, beside H-TCP and beside "
+                    "Scalable TCP",
+                    list(LAWS.values()),
+                    [shares[mbps, law] for law in LAWS],
+                )
             ),
         ]
     data = pl.DataFrame(

@@ -64,7 +64,7 @@ def fig11(lab: Lab) -> Finding:
     gain = (1 + 20 * (high.length - 1)) / high.length
     claims = [
         near(
-            "they share fairly: H-TCP's goodput over TCP's",
+            "H-TCP and TCP share fairly: H-TCP's goodput over TCP's",
             1.0,
             run.goodput,
             0.02,
@@ -84,7 +84,7 @@ def fig11(lab: Lab) -> Finding:
             "s",
         ),
         near(
-            "it is the mode switch that makes them alike: with Δ_L = 1 s instead of 19 s, windows "
+            "the mode switch makes H-TCP and TCP alike: with Δ_L = 1 s instead of 19 s, windows "
             "at congestion, H-TCP's over TCP's, are as the gains in an "
             f"epoch of {high.length:.2f} s",
             gain,
@@ -185,7 +185,7 @@ def fig14(lab: Lab) -> Finding:
             min(RATIO, 0.8),
             runs[0].alone,
             0.01,
-            since="rounding of the bound, 0.8",
+            since="the bound of 0.8 has one digit",
             by="eq. 21 and §3.4, comment 1",
         ),
         stated(
@@ -215,12 +215,12 @@ def fig14(lab: Lab) -> Finding:
             min(RATIO, 0.8),
             float(np.median([run.late for run in runs])),
             0.01,
-            since="rounding of the bound, 0.8",
+            since="the bound of 0.8 has one digit",
             by="eq. 21 and §3.4, comment 1",
         ),
         above(
-            "and the flows are fair: mean of Jain's index of the windows over the last eight "
-            "epochs, lowest of ten starts",
+            "the flows are fair in the end: mean of Jain's index of the windows over the last "
+            "eight epochs, lowest of ten starts",
             0.99,
             min(run.fair for run in runs),
             says="fair",
