@@ -104,9 +104,9 @@ OPENINGS: dict[str, str] = {
         "senders did is not known. Drop-Tail's and RED's longest Telnet delays are below a second "
         "at most buffers, and their drop rates in the WAN exceed the paper's bound at the "
         "smallest, both as in ns-2.35. Mechanisms that the paper describes and does not measure "
-        "(feedback on the SYN, backward notification, the window scale, eq. 10 in the routers, lossy links, hosts of "
-        "both kinds) have experiments of our own: beside Reno, GWA hosts get 6 % of their share "
-        "over GWA-FCFS with 360 kB, and 95 % over GWA-RR."
+        "(feedback on the SYN, backward notification, the window scale, eq. 10 in the routers, "
+        "lossy links, hosts of both kinds) have experiments of our own: beside Reno, GWA hosts get "
+        "6 % of their share over GWA-FCFS with 360 kB, and 95 % over GWA-RR."
     ),
 }
 

@@ -235,7 +235,7 @@ def _round_trips(lab: Lab, result: Sweep, frame: pl.DataFrame) -> list[Claim]:
         lambda system, kilobytes: scenario(lab, WAN, system, kilobytes),
         system=["ECN"],
         kilobytes=[512, 2000],
-        seeds=lab.seeds(30),
+        seeds=lab.seeds(100),
     )
     frames = {"GWA-FCFS": frame, "ECN": shares(more, HOSTS, RATE)}
     spreads = {
