@@ -139,11 +139,13 @@ def _beside_ns2(frame: pl.DataFrame) -> str:
 
 def _without_ties(lab: Lab) -> str:
     apart = shares(without_ties(lab), HOSTS, RATE)
-    most, least = (float(apart[column].to_numpy().mean()) for column in ("most", "least"))
+    most, mean, least = (
+        float(apart[column].to_numpy().mean()) for column in ("most", "mean", "least")
+    )
     seen = ns2.NS2["Drop-Tail", ns2.lan(30, 99.9)]
     return (
-        f"{most:.3f} and {least:.3f} (ns-2, {seen.seeds} seeds: {seen.most:.3f} and "
-        f"{seen.least:.3f})"
+        f"most, mean and least are {most:.3f}, {mean:.3f} and {least:.3f} (ns-2, {seen.seeds} "
+        f"seeds: {seen.most:.3f}, {seen.mean:.3f} and {seen.least:.3f})"
     )
 
 
