@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -134,20 +134,41 @@ def half_a_digit(number: str) -> float:
     return float(f"5e{int(exponent or 0) - decimals - 1}")
 
 
-def above(text: str, bound: float, found: float, unit: str = "", why: str = "") -> Claim:
+def above(
+    text: str, bound: float, found: float, unit: str = "", why: str = "", *, says: str = ""
+) -> Claim:
     """Claim that a number is above a bound.
+
+    Parameters
+    ----------
+    text, unit, why
+        As in `near`.
+    bound, found
+        The numbers.
+    says
+        The paper's words, if the bound is our reading of them.
 
     Examples
     --------
     >>> above("utilisation", 0.9, 0.88).verdict
     'differs'
+    >>> above("utilisation", 0.9, 0.95, says="full").paper
+    'full (taken as > 0.9)'
     """
-    return Claim(text, f"> {_number(bound, unit)}", _number(found, unit), bool(found > bound), why)
+    paper = _read(f"> {_number(bound, unit)}", says)
+    return Claim(text, paper, _number(found, unit), bool(found > bound), why)
 
 
-def below(text: str, bound: float, found: float, unit: str = "", why: str = "") -> Claim:
-    """Claim that a number is below a bound."""
-    return Claim(text, f"< {_number(bound, unit)}", _number(found, unit), bool(found < bound), why)
+def below(
+    text: str, bound: float, found: float, unit: str = "", why: str = "", *, says: str = ""
+) -> Claim:
+    """Claim that a number is below a bound; see `above`."""
+    paper = _read(f"< {_number(bound, unit)}", says)
+    return Claim(text, paper, _number(found, unit), bool(found < bound), why)
+
+
+def _read(bound: str, says: str) -> str:
+    return f"{says} (taken as {bound})" if says else bound
 
 
 def falling(text: str, names: Sequence[str], values: Sequence[float], why: str = "") -> Claim:
@@ -196,6 +217,17 @@ def ranked(
     signs = [_compare(high, low) for high, low in pairwise(samples)]
     holds = False if -1 in signs else (None if 0 in signs else True)
     return Claim(text, " > ".join(names), found, holds, why)
+
+
+def ours(claim: Claim) -> Claim:
+    """Mark a claim that the paper does not make.
+
+    Examples
+    --------
+    >>> ours(ranked("a > b", ["a", "b"], [[3.0, 3.1], [1.0, 1.1]])).paper
+    'not given (a > b)'
+    """
+    return replace(claim, paper=f"not given ({claim.paper})")
 
 
 def interval(values: Sequence[float], unit: str = "") -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -61,15 +60,9 @@ def reproduce(names: Sequence[str], lab: Lab, output: Path, as_json: bool) -> bo
     chosen = choose(names)
     holds = True
     for experiment in chosen:
-        begun, ran, reused = time.perf_counter(), lab.ran, lab.reused
+        before = lab.ran + lab.reused
         finding = experiment.run(lab)
-        record = _record(
-            experiment,
-            finding,
-            lab.scale,
-            time.perf_counter() - begun,
-            (lab.ran - ran, lab.reused - reused),
-        )
+        record = _record(experiment, finding, lab.scale, lab.ran + lab.reused - before)
         _write(Folder(output / experiment.paper, force=True), experiment, finding, record)
         _print(record, as_json)
         holds &= all(claim.holds is not False for claim in finding.claims)
@@ -108,8 +101,8 @@ def page(paper: str, folder: Path) -> str:
         f"# {TITLES.get(paper, paper)}",
         "",
         *([OPENINGS[paper], ""] if paper in OPENINGS else []),
-        f"Made by `narrows reproduce {paper}`; not written by hand. "
-        f"{len(records)} experiments, {_counted(records)}.",
+        f"All that follows is made by `narrows reproduce {paper}`. {len(records)} experiments, "
+        f"{_counted(records)}.",
         "",
     ]
     for record in records:
@@ -172,12 +165,8 @@ def _section(record: dict[str, Any], folder: Path) -> list[str]:
     if record["note"]:
         lines += [record["note"], ""]
     scale = "full scale" if record["scale"] == 1 else f"scale {record['scale']:g}"
-    kept = f", {record['reused']} taken from the cache" if record["reused"] else ""
-    lines += [
-        f"At {scale}: {record['ran']} runs{kept}, {record['seconds']:.0f} s. "
-        f"To repeat: `narrows reproduce {record['id']}`.",
-        "",
-    ]
+    runs = f", {record['runs']} runs" if record["runs"] else ""
+    lines += [f"At {scale}{runs}: `narrows reproduce {record['id']}`.", ""]
     lines += ["| claim | paper | narrows | verdict |", "|---|---|---|---|"]
     for claim in record["claims"]:
         why = f": {claim['why']}" if claim["verdict"] != "holds" and claim["why"] else ""
@@ -194,16 +183,12 @@ def _folder(path: Path) -> Folder:
     return folder
 
 
-def _record(
-    experiment: Experiment, finding: Finding, scale: float, seconds: float, runs: tuple[int, int]
-) -> dict[str, Any]:
+def _record(experiment: Experiment, finding: Finding, scale: float, runs: int) -> dict[str, Any]:
     return {
         "id": experiment.id,
         "title": experiment.title,
         "scale": scale,
-        "seconds": round(seconds, 1),
-        "ran": runs[0],
-        "reused": runs[1],
+        "runs": runs,
         "note": finding.note,
         "claims": [claim.record() for claim in finding.claims],
     }

@@ -104,12 +104,35 @@ def variation(values: Any) -> float:
 
 
 def moved(frame: pl.DataFrame, column: str) -> float:
-    """Return the relative difference of a series' means over the last third and last two thirds."""
-    return abs(mean(later(frame, 2 / 3), column) / mean(later(frame, 1 / 3), column) - 1)
+    """Return the relative difference of a series' means over the last third and the one before."""
+    last = later(frame, 2 / 3)
+    before = later(frame, 1 / 3).filter(pl.col("time") < last["time"][0])
+    return abs(mean(last, column) / mean(before, column) - 1)
 
 
 # What `moved` computes, for a claim's text.
-MOVED = "relative difference between its means over the last third and the last two thirds"
+MOVED = "relative difference between its means over the last third of the run and the one before"
+
+
+def still(frame: pl.DataFrame, column: str) -> float:
+    """Return how far a series' means over the last third and the one before are apart.
+
+    In standard errors, from twenty parts of each third: a queue's samples are noise about a mean.
+    """
+    last = later(frame, 2 / 3)
+    before = later(frame, 1 / 3).filter(pl.col("time") < last["time"][0])
+    thirds = [
+        [part.mean() for part in np.array_split(third[column].to_numpy(), 20)]
+        for third in (before, last)
+    ]
+    error = np.sqrt(sum(np.var(parts, ddof=1) / len(parts) for parts in thirds))
+    return float(abs(np.mean(thirds[1]) - np.mean(thirds[0])) / error)
+
+
+# What `still` computes, for a claim's text.
+STILL = (
+    "difference of its means over the last third of the run and the one before, in standard errors"
+)
 
 
 def drift_of_loss(link: pl.DataFrame) -> float:

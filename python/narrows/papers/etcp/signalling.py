@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable
 
+import numpy as np
 import polars as pl
 
 from narrows.papers.claims import below, near, stated
@@ -140,9 +141,10 @@ def fig02(lab: Lab) -> Finding:
         ),
     ]
     figure, axes = panels()
-    axes[0][0].semilogy(frame["loss"], frame["computed"], "-", label="computed")
+    fine = np.linspace(0.2, 0.5, 61)
+    axes[0][0].semilogy(fine, [taken_for_lost(p) for p in fine], "-", label="computed")
     shown = frame.filter(pl.col("wrong") > 0)
-    axes[0][0].semilogy(shown["loss"], shown["wrong"], "o", label=f"{packets} packets simulated")
-    axes[0][0].set(xlabel="loss both ways", ylabel="share of received numbers taken for lost")
+    axes[0][0].semilogy(shown["loss"], shown["wrong"], "o", label=f"{packets:,} packets simulated")
+    axes[0][0].set(xlabel="loss both ways", ylabel="received numbers\ntaken for lost")
     axes[0][0].legend(fontsize="x-small")
     return Finding(claims, {"answers": frame}, figure)

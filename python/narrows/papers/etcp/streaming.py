@@ -140,7 +140,10 @@ def _figure(series: pl.DataFrame) -> Any:
             one = rows.filter(pl.col("flow") == flow)
             rate = averaged(one["throughput"], SAMPLES) / 1e6
             ax.plot(averaged(one["time"], SAMPLES), rate, lw=0.8, label=f"connection {flow + 1}")
-        ax.set(xlabel="time (s)", title=name, ylim=(0, 25))
+        ax.set(xlabel="time (s)", title=name)
+    top = max(ax.get_ylim()[1] for ax in axes[0])
+    for ax in axes[0]:
+        ax.set_ylim(0, top)
     axes[0][0].set_ylabel("sending rate (Mbps)")
     axes[0][0].legend(fontsize="x-small")
     return figure

@@ -84,8 +84,14 @@ def events(windows: Floats, time: Floats, apart: float) -> tuple[Floats, Floats,
     return np.array([time[group[0][0]] for group in groups]), before, drops
 
 
+# The paper's "approximately 4", "around 4" and "≈ 4" congestion epochs.
+ABOUT_FOUR = 'the paper says "about 4", which is what rounds to 4'
+
+
 def epochs_until(before: Floats, settled: float, left: float = 0.05) -> float:
     """Count the congestion epochs until a share `left` of the second source's way is left.
+
+    The distance falls geometrically, so the count is interpolated between two events.
 
     Parameters
     ----------
@@ -103,4 +109,24 @@ def epochs_until(before: Floats, settled: float, left: float = 0.05) -> float:
     """
     distance = np.abs(before[:, 1] / before.sum(axis=1) - settled)
     reached = np.flatnonzero(distance <= left * distance[0])
-    return float(reached[0]) if len(reached) else float("inf")
+    return _between(distance, int(reached[0]), left * distance[0]) if len(reached) else np.inf
+
+
+def epochs_until_fair(before: Floats) -> float:
+    """Count the congestion epochs until two windows stay within 5 % of their mean.
+
+    That is 95 % of the final network state (§2, (ii)); from windows of 0 and all it is the same as
+    5 % of the difference.
+    """
+    distance = np.abs(before[:, 0] - before[:, 1]) / before.sum(axis=1)
+    away = np.flatnonzero(distance > 0.05)
+    if not len(away):
+        return 0.0
+    at = int(away[-1]) + 1
+    return _between(distance, at, 0.05) if at < len(distance) else np.inf
+
+
+def _between(distance: Floats, at: int, target: float) -> float:
+    """Interpolate where a geometrically falling distance passes a target before event `at`."""
+    last, there = np.log(distance[at - 1]), np.log(max(distance[at], 1e-9))
+    return at - 1 + float((last - np.log(target)) / (last - there))
