@@ -35,7 +35,7 @@ def controllers() -> list[Entry]:
     --------
     >>> import narrows as nw
     >>> cubic = next(law for law in nw.controllers() if law.name == "cubic")
-    >>> cubic.source.split(",")[0], cubic.settings[0].name
+    >>> cubic.source.split(";")[0], cubic.settings[0].name
     ('RFC 9438', 'beta')
     """
     return [_entry(line) for line in _core.controllers()]

@@ -105,7 +105,7 @@ def parking_lot(
     >>> import narrows as nw
     >>> groups = [{}, *({"over": (link, link)} for link in (1, 2, 3))]
     >>> lot = nw.parking_lot("100Mbps", 3, "10ms", "50p", flows=groups, duration="5s")
-    >>> nw.run(lot).links["name"].to_list()[:3]
+    >>> nw.run(lot).links["name"].to_list()[::2]
     ['link1', 'link2', 'link3']
     """
     network = {"rate": rate, "hops": hops, "delay": delay, "buffer": buffer}
@@ -140,8 +140,8 @@ def chain(
     >>> import narrows as nw
     >>> fast = {"rate": "1Gbps", "delay": "5ms", "buffer": "100p"}
     >>> slow = {"rate": "100Mbps", "delay": "20ms", "buffer": "1bdp", "queue": "codel"}
-    >>> sorted(nw.chain([fast, slow]).buffers)
-    ['link1', 'link2']
+    >>> nw.chain([fast, slow]).buffers["link2"]
+    '417p = 625kB = 50ms = 1bdp'
     """
     return _scenario("chain", {"hops": list(hops)}, cc, flows, more)
 

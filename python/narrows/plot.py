@@ -110,13 +110,61 @@ def law(
 
 
 def single(result: Result) -> Figure:
-    """Draw one run: windows, queue, loss rate and utilisation."""
+    """Draw one run: windows, queue, loss rate and utilisation; what is not measured is grey."""
     figure, axes = panels(2, 2)
     window(result, axes[0][0])
     queue(result, axes[0][1])
     loss(result, axes[1][0])
     utilisation(result, axes[1][1])
+    for ax in axes.flat:
+        ax.axvspan(0, warmup(result), color="0.93", lw=0, zorder=0)
+    figure.suptitle(told(result), fontsize="small", wrap=True)
     return figure
+
+
+def told(result: Result) -> str:
+    """Say in a line what was run: flows, network, seed.
+
+    Examples
+    --------
+    >>> import narrows as nw
+    >>> told(nw.run(nw.dumbbell("10Mbps", "40ms", "20p", flows=2, duration="2s")))
+    '2 × cubic over a dumbbell: 10Mbps, 40ms, 20p; seed 1'
+    """
+    fields = result.scenario.fields
+    groups = ", ".join(
+        f"{flow.get('count', 1)} × {flow.get('cc', flow.get('datagrams', 'cubic'))}"
+        for flow in fields["flows"]
+    )
+    preset = next((name for name in ("dumbbell", "parking_lot", "chain") if name in fields), None)
+    if preset is None:
+        network = f"{len(fields['links'])} links"
+    else:
+        values = (value for value in fields[preset].values() if isinstance(value, (str, int)))
+        network = f"a {preset.replace('_', ' ')}: {', '.join(map(str, values))}"
+    return f"{groups} over {network}; seed {result.seed}"
+
+
+def warmup(result: Result) -> float:
+    """Return the seconds at the beginning that are not measured: a quarter unless it is said."""
+    fields = result.scenario.fields
+    said = fields.get("warmup")
+    return seconds(said) if said else seconds(fields.get("duration", "60s")) / 4
+
+
+def seconds(text: str) -> float:
+    """Return a time as written in a scenario in seconds.
+
+    Examples
+    --------
+    >>> seconds("100ms"), seconds("1.5min")
+    (0.1, 90.0)
+    """
+    match = re.fullmatch(r"([0-9.eE+-]+?)(ns|us|µs|ms|s|min|h)", text.replace(" ", ""))
+    if match is None:
+        raise ScenarioError(f'"{text}" is not a time; try "100ms"')
+    units = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+    return float(match[1]) * units[match[2]]
 
 
 def comparison(cases: Sequence[Case]) -> Figure:
@@ -280,17 +328,42 @@ def _flow_lines(
 ) -> Axes:
     ax = ax or _axes()
     shown_as = metric(column, "flow_series")
-    shown = range(min(FLOWS_SHOWN, result.flows.height)) if flows is None else flows
-    series = result.flow_series
+    shown = _of_each_group(result) if flows is None else flows
+    series, top = result.flow_series, 0.0
     for flow in shown:
-        rows = series.filter(series["flow"] == flow)
-        ax.plot(
-            rows["time"],
-            rows[column] * shown_as.scale,
-            lw=0.8,
-            label=f"flow {flow}: {result.flows['cc'][flow]}",
+        about = result.flows.row(flow, named=True)
+        begins, lasts = about["start"] or 0.0, about["completion_time"]
+        rows = series.filter(
+            (series["flow"] == flow)
+            & (series["time"] >= begins)
+            & (series["time"] <= (begins + lasts if lasts is not None else np.inf))
         )
-    return _finish(ax, shown_as.axis, legend=len(shown) > 1)
+        values = rows[column].to_numpy() * shown_as.scale
+        ax.plot(rows["time"], values, lw=0.8, label=f"flow {flow}: {about['cc']}")
+        settled = values[rows["time"].to_numpy() > warmup(result)]
+        top = max(top, float(np.nanmax(settled, initial=0.0)))
+    _finish(ax, shown_as.axis, legend=len(shown) > 1)
+    # A slow start far above the rest would press it to the ground.
+    if ax.get_ylim()[1] > 2 * top > 0:
+        ax.set_ylim(0, 1.4 * top)
+    if result.flows.height > len(shown):
+        ax.set_title(f"{len(shown)} of {result.flows.height} flows", fontsize="small")
+    return ax
+
+
+def _of_each_group(result: Result) -> list[int]:
+    """Return the flows that are drawn: as many of each group, the first ones."""
+    counts = [flow.get("count", 1) for flow in result.scenario.fields["flows"]]
+    if sum(counts) <= FLOWS_SHOWN:
+        return list(range(sum(counts)))
+    each = max(1, FLOWS_SHOWN // len(counts))
+    firsts = np.cumsum([0, *counts[:-1]])
+    chosen = [
+        int(first) + number
+        for first, count in zip(firsts, counts, strict=True)
+        for number in range(min(each, count))
+    ]
+    return chosen[: max(FLOWS_SHOWN, len(counts))]
 
 
 def _link_line(result: Result, column: str, ax: Axes | None, link: int | None) -> Axes:
@@ -310,7 +383,14 @@ def _finish(ax: Axes, label: str, legend: bool) -> Axes:
     ax.set_ylabel(label)
     ax.set_ylim(bottom=0)
     if legend:
-        ax.legend(fontsize="x-small", loc="upper right")
+        # Above the axes, so that it hides no line.
+        ax.legend(
+            fontsize="x-small",
+            loc="lower center",
+            bbox_to_anchor=(0.5, 1.08),
+            ncols=3,
+            frameon=False,
+        )
     return ax
 
 
