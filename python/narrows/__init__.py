@@ -13,9 +13,10 @@ from importlib import import_module
 from types import ModuleType
 
 from narrows import plot
-from narrows._core import Ack, Loss, ScenarioError
+from narrows._core import Ack, Loss
 from narrows.comparison import Comparison, compare
 from narrows.controller import Controller
+from narrows.errors import Error, ExperimentError, ScenarioError, SweepError
 from narrows.listing import controllers, queues
 from narrows.networks import chain, dumbbell, network, parking_lot
 from narrows.results import Result, run
@@ -26,11 +27,14 @@ __all__ = [
     "Ack",
     "Comparison",
     "Controller",
+    "Error",
+    "ExperimentError",
     "Loss",
     "Result",
     "Scenario",
     "ScenarioError",
     "Sweep",
+    "SweepError",
     "Until",
     "Zipped",
     "chain",

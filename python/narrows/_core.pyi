@@ -1,6 +1,7 @@
 from collections.abc import Callable, Mapping
 
-class ScenarioError(ValueError): ...
+class Error(ValueError): ...
+class ScenarioError(Error): ...
 
 class Ack:
     """An acknowledgement that newly acknowledges packets.
@@ -31,6 +32,19 @@ class Ack:
     window_limited: bool
     recovering: bool
 
+    def __init__(
+        self,
+        *,
+        now: float = 0.0,
+        packets: float = 1.0,
+        rtt: float | None = None,
+        smoothed_rtt: float | None = None,
+        min_rtt: float | None = None,
+        in_flight: float = 0.0,
+        window_limited: bool = True,
+        recovering: bool = False,
+    ) -> None: ...
+
 class Loss:
     """A lost packet, or an expiry of the retransmission timer.
 
@@ -50,6 +64,15 @@ class Loss:
     opens_epoch: bool
     timeout: bool
     in_flight: float
+
+    def __init__(
+        self,
+        *,
+        now: float = 0.0,
+        opens_epoch: bool = True,
+        timeout: bool = False,
+        in_flight: float = 0.0,
+    ) -> None: ...
 
 class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...

@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from narrows._core import ScenarioError
-
 if TYPE_CHECKING:
     import polars as pl
 
@@ -62,15 +60,17 @@ class Folder:
 
     Raises
     ------
-    ScenarioError
-        If it is a file, or if it is not empty and `force` is not set.
+    NotADirectoryError
+        If it is a file.
+    FileExistsError
+        If it is not empty and `force` is not set.
     """
 
     def __init__(self, path: Path, force: bool) -> None:
         if path.exists() and not path.is_dir():
-            raise ScenarioError(f"{path} is a file, not a folder; name another folder")
+            raise NotADirectoryError(f"{path} is a file, not a folder; name another folder")
         if path.exists() and any(path.iterdir()) and not force:
-            raise ScenarioError(
+            raise FileExistsError(
                 f"{path} is not empty; name another folder, or use --force to write into this one"
             )
         self.path = path

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from narrows import _core
-from narrows._core import ScenarioError
+from narrows.errors import Error
 from narrows.statistics import mean_and_interval
 
 # What people read: the unit in headings and on axes, the factor to it, and digits.
@@ -127,7 +127,7 @@ def metric(name: str, table: str = "summary") -> Metric:
 
     Raises
     ------
-    ScenarioError
+    Error
         If the table has no such metric.
 
     Examples
@@ -140,7 +140,7 @@ def metric(name: str, table: str = "summary") -> Metric:
         if found:
             return found
     known = ", ".join(known for place, known in _metrics() if place == table)
-    raise ScenarioError(f'no metric "{name}"; known: {known}')
+    raise Error(f'no metric "{name}"; known: {known}')
 
 
 @cache

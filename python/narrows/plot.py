@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from narrows._core import ScenarioError
+from narrows.errors import Error
 from narrows.metrics import metric
 
 if TYPE_CHECKING:
@@ -91,14 +91,14 @@ def law(
 
     Raises
     ------
-    ScenarioError
+    Error
         If no flow shows it.
     """
     ax = ax or _axes()
     series = result.law_series.filter(result.law_series["name"] == name)
     if series.is_empty():
         known = ", ".join(result.law_series["name"].unique(maintain_order=True)) or "none"
-        raise ScenarioError(f'no law shows "{name}"; known here: {known}')
+        raise Error(f'no law shows "{name}"; known here: {known}')
     shown = series["flow"].unique(maintain_order=True).to_list()[:FLOWS_SHOWN]
     for flow in shown if flows is None else flows:
         one = series.filter(series["flow"] == flow)
@@ -162,7 +162,7 @@ def seconds(text: str) -> float:
     """
     match = re.fullmatch(r"([0-9.eE+-]+?)(ns|us|µs|ms|s|min|h)", text.replace(" ", ""))
     if match is None:
-        raise ScenarioError(f'"{text}" is not a time; try "100ms"')
+        raise Error(f'"{text}" is not a time; try "100ms"')
     units = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
     return float(match[1]) * units[match[2]]
 

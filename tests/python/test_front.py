@@ -200,7 +200,7 @@ def test_intervals_are_students() -> None:
 def test_a_folder_is_refused_or_written_whole(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("keep")
-    with pytest.raises(nw.ScenarioError, match="--force"):
+    with pytest.raises(FileExistsError, match="--force"):
         Folder(tmp_path / "full", force=False)
     folder = Folder(tmp_path / "new", force=False)
     assert not (tmp_path / "new").exists()
@@ -217,7 +217,7 @@ def test_what_laws_show_of_themselves_is_a_table_and_a_plot(result: nw.Result) -
     windows = result.flow_series.filter(result.flow_series["time"] == shown["time"].max())
     assert (windows["window"] >= 0.7 * shown.filter(at_the_end)["value"]).all()
     assert len(nw.plot.law(result, "w_max").lines) == shown["flow"].n_unique()
-    with pytest.raises(nw.ScenarioError, match=r'no law shows "alpha"; known here: w_max, w_est'):
+    with pytest.raises(nw.Error, match=r'no law shows "alpha"; known here: w_max, w_est'):
         nw.plot.law(result, "alpha")
 
 
@@ -233,5 +233,5 @@ def test_headings_scales_and_digits_follow_from_the_kind_of_a_metric() -> None:
     assert metric("mean_rtt", "flows").heading == "RTT ms"
     assert metric("completion_time", "flows").text(1.234) == "1.23"
     assert metric("wall", "summary").axis == "wall (s)"
-    with pytest.raises(nw.ScenarioError, match='no metric "speed"; known: cc, pacing'):
+    with pytest.raises(nw.Error, match='no metric "speed"; known: cc, pacing'):
         metric("speed")

@@ -94,7 +94,7 @@ def test_time_series_are_kept_where_asked_for(tmp_path: Path) -> None:
     with_series = nw.sweep(BASE, cc=["reno"], cache=tmp_path, series=True).series("flow_series")
     assert set(with_series["flow"]) == {0, 1}
     assert with_series["time"].max() == pytest.approx(2.0, rel=0.01)
-    with pytest.raises(nw.ScenarioError, match="no time series were kept"):
+    with pytest.raises(nw.SweepError, match="no time series were kept"):
         nw.sweep(BASE, cc=["reno"], cache=tmp_path).series("flow_series")
 
 
@@ -305,7 +305,7 @@ def test_seeds_are_added_until_the_interval_is_narrow(tmp_path: Path) -> None:
         assert found.mean is not None
         assert found.low is not None
         assert len(values) == 12 or found.mean - found.low <= 0.01 * found.mean
-    with pytest.raises(nw.ScenarioError, match="not a share of the mean; try 2%"):
+    with pytest.raises(nw.SweepError, match="not a share of the mean; try 2%"):
         nw.sweep(BASE, buffer=["3p"], until="wide", cache=tmp_path)
 
 
@@ -462,7 +462,7 @@ def test_a_column_that_no_file_has_is_named(tmp_path: Path) -> None:
     result = nw.sweep(BASE, cc=["reno"], cache=tmp_path)
     [file] = files(tmp_path)
     pl.read_parquet(file).drop("transfers").write_parquet(file)
-    with pytest.raises(nw.ScenarioError, match="transfers"):
+    with pytest.raises(nw.SweepError, match="transfers"):
         result.series("transfers")
 
 

@@ -31,6 +31,27 @@ pub(crate) struct Ack {
     recovering: bool,
 }
 
+#[pymethods]
+impl Ack {
+    /// An acknowledgement for testing a controller without a simulation.
+    #[new]
+    #[pyo3(signature = (*, now=0.0, packets=1.0, rtt=None, smoothed_rtt=None, min_rtt=None, in_flight=0.0, window_limited=true, recovering=false))]
+    #[expect(clippy::too_many_arguments, reason = "keywords, of which callers name a few")]
+    fn new(
+        now: f64,
+        packets: f64,
+        rtt: Option<f64>,
+        smoothed_rtt: Option<f64>,
+        min_rtt: Option<f64>,
+        in_flight: f64,
+        window_limited: bool,
+        recovering: bool,
+    ) -> Self {
+        let (smoothed_rtt, min_rtt) = (smoothed_rtt.or(rtt), min_rtt.or(rtt));
+        Self { now, packets, rtt, smoothed_rtt, min_rtt, in_flight, window_limited, recovering }
+    }
+}
+
 /// A lost packet, or an expiry of the retransmission timer.
 #[pyclass(frozen, get_all)]
 pub(crate) struct Loss {
@@ -42,6 +63,16 @@ pub(crate) struct Loss {
     timeout: bool,
     /// Packets in flight when the lost packet was sent, itself included; 0 for a timeout.
     in_flight: f64,
+}
+
+#[pymethods]
+impl Loss {
+    /// A loss for testing a controller without a simulation.
+    #[new]
+    #[pyo3(signature = (*, now=0.0, opens_epoch=true, timeout=false, in_flight=0.0))]
+    fn new(now: f64, opens_epoch: bool, timeout: bool, in_flight: f64) -> Self {
+        Self { now, opens_epoch, timeout, in_flight }
+    }
 }
 
 /// The first error that a Python controller raised, which ends the run.
@@ -100,6 +131,9 @@ impl OwnLaw for PythonLaw {
     }
 }
 
+/// The largest window in packets that a controller may return: a packet in flight takes memory.
+const MOST: f64 = 1e7;
+
 struct PythonController {
     name: String,
     /// `None` once it has failed: the window stays where it was until the run is stopped.
@@ -119,11 +153,11 @@ impl PythonController {
             object.call_method0(intern!(py, "window"))?.extract::<f64>()
         });
         match told {
-            Ok(window) if window.is_finite() && window >= 1.0 => self.window = window,
+            Ok(window) if (1.0..=MOST).contains(&window) => self.window = window,
             Ok(window) => {
                 self.fail(PyValueError::new_err(format!(
-                    "{}.window() returned {window}; it must return a finite number of packets, at \
-                     least 1",
+                    "{}.window() returned {window}; it must return a number of packets from 1 to \
+                     {MOST}",
                     self.name
                 )));
             }

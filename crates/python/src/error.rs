@@ -5,15 +5,16 @@ use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 
+create_exception!(narrows, Error, PyValueError, "What narrows refuses to do, and what would be right.");
 create_exception!(
     narrows,
     ScenarioError,
-    PyValueError,
+    Error,
     "A scenario that cannot be run; the message names the place, the value and a valid alternative."
 );
 
 /// The errors of the functions in this module.
-pub(crate) enum Error {
+pub(crate) enum Failed {
     Scenario(scenario::ScenarioError),
     Write(String),
     Run(scenario::RunError),
@@ -21,22 +22,22 @@ pub(crate) enum Error {
     Python(PyErr),
 }
 
-impl From<scenario::ScenarioError> for Error {
+impl From<scenario::ScenarioError> for Failed {
     fn from(error: scenario::ScenarioError) -> Self {
         Self::Scenario(error)
     }
 }
 
-impl From<Error> for PyErr {
-    fn from(error: Error) -> Self {
+impl From<Failed> for PyErr {
+    fn from(error: Failed) -> Self {
         match error {
-            Error::Scenario(error) => ScenarioError::new_err(error.to_string()),
-            Error::Write(message) => PyOSError::new_err(message),
-            Error::Run(error @ scenario::RunError::Trace { .. }) => {
+            Failed::Scenario(error) => ScenarioError::new_err(error.to_string()),
+            Failed::Write(message) => PyOSError::new_err(message),
+            Failed::Run(error @ scenario::RunError::Trace { .. }) => {
                 PyOSError::new_err(error.to_string())
             }
-            Error::Run(error) => PyRuntimeError::new_err(error.to_string()),
-            Error::Python(error) => error,
+            Failed::Run(error) => PyRuntimeError::new_err(error.to_string()),
+            Failed::Python(error) => error,
         }
     }
 }

@@ -14,7 +14,7 @@ mod _core {
     #[pymodule_export]
     use super::controller::{Ack, Loss};
     #[pymodule_export]
-    use super::error::ScenarioError;
+    use super::error::{Error, ScenarioError};
     #[pymodule_export]
     use super::listing::{
         controllers, decided_by, engine, metrics, presets, queues, recoveries, schema, slow_starts,

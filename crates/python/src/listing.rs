@@ -1,6 +1,6 @@
 //! Everything that can be chosen by name, for `narrows list` and the docs.
 
-use crate::error::Error;
+use crate::error::Failed;
 use narrows_control::registry::LAWS;
 use narrows_control::slow_start::SlowStart;
 use narrows_router::registry::QUEUES;

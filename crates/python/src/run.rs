@@ -1,7 +1,7 @@
 //! Runs a scenario with the GIL released, and returns its results as Arrow tables.
 
 use crate::controller::Failure;
-use crate::error::Error;
+use crate::error::Failed;
 use crate::scenario::{Own, Scenario, checked};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
@@ -77,12 +77,12 @@ impl Run {
             let table = scenarios::table(&self.results, name).expect("TABLES names tables");
             let path = Path::new(folder).join(format!("{prefix}{name}.parquet"));
             let bytes = scenarios::parquet(&table)
-                .map_err(|error| Error::Write(format!("{}: {error}", path.display())))?;
+                .map_err(|error| Failed::Write(format!("{}: {error}", path.display())))?;
             scenarios::write_whole(&path, &bytes)
-                .map_err(|error| Error::Write(format!("{}: {error}", path.display())))?;
+                .map_err(|error| Failed::Write(format!("{}: {error}", path.display())))?;
             Ok(path.display().to_string())
         };
-        Ok(py.detach(|| TABLES.iter().map(write).collect::<Result<Vec<_>, Error>>())?)
+        Ok(py.detach(|| TABLES.iter().map(write).collect::<Result<Vec<_>, Failed>>())?)
     }
 
     /// Return the whole run as a Parquet file with one row, which begins with the key, engine and
@@ -101,7 +101,7 @@ impl Run {
                 &[("key", key), ("engine", &scenarios::engine()), ("scenario", scenario)],
             );
             scenarios::small_parquet(&row, &metadata)
-                .map_err(|error| Error::Write(error.to_string()))
+                .map_err(|error| Failed::Write(error.to_string()))
         })?;
         Ok(PyBytes::new(py, &bytes))
     }
@@ -137,7 +137,7 @@ fn run_detached(
     progress: Option<&Py<PyAny>>,
     traces_to: Option<&Path>,
     failure: &Failure,
-) -> Result<Run, Error> {
+) -> Result<Run, Failed> {
     let start = Clock::now();
     let mut looked = start;
     let mut raised = None;
@@ -157,9 +157,9 @@ fn run_detached(
     let outcome = scenarios::run(checked, seed, traces_to, watch);
     let wall = start.elapsed().as_secs_f64();
     match (outcome, raised.or_else(|| failure.take())) {
-        (_, Some(error)) => Err(Error::Python(error)),
+        (_, Some(error)) => Err(Failed::Python(error)),
         (Ok(results), None) => Ok(Run { results, wall }),
-        (Err(error), None) => Err(Error::Run(error)),
+        (Err(error), None) => Err(Failed::Run(error)),
     }
 }
 

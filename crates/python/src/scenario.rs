@@ -1,7 +1,7 @@
 //! A scenario as Python holds it: parsed once, patched by path, written as what was given.
 
 use crate::controller::{Failure, PythonLaw};
-use crate::error::Error;
+use crate::error::Failed;
 use narrows_scenario::{self as scenario, Checked, CheckedLink, OwnLaw};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
@@ -85,10 +85,10 @@ pub(crate) fn checked(
     scenario: &Scenario,
     own: Option<Own>,
     failure: &Failure,
-) -> Result<Checked, Error> {
+) -> Result<Checked, Failed> {
     let law =
         |(name, class)| Arc::new(PythonLaw::new(name, class, failure.clone())) as Arc<dyn OwnLaw>;
     let own: Vec<_> = own.unwrap_or_default().into_iter().map(law).collect();
     let checked = Checked::with_own_laws(scenario.0.clone(), &own)?;
-    failure.take().map_or(Ok(checked), |error| Err(Error::Python(error)))
+    failure.take().map_or(Ok(checked), |error| Err(Failed::Python(error)))
 }

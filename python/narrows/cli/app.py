@@ -22,6 +22,7 @@ from rich.table import Table
 from narrows import _core
 from narrows._files import Folder
 from narrows._terminal import console, say, warn
+from narrows.errors import Error
 
 app = typer.Typer(
     name="narrows",
@@ -110,7 +111,7 @@ def _one_line_errors() -> Iterator[None]:
         # standard output on /dev/null, that flush does not fail as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(BROKEN_PIPE) from None
-    except (_core.ScenarioError, OSError) as error:
+    except (Error, OSError) as error:
         print(f"narrows: {error}", file=sys.stderr)
         raise typer.Exit(BAD_INPUT) from None
     except RuntimeError as error:
@@ -283,7 +284,7 @@ def _compare(combinations: Any, json_: bool, csv: bool, output: Path | None, for
     from narrows.comparison import run_cases  # noqa: PLC0415
 
     if json_ and csv:
-        raise _core.ScenarioError("--csv: --json is another form; leave one out")
+        raise Error("--csv: --json is another form; leave one out")
     folder = Folder(output, force) if output else None
     planned = combinations.planned()
     if not (json_ or csv):
@@ -341,7 +342,7 @@ def run(
 
     with _one_line_errors():
         if json_ and csv:
-            raise _core.ScenarioError("--csv: --json is another form; leave one out")
+            raise Error("--csv: --json is another form; leave one out")
         from_input = str(file) == "-"
         scenario = Scenario.from_toml(sys.stdin.read()) if from_input else Scenario.load(file)
         single = Single(scenario, split_seeds(seeds or "1", seed, scenario.seed))
@@ -436,7 +437,7 @@ def cache_(
     with _one_line_errors():
         for option, given in (("--older", older), ("--all", all_)):
             if given and what is not CacheTask.PRUNE:
-                raise _core.ScenarioError(f"{option}: is for prune; leave it out of {what}")
+                raise Error(f"{option}: is for prune; leave it out of {what}")
         if what is CacheTask.LIST:
             listed(cache, json_)
         elif what is CacheTask.SIZE:
@@ -483,9 +484,7 @@ def reproduce(
             catalogue(json_)
             return
         if not what:
-            raise _core.ScenarioError(
-                "reproduce: no experiment given; narrows reproduce --list lists them"
-            )
+            raise Error("reproduce: no experiment given; narrows reproduce --list lists them")
         holds = run_experiments(
             what, Lab(parse_scale(scale), cache, progress=not json_), output, json_
         )

@@ -9,9 +9,9 @@ from itertools import pairwise, product
 from typing import Any
 
 from narrows import _core, tables
-from narrows._core import ScenarioError
 from narrows._files import Folder
 from narrows.comparison import Comparison, varying
+from narrows.errors import Error
 from narrows.scenario import Scenario
 
 
@@ -25,9 +25,7 @@ def split_list(option: str, text: str) -> list[str]:
     """
     items = [item.strip() for item in text.split(",")]
     if not all(items):
-        raise ScenarioError(
-            f'{option}: "{text}" has an empty item; separate names by single commas'
-        )
+        raise Error(f'{option}: "{text}" has an empty item; separate names by single commas')
     return items
 
 
@@ -44,16 +42,16 @@ def split_seeds(text: str, first: int | None, usual: int = 1) -> list[int]:
     """
     match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", text.strip())
     if first is not None and not 0 <= first < 2**64:
-        raise ScenarioError(f"--seed: {first} is not from 0 to 2^64 - 1; try 1")
+        raise Error(f"--seed: {first} is not from 0 to 2^64 - 1; try 1")
     if match and match[2]:
         if first is not None:
-            raise ScenarioError(f"--seed: --seeds {text} says the first seed; leave one out")
+            raise Error(f"--seed: --seeds {text} says the first seed; leave one out")
         seeds = list(range(int(match[1]), int(match[2]) + 1))
     else:
         begin = usual if first is None else first
         seeds = list(range(begin, begin + int(match[1]))) if match else []
     if not seeds or seeds[0] < 0 or seeds[-1] >= 2**64:
-        raise ScenarioError(f'--seeds: "{text}" is not a number or range of seeds; try 10 or 1..10')
+        raise Error(f'--seeds: "{text}" is not a number or range of seeds; try 10 or 1..10')
     return seeds
 
 
@@ -150,15 +148,13 @@ def mixture(cc: str, flows: int) -> list[tuple[str, int]]:
     parts = [part.strip() for part in cc.split("/")]
     counted = [re.fullmatch(r"(?:(\d+)\*)?(.+)", part) for part in parts]
     if not all(counted):
-        raise ScenarioError(f'--cc: "{cc}" has an empty part; try cubic/bbr or 40*cubic/10*bbr')
+        raise Error(f'--cc: "{cc}" has an empty part; try cubic/bbr or 40*cubic/10*bbr')
     laws = [(match[2], match[1]) for match in counted if match]
     said = sum(int(count) for _, count in laws if count)
     rest = [law for law, count in laws if count is None]
     left = flows - said
     if left < len(rest) or (left and not rest):
-        raise ScenarioError(
-            f'--cc: "{cc}" is {said + len(rest)} flows or more, and --flows says {flows}'
-        )
+        raise Error(f'--cc: "{cc}" is {said + len(rest)} flows or more, and --flows says {flows}')
     shares = iter(len(part) for part in _parts(left, len(rest)))
     return [(law, int(count) if count else next(shares)) for law, count in laws]
 

@@ -17,10 +17,10 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from narrows import _core, tables
-from narrows._core import ScenarioError
 from narrows._files import Folder
 from narrows._terminal import console, say, warn
 from narrows.cli.compare import split_seeds
+from narrows.errors import Error
 from narrows.scenario import Scenario
 from narrows.sweeps.cache import Cache, Entry, is_whole, metadata
 from narrows.sweeps.file import SweepFile
@@ -79,7 +79,7 @@ def _check_metric(name: str) -> None:
         if line[0] == "summary" and line[2] not in ("name", "number", "switch")
     ]
     if name not in known:
-        raise ScenarioError(f'--metric: no metric "{name}"; known: {", ".join(known)}')
+        raise Error(f'--metric: no metric "{name}"; known: {", ".join(known)}')
 
 
 @contextmanager
@@ -88,15 +88,11 @@ def _executor(workers: int | None, dask: str | None) -> Iterator[Executor | None
         try:
             from distributed import Client  # noqa: PLC0415
         except ImportError:
-            raise ScenarioError(
-                '--dask: Dask is not installed; pip install "narrows[dask]"'
-            ) from None
+            raise Error('--dask: Dask is not installed; pip install "narrows[dask]"') from None
         try:
             client = Client(dask)
         except ValueError:
-            raise ScenarioError(
-                f'--dask: "{dask}" is not an address; try tcp://host:8786'
-            ) from None
+            raise Error(f'--dask: "{dask}" is not an address; try tcp://host:8786') from None
         with client:
             yield client.get_executor()
     elif workers:
@@ -213,7 +209,7 @@ _UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 def _seconds(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|min|h|d)", text.strip())
     if match is None:
-        raise ScenarioError(f'--older: "{text}" is not an age; try 30d or 12h')
+        raise Error(f'--older: "{text}" is not an age; try 30d or 12h')
     return float(match[1]) * _UNITS[match[2]]
 
 

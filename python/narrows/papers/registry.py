@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from narrows._core import ScenarioError
+from narrows.errors import ExperimentError
 from narrows.papers.claims import Claim
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def choose(names: Sequence[str]) -> list[Experiment]:
             papers = sorted({entry.paper for entry in EXPERIMENTS.values()})
             near = difflib.get_close_matches(name, [*EXPERIMENTS, *papers, "all"], 1)
             guess = f'; did you mean "{near[0]}"?' if near else ";"
-            raise ScenarioError(
+            raise ExperimentError(
                 f'unknown experiment "{name}"{guess} '
                 f"known: all, {', '.join([*papers, *EXPERIMENTS])}"
             )

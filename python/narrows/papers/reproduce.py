@@ -12,9 +12,9 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from narrows import plot
-from narrows._core import ScenarioError
 from narrows._files import Folder, parquet
 from narrows._terminal import console, say
+from narrows.errors import ExperimentError
 from narrows.papers.claims import VERDICTS
 from narrows.papers.lab import Lab
 from narrows.papers.openings import ABOUT, OPENINGS
@@ -46,7 +46,7 @@ def parse_scale(text: str) -> float:
     except ValueError:
         scale = math.nan
     if not 0 < scale <= 1:
-        raise ScenarioError(
+        raise ExperimentError(
             f'--scale: "{text}" is not a scale between 0 and 1; try full, quick or 0.5'
         )
     return scale

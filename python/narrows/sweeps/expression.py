@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from narrows._core import ScenarioError
+from narrows.errors import SweepError
 from narrows.sweeps.points import Point
 
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
@@ -61,7 +61,7 @@ def function_of(name: str, template: str) -> Callable[[Point], str | float | int
                 template,
             )
         except (SyntaxError, ArithmeticError, TypeError, ValueError) as error:
-            raise ScenarioError(
+            raise SweepError(
                 f'{name}: "{template}" cannot be computed ({error}); try "{{20 * flows}}p"'
             ) from None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from narrows._core import ScenarioError
+from narrows.errors import Error, SweepError
 from narrows.scenario import Scenario
 from narrows.sweeps.expression import function_of
 from narrows.sweeps.plan import Plan, Until
@@ -57,16 +57,16 @@ class SweepFile:
         try:
             given = tomllib.loads(path.read_text(encoding="utf-8"))
             return cls._of(given, path)
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ScenarioError) as error:
-            raise ScenarioError(f"{path}: {error}") from None
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, Error) as error:
+            raise SweepError(f"{path}: {error}") from None
 
     @classmethod
     def _of(cls, given: dict[str, Any], path: Path) -> SweepFile:
         unknown = sorted(given.keys() - FIELDS)
         if unknown:
-            raise ScenarioError(f'unknown field "{unknown[0]}"; known: {", ".join(sorted(FIELDS))}')
+            raise SweepError(f'unknown field "{unknown[0]}"; known: {", ".join(sorted(FIELDS))}')
         if "scenario" not in given:
-            raise ScenarioError('no scenario; add scenario = "dumbbell.toml" or a table [scenario]')
+            raise SweepError('no scenario; add scenario = "dumbbell.toml" or a table [scenario]')
         base = (
             Scenario.load(path.parent / given["scenario"])
             if isinstance(given["scenario"], str)
@@ -81,7 +81,7 @@ class SweepFile:
         }
         groups = given.get("zipped", [])
         if not isinstance(groups, list):
-            raise ScenarioError(
+            raise SweepError(
                 "zipped: write [[zipped]], one table for each group of lists that go together"
             )
         zipped = [
@@ -110,14 +110,14 @@ class SweepFile:
             return Plan.of(
                 self.scenario, points_of(self.zipped, self.axes), self.seeds, self.series
             )
-        except ScenarioError as error:
-            raise ScenarioError(f"{self.path}: {error}") from None
+        except Error as error:
+            raise SweepError(f"{self.path}: {error}") from None
 
 
 def _table(given: dict[str, Any], name: str) -> dict[str, Any]:
     table = given.get(name, {})
     if not isinstance(table, dict):
-        raise ScenarioError(f"{name}: write a table [{name}] of lists")
+        raise SweepError(f"{name}: write a table [{name}] of lists")
     return table
 
 
@@ -125,7 +125,7 @@ def _list(name: str, values: Any, base: Scenario) -> list[Any]:
     if is_range(values):
         return spread(name, values, base)
     if not isinstance(values, list):
-        raise ScenarioError(
+        raise SweepError(
             f"{name}: {values!r} is not a list; write [{values!r}], or a range like 10Mbps..1Gbps:5"
         )
     return [
@@ -144,6 +144,6 @@ def _seeds(given: Any) -> list[int]:
         and all(isinstance(seed, int) and seed >= 0 for seed in given)
     ):
         return given
-    raise ScenarioError(
+    raise SweepError(
         f"seeds: {given!r} is neither a number of seeds nor a list of seeds; try 10 or [1, 2, 3]"
     )

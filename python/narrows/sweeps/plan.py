@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 
-from narrows._core import ScenarioError
 from narrows._progress import bar
+from narrows.errors import SweepError
 from narrows.statistics import mean_and_interval
 from narrows.sweeps.cache import Cache, State, canonical, key_of
 from narrows.sweeps.dispatch import dispatch
@@ -56,7 +56,7 @@ class Until:
         match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text)
         within = float(match[1]) / (100 if match[2] else 1) if match else 0.0
         if not 0 < within < 1:
-            raise ScenarioError(f'until: "{given}" is not a share of the mean; try 2%')
+            raise SweepError(f'until: "{given}" is not a share of the mean; try 2%')
         return cls(within)
 
     def enough(self, values: Sequence[float]) -> bool:
@@ -86,7 +86,7 @@ class Plan:
         """
         chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
         if not chosen:
-            raise ScenarioError("seeds: there are none; give a number of seeds or a list of seeds")
+            raise SweepError("seeds: there are none; give a number of seeds or a list of seeds")
         return cls(
             points, [canonical(scenario_at(base, point), series) for point in points], chosen
         )

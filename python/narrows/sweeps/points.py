@@ -14,6 +14,7 @@ from typing import Any
 
 from narrows import _core
 from narrows._core import ScenarioError
+from narrows.errors import SweepError
 from narrows.scenario import Scenario
 
 Point = dict[str, Any]
@@ -45,7 +46,7 @@ class Zipped:
     def __init__(self, **axes: Sequence[Any]) -> None:
         lengths = {name: len(values) for name, values in axes.items()}
         if len(set(lengths.values())) != 1:
-            raise ScenarioError(f"zipped: the lists must have the same length, not {lengths}")
+            raise SweepError(f"zipped: the lists must have the same length, not {lengths}")
         self.points: list[Point] = [
             dict(zip(axes, values, strict=True)) for values in zip(*axes.values(), strict=True)
         ]
@@ -68,7 +69,7 @@ def points_of(zipped: Sequence[Zipped], axes: Mapping[str, Axis]) -> list[Point]
         if callable(values):
             continue
         if isinstance(values, str) or not values:
-            raise ScenarioError(
+            raise SweepError(
                 f"{name}: {values!r} is not a list of values; write [{values!r}]"
                 if values
                 else f"{name}: the list is empty"
@@ -136,7 +137,7 @@ def _placed(point: Point, fields: dict[str, Any]) -> dict[str, Any]:
     for name, value in point.items():
         for path in _paths(name, fields):
             if path in placed:
-                raise ScenarioError(f"{path}: both {names[path]} and {name} say it; leave one out")
+                raise SweepError(f"{path}: both {names[path]} and {name} say it; leave one out")
             placed[path], names[path] = value, name
     return placed
 
@@ -148,7 +149,7 @@ def _paths(name: str, fields: dict[str, Any]) -> list[str]:
     groups = range(len(fields.get("flows", [])))
     if name == "flows":
         if len(groups) != 1:
-            raise ScenarioError(
+            raise SweepError(
                 f"flows: there are {len(groups)} groups of flows; name one, like flows[0].count"
             )
         return ["flows[0].count"]
@@ -162,7 +163,7 @@ def _paths(name: str, fields: dict[str, Any]) -> list[str]:
     known = sorted({name for names in _names().values() for name in names})
     near = difflib.get_close_matches(name, known, 1)
     guess = f'; did you mean "{near[0]}"?' if near else ";"
-    raise ScenarioError(
+    raise SweepError(
         f'unknown parameter "{name}"{guess} known: {", ".join(known)}, and paths like flows[1].cc'
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from narrows._core import ScenarioError
+from narrows.errors import SweepError
 from narrows.scenario import Scenario
 
 _NUMBER = r"(\d+(?:\.\d+)?)\s*([A-Za-zµ%/]*)"
@@ -40,12 +40,12 @@ def spread(name: str, text: str, base: Scenario | None = None) -> list[Any]:
     """
     match = _RANGE.fullmatch(text)
     if match is None or int(match[5]) < 2:
-        raise ScenarioError(f'{name}: "{text}" is not a range; try 10Mbps..1Gbps:5')
+        raise SweepError(f'{name}: "{text}" is not a range; try 10Mbps..1Gbps:5')
     low, high, count = float(match[1]), float(match[3]), int(match[5])
     unit = match[2] or match[4]
     if match[2] and match[4] != match[2]:
         if name != "buffer" or base is None:
-            raise ScenarioError(
+            raise SweepError(
                 f'{name}: the ends of "{text}" have different units; write both in {match[4]}'
             )
         low, high, unit = (
@@ -54,7 +54,7 @@ def spread(name: str, text: str, base: Scenario | None = None) -> list[Any]:
             "p",
         )
     if not 0 < low < high:
-        raise ScenarioError(f'{name}: "{text}" must rise from a value above 0; try 10Mbps..1Gbps:5')
+        raise SweepError(f'{name}: "{text}" must rise from a value above 0; try 10Mbps..1Gbps:5')
     values = [low * (high / low) ** (step / (count - 1)) for step in range(count)]
     if unit in ("", "p"):
         whole = list(dict.fromkeys(round(value) for value in values))
@@ -70,6 +70,6 @@ def _packets(base: Scenario, buffer: str) -> float:
             fields[network]["buffer"] = buffer
             sizes = Scenario(**fields).buffers
             return float(next(iter(sizes.values())).split("p", 1)[0])
-    raise ScenarioError(
+    raise SweepError(
         "buffer: a range with ends in different units needs a dumbbell or a parking lot"
     )

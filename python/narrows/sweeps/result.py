@@ -12,8 +12,8 @@ from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from narrows._core import ScenarioError
 from narrows._files import parquet, write_at_once
+from narrows.errors import SweepError
 from narrows.statistics import Estimate, estimate, paired
 from narrows.sweeps.cache import Cache
 from narrows.sweeps.points import Point, describe
@@ -129,13 +129,13 @@ class Sweep:
 
         Raises
         ------
-        ScenarioError
+        SweepError
             If none were kept: the scenario has no ``sample`` and the sweep was run without
             ``series=True``.
         """
         rows = self._rows(name)
         if rows.is_empty():
-            raise ScenarioError(
+            raise SweepError(
                 f"{name}: no time series were kept; give the scenario a sample interval, "
                 'like sample = "10ms", or the sweep series=True'
             )
@@ -215,7 +215,7 @@ class Sweep:
 
         for value in (first, second):
             if not any(point.get(axis) == value for point in self.points):
-                raise ScenarioError(f"{axis}: no point has the value {value!r}")
+                raise SweepError(f"{axis}: no point has the value {value!r}")
         columns = self._by_point(metric)
         rows = []
         for number, point in enumerate(self.points):
@@ -273,7 +273,7 @@ class Sweep:
     def _by_point(self, metric: str) -> list[dict[int, float]]:
         """Return for each point its runs' values by seed, leaving out runs without a value."""
         if metric not in self.runs.columns:
-            raise ScenarioError(f'no metric "{metric}"; known: {", ".join(self.runs.columns)}')
+            raise SweepError(f'no metric "{metric}"; known: {", ".join(self.runs.columns)}')
         columns: list[dict[int, float]] = [{} for _ in self.points]
         for point, seed, value in self.runs.select("point", "seed", metric).iter_rows():
             if value is not None:
@@ -332,7 +332,7 @@ def read(members: Sequence[Member], cache: Cache, columns: Any) -> pl.DataFrame:
     try:
         return scan.select(columns).collect()
     except pl.exceptions.ColumnNotFoundError as error:
-        raise ScenarioError(
+        raise SweepError(
             f"runs that another version kept have no such column: {error}; remove them with "
             "narrows cache prune --all, and run again"
         ) from None
