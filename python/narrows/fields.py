@@ -252,8 +252,9 @@ class FlowOptions(TypedDict, total=False):
     """A web user instead, who thinks, asks for pages and for what is embedded in them."""
     pacing: Literal["none", "even", "exponential", "uniform", "fq", "westwood", "four-hop"]
     """Spacing of packets: "none"; "even", "exponential" or "uniform", a window per round trip;
-    "fq", as TCP over Linux's fq; "westwood", by Westwood's bandwidth share; "four-hop", by the
-    delay of four hops. Over QUIC unless given as RFC 9002 recommends.
+    "fq", as TCP over Linux's fq; "westwood", by Westwood's bandwidth share, which then grows by 2.5
+    % a round trip at the most; "four-hop", by the delay of four hops: two packets in a round trip
+    over up to four links. Over QUIC unless given as RFC 9002 recommends.
     """
     pacing_bucket: int
     """With even pacing over TCP: tokens that pile up while nothing leaves, and then leave together;

@@ -121,7 +121,7 @@ def test_equal_scenarios_share_runs_however_they_are_written(tmp_path: Path) -> 
 def test_a_mistake_is_named_before_anything_runs(
     tmp_path: Path, axes: dict[str, Any], named: list[str]
 ) -> None:
-    with pytest.raises(nw.ScenarioError) as caught:
+    with pytest.raises(nw.Error) as caught:
         nw.sweep(BASE, cache=tmp_path / "cache", **axes)
     for part in named:
         assert part in str(caught.value)

@@ -5,7 +5,12 @@ use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 
-create_exception!(narrows, Error, PyValueError, "What narrows refuses to do, and what would be right.");
+create_exception!(
+    narrows,
+    Error,
+    PyValueError,
+    "What narrows refuses to do, and what would be right."
+);
 create_exception!(
     narrows,
     ScenarioError,

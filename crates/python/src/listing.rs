@@ -70,7 +70,7 @@ pub(crate) fn presets() -> Vec<Line> {
 /// Return the fields of a flow that the law with this `cc` decides by itself.
 #[pyfunction]
 pub(crate) fn decided_by(cc: &str) -> PyResult<Vec<&'static str>> {
-    Ok(narrows_scenario::decided_by(cc).map_err(Error::from)?)
+    Ok(narrows_scenario::decided_by(cc).map_err(Failed::from)?)
 }
 
 /// Return each metric: table, name, kind, unit, definition, source.

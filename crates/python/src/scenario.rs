@@ -21,18 +21,18 @@ impl Scenario {
     /// Reads the text of a TOML file.
     #[new]
     fn from_toml(text: &str) -> PyResult<Self> {
-        Ok(Self(scenario::Scenario::from_toml(text).map_err(Error::from)?))
+        Ok(Self(scenario::Scenario::from_toml(text).map_err(Failed::from)?))
     }
 
     /// Reads JSON text.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
-        Ok(Self(scenario::Scenario::from_json(text).map_err(Error::from)?))
+        Ok(Self(scenario::Scenario::from_json(text).map_err(Failed::from)?))
     }
 
     /// Returns the same with other values, each a path like `flows[0].cc` with JSON text.
     fn patched(&self, values: Vec<(String, String)>) -> PyResult<Self> {
-        Ok(Self(self.0.patched(&values).map_err(Error::from)?))
+        Ok(Self(self.0.patched(&values).map_err(Failed::from)?))
     }
 
     /// Returns what was given, as JSON.
