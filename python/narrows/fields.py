@@ -285,9 +285,10 @@ class FlowOptions(TypedDict, total=False):
     timestamps: bool
     """RFC 7323's timestamps; the habit's unless given."""
     tick: str
-    """The clock of the retransmission timer: its RTT samples are whole ticks of it, as with ns-2's
-    tcpTick_; exact samples, and a clock of 10 ms with ns2 and of 1 ms with linux habits, unless
-    given. Laws and pacing always have exact samples.
+    """The clock of the retransmission timer and of RTT samples, which are whole ticks of it, as
+    with ns-2's tcpTick_: pacing and a law that asks for RTTs have them so, too, as ns-2's XCP does.
+    Exact samples, and a timer's clock of 10 ms with ns2 and of 1 ms with linux habits, unless
+    given.
     """
     tick_integers: bool
     """With `tick`: the RTT estimate is kept in whole eighths and its variation in whole quarters of

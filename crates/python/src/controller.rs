@@ -35,7 +35,10 @@ pub(crate) struct Ack {
 impl Ack {
     /// An acknowledgement for testing a controller without a simulation.
     #[new]
-    #[pyo3(signature = (*, now=0.0, packets=1.0, rtt=None, smoothed_rtt=None, min_rtt=None, in_flight=0.0, window_limited=true, recovering=false))]
+    #[pyo3(signature = (
+        *, now=0.0, packets=1.0, rtt=None, smoothed_rtt=None, min_rtt=None, in_flight=0.0,
+        window_limited=true, recovering=false
+    ))]
     #[expect(clippy::too_many_arguments, reason = "keywords, of which callers name a few")]
     fn new(
         now: f64,

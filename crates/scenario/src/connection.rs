@@ -194,14 +194,29 @@ fn own_habits(
         habits.timestamps = timestamps;
     }
     if !spec.over_etcp() {
-        take_clock(given, &mut habits)?;
+        take_clock(given, spec, &mut habits)?;
     }
     Ok((tcp, habits, Headers::Tcp { timestamps: habits.timestamps }))
 }
 
-/// Takes the clock of the retransmission timer, a coarse one if it is given.
-fn take_clock(given: &mut Given<Flow>, habits: &mut Habits) -> Result<(), ScenarioError> {
+/// Takes the clock of RTT samples, a coarse one if it is given. Fails if the law goes by RTTs or
+/// rates that such a clock does not show.
+fn take_clock(
+    given: &mut Given<Flow>,
+    spec: &ControllerSpec,
+    habits: &mut Habits,
+) -> Result<(), ScenarioError> {
     let Some(tick) = given.take(|flow| &mut flow.tick) else { return Ok(()) };
+    let law = spec.law.name();
+    if spec.law.moved_by() == MovedBy::DeliveryRate {
+        let message = format!("{law} samples rates, which needs exact RTTs; leave it out");
+        return Err(given.error("tick", message));
+    }
+    if law == "ba" && spec.given.pairs().all(|(name, _)| name != "delay") {
+        let message = "ba counts with its smallest RTT, which such a clock rounds; say it in cc, \
+                       like ba:delay=40ms, or leave it out";
+        return Err(given.error("tick", message));
+    }
     let integers = given.take(|flow| &mut flow.tick_integers).unwrap_or(false);
     if integers && habits.timeouts.least_is == Least::OfVariation {
         let message = "is for a least timeout as in RFC 6298; write tcp = \"ns2\", or leave it out";

@@ -69,17 +69,6 @@ fn paced_acknowledgements_do_not_take_a_silence_for_a_round_trip() {
     assert!(paced < 3.0 * usual, "{paced} s, and {usual} s without");
 }
 
-/// The clock of the retransmission timer is not that of the law: BBR hears exact samples.
-#[test]
-fn a_coarse_timer_leaves_laws_and_pacing_alone() {
-    let network = dumbbell("10Mbps", "");
-    let [fine, coarse] = ["", "tick = \"1s\""].map(|tick| {
-        let results = minute(&network, &format!("cc = \"bbr\"\n{tick}"));
-        results.links[0].summary.utilisation
-    });
-    assert!(coarse > 0.95 * fine, "{coarse} of the link, and {fine} with a fine clock");
-}
-
 /// The gaps that a user asks for are those between a window's packets; a train that measures the
 /// path keeps its own.
 #[test]

@@ -8,8 +8,6 @@ use narrows_units::Duration;
 #[derive(Clone, Debug, Default)]
 pub struct RttEstimator {
     estimate: Option<Rtt>,
-    /// SRTT as the retransmission timer's clock measures it.
-    timed: Duration,
     /// RTTVAR of RFC 6298; with [`Least::OfVariation`] Linux's `mdev`.
     variation: Duration,
     linux: Bounded,
@@ -39,8 +37,9 @@ pub struct Timeouts {
     pub least_is: Least,
     /// The granularity of the clock (G of RFC 6298).
     pub granularity: Duration,
-    /// If true, the timer's RTT samples are whole numbers of `granularity`, to the nearest and at
-    /// least one (`TcpAgent::rtt_update` of ns-2). Laws and pacing have exact ones.
+    /// If true, an RTT sample is a whole number of `granularity`, to the nearest and at least one
+    /// (`TcpAgent::rtt_update` of ns-2), for the timer and for all who ask for the RTT:
+    /// `XcpEndsys::rtt_update` of ns-2 has it in ticks, too.
     pub whole_ticks: bool,
     /// If true, the estimate is kept in whole eighths and its variation in whole quarters of
     /// `granularity` (`TcpAgent::rtt_update` of ns-2, after BSD's `tcp_xmit_timer`).
@@ -92,33 +91,33 @@ const LONGEST_TIMEOUT: Duration = Duration::from_millis(60_000);
 impl RttEstimator {
     /// Takes a sample (§2.2, §2.3).
     pub fn sample(&mut self, rtt: Duration, timeouts: &Timeouts, outstanding: Outstanding) {
-        let timed = if timeouts.whole_ticks { timeouts.in_whole_ticks(rtt) } else { rtt };
+        let rtt = if timeouts.whole_ticks { timeouts.in_whole_ticks(rtt) } else { rtt };
         let Some(estimate) = &mut self.estimate else {
             self.estimate = Some(Rtt { latest: rtt, smoothed: rtt, minimum: rtt, maximum: rtt });
-            (self.timed, self.variation) = (timed, Duration::from_picos(timed.picos() / 2));
-            let added = (timed * 2).max(timeouts.least);
+            self.variation = Duration::from_picos(rtt.picos() / 2);
+            let added = (rtt * 2).max(timeouts.least);
             self.linux = Bounded { added, largest: added, round_ends: outstanding.end };
             return;
         };
         estimate.latest = rtt;
         estimate.minimum = estimate.minimum.min(rtt);
         estimate.maximum = estimate.maximum.max(rtt);
-        estimate.smoothed = smooth(estimate.smoothed, rtt);
         if timeouts.integers {
-            (self.timed, self.variation) = timeouts.by_integers(timed, self.timed, self.variation);
+            let (srtt, rttvar) = timeouts.by_integers(rtt, estimate.smoothed, self.variation);
+            (estimate.smoothed, self.variation) = (srtt, rttvar);
             return;
         }
-        let (r, srtt, rttvar) = (timed.picos(), self.timed.picos(), self.variation.picos());
+        let (r, srtt, rttvar) = (rtt.picos(), estimate.smoothed.picos(), self.variation.picos());
         let deviation = srtt.abs_diff(r);
-        // RTTVAR ← 3/4 RTTVAR + 1/4 |SRTT − R'|, then SRTT ← 7/8 SRTT + 1/8 R'. Linux lets a
-        // falling RTT raise the variation by an eighth of that only.
+        // RTTVAR ← 3/4 RTTVAR + 1/4 |SRTT − R'|, then SRTT ← 7/8 SRTT + 1/8 R', in whole
+        // picoseconds. Linux lets a falling RTT raise the variation by an eighth of that only.
         let eased = timeouts.least_is == Least::OfVariation && r < srtt && deviation > rttvar;
         self.variation = Duration::from_picos(if eased {
             rttvar + (deviation - rttvar) / 32
         } else {
             rttvar - rttvar / 4 + deviation / 4
         });
-        self.timed = smooth(self.timed, timed);
+        estimate.smoothed = Duration::from_picos(srtt - srtt / 8 + r / 8);
         if timeouts.least_is == Least::OfVariation {
             self.linux.sample(self.variation * 4, timeouts.least, outstanding);
         }
@@ -134,16 +133,16 @@ impl RttEstimator {
     pub fn timeout(&self, timeouts: &Timeouts) -> Duration {
         let timeout = match (&self.estimate, timeouts.least_is) {
             (None, _) => timeouts.initial,
-            (Some(_), Least::OfTimeout) if timeouts.integers => {
+            (Some(rtt), Least::OfTimeout) if timeouts.integers => {
                 // t_rtxcur_: the sum, rounded down to whole ticks.
                 let tick = timeouts.granularity.picos();
-                let sum = self.timed + self.variation * 4;
+                let sum = rtt.smoothed + self.variation * 4;
                 Duration::from_picos(sum.picos() / tick * tick).max(timeouts.least)
             }
-            (Some(_), Least::OfTimeout) => {
-                (self.timed + timeouts.granularity.max(self.variation * 4)).max(timeouts.least)
+            (Some(rtt), Least::OfTimeout) => {
+                (rtt.smoothed + timeouts.granularity.max(self.variation * 4)).max(timeouts.least)
             }
-            (Some(_), Least::OfVariation) => self.timed + self.linux.added,
+            (Some(rtt), Least::OfVariation) => rtt.smoothed + self.linux.added,
         };
         (timeout * (1 << self.backoff)).min(LONGEST_TIMEOUT.max(timeout))
     }
@@ -157,11 +156,6 @@ impl RttEstimator {
     pub fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(16);
     }
-}
-
-/// 7/8 SRTT + 1/8 R', in whole picoseconds.
-fn smooth(srtt: Duration, rtt: Duration) -> Duration {
-    Duration::from_picos(srtt.picos() - srtt.picos() / 8 + rtt.picos() / 8)
 }
 
 impl Bounded {
@@ -225,8 +219,7 @@ mod tests {
         assert_eq!(rtt.timeout(&timeouts), ms(200));
     }
 
-    /// ns-2's `int(tao / tcp_tick_ + 0.5)`, at least 1, is what the timer counts with; the first
-    /// timeout is three times that.
+    /// ns-2's `int(tao / tcp_tick_ + 0.5)`, at least 1.
     #[test]
     fn a_coarse_clock_samples_whole_ticks() {
         let granularity = ms(100);
@@ -234,16 +227,11 @@ mod tests {
         let sampled = |rtt| {
             let mut estimator = RttEstimator::default();
             estimator.sample(rtt, &timeouts, NOTHING);
-            assert_eq!(
-                estimator.estimate().map(|rtt| rtt.smoothed),
-                Some(rtt),
-                "the law's is exact"
-            );
-            estimator.timeout(&timeouts)
+            estimator.estimate().map(|rtt| rtt.smoothed)
         };
         assert_eq!(
             [ms(1), ms(100), ms(149), ms(150), ms(250)].map(sampled),
-            [ms(300), ms(300), ms(300), ms(600), ms(900)]
+            [ms(100), ms(100), ms(100), ms(200), ms(300)].map(Some)
         );
     }
 

@@ -84,7 +84,9 @@ def near(
     >>> near("loss", 0.0102, 0.0101, within=0.02, since="three digits").text
     'loss (within 2 %: three digits)'
     """
-    number = _number(paper, unit)
+    # A printed number keeps its digits; a computed one has four.
+    printed = f"{paper:,.6g} {unit}".rstrip()
+    number = _number(paper, unit) if by else printed
     return Claim(
         f"{text} (within {100 * within:.2g} %: {since})",
         f"not given ({number} by {by})" if by else number,

@@ -71,9 +71,10 @@ written! {
             max_window: Buffer,
             /// RFC 7323's timestamps; the habit's unless given.
             timestamps: bool,
-            /// The clock of the retransmission timer: its RTT samples are whole ticks of it, as
-            /// with ns-2's tcpTick_; exact samples, and a clock of 10 ms with ns2 and of 1 ms with
-            /// linux habits, unless given. Laws and pacing always have exact samples.
+            /// The clock of the retransmission timer and of RTT samples, which are whole ticks of
+            /// it, as with ns-2's tcpTick_: pacing and a law that asks for RTTs have them so, too,
+            /// as ns-2's XCP does. Exact samples, and a timer's clock of 10 ms with ns2 and of 1 ms
+            /// with linux habits, unless given.
             tick: Duration,
             /// With `tick`: the RTT estimate is kept in whole eighths and its variation in whole
             /// quarters of a tick, as in ns-2 and BSD, so that the timeout stays at three ticks or

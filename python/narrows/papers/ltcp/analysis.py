@@ -10,6 +10,7 @@ import polars as pl
 from narrows.papers.claims import Claim, above, below, digits, near, stated
 from narrows.papers.lab import Lab
 from narrows.papers.ltcp.setup import flow_series, scenario
+from narrows.papers.ltcp.single import figure_5
 from narrows.papers.registry import Finding, experiment
 from narrows.plot import panels
 from narrows.scenario import Scenario
@@ -174,6 +175,7 @@ def tab02(lab: Lab) -> Finding:
             "the largest relative difference",
             0.02,
             float(off.max()),
+            says="eq. 14",
         ),
     ]
     figure, axes = panels()
@@ -276,11 +278,11 @@ def eq03(lab: Lab) -> Finding:
             f"{_of_pairs(eq3['W'])}; no pair fails if the larger window is more than "
             f"{apart:.2f} times the other",
             bool((np.diff(eq3["W"]) > 0).all()),
-            "a window just below W_K/(1 − β) loses a layer and regains K − 1 packets per round "
-            "trip; one just above keeps its layer and regains K. The larger is then back first, "
-            "until it is K/(K − 1) times the other. The proof for adjacent layers puts the larger "
-            "window at the top of its layer and the smaller at the bottom (eq. 8), which is the "
-            "easiest case",
+            "a window just below W_K/(1 − β), which lies within layer K, loses a layer and regains "
+            "K − 1 packets per round trip; one just above keeps its layer and regains K. The "
+            "larger is then back first, until it is K/(K − 1) times the other. The proof for "
+            "adjacent layers puts the larger window at the top of its layer and the smaller at the "
+            "bottom (eq. 8), which is the easiest case",
         ),
         *_within_a_layer(layers, windows, eq3),
     ]
@@ -343,13 +345,6 @@ def _within_a_layer(layers: Any, windows: Any, eq3: dict[str, Any]) -> list[Clai
             kept["W"] == 1,
             "as above: in each layer lies a window W_K/(1 − β) at which one more layer is kept",
         ),
-        stated(
-            "eq. 3 for two windows in the same layer if the reduction depends on the layer: "
-            '"care must be taken"',
-            "not for all pairs",
-            f"{kept['W_K']:.3f} of the pairs",
-            kept["W_K"] < kept["W"],
-        ),
     ]
 
 
@@ -376,7 +371,7 @@ def eq13(lab: Lab) -> Finding:
         ),
         stated(
             "counted from eq. 10: layers lost at W_K beyond K = 19",
-            "more",
+            "not given (more than 1)",
             f"2 first at K = {int(k[lost > 1][0])}",
             bool((lost[k > 19] > 1).any()),
         ),
@@ -385,7 +380,7 @@ def eq13(lab: Lab) -> Finding:
     axes[0][0].plot(k, 3 / (k + 1), label="3/(K + 1)")
     axes[0][0].axhline(BETA, color="k", lw=0.8, label="β = 0.15")
     axes[0][0].step(k, lost / 10, where="mid", lw=0.8, label="layers lost at W_K, tenths")
-    axes[0][0].set(xlabel="layer K", ylim=(0, 1.05))
+    axes[0][0].set(xlabel="layer K", ylabel="share of the window", ylim=(0, 1.05))
     axes[0][0].legend(fontsize="x-small")
     return Finding(claims, {"bound": data}, figure)
 
@@ -402,10 +397,19 @@ def eq18(lab: Lab) -> Finding:
         digits("the layer at a window of 30,000", "15", layer),
         digits("LTCP's throughput over TCP's", "8", float(gain)),
         below(
-            "simulated, independent losses: LTCP's window against eq. 18, "
-            "the largest relative difference",
-            0.15,
+            "simulated, independent losses: LTCP's window against eq. 18, the largest relative "
+            "difference (independent losses make Reno's window larger by 7 %)",
+            0.1,
             float(np.abs(ratio - 1).max()),
+            says="eq. 18",
+        ),
+        near(
+            "simulated, independent losses at the rate that gives W = 30,000, 1.2e-7: LTCP's "
+            "throughput over TCP's",
+            8,
+            _at_the_papers_point(lab),
+            0.15,
+            since="means of some twenty losses",
         ),
     ]
     figure, axes = panels()
@@ -422,6 +426,26 @@ def eq18(lab: Lab) -> Finding:
         "the equally spaced losses that eq. 18 assumes (Reno's constant is 1.31 instead of 1.22)."
     )
     return Finding(claims, {"simulated": measured}, figure, note)
+
+
+def _at_the_papers_point(lab: Lab) -> float:
+    """Return the ratio of throughputs at a loss rate of 1.2e-7: at 2.4 Gbps and 150 ms, eq. 18."""
+
+    def at(cc: str) -> Scenario:
+        # Twenty losses: LTCP's come 40 s apart, TCP's 350 s.
+        seconds = {"ltcp": 1600, "sack": 8000}[cc]
+        return Scenario(
+            tcp="ns2",
+            packet="1500B",
+            duration=lab.seconds(seconds),
+            sample="0s",
+            dumbbell={"rate": "40Gbps", "rtt": "150ms", "buffer": "1bdp", "loss": "1.2e-7"},
+            flows=[{"cc": cc, "max_ssthresh": 100}],
+        )
+
+    runs = lab.sweep(at, cc=["ltcp", "sack"], seeds=max(2, lab.seeds(2))).runs
+    means = {cc: float(np.mean(runs.filter(cc=cc)["goodput"])) for cc in ("ltcp", "sack")}
+    return means["ltcp"] / means["sack"]
 
 
 def _over_losses(lab: Lab, p: Any) -> pl.DataFrame:
@@ -459,19 +483,26 @@ def alt(lab: Lab) -> Finding:
         name: _gain(frame.filter(pl.col("time") > 200 * lab.scale)["window"].to_numpy())
         for name, frame in windows.items()
     }
+    # TCP takes ten minutes from one loss to the next: its swing is that of figure 5's 2400 s.
+    long = figure_5(lab).series("flow_series").filter(pl.col("cc") == "sack")
+    swing["TCP"] = _swing(long.filter(pl.col("time") > 300 * lab.scale)["window"].to_numpy())
     claims = [
-        stated(
-            "the window reduction makes the alternate design's window fluctuate like TCP's",
-            "more than the chosen design's",
-            ", ".join(f"{name} {value:.2f}" for name, value in swing.items())
-            + " ((max − min)/mean)",
-            swing["alternate"] > 2 * swing["chosen design"],
+        near(
+            "the window reduction makes the alternate design's window fluctuate like TCP's: "
+            "(max − min)/mean of the window; the chosen design's is "
+            f"{swing['chosen design']:.2f}",
+            swing["TCP"],
+            swing["alternate"],
+            0.1,
+            since="a bound of ours",
+            by="TCP over 2400 s",
         ),
         above(
             "but it increases faster than TCP: packets per second that its window gains, "
             "over TCP's",
             1.0,
             gain["alternate"] / gain["TCP"],
+            says="faster",
         ),
     ]
     figure, axes = panels(1, 1, width=5.5)

@@ -22,13 +22,15 @@ PAYLOAD = 1448 / 1500
 LINUX_24 = {"abc": False, "ssthresh": 600.0, "max_window": "32MB"}
 SIMULATED = (
     "*Simulated*: a path of 773 Mbps, which carries the 746 Mbps of data that the testbed's PCI "
-    "bus let through (its table of several flows adds up to 743 to 747), a queue of 1000 packets "
+    "bus let through (its table of several flows adds up to 743 to 747), a queue of {} packets "
     "of 1500 bytes, socket buffers of 32 MB, and Linux's habits, but for growth by "
     "acknowledgements as in Linux 2.4. Slow start ends at 600 packets: a value fitted to the "
     "table of figure 9 (TCP at 150 ms), because Linux 2.4 keeps a threshold per route and the "
     "paper does not give it. "
 )
-RUNS_SPREAD = "in the paper the four runs of one cell deviate by up to 11 %"
+RUNS_SPREAD = "in the table of figure 9 the four runs of one cell deviate by up to 11 %"
+# The cell that the threshold is fitted to, which therefore is no claim.
+FITTED = ("high", "TCP")
 
 
 def testbed(
@@ -95,13 +97,16 @@ def tab09(lab: Lab) -> Finding:
         orient="row",
     )
     mbps = {key: float(rates.mean()) for key, rates in runs.items()}
-    claims = [claim for key, rates in runs.items() for claim in _cells_of_table9(*key, rates)]
-    claims += _words_of_table9(mbps)
+    lossy = _lossy(lab)
+    claims = [
+        claim for key, rates in runs.items() for claim in _cells_of_table9(*key, rates, lossy)
+    ]
+    claims += _words_of_table9(mbps, lossy)
     variants = _variants(lab)
-    note = SIMULATED + (
-        "Deviations hold if the two samples could have one variance (F test, 95 %); ours are over "
-        "four seeds, which only the starts and lots of the simulation depend on. What each "
-        "assumption does, in Mbps: "
+    note = SIMULATED.format(1000) + (
+        "Means hold if they lie in the 95 % interval of the testbed's four runs. TCP at 150 ms is "
+        f"fitted and no claim: {mbps[FITTED]:.1f} Mbps for 164.00. What each assumption does, in "
+        "Mbps: "
         + "; ".join(
             f"{row['variant']}: TCP {row['TCP']}, LTCP {row['LTCP']}"
             for row in variants.iter_rows(named=True)
@@ -115,6 +120,31 @@ def _alone(lab: Lab, label: str, name: str, habits: dict[str, Any], seeds: int =
     """Return the goodput in Mbps of one flow over the testbed's path, for each seed."""
     base = testbed(lab, [{"cc": PROTOCOLS[name], **habits}], RTTS[label], SECONDS)
     return lab.sweep(base, seeds=lab.seeds(seeds)).runs["goodput"].to_numpy() / 1e6
+
+
+def _lossy(lab: Lab) -> str:
+    """Return what is known of LTCP at 150 ms: what losses on the path would do to both laws."""
+
+    def at(cc: str, loss: str) -> Scenario:
+        point = testbed(lab, [{"cc": cc, **LINUX_24}], RTTS["high"], SECONDS)
+        return point.with_({"dumbbell.loss": loss})
+
+    losses = ["2.5e-7", "7.3e-7"]
+    runs = lab.sweep(at, cc=list(PROTOCOLS.values()), loss=losses, seeds=lab.seeds(4)).runs
+    found = "; ".join(
+        f"{loss}: LTCP {_mean(runs, 'ltcp', loss):.0f}, TCP {_mean(runs, 'sack', loss):.0f}"
+        for loss in losses
+    )
+    return (
+        "not known. Not losses on the testbed's path: with independent losses this threshold "
+        f"gives, in Mbps, {found}, where the testbed has 466 and 164: what slows LTCP enough "
+        "leaves TCP far too slow. Nor one of the variants in the note, of which none has the "
+        "goodputs of both laws"
+    )
+
+
+def _mean(runs: pl.DataFrame, cc: str, loss: str) -> float:
+    return float(runs.filter(cc=cc, loss=loss)["goodput"].to_numpy().mean()) / 1e6
 
 
 def _variants(lab: Lab) -> pl.DataFrame:
@@ -146,50 +176,68 @@ def _gigabytes(rates: Any) -> float:
     return float(rates.mean()) * 1e6 * SECONDS / 8 / GIBI
 
 
-def _cells_of_table9(label: str, name: str, rates: Any) -> list[Claim]:
+def _cells_of_table9(label: str, name: str, rates: Any, lossy: str) -> list[Claim]:
     paper, where = TABLE9[label][name], f"{RTTS[label]}, {name}"
     mean, deviation = _mean_and_deviation(rates)
     of_bytes = deviation * 1e6 * SECONDS / 8 / GIBI
-    why = HIGH if (label, name) == ("high", "LTCP") else ""
-    return [
-        near(f"{where}: goodput", paper.mbps, mean, 0.1, "Mbps", why, since=RUNS_SPREAD),
-        _deviates(
+    of_runs = TABLE9_BYTES[label][name]
+    deviations = [
+        stated(
             f"{where}: standard deviation of goodput over four runs",
-            paper.deviation,
-            deviation,
-            len(rates),
-            "Mbps",
+            f"{paper.deviation:g} Mbps",
+            f"{deviation:.3g} Mbps",
+            None,
             SEEDS,
         ),
-        near(
-            f"{where}: bytes transferred in 900 s",
-            paper.third,
-            _gigabytes(rates),
-            0.1,
-            "GB",
-            why,
-            since=RUNS_SPREAD,
-        ),
-        _deviates(
+        stated(
             f"{where}: standard deviation of the bytes over four runs",
-            TABLE9_BYTES[label][name],
-            of_bytes,
-            len(rates),
-            "GB",
+            f"{of_runs:g} GB",
+            f"{of_bytes:.3g} GB",
+            None,
             SEEDS,
         ),
     ]
+    if (label, name) == FITTED:
+        return deviations
+    why = lossy if (label, name) == ("high", "LTCP") else OF_HOSTS
+    return [
+        _within_four_runs(f"{where}: goodput", paper.mbps, paper.deviation, mean, "Mbps", why),
+        _within_four_runs(
+            f"{where}: bytes transferred in 900 s",
+            paper.third,
+            of_runs,
+            _gigabytes(rates),
+            "GB",
+            why,
+        ),
+        *deviations,
+    ]
 
 
-HIGH = (
-    "not known. LTCP's window grows by K/2 packets per round trip from 600 packets on until it has "
-    "filled the path; the testbed's must have been slower, or have lost packets on the way. "
-    "Tried: the variants in the note, of which none has the goodputs of both laws"
-)
+# Student's t with three degrees of freedom at 97.5 %, over the root of four runs.
+OF_FOUR = 3.182 / 2
 SEEDS = (
     "in the simulation a run with the same threshold repeats itself; what varied between the "
     "testbed's runs is not known"
 )
+OF_HOSTS = (
+    "not known; the simulation has ideal hosts and one threshold, and the testbed's interval is "
+    "narrow"
+)
+
+
+def _within_four_runs(
+    text: str, paper: float, deviation: float, found: float, unit: str, why: str
+) -> Claim:
+    """Claim that a number lies in the 95 % interval of the mean of the testbed's four runs."""
+    half = OF_FOUR * deviation
+    return stated(
+        f"{text}, within the 95 % interval of four runs",
+        f"{paper:g} ± {half:.2g} {unit}",
+        f"{found:.5g} {unit}",
+        abs(found - paper) <= half,
+        why,
+    )
 
 
 def _deviates(text: str, paper: float, found: float, count: int, unit: str, why: str = "") -> Claim:
@@ -219,7 +267,7 @@ def _spread_bounds(count: int) -> tuple[float, float]:
     return 1 / high, high
 
 
-def _words_of_table9(mbps: dict[tuple[str, str], float]) -> list[Claim]:
+def _words_of_table9(mbps: dict[tuple[str, str], float], lossy: str) -> list[Claim]:
     gain = mbps["high", "LTCP"] / mbps["high", "TCP"]
     kept = {name: mbps["high", name] / mbps["low", name] for name in PROTOCOLS}
     return [
@@ -228,7 +276,7 @@ def _words_of_table9(mbps: dict[tuple[str, str], float]) -> list[Claim]:
             3,
             gain,
             0.15,
-            why=HIGH,
+            why=lossy,
             since='the paper says "almost a factor of 3" of 2.84',
         ),
         stated(
@@ -299,19 +347,21 @@ def tab10(lab: Lab) -> Finding:
     """Reproduce the table of figure 10 (§V-B-2)."""
     found = pl.concat([_together(lab, label, name) for label in RTTS for name in PROTOCOLS])
     claims = [claim for row in found.iter_rows(named=True) for claim in _cells_of_table10(**row)]
+    claims += _pooled(lab, found)
     claims += _words_of_table10(found)
-    note = SIMULATED + (
-        "Each case is one run, as far as the paper says. A deviation holds if the two samples "
-        "could have one variance (F test over the flows, 95 %), an index if the two could have "
-        "one coefficient of variation by the same test."
+    note = SIMULATED.format(1000) + (
+        "Senders wait for up to 16 µs, the time of a packet, before each packet, so that flows do "
+        "not stay in phase. Each case is one run, as far as the paper says. A deviation holds if "
+        "the two samples could have one variance (F test over the flows, 95 %), an index if the "
+        "two could have one coefficient of variation by the same test: with two or four flows "
+        "that is a weak test, which the rows over all numbers of flows make up for."
     )
     return Finding(claims, {"table": found}, _three_panels(found), note)
 
 
-def _together(lab: Lab, label: str, name: str) -> pl.DataFrame:
+def _together(lab: Lab, label: str, name: str, wait: str = "16us") -> pl.DataFrame:
     """Return goodput, its deviation and Jain's index for each number of flows."""
-    # Each sender waits for up to the time of one packet, so that flows do not stay in phase.
-    flow = {"cc": PROTOCOLS[name], "start_spread": "1s", "overhead": "16us", **LINUX_24}
+    flow = {"cc": PROTOCOLS[name], "start_spread": "1s", "overhead": wait, **LINUX_24}
     flows = lab.sweep(testbed(lab, [flow], RTTS[label], SECONDS), count=COUNTS).flows
     rate = pl.col("goodput")
     return (
@@ -356,7 +406,48 @@ def _cells_of_table10(
     ]
 
 
-OPEN = "not known; the threshold is fitted to figure 9's TCP, and to nothing in this table"
+def _pooled(lab: Lab, found: pl.DataFrame) -> list[Claim]:
+    """Judge the deviations of all numbers of flows together, by RTT and protocol."""
+    claims = []
+    for label, rtt in RTTS.items():
+        for place, name in enumerate(PROTOCOLS):
+            rows = found.filter((pl.col("rtt") == label) & (pl.col("protocol") == name))
+            ratio = _ratio_of_deviations(rows, label, place)
+            # The numbers of flows less one add up to 25 degrees of freedom.
+            low, high = _spread_bounds(26)
+            why = OPEN
+            if name == "LTCP" and label != "high":
+                calm = _ratio_of_deviations(_together(lab, label, name, "0s"), label, place)
+                why = (
+                    "not known: LTCP's flows are less equal than the testbed's. Tried: no waits "
+                    f"before packets, with which it is {calm:.2f} times"
+                )
+            claims.append(
+                stated(
+                    f"{rtt}, {name}, all numbers of flows: deviation of goodput over the "
+                    f"testbed's, geometric mean (F test, 95 %: {low:.2f} to {high:.2f})",
+                    "1",
+                    f"{ratio:.2f}",
+                    low <= ratio <= high,
+                    why,
+                )
+            )
+    return claims
+
+
+def _ratio_of_deviations(rows: pl.DataFrame, label: str, place: int) -> float:
+    ratios = [
+        row["deviation"] / TABLE10[label][row["count"]][place].deviation
+        for row in rows.iter_rows(named=True)
+    ]
+    return float(np.exp(np.mean(np.log(np.maximum(ratios, 1e-6)))))
+
+
+OPEN = (
+    "not known; see the rows over all numbers of flows. TCP at 150 ms with two flows does not fill "
+    "the path in 900 s, so that its flows never meet in a queue, and LTCP at 150 ms is above the "
+    "testbed's as the single flow of figure 9 is"
+)
 
 
 def _words_of_table10(found: pl.DataFrame) -> list[Claim]:
@@ -368,6 +459,7 @@ def _words_of_table10(found: pl.DataFrame) -> list[Claim]:
             "LTCP's Jain index is high across RTTs and numbers of flows: the lowest of 15",
             0.983 - 0.0005,
             least["LTCP"],
+            why=OPEN,
         ),
         stated(
             "TCP's index goes further down than LTCP's: the lowest of 15",
@@ -381,6 +473,7 @@ def _words_of_table10(found: pl.DataFrame) -> list[Claim]:
             "15 of 15",
             f"{wins} of 15",
             wins == 15,
+            OPEN,
         ),
     ]
 
@@ -432,13 +525,14 @@ def fig11(lab: Lab) -> Finding:
         ax = axes[number][0]
         ax.plot(frame["time"], frame["ltcp"], lw=0.8, label="LTCP")
         ax.plot(frame["time"], frame["udp"], lw=0.8, label="UDP")
-        ax.set(title=f"RTT {RTTS[label]}", ylim=(0, 800), xlim=(0, PERIOD * 6))
+        ax.set(title=f"RTT {RTTS[label]}", ylim=(0, 800), xlim=(0, PERIOD * phases))
     axes[1][0].set_ylabel("goodput (Mbps), simulated")
     axes[2][0].set_xlabel("time (s)")
     axes[2][0].legend(fontsize="x-small", loc="center right")
     note = (
-        SIMULATED + "Means begin 100 s after UDP begins or stops. Payload is 1448 of 1500 bytes, "
-        "for datagrams too. 25 and 150 ms are run until UDP has come and gone once."
+        SIMULATED.format(5000) + "Means begin 100 s after UDP begins or stops. Payload is 1448 of "
+        "1500 bytes, for datagrams too. UDP does not respond: it has the 338 Mbps of payload that "
+        "it sends. 25 and 150 ms are run until UDP has come and gone once."
     )
     return Finding(claims, {"flows": pl.concat(frames)}, figure, note)
 
@@ -485,19 +579,10 @@ def _shares(rtt: str, frame: pl.DataFrame, phases: int) -> list[Claim]:
     for phase in range(1, phases):
         begins = phase * PERIOD
         inside = frame.filter(time.is_between(begins + PERIOD / 3, begins + PERIOD, closed="left"))
-        ours, theirs = (float(inside[name].to_numpy().mean()) for name in ("ltcp", "udp"))
+        ours = float(inside["ltcp"].to_numpy().mean())
         when = f"{rtt}, {begins}-{begins + PERIOD} s"
         if phase % 2:
-            claims += [
-                near(
-                    f"{when}: the link is shared: UDP's goodput",
-                    UDP * PAYLOAD,
-                    theirs,
-                    0.05,
-                    "Mbps",
-                    since="it does not respond, so it has what it sends less what the queue drops",
-                    by="350 Mbps on the wire",
-                ),
+            claims.append(
                 near(
                     f"{when}: the link is shared: LTCP's goodput",
                     FULL - UDP * PAYLOAD,
@@ -506,8 +591,8 @@ def _shares(rtt: str, frame: pl.DataFrame, phases: int) -> list[Claim]:
                     "Mbps",
                     since='LTCP alone is "close to the full link capacity", and so is the sum here',
                     by="what UDP leaves",
-                ),
-            ]
+                )
+            )
         else:
             claims.append(
                 near(
