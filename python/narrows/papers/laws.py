@@ -72,7 +72,7 @@ LAWS = [
         response.ltcp,
         "√(K(1 − β/2)/(βp)), eq. 18",
         why="at 1e-3 eq. 18 with eq. 10 has two solutions, K = 1 with 39 packets and K = 2 with "
-        "111, and slow start leads to the larger",
+        "111; chance takes every run past 50 packets, and so to the larger",
     ),
     Law(
         "cubic:friendly=rfc:unknown_growth=0:ahead=smoothed:whole=false",

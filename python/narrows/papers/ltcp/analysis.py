@@ -444,7 +444,7 @@ def _at_the_papers_point(lab: Lab) -> float:
         )
 
     runs = lab.sweep(at, cc=["ltcp", "sack"], seeds=max(2, lab.seeds(2))).runs
-    means = {cc: float(np.mean(runs.filter(cc=cc)["goodput"])) for cc in ("ltcp", "sack")}
+    means = {cc: float(runs.filter(cc=cc)["goodput"].to_numpy().mean()) for cc in ("ltcp", "sack")}
     return means["ltcp"] / means["sack"]
 
 

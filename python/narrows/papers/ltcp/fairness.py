@@ -96,7 +96,7 @@ def _apart(name: str, ratios: list[float]) -> Claim:
         "not given (2 by eq. 18, in which the RTT is in no window)",
         interval(ratios),
         bool(abs(mean - 2) <= half) if len(ratios) > 1 else None,
-        "windows are larger where more packets are acknowledged between two losses",
+        "not known",
     )
 
 

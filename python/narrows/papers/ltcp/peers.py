@@ -146,6 +146,10 @@ def _claims(
             alone[idle],
             0.05,
             "Mbps",
+            why="FAST's start doubles each round trip until the queue shows, and overshoots into "
+            "timeouts"
+            if idle == "FAST"
+            else "",
             since="the queue is 0.7 of a bandwidth-delay product, and each gives up at most half",
             by="the capacity",
         ),

@@ -19,6 +19,12 @@ PACKET_BITS = 8000
 # The rule of thumb: 622 Mbps times the mean RTT of 82 ms.
 RULE_OF_THUMB = 6_375_500
 RTTS = {"rtt": "64ms", "rtt_spread": "36ms"}
+# What no figure says and every run has.
+ASSUMED = (
+    "In all runs: RTTs at equal distances from 64 to 100 ms, a clock of 1 ms for timers and RTTs, "
+    "acknowledgements of 40 bytes (23,360 bytes are 23 packets and 9 of those), and slow start up "
+    "to 64 packets for TCP. "
+)
 ORIGINAL, CONSERVATIVE = "xcp", "xcp:conservative=true"
 # ns-2's sender: Reno's recovery, and whole packets in the header.
 XCP = "xcp:whole=true+reno"
