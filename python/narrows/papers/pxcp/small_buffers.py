@@ -106,9 +106,8 @@ def fig02a(lab: Lab) -> Finding:
     words = ", ".join(f"{flows}: {size}" for flows, size in measured.items())
     note = ASSUMED + (
         f"Buffers measured, in bytes by number of flows, those of seed 1: {words}. The paper's "
-        f"text gives only two of its own: 23,360 at 100 flows and 124,040 at 800. Paced TCP is judged from {REACHED} "
-        "flows on: with fewer flows, a window that grows from 64 packets by one packet per round "
-        "trip needs 40 s to reach its share of the link."
+        "text gives only two of its own: 23,360 at 100 flows and 124,040 at 800. Paced TCP is "
+        f"judged from {REACHED} flows on, and below that in a row of its own."
     )
     return Finding(claims, {"measured": ours, "seeds": seeds, "paper": theirs}, figure, note)
 
