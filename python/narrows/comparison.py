@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from narrows import _core
 from narrows._batch import run_all
 from narrows.controller import Controller
 from narrows.results import Result
@@ -90,7 +91,8 @@ def compare(scenario: Scenario, cc: Sequence[Law], *, seeds: int | Sequence[int]
     Parameters
     ----------
     scenario
-        The network and its flows, whose ``cc`` is replaced.
+        The network and its flows, whose ``cc`` is replaced. What a law decides by itself, like the
+        pacing of ``bbr``, is left out for that law.
     cc
         Laws, like ``["cubic", "bbr"]``, or subclasses of `Controller`.
     seeds
@@ -114,13 +116,20 @@ def compare(scenario: Scenario, cc: Sequence[Law], *, seeds: int | Sequence[int]
     >>> [result.summary["cc"][0] for result in found.results]
     ['reno', 'cubic']
     """
-    groups = range(len(scenario.fields["flows"]))
     planned = [
-        (
-            {"cc": law if isinstance(law, str) else law.__name__},
-            scenario.with_({f"flows[{group}].cc": law for group in groups}),
-        )
+        ({"cc": law if isinstance(law, str) else law.__name__}, _with_law(scenario, law))
         for law in cc
     ]
     first = scenario.seed
     return run_cases(planned, range(first, first + seeds) if isinstance(seeds, int) else seeds)
+
+
+def _with_law(scenario: Scenario, law: Law) -> Scenario:
+    """Return a scenario with this law in all flows, without what the law decides by itself."""
+    own = _core.decided_by(law) if isinstance(law, str) else []
+    fields = scenario.fields
+    flows = [
+        {**{name: value for name, value in flow.items() if name not in own}, "cc": law}
+        for flow in fields["flows"]
+    ]
+    return Scenario(**{**fields, "flows": flows})
