@@ -22,6 +22,8 @@ LONGER = 2.0
 BUFFERS = {50: 300, 100: 600, 200: 1200, 1000: 6000}
 # At 1 Gbps TCP takes ten minutes from one loss to the next.
 SECONDS = {50: 1000, 100: 1000, 200: 1000, 1000: 3000}
+# Its runs are long.
+FEWER = {1000: 3}
 
 
 @experiment("ltcp/rtt", "two flows whose RTTs are 70 and 140 ms: LTCP and TCP")
@@ -114,6 +116,7 @@ def _goodput_ratio(lab: Lab, rate: int, name: str) -> list[float]:
             warmup=SECONDS[rate] / 10,
             buffer=f"{BUFFERS[rate]}p",
         ),
+        FEWER.get(rate, SEEDS),
     )
 
 
@@ -128,8 +131,8 @@ def _pair(name: str) -> list[dict[str, Any]]:
     return [{"cc": cc}, {"cc": cc, "rtt": f"{LONGER * RTT:g}s"}]
 
 
-def _ratios(lab: Lab, base: Any) -> list[float]:
-    flows = lab.sweep(base, seeds=lab.seeds(SEEDS)).flows
+def _ratios(lab: Lab, base: Any, seeds: int = SEEDS) -> list[float]:
+    flows = lab.sweep(base, seeds=lab.seeds(seeds)).flows
     short, long = (
         flows.filter(pl.col("flow") == number).sort("seed")["goodput"].to_numpy()
         for number in (0, 1)
