@@ -43,7 +43,7 @@ OPENINGS: dict[str, str] = {
         "as large that keeps its layer; below 50 packets LTCP is fair to TCP only as long as no "
         "window passes them, which chance brings about at fair windows of 36; and layers make the "
         "unfairness between RTTs larger at 50 to 200 Mbps, as eq. 10 implies for flows that lose "
-        "together. LTCP at 150 ms is a quarter faster than the testbed's, and its flows at 25 and "
+        "together (at 1 Gbps three runs do not decide it). LTCP at 150 ms is a quarter faster than the testbed's, and its flows at 25 and "
         "70 ms are about three times less equal; why is not known. What TCP did in the table of "
         "figure 6 from 100 Mbps on is not what these queues do: with 2500 packets two of its three "
         "capacities come out."
