@@ -150,6 +150,7 @@ def fig03(lab: Lab) -> Finding:
             "utilisations over HSTCP's, mean over the numbers of sources",
             0.05,
             float(np.mean(np.abs(use["N.P. NewReno"] / use["N.P. HSTCP"] - 1))),
+            why="HSTCP runs over SACK, to which §4.2.2 of the paper lays such a difference",
         ),
         stated(
             "non-paced Reno is the worst of the non-paced TCPs: numbers of sources with which it "
