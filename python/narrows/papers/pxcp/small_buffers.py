@@ -182,8 +182,8 @@ def _over_the_seeds(where: str, frame: pl.DataFrame, flows: int) -> list[Claim]:
             f"{where}: utilisation of the paced senders",
             ["P. XCP", "P. NewReno", "P. HSTCP", "P. Reno"],
             use,
-            "intervals of neighbours overlap with 40 flows; with 800 paced HSTCP exceeds the 90 % of "
-            "the rate that paced XCP is told",
+            "intervals of neighbours overlap with 40 flows; with 800 paced HSTCP exceeds the 90 % "
+            "of the rate that paced XCP is told",
         ),
         stated(
             f"{where}: paced NewReno is marginally above paced HSTCP: difference of the means",
