@@ -449,7 +449,9 @@ def _good_delays(frame: pl.DataFrame, queues: dict[tuple[str, int], float], syst
         "shorter",
         ", ".join(parts) or "shorter at each",
         False if longer else None if None in verdicts else True,
-        f"its mean queue is {', '.join(longer)}" if longer else "",
+        f"its mean queue is {', '.join(longer)}"
+        if longer
+        else "the intervals of the seeds overlap where no order is shown to hold",
     )
 
 

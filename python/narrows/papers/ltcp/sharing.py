@@ -49,6 +49,7 @@ def fig07(lab: Lab) -> Finding:
             float(total.min()),
             0.01,
             "Mbps",
+            _filled(rate.sum(axis=0), time),
             since='"fully"',
             by="1000 of 1040 bytes at 1 Gbps",
         )
@@ -77,6 +78,17 @@ def fig07(lab: Lab) -> Finding:
         {"flows": result.series("flow_series").select("time", "flow", "window", "goodput")},
         figure,
         note,
+    )
+
+
+def _filled(total: np.ndarray, time: np.ndarray) -> str:
+    """Say how long the flow that stays takes to fill the link once the last other has stopped."""
+    alone = COMINGS_AND_GOINGS[1][1] or END
+    late = time[(time > alone) & (total < 0.99 * 1000 * PAYLOAD) & (time < END - 5)]
+    spent = float(late.max()) - alone if len(late) else 0.0
+    return (
+        f"when the last other flow stops at {alone} s, the one that stays takes {spent:.0f} s to "
+        "grow into what it left, in means of 10 s; every other phase is full"
     )
 
 
