@@ -260,6 +260,11 @@ def compare(
         _compare(combinations, json_, csv, output, force)
 
 
+def _one_form(json_: bool, csv: bool) -> None:
+    if json_ and csv:
+        raise Error("--csv: --json is another form; leave one out")
+
+
 def _print_csv(records: Sequence[dict[str, Any]]) -> None:
     """Print runs as CSV; what is a list has a cell with its values between spaces."""
     rows = [
@@ -283,8 +288,7 @@ def _compare(combinations: Any, json_: bool, csv: bool, output: Path | None, for
     from narrows import tables  # noqa: PLC0415
     from narrows.comparison import run_cases  # noqa: PLC0415
 
-    if json_ and csv:
-        raise Error("--csv: --json is another form; leave one out")
+    _one_form(json_, csv)
     folder = Folder(output, force) if output else None
     planned = combinations.planned()
     if not (json_ or csv):
@@ -310,7 +314,8 @@ def _compare(combinations: Any, json_: bool, csv: bool, output: Path | None, for
 def _speed(records: Sequence[dict[str, Any]]) -> str:
     wall = sum(record["wall"] for record in records)
     packets = sum(record["delivered"] for record in records)
-    return f"{len(records)} runs, {wall:.2f} s of one core, {packets / wall / 1e6:.1f} Mpkt/s"
+    runs = "1 run" if len(records) == 1 else f"{len(records)} runs"
+    return f"{runs}, {wall:.2f} s of one core, {packets / wall / 1e6:.1f} Mpkt/s"
 
 
 def _write(folder: Folder, write: Callable[[Folder], None], quiet: bool) -> None:
@@ -341,8 +346,7 @@ def run(
     from narrows.scenario import Scenario  # noqa: PLC0415
 
     with _one_line_errors():
-        if json_ and csv:
-            raise Error("--csv: --json is another form; leave one out")
+        _one_form(json_, csv)
         from_input = str(file) == "-"
         scenario = Scenario.from_toml(sys.stdin.read()) if from_input else Scenario.load(file)
         single = Single(scenario, split_seeds(seeds or "1", seed, scenario.seed))

@@ -90,7 +90,7 @@ class Combinations:
         """
         fields = {name: value for name, value in self.fields.items() if value is not None}
         found = []
-        for values in product(*self.networks.values()):
+        for values in product(*map(dict.fromkeys, self.networks.values())):
             network = dict(zip(self.networks, values, strict=True))
             for cc in dict.fromkeys(self.ccs):
                 parts = mixture(cc, self.flows)
@@ -154,7 +154,8 @@ def mixture(cc: str, flows: int) -> list[tuple[str, int]]:
     rest = [law for law, count in laws if count is None]
     left = flows - said
     if left < len(rest) or (left and not rest):
-        raise Error(f'--cc: "{cc}" is {said + len(rest)} flows or more, and --flows says {flows}')
+        needed = f"at least {said + len(rest)}" if rest else str(said)
+        raise Error(f'--cc: "{cc}" is {needed} flows, and --flows says {flows}')
     shares = iter(len(part) for part in _parts(left, len(rest)))
     return [(law, int(count) if count else next(shares)) for law, count in laws]
 
