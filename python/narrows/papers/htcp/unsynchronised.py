@@ -29,19 +29,24 @@ PACKET_BITS = 8000
 BETA = 0.5
 
 
+def _beside_web_users(lab: Lab, rtt: str, sources: list[dict[str, Any]]) -> Scenario:
+    """Return the network of long sources beside web users, whose RTT is `rtt`."""
+    return Scenario(
+        tcp="ns2",
+        duration=lab.seconds(SECONDS),
+        warmup="0s",
+        sample="20ms",
+        dumbbell={"rate": "100Mbps", "rtt": rtt, "buffer": f"{QUEUE}p"},
+        flows=[*sources, {"cc": "sack", "count": WEB_USERS, "web": {"think": "2s"}}],
+    )
+
+
 class Measured:
     """The congestion events of three runs, one after another, and the model's windows for them."""
 
     def __init__(self, lab: Lab) -> None:
-        flows: list[dict[str, Any]] = [{"cc": "sack", "rtt": f"{rtt}ms"} for rtt in RTTS]
-        flows.append({"cc": "sack", "count": WEB_USERS, "web": {"think": "2s"}})
-        network = Scenario(
-            tcp="ns2",
-            duration=lab.seconds(SECONDS),
-            warmup="0s",
-            sample="20ms",
-            dumbbell={"rate": "100Mbps", "rtt": "50ms", "buffer": f"{QUEUE}p"},
-            flows=flows,
+        network = _beside_web_users(
+            lab, "50ms", [{"cc": "sack", "rtt": f"{rtt}ms"} for rtt in RTTS]
         )
         parts = []
         for seed in range(1, SEEDS + 1):
@@ -245,15 +250,8 @@ def _random_networks(lab: Lab) -> list[float]:
 
 def _four(lab: Lab) -> tuple[list[Floats], list[Any]]:
     """Run four sources of equal RTTs beside web users; return windows and drops by seed."""
-    flows: list[dict[str, Any]] = [{"cc": f"aimd:alpha={2 * (1 - b):g}:beta={b:g}"} for b in FOUR]
-    flows.append({"cc": "sack", "count": WEB_USERS, "web": {"think": "2s"}})
-    network = Scenario(
-        tcp="ns2",
-        duration=lab.seconds(SECONDS),
-        warmup="0s",
-        sample="20ms",
-        dumbbell={"rate": "100Mbps", "rtt": "100ms", "buffer": f"{QUEUE}p"},
-        flows=flows,
+    network = _beside_web_users(
+        lab, "100ms", [{"cc": f"aimd:alpha={2 * (1 - b):g}:beta={b:g}"} for b in FOUR]
     )
     before, drops = [], []
     for seed in range(1, lab.seeds(MANY_SEEDS) + 1):
