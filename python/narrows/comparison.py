@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from narrows import _core
 from narrows._batch import run_all
 from narrows.controller import Controller
+from narrows.remarks import gathered
 from narrows.results import Result
 from narrows.scenario import Scenario
 
@@ -24,6 +25,10 @@ class Case:
 
     said: dict[str, str]
     runs: list[Result]
+
+    def label(self, names: Sequence[str], between: str = ", ") -> str:
+        """Return what was said of it under these names, in a line."""
+        return between.join(self.said.get(name, "-") for name in names)
 
 
 def varying(cases: Sequence[Case]) -> list[str]:
@@ -55,9 +60,11 @@ class Comparison:
 
     @property
     def warnings(self) -> list[str]:
-        """What ran, but hardly as it was meant; each warning once."""
-        found = (warning for result in self.results for warning in result.warnings)
-        return list(dict.fromkeys(found))
+        """What the results should be read with; each warning once, with whose it is."""
+        names = varying(self.cases)
+        return gathered(
+            [(case.label(names), [run.warnings for run in case.runs]) for case in self.cases]
+        )
 
     def plot(self) -> Figure:
         """Draw utilisation, loss rate, mean queue and Jain's index as bars."""

@@ -48,11 +48,13 @@ class Result:
 
     @cached_property
     def warnings(self) -> list[str]:
-        """What ran, but hardly as it was meant, each with its place in the scenario and a remedy.
+        """What the results should be read with, each with its place in the scenario.
 
-        An example is a law whose signals no queue on its way gives.
+        Examples are a law whose signals no queue on its way gives, two recovery epochs in the whole
+        measured time, and a window that was the receiver's.
         """
-        return self.scenario.warnings
+        said: str = self.summary["warnings"][0]
+        return said.splitlines()
 
     @cached_property
     def summary(self) -> pl.DataFrame:

@@ -87,6 +87,11 @@ impl Checked {
         self.load.packet
     }
 
+    /// Packets that the buffer of a link holds; 0 if that is unlimited.
+    pub(crate) fn buffer_packets(&self, link: usize) -> u64 {
+        self.links[link].buffer_packets(&self.load)
+    }
+
     /// The group of each flow, in order.
     pub(crate) fn groups(&self) -> impl Iterator<Item = &CheckedFlow> {
         self.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize))

@@ -30,6 +30,8 @@ pub(crate) struct Connection {
     pub spacing: Option<Spacing>,
     /// Whether the law or its transport spaces packets unless told otherwise.
     pub paces_itself: bool,
+    /// Whether acknowledgements move the window up and recovery epochs move it down.
+    pub moves_by_epochs: bool,
     pub overhead: Duration,
     pub sends: Sends,
     pub transport: Transport,
@@ -163,8 +165,16 @@ pub(crate) fn check(
         Transport::Etcp { .. } | Transport::Quic { recommended: true, .. } => true,
         _ => controller.pacing() != Pacing::Unpaced,
     };
-    let connection =
-        Connection { recipe, habits, spacing, paces_itself, overhead, sends, transport };
+    let connection = Connection {
+        recipe,
+        habits,
+        spacing,
+        paces_itself,
+        moves_by_epochs: spec.moves_by_epochs(),
+        overhead,
+        sends,
+        transport,
+    };
     connection.does_not_say_twice(&given, &spec, &*controller)?;
     connection.hears_marks(&given, &spec)?;
     Ok((cc, packet, Over::Connection(connection)))

@@ -20,6 +20,7 @@ mod memory;
 mod metrics;
 mod network;
 mod queue_spec;
+mod remarks;
 mod results;
 mod run;
 mod scenario;

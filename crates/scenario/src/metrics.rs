@@ -5,6 +5,7 @@ use crate::results::{
     FlowResult, FlowSeries, LawSeries, LinkResult, LinkSeries, Results, Transfers,
 };
 use narrows_sim::PacketDelays;
+use narrows_transport::SendLimit;
 
 /// A column of a table of results, or a number that its user derives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,6 +190,8 @@ columns! {
     mean_rtt: Delay = Number(|run| run.mean_rtt);
     /// Data packets that reached their receivers, in the whole run.
     delivered: Count = Count(|run| run.delivered);
+    /// What the numbers should be read with, one warning a line; empty if there is none.
+    warnings: Name = Text(|run| &run.warnings);
 }
 
 columns! {
@@ -231,6 +234,18 @@ columns! {
     timeouts: Count = Count(|flow| flow.summary.sender.timeouts.into());
     /// Recovery epochs that proved spurious.
     spurious: Count, "RFC 3522" = Count(|flow| flow.summary.sender.spurious.into());
+    /// Share of its connected time in which the congestion window kept the next packet from
+    /// leaving; the five shares sum to 1.
+    limited_by_window: Share, "RFC 4898" = Number(|flow| flow.limited(SendLimit::Window));
+    /// Share in which the pacer did.
+    limited_by_pacing: Share = Number(|flow| flow.limited(SendLimit::Pacing));
+    /// Share in which the application had nothing to send; without the time after its end.
+    limited_by_application: Share, "RFC 4898" =
+        Number(|flow| flow.limited(SendLimit::Application));
+    /// Share in which the receiver's window was full.
+    limited_by_receiver: Share, "RFC 4898" = Number(|flow| flow.limited(SendLimit::Receiver));
+    /// Share in which losses were being repaired, whatever else was missing.
+    limited_by_recovery: Share = Number(|flow| flow.limited(SendLimit::Recovery));
     /// Packets that reached the receiver for the first time.
     arrived: Count = Count(|flow| flow.summary.arrived);
     /// Packets that reached the receiver again.
@@ -365,6 +380,8 @@ columns! {
     arrivals: Count = Counts(|all| &all.arrivals);
     /// Packets dropped in the interval.
     drops: Count = Counts(|all| &all.drops);
+    /// Packets marked in the interval.
+    marks: Count, "RFC 3168" = Counts(|all| &all.marks);
 }
 
 /// What fronts add to a run: the simulator's own speed.

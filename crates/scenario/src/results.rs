@@ -1,8 +1,9 @@
 //! What a run showed, in the units that people compare: bits per second, ratios, seconds, packets.
 //! The definitions are those of `docs/metrics.md`.
 
-use crate::{Checked, CheckedFlow, CheckedLink};
+use crate::{Checked, CheckedFlow, CheckedLink, Warning, remarks};
 use narrows_sim::{FlowSummary, Histogram, LinkSummary, PacketDelays, Simulation};
+use narrows_transport::SendLimit;
 
 /// Everything a run showed.
 pub struct Results {
@@ -13,6 +14,8 @@ pub struct Results {
     /// The scenario's pacings, joined.
     pub pacing: String,
     bottleneck: usize,
+    /// What ran, but hardly as it was meant, and what the numbers should be read with; one a line.
+    pub warnings: String,
     /// Each flow.
     pub flows: Vec<FlowResult>,
     /// Each link between routers.
@@ -80,6 +83,12 @@ impl FlowResult {
     /// When data first left, in seconds; NaN if none has.
     pub fn started(&self) -> f64 {
         self.summary.started.map_or(f64::NAN, |time| time.seconds())
+    }
+
+    /// Share of the connected time that it spent under `limit`; NaN if it was never connected.
+    pub(crate) fn limited(&self, limit: SendLimit) -> f64 {
+        let limited = &self.summary.limited;
+        limited.by(limit).seconds() / limited.whole().seconds()
     }
 
     /// What `read` shows of the delays of single packets; NaN if the application does not offer
@@ -195,6 +204,8 @@ pub struct LinkSeries {
     pub arrivals: Vec<u64>,
     /// Packets that found no room in the interval.
     pub drops: Vec<u64>,
+    /// Packets that the queue marked in the interval.
+    pub marks: Vec<u64>,
 }
 
 pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> Results {
@@ -215,11 +226,16 @@ pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> R
         texts.dedup();
         texts.join("+")
     };
+    let bottleneck = bottleneck(&links);
+    let remarks = remarks::find(checked, &flows, &links, bottleneck);
+    let warnings: Vec<_> =
+        checked.warnings.iter().chain(&remarks).map(Warning::to_string).collect();
     Results {
         seed,
+        warnings: warnings.join("\n"),
         cc: joined(checked.flows.iter().map(|group| group.cc.as_str()).collect()),
         pacing: joined(checked.flows.iter().map(|group| group.pacing).collect()),
-        bottleneck: bottleneck(&links),
+        bottleneck,
         jain: jain(&goodputs),
         mean_rtt: rtt_sum / rtt_samples as f64,
         goodput: goodputs.iter().sum(),
@@ -368,6 +384,7 @@ fn link_series(checked: &Checked, simulation: &Simulation) -> LinkSeries {
             columns.utilisation.push(at(&series.departed_bytes) / capacity);
             columns.arrivals.push(at(&series.arrivals) as u64);
             columns.drops.push(at(&series.drops) as u64);
+            columns.marks.push(at(&series.marks) as u64);
         }
     }
     columns

@@ -7,7 +7,7 @@ use crate::requests::{Request, Requester};
 use crate::series::{Due, ReceiverSeries, Schedule, SenderSeries};
 use crate::traffic::{Act, Application, ControllerMaker, Datagrams, Offering, Offers};
 use crate::wiring::{Endpoints, FlowSettings};
-use narrows_transport::{Counters, DataHeader, Header, Receiver, Segment, Sender};
+use narrows_transport::{Counters, DataHeader, Header, Limited, Receiver, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
 
 /// The calendar entries of a sending end: one for its pacer, and one for everything else.
@@ -32,6 +32,7 @@ pub(crate) struct SendingEnd {
     pub scheduled: [Time; 2],
     schedule: Schedule,
     pub at_warmup: Counters,
+    pub limited_at_warmup: Limited,
     pub started: Option<Time>,
     pub series: Option<Box<SenderSeries>>,
     pub server: Option<Box<Server>>,
@@ -183,6 +184,7 @@ impl SendingEnd {
             scheduled: [Time::NEVER; 2],
             schedule: Schedule::new(sampling, warmup),
             at_warmup: Counters::default(),
+            limited_at_warmup: Limited::default(),
             started: None,
             series: flow.sampled.map(|_| Box::default()),
             server: None,
@@ -328,10 +330,21 @@ impl SendingEnd {
         }
     }
 
+    /// The time that it has spent under each limit up to `now`; nothing if nothing limits it.
+    pub fn limited(&self, now: Time) -> Limited {
+        match &self.source {
+            Source::Connection(sender) => sender.limited(now),
+            Source::Datagrams(_) => Limited::default(),
+        }
+    }
+
     pub fn catch_up(&mut self, now: Time) {
-        while let Some((due, _)) = self.schedule.due(now) {
+        while let Some((due, at)) = self.schedule.due(now) {
             match (due, &mut self.series, &self.source) {
-                (Due::WarmedUp, ..) => self.at_warmup = self.counters(),
+                (Due::WarmedUp, ..) => {
+                    self.at_warmup = self.counters();
+                    self.limited_at_warmup = self.limited(at);
+                }
                 (Due::Sample, Some(series), Source::Connection(sender)) => series.sample(sender),
                 (Due::Sample, Some(series), Source::Datagrams(source)) => {
                     series.sample_datagrams(source.sent)

@@ -68,6 +68,13 @@ impl Observer {
         }
     }
 
+    /// Records that a packet is marked at `now`.
+    pub fn mark(&mut self, now: Time) {
+        if let Some(interval) = self.interval {
+            count(&mut self.series.marks, interval, now, 1);
+        }
+    }
+
     /// Records that the last bit of a packet of `bytes` that arrived at `came` leaves at
     /// `departure`.
     pub fn departure(&mut self, came: Time, departure: Time, bytes: u32, measured: &Measured) {

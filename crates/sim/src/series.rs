@@ -86,6 +86,8 @@ pub struct LinkSeries {
     pub arrivals: Vec<u64>,
     /// Packets that the queue dropped.
     pub drops: Vec<u64>,
+    /// Packets that the queue marked.
+    pub marks: Vec<u64>,
     /// Bytes of the packets whose last bit left.
     pub departed_bytes: Vec<u64>,
 }

@@ -489,8 +489,12 @@ impl Simulation {
             // Nobody tells a source of datagrams what was lost, but the links know.
             counters.lost = self.books.lost(2 * flow) as u32;
         }
+        let limited = sender.limited(self.now).since(&sender.limited_at_warmup);
+        let ended = receiver.finished.filter(|_| sender.server.is_none());
+        let ended = ended.unwrap_or(Time::NEVER).min(sender.offering.stop());
         FlowSummary {
             sender: counters,
+            limited: limited.without_idle(self.now.since(ended.max(self.measured.from))),
             arrived: receiver.sink.arrived() - arrived,
             duplicates: receiver.sink.duplicates() - duplicates,
             started: sender.started,

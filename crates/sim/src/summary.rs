@@ -3,7 +3,7 @@
 
 use crate::delays::PacketDelays;
 use crate::histogram::Histogram;
-use narrows_transport::Counters;
+use narrows_transport::{Counters, Limited};
 use narrows_units::Time;
 
 /// What one flow did in the measured part of a run.
@@ -16,6 +16,8 @@ pub struct FlowSummary {
     pub arrived: u64,
     /// Packets that reached the receiver again.
     pub duplicates: u64,
+    /// Time that the sender spent under each limit; nothing of a datagram source.
+    pub limited: Limited,
     /// When data first left; over the whole run.
     pub started: Option<Time>,
     /// When the last packet of finite data had arrived; over the whole run.

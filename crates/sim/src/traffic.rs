@@ -166,6 +166,11 @@ impl Offering {
         Self { offers, stop, acts_at: start, asked: 0 }
     }
 
+    /// When the application stops; never if it does not.
+    pub fn stop(&self) -> Time {
+        self.stop
+    }
+
     /// Performs the action that is due.
     pub fn act(&mut self, stream: &mut Stream) -> Act {
         if self.acts_at >= self.stop {

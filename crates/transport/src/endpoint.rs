@@ -3,7 +3,7 @@
 use crate::etcp::{self, EtcpSettings};
 use crate::quic::{self, QuicSettings};
 use crate::tcp::{self, RecoveryKind, TcpSettings};
-use crate::{Counters, Segment, Ticks};
+use crate::{Counters, Limited, Segment, Ticks};
 use narrows_control::{Controller, Rtt};
 use narrows_units::{Stream, Time};
 
@@ -193,6 +193,11 @@ impl Sender {
     /// The sender's counters so far.
     pub fn counters(&self) -> &Counters {
         either!(self, end => end.counters())
+    }
+
+    /// The time that the sender has spent under each limit up to `now`.
+    pub fn limited(&self, now: Time) -> Limited {
+        either!(self, end => end.limited(now))
     }
 }
 

@@ -8,6 +8,7 @@
 mod counters;
 mod endpoint;
 pub mod etcp;
+mod limits;
 mod pacer;
 pub mod quic;
 mod reassembly;
@@ -18,6 +19,7 @@ mod ticks;
 
 pub use counters::Counters;
 pub use endpoint::{Receiver, Recovery, Sender, Transport};
+pub use limits::{Limited, SendLimit};
 pub use pacer::Pacer;
 pub use reassembly::Reassembly;
 pub use rtt::{Least, Outstanding, RttEstimator, Timeouts};

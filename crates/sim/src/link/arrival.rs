@@ -36,7 +36,9 @@ impl ArrivalLink {
             books.drop(now, measured);
             return Carried::Dropped;
         };
-        books.marks += u64::from(verdict == Verdict::Mark && measured.contains(now));
+        if verdict == Verdict::Mark {
+            books.mark(now, measured);
+        }
         if departure >= measured.from {
             books.queue_seconds += measured.overlap(now, departure);
         }

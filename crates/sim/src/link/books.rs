@@ -20,7 +20,7 @@ pub(crate) struct Books {
     /// Counted in the measured part of the run.
     pub arrivals: u64,
     pub drops: u64,
-    pub marks: u64,
+    marks: u64,
     departures: u64,
     departed_bytes: u64,
     pub queue_seconds: f64,
@@ -68,6 +68,14 @@ impl Books {
         self.drops += u64::from(measured.contains(now));
         if let Some(observer) = &mut self.observer {
             observer.drop(now);
+        }
+    }
+
+    /// Counts a packet that the queue marked.
+    pub fn mark(&mut self, now: Time, measured: &Measured) {
+        self.marks += u64::from(measured.contains(now));
+        if let Some(observer) = &mut self.observer {
+            observer.mark(now);
         }
     }
 

@@ -78,8 +78,9 @@ impl DepartureLink {
         let bytes = waiting.bytes();
         let departure = self.transmitter.send(now, bytes);
         self.transmitting = Backlog { packets: 1, bytes: u64::from(bytes) };
-        let is_new_mark = waiting.ecn() == Ecn::Marked && !waiting.was_marked;
-        self.books.marks += u64::from(is_new_mark && measured.contains(now));
+        if waiting.ecn() == Ecn::Marked && !waiting.was_marked {
+            self.books.mark(now, measured);
+        }
         self.books.queue_seconds += measured.overlap(now, departure);
         let carried =
             self.books.depart(waiting.came, departure, &mut waiting.packet.segment, measured);

@@ -4,8 +4,10 @@
 use super::coding::{Encoder, Symbol};
 use super::reliability::RetransmissionQueue;
 use super::signalling::{Fate, Signalling};
+use crate::limits::Limits;
 use crate::{
-    Counters, Header, Least, Outstanding, Pacer, Payload, RttEstimator, Segment, Timeouts,
+    Counters, Header, Least, Limited, Outstanding, Pacer, Payload, RttEstimator, Segment,
+    SendLimit, Timeouts,
 };
 use narrows_control::{Ack, Controller, Gaps, Loss, Pacing, Rtt, Timeout};
 use narrows_signal::Reply;
@@ -69,6 +71,7 @@ pub struct Sender {
     /// The next number that has never been sent, used if delivery is not reliable.
     next_number: u64,
     waits_for_pacer: bool,
+    limits: Limits,
     /// The application had nothing to send when the pacer was ready.
     starved: bool,
     /// When the timer of the smallest unacknowledged number expires.
@@ -107,6 +110,7 @@ impl Sender {
             offered: 0,
             next_number: 0,
             waits_for_pacer: false,
+            limits: Limits::new(),
             starved: true,
             data_timer: Time::NEVER,
             silence_timer: Time::NEVER,
@@ -251,13 +255,16 @@ impl Sender {
         self.waits_for_pacer = false;
         if !self.has_data() {
             self.starved = true;
+            self.limits.set(SendLimit::Application, now);
             return None;
         }
         if !self.may_leave_unanswered() {
+            self.limits.set(SendLimit::Window, now);
             return None;
         }
         if self.pacer.ready_at() > now {
             self.waits_for_pacer = true;
+            self.limits.set(SendLimit::Pacing, now);
             return None;
         }
         self.starved = false;
@@ -342,6 +349,11 @@ impl Sender {
     /// The sender's counters so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// The time spent under each limit up to `now`.
+    pub fn limited(&self, now: Time) -> Limited {
+        self.limits.spent(now)
     }
 
     fn next_new(&self) -> u64 {

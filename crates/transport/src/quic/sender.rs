@@ -7,9 +7,10 @@ use super::persistent::LossRun;
 use super::rtt::RttEstimator;
 use super::sent_packets::{SentPacket, SentPackets};
 use super::{AckPolicy, INITIAL_BYTES, IP_AND_UDP};
+use crate::limits::Limits;
 use crate::tcp::Delivered;
 use crate::tcp::rate_sampler::{RateSampler, Sending};
-use crate::{Counters, DataHeader, Header, Pacer, Reassembly, Segment};
+use crate::{Counters, DataHeader, Header, Limited, Pacer, Reassembly, Segment, SendLimit};
 use narrows_control::{
     Ack, Controller, Gaps, Idle, Loss, Mark, Pacing, RateSample, Restart, Rtt, Timeout,
 };
@@ -180,6 +181,7 @@ pub struct Sender {
     is_full: bool,
     /// When the pacer lets the next packet go, if that is what the sender waits for.
     waits_for_pacer: Time,
+    limits: Limits,
     counters: Counters,
 }
 
@@ -215,6 +217,7 @@ impl Sender {
             run: LossRun::default(),
             is_full: false,
             waits_for_pacer: Time::NEVER,
+            limits: Limits::new(),
             counters: Counters::default(),
             settings,
             controller,
@@ -442,6 +445,7 @@ impl Sender {
         if self.loss_time <= now {
             self.detect_losses(now);
         } else {
+            self.limits.timed_out(self.probe_timeout() * (1 << self.timeouts), now);
             self.timeouts = (self.timeouts + 1).min(LARGEST_BACKOFF);
             (self.probes, self.probes_for) = (PROBES, self.packets.next());
         }
@@ -485,18 +489,29 @@ impl Sender {
         let (data, again) = match self.next() {
             Next::WaitForWindow => {
                 self.is_full = true;
+                self.waits(now, SendLimit::Window);
                 return None;
             }
             Next::WaitForData => {
                 self.wait_for_data();
+                let starved = self.end >= self.offered;
+                self.waits(now, if starved { SendLimit::Application } else { SendLimit::Receiver });
                 return None;
             }
             Next::Data { data, again } => (data, again),
         };
         if self.probes == 0 && !self.begin_or_continue_burst(now, again) {
+            let paced = self.waits_for_pacer < Time::NEVER;
+            self.waits(now, if paced { SendLimit::Pacing } else { SendLimit::Window });
             return None;
         }
         Some(self.transmit(now, data, again))
+    }
+
+    /// Nothing more leaves at `now` because of `limit`, or because losses are being repaired.
+    fn waits(&mut self, now: Time, limit: SendLimit) {
+        let repairs = !self.settings.each_loss && self.packets.first() < self.repairs_to();
+        self.limits.set(if repairs { SendLimit::Recovery } else { limit }, now);
     }
 
     /// Asks for the connection, if there is data for it and nobody has asked yet. Its timer has no
@@ -722,6 +737,11 @@ impl Sender {
     /// The sender's counters so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// The time spent under each limit up to `now`.
+    pub fn limited(&self, now: Time) -> Limited {
+        self.limits.spent(now)
     }
 }
 

@@ -9,9 +9,10 @@ use super::rate_sampler::{RateSampler, Sending};
 use super::recovery::{Answer, AnyRecovery, Ears, Next, Recovery};
 use super::usage::{Pause, Usage};
 use super::{Detection, Habits, Metering, Quantum, RecoveryKind, probe};
+use crate::limits::Limits;
 use crate::{
-    AckHeader, Counters, DataHeader, Header, Outstanding, Pacer, RttEstimator, Segment, Ticks,
-    Timeouts,
+    AckHeader, Counters, DataHeader, Header, Limited, Outstanding, Pacer, RttEstimator, Segment,
+    SendLimit, Ticks, Timeouts,
 };
 use narrows_control::{
     Ack, Controller, Gaps, Idle, Mark, Pacing, RateSample, Restart, Rtt, Timeout,
@@ -157,6 +158,7 @@ pub struct Sender {
     timed_out_below: u64,
     usage: Usage,
     waits_for_pacer: bool,
+    limits: Limits,
     counters: Counters,
 }
 
@@ -236,6 +238,7 @@ impl Sender {
             timed_out: false,
             timed_out_below: 0,
             waits_for_pacer: false,
+            limits: Limits::new(),
             counters: Counters::default(),
         }
     }
@@ -412,6 +415,7 @@ impl Sender {
             return;
         }
         self.counters.timeouts += 1;
+        self.limits.timed_out(self.timeout(), now);
         self.rtt.back_off();
         self.timed = None;
         self.burst = (0, 0);
@@ -459,6 +463,8 @@ impl Sender {
         let (number, again) = match self.recovery.next(limit, self.sendable()) {
             Next::WaitForWindow => {
                 self.pause(now, window <= self.window_limit);
+                let own = window <= self.window_limit;
+                self.waits(now, if own { SendLimit::Window } else { SendLimit::Receiver });
                 return None;
             }
             Next::WaitForData => {
@@ -471,10 +477,12 @@ impl Sender {
         if paced {
             self.waits_for_pacer = true;
             self.pause(now, !self.habits.validates_window && window <= self.window_limit);
+            self.waits(now, SendLimit::Pacing);
             return None;
         }
         if !self.begin_or_continue_burst(now, again, limit) {
             self.pause(now, window <= self.window_limit);
+            self.waits(now, SendLimit::Window);
             return None;
         }
         Some(self.transmit(now, number, again))
@@ -505,6 +513,12 @@ impl Sender {
 
     fn has_new(&self) -> bool {
         self.recovery.end() < self.offered
+    }
+
+    /// Nothing more leaves at `now` because of `limit`, or because losses are being repaired.
+    #[inline]
+    fn waits(&mut self, now: Time, limit: SendLimit) {
+        self.limits.set(if self.recovery.repairing() { SendLimit::Recovery } else { limit }, now);
     }
 
     /// Nothing more may leave at `now`; `is_full` if the window is the reason.
@@ -540,6 +554,7 @@ impl Sender {
     fn wait_for_data(&mut self, now: Time) {
         self.pause(now, false);
         let in_flight = self.in_flight();
+        self.waits(now, if self.has_new() { SendLimit::Receiver } else { SendLimit::Application });
         if let Some(sampler) = &mut self.sampler
             && self.recovery.end() >= self.offered
         {
@@ -592,6 +607,11 @@ impl Sender {
     /// The sender's counters so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// The time spent under each limit up to `now`.
+    pub fn limited(&self, now: Time) -> Limited {
+        self.limits.spent(now)
     }
 
     /// Tells the controller about packets that arrived with a mark; returns their number.

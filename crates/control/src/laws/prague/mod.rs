@@ -310,6 +310,8 @@ impl Prague {
 impl Controller for Prague {
     fn on_ack(&mut self, ack: &Ack) {
         self.rtt = ack.rtt.map(|rtt| (rtt.smoothed.seconds(), rtt.minimum.seconds()));
+        // The least RTT begins anew after persistent congestion, and may be longer then.
+        self.cwnd.window = self.cwnd.window.max(self.least_window());
         (self.now, self.in_flight) = (ack.now, ack.in_flight);
         self.packets += ack.packets;
         self.marked += ack.marked;

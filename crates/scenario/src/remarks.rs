@@ -1,0 +1,252 @@
+//! What the results of a run should be read with: too few events for a mean, limits that are not the
+//! network's, packets that wait elsewhere. The thresholds are ours.
+
+use crate::connection::{Connection, Sends};
+use crate::flow::{CheckedFlow, Over};
+use crate::network::Attachment;
+use crate::results::{FlowResult, LinkResult};
+use crate::warnings::Warning;
+use crate::{Checked, CheckedLink};
+use narrows_control::Gaps;
+use narrows_router::Discipline;
+use narrows_sim::{HostSettings, Jitter};
+use narrows_transport::SendLimit;
+use narrows_transport::tcp::Spacing;
+use narrows_units::{Duration, Time};
+
+/// Fewer recovery epochs than these, of all flows of a group together, are too few for a mean.
+const FEW_EPOCHS: u32 = 5;
+/// The receiver's window is worth a word from this share of the time on, and repairs are from the
+/// next.
+const OTHERS_LIMIT: f64 = 0.05;
+const REPAIRS: f64 = 0.5;
+/// A flow may begin or end by this share of the measured time within it without a word.
+const LATE: f64 = 0.05;
+/// Packets wait elsewhere if they wait this many times as long there, and for longer than one takes
+/// to leave.
+const ELSEWHERE: f64 = 1.5;
+/// Phase effects are looked for among at most this many flows: without anything random, 5 flows
+/// paced evenly over 100 Mbps, 50 ms and 0.2 BDP have Jain's index at 0.992 ± 0.007, and 0.925 ±
+/// 0.067 if senders wait up to 100 us; 50 flows have 0.996 either way.
+const IN_PHASE: usize = 20;
+
+/// A group of flows and what each of them showed.
+struct Group<'a> {
+    number: usize,
+    settings: &'a CheckedFlow,
+    flows: &'a [FlowResult],
+}
+
+/// Everything that the results should be read with.
+pub(crate) fn find(
+    checked: &Checked,
+    flows: &[FlowResult],
+    links: &[LinkResult],
+    bottleneck: usize,
+) -> Vec<Warning> {
+    let mut rest = flows;
+    let groups = checked.flows.iter().enumerate().map(|(number, settings)| {
+        let (flows, others) = rest.split_at(settings.count as usize);
+        rest = others;
+        Group { number, settings, flows }
+    });
+    let groups: Vec<_> = groups.collect();
+    let mut found = Vec::new();
+    for group in &groups {
+        let silent = group.silent();
+        let looks = if silent.is_some() {
+            [silent, None, None]
+        } else {
+            [group.receivers_window(), group.repairs(), group.part_of_the_time(checked)]
+        };
+        let place = format!("flows[{}]", group.number);
+        let looks = looks.into_iter().flatten();
+        found.extend(looks.map(|message| Warning { place: place.clone(), message }));
+    }
+    found.extend(never_full(checked, &groups, &links[bottleneck]).or_else(|| {
+        // A mark is answered without an epoch.
+        let nobody_marks = links.iter().all(|link| link.summary.marks == 0);
+        nobody_marks.then(|| few_epochs(checked.duration - checked.warmup, &groups)).flatten()
+    }));
+    found.extend(waits_elsewhere(links, bottleneck));
+    found.extend(in_phase(checked, &groups, bottleneck));
+    found
+}
+
+impl Group<'_> {
+    fn connection(&self) -> Option<&Connection> {
+        match &self.settings.over {
+            Over::Connection(connection) => Some(connection),
+            Over::Datagrams { .. } => None,
+        }
+    }
+
+    /// Whether all flows always have something to send, over connections whose law lives by
+    /// recovery epochs.
+    fn lives_by_epochs(&self) -> bool {
+        let is_so = |it: &Connection| it.moves_by_epochs && matches!(it.sends, Sends::Endless);
+        self.connection().is_some_and(is_so)
+    }
+
+    fn silent(&self) -> Option<String> {
+        let nobody = self
+            .flows
+            .iter()
+            .all(|flow| flow.summary.sender.sent == 0 && flow.completion_time.is_none());
+        nobody.then(|| "nothing was sent in the measured time".to_owned())
+    }
+
+    /// The recovery epochs of its flows, if they are too few.
+    fn few_epochs(&self) -> Option<u32> {
+        let epochs = self.flows.iter().map(|flow| flow.summary.sender.epochs).sum();
+        (self.lives_by_epochs() && epochs < FEW_EPOCHS).then_some(epochs)
+    }
+
+    /// The largest share of the time that a flow of the group spent under `limit`.
+    fn most(&self, limit: SendLimit) -> f64 {
+        self.flows.iter().map(|flow| flow.limited(limit)).fold(0.0, f64::max)
+    }
+
+    /// The receiver's window was the limit, which says nothing of the network.
+    fn receivers_window(&self) -> Option<String> {
+        let share = self.most(SendLimit::Receiver);
+        let of = if self.flows.len() == 1 { "" } else { " of a flow" };
+        (share >= OTHERS_LIMIT).then(|| {
+            format!(
+                "the window{of} was the receiver's for {:.0} % of the time; a larger max_window \
+                 lets the network decide",
+                100.0 * share
+            )
+        })
+    }
+
+    fn repairs(&self) -> Option<String> {
+        let share = self.most(SendLimit::Recovery);
+        let of = if self.flows.len() == 1 { "" } else { ", for one of the flows" };
+        (share >= REPAIRS && !self.settings.is_finite()).then(|| {
+            format!("losses were being repaired for {:.0} % of the time{of}", 100.0 * share)
+        })
+    }
+
+    /// Some flows were there for a part of the measured time only.
+    fn part_of_the_time(&self, checked: &Checked) -> Option<String> {
+        let endless = self.connection().is_none_or(|it| matches!(it.sends, Sends::Endless));
+        let begins = Time::ZERO + checked.warmup;
+        let slack = (checked.duration - checked.warmup).scale(LATE);
+        let is_late = |flow: &&FlowResult| {
+            flow.summary.started.is_none_or(|started| started > begins + slack)
+        };
+        let late = self.flows.iter().filter(is_late).count();
+        let ends_early = self.settings.stop + slack < Time::ZERO + checked.duration;
+        let early = if ends_early { self.flows.len() } else { 0 };
+        let part = late.max(early);
+        (endless && part > 0).then(|| {
+            let who = if self.flows.len() == 1 {
+                "it was".to_owned()
+            } else {
+                format!("{part} of {} flows were", self.flows.len())
+            };
+            format!(
+                "{who} there for a part of the measured time only, and goodput and Jain's index \
+                 are over all of it"
+            )
+        })
+    }
+}
+
+/// Groups of flows that went through few recovery epochs each.
+fn few_epochs(measured: Duration, groups: &[Group]) -> Option<Warning> {
+    let few = groups.iter().filter_map(|group| Some((group.number, group.few_epochs()?)));
+    let few: Vec<(usize, u32)> = few.collect();
+    let place = few.iter().map(|(number, _)| format!("flows[{number}]")).collect::<Vec<_>>();
+    let (least, most) = (few.iter().map(|it| it.1).min()?, few.iter().map(|it| it.1).max()?);
+    let epochs = match (least, most) {
+        (0, 0) => "no recovery epoch".to_owned(),
+        (1, 1) => "1 recovery epoch".to_owned(),
+        _ if least == most => format!("{most} recovery epochs"),
+        _ => format!("{least} to {most} recovery epochs"),
+    };
+    let each = if few.len() > 1 { " each" } else { "" };
+    Some(Warning {
+        place: place.join(", "),
+        message: format!(
+            "{epochs}{each} in the measured {measured}: means over so few depend on when they \
+             fall; take a longer duration"
+        ),
+    })
+}
+
+fn is_never_full(link: &LinkResult) -> bool {
+    let seen = &link.summary;
+    seen.arrivals > 0 && seen.drops + seen.marks + seen.wire_losses == 0
+}
+
+/// Nothing was lost or marked, so no window was cut.
+fn never_full(checked: &Checked, groups: &[Group], link: &LinkResult) -> Option<Warning> {
+    if !is_never_full(link) || !groups.iter().any(Group::lives_by_epochs) {
+        return None;
+    }
+    let holds = match &checked.links[link.number as usize].buffer {
+        Some(_) => {
+            let (most, room) = (link.max_queue(), checked.buffer_packets(link.number as usize));
+            format!("its buffer of {room} packets held {most} at most")
+        }
+        None => "its buffer is unlimited".to_owned(),
+    };
+    Some(Warning {
+        place: format!("links \"{}\"", link.name),
+        message: format!("nothing was lost or marked in the measured time: {holds}"),
+    })
+}
+
+/// Packets wait longer at another link than at the one that the summary is about.
+fn waits_elsewhere(links: &[LinkResult], bottleneck: usize) -> Option<Warning> {
+    let wait = |link: &LinkResult| {
+        let packets = link.summary.departures.max(1) as f64;
+        let sending = link.summary.departed_bytes as f64 * 8.0 / packets / link.rate;
+        (link.mean_delay() - sending, sending)
+    };
+    let longest = links.iter().max_by(|one, other| wait(one).0.total_cmp(&wait(other).0))?;
+    let (here, sending) = wait(&links[bottleneck]);
+    let (there, _) = wait(longest);
+    (there > ELSEWHERE * here + sending).then(|| Warning {
+        place: format!("links \"{}\"", longest.name),
+        message: format!(
+            "packets wait here, {:.3} ms, not at \"{}\", {:.3} ms, which is used most and which \
+             the summary is about",
+            1e3 * there,
+            links[bottleneck].name,
+            1e3 * here.max(0.0)
+        ),
+    })
+}
+
+/// Few flows with equal RTTs over drop-tail, and nothing random on their way.
+fn in_phase(checked: &Checked, groups: &[Group], bottleneck: usize) -> Option<Warning> {
+    let link: &CheckedLink = &checked.links[bottleneck];
+    let flows: usize = groups.iter().map(|group| group.flows.len()).sum();
+    let mut ways = groups.iter().flat_map(|group| &group.settings.attachments);
+    let way = |it: &Attachment| (it.from, it.to, it.base_rtt);
+    let first = way(ways.next()?);
+    let regular = |group: &Group| {
+        group.settings.host == HostSettings::default()
+            && group.connection().is_some_and(|it| {
+                let gaps = it.spacing.is_none_or(|it| {
+                    matches!(it, Spacing::Fq | Spacing::Window(Gaps::Even | Gaps::Fq))
+                });
+                let endless = matches!(it.sends, Sends::Endless);
+                it.overhead == Duration::ZERO && endless && it.moves_by_epochs && gaps
+            })
+    };
+    let in_phase = (2..=IN_PHASE).contains(&flows)
+        && ways.all(|other| way(other) == first)
+        && groups.iter().all(regular)
+        && matches!(link.queue, Discipline::DropTail)
+        && checked.links.iter().all(|link| link.jitter == Jitter::default());
+    in_phase.then(|| Warning {
+        place: "flows".to_owned(),
+        message: "equal RTTs and nothing random on the way: phase effects may decide which flow \
+                  loses; compare with overhead = \"100us\", jitter, or other RTTs"
+            .to_owned(),
+    })
+}
