@@ -1,16 +1,22 @@
-"""An output folder: created only if there is something to write, never overwritten by accident."""
+"""Files and folders of results: whole or absent, and never overwritten by accident."""
 
 from __future__ import annotations
 
 import io
 import os
+import shutil
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+# How a folder of results was made, for `narrows again`; and who is writing it.
+MADE = "made.json"
+PROCESS = ".process"
 
 
 def write_at_once(file: Path, contents: bytes, *, sync: bool = False) -> None:
@@ -49,36 +55,12 @@ def parquet(frame: pl.DataFrame) -> bytes:
 
 
 class Folder:
-    """A folder for one command's results.
+    """A folder to write into, file by file; it is created with its missing parents."""
 
-    Parameters
-    ----------
-    path
-        The path of the folder.
-    force
-        Whether to write into it even if it is not empty.
-
-    Raises
-    ------
-    NotADirectoryError
-        If it is a file.
-    FileExistsError
-        If it is not empty and `force` is not set.
-    """
-
-    def __init__(self, path: Path, force: bool) -> None:
-        if path.exists() and not path.is_dir():
-            raise NotADirectoryError(f"{path} is a file, not a folder; name another folder")
-        if path.exists() and any(path.iterdir()) and not force:
-            raise FileExistsError(
-                f"{path} is not empty; name another folder, or use --force to write into this one"
-            )
+    def __init__(self, path: Path) -> None:
+        path.mkdir(parents=True, exist_ok=True)
         self.path = path
         self._written: list[str] = []
-
-    def make(self) -> None:
-        """Create the folder and its missing parents."""
-        self.path.mkdir(parents=True, exist_ok=True)
 
     def text(self, name: str, contents: str) -> None:
         """Write a text file, completely or not at all."""
@@ -98,3 +80,79 @@ class Folder:
         tables = [name for name in self._written if name.endswith(".parquet")]
         others = [name for name in self._written if not name.endswith(".parquet")]
         return others + ([f"{len(tables)} Parquet tables"] if tables else [])
+
+
+class Output(Folder):
+    """The folder for one command's results, which appears whole or not at all.
+
+    Everything is written into a folder beside it, which takes its place at the end. Use it as a
+    context manager: what is not finished is removed.
+
+    Parameters
+    ----------
+    target
+        The path of the folder.
+    force
+        Whether to replace it if it has results of narrows.
+
+    Raises
+    ------
+    FileExistsError
+        If it is not empty and `force` is not set; if it has files that narrows did not write; if
+        another process is writing it.
+    NotADirectoryError
+        If it is a file.
+    """
+
+    def __init__(self, target: Path, force: bool) -> None:
+        self.target = target
+        self._check(force)
+        staging = target.absolute().parent / f".{target.name}.part"
+        staging.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            staging.mkdir()
+        except FileExistsError:
+            self._clear(staging)
+            staging.mkdir()
+        (staging / PROCESS).write_text(str(os.getpid()))
+        super().__init__(staging)
+
+    def finish(self, made: str) -> None:
+        """Write how it was made, and put the folder in its place."""
+        self.text(MADE, made)
+        self._check(force=True)
+        (self.path / PROCESS).unlink()
+        if self.target.exists():
+            shutil.rmtree(self.target)
+        self.path.rename(self.target)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def _check(self, force: bool) -> None:
+        path = self.target
+        if path.exists() and not path.is_dir():
+            raise NotADirectoryError(f"{path} is a file, not a folder; name another folder")
+        if not path.exists() or not any(path.iterdir()):
+            return
+        if not (path / MADE).exists():
+            raise FileExistsError(
+                f"{path} has files and no {MADE}, so narrows did not write it; name another folder"
+            )
+        if not force:
+            raise FileExistsError(
+                f"{path} is not empty; name another folder, or use --force to replace it"
+            )
+
+    def _clear(self, staging: Path) -> None:
+        """Remove what a process that was killed has left behind."""
+        process = staging / PROCESS
+        number = process.read_text() if process.exists() else ""
+        if number.isdigit() and Path("/proc", number).exists():
+            raise FileExistsError(
+                f"{self.target} is being written by process {number}; name another folder"
+            )
+        shutil.rmtree(staging)

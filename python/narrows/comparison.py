@@ -14,6 +14,7 @@ from narrows.results import Result
 from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
+    import polars as pl
     from matplotlib.figure import Figure
 
 Law = str | type[Controller]
@@ -65,6 +66,43 @@ class Comparison:
         return gathered(
             [(case.label(names), [run.warnings for run in case.runs]) for case in self.cases]
         )
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Return a table of all runs, with what differs between cases, and the seed, before it.
+
+        Parameters
+        ----------
+        name
+            ``summary``, ``flows``, ``links``, ``transfers``, ``flow_series``, ``law_series`` or
+            ``link_series``.
+        """
+        import polars as pl  # noqa: PLC0415
+
+        names = varying(self.cases)
+        frames = []
+        for case in self.cases:
+            for run in case.runs:
+                frame = pl.DataFrame(run.table(name))
+                about = {**{said: case.said.get(said) for said in names}, "seed": run.seed}
+                columns = [pl.lit(value).alias(said) for said, value in about.items()]
+                rest = [column for column in frame.columns if column not in about]
+                frames.append(frame.select(*columns, *rest))
+        return pl.concat(frames)
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """One row per run."""
+        return self.table("summary")
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """One row per run and flow."""
+        return self.table("flows")
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """One row per run and link between routers."""
+        return self.table("links")
 
     def plot(self) -> Figure:
         """Draw utilisation, loss rate, mean queue and Jain's index as bars."""

@@ -21,6 +21,7 @@ SHOWN: dict[str, tuple[str, float, int]] = {
     "rate": ("Mbit/s", 1e-6, 2),
     "ratio": ("", 1.0, 3),
     "share": ("%", 100.0, 3),
+    "part": ("%", 100.0, 1),
     "time": ("s", 1.0, 2),
     "delay": ("ms", 1e3, 2),
     "packets": ("packets", 1.0, 2),
@@ -38,6 +39,11 @@ WORDS = {
     "queue_p99": "p99 queue",
     "completion_time": "completion",
     "packets_per_second": "speed",
+    "limited_by_window": "window",
+    "limited_by_pacing": "pacing",
+    "limited_by_application": "application",
+    "limited_by_receiver": "receiver",
+    "limited_by_recovery": "recovery",
 }
 AXIS_WORDS = {
     "loss_rate": "loss rate",
@@ -141,6 +147,11 @@ def metric(name: str, table: str = "summary") -> Metric:
             return found
     known = ", ".join(known for place, known in _metrics() if place == table)
     raise Error(f'no metric "{name}"; known: {known}')
+
+
+def table_names() -> list[str]:
+    """Return the names of the tables of a run."""
+    return list(dict.fromkeys(table for table, _ in _metrics() if table != "record"))
 
 
 @cache

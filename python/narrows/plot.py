@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from narrows import shown
 from narrows.errors import Error
 from narrows.metrics import metric
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from narrows.results import Result
     from narrows.sweeps import Sweep
 
-FLOWS_SHOWN = 5
 PACINGS = {"none": "not paced", "own": "paced by law or transport"}
 PANEL = (4.2, 2.8)
 
@@ -58,18 +58,27 @@ def goodput(result: Result, ax: Axes | None = None, flows: Sequence[int] | None 
     return _flow_lines(result, "goodput", ax, flows)
 
 
-def queue(result: Result, ax: Axes | None = None, link: int | None = None) -> Axes:
-    """Draw the queue of a link over time, in packets; the link is the bottleneck by default."""
+def queue(result: Result, ax: Axes | None = None, link: int | str | None = None) -> Axes:
+    """Draw the queue of a link over time, in packets.
+
+    The link is given by number or name, and is the bottleneck by default.
+    """
     return _link_line(result, "queue", ax, link)
 
 
-def loss(result: Result, ax: Axes | None = None, link: int | None = None) -> Axes:
-    """Draw the loss rate of a link over time, in percent; the link is the bottleneck by default."""
+def loss(result: Result, ax: Axes | None = None, link: int | str | None = None) -> Axes:
+    """Draw the loss rate of a link over time, in percent.
+
+    The link is given by number or name, and is the bottleneck by default.
+    """
     return _link_line(result, "loss_rate", ax, link)
 
 
-def utilisation(result: Result, ax: Axes | None = None, link: int | None = None) -> Axes:
-    """Draw the utilisation of a link over time; the link is the bottleneck by default."""
+def utilisation(result: Result, ax: Axes | None = None, link: int | str | None = None) -> Axes:
+    """Draw the utilisation of a link over time.
+
+    The link is given by number or name, and is the bottleneck by default.
+    """
     return _link_line(result, "utilisation", ax, link)
 
 
@@ -99,8 +108,8 @@ def law(
     if series.is_empty():
         known = ", ".join(result.law_series["name"].unique(maintain_order=True)) or "none"
         raise Error(f'no law shows "{name}"; known here: {known}')
-    shown = series["flow"].unique(maintain_order=True).to_list()[:FLOWS_SHOWN]
-    for flow in shown if flows is None else flows:
+    showing = series["flow"].unique(maintain_order=True).to_list()[: shown.FLOWS]
+    for flow in showing if flows is None else flows:
         one = series.filter(series["flow"] == flow)
         ax.plot(one["time"], one["value"], lw=0.8, label=f"flow {flow}")
     ax.set_xlabel("time (s)")
@@ -110,59 +119,20 @@ def law(
 
 
 def single(result: Result) -> Figure:
-    """Draw one run: windows, queue, loss rate and utilisation; what is not measured is grey."""
+    """Draw one run: windows, queues, losses and marks, and utilisation of its bottlenecks.
+
+    What is not measured is grey.
+    """
     figure, axes = panels(2, 2)
+    links = shown.bottlenecks(result)
     window(result, axes[0][0])
-    queue(result, axes[0][1])
-    loss(result, axes[1][0])
-    utilisation(result, axes[1][1])
+    _link_lines(result, "queue", axes[0][1], links)
+    _losses(result, axes[1][0], links)
+    _link_lines(result, "utilisation", axes[1][1], links)
     for ax in axes.flat:
-        ax.axvspan(0, warmup(result), color="0.93", lw=0, zorder=0)
-    figure.suptitle(told(result), fontsize="small", wrap=True)
+        ax.axvspan(0, shown.warmup(result), color="0.93", lw=0, zorder=0)
+    figure.suptitle(escaped(shown.told(result)), fontsize="small", wrap=True)
     return figure
-
-
-def told(result: Result) -> str:
-    """Say in a line what was run: flows, network, seed.
-
-    Examples
-    --------
-    >>> import narrows as nw
-    >>> told(nw.run(nw.dumbbell("10Mbps", "40ms", "20p", flows=2, duration="2s")))
-    '2 × cubic over a dumbbell: 10Mbps, 40ms, 20p; seed 1'
-    """
-    fields = result.scenario.fields
-    groups = ", ".join(
-        f"{flow.get('count', 1)} × {flow.get('cc', flow.get('datagrams', 'cubic'))}"
-        for flow in fields["flows"]
-    )
-    preset = next((name for name in ("dumbbell", "parking_lot", "chain") if name in fields), None)
-    if preset is None:
-        network = f"{len(fields['links'])} links"
-    else:
-        values = (value for value in fields[preset].values() if isinstance(value, (str, int)))
-        network = f"a {preset.replace('_', ' ')}: {', '.join(map(str, values))}"
-    return f"{groups} over {network}; seed {result.seed}"
-
-
-def warmup(result: Result) -> float:
-    """Return the seconds at the beginning that are not measured: a quarter unless it is said."""
-    fields = result.scenario.fields
-    said = fields.get("warmup")
-    return seconds(said) if said else seconds(fields.get("duration", "60s")) / 4
-
-
-def seconds(text: str) -> float:
-    """Return a time in seconds, as the core writes it in a scenario's fields.
-
-    Examples
-    --------
-    >>> seconds("100ms"), seconds("90s")
-    (0.1, 90.0)
-    """
-    units = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-    number = text.rstrip("pnums")
-    return float(number) * units[text.removeprefix(number)]
 
 
 def comparison(cases: Sequence[Case]) -> Figure:
@@ -176,7 +146,7 @@ def comparison(cases: Sequence[Case]) -> Figure:
 
     figure, axes = panels(2, 2)
     names = [name for name in varying(cases) if name != "pacing"]
-    labels = ["\n".join(case.said.get(name, "-") for name in names) for case in cases]
+    labels = [escaped(case.label(names, "\n")) for case in cases]
     records = [
         {**run.record(), "label": label}
         for case, label in zip(cases, labels, strict=True)
@@ -184,9 +154,10 @@ def comparison(cases: Sequence[Case]) -> Figure:
     ]
     shown_labels = list(dict.fromkeys(labels))
     pacings = list(dict.fromkeys(record["pacing"] for record in records))
-    shown = [metric(name) for name in ("utilisation", "loss_rate", "mean_queue", "jain")]
+    columns = [metric(name) for name in ("utilisation", "loss_rate", "mean_queue", "jain")]
+    several = any(len(case.runs) > 1 for case in cases)
     width = 0.8 / len(pacings)
-    for column, ax in zip(shown, axes.flat, strict=True):
+    for column, ax in zip(columns, axes.flat, strict=True):
         for place, pacing in enumerate(pacings):
             values = [
                 [
@@ -202,8 +173,7 @@ def comparison(cases: Sequence[Case]) -> Figure:
                 *(mean_and_interval(value) if value else nothing for value in values), strict=True
             )
             x = np.arange(len(shown_labels)) + (place - (len(pacings) - 1) / 2) * width
-            several_seeds = any(len(value) > 1 for value in values)
-            whiskers = np.nan_to_num(np.array(halves)) if several_seeds else None
+            whiskers = np.nan_to_num(np.array(halves)) if several else None
             ax.bar(
                 x,
                 means,
@@ -214,7 +184,12 @@ def comparison(cases: Sequence[Case]) -> Figure:
         ax.set_xticks(range(len(shown_labels)), shown_labels, fontsize="x-small")
         ax.set_ylabel(column.axis)
         if column.name in ("utilisation", "jain"):
-            ax.set_ylim(0, 1)
+            ax.set_ylim(0, max(1.0, ax.get_ylim()[1] if several else 1.0))
+    first = cases[0].runs[0]
+    rest = f"; {len(cases[0].runs)} seeds, mean and 95 % interval" if several else ""
+    figure.supxlabel(
+        escaped(f"{shown.network(first.scenario.fields)}{rest}"), fontsize="x-small", color="0.4"
+    )
     figure.legend(
         *axes.flat[0].get_legend_handles_labels(),
         loc="outside upper center",
@@ -325,62 +300,52 @@ def _flow_lines(
     flows: Sequence[int] | None,
 ) -> Axes:
     ax = ax or _axes()
+    known = range(result.flows.height)
+    for flow in flows or ():
+        if flow not in known:
+            raise Error(f"flows: there is no flow {flow}; they are numbered from 0 to {known[-1]}")
     shown_as = metric(column, "flow_series")
-    shown = _of_each_group(result) if flows is None else flows
-    series, top = result.flow_series, 0.0
-    for flow in shown:
-        about = result.flows.row(flow, named=True)
-        begins, lasts = about["start"] or 0.0, about["completion_time"]
-        rows = series.filter(
-            (series["flow"] == flow)
-            & (series["time"] >= begins)
-            & (series["time"] <= (begins + lasts if lasts is not None else np.inf))
-        )
-        values = rows[column].to_numpy() * shown_as.scale
-        ax.plot(rows["time"], values, lw=0.8, label=f"flow {flow}: {about['cc']}")
-        settled = values[rows["time"].to_numpy() > warmup(result)]
-        top = max(top, float(np.nanmax(settled, initial=0.0)))
-    _finish(ax, shown_as.axis, legend=len(shown) > 1)
-    # A slow start far above the rest would press it to the ground.
-    if ax.get_ylim()[1] > 2 * top > 0:
-        ax.set_ylim(0, 1.4 * top)
-    if result.flows.height > len(shown):
-        ax.set_title(f"{len(shown)} of {result.flows.height} flows", fontsize="small")
+    lines = shown.flow_lines(result, column, shown_as.scale, flows)
+    _draw(ax, result, lines, shown_as.axis)
+    ax.set_title(shown.of_how_many(result, lines), fontsize="small")
     return ax
 
 
-def _of_each_group(result: Result) -> list[int]:
-    """Return the flows that are drawn: as many of each group, the first ones."""
-    counts = [flow.get("count", 1) for flow in result.scenario.fields["flows"]]
-    if sum(counts) <= FLOWS_SHOWN:
-        return list(range(sum(counts)))
-    each = max(1, FLOWS_SHOWN // len(counts))
-    firsts = np.cumsum([0, *counts[:-1]])
-    chosen = [
-        int(first) + number
-        for first, count in zip(firsts, counts, strict=True)
-        for number in range(min(each, count))
-    ]
-    return chosen[: max(FLOWS_SHOWN, len(counts))]
+def _losses(result: Result, ax: Axes, links: Sequence[int]) -> Axes:
+    """Draw loss rates and, dashed, the shares of packets marked."""
+    lost = shown.link_lines(result, "loss_rate", 100.0, links)
+    marked = shown.link_lines(result, "mark_rate", 100.0, links)
+    marked = [line for line in marked if line.values.any()]
+    if not marked and not any(line.values.any() for line in lost):
+        ax.text(0.5, 0.5, "nothing was lost or marked", ha="center", transform=ax.transAxes)
+    label = "lost (%), marked dashed" if marked else metric("loss_rate", "link_series").axis
+    _draw(ax, result, lost, label)
+    for line in marked:
+        ax.plot(line.time, line.values, lw=0.6, ls="--", color=f"C{line.colour}")
+    return ax
 
 
-def _link_line(result: Result, column: str, ax: Axes | None, link: int | None) -> Axes:
+def _link_lines(result: Result, column: str, ax: Axes | None, links: Sequence[int]) -> Axes:
     ax = ax or _axes()
     shown_as = metric(column, "link_series")
-    name = result.summary["bottleneck"][0] if link is None else result.links["name"][link]
-    number = result.links["name"].to_list().index(name)
-    series = result.link_series
-    rows = series.filter(series["link"] == number)
-    ax.plot(rows["time"], rows[column] * shown_as.scale, lw=0.6, color="C0")
-    ax.set_title(name, fontsize="small")
-    return _finish(ax, shown_as.axis, legend=False)
+    lines = shown.link_lines(result, column, shown_as.scale, links)
+    return _draw(ax, result, lines, shown_as.axis)
 
 
-def _finish(ax: Axes, label: str, legend: bool) -> Axes:
+def _link_line(result: Result, column: str, ax: Axes | None, link: int | str | None) -> Axes:
+    return _link_lines(result, column, ax, [result.link_number(link)])
+
+
+def _draw(ax: Axes, result: Result, lines: Sequence[shown.Line], label: str) -> Axes:
+    for line in lines:
+        ax.plot(line.time, line.values, lw=0.7, color=f"C{line.colour}", label=escaped(line.label))
     ax.set_xlabel("time (s)")
     ax.set_ylabel(label)
     ax.set_ylim(bottom=0)
-    if legend:
+    top = shown.top(lines, shown.warmup(result))
+    if top is not None:
+        ax.set_ylim(0, top)
+    if len(lines) > 1:
         # Above the axes, so that it hides no line.
         ax.legend(
             fontsize="x-small",
@@ -390,6 +355,11 @@ def _finish(ax: Axes, label: str, legend: bool) -> Axes:
             frameon=False,
         )
     return ax
+
+
+def escaped(text: str) -> str:
+    """Return a text as matplotlib shows it, with dollar signs that begin no formula."""
+    return text.replace("$", r"\$")
 
 
 def _axes() -> Axes:

@@ -39,11 +39,12 @@ def gathered(groups: Sequence[tuple[str, Sequence[Sequence[str]]]]) -> list[str]
                 quoted.setdefault(kind, warning)
                 counts = concerned.setdefault(kind, {})
                 counts[label] = counts.get(label, 0) + 1
-    return [quoted[kind] + _whose(counts, runs) for kind, counts in concerned.items()]
+    return [quoted[kind] + _whose(quoted[kind], counts, runs) for kind, counts in concerned.items()]
 
 
-def _whose(counts: dict[str, int], runs: dict[str, int]) -> str:
-    if counts == runs:
+def _whose(warning: str, counts: dict[str, int], runs: dict[str, int]) -> str:
+    named = all(f'"{label}"' in warning and runs[label] == n for label, n in counts.items())
+    if counts == runs or named:
         return ""
     parts = []
     for label, count in counts.items():

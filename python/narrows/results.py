@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from narrows import _core
+from narrows.errors import Error
 from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -102,6 +103,23 @@ class Result:
         number: int = self.links["name"].to_list().index(name)
         return number
 
+    def link_number(self, link: int | str | None = None) -> int:
+        """Return the number of a link, given by number or name; of the bottleneck if None.
+
+        Raises
+        ------
+        Error
+            If there is no such link.
+        """
+        if link is None:
+            return self.bottleneck
+        names: list[str] = self.links["name"].to_list()
+        if link in names:
+            return names.index(str(link))
+        if isinstance(link, int) and 0 <= link < len(names):
+            return link
+        raise Error(f"link: there is no link {link!r}; known: {', '.join(names)}")
+
     @property
     def bottleneck_series(self) -> pl.DataFrame:
         """The samples of the bottleneck: queue, loss rate and utilisation over time."""
@@ -139,7 +157,7 @@ class Result:
     def _tables(self) -> list[Table]:
         from narrows import tables  # noqa: PLC0415
 
-        return [tables.links([self]), tables.flows([self])]
+        return [tables.links([self]), tables.flows([self]), *tables.limits([self])]
 
     def __repr__(self) -> str:
         from narrows.tables import as_text  # noqa: PLC0415

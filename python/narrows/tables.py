@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape, render
 from rich.table import Table
 
 from narrows.comparison import Case, varying
 from narrows.metrics import Metric, metric
+from narrows.shown import group_of_flow
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from narrows.results import Result
     from narrows.sweeps import Sweep
 
@@ -25,6 +29,9 @@ if TYPE_CHECKING:
 WIDTH = 80
 COMPARED = ("utilisation", "goodput", "loss_rate", "mean_queue", "queue_p99", "mean_rtt", "jain")
 OF_LINKS = ("utilisation", "loss_rate", "mean_queue", "max_queue", "delay_p50", "delay_p99")
+LIMITS = tuple(
+    f"limited_by_{limit}" for limit in ("window", "pacing", "application", "receiver", "recovery")
+)
 SWEPT = ("utilisation", "goodput", "loss_rate", "mean_queue", "jain")
 
 
@@ -37,7 +44,7 @@ def comparison(cases: Sequence[Case]) -> Table:
         columns.append(metric("marks", "links"))
     table = _table(names, columns)
     for case, runs in zip(cases, records, strict=True):
-        table.add_row(*(case.said.get(name, "-") for name in names), *_cells(runs, columns))
+        table.add_row(*(escape(case.said.get(name, "-")) for name in names), *_cells(runs, columns))
     return table
 
 
@@ -55,7 +62,7 @@ def links(results: Sequence[Result]) -> Table:
     table = _table(["link", "buffer"], columns)
     for runs in zip(*(result.links.iter_rows(named=True) for result in results), strict=True):
         name = runs[0]["name"]
-        table.add_row(name, buffers[name].partition(" = ")[0], *_cells(runs, columns))
+        table.add_row(escape(name), buffers[name].partition(" = ")[0], *_cells(runs, columns))
     return table
 
 
@@ -80,23 +87,67 @@ def flows(results: Sequence[Result]) -> Table:
     if any(result.flows["completion_time"].is_not_null().any() for result in results):
         names.append("completion_time")
     columns = [metric(name, "flows") for name in names]
-    table = _table(["flows", "cc"], columns)
+    paths = _paths(results[0])
+    table = _table(["flows", "cc", *(["path"] if paths else [])], columns)
     of_runs = []
     for result in results:
-        numbered = result.flows.with_columns(group=pl.Series(_groups(result)))
-        of_group = numbered.group_by("group", maintain_order=True).agg(whole)
-        of_runs.append(of_group.iter_rows(named=True))
-    for runs in zip(*of_runs, strict=True):
-        first, last = runs[0]["first"], runs[0]["last"]
-        number = str(first) if first == last else f"{first}-{last}"
-        table.add_row(number, runs[0]["cc"], *_cells(runs, columns))
+        of_runs.append(_by_group(result, whole))
+    _add_groups(table, of_runs, columns, paths)
     return table
 
 
-def _groups(result: Result) -> list[int]:
-    """Return the number of the group of each flow."""
-    counts = [flow.get("count", 1) for flow in result.scenario.fields["flows"]]
-    return [group for group, count in enumerate(counts) for _ in range(count)]
+def _paths(result: Result) -> list[str]:
+    """Return where each group goes, or nothing if all go the same way."""
+
+    def path(flow: dict[str, Any]) -> str:
+        ends = flow.get("over") or [flow.get("from"), flow.get("to")]
+        return "-".join(str(end) for end in ends if end is not None) or "all"
+
+    paths = [path(flow) for flow in result.scenario.fields["flows"]]
+    return paths if len(set(paths)) > 1 else []
+
+
+def limits(results: Sequence[Result]) -> list[Table]:
+    """Return a table of what kept the flows of each group from sending, or none for datagrams.
+
+    Shares of time are means over the flows of a group.
+    """
+    import polars as pl  # noqa: PLC0415
+
+    columns = [metric(name, "flows") for name in LIMITS]
+    if not any(result.flows[LIMITS[0]].is_not_null().any() for result in results):
+        return []
+    table = _table(["flows", "cc"], columns)
+    table.title, table.title_justify = "limited by", "left"
+    whole = [
+        pl.col("cc").first(),
+        pl.col("flow").min().alias("first"),
+        pl.col("flow").max().alias("last"),
+        pl.col(*LIMITS).mean(),
+    ]
+    _add_groups(table, [_by_group(result, whole) for result in results], columns)
+    return [table]
+
+
+def _by_group(result: Result, whole: Sequence[pl.Expr]) -> list[dict[str, Any]]:
+    """Return a row for each group of flows."""
+    import polars as pl  # noqa: PLC0415
+
+    numbered = result.flows.with_columns(group=pl.Series(group_of_flow(result)))
+    return numbered.group_by("group", maintain_order=True).agg(whole).to_dicts()
+
+
+def _add_groups(
+    table: Table,
+    of_runs: Sequence[list[dict[str, Any]]],
+    columns: Sequence[Metric],
+    paths: Sequence[str] = (),
+) -> None:
+    for group, runs in enumerate(zip(*of_runs, strict=True)):
+        path = [escape(paths[group])] if paths else []
+        first, last = runs[0]["first"], runs[0]["last"]
+        number = str(first) if first == last else f"{first}-{last}"
+        table.add_row(number, escape(runs[0]["cc"]), *path, *_cells(runs, columns))
 
 
 def points(sweep: Sweep, first: str = "utilisation") -> Table:
@@ -106,7 +157,7 @@ def points(sweep: Sweep, first: str = "utilisation") -> Table:
     table = _table([*sweep.axes, "seeds"], columns)
     for row in means.iter_rows(named=True):
         cells = [_cell(column, row[column.name], row[f"{column.name}_low"]) for column in columns]
-        table.add_row(*(str(row[axis]) for axis in sweep.axes), str(row["seeds"]), *cells)
+        table.add_row(*(escape(str(row[axis])) for axis in sweep.axes), str(row["seeds"]), *cells)
     return table
 
 
@@ -148,8 +199,9 @@ def as_html(table: Table) -> str:
         "<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>"
         for row in zip(*columns, strict=True)
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    caption = f"<caption>{_lines(table.title)}</caption>" if table.title else ""
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _lines(cell: object) -> str:
-    return html.escape(str(cell)).replace("\n", "<br>")
+    return html.escape(render(str(cell)).plain).replace("\n", "<br>")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import os
 import pickle
 import re
 import subprocess
@@ -21,9 +22,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
 from narrows import _core, report
-from narrows._files import Folder
+from narrows._files import Output
+from narrows.made import Made
 from narrows.metrics import metric
 from narrows.report.page import MOST_POINTS, Chart
+from narrows.shown import Line
 from narrows.statistics import mean_and_interval
 
 
@@ -167,14 +170,13 @@ def test_every_plot_gives_labelled_axes_with_data(result: nw.Result, draw: objec
 
 
 def test_the_report_needs_no_network_and_has_every_chart(result: nw.Result) -> None:
-    page = report.single(result, [])
+    made = Made("run", [({}, result.scenario.to_toml())], [result.seed])
+    page = report.single([result], [], made)
     assert not re.findall(r"""(?:src|href)=["']?https?:""", page)
     assert "@" not in "".join(re.findall(r"@[a-z]+@|/\*@.*?@\*/", page))
     for title in (
-        "Congestion window",
-        "Queue at the bottleneck",
-        "Loss at the bottleneck",
-        "Throughput at the bottleneck",
+        *("Congestion window", "Goodput", "Queue", "Lost", "Utilisation"),
+        *("How it was made", f"engine {made.engine}", "seed 1", "[dumbbell]"),
     ):
         assert title in page
 
@@ -183,7 +185,7 @@ def test_a_chart_thinned_keeps_its_peaks() -> None:
     rng = np.random.default_rng(1)
     values = rng.normal(size=100_000)
     values[77_777] = 50.0
-    packed = Chart("noise", "x", np.arange(100_000.0), [("noise", values)]).packed()
+    packed = Chart("noise", "x", [Line("noise", 0, np.arange(100_000.0), values)], None).packed()
     data = np.frombuffer(base64.b64decode(packed["data"][1]), "<f4")
     assert len(data) <= MOST_POINTS + 2
     assert data.max() == 50.0
@@ -197,16 +199,40 @@ def test_intervals_are_students() -> None:
     assert half == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)
 
 
-def test_a_folder_is_refused_or_written_whole(tmp_path: Path) -> None:
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "mine.txt").write_text("keep")
+def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    full, new = tmp_path / "full", tmp_path / "new"
+    full.mkdir()
+    (full / "mine.txt").write_text("keep")
+    for force in (False, True):
+        with pytest.raises(FileExistsError, match="narrows did not write it"):
+            Output(full, force)
+    with pytest.raises(ZeroDivisionError), Output(new, False) as output:
+        output.text("a.txt", "whole")
+        _ = 1 // 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["full"]
+    with Output(new, False) as output:
+        output.text("a.txt", "whole")
+        with pytest.raises(FileExistsError, match=f"written by process {os.getpid()}"):
+            Output(new, False)
+        assert not new.exists()
+        output.finish("{}")
+    assert {path.name for path in new.iterdir()} == {"a.txt", "made.json"}
     with pytest.raises(FileExistsError, match="--force"):
-        Folder(tmp_path / "full", force=False)
-    folder = Folder(tmp_path / "new", force=False)
-    assert not (tmp_path / "new").exists()
-    folder.make()
-    folder.text("a.txt", "whole")
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["a.txt"]
+        Output(new, False)
+    with Output(new, True) as output:
+        output.text("b.txt", "instead")
+        output.finish("{}")
+    assert {path.name for path in new.iterdir()} == {"b.txt", "made.json"}
+
+
+def test_what_a_killed_process_left_behind_is_cleared(tmp_path: Path) -> None:
+    left = tmp_path / ".new.part"
+    left.mkdir()
+    (left / ".process").write_text("999999999")
+    (left / "half.parquet").write_text("half")
+    with Output(tmp_path / "new", False) as output:
+        output.finish("{}")
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
 
 
 def test_what_laws_show_of_themselves_is_a_table_and_a_plot(result: nw.Result) -> None:

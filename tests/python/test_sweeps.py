@@ -441,6 +441,7 @@ def test_an_example_sweeps_and_writes_everything(
         "flows.parquet",
         "links.parquet",
         "sweep.png",
+        "made.json",
     }
     assert "±" in done.stdout
     assert narrows("sweep", "sweep.toml", "-o", "out").returncode == 2

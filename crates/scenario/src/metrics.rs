@@ -37,6 +37,8 @@ pub enum Kind {
     Ratio,
     /// A small ratio, which people read in percent.
     Share,
+    /// A part of the time, which people read in percent.
+    Part,
     /// Seconds, which people read as they are.
     Time,
     /// Seconds, which people read in milliseconds.
@@ -61,6 +63,7 @@ impl Kind {
             Self::Rate => "rate",
             Self::Ratio => "ratio",
             Self::Share => "share",
+            Self::Part => "part",
             Self::Time => "time",
             Self::Delay => "delay",
             Self::Packets => "packets",
@@ -75,7 +78,7 @@ impl Kind {
         match self {
             Self::Name | Self::Number | Self::Switch => "",
             Self::Rate => "bit/s",
-            Self::Ratio | Self::Share => "ratio",
+            Self::Ratio | Self::Share | Self::Part => "ratio",
             Self::Time | Self::Delay => "s",
             Self::Packets => "packets",
             Self::Count => "count",
@@ -236,16 +239,16 @@ columns! {
     spurious: Count, "RFC 3522" = Count(|flow| flow.summary.sender.spurious.into());
     /// Share of its connected time in which the congestion window kept the next packet from
     /// leaving; the five shares sum to 1.
-    limited_by_window: Share, "RFC 4898" = Number(|flow| flow.limited(SendLimit::Window));
+    limited_by_window: Part, "RFC 4898" = Number(|flow| flow.limited(SendLimit::Window));
     /// Share in which the pacer did.
-    limited_by_pacing: Share = Number(|flow| flow.limited(SendLimit::Pacing));
+    limited_by_pacing: Part = Number(|flow| flow.limited(SendLimit::Pacing));
     /// Share in which the application had nothing to send; without the time after its end.
-    limited_by_application: Share, "RFC 4898" =
+    limited_by_application: Part, "RFC 4898" =
         Number(|flow| flow.limited(SendLimit::Application));
     /// Share in which the receiver's window was full.
-    limited_by_receiver: Share, "RFC 4898" = Number(|flow| flow.limited(SendLimit::Receiver));
+    limited_by_receiver: Part, "RFC 4898" = Number(|flow| flow.limited(SendLimit::Receiver));
     /// Share in which losses were being repaired, whatever else was missing.
-    limited_by_recovery: Share = Number(|flow| flow.limited(SendLimit::Recovery));
+    limited_by_recovery: Part = Number(|flow| flow.limited(SendLimit::Recovery));
     /// Packets that reached the receiver for the first time.
     arrived: Count = Count(|flow| flow.summary.arrived);
     /// Packets that reached the receiver again.

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from csv import DictWriter
 from dataclasses import asdict
 from enum import StrEnum
@@ -20,9 +20,10 @@ import typer
 from rich.table import Table
 
 from narrows import _core
-from narrows._files import Folder
+from narrows._files import Output
 from narrows._terminal import console, say, warn
 from narrows.errors import Error
+from narrows.made import Made
 
 app = typer.Typer(
     name="narrows",
@@ -54,7 +55,7 @@ Out = Annotated[
     ),
 ]
 Force = Annotated[
-    bool, typer.Option("--force", help="Write into the output folder even if it is not empty.")
+    bool, typer.Option("--force", help="Replace the output folder if it has results of narrows.")
 ]
 Seeds = Annotated[
     str, typer.Option(help="The number of seeds, like 10, or a range of them, like 1..10.")
@@ -269,7 +270,7 @@ def _print_csv(records: Sequence[dict[str, Any]]) -> None:
     """Print runs as CSV; what is a list has a cell with its values between spaces."""
     rows = [
         {
-            name: " ".join(map(str, value)) if isinstance(value, list) else value
+            name: _joined(value) if isinstance(value, list) else value
             for name, value in record.items()
         }
         for record in records
@@ -279,6 +280,11 @@ def _print_csv(records: Sequence[dict[str, Any]]) -> None:
     writer.writerows(rows)
 
 
+def _joined(values: list[Any]) -> str:
+    between = "; " if any(isinstance(value, str) for value in values) else " "
+    return between.join(map(str, values))
+
+
 def _seconds(text: str) -> str:
     """Append seconds as the unit to a bare number, as in iperf3's `-t 10`."""
     return f"{text}s" if text.replace(".", "", 1).isdigit() else text
@@ -286,29 +292,37 @@ def _seconds(text: str) -> str:
 
 def _compare(combinations: Any, json_: bool, csv: bool, output: Path | None, force: bool) -> None:
     from narrows import tables  # noqa: PLC0415
+    from narrows.cli.compare import write  # noqa: PLC0415
     from narrows.comparison import run_cases  # noqa: PLC0415
 
     _one_form(json_, csv)
-    folder = Folder(output, force) if output else None
     planned = combinations.planned()
-    if not (json_ or csv):
-        for buffer in dict.fromkeys(scenario.buffers["bottleneck"] for _, scenario in planned):
-            say(f"bottleneck buffer: {buffer}")
-        for line in combinations.left_out():
-            say(line)
-    comparison = run_cases(planned, combinations.seeds)
-    records = [result.record() for result in comparison.results]
-    if json_:
-        for record in records:
-            print(json.dumps(record))
-    elif csv:
+    with Output(output, force) if output else nullcontext() as folder:
+        if not (json_ or csv):
+            for buffer in dict.fromkeys(scenario.buffers["bottleneck"] for _, scenario in planned):
+                say(f"bottleneck buffer: {buffer}")
+            for line in combinations.left_out():
+                say(line)
+        comparison = run_cases(planned, combinations.seeds)
+        records = [result.record() for result in comparison.results]
+        if json_ or csv:
+            _print_records(records, csv)
+        else:
+            console().print(tables.comparison(comparison.cases))
+            say(_speed(records))
+        warn(comparison.warnings)
+        if folder:
+            made = combinations.made(planned)
+            write(folder, comparison, made)
+            _finish(folder, made, quiet=json_ or csv)
+
+
+def _print_records(records: Sequence[dict[str, Any]], csv: bool) -> None:
+    if csv:
         _print_csv(records)
     else:
-        console().print(tables.comparison(comparison.cases))
-        say(_speed(records))
-    warn(comparison.warnings)
-    if folder:
-        _write(folder, lambda folder: combinations.write(folder, comparison), quiet=json_ or csv)
+        for record in records:
+            print(json.dumps(record))
 
 
 def _speed(records: Sequence[dict[str, Any]]) -> str:
@@ -318,11 +332,10 @@ def _speed(records: Sequence[dict[str, Any]]) -> str:
     return f"{runs}, {wall:.2f} s of one core, {packets / wall / 1e6:.1f} Mpkt/s"
 
 
-def _write(folder: Folder, write: Callable[[Folder], None], quiet: bool) -> None:
-    folder.make()
-    write(folder)
+def _finish(folder: Output, made: Made, quiet: bool) -> None:
+    folder.finish(made.to_json())
     if not quiet:
-        say(f"written to {folder.path}/: " + ", ".join(folder.written()))
+        say(f"written to {folder.target}/: " + ", ".join(folder.written()))
 
 
 @app.command(epilog="Example: narrows run examples/dumbbell.toml -o out/dumbbell")
@@ -341,28 +354,51 @@ def run(
     force: Force = False,
 ) -> None:
     """Run a scenario file."""
+    from narrows._batch import run_all  # noqa: PLC0415
+    from narrows.cli import single  # noqa: PLC0415
     from narrows.cli.compare import split_seeds  # noqa: PLC0415
-    from narrows.cli.single import Single  # noqa: PLC0415
     from narrows.scenario import Scenario  # noqa: PLC0415
 
     with _one_line_errors():
         _one_form(json_, csv)
         from_input = str(file) == "-"
         scenario = Scenario.from_toml(sys.stdin.read()) if from_input else Scenario.load(file)
-        single = Single(scenario, split_seeds(seeds or "1", seed, scenario.seed))
-        folder = Folder(output, force) if output else None
-        results = single.run(folder)
-        if json_:
-            for result in results:
-                print(json.dumps(result.record()))
-        elif csv:
-            _print_csv([result.record() for result in results])
-        else:
-            for table in single.tables(results):
-                console().print(table)
-        warn(scenario.warnings)
-        if folder:
-            _write(folder, lambda folder: single.write(folder, results), quiet=json_ or csv)
+        made = Made(
+            "run", [({}, scenario.to_toml())], split_seeds(seeds or "1", seed, scenario.seed)
+        )
+        with Output(output, force) if output else nullcontext() as folder:
+            traced = "trace" in scenario.fields
+            if traced and not folder:
+                warn(["trace: traces are written into the folder of -o, and there is none"])
+            place = str(folder.path) if folder and traced else None
+            results = run_all([(scenario, seed) for seed in made.seeds], place)
+            if json_ or csv:
+                _print_records([result.record() for result in results], csv)
+            else:
+                for table in single.of_runs(results):
+                    console().print(table)
+            warn(single.warnings(results))
+            if folder:
+                single.write(folder, results, made)
+                _finish(folder, made, quiet=json_ or csv)
+
+
+@app.command("again", epilog="Example: narrows again out/demo")
+def again_(
+    folder: Annotated[Path, typer.Argument(help="A folder that -o has written.")],
+    output: Out = None,
+    force: Force = False,
+) -> None:
+    """Make a folder of results again, and say whether they are the same.
+
+    The exit status is 1 if a table differs.
+    """
+    from narrows.cli.again import again  # noqa: PLC0415
+
+    with _one_line_errors(), Output(output, force) if output else nullcontext() as place:
+        same = again(folder, place)
+    if not same:
+        raise typer.Exit(FAILED)
 
 
 @app.command(epilog="Example: narrows sweep examples/sweeps/buffer.toml --seeds 10 -o out/buffer")
@@ -412,9 +448,9 @@ def sweep(
     from narrows.cli.sweep import run_file  # noqa: PLC0415
 
     with _one_line_errors():
-        folder = Folder(output, force) if output else None
+        target = (lambda: Output(output, force)) if output else None
         failed = run_file(
-            file, seeds, until, metric, most_seeds, workers, dask, cache, json_, folder
+            file, seeds, until, metric, most_seeds, workers, dask, cache, json_, target
         )
     if failed:
         raise typer.Exit(FAILED)

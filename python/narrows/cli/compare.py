@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Any
 
-from narrows import _core, tables
-from narrows._files import Folder
+from narrows import _core
+from narrows._files import Folder, parquet
 from narrows.comparison import Comparison, varying
 from narrows.errors import Error
+from narrows.made import Made
+from narrows.metrics import table_names
 from narrows.scenario import Scenario
 
 
@@ -119,22 +121,26 @@ class Combinations:
             if (own := sorted(said & set(_core.decided_by(law))))
         ]
 
-    def write(self, folder: Folder, comparison: Comparison) -> None:
-        """Write tables, figure and report."""
-        from narrows import plot, report  # noqa: PLC0415 (matplotlib takes half a second)
+    def made(self, planned: Sequence[tuple[dict[str, str], Scenario]]) -> Made:
+        """Return what is needed to run the planned combinations again."""
+        cases = [(dict(said), scenario.to_toml()) for said, scenario in planned]
+        return Made("compare", cases, self.seeds)
 
-        several = len(self.seeds) > 1
-        names = varying(comparison.cases)
-        for case in comparison.cases:
-            said = [case.said[name] for name in names if name != "pacing"]
-            for run in case.runs:
-                label = "-".join([*said, run.record()["pacing"]])
-                prefix = label + (f"-{run.seed}" if several else "")
-                folder.note(run.write(folder.path, re.sub(r"[^A-Za-z0-9.=+-]", "_", prefix) + "."))
-        folder.data("comparison.png", plot.png(comparison.plot()))
-        table = tables.comparison(comparison.cases)
-        folder.text("report.html", report.comparison(comparison.cases, table))
-        folder.text("scenario.toml", comparison.results[0].scenario.to_toml())
+
+def write(folder: Folder, comparison: Comparison, made: Made) -> None:
+    """Write one table of each kind for all runs, the scenario of each case, figure and report."""
+    from narrows import plot, report  # noqa: PLC0415 (matplotlib takes half a second)
+
+    for name in table_names():
+        frame = comparison.table(name)
+        if frame.height:
+            folder.data(f"{name}.parquet", parquet(frame))
+    names = varying(comparison.cases)
+    for case in comparison.cases:
+        name = re.sub(r"[^A-Za-z0-9.=+-]", "_", case.label(names, "-"))
+        folder.text(f"{name}.toml", case.runs[0].scenario.to_toml())
+    folder.data("comparison.png", plot.png(comparison.plot()))
+    folder.text("report.html", report.comparison(comparison, made))
 
 
 def mixture(cc: str, flows: int) -> list[tuple[str, int]]:

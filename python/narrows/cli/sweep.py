@@ -6,9 +6,9 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,12 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from narrows import _core, tables
-from narrows._files import Folder
+from narrows._files import Folder, Output
 from narrows._terminal import console, say, warn
 from narrows.cli.compare import split_seeds
 from narrows.errors import Error
-from narrows.scenario import Scenario
+from narrows.made import Made
+from narrows.remarks import gathered
 from narrows.sweeps.cache import Cache, Entry, is_whole, metadata
 from narrows.sweeps.file import SweepFile
 from narrows.sweeps.plan import Until
@@ -40,7 +41,7 @@ def run_file(
     dask: str | None,
     cache: Path,
     as_json: bool,
-    folder: Folder | None,
+    target: Callable[[], Output] | None,
 ) -> bool:
     """Run a sweep file, print its results and write them; return whether any run failed."""
     _check_metric(metric)
@@ -50,24 +51,25 @@ def run_file(
     if until and (limit := Until.of(until)):
         described = replace(described, until=Until(limit.within, metric, most_seeds))
     plan = described.plan()
-    with _executor(workers, dask) as executor:
+    criterion = described.until
+    bounds = (criterion.within, criterion.metric, criterion.most_seeds) if criterion else None
+    cases = list(zip(plan.points, plan.scenarios, strict=True))
+    made = Made("sweep", cases, plan.seeds, bounds)
+    with target() if target else nullcontext() as folder, _executor(workers, dask) as executor:
         result = plan.run(Cache(cache), until=described.until, executor=executor, progress=True)
-    say(
-        f"{len(plan.points)} points, {result.reused + result.ran} runs: "
-        f"{result.reused} found in {cache}/, {result.ran} run now"
-    )
-    if result.runs.is_empty():
-        return True
-    warnings = [Scenario.from_toml(text).warnings for text in plan.scenarios]
-    _print(result, metric, as_json, warnings)
-    warn(warning for of_point in warnings for warning in of_point)
-    if folder:
-        _write(result, folder, metric)
-        if not as_json:
-            say(
-                f"written to {folder.path}/: "
-                + ", ".join(sorted(path.name for path in folder.path.iterdir()))
-            )
+        say(
+            f"{len(plan.points)} points, {result.reused + result.ran} runs: "
+            f"{result.reused} found in {cache}/, {result.ran} run now"
+        )
+        if result.runs.is_empty():
+            return True
+        _print(result, metric, as_json)
+        warn(_warnings(result))
+        if folder:
+            write(folder, result, metric)
+            folder.finish(made.to_json())
+            if not as_json:
+                say(f"written to {folder.target}/: {', '.join(folder.written())}")
     return bool(result.failures)
 
 
@@ -102,21 +104,28 @@ def _executor(workers: int | None, dask: str | None) -> Iterator[Executor | None
         yield None
 
 
-def _print(result: Sweep, metric: str, as_json: bool, warnings: list[list[str]]) -> None:
-    """Print each run as an object, or a table of points; `warnings` has a list for each point."""
+def _print(result: Sweep, metric: str, as_json: bool) -> None:
+    """Print each run as an object, or a table of points."""
     if as_json:
-        for row in result.runs.iter_rows(named=True):
-            number = row.pop("point")
-            print(json.dumps({**row, "warnings": warnings[number]}))
+        for row in result.runs.drop("point").iter_rows(named=True):
+            print(json.dumps({**row, "warnings": (row.get("warnings") or "").splitlines()}))
         return
     console().print(tables.points(result, metric))
 
 
-def _write(result: Sweep, folder: Folder, metric: str) -> None:
+def _warnings(result: Sweep) -> list[str]:
+    """Return the warnings of all runs, each with the number of runs that have it."""
+    if "warnings" not in result.runs.columns:
+        return []
+    texts = result.runs["warnings"].fill_null("").to_list()
+    return gathered([("", [text.splitlines() for text in texts])])
+
+
+def write(folder: Folder, result: Sweep, metric: str) -> None:
+    """Write tidy tables and a figure."""
     from narrows import plot  # noqa: PLC0415
 
-    folder.make()
-    result.write(folder.path)
+    folder.note(result.write(folder.path))
     folder.data("sweep.png", plot.sweep_png(result, metric))
 
 

@@ -63,7 +63,7 @@ def reproduce(names: Sequence[str], lab: Lab, output: Path, as_json: bool) -> bo
         before = lab.ran + lab.reused
         finding = experiment.run(lab)
         record = _record(experiment, finding, lab.scale, lab.ran + lab.reused - before)
-        _write(Folder(output / experiment.paper, force=True), experiment, finding, record)
+        _write(Folder(output / experiment.paper), experiment, finding, record)
         _print(record, as_json)
         holds &= all(claim.holds is not False for claim in finding.claims)
     for paper in dict.fromkeys(experiment.paper for experiment in chosen):
@@ -178,9 +178,7 @@ def _section(record: dict[str, Any], folder: Path) -> list[str]:
 
 
 def _folder(path: Path) -> Folder:
-    folder = Folder(path, force=True)
-    folder.make()
-    return folder
+    return Folder(path)
 
 
 def _record(experiment: Experiment, finding: Finding, scale: float, runs: int) -> dict[str, Any]:
@@ -197,7 +195,6 @@ def _record(experiment: Experiment, finding: Finding, scale: float, runs: int) -
 def _write(
     folder: Folder, experiment: Experiment, finding: Finding, record: dict[str, Any]
 ) -> None:
-    folder.make()
     for name, frame in finding.data.items():
         folder.data(f"{experiment.name}.{name}.parquet", parquet(frame))
     if finding.figure is not None:

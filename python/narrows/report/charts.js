@@ -1,12 +1,13 @@
 "use strict";
-const COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888", "#000000", "#e08214", "#542788"];
+const COLOURS = ["#4477aa", "#ee6677", "#228833", "#bb9900", "#3399bb", "#aa3377", "#888888", "#e08214", "#7755bb", "#557755"];
+const WAITING_MS = 100;
 
 function unpack(text) {
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   return Array.from(new Float32Array(bytes.buffer), (x) => (Number.isFinite(x) ? x : null));
 }
 
-const home = document.getElementById("charts");
+const { warmup, sections } = JSON.parse(document.getElementById("data").textContent);
 const charts = [];
 let zooming = false;
 
@@ -18,21 +19,66 @@ function zoomAll(from) {
   zooming = false;
 }
 
-function draw(description) {
-  const heading = document.createElement("h2");
-  heading.textContent = `${description.title} (${description.unit})`;
-  home.append(heading);
-  const series = description.labels.map((label, i) => ({ label, stroke: COLOURS[i % COLOURS.length], width: 1 }));
-  const options = {
-    width: Math.min(1080, document.body.clientWidth - 32),
-    height: 260,
-    cursor: { sync: { key: "time" } },
-    scales: { x: { time: false }, y: { range: (_, min, max) => [Math.min(0, min), max > 0 ? max * 1.05 : 1] } },
-    axes: [{ label: "time (s)" }, { label: description.unit, size: 70 }],
-    series: [{ label: "time (s)" }, ...series],
-    hooks: { setScale: [(chart, key) => key === "x" && zoomAll(chart)] },
-  };
-  charts.push(new uPlot(options, description.data.map(unpack), home));
+const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+function shadeWarmup(chart) {
+  const { left, top, width, height } = chart.bbox;
+  const right = Math.min(Math.max(chart.valToPos(warmup, "x", true), left), left + width);
+  chart.ctx.fillStyle = style("--warm");
+  chart.ctx.fillRect(left, top, right - left, height);
 }
 
-JSON.parse(document.getElementById("data").textContent).forEach(draw);
+function draw(description, place, isSmall) {
+  if (description.title) {
+    const heading = document.createElement("h3");
+    heading.textContent = description.title;
+    place.append(heading);
+  }
+  if (description.data.slice(1).every((text) => unpack(text).every((x) => !x))) {
+    const note = document.createElement("p");
+    note.className = "hint";
+    note.textContent = "Nothing, at any time.";
+    place.append(note);
+    return;
+  }
+  const series = description.labels.map((label, i) => {
+    const dash = label === "marked" ? [4, 3] : undefined;
+    return { label, stroke: COLOURS[description.colours[i] % COLOURS.length], width: 1, dash, spanGaps: true };
+  });
+  const axis = () => ({ stroke: style("--text"), grid: { stroke: style("--line"), width: 1 }, ticks: { stroke: style("--line"), width: 1 } });
+  const highest = (max) => (description.top ?? (max > 0 ? max : 1)) * 1.05 || 1;
+  const chart = new uPlot({
+    width: place.clientWidth,
+    height: isSmall ? 180 : 260,
+    legend: { show: !isSmall || series.length > 1 },
+    cursor: { sync: { key: "time" } },
+    scales: { x: { time: false }, y: { range: (_, min, max) => [Math.min(0, min ?? 0), highest(max)] } },
+    axes: [{ ...axis(), label: isSmall ? undefined : "time (s)" }, { ...axis(), label: description.unit, size: 60 }],
+    series: [{ label: "time (s)" }, ...series],
+    hooks: { setScale: [(chart, key) => key === "x" && zoomAll(chart)], drawClear: [shadeWarmup] },
+  }, description.data.map(unpack), place);
+  charts.push(chart);
+}
+
+const home = document.getElementById("charts");
+for (const section of sections) {
+  const heading = document.createElement("h2");
+  heading.textContent = section.title;
+  const row = document.createElement("div");
+  row.className = section.charts.length > 1 ? "many" : "one";
+  home.append(heading, row);
+  for (const chart of section.charts) {
+    const place = document.createElement("div");
+    row.append(place);
+    draw(chart, place, section.charts.length > 1);
+  }
+}
+
+let waiting;
+addEventListener("resize", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => {
+    for (const chart of charts) chart.setSize({ width: chart.root.parentElement.clientWidth, height: chart.height });
+  }, WAITING_MS);
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => location.reload());

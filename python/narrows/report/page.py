@@ -5,50 +5,81 @@ from __future__ import annotations
 import base64
 import html
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.table import Table
 
+from narrows import shown, tables
 from narrows.comparison import varying
+from narrows.shown import Line
 from narrows.tables import as_html
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    import polars as pl
 
-    from narrows.comparison import Case
+    from narrows.comparison import Case, Comparison
+    from narrows.made import Made
     from narrows.results import Result
 
 MOST_POINTS = 4000
-FLOWS_SHOWN = 10
 
 
-@dataclass
+@dataclass(frozen=True)
 class Chart:
-    """One chart: a title, the unit of its y axis, and lines over a common time axis."""
+    """One chart: a title, the unit of its y axis, lines over a common time, and where it is cut."""
 
     title: str
     unit: str
-    time: npt.NDArray[np.float64]
-    lines: list[tuple[str, npt.NDArray[np.float64]]] = field(default_factory=list)
+    lines: Sequence[Line]
+    top: float | None
 
     def packed(self) -> dict[str, Any]:
         """Return the chart as JSON, with columns of little-endian 32-bit floats in base64."""
-        rows = _kept_rows(len(self.time), [values for _, values in self.lines])
-        columns = [self.time, *(values for _, values in self.lines)]
+        time, values = _on_one_time(self.lines)
+        rows = _kept_rows(len(time), values)
         data = [
-            base64.b64encode(column[rows].astype("<f4").tobytes()).decode() for column in columns
+            base64.b64encode(column[rows].astype("<f4").tobytes()).decode()
+            for column in (time, *values)
         ]
         return {
             "title": self.title,
             "unit": self.unit,
-            "labels": [label for label, _ in self.lines],
+            "labels": [line.label for line in self.lines],
+            "colours": [line.colour for line in self.lines],
+            "top": self.top,
             "data": data,
         }
+
+
+@dataclass(frozen=True)
+class Section:
+    """Charts of one quantity, side by side."""
+
+    title: str
+    charts: Sequence[Chart]
+
+    def packed(self) -> dict[str, Any]:
+        """Return the section as JSON."""
+        return {"title": self.title, "charts": [chart.packed() for chart in self.charts]}
+
+
+def _on_one_time(
+    lines: Sequence[Line],
+) -> tuple[npt.NDArray[np.float64], list[npt.NDArray[np.float64]]]:
+    """Return all times, and the values of each line at these; NaN where it has none."""
+    if not lines:
+        return np.zeros(0), []
+    time = np.unique(np.concatenate([line.time for line in lines]))
+    values = []
+    for line in lines:
+        column = np.full(len(time), np.nan)
+        column[np.searchsorted(time, line.time)] = line.values
+        values.append(column)
+    return time, values
 
 
 def _kept_rows(rows: int, lines: list[npt.NDArray[np.float64]]) -> npt.NDArray[np.int64]:
@@ -64,90 +95,99 @@ def _kept_rows(rows: int, lines: list[npt.NDArray[np.float64]]) -> npt.NDArray[n
     return np.array(sorted(kept))
 
 
-def comparison(cases: Sequence[Case], table: Table) -> str:
-    """Report on the first run of each case: window, queue, loss and throughput over time."""
-    names = varying(cases)
-    labels = [", ".join(case.said.get(name, "-") for name in names) for case in cases]
-    results = [case.runs[0] for case in cases]
-    links = [result.bottleneck_series for result in results]
-    flows = [_sums(result) for result in results]
-    time, flow_time = _column(links[0], "time"), _column(flows[0], "time")
-    windows = [_column(frame, "window") for frame in flows]
-    queues = [_column(frame, "queue") for frame in links]
-    losses = [100 * _column(frame, "loss_rate") for frame in links]
-    throughputs = [_mbps(result, frame) for result, frame in zip(results, links, strict=True)]
-    charts = [
-        Chart(
-            "Congestion window, mean over flows",
-            "packets",
-            flow_time,
-            list(zip(labels, windows, strict=True)),
-        ),
-        Chart("Queue at the bottleneck", "packets", time, list(zip(labels, queues, strict=True))),
-        Chart("Loss at the bottleneck", "%", time, list(zip(labels, losses, strict=True))),
-        Chart(
-            "Throughput at the bottleneck",
-            "Mbit/s",
-            time,
-            list(zip(labels, throughputs, strict=True)),
-        ),
+def comparison(found: Comparison, made: Made) -> str:
+    """Report on compared cases: tables, and the first run of each as small charts over time."""
+    table = tables.comparison(found.cases)
+    first = found.cases[0].runs[0].scenario
+    title = f"{len(found.cases)} cases over {shown.network(first.fields)}"
+    sections = [
+        _of_cases("Congestion window, mean over flows", "packets", found.cases, _mean_window),
+        _of_cases("Queue at the bottleneck", "packets", found.cases, _queue),
+        _of_cases("Lost at the bottleneck (marked dashed)", "%", found.cases, _lost),
+        _of_cases("Throughput at the bottleneck", "Mbit/s", found.cases, _throughput),
     ]
-    return _page("Comparison", results, [table], charts)
+    return _page(title, found.results, [table], sections, found.warnings, made)
 
 
-def single(result: Result, tables: Sequence[Table]) -> str:
-    """Report on one run over time.
+def single(results: Sequence[Result], of_runs: Sequence[Table], made: Made) -> str:
+    """Report on the runs of one scenario: tables, and the first run over time.
 
-    The charts show window and goodput of the first flows, and queue, loss and throughput at the
-    bottleneck.
+    The charts show windows and goodput of the flows that `shown` chooses, and queue, losses, marks
+    and throughput of the bottlenecks.
     """
-    series, link = result.flow_series, result.bottleneck_series
-    if not series.height:
-        return _page("Run", [result], tables, [])
-    numbers = range(min(FLOWS_SHOWN, result.flows.height))
-    flows = [series.filter(series["flow"] == number) for number in numbers]
-    labels = [f"flow {number}: {result.flows['cc'][number]}" for number in numbers]
-    time, flow_time = _column(link, "time"), _column(flows[0], "time")
-    charts = [
-        Chart(
-            "Congestion window",
-            "packets",
-            flow_time,
-            [(n, _column(f, "window")) for n, f in zip(labels, flows, strict=True)],
-        ),
-        Chart(
-            "Goodput",
-            "Mbit/s",
-            flow_time,
-            [(n, _column(f, "goodput") / 1e6) for n, f in zip(labels, flows, strict=True)],
-        ),
-        Chart("Queue at the bottleneck", "packets", time, [("queue", _column(link, "queue"))]),
-        Chart("Loss at the bottleneck", "%", time, [("loss", 100 * _column(link, "loss_rate"))]),
-        Chart(
-            "Throughput at the bottleneck", "Mbit/s", time, [("throughput", _mbps(result, link))]
-        ),
+    from narrows.cli.single import warnings  # noqa: PLC0415
+
+    result = results[0]
+    warmup = shown.warmup(result)
+
+    def section(title: str, unit: str, lines: Sequence[Line], more: str = "") -> Section:
+        some = f" ({more})" if more else ""
+        return Section(title + some, [Chart("", unit, lines, shown.top(lines, warmup))])
+
+    windows = shown.flow_lines(result, "window", 1.0)
+    goodputs = shown.flow_lines(result, "goodput", 1e-6)
+    lost = shown.link_lines(result, "loss_rate", 100.0)
+    marked = [line for line in shown.link_lines(result, "mark_rate", 100.0) if line.values.any()]
+    sections = [
+        section("Congestion window", "packets", windows, shown.of_how_many(result, windows)),
+        section("Goodput", "Mbit/s", goodputs, shown.of_how_many(result, goodputs)),
+        section("Queue", "packets", shown.link_lines(result, "queue", 1.0)),
+        section("Lost", "%", lost),
+        *([section("Marked", "%", marked)] if marked else []),
+        section("Utilisation", "ratio", shown.link_lines(result, "utilisation", 1.0)),
     ]
-    return _page("Run", [result], tables, charts)
+    if result.link_series.is_empty():
+        sections = []
+    return _page(shown.told(result), results, of_runs, sections, warnings(results), made)
 
 
-def _sums(result: Result) -> pl.DataFrame:
-    return result.flow_series.group_by("time", maintain_order=True).mean()
+def _of_cases(
+    title: str, unit: str, cases: Sequence[Case], lines_of: Callable[[Result], list[Line]]
+) -> Section:
+    """Return a chart for each case, all on one scale."""
+    names = varying(cases)
+    runs = [case.runs[0] for case in cases]
+    lines = [lines_of(run) if run.link_series.height else [] for run in runs]
+    every = [line for of_case in lines for line in of_case]
+    cut = shown.top(every, max(map(shown.warmup, runs)))
+    top = cut or max((float(np.nanmax(line.values, initial=0.0)) for line in every), default=0.0)
+    charts = [
+        Chart(case.label(names), unit, of_case, top)
+        for case, of_case in zip(cases, lines, strict=True)
+    ]
+    return Section(title, charts)
 
 
-def _mbps(result: Result, link: pl.DataFrame) -> npt.NDArray[np.float64]:
-    return _column(link, "utilisation") * float(result.links["rate"][result.bottleneck]) / 1e6
+def _mean_window(result: Result) -> list[Line]:
+    frame = result.flow_series.group_by("time", maintain_order=True).mean()
+    time, window = (frame[name].to_numpy().astype(np.float64) for name in ("time", "window"))
+    return [Line("window", 0, time, window)]
 
 
-def _column(frame: pl.DataFrame, name: str) -> npt.NDArray[np.float64]:
-    column: npt.NDArray[np.float64] = frame[name].to_numpy().astype(np.float64)
-    return column
+def _queue(result: Result) -> list[Line]:
+    return shown.link_lines(result, "queue", 1.0, [result.bottleneck])
+
+
+def _lost(result: Result) -> list[Line]:
+    (lost,) = shown.link_lines(result, "loss_rate", 100.0, [result.bottleneck])
+    (marked,) = shown.link_lines(result, "mark_rate", 100.0, [result.bottleneck])
+    lines = [replace(lost, label="lost", colour=0)]
+    return [*lines, replace(marked, label="marked", colour=1)] if marked.values.any() else lines
+
+
+def _throughput(result: Result) -> list[Line]:
+    rate = float(result.links["rate"][result.bottleneck]) / 1e6
+    return shown.link_lines(result, "utilisation", rate, [result.bottleneck])
 
 
 def _page(
-    title: str, results: Sequence[Result], tables: Sequence[Table], charts: Sequence[Chart]
+    title: str,
+    results: Sequence[Result],
+    tables_: Sequence[Table],
+    sections: Sequence[Section],
+    warnings: Sequence[str],
+    made: Made,
 ) -> str:
-    result = results[0]
-    warnings = dict.fromkeys(warning for result in results for warning in result.warnings)
     here = resources.files("narrows.report")
 
     def read(name: str) -> str:
@@ -156,21 +196,41 @@ def _page(
     def inline(text: str) -> str:
         return text.replace("</", "<\\/")
 
-    buffers = ", ".join(f"{name}: {buffer}" for name, buffer in result.scenario.buffers.items())
+    data = {
+        "warmup": shown.warmup(results[0]),
+        "sections": [section.packed() for section in sections],
+    }
+    buffers = dict.fromkeys(
+        f"{name}: {buffer}"
+        for result in results
+        for name, buffer in result.scenario.buffers.items()
+    )
+    charted = "first seed of each; " if len(made.seeds) > 1 else ""
     places = {
         "@title@": html.escape(title),
-        "@buffers@": html.escape(buffers),
+        "@buffers@": html.escape("; ".join(buffers)),
+        "@charted@": charted,
         "@warnings@": "".join(
             f'<p class="warning">Warning: {html.escape(warning)}</p>' for warning in warnings
         ),
-        "@tables@": "".join(map(as_html, tables)),
-        "@scenario@": html.escape(result.scenario.to_toml()),
+        "@tables@": "".join(f'<div class="wide">{as_html(table)}</div>' for table in tables_),
+        "@made@": html.escape(str(made)),
+        "@scenarios@": "".join(map(_scenario, made.cases)),
         "/*@uplot.css@*/": read("uplot/uPlot.min.css"),
         "/*@uplot.js@*/": inline(read("uplot/uPlot.iife.min.js")),
         "/*@charts.js@*/": inline(read("charts.js")),
-        "/*@charts@*/": inline(json.dumps([chart.packed() for chart in charts])),
+        "/*@charts@*/": inline(json.dumps(data)),
     }
     page = read("page.html")
     for place, contents in places.items():
         page = page.replace(place, contents)
     return page
+
+
+def _scenario(case: tuple[dict[str, Any], str]) -> str:
+    said, text = case
+    title = ", ".join(map(str, said.values())) or "the scenario file"
+    return (
+        f"<details><summary>Scenario: {html.escape(title)}</summary>"
+        f"<pre>{html.escape(text)}</pre></details>"
+    )

@@ -1,0 +1,87 @@
+"""`narrows again`: makes a folder of results again, and says whether they are the same."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from narrows import _core
+from narrows._batch import run_all
+from narrows._files import MADE, Output
+from narrows._terminal import say, warn
+from narrows.cli import compare, single, sweep
+from narrows.comparison import run_cases
+from narrows.made import Made
+from narrows.scenario import Scenario
+from narrows.sweeps.cache import Cache
+from narrows.sweeps.plan import Plan, Until
+
+
+def again(folder: Path, output: Output | None) -> bool:
+    """Make a folder again; return whether its tables are the same.
+
+    Parameters
+    ----------
+    folder
+        A folder that ``-o`` wrote.
+    output
+        Where to write; if None, everything is thrown away after it has been compared.
+    """
+    made = Made.load(folder)
+    say(made.line)
+    if made.engine != _core.engine():
+        warn(
+            [
+                f"{folder}/{MADE}: it was made with engine {made.engine}, and this is engine "
+                f"{_core.engine()}; results may differ"
+            ]
+        )
+    if output:
+        _make(made, output)
+        differing = _differing(folder, output.path)
+        output.finish(made.to_json())
+    else:
+        with tempfile.TemporaryDirectory() as place, Output(Path(place, "again"), False) as fresh:
+            _make(made, fresh)
+            differing = _differing(folder, fresh.path)
+    tables = len(list(folder.glob("*.parquet")))
+    if differing:
+        say(f"{len(differing)} of {tables} tables differ: {', '.join(differing)}")
+    else:
+        say(f"all {tables} tables are the same")
+    return not differing
+
+
+def _make(made: Made, output: Output) -> None:
+    scenarios = [Scenario.from_toml(text) for _, text in made.cases]
+    if made.kind == "run":
+        jobs = [(scenarios[0], seed) for seed in made.seeds]
+        traced = str(output.path) if "trace" in scenarios[0].fields else None
+        single.write(output, run_all(jobs, traced), made)
+    elif made.kind == "compare":
+        said = [said for said, _ in made.cases]
+        planned = list(zip(said, scenarios, strict=True))
+        compare.write(output, run_cases(planned, made.seeds), made)
+    else:
+        points = [said for said, _ in made.cases]
+        plan = Plan(points, [text for _, text in made.cases], made.seeds)
+        until = Until(*made.until) if made.until else None
+        with tempfile.TemporaryDirectory() as cache:
+            result = plan.run(Cache(Path(cache)), until=until, progress=True)
+            sweep.write(output, result, until.metric if until else "utilisation")
+
+
+def _differing(old: Path, new: Path) -> list[str]:
+    """Return the names of the tables that differ, or that only one folder has."""
+    import polars as pl  # noqa: PLC0415
+
+    names = {file.name for place in (old, new) for file in place.glob("*.parquet")}
+
+    def same(name: str) -> bool:
+        files = (old / name, new / name)
+        if not all(file.exists() for file in files):
+            return False
+        one, other = map(pl.read_parquet, files)
+        return one.equals(other)
+
+    return sorted(name for name in names if not same(name))
