@@ -13,7 +13,7 @@ from importlib import import_module
 from types import ModuleType
 
 from narrows import plot
-from narrows._core import Ack, Loss
+from narrows._core import Ack, Loss, Mark
 from narrows.comparison import Comparison, compare
 from narrows.controller import Controller
 from narrows.errors import Error, ExperimentError, ScenarioError, SweepError
@@ -30,6 +30,7 @@ __all__ = [
     "Error",
     "ExperimentError",
     "Loss",
+    "Mark",
     "Result",
     "Scenario",
     "ScenarioError",

@@ -21,6 +21,18 @@ class Ack:
         Whether the window, not the application or the receiver, limited the sender.
     recovering
         Whether a recovery is under way; laws leave the window alone while it is.
+    rtt_is_fresh
+        Whether this acknowledgement brought the sample `rtt`.
+    marked
+        How many of these packets arrived with an ECN mark.
+    newest, next
+        The number of the newest packet that has been answered, and of the next one to leave: a
+        round trip is over once `newest` reaches what `next` was when it began.
+    delivery_rate, delivered, app_limited
+        Packets per second between the departure of the newest of these and now, None if the
+        interval tells nothing; packets delivered since the connection began; whether the newest of
+        these left when the application had too little to send. None, None and False without
+        ``rate_samples``.
     """
 
     now: float
@@ -31,6 +43,13 @@ class Ack:
     in_flight: float
     window_limited: bool
     recovering: bool
+    rtt_is_fresh: bool
+    marked: float
+    newest: int
+    next: int
+    delivery_rate: float | None
+    delivered: float | None
+    app_limited: bool
 
     def __init__(
         self,
@@ -43,6 +62,13 @@ class Ack:
         in_flight: float = 0.0,
         window_limited: bool = True,
         recovering: bool = False,
+        rtt_is_fresh: bool = True,
+        marked: float = 0.0,
+        newest: int = 0,
+        next: int = 1,
+        delivery_rate: float | None = None,
+        delivered: float | None = None,
+        app_limited: bool = False,
     ) -> None: ...
 
 class Loss:
@@ -74,6 +100,28 @@ class Loss:
         in_flight: float = 0.0,
     ) -> None: ...
 
+class Mark:
+    """Packets that arrived with an ECN mark.
+
+    Attributes
+    ----------
+    now
+        When the acknowledgement arrived, in seconds.
+    packets
+        Number of packets.
+    opens_epoch
+        Whether it is the first mark of a round trip, outside of recovery: there is one response per
+        window of data (RFC 3168 §6.1.2).
+    """
+
+    now: float
+    packets: float
+    opens_epoch: bool
+
+    def __init__(
+        self, *, now: float = 0.0, packets: float = 1.0, opens_epoch: bool = True
+    ) -> None: ...
+
 class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
@@ -92,8 +140,10 @@ class Scenario:
     def to_json(self) -> str: ...
     def to_toml(self) -> str: ...
     def canonical(self, series: bool) -> str: ...
-    def check(self, own: Mapping[str, type] | None = None) -> list[tuple[str, str]]: ...
-    def warnings(self, own: Mapping[str, type] | None = None) -> list[str]: ...
+    def check(
+        self, own: Mapping[str, Callable[[float], object]] | None = None
+    ) -> list[tuple[str, str]]: ...
+    def warnings(self, own: Mapping[str, Callable[[float], object]] | None = None) -> list[str]: ...
     @property
     def seed(self) -> int: ...
 
@@ -115,5 +165,5 @@ def run(
     seed: int | None = None,
     progress: Callable[[float], None] | None = None,
     traces_to: str | None = None,
-    own: Mapping[str, type] | None = None,
+    own: Mapping[str, Callable[[float], object]] | None = None,
 ) -> Run: ...

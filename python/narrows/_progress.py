@@ -1,13 +1,64 @@
-"""A progress bar for several runs, on a terminal or in a notebook; hidden if output is piped."""
+"""The progress of several runs: a bar on a terminal or in a notebook, and lines elsewhere."""
 
 from __future__ import annotations
 
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+# Without a terminal a line is printed after so many seconds, and then after as many again.
+QUIET_SECONDS = 10.0
+
+
+class Lines:
+    """Progress as a line now and then, for logs.
+
+    Parameters
+    ----------
+    runs
+        The number of runs.
+    quiet
+        Seconds between two lines, and before the first.
+    """
+
+    def __init__(self, runs: int, quiet: float = QUIET_SECONDS) -> None:
+        self._runs = runs
+        self._quiet = quiet
+        self._begun = time.monotonic()
+        self._next = self._begun + quiet
+
+    def show(self, done: float) -> None:
+        """Print a line if it is time, given the number of runs done, parts of runs included."""
+        now = time.monotonic()
+        if now < self._next or done <= 0:
+            return
+        self._next = now + self._quiet
+        left = (now - self._begun) * (self._runs - done) / done
+        runs = f"{int(done)} of {self._runs} runs, " if self._runs > 1 else ""
+        print(
+            f"narrows: {runs}{100 * done / self._runs:.0f} %, about {_span(left)} left",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def _span(seconds: float) -> str:
+    """Write a time for people.
+
+    Examples
+    --------
+    >>> _span(59), _span(600), _span(7200)
+    ('59 s', '10 min', '2 h')
+    """
+    for unit, length in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 @contextmanager
@@ -36,9 +87,9 @@ def bar(runs: int, hidden: bool = False) -> Iterator[Callable[[int, float], None
         TimeRemainingColumn(),
     )
     console = Console(stderr=True)
-    with Progress(
-        *columns, console=console, disable=hidden or not (console.is_terminal or console.is_jupyter)
-    ) as progress:
+    is_seen = console.is_terminal or console.is_jupyter
+    lines = None if hidden or is_seen else Lines(runs)
+    with Progress(*columns, console=console, disable=hidden or not is_seen) as progress:
         task = progress.add_task(f"{runs} run{'s' if runs > 1 else ''}", total=runs)
 
         def advance(number: int, share: float) -> None:
@@ -47,5 +98,7 @@ def bar(runs: int, hidden: bool = False) -> Iterator[Callable[[int, float], None
                 total += share - shares[number]
                 shares[number] = share
                 progress.update(task, completed=total)
+                if lines:
+                    lines.show(total)
 
         yield advance

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from narrows import _core
 from narrows._batch import run_all
-from narrows.controller import Controller
+from narrows.controller import Law, name_of
 from narrows.remarks import gathered
 from narrows.results import Result
 from narrows.scenario import Scenario
@@ -16,8 +16,6 @@ from narrows.scenario import Scenario
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
-
-Law = str | type[Controller]
 
 
 @dataclass(frozen=True)
@@ -139,7 +137,7 @@ def compare(scenario: Scenario, cc: Sequence[Law], *, seeds: int | Sequence[int]
         The network and its flows, whose ``cc`` is replaced. What a law decides by itself, like the
         pacing of ``bbr``, is left out for that law.
     cc
-        Laws, like ``["cubic", "bbr"]``, or subclasses of `Controller`.
+        Laws, like ``["cubic", "bbr"]``, or whatever makes a `Controller`.
     seeds
         The number of seeds, counted from the scenario's, or a list of seeds.
 
@@ -161,10 +159,7 @@ def compare(scenario: Scenario, cc: Sequence[Law], *, seeds: int | Sequence[int]
     >>> [result.summary["cc"][0] for result in found.results]
     ['reno', 'cubic']
     """
-    planned = [
-        ({"cc": law if isinstance(law, str) else law.__name__}, _with_law(scenario, law))
-        for law in cc
-    ]
+    planned = [({"cc": name_of(law)}, _with_law(scenario, law)) for law in cc]
     first = scenario.seed
     return run_cases(planned, range(first, first + seeds) if isinstance(seeds, int) else seeds)
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from narrows._core import Ack, Loss
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+from narrows import _core
+from narrows._core import Ack, Loss, Mark, ScenarioError
 
 
 class Controller:
@@ -11,6 +17,10 @@ class Controller:
     Subclass it and pass the class as a flow's ``cc``. The sender is TCP with selective
     acknowledgements. As for every law, the sender, not the controller, decides when a recovery
     epoch opens, whether the window was the limit, and what the RTT is.
+
+    A class with parameters, ``def __init__(self, initial_window=10.0, *, delta=0.5)``, is passed
+    with their values and without the window: ``cc=Mine(delta=0.1)``. Any function of the initial
+    window that returns a controller will do, too.
 
     Parameters
     ----------
@@ -22,6 +32,11 @@ class Controller:
     own_recovery
         Whether the window alone decides what leaves in a recovery, too; if not, proportional rate
         reduction (RFC 9937) lets packets go. A window that a loss does not cut should set it.
+    rate_samples
+        Whether acknowledgements carry samples of the delivery rate.
+    ecn
+        ``"classic"`` if packets are to leave with ECT(0) (RFC 3168), ``"scalable"`` for ECT(1) (RFC
+        9331); empty to leave that to the flow's ``ecn``. Needs `on_mark`.
 
     Examples
     --------
@@ -45,6 +60,14 @@ class Controller:
     """
 
     own_recovery: bool = False
+    rate_samples: bool = False
+    ecn: str = ""
+
+    def __new__(cls, *given: Any, **settings: Any) -> Self:
+        """Make a controller, or, without the initial window, what makes controllers."""
+        if given or "initial_window" in settings or not settings:
+            return super().__new__(cls)
+        return Maker(cls, settings)  # type: ignore[return-value]
 
     def __init__(self, initial_window: float) -> None:
         raise NotImplementedError(f"{type(self).__name__} needs __init__(self, initial_window)")
@@ -57,9 +80,96 @@ class Controller:
         """Respond to a lost packet or to a retransmission timeout."""
         raise NotImplementedError(f"{type(self).__name__} needs on_loss(self, loss)")
 
+    def on_mark(self, mark: Mark) -> None:
+        """Respond to packets that arrived with an ECN mark; define it to hear of marks."""
+
+    def on_timer(self, now: float) -> None:
+        """Respond to the time of `timer`, in seconds; define both to have a timer."""
+
     def window(self) -> float:
-        """Return the congestion window in packets, finite and at least 1.
+        """Return the congestion window in packets, at least 1 and at most ten million.
 
         It is called after the controller is created and after every event.
         """
         raise NotImplementedError(f"{type(self).__name__} needs window(self)")
+
+    def pacing_rate(self) -> float | None:
+        """Return packets per second, or None to send as soon as the window allows.
+
+        Define it to pace; it is called when `window` is.
+        """
+        return None
+
+    def timer(self) -> float | None:
+        """Return when `on_timer` is to be called, in seconds, or None; called when `window` is."""
+        return None
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes controllers of one class with the same parameters, like ``Copa(delta=0.1)``."""
+
+    cls: type[Controller]
+    settings: dict[str, Any]
+
+    def __call__(self, initial_window: float) -> Controller:
+        """Make a controller with this initial window in packets."""
+        return self.cls(initial_window, **self.settings)
+
+    @property
+    def __name__(self) -> str:
+        said = [f"{name}={value}" for name, value in self.settings.items()]
+        return ":".join([self.cls.__name__, *said])
+
+
+Makes = Callable[[float], Controller]
+Own = type[Controller] | Makes | Controller
+Law = str | Own
+
+
+def name_of(law: Law) -> str:
+    """Return the name of a law as tables show it.
+
+    Examples
+    --------
+    >>> name_of("cubic"), name_of(partial(Controller, delta=0.5))
+    ('cubic', 'Controller:delta=0.5')
+    """
+    if isinstance(law, str):
+        return law
+    if isinstance(law, partial):
+        said = [f"{name}={value}" for name, value in law.keywords.items()]
+        return ":".join([name_of(law.func), *map(str, law.args), *said])
+    name: str = getattr(law, "__name__", type(law).__name__)
+    return name.strip("<>")
+
+
+def known(place: str, law: Own, others: dict[str, Makes]) -> str:
+    """Add what makes a user's controllers to the others, and return its name.
+
+    Raises
+    ------
+    ScenarioError
+        If it makes no controllers, or its name is another law's.
+    """
+    name = name_of(law)
+    if isinstance(law, Controller):
+        raise ScenarioError(
+            f"{place}: {name} is one controller, and each flow needs its own; write {name} for the "
+            f"class, or {name}(delta=0.5) without the initial window"
+        )
+    if (isinstance(law, type) and not issubclass(law, Controller)) or not callable(law):
+        raise ScenarioError(
+            f"{place}: {name} is not a controller; subclass narrows.Controller, or name a law"
+        )
+    head = name.split(":")[0]
+    built_in = (_core.controllers(), _core.recoveries())
+    if any(head == entry[0] for entries in built_in for entry in entries) or any(
+        head in aliases for _, _, _, aliases, _ in _core.controllers()
+    ):
+        raise ScenarioError(f"{place}: a built-in law is named {head} too; rename the class")
+    other = others.setdefault(name, law)
+    if other != law:
+        kind = "classes" if isinstance(law, type) and isinstance(other, type) else "controllers"
+        raise ScenarioError(f"{place}: two {kind} are named {name}; rename one")
+    return name

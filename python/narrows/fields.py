@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from narrows.controller import Controller
+    from narrows.controller import Law
 
 
 class DumbbellOptions(TypedDict, total=False):
@@ -391,7 +391,7 @@ class FlowOptions(TypedDict, total=False):
 class FlowFields(_FlowFrom, FlowOptions, total=False):
     """The fields of a flow."""
 
-    cc: str | type[Controller]
+    cc: Law
     """A law, its settings, its recovery: "cubic" (the default), "cubic:beta=0.8", "reno+newreno",
     "cubic+quic"; "reno", "newreno", "sack", "quic" are Reno's law over the recovery of that name,
     the last of which is QUIC's instead of TCP's.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import isnan
 
 from narrows import _core
 from narrows.errors import Error
@@ -121,7 +122,7 @@ class Metric:
         >>> metric("utilisation").cell([0.5]), metric("utilisation").cell([None])
         ('0.500', '-')
         """
-        known = [value for value in values if value is not None]
+        known = [value for value in values if value is not None and not isnan(value)]
         if not known:
             return "-"
         mean, half = mean_and_interval(known)

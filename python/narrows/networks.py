@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-from narrows.controller import Controller
+from narrows.controller import Law
 from narrows.fields import (
     ChainKeywords,
     ChainLinkFields,
@@ -26,7 +26,7 @@ def dumbbell(
     rate: str,
     rtt: str,
     buffer: str,
-    cc: str | type[Controller] = "cubic",
+    cc: Law = "cubic",
     flows: Flows = 1,
     **more: Unpack[DumbbellKeywords],
 ) -> Scenario:
@@ -38,7 +38,7 @@ def dumbbell(
         The bottleneck's rate, the base round-trip time of the first flow, and the bottleneck's
         buffer, like ``"1Gbps"``, ``"100ms"`` and ``"20p"``.
     cc
-        A law over a recovery, like ``"cubic:beta=0.8+newreno"``, or a subclass of `Controller`.
+        A law over a recovery, like ``"cubic:beta=0.8+newreno"``, or what makes a `Controller`.
     flows
         The number of flows, or a list of groups, each a dictionary of a flow's fields.
     **more
@@ -75,7 +75,7 @@ def parking_lot(
     hops: int,
     delay: str,
     buffer: str,
-    cc: str | type[Controller] = "cubic",
+    cc: Law = "cubic",
     flows: Flows = 1,
     **more: Unpack[ParkingLotKeywords],
 ) -> Scenario:
@@ -88,7 +88,7 @@ def parking_lot(
     hops
         The number of bottlenecks.
     cc
-        A law over a recovery, like ``"cubic:beta=0.8+newreno"``, or a subclass of `Controller`.
+        A law over a recovery, like ``"cubic:beta=0.8+newreno"``, or what makes a `Controller`.
     flows
         The number of flows over all of them, or a list of groups, each a dictionary of a flow's
         fields; a group goes ``over`` a part of them, like ``(2, 2)``.
@@ -114,7 +114,7 @@ def parking_lot(
 
 def chain(
     hops: Sequence[ChainLinkFields | Mapping[str, Any]],
-    cc: str | type[Controller] = "cubic",
+    cc: Law = "cubic",
     flows: Flows = 1,
     **more: Unpack[ChainKeywords],
 ) -> Scenario:
@@ -185,7 +185,7 @@ def network(
 def _scenario(
     preset: str,
     network: Mapping[str, Any],
-    cc: str | type[Controller],
+    cc: Law,
     flows: Flows,
     more: Mapping[str, Any],
 ) -> Scenario:

@@ -223,6 +223,9 @@ def sweep(
     matplotlib.axes.Axes
         The axes, with a legend if there are several lines.
     """
+    for axis in (x, *by):
+        if axis not in result.axes:
+            raise Error(f'sweep: no axis "{axis}"; known: {", ".join(result.axes) or "none"}')
     ax = ax or _axes()
     column = metric(y)
     means = result.means(y)
@@ -244,14 +247,15 @@ def sweep(
             ms=3,
             lw=1,
             capsize=2,
-            label=", ".join(str(group[name][0]) for name in by),
+            label=escaped(", ".join(f"{name} {group[name][0]}" for name in by)),
         )
     if unit is None:
         ax.set_xticks(range(len(ticks)), [str(tick) for tick in ticks])
     elif min(places.values()) > 0 and max(places.values()) > 20 * min(places.values()):
         ax.set_xscale("log")
     ax.set_xlabel(f"{x} ({unit})" if unit else x)
-    ax.set_ylabel(column.axis)
+    several = (means["seeds"] > 1).any()
+    ax.set_ylabel(f"{column.axis}, mean and 95 % interval" if several else column.axis)
     if len(groups) > 1:
         ax.legend(fontsize="x-small")
     return ax

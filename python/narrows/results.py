@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from narrows import _core
+from narrows._files import parquet, write_at_once
 from narrows.errors import Error
+from narrows.metrics import table_names
 from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -35,6 +37,11 @@ class Result:
         self.seed = seed
         self.wall = core.wall
         self._core = core
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the scenario and the tables."""
+        tables = {name: self._frame(name) for name in table_names()}
+        return (_restored, (self.scenario, self.seed, self.wall, tables))
 
     def table(self, name: str) -> _core.Table:
         """Return a table as an Arrow stream, for any library with Arrow's PyCapsule interface.
@@ -175,6 +182,31 @@ class Result:
         return pl.DataFrame(self._core.table(name))
 
 
+class _Kept:
+    """The tables of a run that came from another process."""
+
+    def __init__(self, wall: float, tables: dict[str, pl.DataFrame]) -> None:
+        self.wall = wall
+        self._tables = tables
+
+    def table(self, name: str) -> pl.DataFrame:
+        return self._tables[name]
+
+    def write(self, folder: str, prefix: str) -> list[str]:
+        paths = []
+        for name, frame in self._tables.items():
+            path = Path(folder) / f"{prefix}{name}.parquet"
+            write_at_once(path, parquet(frame))
+            paths.append(str(path))
+        return paths
+
+
+def _restored(
+    scenario: Scenario, seed: int, wall: float, tables: dict[str, pl.DataFrame]
+) -> Result:
+    return Result(scenario, seed, _Kept(wall, tables))  # type: ignore[arg-type]
+
+
 def run(
     scenario: Scenario,
     *,
@@ -208,7 +240,11 @@ def run(
     >>> result.flows["flow"].to_list()
     [0, 1]
     """
+    if not isinstance(scenario, Scenario):
+        raise Error(f"scenario: {scenario!r} is not a Scenario; try nw.dumbbell(...)")
     chosen = scenario.seed if seed is None else int(seed)
+    if not 0 <= chosen < 2**64:
+        raise Error(f"seed: {chosen} is not from 0 to 2^64 - 1; try 1")
     folder = None if traces_to is None else os.fspath(traces_to)
     if progress is True:
         from narrows._progress import bar  # noqa: PLC0415

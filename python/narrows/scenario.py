@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any, Unpack
 
 from narrows import _core
-from narrows.controller import Controller
+from narrows.controller import Controller, Makes, known
 from narrows.fields import ScenarioFields
 
 
@@ -22,7 +23,8 @@ class Scenario:
     **given
         The fields of a scenario file: ``duration``, ``warmup``, ``tcp``, ``packet``, ``sample``,
         ``seed``; one of ``dumbbell``, ``parking_lot``, ``chain`` and ``links``; ``flows``.
-        Quantities are strings with units. A flow's ``cc`` may be a subclass of `Controller`.
+        Quantities are strings with units. A flow's ``cc`` may be a subclass of `Controller`, or
+        whatever makes one from an initial window.
 
     Raises
     ------
@@ -42,17 +44,19 @@ class Scenario:
     """
 
     def __init__(self, **given: Unpack[ScenarioFields]) -> None:
-        self.controllers: dict[str, type[Controller]] = {}
+        self.controllers: dict[str, Makes] = {}
         fields: dict[str, Any] = {**given}
         if "flows" in fields:
+            if not isinstance(fields["flows"], Iterable):
+                raise _core.ScenarioError(
+                    f'flows: {fields["flows"]!r} is not a list of tables; write [{{"cc": "cubic"}}]'
+                )
             fields = fields | {"flows": [self._named(flow) for flow in fields["flows"]]}
         self.core = _core.Scenario.from_json(_json(fields))
         self._buffers = dict(self.core.check(self.controllers))
 
     @classmethod
-    def _of(
-        cls, core: _core.Scenario, controllers: dict[str, type[Controller]] | None = None
-    ) -> Scenario:
+    def _of(cls, core: _core.Scenario, controllers: dict[str, Makes] | None = None) -> Scenario:
         """Check a scenario of the core."""
         scenario = cls.__new__(cls)
         scenario.controllers = dict(controllers or {})
@@ -67,22 +71,9 @@ class Scenario:
                 f'flows: {flow!r} is not a table of fields; write [{{"cc": "cubic"}}]'
             )
         cc = flow.get("cc")
-        if not isinstance(cc, type):
+        if cc is None or isinstance(cc, str) or not (callable(cc) or isinstance(cc, Controller)):
             return flow
-        if not issubclass(cc, Controller):
-            raise _core.ScenarioError(
-                f"flows[].cc: {cc.__name__} is not a controller; subclass narrows.Controller"
-            )
-        if any(cc.__name__ in (name, *aliases) for name, _, _, aliases, _ in _core.controllers()):
-            raise _core.ScenarioError(
-                f"flows[].cc: a built-in law is named {cc.__name__} too; rename the class"
-            )
-        known = self.controllers.setdefault(cc.__name__, cc)
-        if known is not cc:
-            raise _core.ScenarioError(
-                f"flows[].cc: two classes are named {cc.__name__}; rename one"
-            )
-        return {**flow, "cc": cc.__name__}
+        return {**flow, "cc": known("flows[].cc", cc, self.controllers)}
 
     @classmethod
     def from_toml(cls, text: str) -> Scenario:
@@ -143,7 +134,7 @@ class Scenario:
         controllers = Scenario._of(self.core, self.controllers)
         patches = []
         for path, value in {**(values or {}), **named}.items():
-            is_cc = path.endswith(".cc") and isinstance(value, type)
+            is_cc = path.endswith(".cc") and not isinstance(value, str)
             said = controllers._named({"cc": value})["cc"] if is_cc else value
             patches.append((path, _json(said)))
         return Scenario._of(self.core.patched(patches), controllers.controllers)
@@ -221,7 +212,21 @@ def _json(value: Any) -> str:
     except ValueError as error:
         if isinstance(error, _core.ScenarioError):
             raise
-        raise _core.ScenarioError(f"{value!r} has a number that is not finite") from None
+        place = _not_finite(value) or "a field"
+        raise _core.ScenarioError(f"{place}: the number is not finite; try 1.0") from None
+
+
+def _not_finite(value: Any, place: str = "") -> str | None:
+    """Return the place of a number that is not finite, like ``flows[0].max_ssthresh``."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return place
+    parts: list[tuple[str, Any]] = []
+    if isinstance(value, Mapping):
+        parts = [(f"{place}.{name}" if place else str(name), part) for name, part in value.items()]
+    elif isinstance(value, (list, tuple)):
+        parts = [(f"{place}[{number}]", part) for number, part in enumerate(value)]
+    found = (_not_finite(part, where) for where, part in parts)
+    return next((where for where in found if where is not None), None)
 
 
 def _plain(value: Any) -> Any:

@@ -383,3 +383,54 @@ def test_a_folder_is_made_again(narrows: Run, tmp_path: Path) -> None:
     assert narrows("again", "fresh").returncode == 0
     (tmp_path / "empty").mkdir()
     assert narrows("again", "empty").returncode == 2
+
+
+def test_termination_is_like_ctrl_c(tmp_path: Path) -> None:
+    command = [str(BINARY), "compare", "-t", "2000s", "--rate", "10Gbps", "-o", "out"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 30
+        while not (tmp_path / ".out.part").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 143
+    assert "narrows: terminated" in errors
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_and_a_poor_terminal_are_no_tracebacks(tmp_path: Path) -> None:
+    for arguments in ("list", "--help", "schema"):
+        done = subprocess.run(
+            f"{BINARY} {arguments} > /dev/full",
+            shell=True,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2, arguments
+        assert "Traceback" not in done.stderr and "No space left" in done.stderr
+    poor = {"PYTHONIOENCODING": "ascii"}
+    assert subprocess.run([BINARY, "list"], env=poor, stdout=subprocess.DEVNULL).returncode == 0
+
+
+def test_examples_are_listed_printed_copied_and_run(narrows: Run, tmp_path: Path) -> None:
+    listed = narrows("examples").stdout
+    assert "parking_lot" in listed and "sweeps/buffer" in listed
+    text = narrows("examples", "parking_lot").stdout
+    assert text == (ROOT / "examples" / "parking_lot.toml").read_text()
+    assert "no example" in narrows("examples", "nope").stderr
+    assert narrows("examples", "--copy", "mine").returncode == 0
+    assert (tmp_path / "mine" / "sweeps" / "buffer.toml").exists()
+    assert narrows("examples", "--copy", "mine").returncode == 2
+
+
+def test_what_would_run_for_days_is_refused_at_once(narrows: Run) -> None:
+    for options in (
+        ["compare", "-t", "1e7s", "--rate", "10Gbps"],
+        ["compare", "--seeds", "1..100000000000"],
+        ["compare", "-P", "99999999999999999999"],
+    ):
+        done = narrows(*options)
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+    assert "days of a core" in narrows("compare", "-t", "1e7s", "--rate", "10Gbps").stderr

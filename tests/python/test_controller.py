@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any, ClassVar
 
 import narrows as nw
+import numpy as np
+import polars as pl
 import pytest
 from binary import ROOT
 
@@ -144,3 +151,139 @@ def test_a_law_with_a_recovery_of_its_own_keeps_its_window_full_in_recovery() ->
     # One packet is always on its way back, and a loss is found three packets later.
     assert series["in_flight"].to_numpy().min() >= 95
     assert own.flows["goodput"][0] > metered.flows["goodput"][0]
+
+
+class Paced(nw.Controller):
+    """Leaves the window open and sends at a rate."""
+
+    def __init__(self, initial_window: float = 10.0, *, rate: float = 100.0) -> None:
+        self.cwnd, self.rate = 1000.0, rate
+
+    def on_ack(self, ack: nw.Ack) -> None:
+        pass
+
+    def on_loss(self, loss: nw.Loss) -> None:
+        pass
+
+    def window(self) -> float:
+        return self.cwnd
+
+    def pacing_rate(self) -> float | None:
+        return self.rate
+
+
+class Timed(Paced):
+    """Begins with one packet per second and sends two hundred from the third second on."""
+
+    told: ClassVar[list[float]] = []
+
+    def timer(self) -> float | None:
+        return 3.0 if self.rate < 200.0 else None
+
+    def on_timer(self, now: float) -> None:
+        self.told.append(now)
+        self.rate = 200.0
+
+
+class Marked(Paced):
+    """Counts marks, and leaves with ECT(0)."""
+
+    ecn = "classic"
+    packets: ClassVar[list[float]] = []
+
+    def on_mark(self, mark: nw.Mark) -> None:
+        self.packets.append(mark.packets)
+
+
+class Sampled(Paced):
+    """Keeps the newest delivery rate."""
+
+    rate_samples = True
+    rates: ClassVar[list[float]] = []
+
+    def on_ack(self, ack: nw.Ack) -> None:
+        if ack.delivery_rate is not None:
+            self.rates.append(ack.delivery_rate)
+
+
+def send(cc: Any, **more: Any) -> nw.Result:
+    return nw.run(nw.dumbbell("100Mbps", "40ms", "1bdp", cc=cc, duration="8s", **more))
+
+
+def test_a_rate_paces() -> None:
+    # 100 and 250 packets per second with 1448 bytes of payload.
+    for cc, rate in ((Paced, 100), (Paced(rate=250.0), 250), (partial(Paced, rate=250.0), 250)):
+        flow = send(cc).flows.row(0, named=True)
+        assert flow["goodput"] == pytest.approx(rate * 1448 * 8, rel=0.01)
+        assert flow["limited_by_pacing"] > 0.99
+    assert send(Paced(rate=250.0)).flows["cc"][0] == "Paced:rate=250.0"
+
+
+def test_a_timer_goes_off_when_it_says() -> None:
+    flow = send(Timed(rate=1.0), start_spread="0s", warmup="5s").flows.row(0, named=True)
+    assert Timed.told == [3.0]
+    assert flow["goodput"] == pytest.approx(200 * 1448 * 8, rel=0.01)
+
+
+def test_marks_are_told() -> None:
+    result = send(Marked(rate=10000.0), mark="20p")
+    assert result.links["marks"][0] > 0
+    assert sum(Marked.packets) >= result.links["marks"][0]
+
+
+def test_samples_of_the_delivery_rate_are_told() -> None:
+    send(Sampled(rate=500.0))
+    assert np.median(Sampled.rates) == pytest.approx(500.0, rel=0.02)
+    with pytest.raises(ValueError, match="there is no on_mark"):
+        send(type("Deaf", (Paced,), {"ecn": "classic"}))
+
+
+@pytest.mark.parametrize(
+    ("method", "answer", "said"),
+    [
+        ("window", 1e8, r"Wrong.window\(\) returned 100000000; it must return a number of packets"),
+        ("pacing_rate", 0.0, r"Wrong.pacing_rate\(\) returned 0; it must return None or packets"),
+        ("timer", -1.0, r"Wrong.timer\(\) returned -1; it must return None or a time"),
+    ],
+)
+def test_an_answer_out_of_bounds_ends_the_run(method: str, answer: float, said: str) -> None:
+    methods = {method: lambda _: answer, "on_timer": lambda _, now: None}
+    with pytest.raises(ValueError, match=said):
+        send(type("Wrong", (Paced,), methods))
+
+
+def test_a_sweep_runs_own_controllers_over_threads_and_processes(tmp_path: Path) -> None:
+    base = nw.dumbbell("10Mbps", "40ms", "20p", duration="2s")
+    laws = ["cubic", Paced, Paced(rate=250.0)]
+    one = nw.sweep(base, cc=laws, seeds=2, cache=tmp_path)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        other = nw.sweep(base, cc=laws, seeds=2, cache=tmp_path, executor=pool)
+    assert one.failures == other.failures == []
+    assert one.runs["cc"].unique(maintain_order=True).to_list() == [
+        *("cubic", "Paced", "Paced:rate=250.0")
+    ]
+    assert one.runs.equals(other.runs)
+    goodput = one.means("goodput")["goodput"].to_list()
+    assert goodput[2] == pytest.approx(2.5 * goodput[1], rel=0.02)
+    del one, other
+    gc.collect()
+    assert not list(tmp_path.glob("passing-*"))
+
+
+def test_an_instance_and_a_built_in_name_are_refused() -> None:
+    with pytest.raises(nw.ScenarioError, match=r"each flow needs its own; write Paced for the"):
+        send(Paced(10.0))
+    with pytest.raises(nw.ScenarioError, match="a built-in law is named newreno too"):
+        send(type("newreno", (Paced,), {}))
+
+
+def test_copa_in_python_is_the_built_in_law() -> None:
+    from narrows.examples.copa import Copa  # noqa: PLC0415
+
+    path = nw.dumbbell("20Mbps", "40ms", "2bdp", flows=2, duration="40s", overhead="100us")
+    found = nw.compare(path, [Copa, "copa:competitive=off:reduce_on_loss=off"], seeds=3)
+    queue = found.summary.group_by("cc", maintain_order=True).agg(pl.col("mean_queue").mean())
+    # About 1/delta packets for each of two flows; seeds of one law differ by some percent.
+    assert queue["mean_queue"][0] == pytest.approx(queue["mean_queue"][1], rel=0.1)
+    windows = [result.flow_series["window"].mean() for result in found.results]
+    assert windows[0] == pytest.approx(windows[3], rel=0.05)

@@ -11,7 +11,9 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import narrows as nw
 import numpy as np
@@ -23,6 +25,7 @@ from hypothesis import strategies as st
 from matplotlib.axes import Axes
 from narrows import _core, report
 from narrows._files import Output
+from narrows._progress import Lines
 from narrows.made import Made
 from narrows.metrics import metric
 from narrows.report.page import MOST_POINTS, Chart
@@ -261,3 +264,60 @@ def test_headings_scales_and_digits_follow_from_the_kind_of_a_metric() -> None:
     assert metric("wall", "summary").axis == "wall (s)"
     with pytest.raises(nw.Error, match='no metric "speed"; known: cc, pacing'):
         metric("speed")
+
+
+def test_mistakes_in_python_name_the_place(result: nw.Result, tmp_path: Path) -> None:
+    scenario = nw.dumbbell("10Mbps", "40ms", "20p", duration="1s")
+    swept = nw.sweep(scenario, cc=["reno"], cache=tmp_path)
+    run, sweep, make = cast(Any, nw.run), cast(Any, nw.sweep), cast(Any, nw.Scenario)
+    mistakes: list[tuple[Callable[[], object], str]] = [
+        (lambda: run("x"), "scenario: 'x' is not a Scenario"),
+        (lambda: run(scenario, seed=-1), "seed: -1 is not from 0"),
+        (lambda: run(scenario, seed=2**64), "seed: 18446744073709551616 is not from 0"),
+        (lambda: sweep(scenario, seeds="3"), "seeds: '3' is neither a number"),
+        (lambda: sweep(scenario, seeds=[-1]), r"seeds: \[-1\] is neither a number"),
+        (swept.means, "means: no metric is given"),
+        (lambda: swept.means("nope"), 'no metric "nope"'),
+        (lambda: nw.plot.sweep(swept, "nope"), 'sweep: no axis "nope"; known: cc'),
+        (lambda: nw.plot.window(result, flows=[99]), "flows: there is no flow 99"),
+        (lambda: nw.plot.queue(result, link="nope"), "link: there is no link 'nope'; known: bott"),
+        (lambda: nw.plot.queue(result, link=9), "link: there is no link 9"),
+        (lambda: make(flows="cubic"), "flows"),
+        (lambda: make(flows=["cubic"]), "flows: 'cubic' is not a table"),
+        (lambda: make(flows={"cc": "cubic"}), "flows: 'cc' is not a table"),
+        (lambda: make(flows=3), "flows: 3 is not a list of tables"),
+        (lambda: make(flows=None), "flows: None is not a list of tables"),
+    ]
+    for wrong, said in mistakes:
+        with pytest.raises(nw.Error, match=said):
+            wrong()
+
+
+def test_a_result_survives_pickling(result: nw.Result, tmp_path: Path) -> None:
+    copy = pickle.loads(pickle.dumps(result))
+    assert copy.flows.equals(result.flows)
+    assert copy.warnings == result.warnings
+    assert repr(copy) == repr(result)
+    assert {path.name for path in copy.write(tmp_path)} >= {"flows.parquet", "link_series.parquet"}
+
+
+def test_what_differs_between_cases_stands_before_their_tables() -> None:
+    found = nw.compare(
+        nw.dumbbell("10Mbps", "40ms", "20p", duration="1s"), ["reno", "bbr"], seeds=2
+    )
+    assert found.flows.columns[:2] == ["cc", "seed"]
+    assert found.summary.select("cc", "seed").rows() == [
+        *(("reno", 1), ("reno", 2), ("bbr", 1), ("bbr", 2))
+    ]
+
+
+def test_lines_are_printed_now_and_then_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = Lines(4, quiet=0.0)
+    lines.show(0.0)
+    lines.show(1.0)
+    assert re.fullmatch(r"narrows: 1 of 4 runs, 25 %, about \d+ s left\n", capsys.readouterr().err)
+    quiet = Lines(4, quiet=60.0)
+    quiet.show(2.0)
+    assert capsys.readouterr().err == ""

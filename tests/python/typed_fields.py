@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from narrows.controller import Controller
+    from narrows.controller import Law
 '''
 # A Python class says a law, too.
-LAW = "str | type[Controller]"
+LAW = "Law"
 NETWORKS = ("dumbbell", "parking_lot", "chain", "links")
 # What the functions of `narrows.networks` have as parameters of their own, or what means the whole
 # run there.

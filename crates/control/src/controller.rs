@@ -2,7 +2,7 @@
 
 use crate::{Ack, Idle, Loss, Mark, Rtt, Timeout};
 use narrows_signal::{Ecn, Reply, Request};
-use narrows_units::Duration;
+use narrows_units::{Duration, Time};
 
 /// A congestion controller: told what happened, it answers with a window in packets.
 ///
@@ -25,6 +25,16 @@ pub trait Controller: Send {
 
     /// The retransmission timer went off.
     fn on_timeout(&mut self, timeout: &Timeout);
+
+    /// The time of [`wakes_at`](Self::wakes_at) has come. Called only if [`needs`](Self::needs)
+    /// says so.
+    fn on_timer(&mut self, _now: Time) {}
+
+    /// When [`on_timer`](Self::on_timer) is to be called; never if it is not. Once that has been
+    /// called, it is a later time.
+    fn wakes_at(&self) -> Time {
+        Time::NEVER
+    }
 
     /// A packet is about to leave while nothing is in flight, and it is not the first.
     fn on_restart(&mut self, _idle: &Idle) {}
@@ -97,6 +107,8 @@ pub struct Needs {
     /// Acknowledgements and losses come with samples of the delivery rate; needs selective
     /// acknowledgements.
     pub rate_samples: bool,
+    /// The law has a timer of its own. Only TCP's sender has one for it.
+    pub timer: bool,
     /// Packets carry a [`request`](Controller::request) to routers.
     pub routers: bool,
     /// The SYN carries one, too, if the connection begins with a handshake.

@@ -1,13 +1,15 @@
-//! Controllers written in Python: an object is told of each acknowledgement and each loss, and is
-//! then asked for its window.
+//! Controllers written in Python: an object is told what happened, and is then asked for its window
+//! and, if it has them, for its pacing rate and its timer.
 
 use narrows_control as control;
 use narrows_control::registry::Birth;
+use narrows_control::{Gaps, Pacing};
 use narrows_scenario::OwnLaw;
+use narrows_signal::Ecn;
+use narrows_units::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
 use std::sync::{Arc, Mutex};
 
 /// An acknowledgement that newly acknowledges packets.
@@ -19,6 +21,8 @@ pub(crate) struct Ack {
     packets: f64,
     /// The latest RTT sample in seconds; `None` until there is one.
     rtt: Option<f64>,
+    /// Whether this acknowledgement brought that sample.
+    rtt_is_fresh: bool,
     /// The moving average of the RTT in seconds; `None` until there is a sample.
     smoothed_rtt: Option<f64>,
     /// The smallest RTT so far in seconds; `None` until there is a sample.
@@ -29,6 +33,20 @@ pub(crate) struct Ack {
     window_limited: bool,
     /// Whether a recovery is under way.
     recovering: bool,
+    /// How many of these packets arrived with an ECN mark.
+    marked: f64,
+    /// The number of the newest packet that has been answered.
+    newest: u64,
+    /// The number of the next packet to leave.
+    next: u64,
+    /// Packets per second between the departure of the newest of these and now; `None` without
+    /// `rate_samples`, or if the interval tells nothing.
+    delivery_rate: Option<f64>,
+    /// Packets delivered since the connection began; `None` without `rate_samples`.
+    delivered: Option<f64>,
+    /// Whether the newest of these left when the application had too little to send; false without
+    /// `rate_samples`.
+    app_limited: bool,
 }
 
 #[pymethods]
@@ -36,22 +54,45 @@ impl Ack {
     /// An acknowledgement for testing a controller without a simulation.
     #[new]
     #[pyo3(signature = (
-        *, now=0.0, packets=1.0, rtt=None, smoothed_rtt=None, min_rtt=None, in_flight=0.0,
-        window_limited=true, recovering=false
+        *, now=0.0, packets=1.0, rtt=None, rtt_is_fresh=true, smoothed_rtt=None, min_rtt=None,
+        in_flight=0.0, window_limited=true, recovering=false, marked=0.0, newest=0, next=1,
+        delivery_rate=None, delivered=None, app_limited=false
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords, of which callers name a few")]
     fn new(
         now: f64,
         packets: f64,
         rtt: Option<f64>,
+        rtt_is_fresh: bool,
         smoothed_rtt: Option<f64>,
         min_rtt: Option<f64>,
         in_flight: f64,
         window_limited: bool,
         recovering: bool,
+        marked: f64,
+        newest: u64,
+        next: u64,
+        delivery_rate: Option<f64>,
+        delivered: Option<f64>,
+        app_limited: bool,
     ) -> Self {
-        let (smoothed_rtt, min_rtt) = (smoothed_rtt.or(rtt), min_rtt.or(rtt));
-        Self { now, packets, rtt, smoothed_rtt, min_rtt, in_flight, window_limited, recovering }
+        Self {
+            now,
+            packets,
+            rtt,
+            rtt_is_fresh: rtt_is_fresh && rtt.is_some(),
+            smoothed_rtt: smoothed_rtt.or(rtt),
+            min_rtt: min_rtt.or(rtt),
+            in_flight,
+            window_limited,
+            recovering,
+            marked,
+            newest,
+            next,
+            delivery_rate,
+            delivered,
+            app_limited,
+        }
     }
 }
 
@@ -78,6 +119,27 @@ impl Loss {
     }
 }
 
+/// Packets that arrived with an ECN mark.
+#[pyclass(frozen, get_all)]
+pub(crate) struct Mark {
+    /// When the acknowledgement arrived, in seconds.
+    now: f64,
+    /// Number of packets.
+    packets: f64,
+    /// Whether it is the first mark of a round trip, outside of recovery.
+    opens_epoch: bool,
+}
+
+#[pymethods]
+impl Mark {
+    /// A mark for testing a controller without a simulation.
+    #[new]
+    #[pyo3(signature = (*, now=0.0, packets=1.0, opens_epoch=true))]
+    fn new(now: f64, packets: f64, opens_epoch: bool) -> Self {
+        Self { now, packets, opens_epoch }
+    }
+}
+
 /// The first error that a Python controller raised, which ends the run.
 #[derive(Clone, Default)]
 pub(crate) struct Failure(Arc<Mutex<Option<PyErr>>>);
@@ -92,16 +154,78 @@ impl Failure {
     }
 }
 
-/// A subclass of `narrows.Controller`, by name.
+/// What makes `narrows.Controller`s, by name: a function of the initial window.
 pub(crate) struct PythonLaw {
     name: String,
-    class: Py<PyType>,
+    make: Py<PyAny>,
+    abilities: Abilities,
     failure: Failure,
 }
 
+/// What a controller has and asks for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Abilities {
+    own_recovery: bool,
+    rate_samples: bool,
+    ecn: Ecn,
+    hears_marks: bool,
+    paces: bool,
+    has_timer: bool,
+}
+
+impl Abilities {
+    /// Reads the attributes of `object`, and which methods it has besides those of the base class.
+    fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        let base = py.import("narrows.controller")?.getattr("Controller")?;
+        if !object.is_instance(&base)? {
+            let kind = object.get_type();
+            return Err(PyValueError::new_err(format!(
+                "{} made a {}, which is not a narrows.Controller",
+                "cc",
+                kind.name()?
+            )));
+        }
+        let has =
+            |name: &str| PyResult::Ok(!object.get_type().getattr(name)?.is(&base.getattr(name)?));
+        let ecn: String = object.getattr("ecn")?.extract()?;
+        let ecn = match ecn.as_str() {
+            "" => Ecn::NotCapable,
+            "classic" => Ecn::Capable,
+            "scalable" => Ecn::Scalable,
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "ecn is \"{other}\"; try \"classic\" for ECT(0), \"scalable\" for ECT(1), or \"\""
+                )));
+            }
+        };
+        let hears_marks = has("on_mark")?;
+        if ecn.is_capable() && !hears_marks {
+            return Err(PyValueError::new_err("ecn is set, and there is no on_mark(self, mark)"));
+        }
+        Ok(Self {
+            own_recovery: object.getattr("own_recovery")?.extract()?,
+            rate_samples: object.getattr("rate_samples")?.extract()?,
+            ecn,
+            hears_marks,
+            paces: has("pacing_rate")?,
+            has_timer: has("on_timer")?,
+        })
+    }
+}
+
 impl PythonLaw {
-    pub fn new(name: String, class: Py<PyType>, failure: Failure) -> Self {
-        Self { name, class, failure }
+    /// The law called `name`; makes a controller to learn what it can do, and keeps an error that
+    /// this raises.
+    pub fn new(name: String, make: Py<PyAny>, failure: Failure) -> Self {
+        /// A window like any other.
+        const PROBE: f64 = 10.0;
+        let abilities = Python::attach(|py| Abilities::of(make.call1(py, (PROBE,))?.bind(py)));
+        let abilities = abilities.unwrap_or_else(|error| {
+            failure.keep(error);
+            Abilities::default()
+        });
+        Self { name, make, abilities, failure }
     }
 }
 
@@ -110,112 +234,186 @@ impl OwnLaw for PythonLaw {
         &self.name
     }
 
+    fn hears_marks(&self) -> bool {
+        self.abilities.hears_marks
+    }
+
     fn make(&self, birth: &Birth) -> Box<dyn control::Controller> {
-        let made = Python::attach(|py| {
-            let own_recovery = self.class.getattr(py, intern!(py, "own_recovery"))?.extract(py)?;
-            Ok((self.class.call1(py, (birth.initial_window,))?, own_recovery))
-        });
-        let (object, own_recovery) = match made {
-            Ok((object, own_recovery)) => (Some(object), own_recovery),
-            Err(error) => {
-                self.failure.keep(error);
-                (None, false)
-            }
-        };
+        let made = Python::attach(|py| self.make.call1(py, (birth.initial_window,)));
+        let object = made.map_err(|error| self.failure.keep(error)).ok();
         let mut controller = PythonController {
             name: self.name.clone(),
             object,
-            own_recovery,
+            abilities: self.abilities,
             failure: self.failure.clone(),
             window: birth.initial_window,
+            rate: None,
+            wakes_at: Time::NEVER,
+            now: Time::ZERO,
         };
-        controller.tell(|_, _| Ok(()));
+        controller.tell(Time::ZERO, |_, _| Ok(()));
         Box::new(controller)
     }
 }
 
 /// The largest window in packets that a controller may return: a packet in flight takes memory.
 const MOST: f64 = 1e7;
+/// The smallest and largest pacing rate, in packets per second.
+const RATES: std::ops::RangeInclusive<f64> = 1e-3..=1e12;
 
 struct PythonController {
     name: String,
     /// `None` once it has failed: the window stays where it was until the run is stopped.
     object: Option<Py<PyAny>>,
-    own_recovery: bool,
+    abilities: Abilities,
     failure: Failure,
     window: f64,
+    /// Packets per second, if it paces.
+    rate: Option<f64>,
+    wakes_at: Time,
+    /// The time of the newest event.
+    now: Time,
+}
+
+/// What an object answers after an event.
+struct Answer {
+    window: f64,
+    rate: Option<f64>,
+    timer: Option<f64>,
 }
 
 impl PythonController {
-    /// Calls `what` on the object, and then asks the object for its window.
-    fn tell(&mut self, what: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<()>) {
+    /// Calls `what` on the object, and then asks for its window, its pacing rate and its timer.
+    fn tell(
+        &mut self,
+        now: Time,
+        what: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<()>,
+    ) {
         let Some(object) = &self.object else { return };
+        self.now = now;
+        let Abilities { paces, has_timer, .. } = self.abilities;
         let told = Python::attach(|py| {
             let object = object.bind(py);
             what(py, object)?;
-            object.call_method0(intern!(py, "window"))?.extract::<f64>()
+            let asked = |has: bool, name| {
+                if has { object.call_method0(name)?.extract() } else { Ok(None) }
+            };
+            Ok(Answer {
+                window: object.call_method0(intern!(py, "window"))?.extract()?,
+                rate: asked(paces, intern!(py, "pacing_rate"))?,
+                timer: asked(has_timer, intern!(py, "timer"))?,
+            })
         });
-        match told {
-            Ok(window) if (1.0..=MOST).contains(&window) => self.window = window,
-            Ok(window) => {
-                self.fail(PyValueError::new_err(format!(
-                    "{}.window() returned {window}; it must return a number of packets from 1 to \
-                     {MOST}",
-                    self.name
-                )));
+        match told.and_then(|answer| self.take(&answer)) {
+            Ok(()) => {}
+            Err(error) => {
+                self.object = None;
+                self.failure.keep(error);
             }
-            Err(error) => self.fail(error),
         }
     }
 
-    fn fail(&mut self, error: PyErr) {
-        self.object = None;
-        self.failure.keep(error);
+    /// Fails if an answer is out of bounds.
+    fn take(&mut self, answer: &Answer) -> PyResult<()> {
+        let wrong = |method: &str, found: f64, right: String| {
+            let name = &self.name;
+            Err(PyValueError::new_err(format!(
+                "{name}.{method}() returned {found}; it must {right}"
+            )))
+        };
+        if !(1.0..=MOST).contains(&answer.window) {
+            let right = format!("return a number of packets from 1 to {MOST}");
+            return wrong("window", answer.window, right);
+        }
+        if let Some(rate) = answer.rate.filter(|rate| !RATES.contains(rate)) {
+            let (least, most) = (RATES.start(), RATES.end());
+            let right = format!("return None or packets per second from {least} to {most:e}");
+            return wrong("pacing_rate", rate, right);
+        }
+        let wakes_at = answer.timer.map_or(Time::NEVER, Time::from_secs);
+        if let Some(timer) = answer.timer.filter(|timer| !timer.is_finite() || wakes_at <= self.now)
+        {
+            let right = format!("return None or a time in seconds after {}", self.now.seconds());
+            return wrong("timer", timer, right);
+        }
+        (self.window, self.rate, self.wakes_at) = (answer.window, answer.rate, wakes_at);
+        Ok(())
     }
 
-    fn lose(&mut self, loss: Loss) {
-        self.tell(|py, object| object.call_method1(intern!(py, "on_loss"), (loss,)).map(drop));
+    fn lose(&mut self, now: Time, loss: Loss) {
+        self.tell(now, |py, object| object.call_method1(intern!(py, "on_loss"), (loss,)).map(drop));
     }
 }
 
 impl control::Controller for PythonController {
     fn on_ack(&mut self, ack: &control::Ack) {
+        let now = ack.now;
+        let rate = ack.rate.as_ref();
         let ack = Ack {
-            now: ack.now.seconds(),
+            now: now.seconds(),
             packets: ack.packets,
             rtt: ack.rtt.map(|rtt| rtt.latest.seconds()),
+            rtt_is_fresh: ack.rtt_is_fresh,
             smoothed_rtt: ack.rtt.map(|rtt| rtt.smoothed.seconds()),
             min_rtt: ack.rtt.map(|rtt| rtt.minimum.seconds()),
             in_flight: ack.in_flight,
             window_limited: ack.window_limited,
             recovering: ack.recovering,
+            marked: ack.marked,
+            newest: ack.newest,
+            next: ack.next,
+            delivery_rate: rate.and_then(|rate| rate.delivery_rate),
+            delivered: rate.map(|rate| rate.total_delivered),
+            app_limited: rate.is_some_and(|rate| rate.app_limited),
         };
-        self.tell(|py, object| object.call_method1(intern!(py, "on_ack"), (ack,)).map(drop));
+        self.tell(now, |py, object| object.call_method1(intern!(py, "on_ack"), (ack,)).map(drop));
     }
 
     fn on_loss(&mut self, loss: &control::Loss) {
-        self.lose(Loss {
-            now: loss.now.seconds(),
-            opens_epoch: loss.opens_epoch,
-            timeout: false,
-            in_flight: loss.in_flight,
-        });
+        let control::Loss { now, opens_epoch, in_flight, .. } = *loss;
+        self.lose(now, Loss { now: now.seconds(), opens_epoch, timeout: false, in_flight });
     }
 
     fn on_timeout(&mut self, timeout: &control::Timeout) {
-        self.lose(Loss {
-            now: timeout.now.seconds(),
-            opens_epoch: timeout.opens_epoch,
-            timeout: true,
-            in_flight: timeout.in_flight,
+        let control::Timeout { now, opens_epoch, in_flight } = *timeout;
+        self.lose(now, Loss { now: now.seconds(), opens_epoch, timeout: true, in_flight });
+    }
+
+    fn on_mark(&mut self, mark: &control::Mark) {
+        let control::Mark { now, packets, opens_epoch } = *mark;
+        let told = Mark { now: now.seconds(), packets, opens_epoch };
+        self.tell(now, |py, object| object.call_method1(intern!(py, "on_mark"), (told,)).map(drop));
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        self.wakes_at = Time::NEVER;
+        self.tell(now, |py, object| {
+            object.call_method1(intern!(py, "on_timer"), (now.seconds(),)).map(drop)
         });
+    }
+
+    fn wakes_at(&self) -> Time {
+        self.wakes_at
     }
 
     fn window(&self) -> f64 {
         self.window
     }
 
+    fn pacing(&self) -> Pacing {
+        self.rate.map_or(Pacing::Unpaced, |packets_per_second| Pacing::Rate {
+            packets_per_second,
+            gaps: Gaps::Even,
+        })
+    }
+
     fn needs(&self) -> control::Needs {
-        control::Needs { own_recovery: self.own_recovery, ..control::Needs::default() }
+        control::Needs {
+            ecn: self.abilities.ecn,
+            rate_samples: self.abilities.rate_samples,
+            own_recovery: self.abilities.own_recovery,
+            timer: self.abilities.has_timer,
+            ..control::Needs::default()
+        }
     }
 }

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use super::controller::{Ack, Loss};
+    use super::controller::{Ack, Loss, Mark};
     #[pymodule_export]
     use super::error::{Error, ScenarioError};
     #[pymodule_export]

@@ -4,12 +4,11 @@ use crate::controller::{Failure, PythonLaw};
 use crate::error::Failed;
 use narrows_scenario::{self as scenario, Checked, CheckedLink, OwnLaw};
 use pyo3::prelude::*;
-use pyo3::types::PyType;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Controllers written in Python, by the name that flows call them by.
-pub(crate) type Own = BTreeMap<String, Py<PyType>>;
+/// What makes controllers written in Python, by the name that flows call them by.
+pub(crate) type Own = BTreeMap<String, Py<PyAny>>;
 
 /// The fields of an experiment, as they were given.
 #[pyclass(module = "narrows._core", frozen, eq, from_py_object)]

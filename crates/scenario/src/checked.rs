@@ -1,12 +1,12 @@
 //! One parse for every front: what passes here runs, and all of it counts.
 
-use crate::flow::{self, CheckedFlow, Surroundings};
+use crate::flow::{self, CheckedFlow, Over, Surroundings};
 use crate::law::OwnLaw;
 use crate::link::{CheckedLink, Load};
 use crate::network::{Network, positive};
 use crate::scenario::{Scenario, Trace};
 use crate::warnings::{self, Warning};
-use crate::{ScenarioError, memory};
+use crate::{ScenarioError, effort, memory};
 use narrows_settings::unknown;
 use narrows_units::{Bytes, Duration};
 use std::sync::Arc;
@@ -71,7 +71,8 @@ impl Checked {
         memory::check(&network.links, &load, duration, sample)?;
         let around = Surroundings { scenario: &scenario, duration, network: &network, load, own };
         let flows = check_flows(&around)?;
-        let trace = check_trace(scenario.trace.clone(), &network.links, load.flows)?;
+        effort::check(&network.links, &flows, duration)?;
+        let trace = check_trace(scenario.trace.clone(), &network.links, &flows)?;
         let warnings = warnings::find(&scenario, &network.links, &flows);
         let (seed, links) = (scenario.seed.unwrap_or(1), network.links);
         Ok(Self { seed, duration, warmup, sample, links, flows, trace, warnings, load })
@@ -126,7 +127,7 @@ fn check_flows(around: &Surroundings) -> Result<Vec<CheckedFlow>, ScenarioError>
 fn check_trace(
     trace: Option<Trace>,
     links: &[CheckedLink],
-    flows: u64,
+    groups: &[CheckedFlow],
 ) -> Result<Option<Trace>, ScenarioError> {
     let Some(trace) = trace else { return Ok(None) };
     for (number, name) in trace.links.iter().enumerate() {
@@ -136,12 +137,19 @@ fn check_trace(
             return Err(ScenarioError::new(place, unknown("link", name, known)));
         }
     }
+    let members = groups.iter().flat_map(|it| std::iter::repeat_n(it, it.count as usize));
     for (number, flow) in trace.flows.iter().enumerate() {
-        if u64::from(*flow) >= flows {
-            let message =
-                format!("there is no flow {flow}; they are numbered from 0 to {}", flows - 1);
-            return Err(ScenarioError::new(format!("trace.flows[{number}]"), message));
-        }
+        let message = match members.clone().nth(*flow as usize) {
+            None => {
+                let last = members.clone().count() - 1;
+                format!("there is no flow {flow}; they are numbered from 0 to {last}")
+            }
+            Some(CheckedFlow { over: Over::Datagrams { .. }, .. }) => {
+                format!("flow {flow} is datagrams, which have no recovery; trace a link they cross")
+            }
+            Some(_) => continue,
+        };
+        return Err(ScenarioError::new(format!("trace.flows[{number}]"), message));
     }
     Ok(Some(trace))
 }

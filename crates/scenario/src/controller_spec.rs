@@ -24,10 +24,16 @@ const MOVED: &[(&str, &str, &str)] =
 
 /// The law that a recovery's name alone stands for.
 const PLAIN_LAW: &str = "reno";
+/// The recovery below a law that names none.
+const SACK: Recovery = Recovery::Tcp(RecoveryKind::Sack);
 
 impl ControllerSpec {
     /// Parses a flow's `cc`; `own` are known besides the registry's laws.
     pub fn parse(text: &str, own: &[Arc<dyn OwnLaw>]) -> Result<Self, String> {
+        if let Some(own) = own.iter().find(|own| own.name() == text.trim()) {
+            let law = Law::Own(Arc::clone(own));
+            return Ok(Self { law, given: Given::default(), recovery: SACK });
+        }
         let (law, recovery) = law_and_recovery(text);
         let mut parts = law.split(':');
         let name = parts.next().unwrap_or_default().trim();
@@ -56,7 +62,7 @@ impl ControllerSpec {
             Some(recovery) => {
                 find_recovery(recovery.trim()).ok_or_else(|| unknown_recovery(recovery))?
             }
-            None => alone.unwrap_or(Recovery::Tcp(RecoveryKind::Sack)),
+            None => alone.unwrap_or(SACK),
         };
         if let (MovedBy::EachLoss, Some(recovery), Recovery::Tcp(_)) =
             (law.moved_by(), recovery, chosen)
@@ -154,7 +160,6 @@ fn unknown_recovery(name: &str) -> String {
 mod tests {
     use super::*;
 
-    const SACK: Recovery = Recovery::Tcp(RecoveryKind::Sack);
     const NEWRENO: Recovery = Recovery::Tcp(RecoveryKind::NewReno);
 
     fn parts(text: &str) -> (&'static str, usize, Recovery) {

@@ -7,6 +7,7 @@ mod build;
 mod checked;
 mod connection;
 mod controller_spec;
+mod effort;
 mod engine;
 mod error;
 #[cfg(feature = "parquet")]

@@ -156,7 +156,8 @@ impl Group<'_> {
 
 /// Groups of flows that went through few recovery epochs each.
 fn few_epochs(measured: Duration, groups: &[Group]) -> Option<Warning> {
-    let few = groups.iter().filter_map(|group| Some((group.number, group.few_epochs()?)));
+    let sending = groups.iter().filter(|group| group.silent().is_none());
+    let few = sending.filter_map(|group| Some((group.number, group.few_epochs()?)));
     let few: Vec<(usize, u32)> = few.collect();
     let place = few.iter().map(|(number, _)| format!("flows[{number}]")).collect::<Vec<_>>();
     let (least, most) = (few.iter().map(|it| it.1).min()?, few.iter().map(|it| it.1).max()?);

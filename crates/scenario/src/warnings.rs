@@ -166,7 +166,7 @@ fn answered_by(request: &Request) -> Option<&'static str> {
 
 /// What goes along a way.
 #[derive(Clone, Copy)]
-enum Direction {
+pub(crate) enum Direction {
     /// Data.
     Out,
     /// Acknowledgements.
@@ -176,7 +176,7 @@ enum Direction {
 /// The links between routers that a flow's data or its acknowledgements take: the way of the least
 /// delay, then of the fewest links, then of those that come first, as in the simulator
 /// (crates/sim/src/wiring.rs).
-fn way<'a>(
+pub(crate) fn way<'a>(
     flow: &CheckedFlow,
     links: &'a [CheckedLink],
     direction: Direction,

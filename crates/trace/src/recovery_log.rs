@@ -153,6 +153,15 @@ impl Controller for RecoveryLog {
         self.metrics(timeout.now, None);
     }
 
+    fn on_timer(&mut self, now: Time) {
+        self.controller.on_timer(now);
+        self.metrics(now, None);
+    }
+
+    fn wakes_at(&self) -> Time {
+        self.controller.wakes_at()
+    }
+
     fn on_restart(&mut self, idle: &Idle) {
         self.controller.on_restart(idle);
     }

@@ -1,18 +1,21 @@
 """The command line.
 
-Its commands: `narrows compare`, `run`, `sweep`, `cache`, `reproduce`, `list`, `demo` and `schema`.
+Its commands: `narrows compare`, `run`, `again`, `sweep`, `cache`, `reproduce`, `list`, `examples`,
+`demo` and `schema`.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from csv import DictWriter
 from dataclasses import asdict
 from enum import StrEnum
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +25,7 @@ from rich.table import Table
 from narrows import _core
 from narrows._files import Output
 from narrows._terminal import console, say, warn
+from narrows.cli import complete
 from narrows.errors import Error
 from narrows.made import Made
 
@@ -38,6 +42,7 @@ FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+TERMINATED = 143
 
 Json = Annotated[
     bool,
@@ -98,9 +103,26 @@ def main() -> None:
     """Run the command line.
 
     The exit status is 0 on success, 1 if a run failed or a claim differs, 2 on bad input, 130 if
-    interrupted, and 141 if the reader of the output has gone.
+    interrupted, 141 if the reader of the output has gone, and 143 if terminated.
     """
-    app()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A sign that the terminal's encoding lacks is shown as ?, and stops nothing.
+            stream.reconfigure(errors="replace")
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        with _one_line_errors():
+            app()
+    except typer.Exit as exit_:
+        sys.exit(exit_.exit_code)
+
+
+class _TerminatedError(KeyboardInterrupt):
+    """SIGTERM, which ends a command as Ctrl-C does."""
+
+
+def _terminate(*_: object) -> None:
+    raise _TerminatedError
 
 
 @contextmanager
@@ -118,6 +140,9 @@ def _one_line_errors() -> Iterator[None]:
     except RuntimeError as error:
         print(f"narrows: {error}", file=sys.stderr)
         raise typer.Exit(FAILED) from None
+    except _TerminatedError:
+        print("narrows: terminated", file=sys.stderr)
+        raise typer.Exit(TERMINATED) from None
     except KeyboardInterrupt:
         print("narrows: interrupted", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
@@ -157,7 +182,8 @@ def compare(
     queue: Annotated[
         str,
         typer.Option(
-            help="The bottleneck's queue: drop-tail, red, codel, fq-codel, xcp …; or several."
+            help="The bottleneck's queue: drop-tail, red, codel, fq-codel, xcp …; or several.",
+            autocompletion=complete.queues,
         ),
     ] = "drop-tail",
     ecn: Annotated[
@@ -171,13 +197,15 @@ def compare(
             "-C",
             help="Controllers, separated by commas: cubic, cubic:beta=0.8, reno+newreno; mixtures "
             "of flows: cubic/bbr, 40*cubic/10*bbr.",
+            autocompletion=complete.controllers,
         ),
     ] = "sack,cubic",
     pacing: Annotated[
         str | None,
         typer.Option(
             help="How packets are spaced, separated by commas: none, even, exponential, fq.  "
-            "[default: none; over QUIC 1.25 windows per round trip]"
+            "[default: none; over QUIC 1.25 windows per round trip]",
+            autocompletion=complete.pacings,
         ),
     ] = None,
     packet_size: Annotated[
@@ -310,7 +338,8 @@ def _compare(combinations: Any, json_: bool, csv: bool, output: Path | None, for
         else:
             console().print(tables.comparison(comparison.cases))
             say(_speed(records))
-        warn(comparison.warnings)
+        if not (json_ or csv):
+            warn(comparison.warnings)
         if folder:
             made = combinations.made(planned)
             write(folder, comparison, made)
@@ -377,7 +406,8 @@ def run(
             else:
                 for table in single.of_runs(results):
                     console().print(table)
-            warn(single.warnings(results))
+            if not (json_ or csv):
+                warn(single.warnings(results))
             if folder:
                 single.write(folder, results, made)
                 _finish(folder, made, quiet=json_ or csv)
@@ -537,21 +567,52 @@ def list_(json_: Json = False) -> None:
     """List controllers, queues, recoveries, slow starts and presets, with their sources."""
     from narrows import listing  # noqa: PLC0415
 
-    kinds = {"controllers": listing.controllers(), "queues": listing.queues(), **listing.others()}
-    if json_:
-        print(json.dumps({kind: list(map(asdict, lines)) for kind, lines in kinds.items()}))
-        return
-    for kind, lines in kinds.items():
-        table = Table(
-            "name", "", "source", title=kind.replace("_", " "), title_justify="left", box=None
-        )
-        for line in lines:
-            settings = "".join(
-                f"\n  {setting.name}={setting.default}: {setting.meaning}"
-                for setting in line.settings
+    with _one_line_errors():
+        kinds = {
+            "controllers": listing.controllers(),
+            "queues": listing.queues(),
+            **listing.others(),
+        }
+        if json_:
+            print(json.dumps({kind: list(map(asdict, lines)) for kind, lines in kinds.items()}))
+            return
+        for kind, lines in kinds.items():
+            table = Table(
+                "name", "", "source", title=kind.replace("_", " "), title_justify="left", box=None
             )
-            table.add_row(line.name, line.summary + settings, line.source)
-        console().print(table, "")
+            for line in lines:
+                settings = "".join(
+                    f"\n  {setting.name}={setting.default}: {setting.meaning}"
+                    for setting in line.settings
+                )
+                table.add_row(line.name, line.summary + settings, line.source)
+            console().print(table, "")
+
+
+@app.command(epilog="Example: narrows examples parking_lot > lot.toml")
+def examples(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="An example to print.", show_default=False, autocompletion=complete.example
+        ),
+    ] = None,
+    copy: Annotated[
+        Path | None, typer.Option(help="Copy all examples into this new folder.")
+    ] = None,
+) -> None:
+    """List the examples, print one, or copy all."""
+    from narrows.cli.examples import copied, listed, shown  # noqa: PLC0415
+
+    with _one_line_errors():
+        if name and copy:
+            raise Error("--copy: copies all examples; leave out the name")
+        if copy:
+            copied(copy)
+        elif name:
+            print(shown(name), end="")
+        else:
+            listed()
 
 
 @app.command(epilog="Example: narrows demo -o out/demo")

@@ -16,6 +16,10 @@ from narrows.made import Made
 from narrows.metrics import table_names
 from narrows.scenario import Scenario
 
+# Runs with more seeds than these would not end.
+MOST_SEEDS = 1_000_000
+MOST_FLOWS = 2**32 - 1
+
 
 def split_list(option: str, text: str) -> list[str]:
     """Split a list by commas.
@@ -48,13 +52,20 @@ def split_seeds(text: str, first: int | None, usual: int = 1) -> list[int]:
     if match and match[2]:
         if first is not None:
             raise Error(f"--seed: --seeds {text} says the first seed; leave one out")
+        _check_number(text, int(match[2]) - int(match[1]) + 1)
         seeds = list(range(int(match[1]), int(match[2]) + 1))
     else:
         begin = usual if first is None else first
+        _check_number(text, int(match[1]) if match else 0)
         seeds = list(range(begin, begin + int(match[1]))) if match else []
     if not seeds or seeds[0] < 0 or seeds[-1] >= 2**64:
         raise Error(f'--seeds: "{text}" is not a number or range of seeds; try 10 or 1..10')
     return seeds
+
+
+def _check_number(text: str, seeds: int) -> None:
+    if seeds > MOST_SEEDS:
+        raise Error(f"--seeds: {text} is more than {MOST_SEEDS} seeds; try 10 or 1..10")
 
 
 @dataclass(frozen=True)
@@ -151,6 +162,8 @@ def mixture(cc: str, flows: int) -> list[tuple[str, int]]:
     >>> mixture("cubic/bbr", 5), mixture("4*cubic/bbr", 5), mixture("reno+newreno", 2)
     ([('cubic', 3), ('bbr', 2)], [('cubic', 4), ('bbr', 1)], [('reno+newreno', 2)])
     """
+    if flows > MOST_FLOWS:
+        raise Error(f"--flows: {flows} is more than {MOST_FLOWS} flows; try 50")
     parts = [part.strip() for part in cc.split("/")]
     counted = [re.fullmatch(r"(?:(\d+)\*)?(.+)", part) for part in parts]
     if not all(counted):

@@ -64,7 +64,8 @@ def run_file(
         if result.runs.is_empty():
             return True
         _print(result, metric, as_json)
-        warn(_warnings(result))
+        if not as_json:
+            warn(_warnings(result))
         if folder:
             write(folder, result, metric)
             folder.finish(made.to_json())

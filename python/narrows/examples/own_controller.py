@@ -34,14 +34,15 @@ class Sqrt(nw.Controller):
 
 def main() -> None:
     """Run it beside Reno's law and CUBIC, print the goodputs, and draw the windows."""
-    flows = [{"cc": Sqrt}, {"cc": "sack"}, {"cc": "cubic"}]
     scenario = nw.Scenario(
-        duration="60s", dumbbell={"rate": "30Mbps", "rtt": "40ms", "buffer": "1bdp"}, flows=flows
+        duration="60s",
+        dumbbell={"rate": "30Mbps", "rtt": "40ms", "buffer": "1bdp"},
+        flows=[{"cc": Sqrt}, {"cc": "sack"}, {"cc": "cubic"}],
     )
     result = nw.run(scenario)
     print(result.flows.select("cc", "goodput", "loss_rate"))
     if len(sys.argv) > 1:
-        nw.plot.window(result).figure.savefig(sys.argv[1], dpi=150)
+        nw.plot.single(result).savefig(sys.argv[1], dpi=150)
 
 
 if __name__ == "__main__":

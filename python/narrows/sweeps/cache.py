@@ -6,7 +6,11 @@ Each run is one file. It is written completely or not at all, and any damage to 
 from __future__ import annotations
 
 import hashlib
+import shutil
+import stat
+import tempfile
 import time
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -63,6 +67,8 @@ class Cache:
     """
 
     def __init__(self, path: Path) -> None:
+        if path.exists() and not path.is_dir():
+            raise NotADirectoryError(f"{path} is a file, not a folder of runs; name another cache")
         self.path = path
 
     def file(self, key: str) -> Path:
@@ -88,6 +94,8 @@ class Cache:
                 found = path.stat()
             except FileNotFoundError:
                 continue
+            if not stat.S_ISREG(found.st_mode):
+                continue
             yield Entry(path, found.st_size, found.st_mtime)
 
     def leftovers(self) -> Iterator[Path]:
@@ -98,6 +106,15 @@ class Cache:
                     yield path
             except FileNotFoundError:
                 continue
+
+
+class Passing(Cache):
+    """A cache within another's folder that is gone once nobody uses it any more."""
+
+    def __init__(self, beside: Cache) -> None:
+        beside.path.mkdir(parents=True, exist_ok=True)
+        super().__init__(Path(tempfile.mkdtemp(prefix="passing-", dir=beside.path)))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 def canonical(scenario: Scenario, series: bool = False) -> str:

@@ -12,13 +12,24 @@ from typing import Any
 from narrows.errors import SweepError
 from narrows.sweeps.points import Point
 
+# Powers beyond this are no setting, and take for ever to compute.
+_LARGEST = 1e300
+
+
+def _power(base: float, exponent: float) -> float | int:
+    if abs(exponent) * math.log(max(abs(base), 2.0)) > math.log(_LARGEST):
+        raise OverflowError("the power is too large")
+    result: float | int = operator.pow(base, exponent)
+    return result
+
+
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
-    ast.Pow: operator.pow,
+    ast.Pow: _power,
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sqrt": math.sqrt,

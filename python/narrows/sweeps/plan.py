@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
+from typing import SupportsIndex
 
 from narrows._progress import bar
+from narrows.controller import Makes
 from narrows.errors import SweepError
 from narrows.statistics import mean_and_interval
-from narrows.sweeps.cache import Cache, State, canonical, key_of
+from narrows.sweeps.cache import Cache, Passing, State, canonical, key_of
 from narrows.sweeps.dispatch import dispatch
-from narrows.sweeps.points import Base, Point, scenario_at
+from narrows.sweeps.points import Base, Point, named, scenario_at
 from narrows.sweeps.result import Failure, Member, Sweep, read
 from narrows.sweeps.work import Job, Outcome
 
@@ -74,6 +77,7 @@ class Plan:
     points: list[Point]
     scenarios: list[str]
     seeds: list[int]
+    controllers: list[dict[str, Makes]] = field(default_factory=list)
     failures: dict[str, Failure] = field(default_factory=dict)
 
     @classmethod
@@ -84,11 +88,13 @@ class Plan:
 
         `seeds` is the number of seeds, counted from 1, or a list of them.
         """
-        chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
-        if not chosen:
-            raise SweepError("seeds: there are none; give a number of seeds or a list of seeds")
+        chosen = _seeds(seeds)
+        scenarios = [scenario_at(base, point) for point in points]
         return cls(
-            points, [canonical(scenario_at(base, point), series) for point in points], chosen
+            [named(point) for point in points],
+            [canonical(scenario, series) for scenario in scenarios],
+            chosen,
+            [scenario.controllers for scenario in scenarios],
         )
 
     def run(
@@ -99,7 +105,12 @@ class Plan:
         executor: Executor | None = None,
         progress: bool = False,
     ) -> Sweep:
-        """Run what is not yet in the cache, and return the finished sweep."""
+        """Run what is not yet in the cache, and return the finished sweep.
+
+        Runs of a user's own controllers are not kept, as their code may change.
+        """
+        if any(self.controllers):
+            cache = Passing(cache)
         say = _to_stderr if progress else _to_nobody
         members = self._members([self.seeds] * len(self.points))
         reused, ran = self._run(members, cache, executor, progress, say)
@@ -149,7 +160,11 @@ class Plan:
         if not missing:
             return reused, 0
         numbers = {member.key: number for number, member in enumerate(missing)}
-        jobs = (Job(member.key, self.scenarios[member.point], member.seed) for member in missing)
+        own = self.controllers or [{} for _ in self.points]
+        jobs = (
+            Job(member.key, self.scenarios[member.point], member.seed, own[member.point])
+            for member in missing
+        )
         done = 0
         with bar(len(missing), hidden=not progress) as advance:
 
@@ -219,6 +234,18 @@ class Plan:
         count = min(until.most_seeds, max(FEWEST_SEEDS, math.ceil(GROWTH * len(seeds))))
         first = max(seeds) + 1
         return list(range(first, first + count - len(seeds)))
+
+
+def _seeds(given: int | Sequence[int]) -> list[int]:
+    """Return the seeds: as many as a number says, counted from 1, or those of a list."""
+    seeds = range(1, operator.index(given) + 1) if isinstance(given, SupportsIndex) else given
+    whole = [seed for seed in seeds if isinstance(seed, SupportsIndex)]
+    in_range = all(0 <= operator.index(seed) < 2**64 for seed in whole)
+    if not whole or len(whole) != len(seeds) or not in_range:
+        raise SweepError(
+            f"seeds: {given!r} is neither a number of seeds nor a list of seeds; try 10 or [1, 2]"
+        )
+    return [operator.index(seed) for seed in whole]
 
 
 def _to_stderr(text: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from narrows import _core
 from narrows._core import ScenarioError
+from narrows.controller import name_of
 from narrows.errors import SweepError
 from narrows.scenario import Scenario
 
@@ -119,6 +120,14 @@ def scenario_at(base: Base, point: Point) -> Scenario:
         raise ScenarioError(f"at {describe(point)}: {error}") from None
 
 
+def named(point: Point) -> Point:
+    """Return a point whose laws are names, also those of the user's own controllers."""
+    return {
+        name: name_of(value) if callable(value) and not isinstance(value, str) else value
+        for name, value in point.items()
+    }
+
+
 def describe(point: Point) -> str:
     """Describe a point in one line.
 
@@ -127,7 +136,10 @@ def describe(point: Point) -> str:
     >>> describe({"cc": "cubic", "flows": 4})
     'cc=cubic flows=4'
     """
-    return " ".join(f"{name}={value}" for name, value in point.items()) or "the scenario as it is"
+    return (
+        " ".join(f"{name}={value}" for name, value in named(point).items())
+        or "the scenario as it is"
+    )
 
 
 def _placed(point: Point, fields: dict[str, Any]) -> dict[str, Any]:

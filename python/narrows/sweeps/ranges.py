@@ -12,6 +12,10 @@ _NUMBER = r"(\d+(?:\.\d+)?)\s*([A-Za-zµ%/]*)"
 _RANGE = re.compile(rf"\s*{_NUMBER}\s*\.\.\s*{_NUMBER}\s*:\s*(\d+)\s*")
 
 
+# Values of a range; each is a point of a sweep, or many.
+MOST = 10_000
+
+
 def is_range(value: Any) -> bool:
     """Return whether a value is a text that describes a range."""
     return isinstance(value, str) and _RANGE.fullmatch(value) is not None
@@ -41,6 +45,8 @@ def spread(name: str, text: str, base: Scenario | None = None) -> list[Any]:
     match = _RANGE.fullmatch(text)
     if match is None or int(match[5]) < 2:
         raise SweepError(f'{name}: "{text}" is not a range; try 10Mbps..1Gbps:5')
+    if int(match[5]) > MOST:
+        raise SweepError(f'{name}: "{text}" has more than {MOST} values; try 10Mbps..1Gbps:5')
     low, high, count = float(match[1]), float(match[3]), int(match[5])
     unit = match[2] or match[4]
     if match[2] and match[4] != match[2]:

@@ -170,6 +170,8 @@ class Sweep:
         """
         import polars as pl  # noqa: PLC0415
 
+        if not metrics:
+            raise SweepError('means: no metric is given; try means("utilisation")')
         columns = {metric: self._by_point(metric) for metric in metrics}
         rows: list[dict[str, Any]] = []
         for number, point in enumerate(self.points):

@@ -6,11 +6,12 @@ Everything here can be pickled.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from narrows import _core
+from narrows.controller import Makes
 from narrows.sweeps.cache import Cache
 
 
@@ -26,11 +27,14 @@ class Job:
         The scenario as canonical TOML.
     seed
         The run's seed.
+    controllers
+        What makes the user's own controllers, by name.
     """
 
     key: str
     scenario: str
     seed: int
+    controllers: Mapping[str, Makes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,8 @@ def _one(job: Job, cache: Cache, watch: Callable[[str, float], None] | None) -> 
     try:
         if watch:
             watch(job.key, 0.0)
-        run = _core.run(_core.Scenario(job.scenario), job.seed, advance, None)
+        scenario = _core.Scenario(job.scenario)
+        run = _core.run(scenario, job.seed, advance, None, dict(job.controllers))
         cache.put(job.key, run.file(job.key, job.scenario))
     except StoppedError:
         raise

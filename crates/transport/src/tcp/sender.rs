@@ -127,6 +127,8 @@ pub struct Sender {
     tells_pacing: bool,
     sampler: Option<Box<RateSampler>>,
     marks: Option<Marks>,
+    /// Whether the controller has a timer of its own.
+    has_timer: bool,
     /// Whether packets carry the controller's requests to routers.
     asks: bool,
     /// Whether the SYN does, too.
@@ -212,6 +214,7 @@ impl Sender {
             recovery,
             sampler: samples.then(Box::default),
             marks: Marks::new(needs, ecn, ecn_retransmit),
+            has_timer: needs.timer,
             asks: needs.routers,
             asks_from_syn: needs.routers_from_syn,
             rtt: RttEstimator::default(),
@@ -378,6 +381,9 @@ impl Sender {
 
     /// One of the wake-up times has come.
     pub fn on_wakeup(&mut self, now: Time) {
+        if self.has_timer && self.controller.wakes_at() <= now {
+            self.controller.on_timer(now);
+        }
         if self.retransmit_at > now {
             return;
         }
@@ -567,9 +573,12 @@ impl Sender {
         if self.waits_for_pacer { self.pacer.ready_at() } else { Time::NEVER }
     }
 
-    /// When the retransmission timer expires; never if nothing is outstanding, not even a request
-    /// for a connection.
+    /// When the retransmission timer expires, or the controller's; never if there is none, as
+    /// nothing is outstanding, not even a request for a connection.
     pub fn retransmit_at(&self) -> Time {
+        if self.has_timer {
+            return self.retransmit_at.min(self.controller.wakes_at());
+        }
         self.retransmit_at
     }
 
