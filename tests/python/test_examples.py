@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -82,22 +83,86 @@ def test_drops_in_the_trace_are_those_of_the_table(traced: Path) -> None:
     assert sum(float(when) >= warmup for (when,) in dropped) == links["drops"][0]
 
 
-def test_qlog_is_a_sequence_of_events_with_windows_and_losses(traced: Path) -> None:
+def test_a_capture_has_each_packet_once_and_begins_with_a_handshake(traced: Path) -> None:
+    columns = ("frame.interface_name", "ip.src", "tcp.seq_raw", "tcp.options.timestamp.tsval")
+    for capture in ("packets.pcapng", "departures.pcapng"):
+        seen = tshark(traced / capture, "tcp.len > 0 && ip.src == 10.0.0.1", *columns)
+        assert len(seen) > 1000
+        # A packet that leaves again within a millisecond has the same stamp.
+        assert len(set(map(tuple, seen))) >= 0.99 * len(seen)
+        assert tshark(traced / capture, "tcp.flags.syn == 1 && tcp.flags.ack == 0", "tcp.seq")
+
+    def count(capture: str, what: str) -> int:
+        return len(tshark(traced / capture, what, "frame.number"))
+
+    # What was dropped comes again, and Wireshark sees that and nothing else; it calls a packet that
+    # comes again within three milliseconds out of order.
+    again = "tcp.analysis.retransmission || tcp.analysis.out_of_order"
+    assert count("packets.pcapng", "tcp && frame.comment") == count("packets.pcapng", again)
+    assert count("packets.pcapng", "tcp.analysis.lost_segment") == 0
+    assert count("departures.pcapng", "tcp.analysis.lost_segment") > 0
+    assert count("departures.pcapng", "frame.comment") == 0
+    datagrams = pl.read_parquet(traced / "flows.parquet").filter(pl.col("cc") == "datagrams")
+    assert 0 < datagrams["sent"].sum() <= count("packets.pcapng", "udp")
+
+
+# The fields of draft-ietf-quic-qlog-quic-events-13 that are written, with their types.
+QLOG: dict[str, dict[str, type | tuple[type, ...]]] = {
+    "quic:packet_sent": {"header": dict, "raw": dict},
+    "quic:packet_received": {"header": dict, "raw": dict, "frames": list},
+    "quic:packet_lost": {"header": dict},
+    "quic:congestion_state_updated": {"old": str, "new": str, "trigger": str},
+    "quic:recovery_metrics_updated": {
+        **dict.fromkeys(("min_rtt", "smoothed_rtt", "latest_rtt"), (int, float)),
+        **dict.fromkeys(("congestion_window", "bytes_in_flight", "ssthresh"), int),
+        **dict.fromkeys(("packets_in_flight", "pacing_rate"), int),
+    },
+}
+
+
+def records_of(log: Path) -> list[dict[str, Any]]:
+    """Return the records of a JSON text sequence (RFC 7464)."""
+    parts = log.read_text().split("\x1e")
+    assert parts[0] == "" and all(part.endswith("\n") for part in parts[1:])
+    return [json.loads(part) for part in parts[1:]]
+
+
+def test_qlog_is_as_the_draft_has_it(traced: Path) -> None:
     (log, *_) = sorted(traced.glob("*.sqlog"))
-    records = [json.loads(line) for line in log.read_text().replace("\x1e", "").splitlines()]
-    head, events = records[0], records[1:]
-    assert head["serialization_format"] == "JSON-SEQ"
-    names = {event["name"] for event in events}
-    assert names == {
-        "quic:recovery_metrics_updated",
-        "quic:congestion_state_updated",
-        "quic:packet_lost",
-    }
+    head, *events = records_of(log)
+    assert head["file_schema"] == "urn:ietf:params:qlog:file:sequential"
+    assert head["serialization_format"] == "application/qlog+json-seq"
+    assert head["trace"]["event_schemas"] == ["urn:ietf:params:qlog:events:quic-13"]
+    assert head["trace"]["vantage_point"]["type"] == "client"
+    assert "cubic" in head["title"] and "seed 1" in head["title"]
+    for event in events:
+        assert set(event) == {"time", "name", "data"}
+        known = QLOG[event["name"]]
+        for name, value in event["data"].items():
+            assert isinstance(value, known[name]), (event["name"], name, value)
+    assert {event["name"] for event in events} == set(QLOG)
     times = [event["time"] for event in events]
     assert times == sorted(times)
-    windows = [
-        event["data"]["congestion_window"]
-        for event in events
-        if "congestion_window" in event["data"]
-    ]
+
+
+def test_qlog_tells_each_packets_fate(traced: Path) -> None:
+    (log, *_) = sorted(traced.glob("*.sqlog"))
+    sent, lost, acknowledged = set(), set(), set()
+    windows = []
+    for event in records_of(log)[1:]:
+        data = event["data"]
+        number = data.get("header", {}).get("packet_number")
+        if event["name"] == "quic:packet_sent" and data["header"]["packet_type"] == "1RTT":
+            assert number not in sent
+            sent.add(number)
+        elif event["name"] == "quic:packet_lost":
+            assert number in sent
+            lost.add(number)
+        for frame in data.get("frames", []):
+            for first, *last in frame["acked_ranges"]:
+                acknowledged |= set(range(first, (last or [first])[0] + 1))
+        if "congestion_window" in data:
+            windows.append(data["congestion_window"])
+    assert acknowledged <= sent
+    assert lost and len(sent - acknowledged - lost) < 0.2 * len(sent)
     assert max(windows) > 4 * min(windows), "the window grows, and falls at losses"

@@ -108,7 +108,7 @@ impl Member<'_> {
         let controller = connection.recipe.make(seed);
         Ok(Endpoints::Connection {
             transport: self.transport(connection, bytes),
-            controller: traces.wrap(self.number, controller, u64::from(bytes))?,
+            controller: traces.wrap(self.number, controller, self.group)?,
             ack_bytes: self.group.packet.ack_bytes,
             application: self.application(connection),
         })

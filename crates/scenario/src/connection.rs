@@ -66,6 +66,16 @@ pub(crate) enum Transport {
     },
 }
 
+impl Transport {
+    /// Whether the law or the transport spaces packets unless told otherwise.
+    fn paces(&self, controller: &dyn Controller) -> bool {
+        match self {
+            Self::Etcp { .. } | Self::Quic { recommended: true, .. } => true,
+            _ => controller.pacing() != Pacing::Unpaced,
+        }
+    }
+}
+
 /// What the application sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Sends {
@@ -110,6 +120,28 @@ const MERGES_FOR: Duration = Duration::from_micros(50);
 /// With `ack_every` alone an acknowledgement is delayed by this at most, as in Linux.
 const ACK_DELAY: Duration = Duration::from_millis(40);
 
+/// Takes what TCP does beside its law, which may have a recovery of its own.
+fn take_tcp_habits(
+    given: &mut Given<Flow>,
+    habits: &mut Habits,
+    (spec, transport, own_recovery): (&ControllerSpec, Transport, bool),
+    overhead: Duration,
+) -> Result<(), ScenarioError> {
+    let is_tcp = matches!(transport, Transport::Tcp { .. });
+    if is_tcp && spec.moves_by_epochs() {
+        let abc = given.take(|flow| &mut flow.abc);
+        habits.counts_packets = abc.unwrap_or(habits.counts_packets);
+    }
+    if is_tcp && !own_recovery {
+        take_window_habits(given, habits);
+    }
+    let over_sack = matches!(transport, Transport::Tcp { recovery: RecoveryKind::Sack, .. });
+    if over_sack && !own_recovery {
+        habits.metering = metering(given, habits.metering, overhead > Duration::ZERO)?;
+    }
+    Ok(())
+}
+
 /// A flow over a connection: its `cc`, its packets of `bytes`, and the rest.
 pub(crate) fn check(
     mut given: Given<Flow>,
@@ -144,33 +176,19 @@ pub(crate) fn check(
     let controller = recipe.make(0);
     goes_with(&mut given, first_window, &spec, &*controller)?;
     let own_recovery = controller.needs().own_recovery;
-    let is_tcp = matches!(transport, Transport::Tcp { .. });
-    if is_tcp && spec.moves_by_epochs() {
-        let abc = given.take(|flow| &mut flow.abc);
-        habits.counts_packets = abc.unwrap_or(habits.counts_packets);
-    }
-    if is_tcp && !own_recovery {
-        take_window_habits(&mut given, &mut habits);
-    }
-    let over_sack = matches!(transport, Transport::Tcp { recovery: RecoveryKind::Sack, .. });
-    if over_sack && !own_recovery {
-        habits.metering = metering(&mut given, habits.metering, overhead > Duration::ZERO)?;
-    }
+    take_tcp_habits(&mut given, &mut habits, (&spec, transport, own_recovery), overhead)?;
     given.nothing_left(|field| {
         not_over_quic(field, &spec)
             .unwrap_or_else(|| why_it_does_not_count(field, &spec, own_recovery, around))
     })?;
-    let habits = Arc::new(habits);
-    let paces_itself = match transport {
-        Transport::Etcp { .. } | Transport::Quic { recommended: true, .. } => true,
-        _ => controller.pacing() != Pacing::Unpaced,
-    };
+    let paces_itself = transport.paces(&*controller);
+    let (habits, moves_by_epochs) = (Arc::new(habits), spec.moves_by_epochs());
     let connection = Connection {
         recipe,
         habits,
         spacing,
         paces_itself,
-        moves_by_epochs: spec.moves_by_epochs(),
+        moves_by_epochs,
         overhead,
         sends,
         transport,

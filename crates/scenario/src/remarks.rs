@@ -1,5 +1,5 @@
-//! What the results of a run should be read with: too few events for a mean, limits that are not the
-//! network's, packets that wait elsewhere. The thresholds are ours.
+//! What the results of a run should be read with: too few events for a mean, limits that are not
+//! the network's, packets that wait elsewhere. The thresholds are ours.
 
 use crate::connection::{Connection, Sends};
 use crate::flow::{CheckedFlow, Over};

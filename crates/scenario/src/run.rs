@@ -18,7 +18,7 @@ pub fn run(
     mut watch: impl FnMut(f64) -> ControlFlow<()>,
 ) -> Result<Results, RunError> {
     let duration = checked.duration;
-    let mut traces = Traces::begin(checked, traces_to)?;
+    let mut traces = Traces::begin(checked, seed, traces_to)?;
     let eager = !traces.watch_packets();
     let mut simulation = simulation(checked, seed, &mut traces, eager)?;
     traces.tap(&mut simulation);

@@ -1,11 +1,12 @@
 //! The traces that a scenario asks for, as files: written beside, renamed when the run is over.
 
 use crate::error::RunError;
+use crate::flow::Over;
 use crate::unfinished::Unfinished;
 use crate::{Checked, CheckedFlow, Headers};
 use narrows_control::Controller;
-use narrows_sim::Simulation;
-use narrows_trace::{FlowHeaders, PacketTrace, RecoveryLog, TracedLink};
+use narrows_sim::{Crossing, EndTap, Simulation, Tap};
+use narrows_trace::{Carries, FlowHeaders, PacketTrace, RecoveryLog, Side, TracedLink};
 use narrows_units::Time;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -14,9 +15,10 @@ use std::path::{Path, PathBuf};
 /// Traces under way.
 pub(crate) struct Traces<'a> {
     checked: &'a Checked,
+    seed: u64,
     folder: Option<PathBuf>,
-    packets: Option<(PacketTrace<BufWriter<File>>, Unfinished)>,
-    written: Vec<Unfinished>,
+    packets: Vec<(PacketTrace<BufWriter<File>>, Unfinished)>,
+    flows: Vec<(u32, RecoveryLog, Unfinished)>,
 }
 
 /// What it means that `file` cannot be written.
@@ -25,20 +27,35 @@ fn failed(file: &Unfinished) -> impl Fn(std::io::Error) -> RunError + use<> {
     move |cause| RunError::Trace { path: path.clone(), cause }
 }
 
+/// Shows each crossing to several captures.
+struct Several(Vec<PacketTrace<BufWriter<File>>>);
+
+impl Tap for Several {
+    fn crossing(&mut self, crossing: &Crossing) {
+        self.0.iter_mut().for_each(|capture| capture.crossing(crossing));
+    }
+}
+
+/// What the headers of a flow need besides its segments.
+fn headers(group: &CheckedFlow) -> FlowHeaders {
+    let carries = match (&group.over, group.packet.kind) {
+        (Over::Datagrams { .. }, _) => Carries::Datagrams,
+        (_, kind) => Carries::Tcp { timestamps: kind == Headers::Tcp { timestamps: true } },
+    };
+    FlowHeaders { payload: group.packet.payload() as u32, carries }
+}
+
 impl<'a> Traces<'a> {
     /// Traces nothing.
     pub fn none(checked: &'a Checked) -> Self {
-        Self { checked, folder: None, packets: None, written: Vec::new() }
+        Self { checked, seed: 0, folder: None, packets: Vec::new(), flows: Vec::new() }
     }
 
-    /// Opens the packet trace, if the scenario asks for one and there is a folder.
-    pub fn begin(checked: &'a Checked, folder: Option<&Path>) -> Result<Self, RunError> {
-        let mut traces = Self {
-            checked,
-            folder: folder.map(Path::to_owned),
-            packets: None,
-            written: Vec::new(),
-        };
+    /// Opens the captures of a run with this `seed`, if the scenario asks for any and there is a
+    /// folder.
+    pub fn begin(checked: &'a Checked, seed: u64, folder: Option<&Path>) -> Result<Self, RunError> {
+        let mut traces = Self::none(checked);
+        (traces.seed, traces.folder) = (seed, folder.map(Path::to_owned));
         let names = checked.trace.as_ref().map_or(&[][..], |trace| &trace.links);
         let (Some(folder), false) = (folder, names.is_empty()) else { return Ok(traces) };
         let link = |(id, link): (usize, &crate::CheckedLink)| TracedLink {
@@ -46,28 +63,22 @@ impl<'a> Traces<'a> {
             name: link.name.clone(),
             rate: link.rate.bits_per_second(),
         };
-        let links = checked
-            .links
-            .iter()
-            .enumerate()
-            .filter(|(_, link)| names.contains(&link.name))
-            .map(link)
-            .collect();
-        let headers = |group: &CheckedFlow| FlowHeaders {
-            payload: group.packet.payload() as u32,
-            timestamps: group.packet.kind == Headers::Tcp { timestamps: true },
-        };
-        let flows = checked.groups().map(headers).collect();
-        let file = Unfinished::new(folder.join("packets.pcapng"));
-        let writer = file.create().map_err(failed(&file))?;
-        let trace = PacketTrace::new(writer, links, flows).map_err(failed(&file))?;
-        traces.packets = Some((trace, file));
+        let links = checked.links.iter().enumerate();
+        let links: Vec<_> =
+            links.filter(|(_, link)| names.contains(&link.name)).map(link).collect();
+        let flows: Vec<_> = checked.groups().map(headers).collect();
+        for (name, side) in [("packets", Side::Arrivals), ("departures", Side::Departures)] {
+            let file = Unfinished::new(folder.join(format!("{name}.pcapng")));
+            let writer = file.create().map_err(failed(&file))?;
+            let trace = PacketTrace::new(writer, side, links.clone(), flows.clone());
+            traces.packets.push((trace.map_err(failed(&file))?, file));
+        }
         Ok(traces)
     }
 
     /// True if packets are traced, which needs them in order of time.
     pub fn watch_packets(&self) -> bool {
-        self.packets.is_some()
+        self.folder.is_some() && self.checked.trace.is_some()
     }
 
     /// Wraps the controller of flow `number`, if that is traced, in one that logs what it is told.
@@ -75,7 +86,7 @@ impl<'a> Traces<'a> {
         &mut self,
         number: u64,
         controller: Box<dyn Controller>,
-        packet_bytes: u64,
+        group: &CheckedFlow,
     ) -> Result<Box<dyn Controller>, RunError> {
         let traced = self
             .checked
@@ -85,37 +96,55 @@ impl<'a> Traces<'a> {
         let (true, Some(folder)) = (traced, &self.folder) else { return Ok(controller) };
         let file = Unfinished::new(folder.join(format!("flow{number}.sqlog")));
         let writer = Box::new(file.create().map_err(failed(&file))?);
-        self.written.push(file);
-        Ok(Box::new(RecoveryLog::new(controller, writer, &format!("flow {number}"), packet_bytes)))
+        let title = format!("{}, flow {number}, seed {}", group.cc, self.seed);
+        let description = format!("simulated by narrows, engine {}", crate::engine());
+        let log = RecoveryLog::new(writer, &title, &description, group.packet.bytes.count());
+        let controller = log.wrap(controller);
+        self.flows.push((number as u32, log, file));
+        Ok(controller)
     }
 
-    /// Taps the traced links.
+    /// Taps the traced links and flows.
     pub fn tap(&self, simulation: &mut Simulation) {
-        if let Some((trace, _)) = &self.packets {
-            simulation.set_tap(trace.links(), Box::new(trace.clone()));
+        if let Some((trace, _)) = self.packets.first() {
+            let captures = self.packets.iter().map(|(trace, _)| trace.clone()).collect();
+            simulation.set_tap(trace.links(), Box::new(Several(captures)));
         }
+        let tap = |(flow, log, _): &(u32, RecoveryLog, Unfinished)| {
+            (*flow, Box::new(log.clone()) as Box<dyn EndTap>)
+        };
+        simulation.set_end_taps(self.flows.iter().map(tap).collect());
     }
 
     /// Gives the files their names, once the run is over.
     pub fn finish(mut self) -> Result<(), RunError> {
-        if let Some((trace, file)) = self.packets.take() {
-            let end = Time::ZERO + self.checked.duration;
-            let mut writer = trace.finish(end).map_err(failed(&file))?;
-            writer.flush().map_err(failed(&file))?;
-            self.written.push(file);
+        let end = Time::ZERO + self.checked.duration;
+        while let Some((trace, file)) = self.packets.pop() {
+            let written = trace.finish(end).and_then(|mut writer| writer.flush());
+            self.conclude(file, written)?;
         }
-        for file in std::mem::take(&mut self.written) {
-            file.finish().map_err(failed(&file))?;
+        while let Some((_, log, file)) = self.flows.pop() {
+            self.conclude(file, log.finish())?;
         }
         Ok(())
+    }
+
+    /// Gives a file its name, or removes it if it was not `written` whole.
+    fn conclude(&self, file: Unfinished, written: std::io::Result<()>) -> Result<(), RunError> {
+        if let Err(cause) = written {
+            let failed = failed(&file);
+            file.remove();
+            return Err(failed(cause));
+        }
+        let failed = failed(&file);
+        file.finish().map_err(failed)
     }
 }
 
 impl Drop for Traces<'_> {
     /// A run that was stopped leaves no half of a file.
     fn drop(&mut self) {
-        for file in self.written.iter().chain(self.packets.iter().map(|(_, file)| file)) {
-            file.remove();
-        }
+        let captures = self.packets.iter().map(|(_, file)| file);
+        captures.chain(self.flows.iter().map(|(.., file)| file)).for_each(Unfinished::remove);
     }
 }

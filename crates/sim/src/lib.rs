@@ -48,6 +48,6 @@ pub use requests::{FileSettings, PageSettings, Transfer, Usage};
 pub use series::{LinkSeries, ReceiverSeries, SenderSeries};
 pub use simulation::{RunSettings, Simulation};
 pub use summary::{FlowSummary, LinkSummary};
-pub use tap::{Crossing, Tap, TapPoint};
+pub use tap::{Crossing, EndTap, Tap, TapPoint};
 pub use traffic::{Application, ControllerMaker, Gap, Periods};
 pub use wiring::{Endpoints, FlowSettings, LinkId, Network, NodeId, WiringError};

@@ -10,7 +10,7 @@ use crate::requests::Transfer;
 use crate::series::{LinkSeries, ReceiverSeries, SenderSeries};
 use crate::slab::Slab;
 use crate::summary::{FlowSummary, LinkSummary};
-use crate::tap::{Tap, TappedLinks};
+use crate::tap::{EndTap, Tap, TappedEnds, TappedLinks};
 use crate::traffic::Act;
 use crate::wiring::{HopEnd, LinkId, Network, Paths, WiringError};
 use narrows_control::Controller;
@@ -48,6 +48,7 @@ pub struct Simulation {
     senders: Vec<SendingEnd>,
     receivers: Vec<ReceivingEnd>,
     tap: Option<TappedLinks>,
+    end_taps: Option<TappedEnds>,
 }
 
 /// Families of random streams.
@@ -84,6 +85,7 @@ impl Simulation {
             senders: Vec::with_capacity(network.flows.len()),
             receivers: Vec::with_capacity(network.flows.len()),
             tap: None,
+            end_taps: None,
         };
         for (flow, settings) in network.flows.into_iter().enumerate() {
             let chances = stream(FLOW_STREAMS, flow);
@@ -100,6 +102,11 @@ impl Simulation {
     /// `eager` is false.
     pub fn set_tap(&mut self, links: Vec<LinkId>, tap: Box<dyn Tap>) {
         self.tap = Some(TappedLinks { links, tap });
+    }
+
+    /// Shows what leaves the senders of flows, and what comes back to them, to a tap for each flow.
+    pub fn set_end_taps(&mut self, taps: Vec<(u32, Box<dyn EndTap>)>) {
+        self.end_taps = (!taps.is_empty()).then_some(TappedEnds(taps));
     }
 
     /// Runs to the end. Now and then calls `go_on` with the time reached, and stops early if that
@@ -334,6 +341,9 @@ impl Simulation {
             let deadline = self.senders[flow as usize].next_deadline();
             self.wake_sender(flow, deadline);
         }
+        if let Some(tapped) = &mut self.end_taps {
+            tapped.show_received(flow, at, &packet.segment);
+        }
         let end = &mut self.senders[flow as usize];
         end.catch_up(at);
         if let Source::Connection(sender) = &mut end.source {
@@ -357,6 +367,9 @@ impl Simulation {
             let Some(mut segment) = sender.poll_transmit(now) else { return };
             end.shorten(&mut segment);
             let departure = end.depart(now);
+            if let Some(tapped) = &mut self.end_taps {
+                tapped.show_sent(flow, departure, &segment);
+            }
             self.launch(departure, 2 * flow, segment);
         }
     }

@@ -41,6 +41,32 @@ pub trait Tap: Send {
     fn crossing(&mut self, crossing: &Crossing);
 }
 
+/// A tap at a sender is shown what leaves it and what comes back, in order of time.
+pub trait EndTap: Send {
+    /// A segment leaves the sender of `flow` at `at`.
+    fn sent(&mut self, flow: u32, at: Time, segment: &Segment);
+
+    /// A segment reaches the sender of `flow` at `at`.
+    fn received(&mut self, flow: u32, at: Time, segment: &Segment);
+}
+
+/// The flows that are tapped at their senders, each with its tap.
+pub(crate) struct TappedEnds(pub Vec<(u32, Box<dyn EndTap>)>);
+
+impl TappedEnds {
+    /// Reports that a segment left the sender of `flow`.
+    #[cold]
+    pub fn show_sent(&mut self, flow: u32, at: Time, segment: &Segment) {
+        self.0.iter_mut().filter(|it| it.0 == flow).for_each(|it| it.1.sent(flow, at, segment));
+    }
+
+    /// Reports that a segment reached the sender of `flow`.
+    #[cold]
+    pub fn show_received(&mut self, flow: u32, at: Time, segment: &Segment) {
+        self.0.iter_mut().filter(|it| it.0 == flow).for_each(|it| it.1.received(flow, at, segment));
+    }
+}
+
 /// The links that are tapped, and the tap.
 pub(crate) struct TappedLinks {
     pub links: Vec<LinkId>,

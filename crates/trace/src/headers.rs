@@ -11,8 +11,20 @@ use narrows_transport::{DataHeader, Header, Kind, Segment};
 pub struct FlowHeaders {
     /// Bytes of payload in a data packet.
     pub payload: u32,
-    /// Whether segments carry RFC 7323's timestamps, in milliseconds.
-    pub timestamps: bool,
+    /// What carries the payload.
+    pub carries: Carries,
+}
+
+/// What carries a flow's payload, apart from QUIC, which its segments tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carries {
+    /// TCP, with RFC 7323's timestamps in milliseconds or without.
+    Tcp {
+        /// Whether segments carry them.
+        timestamps: bool,
+    },
+    /// Nothing: datagrams.
+    Datagrams,
 }
 
 /// Bytes of an IPv4 header without options.
@@ -32,10 +44,10 @@ const UDP_HEADER: u32 = 8;
 /// payload, which is not written.
 pub(crate) fn write(crossing: &Crossing, flow: FlowHeaders) -> (Vec<u8>, u32) {
     let segment = &crossing.segment;
-    if is_quic(segment) {
+    if is_quic(segment) || flow.carries == Carries::Datagrams {
         let length = segment.bytes.saturating_sub(IP_HEADER).max(UDP_HEADER);
         return (
-            packet(crossing, IpNumber::UDP, length, &udp(segment, length)),
+            packet(crossing, IpNumber::UDP, length, &udp(segment, length, flow.carries)),
             IP_HEADER + length,
         );
     }
@@ -79,16 +91,18 @@ fn is_quic(segment: &Segment) -> bool {
 }
 
 /// A UDP header without a checksum, which IPv4 allows, for a datagram of `length` bytes.
-fn udp(segment: &Segment, length: u32) -> [u8; 8] {
+fn udp(segment: &Segment, length: u32, carries: Carries) -> [u8; 8] {
+    let port = if carries == Carries::Datagrams { RECEIVER_PORT } else { QUIC_PORT };
     let (source_port, destination_port) = match segment.kind() {
-        Kind::Data => (SENDER_PORT, QUIC_PORT),
-        Kind::Ack => (QUIC_PORT, SENDER_PORT),
+        Kind::Data => (SENDER_PORT, port),
+        Kind::Ack => (port, SENDER_PORT),
     };
     let length = u16::try_from(length).unwrap_or(u16::MAX);
     UdpHeader { source_port, destination_port, length, checksum: 0 }.to_bytes()
 }
 
 fn tcp(segment: &Segment, flow: FlowHeaders) -> TcpHeader {
+    let timestamps = flow.carries == Carries::Tcp { timestamps: true };
     let byte = |number: u64| FIRST_BYTE.wrapping_add((number as u32).wrapping_mul(flow.payload));
     let mut tcp = match segment.kind() {
         Kind::Data => TcpHeader::new(SENDER_PORT, RECEIVER_PORT, byte(segment.number), 65_535),
@@ -108,15 +122,15 @@ fn tcp(segment: &Segment, flow: FlowHeaders) -> TcpHeader {
     tcp.cwr = matches!(segment.header, Header::Data(data) if data.reduced);
     tcp.ece = matches!(segment.header, Header::Ack(ack) if ack.ece);
     let mut options = Vec::new();
-    if flow.timestamps {
+    if timestamps {
         let millis = |time: narrows_units::Time| (time.picos() / 1_000_000_000) as u32;
         options.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
         options
             .push(TcpOptionElement::Timestamp(millis(segment.stamp), millis(segment.echoed_stamp)));
     }
     if tcp.syn {
-        let timestamps = if flow.timestamps { TIMESTAMPS } else { 0 };
-        let size = flow.payload.saturating_add(timestamps).min(u32::from(u16::MAX)) as u16;
+        let room = if timestamps { TIMESTAMPS } else { 0 };
+        let size = flow.payload.saturating_add(room).min(u32::from(u16::MAX)) as u16;
         options.push(TcpOptionElement::MaximumSegmentSize(size));
         options.push(TcpOptionElement::SelectiveAcknowledgementPermitted);
     }
@@ -166,7 +180,18 @@ mod tests {
         let segment = Segment::data(3, Time::ZERO, 1000, header);
         let crossing =
             Crossing { at: Time::ZERO, link: 0, point: TapPoint::Arrival, flow: 0, segment };
-        write(&crossing, FlowHeaders { payload: 960, timestamps: false }).0
+        let carries = Carries::Tcp { timestamps: false };
+        write(&crossing, FlowHeaders { payload: 960, carries }).0
+    }
+
+    #[test]
+    fn datagrams_are_udp() {
+        let segment = Segment::data(3, Time::ZERO, 1000, Header::Data(DataHeader::default()));
+        let crossing =
+            Crossing { at: Time::ZERO, link: 0, point: TapPoint::Arrival, flow: 0, segment };
+        let flow = FlowHeaders { payload: 960, carries: Carries::Datagrams };
+        let (data, length) = write(&crossing, flow);
+        assert_eq!((data.len(), length, data[9], &data[22..24]), (28, 1000, 17, &[19, 137][..]));
     }
 
     #[test]

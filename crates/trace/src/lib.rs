@@ -4,8 +4,9 @@
 
 mod headers;
 mod packet_trace;
+mod qlog;
 mod recovery_log;
 
-pub use headers::FlowHeaders;
-pub use packet_trace::{PacketTrace, TracedLink};
+pub use headers::{Carries, FlowHeaders};
+pub use packet_trace::{PacketTrace, Side, TracedLink};
 pub use recovery_log::RecoveryLog;

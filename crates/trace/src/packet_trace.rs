@@ -1,8 +1,9 @@
-//! Tapped links as pcapng: for each link, one interface for packets that arrive at the queue and
-//! one for packets that leave it.
+//! Tapped links as pcapng, an interface for each link. What comes to a queue and what becomes of it
+//! are two captures, so that a capture has each packet once.
 
 use crate::headers::{self, FlowHeaders};
 use narrows_sim::{Crossing, LinkId, Tap, TapPoint};
+use narrows_transport::Kind;
 use narrows_units::Time;
 use pcap_file::DataLink;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
@@ -13,7 +14,7 @@ use pcap_file::pcapng::blocks::opt_common::CommonOption;
 use pcap_file::pcapng::{PcapNgWriteError, PcapNgWriter};
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
@@ -28,10 +29,20 @@ pub struct TracedLink {
     pub rate: u64,
 }
 
-/// Writes what crosses the traced links, in order of time. A drop is shown as a packet at the tail
-/// of the queue, with a comment that can be filtered by `frame.comment`. The first error is kept
-/// for [`Self::finish`].
+/// What a capture has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Packets as they come to the queue, those that the queue drops or the wire loses with a
+    /// comment that can be filtered by `frame.comment`.
+    Arrivals,
+    /// Packets as their last bit leaves for the other end.
+    Departures,
+}
+
+/// Writes one side of the traced links, in order of time. The first error is kept for
+/// [`Self::finish`].
 pub struct PacketTrace<W: Write> {
+    side: Side,
     links: Vec<TracedLink>,
     flows: Vec<FlowHeaders>,
     inner: Arc<Mutex<Inner<W>>>,
@@ -39,8 +50,10 @@ pub struct PacketTrace<W: Write> {
 
 struct Inner<W: Write> {
     writer: PcapNgWriter<W>,
-    /// Packets that wait to be written, such as departures that are known ahead of their time.
-    waiting: BinaryHeap<Reverse<Waiting>>,
+    /// Departures, which are known ahead of their time.
+    departures: BinaryHeap<Reverse<Waiting>>,
+    /// Arrivals in order, which wait until it is known what becomes of them and of those before.
+    arrivals: VecDeque<Arrival>,
     count: u64,
     failure: Option<io::Error>,
 }
@@ -56,9 +69,25 @@ struct Waiting {
     comment: Option<&'static str>,
 }
 
+/// A packet that has come to a queue.
+struct Arrival {
+    packet: Waiting,
+    /// By which its fate is told: link, flow, and the segment's own fields.
+    key: Key,
+    is_settled: bool,
+}
+
+type Key = (LinkId, u32, Kind, u64, Time);
+
+fn key(crossing: &Crossing) -> Key {
+    let Crossing { link, flow, segment, .. } = crossing;
+    (*link, *flow, segment.kind(), segment.number, segment.stamp)
+}
+
 impl<W: Write> Clone for PacketTrace<W> {
     fn clone(&self) -> Self {
         Self {
+            side: self.side,
             links: self.links.clone(),
             flows: self.flows.clone(),
             inner: Arc::clone(&self.inner),
@@ -67,26 +96,32 @@ impl<W: Write> Clone for PacketTrace<W> {
 }
 
 impl<W: Write> PacketTrace<W> {
-    /// Creates a trace of `links` that is written to `writer`; `flows` contains what each flow's
-    /// headers need. Fails if the writer does.
-    pub fn new(writer: W, links: Vec<TracedLink>, flows: Vec<FlowHeaders>) -> io::Result<Self> {
+    /// Creates a trace of one `side` of `links` that is written to `writer`; `flows` contains what
+    /// each flow's headers need. Fails if the writer does.
+    pub fn new(
+        writer: W,
+        side: Side,
+        links: Vec<TracedLink>,
+        flows: Vec<FlowHeaders>,
+    ) -> io::Result<Self> {
         let mut writer = PcapNgWriter::new(writer).map_err(as_io)?;
         for link in &links {
-            for place in ["in", "out"] {
-                let mut interface = InterfaceDescriptionBlock::new(DataLink::RAW, 0);
-                interface.options = vec![
-                    InterfaceDescriptionOption::IfName(Cow::Owned(format!(
-                        "{} {place}",
-                        link.name
-                    ))),
-                    InterfaceDescriptionOption::IfSpeed(link.rate),
-                    InterfaceDescriptionOption::IfTsResol(InterfaceTsResolution::NANO),
-                ];
-                writer.write_pcapng_block(interface).map_err(as_io)?;
-            }
+            let mut interface = InterfaceDescriptionBlock::new(DataLink::RAW, 0);
+            interface.options = vec![
+                InterfaceDescriptionOption::IfName(Cow::Borrowed(&link.name)),
+                InterfaceDescriptionOption::IfSpeed(link.rate),
+                InterfaceDescriptionOption::IfTsResol(InterfaceTsResolution::NANO),
+            ];
+            writer.write_pcapng_block(interface).map_err(as_io)?;
         }
-        let inner = Inner { writer, waiting: BinaryHeap::new(), count: 0, failure: None };
-        Ok(Self { links, flows, inner: Arc::new(Mutex::new(inner)) })
+        let inner = Inner {
+            writer,
+            departures: BinaryHeap::new(),
+            arrivals: VecDeque::new(),
+            count: 0,
+            failure: None,
+        };
+        Ok(Self { side, links, flows, inner: Arc::new(Mutex::new(inner)) })
     }
 
     /// The links that are traced.
@@ -100,7 +135,7 @@ impl<W: Write> PacketTrace<W> {
         let inner = Arc::into_inner(self.inner)
             .ok_or_else(|| io::Error::other("the simulation is still writing this trace"))?;
         let mut inner = inner.into_inner().expect("no writer panics");
-        inner.write_until(end);
+        inner.write_rest(end);
         match inner.failure.take() {
             Some(failure) => Err(failure),
             None => Ok(inner.writer.into_inner()),
@@ -113,36 +148,74 @@ impl<W: Write + Send> Tap for PacketTrace<W> {
         let Some(place) = self.links.iter().position(|link| link.id == crossing.link) else {
             return;
         };
-        let (interface, comment) = match crossing.point {
-            TapPoint::Arrival => (2 * place, None),
-            TapPoint::Drop => (2 * place, Some("dropped by the queue")),
-            TapPoint::Departure => (2 * place + 1, None),
-            TapPoint::WireLoss => (2 * place + 1, Some("lost on the wire")),
-        };
-        let (bytes, length) = headers::write(crossing, self.flows[crossing.flow as usize]);
         let mut inner = self.inner.lock().expect("no writer panics");
-        inner.count += 1;
-        let number = inner.count;
-        if crossing.point == TapPoint::Arrival {
-            inner.write_until(crossing.at);
+        match (self.side, crossing.point) {
+            (Side::Arrivals, TapPoint::Arrival) => {
+                let packet = inner.waiting(place, crossing, self.flows[crossing.flow as usize]);
+                let arrival = Arrival { packet, key: key(crossing), is_settled: false };
+                inner.arrivals.push_back(arrival);
+            }
+            (Side::Arrivals, TapPoint::Departure) => inner.settle(crossing, None),
+            (Side::Arrivals, TapPoint::Drop) => {
+                inner.settle(crossing, Some("dropped by the queue"));
+            }
+            (Side::Arrivals, TapPoint::WireLoss) => {
+                inner.settle(crossing, Some("lost on the wire"));
+            }
+            (Side::Departures, TapPoint::Departure) => {
+                let packet = inner.waiting(place, crossing, self.flows[crossing.flow as usize]);
+                inner.departures.push(Reverse(packet));
+            }
+            (Side::Departures, TapPoint::Arrival) => inner.write_until(crossing.at),
+            (Side::Departures, TapPoint::Drop | TapPoint::WireLoss) => {}
         }
-        inner.waiting.push(Reverse(Waiting {
-            at: crossing.at,
-            number,
-            interface: interface as u32,
-            bytes,
-            length,
-            comment,
-        }));
     }
 }
 
 impl<W: Write> Inner<W> {
+    fn waiting(&mut self, place: usize, crossing: &Crossing, flow: FlowHeaders) -> Waiting {
+        let (bytes, length) = headers::write(crossing, flow);
+        self.count += 1;
+        let (at, number, interface) = (crossing.at, self.count, place as u32);
+        Waiting { at, number, interface, bytes, length, comment: None }
+    }
+
+    /// It is known what becomes of a packet; writes all that no longer wait.
+    fn settle(&mut self, crossing: &Crossing, comment: Option<&'static str>) {
+        let key = key(crossing);
+        // A queue that decides on arrival tells the fate at once.
+        let is_newest = self.arrivals.back().is_some_and(|arrival| arrival.key == key);
+        let found = if is_newest {
+            self.arrivals.back_mut()
+        } else {
+            self.arrivals.iter_mut().find(|arrival| arrival.key == key && !arrival.is_settled)
+        };
+        let Some(arrival) = found else { return };
+        (arrival.is_settled, arrival.packet.comment) = (true, comment);
+        while let Some(arrival) = self.arrivals.pop_front_if(|arrival| arrival.is_settled) {
+            self.put(arrival.packet);
+        }
+    }
+
+    /// Writes the departures up to `now`.
     fn write_until(&mut self, now: Time) {
-        while self.failure.is_none()
-            && self.waiting.peek().is_some_and(|Reverse(next)| next.at <= now)
-        {
-            let Some(Reverse(packet)) = self.waiting.pop() else { return };
+        while self.departures.peek().is_some_and(|Reverse(next)| next.at <= now) {
+            let Some(Reverse(packet)) = self.departures.pop() else { return };
+            self.put(packet);
+        }
+    }
+
+    /// Writes what is left, up to `end`.
+    fn write_rest(&mut self, end: Time) {
+        self.write_until(end);
+        while let Some(arrival) = self.arrivals.pop_front() {
+            self.put(arrival.packet);
+        }
+    }
+
+    /// Writes a packet, unless a write has failed before.
+    fn put(&mut self, packet: Waiting) {
+        if self.failure.is_none() {
             self.failure = self.write(packet).err();
         }
     }

@@ -1,155 +1,251 @@
-//! A flow's recovery as qlog (draft-ietf-quic-qlog-main-schema, -quic-events): a controller that
-//! logs what it is told.
+//! A flow's recovery as qlog: a controller that logs what it is told, and a tap at the sender that
+//! logs what leaves and what comes back.
 
+use crate::qlog::Qlog;
 use narrows_control::{Ack, Controller, Idle, Loss, Mark, Needs, Pacing, Rtt, Timeout};
-use narrows_signal::{Reply, Request};
+use narrows_signal::{Range, Reply, Request};
+use narrows_sim::EndTap;
+use narrows_transport::{DataHeader, Header, Segment};
 use narrows_units::{Duration, Time};
-use qlog::events::quic::{
-    CongestionStateUpdated, PacketHeader, PacketLost, PacketLostTrigger, PacketType,
-    RecoveryMetricsUpdated,
-};
-use qlog::events::{EventData, EventImportance, QUIC_URI};
-use qlog::streamer::{EventTimePrecision, QlogStreamer};
-use qlog::{TraceSeq, VantagePoint, VantagePointType};
-use std::io::Write;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-#[expect(
-    clippy::disallowed_types,
-    reason = "qlog takes times as instants; this one is only the zero for simulated times"
-)]
-type Origin = std::time::Instant;
-
-/// Wraps a controller: passes every call on, and logs metrics, losses and changes of state as
-/// JSON-SEQ.
+/// The log of one flow, which its controller and the tap at its sender write.
 ///
-/// A log cannot report an error to its caller: if the writer fails, the log ends there and lacks
-/// its tail.
-pub struct RecoveryLog {
-    controller: Box<dyn Controller>,
-    origin: Origin,
-    log: Option<QlogStreamer>,
+/// Packets are numbered by transmission, from 0, as QUIC's are; TCP's acknowledgements are
+/// translated, each sequence number into its latest transmission.
+#[derive(Clone)]
+pub struct RecoveryLog(Arc<Mutex<Inner>>);
+
+struct Inner {
+    log: Qlog,
     packet_bytes: f64,
     state: &'static str,
+    /// Transmissions so far.
+    sent: u64,
+    /// The latest transmission of each sequence number that is not acknowledged.
+    outstanding: BTreeMap<u64, u64>,
+    /// The metrics written last.
+    metrics: Value,
 }
 
+/// The type of a packet with data or an acknowledgement.
+const SHORT: &str = "1RTT";
+
 impl RecoveryLog {
-    /// Creates a log, titled `title`, that writes what `controller` is told to `writer`; windows
-    /// are converted to bytes with packets of `packet_bytes` bytes.
+    /// Begins a log that is written to `writer`; `title` and `description` say what of. Windows are
+    /// converted to bytes with packets of `packet_bytes` bytes.
     pub fn new(
-        controller: Box<dyn Controller>,
-        writer: Box<dyn Write + Send + Sync>,
+        writer: Box<dyn Write + Send>,
         title: &str,
+        description: &str,
         packet_bytes: u64,
     ) -> Self {
-        let vantage_point = VantagePoint { name: None, ty: VantagePointType::Server, flow: None };
-        let trace = TraceSeq::new(
-            Some(title.to_owned()),
-            None,
-            None,
-            Some(vantage_point),
-            vec![QUIC_URI.to_owned()],
-        );
-        let origin = Origin::now();
-        let precision = EventTimePrecision::NanoSeconds;
-        let mut log = QlogStreamer::new(
-            Some(title.to_owned()),
-            None,
-            origin,
-            trace,
-            EventImportance::Base,
-            precision,
-            writer,
-        );
-        let log = log.start_log().is_ok().then_some(log);
-        Self { controller, origin, log, packet_bytes: packet_bytes as f64, state: "slow_start" }
+        Self(Arc::new(Mutex::new(Inner {
+            log: Qlog::new(writer, title, description),
+            packet_bytes: packet_bytes as f64,
+            state: "slow_start",
+            sent: 0,
+            outstanding: BTreeMap::new(),
+            metrics: Value::Null,
+        })))
     }
 
-    fn write(&mut self, now: Time, event: EventData) {
-        let at = self.origin + std::time::Duration::from_nanos(now.picos() / 1000);
-        let written = self.log.as_mut().map(|log| log.add_event_data_with_instant(event, at));
-        if matches!(written, Some(Err(_))) {
-            self.log = None;
+    /// A controller that does what `controller` does, and is logged.
+    pub fn wrap(&self, controller: Box<dyn Controller>) -> Box<dyn Controller> {
+        Box::new(Logged { controller, log: self.clone() })
+    }
+
+    /// Writes what is buffered. Fails if any write failed.
+    pub fn finish(&self) -> io::Result<()> {
+        self.inner().log.finish()
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().expect("no writer panics")
+    }
+}
+
+impl EndTap for RecoveryLog {
+    fn sent(&mut self, _flow: u32, at: Time, segment: &Segment) {
+        self.inner().sent(at, segment);
+    }
+
+    fn received(&mut self, _flow: u32, at: Time, segment: &Segment) {
+        self.inner().received(at, segment);
+    }
+}
+
+impl Inner {
+    fn sent(&mut self, at: Time, segment: &Segment) {
+        let (kind, number) = match segment.header {
+            Header::Syn(_) | Header::QuicInitial => ("initial", 0),
+            Header::Data(DataHeader { quic: Some(_), .. }) => (SHORT, segment.number),
+            _ => {
+                self.outstanding.insert(segment.number, self.sent);
+                self.sent += 1;
+                (SHORT, self.sent - 1)
+            }
+        };
+        let data = json!({
+            "header": { "packet_type": kind, "packet_number": number },
+            "raw": { "length": segment.bytes },
+        });
+        self.log.event(at, "packet_sent", data);
+    }
+
+    fn received(&mut self, at: Time, segment: &Segment) {
+        let kind = match segment.header {
+            Header::SynAck(_) | Header::QuicAccept => "initial",
+            _ => SHORT,
+        };
+        let (ranges, delay) = match segment.header {
+            Header::Ack(_) => (self.transmissions(segment), None),
+            Header::QuicAck(fields) => {
+                let ranges = fields.ranges.iter(segment.number);
+                let ranges = ranges.map(|range| (range.start, range.end - 1)).collect();
+                (ranges, Some(segment.stamp.since(segment.echoed_stamp)))
+            }
+            _ => (Vec::new(), None),
+        };
+        let ranges: Vec<Value> = ranges
+            .into_iter()
+            .map(
+                |(first, last): (u64, u64)| {
+                    if first == last { json!([first]) } else { json!([first, last]) }
+                },
+            )
+            .collect();
+        let frames = (!ranges.is_empty()).then(|| {
+            let mut frame = json!({ "frame_type": "ack", "acked_ranges": ranges });
+            if let Some(delay) = delay {
+                frame["ack_delay"] = millis(delay);
+            }
+            json!([frame])
+        });
+        let data = json!({
+            "header": { "packet_type": kind },
+            "frames": frames,
+            "raw": { "length": segment.bytes },
+        });
+        self.log.event(at, "packet_received", data);
+    }
+
+    /// The transmissions that a TCP acknowledgement newly acknowledges, as ranges with both ends.
+    fn transmissions(&mut self, ack: &Segment) -> Vec<(u64, u64)> {
+        let sack = ack.sack();
+        let below = Range { start: 0, end: ack.number };
+        let mut found = Vec::new();
+        for range in [below].into_iter().chain(sack.iter(ack.number)) {
+            let arrived = self.outstanding.extract_if(range.start..range.end, |_, _| true);
+            found.extend(arrived.map(|(_, transmission)| transmission));
         }
+        found.sort_unstable();
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        for number in found {
+            match ranges.last_mut() {
+                Some((_, last)) if *last + 1 == number => *last = number,
+                _ => ranges.push((number, number)),
+            }
+        }
+        ranges
     }
 
-    fn metrics(&mut self, now: Time, ack: Option<&Ack>) {
-        let millis = |span: Duration| (span.seconds() * 1e3) as f32;
+    /// Metrics of the controller, those that have changed.
+    fn metrics(&mut self, now: Time, controller: &dyn Controller, ack: Option<&Ack>) {
         let rtt = ack.and_then(|ack| ack.rtt);
         let bytes =
             |packets: f64| packets.is_finite().then_some((packets * self.packet_bytes) as u64);
-        let metrics = RecoveryMetricsUpdated {
-            min_rtt: rtt.map(|rtt| millis(rtt.minimum)),
-            smoothed_rtt: rtt.map(|rtt| millis(rtt.smoothed)),
-            latest_rtt: rtt.map(|rtt| millis(rtt.latest)),
-            congestion_window: bytes(self.controller.window()),
-            bytes_in_flight: ack.and_then(|ack| bytes(ack.in_flight)),
-            packets_in_flight: ack.map(|ack| ack.in_flight as u64),
-            ssthresh: bytes(self.controller.ssthresh()),
-            ..RecoveryMetricsUpdated::default()
+        let rate = match controller.pacing() {
+            Pacing::Unpaced => None,
+            Pacing::Rate { packets_per_second, .. } => Some(packets_per_second),
+            Pacing::Window { gain, .. } => {
+                rtt.map(|rtt| gain * controller.window() / rtt.smoothed.seconds())
+            }
         };
-        self.write(now, EventData::QuicMetricsUpdated(metrics));
+        let all = json!({
+            "min_rtt": rtt.map(|rtt| millis(rtt.minimum)),
+            "smoothed_rtt": rtt.map(|rtt| millis(rtt.smoothed)),
+            "latest_rtt": rtt.map(|rtt| millis(rtt.latest)),
+            "congestion_window": bytes(controller.window()),
+            "bytes_in_flight": ack.and_then(|ack| bytes(ack.in_flight)),
+            "packets_in_flight": ack.map(|ack| ack.in_flight as u64),
+            "ssthresh": bytes(controller.ssthresh()),
+            "pacing_rate": rate.and_then(bytes).map(|bytes| 8 * bytes),
+        });
+        let mut changed = all.clone();
+        if let (Value::Object(fields), Value::Object(before)) = (&mut changed, &self.metrics) {
+            fields.retain(|name, value| before.get(name) != Some(value));
+        }
+        let news = changed.as_object().is_some_and(|it| it.values().any(|value| !value.is_null()));
+        self.metrics = all;
+        if news {
+            self.log.event(now, "recovery_metrics_updated", changed);
+        }
     }
 
-    fn enter(&mut self, now: Time, state: &'static str) {
-        if state != self.state {
-            let update = CongestionStateUpdated {
-                old: Some(self.state.to_owned()),
-                new: state.to_owned(),
-                trigger: None,
-            };
-            self.state = state;
-            self.write(now, EventData::QuicCongestionStateUpdated(update));
+    fn enter(&mut self, now: Time, state: &'static str, trigger: Option<&str>) {
+        if state == self.state {
+            return;
         }
+        let data = json!({ "old": self.state, "new": state, "trigger": trigger });
+        self.state = state;
+        self.log.event(now, "congestion_state_updated", data);
     }
 }
 
-impl Controller for RecoveryLog {
+/// A time as qlog has it: milliseconds in 32 bits.
+fn millis(span: Duration) -> Value {
+    json!((span.seconds() * 1e3) as f32)
+}
+
+/// A controller that is logged.
+struct Logged {
+    controller: Box<dyn Controller>,
+    log: RecoveryLog,
+}
+
+impl Logged {
+    fn metrics(&self, now: Time, ack: Option<&Ack>) {
+        self.log.inner().metrics(now, &*self.controller, ack);
+    }
+}
+
+impl Controller for Logged {
     fn on_ack(&mut self, ack: &Ack) {
         self.controller.on_ack(ack);
         let slow_start = self.controller.window() < self.controller.ssthresh();
         if !ack.recovering {
-            self.enter(ack.now, if slow_start { "slow_start" } else { "congestion_avoidance" });
+            let state = if slow_start { "slow_start" } else { "congestion_avoidance" };
+            self.log.inner().enter(ack.now, state, None);
         }
         self.metrics(ack.now, Some(ack));
     }
 
     fn on_loss(&mut self, loss: &Loss) {
         self.controller.on_loss(loss);
-        let header = PacketHeader::new(
-            PacketType::OneRtt,
-            Some(loss.transmission),
-            None,
-            None,
-            None,
-            None,
-            None,
-        );
-        let trigger = Some(PacketLostTrigger::ReorderingThreshold);
-        self.write(
-            loss.now,
-            EventData::QuicPacketLost(PacketLost {
-                header: Some(header),
-                trigger,
-                ..PacketLost::default()
-            }),
-        );
+        let data =
+            json!({ "header": { "packet_type": SHORT, "packet_number": loss.transmission } });
+        self.log.inner().log.event(loss.now, "packet_lost", data);
         if loss.opens_epoch {
-            self.enter(loss.now, "recovery");
+            self.log.inner().enter(loss.now, "recovery", Some("loss"));
             self.metrics(loss.now, None);
         }
     }
 
-    fn on_accepted(&mut self, reply: Reply, rtt: Option<Rtt>) {
-        self.controller.on_accepted(reply, rtt);
-    }
-
     fn on_mark(&mut self, mark: &Mark) {
         self.controller.on_mark(mark);
+        if mark.opens_epoch {
+            self.log.inner().enter(mark.now, "recovery", Some("ecn"));
+            self.metrics(mark.now, None);
+        }
     }
 
     fn on_timeout(&mut self, timeout: &Timeout) {
         self.controller.on_timeout(timeout);
-        self.enter(timeout.now, "slow_start");
+        self.log.inner().enter(timeout.now, "slow_start", Some("timeout"));
         self.metrics(timeout.now, None);
     }
 
@@ -158,8 +254,8 @@ impl Controller for RecoveryLog {
         self.metrics(now, None);
     }
 
-    fn wakes_at(&self) -> Time {
-        self.controller.wakes_at()
+    fn on_accepted(&mut self, reply: Reply, rtt: Option<Rtt>) {
+        self.controller.on_accepted(reply, rtt);
     }
 
     fn on_restart(&mut self, idle: &Idle) {
@@ -176,6 +272,10 @@ impl Controller for RecoveryLog {
 
     fn on_spurious(&mut self) {
         self.controller.on_spurious();
+    }
+
+    fn wakes_at(&self) -> Time {
+        self.controller.wakes_at()
     }
 
     fn window(&self) -> f64 {
@@ -202,20 +302,15 @@ impl Controller for RecoveryLog {
         self.controller.request()
     }
 
+    fn least_burst(&self) -> f64 {
+        self.controller.least_burst()
+    }
+
     fn pacing(&self) -> Pacing {
         self.controller.pacing()
     }
 
     fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {
         self.controller.probe(show);
-    }
-}
-
-impl Drop for RecoveryLog {
-    fn drop(&mut self) {
-        if let Some(log) = &mut self.log {
-            // No caller is left to report an error to; if this fails, the file lacks its tail.
-            let _ = log.finish_log();
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! What keeps a sender from sending, and for how long (RFC 4898's tcpEStatsPerfSndLimTime;
-//! `tcp_chrono` in Linux's net/ipv4/tcp_output.c, which tells the receiver's window and the sender's
-//! buffer apart only).
+//! `tcp_chrono` in Linux's net/ipv4/tcp_output.c, which knows the receiver's window and the
+//! sender's buffer only).
 
 use narrows_units::{Duration, Time};
 
