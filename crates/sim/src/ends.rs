@@ -31,8 +31,7 @@ pub(crate) struct SendingEnd {
     /// The earliest calendar entry for the pacer, and for everything else.
     pub scheduled: [Time; 2],
     schedule: Schedule,
-    pub at_warmup: Counters,
-    pub limited_at_warmup: Limited,
+    pub at_warmup: (Counters, Limited),
     pub started: Option<Time>,
     pub series: Option<Box<SenderSeries>>,
     pub server: Option<Box<Server>>,
@@ -183,8 +182,7 @@ impl SendingEnd {
             last_departure: None,
             scheduled: [Time::NEVER; 2],
             schedule: Schedule::new(sampling, warmup),
-            at_warmup: Counters::default(),
-            limited_at_warmup: Limited::default(),
+            at_warmup: (Counters::default(), Limited::default()),
             started: None,
             series: flow.sampled.map(|_| Box::default()),
             server: None,
@@ -342,8 +340,7 @@ impl SendingEnd {
         while let Some((due, at)) = self.schedule.due(now) {
             match (due, &mut self.series, &self.source) {
                 (Due::WarmedUp, ..) => {
-                    self.at_warmup = self.counters();
-                    self.limited_at_warmup = self.limited(at);
+                    self.at_warmup = (self.counters(), self.limited(at));
                 }
                 (Due::Sample, Some(series), Source::Connection(sender)) => series.sample(sender),
                 (Due::Sample, Some(series), Source::Datagrams(source)) => {

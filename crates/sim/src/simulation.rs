@@ -497,12 +497,12 @@ impl Simulation {
     pub fn flow(&self, flow: usize) -> FlowSummary {
         let (sender, receiver) = (&self.senders[flow], &self.receivers[flow]);
         let (arrived, duplicates) = receiver.at_warmup;
-        let mut counters = sender.counters().since(&sender.at_warmup);
+        let mut counters = sender.counters().since(&sender.at_warmup.0);
         if let Source::Datagrams(_) = sender.source {
             // Nobody tells a source of datagrams what was lost, but the links know.
             counters.lost = self.books.lost(2 * flow) as u32;
         }
-        let limited = sender.limited(self.now).since(&sender.limited_at_warmup);
+        let limited = sender.limited(self.now).since(&sender.at_warmup.1);
         let ended = receiver.finished.filter(|_| sender.server.is_none());
         let ended = ended.unwrap_or(Time::NEVER).min(sender.offering.stop());
         FlowSummary {
