@@ -102,6 +102,21 @@ class Comparison:
         """One row per run and link between routers."""
         return self.table("links")
 
+    @property
+    def flow_series(self) -> pl.DataFrame:
+        """One row per run, flow and sample."""
+        return self.table("flow_series")
+
+    @property
+    def law_series(self) -> pl.DataFrame:
+        """One row per run, flow, sample and quantity of its law."""
+        return self.table("law_series")
+
+    @property
+    def link_series(self) -> pl.DataFrame:
+        """One row per run, link and sample."""
+        return self.table("link_series")
+
     def plot(self) -> Figure:
         """Draw utilisation, loss rate, mean queue and Jain's index as bars."""
         from narrows import plot  # noqa: PLC0415

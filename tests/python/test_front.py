@@ -321,3 +321,18 @@ def test_lines_are_printed_now_and_then_where_there_is_no_terminal(
     quiet = Lines(4, quiet=60.0)
     quiet.show(2.0)
     assert capsys.readouterr().err == ""
+
+
+def test_frames_go_to_pandas_and_csv(result: nw.Result, tmp_path: Path) -> None:
+    assert list(result.flows.to_pandas()["goodput"]) == result.flows["goodput"].to_list()
+    result.flows.write_csv(tmp_path / "flows.csv")
+    assert pl.read_csv(tmp_path / "flows.csv")["sent"].to_list() == result.flows["sent"].to_list()
+
+
+def test_a_sweep_has_the_names_of_a_run(tmp_path: Path) -> None:
+    base = nw.dumbbell("10Mbps", "40ms", "1000p", duration="1s")
+    swept = nw.sweep(base, cc=["reno", "bbr"], cache=tmp_path, series=True)
+    assert swept.summary.equals(swept.runs)
+    assert set(swept.flow_series["cc"]) == {"reno", "bbr"}
+    assert swept.link_series.height > 0 and swept.law_series.height > 0
+    assert any("nothing was lost" in warning for warning in swept.warnings)

@@ -22,7 +22,6 @@ from narrows._terminal import console, say, warn
 from narrows.cli.compare import split_seeds
 from narrows.errors import Error
 from narrows.made import Made
-from narrows.remarks import gathered
 from narrows.sweeps.cache import Cache, Entry, is_whole, metadata
 from narrows.sweeps.file import SweepFile
 from narrows.sweeps.plan import Until
@@ -65,7 +64,7 @@ def run_file(
             return True
         _print(result, metric, as_json)
         if not as_json:
-            warn(_warnings(result))
+            warn(result.warnings)
         if folder:
             write(folder, result, metric)
             folder.finish(made.to_json())
@@ -112,14 +111,6 @@ def _print(result: Sweep, metric: str, as_json: bool) -> None:
             print(json.dumps({**row, "warnings": (row.get("warnings") or "").splitlines()}))
         return
     console().print(tables.points(result, metric))
-
-
-def _warnings(result: Sweep) -> list[str]:
-    """Return the warnings of all runs, each with the number of runs that have it."""
-    if "warnings" not in result.runs.columns:
-        return []
-    texts = result.runs["warnings"].fill_null("").to_list()
-    return gathered([("", [text.splitlines() for text in texts])])
 
 
 def write(folder: Folder, result: Sweep, metric: str) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from narrows._files import parquet, write_at_once
 from narrows.errors import SweepError
+from narrows.remarks import gathered
 from narrows.statistics import Estimate, estimate, paired
 from narrows.sweeps.cache import Cache
 from narrows.sweeps.points import Point, describe
@@ -118,6 +119,34 @@ class Sweep:
     def transfers(self) -> pl.DataFrame:
         """One row per run and object that a web user requested."""
         return self._rows("transfers")
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """The same as `runs`: one row per run."""
+        return self.runs
+
+    @cached_property
+    def flow_series(self) -> pl.DataFrame:
+        """One row per run, flow and sample."""
+        return self.series("flow_series")
+
+    @cached_property
+    def law_series(self) -> pl.DataFrame:
+        """One row per run, flow, sample and quantity of its law."""
+        return self.series("law_series")
+
+    @cached_property
+    def link_series(self) -> pl.DataFrame:
+        """One row per run, link and sample."""
+        return self.series("link_series")
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the results should be read with; each warning once, with the number of runs."""
+        if "warnings" not in self.runs.columns:
+            return []
+        texts = self.runs["warnings"].fill_null("").to_list()
+        return gathered([("", [text.splitlines() for text in texts])])
 
     def series(self, name: str) -> pl.DataFrame:
         """Read time series from the cache, with one row per run, flow or link, and sample.
