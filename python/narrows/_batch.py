@@ -31,6 +31,8 @@ def run_all(jobs: Sequence[tuple[Scenario, int]], traces_to: str | None = None) 
     list of Result
         The results, in the order of `jobs`.
     """
+    for scenario in {id(scenario): scenario for scenario, _ in jobs}.values():
+        scenario.core.ends_soon(scenario.controllers)
     stop = threading.Event()
     with (
         bar(len(jobs)) as advance,

@@ -125,6 +125,7 @@ pub(crate) fn run(
 ) -> PyResult<Run> {
     let failure = Failure::default();
     let checked = checked(scenario, own, &failure)?;
+    checked.ends_soon().map_err(Failed::from)?;
     let seed = seed.unwrap_or(checked.seed);
     Ok(py.detach(|| {
         run_detached(&checked, seed, progress.as_ref(), traces_to.as_deref(), &failure)

@@ -60,6 +60,13 @@ impl Scenario {
         Ok(checked.links.iter().map(describe).collect())
     }
 
+    /// Fails if it would run for days.
+    #[pyo3(signature = (own=None))]
+    fn ends_soon(&self, own: Option<Own>) -> PyResult<()> {
+        let checked = checked(self, own, &Failure::default())?;
+        Ok(checked.ends_soon().map_err(Failed::from)?)
+    }
+
     /// Checks it; returns what runs, but hardly as it was meant, each with its place and a remedy.
     #[pyo3(signature = (own=None))]
     fn warnings(&self, own: Option<Own>) -> PyResult<Vec<String>> {

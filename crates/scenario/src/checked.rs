@@ -71,11 +71,15 @@ impl Checked {
         memory::check(&network.links, &load, duration, sample)?;
         let around = Surroundings { scenario: &scenario, duration, network: &network, load, own };
         let flows = check_flows(&around)?;
-        effort::check(&network.links, &flows, duration)?;
         let trace = check_trace(scenario.trace.clone(), &network.links, &flows)?;
         let warnings = warnings::find(&scenario, &network.links, &flows);
         let (seed, links) = (scenario.seed.unwrap_or(1), network.links);
         Ok(Self { seed, duration, warmup, sample, links, flows, trace, warnings, load })
+    }
+
+    /// Fails if it would run for days; a description of that is as good as any other.
+    pub fn ends_soon(&self) -> Result<(), ScenarioError> {
+        effort::check(&self.links, &self.flows, self.duration)
     }
 
     /// The number of flows in all.

@@ -90,6 +90,8 @@ class Plan:
         """
         chosen = _seeds(seeds)
         scenarios = [scenario_at(base, point) for point in points]
+        for scenario in scenarios:
+            scenario.core.ends_soon(scenario.controllers)
         return cls(
             [named(point) for point in points],
             [canonical(scenario, series) for scenario in scenarios],
