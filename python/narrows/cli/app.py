@@ -325,6 +325,8 @@ def _compare(combinations: Any, json_: bool, csv: bool, output: Path | None, for
 
     _one_form(json_, csv)
     planned = combinations.planned()
+    for _, scenario in planned:
+        scenario.core.ends_soon()
     with Output(output, force) if output else nullcontext() as folder:
         if not (json_ or csv):
             for buffer in dict.fromkeys(scenario.buffers["bottleneck"] for _, scenario in planned):
@@ -392,6 +394,7 @@ def run(
         _one_form(json_, csv)
         from_input = str(file) == "-"
         scenario = Scenario.from_toml(sys.stdin.read()) if from_input else Scenario.load(file)
+        scenario.core.ends_soon()
         made = Made(
             "run", [({}, scenario.to_toml())], split_seeds(seeds or "1", seed, scenario.seed)
         )
