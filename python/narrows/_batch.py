@@ -52,8 +52,9 @@ def run_all(jobs: Sequence[tuple[Scenario, int]], traces_to: str | None = None) 
             advance(number, 1.0)
             return result
 
-        futures = [pool.submit(one, number, *job) for number, job in enumerate(jobs)]
         try:
+            # A signal may come while a thread is being started, which nobody would wait for then.
+            futures = [pool.submit(one, number, *job) for number, job in enumerate(jobs)]
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:
             stop.set()

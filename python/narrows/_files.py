@@ -108,12 +108,15 @@ class Output(Folder):
         self.target = target
         self._check(force)
         staging = target.absolute().parent / f".{target.name}.part"
-        staging.parent.mkdir(parents=True, exist_ok=True)
         try:
+            staging.parent.mkdir(parents=True, exist_ok=True)
+            if staging.exists():
+                self._clear(staging)
             staging.mkdir()
         except FileExistsError:
-            self._clear(staging)
-            staging.mkdir()
+            raise
+        except OSError as error:
+            raise OSError(error.errno, f"{error.strerror}; name another folder", target) from None
         (staging / PROCESS).write_text(str(os.getpid()))
         super().__init__(staging)
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from narrows import _core
 from narrows._batch import run_all
 from narrows.controller import Law, name_of
+from narrows.errors import Error
 from narrows.remarks import gathered
 from narrows.results import Result
 from narrows.scenario import Scenario
+from narrows.statistics import chosen_seeds
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,6 +37,22 @@ def varying(cases: Sequence[Case]) -> list[str]:
     names = list(dict.fromkeys(name for case in cases for name in case.said))
     differ = {name for name in names if len({case.said.get(name) for case in cases}) > 1}
     return [name for name in names if name == "cc" or name in differ]
+
+
+def common(cases: Sequence[Case]) -> str:
+    """Say in a line what is compared: what differs, and what all cases have in common."""
+    names = varying(cases)
+    same = [
+        f"{name} {value}"
+        for name, value in cases[0].said.items()
+        if name not in names and value not in ("0s", "0ms", "own", "none")
+    ]
+    laws = ", ".join(dict.fromkeys(case.said["cc"] for case in cases))
+    others = [name for name in names if name != "cc"]
+    by = f" by {', '.join(others)}" if others else ""
+    flows = cases[0].runs[0].flows.height
+    told = [f"{laws}{by}", f"{flows} flow{'s' if flows > 1 else ''}", *same]
+    return "; ".join(told)
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,12 +144,14 @@ class Comparison:
     def __repr__(self) -> str:
         from narrows import tables  # noqa: PLC0415
 
-        return tables.as_text([tables.comparison(self.cases)])
+        shown = [tables.comparison(self.cases), *tables.mixtures(self.cases)]
+        return tables.as_text(shown, self.warnings)
 
     def _repr_html_(self) -> str:
         from narrows import tables  # noqa: PLC0415
 
-        return tables.as_html(tables.comparison(self.cases))
+        shown = [tables.comparison(self.cases), *tables.mixtures(self.cases)]
+        return tables.as_page(shown, self.warnings)
 
 
 def run_cases(
@@ -174,9 +194,16 @@ def compare(scenario: Scenario, cc: Sequence[Law], *, seeds: int | Sequence[int]
     >>> [result.summary["cc"][0] for result in found.results]
     ['reno', 'cubic']
     """
-    planned = [({"cc": name_of(law)}, _with_law(scenario, law)) for law in cc]
-    first = scenario.seed
-    return run_cases(planned, range(first, first + seeds) if isinstance(seeds, int) else seeds)
+    if not isinstance(scenario, Scenario):
+        raise Error(f"scenario: {scenario!r} is not a Scenario; try nw.dumbbell(...)")
+    laws = [] if isinstance(cc, str) else list(cc)
+    if not laws or None in laws:
+        raise Error(f'cc: {cc!r} is not a list of laws; try ["cubic", "bbr"]')
+    planned = {name_of(law): _with_law(scenario, law) for law in laws}
+    if len(planned) < len(laws):
+        raise Error(f"cc: two laws are called the same: {', '.join(map(name_of, laws))}")
+    cases = [({"cc": name}, of_law) for name, of_law in planned.items()]
+    return run_cases(cases, list(dict.fromkeys(chosen_seeds(seeds, scenario.seed))))
 
 
 def _with_law(scenario: Scenario, law: Law) -> Scenario:

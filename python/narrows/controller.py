@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -19,8 +20,8 @@ class Controller:
     epoch opens, whether the window was the limit, and what the RTT is.
 
     A class with parameters, ``def __init__(self, initial_window=10.0, *, delta=0.5)``, is passed
-    with their values and without the window: ``cc=Mine(delta=0.1)``. Any function of the initial
-    window that returns a controller will do, too.
+    with their values and without the window: ``cc=Mine(delta=0.1)``; each flow gets a controller of
+    its own. Any function of the initial window that returns a controller will do, too.
 
     Parameters
     ----------
@@ -59,15 +60,23 @@ class Controller:
     ['Mine']
     """
 
+    # What makes controllers like this one, if it was made without an initial window.
+    _made_by: Maker | None = None
+
     own_recovery: bool = False
     rate_samples: bool = False
     ecn: str = ""
 
     def __new__(cls, *given: Any, **settings: Any) -> Self:
-        """Make a controller, or, without the initial window, what makes controllers."""
-        if given or "initial_window" in settings or not settings:
+        """Make a controller, or, if it cannot be made without a window, what makes controllers."""
+        window = _first_parameter(cls)
+        if given or window is None or window.name in settings:
             return super().__new__(cls)
-        return Maker(cls, settings)  # type: ignore[return-value]
+        if settings and window.default is inspect.Parameter.empty:
+            return Maker(cls, settings)  # type: ignore[return-value]
+        made = super().__new__(cls)
+        made._made_by = Maker(cls, settings)
+        return made
 
     def __init__(self, initial_window: float) -> None:
         raise NotImplementedError(f"{type(self).__name__} needs __init__(self, initial_window)")
@@ -105,6 +114,12 @@ class Controller:
         return None
 
 
+def _first_parameter(cls: type[Controller]) -> inspect.Parameter | None:
+    """Return the parameter of a class that takes the initial window."""
+    parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    return parameters[0] if parameters else None
+
+
 @dataclass(frozen=True)
 class Maker:
     """Makes controllers of one class with the same parameters, like ``Copa(delta=0.1)``."""
@@ -137,11 +152,20 @@ def name_of(law: Law) -> str:
     """
     if isinstance(law, str):
         return law
+    if isinstance(law, Controller) and law._made_by is not None:
+        return name_of(law._made_by)
     if isinstance(law, partial):
         said = [f"{name}={value}" for name, value in law.keywords.items()]
         return ":".join([name_of(law.func), *map(str, law.args), *said])
     name: str = getattr(law, "__name__", type(law).__name__)
     return name.strip("<>")
+
+
+def _same(one: Makes, other: Makes) -> bool:
+    if isinstance(one, partial) and isinstance(other, partial):
+        mine, yours = ((it.func, it.args, it.keywords) for it in (one, other))
+        return mine == yours
+    return one == other
 
 
 def known(place: str, law: Own, others: dict[str, Makes]) -> str:
@@ -154,6 +178,8 @@ def known(place: str, law: Own, others: dict[str, Makes]) -> str:
     """
     name = name_of(law)
     if isinstance(law, Controller):
+        if law._made_by is not None:
+            return known(place, law._made_by, others)
         raise ScenarioError(
             f"{place}: {name} is one controller, and each flow needs its own; write {name} for the "
             f"class, or {name}(delta=0.5) without the initial window"
@@ -169,7 +195,7 @@ def known(place: str, law: Own, others: dict[str, Makes]) -> str:
     ):
         raise ScenarioError(f"{place}: a built-in law is named {head} too; rename the class")
     other = others.setdefault(name, law)
-    if other != law:
+    if not _same(other, law):
         kind = "classes" if isinstance(law, type) and isinstance(other, type) else "controllers"
         raise ScenarioError(f"{place}: two {kind} are named {name}; rename one")
     return name

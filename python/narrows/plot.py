@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 PACINGS = {"none": "not paced", "own": "paced by law or transport"}
 PANEL = (4.2, 2.8)
+# More labels than these stand upright.
+FEW = 6
 
 
 def window(result: Result, ax: Axes | None = None, flows: Sequence[int] | None = None) -> Axes:
@@ -141,12 +143,15 @@ def comparison(cases: Sequence[Case]) -> Figure:
     Each pacing has a colour. If there are several seeds, whiskers show the 95 % confidence
     intervals of the means.
     """
-    from narrows.comparison import varying  # noqa: PLC0415
+    from narrows.comparison import common, varying  # noqa: PLC0415
     from narrows.statistics import mean_and_interval  # noqa: PLC0415
 
-    figure, axes = panels(2, 2)
     names = [name for name in varying(cases) if name != "pacing"]
     labels = [escaped(case.label(names, "\n")) for case in cases]
+    many = len(set(labels)) > FEW
+    if many:
+        labels = [label.replace("\n", ", ") for label in labels]
+    figure, axes = panels(2, 2, width=max(PANEL[0], 0.3 * len(set(labels))))
     records = [
         {**run.record(), "label": label}
         for case, label in zip(cases, labels, strict=True)
@@ -181,15 +186,15 @@ def comparison(cases: Sequence[Case]) -> Figure:
                 yerr=whiskers,
                 label=PACINGS.get(pacing, f"paced, {pacing}"),
             )
-        ax.set_xticks(range(len(shown_labels)), shown_labels, fontsize="x-small")
+        turned = {"rotation": 90} if many else {}
+        ax.set_xticks(range(len(shown_labels)), shown_labels, fontsize="x-small", **turned)
         ax.set_ylabel(column.axis)
         if column.name in ("utilisation", "jain"):
-            ax.set_ylim(0, max(1.0, ax.get_ylim()[1] if several else 1.0))
-    first = cases[0].runs[0]
+            ax.set_ylim(0, min(1.2, max(1.0, ax.get_ylim()[1] if several else 1.0)))
+        else:
+            ax.set_ylim(bottom=0)
     rest = f"; {len(cases[0].runs)} seeds, mean and 95 % interval" if several else ""
-    figure.supxlabel(
-        escaped(f"{shown.network(first.scenario.fields)}{rest}"), fontsize="x-small", color="0.4"
-    )
+    figure.supxlabel(escaped(f"{common(cases)}{rest}"), fontsize="x-small", color="0.4", wrap=True)
     figure.legend(
         *axes.flat[0].get_legend_handles_labels(),
         loc="outside upper center",

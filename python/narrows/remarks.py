@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 # More labels of cases than these are counted.
 LABELS = 3
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def gathered(groups: Sequence[tuple[str, Sequence[Sequence[str]]]]) -> list[str]:
-    """Return each warning once, with the cases and the number of runs that have it.
+    """Return each kind of warning once, with the cases and the number of runs that have it.
 
     Parameters
     ----------
@@ -20,26 +21,47 @@ def gathered(groups: Sequence[tuple[str, Sequence[Sequence[str]]]]) -> list[str]
     Returns
     -------
     list of str
-        The first warning of each kind, followed by whose it is unless every run has it.
+        One warning of each kind, with the range of each number that differs, followed by whose it
+        is unless every run has it.
 
     Examples
     --------
     >>> gathered([("reno", [["2 epochs"], ["3 epochs"]]), ("bbr", [[], []])])
-    ['2 epochs [reno]']
+    ['2 to 3 epochs [reno]']
     >>> gathered([("", [["no loss"], []])])
     ['no loss [1 of 2 runs]']
     """
-    quoted: dict[str, str] = {}
+    said: dict[str, list[str]] = {}
     concerned: dict[str, dict[str, int]] = {}
     runs = {label: len(of_runs) for label, of_runs in groups}
     for label, of_runs in groups:
         for of_run in of_runs:
-            for warning in of_run:
-                kind = re.sub(r"\d+(\.\d+)?", "#", warning)
-                quoted.setdefault(kind, warning)
+            kinds = {_NUMBER.sub("#", warning): warning for warning in of_run}
+            for kind, warning in kinds.items():
+                said.setdefault(kind, []).append(warning)
                 counts = concerned.setdefault(kind, {})
                 counts[label] = counts.get(label, 0) + 1
-    return [quoted[kind] + _whose(quoted[kind], counts, runs) for kind, counts in concerned.items()]
+    return [
+        _merged(said[kind]) + _whose(said[kind][0], counts, runs)
+        for kind, counts in concerned.items()
+    ]
+
+
+def _merged(warnings: Sequence[str]) -> str:
+    """Return warnings that differ in numbers only as one, with ranges.
+
+    Examples
+    --------
+    >>> _merged(["held 3 of 40 packets", "held 12 of 40 packets"])
+    'held 3 to 12 of 40 packets'
+    """
+    columns = zip(*(_NUMBER.findall(warning) for warning in warnings), strict=True)
+    ranges = []
+    for column in columns:
+        low, high = min(column, key=float), max(column, key=float)
+        ranges.append(low if low == high else f"{low} to {high}")
+    numbers = iter(ranges)
+    return _NUMBER.sub(lambda _: next(numbers), warnings[0])
 
 
 def _whose(warning: str, counts: dict[str, int], runs: dict[str, int]) -> str:

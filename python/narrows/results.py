@@ -13,6 +13,7 @@ from narrows._files import parquet, write_at_once
 from narrows.errors import Error
 from narrows.metrics import table_names
 from narrows.scenario import Scenario
+from narrows.shown import group_of_flow
 
 if TYPE_CHECKING:
     import polars as pl
@@ -135,14 +136,43 @@ class Result:
     def record(self) -> dict[str, Any]:
         """Return the run as one object for ``--json``.
 
-        It has the summary, the goodput of each flow, the simulator's speed and the warnings.
+        It has the summary, the goodput of each flow, the groups of flows, marks and delays of the
+        bottleneck, the simulator's speed, the engine and the warnings.
         """
         record: dict[str, Any] = self.summary.row(0, named=True)
         record["flow_goodput"] = self.flows["goodput"].to_list()
         record["wall"] = self.wall
         record["packets_per_second"] = record["delivered"] / self.wall
         record["warnings"] = self.warnings
+        bottleneck = self.links.row(self.bottleneck, named=True)
+        for name in ("marks", "delay_p50", "delay_p99"):
+            record[name] = bottleneck[name]
+        record["groups"] = self.groups()
+        record["engine"] = _core.engine()
         return record
+
+    def groups(self) -> list[dict[str, Any]]:
+        """Return each group of flows: its law, the number of its flows, and what they did.
+
+        Goodput and epochs are sums, the loss rate is of all packets of the group, and the RTT and
+        the shares of time under each limit are means.
+        """
+        import polars as pl  # noqa: PLC0415
+
+        limits = pl.selectors.starts_with("limited_by_")
+        return (
+            self.flows.with_columns(group=pl.Series(group_of_flow(self)))
+            .group_by("group", maintain_order=True)
+            .agg(
+                pl.col("cc").first(),
+                pl.len().alias("flows"),
+                pl.col("goodput", "epochs", "timeouts").sum(),
+                (pl.col("lost").sum() / pl.col("sent").sum()).fill_nan(None).alias("loss_rate"),
+                pl.col("mean_rtt").mean(),
+                limits.mean(),
+            )
+            .to_dicts()
+        )
 
     def write(self, folder: str | os.PathLike[str], prefix: str = "") -> list[Path]:
         """Write every table as Parquet; each file is written completely or not at all.
@@ -169,12 +199,12 @@ class Result:
     def __repr__(self) -> str:
         from narrows.tables import as_text  # noqa: PLC0415
 
-        return as_text(self._tables())
+        return as_text(self._tables(), self.warnings)
 
     def _repr_html_(self) -> str:
-        from narrows.tables import as_html  # noqa: PLC0415
+        from narrows.tables import as_page  # noqa: PLC0415
 
-        return "".join(map(as_html, self._tables()))
+        return as_page(self._tables(), self.warnings)
 
     def _frame(self, name: str) -> pl.DataFrame:
         import polars as pl  # noqa: PLC0415 (half a second, which `narrows list` need not spend)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import SupportsIndex
+
+from narrows.errors import SweepError
 
 
 def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
@@ -115,3 +119,34 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Estimate:
     """
     differences = [a - b for a, b in zip(first, second, strict=True)]
     return estimate(differences) if differences else Estimate(None, None, None)
+
+
+# Runs with more seeds than these would not end.
+MOST_SEEDS = 1_000_000
+
+
+def chosen_seeds(given: int | Sequence[int], first: int = 1) -> list[int]:
+    """Return seeds: as many as a number says, counted from `first`, or those of a list.
+
+    Raises
+    ------
+    Error
+        If there are none or too many, or one is not from 0 to 2^64 - 1.
+
+    Examples
+    --------
+    >>> chosen_seeds(2, 7), chosen_seeds([3, 5])
+    ([7, 8], [3, 5])
+    """
+    seeds: Sequence[object] = (
+        range(first, first + min(operator.index(given), MOST_SEEDS + 1))
+        if isinstance(given, SupportsIndex)
+        else given
+    )
+    whole = [operator.index(seed) for seed in seeds if isinstance(seed, SupportsIndex)]
+    in_range = all(0 <= seed < 2**64 for seed in whole)
+    if not whole or len(whole) != len(seeds) or not in_range or len(whole) > MOST_SEEDS:
+        raise SweepError(
+            f"seeds: {given!r} is neither a number of seeds nor a list of seeds; try 10 or [1, 2]"
+        )
+    return whole

@@ -48,6 +48,32 @@ def comparison(cases: Sequence[Case]) -> Table:
     return table
 
 
+def mixtures(cases: Sequence[Case]) -> list[Table]:
+    """Return a table of who got what, a row for each law of a case that mixes laws, or none."""
+    import polars as pl  # noqa: PLC0415
+
+    mixed = [case for case in cases if len(case.runs[0].scenario.fields["flows"]) > 1]
+    if not mixed:
+        return []
+    names = varying(cases)
+    columns = [metric(name, "flows") for name in ("goodput", "loss_rate", "mean_rtt", "epochs")]
+    table = _table([*names, "law", "flows"], columns)
+    table.title, table.title_justify = "by law, flows together", "left"
+    whole = [
+        pl.col("cc").first(),
+        pl.len().alias("flows"),
+        pl.col("goodput", "epochs").sum(),
+        (pl.col("lost").sum() / pl.col("sent").sum()).alias("loss_rate"),
+        pl.col("mean_rtt").mean(),
+    ]
+    for case in mixed:
+        for rows in zip(*(_by_group(run, whole) for run in case.runs), strict=True):
+            said = [escape(case.said.get(name, "-")) for name in names]
+            law, flows = rows[0]["cc"], str(rows[0]["flows"])
+            table.add_row(*said, escape(law), flows, *_cells(rows, columns))
+    return [table]
+
+
 def _marks(result: Result) -> int:
     marks: int = result.links["marks"][result.bottleneck]
     return marks
@@ -182,13 +208,21 @@ def _cell(column: Metric, mean: float | None, low: float | None) -> str:
     return column.text(mean) if low is None else f"{column.text(mean)}\n±{column.text(mean - low)}"
 
 
-def as_text(tables: Iterable[Table], width: int = WIDTH) -> str:
-    """Return tables as plain text."""
+def as_text(tables: Iterable[Table], warnings: Iterable[str] = (), width: int = WIDTH) -> str:
+    """Return tables as plain text, and warnings below them."""
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None)
     for table in tables:
         console.print(table)
+    for warning in warnings:
+        console.print(f"warning: {warning}", markup=False, highlight=False, soft_wrap=False)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+def as_page(tables: Iterable[Table], warnings: Iterable[str] = ()) -> str:
+    """Return tables as HTML, and warnings below them."""
+    said = "".join(f"<p>Warning: {html.escape(warning)}</p>" for warning in warnings)
+    return "".join(map(as_html, tables)) + said
 
 
 def as_html(table: Table) -> str:

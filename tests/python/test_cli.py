@@ -374,7 +374,7 @@ def test_a_folder_is_made_again(narrows: Run, tmp_path: Path) -> None:
         assert made["command"][1:] == [*command, "-o", "out", "--force"]
         again = narrows("again", "out")
         assert again.returncode == 0, again.stderr
-        assert "tables are the same" in again.stderr
+        assert "tables are the same" in again.stderr, again.stderr
     flows = tmp_path / "out" / "flows.parquet"
     pl.read_parquet(flows).with_columns(goodput=1.0).write_parquet(flows)
     again = narrows("again", "out", "-o", "fresh")

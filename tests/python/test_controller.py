@@ -287,3 +287,26 @@ def test_copa_in_python_is_the_built_in_law() -> None:
     assert queue["mean_queue"][0] == pytest.approx(queue["mean_queue"][1], rel=0.1)
     windows = [result.flow_series["window"].mean() for result in found.results]
     assert windows[0] == pytest.approx(windows[3], rel=0.05)
+
+
+def test_a_law_with_parameters_is_tested_alone_and_runs() -> None:
+    law = Paced(rate=250.0)
+    assert isinstance(law, nw.Controller) and law.pacing_rate() == 250.0
+    twice = nw.Scenario(
+        dumbbell={"rate": "10Mbps", "rtt": "40ms", "buffer": "20p"},
+        duration="2s",
+        flows=[{"cc": law}, {"cc": partial(Paced, rate=100.0)}, {"cc": partial(Paced, rate=100.0)}],
+    )
+    assert nw.run(twice).flows["cc"].unique(maintain_order=True).to_list() == [
+        *("Paced:rate=250.0", "Paced:rate=100.0")
+    ]
+
+
+def test_laws_of_one_name_at_several_points_are_several_laws(tmp_path: Path) -> None:
+    def path(rate: float) -> nw.Scenario:
+        law = lambda _: Paced(10.0, rate=rate)  # noqa: E731
+        return nw.dumbbell("10Mbps", "40ms", "1bdp", cc=law, duration="4s")
+
+    swept = nw.sweep(path, rate=[100.0, 200.0], cache=tmp_path)
+    one, other = swept.runs["goodput"].to_list()
+    assert other == pytest.approx(2 * one, rel=0.05)

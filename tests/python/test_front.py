@@ -336,3 +336,42 @@ def test_a_sweep_has_the_names_of_a_run(tmp_path: Path) -> None:
     assert set(swept.flow_series["cc"]) == {"reno", "bbr"}
     assert swept.link_series.height > 0 and swept.law_series.height > 0
     assert any("nothing was lost" in warning for warning in swept.warnings)
+
+
+def test_comparisons_refuse_what_they_cannot_do() -> None:
+    path = nw.dumbbell("10Mbps", "40ms", "20p", duration="1s")
+    compare = cast(Any, nw.compare)
+    for cc, seeds, said in [
+        (["cubic"], 10**11, "seeds: 100000000000 is neither"),
+        (["cubic"], 0, "seeds: 0 is neither"),
+        (["cubic"], "3", "seeds: '3' is neither"),
+        ([], 1, r"cc: \[\] is not a list of laws"),
+        ("cubic", 1, "cc: 'cubic' is not a list of laws"),
+        (["cubic", "cubic"], 1, "two laws are called the same"),
+    ]:
+        with pytest.raises(nw.Error, match=said):
+            compare(path, cc, seeds=seeds)
+    assert len(nw.compare(path, ["cubic"], seeds=[1, 1]).results) == 1
+
+
+def test_who_got_what_in_a_mixture_is_told() -> None:
+    mix = nw.network(
+        [{"from": "a", "to": "b", "rate": "10Mbps", "delay": "10ms", "buffer": "20p"}],
+        [
+            {"from": "a", "to": "b", "cc": "cubic", "count": 2},
+            {"from": "a", "to": "b", "cc": "bbr"},
+        ],
+        duration="4s",
+        rtt="20ms",
+    )
+    groups = nw.run(mix).record()["groups"]
+    assert [(group["cc"], group["flows"]) for group in groups] == [("cubic", 2), ("bbr", 1)]
+    shares = [value for name, value in groups[0].items() if name.startswith("limited_by_")]
+    assert sum(shares) == pytest.approx(1.0)
+
+
+def test_warnings_are_where_results_are_printed() -> None:
+    result = nw.run(nw.dumbbell("10Mbps", "40ms", "20p", max_window="5p", duration="4s"))
+    told = "was the receiver's for 100 %"
+    assert told in result.warnings[0]
+    assert told in " ".join(repr(result).split()) and "receiver&#x27;s" in result._repr_html_()

@@ -9,7 +9,7 @@ use crate::warnings::Warning;
 use crate::{Checked, CheckedLink};
 use narrows_control::Gaps;
 use narrows_router::Discipline;
-use narrows_sim::{HostSettings, Jitter};
+use narrows_sim::{HostSettings, Jitter, Loss};
 use narrows_transport::SendLimit;
 use narrows_transport::tcp::Spacing;
 use narrows_units::{Duration, Time};
@@ -20,8 +20,8 @@ const FEW_EPOCHS: u32 = 5;
 /// next.
 const OTHERS_LIMIT: f64 = 0.05;
 const REPAIRS: f64 = 0.5;
-/// A flow may begin or end by this share of the measured time within it without a word.
-const LATE: f64 = 0.05;
+/// A flow may miss this share of the measured time without a word.
+const PART: f64 = 0.05;
 /// Packets wait elsewhere if they wait this many times as long there, and for longer than one takes
 /// to leave.
 const ELSEWHERE: f64 = 1.5;
@@ -66,9 +66,10 @@ pub(crate) fn find(
     found.extend(never_full(checked, &groups, &links[bottleneck]).or_else(|| {
         // A mark is answered without an epoch.
         let nobody_marks = links.iter().all(|link| link.summary.marks == 0);
-        nobody_marks.then(|| few_epochs(checked.duration - checked.warmup, &groups)).flatten()
+        nobody_marks.then(|| few_epochs(checked, &groups)).flatten()
     }));
     found.extend(waits_elsewhere(links, bottleneck));
+    found.extend(waits_at_hosts(&groups, links));
     found.extend(in_phase(checked, &groups, bottleneck));
     found
 }
@@ -84,16 +85,21 @@ impl Group<'_> {
     /// Whether all flows always have something to send, over connections whose law lives by
     /// recovery epochs.
     fn lives_by_epochs(&self) -> bool {
-        let is_so = |it: &Connection| it.moves_by_epochs && matches!(it.sends, Sends::Endless);
+        // Routers may see to it that nothing is lost.
+        let asks = |it: &Connection| it.recipe.make(0).needs().routers;
+        let is_so =
+            |it: &Connection| it.moves_by_epochs && matches!(it.sends, Sends::Endless) && !asks(it);
         self.connection().is_some_and(is_so)
     }
 
     fn silent(&self) -> Option<String> {
-        let nobody = self
-            .flows
-            .iter()
-            .all(|flow| flow.summary.sender.sent == 0 && flow.completion_time.is_none());
-        nobody.then(|| "nothing was sent in the measured time".to_owned())
+        let sends = |flow: &FlowResult| flow.summary.sender.sent > 0 || flow.goodput > 0.0;
+        if self.flows.iter().any(sends) {
+            return None;
+        }
+        let began = self.flows.iter().any(|flow| flow.summary.started.is_some());
+        let why = if began { ": it was over before that" } else { "" };
+        Some(format!("nothing was sent in the measured time{why}"))
     }
 
     /// The recovery epochs of its flows, if they are too few.
@@ -130,33 +136,42 @@ impl Group<'_> {
 
     /// Some flows were there for a part of the measured time only.
     fn part_of_the_time(&self, checked: &Checked) -> Option<String> {
-        let endless = self.connection().is_none_or(|it| matches!(it.sends, Sends::Endless));
         let begins = Time::ZERO + checked.warmup;
-        let slack = (checked.duration - checked.warmup).scale(LATE);
-        let is_late = |flow: &&FlowResult| {
-            flow.summary.started.is_none_or(|started| started > begins + slack)
+        let ends = Time::ZERO + checked.duration;
+        let slack = (checked.duration - checked.warmup).scale(PART);
+        let of_part = |flow: &&FlowResult| {
+            let is_late = flow.summary.started.is_none_or(|started| started > begins + slack);
+            let end = flow.summary.finished.filter(|_| self.settings.is_finite());
+            is_late || end.unwrap_or(ends).min(self.settings.stop) + slack < ends
         };
-        let late = self.flows.iter().filter(is_late).count();
-        let ends_early = self.settings.stop + slack < Time::ZERO + checked.duration;
-        let early = if ends_early { self.flows.len() } else { 0 };
-        let part = late.max(early);
-        (endless && part > 0).then(|| {
+        let part = self.flows.iter().filter(of_part).count();
+        (part > 0 && !self.serves()).then(|| {
             let who = if self.flows.len() == 1 {
                 "it was".to_owned()
             } else {
                 format!("{part} of {} flows were", self.flows.len())
             };
+            let instead = if self.settings.is_finite() { "; look at completion_time" } else { "" };
             format!(
                 "{who} there for a part of the measured time only, and goodput and Jain's index \
-                 are over all of it"
+                 are over all of it{instead}"
             )
         })
+    }
+
+    /// Whether its flows answer requests, with silences between them.
+    fn serves(&self) -> bool {
+        let is_so = |it: &Connection| matches!(it.sends, Sends::Pages { .. } | Sends::Files { .. });
+        self.connection().is_some_and(is_so)
     }
 }
 
 /// Groups of flows that went through few recovery epochs each.
-fn few_epochs(measured: Duration, groups: &[Group]) -> Option<Warning> {
-    let sending = groups.iter().filter(|group| group.silent().is_none());
+fn few_epochs(checked: &Checked, groups: &[Group]) -> Option<Warning> {
+    let measured = checked.duration - checked.warmup;
+    let sending = groups
+        .iter()
+        .filter(|group| group.silent().is_none() && group.part_of_the_time(checked).is_none());
     let few = sending.filter_map(|group| Some((group.number, group.few_epochs()?)));
     let few: Vec<(usize, u32)> = few.collect();
     let place = few.iter().map(|(number, _)| format!("flows[{number}]")).collect::<Vec<_>>();
@@ -184,7 +199,9 @@ fn is_never_full(link: &LinkResult) -> bool {
 
 /// Nothing was lost or marked, so no window was cut.
 fn never_full(checked: &Checked, groups: &[Group], link: &LinkResult) -> Option<Warning> {
-    if !is_never_full(link) || !groups.iter().any(Group::lives_by_epochs) {
+    let is_cut = |group: &Group| group.flows.iter().any(|flow| flow.summary.sender.epochs > 0);
+    let lives = groups.iter().any(Group::lives_by_epochs);
+    if !is_never_full(link) || !lives || groups.iter().any(is_cut) {
         return None;
     }
     let holds = match &checked.links[link.number as usize].buffer {
@@ -222,6 +239,32 @@ fn waits_elsewhere(links: &[LinkResult], bottleneck: usize) -> Option<Warning> {
     })
 }
 
+/// Packets wait at their hosts' own links, which are in no table: the RTTs are longer than the path
+/// and all waits at routers together, by more than these.
+fn waits_at_hosts(groups: &[Group], links: &[LinkResult]) -> Option<Warning> {
+    let routers: f64 = links.iter().map(LinkResult::mean_delay).filter(|it| it.is_finite()).sum();
+    let slowest = links.iter().map(|link| link.rate).fold(f64::INFINITY, f64::min);
+    let mut slow = groups.iter().filter_map(|group| {
+        let attachment = group.settings.attachments.first()?;
+        // Faster links than the routers' keep no packet for long.
+        attachment.access.filter(|access| access.rate.bits_per_second() as f64 <= slowest)?;
+        let base = attachment.base_rtt.seconds();
+        let rtts = group.flows.iter().map(|flow| flow.mean_rtt).filter(|rtt| rtt.is_finite());
+        let rtt = rtts.fold(0.0, f64::max);
+        let wait = rtt - base - routers;
+        (wait > base.max(routers)).then_some((group.number, wait))
+    });
+    let (number, wait) = slow.next()?;
+    Some(Warning {
+        place: format!("flows[{number}]"),
+        message: format!(
+            "packets wait at its hosts' own links, {:.0} ms, not at routers: access_rate is what \
+             limits it",
+            1e3 * wait
+        ),
+    })
+}
+
 /// Few flows with equal RTTs over drop-tail, and nothing random on their way.
 fn in_phase(checked: &Checked, groups: &[Group], bottleneck: usize) -> Option<Warning> {
     let link: &CheckedLink = &checked.links[bottleneck];
@@ -243,7 +286,8 @@ fn in_phase(checked: &Checked, groups: &[Group], bottleneck: usize) -> Option<Wa
         && ways.all(|other| way(other) == first)
         && groups.iter().all(regular)
         && matches!(link.queue, Discipline::DropTail)
-        && checked.links.iter().all(|link| link.jitter == Jitter::default());
+        && checked.links.iter().all(|link| link.jitter == Jitter::default())
+        && checked.links.iter().all(|link| link.loss == Loss::None);
     in_phase.then(|| Warning {
         place: "flows".to_owned(),
         message: "equal RTTs and nothing random on the way: phase effects may decide which flow \

@@ -78,7 +78,9 @@ fn each_remark_has_its_cause() {
             "flows[1]: it was",
         ),
         (long, "buffer = \"1bdp\"", "[[flows]]\n[[flows]]\nstop = \"100s\"", "flows[1]: it was"),
-        (long, "buffer = \"1bdp\"", "[[flows]]\nstop = \"5s\"", "nothing was sent"),
+        (long, "buffer = \"1bdp\"", "[[flows]]\nstop = \"5s\"", "it was over before that"),
+        (long, "buffer = \"20p\"", "[[flows]]\nsize = \"100MB\"", "look at completion_time"),
+        (long, "buffer = \"1bdp\"\naccess_rate = \"5Mbps\"", one, "packets wait at its hosts"),
         (long, "buffer = \"20p\"", "[[flows]]\ncount = 2", "phase effects"),
     ];
     for (top, network, flows, said) in cases {
@@ -98,7 +100,8 @@ fn what_is_sound_is_not_remarked_on() {
         ("buffer = \"20p\"\nqueue = \"fq-codel\"", "[[flows]]\ncount = 2"),
         ("buffer = \"20p\"", "[[flows]]\ncount = 21"),
         ("buffer = \"20p\"", "[[flows]]\ncc = \"bbr\"\ncount = 2"),
-        ("buffer = \"20p\"", "[[flows]]\nsize = \"100MB\""),
+        ("buffer = \"20p\"\nloss = \"0.1%\"", "[[flows]]\ncount = 2"),
+        ("buffer = \"1bdp\"\nqueue = \"gwa-rr\"", "[[flows]]\ncc = \"gwa\""),
     ] {
         let network = network.replace("rtts = [\"40ms\", \"60ms\"]", "rtt_step = \"20ms\"");
         let warnings = show(long, &network, flows).warnings;

@@ -33,6 +33,9 @@ const IP_HEADER: u32 = 20;
 const TIMESTAMPS: u32 = 12;
 /// The sequence number of the first data byte, as it would be after a handshake.
 const FIRST_BYTE: u32 = 1;
+/// The largest window scale (RFC 7323 §2.3): the receiver's window is not in a trace, and so is
+/// never the limit.
+const WINDOW_SCALE: u8 = 14;
 const SENDER_PORT: u16 = 40_000;
 const RECEIVER_PORT: u16 = 5001;
 /// The port of QUIC's receiver: HTTPS, which is what tools take for QUIC.
@@ -133,6 +136,7 @@ fn tcp(segment: &Segment, flow: FlowHeaders) -> TcpHeader {
         let size = flow.payload.saturating_add(room).min(u32::from(u16::MAX)) as u16;
         options.push(TcpOptionElement::MaximumSegmentSize(size));
         options.push(TcpOptionElement::SelectiveAcknowledgementPermitted);
+        options.push(TcpOptionElement::WindowScale(WINDOW_SCALE));
     }
     let sack = segment.sack();
     let duplicate = segment.duplicate().map(|number| (byte(number), byte(number + 1)));

@@ -46,9 +46,9 @@ def again(folder: Path, output: Output | None) -> bool:
             differing = _differing(folder, fresh.path)
     tables = len(list(folder.glob("*.parquet")))
     if differing:
-        say(f"{len(differing)} of {tables} tables differ: {', '.join(differing)}")
+        say(f"of {tables} tables and their traces these differ: {', '.join(differing)}")
     else:
-        say(f"all {tables} tables are the same")
+        say(f"all {tables} tables are the same, and traces, if there are any")
     return not differing
 
 
@@ -72,15 +72,18 @@ def _make(made: Made, output: Output) -> None:
 
 
 def _differing(old: Path, new: Path) -> list[str]:
-    """Return the names of the tables that differ, or that only one folder has."""
+    """Return the names of the tables and traces that differ, or that only one folder has."""
     import polars as pl  # noqa: PLC0415
 
-    names = {file.name for place in (old, new) for file in place.glob("*.parquet")}
+    kinds = ("*.parquet", "*.pcapng", "*.sqlog")
+    names = {file.name for place in (old, new) for kind in kinds for file in place.glob(kind)}
 
     def same(name: str) -> bool:
         files = (old / name, new / name)
         if not all(file.exists() for file in files):
             return False
+        if not name.endswith(".parquet"):
+            return files[0].read_bytes() == files[1].read_bytes()
         one, other = map(pl.read_parquet, files)
         return one.equals(other)
 

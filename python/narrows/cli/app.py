@@ -43,6 +43,8 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 TERMINATED = 143
+# Of a longer path the end is shown.
+LONGEST_PLACE = 60
 
 Json = Annotated[
     bool,
@@ -134,8 +136,11 @@ def _one_line_errors() -> Iterator[None]:
         # standard output on /dev/null, that flush does not fail as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(BROKEN_PIPE) from None
-    except (Error, OSError) as error:
+    except Error as error:
         print(f"narrows: {error}", file=sys.stderr)
+        raise typer.Exit(BAD_INPUT) from None
+    except OSError as error:
+        print(f"narrows: {_told(error)}", file=sys.stderr)
         raise typer.Exit(BAD_INPUT) from None
     except RuntimeError as error:
         print(f"narrows: {error}", file=sys.stderr)
@@ -146,6 +151,15 @@ def _one_line_errors() -> Iterator[None]:
     except KeyboardInterrupt:
         print("narrows: interrupted", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _told(error: OSError) -> str:
+    """Return what an error of the system says, with its place first."""
+    if error.strerror is None or error.filename is None:
+        return str(error).removeprefix(f"[Errno {error.errno}] ")
+    place = str(error.filename)
+    shown = place if len(place) <= LONGEST_PLACE else "…" + place[-LONGEST_PLACE:]
+    return f"{shown}: {error.strerror}"
 
 
 def _no_delay(value: str | None) -> str | None:
@@ -300,6 +314,7 @@ def _print_csv(records: Sequence[dict[str, Any]]) -> None:
         {
             name: _joined(value) if isinstance(value, list) else value
             for name, value in record.items()
+            if name != "groups"
         }
         for record in records
     ]
@@ -338,7 +353,8 @@ def _compare(combinations: Any, json_: bool, csv: bool, output: Path | None, for
         if json_ or csv:
             _print_records(records, csv)
         else:
-            console().print(tables.comparison(comparison.cases))
+            for table in [tables.comparison(comparison.cases), *tables.mixtures(comparison.cases)]:
+                console().print(table)
             say(_speed(records))
         if not (json_ or csv):
             warn(comparison.warnings)

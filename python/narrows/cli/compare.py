@@ -58,6 +58,8 @@ def split_seeds(text: str, first: int | None, usual: int = 1) -> list[int]:
         begin = usual if first is None else first
         _check_number(text, int(match[1]) if match else 0)
         seeds = list(range(begin, begin + int(match[1]))) if match else []
+    if seeds and seeds[-1] >= 2**64 and first is not None:
+        raise Error(f"--seed: {first} leaves no room for {len(seeds)} seeds below 2^64; try 1")
     if not seeds or seeds[0] < 0 or seeds[-1] >= 2**64:
         raise Error(f'--seeds: "{text}" is not a number or range of seeds; try 10 or 1..10')
     return seeds
@@ -164,6 +166,13 @@ def mixture(cc: str, flows: int) -> list[tuple[str, int]]:
     """
     if flows > MOST_FLOWS:
         raise Error(f"--flows: {flows} is more than {MOST_FLOWS} flows; try 50")
+    known = [name for name, *_ in _core.controllers()]
+    plus = re.fullmatch(r"([a-z0-9-]+)(?::\d+)?\+([a-z0-9-]+)(?::\d+)?", cc)
+    if plus and plus[1] in known and plus[2] in known and plus[2] != "reno":
+        raise Error(
+            f'--cc: "{cc}" is not a law over a recovery; for a mixture write {plus[1]}/{plus[2]}, '
+            f"or 5*{plus[1]}/5*{plus[2]}"
+        )
     parts = [part.strip() for part in cc.split("/")]
     counted = [re.fullmatch(r"(?:(\d+)\*)?(.+)", part) for part in parts]
     if not all(counted):

@@ -14,7 +14,7 @@ import numpy as np
 from rich.table import Table
 
 from narrows import shown, tables
-from narrows.comparison import varying
+from narrows.comparison import common, varying
 from narrows.shown import Line
 from narrows.tables import as_html
 
@@ -97,16 +97,15 @@ def _kept_rows(rows: int, lines: list[npt.NDArray[np.float64]]) -> npt.NDArray[n
 
 def comparison(found: Comparison, made: Made) -> str:
     """Report on compared cases: tables, and the first run of each as small charts over time."""
-    table = tables.comparison(found.cases)
-    first = found.cases[0].runs[0].scenario
-    title = f"{len(found.cases)} cases over {shown.network(first.fields)}"
+    shown_tables = [tables.comparison(found.cases), *tables.mixtures(found.cases)]
+    title = common(found.cases)
     sections = [
         _of_cases("Congestion window, mean over flows", "packets", found.cases, _mean_window),
         _of_cases("Queue at the bottleneck", "packets", found.cases, _queue),
         _of_cases("Lost at the bottleneck (marked dashed)", "%", found.cases, _lost),
         _of_cases("Throughput at the bottleneck", "Mbit/s", found.cases, _throughput),
     ]
-    return _page(title, found.results, [table], sections, found.warnings, made)
+    return _page(title, found.results, shown_tables, sections, found.warnings, made)
 
 
 def single(results: Sequence[Result], of_runs: Sequence[Table], made: Made) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 
 from narrows import _core
 from narrows._files import write_at_once
+from narrows.errors import SweepError
 from narrows.scenario import Scenario
 
 DEFAULT = Path(".narrows")
@@ -81,6 +82,10 @@ class Cache:
             contents = self.file(key).read_bytes()
         except FileNotFoundError:
             return State.MISSING
+        except IsADirectoryError:
+            raise SweepError(
+                f"{self.file(key)}: a folder is where a run belongs; remove it"
+            ) from None
         return State.DONE if is_whole(contents) else State.DAMAGED
 
     def put(self, key: str, contents: bytes) -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-import operator
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
-from typing import SupportsIndex
 
 from narrows._progress import bar
 from narrows.controller import Makes
 from narrows.errors import SweepError
-from narrows.statistics import mean_and_interval
+from narrows.statistics import chosen_seeds, mean_and_interval
 from narrows.sweeps.cache import Cache, Passing, State, canonical, key_of
 from narrows.sweeps.dispatch import dispatch
 from narrows.sweeps.points import Base, Point, named, scenario_at
@@ -88,7 +86,7 @@ class Plan:
 
         `seeds` is the number of seeds, counted from 1, or a list of them.
         """
-        chosen = _seeds(seeds)
+        chosen = chosen_seeds(seeds)
         scenarios = [scenario_at(base, point) for point in points]
         for scenario in scenarios:
             scenario.core.ends_soon(scenario.controllers)
@@ -136,8 +134,10 @@ class Plan:
     def _members(self, seeds: Sequence[Sequence[int]]) -> list[Member]:
         """Return each point's runs with the seeds given for that point."""
         groups = zip(range(len(self.points)), self.scenarios, seeds, strict=True)
+        # A user's own law is known by its name only, which others may have at other points.
+        own = self.controllers or [{} for _ in self.points]
         return [
-            Member(point, seed, key_of(scenario, seed))
+            Member(point, seed, key_of(f"{point} {scenario}" if own[point] else scenario, seed))
             for point, scenario, chosen in groups
             for seed in chosen
         ]
@@ -236,18 +236,6 @@ class Plan:
         count = min(until.most_seeds, max(FEWEST_SEEDS, math.ceil(GROWTH * len(seeds))))
         first = max(seeds) + 1
         return list(range(first, first + count - len(seeds)))
-
-
-def _seeds(given: int | Sequence[int]) -> list[int]:
-    """Return the seeds: as many as a number says, counted from 1, or those of a list."""
-    seeds = range(1, operator.index(given) + 1) if isinstance(given, SupportsIndex) else given
-    whole = [seed for seed in seeds if isinstance(seed, SupportsIndex)]
-    in_range = all(0 <= operator.index(seed) < 2**64 for seed in whole)
-    if not whole or len(whole) != len(seeds) or not in_range:
-        raise SweepError(
-            f"seeds: {given!r} is neither a number of seeds nor a list of seeds; try 10 or [1, 2]"
-        )
-    return [operator.index(seed) for seed in whole]
 
 
 def _to_stderr(text: str) -> None:

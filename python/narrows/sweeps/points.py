@@ -14,7 +14,7 @@ from typing import Any
 
 from narrows import _core
 from narrows._core import ScenarioError
-from narrows.controller import name_of
+from narrows.controller import Controller, name_of
 from narrows.errors import SweepError
 from narrows.scenario import Scenario
 
@@ -123,7 +123,7 @@ def scenario_at(base: Base, point: Point) -> Scenario:
 def named(point: Point) -> Point:
     """Return a point whose laws are names, also those of the user's own controllers."""
     return {
-        name: name_of(value) if callable(value) and not isinstance(value, str) else value
+        name: name_of(value) if callable(value) or isinstance(value, Controller) else value
         for name, value in point.items()
     }
 

@@ -143,7 +143,7 @@ class Sweep:
     @property
     def warnings(self) -> list[str]:
         """What the results should be read with; each warning once, with the number of runs."""
-        if "warnings" not in self.runs.columns:
+        if self.runs.is_empty() or "warnings" not in self.runs.columns:
             return []
         texts = self.runs["warnings"].fill_null("").to_list()
         return gathered([("", [text.splitlines() for text in texts])])
@@ -290,7 +290,8 @@ class Sweep:
         done = f"{len(self.points)} points, {self.reused + self.ran} runs"
         failed = f", {len(self.failures)} failed" if self.failures else ""
         table = [] if self.runs.is_empty() else [tables.points(self)]
-        return f"{done}{failed}\n{tables.as_text(table)}".rstrip()
+        said = [failure.error for failure in self.failures] + self.warnings
+        return f"{done}{failed}\n{tables.as_text(table, said)}".rstrip()
 
     def _repr_html_(self) -> str:
         from narrows import tables  # noqa: PLC0415

@@ -510,7 +510,8 @@ impl Sender {
 
     /// Nothing more leaves at `now` because of `limit`, or because losses are being repaired.
     fn waits(&mut self, now: Time, limit: SendLimit) {
-        let repairs = !self.settings.each_loss && self.packets.first() < self.repairs_to();
+        let decides = self.settings.each_loss || self.own_recovery;
+        let repairs = !decides && self.packets.first() < self.repairs_to();
         self.limits.set(if repairs { SendLimit::Recovery } else { limit }, now);
     }
 

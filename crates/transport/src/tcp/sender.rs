@@ -127,6 +127,8 @@ pub struct Sender {
     tells_pacing: bool,
     sampler: Option<Box<RateSampler>>,
     marks: Option<Marks>,
+    /// Whether the controller decides in a recovery, too.
+    own_recovery: bool,
     /// Whether the controller has a timer of its own.
     has_timer: bool,
     /// Whether packets carry the controller's requests to routers.
@@ -214,6 +216,7 @@ impl Sender {
             recovery,
             sampler: samples.then(Box::default),
             marks: Marks::new(needs, ecn, ecn_retransmit),
+            own_recovery: needs.own_recovery,
             has_timer: needs.timer,
             asks: needs.routers,
             asks_from_syn: needs.routers_from_syn,
@@ -524,7 +527,8 @@ impl Sender {
     /// Nothing more leaves at `now` because of `limit`, or because losses are being repaired.
     #[inline]
     fn waits(&mut self, now: Time, limit: SendLimit) {
-        self.limits.set(if self.recovery.repairing() { SendLimit::Recovery } else { limit }, now);
+        let repairs = !self.own_recovery && self.recovery.repairing();
+        self.limits.set(if repairs { SendLimit::Recovery } else { limit }, now);
     }
 
     /// Nothing more may leave at `now`; `is_full` if the window is the reason.
