@@ -15,8 +15,8 @@ pub enum SendLimit {
     Application,
     /// The receiver's window.
     Receiver,
-    /// Losses are being repaired, whatever else may be missing, unless the law decides then, too; with
-    /// the silence before a timeout.
+    /// Losses are being repaired, whatever else may be missing, unless the law decides then, too;
+    /// with the silence before a timeout.
     Recovery,
 }
 
