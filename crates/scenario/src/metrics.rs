@@ -247,8 +247,9 @@ columns! {
         Number(|flow| flow.limited(SendLimit::Application));
     /// Share in which the receiver's window was full.
     limited_by_receiver: Part, "RFC 4898" = Number(|flow| flow.limited(SendLimit::Receiver));
-    /// Share in which losses were being repaired, whatever else was missing, or a timeout was waited
-    /// for. Of laws that decide in a recovery themselves, like BBR, Copa and E-TCP, timeouts only.
+    /// Share in which losses were being repaired, whatever else was missing, or a timeout was
+    /// waited for. Of laws that decide in a recovery themselves, like BBR, Copa and E-TCP, timeouts
+    /// only.
     limited_by_recovery: Part = Number(|flow| flow.limited(SendLimit::Recovery));
     /// Packets that reached the receiver for the first time.
     arrived: Count = Count(|flow| flow.summary.arrived);
