@@ -2,6 +2,7 @@
 
 mod controller;
 mod error;
+mod lab;
 mod listing;
 mod run;
 mod scenario;
@@ -15,6 +16,8 @@ mod _core {
     use super::controller::{Ack, Loss, Mark};
     #[pymodule_export]
     use super::error::{Error, ScenarioError};
+    #[pymodule_export]
+    use super::lab::{doctor, lab};
     #[pymodule_export]
     use super::listing::{
         controllers, decided_by, engine, metrics, presets, queues, recoveries, schema, slow_starts,

@@ -16,7 +16,7 @@ use std::time::Duration;
     clippy::disallowed_types,
     reason = "the bindings are not the core: they measure how long a run takes"
 )]
-type Clock = std::time::Instant;
+pub(crate) type Clock = std::time::Instant;
 
 /// Interval between checks for signals, and between calls of the progress callback.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -48,6 +48,13 @@ impl Table {
 pub(crate) struct Run {
     results: Results,
     wall: f64,
+}
+
+impl Run {
+    /// A run that took `wall` seconds.
+    pub fn new(results: Results, wall: f64) -> Self {
+        Self { results, wall }
+    }
 }
 
 #[pymethods]
@@ -159,12 +166,12 @@ fn run_detached(
     let wall = start.elapsed().as_secs_f64();
     match (outcome, raised.or_else(|| failure.take())) {
         (_, Some(error)) => Err(Failed::Python(error)),
-        (Ok(results), None) => Ok(Run { results, wall }),
+        (Ok(results), None) => Ok(Run::new(results, wall)),
         (Err(error), None) => Err(Failed::Run(error)),
     }
 }
 
-fn look(py: Python<'_>, share: f64, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+pub(crate) fn look(py: Python<'_>, share: f64, progress: Option<&Py<PyAny>>) -> PyResult<()> {
     py.check_signals()?;
     if let Some(progress) = progress {
         progress.call1(py, (share,))?;

@@ -19,7 +19,7 @@ use narrows_units::{Duration, Stream};
 use std::sync::Arc;
 
 /// Families of random streams, apart from the simulator's own.
-const START_STREAMS: u64 = 101;
+pub(crate) const START_STREAMS: u64 = 101;
 const PACING_STREAMS: u64 = 102;
 const HASH_STREAMS: u64 = 103;
 

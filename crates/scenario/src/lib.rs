@@ -21,6 +21,7 @@ mod memory;
 mod metrics;
 mod network;
 mod queue_spec;
+mod real;
 mod remarks;
 mod results;
 mod run;
@@ -42,7 +43,11 @@ pub use law::{Law, OwnLaw};
 pub use link::CheckedLink;
 pub use metrics::{Kind, Metric, metrics};
 pub use queue_spec::QueueSpec;
-pub use results::{FlowResult, LinkResult, Results, Transfers};
+pub use real::{RealFlow, real_flows};
+pub use results::{
+    FlowResult, FlowSeries, LawSeries, LinkResult, LinkSeries, Observed, Results, Transfers,
+    assemble,
+};
 pub use run::{run, run_tapped};
 pub use scenario::{
     Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Host, Link, PacingName, ParkingLot,

@@ -208,14 +208,45 @@ pub struct LinkSeries {
     pub marks: Vec<u64>,
 }
 
+/// What was seen of a run, simulated or real, in the order of its flows and of its links.
+pub struct Observed {
+    /// Each flow.
+    pub flows: Vec<FlowSummary>,
+    /// Each link between routers.
+    pub links: Vec<LinkSummary>,
+    /// Data packets delivered in the whole run.
+    pub delivered: u64,
+    /// What web users got.
+    pub transfers: Transfers,
+    /// Samples of flows.
+    pub flow_series: FlowSeries,
+    /// Samples of what laws show of themselves.
+    pub law_series: LawSeries,
+    /// Samples of links.
+    pub link_series: LinkSeries,
+}
+
 pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> Results {
-    let flows = flow_results(checked, simulation);
-    let links: Vec<LinkResult> = checked
-        .links
-        .iter()
-        .enumerate()
-        .map(|(number, link)| link_result(number, link, simulation.link(number)))
-        .collect();
+    let flows = (0..checked.flow_count() as usize).map(|flow| simulation.flow(flow));
+    let links = (0..checked.links.len()).map(|link| simulation.link(link));
+    let observed = Observed {
+        flows: flows.collect(),
+        links: links.collect(),
+        delivered: simulation.delivered(),
+        transfers: transfers(checked, simulation),
+        flow_series: flow_series(checked, simulation),
+        law_series: law_series(checked, simulation),
+        link_series: link_series(checked, simulation),
+    };
+    assemble(checked, seed, observed)
+}
+
+/// What `observed` says of a run of `checked` under `seed`.
+pub fn assemble(checked: &Checked, seed: u64, observed: Observed) -> Results {
+    let flows = flow_results(checked, observed.flows);
+    let described = checked.links.iter().zip(observed.links).enumerate();
+    let links: Vec<LinkResult> =
+        described.map(|(number, (link, summary))| link_result(number, link, summary)).collect();
     let forward: Vec<&FlowResult> =
         flows.iter().filter(|flow| flow.reverse == flows[0].reverse).collect();
     let goodputs: Vec<f64> = forward.iter().map(|flow| flow.goodput).collect();
@@ -239,11 +270,11 @@ pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> R
         jain: jain(&goodputs),
         mean_rtt: rtt_sum / rtt_samples as f64,
         goodput: goodputs.iter().sum(),
-        delivered: simulation.delivered(),
-        transfers: transfers(checked, simulation),
-        flow_series: flow_series(checked, simulation),
-        law_series: law_series(checked, simulation),
-        link_series: link_series(checked, simulation),
+        delivered: observed.delivered,
+        transfers: observed.transfers,
+        flow_series: observed.flow_series,
+        law_series: observed.law_series,
+        link_series: observed.link_series,
         flows,
         links,
     }
@@ -268,11 +299,10 @@ fn bottleneck(links: &[LinkResult]) -> usize {
     (0..links.len()).reduce(most).unwrap_or(0)
 }
 
-fn flow_results(checked: &Checked, simulation: &Simulation) -> Vec<FlowResult> {
+fn flow_results(checked: &Checked, summaries: Vec<FlowSummary>) -> Vec<FlowResult> {
     let seconds = (checked.duration - checked.warmup).seconds();
-    let groups = checked.groups();
-    let result = |(number, group): (usize, &CheckedFlow)| {
-        let summary = simulation.flow(number);
+    let groups = checked.groups().zip(summaries);
+    let result = |(number, (group, summary)): (usize, (&CheckedFlow, FlowSummary))| {
         let sent = summary.sender.sent;
         let completion_time = summary
             .finished

@@ -11,6 +11,7 @@ from narrows._files import MADE, Output
 from narrows._terminal import say, warn
 from narrows.cli import compare, single, sweep
 from narrows.comparison import run_cases
+from narrows.errors import Error
 from narrows.made import Made
 from narrows.scenario import Scenario
 from narrows.sweeps.cache import Cache
@@ -28,6 +29,8 @@ def again(folder: Path, output: Output | None) -> bool:
         Where to write; if None, everything is thrown away after it has been compared.
     """
     made = Made.load(folder)
+    if made.kind == "lab":
+        raise Error(f"{folder}: it is of real connections, and no two runs of these are the same")
     say(made.line)
     if made.engine != _core.engine():
         warn(

@@ -1,7 +1,7 @@
 """The command line.
 
-Its commands: `narrows compare`, `run`, `again`, `sweep`, `cache`, `reproduce`, `list`, `examples`,
-`demo` and `schema`.
+Its commands: `narrows compare`, `run`, `again`, `sweep`, `cache`, `reproduce`, `lab`, `doctor`,
+`list`, `examples`, `demo` and `schema`.
 """
 
 from __future__ import annotations
@@ -430,6 +430,59 @@ def run(
             if folder:
                 single.write(folder, results, made)
                 _finish(folder, made, quiet=json_ or csv)
+
+
+lab_app = typer.Typer(
+    help="Real connections of this machine's kernel over a real path with narrows' queues.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(lab_app, name="lab")
+
+
+@lab_app.callback()
+def lab_() -> None:
+    """Real connections of this machine's kernel over a real path with narrows' queues."""
+
+
+@lab_app.command("run", epilog="Example: narrows lab run examples/lab.toml -o out/lab")
+def lab_run(
+    file: Annotated[Path, typer.Argument(help="A scenario file with a dumbbell.")],
+    seed: Annotated[
+        int | None, typer.Option(help="The seed.  [default: the scenario file's]")
+    ] = None,
+    json_: Json = False,
+    output: Out = None,
+    force: Force = False,
+) -> None:
+    """Run a scenario file in real time over this machine's TCP.
+
+    The exit status is 1 if the machine was too late for the run to be believed.
+    """
+    from narrows.cli.lab import run as run_lab  # noqa: PLC0415
+    from narrows.scenario import Scenario  # noqa: PLC0415
+
+    with _one_line_errors():
+        scenario = Scenario.load(file)
+        with Output(output, force) if output else nullcontext() as folder:
+            chosen = scenario.seed if seed is None else seed
+            is_valid = run_lab(scenario, chosen, json_, folder)
+    if not is_valid:
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def doctor() -> None:
+    """Say what this machine can do for a lab, and what to do about what it cannot.
+
+    The exit status is 0 if a lab can run.
+    """
+    from narrows.cli.lab import doctor as examine  # noqa: PLC0415
+
+    with _one_line_errors():
+        is_able = examine()
+    if not is_able:
+        raise typer.Exit(FAILED)
 
 
 @app.command("again", epilog="Example: narrows again out/demo")

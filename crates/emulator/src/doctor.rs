@@ -1,0 +1,90 @@
+//! What this machine can do for a lab, and what to do about what it cannot.
+
+use crate::lab::loaded;
+use crate::namespace::Namespace;
+use std::fs;
+use std::net::Ipv4Addr;
+
+/// Whether something is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What.
+    pub name: &'static str,
+    /// Whether it is there.
+    pub is_there: bool,
+    /// Whether a lab cannot run without it.
+    pub is_needed: bool,
+    /// What was found, or what to do.
+    pub told: String,
+}
+
+impl Check {
+    fn new(name: &'static str, is_needed: bool, found: Result<String, String>) -> Self {
+        let is_there = found.is_ok();
+        let told = found.unwrap_or_else(|remedy| remedy);
+        Self { name, is_there, is_needed, told }
+    }
+}
+
+/// Looks at everything; makes a namespace with a device, and removes it.
+pub fn doctor() -> Vec<Check> {
+    vec![
+        Check::new("kernel", false, kernel()),
+        Check::new("TUN", true, tun()),
+        Check::new("namespaces", true, namespace()),
+        Check::new("congestion controls", true, controls()),
+        Check::new("real-time threads", false, real_time()),
+        Check::new("cores", false, cores()),
+        Check::new("BTF", false, btf()),
+    ]
+}
+
+fn kernel() -> Result<String, String> {
+    let version = fs::read_to_string("/proc/sys/kernel/osrelease");
+    version.map(|text| format!("Linux {}", text.trim())).map_err(|_| "not Linux".to_owned())
+}
+
+fn tun() -> Result<String, String> {
+    let remedy = "cannot be opened; run as root, or chmod 666 /dev/net/tun; \
+                  if it is missing, modprobe tun";
+    let open = fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun");
+    open.map(|_| "/dev/net/tun".to_owned())
+        .map_err(|error| format!("/dev/net/tun {remedy} ({error})"))
+}
+
+fn namespace() -> Result<String, String> {
+    let made = Namespace::new("doctor", Ipv4Addr::new(10, 77, 0, 1), 1500);
+    made.map(|_| "one was made, with a device, and is gone again".to_owned()).map_err(|error| {
+        format!("none can be made ({error}); run as root, or in a container with --privileged")
+    })
+}
+
+fn controls() -> Result<String, String> {
+    loaded().map(|names| names.join(", ")).map_err(|error| format!("unknown: {error}"))
+}
+
+fn real_time() -> Result<String, String> {
+    let thread = std::thread::spawn(|| crate::sys::hurry(1));
+    if thread.join().unwrap_or(false) {
+        Ok("SCHED_FIFO is allowed".to_owned())
+    } else {
+        Err("SCHED_FIFO is refused: runs are later; run as root or with CAP_SYS_NICE".to_owned())
+    }
+}
+
+fn cores() -> Result<String, String> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if cores > 1 {
+        Ok(format!("{cores}"))
+    } else {
+        Err("1: sender, receiver and path share it; runs are later".to_owned())
+    }
+}
+
+fn btf() -> Result<String, String> {
+    let remedy = "no /sys/kernel/btf/vmlinux: laws cannot be loaded into this kernel; it needs \
+                  CONFIG_DEBUG_INFO_BTF";
+    fs::metadata("/sys/kernel/btf/vmlinux")
+        .map(|_| "/sys/kernel/btf/vmlinux".to_owned())
+        .map_err(|_| remedy.to_owned())
+}

@@ -1,0 +1,115 @@
+//! A real packet as routers see it: IPv4, told apart by the port of its flow.
+
+use narrows_router::Packet;
+use narrows_signal::{Ecn, Request};
+
+/// The port of flow 0 at its receiver; the others' follow.
+pub(crate) const FIRST_PORT: u16 = 20_000;
+
+/// A packet of IPv4.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// All of it.
+    pub bytes: Vec<u8>,
+    flow: u32,
+}
+
+impl Frame {
+    /// The packet in `bytes`; `None` if it is not TCP or UDP over IPv4 to or from a flow's port.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let header = usize::from(bytes.first()? & 0x0f) * 4;
+        let is_ours = bytes[0] >> 4 == 4 && matches!(bytes.get(9)?, 6 | 17);
+        let ports = bytes.get(header..header + 4).filter(|_| is_ours)?;
+        let port = |place: usize| u16::from_be_bytes([ports[place], ports[place + 1]]);
+        // The flow's port is that of the receiver; the sender's is above.
+        let port = port(0).min(port(2));
+        let flow = port.checked_sub(FIRST_PORT)?;
+        Some(Self { bytes: bytes.to_vec(), flow: u32::from(flow) })
+    }
+}
+
+impl Packet for Frame {
+    fn bytes(&self) -> u32 {
+        self.bytes.len() as u32
+    }
+
+    fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    fn ecn(&self) -> Ecn {
+        match self.bytes[1] & 3 {
+            0 => Ecn::NotCapable,
+            1 => Ecn::Scalable,
+            2 => Ecn::Capable,
+            _ => Ecn::Marked,
+        }
+    }
+
+    /// Sets CE, and brings the header's checksum up to date (RFC 1624, eqn. 3).
+    fn mark(&mut self) {
+        if self.ecn() == Ecn::NotCapable {
+            return;
+        }
+        let word =
+            |bytes: &[u8], place: usize| u16::from_be_bytes([bytes[place], bytes[place + 1]]);
+        let (before, checksum) = (word(&self.bytes, 0), word(&self.bytes, 10));
+        self.bytes[1] |= 3;
+        let after = word(&self.bytes, 0);
+        let mut sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        self.bytes[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+    }
+
+    fn request(&mut self) -> Option<&mut Request> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A header of 20 bytes with ECT(0) and a right checksum, and the ports of flow 3.
+    fn packet() -> Vec<u8> {
+        let mut bytes =
+            vec![0x45, 2, 0, 24, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 77, 0, 1, 10, 77, 0, 2];
+        let sum = checksum(&bytes);
+        bytes[10..12].copy_from_slice(&sum.to_be_bytes());
+        bytes.extend([0xc0, 0, 0x4e, 0x23]);
+        bytes
+    }
+
+    /// The Internet checksum (RFC 1071).
+    fn checksum(bytes: &[u8]) -> u16 {
+        let words = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
+        let mut sum: u32 = words.sum();
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        !(sum as u16)
+    }
+
+    #[test]
+    fn a_mark_keeps_the_checksum_right() {
+        let mut frame = Frame::parse(&packet()).expect("it is TCP");
+        assert_eq!((frame.flow(), frame.bytes(), frame.ecn()), (3, 24, Ecn::Capable));
+        assert_eq!(checksum(&frame.bytes[..20]), 0);
+        frame.mark();
+        assert_eq!(frame.ecn(), Ecn::Marked);
+        assert_eq!(checksum(&frame.bytes[..20]), 0);
+    }
+
+    #[test]
+    fn what_is_not_a_flows_is_refused() {
+        for (place, byte) in [(0, 0x65), (9, 1), (22, 0)] {
+            let mut bytes = packet();
+            bytes[place] = byte;
+            assert_eq!(Frame::parse(&bytes), None, "byte {place}");
+        }
+        assert_eq!(Frame::parse(&packet()[..21]), None);
+        assert_eq!(Frame::parse(&[]), None);
+    }
+}

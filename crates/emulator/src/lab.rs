@@ -1,0 +1,238 @@
+//! A whole run in real time: two namespaces, the path between them, the flows, and what was seen.
+
+use crate::clock::{Clock, Span};
+use crate::connection::Connection;
+use crate::namespace::Namespace;
+use crate::port::Port;
+use crate::samples::Samples;
+use crate::sys;
+use crate::wire::{Seen, Wire};
+use narrows_scenario::{
+    Checked, CheckedLink, RealFlow, Results, Scenario, ScenarioError, assemble, real_flows,
+};
+use narrows_units::{Duration, Stream, Time};
+use std::net::{Ipv4Addr, TcpListener};
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+use std::thread::{self, ScopedJoinHandle};
+use std::{fmt, io};
+
+/// Addresses in the two namespaces, which nobody else sees.
+const SENDERS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+const RECEIVERS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+/// The family of the random streams of wires.
+const WIRE_STREAMS: u64 = 302;
+/// Flows that a lab carries at most: each is two threads.
+const MOST_FLOWS: usize = 200;
+/// The priority of the path's threads, where the machine allows one.
+const PRIORITY: i32 = 10;
+/// A run is to be believed if half of all deliveries are at most this late …
+const LATE_MEDIAN: f64 = 100e-6;
+/// … 99 % at most this share of the shortest RTT …
+const LATE_SHARE: f64 = 0.05;
+/// … and stalls took less than this share of the time.
+const STALLED: f64 = 0.01;
+
+/// Why there is no result.
+#[derive(Debug)]
+pub enum LabError {
+    /// The scenario asks for something that a kernel cannot do.
+    Scenario(ScenarioError),
+    /// The machine refused something.
+    Machine(io::Error),
+    /// It was stopped.
+    Stopped,
+}
+
+impl fmt::Display for LabError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scenario(error) => error.fmt(f),
+            Self::Machine(error) => {
+                write!(
+                    f,
+                    "this machine cannot run a lab: {error}; narrows doctor says what is missing"
+                )
+            }
+            Self::Stopped => f.write_str("stopped"),
+        }
+    }
+}
+
+impl From<io::Error> for LabError {
+    fn from(error: io::Error) -> Self {
+        Self::Machine(error)
+    }
+}
+
+/// How late the emulator was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lateness {
+    /// Quantiles of how late packets were delivered, in seconds.
+    pub p50: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+    /// The 99.9th percentile.
+    pub p999: f64,
+    /// How often the machine stood still.
+    pub stalls: u64,
+    /// For how much of the time, a ratio.
+    pub stalled: f64,
+    /// Packets of no flow, or that a device would not take.
+    pub strange: u64,
+}
+
+impl Lateness {
+    fn of(ways: &[Seen], run: Duration) -> Self {
+        let worst = |share: f64| {
+            ways.iter().map(|way| way.late.quantile(share)).max().unwrap_or(0) as f64 * 1e-9
+        };
+        let stalled: f64 = ways.iter().map(|way| way.stalls.1.seconds()).sum();
+        Self {
+            p50: worst(0.5),
+            p99: worst(0.99),
+            p999: worst(0.999),
+            stalls: ways.iter().map(|way| way.stalls.0).sum(),
+            stalled: stalled / run.seconds() / ways.len() as f64,
+            strange: ways.iter().map(|way| way.strange).sum(),
+        }
+    }
+
+    /// Why the run is not to be believed on a path of `rtt` seconds; `None` if it is.
+    pub fn doubt(&self, rtt: f64) -> Option<String> {
+        if self.p50 > LATE_MEDIAN {
+            Some(format!("half of all packets were {:.0} us late or more", 1e6 * self.p50))
+        } else if self.p99 > LATE_SHARE * rtt {
+            Some(format!("one packet of a hundred was {:.2} ms late or more", 1e3 * self.p99))
+        } else if self.stalled > STALLED {
+            Some(format!("the machine stood still for {:.1} % of the time", 100.0 * self.stalled))
+        } else {
+            None
+        }
+    }
+}
+
+/// A run of real connections.
+pub struct Measured {
+    /// In the shape of a simulated run's.
+    pub results: Results,
+    /// How late the emulator was.
+    pub lateness: Lateness,
+    /// Why it is not to be believed, if it is not.
+    pub doubt: Option<String>,
+}
+
+/// Runs `scenario` over this machine's TCP in real time; `watch` is shown the share done, and may
+/// stop the run. Fails if the scenario asks for what a kernel cannot do, or if the machine lets us
+/// make no namespace or no device.
+pub fn lab(
+    scenario: &Scenario,
+    checked: &Checked,
+    seed: u64,
+    watch: impl FnMut(f64) -> ControlFlow<()>,
+) -> Result<Measured, LabError> {
+    let loaded = loaded()?;
+    let flows = real_flows(scenario, checked, seed, &loaded).map_err(LabError::Scenario)?;
+    if flows.len() > MOST_FLOWS {
+        let message = format!("{} are more than the {MOST_FLOWS} of a lab", flows.len());
+        return Err(LabError::Scenario(ScenarioError::new("flows", message)));
+    }
+    let Some([there, back]) = checked.links.get(..2).and_then(|it| <&[_; 2]>::try_from(it).ok())
+    else {
+        let message = "a lab has one bottleneck and a way back";
+        return Err(LabError::Scenario(ScenarioError::new("dumbbell", message)));
+    };
+    let ways = [wire(checked, there, &flows, seed, 0), wire(checked, back, &flows, seed, 1)];
+    let mtu = checked.packet().count() as i32;
+    let senders = Namespace::new("left", SENDERS, mtu)?;
+    let receivers = Namespace::new("right", RECEIVERS, mtu)?;
+    let path = Path { checked, flows: &flows, senders: &senders, receivers: &receivers };
+    let (seen, samples) = path.run(ways, watch)?;
+    let lateness = Lateness::of(&seen, checked.duration);
+    let rtt = flows.iter().map(|flow| 2.0 * flow.delay.seconds()).fold(f64::INFINITY, f64::min);
+    let observed = samples.observed(&flows, &seen);
+    let doubt = lateness.doubt(rtt);
+    Ok(Measured { results: assemble(checked, seed, observed), lateness, doubt })
+}
+
+/// The congestion controls that the kernel has.
+pub(crate) fn loaded() -> io::Result<Vec<String>> {
+    let text = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
+    Ok(text.split_whitespace().map(str::to_owned).collect())
+}
+
+fn wire(checked: &Checked, link: &CheckedLink, flows: &[RealFlow], seed: u64, way: u64) -> Wire {
+    let measured = (Time::ZERO + checked.warmup, Time::ZERO + checked.duration);
+    Wire {
+        port: Port::new(link.rate, link.limit, link.queue, measured, seed ^ way),
+        rate: link.rate,
+        delays: flows.iter().map(|flow| flow.delay).collect(),
+        loss: link.loss,
+        jitter: link.jitter.most,
+        stream: Stream::new(seed, WIRE_STREAMS, way),
+        sample: checked.sample.unwrap_or(Duration::ZERO),
+        measured,
+    }
+}
+
+/// Everything that the threads of a run share.
+struct Path<'a> {
+    checked: &'a Checked,
+    flows: &'a [RealFlow],
+    senders: &'a Namespace,
+    receivers: &'a Namespace,
+}
+
+impl Path<'_> {
+    /// Runs in real time; returns what both ways saw, and the samples.
+    fn run(
+        &self,
+        [there, back]: [Wire; 2],
+        mut watch: impl FnMut(f64) -> ControlFlow<()>,
+    ) -> Result<(Vec<Seen>, Samples), LabError> {
+        let listeners = self.listen()?;
+        let stop = AtomicBool::new(false);
+        let end = Time::ZERO + self.checked.duration;
+        let span = Span { clock: Clock::start(), end, stop: &stop };
+        let connections: Vec<Connection> =
+            self.flows.iter().map(|_| Connection::default()).collect();
+        let (left, right) = (&self.senders.tun, &self.receivers.tun);
+        thread::scope(|scope| {
+            let carry = |wire: Wire, from, to| {
+                scope.spawn(move || {
+                    sys::hurry(PRIORITY);
+                    wire.carry(span, from, to)
+                })
+            };
+            let ways = [carry(there, left, right), carry(back, right, left)];
+            let mut talks: Vec<ScopedJoinHandle<'_, io::Result<()>>> = Vec::new();
+            for (number, (flow, listener)) in self.flows.iter().zip(&listeners).enumerate() {
+                let connection = &connections[number];
+                talks.push(scope.spawn(move || connection.receive(listener, flow, span)));
+                talks.push(scope.spawn(move || {
+                    self.senders.enter()?;
+                    connection.send(number, flow, RECEIVERS, span)
+                }));
+            }
+            let mut samples = Samples::new(self.checked, self.flows.len());
+            let stopped = samples.take(&connections, span, &mut watch);
+            for talk in talks {
+                talk.join().expect("no flow panics")?;
+            }
+            let seen = ways.map(|way| way.join().expect("no direction panics"));
+            let seen = seen.into_iter().collect::<io::Result<Vec<_>>>()?;
+            if stopped { Err(LabError::Stopped) } else { Ok((seen, samples)) }
+        })
+    }
+
+    /// Listens for all flows, before anybody asks for a connection.
+    fn listen(&self) -> io::Result<Vec<TcpListener>> {
+        thread::scope(|scope| {
+            let listening = scope.spawn(|| {
+                self.receivers.enter()?;
+                (0..self.flows.len()).map(|number| Connection::listen(number, RECEIVERS)).collect()
+            });
+            listening.join().expect("listening does not panic")
+        })
+    }
+}

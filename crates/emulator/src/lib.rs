@@ -1,0 +1,23 @@
+//! Runs a scenario in real time: its flows are connections of this machine's kernel between two
+//! network namespaces, and the bottleneck between them is this process, with the queues of the
+//! `router` room.
+//!
+//! Linux only; needs root or CAP_SYS_ADMIN and CAP_NET_ADMIN, and `/dev/net/tun`. Nothing outside
+//! its own two namespaces is touched: they have no names, and vanish with the process.
+//!
+//! Reading order: [`Port`], a queue in front of a transmitter, for any packet; [`lab`], a run.
+
+mod clock;
+mod connection;
+mod doctor;
+mod frame;
+mod lab;
+mod namespace;
+mod port;
+mod samples;
+mod sys;
+mod wire;
+
+pub use doctor::{Check, doctor};
+pub use lab::{LabError, Lateness, Measured, lab};
+pub use port::Port;

@@ -1,0 +1,50 @@
+//! A network namespace without a name: it lasts as long as somebody has it open.
+
+use crate::sys;
+use std::fs::{self, File, OpenOptions};
+use std::io::Result;
+use std::net::Ipv4Addr;
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::thread;
+
+/// Packets that a device holds between the kernel and us; the bottleneck must be ours.
+const DEVICE_QUEUE: i32 = 16_000;
+/// Bytes of a socket's buffers, at most.
+const MOST_BUFFER: u32 = 64 << 20;
+
+/// A namespace with one device, whose packets come to us.
+pub(crate) struct Namespace {
+    file: File,
+    /// The device: a read is a packet that leaves the namespace, a write one that enters.
+    pub tun: File,
+}
+
+impl Namespace {
+    /// Makes a namespace whose device `name` has the `address`, in a network of 16 bits, and
+    /// takes packets of `mtu` bytes.
+    pub fn new(name: &'static str, address: Ipv4Addr, mtu: i32) -> Result<Self> {
+        let made = thread::spawn(move || -> Result<Self> {
+            sys::unshare_network()?;
+            let tun = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+                .open("/dev/net/tun")?;
+            sys::make_tun(&tun, name)?;
+            sys::configure(name, address, DEVICE_QUEUE, mtu)?;
+            for buffer in ["tcp_rmem", "tcp_wmem"] {
+                let sizes = format!("4096 131072 {MOST_BUFFER}");
+                fs::write(format!("/proc/sys/net/ipv4/{buffer}"), sizes)?;
+            }
+            fs::write("/proc/sys/net/ipv4/tcp_no_metrics_save", "1")?;
+            Ok(Self { file: File::open("/proc/thread-self/ns/net")?, tun })
+        });
+        made.join().expect("making a namespace does not panic")
+    }
+
+    /// The calling thread enters it.
+    pub fn enter(&self) -> Result<()> {
+        sys::enter_network(self.file.as_fd())
+    }
+}

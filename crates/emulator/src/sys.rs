@@ -1,0 +1,199 @@
+//! The calls to the kernel that the standard library lacks.
+#![expect(unsafe_code, reason = "system calls; each says why its arguments are valid")]
+
+use std::fs::File;
+use std::io::{Error, Result};
+use std::mem::{size_of, zeroed};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Nanoseconds by the monotonic clock.
+pub(crate) fn monotonic_nanos() -> u64 {
+    // SAFETY: `time` is a valid place for the answer; the clock exists on every Linux.
+    let time = unsafe {
+        let mut time: libc::timespec = zeroed();
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time);
+        time
+    };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// The calling thread gets a network namespace of its own.
+pub(crate) fn unshare_network() -> Result<()> {
+    // SAFETY: takes no pointers.
+    done(unsafe { libc::unshare(libc::CLONE_NEWNET) })
+}
+
+/// The calling thread enters a network namespace.
+pub(crate) fn enter_network(namespace: BorrowedFd<'_>) -> Result<()> {
+    // SAFETY: takes no pointers.
+    done(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) })
+}
+
+/// Timers of the calling thread are as exact as they can be, and it goes before others if that is
+/// allowed; returns whether it is.
+pub(crate) fn hurry(priority: i32) -> bool {
+    // SAFETY: `parameters` outlives the call.
+    unsafe {
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64);
+        let mut parameters: libc::sched_param = zeroed();
+        parameters.sched_priority = priority;
+        libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) == 0
+    }
+}
+
+/// Waits until `file` can be read, or for `nanos`; returns whether it can.
+pub(crate) fn wait_readable(file: &File, nanos: u64) -> Result<bool> {
+    let mut poll = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let timeout = libc::timespec {
+        tv_sec: (nanos / 1_000_000_000) as libc::time_t,
+        tv_nsec: (nanos % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: both places outlive the call, and there is one descriptor.
+    let ready = unsafe { libc::ppoll(&raw mut poll, 1, &raw const timeout, std::ptr::null()) };
+    if ready < 0 {
+        let error = Error::last_os_error();
+        return if error.kind() == std::io::ErrorKind::Interrupted {
+            Ok(false)
+        } else {
+            Err(error)
+        };
+    }
+    Ok(ready > 0)
+}
+
+/// Makes `/dev/net/tun`, opened, a device called `name` for whole IP packets in the namespace of
+/// the calling thread.
+pub(crate) fn make_tun(file: &File, name: &str) -> Result<()> {
+    /// `TUNSETIFF` of linux/if_tun.h.
+    const SET: libc::Ioctl = 0x4004_54ca;
+    let mut request = request(name);
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+    // SAFETY: the request outlives the call, and is what TUNSETIFF reads.
+    done(unsafe { libc::ioctl(file.as_raw_fd(), SET, &raw mut request) })
+}
+
+/// Gives the device `name` an address of a network of 16 bits, room for `queue` packets of `mtu`
+/// bytes, and brings it up.
+pub(crate) fn configure(name: &str, address: Ipv4Addr, queue: i32, mtu: i32) -> Result<()> {
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0")?;
+    let fd = socket.as_raw_fd();
+    let with_address = |address: Ipv4Addr| {
+        let mut request = request(name);
+        let socket_address = libc::sockaddr_in {
+            sin_family: libc::AF_INET as libc::sa_family_t,
+            sin_port: 0,
+            sin_addr: libc::in_addr { s_addr: u32::from(address).to_be() },
+            sin_zero: [0; 8],
+        };
+        // SAFETY: a sockaddr_in is as long as a sockaddr, and has the same first field.
+        request.ifr_ifru.ifru_addr =
+            unsafe { std::mem::transmute::<libc::sockaddr_in, libc::sockaddr>(socket_address) };
+        request
+    };
+    let mut address = with_address(address);
+    let mut mask = with_address(Ipv4Addr::new(255, 255, 0, 0));
+    let mut length = request(name);
+    length.ifr_ifru.ifru_metric = queue;
+    let mut size = request(name);
+    size.ifr_ifru.ifru_mtu = mtu;
+    let mut up = request(name);
+    up.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    for (what, request) in [
+        (libc::SIOCSIFADDR, &mut address),
+        (libc::SIOCSIFNETMASK, &mut mask),
+        (libc::SIOCSIFTXQLEN, &mut length),
+        (libc::SIOCSIFMTU, &mut size),
+        (libc::SIOCSIFFLAGS, &mut up),
+    ] {
+        // SAFETY: each request outlives its call, and has the field that the call reads.
+        done(unsafe { libc::ioctl(fd, what as libc::Ioctl, std::ptr::from_mut(request)) })?;
+    }
+    Ok(())
+}
+
+fn request(name: &str) -> libc::ifreq {
+    // SAFETY: zeros are a valid ifreq.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
+        *place = byte as libc::c_char;
+    }
+    request
+}
+
+/// What the kernel knows of a connection: the fields of `struct tcp_info` in linux/tcp.h as of
+/// Linux 6.18, in their order.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TcpInfo {
+    pub state: u8,
+    pub ca_state: u8,
+    pub retransmits: u8,
+    probes: u8,
+    backoff: u8,
+    options: u8,
+    bits: [u8; 2],
+    rto: u32,
+    ato: u32,
+    /// Bytes of payload in a segment.
+    pub snd_mss: u32,
+    rcv_mss: u32,
+    /// Packets in flight, those thought lost included.
+    pub unacked: u32,
+    pub sacked: u32,
+    pub lost: u32,
+    pub retrans: u32,
+    fackets: u32,
+    last: [u32; 4],
+    pmtu: u32,
+    rcv_ssthresh: u32,
+    /// Microseconds.
+    pub rtt: u32,
+    rttvar: u32,
+    /// Packets.
+    pub snd_ssthresh: u32,
+    /// Packets.
+    pub snd_cwnd: u32,
+    advmss: u32,
+    reordering: u32,
+    rcv: [u32; 2],
+    /// Packets.
+    pub total_retrans: u32,
+    /// Bytes per second.
+    pub pacing_rate: u64,
+    max_pacing_rate: u64,
+    pub bytes_acked: u64,
+    bytes_received: u64,
+    segs: [u32; 2],
+    notsent_bytes: u32,
+    min_rtt: u32,
+    data_segs_in: u32,
+    /// Packets with data, retransmissions included.
+    pub data_segs_out: u32,
+    delivery_rate: u64,
+    busy_time: u64,
+    /// Microseconds in which the receiver's window was full.
+    pub rwnd_limited: u64,
+    sndbuf_limited: u64,
+}
+
+/// What the kernel knows of the connection of `socket`.
+pub(crate) fn tcp_info(socket: &impl AsRawFd) -> Result<TcpInfo> {
+    let mut info = TcpInfo::default();
+    let mut length = size_of::<TcpInfo>() as libc::socklen_t;
+    // SAFETY: `info` has `length` bytes, of integers for which any bytes are valid.
+    done(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        )
+    })?;
+    Ok(info)
+}
+
+fn done(result: libc::c_int) -> Result<()> {
+    if result < 0 { Err(Error::last_os_error()) } else { Ok(()) }
+}

@@ -1,0 +1,87 @@
+//! Real connections over a real path, where the machine allows it; each test says what it left out
+//! where it does not.
+
+use narrows_emulator::{Measured, doctor, lab};
+use narrows_scenario::{Checked, Scenario};
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+
+/// A path in real time wants the machine for itself.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn run(text: &str) -> Option<Measured> {
+    let missing: Vec<_> =
+        doctor().into_iter().filter(|check| check.is_needed && !check.is_there).collect();
+    if let Some(check) = missing.first() {
+        eprintln!("left out 1 test of the lab: {}: {}", check.name, check.told);
+        return None;
+    }
+    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let scenario = Scenario::from_toml(text).unwrap_or_else(|error| panic!("{error}"));
+    let checked = Checked::new(scenario.clone()).unwrap_or_else(|error| panic!("{error}"));
+    let measured = lab(&scenario, &checked, 1, |_| ControlFlow::Continue(()));
+    Some(measured.unwrap_or_else(|error| panic!("{error}")))
+}
+
+const SMALL: &str =
+    "duration = \"4s\"\nwarmup = \"1s\"\n[dumbbell]\nrate = \"20Mbps\"\nrtt = \"20ms\"\n";
+
+/// What the queue drops is what the kernel sends again, but for what is under way at the ends.
+#[test]
+fn drops_are_heard() {
+    let text = format!("{SMALL}buffer = \"20p\"\n[[flows]]\ncc = \"cubic\"\ncount = 2\n");
+    let Some(Measured { results, .. }) = run(&text) else { return };
+    let drops = results.links[0].summary.drops;
+    let again: u32 = results.flows.iter().map(|flow| flow.summary.sender.retransmitted).sum();
+    assert!(drops > 0, "20 packets are few");
+    assert!(drops.abs_diff(u64::from(again)) <= 10 + drops / 5, "{drops} drops, {again} again");
+    // Wherever the machine stood still, no more left than the rate allows.
+    let utilisation = results.links[0].summary.utilisation;
+    assert!(utilisation > 0.2 && utilisation <= 1.001, "{utilisation}");
+    assert!(results.links[0].summary.max_queue <= Some(20));
+    let goodput: f64 = results.flows.iter().map(|flow| flow.goodput).sum();
+    assert!(goodput <= 20e6 * 1448.0 / 1500.0 * 1.01, "{goodput}");
+}
+
+/// A file of a size ends, is as long as it should be, and takes at least two round trips and the
+/// time that its bits take.
+#[test]
+fn a_size_is_sent_to_the_byte() {
+    let text = format!("{SMALL}buffer = \"1bdp\"\n[[flows]]\ncc = \"reno\"\nsize = \"1MB\"\n");
+    let Some(Measured { results, .. }) = run(&text) else { return };
+    let took = results.flows[0].completion_time.expect("1 MB arrives in 4 s");
+    assert!(took > 0.04 + 8e6 / 20e6, "{took}");
+}
+
+/// CoDel on real packets: it drops long before the buffer is full.
+#[test]
+fn other_queues_work_on_real_packets() {
+    for queue in ["codel", "fq-codel", "pie", "red", "rr"] {
+        let text = format!(
+            "{SMALL}buffer = \"500p\"\nqueue = \"{queue}\"\n[[flows]]\ncc = \"cubic\"\ncount = 2\n"
+        );
+        let Some(Measured { results, .. }) = run(&text) else { return };
+        let link = &results.links[0].summary;
+        assert!(link.departures > 100 && link.utilisation > 0.2, "{queue}: {link:?}");
+    }
+}
+
+#[test]
+fn what_a_kernel_cannot_do_is_refused_with_its_field() {
+    let scenario =
+        |top: &str, flow: &str| format!("{top}{SMALL}buffer = \"20p\"\n[[flows]]\n{flow}\n");
+    for (text, said) in [
+        (
+            scenario("", "cc = \"etcp\""),
+            "flows[0].cc: \"etcp\" is not a law of this kernel; it has:",
+        ),
+        (scenario("", "cc = \"cubic\"\noverhead = \"1ms\""), "flows[0].overhead: is of simulated"),
+        (scenario("tcp = \"ns2\"\n", ""), "tcp: a kernel has its own habits"),
+    ] {
+        let scenario = Scenario::from_toml(&text).unwrap_or_else(|error| panic!("{error}"));
+        let checked = Checked::new(scenario.clone()).unwrap_or_else(|error| panic!("{error}"));
+        let refused = lab(&scenario, &checked, 1, |_| ControlFlow::Continue(()));
+        let error = refused.err().expect("a kernel cannot").to_string();
+        assert!(error.starts_with(said), "{error}");
+    }
+}
