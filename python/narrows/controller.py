@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -69,8 +69,8 @@ class Controller:
 
     def __new__(cls, *given: Any, **settings: Any) -> Self:
         """Make a controller, or, if it cannot be made without a window, what makes controllers."""
-        window = _first_parameter(cls)
-        if given or window is None or window.name in settings:
+        window = None if given else _first_parameter(cls)
+        if window is None or window.name in settings:
             return super().__new__(cls)
         if settings and window.default is inspect.Parameter.empty:
             return Maker(cls, settings)  # type: ignore[return-value]
@@ -133,8 +133,7 @@ class Maker:
 
     @property
     def __name__(self) -> str:
-        said = [f"{name}={value}" for name, value in self.settings.items()]
-        return ":".join([self.cls.__name__, *said])
+        return _labelled(self.cls.__name__, (), self.settings)
 
 
 Makes = Callable[[float], Controller]
@@ -155,10 +154,15 @@ def name_of(law: Law) -> str:
     if isinstance(law, Controller) and law._made_by is not None:
         return name_of(law._made_by)
     if isinstance(law, partial):
-        said = [f"{name}={value}" for name, value in law.keywords.items()]
-        return ":".join([name_of(law.func), *map(str, law.args), *said])
+        return _labelled(name_of(law.func), law.args, law.keywords)
     name: str = getattr(law, "__name__", type(law).__name__)
     return name.strip("<>")
+
+
+def _labelled(name: str, args: Sequence[Any], settings: Mapping[str, Any]) -> str:
+    """Return a name with settings, as those of built-in laws are written."""
+    said = [f"{setting}={value}" for setting, value in settings.items()]
+    return ":".join([name, *map(str, args), *said])
 
 
 def _same(one: Makes, other: Makes) -> bool:

@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ class Made:
     Attributes
     ----------
     kind
-        The command: ``run``, ``compare`` or ``sweep``.
+        The command: ``run``, ``compare``, ``sweep`` or ``lab``.
     cases
         What was said of each scenario by name, and the scenario as TOML.
     seeds
@@ -40,13 +41,8 @@ class Made:
     seeds: list[int]
     until: tuple[float, str, int] | None = None
     command: list[str] = field(default_factory=lambda: ["narrows", *sys.argv[1:]])
-    version: str = ""
+    version: str = field(default_factory=lambda: import_module("narrows").__version__)
     engine: str = field(default_factory=_core.engine)
-
-    def __post_init__(self) -> None:
-        from narrows import __version__  # noqa: PLC0415
-
-        object.__setattr__(self, "version", self.version or __version__)
 
     def to_json(self) -> str:
         """Return it as the contents of ``made.json``."""

@@ -47,6 +47,11 @@ def gathered(groups: Sequence[tuple[str, Sequence[Sequence[str]]]]) -> list[str]
     ]
 
 
+def of_runs(warnings: Sequence[Sequence[str]]) -> list[str]:
+    """Return each kind of warning of several runs once, with the number of runs that have it."""
+    return gathered([("", warnings)])
+
+
 def _merged(warnings: Sequence[str]) -> str:
     """Return warnings that differ in numbers only as one, with ranges.
 

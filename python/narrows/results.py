@@ -80,6 +80,31 @@ class Result:
         return self._frame("flows")
 
     @cached_property
+    def groups(self) -> pl.DataFrame:
+        """One row per group of flows: its law, its first and last flow, and what they did.
+
+        Goodput, epochs and timeouts are sums, the loss rate is of all packets of the group, the
+        completion time is a median, and RTT and shares of time under each limit are means.
+        """
+        import polars as pl  # noqa: PLC0415
+
+        return (
+            self.flows.with_columns(group=pl.Series(group_of_flow(self)))
+            .group_by("group", maintain_order=True)
+            .agg(
+                pl.col("cc").first(),
+                pl.len().alias("flows"),
+                pl.col("flow").min().alias("first"),
+                pl.col("flow").max().alias("last"),
+                pl.col("goodput", "epochs", "timeouts").sum(),
+                (pl.col("lost").sum() / pl.col("sent").sum()).fill_nan(None).alias("loss_rate"),
+                pl.col("mean_rtt").mean(),
+                pl.col("completion_time").median(),
+                pl.selectors.starts_with("limited_by_").mean(),
+            )
+        )
+
+    @cached_property
     def links(self) -> pl.DataFrame:
         """One row per link between routers."""
         return self._frame("links")
@@ -147,32 +172,9 @@ class Result:
         bottleneck = self.links.row(self.bottleneck, named=True)
         for name in ("marks", "delay_p50", "delay_p99"):
             record[name] = bottleneck[name]
-        record["groups"] = self.groups()
+        record["groups"] = self.groups.to_dicts()
         record["engine"] = _core.engine()
         return record
-
-    def groups(self) -> list[dict[str, Any]]:
-        """Return each group of flows: its law, the number of its flows, and what they did.
-
-        Goodput and epochs are sums, the loss rate is of all packets of the group, and the RTT and
-        the shares of time under each limit are means.
-        """
-        import polars as pl  # noqa: PLC0415
-
-        limits = pl.selectors.starts_with("limited_by_")
-        return (
-            self.flows.with_columns(group=pl.Series(group_of_flow(self)))
-            .group_by("group", maintain_order=True)
-            .agg(
-                pl.col("cc").first(),
-                pl.len().alias("flows"),
-                pl.col("goodput", "epochs", "timeouts").sum(),
-                (pl.col("lost").sum() / pl.col("sent").sum()).fill_nan(None).alias("loss_rate"),
-                pl.col("mean_rtt").mean(),
-                limits.mean(),
-            )
-            .to_dicts()
-        )
 
     def write(self, folder: str | os.PathLike[str], prefix: str = "") -> list[Path]:
         """Write every table as Parquet; each file is written completely or not at all.

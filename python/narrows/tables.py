@@ -17,11 +17,8 @@ from rich.table import Table
 
 from narrows.comparison import Case, varying
 from narrows.metrics import Metric, metric
-from narrows.shown import group_of_flow
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from narrows.results import Result
     from narrows.sweeps import Sweep
 
@@ -38,7 +35,7 @@ SWEPT = ("utilisation", "goodput", "loss_rate", "mean_queue", "jain")
 def comparison(cases: Sequence[Case]) -> Table:
     """Return a table with one row for each case, and a column for each thing that differs."""
     names = varying(cases)
-    records = [[{**run.record(), "marks": _marks(run)} for run in case.runs] for case in cases]
+    records = [[run.record() for run in case.runs] for case in cases]
     columns = [metric(name) for name in COMPARED]
     if any(record["marks"] for runs in records for record in runs):
         columns.append(metric("marks", "links"))
@@ -50,8 +47,6 @@ def comparison(cases: Sequence[Case]) -> Table:
 
 def mixtures(cases: Sequence[Case]) -> list[Table]:
     """Return a table of who got what, a row for each law of a case that mixes laws, or none."""
-    import polars as pl  # noqa: PLC0415
-
     mixed = [case for case in cases if len(case.runs[0].scenario.fields["flows"]) > 1]
     if not mixed:
         return []
@@ -59,24 +54,12 @@ def mixtures(cases: Sequence[Case]) -> list[Table]:
     columns = [metric(name, "flows") for name in ("goodput", "loss_rate", "mean_rtt", "epochs")]
     table = _table([*names, "law", "flows"], columns)
     table.title, table.title_justify = "by law, flows together", "left"
-    whole = [
-        pl.col("cc").first(),
-        pl.len().alias("flows"),
-        pl.col("goodput", "epochs").sum(),
-        (pl.col("lost").sum() / pl.col("sent").sum()).alias("loss_rate"),
-        pl.col("mean_rtt").mean(),
-    ]
     for case in mixed:
-        for rows in zip(*(_by_group(run, whole) for run in case.runs), strict=True):
+        for rows in zip(*(run.groups.to_dicts() for run in case.runs), strict=True):
             said = [escape(case.said.get(name, "-")) for name in names]
             law, flows = rows[0]["cc"], str(rows[0]["flows"])
             table.add_row(*said, escape(law), flows, *_cells(rows, columns))
     return [table]
-
-
-def _marks(result: Result) -> int:
-    marks: int = result.links["marks"][result.bottleneck]
-    return marks
 
 
 def links(results: Sequence[Result]) -> Table:
@@ -98,27 +81,13 @@ def flows(results: Sequence[Result]) -> Table:
     Goodput, epochs and timeouts of a group are sums; its loss rate is of all its packets, its RTT
     a mean, and its completion time a median.
     """
-    import polars as pl  # noqa: PLC0415
-
-    whole = [
-        pl.col("cc").first(),
-        pl.col("flow").min().alias("first"),
-        pl.col("flow").max().alias("last"),
-        pl.col("goodput", "epochs", "timeouts").sum(),
-        (pl.col("lost").sum() / pl.col("sent").sum()).alias("loss_rate"),
-        pl.col("mean_rtt").mean(),
-        pl.col("completion_time").median(),
-    ]
     names = ["goodput", "loss_rate", "mean_rtt", "epochs", "timeouts"]
     if any(result.flows["completion_time"].is_not_null().any() for result in results):
         names.append("completion_time")
     columns = [metric(name, "flows") for name in names]
     paths = _paths(results[0])
     table = _table(["flows", "cc", *(["path"] if paths else [])], columns)
-    of_runs = []
-    for result in results:
-        of_runs.append(_by_group(result, whole))
-    _add_groups(table, of_runs, columns, paths)
+    _add_groups(table, results, columns, paths)
     return table
 
 
@@ -138,37 +107,22 @@ def limits(results: Sequence[Result]) -> list[Table]:
 
     Shares of time are means over the flows of a group.
     """
-    import polars as pl  # noqa: PLC0415
-
     columns = [metric(name, "flows") for name in LIMITS]
     if not any(result.flows[LIMITS[0]].is_not_null().any() for result in results):
         return []
     table = _table(["flows", "cc"], columns)
     table.title, table.title_justify = "limited by", "left"
-    whole = [
-        pl.col("cc").first(),
-        pl.col("flow").min().alias("first"),
-        pl.col("flow").max().alias("last"),
-        pl.col(*LIMITS).mean(),
-    ]
-    _add_groups(table, [_by_group(result, whole) for result in results], columns)
+    _add_groups(table, results, columns)
     return [table]
-
-
-def _by_group(result: Result, whole: Sequence[pl.Expr]) -> list[dict[str, Any]]:
-    """Return a row for each group of flows."""
-    import polars as pl  # noqa: PLC0415
-
-    numbered = result.flows.with_columns(group=pl.Series(group_of_flow(result)))
-    return numbered.group_by("group", maintain_order=True).agg(whole).to_dicts()
 
 
 def _add_groups(
     table: Table,
-    of_runs: Sequence[list[dict[str, Any]]],
+    results: Sequence[Result],
     columns: Sequence[Metric],
     paths: Sequence[str] = (),
 ) -> None:
+    of_runs = (result.groups.iter_rows(named=True) for result in results)
     for group, runs in enumerate(zip(*of_runs, strict=True)):
         path = [escape(paths[group])] if paths else []
         first, last = runs[0]["first"], runs[0]["last"]

@@ -150,7 +150,7 @@ pub fn lab(
     let (seen, samples) = path.run(ways, watch)?;
     let lateness = Lateness::of(&seen, checked.duration);
     let rtt = flows.iter().map(|flow| 2.0 * flow.delay.seconds()).fold(f64::INFINITY, f64::min);
-    let observed = samples.observed(&flows, &seen);
+    let observed = samples.observed(&seen);
     let doubt = lateness.doubt(rtt);
     Ok(Measured { results: assemble(checked, seed, observed), lateness, doubt })
 }

@@ -5,7 +5,7 @@
 //! Linux only; needs root or CAP_SYS_ADMIN and CAP_NET_ADMIN, and `/dev/net/tun`. Nothing outside
 //! its own two namespaces is touched: they have no names, and vanish with the process.
 //!
-//! Reading order: [`Port`], a queue in front of a transmitter, for any packet; [`lab`], a run.
+//! Reading order: [`Port`], a queue in front of a transmitter, for any packet; [`lab()`], a run.
 
 mod clock;
 mod connection;

@@ -4,7 +4,7 @@ use crate::clock::Span;
 use crate::connection::Connection;
 use crate::sys::TcpInfo;
 use crate::wire::Seen;
-use narrows_scenario::{Checked, FlowSeries, LawSeries, LinkSeries, Observed, RealFlow, Transfers};
+use narrows_scenario::{Checked, FlowSeries, LawSeries, LinkSeries, Observed, Transfers};
 use narrows_sim::FlowSummary;
 use narrows_transport::{Counters, Limited};
 use narrows_units::{Duration, Time};
@@ -109,10 +109,9 @@ impl Samples {
     }
 
     /// All that was seen, with what the path saw there and back.
-    pub fn observed(&self, flows: &[RealFlow], seen: &[Seen]) -> Observed {
+    pub fn observed(&self, seen: &[Seen]) -> Observed {
         let of_flow = |(number, flow): (usize, &OfFlow)| self.summary(flow, number, seen);
         let summaries: Vec<FlowSummary> = self.flows.iter().enumerate().map(of_flow).collect();
-        debug_assert_eq!(flows.len(), summaries.len());
         let received: u64 = self.flows.iter().map(|flow| flow.latest.1).sum();
         Observed {
             links: seen.iter().map(|way| way.port.summary(way.rate, way.lost)).collect(),

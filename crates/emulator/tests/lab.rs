@@ -70,6 +70,7 @@ fn other_queues_work_on_real_packets() {
 fn what_a_kernel_cannot_do_is_refused_with_its_field() {
     let scenario =
         |top: &str, flow: &str| format!("{top}{SMALL}buffer = \"20p\"\n[[flows]]\n{flow}\n");
+    let on_path = |line: &str| format!("{SMALL}buffer = \"20p\"\n{line}\n[[flows]]\n");
     for (text, said) in [
         (
             scenario("", "cc = \"etcp\""),
@@ -77,6 +78,13 @@ fn what_a_kernel_cannot_do_is_refused_with_its_field() {
         ),
         (scenario("", "cc = \"cubic\"\noverhead = \"1ms\""), "flows[0].overhead: is of simulated"),
         (scenario("tcp = \"ns2\"\n", ""), "tcp: a kernel has its own habits"),
+        (scenario("", "ecn = true"), "flows[0].ecn: is of simulated"),
+        (scenario("", "cc = \"bbr\""), "flows[0].cc: \"bbr\" is version 3"),
+        (on_path("access_rate = \"1Gbps\""), "dumbbell.access_rate: hosts have no links"),
+        (on_path("loss = \"1%\"\nloss_burst = 3.0"), "dumbbell.loss_burst: a lab loses"),
+        (on_path("jitter = \"1ms\"\nreorder = true"), "dumbbell.reorder: a lab keeps"),
+        (on_path("queue = \"gwa-rr\""), "dumbbell.queue: answers what packets ask"),
+        (on_path("[trace]\nflows = [0]"), "trace: a lab writes no traces"),
     ] {
         let scenario = Scenario::from_toml(&text).unwrap_or_else(|error| panic!("{error}"));
         let checked = Checked::new(scenario.clone()).unwrap_or_else(|error| panic!("{error}"));

@@ -180,11 +180,8 @@ impl Abilities {
         let base = py.import("narrows.controller")?.getattr("Controller")?;
         if !object.is_instance(&base)? {
             let kind = object.get_type();
-            return Err(PyValueError::new_err(format!(
-                "{} made a {}, which is not a narrows.Controller",
-                "cc",
-                kind.name()?
-            )));
+            let message = format!("cc made a {}, which is not a narrows.Controller", kind.name()?);
+            return Err(PyValueError::new_err(message));
         }
         let has =
             |name: &str| PyResult::Ok(!object.get_type().getattr(name)?.is(&base.getattr(name)?));

@@ -30,7 +30,7 @@ pub(crate) struct Connection {
     pub spacing: Option<Spacing>,
     /// Whether the law or its transport spaces packets unless told otherwise.
     pub paces_itself: bool,
-    /// Whether acknowledgements move the window up and recovery epochs move it down.
+    /// Whether acknowledgements move the window up and recovery epochs alone move it down.
     pub moves_by_epochs: bool,
     pub overhead: Duration,
     pub sends: Sends,
@@ -182,7 +182,9 @@ pub(crate) fn check(
             .unwrap_or_else(|| why_it_does_not_count(field, &spec, own_recovery, around))
     })?;
     let paces_itself = transport.paces(&*controller);
-    let (habits, moves_by_epochs) = (Arc::new(habits), spec.moves_by_epochs());
+    // Routers may see to it that nothing is lost.
+    let moves_by_epochs = spec.moves_by_epochs() && !controller.needs().routers;
+    let habits = Arc::new(habits);
     let connection = Connection {
         recipe,
         habits,

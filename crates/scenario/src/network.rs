@@ -178,10 +178,8 @@ impl Network {
                 let message = "is empty; try \"a\"";
                 return Err(ScenarioError::new(format!("{place}.{field}"), message));
             }
-            let is_shown = |text: &&String| !text.chars().any(char::is_control);
-            if let Some((field, _)) =
-                texts.iter().find(|(_, text)| text.is_some_and(|text| !is_shown(&text)))
-            {
+            let obeyed = |text: &String| text.chars().any(char::is_control);
+            if let Some((field, _)) = texts.iter().find(|(_, text)| text.is_some_and(obeyed)) {
                 let message = "has a control character, which terminals obey; leave it out";
                 return Err(ScenarioError::new(format!("{place}.{field}"), message));
             }

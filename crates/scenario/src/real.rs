@@ -1,12 +1,13 @@
 //! What a scenario asks of real connections between two network namespaces, or why a kernel cannot
 //! do it.
 
-use crate::connection::Connection;
-use crate::connection::Sends;
+use crate::connection::{Connection, Sends};
 use crate::flow::Over;
 use crate::scenario::Scenario;
 use crate::{Checked, ScenarioError};
+use narrows_router::Discipline;
 use narrows_units::{Duration, Stream, Time};
+use serde_json::Value;
 
 /// A connection of this machine's kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,24 +24,15 @@ pub struct RealFlow {
     pub delay: Duration,
 }
 
-/// The kernel's name of each law that is the same.
-const KERNELS: [(&str, &str); 12] = [
-    ("reno", "reno"),
-    ("cubic", "cubic"),
-    ("bbr1", "bbr"),
-    ("bic", "bic"),
-    ("dctcp", "dctcp"),
-    ("highspeed", "highspeed"),
-    ("htcp", "htcp"),
-    ("illinois", "illinois"),
-    ("scalable", "scalable"),
-    ("vegas", "vegas"),
-    ("westwood", "westwood"),
-    ("yeah", "yeah"),
-];
-
 /// What a flow may say; the rest of its fields describe a simulated host.
-const FLOW: [&str; 8] = ["cc", "count", "start", "starts", "start_spread", "stop", "size", "ecn"];
+const FLOW: [&str; 7] = ["cc", "count", "start", "starts", "start_spread", "stop", "size"];
+/// What the dumbbell and the scenario may not say, and why.
+const REFUSED: [(&str, &str, &str); 4] = [
+    ("dumbbell", "access_rate", "hosts have no links of their own in a lab; leave it out"),
+    ("dumbbell", "loss_burst", "a lab loses packets one by one; leave it out"),
+    ("dumbbell", "reorder", "a lab keeps the order of packets; leave it out"),
+    ("", "trace", "a lab writes no traces; leave it out"),
+];
 
 /// The connections that `scenario` asks for under `seed`, with those congestion controls that are
 /// `loaded`. Fails if a kernel cannot do it, or if the network is not a dumbbell.
@@ -58,13 +50,23 @@ pub fn real_flows(
         let message = "a kernel has its own habits, and not those of ns-2; leave it out";
         return Err(ScenarioError::new("tcp", message));
     }
-    let written = serde_json::to_value(scenario).unwrap_or_default();
+    let written = serde_json::to_value(scenario).expect("a scenario was read from such a value");
+    if let Some((part, field, why)) = REFUSED.iter().find(|it| says(&written, it.0, it.1)) {
+        let place = if part.is_empty() { (*field).to_owned() } else { format!("{part}.{field}") };
+        return Err(ScenarioError::new(place, *why));
+    }
+    if let Some(Discipline::Xcp(_) | Discipline::Gwa(_) | Discipline::Ba(_)) =
+        checked.links.first().map(|link| link.queue)
+    {
+        let message = "answers what packets ask, and a kernel's ask nothing; try \"fq-codel\"";
+        return Err(ScenarioError::new("dumbbell.queue", message));
+    }
     let mut flows = Vec::new();
     for (group, flow) in checked.flows.iter().enumerate() {
         let place = |field: &str| format!("flows[{group}].{field}");
         let fields = written["flows"][group].as_object();
-        let known = |field: &&String| !FLOW.contains(&field.as_str());
-        if let Some(field) = fields.into_iter().flat_map(|it| it.keys()).find(known) {
+        let unknown = |field: &&String| !FLOW.contains(&field.as_str());
+        if let Some(field) = fields.into_iter().flat_map(|it| it.keys()).find(unknown) {
             let message = "is of simulated hosts; a kernel's connection cannot do it: leave it out";
             return Err(ScenarioError::new(place(field), message));
         }
@@ -75,10 +77,10 @@ pub fn real_flows(
         let bytes = payload(connection, flow.packet.payload());
         for (index, attachment) in flow.attachments.iter().enumerate() {
             // The same starts as those of the simulator.
-            let random = Stream::new(seed, crate::build::START_STREAMS, flows.len() as u64);
+            let mut random = Stream::new(seed, crate::build::START_STREAMS, flows.len() as u64);
             flows.push(RealFlow {
                 cc: cc.clone(),
-                start: flow.start(index, random.clone().uniform()),
+                start: flow.start(index, random.uniform()),
                 stop: flow.stop,
                 bytes,
                 delay: attachment.base_rtt.scale(0.5),
@@ -95,16 +97,23 @@ fn payload(connection: &Connection, full: u64) -> Option<u64> {
     }
 }
 
+/// Whether a scenario, or its part called `part`, says `field`.
+fn says(written: &Value, part: &str, field: &str) -> bool {
+    let fields = if part.is_empty() { written } else { &written[part] };
+    !fields[field].is_null()
+}
+
 /// The kernel's name of the law `cc`, if it is loaded.
 fn kernel_name(cc: &str, loaded: &[String]) -> Result<String, String> {
-    let law = if cc == "sack" { "reno" } else { cc.strip_suffix("+sack").unwrap_or(cc) };
-    let named = KERNELS.iter().find(|(ours, _)| *ours == law).map(|(_, name)| (*name).to_owned());
-    let known = loaded.join(", ");
-    let Some(name) = named else {
-        return Err(format!("\"{cc}\" is not a law of this kernel; it has: {known}"));
+    let name = match cc.strip_suffix("+sack").unwrap_or(cc) {
+        "sack" => "reno",
+        "bbr1" => "bbr",
+        "bbr" => return Err("\"bbr\" is version 3, and Linux's bbr is \"bbr1\"".to_owned()),
+        other => other,
     };
-    if !loaded.contains(&name) {
-        return Err(format!("the kernel has no \"{name}\" loaded; it has: {known}"));
+    if loaded.iter().any(|it| it == name) {
+        Ok(name.to_owned())
+    } else {
+        Err(format!("\"{cc}\" is not a law of this kernel; it has: {}", loaded.join(", ")))
     }
-    Ok(name)
 }

@@ -16,9 +16,9 @@ use narrows_units::{Duration, Time};
 
 /// Fewer recovery epochs than these, of all flows of a group together, are too few for a mean.
 const FEW_EPOCHS: u32 = 5;
-/// The receiver's window is worth a word from this share of the time on, and repairs are from the
-/// next.
-const OTHERS_LIMIT: f64 = 0.05;
+/// The receiver's window is worth a word from this share of the time on.
+const RECEIVERS: f64 = 0.05;
+/// Repairs are from this one on.
 const REPAIRS: f64 = 0.5;
 /// A flow may miss this share of the measured time without a word.
 const PART: f64 = 0.05;
@@ -85,10 +85,7 @@ impl Group<'_> {
     /// Whether all flows always have something to send, over connections whose law lives by
     /// recovery epochs.
     fn lives_by_epochs(&self) -> bool {
-        // Routers may see to it that nothing is lost.
-        let asks = |it: &Connection| it.recipe.make(0).needs().routers;
-        let is_so =
-            |it: &Connection| it.moves_by_epochs && matches!(it.sends, Sends::Endless) && !asks(it);
+        let is_so = |it: &Connection| it.moves_by_epochs && matches!(it.sends, Sends::Endless);
         self.connection().is_some_and(is_so)
     }
 
@@ -117,7 +114,7 @@ impl Group<'_> {
     fn receivers_window(&self) -> Option<String> {
         let share = self.most(SendLimit::Receiver);
         let of = if self.flows.len() == 1 { "" } else { " of a flow" };
-        (share >= OTHERS_LIMIT).then(|| {
+        (share >= RECEIVERS).then(|| {
             format!(
                 "the window{of} was the receiver's for {:.0} % of the time; a larger max_window \
                  lets the network decide",

@@ -410,7 +410,6 @@ def run(
         _one_form(json_, csv)
         from_input = str(file) == "-"
         scenario = Scenario.from_toml(sys.stdin.read()) if from_input else Scenario.load(file)
-        scenario.core.ends_soon()
         made = Made(
             "run", [({}, scenario.to_toml())], split_seeds(seeds or "1", seed, scenario.seed)
         )

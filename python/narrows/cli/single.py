@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from narrows import tables
+from narrows import remarks, tables
 from narrows._files import Folder
 from narrows.made import Made
-from narrows.remarks import gathered
 from narrows.results import Result
 
 
@@ -20,7 +19,7 @@ def of_runs(results: Sequence[Result]) -> list[Table]:
 
 def warnings(results: Sequence[Result]) -> list[str]:
     """Return the warnings of runs of one scenario."""
-    return gathered([("", [result.warnings for result in results])])
+    return remarks.of_runs([result.warnings for result in results])
 
 
 def write(folder: Folder, results: Sequence[Result], made: Made) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.table import Table
 
-from narrows import shown, tables
+from narrows import remarks, shown, tables
 from narrows.comparison import common, varying
 from narrows.shown import Line
 from narrows.tables import as_html
@@ -114,8 +114,6 @@ def single(results: Sequence[Result], of_runs: Sequence[Table], made: Made) -> s
     The charts show windows and goodput of the flows that `shown` chooses, and queue, losses, marks
     and throughput of the bottlenecks.
     """
-    from narrows.cli.single import warnings  # noqa: PLC0415
-
     result = results[0]
     warmup = shown.warmup(result)
 
@@ -137,7 +135,8 @@ def single(results: Sequence[Result], of_runs: Sequence[Table], made: Made) -> s
     ]
     if result.link_series.is_empty():
         sections = []
-    return _page(shown.told(result), results, of_runs, sections, warnings(results), made)
+    said = remarks.of_runs([result.warnings for result in results])
+    return _page(shown.told(result), results, of_runs, sections, said, made)
 
 
 def _of_cases(

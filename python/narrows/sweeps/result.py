@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from narrows._files import parquet, write_at_once
 from narrows.errors import SweepError
-from narrows.remarks import gathered
+from narrows.remarks import of_runs
 from narrows.statistics import Estimate, estimate, paired
 from narrows.sweeps.cache import Cache
 from narrows.sweeps.points import Point, describe
@@ -146,7 +146,7 @@ class Sweep:
         if self.runs.is_empty() or "warnings" not in self.runs.columns:
             return []
         texts = self.runs["warnings"].fill_null("").to_list()
-        return gathered([("", [text.splitlines() for text in texts])])
+        return of_runs([text.splitlines() for text in texts])
 
     def series(self, name: str) -> pl.DataFrame:
         """Read time series from the cache, with one row per run, flow or link, and sample.
