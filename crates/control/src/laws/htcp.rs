@@ -118,8 +118,9 @@ impl Params {
         Ok(())
     }
 
-    /// T* − Δ_L: how long high-speed mode may last in an epoch, in seconds.
-    fn high_speed(&self) -> f64 {
+    /// T* − Δ_L: how long high-speed mode may last in an epoch, in seconds; infinite without
+    /// `convergence`.
+    pub fn high_speed(&self) -> f64 {
         self.convergence * self.beta.ln() / LEFT.ln() - self.delta_l
     }
 }

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: (MIT OR Apache-2.0) OR GPL-2.0 */
+/* E-TCP's laws as a congestion control: each packet lost is answered, and gaps between packets are
+ * exponential. The kernel's window is out of the way: it is twice W and 64 packets more. W itself is
+ * shown as the slow-start threshold, which nothing else needs.
+ *
+ * To be included with LAW (its name as a symbol), NAME (as a string), and the law's header.
+ */
+#include "kernel.h"
+
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+#define OF(what) PASTE(PASTE(LAW, _), what)
+
+/* Losses answered in one call at most; the rest wait for the next. */
+#define MOST_LOSSES 256
+/* Bits of -ln u behind the point, and ln 2 with them. */
+#define LOG_BITS 16
+#define LN2 45426
+
+/* What whoever loads the law asks of it. */
+const volatile struct etcp_settings settings SEC(".rodata.settings") = {};
+
+struct connection {
+	struct LAW law;
+	u64 mean_rate; /* bytes a second */
+	u32 lost;      /* tp->lost, as far as it has been answered */
+	u32 delivered; /* tp->delivered when the first loss was noticed */
+	u32 opened;    /* snd_nxt at the last timeout that was answered */
+	u32 holds;     /* whether `delivered` is known */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct connection);
+} connections SEC(".maps");
+
+static __always_inline const struct etcp_settings *asked(void)
+{
+	return (const struct etcp_settings *)&settings;
+}
+
+static __always_inline struct connection *connection(struct sock *sk)
+{
+	return bpf_sk_storage_get(&connections, sk, 0, 0);
+}
+
+/* mss * W / (rtt_scale * rtt) in bytes a second; mss * W is below 2^64 for an mss of 2^12, and
+ * larger ones count as that.
+ */
+static __always_inline u64 mean_rate(const struct tcp_sock *tp, u64 window, u32 rtt)
+{
+	u64 bytes = least(tp->mss_cache, 4095) * window / rtt; /* a us, 32 bits behind the point */
+	u64 a_second;
+
+	if (bytes < 1ull << 43)
+		a_second = bytes * 1000000 >> 32;
+	else
+		a_second = (bytes >> 20) * 1000000 >> 12;
+	return most(divided(a_second, asked()->rtt_scale, 32), 1);
+}
+
+/* Shows W, and lets twice as much leave. */
+static __always_inline void show(struct tcp_sock *tp, struct connection *c)
+{
+	u32 rtt = tp->srtt_us >> 3;
+	u64 window = OF(window)(&c->law, rtt);
+	u32 packets = window >> 32;
+
+	tp->snd_ssthresh = packets;
+	tp->snd_cwnd = least(2 * packets + 64, tp->snd_cwnd_clamp);
+	if (rtt)
+		c->mean_rate = mean_rate(tp, window, rtt);
+}
+
+SEC("struct_ops")
+void BPF_PROG(init, struct sock *sk)
+{
+	struct connection *c =
+		bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!c)
+		return;
+	OF(start)(asked(), &c->law, clamped(tp->snd_cwnd * ONE, ONE, MOST_WINDOW),
+		  tp->snd_cwnd >= tp->snd_ssthresh);
+	c->lost = tp->lost;
+	c->opened = tp->snd_una;
+	sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
+/* Losses since the last call. While the law holds, none is answered. */
+static __always_inline void answer(struct tcp_sock *tp, struct connection *c, u32 rtt)
+{
+	u32 lost = tp->lost - c->lost;
+
+	if (!lost)
+		return;
+	if (c->law.phase == ETCP_STARTS) {
+		OF(loss)(asked(), &c->law, rtt);
+		c->delivered = tp->delivered;
+		c->lost = tp->lost;
+		return;
+	}
+	for (u32 i = 0; i < MOST_LOSSES && i < lost; i++) {
+		OF(loss)(asked(), &c->law, rtt);
+		c->lost++;
+	}
+}
+
+SEC("struct_ops")
+void BPF_PROG(cong_control, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+{
+	struct connection *c = connection(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct event e = {};
+
+	if (!c)
+		return;
+	e.rtt = tp->srtt_us >> 3;
+	answer(tp, c, e.rtt);
+	if (rs->acked_sacked > 0 && !rs->is_app_limited) {
+		e.acked = least(rs->acked_sacked, MOST_ACKED);
+		OF(ack)(asked(), &c->law, &e, !before(rs->prior_delivered, c->delivered));
+	}
+	show(tp, c);
+}
+
+/* Called once a transmission: draws the next gap, an exponential one, as a rate. */
+SEC("struct_ops")
+u32 BPF_PROG(min_tso_segs, struct sock *sk)
+{
+	struct connection *c = connection(sk);
+	u64 u, gap;
+
+	if (!c || !c->mean_rate)
+		return 1;
+	u = most(bpf_get_prandom_u32(), 1);
+	/* -log2(u/2^32) */
+	gap = 32 * ONE - log2_of(u << 32, LOG_BITS);
+	gap = most((gap >> (32 - LOG_BITS)) * LN2 >> LOG_BITS, 1);
+	sk->sk_pacing_rate = most((c->mean_rate << LOG_BITS) / gap, 1);
+	return 1;
+}
+
+SEC("struct_ops")
+void BPF_PROG(set_state, struct sock *sk, u8 state)
+{
+	struct connection *c = connection(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!c || state != TCP_CA_Loss)
+		return;
+	/* What a timeout marks lost is answered by the timeout. The packets of the last one must
+	 * have been answered before another opens an epoch.
+	 */
+	c->lost = tp->lost;
+	OF(timeout)(asked(), &c->law, !before(tp->snd_una, c->opened), tp->srtt_us >> 3);
+	c->opened = tp->snd_nxt;
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(ssthresh, struct sock *sk)
+{
+	return tcp_sk(sk)->snd_ssthresh;
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(undo_cwnd, struct sock *sk)
+{
+	return tcp_sk(sk)->snd_cwnd;
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops law = {
+	.name = NAME,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.init = (void *)init,
+	.cong_control = (void *)cong_control,
+	.min_tso_segs = (void *)min_tso_segs,
+	.set_state = (void *)set_state,
+	.ssthresh = (void *)ssthresh,
+	.undo_cwnd = (void *)undo_cwnd,
+};
