@@ -12,7 +12,8 @@ fn main() {
     println!("cargo::rerun-if-changed=laws");
     println!("cargo::rerun-if-changed=bpf");
     let mut host = cc::Build::new();
-    host.file("laws/host.c").warnings(true);
+    host.file("laws/host.c").warnings(true).extra_warnings(false);
+    host.warnings_into_errors(true);
     // clang can stop the tests where arithmetic overflows: nothing in the laws is meant to.
     if Command::new("clang").arg("--version").output().is_ok_and(|it| it.status.success()) {
         host.compiler("clang").flag(

@@ -2,6 +2,7 @@
 
 use crate::clock::Span;
 use crate::frame::FIRST_PORT;
+use crate::laws::Control;
 use crate::sys::{self, TcpInfo};
 use narrows_scenario::RealFlow;
 use narrows_units::Time;
@@ -82,6 +83,7 @@ impl Connection {
         &self,
         number: usize,
         flow: &RealFlow,
+        law: &Control,
         receiver: Ipv4Addr,
         span: Span<'_>,
     ) -> Result<()> {
@@ -93,7 +95,7 @@ impl Connection {
             return Ok(());
         }
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
-        socket.set_tcp_congestion(flow.cc.as_bytes())?;
+        socket.set_tcp_congestion(law.name.as_bytes())?;
         socket.set_linger(Some(Duration::ZERO))?;
         socket.set_write_timeout(Some(PATIENCE))?;
         *self.started.lock().expect("nobody panics") = Some(clock.now());

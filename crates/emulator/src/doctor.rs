@@ -1,7 +1,8 @@
 //! What this machine can do for a lab, and what to do about what it cannot.
 
-use crate::lab::loaded;
-use crate::namespace::Namespace;
+use crate::laws::{loaded, why_not};
+use crate::namespace::{Device, Namespace};
+use narrows_kernel::LAWS;
 use std::fs;
 use std::net::Ipv4Addr;
 
@@ -35,7 +36,7 @@ pub fn doctor() -> Vec<Check> {
         Check::new("congestion controls", true, controls()),
         Check::new("real-time threads", false, real_time()),
         Check::new("cores", false, cores()),
-        Check::new("BTF", false, btf()),
+        Check::new("laws in the kernel", false, laws()),
     ]
 }
 
@@ -53,7 +54,8 @@ fn tun() -> Result<String, String> {
 }
 
 fn namespace() -> Result<String, String> {
-    let made = Namespace::new("doctor", Ipv4Addr::new(10, 77, 0, 1), 1500);
+    let device = Device { mtu: 1500, single: true, ecn: false };
+    let made = Namespace::new("doctor", Ipv4Addr::new(10, 77, 0, 1), device);
     made.map(|_| "one was made, with a device, and is gone again".to_owned()).map_err(|error| {
         format!("none can be made ({error}); run as root, or in a container with --privileged")
     })
@@ -81,10 +83,22 @@ fn cores() -> Result<String, String> {
     }
 }
 
-fn btf() -> Result<String, String> {
-    let remedy = "no /sys/kernel/btf/vmlinux: laws cannot be loaded into this kernel; it needs \
-                  CONFIG_DEBUG_INFO_BTF";
-    fs::metadata("/sys/kernel/btf/vmlinux")
-        .map(|_| "/sys/kernel/btf/vmlinux".to_owned())
-        .map_err(|_| remedy.to_owned())
+fn laws() -> Result<String, String> {
+    match why_not() {
+        Some(why) => Err(format!("narrows' own laws cannot be loaded: {why}")),
+        None => can_load().map(|()| format!("{} can be loaded", LAWS.join(", "))),
+    }
+}
+
+/// Loads a law, and takes it away.
+#[cfg(feature = "bpf")]
+fn can_load() -> Result<(), String> {
+    let asked = narrows_kernel::Asked::parse("scalable").map_err(|error| error.to_string())?;
+    let name = format!("nw_dr{}", std::process::id() % 100_000_000);
+    narrows_kernel::load(&asked, Some(&name)).map(|_| ()).map_err(|error| error.to_string())
+}
+
+#[cfg(not(feature = "bpf"))]
+fn can_load() -> Result<(), String> {
+    Ok(())
 }

@@ -2,7 +2,8 @@
 
 use crate::clock::{Clock, Span};
 use crate::connection::Connection;
-use crate::namespace::Namespace;
+use crate::laws::{Laws, available, loaded};
+use crate::namespace::{Device, Namespace};
 use crate::port::Port;
 use crate::samples::Samples;
 use crate::sys;
@@ -132,7 +133,8 @@ pub fn lab(
     watch: impl FnMut(f64) -> ControlFlow<()>,
 ) -> Result<Measured, LabError> {
     let loaded = loaded()?;
-    let flows = real_flows(scenario, checked, seed, &loaded).map_err(LabError::Scenario)?;
+    let flows = real_flows(scenario, checked, seed, &available(&loaded));
+    let flows = flows.map_err(LabError::Scenario)?;
     if flows.len() > MOST_FLOWS {
         let message = format!("{} are more than the {MOST_FLOWS} of a lab", flows.len());
         return Err(LabError::Scenario(ScenarioError::new("flows", message)));
@@ -143,22 +145,23 @@ pub fn lab(
         return Err(LabError::Scenario(ScenarioError::new("dumbbell", message)));
     };
     let ways = [wire(checked, there, &flows, seed, 0), wire(checked, back, &flows, seed, 1)];
-    let mtu = checked.packet().count() as i32;
-    let senders = Namespace::new("left", SENDERS, mtu)?;
-    let receivers = Namespace::new("right", RECEIVERS, mtu)?;
-    let path = Path { checked, flows: &flows, senders: &senders, receivers: &receivers };
+    let laws = Laws::load(&flows).map_err(LabError::Scenario)?;
+    let is_paced = laws.of_flows().iter().any(|law| law.is_paced);
+    let device = Device {
+        mtu: checked.packet().count() as i32,
+        single: is_paced || flows.iter().any(|flow| flow.single),
+        ecn: flows.iter().any(|flow| flow.ecn),
+    };
+    let senders = Namespace::new("left", SENDERS, device)?;
+    let receivers = Namespace::new("right", RECEIVERS, device)?;
+    let path =
+        Path { checked, flows: &flows, laws: &laws, senders: &senders, receivers: &receivers };
     let (seen, samples) = path.run(ways, watch)?;
     let lateness = Lateness::of(&seen, checked.duration);
     let rtt = flows.iter().map(|flow| 2.0 * flow.delay.seconds()).fold(f64::INFINITY, f64::min);
     let observed = samples.observed(&seen);
     let doubt = lateness.doubt(rtt);
     Ok(Measured { results: assemble(checked, seed, observed), lateness, doubt })
-}
-
-/// The congestion controls that the kernel has.
-pub(crate) fn loaded() -> io::Result<Vec<String>> {
-    let text = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
-    Ok(text.split_whitespace().map(str::to_owned).collect())
 }
 
 fn wire(checked: &Checked, link: &CheckedLink, flows: &[RealFlow], seed: u64, way: u64) -> Wire {
@@ -179,6 +182,7 @@ fn wire(checked: &Checked, link: &CheckedLink, flows: &[RealFlow], seed: u64, wa
 struct Path<'a> {
     checked: &'a Checked,
     flows: &'a [RealFlow],
+    laws: &'a Laws,
     senders: &'a Namespace,
     receivers: &'a Namespace,
 }
@@ -209,12 +213,13 @@ impl Path<'_> {
             for (number, (flow, listener)) in self.flows.iter().zip(&listeners).enumerate() {
                 let connection = &connections[number];
                 talks.push(scope.spawn(move || connection.receive(listener, flow, span)));
+                let law = &self.laws.of_flows()[number];
                 talks.push(scope.spawn(move || {
                     self.senders.enter()?;
-                    connection.send(number, flow, RECEIVERS, span)
+                    connection.send(number, flow, law, RECEIVERS, span)
                 }));
             }
-            let mut samples = Samples::new(self.checked, self.flows.len());
+            let mut samples = Samples::new(self.checked, self.laws.of_flows());
             let stopped = samples.take(&connections, span, &mut watch);
             for talk in talks {
                 talk.join().expect("no flow panics")?;

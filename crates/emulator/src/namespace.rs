@@ -1,6 +1,6 @@
 //! A network namespace without a name: it lasts as long as somebody has it open.
 
-use crate::sys;
+use crate::{netlink, sys};
 use std::fs::{self, File, OpenOptions};
 use std::io::Result;
 use std::net::Ipv4Addr;
@@ -13,6 +13,17 @@ const DEVICE_QUEUE: i32 = 16_000;
 /// Bytes of a socket's buffers, at most.
 const MOST_BUFFER: u32 = 64 << 20;
 
+/// What a device and its namespace are like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Device {
+    /// The largest packet in bytes.
+    pub mtu: i32,
+    /// Whether segments leave one by one, without segmentation offload.
+    pub single: bool,
+    /// Whether connections ask for ECN.
+    pub ecn: bool,
+}
+
 /// A namespace with one device, whose packets come to us.
 pub(crate) struct Namespace {
     file: File,
@@ -21,9 +32,8 @@ pub(crate) struct Namespace {
 }
 
 impl Namespace {
-    /// Makes a namespace whose device `name` has the `address`, in a network of 16 bits, and
-    /// takes packets of `mtu` bytes.
-    pub fn new(name: &'static str, address: Ipv4Addr, mtu: i32) -> Result<Self> {
+    /// Makes a namespace whose `device`, `name`, has the `address` in a network of 16 bits.
+    pub fn new(name: &'static str, address: Ipv4Addr, device: Device) -> Result<Self> {
         let made = thread::spawn(move || -> Result<Self> {
             sys::unshare_network()?;
             let tun = OpenOptions::new()
@@ -32,12 +42,18 @@ impl Namespace {
                 .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
                 .open("/dev/net/tun")?;
             sys::make_tun(&tun, name)?;
-            sys::configure(name, address, DEVICE_QUEUE, mtu)?;
+            sys::configure(name, address, DEVICE_QUEUE, device.mtu)?;
+            if device.single {
+                netlink::one_segment_at_once(name)?;
+            }
             for buffer in ["tcp_rmem", "tcp_wmem"] {
                 let sizes = format!("4096 131072 {MOST_BUFFER}");
                 fs::write(format!("/proc/sys/net/ipv4/{buffer}"), sizes)?;
             }
             fs::write("/proc/sys/net/ipv4/tcp_no_metrics_save", "1")?;
+            if device.ecn {
+                fs::write("/proc/sys/net/ipv4/tcp_ecn", "1")?;
+            }
             Ok(Self { file: File::open("/proc/thread-self/ns/net")?, tun })
         });
         made.join().expect("making a namespace does not panic")

@@ -2,6 +2,7 @@
 
 use crate::clock::Span;
 use crate::connection::Connection;
+use crate::laws::Control;
 use crate::sys::TcpInfo;
 use crate::wire::Seen;
 use narrows_scenario::{Checked, FlowSeries, LawSeries, LinkSeries, Observed, Transfers};
@@ -42,11 +43,32 @@ struct OfFlow {
     rtt: (u64, f64),
     started: Option<Time>,
     finished: Option<Time>,
+    /// Whether the law shows its window as the threshold.
+    is_paced: bool,
+}
+
+impl OfFlow {
+    fn new(law: &Control) -> Self {
+        Self { is_paced: law.is_paced, ..Self::default() }
+    }
+
+    /// The window and the threshold in packets.
+    fn window(&self, info: &TcpInfo) -> (f64, f64) {
+        let threshold = match info.snd_ssthresh {
+            0 | NO_THRESHOLD => f64::INFINITY,
+            packets => f64::from(packets),
+        };
+        if self.is_paced && threshold.is_finite() {
+            (threshold, f64::INFINITY)
+        } else {
+            (f64::from(info.snd_cwnd), threshold)
+        }
+    }
 }
 
 impl Samples {
-    /// Nothing has been seen yet of `flows` connections.
-    pub fn new(checked: &Checked, flows: usize) -> Self {
+    /// Nothing has been seen yet of connections with `laws`.
+    pub fn new(checked: &Checked, laws: &[Control]) -> Self {
         let packet = checked.flows.first().map(|group| group.packet);
         Self {
             interval: checked.sample.unwrap_or(USUAL),
@@ -54,7 +76,7 @@ impl Samples {
             keeps: checked.sample.is_some(),
             payload: packet.map_or(1, |packet| packet.payload()),
             packet: packet.map_or(1, |packet| packet.bytes.count()),
-            flows: vec![OfFlow::default(); flows],
+            flows: laws.iter().map(OfFlow::new).collect(),
         }
     }
 
@@ -154,15 +176,12 @@ impl Samples {
             let mut before = (TcpInfo::default(), 0);
             for (row, (info, received)) in flow.rows.iter().enumerate() {
                 let in_flight = info.unacked + info.retrans;
-                let threshold = match info.snd_ssthresh {
-                    0 | NO_THRESHOLD => f64::INFINITY,
-                    packets => f64::from(packets),
-                };
+                let (window, threshold) = flow.window(info);
                 let sent = info.data_segs_out.saturating_sub(before.0.data_segs_out);
                 let goodput = ((received - before.1) * 8) as f64 / seconds;
                 columns.time.push(row as f64 * seconds);
                 columns.flow.push(number as u32);
-                columns.window.push(f64::from(info.snd_cwnd));
+                columns.window.push(window);
                 columns.ssthresh.push(threshold);
                 columns.rtt.push(f64::from(info.rtt) * 1e-6);
                 columns

@@ -112,6 +112,37 @@ pub(crate) fn configure(name: &str, address: Ipv4Addr, queue: i32, mtu: i32) -> 
     Ok(())
 }
 
+/// The number of the device `name` in the calling thread's namespace.
+pub(crate) fn device_index(name: &str) -> Result<u32> {
+    let name = std::ffi::CString::new(name)?;
+    // SAFETY: the name ends with a zero, and outlives the call.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(Error::last_os_error()),
+        index => Ok(index),
+    }
+}
+
+/// Sends a message to the kernel's netlink family, and waits for the first answer; returns its
+/// length.
+pub(crate) fn ask_netlink(family: libc::c_int, message: &[u8], answer: &mut [u8]) -> Result<usize> {
+    use std::os::fd::{FromRawFd, OwnedFd};
+    // SAFETY: takes no pointers; the descriptor is nobody else's.
+    let socket = unsafe {
+        let fd = libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, family);
+        done(fd)?;
+        OwnedFd::from_raw_fd(fd)
+    };
+    let fd = socket.as_raw_fd();
+    // SAFETY: both slices outlive the calls, which are told their lengths.
+    let length = unsafe {
+        if libc::send(fd, message.as_ptr().cast(), message.len(), 0) < 0 {
+            return Err(Error::last_os_error());
+        }
+        libc::recv(fd, answer.as_mut_ptr().cast(), answer.len(), 0)
+    };
+    usize::try_from(length).map_err(|_| Error::last_os_error())
+}
+
 fn request(name: &str) -> libc::ifreq {
     // SAFETY: zeros are a valid ifreq.
     let mut request: libc::ifreq = unsafe { zeroed() };

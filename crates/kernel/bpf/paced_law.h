@@ -38,7 +38,11 @@ struct {
 
 static __always_inline const struct etcp_settings *asked(void)
 {
-	return (const struct etcp_settings *)&settings;
+	const struct etcp_settings *fields = (const struct etcp_settings *)&settings;
+
+	/* The compiler must not take them for the zeros that stand there. */
+	asm volatile("" : "+r"(fields));
+	return fields;
 }
 
 static __always_inline struct connection *connection(struct sock *sk)

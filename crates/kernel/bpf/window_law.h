@@ -31,7 +31,11 @@ struct {
 
 static __always_inline const struct OF(settings) *asked(void)
 {
-	return (const struct OF(settings) *)&settings;
+	const struct OF(settings) *fields = (const struct OF(settings) *)&settings;
+
+	/* The compiler must not take them for the zeros that stand there. */
+	asm volatile("" : "+r"(fields));
+	return fields;
 }
 
 static __always_inline struct connection *connection(struct sock *sk)
@@ -49,7 +53,7 @@ static __always_inline void follow(const struct tcp_sock *tp, struct connection 
 /* tcp_is_cwnd_limited of include/net/tcp.h. */
 static __always_inline int is_cwnd_limited(const struct tcp_sock *tp)
 {
-	if (tp->is_cwnd_limited)
+	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
 		return 1;
 	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
@@ -139,7 +143,7 @@ void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	e.acked = least(tp->delivered - c->delivered, MOST_ACKED);
 	e.rtt = sample->rtt_us > 0 ? sample->rtt_us : 0;
 	e.least = tp->rtt_min.s[0].v;
-	e.recovers = tp->inet_conn.icsk_ca_state != TCP_CA_Open;
+	e.recovers = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) != TCP_CA_Open;
 	e.round = before(c->round_ends, tp->snd_una);
 	c->delivered = tp->delivered;
 	if (e.round)

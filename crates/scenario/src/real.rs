@@ -2,18 +2,45 @@
 //! do it.
 
 use crate::connection::{Connection, Sends};
+use crate::controller_spec::ControllerSpec;
 use crate::flow::Over;
 use crate::scenario::Scenario;
 use crate::{Checked, ScenarioError};
 use narrows_router::Discipline;
+use narrows_settings::Given;
+use narrows_transport::Recovery;
+use narrows_transport::tcp::RecoveryKind;
 use narrows_units::{Duration, Stream, Time};
 use serde_json::Value;
+
+/// A congestion control of this machine's kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RealLaw {
+    /// One that the kernel has, by its name there.
+    Kernel(String),
+    /// One of ours that is to be loaded: its name in the registry, and its settings.
+    Ours(&'static str, Given),
+}
+
+/// What a kernel has, and what can be brought into it.
+pub struct Available<'a> {
+    /// The congestion controls that it has.
+    pub loaded: &'a [String],
+    /// Laws of ours that can be loaded.
+    pub ours: &'a [&'static str],
+    /// Why they cannot be; `None` if they can.
+    pub why_not: Option<&'a str>,
+}
 
 /// A connection of this machine's kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RealFlow {
-    /// The kernel's name of its congestion control.
-    pub cc: String,
+    /// Its congestion control.
+    pub law: RealLaw,
+    /// Whether it asks for ECN.
+    pub ecn: bool,
+    /// Whether segments leave one by one, instead of in bursts as the kernel likes.
+    pub single: bool,
     /// When it asks for the connection.
     pub start: Time,
     /// When its application stops; never if it does not.
@@ -24,8 +51,11 @@ pub struct RealFlow {
     pub delay: Duration,
 }
 
+/// The recovery of kernels.
+const SACK: Recovery = Recovery::Tcp(RecoveryKind::Sack);
 /// What a flow may say; the rest of its fields describe a simulated host.
-const FLOW: [&str; 7] = ["cc", "count", "start", "starts", "start_spread", "stop", "size"];
+const FLOW: [&str; 9] =
+    ["cc", "count", "start", "starts", "start_spread", "stop", "size", "ecn", "quantum"];
 /// What the dumbbell and the scenario may not say, and why.
 const REFUSED: [(&str, &str, &str); 4] = [
     ("dumbbell", "access_rate", "hosts have no links of their own in a lab; leave it out"),
@@ -35,12 +65,12 @@ const REFUSED: [(&str, &str, &str); 4] = [
 ];
 
 /// The connections that `scenario` asks for under `seed`, with those congestion controls that are
-/// `loaded`. Fails if a kernel cannot do it, or if the network is not a dumbbell.
+/// `available`. Fails if a kernel cannot do it, or if the network is not a dumbbell.
 pub fn real_flows(
     scenario: &Scenario,
     checked: &Checked,
     seed: u64,
-    loaded: &[String],
+    available: &Available<'_>,
 ) -> Result<Vec<RealFlow>, ScenarioError> {
     if scenario.dumbbell.is_none() {
         let message = "a lab has one bottleneck; write [dumbbell]";
@@ -73,13 +103,24 @@ pub fn real_flows(
         let Over::Connection(connection) = &flow.over else {
             return Err(ScenarioError::new(place("datagrams"), "a lab has connections only"));
         };
-        let cc = kernel_name(&flow.cc, loaded).map_err(|it| ScenarioError::new(place("cc"), it))?;
+        let law = law(&flow.cc, available).map_err(|it| ScenarioError::new(place("cc"), it))?;
+        let said = &written["flows"][group];
+        let single = match &said["quantum"] {
+            Value::Null => false,
+            Value::Number(packets) if packets.as_u64() == Some(1) => true,
+            other => {
+                let message = format!("{other} is not 1, and a kernel chooses its bursts itself");
+                return Err(ScenarioError::new(place("quantum"), message));
+            }
+        };
         let bytes = payload(connection, flow.packet.payload());
         for (index, attachment) in flow.attachments.iter().enumerate() {
             // The same starts as those of the simulator.
             let mut random = Stream::new(seed, crate::build::START_STREAMS, flows.len() as u64);
             flows.push(RealFlow {
-                cc: cc.clone(),
+                law: law.clone(),
+                ecn: said["ecn"] == Value::Bool(true),
+                single,
                 start: flow.start(index, random.uniform()),
                 stop: flow.stop,
                 bytes,
@@ -87,7 +128,21 @@ pub fn real_flows(
             });
         }
     }
+    of_all(&flows, |flow| flow.ecn).map_err(|()| {
+        let message = "is of a whole host in Linux (net.ipv4.tcp_ecn): say it of all flows or none";
+        ScenarioError::new("flows[0].ecn", message)
+    })?;
+    of_all(&flows, |flow| flow.single).map_err(|()| {
+        let message = "is of a whole device in Linux (gso_max_segs): say it of all flows or none";
+        ScenarioError::new("flows[0].quantum", message)
+    })?;
     Ok(flows)
+}
+
+/// Fails if `what` is so of some flows, and not of others.
+fn of_all(flows: &[RealFlow], what: impl Fn(&RealFlow) -> bool) -> Result<(), ()> {
+    let so = flows.iter().filter(|flow| what(flow)).count();
+    if so == 0 || so == flows.len() { Ok(()) } else { Err(()) }
 }
 
 fn payload(connection: &Connection, full: u64) -> Option<u64> {
@@ -103,17 +158,37 @@ fn says(written: &Value, part: &str, field: &str) -> bool {
     !fields[field].is_null()
 }
 
-/// The kernel's name of the law `cc`, if it is loaded.
-fn kernel_name(cc: &str, loaded: &[String]) -> Result<String, String> {
-    let name = match cc.strip_suffix("+sack").unwrap_or(cc) {
-        "sack" => "reno",
+/// The law that a flow's `cc` means in a kernel: ours if there is one for it, else the kernel's own.
+fn law(cc: &str, available: &Available<'_>) -> Result<RealLaw, String> {
+    let spec = ControllerSpec::parse(cc, &[])?;
+    // A bare "reno" means Linux's, whose recovery is by selective acknowledgements.
+    if spec.recovery != SACK && cc.trim() != "reno" {
+        return Err(format!(
+            "\"{cc}\": a kernel has selective acknowledgements; leave out the rest"
+        ));
+    }
+    let name = spec.law.name();
+    let settings = spec.given.pairs().next();
+    if let Some(ours) = available.ours.iter().find(|ours| **ours == name) {
+        return match available.why_not {
+            None => Ok(RealLaw::Ours(ours, spec.given)),
+            Some(why) => Err(format!("\"{cc}\" is to be loaded into the kernel, and {why}")),
+        };
+    }
+    if let Some((setting, _)) = settings {
+        return Err(format!("\"{cc}\" is the kernel's own law here; leave out {setting}"));
+    }
+    let name = match name {
         "bbr1" => "bbr",
         "bbr" => return Err("\"bbr\" is version 3, and Linux's bbr is \"bbr1\"".to_owned()),
         other => other,
     };
-    if loaded.iter().any(|it| it == name) {
-        Ok(name.to_owned())
+    if available.loaded.iter().any(|it| it == name) {
+        Ok(RealLaw::Kernel(name.to_owned()))
     } else {
-        Err(format!("\"{cc}\" is not a law of this kernel; it has: {}", loaded.join(", ")))
+        let (has, ours) = (available.loaded.join(", "), available.ours.join(", "));
+        Err(format!(
+            "\"{cc}\" is not a law of this kernel; it has: {has}; narrows can load: {ours}"
+        ))
     }
 }

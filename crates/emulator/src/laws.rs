@@ -1,0 +1,113 @@
+//! The congestion controls of a run: the kernel's own, and ours, which are loaded for as long as it
+//! lasts.
+
+use narrows_kernel::{Asked, LAWS};
+use narrows_scenario::{Available, RealFlow, RealLaw, ScenarioError};
+use narrows_settings::Given;
+use std::io;
+
+/// The congestion controls that the kernel has.
+pub(crate) fn loaded() -> io::Result<Vec<String>> {
+    let text = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
+    Ok(text.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Why our laws cannot be loaded; `None` if they can.
+pub(crate) fn why_not() -> Option<&'static str> {
+    if cfg!(not(feature = "bpf")) {
+        Some("this build of narrows has no laws for it: scripts/tools, then make setup")
+    } else if std::fs::metadata("/sys/kernel/btf/vmlinux").is_err() {
+        Some("this kernel has no /sys/kernel/btf/vmlinux, which CONFIG_DEBUG_INFO_BTF brings")
+    } else {
+        None
+    }
+}
+
+/// What this machine's kernel has, and what can be brought into it.
+pub(crate) fn available(loaded: &[String]) -> Available<'_> {
+    Available { loaded, ours: &LAWS, why_not: why_not() }
+}
+
+/// A law as connections use it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Control {
+    /// The kernel's name of it.
+    pub name: String,
+    /// Whether it spaces packets by itself and shows its window as the threshold.
+    pub is_paced: bool,
+}
+
+/// The laws of a run; ours go when this goes.
+pub(crate) struct Laws {
+    of_flows: Vec<Control>,
+    #[cfg(feature = "bpf")]
+    _loaded: Vec<narrows_kernel::Loaded>,
+}
+
+impl Laws {
+    /// Loads what `flows` need, each law with its settings once.
+    pub fn load(flows: &[RealFlow]) -> Result<Self, ScenarioError> {
+        let mut known: Vec<(&RealLaw, Control)> = Vec::new();
+        #[cfg(feature = "bpf")]
+        let mut loaded = Vec::new();
+        for (number, flow) in flows.iter().enumerate() {
+            if known.iter().any(|(law, _)| **law == flow.law) {
+                continue;
+            }
+            let control = match &flow.law {
+                RealLaw::Kernel(name) => Control { name: name.clone(), is_paced: false },
+                RealLaw::Ours(law, given) => {
+                    let refused = |why: String| ScenarioError::new(format!("flow {number}"), why);
+                    let asked = asked(law, given).map_err(refused)?;
+                    #[cfg(feature = "bpf")]
+                    let name = {
+                        let ours = bring(&asked).map_err(refused)?;
+                        let name = ours.name().to_owned();
+                        loaded.push(ours);
+                        name
+                    };
+                    #[cfg(not(feature = "bpf"))]
+                    let name = asked.kernel_name();
+                    Control { name, is_paced: asked.is_paced() }
+                }
+            };
+            known.push((&flow.law, control));
+        }
+        let control = |flow: &RealFlow| {
+            let (_, control) =
+                known.iter().find(|(law, _)| **law == flow.law).expect("each law was loaded");
+            control.clone()
+        };
+        Ok(Self {
+            of_flows: flows.iter().map(control).collect(),
+            #[cfg(feature = "bpf")]
+            _loaded: loaded,
+        })
+    }
+
+    /// That of each flow.
+    pub fn of_flows(&self) -> &[Control] {
+        &self.of_flows
+    }
+}
+
+fn asked(law: &str, given: &Given) -> Result<Asked, String> {
+    Asked::new(law, given).map_err(|error| error.to_string())
+}
+
+/// Loads a law under a name that nobody has: two runs may be under way, with different settings.
+#[cfg(feature = "bpf")]
+fn bring(asked: &Asked) -> Result<narrows_kernel::Loaded, String> {
+    use narrows_kernel::{KernelError, load};
+    // A name has 15 bytes, `nw_highspeed` 12.
+    let names = (0..1000).map(|number| format!("{}{number}", asked.kernel_name()));
+    let mut last = String::new();
+    for name in names {
+        match load(asked, Some(&name)) {
+            Ok(loaded) => return Ok(loaded),
+            Err(KernelError::Taken(_)) => last = format!("{name} is taken"),
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    Err(last)
+}
