@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from narrows import _core
+from narrows import _core, lateness
+from narrows.lateness import Lateness, Real
 from narrows.results import Result
 from narrows.scenario import Scenario
+
+__all__ = ["Check", "Lateness", "Real", "Timing", "doctor", "run", "timing"]
 
 
 @dataclass(frozen=True)
@@ -20,60 +24,51 @@ class Check:
     told: str
 
 
-@dataclass(frozen=True)
-class Lateness:
-    """How late the emulator was.
-
-    Attributes
-    ----------
-    p50, p99, p999
-        Quantiles of how late packets were delivered, in seconds; of the worse direction.
-    stalls
-        How often the machine stood still.
-    stalled
-        For which share of the time.
-    strange
-        Packets of no flow, or that a device did not take.
-    """
-
-    p50: float
-    p99: float
-    p999: float
-    stalls: int
-    stalled: float
-    strange: int
-
-    def __str__(self) -> str:
-        return (
-            f"late by {1e6 * self.p50:.0f} us (median), {1e6 * self.p99:.0f} us (99 %), "
-            f"{1e6 * self.p999:.0f} us (99.9 %); {self.stalls} stalls, "
-            f"{self.stalled:.2%} of the time"
-        )
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A run of real connections, and whether to believe it.
-
-    Attributes
-    ----------
-    result
-        What was measured, with the tables of a simulated run. Epochs and timeouts are as far as
-        looks at the connections showed them, and ``limited_by_*`` is not known.
-    lateness
-        How late the emulator was.
-    doubt
-        Why the run is not to be believed; None if it is.
-    """
-
-    result: Result
-    lateness: Lateness
-    doubt: str | None
-
-
 def doctor() -> list[Check]:
     """Return what this machine can do for a lab."""
     return [Check(*line) for line in _core.doctor()]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What a machine does to timing.
+
+    Attributes
+    ----------
+    timer
+        How late timers of a thread before all others were, in seconds: 50 %, 99 %, 99.9 %.
+    wake_up
+        How many seconds after something came for it an ordinary thread ran: 50 %, 90 %, 99 %.
+    stalls, stalled
+        How often the machine stood still for more than 0.4 ms, and for how many seconds altogether.
+    seconds
+        For how long it was measured.
+    """
+
+    timer: list[float]
+    wake_up: list[float]
+    stalls: int
+    stalled: float
+    seconds: float
+
+    @property
+    def host(self) -> dict[str, Any]:
+        """What a flow's ``host`` says of this machine."""
+        return lateness.host(self.wake_up[1], self.stalls, self.stalled, self.seconds)
+
+
+def timing(seconds: float = 60.0, progress: Callable[[float], None] | None = None) -> Timing:
+    """Measure this machine's timing.
+
+    Parameters
+    ----------
+    seconds
+        For how long.
+    progress
+        A function that is called with the fraction done. An exception that it raises stops it.
+    """
+    timer, wake_up, stalls, stalled, measured = _core.measure_host(seconds, progress)
+    return Timing(timer, wake_up, stalls, stalled, measured)
 
 
 def run(
@@ -81,18 +76,25 @@ def run(
     *,
     seed: int | None = None,
     progress: Callable[[float], None] | None = None,
-) -> Measured:
+) -> Result:
     """Run a dumbbell in real time over this machine's TCP.
 
     Parameters
     ----------
     scenario
-        A dumbbell whose flows say what a kernel can do: ``cc``, ``count``, starts, ``stop`` and
-        ``size``.
+        A dumbbell whose flows say what a kernel can do: ``cc``, ``count``, starts, ``stop``,
+        ``size``, ``ecn``, and ``quantum`` of 1.
     seed
         The seed of starts and of what queues and wires do at random; the scenario's if None.
     progress
         A function that is called with the fraction done. An exception that it raises stops the run.
+
+    Returns
+    -------
+    Result
+        What was measured, with the tables of a simulated run; its `real` says how late the emulator
+        was, and whether to believe it. Epochs and timeouts are as far as looks at the connections
+        showed them, and ``limited_by_*`` is not known.
 
     Raises
     ------
@@ -103,4 +105,4 @@ def run(
     """
     chosen = scenario.seed if seed is None else seed
     core, late, doubt = _core.lab(scenario.core, chosen, progress)
-    return Measured(Result(scenario, chosen, core), Lateness(*late), doubt)
+    return Result(scenario, chosen, core, Real(Lateness(*late), doubt))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from narrows import _core
 from narrows._files import parquet, write_at_once
 from narrows.errors import Error
+from narrows.lateness import Real
 from narrows.metrics import table_names
 from narrows.scenario import Scenario
 from narrows.shown import group_of_flow
@@ -31,9 +32,15 @@ class Result:
         The seed that it was run with.
     wall
         Wall-clock time that the run took, in seconds.
+    real
+        Of a run of real connections, how late the emulator was and whether to believe it; None of a
+        simulated one.
     """
 
-    def __init__(self, scenario: Scenario, seed: int, core: _core.Run) -> None:
+    def __init__(
+        self, scenario: Scenario, seed: int, core: _core.Run, real: Real | None = None
+    ) -> None:
+        self.real = real
         self.scenario = scenario
         self.seed = seed
         self.wall = core.wall
@@ -42,7 +49,7 @@ class Result:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the scenario and the tables."""
         tables = {name: self._frame(name) for name in table_names()}
-        return (_restored, (self.scenario, self.seed, self.wall, tables))
+        return (_restored, (self.scenario, self.seed, self.wall, tables, self.real))
 
     def table(self, name: str) -> _core.Table:
         """Return a table as an Arrow stream, for any library with Arrow's PyCapsule interface.
@@ -174,6 +181,8 @@ class Result:
             record[name] = bottleneck[name]
         record["groups"] = self.groups.to_dicts()
         record["engine"] = _core.engine()
+        if self.real:
+            record |= self.real.record()
         return record
 
     def write(self, folder: str | os.PathLike[str], prefix: str = "") -> list[Path]:
@@ -234,9 +243,13 @@ class _Kept:
 
 
 def _restored(
-    scenario: Scenario, seed: int, wall: float, tables: dict[str, pl.DataFrame]
+    scenario: Scenario,
+    seed: int,
+    wall: float,
+    tables: dict[str, pl.DataFrame],
+    real: Real | None,
 ) -> Result:
-    return Result(scenario, seed, _Kept(wall, tables))  # type: ignore[arg-type]
+    return Result(scenario, seed, _Kept(wall, tables), real)  # type: ignore[arg-type]
 
 
 def run(

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from narrows.comparison import Case, varying
 from narrows.metrics import Metric, metric
+from narrows.reality import HOST, IDEAL, REAL
 
 if TYPE_CHECKING:
     from narrows.results import Result
@@ -43,6 +44,46 @@ def comparison(cases: Sequence[Case]) -> Table:
     for case, runs in zip(cases, records, strict=True):
         table.add_row(*(escape(case.said.get(name, "-")) for name in names), *_cells(runs, columns))
     return table
+
+
+def differences(cases: Sequence[Case]) -> Table:
+    """Return a table of what was simulated and what was measured, a row a case.
+
+    Utilisation as a difference, loss and queue as quotients of the real and the simulated one, with
+    an ideal host and with this one.
+    """
+    by_case: dict[tuple[str, ...], dict[str, Case]] = {}
+    names = [name for name in varying(cases) if name != "by"]
+    for case in cases:
+        said = tuple(case.said.get(name, "-") for name in names)
+        by_case.setdefault(said, {})[case.said["by"]] = case
+    table = _table(names, [])
+    table.title, table.title_justify = "real less or by simulated: ideal host, this host", "left"
+    for name in ("utilisation", "loss", "queue"):
+        table.add_column(name, justify="right")
+    table.add_column("valid")
+    for said, of_case in by_case.items():
+        real = of_case[REAL]
+        cells = [
+            _both(metric, real, [of_case[IDEAL], of_case[HOST]])
+            for metric in ("utilisation", "loss_rate", "mean_queue")
+        ]
+        valid = all(run.real is None or run.real.doubt is None for run in real.runs)
+        table.add_row(*map(escape, said), *cells, "yes" if valid else "NO")
+    return table
+
+
+def _both(name: str, real: Case, simulated: Sequence[Case]) -> str:
+    def mean(case: Case) -> float:
+        values = [run.summary[name][0] or 0.0 for run in case.runs]
+        return float(sum(values) / len(values))
+
+    measured = mean(real)
+    if name == "utilisation":
+        return ", ".join(f"{measured - mean(case):+.3f}" for case in simulated)
+    return ", ".join(
+        f"{measured / value:.2f}" if (value := mean(case)) else "-" for case in simulated
+    )
 
 
 def mixtures(cases: Sequence[Case]) -> list[Table]:

@@ -6,6 +6,9 @@ use narrows_signal::{Ecn, Request};
 /// The port of flow 0 at its receiver; the others' follow.
 pub(crate) const FIRST_PORT: u16 = 20_000;
 
+/// Flows that are told apart on a path for any packet.
+pub(crate) const ANY_FLOWS: u32 = 1 << 16;
+
 /// A packet of IPv4.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
@@ -25,6 +28,19 @@ impl Frame {
         let port = port(0).min(port(2));
         let flow = port.checked_sub(FIRST_PORT)?;
         Some(Self { bytes: bytes.to_vec(), flow: u32::from(flow) })
+    }
+
+    /// Any packet of IPv4, its flow told by addresses, protocol and ports: one of [`ANY_FLOWS`].
+    pub fn any(bytes: &[u8]) -> Option<Self> {
+        let header = usize::from(bytes.first()? & 0x0f) * 4;
+        let addresses = bytes.get(12..20).filter(|_| bytes[0] >> 4 == 4)?;
+        let ports = bytes.get(header..header + 4).filter(|_| matches!(bytes[9], 6 | 17));
+        let told = addresses.iter().chain(&bytes[9..10]).chain(ports.into_iter().flatten());
+        // FNV-1a.
+        let hash = told.fold(0x811c_9dc5_u32, |hash, byte| {
+            (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
+        });
+        Some(Self { bytes: bytes.to_vec(), flow: (hash ^ hash >> 16) % ANY_FLOWS })
     }
 }
 
@@ -111,5 +127,16 @@ mod tests {
         }
         assert_eq!(Frame::parse(&packet()[..21]), None);
         assert_eq!(Frame::parse(&[]), None);
+    }
+
+    #[test]
+    fn flows_of_any_packets_are_told_by_their_ports() {
+        let flow = |bytes: &[u8]| Frame::any(bytes).expect("it is IPv4").flow();
+        let (one, mut other) = (packet(), packet());
+        other[23] = 0x24;
+        assert_eq!(flow(&one), flow(&packet()));
+        assert_ne!(flow(&one), flow(&other));
+        assert_eq!(Frame::any(&one[..19]), None);
+        assert_eq!(Frame::any(&[0x60; 40]), None, "IPv6");
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::clock::{Clock, Span};
 use crate::connection::Connection;
+use crate::frame::Frame;
 use crate::laws::{Laws, available, loaded};
 use crate::namespace::{Device, Namespace};
 use crate::port::Port;
 use crate::samples::Samples;
-use crate::sys;
-use crate::wire::{Seen, Wire};
+use crate::wire::{Live, Seen, Wire};
 use narrows_scenario::{
     Checked, CheckedLink, RealFlow, Results, Scenario, ScenarioError, assemble, real_flows,
 };
@@ -19,14 +19,12 @@ use std::thread::{self, ScopedJoinHandle};
 use std::{fmt, io};
 
 /// Addresses in the two namespaces, which nobody else sees.
-const SENDERS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
-const RECEIVERS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+pub(crate) const SENDERS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+pub(crate) const RECEIVERS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 /// The family of the random streams of wires.
-const WIRE_STREAMS: u64 = 302;
+pub(crate) const WIRE_STREAMS: u64 = 302;
 /// Flows that a lab carries at most: each is two threads.
 const MOST_FLOWS: usize = 200;
-/// The priority of the path's threads, where the machine allows one.
-const PRIORITY: i32 = 10;
 /// A run is to be believed if half of all deliveries are at most this late …
 const LATE_MEDIAN: f64 = 100e-6;
 /// … 99 % at most this share of the shortest RTT …
@@ -161,12 +159,19 @@ pub fn lab(
     let rtt = flows.iter().map(|flow| 2.0 * flow.delay.seconds()).fold(f64::INFINITY, f64::min);
     let observed = samples.observed(&seen);
     let doubt = lateness.doubt(rtt);
-    Ok(Measured { results: assemble(checked, seed, observed), lateness, doubt })
+    let mut results = assemble(checked, seed, observed);
+    if let Some(doubt) = &doubt {
+        // The first of the warnings that go with a run wherever it goes.
+        let rest = if results.warnings.is_empty() { "" } else { "\n" };
+        results.warnings = format!("not valid: {doubt}{rest}{}", results.warnings);
+    }
+    Ok(Measured { results, lateness, doubt })
 }
 
 fn wire(checked: &Checked, link: &CheckedLink, flows: &[RealFlow], seed: u64, way: u64) -> Wire {
     let measured = (Time::ZERO + checked.warmup, Time::ZERO + checked.duration);
     Wire {
+        parse: Frame::parse,
         port: Port::new(link.rate, link.limit, link.queue, measured, seed ^ way),
         rate: link.rate,
         delays: flows.iter().map(|flow| flow.delay).collect(),
@@ -201,14 +206,12 @@ impl Path<'_> {
         let connections: Vec<Connection> =
             self.flows.iter().map(|_| Connection::default()).collect();
         let (left, right) = (&self.senders.tun, &self.receivers.tun);
+        let live = [Live::default(), Live::default()];
         thread::scope(|scope| {
-            let carry = |wire: Wire, from, to| {
-                scope.spawn(move || {
-                    sys::hurry(PRIORITY);
-                    wire.carry(span, from, to)
-                })
-            };
-            let ways = [carry(there, left, right), carry(back, right, left)];
+            let ways = [
+                scope.spawn(|| there.hurry(span, left, right, &live[0])),
+                scope.spawn(|| back.hurry(span, right, left, &live[1])),
+            ];
             let mut talks: Vec<ScopedJoinHandle<'_, io::Result<()>>> = Vec::new();
             for (number, (flow, listener)) in self.flows.iter().zip(&listeners).enumerate() {
                 let connection = &connections[number];

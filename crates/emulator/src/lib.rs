@@ -9,17 +9,24 @@
 
 mod clock;
 mod connection;
+mod diag;
 mod doctor;
 mod frame;
+mod host;
+pub mod kernel;
 mod lab;
 mod laws;
 mod namespace;
 mod netlink;
 mod port;
 mod samples;
+mod standing;
 mod sys;
 mod wire;
 
+pub use diag::{Known, connections};
 pub use doctor::{Check, doctor};
+pub use host::{HostTiming, measure_host};
 pub use lab::{LabError, Lateness, Measured, lab};
 pub use port::Port;
+pub use standing::{Standing, Way, enter, stand};

@@ -4,8 +4,9 @@ use crate::{netlink, sys};
 use std::fs::{self, File, OpenOptions};
 use std::io::Result;
 use std::net::Ipv4Addr;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
 use std::thread;
 
 /// Packets that a device holds between the kernel and us; the bottleneck must be ours.
@@ -42,6 +43,9 @@ impl Namespace {
                 .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
                 .open("/dev/net/tun")?;
             sys::make_tun(&tun, name)?;
+            sys::bring_up("lo")?;
+            // Packets of IPv6 that nobody asked for; a kernel without IPv6 sends none.
+            let _ = fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
             sys::configure(name, address, DEVICE_QUEUE, device.mtu)?;
             if device.single {
                 netlink::one_segment_at_once(name)?;
@@ -57,6 +61,11 @@ impl Namespace {
             Ok(Self { file: File::open("/proc/thread-self/ns/net")?, tun })
         });
         made.join().expect("making a namespace does not panic")
+    }
+
+    /// A file that is this namespace while this process lives.
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()))
     }
 
     /// The calling thread enters it.

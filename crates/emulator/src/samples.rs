@@ -17,8 +17,6 @@ const USUAL: Duration = Duration::from_millis(20);
 /// `TCP_CA_Recovery` and `TCP_CA_Loss` of net/tcp.h.
 const RECOVERY: u8 = 3;
 const LOSS: u8 = 4;
-/// `TCP_INFINITE_SSTHRESH` of net/tcp.h.
-const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
 /// What has been seen of the connections.
 pub(crate) struct Samples {
@@ -50,19 +48,6 @@ struct OfFlow {
 impl OfFlow {
     fn new(law: &Control) -> Self {
         Self { is_paced: law.is_paced, ..Self::default() }
-    }
-
-    /// The window and the threshold in packets.
-    fn window(&self, info: &TcpInfo) -> (f64, f64) {
-        let threshold = match info.snd_ssthresh {
-            0 | NO_THRESHOLD => f64::INFINITY,
-            packets => f64::from(packets),
-        };
-        if self.is_paced && threshold.is_finite() {
-            (threshold, f64::INFINITY)
-        } else {
-            (f64::from(info.snd_cwnd), threshold)
-        }
     }
 }
 
@@ -175,8 +160,7 @@ impl Samples {
         for (number, flow) in self.flows.iter().enumerate() {
             let mut before = (TcpInfo::default(), 0);
             for (row, (info, received)) in flow.rows.iter().enumerate() {
-                let in_flight = info.unacked + info.retrans;
-                let (window, threshold) = flow.window(info);
+                let (window, threshold) = info.window(flow.is_paced);
                 let sent = info.data_segs_out.saturating_sub(before.0.data_segs_out);
                 let goodput = ((received - before.1) * 8) as f64 / seconds;
                 columns.time.push(row as f64 * seconds);
@@ -184,9 +168,7 @@ impl Samples {
                 columns.window.push(window);
                 columns.ssthresh.push(threshold);
                 columns.rtt.push(f64::from(info.rtt) * 1e-6);
-                columns
-                    .in_flight
-                    .push(f64::from(in_flight.saturating_sub(info.sacked + info.lost)));
+                columns.in_flight.push(f64::from(info.in_flight()));
                 columns.throughput.push((u64::from(sent) * self.packet * 8) as f64 / seconds);
                 columns.goodput.push(goodput);
                 columns.in_order.push(goodput);

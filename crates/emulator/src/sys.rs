@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Error, Result};
 use std::mem::{size_of, zeroed};
 use std::net::Ipv4Addr;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// Nanoseconds by the monotonic clock.
 pub(crate) fn monotonic_nanos() -> u64 {
@@ -112,6 +112,15 @@ pub(crate) fn configure(name: &str, address: Ipv4Addr, queue: i32, mtu: i32) -> 
     Ok(())
 }
 
+/// Brings up the device `name` of the calling thread's namespace.
+pub(crate) fn bring_up(name: &str) -> Result<()> {
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0")?;
+    let mut up = request(name);
+    up.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: the request outlives the call, and has the field that it reads.
+    done(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as libc::Ioctl, &raw mut up) })
+}
+
 /// The number of the device `name` in the calling thread's namespace.
 pub(crate) fn device_index(name: &str) -> Result<u32> {
     let name = std::ffi::CString::new(name)?;
@@ -125,22 +134,62 @@ pub(crate) fn device_index(name: &str) -> Result<u32> {
 /// Sends a message to the kernel's netlink family, and waits for the first answer; returns its
 /// length.
 pub(crate) fn ask_netlink(family: libc::c_int, message: &[u8], answer: &mut [u8]) -> Result<usize> {
-    use std::os::fd::{FromRawFd, OwnedFd};
+    let socket = netlink_socket(family)?;
+    send_netlink(&socket, message)?;
+    receive_netlink(&socket, answer)
+}
+
+fn netlink_socket(family: libc::c_int) -> Result<OwnedFd> {
     // SAFETY: takes no pointers; the descriptor is nobody else's.
-    let socket = unsafe {
+    unsafe {
         let fd = libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, family);
         done(fd)?;
-        OwnedFd::from_raw_fd(fd)
-    };
-    let fd = socket.as_raw_fd();
-    // SAFETY: both slices outlive the calls, which are told their lengths.
-    let length = unsafe {
-        if libc::send(fd, message.as_ptr().cast(), message.len(), 0) < 0 {
-            return Err(Error::last_os_error());
-        }
-        libc::recv(fd, answer.as_mut_ptr().cast(), answer.len(), 0)
-    };
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+fn send_netlink(socket: &OwnedFd, message: &[u8]) -> Result<()> {
+    // SAFETY: the message outlives the call, which is told its length.
+    let sent = unsafe { libc::send(socket.as_raw_fd(), message.as_ptr().cast(), message.len(), 0) };
+    if sent < 0 { Err(Error::last_os_error()) } else { Ok(()) }
+}
+
+fn receive_netlink(socket: &OwnedFd, answer: &mut [u8]) -> Result<usize> {
+    // SAFETY: the answer outlives the call, which is told its length.
+    let length =
+        unsafe { libc::recv(socket.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len(), 0) };
     usize::try_from(length).map_err(|_| Error::last_os_error())
+}
+
+/// Sends a request for a dump to the kernel's netlink family, and calls `show` with each part of
+/// the answer: its type and its body.
+pub(crate) fn dump_netlink(
+    family: libc::c_int,
+    message: &[u8],
+    mut show: impl FnMut(u16, &[u8]),
+) -> Result<()> {
+    let socket = netlink_socket(family)?;
+    send_netlink(&socket, message)?;
+    let mut buffer = vec![0_u8; 1 << 16];
+    loop {
+        let length = receive_netlink(&socket, &mut buffer)?;
+        let mut rest = &buffer[..length];
+        while let Some(header) = rest.get(..16) {
+            let size = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]) as usize;
+            let kind = u16::from_ne_bytes([header[4], header[5]]);
+            let Some(body) = rest.get(16..size) else { return Ok(()) };
+            match libc::c_int::from(kind) {
+                libc::NLMSG_DONE => return Ok(()),
+                libc::NLMSG_ERROR => {
+                    let error = body.get(..4).and_then(|it| it.try_into().ok());
+                    let error = error.map_or(libc::EIO, |it| -i32::from_ne_bytes(it));
+                    return Err(Error::from_raw_os_error(error));
+                }
+                _ => show(kind, body),
+            }
+            rest = rest.get(size.next_multiple_of(4)..).unwrap_or_default();
+        }
+    }
 }
 
 fn request(name: &str) -> libc::ifreq {
@@ -206,6 +255,36 @@ pub(crate) struct TcpInfo {
     /// Microseconds in which the receiver's window was full.
     pub rwnd_limited: u64,
     sndbuf_limited: u64,
+}
+
+impl TcpInfo {
+    /// Reads what the kernel wrote; older kernels write less, and newer ones more.
+    pub fn read(bytes: &[u8]) -> Self {
+        let mut info = Self::default();
+        let length = bytes.len().min(size_of::<Self>());
+        // SAFETY: both have `length` bytes, and any bytes are a valid TcpInfo.
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), (&raw mut info).cast(), length);
+        }
+        info
+    }
+
+    /// The window and the threshold in packets; the latter is infinite if there is none. A law that
+    /// `is_paced` shows its window as the threshold.
+    pub fn window(&self, is_paced: bool) -> (f64, f64) {
+        /// `TCP_INFINITE_SSTHRESH` of net/tcp.h.
+        const NO_THRESHOLD: u32 = 0x7fff_ffff;
+        match self.snd_ssthresh {
+            0 | NO_THRESHOLD => (f64::from(self.snd_cwnd), f64::INFINITY),
+            packets if is_paced => (f64::from(packets), f64::INFINITY),
+            packets => (f64::from(self.snd_cwnd), f64::from(packets)),
+        }
+    }
+
+    /// Packets in flight, without those thought lost.
+    pub fn in_flight(&self) -> u32 {
+        (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost)
+    }
 }
 
 /// What the kernel knows of the connection of `socket`.

@@ -12,18 +12,39 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A wake-up that comes so much later than asked is a stall of the machine.
-const STALL: Duration = Duration::from_micros(400);
+pub(crate) const STALL: Duration = Duration::from_micros(400);
 /// Packets are read in batches of this many, and then what is due is written.
 const BATCH: usize = 32;
 /// Somebody may stop the run: after this many nanoseconds that is noticed.
 const LONGEST_WAIT: u64 = 50_000_000;
+/// The priority of a direction's thread, where the machine allows one.
+const PRIORITY: i32 = 10;
 /// The longest packet.
 const LONGEST: usize = 65_536;
 
+/// How often a direction says how it is.
+const TOLD_EVERY: Duration = Duration::from_millis(100);
+
+/// How a direction is at present; written by its thread, read by others.
+#[derive(Debug, Default)]
+pub(crate) struct Live {
+    pub queue: AtomicU64,
+    pub arrivals: AtomicU64,
+    pub drops: AtomicU64,
+    pub marks: AtomicU64,
+    pub bytes: AtomicU64,
+    /// Quantiles of lateness in nanoseconds: 50 %, 99 %, 99.9 %.
+    pub late: [AtomicU64; 3],
+    pub stalls: AtomicU64,
+}
+
 /// What a direction does to packets.
 pub(crate) struct Wire {
+    /// Reads a packet; `None` if it does not belong here.
+    pub parse: fn(&[u8]) -> Option<Frame>,
     pub port: Port<Frame>,
     pub rate: Rate,
     /// Each flow's delay after the port.
@@ -63,8 +84,15 @@ struct Arriving {
 }
 
 impl Wire {
-    /// Carries packets from `from` to `to` for a `span`.
-    pub fn carry(mut self, span: Span<'_>, from: &File, to: &File) -> Result<Seen> {
+    /// Carries packets as [`carry`](Self::carry) does, before other threads where the machine
+    /// allows that.
+    pub fn hurry(self, span: Span<'_>, from: &File, to: &File, live: &Live) -> Result<Seen> {
+        sys::hurry(PRIORITY);
+        self.carry(span, from, to, live)
+    }
+
+    /// Carries packets from `from` to `to` for a `span`, and says how it is by `live`.
+    fn carry(mut self, span: Span<'_>, from: &File, to: &File, live: &Live) -> Result<Seen> {
         let clock = span.clock;
         let mut seen = Progress::default();
         let mut buffer = vec![0; LONGEST];
@@ -73,6 +101,9 @@ impl Wire {
         while !span.is_over() {
             let now = clock.now();
             self.look(now, &mut seen);
+            if now >= seen.told + TOLD_EVERY {
+                self.tell(now, &mut seen, live);
+            }
             self.port.advance(now, &mut out);
             self.send_off(&mut out, &mut under_way, &mut latest, &mut seen);
             deliver(&mut under_way, to, now, &mut seen)?;
@@ -88,7 +119,7 @@ impl Wire {
             }
             for _ in 0..BATCH {
                 match (&*from).read(&mut buffer) {
-                    Ok(length) => match Frame::parse(&buffer[..length]) {
+                    Ok(length) => match (self.parse)(&buffer[..length]) {
                         Some(frame) if (frame.flow() as usize) < self.delays.len() => {
                             self.port.arrive(clock.now(), frame, &mut out);
                         }
@@ -108,6 +139,26 @@ impl Wire {
         while self.sample > Duration::ZERO && seen.sampled + self.sample <= now {
             seen.sampled += self.sample;
             seen.samples.push(self.port.counts(seen.sampled));
+        }
+    }
+
+    /// Says how it is.
+    fn tell(&mut self, now: Time, seen: &mut Progress, live: &Live) {
+        seen.told = now;
+        let counts = self.port.counts(now);
+        let late = [0.5, 0.99, 0.999].map(|share| seen.late.quantile(share));
+        for (place, value) in [
+            (&live.queue, counts.queue),
+            (&live.arrivals, counts.arrivals),
+            (&live.drops, counts.drops),
+            (&live.marks, counts.marks),
+            (&live.bytes, counts.bytes),
+            (&live.late[0], late[0]),
+            (&live.late[1], late[1]),
+            (&live.late[2], late[2]),
+            (&live.stalls, seen.stalls.0),
+        ] {
+            place.store(value, Ordering::Relaxed);
         }
     }
 
@@ -146,6 +197,7 @@ struct Progress {
     strange: u64,
     samples: Vec<Counts>,
     sampled: Time,
+    told: Time,
     number: u64,
 }
 

@@ -17,7 +17,10 @@ mod _core {
     #[pymodule_export]
     use super::error::{Error, ScenarioError};
     #[pymodule_export]
-    use super::lab::{doctor, lab};
+    use super::lab::{
+        connections, doctor, enter, kernel_install, kernel_installed, kernel_laws,
+        kernel_uninstall, lab, measure_host, stand,
+    };
     #[pymodule_export]
     use super::listing::{
         controllers, decided_by, engine, metrics, presets, queues, recoveries, schema, slow_starts,

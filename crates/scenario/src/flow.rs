@@ -170,6 +170,11 @@ pub(crate) fn habits(name: Option<TcpName>) -> Habits {
 }
 
 impl CheckedFlow {
+    /// The first flow's round-trip time without queues and transmission.
+    pub fn base_rtt(&self) -> Duration {
+        self.attachments.first().map_or(Duration::ZERO, |it| it.base_rtt)
+    }
+
     /// The group `number`, whose first flow is `first` of all.
     pub(crate) fn new(
         number: usize,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -265,13 +266,30 @@ def compare(
         int | None,
         typer.Option(help="The first seed, if --seeds is the number of seeds.  [default: 1]"),
     ] = None,
+    real: Annotated[
+        bool,
+        typer.Option(
+            "--real",
+            help="In real time over this machine's TCP; narrows' laws are loaded into the kernel.",
+        ),
+    ] = False,
+    both: Annotated[
+        bool,
+        typer.Option(
+            "--both", help="Each case real, simulated, and simulated with this machine's timing."
+        ),
+    ] = False,
     json_: Json = False,
     csv: Csv = False,
     output: Out = None,
     force: Force = False,
     delay: Annotated[str | None, typer.Option(hidden=True, callback=_no_delay)] = None,
 ) -> None:
-    """Compare controllers over one bottleneck."""
+    """Compare controllers over one bottleneck.
+
+    With --real and --both the exit status is 1 if the machine was too late for a run to be
+    believed.
+    """
     from narrows.cli.compare import Combinations, split_list, split_seeds  # noqa: PLC0415
 
     with _one_line_errors():
@@ -300,7 +318,9 @@ def compare(
                 "ecn": ecn,
             },
         )
-        _compare(combinations, json_, csv, output, force)
+        is_valid = _compare(combinations, (real, both), json_, csv, output, force)
+    if not is_valid:
+        raise typer.Exit(FAILED)
 
 
 def _one_form(json_: bool, csv: bool) -> None:
@@ -314,11 +334,12 @@ def _print_csv(records: Sequence[dict[str, Any]]) -> None:
         {
             name: _joined(value) if isinstance(value, list) else value
             for name, value in record.items()
-            if name != "groups"
+            if name not in ("groups", "lateness")
         }
         for record in records
     ]
-    writer = DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
+    columns = dict.fromkeys(name for row in rows for name in row)
+    writer = DictWriter(sys.stdout, list(columns), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
 
@@ -333,12 +354,36 @@ def _seconds(text: str) -> str:
     return f"{text}s" if text.replace(".", "", 1).isdigit() else text
 
 
-def _compare(combinations: Any, json_: bool, csv: bool, output: Path | None, force: bool) -> None:
+def _as_seconds(text: str) -> float:
+    """Read a time like 100ms as seconds."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(us|ms|s|min|h)?", text.strip())
+    if not match or not float(match[1]):
+        raise Error(f'"{text}" is not a time above 0; try 100ms')
+    units = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, None: 1.0}
+    return float(match[1]) * units[match[2]]
+
+
+def _compare(
+    combinations: Any,
+    how: tuple[bool, bool],
+    json_: bool,
+    csv: bool,
+    output: Path | None,
+    force: bool,
+) -> bool:
+    """Compare; `how` is whether for real, and whether simulated as well.
+
+    Returns whether all that was measured is to be believed.
+    """
     from narrows import tables  # noqa: PLC0415
     from narrows.cli.compare import write  # noqa: PLC0415
     from narrows.comparison import run_cases  # noqa: PLC0415
+    from narrows.reality import run_both, run_real  # noqa: PLC0415
 
     _one_form(json_, csv)
+    real, both = how
+    if real and both:
+        raise Error("--both: it has the runs of --real; leave one out")
     planned = combinations.planned()
     for _, scenario in planned:
         scenario.core.ends_soon()
@@ -348,20 +393,26 @@ def _compare(combinations: Any, json_: bool, csv: bool, output: Path | None, for
                 say(f"bottleneck buffer: {buffer}")
             for line in combinations.left_out():
                 say(line)
-        comparison = run_cases(planned, combinations.seeds)
+        compare_cases = run_both if both else run_real if real else run_cases
+        comparison = compare_cases(planned, combinations.seeds)
         records = [result.record() for result in comparison.results]
         if json_ or csv:
             _print_records(records, csv)
         else:
-            for table in [tables.comparison(comparison.cases), *tables.mixtures(comparison.cases)]:
+            shown = [tables.comparison(comparison.cases), *tables.mixtures(comparison.cases)]
+            if both:
+                shown.append(tables.differences(comparison.cases))
+            for table in shown:
                 console().print(table)
-            say(_speed(records))
-        if not (json_ or csv):
+            if not (real or both):
+                say(_speed(records))
+        if not (json_ or csv) or real or both:
             warn(comparison.warnings)
         if folder:
-            made = combinations.made(planned)
+            made = combinations.made(planned, "lab" if real or both else "compare")
             write(folder, comparison, made)
             _finish(folder, made, quiet=json_ or csv)
+    return all(record.get("valid", True) for record in records)
 
 
 def _print_records(records: Sequence[dict[str, Any]], csv: bool) -> None:
@@ -470,16 +521,157 @@ def lab_run(
         raise typer.Exit(FAILED)
 
 
+@lab_app.command(
+    "up", epilog="Example: narrows lab up --rate 500Mbps --rtt 70ms --buffer 0.2bdp -q fq-codel"
+)
+def lab_up(
+    rate: Annotated[str, typer.Option(help="The bottleneck's rate.")] = "100Mbps",
+    rtt: Annotated[str, typer.Option(help="The round-trip time without queues.")] = "50ms",
+    buffer: Annotated[
+        str, typer.Option(help="The bottleneck's buffer: 20p, 30kB, 5ms, 0.5bdp.")
+    ] = "1bdp",
+    queue: Annotated[
+        str,
+        typer.Option(
+            "--queue", "-q", help="The bottleneck's queue.", autocompletion=complete.queues
+        ),
+    ] = "drop-tail",
+    loss: Annotated[str, typer.Option(help="Random loss on the way there.")] = "0%",
+    jitter: Annotated[str, typer.Option(help="The longest random addition to the delay.")] = "0ms",
+    seed: Annotated[int, typer.Option(help="The seed of what the path does at random.")] = 1,
+    single: Annotated[
+        bool,
+        typer.Option(
+            "--single",
+            help="Segments leave one by one, without segmentation offload; paced laws need it.",
+        ),
+    ] = False,
+    name: Annotated[str, typer.Option(help="Its name, if several are to stand.")] = "lab",
+) -> None:
+    """Let a path stand between two network namespaces, for your own programs."""
+    from narrows.cli.standing import up  # noqa: PLC0415
+    from narrows.scenario import Scenario  # noqa: PLC0415
+
+    path = {"rate": rate, "rtt": rtt, "buffer": buffer, "queue": queue}
+    extra = {"loss": (loss, "0%"), "jitter": (jitter, "0ms")}
+    path |= {field: value for field, (value, usual) in extra.items() if value != usual}
+    with _one_line_errors():
+        try:
+            up(Scenario(seed=seed, dumbbell=path, flows=[{"cc": "cubic"}]), name, single)
+        except (_TerminatedError, KeyboardInterrupt):
+            say("the path is down")
+
+
+@lab_app.command(
+    "exec",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    epilog="Example: narrows lab exec left -- ping 10.77.0.2",
+)
+def lab_exec(
+    end: Annotated[str, typer.Argument(help="left or right.")],
+    command: Annotated[list[str], typer.Argument(help="The command and its arguments.")],
+    name: Annotated[str, typer.Option(help="The path's name.")] = "lab",
+) -> None:
+    """Run a command at one end of a standing path."""
+    from narrows.cli.standing import execute  # noqa: PLC0415
+
+    with _one_line_errors():
+        execute(name, end, command[1:] if command[0] == "--" else command)
+
+
+@lab_app.command("down")
+def lab_down(
+    name: Annotated[str, typer.Option(help="The path's name.")] = "lab",
+) -> None:
+    """Take a standing path down."""
+    from narrows.cli.standing import down  # noqa: PLC0415
+
+    with _one_line_errors():
+        down(name)
+
+
+kernel_app = typer.Typer(
+    help="narrows' laws as congestion controls of Linux's kernel.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(kernel_app, name="kernel")
+
+
+@kernel_app.command("list")
+def kernel_list() -> None:
+    """Say which laws there are for the kernel, and which are loaded."""
+    from narrows.cli.kernel import show  # noqa: PLC0415
+
+    with _one_line_errors():
+        show()
+
+
+@kernel_app.command("load", epilog="Example: narrows kernel load etcp:p0=0.005 ltcp")
+def kernel_load(
+    laws: Annotated[list[str], typer.Argument(help="Laws, with settings: etcp, ltcp:beta=0.2.")],
+) -> None:
+    """Load laws into the kernel, as nw_etcp …, until they are unloaded."""
+    from narrows.cli.kernel import load  # noqa: PLC0415
+
+    with _one_line_errors():
+        load(laws)
+
+
+@kernel_app.command("unload")
+def kernel_unload(
+    laws: Annotated[list[str] | None, typer.Argument(help="Laws; all if none is named.")] = None,
+) -> None:
+    """Take laws away that narrows kernel load has brought."""
+    from narrows.cli.kernel import unload  # noqa: PLC0415
+
+    with _one_line_errors():
+        unload(laws or [])
+
+
+@kernel_app.command("watch", epilog="Example: narrows kernel watch --cc nw_etcp -o etcp.parquet")
+def kernel_watch(
+    every: Annotated[str, typer.Option(help="Time between two looks.")] = "100ms",
+    duration: Annotated[
+        str | None, typer.Option("--duration", "-t", help="For how long.  [default: until Ctrl-C]")
+    ] = None,
+    cc: Annotated[
+        str | None, typer.Option("--cc", "-C", help="Only this law, by its name in the kernel.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="A Parquet file, like a run's flow_series."),
+    ] = None,
+) -> None:
+    """Show every TCP connection's window, RTT, pacing rate and losses."""
+    from narrows.cli.kernel import watch  # noqa: PLC0415
+
+    with _one_line_errors():
+        span = None if duration is None else _as_seconds(duration)
+        watch(_as_seconds(every), span, cc, output)
+
+
 @app.command()
-def doctor() -> None:
+def doctor(
+    host: Annotated[
+        bool,
+        typer.Option("--host", help="Measure this machine's timing, and print a flow's host line."),
+    ] = False,
+    duration: Annotated[
+        str, typer.Option("--duration", "-t", help="For how long --host measures.")
+    ] = "60s",
+) -> None:
     """Say what this machine can do for a lab, and what to do about what it cannot.
 
     The exit status is 0 if a lab can run.
     """
-    from narrows.cli.lab import doctor as examine  # noqa: PLC0415
+    from narrows.cli import lab as of_lab  # noqa: PLC0415
 
     with _one_line_errors():
-        is_able = examine()
+        if host:
+            of_lab.host(_as_seconds(duration))
+            return
+        is_able = of_lab.doctor()
     if not is_able:
         raise typer.Exit(FAILED)
 
@@ -713,7 +905,7 @@ def demo(
             },
             flow={"overhead": "8us"},
         )
-        _compare(combinations, json_=False, csv=False, output=output, force=force)
+        _compare(combinations, (False, False), json_=False, csv=False, output=output, force=force)
 
 
 @app.command()

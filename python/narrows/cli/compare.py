@@ -134,10 +134,10 @@ class Combinations:
             if (own := sorted(said & set(_core.decided_by(law))))
         ]
 
-    def made(self, planned: Sequence[tuple[dict[str, str], Scenario]]) -> Made:
-        """Return what is needed to run the planned combinations again."""
+    def made(self, planned: Sequence[tuple[dict[str, str], Scenario]], kind: str) -> Made:
+        """Return what is needed to run the planned combinations again; `kind` is that of `Made`."""
         cases = [(dict(said), scenario.to_toml()) for said, scenario in planned]
-        return Made("compare", cases, self.seeds)
+        return Made(kind, cases, self.seeds)
 
 
 def write(folder: Folder, comparison: Comparison, made: Made) -> None:

@@ -1,0 +1,129 @@
+//! A path that stands for anybody's programs, until somebody takes it down.
+
+use crate::clock::{Clock, Span};
+use crate::frame::{ANY_FLOWS, Frame};
+use crate::lab::{LabError, RECEIVERS, SENDERS, WIRE_STREAMS};
+use crate::namespace::{Device, Namespace};
+use crate::port::Port;
+use crate::wire::{Live, Wire};
+use narrows_scenario::{Checked, CheckedLink, ScenarioError};
+use narrows_units::{Duration, Stream, Time};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// How often `watch` is called.
+const WATCHED_EVERY: std::time::Duration = std::time::Duration::from_millis(200);
+
+/// A standing path, as it is at present.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// Files that are the two namespaces while this process lives.
+    pub namespaces: [PathBuf; 2],
+    /// There and back.
+    pub ways: [Way; 2],
+}
+
+/// One direction of a standing path.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Way {
+    /// Packets in the queue, the one in transmission included.
+    pub queue: u64,
+    /// Packets that have arrived.
+    pub arrivals: u64,
+    /// Packets that the queue has dropped.
+    pub drops: u64,
+    /// Packets that it has marked.
+    pub marks: u64,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// How late packets were delivered, in nanoseconds: 50 %, 99 %, 99.9 %.
+    pub late: [u64; 3],
+    /// How often the machine stood still.
+    pub stalls: u64,
+}
+
+impl Way {
+    fn of(live: &Live) -> Self {
+        let [p50, p99, p999] = &live.late;
+        let read = |place: &std::sync::atomic::AtomicU64| place.load(Ordering::Relaxed);
+        Self {
+            queue: read(&live.queue),
+            arrivals: read(&live.arrivals),
+            drops: read(&live.drops),
+            marks: read(&live.marks),
+            bytes: read(&live.bytes),
+            late: [read(p50), read(p99), read(p999)],
+            stalls: read(&live.stalls),
+        }
+    }
+}
+
+/// Lets the dumbbell of a scenario stand until `watch` breaks; its first flow says the delay. With
+/// `single`, segments leave one by one. Fails if the network is not a dumbbell, or if the machine
+/// lets us make no namespace or no device.
+pub fn stand(
+    checked: &Checked,
+    seed: u64,
+    single: bool,
+    mut watch: impl FnMut(&Standing) -> ControlFlow<()>,
+) -> Result<(), LabError> {
+    let (Some([there, back]), Some(flow)) =
+        (checked.links.get(..2).and_then(|it| <&[_; 2]>::try_from(it).ok()), checked.flows.first())
+    else {
+        let message = "a lab has one bottleneck and a way back";
+        return Err(LabError::Scenario(ScenarioError::new("dumbbell", message)));
+    };
+    let delay = flow.base_rtt().scale(0.5);
+    let device = Device { mtu: checked.packet().count() as i32, single, ecn: false };
+    let left = Namespace::new("left", SENDERS, device)?;
+    let right = Namespace::new("right", RECEIVERS, device)?;
+    let ways = [wire(there, delay, seed, 0), wire(back, delay, seed, 1)];
+    let stop = AtomicBool::new(false);
+    let span = Span { clock: Clock::start(), end: Time::NEVER, stop: &stop };
+    let live = [Live::default(), Live::default()];
+    thread::scope(|scope| {
+        let [there, back] = ways;
+        let (a, b) = (&left.tun, &right.tun);
+        let threads = [
+            scope.spawn(|| there.hurry(span, a, b, &live[0])),
+            scope.spawn(|| back.hurry(span, b, a, &live[1])),
+        ];
+        let namespaces = [left.path(), right.path()];
+        while !threads.iter().any(thread::ScopedJoinHandle::is_finished) {
+            let ways = [Way::of(&live[0]), Way::of(&live[1])];
+            if watch(&Standing { namespaces: namespaces.clone(), ways }).is_break() {
+                break;
+            }
+            thread::sleep(WATCHED_EVERY);
+        }
+        stop.store(true, Ordering::Relaxed);
+        for way in threads {
+            way.join().expect("no direction panics")?;
+        }
+        Ok(())
+    })
+}
+
+fn wire(link: &CheckedLink, delay: Duration, seed: u64, way: u64) -> Wire {
+    let measured = (Time::ZERO, Time::NEVER);
+    Wire {
+        parse: Frame::any,
+        port: Port::new(link.rate, link.limit, link.queue, measured, seed ^ way),
+        rate: link.rate,
+        delays: vec![delay; ANY_FLOWS as usize],
+        loss: link.loss,
+        jitter: link.jitter.most,
+        stream: Stream::new(seed, WIRE_STREAMS, way),
+        sample: Duration::ZERO,
+        measured,
+    }
+}
+
+/// The calling thread enters the network namespace that is the file at `path`.
+pub fn enter(path: &std::path::Path) -> std::io::Result<()> {
+    use std::os::fd::AsFd;
+    let file = std::fs::File::open(path)?;
+    crate::sys::enter_network(file.as_fd())
+}

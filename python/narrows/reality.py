@@ -1,0 +1,77 @@
+"""Scenarios side by side over this machine's TCP and in the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from narrows import lab
+from narrows._batch import run_all
+from narrows._progress import bar
+from narrows.comparison import Case, Comparison
+from narrows.results import Result
+from narrows.scenario import Scenario
+
+# What is said of a case under the name `by`.
+IDEAL, HOST, REAL = "ideal host", "this host", "real"
+# A bare `reno` is Linux's over real connections, whose recovery is by selective acknowledgements.
+SIMULATED = {"reno": "sack"}
+
+Planned = Sequence[tuple[dict[str, str], Scenario]]
+
+
+def run_real(planned: Planned, seeds: Sequence[int]) -> Comparison:
+    """Run scenarios in real time with every seed, one after the other."""
+    runs = iter(_measure([(scenario, seed) for _, scenario in planned for seed in seeds]))
+    return Comparison([Case(said, [next(runs) for _ in seeds]) for said, _ in planned])
+
+
+def run_both(planned: Planned, seeds: Sequence[int]) -> Comparison:
+    """Run scenarios for real, then simulated with an ideal host, then with this one.
+
+    The simulated hosts stand still as often, and for as long, as this machine did in the same run.
+    """
+    jobs = [(scenario, seed) for _, scenario in planned for seed in seeds]
+    measured = _measure(jobs)
+    ideal = [(_as_simulated(scenario), seed) for scenario, seed in jobs]
+    hosts = [
+        (_on_host(scenario, run), seed)
+        for (scenario, seed), run in zip(ideal, measured, strict=True)
+    ]
+    parts = {IDEAL: run_all(ideal), HOST: run_all(hosts), REAL: measured}
+    cases = []
+    for place, (said, _) in enumerate(planned):
+        for by, runs in parts.items():
+            of_case = runs[place * len(seeds) : (place + 1) * len(seeds)]
+            cases.append(Case({**said, "by": by}, of_case))
+    return Comparison(cases)
+
+
+def _measure(jobs: Sequence[tuple[Scenario, int]]) -> list[Result]:
+    """Run each in real time."""
+    with bar(len(jobs)) as advance:
+
+        def shown(number: int) -> Callable[[float], None]:
+            return lambda share: advance(number, share)
+
+        results = []
+        for number, (scenario, seed) in enumerate(jobs):
+            results.append(lab.run(scenario, seed=seed, progress=shown(number)))
+            advance(number, 1.0)
+        return results
+
+
+def _as_simulated(scenario: Scenario) -> Scenario:
+    fields = scenario.fields
+    flows = [{**flow, "cc": SIMULATED.get(flow["cc"], flow["cc"])} for flow in fields["flows"]]
+    return Scenario(**{**fields, "flows": flows})
+
+
+def _on_host(scenario: Scenario, run: Result) -> Scenario:
+    """Return a scenario whose hosts are like this machine was in a run."""
+    if run.real is None:
+        raise TypeError("a simulated run has no host")
+    seconds = run.wall
+    host: dict[str, Any] = run.real.lateness.host(seconds)
+    fields = scenario.fields
+    return Scenario(**{**fields, "flows": [{**flow, "host": host} for flow in fields["flows"]]})
