@@ -119,7 +119,13 @@ class Combinations:
 
     def _group(self, law: str, count: int, pacing: str | None) -> dict[str, Any]:
         own = _core.decided_by(law)
-        flow = {name: value for name, value in self.flow.items() if name not in own}
+        # What is as usual is not said: a kernel could not do it otherwise.
+        usual = (None, False, 0.0, "0s")
+        flow = {
+            name: value
+            for name, value in self.flow.items()
+            if name not in own and value not in usual
+        }
         spaced = {} if pacing is None or "pacing" in own else {"pacing": pacing}
         return {"cc": law, "count": count, **spaced, **flow}
 
