@@ -3,8 +3,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 CORE := units settings signal control router transport sim
+# What this machine can build: "bpf", the laws for Linux's kernel, or nothing. Known only once
+# `tools` has run.
+FEATURES = $(shell scripts/features)
+OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
+OF_WORKSPACE = $(if $(FEATURES),--features narrows-kernel/bpf,narrows-emulator/bpf)
+OF_ALL = $(if $(FEATURES),--features narrows-kernel/bpf,narrows-emulator/bpf,narrows-python/bpf)
 
-.PHONY: setup tools demo test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate compare-bbr properties mutants fuzz clean
+.PHONY: setup tools demo test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built
 
@@ -18,9 +24,15 @@ tools:
 	$(BIN)/pip install --quiet --group dev
 	touch $@
 
-.venv/.built: .venv/.made Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml -o -name fingerprints.txt)
-	PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
+.venv/.built: .venv/.made .venv/.features Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml -o -name fingerprints.txt)
+	PIP_QUIET=1 $(BIN)/maturin develop --release --quiet $(OF_PYTHON)
 	touch $@
+
+# Written anew only if it has changed.
+.venv/.features: .venv/.made FORCE
+	@scripts/features why > $@.new
+	@cmp -s $@.new $@ || cp $@.new $@
+FORCE:
 
 demo: setup
 	$(BIN)/narrows demo -o out/demo --force
@@ -29,9 +41,9 @@ test: tools setup lint test-core test-rust test-instructions test-python
 
 lint: setup
 	cargo fmt --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --workspace --all-targets --quiet $(OF_ALL) -- -D warnings
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" \
-		cargo doc --quiet --workspace --exclude narrows-python --no-deps --document-private-items
+		cargo doc --quiet --workspace --exclude narrows-python $(OF_WORKSPACE) --no-deps --document-private-items
 	$(BIN)/ruff check --quiet python tests benches validation
 	$(BIN)/ruff format --check --quiet python tests benches validation
 	$(BIN)/mypy --no-error-summary
@@ -44,7 +56,7 @@ test-core: tools
 	cargo build --quiet --target wasm32-unknown-unknown -p narrows-scenario --no-default-features
 
 test-rust:
-	cargo test --workspace --exclude narrows-python --quiet
+	cargo test --workspace --exclude narrows-python --quiet $(OF_WORKSPACE)
 
 # Fails if a packet costs more than 3 % more instructions than crates/sim/benches/instructions.txt
 # says.
@@ -92,6 +104,11 @@ bench: setup
 
 validate: setup
 	$(BIN)/python validation/validate.py
+
+# This machine's kernel beside the simulator, in real time: some 25 minutes, as root, with nothing
+# else running. Writes docs/validation-real.md.
+validate-real: setup
+	$(BIN)/python validation/real.py
 
 # Our BBR and noq-proto's on the same paths, packet by packet; what else it shows is in
 # validation/bbr/src/main.rs: WHAT="rounds too-high", for example.

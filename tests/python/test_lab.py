@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import narrows as nw
 import pytest
 from binary import Run
-from narrows import lab
+from narrows import kernel, lab
 
 SMALL = """
 duration = "3s"
@@ -22,18 +28,69 @@ count = 2
 """
 
 
+def needs_lab(tests: int = 1) -> None:
+    """Skip if this machine cannot run a lab, saying why."""
+    missing = [check for check in lab.doctor() if check.is_needed and not check.is_there]
+    if missing:
+        what = f"left out {tests} test{'s' if tests > 1 else ''} of the lab"
+        pytest.skip(f"{what}: {missing[0].name}: {missing[0].told}")
+
+
+def needs_laws() -> None:
+    """Skip if no law of ours can be loaded here, saying why."""
+    needs_lab()
+    for check in lab.doctor():
+        if check.name == "laws in the kernel" and not check.is_there:
+            pytest.skip(f"left out 1 test of laws in the kernel: {check.told}")
+
+
+def controls() -> str:
+    return Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text()
+
+
+def namespaces() -> set[str]:
+    """Return the network namespaces that some process is in or has open."""
+    found = set()
+    for file in [*Path("/proc").glob("[0-9]*/ns/net"), *Path("/proc").glob("[0-9]*/fd/*")]:
+        try:
+            target = os.readlink(file)
+        except OSError:
+            continue
+        if target.startswith("net:["):
+            found.add(target)
+    return found
+
+
+def start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "narrows", *arguments],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
 def test_doctor_tells_each_thing_and_what_to_do(narrows: Run) -> None:
     done = narrows("doctor")
     able = all(check.is_there or not check.is_needed for check in lab.doctor())
     assert done.returncode == (0 if able else 1)
-    for name in ("TUN", "namespaces", "congestion controls", "BTF"):
+    for name in ("TUN", "namespaces", "congestion controls", "laws in the kernel"):
         assert name in done.stdout
 
 
+def test_doctor_writes_the_hosts_line_of_this_machine(narrows: Run) -> None:
+    needs_lab()
+    done = narrows("doctor", "--host", "-t", "300ms")
+    assert done.returncode == 0, done.stderr
+    line = done.stdout.splitlines()[-1]
+    assert line.startswith("host = { batch =")
+    text = SMALL.replace('cc = "cubic"', f'cc = "cubic"\n{line}')
+    assert "host" in nw.Scenario.from_toml(text).fields["flows"][0]
+
+
 def test_a_file_runs_for_real(narrows: Run, tmp_path: Path) -> None:
-    missing = [check for check in lab.doctor() if check.is_needed and not check.is_there]
-    if missing:
-        pytest.skip(f"left out 1 test of the lab: {missing[0].name}: {missing[0].told}")
+    needs_lab()
     (tmp_path / "small.toml").write_text(SMALL)
     done = narrows("lab", "run", "small.toml", "--json", "-o", "out")
     # A busy machine may be too late to be believed; then it says so.
@@ -41,14 +98,114 @@ def test_a_file_runs_for_real(narrows: Run, tmp_path: Path) -> None:
     assert done.returncode == (0 if record["valid"] else 1), done.stderr
     assert record["real"] and 0.2 < record["utilisation"] <= 1.001
     assert record["lateness"]["p50"] <= record["lateness"]["p99"] <= record["lateness"]["p999"]
+    assert record["valid"] or record["warnings"][0].startswith("not valid: ")
     assert (tmp_path / "out" / "report.html").exists()
     assert narrows("again", "out").returncode == 2
 
 
+def test_laws_of_ours_run_in_the_kernel_and_are_gone_after_it(narrows: Run) -> None:
+    needs_laws()
+    before = controls()
+    path = ["--rate", "20Mbps", "--rtt", "20ms", "--buffer", "20p", "-t", "3s", "-P", "2"]
+    done = narrows("compare", "--both", *path, "--cc", "etcp:p0=0.02,ltcp", "--json")
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(records) == 6, done.stderr
+    real = [record for record in records if record.get("real")]
+    assert [record["cc"] for record in real] == ["etcp:p0=0.02", "ltcp"]
+    assert done.returncode == (0 if all(record["valid"] for record in real) else 1)
+    # E-TCP loses more than 2 % where it alone fills the path, LTCP far less.
+    assert real[0]["loss_rate"] > 0.02 > real[1]["loss_rate"]
+    assert controls() == before
+
+
+def test_laws_are_loaded_and_unloaded(narrows: Run) -> None:
+    needs_laws()
+    if "nw_htcp" in controls():
+        pytest.skip("left out 1 test: nw_htcp is loaded by somebody")
+    done = narrows("kernel", "load", "htcp:beta=0.6")
+    assert done.returncode == 0 and done.stdout == "nw_htcp\n", done.stderr
+    try:
+        assert "nw_htcp" in controls()
+        assert kernel.Installed("nw_htcp", ["beta=0.6"]) in kernel.installed()
+        assert narrows("kernel", "load", "htcp").returncode == 2
+        assert "beta=0.6" in narrows("kernel", "list").stdout
+    finally:
+        assert narrows("kernel", "unload", "htcp").returncode == 0
+    assert "nw_htcp" not in controls()
+
+
+def test_what_no_kernel_can_do_is_said(narrows: Run) -> None:
+    for law, said in {
+        "cubic": 'unknown law of narrows for the kernel "cubic"',
+        "etcp:start=delay": "start: the kernel's law ends slow start at the first loss only",
+        "etcp:b=1e9": "b: 1000000000 is above 1048576",
+        "ltcp:gamma=1": 'unknown setting "gamma"',
+    }.items():
+        done = narrows("kernel", "load", law)
+        assert done.returncode == 2 and said in done.stderr, done.stderr
+    done = narrows("kernel", "unload", "nw_nothing")
+    assert done.returncode in (1, 2)
+
+
+def test_a_path_stands_for_other_programs(narrows: Run, tmp_path: Path) -> None:
+    needs_lab()
+    name = f"t{os.getpid()}"
+    path = ["--rate", "50Mbps", "--rtt", "10ms", "--buffer", "0.5bdp", "--queue", "fq-codel"]
+    up = start("lab", "up", "--name", name, *path, cwd=tmp_path)
+    try:
+        assert up.stdout is not None
+        assert up.stdout.readline().startswith("left is 10.77.0.1")
+        serve = (
+            "import socket; s = socket.create_server(('10.77.0.2', 9)); c = s.accept()[0];"
+            "print(sum(len(b) for b in iter(lambda: c.recv(65536), b'')))"
+        )
+        right = start(
+            "lab", "exec", "--name", name, "right", "--", sys.executable, "-c", serve, cwd=tmp_path
+        )
+        send = (
+            "import socket, time\nfor _ in range(100):\n"
+            "    try: s = socket.create_connection(('10.77.0.2', 9)); break\n"
+            "    except ConnectionRefusedError: time.sleep(0.05)\n"
+            "s.sendall(bytes(1000000))"
+        )
+        left = narrows("lab", "exec", "--name", name, "left", "--", sys.executable, "-c", send)
+        assert left.returncode == 0, left.stderr
+        assert right.communicate(timeout=20)[0] == "1000000\n"
+        assert narrows("lab", "up", "--name", name).returncode == 2
+        missing = narrows("lab", "exec", "--name", name, "left", "--", "no-such-command")
+        assert missing.returncode == 2 and "no-such-command" in missing.stderr
+        assert narrows("lab", "down", "--name", name).returncode == 0
+        assert up.wait(timeout=5) == 0
+    finally:
+        up.kill()
+    assert narrows("lab", "exec", "--name", name, "left", "--", "true").returncode == 2
+
+
+def test_a_killed_lab_leaves_nothing(tmp_path: Path, narrows: Run) -> None:
+    needs_lab()
+    before, seed = (namespaces(), controls()), random.randrange(2**32)
+    print(f"seed {seed}")
+    moments = random.Random(seed)
+    (tmp_path / "small.toml").write_text(SMALL)
+    name = f"k{os.getpid()}"
+    commands = [("lab", "run", "small.toml"), ("lab", "up", "--name", name)]
+    for number in range(20):
+        process = start(*commands[number % 2], cwd=tmp_path)
+        # From before it begins to the middle of a run.
+        time.sleep(moments.uniform(0.1, 1.0))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert (namespaces(), controls()) == before
+    assert narrows("lab", "down", "--name", name).returncode == 2
+    Path(f"/run/narrows/{name}.json").unlink(missing_ok=True)
+
+
 def test_what_a_kernel_cannot_do_is_named(narrows: Run, tmp_path: Path) -> None:
-    (tmp_path / "etcp.toml").write_text(SMALL.replace("cubic", "etcp"))
-    done = narrows("lab", "run", "etcp.toml")
+    (tmp_path / "xcp.toml").write_text(SMALL.replace("cubic", "xcp"))
+    done = narrows("lab", "run", "xcp.toml")
     assert done.returncode == 2
     assert "flows[0].cc" in done.stderr
     with pytest.raises(nw.ScenarioError, match="dumbbell: a lab has one bottleneck"):
         lab.run(nw.chain([{"rate": "1Mbps", "delay": "1ms", "buffer": "9p"}]))
+    done = narrows("compare", "--real", "--both")
+    assert done.returncode == 2 and "--both" in done.stderr

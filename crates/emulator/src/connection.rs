@@ -4,11 +4,12 @@ use crate::clock::Span;
 use crate::frame::FIRST_PORT;
 use crate::laws::Control;
 use crate::sys::{self, TcpInfo};
-use narrows_scenario::RealFlow;
-use narrows_units::Time;
+use narrows_scenario::{RealFlow, RealSends};
+use narrows_sim::Datagrams;
+use narrows_units::{Stream, Time};
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::io::{Error, ErrorKind, Read, Result, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpListener};
+use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
@@ -24,6 +25,8 @@ pub(crate) struct Connection {
     socket: OnceLock<Socket>,
     /// Payload that the receiver has read.
     pub received: AtomicU64,
+    /// Datagrams that have left.
+    pub sent: AtomicU64,
     /// When the connection was asked for, and when the last byte of a given size came.
     pub started: Mutex<Option<Time>>,
     pub finished: Mutex<Option<Time>>,
@@ -65,7 +68,7 @@ impl Connection {
                 Ok(bytes) => {
                     let all =
                         self.received.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
-                    if flow.bytes == Some(all) {
+                    if bytes_of(flow) == Some(all) {
                         *self.finished.lock().expect("nobody panics") = Some(span.clock.now());
                     }
                 }
@@ -104,7 +107,7 @@ impl Connection {
         socket.connect_timeout(&address, left)?;
         let socket = self.socket.get_or_init(|| socket);
         let piece = vec![0; PIECE];
-        let mut left = flow.bytes.unwrap_or(u64::MAX);
+        let mut left = bytes_of(flow).unwrap_or(u64::MAX);
         while left > 0 && !span.is_over() {
             let most = left.min(PIECE as u64) as usize;
             match (&*socket).write(&piece[..most]) {
@@ -113,10 +116,78 @@ impl Connection {
                 Err(error) => return Err(error),
             }
         }
-        if flow.stop < Time::NEVER && flow.bytes.is_none() {
+        if flow.stop < Time::NEVER && bytes_of(flow).is_none() {
             socket.shutdown(Shutdown::Write)?;
         }
         Ok(())
+    }
+}
+
+impl Connection {
+    /// Receives datagrams of flow `number` in a `span`; to be called in the namespace of the
+    /// receiver.
+    pub fn receive_datagrams(
+        &self,
+        number: usize,
+        address: Ipv4Addr,
+        span: Span<'_>,
+    ) -> Result<()> {
+        let socket = UdpSocket::bind((address, port(number)))?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        let mut buffer = vec![0; 1 << 16];
+        while !span.is_over() {
+            match socket.recv(&mut buffer) {
+                Ok(bytes) => {
+                    self.received.fetch_add(bytes as u64, Ordering::Relaxed);
+                }
+                Err(error) if is_patience(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends datagrams of flow `number` from `source`, each `payload` bytes, as the simulator would;
+    /// to be called in the namespace of the sender.
+    pub fn send_datagrams(
+        &self,
+        number: usize,
+        flow: &RealFlow,
+        (mut source, payload): (Datagrams, usize),
+        receiver: Ipv4Addr,
+        (span, mut stream): (Span<'_>, Stream),
+    ) -> Result<()> {
+        let (clock, span) = (span.clock, span.until(flow.stop));
+        let socket = UdpSocket::bind("0.0.0.0:0")?;
+        socket.connect((receiver, port(number)))?;
+        let piece = vec![0; payload];
+        source.begin(flow.start, &mut stream);
+        while !span.is_over() {
+            let due = source.next_at.min(source.turns_at);
+            if clock.now() < due {
+                clock.sleep_until(due.min(span.end));
+                continue;
+            }
+            // The source goes by the times that were due, so being late makes a burst, and no gap.
+            if source.wake(due, &mut stream).is_some() {
+                match socket.send(&piece) {
+                    // Before the receiver has its port, its kernel says so.
+                    Err(error) if error.kind() != ErrorKind::ConnectionRefused => {
+                        return Err(error);
+                    }
+                    _ => self.sent.fetch_add(1, Ordering::Relaxed),
+                };
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of payload of a connection; `None` for data without an end.
+fn bytes_of(flow: &RealFlow) -> Option<u64> {
+    match flow.sends {
+        RealSends::Bytes(_, bytes) => bytes,
+        RealSends::Datagrams(..) => None,
     }
 }
 

@@ -54,7 +54,7 @@ fn tun() -> Result<String, String> {
 }
 
 fn namespace() -> Result<String, String> {
-    let device = Device { mtu: 1500, single: true, ecn: false };
+    let device = Device { mtu: 1500, single: true, ecn: false, buffer: 1 << 20 };
     let made = Namespace::new("doctor", Ipv4Addr::new(10, 77, 0, 1), device);
     made.map(|_| "one was made, with a device, and is gone again".to_owned()).map_err(|error| {
         format!("none can be made ({error}); run as root, or in a container with --privileged")

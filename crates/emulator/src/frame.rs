@@ -1,5 +1,6 @@
 //! A real packet as routers see it: IPv4, told apart by the port of its flow.
 
+use crate::window::updated;
 use narrows_router::Packet;
 use narrows_signal::{Ecn, Request};
 
@@ -10,11 +11,12 @@ pub(crate) const FIRST_PORT: u16 = 20_000;
 pub(crate) const ANY_FLOWS: u32 = 1 << 16;
 
 /// A packet of IPv4.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Frame {
     /// All of it.
     pub bytes: Vec<u8>,
     flow: u32,
+    request: Request,
 }
 
 impl Frame {
@@ -27,7 +29,7 @@ impl Frame {
         // The flow's port is that of the receiver; the sender's is above.
         let port = port(0).min(port(2));
         let flow = port.checked_sub(FIRST_PORT)?;
-        Some(Self { bytes: bytes.to_vec(), flow: u32::from(flow) })
+        Some(Self::new(bytes, u32::from(flow)))
     }
 
     /// Any packet of IPv4, its flow told by addresses, protocol and ports: one of [`ANY_FLOWS`].
@@ -40,8 +42,22 @@ impl Frame {
         let hash = told.fold(0x811c_9dc5_u32, |hash, byte| {
             (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
         });
-        Some(Self { bytes: bytes.to_vec(), flow: (hash ^ hash >> 16) % ANY_FLOWS })
+        Some(Self::new(bytes, (hash ^ hash >> 16) % ANY_FLOWS))
     }
+
+    fn new(bytes: &[u8], flow: u32) -> Self {
+        Self { bytes: bytes.to_vec(), flow, request: Request::Nothing }
+    }
+}
+
+/// True if a packet carries something: more than the header of TCP, or that of UDP.
+fn has_payload(bytes: &[u8]) -> bool {
+    let header = usize::from(bytes[0] & 0x0f) * 4;
+    let transport = match bytes[9] {
+        6 => bytes.get(header + 12).map_or(0, |byte| usize::from(byte >> 4) * 4),
+        _ => 8,
+    };
+    bytes.len() > header + transport
 }
 
 impl Packet for Frame {
@@ -62,7 +78,7 @@ impl Packet for Frame {
         }
     }
 
-    /// Sets CE, and brings the header's checksum up to date (RFC 1624, eqn. 3).
+    /// Sets CE, and brings the header's checksum up to date.
     fn mark(&mut self) {
         if self.ecn() == Ecn::NotCapable {
             return;
@@ -71,16 +87,13 @@ impl Packet for Frame {
             |bytes: &[u8], place: usize| u16::from_be_bytes([bytes[place], bytes[place + 1]]);
         let (before, checksum) = (word(&self.bytes, 0), word(&self.bytes, 10));
         self.bytes[1] |= 3;
-        let after = word(&self.bytes, 0);
-        let mut sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
-        while sum > 0xffff {
-            sum = (sum & 0xffff) + (sum >> 16);
-        }
-        self.bytes[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+        let after = updated(checksum, before, word(&self.bytes, 0));
+        self.bytes[10..12].copy_from_slice(&after.to_be_bytes());
     }
 
+    /// A kernel's packets ask nothing; that it could is what tells data from acknowledgements.
     fn request(&mut self) -> Option<&mut Request> {
-        None
+        has_payload(&self.bytes).then_some(&mut self.request)
     }
 }
 

@@ -4,12 +4,16 @@ use crate::clock::{Clock, Span};
 use crate::connection::Connection;
 use crate::frame::Frame;
 use crate::laws::{Laws, available, loaded};
-use crate::namespace::{Device, Namespace};
+use crate::namespace::{Device, MOST_BUFFER, Namespace, SMALL_BUFFER};
 use crate::port::Port;
 use crate::samples::Samples;
-use crate::wire::{Live, Seen, Wire};
+use crate::window::Rooms;
+use crate::wire::{Live, Seen, Told, Wire};
+use narrows_router::Discipline;
+use narrows_router::queues::GwaSettings;
 use narrows_scenario::{
-    Checked, CheckedLink, RealFlow, Results, Scenario, ScenarioError, assemble, real_flows,
+    Checked, CheckedLink, RealFlow, RealSends, Results, Scenario, ScenarioError, assemble,
+    real_flows,
 };
 use narrows_units::{Duration, Stream, Time};
 use std::net::{Ipv4Addr, TcpListener};
@@ -23,6 +27,8 @@ pub(crate) const SENDERS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 pub(crate) const RECEIVERS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 /// The family of the random streams of wires.
 pub(crate) const WIRE_STREAMS: u64 = 302;
+/// The family of the random streams of datagrams.
+const DATAGRAM_STREAMS: u64 = 303;
 /// Flows that a lab carries at most: each is two threads.
 const MOST_FLOWS: usize = 200;
 /// A run is to be believed if half of all deliveries are at most this late …
@@ -149,11 +155,19 @@ pub fn lab(
         mtu: checked.packet().count() as i32,
         single: is_paced || flows.iter().any(|flow| flow.single),
         ecn: flows.iter().any(|flow| flow.ecn),
+        // A small buffer has a fine window scale.
+        buffer: if matches!(there.queue, Discipline::Gwa(_)) { SMALL_BUFFER } else { MOST_BUFFER },
     };
     let senders = Namespace::new("left", SENDERS, device)?;
     let receivers = Namespace::new("right", RECEIVERS, device)?;
-    let path =
-        Path { checked, flows: &flows, laws: &laws, senders: &senders, receivers: &receivers };
+    let path = Path {
+        checked,
+        seed,
+        flows: &flows,
+        laws: &laws,
+        senders: &senders,
+        receivers: &receivers,
+    };
     let (seen, samples) = path.run(ways, watch)?;
     let lateness = Lateness::of(&seen, checked.duration);
     let rtt = flows.iter().map(|flow| 2.0 * flow.delay.seconds()).fold(f64::INFINITY, f64::min);
@@ -172,7 +186,7 @@ fn wire(checked: &Checked, link: &CheckedLink, flows: &[RealFlow], seed: u64, wa
     let measured = (Time::ZERO + checked.warmup, Time::ZERO + checked.duration);
     Wire {
         parse: Frame::parse,
-        port: Port::new(link.rate, link.limit, link.queue, measured, seed ^ way),
+        port: Port::new(link.rate, link.limit, queue(link), measured, seed ^ way),
         rate: link.rate,
         delays: flows.iter().map(|flow| flow.delay).collect(),
         loss: link.loss,
@@ -183,9 +197,26 @@ fn wire(checked: &Checked, link: &CheckedLink, flows: &[RealFlow], seed: u64, wa
     }
 }
 
+/// What the directions tell each other: a GWA router lowers windows for kernels, which ask nothing.
+fn told<'a>(checked: &Checked, rooms: &'a Rooms) -> [Told<'a>; 2] {
+    match checked.links.first().map(|link| link.queue) {
+        Some(Discipline::Gwa(_)) => [Told::Room(rooms), Told::Windows(rooms, checked.packet())],
+        _ => [Told::Nothing; 2],
+    }
+}
+
+/// The queue of a link as a lab has it.
+pub(crate) fn queue(link: &CheckedLink) -> Discipline {
+    match link.queue {
+        Discipline::Gwa(settings) => Discipline::Gwa(GwaSettings { rewrite: true, ..settings }),
+        other => other,
+    }
+}
+
 /// Everything that the threads of a run share.
 struct Path<'a> {
     checked: &'a Checked,
+    seed: u64,
     flows: &'a [RealFlow],
     laws: &'a Laws,
     senders: &'a Namespace,
@@ -207,22 +238,20 @@ impl Path<'_> {
             self.flows.iter().map(|_| Connection::default()).collect();
         let (left, right) = (&self.senders.tun, &self.receivers.tun);
         let live = [Live::default(), Live::default()];
+        let rooms = Rooms::new(self.flows.len());
+        let told = told(self.checked, &rooms);
         thread::scope(|scope| {
             let ways = [
-                scope.spawn(|| there.hurry(span, left, right, &live[0])),
-                scope.spawn(|| back.hurry(span, right, left, &live[1])),
+                scope.spawn(|| there.hurry(span, (left, right), told[0], &live[0])),
+                scope.spawn(|| back.hurry(span, (right, left), told[1], &live[1])),
             ];
             let mut talks: Vec<ScopedJoinHandle<'_, io::Result<()>>> = Vec::new();
-            for (number, (flow, listener)) in self.flows.iter().zip(&listeners).enumerate() {
+            for (number, (flow, listener)) in self.flows.iter().zip(listeners).enumerate() {
                 let connection = &connections[number];
-                talks.push(scope.spawn(move || connection.receive(listener, flow, span)));
-                let law = &self.laws.of_flows()[number];
-                talks.push(scope.spawn(move || {
-                    self.senders.enter()?;
-                    connection.send(number, flow, law, RECEIVERS, span)
-                }));
+                talks.push(scope.spawn(move || self.receive(connection, number, listener, span)));
+                talks.push(scope.spawn(move || self.send(connection, number, flow, span)));
             }
-            let mut samples = Samples::new(self.checked, self.laws.of_flows());
+            let mut samples = Samples::new(self.checked, self.flows, self.laws.of_flows());
             let stopped = samples.take(&connections, span, &mut watch);
             for talk in talks {
                 talk.join().expect("no flow panics")?;
@@ -233,12 +262,54 @@ impl Path<'_> {
         })
     }
 
-    /// Listens for all flows, before anybody asks for a connection.
-    fn listen(&self) -> io::Result<Vec<TcpListener>> {
+    /// What a flow's receiver does.
+    fn receive(
+        &self,
+        connection: &Connection,
+        number: usize,
+        listener: Option<TcpListener>,
+        span: Span<'_>,
+    ) -> io::Result<()> {
+        match listener {
+            Some(listener) => connection.receive(&listener, &self.flows[number], span),
+            None => {
+                self.receivers.enter()?;
+                connection.receive_datagrams(number, RECEIVERS, span)
+            }
+        }
+    }
+
+    /// What its sender does.
+    fn send(
+        &self,
+        connection: &Connection,
+        number: usize,
+        flow: &RealFlow,
+        span: Span<'_>,
+    ) -> io::Result<()> {
+        self.senders.enter()?;
+        match flow.sends {
+            RealSends::Bytes(..) => {
+                connection.send(number, flow, &self.laws.of_flows()[number], RECEIVERS, span)
+            }
+            RealSends::Datagrams(source, payload) => {
+                let stream = Stream::new(self.seed, DATAGRAM_STREAMS, number as u64);
+                let source = (source, payload);
+                connection.send_datagrams(number, flow, source, RECEIVERS, (span, stream))
+            }
+        }
+    }
+
+    /// Listens for all connections, before anybody asks for one.
+    fn listen(&self) -> io::Result<Vec<Option<TcpListener>>> {
         thread::scope(|scope| {
             let listening = scope.spawn(|| {
                 self.receivers.enter()?;
-                (0..self.flows.len()).map(|number| Connection::listen(number, RECEIVERS)).collect()
+                let listen = |(number, flow): (usize, &RealFlow)| match flow.sends {
+                    RealSends::Bytes(..) => Connection::listen(number, RECEIVERS).map(Some),
+                    RealSends::Datagrams(..) => Ok(None),
+                };
+                self.flows.iter().enumerate().map(listen).collect()
             });
             listening.join().expect("listening does not panic")
         })

@@ -28,8 +28,8 @@ pub(crate) fn available(loaded: &[String]) -> Available<'_> {
     Available { loaded, ours: &LAWS, why_not: why_not() }
 }
 
-/// A law as connections use it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A law as connections use it; datagrams have an empty one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Control {
     /// The kernel's name of it.
     pub name: String,
@@ -51,10 +51,11 @@ impl Laws {
         #[cfg(feature = "bpf")]
         let mut loaded = Vec::new();
         for (number, flow) in flows.iter().enumerate() {
-            if known.iter().any(|(law, _)| **law == flow.law) {
+            let Some(law) = flow.sends.law() else { continue };
+            if known.iter().any(|(known, _)| *known == law) {
                 continue;
             }
-            let control = match &flow.law {
+            let control = match law {
                 RealLaw::Kernel(name) => Control { name: name.clone(), is_paced: false },
                 RealLaw::Ours(law, given) => {
                     let refused = |why: String| ScenarioError::new(format!("flow {number}"), why);
@@ -71,12 +72,11 @@ impl Laws {
                     Control { name, is_paced: asked.is_paced() }
                 }
             };
-            known.push((&flow.law, control));
+            known.push((law, control));
         }
         let control = |flow: &RealFlow| {
-            let (_, control) =
-                known.iter().find(|(law, _)| **law == flow.law).expect("each law was loaded");
-            control.clone()
+            let found = known.iter().find(|(law, _)| Some(*law) == flow.sends.law());
+            found.map(|(_, control)| control.clone()).unwrap_or_default()
         };
         Ok(Self {
             of_flows: flows.iter().map(control).collect(),

@@ -22,6 +22,7 @@ mod port;
 mod samples;
 mod standing;
 mod sys;
+mod window;
 mod wire;
 
 pub use diag::{Known, connections};

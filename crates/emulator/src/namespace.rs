@@ -12,7 +12,9 @@ use std::thread;
 /// Packets that a device holds between the kernel and us; the bottleneck must be ours.
 const DEVICE_QUEUE: i32 = 16_000;
 /// Bytes of a socket's buffers, at most.
-const MOST_BUFFER: u32 = 64 << 20;
+pub(crate) const MOST_BUFFER: u32 = 64 << 20;
+/// The same where windows are small: Linux's usual 6 MB.
+pub(crate) const SMALL_BUFFER: u32 = 6 << 20;
 
 /// What a device and its namespace are like.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +25,8 @@ pub(crate) struct Device {
     pub single: bool,
     /// Whether connections ask for ECN.
     pub ecn: bool,
+    /// Bytes of a socket's buffers, at most.
+    pub buffer: u32,
 }
 
 /// A namespace with one device, whose packets come to us.
@@ -51,7 +55,7 @@ impl Namespace {
                 netlink::one_segment_at_once(name)?;
             }
             for buffer in ["tcp_rmem", "tcp_wmem"] {
-                let sizes = format!("4096 131072 {MOST_BUFFER}");
+                let sizes = format!("4096 131072 {}", device.buffer);
                 fs::write(format!("/proc/sys/net/ipv4/{buffer}"), sizes)?;
             }
             fs::write("/proc/sys/net/ipv4/tcp_no_metrics_save", "1")?;

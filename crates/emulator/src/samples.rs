@@ -5,7 +5,9 @@ use crate::connection::Connection;
 use crate::laws::Control;
 use crate::sys::TcpInfo;
 use crate::wire::Seen;
-use narrows_scenario::{Checked, FlowSeries, LawSeries, LinkSeries, Observed, Transfers};
+use narrows_scenario::{
+    Checked, FlowSeries, LawSeries, LinkSeries, Observed, RealFlow, RealSends, Transfers,
+};
 use narrows_sim::FlowSummary;
 use narrows_transport::{Counters, Limited};
 use narrows_units::{Duration, Time};
@@ -23,7 +25,6 @@ pub(crate) struct Samples {
     interval: Duration,
     warmup: Time,
     keeps: bool,
-    payload: u64,
     packet: u64,
     flows: Vec<OfFlow>,
 }
@@ -43,25 +44,28 @@ struct OfFlow {
     finished: Option<Time>,
     /// Whether the law shows its window as the threshold.
     is_paced: bool,
-}
-
-impl OfFlow {
-    fn new(law: &Control) -> Self {
-        Self { is_paced: law.is_paced, ..Self::default() }
-    }
+    /// Bytes of payload in a packet.
+    payload: u64,
 }
 
 impl Samples {
-    /// Nothing has been seen yet of connections with `laws`.
-    pub fn new(checked: &Checked, laws: &[Control]) -> Self {
+    /// Nothing has been seen yet of `flows`, which have `laws`.
+    pub fn new(checked: &Checked, flows: &[RealFlow], laws: &[Control]) -> Self {
         let packet = checked.flows.first().map(|group| group.packet);
+        let of_flow = |flow: &RealFlow, law: &Control| OfFlow {
+            is_paced: law.is_paced,
+            payload: match flow.sends {
+                RealSends::Bytes(..) => packet.map_or(1, |packet| packet.payload()),
+                RealSends::Datagrams(_, payload) => payload as u64,
+            },
+            ..OfFlow::default()
+        };
         Self {
             interval: checked.sample.unwrap_or(USUAL),
             warmup: Time::ZERO + checked.warmup,
             keeps: checked.sample.is_some(),
-            payload: packet.map_or(1, |packet| packet.payload()),
             packet: packet.map_or(1, |packet| packet.bytes.count()),
-            flows: laws.iter().map(OfFlow::new).collect(),
+            flows: flows.iter().zip(laws).map(|(flow, law)| of_flow(flow, law)).collect(),
         }
     }
 
@@ -104,6 +108,10 @@ impl Samples {
             let before = flow.latest.0.ca_state;
             let info = connection.info().unwrap_or(flow.latest.0);
             flow.latest = (info, connection.received.load(Ordering::Relaxed));
+            if info.rtt == 0 {
+                // Of datagrams the kernel knows nothing.
+                flow.latest.0.data_segs_out = connection.sent.load(Ordering::Relaxed) as u32;
+            }
             if measured && info.rtt > 0 {
                 flow.epochs += u32::from(info.ca_state >= RECOVERY && before < RECOVERY);
                 flow.timeouts += u32::from(info.ca_state == LOSS && before != LOSS);
@@ -119,11 +127,11 @@ impl Samples {
     pub fn observed(&self, seen: &[Seen]) -> Observed {
         let of_flow = |(number, flow): (usize, &OfFlow)| self.summary(flow, number, seen);
         let summaries: Vec<FlowSummary> = self.flows.iter().enumerate().map(of_flow).collect();
-        let received: u64 = self.flows.iter().map(|flow| flow.latest.1).sum();
+        let delivered = self.flows.iter().map(|flow| flow.latest.1 / flow.payload).sum();
         Observed {
             links: seen.iter().map(|way| way.port.summary(way.rate, way.lost)).collect(),
             flows: summaries,
-            delivered: received / self.payload,
+            delivered,
             transfers: Transfers::default(),
             flow_series: self.flow_series(),
             law_series: LawSeries::default(),
@@ -145,7 +153,7 @@ impl Samples {
                 rtt_samples: flow.rtt.0,
                 rtt_sum: flow.rtt.1,
             },
-            arrived: (all - received) / self.payload,
+            arrived: (all - received) / flow.payload,
             duplicates: 0,
             limited: Limited::default(),
             started: flow.started,

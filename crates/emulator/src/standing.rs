@@ -3,9 +3,10 @@
 use crate::clock::{Clock, Span};
 use crate::frame::{ANY_FLOWS, Frame};
 use crate::lab::{LabError, RECEIVERS, SENDERS, WIRE_STREAMS};
-use crate::namespace::{Device, Namespace};
+use crate::namespace::{Device, MOST_BUFFER, Namespace};
 use crate::port::Port;
-use crate::wire::{Live, Wire};
+use crate::wire::{Live, Told, Wire};
+use narrows_router::Discipline;
 use narrows_scenario::{Checked, CheckedLink, ScenarioError};
 use narrows_units::{Duration, Stream, Time};
 use std::ops::ControlFlow;
@@ -75,8 +76,13 @@ pub fn stand(
         let message = "a lab has one bottleneck and a way back";
         return Err(LabError::Scenario(ScenarioError::new("dumbbell", message)));
     };
+    if let Discipline::Xcp(_) | Discipline::Ba(_) | Discipline::Gwa(_) = there.queue {
+        let message = "talks with senders, and a standing path's are strangers; try \"fq-codel\"";
+        return Err(LabError::Scenario(ScenarioError::new("dumbbell.queue", message)));
+    }
     let delay = flow.base_rtt().scale(0.5);
-    let device = Device { mtu: checked.packet().count() as i32, single, ecn: false };
+    let mtu = checked.packet().count() as i32;
+    let device = Device { mtu, single, ecn: false, buffer: MOST_BUFFER };
     let left = Namespace::new("left", SENDERS, device)?;
     let right = Namespace::new("right", RECEIVERS, device)?;
     let ways = [wire(there, delay, seed, 0), wire(back, delay, seed, 1)];
@@ -87,8 +93,8 @@ pub fn stand(
         let [there, back] = ways;
         let (a, b) = (&left.tun, &right.tun);
         let threads = [
-            scope.spawn(|| there.hurry(span, a, b, &live[0])),
-            scope.spawn(|| back.hurry(span, b, a, &live[1])),
+            scope.spawn(|| there.hurry(span, (a, b), Told::Nothing, &live[0])),
+            scope.spawn(|| back.hurry(span, (b, a), Told::Nothing, &live[1])),
         ];
         let namespaces = [left.path(), right.path()];
         while !threads.iter().any(thread::ScopedJoinHandle::is_finished) {

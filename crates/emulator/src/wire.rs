@@ -5,9 +5,10 @@ use crate::clock::Span;
 use crate::frame::Frame;
 use crate::port::{Counts, Departed, Port};
 use crate::sys;
+use crate::window::{Rewriter, Rooms};
 use narrows_router::Packet;
 use narrows_sim::{Histogram, Loss};
-use narrows_units::{Duration, Rate, Stream, Time};
+use narrows_units::{Bytes, Duration, Rate, Stream, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fs::File;
@@ -59,6 +60,17 @@ pub(crate) struct Wire {
     pub measured: (Time, Time),
 }
 
+/// What the two directions tell each other.
+#[derive(Clone, Copy)]
+pub(crate) enum Told<'a> {
+    /// Nothing.
+    Nothing,
+    /// This one's queue tells its room …
+    Room(&'a Rooms),
+    /// … and the other lowers windows to it in packets of this size.
+    Windows(&'a Rooms, Bytes),
+}
+
 /// What a direction saw.
 pub(crate) struct Seen {
     pub port: Port<Frame>,
@@ -80,20 +92,37 @@ pub(crate) struct Seen {
 struct Arriving {
     at: Time,
     number: u64,
+    flow: usize,
     bytes: Vec<u8>,
 }
 
 impl Wire {
     /// Carries packets as [`carry`](Self::carry) does, before other threads where the machine
     /// allows that.
-    pub fn hurry(self, span: Span<'_>, from: &File, to: &File, live: &Live) -> Result<Seen> {
+    pub fn hurry(
+        self,
+        span: Span<'_>,
+        (from, to): (&File, &File),
+        told: Told<'_>,
+        live: &Live,
+    ) -> Result<Seen> {
         sys::hurry(PRIORITY);
-        self.carry(span, from, to, live)
+        self.carry(span, (from, to), told, live)
     }
 
     /// Carries packets from `from` to `to` for a `span`, and says how it is by `live`.
-    fn carry(mut self, span: Span<'_>, from: &File, to: &File, live: &Live) -> Result<Seen> {
+    fn carry(
+        mut self,
+        span: Span<'_>,
+        (from, to): (&File, &File),
+        told: Told<'_>,
+        live: &Live,
+    ) -> Result<Seen> {
         let clock = span.clock;
+        let mut rewriter = match told {
+            Told::Windows(rooms, packet) => Some(Rewriter::new(rooms, packet)),
+            _ => None,
+        };
         let mut seen = Progress::default();
         let mut buffer = vec![0; LONGEST];
         let (mut out, mut under_way) = (Departed::new(), BinaryHeap::new());
@@ -106,7 +135,10 @@ impl Wire {
             }
             self.port.advance(now, &mut out);
             self.send_off(&mut out, &mut under_way, &mut latest, &mut seen);
-            deliver(&mut under_way, to, now, &mut seen)?;
+            if let Told::Room(rooms) = told {
+                rooms.set(|flow| self.port.room_now(now, flow).unwrap_or(u64::MAX));
+            }
+            deliver(&mut under_way, to, now, &mut rewriter, &mut seen)?;
             let next =
                 under_way.peek().map_or(Time::NEVER, |Reverse(it): &Reverse<Arriving>| it.at);
             let due = next.min(self.port.next()).min(span.end);
@@ -183,7 +215,8 @@ impl Wire {
             let at = (departure + self.delays[flow] + added).max(latest[flow]);
             latest[flow] = at;
             seen.number += 1;
-            under_way.push(Reverse(Arriving { at, number: seen.number, bytes: frame.bytes }));
+            let bytes = frame.bytes;
+            under_way.push(Reverse(Arriving { at, number: seen.number, flow, bytes }));
         }
     }
 }
@@ -206,10 +239,14 @@ fn deliver(
     under_way: &mut BinaryHeap<Reverse<Arriving>>,
     mut to: &File,
     now: Time,
+    rewriter: &mut Option<Rewriter<'_>>,
     seen: &mut Progress,
 ) -> Result<()> {
     while under_way.peek().is_some_and(|Reverse(next)| next.at <= now) {
-        let Some(Reverse(packet)) = under_way.pop() else { break };
+        let Some(Reverse(mut packet)) = under_way.pop() else { break };
+        if let Some(rewriter) = rewriter {
+            rewriter.rewrite(&mut packet.bytes, packet.flow);
+        }
         match to.write(&packet.bytes) {
             Ok(_) => seen.late.add(now.since(packet.at).picos() / 1000),
             // A host takes no packet while its device is down.

@@ -73,17 +73,24 @@ fn what_a_kernel_cannot_do_is_refused_with_its_field() {
     let on_path = |line: &str| format!("{SMALL}buffer = \"20p\"\n{line}\n[[flows]]\n");
     for (text, said) in [
         (
-            scenario("", "cc = \"etcp\""),
-            "flows[0].cc: \"etcp\" is not a law of this kernel; it has:",
+            scenario("", "cc = \"ledbat++\""),
+            "flows[0].cc: \"ledbat++\" is not a law of this kernel; it has: ",
         ),
+        (
+            scenario("", "cc = \"cubic:beta=0.8\""),
+            "flows[0].cc: \"cubic:beta=0.8\" is the kernel's own",
+        ),
+        (scenario("", "cc = \"cubic+newreno\""), "flows[0].cc: \"cubic+newreno\": a kernel has"),
+        (scenario("", "quantum = 4"), "flows[0].quantum: 4 is not 1"),
+        (scenario("", "ecn = true\n[[flows]]\ncc = \"reno\""), "flows[0].ecn: is of a whole host"),
         (scenario("", "cc = \"cubic\"\noverhead = \"1ms\""), "flows[0].overhead: is of simulated"),
         (scenario("tcp = \"ns2\"\n", ""), "tcp: a kernel has its own habits"),
-        (scenario("", "ecn = true"), "flows[0].ecn: is of simulated"),
         (scenario("", "cc = \"bbr\""), "flows[0].cc: \"bbr\" is version 3"),
         (on_path("access_rate = \"1Gbps\""), "dumbbell.access_rate: hosts have no links"),
         (on_path("loss = \"1%\"\nloss_burst = 3.0"), "dumbbell.loss_burst: a lab loses"),
         (on_path("jitter = \"1ms\"\nreorder = true"), "dumbbell.reorder: a lab keeps"),
-        (on_path("queue = \"gwa-rr\""), "dumbbell.queue: answers what packets ask"),
+        (on_path("queue = \"xcp\""), "dumbbell.queue: answers what packets ask"),
+        (on_path("queue = \"gwa-rr:backward=true\""), "dumbbell.queue: backward=true answers"),
         (on_path("[trace]\nflows = [0]"), "trace: a lab writes no traces"),
     ] {
         let scenario = Scenario::from_toml(&text).unwrap_or_else(|error| panic!("{error}"));
@@ -92,4 +99,37 @@ fn what_a_kernel_cannot_do_is_refused_with_its_field() {
         let error = refused.err().expect("a kernel cannot").to_string();
         assert!(error.starts_with(said), "{error}");
     }
+}
+
+/// GWA lowers the window of a kernel that knows nothing of it: over a path that is shorter than its
+/// buffer nothing overflows.
+#[test]
+fn a_kernel_obeys_lowered_windows() {
+    let text = |queue: &str| {
+        format!(
+            "duration = \"3s\"\nwarmup = \"1s\"\n[dumbbell]\nrate = \"20Mbps\"\nrtt = \"5ms\"\n\
+             buffer = \"20p\"\nqueue = \"{queue}\"\n[[flows]]\ncc = \"reno\"\ncount = 2\n"
+        )
+    };
+    let Some(dropping) = run(&text("rr")) else { return };
+    let Some(lowered) = run(&text("gwa-rr:flows=2")) else { return };
+    let drops = [&dropping, &lowered].map(|it| it.results.links[0].summary.drops);
+    assert!(drops[0] > 0 && drops[1] * 10 < drops[0], "{drops:?}");
+    let windows = lowered.results.links[0].summary.utilisation;
+    assert!(windows > 0.5, "{windows}");
+}
+
+/// Datagrams leave as often as they should, and nobody answers them.
+#[test]
+fn datagrams_are_sent_and_counted() {
+    let text = format!(
+        "{SMALL}buffer = \"50p\"\n[[flows]]\ndatagrams = \"poisson\"\napp_rate = \"10Mbps\"\n"
+    );
+    let Some(Measured { results, .. }) = run(&text) else { return };
+    let link = &results.links[0].summary;
+    // 2500 in three seconds; a Poisson number of them within five deviations.
+    assert!(link.arrivals.abs_diff(2500) < 250, "{link:?}");
+    let sender = &results.flows[0].summary;
+    assert!(sender.arrived.abs_diff(link.departures) < 30, "{sender:?}");
+    assert_eq!(results.links[1].summary.arrivals, 0);
 }

@@ -17,6 +17,9 @@
 #define LOG_BITS 16
 #define LN2 45426
 
+/* The shortest gap in nanoseconds. */
+#define LEAST_GAP 4
+
 /* What whoever loads the law asks of it. */
 const volatile struct etcp_settings settings SEC(".rodata.settings") = {};
 
@@ -144,7 +147,11 @@ u32 BPF_PROG(min_tso_segs, struct sock *sk)
 	/* -log2(u/2^32) */
 	gap = 32 * ONE - log2_of(u << 32, LOG_BITS);
 	gap = most((gap >> (32 - LOG_BITS)) * LN2 >> LOG_BITS, 1);
-	sk->sk_pacing_rate = most((c->mean_rate << LOG_BITS) / gap, 1);
+	/* A packet must take some nanoseconds: the kernel rounds its time down and may halve it, and
+	 * with none at all it would send the whole window before it asks for another gap.
+	 */
+	sk->sk_pacing_rate = clamped((c->mean_rate << LOG_BITS) / gap, 1,
+				     tcp_sk(sk)->mss_cache * (1000000000ull / LEAST_GAP));
 	return 1;
 }
 

@@ -169,8 +169,8 @@ pub fn install(asked: &Asked) -> Result<String, KernelError> {
     mount()?;
     fs::create_dir_all(OURS).map_err(|error| refused(OURS, error))?;
     let path = Path::new(OURS).join(file_name(&loaded.name, &asked.given));
+    // The pin keeps it when our link is dropped.
     loaded.link.pin(&path).map_err(|error| refused(path.display().to_string(), error))?;
-    loaded.link.disconnect();
     Ok(loaded.name)
 }
 

@@ -1,15 +1,143 @@
-//! Laws in this machine's kernel, where it lets us.
+//! Laws in this machine's kernel, where it lets us; each test says what it left out where it does
+//! not.
 #![cfg(feature = "bpf")]
 
-use narrows_kernel::{Asked, LAWS, load};
+use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
+use narrows_kernel::{Asked, KernelError, LAWS, install, installed, load, uninstall};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::thread::sleep;
+use std::time::Duration;
 
-#[test]
-fn every_law_passes_the_verifier() {
-    for law in LAWS {
-        let asked = Asked::parse(law).expect("a law without settings");
-        match load(&asked, None) {
-            Ok(loaded) => println!("{}", loaded.name()),
-            Err(error) => panic!("{law}: {error}"),
+/// What one test loads another must not find.
+static ALONE: Mutex<()> = Mutex::new(());
+/// Set for the process that `a_killed_process_leaves_nothing` kills.
+const VICTIM: &str = "NARROWS_VICTIM";
+
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn asked(law: &str) -> Asked {
+    Asked::parse(law).unwrap_or_else(|error| panic!("{law}: {error}"))
+}
+
+/// Whether this machine lets us; says why it does not.
+fn may() -> bool {
+    match load(&asked("scalable"), Some("nw_may")) {
+        Ok(_) => true,
+        Err(error) => {
+            eprintln!("left out 1 test of laws in the kernel: {error}");
+            false
         }
     }
+}
+
+fn controls() -> String {
+    let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    std::fs::read_to_string(path).expect("Linux has it")
+}
+
+/// Everything of BPF that the kernel holds, by number.
+fn held() -> BTreeSet<(&'static str, u32)> {
+    let programs = ProgInfoIter::default().map(|it| ("program", it.id));
+    let maps = MapInfoIter::default().map(|it| ("map", it.id));
+    let links = LinkInfoIter::default().map(|it| ("link", it.id));
+    programs.chain(maps).chain(links).collect()
+}
+
+/// Fails unless the kernel comes to hold no more than `before`; it frees things a little later.
+fn nothing_is_left(before: &BTreeSet<(&'static str, u32)>, names: &str) {
+    for look in 0.. {
+        let left: Vec<_> = held().difference(before).copied().collect();
+        if left.is_empty() && controls() == names {
+            return;
+        }
+        assert!(look < 400, "left: {left:?}, {}", controls());
+        sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn every_law_passes_the_verifier_and_has_its_name() {
+    let _alone = alone();
+    if !may() {
+        return;
+    }
+    for law in LAWS {
+        let loaded = load(&asked(law), None).unwrap_or_else(|error| panic!("{law}: {error}"));
+        assert!(controls().split_whitespace().any(|name| name == loaded.name()), "{law}");
+        let again = load(&asked(law), None).err().expect("the name is taken");
+        assert!(matches!(again, KernelError::Taken(_)), "{again}");
+    }
+}
+
+#[test]
+fn a_hundred_loads_leave_nothing() {
+    let _alone = alone();
+    if !may() {
+        return;
+    }
+    let (before, names) = (held(), controls());
+    for number in 0..100 {
+        let law = LAWS[number % LAWS.len()];
+        load(&asked(law), None).unwrap_or_else(|error| panic!("{law}, load {number}: {error}"));
+    }
+    nothing_is_left(&before, &names);
+}
+
+#[test]
+fn what_is_installed_stays_until_it_is_uninstalled() {
+    let _alone = alone();
+    if !may() {
+        return;
+    }
+    let (before, names) = (held(), controls());
+    let name = install(&asked("ltcp:beta=0.2:w_t=60")).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(name, "nw_ltcp");
+    assert!(controls().contains("nw_ltcp"));
+    let ours = installed().into_iter().find(|it| it.name == name).expect("it is there");
+    assert_eq!(ours.given, ["beta=0.2", "w_t=60"]);
+    uninstall(&name).unwrap_or_else(|error| panic!("{error}"));
+    assert!(matches!(uninstall(&name), Err(KernelError::Absent(_))));
+    nothing_is_left(&before, &names);
+}
+
+/// The process that is killed; without its variable it has nothing to do.
+#[test]
+fn victim() {
+    if std::env::var_os(VICTIM).is_none() {
+        return;
+    }
+    println!("\nready");
+    for number in 0_usize.. {
+        let _one = load(&asked(LAWS[number % LAWS.len()]), None);
+    }
+}
+
+#[test]
+fn a_killed_process_leaves_nothing() {
+    let _alone = alone();
+    if !may() {
+        return;
+    }
+    let (before, names) = (held(), controls());
+    for moment in 0..20_u64 {
+        let mut child = Command::new(std::env::current_exe().expect("this test"))
+            .args(["--exact", "victim", "--nocapture"])
+            .env(VICTIM, "1")
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("this test runs");
+        let out = BufReader::new(child.stdout.take().expect("it is piped"));
+        let is_ready = out.lines().any(|line| line.is_ok_and(|line| line == "ready"));
+        assert!(is_ready, "it says so before it begins");
+        // Moments spread over the 20 to 30 ms that a load takes, and several loads.
+        sleep(Duration::from_micros(7919 * moment % 100_000));
+        child.kill().expect("it lives");
+        child.wait().expect("it was killed");
+    }
+    nothing_is_left(&before, &names);
 }

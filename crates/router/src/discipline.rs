@@ -1,8 +1,9 @@
 //! Which discipline a queue has, and the machines of those that decide on arrival and on departure.
 
 use crate::queues::{
-    Ba, BaSettings, Codel, CodelSettings, DualPi2, DualPi2Settings, FqCodel, FqCodelSettings, Gwa,
-    GwaSettings, Pie, PieSettings, Red, RedSettings, RoundRobin, Xcp, XcpSettings,
+    AdvertisedRoom, Ba, BaSettings, Codel, CodelSettings, DualPi2, DualPi2Settings, FqCodel,
+    FqCodelSettings, Gwa, GwaSettings, Pie, PieSettings, Red, RedSettings, RoundRobin, Xcp,
+    XcpSettings,
 };
 use crate::{Backlog, Drops, Fifo, Packet, Room, Verdict};
 use narrows_signal::Request;
@@ -63,7 +64,12 @@ impl Discipline {
 
     /// True if it answers in the acknowledgements that pass on their way back.
     pub fn answers_backward(self) -> bool {
-        matches!(self, Self::Gwa(settings) if settings.backward)
+        matches!(self, Self::Gwa(settings) if settings.backward || settings.rewrite)
+    }
+
+    /// True if it lowers the receiver's window in them, whether or not anybody asked.
+    pub fn rewrites_windows(self) -> bool {
+        matches!(self, Self::Gwa(settings) if settings.rewrite)
     }
 
     /// True if it marks packets that can be marked.
@@ -212,9 +218,9 @@ macro_rules! dispatch {
 }
 
 impl<P: Packet> OnDeparture<P> {
-    /// Room for a flow at `now`, in bytes, that an acknowledgement on its way back is told; `None`
-    /// if the queue tells none.
-    pub fn room_now(&mut self, now: Time, flow: u32) -> Option<u64> {
+    /// Room for a flow at `now` that an acknowledgement on its way back is told; `None` if the queue
+    /// tells none.
+    pub fn room_now(&mut self, now: Time, flow: u32) -> Option<AdvertisedRoom> {
         if let Self::Gwa(queue) = self { Some(queue.room_now(now, flow)) } else { None }
     }
 

@@ -43,7 +43,7 @@ pub use law::{Law, OwnLaw};
 pub use link::CheckedLink;
 pub use metrics::{Kind, Metric, metrics};
 pub use queue_spec::QueueSpec;
-pub use real::{Available, RealFlow, RealLaw, real_flows};
+pub use real::{Available, RealFlow, RealLaw, RealSends, real_flows};
 pub use results::{
     FlowResult, FlowSeries, LawSeries, LinkResult, LinkSeries, Observed, Results, Transfers,
     assemble,

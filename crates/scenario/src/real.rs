@@ -8,6 +8,7 @@ use crate::scenario::Scenario;
 use crate::{Checked, ScenarioError};
 use narrows_router::Discipline;
 use narrows_settings::Given;
+use narrows_sim::Datagrams;
 use narrows_transport::Recovery;
 use narrows_transport::tcp::RecoveryKind;
 use narrows_units::{Duration, Stream, Time};
@@ -32,11 +33,31 @@ pub struct Available<'a> {
     pub why_not: Option<&'a str>,
 }
 
-/// A connection of this machine's kernel.
-#[derive(Clone, Debug, PartialEq)]
+/// What a flow sends.
+#[derive(Clone, Debug)]
+pub enum RealSends {
+    /// Bytes of payload over a connection with this congestion control; `None` for data without an
+    /// end.
+    Bytes(RealLaw, Option<u64>),
+    /// Datagrams from this source, with so many bytes of payload each.
+    Datagrams(Datagrams, usize),
+}
+
+impl RealSends {
+    /// The congestion control; `None` of datagrams.
+    pub fn law(&self) -> Option<&RealLaw> {
+        match self {
+            Self::Bytes(law, _) => Some(law),
+            Self::Datagrams(..) => None,
+        }
+    }
+}
+
+/// A connection of this machine's kernel, or datagrams.
+#[derive(Clone, Debug)]
 pub struct RealFlow {
-    /// Its congestion control.
-    pub law: RealLaw,
+    /// What it sends.
+    pub sends: RealSends,
     /// Whether it asks for ECN.
     pub ecn: bool,
     /// Whether segments leave one by one, instead of in bursts as the kernel likes.
@@ -45,8 +66,6 @@ pub struct RealFlow {
     pub start: Time,
     /// When its application stops; never if it does not.
     pub stop: Time,
-    /// Bytes of payload; `None` for data without an end.
-    pub bytes: Option<u64>,
     /// Delay each way, without queues and transmission.
     pub delay: Duration,
 }
@@ -54,8 +73,21 @@ pub struct RealFlow {
 /// The recovery of kernels.
 const SACK: Recovery = Recovery::Tcp(RecoveryKind::Sack);
 /// What a flow may say; the rest of its fields describe a simulated host.
-const FLOW: [&str; 9] =
-    ["cc", "count", "start", "starts", "start_spread", "stop", "size", "ecn", "quantum"];
+const FLOW: [&str; 13] = [
+    "cc",
+    "count",
+    "start",
+    "starts",
+    "start_spread",
+    "stop",
+    "size",
+    "ecn",
+    "quantum",
+    "datagrams",
+    "app_rate",
+    "on",
+    "off",
+];
 /// What the dumbbell and the scenario may not say, and why.
 const REFUSED: [(&str, &str, &str); 4] = [
     ("dumbbell", "access_rate", "hosts have no links of their own in a lab; leave it out"),
@@ -85,11 +117,18 @@ pub fn real_flows(
         let place = if part.is_empty() { (*field).to_owned() } else { format!("{part}.{field}") };
         return Err(ScenarioError::new(place, *why));
     }
-    if let Some(Discipline::Xcp(_) | Discipline::Gwa(_) | Discipline::Ba(_)) =
-        checked.links.first().map(|link| link.queue)
-    {
-        let message = "answers what packets ask, and a kernel's ask nothing; try \"fq-codel\"";
-        return Err(ScenarioError::new("dumbbell.queue", message));
+    let why = match checked.links.first().map(|link| link.queue) {
+        Some(Discipline::Xcp(_) | Discipline::Ba(_)) => {
+            "answers what packets ask, and a kernel's ask nothing; try \"fq-codel\""
+        }
+        Some(Discipline::Gwa(settings)) if settings.backward => {
+            "backward=true answers what packets ask, and a kernel's ask nothing; leave it out: a lab \
+             lowers windows by itself"
+        }
+        _ => "",
+    };
+    if !why.is_empty() {
+        return Err(ScenarioError::new("dumbbell.queue", why));
     }
     let mut flows = Vec::new();
     for (group, flow) in checked.flows.iter().enumerate() {
@@ -100,11 +139,25 @@ pub fn real_flows(
             let message = "is of simulated hosts; a kernel's connection cannot do it: leave it out";
             return Err(ScenarioError::new(place(field), message));
         }
-        let Over::Connection(connection) = &flow.over else {
-            return Err(ScenarioError::new(place("datagrams"), "a lab has connections only"));
-        };
-        let law = law(&flow.cc, available).map_err(|it| ScenarioError::new(place("cc"), it))?;
         let said = &written["flows"][group];
+        let sends = match &flow.over {
+            Over::Connection(connection) => {
+                if !said["app_rate"].is_null() {
+                    let message = "is for datagrams in a lab; leave it out, or give a size";
+                    return Err(ScenarioError::new(place("app_rate"), message));
+                }
+                let law = law(&flow.cc, available);
+                let law = law.map_err(|it| ScenarioError::new(place("cc"), it))?;
+                RealSends::Bytes(law, payload(connection, flow.packet.payload()))
+            }
+            Over::Datagrams { gap, periods } => {
+                /// Headers of IPv4 and UDP.
+                const HEADERS: u64 = 28;
+                let bytes = flow.packet.bytes.count();
+                let source = Datagrams::new(*gap, bytes as u32, *periods);
+                RealSends::Datagrams(source, (bytes - HEADERS) as usize)
+            }
+        };
         let single = match &said["quantum"] {
             Value::Null => false,
             Value::Number(packets) if packets.as_u64() == Some(1) => true,
@@ -113,17 +166,15 @@ pub fn real_flows(
                 return Err(ScenarioError::new(place("quantum"), message));
             }
         };
-        let bytes = payload(connection, flow.packet.payload());
         for (index, attachment) in flow.attachments.iter().enumerate() {
             // The same starts as those of the simulator.
             let mut random = Stream::new(seed, crate::build::START_STREAMS, flows.len() as u64);
             flows.push(RealFlow {
-                law: law.clone(),
+                sends: sends.clone(),
                 ecn: said["ecn"] == Value::Bool(true),
                 single,
                 start: flow.start(index, random.uniform()),
                 stop: flow.stop,
-                bytes,
                 delay: attachment.base_rtt.scale(0.5),
             });
         }
@@ -139,10 +190,11 @@ pub fn real_flows(
     Ok(flows)
 }
 
-/// Fails if `what` is so of some flows, and not of others.
+/// Fails if `what` is so of some connections, and not of others.
 fn of_all(flows: &[RealFlow], what: impl Fn(&RealFlow) -> bool) -> Result<(), ()> {
-    let so = flows.iter().filter(|flow| what(flow)).count();
-    if so == 0 || so == flows.len() { Ok(()) } else { Err(()) }
+    let mut so = flows.iter().filter(|flow| flow.sends.law().is_some()).map(what);
+    let first = so.next();
+    if so.all(|it| Some(it) == first) { Ok(()) } else { Err(()) }
 }
 
 fn payload(connection: &Connection, full: u64) -> Option<u64> {

@@ -97,9 +97,11 @@ fn passed_by<'a>(
     let deaf = move |link: &&CheckedLink| link.queue.answers_backward() && !hears(link);
     links.iter().filter(deaf).map(|link| Warning {
         place: format!("links \"{}\"", link.name),
-        message: "backward=true has no effect, as no flow's acknowledgements come back to this \
-                  router; leave it out"
-            .to_owned(),
+        message: format!(
+            "{}=true has no effect, as no flow's acknowledgements come back to this router; leave \
+             it out",
+            if link.queue.rewrites_windows() { "rewrite" } else { "backward" }
+        ),
     })
 }
 

@@ -262,3 +262,25 @@ fn of_several_routers_the_one_with_the_least_room_counts() {
     }
     assert!(chain(["400p", "400p"]) > 0.98);
 }
+
+/// `rewrite=true` makes TCP obey that knows nothing of GWA: 20 packets never overflow, where a queue
+/// that only drops loses packets all the time.
+#[test]
+fn a_lowered_window_keeps_strangers_from_overflowing_a_small_buffer() {
+    let text = |queue: &str| {
+        format!(
+            "duration = \"10s\"\nwarmup = \"2s\"\n[dumbbell]\nrate = \"100Mbps\"\nrtt = \"1ms\"\n\
+             buffer = \"20p\"\nqueue = \"{queue}\"\n[[flows]]\ncc = \"sack\"\ncount = 4\n"
+        )
+    };
+    for queue in ["gwa-rr:flows=4:rewrite=true", "gwa-fcfs:flows=4:rewrite=true"] {
+        let lowered = run(&text(queue));
+        let summary = &bottleneck(&lowered).summary;
+        assert_eq!(summary.drops, 0, "{queue}");
+        assert!(summary.utilisation > 0.95, "{queue}: {}", summary.utilisation);
+    }
+    for queue in ["rr", "gwa-rr:flows=4"] {
+        let drops = bottleneck(&run(&text(queue))).summary.drops;
+        assert!(drops > 100, "{queue}: {drops}");
+    }
+}

@@ -92,6 +92,15 @@ impl Reply {
         }
     }
 
+    /// A router on the way back lowers the window that the receiver has advertised to its room of
+    /// `bytes`: every acknowledgement of TCP has a window, whether anybody asked routers or not.
+    pub fn rewrite(&mut self, bytes: u64) {
+        if *self == Self::Nothing {
+            *self = Self::Window(u32::MAX);
+        }
+        self.lower(bytes);
+    }
+
     /// The reply after one more packet, carrying `request`, has arrived; `buffer` is the receiver's
     /// own buffer in bytes (GWA, eq. 2).
     #[must_use]

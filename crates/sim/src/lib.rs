@@ -49,5 +49,5 @@ pub use series::{LinkSeries, ReceiverSeries, SenderSeries};
 pub use simulation::{RunSettings, Simulation};
 pub use summary::{FlowSummary, LinkSummary};
 pub use tap::{Crossing, EndTap, Tap, TapPoint};
-pub use traffic::{Application, ControllerMaker, Gap, Periods};
+pub use traffic::{Application, ControllerMaker, Datagrams, Gap, Periods};
 pub use wiring::{Endpoints, FlowSettings, LinkId, Network, NodeId, WiringError};

@@ -210,7 +210,11 @@ impl Simulation {
     fn notice(&mut self, link: LinkId, at: Time, packet: &mut Travelling) {
         let room = self.holding(link).room_now(at, packet.path - 1);
         if let (Some(room), Some(reply)) = (room, packet.segment.reply()) {
-            reply.lower(room);
+            if room.rewrites {
+                reply.rewrite(room.bytes);
+            } else {
+                reply.lower(room.bytes);
+            }
         }
     }
 

@@ -62,20 +62,24 @@ pub struct Periods {
     pub off: Gap,
 }
 
-/// The state of a datagram source.
+/// A source of datagrams, which nobody answers: told when a deadline has come, it says whether one
+/// leaves.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Datagrams {
+pub struct Datagrams {
     gap: Gap,
+    /// Bytes of one on the wire.
     pub bytes: u32,
     periods: Option<Periods>,
     /// When the next datagram leaves; never while the source is silent.
     pub next_at: Time,
     /// When the source becomes silent or sends again; never if it has no periods.
     pub turns_at: Time,
+    /// How many have left.
     pub sent: u64,
 }
 
 impl Datagrams {
+    /// A source that has not begun, of datagrams of `bytes` on the wire.
     pub fn new(gap: Gap, bytes: u32, periods: Option<Periods>) -> Self {
         Self { gap, bytes, periods, next_at: Time::NEVER, turns_at: Time::NEVER, sent: 0 }
     }
@@ -87,6 +91,7 @@ impl Datagrams {
         }
     }
 
+    /// Sends no more.
     pub fn stop(&mut self) {
         (self.next_at, self.turns_at) = (Time::NEVER, Time::NEVER);
     }

@@ -106,6 +106,8 @@ fn run(
         buffer: (buffer * u64::from(PACKET)) as f64,
         flows,
         backward: false,
+        rewrite: false,
+        packet: 0,
     }));
     let mut waiting = vec![0u64; hosts.len()];
     let (mut longest, mut longest_of_all, mut served) = (0, 0, 0);

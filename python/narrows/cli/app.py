@@ -798,11 +798,18 @@ def reproduce(
     cache: CacheFolder = Path(".narrows"),
     json_: Json = False,
     output: Annotated[
-        Path,
+        Path | None,
         typer.Option(
-            "-o", "--output", help="Output folder for figures, data, claims and the papers' pages."
+            "-o",
+            "--output",
+            help="Output folder for figures, data, claims and the papers' pages.  "
+            "[default: out/papers; out/real with --real]",
         ),
-    ] = Path("out/papers"),
+    ] = None,
+    real: Annotated[
+        bool,
+        typer.Option("--real", help="Over this machine's kernel: ltcp/tab09, tab10 and fig11."),
+    ] = False,
 ) -> None:
     """Run a paper's experiments and check its claims.
 
@@ -818,9 +825,9 @@ def reproduce(
             return
         if not what:
             raise Error("reproduce: no experiment given; narrows reproduce --list lists them")
-        holds = run_experiments(
-            what, Lab(parse_scale(scale), cache, progress=not json_), output, json_
-        )
+        folder = output or Path("out/real" if real else "out/papers")
+        of_scale = Lab(parse_scale(scale), cache, progress=not json_)
+        holds = run_experiments(what, of_scale, folder, json_, real)
     if not holds:
         raise typer.Exit(FAILED)
 

@@ -69,11 +69,13 @@ class Experiment:
 
 
 EXPERIMENTS: dict[str, Experiment] = {}
+# The same over this machine's kernel, for those that ran on real machines.
+REAL: dict[str, Experiment] = {}
+
+_Runs = Callable[["Lab"], Finding]
 
 
-def experiment(
-    name: str, title: str
-) -> Callable[[Callable[[Lab], Finding]], Callable[[Lab], Finding]]:
+def experiment(name: str, title: str) -> Callable[[_Runs], _Runs]:
     """Return a decorator that enters a function into the registry.
 
     Parameters
@@ -83,17 +85,27 @@ def experiment(
     title
         What it shows, in one line.
     """
+    return _entering(EXPERIMENTS, name, title)
 
-    def enter(function: Callable[[Lab], Finding]) -> Callable[[Lab], Finding]:
-        assert name not in EXPERIMENTS, f"{name} is registered twice"
-        EXPERIMENTS[name] = Experiment(name, title, function)
+
+def real_experiment(name: str, title: str) -> Callable[[_Runs], _Runs]:
+    """Return a decorator as `experiment` does, for runs over this machine's kernel."""
+    return _entering(REAL, name, title)
+
+
+def _entering(registry: dict[str, Experiment], name: str, title: str) -> Callable[[_Runs], _Runs]:
+    def enter(function: _Runs) -> _Runs:
+        assert name not in registry, f"{name} is registered twice"
+        registry[name] = Experiment(name, title, function)
         return function
 
     return enter
 
 
-def choose(names: Sequence[str]) -> list[Experiment]:
+def choose(names: Sequence[str], real: bool = False) -> list[Experiment]:
     """Return the experiments with the given ids or of the given papers, or all of them.
+
+    With `real` those over this machine's kernel.
 
     Examples
     --------
@@ -101,17 +113,16 @@ def choose(names: Sequence[str]) -> list[Experiment]:
     ['ltcp/sec1']
     """
     chosen: dict[str, Experiment] = {}
+    registry = REAL if real else EXPERIMENTS
     for name in names:
-        found = {
-            id_: entry for id_, entry in EXPERIMENTS.items() if name in ("all", id_, entry.paper)
-        }
+        found = {id_: entry for id_, entry in registry.items() if name in ("all", id_, entry.paper)}
         if not found:
-            papers = sorted({entry.paper for entry in EXPERIMENTS.values()})
-            near = difflib.get_close_matches(name, [*EXPERIMENTS, *papers, "all"], 1)
+            papers = sorted({entry.paper for entry in registry.values()})
+            near = difflib.get_close_matches(name, [*registry, *papers, "all"], 1)
             guess = f'; did you mean "{near[0]}"?' if near else ";"
+            kind = "experiment over real machines" if real else "experiment"
             raise ExperimentError(
-                f'unknown experiment "{name}"{guess} '
-                f"known: all, {', '.join([*papers, *EXPERIMENTS])}"
+                f'unknown {kind} "{name}"{guess} known: all, {", ".join([*papers, *registry])}'
             )
         chosen |= found
     return list(chosen.values())

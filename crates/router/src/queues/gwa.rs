@@ -6,6 +6,7 @@
 //! | §5, FCFS | B_n ← min(B_n, (B_t − q)/n_f) | [`Gwa::room`] |
 //! | eq. 9 | n_f | [`FlowCount`] |
 //! | §2, backward notification | B_n into the acknowledgements that pass on the way back | [`Gwa::room_now`] |
+//! | §1, "the receiver window field" | the receiver's window in them lowered to B_n, for hosts that know nothing of GWA | [`AdvertisedRoom::rewrites`] |
 //!
 //! The field is written when a packet leaves: eq. 7 wants the queue as it was one propagation delay
 //! ago, so the field must not wait in the very queue it describes. Written on arrival it would, and
@@ -48,6 +49,9 @@ settings! {
         /// Whether B_n is written into the acknowledgements that pass the router on their way back,
         /// instead of into the data (backward notification; GWA, §2).
         backward: bool = false;
+        /// Whether the receiver's window in the acknowledgements that pass the router on their way
+        /// back is lowered to B_n, but not below a packet: TCP that knows nothing of GWA obeys.
+        rewrite: bool = false;
     }
 }
 
@@ -57,12 +61,17 @@ fn read(
     name: &str,
     round_robin: bool,
 ) -> Result<Discipline, SettingError> {
-    let GwaGiven { count: flows, backward } = GwaGiven::read(given)?;
+    let GwaGiven { count: flows, backward, rewrite } = GwaGiven::read(given)?;
+    if backward && rewrite {
+        let message = "rewrite: it is a backward notification itself; leave backward out";
+        return Err(SettingError::new(message));
+    }
     if flows.flows.is_some() {
         given.only_without(&["alpha", "tau"], "flows")?;
     }
     let buffer = placement.buffer(name)? * placement.packet as f64;
-    Ok(Discipline::Gwa(GwaSettings { round_robin, buffer, flows, backward }))
+    let packet = placement.packet;
+    Ok(Discipline::Gwa(GwaSettings { round_robin, buffer, flows, backward, rewrite, packet }))
 }
 
 /// How a GWA router is set up.
@@ -76,6 +85,20 @@ pub struct GwaSettings {
     pub flows: FlowCountSettings,
     /// Whether acknowledgements on their way back carry B_n, instead of the data.
     pub backward: bool,
+    /// Whether the receiver's window in acknowledgements on their way back is lowered to B_n.
+    pub rewrite: bool,
+    /// Bytes of a packet, below which no window is lowered by `rewrite`: a window of zero would
+    /// stop a sender until it probes (RFC 9293 §3.8.6.1).
+    pub packet: u64,
+}
+
+/// What an acknowledgement on its way back is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdvertisedRoom {
+    /// Room for its flow in bytes.
+    pub bytes: u64,
+    /// Whether the receiver's window is lowered to it, whether or not anybody asked.
+    pub rewrites: bool,
 }
 
 /// GWA's queue at work.
@@ -83,6 +106,8 @@ pub struct GwaSettings {
 pub struct Gwa<P> {
     buffer: f64,
     backward: bool,
+    /// The least room in bytes that `rewrite` tells; `None` without it.
+    rewrites_above: Option<u64>,
     count: FlowCount,
     waiting: Waiting<P>,
 }
@@ -101,8 +126,9 @@ impl<P: Packet> Gwa<P> {
         } else {
             Waiting::InOrder(TimedQueue::default())
         };
-        let GwaSettings { buffer, flows, backward, .. } = settings;
-        Self { buffer, backward, count: FlowCount::new(flows), waiting }
+        let GwaSettings { buffer, flows, backward, rewrite, packet, .. } = settings;
+        let rewrites_above = rewrite.then_some(packet);
+        Self { buffer, backward, rewrites_above, count: FlowCount::new(flows), waiting }
     }
 
     /// Room for a flow, in bytes.
@@ -115,10 +141,11 @@ impl<P: Packet> Gwa<P> {
         room.max(0.0) as u64
     }
 
-    /// Room for a flow at `now`, in bytes, for an acknowledgement that passes on its way back.
-    pub fn room_now(&mut self, now: Time, flow: u32) -> u64 {
+    /// Room for a flow at `now`, for an acknowledgement that passes on its way back.
+    pub fn room_now(&mut self, now: Time, flow: u32) -> AdvertisedRoom {
         while self.count.ends(now) {}
-        self.room(flow)
+        let bytes = self.room(flow).max(self.rewrites_above.unwrap_or(0));
+        AdvertisedRoom { bytes, rewrites: self.rewrites_above.is_some() }
     }
 }
 
@@ -148,7 +175,7 @@ impl<P: Packet> Departure<P> for Gwa<P> {
             Waiting::InTurn(queue) => queue.pop(),
             Waiting::InOrder(queue) => queue.pop().map(|(_, packet)| packet),
         }?;
-        if self.backward {
+        if self.backward || self.rewrites_above.is_some() {
             return Some(packet);
         }
         let room = self.room(packet.flow());
@@ -183,9 +210,17 @@ mod tests {
     fn data_passes_as_it_is_if_acknowledgements_are_told() {
         let flows = FlowCountSettings { flows: Some(2.0), ..FlowCountSettings::default() };
         let buffer = 10_000.0;
-        let mut queue = Gwa::new(GwaSettings { round_robin: true, buffer, flows, backward: true });
+        let mut queue = Gwa::new(GwaSettings {
+            round_robin: true,
+            buffer,
+            flows,
+            backward: true,
+            rewrite: false,
+            packet: 0,
+        });
         queue.admit(Time::ZERO, parcel(1, 0));
-        assert_eq!((queue.room_now(Time::ZERO, 1), queue.room_now(Time::ZERO, 2)), (4000, 5000));
+        let rooms = [1, 2].map(|flow| queue.room_now(Time::ZERO, flow).bytes);
+        assert_eq!(rooms, [4000, 5000]);
         assert_eq!(said(queue.dequeue(Time::ZERO, &mut Vec::new())), 60_000);
     }
 
@@ -197,7 +232,14 @@ mod tests {
         ] {
             let flows = FlowCountSettings { flows: Some(3.0), ..FlowCountSettings::default() };
             let (buffer, backward) = (30_000.0, false);
-            let mut queue = Gwa::new(GwaSettings { round_robin, buffer, flows, backward });
+            let mut queue = Gwa::new(GwaSettings {
+                round_robin,
+                buffer,
+                flows,
+                backward,
+                rewrite: false,
+                packet: 0,
+            });
             for (flow, number) in [(1, 0), (2, 0), (1, 1), (1, 2)] {
                 queue.admit(Time::ZERO, parcel(flow, number));
             }

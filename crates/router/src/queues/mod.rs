@@ -15,7 +15,7 @@ pub use ba::{Ba, BaSettings};
 pub use codel::{Codel, CodelOptions, CodelSettings, CodelState};
 pub use dual_pi2::{DualPi2, DualPi2Settings};
 pub use fq_codel::{FqCodel, FqCodelOptions, FqCodelSettings};
-pub use gwa::{Gwa, GwaSettings};
+pub use gwa::{AdvertisedRoom, Gwa, GwaSettings};
 pub use pie::{Pie, PieSettings};
 pub use red::{Red, RedOptions, RedSettings};
 pub use round_robin::RoundRobin;

@@ -3,6 +3,7 @@
 use super::{Books, Carried};
 use crate::measured::Measured;
 use crate::packet::{Travelling, Waiting};
+use narrows_router::queues::AdvertisedRoom;
 use narrows_router::{Backlog, Drops, Limit, OnDeparture, Packet, Room, Transmitter};
 use narrows_signal::Ecn;
 use narrows_units::{Rate, Time};
@@ -41,7 +42,7 @@ impl DepartureLink {
     }
 
     /// Room that the queue tells `flow` at `now`, in bytes; `None` if it tells none.
-    pub fn room_now(&mut self, now: Time, flow: u32) -> Option<u64> {
+    pub fn room_now(&mut self, now: Time, flow: u32) -> Option<AdvertisedRoom> {
         self.queue.room_now(now, flow)
     }
 

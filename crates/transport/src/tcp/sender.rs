@@ -138,6 +138,10 @@ pub struct Sender {
     habits: Arc<Habits>,
     pacing: Option<Spacing>,
     packet_bytes: u32,
+    /// The receiver's own window in packets.
+    receive_window: f64,
+    /// The window that acknowledgements advertise, in packets: the receiver's own, unless a router
+    /// on their way has lowered it.
     window_limit: f64,
     /// The same in whole packets.
     window_limit_packets: u64,
@@ -230,6 +234,7 @@ impl Sender {
             habits,
             pacing,
             packet_bytes,
+            receive_window: window_limit,
             window_limit,
             window_limit_packets: window_limit as u64,
             quantum,
@@ -294,6 +299,11 @@ impl Sender {
         }
         let prior_in_flight = self.sampler.as_ref().map(|_| self.in_flight());
         let advances = ack.number > self.first();
+        if !self.asks
+            && let Reply::Window(bytes) = header.reply
+        {
+            self.take_window(bytes, advances);
+        }
         let rtt_is_fresh = advances && self.measure_rtt(now, ack);
         if self.is_echo(&header) {
             self.recovery.forbid_undo();
@@ -340,6 +350,18 @@ impl Sender {
         }
         self.set_timer(now, &answer);
         self.tell_pacing(now, ack, answer.packets, rtt_is_fresh);
+    }
+
+    /// The window that an acknowledgement advertises, in bytes, lowered by a router on its way; a
+    /// smaller one counts only if it acknowledges more (`tcp_may_update_window` in Linux's
+    /// net/ipv4/tcp_input.c).
+    #[cold]
+    fn take_window(&mut self, bytes: u32, advances: bool) {
+        let packets = (f64::from(bytes) / f64::from(self.packet_bytes)).min(self.receive_window);
+        if advances || packets > self.window_limit {
+            self.window_limit = packets;
+            self.window_limit_packets = packets as u64;
+        }
     }
 
     /// What paces the sender, or its receiver, hears of an acknowledgement of `packets`.

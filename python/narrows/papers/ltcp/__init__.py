@@ -3,6 +3,6 @@
 Bhandarkar, Jain, Reddy: "LTCP: a layered congestion control protocol for highspeed networks".
 """
 
-from narrows.papers.ltcp import analysis, fairness, peers, sharing, single, testbed
+from narrows.papers.ltcp import analysis, fairness, peers, real, sharing, single, testbed
 
-__all__ = ["analysis", "fairness", "peers", "sharing", "single", "testbed"]
+__all__ = ["analysis", "fairness", "peers", "real", "sharing", "single", "testbed"]
