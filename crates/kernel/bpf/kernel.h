@@ -76,14 +76,13 @@ struct tcp_sock {
 	u32 srtt_us;
 	u32 mss_cache;
 	u32 lsndtime;
-	u32 app_limited;
+	u32 data_segs_out;
 	u64 tcp_mstamp;
 	struct minmax rtt_min;
 	u8 is_cwnd_limited : 1;
 };
 
 struct rate_sample {
-	u32 prior_delivered;
 	s32 acked_sacked;
 	u8 is_app_limited;
 };

@@ -17,8 +17,11 @@
 #define LOG_BITS 16
 #define LN2 45426
 
-/* The shortest gap in nanoseconds. */
+/* The shortest and the longest mean gap in nanoseconds. */
 #define LEAST_GAP 4
+#define LONGEST_GAP (1ull << 36)
+/* What is so late, in nanoseconds, is not made up for. */
+#define MOST_LATE 250000
 
 /* What whoever loads the law asks of it. */
 const volatile struct etcp_settings settings SEC(".rodata.settings") = {};
@@ -26,10 +29,11 @@ const volatile struct etcp_settings settings SEC(".rodata.settings") = {};
 struct connection {
 	struct LAW law;
 	u64 mean_rate; /* bytes a second */
+	u64 due;       /* when the packet after the next is to leave, ns */
+	u32 sent;      /* tp->data_segs_out when that was drawn */
 	u32 lost;      /* tp->lost, as far as it has been answered */
-	u32 delivered; /* tp->delivered when the first loss was noticed */
+	u32 held_until; /* snd_nxt when the first loss was noticed: "s" of E-TCP, §V-A */
 	u32 opened;    /* snd_nxt at the last timeout that was answered */
-	u32 holds;     /* whether `delivered` is known */
 };
 
 struct {
@@ -106,7 +110,7 @@ static __always_inline void answer(struct tcp_sock *tp, struct connection *c, u3
 		return;
 	if (c->law.phase == ETCP_STARTS) {
 		OF(loss)(asked(), &c->law, rtt);
-		c->delivered = tp->delivered;
+		c->held_until = tp->snd_nxt;
 		c->lost = tp->lost;
 		return;
 	}
@@ -129,29 +133,45 @@ void BPF_PROG(cong_control, struct sock *sk, u32 ack, int flag, const struct rat
 	answer(tp, c, e.rtt);
 	if (rs->acked_sacked > 0 && !rs->is_app_limited) {
 		e.acked = least(rs->acked_sacked, MOST_ACKED);
-		OF(ack)(asked(), &c->law, &e, !before(rs->prior_delivered, c->delivered));
+		OF(ack)(asked(), &c->law, &e, before(c->held_until, tp->snd_una));
 	}
 	show(tp, c);
 }
 
-/* Called once a transmission: draws the next gap, an exponential one, as a rate. */
+/* Nanoseconds to the packet after the next: exponential, with the mean mss/mean_rate. */
+static __always_inline u64 draw_gap(const struct tcp_sock *tp, const struct connection *c)
+{
+	u64 mean = tp->mss_cache * 1000000000ull / c->mean_rate;
+	u64 u = most(bpf_get_prandom_u32(), 1);
+	u64 log = 32 * ONE - log2_of(u << 32, LOG_BITS); /* -log2(u/2^32) */
+
+	log = (log >> (32 - LOG_BITS)) * LN2 >> LOG_BITS;
+	return least(mean, LONGEST_GAP) * log >> LOG_BITS;
+}
+
+/* Called before each transmission, and when the pacer lets nothing leave: says how long the packet
+ * takes, as a rate. Gaps are drawn on a timetable, so that timers that are late do not add up: a
+ * machine that needs 20 us to wake up would never send 50,000 packets a second.
+ */
 SEC("struct_ops")
 u32 BPF_PROG(min_tso_segs, struct sock *sk)
 {
 	struct connection *c = connection(sk);
-	u64 u, gap;
+	struct tcp_sock *tp = tcp_sk(sk);
+	u64 now, takes;
 
 	if (!c || !c->mean_rate)
 		return 1;
-	u = most(bpf_get_prandom_u32(), 1);
-	/* -log2(u/2^32) */
-	gap = 32 * ONE - log2_of(u << 32, LOG_BITS);
-	gap = most((gap >> (32 - LOG_BITS)) * LN2 >> LOG_BITS, 1);
+	now = bpf_ktime_get_ns();
+	if (tp->data_segs_out != c->sent) {
+		c->sent = tp->data_segs_out;
+		c->due = most(c->due, now - MOST_LATE) + draw_gap(tp, c);
+	}
 	/* A packet must take some nanoseconds: the kernel rounds its time down and may halve it, and
-	 * with none at all it would send the whole window before it asks for another gap.
+	 * with none at all it would send the whole window before it asks again.
 	 */
-	sk->sk_pacing_rate = clamped((c->mean_rate << LOG_BITS) / gap, 1,
-				     tcp_sk(sk)->mss_cache * (1000000000ull / LEAST_GAP));
+	takes = c->due > now ? most(c->due - now, LEAST_GAP) : LEAST_GAP;
+	sk->sk_pacing_rate = most(tp->mss_cache * 1000000000ull / takes, 1);
 	return 1;
 }
 
