@@ -157,20 +157,25 @@ def table(judged: list[Judged]) -> str:
             f"| {_three(parts, 'utilisation', 3)} | {_three(parts, 'loss', 3, 100)} "
             f"| {_three(parts, 'queue', 1)} | {verdict} |"
         )
-    lines.append("")
     valid = [it for it in judged if it.kept["valid"]]
-    for name in ("utilisation", "loss", "queue"):
-        found = [it.within()[name] for it in valid]
-        told = [agrees for agrees in found if agrees is not None]
-        lines.append(
-            f"- {name}: {sum(told)} of {len(told)} agree"
-            + (
-                f"; {len(found) - len(told)} lose too few packets to say."
-                if name == "loss"
-                else "."
-            )
-        )
+    parts = {
+        "all valid cases": valid,
+        "buffers of 2 ms and more": [it for it in valid if it.by == IDEAL],
+        "shorter buffers": [it for it in valid if it.by == HOST],
+        "four flows": [it for it in valid if it.case.flows == 4],
+        "one flow": [it for it in valid if it.case.flows == 1],
+    }
+    lines += ["", "| | utilisation | loss | queue |", "|---|---|---|---|"]
+    for name, part in parts.items():
+        cells = [_counted(part, quantity) for quantity in ("utilisation", "loss", "queue")]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _counted(judged: list[Judged], quantity: str) -> str:
+    """Say how many agree, of those of which something can be said."""
+    told = [agrees for it in judged if (agrees := it.within()[quantity]) is not None]
+    return f"{sum(told)} of {len(told)}"
 
 
 def kept() -> dict[str, dict[str, Any]]:
@@ -185,9 +190,15 @@ def main() -> int:
     """Measure what is missing, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="only cases whose name has this")
+    parser.add_argument(
+        "--path", action="store_true", help="only E-TCP's equilibrium, and the path"
+    )
     chosen = parser.parse_args()
     KEPT.parent.mkdir(exist_ok=True)
     done = kept()
+    if chosen.path:
+        write("path", equilibrium.page())
+        return 0
     every = [case for case in cases() if chosen.only in case.name]
     for number, case in enumerate(every):
         if case.name in done:

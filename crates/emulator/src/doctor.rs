@@ -31,11 +31,13 @@ impl Check {
 pub fn doctor() -> Vec<Check> {
     vec![
         Check::new("kernel", false, kernel()),
+        Check::new("capabilities", false, capabilities()),
         Check::new("TUN", true, tun()),
         Check::new("namespaces", true, namespace()),
         Check::new("congestion controls", true, controls()),
         Check::new("real-time threads", false, real_time()),
         Check::new("cores", false, cores()),
+        Check::new("clock", false, clock()),
         Check::new("laws in the kernel", false, laws()),
     ]
 }
@@ -43,6 +45,34 @@ pub fn doctor() -> Vec<Check> {
 fn kernel() -> Result<String, String> {
     let version = fs::read_to_string("/proc/sys/kernel/osrelease");
     version.map(|text| format!("Linux {}", text.trim())).map_err(|_| "not Linux".to_owned())
+}
+
+fn capabilities() -> Result<String, String> {
+    /// Those that something needs, by number (linux/capability.h).
+    const NEEDED: [(u32, &str); 5] = [
+        (12, "CAP_NET_ADMIN"),
+        (21, "CAP_SYS_ADMIN"),
+        (23, "CAP_SYS_NICE"),
+        (38, "CAP_PERFMON"),
+        (39, "CAP_BPF"),
+    ];
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let bits = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let bits = bits.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0);
+    let (have, lack): (Vec<_>, Vec<_>) = NEEDED.iter().partition(|(bit, _)| bits >> bit & 1 == 1);
+    let names = |of: Vec<&(u32, &str)>| of.iter().map(|it| it.1).collect::<Vec<_>>().join(", ");
+    if lack.is_empty() {
+        Ok(names(have))
+    } else {
+        Err(format!("{} missing: run as root, or with sudo", names(lack)))
+    }
+}
+
+fn clock() -> Result<String, String> {
+    match crate::sys::clock_resolution() {
+        1 => Ok("monotonic, of 1 ns".to_owned()),
+        nanos => Err(format!("of {nanos} ns: the kernel has no high-resolution timers")),
+    }
 }
 
 fn tun() -> Result<String, String> {

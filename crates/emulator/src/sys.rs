@@ -18,6 +18,17 @@ pub(crate) fn monotonic_nanos() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// The step of the monotonic clock's timers in nanoseconds.
+pub(crate) fn clock_resolution() -> u64 {
+    // SAFETY: `step` is a valid place for the answer; the clock exists on every Linux.
+    let step = unsafe {
+        let mut step: libc::timespec = zeroed();
+        libc::clock_getres(libc::CLOCK_MONOTONIC, &raw mut step);
+        step
+    };
+    step.tv_sec as u64 * 1_000_000_000 + step.tv_nsec as u64
+}
+
 /// The calling thread gets a network namespace of its own.
 pub(crate) fn unshare_network() -> Result<()> {
     // SAFETY: takes no pointers.

@@ -124,7 +124,7 @@ impl Wire {
             _ => None,
         };
         let mut seen = Progress::default();
-        let mut buffer = vec![0; LONGEST];
+        let (mut buffer, mut arrived) = (vec![0; LONGEST], Vec::with_capacity(BATCH));
         let (mut out, mut under_way) = (Departed::new(), BinaryHeap::new());
         let mut latest = vec![Time::ZERO; self.delays.len()];
         while !span.is_over() {
@@ -141,29 +141,51 @@ impl Wire {
             deliver(&mut under_way, to, now, &mut rewriter, &mut seen)?;
             let next =
                 under_way.peek().map_or(Time::NEVER, |Reverse(it): &Reverse<Arriving>| it.at);
-            let due = next.min(self.port.next()).min(span.end);
+            let due = next.min(self.port.next()).min(span.end).max(now);
             let asked = (due.since(clock.now()).picos() / 1000).min(LONGEST_WAIT);
-            let readable = sys::wait_readable(from, asked)?;
+            sys::wait_readable(from, asked)?;
             let woken = clock.now();
-            if !readable && asked < LONGEST_WAIT && woken > due + STALL {
+            let is_late = asked < LONGEST_WAIT && woken > due + STALL;
+            if is_late {
                 seen.stalls.0 += 1;
                 seen.stalls.1 += woken.since(due);
             }
-            for _ in 0..BATCH {
-                match (&*from).read(&mut buffer) {
-                    Ok(length) => match (self.parse)(&buffer[..length]) {
-                        Some(frame) if (frame.flow() as usize) < self.delays.len() => {
-                            self.port.arrive(clock.now(), frame, &mut out);
-                        }
-                        _ => seen.strange += 1,
-                    },
-                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                    Err(error) => return Err(error),
-                }
+            self.read(from, &mut buffer, &mut arrived, &mut seen)?;
+            // Nobody saw when packets came while the machine stood still: not all at its end.
+            let (from, step) = match arrived.len() as u64 {
+                packets if is_late && packets > 0 => (due, woken.since(due).picos() / packets),
+                _ => (clock.now(), 0),
+            };
+            for (place, frame) in arrived.drain(..).enumerate() {
+                let at = from + Duration::from_picos(step * place as u64);
+                self.port.arrive(at, frame, &mut out);
             }
         }
         let Progress { late, stalls, lost, strange, samples, .. } = seen;
         Ok(Seen { port: self.port, late, stalls, lost, strange, samples, rate: self.rate })
+    }
+
+    /// Reads what has come, a batch at most.
+    fn read(
+        &self,
+        mut from: &File,
+        buffer: &mut [u8],
+        arrived: &mut Vec<Frame>,
+        seen: &mut Progress,
+    ) -> Result<()> {
+        for _ in 0..BATCH {
+            match from.read(buffer) {
+                Ok(length) => match (self.parse)(&buffer[..length]) {
+                    Some(frame) if (frame.flow() as usize) < self.delays.len() => {
+                        arrived.push(frame);
+                    }
+                    _ => seen.strange += 1,
+                },
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Takes the samples that are due.

@@ -395,7 +395,11 @@ def _compare(
                 say(line)
         compare_cases = run_both if both else run_real if real else run_cases
         comparison = compare_cases(planned, combinations.seeds)
-        records = [result.record() for result in comparison.results]
+        records = [
+            {**run.record(), **({"by": case.said["by"]} if both else {})}
+            for case in comparison.cases
+            for run in case.runs
+        ]
         if json_ or csv:
             _print_records(records, csv)
         else:
