@@ -158,7 +158,7 @@ def table(judged: list[Judged]) -> str:
             f"| {_three(parts, 'queue', 1)} | {verdict} |"
         )
     valid = [it for it in judged if it.kept["valid"]]
-    parts = {
+    classes = {
         "all valid cases": valid,
         "buffers of 2 ms and more": [it for it in valid if it.by == IDEAL],
         "shorter buffers": [it for it in valid if it.by == HOST],
@@ -166,7 +166,7 @@ def table(judged: list[Judged]) -> str:
         "one flow": [it for it in valid if it.case.flows == 1],
     }
     lines += ["", "| | utilisation | loss | queue |", "|---|---|---|---|"]
-    for name, part in parts.items():
+    for name, part in classes.items():
         cells = [_counted(part, quantity) for quantity in ("utilisation", "loss", "queue")]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
