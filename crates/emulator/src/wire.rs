@@ -141,8 +141,9 @@ impl Wire {
             deliver(&mut under_way, to, now, &mut rewriter, &mut seen)?;
             let next =
                 under_way.peek().map_or(Time::NEVER, |Reverse(it): &Reverse<Arriving>| it.at);
+            let now = clock.now();
             let due = next.min(self.port.next()).min(span.end).max(now);
-            let asked = (due.since(clock.now()).picos() / 1000).min(LONGEST_WAIT);
+            let asked = (due.since(now).picos() / 1000).min(LONGEST_WAIT);
             sys::wait_readable(from, asked)?;
             let woken = clock.now();
             let is_late = asked < LONGEST_WAIT && woken > due + STALL;
