@@ -147,8 +147,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends datagrams of flow `number` from `source`, each `payload` bytes, as the simulator would;
-    /// to be called in the namespace of the sender.
+    /// Sends datagrams of flow `number` from `source`, each `payload` bytes, as the simulator
+    /// would; to be called in the namespace of the sender.
     pub fn send_datagrams(
         &self,
         number: usize,

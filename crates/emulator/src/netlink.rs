@@ -11,8 +11,8 @@ const LINK: usize = 16;
 /// Bytes of the attribute.
 const ATTRIBUTE: usize = 8;
 
-/// The device `name` of the calling thread's namespace gets no segment larger than a packet, so that
-/// TCP's pacing spaces packets and not bursts.
+/// The device `name` of the calling thread's namespace gets no segment larger than a packet, so
+/// that TCP's pacing spaces packets and not bursts.
 pub(crate) fn one_segment_at_once(name: &str) -> Result<()> {
     let message = message(sys::device_index(name)?);
     let mut answer = [0_u8; 1024];

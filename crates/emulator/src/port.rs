@@ -200,8 +200,8 @@ impl<P: Packet> Port<P> {
         }
     }
 
-    /// Room for a flow at `now` in bytes, that acknowledgements on their way back are told; `None` if
-    /// the queue tells none.
+    /// Room for a flow at `now` in bytes, that acknowledgements on their way back are told; `None`
+    /// if the queue tells none.
     pub fn room_now(&mut self, now: Time, flow: u32) -> Option<u64> {
         match &mut self.machine {
             Kind::Departure { queue, .. } => queue.room_now(now, flow).map(|room| room.bytes),

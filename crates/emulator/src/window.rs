@@ -1,5 +1,5 @@
-//! The receiver's window in passing acknowledgements, lowered to a router's room: GWA for hosts that
-//! know nothing of it (Gerla, Lo Cigno, Mascolo, Weng, §1: "the receiver window field").
+//! The receiver's window in passing acknowledgements, lowered to a router's room: GWA for hosts
+//! that know nothing of it (Gerla, Lo Cigno, Mascolo, Weng, §1: "the receiver window field").
 
 use narrows_units::Bytes;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -125,7 +125,8 @@ fn highspeed(params: &highspeed::Params) -> Result<Vec<u64>, SettingError> {
     let low_p = 1.5 / (params.low_window * params.low_window);
     if params.high_p > low_p {
         let message = format!(
-            "high_p: {} is above {low_p:.2e}, the loss rate at low_window; the kernel's law needs it below",
+            "high_p: {} is above {low_p:.2e}, the loss rate at low_window; the kernel's law needs \
+             it below",
             params.high_p
         );
         return Err(SettingError::new(message));

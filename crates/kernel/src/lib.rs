@@ -6,8 +6,7 @@
 //! compile the same headers for this machine and drive them beside the laws of narrows-control.
 //!
 //! [`Asked`] is a law with settings as the kernel's program reads them. With the feature `bpf`,
-//! [`load`] brings it into the kernel while the process lives, and [`install`] until
-//! [`uninstall`].
+//! `load` brings it into the kernel while the process lives, and `install` until `uninstall`.
 
 mod asked;
 #[cfg(feature = "bpf")]

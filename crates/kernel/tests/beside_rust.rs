@@ -65,7 +65,9 @@ fn happening() -> impl Strategy<Value = Happening> {
     let rtt = 100..400u32;
     prop_oneof![
         40 => (1u8..80, rtt, prop::bool::weighted(0.9), prop::bool::weighted(0.1)).prop_map(
-            |(packets, rtt, limited, recovering)| Happening::Ack { packets, rtt, limited, recovering }
+            |(packets, rtt, limited, recovering)| {
+                Happening::Ack { packets, rtt, limited, recovering }
+            }
         ),
         4 => any::<bool>().prop_map(|opens_epoch| Happening::Loss { opens_epoch }),
         1 => Just(Happening::Timeout),

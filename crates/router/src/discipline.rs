@@ -218,8 +218,8 @@ macro_rules! dispatch {
 }
 
 impl<P: Packet> OnDeparture<P> {
-    /// Room for a flow at `now` that an acknowledgement on its way back is told; `None` if the queue
-    /// tells none.
+    /// Room for a flow at `now` that an acknowledgement on its way back is told; `None` if the
+    /// queue tells none.
     pub fn room_now(&mut self, now: Time, flow: u32) -> Option<AdvertisedRoom> {
         if let Self::Gwa(queue) = self { Some(queue.room_now(now, flow)) } else { None }
     }

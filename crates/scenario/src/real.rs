@@ -3,7 +3,7 @@
 
 use crate::connection::{Connection, Sends};
 use crate::controller_spec::ControllerSpec;
-use crate::flow::Over;
+use crate::flow::{CheckedFlow, Over};
 use crate::scenario::Scenario;
 use crate::{Checked, ScenarioError};
 use narrows_router::Discipline;
@@ -96,7 +96,7 @@ const REFUSED: [(&str, &str, &str); 4] = [
     ("", "trace", "a lab writes no traces; leave it out"),
 ];
 
-/// The connections that `scenario` asks for under `seed`, with those congestion controls that are
+/// The flows that `scenario` asks for under `seed`, with those congestion controls that are
 /// `available`. Fails if a kernel cannot do it, or if the network is not a dumbbell.
 pub fn real_flows(
     scenario: &Scenario,
@@ -104,74 +104,19 @@ pub fn real_flows(
     seed: u64,
     available: &Available<'_>,
 ) -> Result<Vec<RealFlow>, ScenarioError> {
-    if scenario.dumbbell.is_none() {
-        let message = "a lab has one bottleneck; write [dumbbell]";
-        return Err(ScenarioError::new("dumbbell", message));
-    }
-    if scenario.tcp == Some(crate::TcpName::Ns2) {
-        let message = "a kernel has its own habits, and not those of ns-2; leave it out";
-        return Err(ScenarioError::new("tcp", message));
-    }
     let written = serde_json::to_value(scenario).expect("a scenario was read from such a value");
-    if let Some((part, field, why)) = REFUSED.iter().find(|it| says(&written, it.0, it.1)) {
-        let place = if part.is_empty() { (*field).to_owned() } else { format!("{part}.{field}") };
-        return Err(ScenarioError::new(place, *why));
-    }
-    let why = match checked.links.first().map(|link| link.queue) {
-        Some(Discipline::Xcp(_) | Discipline::Ba(_)) => {
-            "answers what packets ask, and a kernel's ask nothing; try \"fq-codel\""
-        }
-        Some(Discipline::Gwa(settings)) if settings.backward => {
-            "backward=true answers what packets ask, and a kernel's ask nothing; leave it out: a lab \
-             lowers windows by itself"
-        }
-        _ => "",
-    };
-    if !why.is_empty() {
-        return Err(ScenarioError::new("dumbbell.queue", why));
-    }
+    refuse_path(scenario, checked, &written)?;
     let mut flows = Vec::new();
     for (group, flow) in checked.flows.iter().enumerate() {
-        let place = |field: &str| format!("flows[{group}].{field}");
-        let fields = written["flows"][group].as_object();
-        let unknown = |field: &&String| !FLOW.contains(&field.as_str());
-        if let Some(field) = fields.into_iter().flat_map(|it| it.keys()).find(unknown) {
-            let message = "is of simulated hosts; a kernel's connection cannot do it: leave it out";
-            return Err(ScenarioError::new(place(field), message));
-        }
-        let said = &written["flows"][group];
-        let sends = match &flow.over {
-            Over::Connection(connection) => {
-                if !said["app_rate"].is_null() {
-                    let message = "is for datagrams in a lab; leave it out, or give a size";
-                    return Err(ScenarioError::new(place("app_rate"), message));
-                }
-                let law = law(&flow.cc, available);
-                let law = law.map_err(|it| ScenarioError::new(place("cc"), it))?;
-                RealSends::Bytes(law, payload(connection, flow.packet.payload()))
-            }
-            Over::Datagrams { gap, periods } => {
-                /// Headers of IPv4 and UDP.
-                const HEADERS: u64 = 28;
-                let bytes = flow.packet.bytes.count();
-                let source = Datagrams::new(*gap, bytes as u32, *periods);
-                RealSends::Datagrams(source, (bytes - HEADERS) as usize)
-            }
-        };
-        let single = match &said["quantum"] {
-            Value::Null => false,
-            Value::Number(packets) if packets.as_u64() == Some(1) => true,
-            other => {
-                let message = format!("{other} is not 1, and a kernel chooses its bursts itself");
-                return Err(ScenarioError::new(place("quantum"), message));
-            }
-        };
+        let said = Said { fields: &written["flows"][group], group };
+        said.refuse_hosts()?;
+        let (sends, single) = (said.sends(flow, available)?, said.single()?);
         for (index, attachment) in flow.attachments.iter().enumerate() {
             // The same starts as those of the simulator.
             let mut random = Stream::new(seed, crate::build::START_STREAMS, flows.len() as u64);
             flows.push(RealFlow {
                 sends: sends.clone(),
-                ecn: said["ecn"] == Value::Bool(true),
+                ecn: said.fields["ecn"] == Value::Bool(true),
                 single,
                 start: flow.start(index, random.uniform()),
                 stop: flow.stop,
@@ -188,6 +133,99 @@ pub fn real_flows(
         ScenarioError::new("flows[0].quantum", message)
     })?;
     Ok(flows)
+}
+
+/// Fails if the network or its hosts are such as no lab has.
+fn refuse_path(
+    scenario: &Scenario,
+    checked: &Checked,
+    written: &Value,
+) -> Result<(), ScenarioError> {
+    if scenario.dumbbell.is_none() {
+        let message = "a lab has one bottleneck; write [dumbbell]";
+        return Err(ScenarioError::new("dumbbell", message));
+    }
+    if scenario.tcp == Some(crate::TcpName::Ns2) {
+        let message = "a kernel has its own habits, and not those of ns-2; leave it out";
+        return Err(ScenarioError::new("tcp", message));
+    }
+    if let Some((part, field, why)) = REFUSED.iter().find(|it| says(written, it.0, it.1)) {
+        let place = if part.is_empty() { (*field).to_owned() } else { format!("{part}.{field}") };
+        return Err(ScenarioError::new(place, *why));
+    }
+    match checked.links.first().map(|link| link.queue) {
+        Some(Discipline::Xcp(_) | Discipline::Ba(_)) => Err(ScenarioError::new(
+            "dumbbell.queue",
+            "answers what packets ask, and a kernel's ask nothing; try \"fq-codel\"",
+        )),
+        Some(Discipline::Gwa(settings)) if settings.backward => Err(ScenarioError::new(
+            "dumbbell.queue",
+            "backward=true answers what packets ask, and a kernel's ask nothing; leave it out: a \
+             lab lowers windows by itself",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What a group of flows says, as it was written.
+struct Said<'a> {
+    fields: &'a Value,
+    group: usize,
+}
+
+impl Said<'_> {
+    fn error(&self, field: &str, message: impl std::fmt::Display) -> ScenarioError {
+        ScenarioError::new(format!("flows[{}].{field}", self.group), message)
+    }
+
+    /// Fails if it describes a simulated host.
+    fn refuse_hosts(&self) -> Result<(), ScenarioError> {
+        let unknown = |field: &&String| !FLOW.contains(&field.as_str());
+        match self.fields.as_object().into_iter().flat_map(|it| it.keys()).find(unknown) {
+            None => Ok(()),
+            Some(field) => {
+                let message =
+                    "is of simulated hosts; a kernel's connection cannot do it: leave it out";
+                Err(self.error(field, message))
+            }
+        }
+    }
+
+    fn sends(
+        &self,
+        flow: &CheckedFlow,
+        available: &Available<'_>,
+    ) -> Result<RealSends, ScenarioError> {
+        match &flow.over {
+            Over::Connection(_) if !self.fields["app_rate"].is_null() => {
+                let message = "is for datagrams in a lab; leave it out, or give a size";
+                Err(self.error("app_rate", message))
+            }
+            Over::Connection(connection) => {
+                let law = law(&flow.cc, available).map_err(|why| self.error("cc", why))?;
+                Ok(RealSends::Bytes(law, payload(connection, flow.packet.payload())))
+            }
+            Over::Datagrams { gap, periods } => {
+                /// Headers of IPv4 and UDP.
+                const HEADERS: u64 = 28;
+                let bytes = flow.packet.bytes.count();
+                let source = Datagrams::new(*gap, bytes as u32, *periods);
+                Ok(RealSends::Datagrams(source, (bytes - HEADERS) as usize))
+            }
+        }
+    }
+
+    /// Whether segments leave one by one.
+    fn single(&self) -> Result<bool, ScenarioError> {
+        match &self.fields["quantum"] {
+            Value::Null => Ok(false),
+            Value::Number(packets) if packets.as_u64() == Some(1) => Ok(true),
+            other => {
+                let message = format!("{other} is not 1, and a kernel chooses its bursts itself");
+                Err(self.error("quantum", message))
+            }
+        }
+    }
 }
 
 /// Fails if `what` is so of some connections, and not of others.
@@ -210,7 +248,7 @@ fn says(written: &Value, part: &str, field: &str) -> bool {
     !fields[field].is_null()
 }
 
-/// The law that a flow's `cc` means in a kernel: ours if there is one for it, else the kernel's own.
+/// The law that a flow's `cc` means in a kernel: ours if there is one for it, else its own.
 fn law(cc: &str, available: &Available<'_>) -> Result<RealLaw, String> {
     let spec = ControllerSpec::parse(cc, &[])?;
     // A bare "reno" means Linux's, whose recovery is by selective acknowledgements.

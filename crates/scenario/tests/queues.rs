@@ -263,8 +263,8 @@ fn of_several_routers_the_one_with_the_least_room_counts() {
     assert!(chain(["400p", "400p"]) > 0.98);
 }
 
-/// `rewrite=true` makes TCP obey that knows nothing of GWA: 20 packets never overflow, where a queue
-/// that only drops loses packets all the time.
+/// `rewrite=true` makes TCP obey that knows nothing of GWA: 20 packets never overflow, where a
+/// queue that only drops loses packets all the time.
 #[test]
 fn a_lowered_window_keeps_strangers_from_overflowing_a_small_buffer() {
     let text = |queue: &str| {

@@ -299,15 +299,8 @@ impl Sender {
         }
         let prior_in_flight = self.sampler.as_ref().map(|_| self.in_flight());
         let advances = ack.number > self.first();
-        if !self.asks
-            && let Reply::Window(bytes) = header.reply
-        {
-            self.take_window(bytes, advances);
-        }
+        self.hear(&header, advances);
         let rtt_is_fresh = advances && self.measure_rtt(now, ack);
-        if self.is_echo(&header) {
-            self.recovery.forbid_undo();
-        }
         let (was_recovering, epochs) = (self.recovery.recovering(), self.counters.epochs);
         let answer = self.recovery.on_ack(ack, &mut ears!(self, now));
         let recovering = self.recovery.recovering();
@@ -350,6 +343,20 @@ impl Sender {
         }
         self.set_timer(now, &answer);
         self.tell_pacing(now, ack, answer.packets, rtt_is_fresh);
+    }
+
+    /// What an acknowledgement says besides what has arrived: a window, if a router has lowered it
+    /// for a sender that asks nothing, and whether a mark is echoed.
+    #[inline]
+    fn hear(&mut self, header: &AckHeader, advances: bool) {
+        if !self.asks
+            && let Reply::Window(bytes) = header.reply
+        {
+            self.take_window(bytes, advances);
+        }
+        if self.is_echo(header) {
+            self.recovery.forbid_undo();
+        }
     }
 
     /// The window that an acknowledgement advertises, in bytes, lowered by a router on its way; a
