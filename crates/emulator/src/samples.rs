@@ -82,19 +82,25 @@ impl Samples {
             let now = span.clock.now();
             if now >= next {
                 self.look(connections, now);
+                self.keep();
                 next += self.interval;
             }
             if !is_warm && now >= self.warmup {
                 is_warm = true;
+                self.look(connections, now);
                 self.flows.iter_mut().for_each(|flow| flow.at_warmup = flow.latest);
             }
             if watch(now.seconds() / span.end.seconds()).is_break() {
                 span.stop.store(true, Ordering::Relaxed);
                 return true;
             }
-            span.clock.sleep_until(next.min(span.end));
+            let sooner = if is_warm { span.end } else { self.warmup };
+            span.clock.sleep_until(next.min(sooner));
         }
         self.look(connections, span.end);
+        if next <= span.end {
+            self.keep();
+        }
         for (flow, connection) in self.flows.iter_mut().zip(connections) {
             flow.started = *connection.started.lock().expect("nobody panics");
             flow.finished = *connection.finished.lock().expect("nobody panics");
@@ -117,9 +123,13 @@ impl Samples {
                 flow.timeouts += u32::from(info.ca_state == LOSS && before != LOSS);
                 flow.rtt = (flow.rtt.0 + 1, flow.rtt.1 + f64::from(info.rtt) * 1e-6);
             }
-            if self.keeps {
-                flow.rows.push(flow.latest);
-            }
+        }
+    }
+
+    /// Keeps what was seen as a row of the series, if somebody wants one.
+    fn keep(&mut self) {
+        if self.keeps {
+            self.flows.iter_mut().for_each(|flow| flow.rows.push(flow.latest));
         }
     }
 

@@ -77,7 +77,8 @@ pub fn stand(
         return Err(LabError::Scenario(ScenarioError::new("dumbbell", message)));
     };
     if let Discipline::Xcp(_) | Discipline::Ba(_) | Discipline::Gwa(_) = there.queue {
-        let message = "talks with senders, and a standing path's are strangers; try \"fq-codel\"";
+        let message = "counts flows, and a standing path knows of none; try \"fq-codel\", or a file \
+                       with narrows lab run";
         return Err(LabError::Scenario(ScenarioError::new("dumbbell.queue", message)));
     }
     let delay = flow.base_rtt().scale(0.5);

@@ -151,7 +151,8 @@ impl Wire {
                 seen.stalls.0 += 1;
                 seen.stalls.1 += woken.since(due);
             }
-            self.read(from, &mut buffer, &mut arrived, &mut seen)?;
+            let most = if is_late { usize::MAX } else { BATCH };
+            self.read((from, most), &mut buffer, &mut arrived, &mut seen)?;
             // Nobody saw when packets came while the machine stood still: not all at its end.
             let (from, step) = match arrived.len() as u64 {
                 packets if is_late && packets > 0 => (due, woken.since(due).picos() / packets),
@@ -166,15 +167,15 @@ impl Wire {
         Ok(Seen { port: self.port, late, stalls, lost, strange, samples, rate: self.rate })
     }
 
-    /// Reads what has come, a batch at most.
+    /// Reads what has come, so many packets at most.
     fn read(
         &self,
-        mut from: &File,
+        (mut from, most): (&File, usize),
         buffer: &mut [u8],
         arrived: &mut Vec<Frame>,
         seen: &mut Progress,
     ) -> Result<()> {
-        for _ in 0..BATCH {
+        for _ in 0..most {
             match from.read(buffer) {
                 Ok(length) => match (self.parse)(&buffer[..length]) {
                     Some(frame) if (frame.flow() as usize) < self.delays.len() => {
@@ -273,7 +274,12 @@ fn deliver(
         match to.write(&packet.bytes) {
             Ok(_) => seen.late.add(now.since(packet.at).picos() / 1000),
             // A host takes no packet while its device is down.
-            Err(error) if error.kind() == ErrorKind::WouldBlock => seen.strange += 1,
+            Err(error)
+                if error.kind() == ErrorKind::WouldBlock
+                    || error.raw_os_error() == Some(libc::EIO) =>
+            {
+                seen.strange += 1;
+            }
             Err(error) => return Err(error),
         }
     }

@@ -40,7 +40,8 @@ extern int CONFIG_HZ __kconfig;
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct sock {
-	u64 sk_pacing_rate; /* bytes a second */
+	u64 sk_pacing_rate;     /* bytes a second */
+	u64 sk_max_pacing_rate; /* SO_MAX_PACING_RATE */
 	u32 sk_pacing_status;
 };
 

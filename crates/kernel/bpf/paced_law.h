@@ -17,9 +17,9 @@
 #define LOG_BITS 16
 #define LN2 45426
 
-/* The shortest and the longest mean gap in nanoseconds. */
-#define LEAST_GAP 4
-#define LONGEST_GAP (1ull << 36)
+/* The shortest gap in ns, and the longest mean gap with 10 bits behind the point: 4 s. */
+#define LEAST_GAP 4000
+#define LONGEST_GAP (1ull << 42)
 /* What is so late, in nanoseconds, is not made up for. */
 #define MOST_LATE 250000
 
@@ -28,12 +28,13 @@ const volatile struct etcp_settings settings SEC(".rodata.settings") = {};
 
 struct connection {
 	struct LAW law;
-	u64 mean_rate; /* bytes a second */
+	u64 mean_gap;  /* ns, with 10 bits behind the point; 0 until there is an RTT */
 	u64 due;       /* when the packet after the next is to leave, ns */
 	u32 sent;      /* tp->data_segs_out when that was drawn */
 	u32 lost;      /* tp->lost, as far as it has been answered */
 	u32 held_until; /* snd_nxt when the first loss was noticed: "s" of E-TCP, §V-A */
-	u32 opened;    /* snd_nxt at the last timeout that was answered */
+	u32 opened;    /* snd_nxt at the last timeout that opened an epoch … */
+	u32 is_open;   /* … if what left before it has not arrived yet */
 };
 
 struct {
@@ -57,19 +58,12 @@ static __always_inline struct connection *connection(struct sock *sk)
 	return bpf_sk_storage_get(&connections, sk, 0, 0);
 }
 
-/* mss * W / (rtt_scale * rtt) in bytes a second; mss * W is below 2^64 for an mss of 2^12, and
- * larger ones count as that.
- */
-static __always_inline u64 mean_rate(const struct tcp_sock *tp, u64 window, u32 rtt)
+/* rtt_scale * rtt / W in ns, with 10 bits behind the point: below 2^44 for an RTT of 10 s, times 100. */
+static __always_inline u64 mean_gap(u64 window, u32 rtt)
 {
-	u64 bytes = least(tp->mss_cache, 4095) * window / rtt; /* a us, 32 bits behind the point */
-	u64 a_second;
+	u64 gap = divided(rtt * 1000ull, window, 42), scale = asked()->rtt_scale;
 
-	if (bytes < 1ull << 43)
-		a_second = bytes * 1000000 >> 32;
-	else
-		a_second = (bytes >> 20) * 1000000 >> 12;
-	return most(divided(a_second, asked()->rtt_scale, 32), 1);
+	return gap * (scale >> 32) + times(gap, scale & (ONE - 1));
 }
 
 /* Shows W, and lets twice as much leave. */
@@ -82,7 +76,7 @@ static __always_inline void show(struct tcp_sock *tp, struct connection *c)
 	tp->snd_ssthresh = packets;
 	tp->snd_cwnd = least(2 * packets + 64, tp->snd_cwnd_clamp);
 	if (rtt)
-		c->mean_rate = mean_rate(tp, window, rtt);
+		c->mean_gap = mean_gap(window, rtt);
 }
 
 SEC("struct_ops")
@@ -97,7 +91,6 @@ void BPF_PROG(init, struct sock *sk)
 	OF(start)(asked(), &c->law, clamped(tp->snd_cwnd * ONE, ONE, MOST_WINDOW),
 		  tp->snd_cwnd >= tp->snd_ssthresh);
 	c->lost = tp->lost;
-	c->opened = tp->snd_una;
 	sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
@@ -130,6 +123,8 @@ void BPF_PROG(cong_control, struct sock *sk, u32 ack, int flag, const struct rat
 	if (!c)
 		return;
 	e.rtt = tp->srtt_us >> 3;
+	if (c->is_open && !before(tp->snd_una, c->opened))
+		c->is_open = 0;
 	answer(tp, c, e.rtt);
 	if (rs->acked_sacked > 0 && !rs->is_app_limited) {
 		e.acked = least(rs->acked_sacked, MOST_ACKED);
@@ -138,15 +133,14 @@ void BPF_PROG(cong_control, struct sock *sk, u32 ack, int flag, const struct rat
 	show(tp, c);
 }
 
-/* Nanoseconds to the packet after the next: exponential, with the mean mss/mean_rate. */
-static __always_inline u64 draw_gap(const struct tcp_sock *tp, const struct connection *c)
+/* Nanoseconds to the packet after the next: exponential. -ln u is below 23. */
+static __always_inline u64 draw_gap(const struct connection *c)
 {
-	u64 mean = tp->mss_cache * 1000000000ull / c->mean_rate;
 	u64 u = most(bpf_get_prandom_u32(), 1);
 	u64 log = 32 * ONE - log2_of(u << 32, LOG_BITS); /* -log2(u/2^32) */
 
 	log = (log >> (32 - LOG_BITS)) * LN2 >> LOG_BITS;
-	return least(mean, LONGEST_GAP) * log >> LOG_BITS;
+	return least(c->mean_gap, LONGEST_GAP) * log >> (LOG_BITS + 10);
 }
 
 /* Called before each transmission, and when the pacer lets nothing leave: says how long the packet
@@ -160,18 +154,19 @@ u32 BPF_PROG(min_tso_segs, struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 	u64 now, takes;
 
-	if (!c || !c->mean_rate)
+	if (!c || !c->mean_gap)
 		return 1;
 	now = bpf_ktime_get_ns();
 	if (tp->data_segs_out != c->sent) {
 		c->sent = tp->data_segs_out;
-		c->due = most(c->due, now - MOST_LATE) + draw_gap(tp, c);
+		c->due = most(c->due, now - MOST_LATE) + draw_gap(c);
 	}
-	/* A packet must take some nanoseconds: the kernel rounds its time down and may halve it, and
-	 * with none at all it would send the whole window before it asks again.
+	/* A packet must take some time, a small one, too: the kernel rounds it down and may halve it,
+	 * and with none at all it would send the whole window before it asks again.
 	 */
 	takes = c->due > now ? most(c->due - now, LEAST_GAP) : LEAST_GAP;
-	sk->sk_pacing_rate = most(tp->mss_cache * 1000000000ull / takes, 1);
+	sk->sk_pacing_rate = clamped(tp->mss_cache * 1000000000ull / takes, 1,
+				     sk->sk_max_pacing_rate);
 	return 1;
 }
 
@@ -187,8 +182,9 @@ void BPF_PROG(set_state, struct sock *sk, u8 state)
 	 * have been answered before another opens an epoch.
 	 */
 	c->lost = tp->lost;
-	OF(timeout)(asked(), &c->law, !before(tp->snd_una, c->opened), tp->srtt_us >> 3);
+	OF(timeout)(asked(), &c->law, !c->is_open, tp->srtt_us >> 3);
 	c->opened = tp->snd_nxt;
+	c->is_open = 1;
 }
 
 SEC("struct_ops")

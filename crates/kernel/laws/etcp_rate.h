@@ -109,5 +109,5 @@ static __always_inline u64 etcp_rate_window(const struct etcp_rate *law, u32 rtt
 		return law->initial;
 	a_us = law->rate / 1000000 * rtt; /* 20 bits behind the point */
 	a_us += law->rate % 1000000 * rtt / 1000000;
-	return clamped(a_us << 12, ONE, MOST_WINDOW);
+	return clamped(a_us, ONE >> 12, MOST_WINDOW >> 12) << 12;
 }

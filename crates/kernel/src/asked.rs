@@ -2,7 +2,7 @@
 
 use narrows_control::laws::{bic, etcp, fast, highspeed, htcp, ltcp, scalable};
 use narrows_control::registry::{self, Birth};
-use narrows_settings::{Given, SettingError, Settings, unknown};
+use narrows_settings::{Given, SettingError, Settings};
 
 /// How the kernel's names of our laws begin.
 pub const PREFIX: &str = "nw_";
@@ -39,8 +39,9 @@ impl Asked {
     pub fn new(law: &str, given: &Given) -> Result<Self, SettingError> {
         let entry = registry::find(law)?;
         let Some(law) = LAWS.iter().find(|known| **known == entry.name) else {
-            let known = LAWS.iter().copied();
-            return Err(SettingError::new(unknown("law of narrows for the kernel", law, known)));
+            let known = LAWS.join(", ");
+            let message = format!("\"{law}\" is no law of narrows for the kernel; known: {known}");
+            return Err(SettingError::new(message));
         };
         entry.read(&Birth { given: given.clone(), ..Birth::default() })?;
         let settings = match *law {

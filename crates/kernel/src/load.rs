@@ -41,7 +41,11 @@ impl fmt::Display for KernelError {
         match self {
             Self::Setting(error) => error.fmt(f),
             Self::Refused { what, why } => {
-                write!(f, "{what}: {why}; it needs root, or CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON")
+                write!(f, "{what}: {why}")?;
+                if why.contains("ermission denied") || why.contains("not permitted") {
+                    f.write_str("; it needs root, or CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON")?;
+                }
+                Ok(())
             }
             Self::Taken(name) => {
                 write!(f, "{name} is loaded already; narrows kernel unload {name} takes it away")
@@ -132,6 +136,7 @@ pub fn load(asked: &Asked, name: Option<&str>) -> Result<Loaded, KernelError> {
         return Err(KernelError::Taken(name));
     }
     libbpf_rs::set_print(Some((PrintLevel::Warn, hear)));
+    heard("");
     let what = || format!("{name} cannot be loaded");
     let mut open = ObjectBuilder::default()
         .open_memory(program(asked))
@@ -155,10 +160,13 @@ pub fn load(asked: &Asked, name: Option<&str>) -> Result<Loaded, KernelError> {
     }
     let mut object = open.load().map_err(|error| refused(what(), heard(error)))?;
     let map = object.maps_mut().find(|map| map.name() == "law");
-    let link = map
-        .ok_or_else(|| refused(what(), "its program has no law"))?
-        .attach_struct_ops()
-        .map_err(|error| refused(what(), heard(error)))?;
+    let link = map.ok_or_else(|| refused(what(), "its program has no law"))?.attach_struct_ops();
+    let link = match link {
+        Ok(link) => link,
+        // Somebody has been faster.
+        Err(_) if available()?.contains(&name) => return Err(KernelError::Taken(name)),
+        Err(error) => return Err(refused(what(), heard(error))),
+    };
     Ok(Loaded { name, link, _object: object })
 }
 

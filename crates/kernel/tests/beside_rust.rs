@@ -8,7 +8,7 @@ mod known_answers;
 use known_answers::Vectors;
 use narrows_control::laws::{bic, highspeed, htcp, ltcp, scalable};
 use narrows_control::registry::{self, Birth};
-use narrows_control::{Ack, Controller, Loss, Rtt, Timeout, WindowLaw};
+use narrows_control::{Ack, Controller, Idle, Loss, Restart, Rtt, Timeout, WindowLaw};
 use narrows_kernel::{Asked, LAWS};
 use narrows_settings::{Given, Settings};
 use narrows_signal::Reply;
@@ -22,7 +22,10 @@ fn known_answers_hold_for_the_headers() {
         let (vectors, path) = Vectors::of(law);
         for (number, case) in vectors.case.iter().enumerate() {
             // E-TCP's slow start that ends with the RTT's rise is not in the kernel.
-            let Ok(asked) = Asked::new(law, &case.given()) else { continue };
+            if case.given().pairs().any(|pair| pair == ("start", "delay")) {
+                continue;
+            }
+            let asked = Asked::new(law, &case.given()).unwrap_or_else(|error| panic!("{error}"));
             let mut controller =
                 host::controller(&asked, case.start.window, case.initial_ssthresh());
             case.events.iter().for_each(|event| event.tell(&mut *controller));
@@ -113,6 +116,13 @@ impl Story {
         }
     }
 
+    /// A silence of that length, longer than a timeout by turns.
+    fn idle(&mut self, length: Duration) -> Idle {
+        self.now += length;
+        let timeout = Duration::from_millis(1000);
+        Idle { now: self.now, length, timeout, restart: Restart::Never, app_limited: false }
+    }
+
     fn loss(&self, opens_epoch: bool) -> Loss {
         Loss {
             now: self.now,
@@ -163,7 +173,9 @@ fn step_by_step(
                 continue;
             }
             Happening::Pause { ms } => {
-                story.now += Duration::from_millis(u64::from(ms));
+                let idle = story.idle(Duration::from_millis(u64::from(ms)));
+                ours.restart(&idle);
+                header.restart(&idle);
                 continue;
             }
         };

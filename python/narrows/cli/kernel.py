@@ -99,16 +99,19 @@ class _Seen:
     def __init__(self, every: float) -> None:
         self._every = every
         self._numbers: dict[tuple[str, str], int] = {}
-        self._laws: list[str] = []
+        self._flows: list[tuple[str, str, str]] = []
         self._before: dict[int, tuple[float, Connection]] = {}
         self._rows: list[tuple[float | int, ...]] = []
 
     def add(self, now: float, found: list[Connection]) -> None:
         """Keep a look at connections."""
         for it in found:
-            number = self._numbers.setdefault((it.local, it.remote), len(self._numbers))
-            if number == len(self._laws):
-                self._laws.append(it.cc)
+            ends = (it.local, it.remote)
+            number = self._numbers.get(ends)
+            # A connection that has sent less than before is another one between the same ends.
+            if number is None or it.sent < self._before[number][1].sent:
+                number = self._numbers[ends] = len(self._flows)
+                self._flows.append((*ends, it.cc))
             then, before = self._before.get(number, (now - self._every, it))
             seconds = max(now - then, 1e-9)
             sent = 8 * (it.sent - before.sent) * it.mss / seconds
@@ -140,8 +143,8 @@ class _Seen:
         """Write the table, and beside it which connection is which flow."""
         write_at_once(output, parquet(self.frame()))
         lines = ["flow,local,remote,cc"]
-        for (local, remote), number in self._numbers.items():
-            lines.append(f"{number},{local},{remote},{self._laws[number]}")
+        for number, (local, remote, cc) in enumerate(self._flows):
+            lines.append(f"{number},{local},{remote},{cc}")
         flows = output.with_suffix(".flows.csv")
         write_at_once(flows, ("\n".join(lines) + "\n").encode())
         say(f"written to {output} and {flows}")

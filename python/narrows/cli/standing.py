@@ -42,10 +42,11 @@ class StandingPath:
 
 
 def _begun(pid: int) -> str | None:
-    """Return when a process began, in the kernel's ticks; None if there is none."""
+    """Return when a process began, in the kernel's ticks; None if there is none, or it has ended."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
+        state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return None if state in "ZX" else rest[18]
+    except (OSError, IndexError, ValueError):
         return None
 
 
