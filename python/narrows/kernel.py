@@ -17,7 +17,7 @@ class Installed:
 
 @dataclass(frozen=True)
 class Connection:
-    """An open TCP connection of this machine.
+    """An open TCP connection of this network namespace.
 
     Attributes
     ----------
@@ -66,6 +66,17 @@ def installed() -> list[Installed]:
     return [Installed(*line) for line in _core.kernel_installed()]
 
 
+def check(law: str) -> None:
+    """Check a law with settings, like ``etcp:p0=0.005``.
+
+    Raises
+    ------
+    Error
+        If there is no such law for the kernel, or it has no such settings.
+    """
+    _core.kernel_check(law)
+
+
 def load(law: str) -> str:
     """Load a law with settings, like ``etcp:p0=0.005``, until `unload` or a reboot.
 
@@ -98,5 +109,8 @@ def unload(name: str) -> None:
 
 
 def connections() -> list[Connection]:
-    """Return every open TCP connection of this network namespace."""
+    """Return every open TCP connection of this network namespace.
+
+    A lab's are in others: ``narrows lab exec left -- narrows kernel watch``.
+    """
     return [Connection(*line) for line in _core.connections()]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from narrows import _core, lateness
+from narrows.errors import Error
 from narrows.lateness import Lateness, Real
 from narrows.results import Result
 from narrows.scenario import Scenario
@@ -67,6 +69,8 @@ def timing(seconds: float = 60.0, progress: Callable[[float], None] | None = Non
     progress
         A function that is called with the fraction done. An exception that it raises stops it.
     """
+    if isinstance(seconds, str) or not 0 < seconds < math.inf:
+        raise Error(f"seconds: {seconds!r} is not a number above 0; try 60.0")
     timer, wake_up, stalls, stalled, measured = _core.measure_host(seconds, progress)
     return Timing(timer, wake_up, stalls, stalled, measured)
 
@@ -83,7 +87,8 @@ def run(
     ----------
     scenario
         A dumbbell whose flows say what a kernel can do: ``cc``, ``count``, starts, ``stop``,
-        ``size``, ``ecn``, and ``quantum`` of 1, or ``datagrams`` with ``app_rate``, ``on``, ``off``.
+        ``size``, ``ecn``, and ``quantum`` of 1, or ``datagrams`` with ``app_rate``, ``on`` and
+        ``off``.
     seed
         The seed of starts and of what queues and wires do at random; the scenario's if None.
     progress
@@ -103,6 +108,8 @@ def run(
     RuntimeError
         If this machine cannot run a lab.
     """
+    if not isinstance(scenario, Scenario):
+        raise Error(f"scenario: {scenario!r} is not a Scenario; try nw.dumbbell(...)")
     chosen = scenario.seed if seed is None else seed
     core, late, doubt = _core.lab(scenario.core, chosen, progress)
     return Result(scenario, chosen, core, Real(Lateness(*late), doubt))

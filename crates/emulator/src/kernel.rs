@@ -18,6 +18,12 @@ pub fn laws() -> Vec<(String, String)> {
     LAWS.iter().map(line).collect()
 }
 
+/// Fails if `law:name=value:…` is not a law of ours for the kernel, with settings that it can do.
+pub fn check(law: &str) -> Result<(), Refused> {
+    let asked = narrows_kernel::Asked::parse(law);
+    asked.map(|_| ()).map_err(|error| Refused::Asked(error.to_string()))
+}
+
 #[cfg(feature = "bpf")]
 mod with_bpf {
     use super::Refused;

@@ -50,7 +50,7 @@ impl Laws {
         let mut known: Vec<(&RealLaw, Control)> = Vec::new();
         #[cfg(feature = "bpf")]
         let mut loaded = Vec::new();
-        for (number, flow) in flows.iter().enumerate() {
+        for flow in flows {
             let Some(law) = flow.sends.law() else { continue };
             if known.iter().any(|(known, _)| *known == law) {
                 continue;
@@ -58,7 +58,7 @@ impl Laws {
             let control = match law {
                 RealLaw::Kernel(name) => Control { name: name.clone(), is_paced: false },
                 RealLaw::Ours(law, given) => {
-                    let refused = |why: String| ScenarioError::new(format!("flow {number}"), why);
+                    let refused = |why: String| ScenarioError::new(format!("cc \"{law}\""), why);
                     let asked = asked(law, given).map_err(refused)?;
                     #[cfg(feature = "bpf")]
                     let name = {

@@ -83,7 +83,10 @@ fn what_a_kernel_cannot_do_is_refused_with_its_field() {
             scenario("", "cc = \"cubic:beta=0.8\""),
             "flows[0].cc: \"cubic:beta=0.8\" is the kernel's own",
         ),
-        (scenario("", "cc = \"cubic+newreno\""), "flows[0].cc: \"cubic+newreno\": a kernel has"),
+        (
+            scenario("", "cc = \"cubic+newreno\""),
+            "flows[0].cc: \"cubic+newreno\": a kernel's recovery",
+        ),
         (scenario("", "quantum = 4"), "flows[0].quantum: 4 is not 1"),
         (scenario("", "ecn = true\n[[flows]]\ncc = \"reno\""), "flows[0].ecn: is of a whole host"),
         (scenario("", "cc = \"cubic\"\noverhead = \"1ms\""), "flows[0].overhead: is of simulated"),

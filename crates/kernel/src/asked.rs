@@ -37,8 +37,13 @@ impl Asked {
 
     /// The law of that name with the settings `given`; fails as [`parse`](Self::parse) does.
     pub fn new(law: &str, given: &Given) -> Result<Self, SettingError> {
-        let entry = registry::find(law)?;
-        let Some(law) = LAWS.iter().find(|known| **known == entry.name) else {
+        // Its name in the kernel is as good.
+        let plain = law.strip_prefix(PREFIX).map(|symbol| symbol.replace('_', "-"));
+        let entry = registry::find(plain.as_deref().unwrap_or(law)).ok();
+        let found = entry.and_then(|entry| {
+            LAWS.iter().find(|known| **known == entry.name).map(|law| (entry, law))
+        });
+        let Some((entry, law)) = found else {
             let known = LAWS.join(", ");
             let message = format!("\"{law}\" is no law of narrows for the kernel; known: {known}");
             return Err(SettingError::new(message));

@@ -86,6 +86,12 @@ pub(crate) fn kernel_laws() -> Vec<(String, String)> {
     on_linux::kernel_laws()
 }
 
+/// Check a law with settings, like `etcp:p0=0.005`.
+#[pyfunction]
+pub(crate) fn kernel_check(law: &str) -> PyResult<()> {
+    Ok(on_linux::kernel_check(law)?)
+}
+
 /// Load a law with settings, like `etcp:p0=0.005`, into the kernel to stay; return its name there.
 #[pyfunction]
 pub(crate) fn kernel_install(py: Python<'_>, law: String) -> PyResult<String> {
@@ -243,6 +249,10 @@ mod on_linux {
         kernel::laws()
     }
 
+    pub fn kernel_check(law: &str) -> Result<(), Failed> {
+        kernel::check(law).map_err(refused)
+    }
+
     pub fn kernel_install(law: &str) -> Result<String, Failed> {
         kernel::install(law).map_err(refused)
     }
@@ -306,6 +316,10 @@ mod on_linux {
 
     pub fn kernel_laws() -> Vec<(String, String)> {
         Vec::new()
+    }
+
+    pub fn kernel_check(_: &str) -> Result<(), Failed> {
+        needs_linux()
     }
 
     pub fn kernel_install(_: &str) -> Result<String, Failed> {

@@ -18,7 +18,7 @@ mod _core {
     use super::error::{Error, ScenarioError};
     #[pymodule_export]
     use super::lab::{
-        connections, doctor, enter, kernel_install, kernel_installed, kernel_laws,
+        connections, doctor, enter, kernel_check, kernel_install, kernel_installed, kernel_laws,
         kernel_uninstall, lab, measure_host, stand,
     };
     #[pymodule_export]

@@ -251,13 +251,13 @@ fn says(written: &Value, part: &str, field: &str) -> bool {
 /// The law that a flow's `cc` means in a kernel: ours if there is one for it, else its own.
 fn law(cc: &str, available: &Available<'_>) -> Result<RealLaw, String> {
     let spec = ControllerSpec::parse(cc, &[])?;
+    let name = spec.law.name();
     // A bare "reno" means Linux's, whose recovery is by selective acknowledgements.
     if spec.recovery != SACK && cc.trim() != "reno" {
         return Err(format!(
-            "\"{cc}\": a kernel has selective acknowledgements; leave out the rest"
+            "\"{cc}\": a kernel's recovery is by selective acknowledgements; write {name}"
         ));
     }
-    let name = spec.law.name();
     let settings = spec.given.pairs().next();
     if let Some(ours) = available.ours.iter().find(|ours| **ours == name) {
         return match available.why_not {

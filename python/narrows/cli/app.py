@@ -197,6 +197,8 @@ def compare(
     queue: Annotated[
         str,
         typer.Option(
+            "--queue",
+            "-q",
             help="The bottleneck's queue: drop-tail, red, codel, fq-codel, xcp …; or several.",
             autocompletion=complete.queues,
         ),
@@ -232,7 +234,9 @@ def compare(
     duration: Annotated[
         str,
         typer.Option(
-            "--duration", "-t", help="Simulated time; a number without a unit is in seconds."
+            "--duration",
+            "-t",
+            help="Simulated time, or real time; a number without a unit is in seconds.",
         ),
     ] = "60s",
     warmup: Annotated[
@@ -336,6 +340,7 @@ def _print_csv(records: Sequence[dict[str, Any]]) -> None:
             for name, value in record.items()
             if name not in ("groups", "lateness")
         }
+        | {f"late_{name}": value for name, value in record.get("lateness", {}).items()}
         for record in records
     ]
     columns = dict.fromkeys(name for row in rows for name in row)
@@ -377,7 +382,7 @@ def _compare(
     """
     from narrows import tables  # noqa: PLC0415
     from narrows.cli.compare import write  # noqa: PLC0415
-    from narrows.comparison import run_cases  # noqa: PLC0415
+    from narrows.comparison import run_cases, varying  # noqa: PLC0415
     from narrows.reality import run_both, run_real  # noqa: PLC0415
 
     _one_form(json_, csv)
@@ -395,8 +400,9 @@ def _compare(
                 say(line)
         compare_cases = run_both if both else run_real if real else run_cases
         comparison = compare_cases(planned, combinations.seeds)
+        names = varying(comparison.cases)
         records = [
-            {**run.record(), **({"by": case.said["by"]} if both else {})}
+            {**{name: case.said.get(name) for name in names}, **run.record()}
             for case in comparison.cases
             for run in case.runs
         ]
@@ -514,13 +520,17 @@ def lab_run(
     The exit status is 1 if the machine was too late for the run to be believed.
     """
     from narrows.cli.lab import run as run_lab  # noqa: PLC0415
+    from narrows.errors import ScenarioError  # noqa: PLC0415
     from narrows.scenario import Scenario  # noqa: PLC0415
 
     with _one_line_errors():
         scenario = Scenario.load(file)
         with Output(output, force) if output else nullcontext() as folder:
             chosen = scenario.seed if seed is None else seed
-            is_valid = run_lab(scenario, chosen, json_, folder)
+            try:
+                is_valid = run_lab(scenario, chosen, json_, folder)
+            except ScenarioError as error:
+                raise ScenarioError(f"{file}: {error}") from None
     if not is_valid:
         raise typer.Exit(FAILED)
 
@@ -644,10 +654,17 @@ def kernel_watch(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="A Parquet file, like a run's flow_series."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="A Parquet file, like a run's flow_series; which flow is which: .flows.csv.",
+        ),
     ] = None,
 ) -> None:
-    """Show every TCP connection's window, RTT, pacing rate and losses."""
+    """Show the window, RTT, pacing rate and losses of every TCP connection.
+
+    Of this network namespace: a path's are shown by narrows lab exec left -- narrows kernel watch.
+    """
     from narrows.cli.kernel import watch  # noqa: PLC0415
 
     with _one_line_errors():

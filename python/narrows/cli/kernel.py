@@ -12,7 +12,7 @@ from rich.table import Table
 
 from narrows import kernel
 from narrows._files import parquet, write_at_once
-from narrows._terminal import console, say
+from narrows._terminal import console, say, warn
 from narrows.errors import Error
 from narrows.kernel import Connection
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+EMPTY = (
+    "no TCP connection in this network namespace; a path's are in its own: "
+    "narrows lab exec left -- narrows kernel watch"
+)
 # Rows of the table on a terminal.
 ROWS = 30
 
@@ -36,7 +40,9 @@ def show() -> None:
 
 
 def load(laws: list[str]) -> None:
-    """Load laws to stay; what cannot be loaded stops it, and what was loaded stays."""
+    """Load laws to stay, if all of them can be asked for like this."""
+    for law in laws:
+        kernel.check(law)
     for law in laws:
         name = kernel.load(law)
         print(name)
@@ -45,7 +51,7 @@ def load(laws: list[str]) -> None:
 
 def unload(laws: list[str]) -> None:
     """Take laws away; all that narrows has loaded if none is named."""
-    names = laws or [law.name for law in kernel.installed()]
+    names = list(dict.fromkeys(laws)) or [law.name for law in kernel.installed()]
     if not names:
         raise Error("narrows has loaded none; narrows kernel list shows what the kernel has")
     for name in names:
@@ -68,6 +74,8 @@ def watch(every: float, duration: float | None, cc: str | None, output: Path | N
                 live.update(_table(found))
                 time.sleep(max(0.0, every - (time.monotonic() - begun - now)))
     finally:
+        if not console().is_terminal:
+            print()
         if output:
             seen.write(output)
 
@@ -88,6 +96,8 @@ def _table(found: list[Connection]) -> Table:
             "-" if it.pacing_rate == float("inf") else f"{8e-6 * it.pacing_rate:.1f}",
             str(it.retransmitted),
         )
+    if not found:
+        table.caption = EMPTY
     if len(found) > ROWS:
         table.caption = f"and {len(found) - ROWS} more"
     return table
@@ -141,6 +151,8 @@ class _Seen:
 
     def write(self, output: Path) -> None:
         """Write the table, and beside it which connection is which flow."""
+        if not self._rows:
+            warn([EMPTY])
         write_at_once(output, parquet(self.frame()))
         lines = ["flow,local,remote,cc"]
         for number, (local, remote, cc) in enumerate(self._flows):

@@ -42,7 +42,7 @@ class StandingPath:
 
 
 def _begun(pid: int) -> str | None:
-    """Return when a process began, in the kernel's ticks; None if there is none, or it has ended."""
+    """Return when a process began, in the kernel's ticks; None if there is none any more."""
     try:
         state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return None if state in "ZX" else rest[18]
