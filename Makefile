@@ -7,8 +7,9 @@ CORE := units settings signal control router transport sim
 # `tools` has run.
 FEATURES = $(shell scripts/features)
 OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
-OF_WORKSPACE = $(if $(FEATURES),--features narrows-kernel/bpf,narrows-emulator/bpf)
-OF_ALL = $(if $(FEATURES),--features narrows-kernel/bpf,narrows-emulator/bpf,narrows-python/bpf)
+# Each brings those of the rooms that it calls.
+OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
+OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
 .PHONY: setup tools demo test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
