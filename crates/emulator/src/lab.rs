@@ -8,7 +8,7 @@ use crate::namespace::{Device, MOST_BUFFER, Namespace, SMALL_BUFFER};
 use crate::port::Port;
 use crate::samples::Samples;
 use crate::window::Rooms;
-use crate::wire::{Live, Seen, Told, Wire};
+use crate::wire::{Seen, Told, Wire};
 use narrows_router::Discipline;
 use narrows_router::queues::GwaSettings;
 use narrows_scenario::{
@@ -237,13 +237,12 @@ impl Path<'_> {
         let connections: Vec<Connection> =
             self.flows.iter().map(|_| Connection::default()).collect();
         let (left, right) = (&self.senders.tun, &self.receivers.tun);
-        let live = [Live::default(), Live::default()];
         let rooms = Rooms::new(self.flows.len());
         let told = told(self.checked, &rooms);
         thread::scope(|scope| {
             let ways = [
-                scope.spawn(|| there.hurry(span, (left, right), told[0], &live[0])),
-                scope.spawn(|| back.hurry(span, (right, left), told[1], &live[1])),
+                scope.spawn(|| there.carry(span, (left, right), told[0], None)),
+                scope.spawn(|| back.carry(span, (right, left), told[1], None)),
             ];
             let mut talks: Vec<ScopedJoinHandle<'_, io::Result<()>>> = Vec::new();
             for (number, (flow, listener)) in self.flows.iter().zip(listeners).enumerate() {

@@ -94,8 +94,8 @@ pub fn stand(
         let [there, back] = ways;
         let (a, b) = (&left.tun, &right.tun);
         let threads = [
-            scope.spawn(|| there.hurry(span, (a, b), Told::Nothing, &live[0])),
-            scope.spawn(|| back.hurry(span, (b, a), Told::Nothing, &live[1])),
+            scope.spawn(|| there.carry(span, (a, b), Told::Nothing, Some(&live[0]))),
+            scope.spawn(|| back.carry(span, (b, a), Told::Nothing, Some(&live[1]))),
         ];
         let namespaces = [left.path(), right.path()];
         while !threads.iter().any(thread::ScopedJoinHandle::is_finished) {

@@ -10,23 +10,19 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 /// Nanoseconds by the monotonic clock.
 pub(crate) fn monotonic_nanos() -> u64 {
     // SAFETY: `time` is a valid place for the answer; the clock exists on every Linux.
-    let time = unsafe {
-        let mut time: libc::timespec = zeroed();
-        libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time);
-        time
-    };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    nanos(|time| unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, time) })
 }
 
 /// The step of the monotonic clock's timers in nanoseconds.
 pub(crate) fn clock_resolution() -> u64 {
-    // SAFETY: `step` is a valid place for the answer; the clock exists on every Linux.
-    let step = unsafe {
-        let mut step: libc::timespec = zeroed();
-        libc::clock_getres(libc::CLOCK_MONOTONIC, &raw mut step);
-        step
-    };
-    step.tv_sec as u64 * 1_000_000_000 + step.tv_nsec as u64
+    // SAFETY: as in `monotonic_nanos`.
+    nanos(|time| unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC, time) })
+}
+
+fn nanos(fill: impl FnOnce(*mut libc::timespec) -> libc::c_int) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    fill(&raw mut time);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// The calling thread gets a network namespace of its own.
@@ -108,19 +104,16 @@ pub(crate) fn configure(name: &str, address: Ipv4Addr, queue: i32, mtu: i32) -> 
     length.ifr_ifru.ifru_metric = queue;
     let mut size = request(name);
     size.ifr_ifru.ifru_mtu = mtu;
-    let mut up = request(name);
-    up.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     for (what, request) in [
         (libc::SIOCSIFADDR, &mut address),
         (libc::SIOCSIFNETMASK, &mut mask),
         (libc::SIOCSIFTXQLEN, &mut length),
         (libc::SIOCSIFMTU, &mut size),
-        (libc::SIOCSIFFLAGS, &mut up),
     ] {
         // SAFETY: each request outlives its call, and has the field that the call reads.
         done(unsafe { libc::ioctl(fd, what as libc::Ioctl, std::ptr::from_mut(request)) })?;
     }
-    Ok(())
+    bring_up(name)
 }
 
 /// Brings up the device `name` of the calling thread's namespace.

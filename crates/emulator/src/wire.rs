@@ -97,27 +97,16 @@ struct Arriving {
 }
 
 impl Wire {
-    /// Carries packets as [`carry`](Self::carry) does, before other threads where the machine
-    /// allows that.
-    pub fn hurry(
-        self,
-        span: Span<'_>,
-        (from, to): (&File, &File),
-        told: Told<'_>,
-        live: &Live,
-    ) -> Result<Seen> {
-        sys::hurry(PRIORITY);
-        self.carry(span, (from, to), told, live)
-    }
-
-    /// Carries packets from `from` to `to` for a `span`, and says how it is by `live`.
-    fn carry(
+    /// Carries packets from `from` to `to` for a `span`, before other threads where the machine
+    /// allows that, and says how it is by `live`, if somebody listens.
+    pub fn carry(
         mut self,
         span: Span<'_>,
         (from, to): (&File, &File),
         told: Told<'_>,
-        live: &Live,
+        live: Option<&Live>,
     ) -> Result<Seen> {
+        sys::hurry(PRIORITY);
         let clock = span.clock;
         let mut rewriter = match told {
             Told::Windows(rooms, packet) => Some(Rewriter::new(rooms, packet)),
@@ -130,7 +119,9 @@ impl Wire {
         while !span.is_over() {
             let now = clock.now();
             self.look(now, &mut seen);
-            if now >= seen.told + TOLD_EVERY {
+            if let Some(live) = live
+                && now >= seen.told + TOLD_EVERY
+            {
                 self.tell(now, &mut seen, live);
             }
             self.port.advance(now, &mut out);
@@ -154,12 +145,12 @@ impl Wire {
             let most = if is_late { usize::MAX } else { BATCH };
             self.read((from, most), &mut buffer, &mut arrived, &mut seen)?;
             // Nobody saw when packets came while the machine stood still: not all at its end.
-            let (from, step) = match arrived.len() as u64 {
+            let (first, step) = match arrived.len() as u64 {
                 packets if is_late && packets > 0 => (due, woken.since(due).picos() / packets),
                 _ => (clock.now(), 0),
             };
             for (place, frame) in arrived.drain(..).enumerate() {
-                let at = from + Duration::from_picos(step * place as u64);
+                let at = first + Duration::from_picos(step * place as u64);
                 self.port.arrive(at, frame, &mut out);
             }
         }

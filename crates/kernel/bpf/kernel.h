@@ -30,7 +30,6 @@ typedef u32 __wsum;
 /* include/uapi/linux/tcp.h, include/net/tcp.h, include/net/sock.h */
 #define TCP_CA_Open 0
 #define TCP_CA_Loss 4
-#define TCP_INFINITE_SSTHRESH 0x7fffffff
 #define CA_EVENT_TX_START 0
 #define SK_PACING_NEEDED 1
 #define TCP_CONG_NON_RESTRICTED 1
@@ -89,7 +88,6 @@ struct rate_sample {
 };
 
 struct ack_sample {
-	u32 pkts_acked;
 	s32 rtt_us;
 };
 
@@ -105,11 +103,15 @@ struct tcp_congestion_ops {
 	u32 (*min_tso_segs)(struct sock *sk);
 	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
 	u32 (*undo_cwnd)(struct sock *sk);
-	u32 (*sndbuf_expand)(struct sock *sk);
 	void (*init)(struct sock *sk);
 };
 
 #pragma clang attribute pop
+
+/* OF(start) is the law's `start`. */
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+#define OF(what) PASTE(PASTE(LAW, _), what)
 
 static __always_inline struct tcp_sock *tcp_sk(struct sock *sk)
 {

@@ -7,9 +7,7 @@
  */
 #include "kernel.h"
 
-#define PASTE_(a, b) a##b
-#define PASTE(a, b) PASTE_(a, b)
-#define OF(what) PASTE(PASTE(LAW, _), what)
+#define SETTINGS struct etcp_settings
 
 /* Losses answered in one call at most; the rest wait for the next. */
 #define MOST_LOSSES 256
@@ -23,9 +21,6 @@
 /* What is so late, in nanoseconds, is not made up for. */
 #define MOST_LATE 250000
 
-/* What whoever loads the law asks of it. */
-const volatile struct etcp_settings settings SEC(".rodata.settings") = {};
-
 struct connection {
 	struct LAW law;
 	u64 mean_gap;  /* ns, with 10 bits behind the point; 0 until there is an RTT */
@@ -37,26 +32,7 @@ struct connection {
 	u32 is_open;   /* … if what left before it has not arrived yet */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct connection);
-} connections SEC(".maps");
-
-static __always_inline const struct etcp_settings *asked(void)
-{
-	const struct etcp_settings *fields = (const struct etcp_settings *)&settings;
-
-	/* The compiler must not take them for the zeros that stand there. */
-	asm volatile("" : "+r"(fields));
-	return fields;
-}
-
-static __always_inline struct connection *connection(struct sock *sk)
-{
-	return bpf_sk_storage_get(&connections, sk, 0, 0);
-}
+#include "connection.h"
 
 /* rtt_scale * rtt / W in ns, with 10 bits behind the point: below 2^44 for an RTT of 10 s, times 100. */
 static __always_inline u64 mean_gap(u64 window, u32 rtt)
@@ -82,8 +58,7 @@ static __always_inline void show(struct tcp_sock *tp, struct connection *c)
 SEC("struct_ops")
 void BPF_PROG(init, struct sock *sk)
 {
-	struct connection *c =
-		bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	struct connection *c = new_connection(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	if (!c)

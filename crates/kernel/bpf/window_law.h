@@ -6,12 +6,7 @@
  */
 #include "kernel.h"
 
-#define PASTE_(a, b) a##b
-#define PASTE(a, b) PASTE_(a, b)
-#define OF(what) PASTE(PASTE(LAW, _), what)
-
-/* What whoever loads the law asks of it. */
-const volatile struct OF(settings) settings SEC(".rodata.settings") = {};
+#define SETTINGS struct OF(settings)
 
 struct connection {
 	struct LAW law;
@@ -22,26 +17,7 @@ struct connection {
 	u32 round_ends;   /* sequence number */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct connection);
-} connections SEC(".maps");
-
-static __always_inline const struct OF(settings) *asked(void)
-{
-	const struct OF(settings) *fields = (const struct OF(settings) *)&settings;
-
-	/* The compiler must not take them for the zeros that stand there. */
-	asm volatile("" : "+r"(fields));
-	return fields;
-}
-
-static __always_inline struct connection *connection(struct sock *sk)
-{
-	return bpf_sk_storage_get(&connections, sk, 0, 0);
-}
+#include "connection.h"
 
 /* Takes over a window that the kernel has changed; the fraction is ours. */
 static __always_inline void follow(const struct tcp_sock *tp, struct connection *c)
@@ -61,8 +37,7 @@ static __always_inline int is_cwnd_limited(const struct tcp_sock *tp)
 SEC("struct_ops")
 void BPF_PROG(init, struct sock *sk)
 {
-	struct connection *c =
-		bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	struct connection *c = new_connection(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	if (!c)

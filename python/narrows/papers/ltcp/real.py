@@ -21,6 +21,7 @@ from narrows.papers.ltcp.testbed import (
     TABLE10,
     UDP,
     WIRE,
+    udp_traffic,
 )
 from narrows.papers.registry import Finding, real_experiment
 from narrows.results import Result, run
@@ -168,14 +169,7 @@ def fig11(lab: Lab) -> Finding:
     """Run figure 11 over this machine's kernel (§V-B-3): UDP on for 5 minutes, off for 5."""
     flows: list[dict[str, Any]] = [
         {"cc": "ltcp"},
-        {
-            "datagrams": "constant",
-            "app_rate": f"{UDP:g}Mbps",
-            "start": lab.seconds(PERIOD),
-            "start_spread": "0s",
-            "on": lab.seconds(PERIOD),
-            "off": lab.seconds(PERIOD),
-        },
+        udp_traffic(lab),
     ]
     claims, frames = [], []
     for label, rtt in RTTS.items():

@@ -544,18 +544,23 @@ def fig11(lab: Lab) -> Finding:
     return Finding(claims, {"flows": pl.concat(frames)}, figure, note)
 
 
+def udp_traffic(lab: Lab) -> dict[str, Any]:
+    """Describe the UDP traffic that is silent for 5 minutes and sends for 5 (§V-B-3)."""
+    return {
+        "datagrams": "constant",
+        "app_rate": f"{UDP:g}Mbps",
+        "start": lab.seconds(PERIOD),
+        "start_spread": "0s",
+        "on": lab.seconds(PERIOD),
+        "off": lab.seconds(PERIOD),
+    }
+
+
 def _beside_udp(lab: Lab) -> dict[str, pl.DataFrame]:
     """Return for each RTT the goodputs of LTCP and UDP in Mbps, a row per second of full scale."""
     flows: list[dict[str, Any]] = [
         {"cc": "ltcp", **LINUX_24},
-        {
-            "datagrams": "constant",
-            "app_rate": f"{UDP:g}Mbps",
-            "start": lab.seconds(PERIOD),
-            "start_spread": "0s",
-            "on": lab.seconds(PERIOD),
-            "off": lab.seconds(PERIOD),
-        },
+        udp_traffic(lab),
     ]
 
     def base(label: str) -> Scenario:
