@@ -81,7 +81,7 @@ def measure(case: Case) -> dict[str, Any]:
     said["buffer_seconds"] = float(length[1]) * unit[length[2]] if length else 0.0
     for _ in range(TRIES):
         comparison = run_both([({"cc": case.law}, case.scenario())], [1])
-        of_case = {it.said["by"]: it.runs[0] for it in comparison.cases}
+        of_case = {it.said["run"]: it.runs[0] for it in comparison.cases}
         said["tries"] += 1
         for by in (IDEAL, HOST, REAL):
             record = of_case[by].record()

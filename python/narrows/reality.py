@@ -12,7 +12,7 @@ from narrows.comparison import Case, Comparison
 from narrows.results import Result
 from narrows.scenario import Scenario
 
-# What is said of a case under the name `by`.
+# What is said of a case under the name `run`.
 IDEAL, HOST, REAL = "ideal host", "this host", "real"
 # A bare `reno` is Linux's over real connections, whose recovery is by selective acknowledgements.
 SIMULATED = {"reno": "sack"}
@@ -43,7 +43,7 @@ def run_both(planned: Planned, seeds: Sequence[int]) -> Comparison:
     for place, (said, _) in enumerate(planned):
         for by, runs in parts.items():
             of_case = runs[place * len(seeds) : (place + 1) * len(seeds)]
-            cases.append(Case({**said, "by": by}, of_case))
+            cases.append(Case({**said, "run": by}, of_case))
     return Comparison(cases)
 
 

@@ -53,10 +53,10 @@ def differences(cases: Sequence[Case]) -> Table:
     an ideal host and with this one.
     """
     by_case: dict[tuple[str, ...], dict[str, Case]] = {}
-    names = [name for name in varying(cases) if name != "by"]
+    names = [name for name in varying(cases) if name != "run"]
     for case in cases:
         said = tuple(case.said.get(name, "-") for name in names)
-        by_case.setdefault(said, {})[case.said["by"]] = case
+        by_case.setdefault(said, {})[case.said["run"]] = case
     table = _table(names, [])
     table.title, table.title_justify = "real less or by simulated: ideal host, this host", "left"
     for name in ("utilisation", "loss", "queue"):
