@@ -168,6 +168,7 @@ impl Samples {
             limited: Limited::default(),
             started: flow.started,
             finished: flow.finished,
+            hosted: None,
             delays: None,
         }
     }

@@ -22,6 +22,7 @@ use std::sync::Arc;
 pub(crate) const START_STREAMS: u64 = 101;
 const PACING_STREAMS: u64 = 102;
 const HASH_STREAMS: u64 = 103;
+const STACK_STREAMS: u64 = 104;
 
 /// The network of `checked` under `seed`: the links between routers come first, in their order.
 /// Controllers are seen by `traces`.
@@ -62,8 +63,8 @@ pub(crate) fn network(
 }
 
 fn settings(link: &CheckedLink, perturbation: u64, watch: Watch) -> LinkSettings {
-    let CheckedLink { rate, delay, limit, queue, loss, jitter, .. } = *link;
-    LinkSettings { rate, delay, limit, queue, perturbation, loss, jitter, watch }
+    let CheckedLink { rate, delay, limit, queue, loss, jitter, mtu, .. } = *link;
+    LinkSettings { rate, delay, limit, queue, perturbation, loss, jitter, mtu, watch }
 }
 
 /// Gives a flow hosts of its own at its routers; in a general network its ends are the nodes
@@ -92,7 +93,7 @@ impl Member<'_> {
     fn overhead(&self) -> Duration {
         match &self.group.over {
             Over::Connection(connection) => connection.overhead,
-            Over::Datagrams { .. } => Duration::ZERO,
+            Over::Datagrams { .. } | Over::Hosted(_) => Duration::ZERO,
         }
     }
 
@@ -102,6 +103,11 @@ impl Member<'_> {
             Over::Connection(connection) => connection,
             Over::Datagrams { gap, periods } => {
                 return Ok(Endpoints::Datagrams { gap: *gap, periods: *periods, bytes });
+            }
+            Over::Hosted(hosted) => {
+                let seed = Stream::new(self.seed, STACK_STREAMS, self.number).bits();
+                let ends = hosted.ends(seed, self.number, self.group.packet);
+                return ends.map(Endpoints::Hosted).map_err(RunError::Stack);
             }
         };
         let seed = Stream::new(self.seed, PACING_STREAMS, 2 * self.number).bits();

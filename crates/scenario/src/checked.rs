@@ -1,15 +1,14 @@
 //! One parse for every front: what passes here runs, and all of it counts.
 
 use crate::flow::{self, CheckedFlow, Over, Surroundings};
-use crate::law::OwnLaw;
 use crate::link::{CheckedLink, Load};
 use crate::network::{Network, positive};
+use crate::own::Own;
 use crate::scenario::{Scenario, Trace};
 use crate::warnings::{self, Warning};
 use crate::{ScenarioError, effort, memory};
 use narrows_settings::unknown;
 use narrows_units::{Bytes, Duration};
-use std::sync::Arc;
 
 /// A scenario whose every value is in bounds and counts, and whose defaults are filled in.
 #[derive(Clone)]
@@ -46,14 +45,11 @@ impl Checked {
 
     /// Checks a scenario. The error names the place, the value and what would be right.
     pub fn new(scenario: Scenario) -> Result<Self, ScenarioError> {
-        Self::with_own_laws(scenario, &[])
+        Self::with_own(scenario, &Own::default())
     }
 
-    /// Checks a scenario whose flows may name laws of `own` as well as the registry's.
-    pub fn with_own_laws(
-        scenario: Scenario,
-        own: &[Arc<dyn OwnLaw>],
-    ) -> Result<Self, ScenarioError> {
+    /// Checks a scenario whose flows may name what `own` has as well as the registry's laws.
+    pub fn with_own(scenario: Scenario, own: &Own) -> Result<Self, ScenarioError> {
         let scenario = scenario.without_idle_options();
         let duration = scenario.duration.unwrap_or(DURATION);
         positive("duration", duration, "60s")?;
@@ -151,6 +147,10 @@ fn check_trace(
             Some(CheckedFlow { over: Over::Datagrams { .. }, .. }) => {
                 format!("flow {flow} is datagrams, which have no recovery; trace a link they cross")
             }
+            Some(CheckedFlow { over: Over::Hosted(_), cc, .. }) => format!(
+                "flow {flow} is {cc}, a stack that others wrote, whose recovery is its own; trace \
+                 a link it crosses"
+            ),
             Some(_) => continue,
         };
         return Err(ScenarioError::new(format!("trace.flows[{number}]"), message));

@@ -149,7 +149,8 @@ pub(crate) fn check(
     around: &Surroundings,
 ) -> Result<(String, PacketSize, Over), ScenarioError> {
     let cc = given.take(|flow| &mut flow.cc).unwrap_or_else(|| USUAL_LAW.to_owned());
-    let spec = ControllerSpec::parse(&cc, around.own).map_err(|error| given.error("cc", error))?;
+    let spec =
+        ControllerSpec::parse(&cc, &around.own.laws).map_err(|error| given.error("cc", error))?;
     let (tcp, mut habits, headers) = own_habits(&mut given, &spec, bytes, around)?;
     let first_window = take_initial_window(&mut given, &mut habits)?;
     let packet = PacketSize::new(&given, bytes, headers)?.acknowledged(&mut given)?;

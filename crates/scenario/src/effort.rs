@@ -38,18 +38,21 @@ fn packets(links: &[CheckedLink], flows: &[CheckedFlow]) -> f64 {
     let mut offered = 0.0;
     for flow in flows {
         let gap = match &flow.over {
-            Over::Datagrams { gap, .. } => *gap,
+            Over::Datagrams { gap, .. } => Some(*gap),
+            Over::Hosted(hosted) if hosted.is_finite() => continue,
+            Over::Hosted(_) => None,
             Over::Connection(connection) => match connection.sends {
-                Sends::Every(gap) => gap,
-                Sends::Endless => {
-                    let way = way(flow, links, Direction::Out);
-                    let link = way.into_iter().min_by_key(|link| link.rate.bits_per_second());
-                    let bytes = flow.packet.bytes.count() as f64;
-                    slowest.extend(link.map(|link| (link, link.rate.bytes_per_second() / bytes)));
-                    continue;
-                }
+                Sends::Every(gap) => Some(gap),
+                Sends::Endless => None,
                 _ => continue,
             },
+        };
+        let Some(gap) = gap else {
+            let way = way(flow, links, Direction::Out);
+            let link = way.into_iter().min_by_key(|link| link.rate.bits_per_second());
+            let bytes = flow.packet.bytes.count() as f64;
+            slowest.extend(link.map(|link| (link, link.rate.bytes_per_second() / bytes)));
+            continue;
         };
         let (Gap::Constant(mean) | Gap::Exponential(mean)) = gap;
         offered += f64::from(flow.count) / mean.seconds();

@@ -40,6 +40,9 @@ pub enum RunError {
     /// The network cannot be simulated.
     #[error(transparent)]
     Wiring(#[from] narrows_sim::WiringError),
+    /// A stack could not make its ends.
+    #[error("{0}")]
+    Stack(String),
     /// A trace could not be written.
     #[error("{}: {cause}", path.display())]
     Trace {

@@ -7,15 +7,15 @@ use crate::ScenarioError;
 use crate::connection::{self, Connection, Sends};
 use crate::given::Given;
 use crate::host;
-use crate::law::OwnLaw;
+use crate::hosted::{self, Hosted};
 use crate::link::Load;
 use crate::network::{Attachment, Network, positive};
+use crate::own::Own;
 use crate::scenario::{Datagrams, Flow, PacingName, PeriodsName, QuantumField, Scenario, TcpName};
-use narrows_sim::{Gap, HostSettings, Periods};
+use narrows_sim::{Gap, HostSettings, Periods, Transmit};
 use narrows_transport::quic;
 use narrows_transport::tcp::Habits;
 use narrows_units::{Bytes, Duration, Time};
-use std::sync::Arc;
 
 /// A group of identical flows, checked.
 #[derive(Clone)]
@@ -61,6 +61,8 @@ pub enum Headers {
     },
     /// IPv4, UDP and QUIC.
     Quic,
+    /// IPv4 and UDP; what is inside is up to a stack that others wrote.
+    Udp,
 }
 
 /// What carries a flow's data.
@@ -68,6 +70,7 @@ pub enum Headers {
 pub(crate) enum Over {
     Connection(Connection),
     Datagrams { gap: Gap, periods: Option<Periods> },
+    Hosted(Hosted),
 }
 
 #[derive(Clone, Debug)]
@@ -82,8 +85,8 @@ pub(crate) struct Surroundings<'a> {
     pub duration: Duration,
     pub network: &'a Network,
     pub load: Load,
-    /// Laws besides the registry's.
-    pub own: &'a [Arc<dyn OwnLaw>],
+    /// Laws besides the registry's, and stacks.
+    pub own: &'a Own,
 }
 
 /// IPv4 and TCP headers, and TCP's timestamps (RFC 791, RFC 9293, RFC 7323).
@@ -143,6 +146,7 @@ impl Headers {
         match self {
             Self::Tcp { timestamps } => HEADERS + if timestamps { TIMESTAMPS } else { 0 },
             Self::Quic => quic::HEADERS,
+            Self::Udp => Transmit::UDP_HEADERS,
         }
     }
 }
@@ -190,11 +194,19 @@ impl CheckedFlow {
         let (starts, stop) = times(&mut given, count, around.duration)?;
         let attachments = around.network.attach(&mut given, first, count)?;
         let bytes = packet_bytes(around.scenario, flow);
-        given.take(|flow| &mut flow.packet);
-        let host = host::take(&mut given, flow.datagrams.is_some())?;
-        let (cc, packet, over) = match given.take(|flow| &mut flow.datagrams) {
-            None => connection::check(given, bytes, around)?,
-            Some(gaps) => {
+        let stack = hosted::named(&given, host::stack(flow), around)?;
+        let host = host::take(&mut given, stack.is_some())?;
+        if stack.is_none() {
+            given.take(|flow| &mut flow.packet);
+        }
+        let (cc, packet, over) = match (stack, given.take(|flow| &mut flow.datagrams)) {
+            (Some(stack), None) => hosted::check(given, stack, around)?,
+            (Some(_), Some(_)) => {
+                let message = "are not of a stack that others wrote; leave one of them out";
+                return Err(given.error("datagrams", message));
+            }
+            (None, None) => connection::check(given, bytes, around)?,
+            (None, Some(gaps)) => {
                 given.drop_default(|flow| &mut flow.cc, connection::USUAL_LAW.to_owned());
                 let timestamps = habits(around.scenario.tcp).timestamps;
                 let packet = PacketSize::new(&given, bytes, Headers::Tcp { timestamps })?;
@@ -216,7 +228,16 @@ impl CheckedFlow {
 
     /// Whether each flow has a given amount of data, and then ends.
     pub(crate) fn is_finite(&self) -> bool {
-        matches!(&self.over, Over::Connection(Connection { sends: Sends::Packets { .. }, .. }))
+        match &self.over {
+            Over::Connection(connection) => matches!(connection.sends, Sends::Packets { .. }),
+            Over::Hosted(hosted) => hosted.is_finite(),
+            Over::Datagrams { .. } => false,
+        }
+    }
+
+    /// Whether its ends are a stack that others wrote.
+    pub(crate) fn is_hosted(&self) -> bool {
+        matches!(self.over, Over::Hosted(_))
     }
 
     /// By how much the last packet's payload is less than the others', in bytes.

@@ -15,17 +15,20 @@ mod files;
 mod flow;
 mod given;
 mod host;
+mod hosted;
 mod law;
 mod link;
 mod memory;
 mod metrics;
 mod network;
+mod own;
 mod queue_spec;
 mod real;
 mod remarks;
 mod results;
 mod run;
 mod scenario;
+mod stack;
 mod tables;
 mod traces;
 mod unfinished;
@@ -42,6 +45,7 @@ pub use flow::{CheckedFlow, Headers, PacketSize};
 pub use law::{Law, OwnLaw};
 pub use link::CheckedLink;
 pub use metrics::{Kind, Metric, metrics};
+pub use own::Own;
 pub use queue_spec::QueueSpec;
 pub use real::{Available, RealFlow, RealLaw, RealSends, real_flows};
 pub use results::{
@@ -50,9 +54,10 @@ pub use results::{
 };
 pub use run::{run, run_tapped};
 pub use scenario::{
-    Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Host, Link, PacingName, ParkingLot,
-    PeriodsName, Scenario, SlowStartName, Stall, TcpName, Trace, Web,
+    Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Host, HostField, HostName, Link,
+    PacingName, ParkingLot, PeriodsName, Scenario, SlowStartName, Stall, TcpName, Trace, Web,
 };
+pub use stack::{Stack, StackEnds, Wish};
 pub use tables::{FORMAT, TABLES, row, table};
 pub use unfinished::write_whole;
 pub use warnings::Warning;

@@ -33,6 +33,8 @@ pub struct CheckedLink {
     pub loss: Loss,
     /// Variation of the delay.
     pub jitter: Jitter,
+    /// The largest packet in bytes; `None` for no limit.
+    pub mtu: Option<u32>,
 }
 
 /// What buffers are counted for.
@@ -102,7 +104,21 @@ pub(crate) fn check(
     let queue = queue(place, fields.queue.as_deref(), mark, limit, load)?;
     let loss = loss(place, &fields)?;
     let jitter = jitter(place, &fields)?;
-    Ok(CheckedLink { name, from, to, rate, delay, buffer, base_rtt, queue, limit, loss, jitter })
+    let mtu = mtu(place, &fields)?;
+    Ok(CheckedLink {
+        name,
+        from,
+        to,
+        rate,
+        delay,
+        buffer,
+        base_rtt,
+        queue,
+        limit,
+        loss,
+        jitter,
+        mtu,
+    })
 }
 
 fn queue(
@@ -161,6 +177,16 @@ fn loss(place: &str, fields: &LinkFields) -> Result<Loss, ScenarioError> {
         return Err(at_burst(message));
     }
     Ok(Loss::GilbertElliott { enter, leave, good: 0.0, bad: 1.0 })
+}
+
+/// The largest packet; below 68 bytes a link carries no IPv4 (RFC 791).
+fn mtu(place: &str, fields: &LinkFields) -> Result<Option<u32>, ScenarioError> {
+    let Some(bytes) = fields.mtu else { return Ok(None) };
+    if !(68..=65_535).contains(&bytes.count()) {
+        let message = format!("{bytes} is not from 68 to 65535 bytes; try \"1500B\"");
+        return Err(ScenarioError::new(format!("{place}.mtu"), message));
+    }
+    Ok(Some(bytes.count() as u32))
 }
 
 fn jitter(place: &str, fields: &LinkFields) -> Result<Jitter, ScenarioError> {

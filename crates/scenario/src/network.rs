@@ -108,6 +108,7 @@ impl Network {
             loss_burst: None,
             jitter: None,
             reorder: None,
+            mtu: None,
             rate: fields.rate,
         };
         let links = vec![

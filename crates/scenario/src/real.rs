@@ -89,9 +89,10 @@ const FLOW: [&str; 13] = [
     "off",
 ];
 /// What the dumbbell and the scenario may not say, and why.
-const REFUSED: [(&str, &str, &str); 4] = [
+const REFUSED: [(&str, &str, &str); 5] = [
     ("dumbbell", "access_rate", "hosts have no links of their own in a lab; leave it out"),
     ("dumbbell", "loss_burst", "a lab loses packets one by one; leave it out"),
+    ("dumbbell", "mtu", "a lab's path carries any packet; leave it out"),
     ("dumbbell", "reorder", "a lab keeps the order of packets; leave it out"),
     ("", "trace", "a lab writes no traces; leave it out"),
 ];
@@ -204,6 +205,10 @@ impl Said<'_> {
             Over::Connection(connection) => {
                 let law = law(&flow.cc, available).map_err(|why| self.error("cc", why))?;
                 Ok(RealSends::Bytes(law, payload(connection, flow.packet.payload())))
+            }
+            Over::Hosted(_) => {
+                let message = "is a stack that lives in virtual time; leave it out of a lab";
+                Err(self.error("cc", message))
             }
             Over::Datagrams { gap, periods } => {
                 /// Headers of IPv4 and UDP.

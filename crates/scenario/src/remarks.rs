@@ -78,7 +78,7 @@ impl Group<'_> {
     fn connection(&self) -> Option<&Connection> {
         match &self.settings.over {
             Over::Connection(connection) => Some(connection),
-            Over::Datagrams { .. } => None,
+            Over::Datagrams { .. } | Over::Hosted(_) => None,
         }
     }
 

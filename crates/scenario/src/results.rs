@@ -312,14 +312,21 @@ fn flow_results(checked: &Checked, summaries: Vec<FlowSummary>) -> Vec<FlowResul
         // The last packet, which may be short, is the one that ends the flow.
         let warmed_up = narrows_units::Time::ZERO + checked.warmup;
         let ended_here = summary.finished.is_some_and(|finished| finished >= warmed_up);
+        let hosted = summary.hosted.as_deref();
         let shortage = if ended_here && summary.arrived > 0 { group.shortage() } else { 0 };
+        let new_bytes = match hosted {
+            Some(hosted) => hosted.far.delivered,
+            None => summary.arrived * group.packet.payload() - shortage,
+        };
+        let bytes = group.packet.bytes.count();
+        let sent_bytes = hosted.map_or(sent * bytes, |hosted| hosted.near.wire_bytes.sent);
         FlowResult {
             number: number as u32,
             cc: group.cc.clone(),
             pacing: group.pacing,
             reverse: group.reverse,
-            goodput: ((summary.arrived * group.packet.payload() - shortage) * 8) as f64 / seconds,
-            throughput: (sent * group.packet.bytes.count() * 8) as f64 / seconds,
+            goodput: (new_bytes * 8) as f64 / seconds,
+            throughput: (sent_bytes * 8) as f64 / seconds,
             loss_rate: if sent == 0 { 0.0 } else { f64::from(summary.sender.lost) / sent as f64 },
             mean_rtt: summary.sender.rtt_sum / summary.sender.rtt_samples as f64,
             completion_time,
@@ -361,12 +368,10 @@ fn flow_series(checked: &Checked, simulation: &Simulation) -> FlowSeries {
         columns
             .throughput
             .extend((0..rows).map(|row| rate(&sender.sent, row, group.packet.bytes.count())));
-        columns
-            .goodput
-            .extend((0..rows).map(|row| rate(&receiver.arrived, row, group.packet.payload())));
-        columns
-            .in_order
-            .extend((0..rows).map(|row| rate(&receiver.in_order, row, group.packet.payload())));
+        // A hosted end counts bytes.
+        let unit = if group.is_hosted() { 1 } else { group.packet.payload() };
+        columns.goodput.extend((0..rows).map(|row| rate(&receiver.arrived, row, unit)));
+        columns.in_order.extend((0..rows).map(|row| rate(&receiver.in_order, row, unit)));
     }
     columns
 }

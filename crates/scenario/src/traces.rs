@@ -39,7 +39,7 @@ impl Tap for Several {
 /// What the headers of a flow need besides its segments.
 fn headers(group: &CheckedFlow) -> FlowHeaders {
     let carries = match (&group.over, group.packet.kind) {
-        (Over::Datagrams { .. }, _) => Carries::Datagrams,
+        (Over::Datagrams { .. } | Over::Hosted(_), _) => Carries::Datagrams,
         (_, kind) => Carries::Tcp { timestamps: kind == Headers::Tcp { timestamps: true } },
     };
     FlowHeaders { payload: group.packet.payload() as u32, carries }

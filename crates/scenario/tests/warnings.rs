@@ -2,7 +2,7 @@
 
 use narrows_control::Controller;
 use narrows_control::registry::{Birth, LAWS, find};
-use narrows_scenario::{Checked, OwnLaw, Scenario};
+use narrows_scenario::{Checked, Own, OwnLaw, Scenario};
 use std::sync::Arc;
 
 fn dumbbell(network: &str, flow: &str) -> String {
@@ -137,7 +137,8 @@ impl OwnLaw for Deaf {
 fn a_law_of_ones_own_that_does_not_hear_of_marks_is_not_marked() {
     let check = |flow: &str| {
         let scenario = Scenario::from_toml(&dumbbell("queue = \"codel\"", flow));
-        Checked::with_own_laws(scenario.expect("it can be read"), &[Arc::new(Deaf)])
+        let own = Own { laws: vec![Arc::new(Deaf)], stacks: Vec::new() };
+        Checked::with_own(scenario.expect("it can be read"), &own)
     };
     assert!(check("cc = \"deaf\"").is_ok());
     let error = check("cc = \"deaf\"\necn = true").err().expect("refused").to_string();

@@ -45,6 +45,12 @@ impl PathBooks {
         path.lost_measured += u64::from(measured.contains(at));
     }
 
+    /// Packets of `path` that have neither arrived nor been lost.
+    pub fn under_way(&self, path: usize) -> u64 {
+        let path = &self.paths[path];
+        path.sent - path.arrived - path.lost
+    }
+
     /// Packets of `path` that were lost in the measured part of the run.
     pub fn lost(&self, path: usize) -> u64 {
         self.paths[path].lost_measured

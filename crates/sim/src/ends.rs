@@ -2,7 +2,8 @@
 //! recorded of them.
 
 use crate::delays::PacketDelays;
-use crate::host::Host;
+use crate::host::{Host, HostSettings};
+use crate::hosted::HostedEnd;
 use crate::requests::{Request, Requester};
 use crate::series::{Due, ReceiverSeries, Schedule, SenderSeries};
 use crate::traffic::{Act, Application, ControllerMaker, Datagrams, Offering, Offers};
@@ -51,6 +52,29 @@ pub(crate) struct Server {
 pub(crate) enum Source {
     Connection(Sender),
     Datagrams(Datagrams),
+    Hosted(Box<HostedEnd>),
+}
+
+impl Source {
+    /// The deadlines of one that is no connection, with an application that acts at `acts_at`.
+    #[cold]
+    fn deadlines(&self, acts_at: Time) -> [Time; 2] {
+        match self {
+            Self::Connection(_) => [Time::NEVER; 2],
+            Self::Datagrams(source) => [source.next_at, source.turns_at.min(acts_at)],
+            Self::Hosted(near) => [near.next_turn(), acts_at],
+        }
+    }
+
+    /// Nobody tells a source of datagrams what was lost, nor perhaps us what a hosted end lost; but
+    /// the links know.
+    pub fn knows_its_losses(&self) -> bool {
+        match self {
+            Self::Connection(_) => true,
+            Self::Datagrams(_) => false,
+            Self::Hosted(near) => near.tell().lost.is_some(),
+        }
+    }
 }
 
 /// What receives.
@@ -64,18 +88,19 @@ pub(crate) enum Sink {
         /// Datagrams that have arrived.
         arrived: u64,
     },
+    Hosted(Box<HostedEnd>),
 }
 
 impl Sink {
     /// Takes a data packet that arrived; returns the acknowledgement to send now, if one is due.
     pub fn on_data(&mut self, now: Time, data: &Segment) -> Option<Segment> {
-        match self {
-            Self::Connection(receiver) => receiver.on_data(now, data),
-            Self::Datagrams { arrived } => {
-                *arrived += 1;
-                None
-            }
+        if let Self::Connection(receiver) = self {
+            return receiver.on_data(now, data);
         }
+        if let Self::Datagrams { arrived } = self {
+            *arrived += 1;
+        }
+        None
     }
 
     /// When the sink must be woken; never if no acknowledgement is pending.
@@ -88,11 +113,12 @@ impl Sink {
         if let Self::Connection(receiver) = self { receiver.on_wakeup(now) } else { None }
     }
 
-    /// Packets that arrived for the first time.
+    /// Packets that arrived for the first time; of a hosted end, the bytes that its application got.
     pub fn arrived(&self) -> u64 {
         match self {
             Self::Connection(receiver) => receiver.arrived(),
             Self::Datagrams { arrived } => *arrived,
+            Self::Hosted(far) => far.tell().delivered,
         }
     }
 
@@ -141,9 +167,14 @@ impl SendingEnd {
         hosts: [Stream; 2],
         warmup: Time,
     ) -> (Self, ReceivingEnd) {
-        let [host, receiving_host] = hosts.map(|stream| Host::new(flow.host, stream));
+        let hosted = matches!(flow.endpoints, Endpoints::Hosted { .. });
+        let streams = hosts.clone();
+        // A hosted end keeps its host to itself.
+        let settings = if hosted { HostSettings::default() } else { flow.host };
+        let [host, receiving_host] = hosts.map(|stream| Host::new(settings, stream));
         let sampling = flow.sampled.map(|interval| (Time::ZERO, interval));
         let delays = delays(&flow.endpoints);
+        let mut finite = false;
         let (source, sink, application) = match flow.endpoints {
             Endpoints::Connection { transport, controller, ack_bytes, application } => {
                 let (mut sender, receiver) = transport.ends(controller, ack_bytes);
@@ -156,6 +187,11 @@ impl SendingEnd {
                 let source = Source::Datagrams(Datagrams::new(gap, bytes, periods));
                 (source, Sink::Datagrams { arrived: 0 }, Application::Endless)
             }
+            Endpoints::Hosted(ends) => {
+                finite = ends.finite;
+                let (near, far) = HostedEnd::pair(ends, flow.host, streams);
+                (Source::Hosted(Box::new(near)), Sink::Hosted(Box::new(far)), Application::Endless)
+            }
         };
         let offering = Offering::new(Offers::from(&application), flow.start, flow.stop);
         let mut receiving = ReceivingEnd {
@@ -165,7 +201,7 @@ impl SendingEnd {
             scheduled: Time::NEVER,
             schedule: Schedule::new(sampling, warmup),
             at_warmup: (0, 0),
-            total: offering.total(),
+            total: offering.total().or(finite.then_some(u64::MAX)),
             finished: None,
             delays,
             series: flow.sampled.map(|_| Box::default()),
@@ -202,13 +238,10 @@ impl SendingEnd {
         if !self.at_once {
             return self.late_deadlines();
         }
+        let acts_at = self.offering.acts_at;
         match &self.source {
-            Source::Connection(sender) => {
-                [sender.pace_at(), sender.retransmit_at().min(self.offering.acts_at)]
-            }
-            Source::Datagrams(source) => {
-                [source.next_at, source.turns_at.min(self.offering.acts_at)]
-            }
+            Source::Connection(sender) => [sender.pace_at(), sender.retransmit_at().min(acts_at)],
+            other => other.deadlines(acts_at),
         }
     }
 
@@ -231,6 +264,7 @@ impl SendingEnd {
             Source::Datagrams(source) => {
                 [host.expires(source.next_at), host.wakes(source.turns_at).min(acts_at)]
             }
+            Source::Hosted(near) => [near.next_turn(), acts_at],
         }
     }
 
@@ -262,6 +296,7 @@ impl SendingEnd {
                 (host.expires(sender.retransmit_at()) <= now).then_some(now)
             }
             Source::Datagrams(source) => Some(source.next_at.min(source.turns_at).min(now)),
+            Source::Hosted(_) => Some(now),
         }
     }
 
@@ -282,6 +317,8 @@ impl SendingEnd {
             (Source::Connection(sender), Act::Stop) => sender.stop(),
             (Source::Datagrams(source), Act::Offer(_)) => source.begin(now, &mut self.stream),
             (Source::Datagrams(source), Act::Stop) => source.stop(),
+            // Both ends of a hosted flow begin and stop together.
+            (Source::Hosted(_), _) => {}
         }
     }
 
@@ -325,6 +362,7 @@ impl SendingEnd {
         match &self.source {
             Source::Connection(sender) => *sender.counters(),
             Source::Datagrams(source) => Counters { sent: source.sent, ..Counters::default() },
+            Source::Hosted(near) => near.counters(),
         }
     }
 
@@ -332,22 +370,34 @@ impl SendingEnd {
     pub fn limited(&self, now: Time) -> Limited {
         match &self.source {
             Source::Connection(sender) => sender.limited(now),
-            Source::Datagrams(_) => Limited::default(),
+            Source::Datagrams(_) | Source::Hosted(_) => Limited::default(),
         }
     }
 
     pub fn catch_up(&mut self, now: Time) {
         while let Some((due, at)) = self.schedule.due(now) {
-            match (due, &mut self.series, &self.source) {
-                (Due::WarmedUp, ..) => {
-                    self.at_warmup = (self.counters(), self.limited(at));
+            self.record(due, at);
+        }
+    }
+
+    #[cold]
+    fn record(&mut self, due: Due, at: Time) {
+        match (due, &mut self.series, &mut self.source) {
+            (Due::WarmedUp, _, source) => {
+                if let Source::Hosted(near) = source {
+                    near.warmed_up();
                 }
-                (Due::Sample, Some(series), Source::Connection(sender)) => series.sample(sender),
-                (Due::Sample, Some(series), Source::Datagrams(source)) => {
-                    series.sample_datagrams(source.sent)
-                }
-                (Due::Sample, ..) => {}
+                self.at_warmup = (self.counters(), self.limited(at));
             }
+            (Due::Sample, Some(series), Source::Hosted(near)) => {
+                let told = near.sample();
+                series.sample_hosted(&told, near.counters().sent, near.packet());
+            }
+            (Due::Sample, Some(series), Source::Connection(sender)) => series.sample(sender),
+            (Due::Sample, Some(series), Source::Datagrams(source)) => {
+                series.sample_datagrams(source.sent)
+            }
+            (Due::Sample, None, _) => {}
         }
     }
 
@@ -381,13 +431,21 @@ impl ReceivingEnd {
 
     pub fn catch_up(&mut self, now: Time) {
         while let Some((due, _)) = self.schedule.due(now) {
-            match (due, &mut self.series) {
-                (Due::WarmedUp, _) => {
-                    self.at_warmup = (self.sink.arrived(), self.sink.duplicates())
+            self.record(due);
+        }
+    }
+
+    #[cold]
+    fn record(&mut self, due: Due) {
+        match (due, &mut self.series) {
+            (Due::WarmedUp, _) => {
+                if let Sink::Hosted(far) = &mut self.sink {
+                    far.warmed_up();
                 }
-                (Due::Sample, Some(series)) => series.sample(&self.sink),
-                (Due::Sample, None) => {}
+                self.at_warmup = (self.sink.arrived(), self.sink.duplicates())
             }
+            (Due::Sample, Some(series)) => series.sample(&self.sink),
+            (Due::Sample, None) => {}
         }
     }
 }

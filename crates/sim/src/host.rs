@@ -19,6 +19,20 @@ pub struct HostSettings {
     pub batch: Duration,
     /// The times at which it stands still, if it does.
     pub stalls: Option<Stalls>,
+    /// The time that a hosted end's processor takes; none if it is not given. Our own ends take
+    /// none.
+    pub cpu: Option<Cpu>,
+}
+
+/// What datagrams cost the processor of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cpu {
+    /// Time for each datagram that is received or sent.
+    pub datagram: Duration,
+    /// At most so many datagrams are handed to the link together, as segmentation offload does:
+    /// they leave when the last of them is ready. Between two trains the host sees what has
+    /// arrived.
+    pub train: u32,
 }
 
 /// How often and how long a host stands still: what arrives or expires meanwhile it sees at the
@@ -62,7 +76,7 @@ pub(crate) struct Host {
 impl Host {
     /// `None` if the host is ideal; else it draws from `stream`.
     pub fn new(settings: HostSettings, mut stream: Stream) -> Option<Box<Self>> {
-        let HostSettings { tick, batch, stalls } = settings;
+        let HostSettings { tick, batch, stalls, .. } = settings;
         let offset = tick.scale(stream.uniform());
         (!settings.is_ideal()).then(|| {
             Box::new(Self {
@@ -205,7 +219,7 @@ mod tests {
         let span = Duration::from_micros;
         let stalls =
             stalls.map(|(every, length)| Stalls { every: span(every), length: span(length) });
-        let settings = HostSettings { tick: span(tick), batch: span(batch), stalls };
+        let settings = HostSettings { tick: span(tick), batch: span(batch), stalls, cpu: None };
         Host::new(settings, Stream::new(1, 1, 1)).expect("it is not ideal")
     }
 

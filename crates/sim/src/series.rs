@@ -5,6 +5,7 @@
 //! instant comes before the events of that instant.
 
 use crate::ends::Sink;
+use crate::hosted::Told;
 use narrows_transport::Sender;
 use narrows_units::{Duration, Time};
 
@@ -51,6 +52,18 @@ impl SenderSeries {
         });
     }
 
+    /// Samples a hosted end that has sent `sent` datagrams, with packets of `packet` bytes; NaN for
+    /// what it does not tell.
+    pub(crate) fn sample_hosted(&mut self, told: &Told, sent: u64, packet: u32) {
+        let packets =
+            |bytes: Option<u64>| bytes.map_or(f64::NAN, |bytes| bytes as f64 / f64::from(packet));
+        self.window.push(packets(told.window));
+        self.ssthresh.push(f64::NAN);
+        self.rtt.push(told.rtt.map_or(f64::NAN, |rtt| rtt.seconds()));
+        self.in_flight.push(packets(told.in_flight));
+        self.sent.push(sent);
+    }
+
     /// Samples a datagram source that has sent `sent` packets; all other columns are NaN.
     pub(crate) fn sample_datagrams(&mut self, sent: u64) {
         for column in [&mut self.window, &mut self.ssthresh, &mut self.rtt, &mut self.in_flight] {
@@ -63,7 +76,7 @@ impl SenderSeries {
 /// The state of a receiver at each sample time.
 #[derive(Clone, Debug, Default)]
 pub struct ReceiverSeries {
-    /// Packets that had arrived for the first time.
+    /// Packets that had arrived for the first time; of a hosted end, bytes that its application had.
     pub arrived: Vec<u64>,
     /// Packets that had arrived in order, so that the application has them; all that had arrived if
     /// their numbers have no order.

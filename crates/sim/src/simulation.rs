@@ -1,8 +1,11 @@
 //! One packet's life: the event loop, and what happens at each hop.
 
+mod hosted;
+
 use crate::books::PathBooks;
 use crate::calendar::{Calendar, Event, PACKET, TIMER, link_of, transmitter};
-use crate::ends::{LATE, ReceivingEnd, SOON, SendingEnd, Source};
+use crate::ends::{LATE, ReceivingEnd, SOON, SendingEnd, Sink, Source};
+use crate::hosted::Payloads;
 use crate::link::{Carried, DepartureLink, Link, Offered};
 use crate::measured::Measured;
 use crate::packet::Travelling;
@@ -42,6 +45,7 @@ pub struct Simulation {
     /// Tells this seed's order at equal times from that of others.
     salt: u32,
     packets: Slab,
+    payloads: Payloads,
     paths: Paths,
     books: PathBooks,
     links: Vec<Link>,
@@ -79,6 +83,7 @@ impl Simulation {
             calendar: Calendar::new(),
             salt: stream(TIE_STREAM, 0).bits() as u32 & (PACKET - 1),
             packets: Slab::default(),
+            payloads: Payloads::default(),
             paths,
             books,
             links,
@@ -168,9 +173,7 @@ impl Simulation {
                         at = arrival;
                         packet.hop += 1;
                     }
-                    Offered::Carried(_) => {
-                        return self.books.lose(packet.path, at, &self.measured);
-                    }
+                    Offered::Carried(_) => return self.lose(&packet, at),
                     Offered::Held => return self.release(link, at),
                 },
                 HopEnd::Receiver(flow) => match self.receive(flow, at, &packet) {
@@ -178,6 +181,7 @@ impl Simulation {
                     None => return,
                 },
                 HopEnd::Sender(flow) => return self.acknowledge(flow, at, &packet),
+                HopEnd::Hosted(_) => return self.deliver(at, &packet),
                 HopEnd::Host(path) => {
                     at = self.see(path, at);
                     packet.hop += 1;
@@ -222,9 +226,9 @@ impl Simulation {
     fn enter(&mut self, link: LinkId, at: Time, packet: &mut Travelling) -> Offered {
         let offered = self.links[link as usize].offer(at, packet, &self.measured);
         if let Some(tapped) = &mut self.tap {
-            tapped.show_arrival(link, at, packet);
+            tapped.show_arrival(link, at, packet, &self.payloads);
             if let Offered::Carried(carried) = &offered {
-                tapped.show_fate(link, at, packet, carried);
+                tapped.show_fate((link, at), packet, carried, &self.payloads);
             }
         }
         offered
@@ -240,20 +244,20 @@ impl Simulation {
         let measured = self.measured;
         let released = self.holding(link).release(now, &measured);
         while let Some(packet) = self.holding(link).give_up(now, &measured) {
-            self.books.lose(packet.path, now, &measured);
             if let Some(tapped) = &mut self.tap {
-                tapped.show_drop(link, now, &packet);
+                tapped.show_drop(link, now, &packet, &self.payloads);
             }
+            self.lose(&packet, now);
         }
         if let Some(time) = self.holding(link).await_transmitter() {
             self.calendar.push(Event { time, what: transmitter(link, self.salt), payload: 0 });
         }
         let Some((mut packet, carried)) = released else { return };
         if let Some(tapped) = &mut self.tap {
-            tapped.show_fate(link, now, &packet, &carried);
+            tapped.show_fate((link, now), &packet, &carried, &self.payloads);
         }
         let Carried::Arrives(_, arrival) = carried else {
-            return self.books.lose(packet.path, now, &measured);
+            return self.lose(&packet, now);
         };
         packet.hop += 1;
         self.proceed(arrival, packet);
@@ -392,6 +396,9 @@ impl Simulation {
                 delays.offer(now);
             }
             self.senders[flow as usize].obey(act, now);
+            if let Source::Hosted(_) = &self.senders[flow as usize].source {
+                self.obey_hosted(act, flow, now);
+            }
         }
         let end = &mut self.senders[flow as usize];
         let now_or_due = if end.host.is_some() { end.comes_to(now) } else { Some(now) };
@@ -400,6 +407,19 @@ impl Simulation {
                 sender.on_wakeup(now);
             }
             self.transmit(flow, now);
+        } else {
+            self.wake_other(flow, now, now_or_due);
+        }
+    }
+
+    /// Handles what is due at `now` at an end that is no connection.
+    #[cold]
+    fn wake_other(&mut self, flow: u32, now: Time, now_or_due: Option<Time>) {
+        let end = &mut self.senders[flow as usize];
+        if let Source::Hosted(near) = &end.source {
+            if near.next_turn() <= now {
+                self.turn(2 * flow + 1, now);
+            }
         } else if let Some(segment) = now_or_due.and_then(|due| end.wake_datagrams(due)) {
             let departure = end.depart(now);
             self.launch(departure, 2 * flow, segment);
@@ -456,6 +476,9 @@ impl Simulation {
 
     fn wake_receiver(&mut self, flow: u32, now: Time) {
         let end = &mut self.receivers[flow as usize];
+        if let Sink::Hosted(_) = &end.sink {
+            return self.turn(2 * flow, now);
+        }
         end.catch_up(now);
         let ack = end.sink.on_wakeup(now);
         end.set_timer(now);
@@ -485,6 +508,7 @@ impl Simulation {
         self.senders.iter_mut().for_each(|end| end.catch_up(self.horizon));
         self.receivers.iter_mut().for_each(|end| end.catch_up(self.horizon));
         self.books.balance(&self.links, &self.packets, &self.paths);
+        self.balance_payloads();
     }
 
     /// The time that has been reached.
@@ -502,8 +526,7 @@ impl Simulation {
         let (sender, receiver) = (&self.senders[flow], &self.receivers[flow]);
         let (arrived, duplicates) = receiver.at_warmup;
         let mut counters = sender.counters().since(&sender.at_warmup.0);
-        if let Source::Datagrams(_) = sender.source {
-            // Nobody tells a source of datagrams what was lost, but the links know.
+        if !sender.source.knows_its_losses() {
             counters.lost = self.books.lost(2 * flow) as u32;
         }
         let limited = sender.limited(self.now).since(&sender.at_warmup.1);
@@ -517,6 +540,7 @@ impl Simulation {
             started: sender.started,
             finished: receiver.finished,
             delays: receiver.delays.as_deref().cloned(),
+            hosted: self.hosted_summary(flow),
         }
     }
 
@@ -535,7 +559,7 @@ impl Simulation {
         self.links[link].series()
     }
 
-    /// A flow's congestion controller; `None` for datagrams.
+    /// A flow's congestion controller; `None` for datagrams and for a hosted flow.
     pub fn controller(&self, flow: usize) -> Option<&dyn Controller> {
         if let Source::Connection(sender) = &self.senders[flow].source {
             Some(sender.controller())

@@ -3,6 +3,7 @@
 
 use crate::delays::PacketDelays;
 use crate::histogram::Histogram;
+use crate::hosted::EndSummary;
 use narrows_transport::{Counters, Limited};
 use narrows_units::Time;
 
@@ -24,6 +25,17 @@ pub struct FlowSummary {
     pub finished: Option<Time>,
     /// Delays of packets, if the application offers them one at a time.
     pub delays: Option<PacketDelays>,
+    /// What the ends did, if they are hosted; `sender` and `arrived` count datagrams then.
+    pub hosted: Option<Box<HostedSummary>>,
+}
+
+/// What the ends of a hosted flow did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostedSummary {
+    /// The end that data comes from.
+    pub near: EndSummary,
+    /// The end that data goes to.
+    pub far: EndSummary,
 }
 
 /// What one link did in the measured part of a run.

@@ -1,9 +1,10 @@
 //! Taps: an outside view of the packets at a link.
 
+use crate::hosted::Payloads;
 use crate::link::Carried;
 use crate::packet::Travelling;
 use crate::wiring::LinkId;
-use narrows_transport::Segment;
+use narrows_transport::{Header, Segment};
 use narrows_units::Time;
 
 /// Where a tapped link is observed.
@@ -21,7 +22,7 @@ pub enum TapPoint {
 
 /// One packet at one tap.
 #[derive(Clone, Copy, Debug)]
-pub struct Crossing {
+pub struct Crossing<'a> {
     /// The time.
     pub at: Time,
     /// The link's place in [`Network::links`](crate::Network::links).
@@ -32,13 +33,15 @@ pub struct Crossing {
     pub flow: u32,
     /// The packet.
     pub segment: Segment,
+    /// The bytes of a hosted datagram.
+    pub payload: Option<&'a [u8]>,
 }
 
 /// A tap is shown each packet at the tapped links. A departure is reported ahead of its time, as
 /// soon as it is decided.
 pub trait Tap: Send {
     /// Called when a packet crosses a tapped link.
-    fn crossing(&mut self, crossing: &Crossing);
+    fn crossing(&mut self, crossing: &Crossing<'_>);
 }
 
 /// A tap at a sender is shown what leaves it and what comes back, in order of time.
@@ -75,30 +78,46 @@ pub(crate) struct TappedLinks {
 
 impl TappedLinks {
     /// Reports that a packet arrived at `link` at time `at`.
-    pub fn show_arrival(&mut self, link: LinkId, at: Time, packet: &Travelling) {
-        self.show(link, at, packet, TapPoint::Arrival);
+    pub fn show_arrival(&mut self, link: LinkId, at: Time, packet: &Travelling, bytes: &Payloads) {
+        self.show((link, TapPoint::Arrival), at, packet, bytes);
     }
 
     /// Reports that the queue dropped a packet at time `at`.
-    pub fn show_drop(&mut self, link: LinkId, at: Time, packet: &Travelling) {
-        self.show(link, at, packet, TapPoint::Drop);
+    pub fn show_drop(&mut self, link: LinkId, at: Time, packet: &Travelling, bytes: &Payloads) {
+        self.show((link, TapPoint::Drop), at, packet, bytes);
     }
 
     /// Reports the fate of a packet, decided at time `at`.
-    pub fn show_fate(&mut self, link: LinkId, at: Time, packet: &Travelling, carried: &Carried) {
+    pub fn show_fate(
+        &mut self,
+        (link, at): (LinkId, Time),
+        packet: &Travelling,
+        carried: &Carried,
+        bytes: &Payloads,
+    ) {
         let (at, point) = match carried {
             Carried::Arrives(departure, _) => (*departure, TapPoint::Departure),
             Carried::Dropped => (at, TapPoint::Drop),
             Carried::Lost(departure) => (*departure, TapPoint::WireLoss),
         };
-        self.show(link, at, packet, point);
+        self.show((link, point), at, packet, bytes);
     }
 
     #[cold]
-    fn show(&mut self, link: LinkId, at: Time, packet: &Travelling, point: TapPoint) {
+    fn show(
+        &mut self,
+        (link, point): (LinkId, TapPoint),
+        at: Time,
+        packet: &Travelling,
+        bytes: &Payloads,
+    ) {
         if self.links.contains(&link) {
             let (flow, segment) = (packet.path / 2, packet.segment);
-            self.tap.crossing(&Crossing { at, link, point, flow, segment });
+            let payload = match segment.header {
+                Header::Hosted { place, .. } => Some(bytes.at(place)),
+                _ => None,
+            };
+            self.tap.crossing(&Crossing { at, link, point, flow, segment, payload });
         }
     }
 }

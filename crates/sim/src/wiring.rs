@@ -2,6 +2,7 @@
 //! their own.
 
 use crate::host::HostSettings;
+use crate::hosted::Endpoint;
 use crate::link::{Link, LinkSettings};
 use crate::traffic::{Application, Gap, Periods};
 use narrows_control::Controller;
@@ -68,6 +69,24 @@ pub enum Endpoints {
         /// Bytes of each datagram on the wire.
         bytes: u32,
     },
+    /// Ends that somebody else wrote.
+    Hosted(HostedEnds),
+}
+
+/// The two ends of a hosted flow.
+pub struct HostedEnds {
+    /// The end that data comes from.
+    pub near: Box<dyn Endpoint>,
+    /// The end that data goes to.
+    pub far: Box<dyn Endpoint>,
+    /// As messages call the flow.
+    pub name: String,
+    /// Bytes that count as a packet in samples of windows.
+    pub packet: u32,
+    /// True if the data ends.
+    pub finite: bool,
+    /// Whether its datagrams may be marked; if not, the door takes ECN's bits off.
+    pub ecn: bool,
 }
 
 impl FlowSettings {
@@ -113,6 +132,8 @@ pub(crate) enum HopEnd {
     Notice(LinkId),
     Receiver(u32),
     Sender(u32),
+    /// The hosted end of this path.
+    Hosted(u32),
     /// The host at the end of this path, if it does not see packets as soon as they arrive; next on
     /// the path is the receiver or the sender.
     Host(u32),
@@ -142,7 +163,10 @@ impl Paths {
                 let links = routes.path(from, to).ok_or(WiringError { flow, from, to })?;
                 paths.starts.push(paths.hops.len() as u32);
                 let path = paths.starts.len() as u32 - 1;
-                let host = settings.host.delays_arrivals().then_some(HopEnd::Host(path));
+                let hosted = matches!(settings.endpoints, Endpoints::Hosted(_));
+                let last = if hosted { HopEnd::Hosted(path) } else { last };
+                let delays = settings.host.delays_arrivals() && !hosted;
+                let host = delays.then_some(HopEnd::Host(path));
                 let ends = links.into_iter().flat_map(|link| {
                     let (_, node, settings) = &network.links[link as usize];
                     if path.is_multiple_of(2) && settings.queue.answers_backward() {
@@ -216,6 +240,8 @@ impl Paths {
                     HopEnd::Host(_) | HopEnd::Receiver(_) => true,
                     // It must see the queue as it is.
                     HopEnd::Notice(_) => false,
+                    // It sends what and when it likes, and so lives in the present.
+                    HopEnd::Hosted(_) => false,
                 };
                 self.hops[hop].eager = ordered && alone;
                 before = if let HopEnd::Link(link) = end { Some(link) } else { None };

@@ -182,8 +182,14 @@ mod tests {
 
     fn bytes(header: Header) -> Vec<u8> {
         let segment = Segment::data(3, Time::ZERO, 1000, header);
-        let crossing =
-            Crossing { at: Time::ZERO, link: 0, point: TapPoint::Arrival, flow: 0, segment };
+        let crossing = Crossing {
+            at: Time::ZERO,
+            link: 0,
+            point: TapPoint::Arrival,
+            flow: 0,
+            segment,
+            payload: None,
+        };
         let carries = Carries::Tcp { timestamps: false };
         write(&crossing, FlowHeaders { payload: 960, carries }).0
     }
@@ -191,8 +197,14 @@ mod tests {
     #[test]
     fn datagrams_are_udp() {
         let segment = Segment::data(3, Time::ZERO, 1000, Header::Data(DataHeader::default()));
-        let crossing =
-            Crossing { at: Time::ZERO, link: 0, point: TapPoint::Arrival, flow: 0, segment };
+        let crossing = Crossing {
+            at: Time::ZERO,
+            link: 0,
+            point: TapPoint::Arrival,
+            flow: 0,
+            segment,
+            payload: None,
+        };
         let flow = FlowHeaders { payload: 960, carries: Carries::Datagrams };
         let (data, length) = write(&crossing, flow);
         assert_eq!((data.len(), length, data[9], &data[22..24]), (28, 1000, 17, &[19, 137][..]));

@@ -50,6 +50,15 @@ pub enum Header {
     QuicInitial,
     /// Accepts a QUIC connection (an Initial packet with the handshake's answer).
     QuicAccept,
+    /// A datagram of an endpoint that is not ours; its bytes are kept beside the segment.
+    Hosted {
+        /// Where its bytes are kept.
+        place: u32,
+        /// Whether queues may mark it, and whether one has.
+        ecn: Ecn,
+        /// True on the way back, from the far end to the near one.
+        back: bool,
+    },
 }
 
 /// How a receiver learns whether a payload was damaged on its way.
@@ -138,12 +147,14 @@ impl Segment {
             | Header::EtcpData { .. }
             | Header::EtcpSymbol { .. }
             | Header::Syn(_)
-            | Header::QuicInitial => Kind::Data,
+            | Header::QuicInitial
+            | Header::Hosted { back: false, .. } => Kind::Data,
             Header::Ack(_)
             | Header::EtcpAck(_)
             | Header::SynAck(_)
             | Header::QuicAck(_)
-            | Header::QuicAccept => Kind::Ack,
+            | Header::QuicAccept
+            | Header::Hosted { back: true, .. } => Kind::Ack,
         }
     }
 
@@ -183,15 +194,19 @@ impl Segment {
         }
     }
 
-    /// The ECN bits; only data over TCP or QUIC is ever ECN-capable.
+    /// The ECN bits; of ours, only data over TCP or QUIC is ever ECN-capable.
     pub const fn ecn(&self) -> Ecn {
-        if let Header::Data(data) = self.header { data.ecn } else { Ecn::NotCapable }
+        if let Header::Data(data) = self.header {
+            return data.ecn;
+        }
+        if let Header::Hosted { ecn, .. } = self.header { ecn } else { Ecn::NotCapable }
     }
 
     /// Marks the segment for congestion, if it is ECN-capable.
     pub const fn mark(&mut self) {
-        if let Header::Data(data) = &mut self.header {
-            data.ecn = data.ecn.mark();
+        if let Header::Data(DataHeader { ecn, .. }) | Header::Hosted { ecn, .. } = &mut self.header
+        {
+            *ecn = ecn.mark();
         }
     }
 

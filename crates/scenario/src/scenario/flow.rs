@@ -3,7 +3,8 @@
 use super::written::written;
 use narrows_units::{Buffer, Bytes, Duration, Probability, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserializer, Unexpected, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
@@ -117,8 +118,8 @@ written! {
             /// Each time it may send it waits up to this, uniformly, as with ns-2's `overhead_`.
             overhead: Duration,
             /// What the hosts at both ends are like; ideal unless given: they see everything when
-            /// it happens.
-            host: Host,
+            /// it happens. A name alone, like "mine", is the `stack` of an ideal host.
+            host: HostField,
             /// Packets that leave together, as segmentation offload makes them: a number, or
             /// "auto", a millisecond at the flow's rate, as Linux does; "auto" over TCP with linux
             /// habits unless given, else 1.
@@ -183,11 +184,14 @@ impl Flow {
         let halves = self.rate_halving.is_some();
         self.halving_stalls.take_if(|stalls| !*stalls && !halves);
         self.overhead.take_if(zero);
-        if let Some(host) = &mut self.host {
-            host.tick.take_if(zero);
-            host.batch.take_if(zero);
+        if let Some(HostField::Host(host)) = &mut self.host {
+            host.like.take_if(|like| *like == HostName::Ideal);
+            if host.like.is_none() {
+                host.tick.take_if(zero);
+                host.batch.take_if(zero);
+            }
         }
-        self.host.take_if(|host| *host == Host::default());
+        self.host.take_if(|host| *host == HostField::Host(Host::default()));
         self.reliable.take_if(|reliable| *reliable);
         self.header_checksum.take_if(|apart| !*apart);
         self.periods.take_if(|periods| *periods == PeriodsName::Fixed);
@@ -219,6 +223,12 @@ written! {
     pub struct Host {
         required {}
         optional {
+            /// What it is like apart from what else is said here: "ideal" unless given, or "tokio",
+            /// a program on tokio's runtime.
+            like: HostName,
+            /// Whose stack runs on it, instead of a law of ours: the name of one that a program
+            /// brings along, as narrows-lab and `nw.run` let it.
+            stack: String,
             /// Its timers (pacing, retransmission, delayed acknowledgements) go off at multiples of
             /// this, counted from a random offset.
             tick: Duration,
@@ -228,8 +238,24 @@ written! {
             /// Now and then it stands still; what arrives or expires meanwhile is handled at the
             /// end, in order.
             stall: Stall,
+            /// With a stack that is not ours: the time that each datagram takes its processor,
+            /// sent or received.
+            cpu: Duration,
+            /// With `cpu`: at most so many datagrams are handed to the link together, as
+            /// segmentation offload does; 10 unless given.
+            train: u32,
         }
     }
+}
+
+/// The hosts of a flow as written: the name of a stack alone, or a host.
+#[derive(Clone, Debug, Serialize, JsonSchema, PartialEq)]
+#[serde(untagged)]
+pub enum HostField {
+    /// This stack on an ideal host.
+    Stack(String),
+    /// A host.
+    Host(Host),
 }
 
 written! {
@@ -423,6 +449,44 @@ names! {
         HyStart = "hystart",
         /// RFC 9406.
         HyStartPlusPlus = "hystart++",
+    }
+}
+
+impl<'de> Deserialize<'de> for HostField {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(StackOrHost)
+    }
+}
+
+/// Reads the name of a stack, or a host.
+struct StackOrHost;
+
+impl<'de> Visitor<'de> for StackOrHost {
+    type Value = HostField;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        write!(
+            formatter,
+            "a host, like {{ tick = \"1ms\" }}, or the name of a stack, like \"mine\""
+        )
+    }
+
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<HostField, E> {
+        Ok(HostField::Stack(name.to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<HostField, A::Error> {
+        Host::deserialize(MapAccessDeserializer::new(map)).map(HostField::Host)
+    }
+}
+
+names! {
+    /// Hosts that are known by name.
+    pub enum HostName {
+        /// It sees everything when it happens.
+        Ideal = "ideal",
+        /// A program on tokio's runtime.
+        Tokio = "tokio",
     }
 }
 

@@ -7,8 +7,8 @@ mod plain;
 mod written;
 
 pub use flow::{
-    AckEvery, Datagrams, Files, Flow, Host, PacingName, PeriodsName, QuantumField, SlowStartName,
-    Stall, TcpName, Web,
+    AckEvery, Datagrams, Files, Flow, Host, HostField, HostName, PacingName, PeriodsName,
+    QuantumField, SlowStartName, Stall, TcpName, Web,
 };
 pub(crate) use network::LinkFields;
 pub use network::{Chain, ChainLink, Dumbbell, Link, ParkingLot};

@@ -1,7 +1,7 @@
 //! Networks as written: the presets, and links between named nodes.
 
 use super::written::written;
-use narrows_units::{Buffer, Duration, Probability, Rate};
+use narrows_units::{Buffer, Bytes, Duration, Probability, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,7 @@ pub(crate) struct LinkFields {
     pub loss_burst: Option<f64>,
     pub jitter: Option<Duration>,
     pub reorder: Option<bool>,
+    pub mtu: Option<Bytes>,
 }
 
 written! {

@@ -79,6 +79,9 @@ macro_rules! written {
                     jitter: Duration,
                     /// With `jitter`: whether packets may overtake each other.
                     reorder: bool,
+                    /// The largest packet on the wire: larger ones are dropped and nobody is told;
+                    /// no limit unless given.
+                    mtu: Bytes,
                 }
             }
         }
@@ -96,6 +99,7 @@ macro_rules! written {
                     loss_burst: self.loss_burst,
                     jitter: self.jitter,
                     reorder: self.reorder,
+                    mtu: self.mtu,
                 }
             }
         }

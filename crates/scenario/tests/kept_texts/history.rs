@@ -28,7 +28,7 @@ struct History(Arc<Mutex<Hash>>);
 
 impl Tap for History {
     fn crossing(&mut self, crossing: &Crossing) {
-        let Crossing { at, link, point, flow, segment } = crossing;
+        let Crossing { at, link, point, flow, segment, .. } = crossing;
         let mut hash = self.0.lock().expect("one thread");
         for number in [
             at.picos(),

@@ -26,7 +26,8 @@ impl ArrivalLink {
             Some(judge) => judge.judge(now, fifo, packet, chances),
             None => Verdict::Admit,
         };
-        let departure = if verdict == Verdict::Drop { None } else { fifo.offer(now, bytes) };
+        let is_dropped = verdict == Verdict::Drop || !books.fits(bytes);
+        let departure = if is_dropped { None } else { fifo.offer(now, bytes) };
         if let Some(observer) = &mut books.observer {
             let queue = fifo.backlog(now);
             let found = queue.packets - u64::from(departure.is_some());

@@ -12,6 +12,8 @@ use narrows_units::{Duration, Rate, Stream, Time};
 pub(crate) struct Books {
     delay: Duration,
     impairments: Option<Impairments>,
+    /// The largest packet in bytes.
+    mtu: u32,
     pub observer: Option<Observer>,
     /// Counted in the whole run.
     pub carried: u64,
@@ -37,6 +39,7 @@ impl Books {
         Self {
             delay: settings.delay,
             impairments: Impairments::new(settings.loss, settings.jitter, stream),
+            mtu: settings.mtu.unwrap_or(u32::MAX),
             observer,
             carried: 0,
             dropped: 0,
@@ -48,6 +51,11 @@ impl Books {
             departed_bytes: 0,
             queue_seconds: 0.0,
         }
+    }
+
+    /// True if a packet of `bytes` is not too large for the link.
+    pub fn fits(&self, bytes: u32) -> bool {
+        bytes <= self.mtu
     }
 
     /// Packets that did not reach the other end, in the whole run.

@@ -56,6 +56,9 @@ impl DepartureLink {
         self.catch_up(now);
         self.account(now, measured);
         self.books.arrivals += u64::from(measured.contains(now));
+        if !self.books.fits(packet.segment.bytes) {
+            return self.refuse(now, packet);
+        }
         let in_transmission = self.in_transmission(now);
         let found = (self.queue.backlog() + in_transmission).packets;
         let was_marked = packet.segment.ecn() == Ecn::Marked;
@@ -66,6 +69,12 @@ impl DepartureLink {
             let queue = self.queue.backlog() + in_transmission;
             observer.arrival(now, found, queue, measured);
         }
+    }
+
+    /// Drops a packet that is too large for the link.
+    #[cold]
+    fn refuse(&mut self, came: Time, packet: Travelling) {
+        self.given_up.push(Waiting { came, was_marked: false, packet });
     }
 
     /// Releases the next packet that the queue lets go at `now`, if the transmitter is free;

@@ -38,6 +38,9 @@ pub struct LinkSettings {
     pub loss: Loss,
     /// Variation of the delay.
     pub jitter: Jitter,
+    /// The largest packet in bytes, headers included; larger ones are dropped without a word. `None`
+    /// for no limit.
+    pub mtu: Option<u32>,
     /// How closely the link is watched.
     pub watch: Watch,
 }
@@ -58,13 +61,13 @@ impl LinkSettings {
     pub fn plain(rate: Rate, delay: Duration) -> Self {
         let (limit, queue) = (Limit::Unlimited, Discipline::DropTail);
         let (loss, jitter, watch) = (Loss::None, Jitter::default(), Watch::No);
-        Self { rate, delay, limit, queue, perturbation: 0, loss, jitter, watch }
+        Self { rate, delay, limit, queue, perturbation: 0, loss, jitter, mtu: None, watch }
     }
 
     fn is_plain(&self) -> bool {
         let impaired = self.loss != Loss::None || self.jitter.most > Duration::ZERO;
         let queues = self.limit != Limit::Unlimited || self.queue != Discipline::DropTail;
-        !impaired && !queues && self.watch == Watch::No
+        !impaired && !queues && self.mtu.is_none() && self.watch == Watch::No
     }
 }
 

@@ -122,6 +122,7 @@ impl Dumbbell {
             perturbation: 3,
             loss: self.loss,
             jitter: self.jitter,
+            mtu: None,
             watch,
         };
         let back_limit = if self.reverse_flows > 0 { limit } else { Limit::Unlimited };

@@ -2,12 +2,14 @@
 //! change nothing, no packet disappears.
 
 use crate::dumbbell::{BOTTLENECK, Dumbbell, Sends};
+use crate::hosted;
 use narrows_control::Gaps;
 use narrows_router::registry::{self, Placement};
 use narrows_router::{Discipline, Limit};
 use narrows_settings::Given;
 use narrows_sim::{
-    Crossing, FlowSummary, Gap, HostSettings, Jitter, LinkSummary, Loss, Simulation, Stalls, Tap,
+    Cpu, Crossing, FlowSummary, Gap, HostSettings, Jitter, LinkSummary, Loss, Simulation, Stalls,
+    Tap,
 };
 use narrows_transport::tcp::{AckPolicy, Habits, RecoveryKind};
 use narrows_units::{Duration, Rate, Time};
@@ -62,6 +64,22 @@ fn queues() -> Vec<Discipline> {
     queues
 }
 
+/// CoDel as it comes.
+pub fn codel() -> Discipline {
+    let place = Placement { limit: Limit::Packets(20), packet: 1000 };
+    registry::find("codel")
+        .expect("a queue")
+        .build(&Given::default(), &place)
+        .expect("its settings")
+}
+
+/// A processor that takes its time, or takes none.
+fn any_cpu() -> impl Strategy<Value = Option<Cpu>> {
+    let cpu = (1u64..100, 1u32..20)
+        .prop_map(|(micros, train)| Cpu { datagram: Duration::from_micros(micros), train });
+    prop::option::of(cpu)
+}
+
 /// Ideal hosts as often as not.
 fn any_host() -> impl Strategy<Value = HostSettings> {
     let stalls = (1u64..100, 1u64..4000).prop_map(|(every, length)| Stalls {
@@ -71,7 +89,7 @@ fn any_host() -> impl Strategy<Value = HostSettings> {
     let tick = prop_oneof![Just(0), 1u64..12_000].prop_map(Duration::from_micros);
     let batch = prop_oneof![Just(0), 1u64..3000].prop_map(Duration::from_micros);
     let host = (tick, batch, prop::option::of(stalls))
-        .prop_map(|(tick, batch, stalls)| HostSettings { tick, batch, stalls });
+        .prop_map(|(tick, batch, stalls)| HostSettings { tick, batch, stalls, cpu: None });
     prop_oneof![Just(HostSettings::default()), host]
 }
 
@@ -149,6 +167,24 @@ proptest! {
         }
         prop_assert!(shown(&dumbbell.run(), &dumbbell) == shown(&sliced, &dumbbell));
     }
+
+    #[test]
+    fn hosted_ends_beside_our_own_keep_the_books_and_do_not_mind_eager_hops(
+        dumbbell in any_dumbbell(), which in 1u32..512, cpu in any_cpu(),
+    ) {
+        let host = HostSettings { cpu, ..dumbbell.host };
+        let mut dumbbell = Dumbbell { sends: Sends::Endless, host, ..dumbbell };
+        let run = |dumbbell: &Dumbbell| {
+            let network = hosted::network(dumbbell, |flow| which >> flow & 1 == 1);
+            let mut simulation =
+                Simulation::new(network, dumbbell.settings()).expect("a sound network");
+            let _ = simulation.run(|_| ControlFlow::Continue(()));
+            shown(&simulation, dumbbell)
+        };
+        let eager = run(&dumbbell);
+        dumbbell.eager = false;
+        prop_assert!(eager == run(&dumbbell));
+    }
 }
 
 #[derive(Clone, Default)]
@@ -156,7 +192,7 @@ struct Record(Arc<Mutex<Vec<String>>>);
 
 impl Tap for Record {
     fn crossing(&mut self, crossing: &Crossing) {
-        let Crossing { at, link, point, flow, segment } = crossing;
+        let Crossing { at, link, point, flow, segment, .. } = crossing;
         let line = format!(
             "{:020} {link:4} {point:?} {flow} {:?} {} {}",
             at.picos(),

@@ -1,0 +1,112 @@
+//! Checks a flow whose ends are a stack that others wrote.
+
+use crate::ScenarioError;
+use crate::flow::{Headers, Over, PacketSize, Surroundings, why_not};
+use crate::given::Given;
+use crate::scenario::Flow;
+use crate::stack::{KNOWN, Stack, Wish};
+use narrows_settings::unknown;
+use narrows_sim::HostedEnds;
+use narrows_units::Bytes;
+use std::sync::Arc;
+
+/// A flow of a stack that others wrote, checked.
+#[derive(Clone)]
+pub(crate) struct Hosted {
+    pub stack: Arc<dyn Stack>,
+    wish: Wish,
+    name: String,
+}
+
+/// The stack that a flow names, by `host` or as `quinn:cubic`, with its controller; `None` if it
+/// names a law of ours.
+pub(crate) fn named(
+    given: &Given<Flow>,
+    host: Option<&str>,
+    around: &Surroundings,
+) -> Result<Option<(Arc<dyn Stack>, Option<String>)>, ScenarioError> {
+    let stacks = &around.own.stacks;
+    let find = |name: &str| stacks.iter().find(|stack| stack.name() == name).map(Arc::clone);
+    if let Some(name) = host {
+        let Some(stack) = find(name) else {
+            let known: Vec<&str> = stacks.iter().map(|stack| stack.name()).collect();
+            let message = if known.is_empty() {
+                format!("nobody brings a stack called \"{name}\" along; see docs/hosts.md")
+            } else {
+                unknown("stack", name, known.into_iter())
+            };
+            return Err(given.error("host", message));
+        };
+        return Ok(Some((stack, None)));
+    }
+    let Some(cc) = given.field(|flow| flow.cc.clone()) else { return Ok(None) };
+    let (name, controller) = match cc.split_once(':') {
+        Some((name, controller)) => (name.trim(), Some(controller.trim().to_owned())),
+        None => (cc.trim(), None),
+    };
+    let Some(stack) = find(name) else {
+        if KNOWN.contains(&name) {
+            let message = format!(
+                "\"{name}\" is a stack that this build goes without; make hosts builds one with it"
+            );
+            return Err(given.error("cc", message));
+        }
+        return Ok(None);
+    };
+    if let Some(controller) = &controller
+        && !stack.controllers().contains(&controller.as_str())
+    {
+        let known = stack.controllers().iter().copied();
+        let message = unknown(&format!("controller of {name}"), controller, known);
+        return Err(given.error("cc", message));
+    }
+    Ok(Some((stack, controller)))
+}
+
+/// A flow of `stack`: how it is called, its packets, and the rest. Fails if something is given that
+/// the stack decides itself.
+pub(crate) fn check(
+    mut given: Given<Flow>,
+    (stack, controller): (Arc<dyn Stack>, Option<String>),
+    around: &Surroundings,
+) -> Result<(String, PacketSize, Over), ScenarioError> {
+    let cc = given.take(|flow| &mut flow.cc);
+    let name = cc.unwrap_or_else(|| stack.name().to_owned());
+    let packet = given.take(|flow| &mut flow.packet).or(around.scenario.packet);
+    let usual = Bytes::new(u64::from(stack.packet()));
+    let size = PacketSize::new(&given, packet.unwrap_or(usual), Headers::Udp)?;
+    let bytes = given.take(|flow| &mut flow.size).map(Bytes::count);
+    if bytes == Some(0) {
+        return Err(given.error("size", "0B is nothing to send; try \"1MB\""));
+    }
+    let ecn = given.take(|flow| &mut flow.ecn).unwrap_or(false);
+    let packet = packet.map(|bytes| bytes.count() as u32);
+    let wish = Wish { controller, seed: 0, bytes, packet, ecn };
+    stack.ends(&wish).map_err(|error| given.error_here(format!("{name}: {error}")))?;
+    given.nothing_left(|field| {
+        why_not(field, around.network)
+            .unwrap_or_else(|| format!("has no effect: {name} decides that itself; leave it out"))
+    })?;
+    Ok((name.clone(), size, Over::Hosted(Hosted { stack, wish, name })))
+}
+
+impl Hosted {
+    /// True if the data ends.
+    pub fn is_finite(&self) -> bool {
+        self.wish.bytes.is_some()
+    }
+
+    /// The ends of flow `number`, whose randomness comes from `seed`.
+    pub fn ends(&self, seed: u64, number: u64, packet: PacketSize) -> Result<HostedEnds, String> {
+        let wish = Wish { seed, ..self.wish.clone() };
+        let (near, far) = self.stack.ends(&wish)?;
+        Ok(HostedEnds {
+            near,
+            far,
+            name: format!("flow {number}, {}", self.name),
+            packet: packet.payload() as u32,
+            finite: self.is_finite(),
+            ecn: self.wish.ecn,
+        })
+    }
+}
