@@ -5,6 +5,7 @@ use crate::link::{CheckedLink, Load};
 use crate::network::{Network, positive};
 use crate::own::Own;
 use crate::scenario::{Scenario, Trace};
+use crate::stack::Stack;
 use crate::warnings::{self, Warning};
 use crate::{ScenarioError, effort, memory};
 use narrows_settings::unknown;
@@ -91,6 +92,11 @@ impl Checked {
     /// Packets that the buffer of a link holds; 0 if that is unlimited.
     pub(crate) fn buffer_packets(&self, link: usize) -> u64 {
         self.links[link].buffer_packets(&self.load)
+    }
+
+    /// The stacks that others wrote, of each group that has one.
+    pub(crate) fn stacks(&self) -> impl Iterator<Item = &dyn Stack> {
+        self.flows.iter().filter_map(CheckedFlow::stack)
     }
 
     /// The group of each flow, in order.

@@ -12,6 +12,7 @@ use crate::link::Load;
 use crate::network::{Attachment, Network, positive};
 use crate::own::Own;
 use crate::scenario::{Datagrams, Flow, PacingName, PeriodsName, QuantumField, Scenario, TcpName};
+use crate::stack::Stack;
 use narrows_sim::{Gap, HostSettings, Periods, Transmit};
 use narrows_transport::quic;
 use narrows_transport::tcp::Habits;
@@ -235,9 +236,9 @@ impl CheckedFlow {
         }
     }
 
-    /// Whether its ends are a stack that others wrote.
-    pub(crate) fn is_hosted(&self) -> bool {
-        matches!(self.over, Over::Hosted(_))
+    /// The stack that others wrote, if its ends are one.
+    pub(crate) fn stack(&self) -> Option<&dyn Stack> {
+        if let Over::Hosted(hosted) = &self.over { Some(&*hosted.stack) } else { None }
     }
 
     /// By how much the last packet's payload is less than the others', in bytes.

@@ -369,7 +369,7 @@ fn flow_series(checked: &Checked, simulation: &Simulation) -> FlowSeries {
             .throughput
             .extend((0..rows).map(|row| rate(&sender.sent, row, group.packet.bytes.count())));
         // A hosted end counts bytes.
-        let unit = if group.is_hosted() { 1 } else { group.packet.payload() };
+        let unit = if group.stack().is_some() { 1 } else { group.packet.payload() };
         columns.goodput.extend((0..rows).map(|row| rate(&receiver.arrived, row, unit)));
         columns.in_order.extend((0..rows).map(|row| rate(&receiver.in_order, row, unit)));
     }

@@ -11,7 +11,23 @@ use std::path::Path;
 /// Runs `checked` under `seed`. `watch` is shown the share done, between 0 and 1, now and then, and
 /// may stop the run. If the scenario asks for traces and `traces_to` is a folder, they are
 /// written there, each whole or not at all.
+///
+/// A run with stacks that others wrote has a thread of its own, so that what they draw from the
+/// system is the same each time if they let it be.
 pub fn run(
+    checked: &Checked,
+    seed: u64,
+    traces_to: Option<&Path>,
+    watch: impl FnMut(f64) -> ControlFlow<()>,
+) -> Result<Results, RunError> {
+    if checked.stacks().next().is_some() {
+        return own_thread::run(checked, seed, traces_to, watch);
+    }
+    run_here(checked, seed, traces_to, watch)
+}
+
+/// Runs `checked` on this thread.
+fn run_here(
     checked: &Checked,
     seed: u64,
     traces_to: Option<&Path>,
@@ -50,4 +66,45 @@ fn simulation(
 ) -> Result<Simulation, RunError> {
     let settings = RunSettings { seed, duration: checked.duration, warmup: checked.warmup, eager };
     Ok(Simulation::new(build::network(checked, seed, traces)?, settings)?)
+}
+
+/// A thread for each run.
+mod own_thread {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+    use std::time::Duration;
+
+    /// How often the caller is asked whether to go on.
+    const ASK_EVERY: Duration = Duration::from_millis(20);
+
+    pub fn run(
+        checked: &Checked,
+        seed: u64,
+        traces_to: Option<&Path>,
+        mut watch: impl FnMut(f64) -> ControlFlow<()>,
+    ) -> Result<Results, RunError> {
+        let (reached, stopped) = (AtomicU64::new(0), AtomicBool::new(false));
+        let note = |share: f64| {
+            reached.store(share.to_bits(), Relaxed);
+            if stopped.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let outcome = std::thread::scope(|scope| {
+            let (done, is_done) = channel();
+            let thread = scope.spawn(move || {
+                checked.stacks().for_each(|stack| stack.prepare(seed));
+                let outcome = run_here(checked, seed, traces_to, note);
+                // Nobody listens if the caller panics.
+                let _ = done.send(());
+                outcome
+            });
+            while is_done.recv_timeout(ASK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                if watch(f64::from_bits(reached.load(Relaxed))).is_break() {
+                    stopped.store(true, Relaxed);
+                }
+            }
+            thread.join()
+        });
+        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
 }

@@ -1,0 +1,51 @@
+//! Stacks that others wrote, as ends of flows in narrows' networks: unpatched, in virtual time.
+//!
+//! Each has a module behind a feature of its name, with a `pair` of ends for the configuration of
+//! your choice, and a [`Stack`](narrows_scenario::Stack) for scenarios (`cc = "quinn:cubic"`).
+//! [`stacks`] has all that are built in.
+//!
+//! ```
+//! # #[cfg(feature = "quinn")] {
+//! use narrows_hosts::{Transfer, quinn};
+//!
+//! let (near, far) = quinn::pair(quinn::usual("cubic")?, &Transfer::endless(7));
+//! # let _ = (near, far);
+//! # }
+//! # Ok::<(), String>(())
+//! ```
+//!
+//! # The same run twice
+//! What a stack draws from the system makes each run another one. [`deterministic`] says what is to
+//! be done, and does what a library can.
+
+#![expect(clippy::disallowed_types, reason = "the stacks count in the system's instants")]
+
+#[cfg(any(feature = "quinn", feature = "noq"))]
+mod clock;
+pub mod deterministic;
+#[cfg(feature = "noq")]
+pub mod noq;
+#[cfg(any(feature = "quinn", feature = "noq"))]
+mod quic;
+#[cfg(feature = "quinn")]
+pub mod quinn;
+#[cfg(feature = "smoltcp")]
+pub mod smoltcp;
+mod transfer;
+
+use narrows_scenario::Stack;
+use std::sync::Arc;
+
+pub use transfer::Transfer;
+
+/// All stacks that are built in.
+pub fn stacks() -> Vec<Arc<dyn Stack>> {
+    vec![
+        #[cfg(feature = "quinn")]
+        Arc::new(quinn::Quinn),
+        #[cfg(feature = "noq")]
+        Arc::new(noq::Noq),
+        #[cfg(feature = "smoltcp")]
+        Arc::new(smoltcp::Smoltcp),
+    ]
+}

@@ -1,0 +1,144 @@
+//! quinn-proto 0.11.19: QUIC as in quinn, which drives it with tokio.
+
+use crate::clock;
+#[cfg(feature = "tls")]
+use crate::quic::configs;
+use crate::quic::{Numbers, Train, quic_end};
+use crate::transfer::{Transfer, WINDOW};
+use bytes::{Bytes, BytesMut};
+use narrows_scenario::{Stack, StackEnds, Wish};
+use narrows_settings::unknown;
+use narrows_signal::Ecn;
+use narrows_sim::{Endpoint, Told, Transmit};
+use narrows_units::Time;
+use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
+use quinn_proto::crypto::{ClientConfig as ClientCrypto, ServerConfig as ServerCrypto};
+use quinn_proto::{
+    ConnectionId, ConnectionIdGenerator, DatagramEvent, Dir, EcnCodepoint, EndpointConfig,
+    MtuDiscoveryConfig, ServerConfig, Side, StreamEvent, TimeSource, TransportConfig, VarInt,
+};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+mod null {
+    //! The null handshake.
+
+    use quinn_proto::ConnectionId;
+    use quinn_proto::crypto::{AeadKey, HandshakeTokenKey};
+    use std::sync::Arc;
+
+    crate::quic::null_handshake!(quinn_proto, &ConnectionId, Arc<Self>);
+
+    impl HandshakeTokenKey for TokenKey {
+        fn aead_from_hkdf(&self, _: &[u8]) -> Box<dyn AeadKey> {
+            Box::new(TokenKey(self.0))
+        }
+    }
+
+    impl AeadKey for TokenKey {
+        fn seal(&self, data: &mut Vec<u8>, _: &[u8]) -> Result<(), CryptoError> {
+            data.extend_from_slice(&[0; TAG]);
+            Ok(())
+        }
+        fn open<'a>(&self, data: &'a mut [u8], _: &[u8]) -> Result<&'a mut [u8], CryptoError> {
+            let end = data.len().checked_sub(TAG).ok_or(CryptoError)?;
+            Ok(&mut data[..end])
+        }
+    }
+}
+
+quic_end!(quinn_proto);
+
+/// What the near end sends.
+static ZEROS: [u8; 65_536] = [0; 65_536];
+
+/// quinn's controllers, the usual one first.
+pub const CONTROLLERS: [&str; 3] = ["cubic", "newreno", "bbr"];
+
+/// The controller called `name`. Fails if there is none.
+fn controller(name: &str) -> Result<Arc<dyn ControllerFactory + Send + Sync>, String> {
+    Ok(match name {
+        "cubic" => Arc::new(CubicConfig::default()),
+        "newreno" => Arc::new(NewRenoConfig::default()),
+        "bbr" => Arc::new(BbrConfig::default()),
+        other => return Err(unknown("controller of quinn", other, CONTROLLERS.into_iter())),
+    })
+}
+
+fn arrives(
+    endpoint: &mut quinn_proto::Endpoint,
+    at: Instant,
+    ecn: Option<EcnCodepoint>,
+    bytes: BytesMut,
+    answer: &mut Vec<u8>,
+) -> Option<DatagramEvent> {
+    endpoint.handle(at, peer(), None, ecn, bytes, answer)
+}
+
+fn transmit(
+    connection: &mut quinn_proto::Connection,
+    at: Instant,
+    buffer: &mut Vec<u8>,
+) -> Option<quinn_proto::Transmit> {
+    connection.poll_transmit(at, Train::LONGEST, buffer)
+}
+
+fn write_zeros(
+    connection: &mut quinn_proto::Connection,
+    id: quinn_proto::StreamId,
+    zeros: Bytes,
+) -> Result<usize, quinn_proto::WriteError> {
+    connection.send_stream(id).write_chunks(&mut [zeros]).map(|written| written.bytes)
+}
+
+fn told(connection: &mut quinn_proto::Connection) -> Told {
+    let path = connection.stats().path;
+    Told {
+        window: Some(path.cwnd),
+        rtt: Some(clock::span(path.rtt)),
+        lost: Some(path.lost_packets),
+        ..Told::default()
+    }
+}
+
+fn identify(
+    config: &mut EndpointConfig,
+    ids: impl Fn() -> Box<dyn ConnectionIdGenerator> + Send + Sync + 'static,
+) {
+    config.cid_generator(ids);
+}
+
+fn new_endpoint(
+    config: Arc<EndpointConfig>,
+    server: Option<Arc<ServerConfig>>,
+) -> quinn_proto::Endpoint {
+    quinn_proto::Endpoint::new(config, server, true, None)
+}
+
+/// quinn by name, for scenarios.
+pub struct Quinn;
+
+impl Stack for Quinn {
+    fn name(&self) -> &str {
+        "quinn"
+    }
+
+    fn controllers(&self) -> &[&str] {
+        &CONTROLLERS
+    }
+
+    fn packet(&self) -> u32 {
+        // MTU discovery's upper bound and the headers of UDP.
+        1452 + Transmit::UDP_HEADERS
+    }
+
+    fn ends(&self, wish: &Wish) -> Result<StackEnds, String> {
+        let (near, far) = pair(wished(wish)?, &Transfer::from(wish));
+        Ok((near, far))
+    }
+
+    fn prepare(&self, seed: u64) {
+        crate::deterministic::begin(seed);
+    }
+}
