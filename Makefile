@@ -11,7 +11,7 @@ OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
 OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
 OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
-.PHONY: setup tools demo test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
+.PHONY: setup tools demo hosts test-hosts test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built
 
@@ -29,6 +29,19 @@ tools:
 	PIP_QUIET=1 $(BIN)/maturin develop --release --quiet $(OF_PYTHON)
 	touch $@
 
+# Stacks that others wrote draw from the run's seed what they would ask the system for.
+OF_HOSTS := quinn,noq,smoltcp,qlog,tls
+HOSTS := RUSTFLAGS='--cfg getrandom_backend="custom"' CARGO_TARGET_DIR=target/hosts
+
+# narrows with QUIC and TCP stacks that others wrote; `touch Cargo.toml` and `make setup` take them
+# out again.
+hosts: tools .venv/.made
+	$(HOSTS) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet $(OF_PYTHON) --features hosts
+	touch .venv/.features .venv/.built
+
+test-hosts:
+	$(HOSTS) cargo test --quiet -p narrows-hosts --features $(OF_HOSTS)
+
 # Written anew only if it has changed.
 .venv/.features: .venv/.made FORCE
 	@scripts/features why > $@.new
@@ -38,7 +51,7 @@ FORCE:
 demo: setup
 	$(BIN)/narrows demo -o out/demo --force
 
-test: tools setup lint test-core test-rust test-instructions test-python
+test: tools setup lint test-core test-rust test-hosts test-instructions test-python
 
 lint: setup
 	cargo fmt --check

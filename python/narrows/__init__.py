@@ -21,12 +21,14 @@ from narrows.listing import controllers, queues
 from narrows.networks import chain, dumbbell, network, parking_lot
 from narrows.results import Result, run
 from narrows.scenario import Scenario
+from narrows.stack import Endpoint, Stack, Told, Transmit
 from narrows.sweeps import Sweep, Until, Zipped, sweep
 
 __all__ = [
     "Ack",
     "Comparison",
     "Controller",
+    "Endpoint",
     "Error",
     "ExperimentError",
     "Loss",
@@ -34,8 +36,11 @@ __all__ = [
     "Result",
     "Scenario",
     "ScenarioError",
+    "Stack",
     "Sweep",
     "SweepError",
+    "Told",
+    "Transmit",
     "Until",
     "Zipped",
     "chain",

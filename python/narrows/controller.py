@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from narrows import _core
 from narrows._core import Ack, Loss, Mark, ScenarioError
+from narrows.stack import Stack, name_of_stack
 
 
 class Controller:
@@ -136,8 +137,8 @@ class Maker:
         return _labelled(self.cls.__name__, (), self.settings)
 
 
-Makes = Callable[[float], Controller]
-Own = type[Controller] | Makes | Controller
+Makes = Callable[[float], Controller] | Stack
+Own = type[Controller] | Callable[[float], Controller] | Controller | Stack | type[Stack]
 Law = str | Own
 
 
@@ -151,6 +152,8 @@ def name_of(law: Law) -> str:
     """
     if isinstance(law, str):
         return law
+    if isinstance(law, Stack) or (isinstance(law, type) and issubclass(law, Stack)):
+        return name_of_stack(law)
     if isinstance(law, Controller) and law._made_by is not None:
         return name_of(law._made_by)
     if isinstance(law, partial):

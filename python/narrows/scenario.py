@@ -13,6 +13,7 @@ from typing import Any, Unpack
 from narrows import _core
 from narrows.controller import Controller, Makes, known
 from narrows.fields import ScenarioFields
+from narrows.stack import Stack, known_stack
 
 
 class Scenario:
@@ -24,7 +25,7 @@ class Scenario:
         The fields of a scenario file: ``duration``, ``warmup``, ``tcp``, ``packet``, ``sample``,
         ``seed``; one of ``dumbbell``, ``parking_lot``, ``chain`` and ``links``; ``flows``.
         Quantities are strings with units. A flow's ``cc`` may be a subclass of `Controller`, or
-        whatever makes one from an initial window.
+        whatever makes one from an initial window, or a `Stack`.
 
     Raises
     ------
@@ -71,6 +72,8 @@ class Scenario:
                 f'flows: {flow!r} is not a table of fields; write [{{"cc": "cubic"}}]'
             )
         cc = flow.get("cc")
+        if isinstance(cc, Stack) or (isinstance(cc, type) and issubclass(cc, Stack)):
+            return {**flow, "cc": known_stack("flows[].cc", cc, self.controllers)}
         if cc is None or isinstance(cc, str) or not (callable(cc) or isinstance(cc, Controller)):
             return flow
         return {**flow, "cc": known("flows[].cc", cc, self.controllers)}

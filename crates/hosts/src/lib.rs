@@ -8,7 +8,7 @@
 //! # #[cfg(feature = "quinn")] {
 //! use narrows_hosts::{Transfer, quinn};
 //!
-//! let (near, far) = quinn::pair(quinn::usual("cubic")?, &Transfer::endless(7));
+//! let (near, far) = quinn::pair(|| quinn::usual("cubic"), &Transfer::endless(7))?;
 //! # let _ = (near, far);
 //! # }
 //! # Ok::<(), String>(())
@@ -31,12 +31,16 @@ mod quic;
 pub mod quinn;
 #[cfg(feature = "smoltcp")]
 pub mod smoltcp;
-mod transfer;
 
 use narrows_scenario::Stack;
 use std::sync::Arc;
 
-pub use transfer::Transfer;
+pub use narrows_scenario::Transfer;
+
+/// Bytes of the far end's flow control, for a connection and for a stream: 16 MB, so that it is the
+/// network that limits.
+#[cfg(any(feature = "quinn", feature = "noq", feature = "smoltcp"))]
+pub(crate) const WINDOW: u32 = 16 << 20;
 
 /// All stacks that are built in.
 pub fn stacks() -> Vec<Arc<dyn Stack>> {

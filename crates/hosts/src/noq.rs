@@ -1,12 +1,12 @@
 //! noq-proto 1.4.0: QUIC as in noq, n0's fork of quinn.
 
+use crate::WINDOW;
 use crate::clock;
 #[cfg(feature = "tls")]
 use crate::quic::configs;
 use crate::quic::{Numbers, Train, quic_end};
-use crate::transfer::{Transfer, WINDOW};
 use bytes::{Bytes, BytesMut};
-use narrows_scenario::{Stack, StackEnds, Wish};
+use narrows_scenario::{Stack, StackEnds, Transfer, Wish};
 use narrows_settings::unknown;
 use narrows_signal::Ecn;
 use narrows_sim::{Endpoint, Told, Transmit};
@@ -19,6 +19,7 @@ use noq_proto::{
 };
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -112,6 +113,33 @@ fn new_endpoint(
     noq_proto::Endpoint::new(config, server, true)
 }
 
+/// Logs the near end to a file.
+#[cfg(feature = "qlog")]
+fn log(config: &mut TransportConfig, path: &Path) -> Result<(), String> {
+    config.qlog_factory(Arc::new(Log(std::sync::Mutex::new(Some(crate::quic::log_file(path)?)))));
+    Ok(())
+}
+
+/// The log of one connection. noq's own factories look at the time of day.
+#[cfg(feature = "qlog")]
+struct Log(std::sync::Mutex<Option<std::io::BufWriter<std::fs::File>>>);
+
+#[cfg(feature = "qlog")]
+impl noq_proto::QlogFactory for Log {
+    fn for_connection(
+        &self,
+        _: Side,
+        _: SocketAddr,
+        _: ConnectionId,
+        _: Instant,
+    ) -> Option<noq_proto::QlogConfig> {
+        let file = self.0.lock().ok()?.take()?;
+        let mut log = noq_proto::QlogConfig::new(Box::new(file));
+        log.title(Some("the near end".to_owned())).start_time(clock::base());
+        Some(log)
+    }
+}
+
 /// noq by name, for scenarios.
 pub struct Noq;
 
@@ -130,8 +158,12 @@ impl Stack for Noq {
     }
 
     fn ends(&self, wish: &Wish) -> Result<StackEnds, String> {
-        let (near, far) = pair(wished(wish)?, &Transfer::from(wish));
+        let (near, far) = pair(|| wished(wish), &wish.transfer)?;
         Ok((near, far))
+    }
+
+    fn logs(&self) -> bool {
+        cfg!(feature = "qlog")
     }
 
     fn prepare(&self, seed: u64) {

@@ -1,12 +1,12 @@
 //! quinn-proto 0.11.19: QUIC as in quinn, which drives it with tokio.
 
+use crate::WINDOW;
 use crate::clock;
 #[cfg(feature = "tls")]
 use crate::quic::configs;
 use crate::quic::{Numbers, Train, quic_end};
-use crate::transfer::{Transfer, WINDOW};
 use bytes::{Bytes, BytesMut};
-use narrows_scenario::{Stack, StackEnds, Wish};
+use narrows_scenario::{Stack, StackEnds, Transfer, Wish};
 use narrows_settings::unknown;
 use narrows_signal::Ecn;
 use narrows_sim::{Endpoint, Told, Transmit};
@@ -18,6 +18,7 @@ use quinn_proto::{
     MtuDiscoveryConfig, ServerConfig, Side, StreamEvent, TimeSource, TransportConfig, VarInt,
 };
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -116,6 +117,16 @@ fn new_endpoint(
     quinn_proto::Endpoint::new(config, server, true, None)
 }
 
+/// Logs the near end to a file; quinn gives RTTs in seconds.
+#[cfg(feature = "qlog")]
+fn log(config: &mut TransportConfig, path: &Path) -> Result<(), String> {
+    let file = crate::quic::log_file(path)?;
+    let mut log = quinn_proto::QlogConfig::default();
+    log.writer(Box::new(file)).title(Some("the near end".to_owned())).start_time(clock::base());
+    config.qlog_stream(log.into_stream());
+    Ok(())
+}
+
 /// quinn by name, for scenarios.
 pub struct Quinn;
 
@@ -134,8 +145,12 @@ impl Stack for Quinn {
     }
 
     fn ends(&self, wish: &Wish) -> Result<StackEnds, String> {
-        let (near, far) = pair(wished(wish)?, &Transfer::from(wish));
+        let (near, far) = pair(|| wished(wish), &wish.transfer)?;
         Ok((near, far))
+    }
+
+    fn logs(&self) -> bool {
+        cfg!(feature = "qlog")
     }
 
     fn prepare(&self, seed: u64) {

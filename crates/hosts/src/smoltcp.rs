@@ -4,8 +4,8 @@
 //! or another of that kind, which changes results. Its times and sizes do not depend on the seed.
 //! It tells neither its window nor its RTT.
 
-use crate::transfer::{Transfer, WINDOW};
-use narrows_scenario::{Stack, StackEnds, Wish};
+use crate::WINDOW;
+use narrows_scenario::{Stack, StackEnds, Transfer, Wish};
 use narrows_settings::unknown;
 use narrows_signal::Ecn;
 use narrows_sim::{Endpoint, Told, Transmit};
@@ -266,7 +266,7 @@ impl Stack for Smoltcp {
 
     fn ends(&self, wish: &Wish) -> Result<StackEnds, String> {
         let controller = wish.controller.as_deref().unwrap_or(CONTROLLERS[0]);
-        let (near, far) = pair(controller, wish.packet.unwrap_or(PACKET), &Transfer::from(wish))?;
+        let (near, far) = pair(controller, wish.packet.unwrap_or(PACKET), &wish.transfer)?;
         Ok((near, far))
     }
 }

@@ -145,7 +145,7 @@ impl Mark {
 pub(crate) struct Failure(Arc<Mutex<Option<PyErr>>>);
 
 impl Failure {
-    fn keep(&self, error: PyErr) {
+    pub fn keep(&self, error: PyErr) {
         self.0.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
     }
 

@@ -6,6 +6,7 @@ mod lab;
 mod listing;
 mod run;
 mod scenario;
+mod stack;
 
 use pyo3::prelude::*;
 

@@ -69,7 +69,7 @@ pub(crate) fn presets() -> Vec<Line> {
 
 /// Return the fields of a flow that the law with this `cc` decides by itself.
 #[pyfunction]
-pub(crate) fn decided_by(cc: &str) -> PyResult<Vec<&'static str>> {
+pub(crate) fn decided_by(cc: &str) -> PyResult<Vec<String>> {
     Ok(narrows_scenario::decided_by(cc).map_err(Failed::from)?)
 }
 

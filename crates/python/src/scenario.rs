@@ -2,7 +2,8 @@
 
 use crate::controller::{Failure, PythonLaw};
 use crate::error::Failed;
-use narrows_scenario::{self as scenario, Checked, CheckedLink, OwnLaw};
+use crate::stack::PythonStack;
+use narrows_scenario::{self as scenario, Checked, CheckedLink};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -86,15 +87,31 @@ impl Scenario {
     }
 }
 
+/// The stacks of others that this build has.
+pub(crate) fn built_in() -> Vec<Arc<dyn scenario::Stack>> {
+    #[cfg(feature = "hosts")]
+    return narrows_hosts::stacks();
+    #[cfg(not(feature = "hosts"))]
+    Vec::new()
+}
+
 /// `scenario`, checked; errors of Python's controllers go to `failure`.
 pub(crate) fn checked(
     scenario: &Scenario,
     own: Option<Own>,
     failure: &Failure,
 ) -> Result<Checked, Failed> {
-    let law =
-        |(name, class)| Arc::new(PythonLaw::new(name, class, failure.clone())) as Arc<dyn OwnLaw>;
-    let own: Vec<_> = own.unwrap_or_default().into_iter().map(law).collect();
-    let checked = Checked::with_own_laws(scenario.0.clone(), &own)?;
-    failure.take().map_or(Ok(checked), |error| Err(Failed::Python(error)))
+    let mut all = scenario::Own { laws: Vec::new(), stacks: built_in() };
+    for (name, object) in own.unwrap_or_default() {
+        let failure = failure.clone();
+        let is_stack = Python::attach(|py| object.bind(py).hasattr("ends"));
+        if is_stack.unwrap_or(false) {
+            all.stacks.push(Arc::new(PythonStack::new(name, object, failure)));
+        } else {
+            all.laws.push(Arc::new(PythonLaw::new(name, object, failure)));
+        }
+    }
+    let checked = Checked::with_own(scenario.0.clone(), &all);
+    // What Python raised says more than that it did.
+    failure.take().map_or_else(|| Ok(checked?), |error| Err(Failed::Python(error)))
 }

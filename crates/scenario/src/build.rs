@@ -106,7 +106,8 @@ impl Member<'_> {
             }
             Over::Hosted(hosted) => {
                 let seed = Stream::new(self.seed, STACK_STREAMS, self.number).bits();
-                let ends = hosted.ends(seed, self.number, self.group.packet);
+                let log = traces.log(self.number)?;
+                let ends = hosted.ends((seed, self.number), self.group.packet, log);
                 return ends.map(Endpoints::Hosted).map_err(RunError::Stack);
             }
         };

@@ -153,10 +153,9 @@ fn check_trace(
             Some(CheckedFlow { over: Over::Datagrams { .. }, .. }) => {
                 format!("flow {flow} is datagrams, which have no recovery; trace a link they cross")
             }
-            Some(CheckedFlow { over: Over::Hosted(_), cc, .. }) => format!(
-                "flow {flow} is {cc}, a stack that others wrote, whose recovery is its own; trace \
-                 a link it crosses"
-            ),
+            Some(CheckedFlow { over: Over::Hosted(hosted), cc, .. }) if !hosted.stack.logs() => {
+                format!("flow {flow} is {cc}, which does not log itself; trace a link it crosses")
+            }
             Some(_) => continue,
         };
         return Err(ScenarioError::new(format!("trace.flows[{number}]"), message));

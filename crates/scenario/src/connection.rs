@@ -4,6 +4,7 @@ use crate::ScenarioError;
 use crate::controller_spec::ControllerSpec;
 use crate::flow::{Headers, Over, PacketSize, Surroundings, habits, why_not};
 use crate::given::Given;
+use crate::hosted;
 use crate::network::{NO_RTT, is_of_bdp};
 use crate::scenario::{
     AckEvery, Files, Flow, PacingName, QuantumField, SlowStartName, TcpName, Web,
@@ -915,9 +916,12 @@ fn why_it_does_not_count(
 }
 
 /// The fields of a flow that the law with this `cc` decides by itself, and that may not be given
-/// beside it: of "pacing", "ecn" and "max_ssthresh". Fails if there is no such law, or a setting is
-/// wrong.
-pub fn decided_by(cc: &str) -> Result<Vec<&'static str>, ScenarioError> {
+/// beside it: of "pacing", "ecn" and "max_ssthresh"; of a stack that others wrote, nearly all. Fails
+/// if there is no such law, or a setting is wrong.
+pub fn decided_by(cc: &str) -> Result<Vec<String>, ScenarioError> {
+    if let Some(fields) = hosted::decided_by(cc) {
+        return Ok(fields);
+    }
     let wrong = |message: String| ScenarioError::new("cc", message);
     let spec = ControllerSpec::parse(cc, &[]).map_err(wrong)?;
     let birth = Birth { given: spec.given.clone(), ..Birth::default() };
@@ -930,5 +934,6 @@ pub fn decided_by(cc: &str) -> Result<Vec<&'static str>, ScenarioError> {
         (each_loss || needs.ignores_marks || needs.ecn.is_capable(), "ecn"),
         (!matches!(spec.start(), Start::Chosen(_)), "max_ssthresh"),
     ];
-    Ok(fields.into_iter().filter_map(|(decides, field)| decides.then_some(field)).collect())
+    let decided = fields.into_iter().filter(|(decides, _)| *decides);
+    Ok(decided.map(|(_, field)| field.to_owned()).collect())
 }

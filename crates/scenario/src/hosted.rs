@@ -4,10 +4,11 @@ use crate::ScenarioError;
 use crate::flow::{Headers, Over, PacketSize, Surroundings, why_not};
 use crate::given::Given;
 use crate::scenario::Flow;
-use crate::stack::{KNOWN, Stack, Wish};
+use crate::stack::{KNOWN, Stack, Transfer, Wish};
 use narrows_settings::unknown;
 use narrows_sim::HostedEnds;
 use narrows_units::Bytes;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A flow of a stack that others wrote, checked.
@@ -81,7 +82,8 @@ pub(crate) fn check(
     }
     let ecn = given.take(|flow| &mut flow.ecn).unwrap_or(false);
     let packet = packet.map(|bytes| bytes.count() as u32);
-    let wish = Wish { controller, seed: 0, bytes, packet, ecn };
+    let transfer = Transfer { bytes, ..Transfer::default() };
+    let wish = Wish { controller, transfer, packet, ecn };
     stack.ends(&wish).map_err(|error| given.error_here(format!("{name}: {error}")))?;
     given.nothing_left(|field| {
         why_not(field, around.network)
@@ -90,15 +92,54 @@ pub(crate) fn check(
     Ok((name.clone(), size, Over::Hosted(Hosted { stack, wish, name })))
 }
 
+/// The fields that count for a flow of a stack.
+const COUNT: [&str; 16] = [
+    "cc",
+    "count",
+    "start",
+    "start_spread",
+    "starts",
+    "stop",
+    "size",
+    "ecn",
+    "packet",
+    "host",
+    "reverse",
+    "rtt",
+    "rtt_spread",
+    "over",
+    "from",
+    "to",
+];
+
+/// The fields of a flow that the stack with this `cc` decides itself; `None` if narrows-hosts knows
+/// no such stack.
+pub(crate) fn decided_by(cc: &str) -> Option<Vec<String>> {
+    let name = cc.split(':').next().unwrap_or_default().trim();
+    if !KNOWN.contains(&name) {
+        return None;
+    }
+    let schema = schemars::schema_for!(Flow);
+    let fields = schema.get("properties").and_then(|fields| fields.as_object());
+    let fields = fields.into_iter().flat_map(|fields| fields.keys().cloned());
+    Some(fields.filter(|field| !COUNT.contains(&field.as_str())).collect())
+}
+
 impl Hosted {
     /// True if the data ends.
     pub fn is_finite(&self) -> bool {
-        self.wish.bytes.is_some()
+        self.wish.transfer.bytes.is_some()
     }
 
-    /// The ends of flow `number`, whose randomness comes from `seed`.
-    pub fn ends(&self, seed: u64, number: u64, packet: PacketSize) -> Result<HostedEnds, String> {
-        let wish = Wish { seed, ..self.wish.clone() };
+    /// The ends of flow `number`, whose randomness comes from `seed`, and whose log goes to `qlog`.
+    pub fn ends(
+        &self,
+        (seed, number): (u64, u64),
+        packet: PacketSize,
+        qlog: Option<PathBuf>,
+    ) -> Result<HostedEnds, String> {
+        let transfer = Transfer { seed, qlog, ..self.wish.transfer.clone() };
+        let wish = Wish { transfer, ..self.wish.clone() };
         let (near, far) = self.stack.ends(&wish)?;
         Ok(HostedEnds {
             near,

@@ -57,7 +57,7 @@ pub use scenario::{
     Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Host, HostField, HostName, Link,
     PacingName, ParkingLot, PeriodsName, Scenario, SlowStartName, Stall, TcpName, Trace, Web,
 };
-pub use stack::{Stack, StackEnds, Wish};
+pub use stack::{Stack, StackEnds, Transfer, Wish};
 pub use tables::{FORMAT, TABLES, row, table};
 pub use unfinished::write_whole;
 pub use warnings::Warning;

@@ -1,6 +1,7 @@
 //! Stacks that others wrote, as the ends of flows.
 
 use narrows_sim::Endpoint;
+use std::path::PathBuf;
 
 /// A stack that flows may use by name, like `quinn:cubic` or `host = "mine"`.
 pub trait Stack: Send + Sync {
@@ -15,6 +16,11 @@ pub trait Stack: Send + Sync {
     /// Bytes of its largest usual datagram on the wire, headers included.
     fn packet(&self) -> u32 {
         1500
+    }
+
+    /// Whether its near end can log itself as qlog.
+    fn logs(&self) -> bool {
+        false
     }
 
     /// The two ends of a flow: data goes from the near one to the far one. Fails if it cannot do
@@ -36,14 +42,30 @@ pub type StackEnds = (Box<dyn Endpoint>, Box<dyn Endpoint>);
 pub struct Wish {
     /// One of the stack's controllers; the usual one unless given.
     pub controller: Option<String>,
-    /// Where its randomness comes from.
-    pub seed: u64,
-    /// Bytes to transfer; endless unless given.
-    pub bytes: Option<u64>,
+    /// What is transferred.
+    pub transfer: Transfer,
     /// The largest datagram on the wire, headers included; the stack's own unless given.
     pub packet: Option<u32>,
     /// Whether datagrams may be marked. If not, the door takes marks off.
     pub ecn: bool,
+}
+
+/// A transfer from the near end to the far end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Transfer {
+    /// Where the ends' randomness comes from.
+    pub seed: u64,
+    /// Bytes to transfer; `None` for no end.
+    pub bytes: Option<u64>,
+    /// Where the near end logs itself as qlog, if it can.
+    pub qlog: Option<PathBuf>,
+}
+
+impl Transfer {
+    /// A transfer without end.
+    pub fn endless(seed: u64) -> Self {
+        Self { seed, ..Self::default() }
+    }
 }
 
 /// Stacks that narrows-hosts knows, whether they are built in or not.

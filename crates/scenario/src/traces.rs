@@ -19,6 +19,8 @@ pub(crate) struct Traces<'a> {
     folder: Option<PathBuf>,
     packets: Vec<(PacketTrace<BufWriter<File>>, Unfinished)>,
     flows: Vec<(u32, RecoveryLog, Unfinished)>,
+    /// What stacks that others wrote log of themselves.
+    foreign: Vec<Unfinished>,
 }
 
 /// What it means that `file` cannot be written.
@@ -39,7 +41,8 @@ impl Tap for Several {
 /// What the headers of a flow need besides its segments.
 fn headers(group: &CheckedFlow) -> FlowHeaders {
     let carries = match (&group.over, group.packet.kind) {
-        (Over::Datagrams { .. } | Over::Hosted(_), _) => Carries::Datagrams,
+        (Over::Datagrams { .. }, _) => Carries::Datagrams,
+        (Over::Hosted(_), _) => Carries::Hosted,
         (_, kind) => Carries::Tcp { timestamps: kind == Headers::Tcp { timestamps: true } },
     };
     FlowHeaders { payload: group.packet.payload() as u32, carries }
@@ -48,7 +51,14 @@ fn headers(group: &CheckedFlow) -> FlowHeaders {
 impl<'a> Traces<'a> {
     /// Traces nothing.
     pub fn none(checked: &'a Checked) -> Self {
-        Self { checked, seed: 0, folder: None, packets: Vec::new(), flows: Vec::new() }
+        Self {
+            checked,
+            seed: 0,
+            folder: None,
+            packets: Vec::new(),
+            flows: Vec::new(),
+            foreign: Vec::new(),
+        }
     }
 
     /// Opens the captures of a run with this `seed`, if the scenario asks for any and there is a
@@ -88,13 +98,7 @@ impl<'a> Traces<'a> {
         controller: Box<dyn Controller>,
         group: &CheckedFlow,
     ) -> Result<Box<dyn Controller>, RunError> {
-        let traced = self
-            .checked
-            .trace
-            .as_ref()
-            .is_some_and(|trace| trace.flows.iter().any(|flow| u64::from(*flow) == number));
-        let (true, Some(folder)) = (traced, &self.folder) else { return Ok(controller) };
-        let file = Unfinished::new(folder.join(format!("flow{number}.sqlog")));
+        let Some(file) = self.file(number) else { return Ok(controller) };
         let writer = Box::new(file.create().map_err(failed(&file))?);
         let title = format!("{}, flow {number}, seed {}", group.cc, self.seed);
         let description = format!("simulated by narrows, engine {}", crate::engine());
@@ -102,6 +106,23 @@ impl<'a> Traces<'a> {
         let controller = log.wrap(controller);
         self.flows.push((number as u32, log, file));
         Ok(controller)
+    }
+
+    /// The file of flow `number`, if that is traced.
+    fn file(&self, number: u64) -> Option<Unfinished> {
+        let traced = &self.checked.trace.as_ref()?.flows;
+        let is_traced = traced.iter().any(|flow| u64::from(*flow) == number);
+        let folder = self.folder.as_ref().filter(|_| is_traced)?;
+        Some(Unfinished::new(folder.join(format!("flow{number}.sqlog"))))
+    }
+
+    /// Where flow `number`, whose ends others wrote, logs itself, if it is traced.
+    pub fn log(&mut self, number: u64) -> Result<Option<PathBuf>, RunError> {
+        let Some(file) = self.file(number) else { return Ok(None) };
+        file.create().map_err(failed(&file))?;
+        let path = file.unfinished().to_owned();
+        self.foreign.push(file);
+        Ok(Some(path))
     }
 
     /// Taps the traced links and flows.
@@ -126,6 +147,9 @@ impl<'a> Traces<'a> {
         while let Some((_, log, file)) = self.flows.pop() {
             self.conclude(file, log.finish())?;
         }
+        while let Some(file) = self.foreign.pop() {
+            self.conclude(file, Ok(()))?;
+        }
         Ok(())
     }
 
@@ -145,6 +169,7 @@ impl Drop for Traces<'_> {
     /// A run that was stopped leaves no half of a file.
     fn drop(&mut self) {
         let captures = self.packets.iter().map(|(_, file)| file);
-        captures.chain(self.flows.iter().map(|(.., file)| file)).for_each(Unfinished::remove);
+        let logs = self.flows.iter().map(|(.., file)| file).chain(&self.foreign);
+        captures.chain(logs).for_each(Unfinished::remove);
     }
 }

@@ -23,6 +23,11 @@ impl Unfinished {
         &self.path
     }
 
+    /// Where it is written until it is finished.
+    pub fn unfinished(&self) -> &Path {
+        &self.beside
+    }
+
     /// Opens it for writing.
     pub fn create(&self) -> Result<BufWriter<File>, Error> {
         File::create(&self.beside).map(BufWriter::new)

@@ -25,6 +25,8 @@ pub enum Carries {
     },
     /// Nothing: datagrams.
     Datagrams,
+    /// A stack that others wrote.
+    Hosted,
 }
 
 /// Bytes of an IPv4 header without options.
@@ -44,9 +46,12 @@ const QUIC_PORT: u16 = 443;
 const UDP_HEADER: u32 = 8;
 
 /// Returns the headers of a segment as bytes, and the packet's length on the wire including its
-/// payload, which is not written.
+/// payload, which is not written unless it is a hosted datagram's.
 pub(crate) fn write(crossing: &Crossing, flow: FlowHeaders) -> (Vec<u8>, u32) {
     let segment = &crossing.segment;
+    if let Some(payload) = crossing.payload {
+        return hosted(crossing, payload);
+    }
     if is_quic(segment) || flow.carries == Carries::Datagrams {
         let length = segment.bytes.saturating_sub(IP_HEADER).max(UDP_HEADER);
         return (
@@ -65,6 +70,19 @@ pub(crate) fn write(crossing: &Crossing, flow: FlowHeaders) -> (Vec<u8>, u32) {
     let payload = if is_data { flow.payload.min(room) } else { 0 };
     let length = tcp.header_len() as u32 + payload;
     (packet(crossing, IpNumber::TCP, length, &tcp.to_bytes()), IP_HEADER + length)
+}
+
+/// A hosted datagram whole: over UDP, or as the IP packet that it is.
+fn hosted(crossing: &Crossing, payload: &[u8]) -> (Vec<u8>, u32) {
+    let bytes = crossing.segment.bytes;
+    if bytes as usize == payload.len() {
+        return (payload.to_vec(), bytes);
+    }
+    let length = UDP_HEADER + payload.len() as u32;
+    let udp = udp(&crossing.segment, length, Carries::Hosted);
+    let mut packet = packet(crossing, IpNumber::UDP, length, &udp);
+    packet.extend_from_slice(payload);
+    (packet, IP_HEADER + length)
 }
 
 /// An IPv4 header for a payload of `length` bytes, then the `inner` header.
@@ -192,6 +210,22 @@ mod tests {
         };
         let carries = Carries::Tcp { timestamps: false };
         write(&crossing, FlowHeaders { payload: 960, carries }).0
+    }
+
+    #[test]
+    fn a_hosted_datagram_is_there_whole() {
+        let header = Header::Hosted { place: 0, ecn: Ecn::Marked, back: true };
+        let shown = |bytes: u32, payload: &[u8]| {
+            let segment = Segment::data(3, Time::ZERO, bytes, header);
+            let (at, point, payload) = (Time::ZERO, TapPoint::Arrival, Some(payload));
+            let crossing = Crossing { at, link: 0, point, flow: 0, segment, payload };
+            write(&crossing, FlowHeaders { payload: 1200, carries: Carries::Hosted })
+        };
+        let (udp, length) = shown(33, b"hello");
+        assert_eq!((length, &udp[28..], udp[1] & 3, udp[9]), (33, &b"hello"[..], 3, 17));
+        // RFC 768: from HTTPS, eight bytes and five.
+        assert_eq!(udp[20..26], [1, 187, 156, 64, 0, 13]);
+        assert_eq!(shown(5, b"an ip"), (b"an ip".to_vec(), 5));
     }
 
     #[test]

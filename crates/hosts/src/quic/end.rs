@@ -286,9 +286,15 @@ macro_rules! quic_end {
             Ok(config)
         }
 
-        /// The two ends of a transfer, both with `config`, over a handshake that protects nothing
+        /// The two ends of a transfer, each with a `config`, over a handshake that protects nothing
         /// but has TLS's sizes.
-        pub fn pair(config: TransportConfig, transfer: &Transfer) -> (Box<End>, Box<End>) {
+        ///
+        /// # Errors
+        /// If `config` fails, or if the transfer is to be logged and cannot be.
+        pub fn pair(
+            config: impl Fn() -> Result<TransportConfig, String>,
+            transfer: &Transfer,
+        ) -> Result<(Box<End>, Box<End>), String> {
             let null = Arc::new(null::NullTls);
             pair_over(config, transfer, (null.clone(), null))
         }
@@ -296,39 +302,48 @@ macro_rules! quic_end {
         /// The same over real TLS 1.3, by rustls and ring.
         ///
         /// # Errors
-        /// If rustls makes no certificate.
+        /// As [`pair`]'s, and if rustls makes no certificate.
         #[cfg(feature = "tls")]
         pub fn pair_with_tls(
-            config: TransportConfig,
+            config: impl Fn() -> Result<TransportConfig, String>,
             transfer: &Transfer,
         ) -> Result<(Box<End>, Box<End>), String> {
             use $proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
             let (client, server) = configs()?;
             let client = QuicClientConfig::try_from(client).map_err(|error| error.to_string())?;
             let server = QuicServerConfig::try_from(server).map_err(|error| error.to_string())?;
-            Ok(pair_over(config, transfer, (Arc::new(client), Arc::new(server))))
+            pair_over(config, transfer, (Arc::new(client), Arc::new(server)))
         }
 
         fn pair_over(
-            config: TransportConfig,
+            config: impl Fn() -> Result<TransportConfig, String>,
             transfer: &Transfer,
             (client, server): (Arc<dyn ClientCrypto>, Arc<dyn ServerCrypto>),
-        ) -> (Box<End>, Box<End>) {
-            let config = Arc::new(config);
+        ) -> Result<(Box<End>, Box<End>), String> {
+            let mut logged = config()?;
+            if let Some(path) = &transfer.qlog {
+                log(&mut logged, path)?;
+            }
             let numbers = |side| Numbers::new(transfer.seed, side);
             let mut near = $proto::ClientConfig::new(client);
-            near.transport_config(config.clone());
+            near.transport_config(Arc::new(logged));
             let first = numbers(3);
             near.initial_dst_cid_provider(Arc::new(move || {
                 ConnectionId::new(&first.clone().next())
             }));
             let key = Arc::new(null::TokenKey(transfer.seed));
             let mut far = $proto::ServerConfig::new(server, key);
-            far.transport_config(config);
+            far.transport_config(Arc::new(config()?));
             far.time_source(Arc::new(TimeOfDay));
             let near = End::new(endpoint(None, numbers(1)), Some(near), transfer.bytes);
             let far = End::new(endpoint(Some(Arc::new(far)), numbers(2)), None, None);
-            (Box::new(near), Box::new(far))
+            Ok((Box::new(near), Box::new(far)))
+        }
+
+        /// Fails, as this build logs nothing.
+        #[cfg(not(feature = "qlog"))]
+        fn log(_: &mut TransportConfig, path: &Path) -> Result<(), String> {
+            Err(format!("{}: qlog needs the feature qlog of narrows-hosts", path.display()))
         }
 
         fn endpoint(server: Option<Arc<ServerConfig>>, numbers: Numbers) -> $proto::Endpoint {

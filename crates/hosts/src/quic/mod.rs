@@ -17,6 +17,16 @@ pub(crate) use train::Train;
 
 use crate::deterministic::{STEP, mixed};
 
+/// A new file for a log, which is written in large pieces.
+#[cfg(feature = "qlog")]
+pub(crate) fn log_file(
+    path: &std::path::Path,
+) -> Result<std::io::BufWriter<std::fs::File>, String> {
+    let file = std::fs::File::create(path);
+    let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(std::io::BufWriter::with_capacity(1 << 16, file))
+}
+
 /// Bytes of the tag of an encrypted packet.
 pub(crate) const TAG: usize = 16;
 
