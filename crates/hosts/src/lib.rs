@@ -21,7 +21,7 @@
 #![expect(clippy::disallowed_types, reason = "the stacks count in the system's instants")]
 
 #[cfg(any(feature = "quinn", feature = "noq"))]
-mod clock;
+pub mod clock;
 pub mod deterministic;
 #[cfg(feature = "noq")]
 pub mod noq;

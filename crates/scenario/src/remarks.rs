@@ -59,8 +59,9 @@ pub(crate) fn find(
         } else {
             [group.receivers_window(), group.repairs(), group.part_of_the_time(checked)]
         };
+        let looks = looks.into_iter().chain([group.ended()]);
         let place = format!("flows[{}]", group.number);
-        let looks = looks.into_iter().flatten();
+        let looks = looks.flatten();
         found.extend(looks.map(|message| Warning { place: place.clone(), message }));
     }
     found.extend(never_full(checked, &groups, &links[bottleneck]).or_else(|| {
@@ -97,6 +98,21 @@ impl Group<'_> {
         let began = self.flows.iter().any(|flow| flow.summary.started.is_some());
         let why = if began { ": it was over before that" } else { "" };
         Some(format!("nothing was sent in the measured time{why}"))
+    }
+
+    /// A stack that others wrote has given up its connection.
+    fn ended(&self) -> Option<String> {
+        let ends = |flow: &FlowResult| {
+            let hosted = flow.summary.hosted.as_deref()?;
+            hosted.near.ended.clone().or_else(|| hosted.far.ended.clone())
+        };
+        let mut ended = self.flows.iter().filter_map(ends);
+        let why = ended.next()?;
+        let of = match (ended.count() + 1, self.flows.len()) {
+            (_, 1) => String::new(),
+            (some, all) => format!(" of {some} of {all} flows"),
+        };
+        Some(format!("the connection{of} ended: {why}"))
     }
 
     /// The recovery epochs of its flows, if they are too few.

@@ -24,4 +24,6 @@ pub use pacer::Pacer;
 pub use reassembly::Reassembly;
 pub use rtt::{Least, Outstanding, RttEstimator, Timeouts};
 pub use segment::{AckHeader, DataHeader, Header, Kind, Payload, Segment};
+pub use tcp::Delivered;
+pub use tcp::rate_sampler::{RateSampler, Sending};
 pub use ticks::Ticks;

@@ -25,7 +25,7 @@ struct Departure {
 
 /// What the sender knows at an acknowledgement, apart from deliveries.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sending {
+pub struct Sending {
     /// Packets in flight before the acknowledgement.
     pub prior_in_flight: u64,
     /// True while losses are being repaired.
@@ -36,7 +36,7 @@ pub(crate) struct Sending {
 
 /// Per-connection state (§4.1.2.1.1), and a record for each packet outstanding.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RateSampler {
+pub struct RateSampler {
     /// The packet number of the first entry of `departures`.
     first: u64,
     departures: VecDeque<Departure>,

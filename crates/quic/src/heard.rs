@@ -1,0 +1,298 @@
+//! What a law hears of a QUIC connection. A stack tells of packets one by one, acknowledgements
+//! before the losses that they reveal; a law hears of the losses first, and of an acknowledgement
+//! once.
+
+use crate::law::Law;
+use narrows_control::{Ack, Controller, Idle, Loss, Mark, Pacing, Restart, Rtt, Timeout};
+use narrows_signal::Reply;
+use narrows_transport::{Delivered, RateSampler, Sending};
+use narrows_units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// A packet that left and is neither acknowledged nor lost, or such with an earlier one before it.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    /// Its number in the stack's terms.
+    number: u64,
+    sent: Time,
+    /// Packets in flight when it left, itself included.
+    in_flight: u64,
+    is_settled: bool,
+}
+
+/// An acknowledgement of which the law has not heard yet.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    now: Time,
+    packets: u64,
+    /// Our number of the newest of them, and when it left.
+    newest: u64,
+    newest_sent: Time,
+    prior_in_flight: u64,
+    /// The sampler and the RTT know of it.
+    is_counted: bool,
+}
+
+/// A law and what it has heard.
+pub(crate) struct Heard {
+    controller: Box<dyn Controller>,
+    each_loss: bool,
+    sampler: Option<RateSampler>,
+    /// Packets from our number `first` on, which counts those alone that the law hears of.
+    packets: VecDeque<Packet>,
+    first: u64,
+    in_flight: u64,
+    rtt: Option<Rtt>,
+    pending: Option<Pending>,
+    /// The recovery is over once this packet or a later one is acknowledged.
+    recovers_to: u64,
+    /// The window was the limit when nothing more left.
+    is_full: bool,
+    last_sent: Time,
+    /// Packets that left, were acknowledged, were lost.
+    pub counts: Counts,
+}
+
+/// Packets of a connection that a law has heard of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets that left.
+    pub sent: u64,
+    /// Packets acknowledged.
+    pub acknowledged: u64,
+    /// Packets lost.
+    pub lost: u64,
+}
+
+/// A controller that only paces has its window in flight on average, and may have twice that for a
+/// while (as in narrows' own QUIC).
+const PACED_FLIGHT: f64 = 2.0;
+/// The retransmission timeout before there is an RTT (RFC 9002, §6.2.2, without its probe).
+const FIRST_TIMEOUT: Duration = Duration::from_millis(999);
+
+impl Heard {
+    pub fn new(law: &Law, seed: u64) -> Self {
+        let controller = law.controller(seed);
+        Self {
+            sampler: controller.needs().rate_samples.then(RateSampler::default),
+            controller,
+            each_loss: law.each_loss(),
+            packets: VecDeque::new(),
+            first: 0,
+            in_flight: 0,
+            rtt: None,
+            pending: None,
+            recovers_to: 0,
+            is_full: false,
+            last_sent: Time::ZERO,
+            counts: Counts::default(),
+        }
+    }
+
+    fn next(&self) -> u64 {
+        self.first + self.packets.len() as u64
+    }
+
+    /// Packet `number` leaves at `now`.
+    pub fn sent(&mut self, now: Time, number: u64) {
+        self.conclude();
+        if self.in_flight == 0 && self.counts.sent > 0 {
+            let timeout = self.rtt.map_or(FIRST_TIMEOUT, |rtt| rtt.smoothed * 3);
+            self.controller.on_restart(&Idle {
+                now,
+                length: now.since(self.last_sent),
+                timeout,
+                restart: Restart::Never,
+                app_limited: false,
+            });
+        }
+        self.in_flight += 1;
+        self.counts.sent += 1;
+        let own = self.next();
+        if let Some(sampler) = &mut self.sampler {
+            sampler.sent(own, now, self.in_flight as u32);
+        }
+        let in_flight = self.in_flight;
+        self.packets.push_back(Packet { number, sent: now, in_flight, is_settled: false });
+        (self.is_full, self.last_sent) = (false, now);
+    }
+
+    /// The stack would have let more leave, had the window not been full.
+    pub fn full(&mut self) {
+        self.is_full = true;
+    }
+
+    /// Settles packet `number`; returns our number and what is known of it, or `None` if it is not
+    /// of those that count, or was settled before.
+    fn settle(&mut self, number: u64) -> Option<(u64, Packet)> {
+        let place = self.packets.binary_search_by_key(&number, |packet| packet.number).ok()?;
+        let packet = &mut self.packets[place];
+        if std::mem::replace(&mut packet.is_settled, true) {
+            return None;
+        }
+        let packet = *packet;
+        self.in_flight -= 1;
+        Some((self.first + place as u64, packet))
+    }
+
+    /// Packet `number` is acknowledged at `now`.
+    pub fn acknowledged(&mut self, now: Time, number: u64) {
+        if self.pending.is_some_and(|pending| pending.now != now || pending.is_counted) {
+            self.conclude();
+        }
+        let prior_in_flight = self.in_flight;
+        let Some((own, packet)) = self.settle(number) else { return };
+        self.counts.acknowledged += 1;
+        let pending = self.pending.get_or_insert(Pending {
+            now,
+            packets: 0,
+            newest: own,
+            newest_sent: packet.sent,
+            prior_in_flight,
+            is_counted: false,
+        });
+        pending.packets += 1;
+        if own >= pending.newest {
+            (pending.newest, pending.newest_sent) = (own, packet.sent);
+        }
+    }
+
+    /// That was all of this acknowledgement; the losses that it reveals come next.
+    pub fn counted(&mut self) {
+        let Some(pending) = &mut self.pending else { return };
+        if std::mem::replace(&mut pending.is_counted, true) {
+            return;
+        }
+        let Pending { now, packets, newest, newest_sent, .. } = *pending;
+        self.take_rtt(now.since(newest_sent));
+        let least = self.rtt.map(|rtt| rtt.minimum);
+        if let Some(sampler) = &mut self.sampler {
+            let delivered =
+                Delivered { packets, newest, newest_number: newest, ..Delivered::default() };
+            sampler.arrived(&delivered, now, least);
+        }
+    }
+
+    /// The moving average of RFC 6298; the receiver's delay is part of it, as a stack does not tell
+    /// it.
+    fn take_rtt(&mut self, latest: Duration) {
+        let latest = latest.max(Duration::from_picos(1000));
+        let rtt = self.rtt.get_or_insert(Rtt {
+            latest,
+            smoothed: latest,
+            minimum: latest,
+            maximum: latest,
+        });
+        rtt.latest = latest;
+        rtt.minimum = rtt.minimum.min(latest);
+        rtt.maximum = rtt.maximum.max(latest);
+        let smoothed = rtt.smoothed.picos();
+        rtt.smoothed = Duration::from_picos(smoothed - smoothed / 8 + latest.picos() / 8);
+    }
+
+    /// Packet `number` is lost, as is noticed at `now`.
+    pub fn lost(&mut self, now: Time, number: u64) {
+        let Some((own, packet)) = self.settle(number) else { return };
+        self.counts.lost += 1;
+        let opens_epoch = own >= self.recovers_to;
+        if opens_epoch {
+            self.recovers_to = self.next();
+        }
+        let rate = self.sampler.as_mut().and_then(|sampler| sampler.lost(own));
+        self.controller.on_loss(&Loss {
+            now,
+            transmission: own,
+            next: self.next(),
+            opens_epoch,
+            in_flight: packet.in_flight as f64,
+            rtt: self.rtt,
+            rate,
+        });
+    }
+
+    /// A packet that left at `sent` came with a mark.
+    pub fn marked(&mut self, now: Time, sent: Time) {
+        let newest = self.packets.partition_point(|packet| packet.sent <= sent) as u64;
+        let opens_epoch = self.first + newest > self.recovers_to;
+        if opens_epoch {
+            self.recovers_to = self.next();
+        }
+        self.controller.on_mark(&Mark { now, packets: 1.0, opens_epoch });
+    }
+
+    /// Everything that left for longer than three probe timeouts is lost (RFC 9002, §7.6).
+    pub fn collapsed(&mut self, now: Time) {
+        self.controller.on_timeout(&Timeout { now, opens_epoch: true, in_flight: 1.0 });
+    }
+
+    /// Lets the law hear of an acknowledgement whose losses have been told.
+    pub fn conclude(&mut self) {
+        self.counted();
+        let Some(Pending { now, packets, newest, prior_in_flight, .. }) = self.pending.take()
+        else {
+            return;
+        };
+        while self.packets.front().is_some_and(|packet| packet.is_settled) {
+            self.packets.pop_front();
+            self.first += 1;
+        }
+        let repairing = newest < self.recovers_to;
+        let sending = Sending { prior_in_flight, repairing, departs_in: Duration::ZERO };
+        let rate = self.sampler.as_mut().and_then(|sampler| sampler.take(self.first, &sending));
+        self.controller.on_ack(&Ack {
+            now,
+            packets: packets as f64,
+            newest,
+            next: self.next(),
+            rtt: self.rtt,
+            rtt_is_fresh: true,
+            in_flight: self.in_flight as f64,
+            window_limited: self.is_full,
+            recovering: !self.each_loss && repairing,
+            marked: 0.0,
+            reply: Reply::Nothing,
+            rate,
+        });
+    }
+
+    /// The window in packets.
+    pub fn window(&self) -> f64 {
+        self.controller.window()
+    }
+
+    /// Packets that may be in flight.
+    pub fn flight_limit(&self) -> f64 {
+        let limit = self.controller.flight_limit();
+        match (limit < f64::INFINITY, self.rtt) {
+            (true, _) => limit,
+            (false, None) => self.window(),
+            (false, Some(_)) => PACED_FLIGHT * self.window(),
+        }
+    }
+
+    /// The slow-start threshold in packets.
+    pub fn ssthresh(&self) -> f64 {
+        self.controller.ssthresh()
+    }
+
+    /// How packets are spaced.
+    pub fn pacing(&self) -> Pacing {
+        self.controller.pacing()
+    }
+
+    /// The RTT, once there is a sample.
+    pub fn rtt(&self) -> Option<Rtt> {
+        self.rtt
+    }
+
+    /// Packets a second at which they are spaced; `None` if they are not.
+    pub fn rate(&self) -> Option<f64> {
+        match self.pacing() {
+            Pacing::Unpaced => None,
+            Pacing::Window { gain, .. } => {
+                self.rtt.map(|rtt| gain * self.window() / rtt.smoothed.seconds())
+            }
+            Pacing::Rate { packets_per_second, .. } => Some(packets_per_second),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! A law by name, for stacks that others wrote.
+
+use narrows_control::registry::{self, Birth, MovedBy, Recipe};
+use narrows_control::{Controller, Gaps};
+use narrows_settings::Given;
+
+/// A law with its settings, as a scenario writes it: `etcp`, `cubic:beta=0.8`.
+#[derive(Clone)]
+pub struct Law {
+    recipe: Recipe,
+    name: String,
+    each_loss: bool,
+    gaps: Option<Gaps>,
+}
+
+/// Packets of the first window (RFC 9002, §7.2).
+const INITIAL_WINDOW: f64 = 10.0;
+
+impl Law {
+    /// The law that `text` names.
+    ///
+    /// # Errors
+    /// If there is no such law, if a setting is wrong, or if the law needs what QUIC stacks have
+    /// not: replies of routers, or marks counted one by one.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default().trim();
+        let given = Given::parse(parts).map_err(|error| format!("{error}, like cubic:beta=0.8"))?;
+        let entry = registry::find(name).map_err(|error| error.to_string())?;
+        let birth = Birth { given, initial_window: INITIAL_WINDOW, ..Birth::default() };
+        let recipe = entry.read(&birth).map_err(|error| error.to_string())?;
+        let needs = recipe.make(0).needs();
+        if needs.routers {
+            return Err(format!("{name} asks routers, and QUIC carries no such header"));
+        }
+        if needs.ecn.is_capable() {
+            return Err(format!(
+                "{name} counts marks one by one, and a stack's controllers do not hear how many"
+            ));
+        }
+        let each_loss = entry.moved_by == MovedBy::EachLoss;
+        Ok(Self { recipe, name: name.to_owned(), each_loss, gaps: None })
+    }
+
+    /// The laws that can be used, by name.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        registry::names().filter(|name| Self::parse(name).is_ok())
+    }
+
+    /// With packets spaced by such gaps, a window in each round trip, by a send loop that asks
+    /// before it lets one go; see [`crate::noq::Pace`].
+    #[must_use]
+    pub fn spaced(mut self, gaps: Gaps) -> Self {
+        self.gaps = Some(gaps);
+        self
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The gaps that were asked for.
+    pub(crate) fn gaps(&self) -> Option<Gaps> {
+        self.gaps
+    }
+
+    /// Whether it answers each lost packet, so that no recovery keeps its window still.
+    pub(crate) fn each_loss(&self) -> bool {
+        self.each_loss
+    }
+
+    /// A controller for one connection, with randomness from `seed`.
+    pub(crate) fn controller(&self, seed: u64) -> Box<dyn Controller> {
+        self.recipe.make(seed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn laws_that_need_what_quic_has_not_are_refused() {
+        let names: Vec<_> = Law::names().collect();
+        assert!(["cubic", "bbr", "etcp", "fast"].iter().all(|name| names.contains(name)));
+        for (name, why) in [
+            ("xcp", "xcp asks routers, and QUIC carries no such header"),
+            (
+                "dctcp",
+                "dctcp counts marks one by one, and a stack's controllers do not hear how many",
+            ),
+        ] {
+            assert_eq!(Law::parse(name).err().as_deref(), Some(why));
+        }
+        assert!(Law::parse("cubic:beta=2").is_err() && Law::parse("vegass").is_err());
+    }
+}

@@ -1,0 +1,25 @@
+//! narrows' congestion controllers in QUIC stacks that others wrote.
+//!
+//! A [`Law`] by name is what a stack's own interface makes controllers of: [`noq::Factory`],
+//! [`quinn::Factory`]. Both hear of each packet; what a stack does not tell is said in its module.
+//!
+//! ```
+//! # #[cfg(feature = "noq")] {
+//! use narrows_quic::{Law, noq};
+//!
+//! let mut config = noq_proto::TransportConfig::default();
+//! config.congestion_controller_factory(noq::Factory::new(Law::parse("etcp:p0=0.01")?).shared());
+//! # }
+//! # Ok::<(), String>(())
+//! ```
+
+#![expect(clippy::disallowed_types, reason = "the stacks count in the system's instants")]
+
+mod heard;
+#[cfg(feature = "hosted")]
+pub mod hosted;
+mod law;
+#[cfg(feature = "noq")]
+pub mod noq;
+
+pub use law::Law;

@@ -1,0 +1,62 @@
+//! Our laws in noq, over narrows' networks.
+
+#![cfg(feature = "hosted")]
+
+use narrows_quic::{Law, hosted};
+use narrows_scenario::{Checked, Own, Results, Scenario, run};
+use std::ops::ControlFlow;
+
+fn results(text: &str) -> Results {
+    let own = Own { laws: Vec::new(), stacks: hosted::stacks() };
+    let scenario = Scenario::from_toml(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let checked = Checked::with_own(scenario, &own);
+    let checked = checked.unwrap_or_else(|error| panic!("{text}: {error}"));
+    run(&checked, 1, None, |_| ControlFlow::Continue(())).expect("it runs")
+}
+
+/// The mean of the window's samples from `seconds` on, in packets.
+fn mean_window(results: &Results, seconds: f64) -> f64 {
+    let series = &results.flow_series;
+    let windows = series.time.iter().zip(&series.window).filter(|(time, _)| **time >= seconds);
+    let windows: Vec<f64> = windows.map(|(_, window)| *window).collect();
+    windows.iter().sum::<f64>() / windows.len() as f64
+}
+
+#[test]
+fn e_tcp_meets_its_equation_over_quic() {
+    // E-TCP, eq. 5: p = p0 + 2/W for losses per acknowledged packet, with p0 = 0.01.
+    for (loss, seconds) in [("1.5%", 120), ("3%", 120), ("6%", 120)] {
+        let text = format!(
+            "duration = \"{seconds}s\"\nwarmup = \"20s\"\n[[flows]]\ncc = \"narrows-noq:etcp\"\n\
+             [dumbbell]\nrate = \"1Gbps\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\nloss = \"{loss}\"\n"
+        );
+        let results = results(&text);
+        let summary = &results.flows[0].summary;
+        let near = &summary.hosted.as_ref().expect("it is hosted").near;
+        assert_eq!(near.ended, None);
+        let lost = f64::from(summary.sender.lost);
+        let p = lost / (summary.sender.sent as f64 - lost);
+        let window = mean_window(&results, 20.0);
+        let expected = 0.01 + 2.0 / window;
+        assert!((p / expected - 1.0).abs() < 0.05, "p {p}, window {window}, expected {expected}");
+    }
+}
+
+#[test]
+fn each_law_does_in_noq_what_it_does_in_our_own_quic() {
+    for law in Law::names() {
+        let used = |cc: &str| {
+            let results = results(&format!(
+                "duration = \"20s\"\nwarmup = \"10s\"\n[[flows]]\ncc = \"{cc}\"\n\
+                 [dumbbell]\nrate = \"50Mbps\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\n"
+            ));
+            if let Some(hosted) = &results.flows[0].summary.hosted {
+                assert_eq!(hosted.near.ended, None, "{cc}");
+            }
+            results.bottleneck().summary.utilisation
+        };
+        let (theirs, ours) = (used(&format!("narrows-noq:{law}")), used(&format!("{law}+quic")));
+        eprintln!("{law}: utilisation {theirs:.3} in noq, {ours:.3} in our own QUIC");
+        assert!((theirs - ours).abs() < 0.1, "{law}: {theirs} in noq, {ours} in our own QUIC");
+    }
+}
