@@ -141,7 +141,47 @@ impl Heard {
             self.conclude();
         }
         let prior_in_flight = self.in_flight;
-        let Some((own, packet)) = self.settle(number) else { return };
+        if let Some(settled) = self.settle(number) {
+            self.note_arrival(now, prior_in_flight, settled);
+        }
+    }
+
+    /// A packet that left at `sent` is acknowledged at `now`: the first of them that is not settled.
+    #[cfg(feature = "quinn")]
+    pub fn acknowledged_of(&mut self, now: Time, sent: Time) {
+        let from = self.packets.partition_point(|packet| packet.sent < sent);
+        let mut those = self.packets.range(from..).take_while(|packet| packet.sent == sent);
+        if let Some(number) = those.find(|packet| !packet.is_settled).map(|packet| packet.number) {
+            self.acknowledged(now, number);
+        }
+    }
+
+    /// The oldest `count` packets that left by `sent` and are not settled are lost, as is noticed at
+    /// `now`.
+    #[cfg(feature = "quinn")]
+    pub fn lost_until(&mut self, now: Time, sent: Time, count: u64) {
+        let those = self.packets.iter().take_while(|packet| packet.sent <= sent);
+        let numbers = those.filter(|packet| !packet.is_settled).map(|packet| packet.number);
+        let numbers: Vec<u64> = numbers.take(count as usize).collect();
+        numbers.into_iter().for_each(|number| self.lost(now, number));
+    }
+
+    /// Nothing is in flight.
+    #[cfg(feature = "quinn")]
+    pub fn settle_all(&mut self) {
+        self.packets.iter_mut().for_each(|packet| packet.is_settled = true);
+        self.in_flight = 0;
+    }
+
+    /// The window was the limit if two packets more had no room before this acknowledgement.
+    #[cfg(feature = "quinn")]
+    pub fn full_if_nearly(&mut self) {
+        let before = self.pending.map_or(self.in_flight, |pending| pending.prior_in_flight);
+        self.is_full = (before + 2) as f64 > self.flight_limit();
+    }
+
+    /// A packet, settled with `prior_in_flight` packets in flight, has arrived.
+    fn note_arrival(&mut self, now: Time, prior_in_flight: u64, (own, packet): (u64, Packet)) {
         self.counts.acknowledged += 1;
         let pending = self.pending.get_or_insert(Pending {
             now,

@@ -1,4 +1,4 @@
-//! Our laws in noq, in the simulator: `cc = "narrows-noq:etcp"`.
+//! Our laws in noq and quinn, in the simulator: `cc = "narrows-noq:etcp"`.
 
 use crate::law::Law;
 use crate::noq::{Factory, Pace};
@@ -103,7 +103,45 @@ impl Stack for NarrowsNoq {
     }
 }
 
+/// Our laws in quinn by name, for scenarios; quinn spaces their packets.
+pub struct NarrowsQuinn(Vec<&'static str>);
+
+impl Default for NarrowsQuinn {
+    fn default() -> Self {
+        Self(Law::names().collect())
+    }
+}
+
+impl Stack for NarrowsQuinn {
+    fn name(&self) -> &str {
+        "narrows-quinn"
+    }
+
+    fn controllers(&self) -> &[&str] {
+        &self.0
+    }
+
+    fn packet(&self) -> u32 {
+        PAYLOAD + Transmit::UDP_HEADERS
+    }
+
+    fn ends(&self, wish: &Wish) -> Result<StackEnds, String> {
+        if wish.packet.is_some() {
+            return Err("packet is up to quinn; leave it out".to_owned());
+        }
+        let law = Law::parse(wish.controller.as_deref().unwrap_or("cubic"))?;
+        let config = || {
+            let mut config = narrows_hosts::quinn::usual("cubic")?;
+            let factory = crate::quinn::Factory::new(law.clone()).seeded(wish.transfer.seed);
+            config.congestion_controller_factory(factory.shared());
+            Ok(config)
+        };
+        let (near, far) = narrows_hosts::quinn::pair(config, &wish.transfer)?;
+        Ok((near, far))
+    }
+}
+
 /// All that this crate adds to [`narrows_hosts::stacks`].
 pub fn stacks() -> Vec<Arc<dyn Stack>> {
-    vec![Arc::new(NarrowsNoq::default())]
+    vec![Arc::new(NarrowsNoq::default()), Arc::new(NarrowsQuinn::default())]
 }

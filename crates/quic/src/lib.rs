@@ -1,6 +1,6 @@
 //! narrows' congestion controllers in QUIC stacks that others wrote.
 //!
-//! A [`Law`] by name is what a stack's own interface makes controllers of: [`noq::Factory`],
+//! A [`Law`] by name is what a stack's own interface makes controllers of: `noq::Factory`,
 //! [`quinn::Factory`]. Both hear of each packet; what a stack does not tell is said in its module.
 //!
 //! ```
@@ -21,5 +21,7 @@ pub mod hosted;
 mod law;
 #[cfg(feature = "noq")]
 pub mod noq;
+#[cfg(feature = "quinn")]
+pub mod quinn;
 
 pub use law::Law;
