@@ -37,7 +37,6 @@ THEIRS = [
 HOSTS = ["ideal", "tokio"]
 SEEDS = 3
 PATH = {"rate": "100Mbps", "rtt": "40ms"}
-SPAN = {"warmup": "10s", "duration": "40s"}
 
 
 def points() -> Iterator[dict[str, Any]]:
@@ -54,7 +53,11 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
     mine = {"cc": point["cc"]} | ({"host": {"like": "tokio"}} if point["host"] == "tokio" else {})
     flows = [mine, {"cc": "cubic", "start": "2s"}] if point["beside"] else [mine]
     scenario = nw.Scenario(
-        dumbbell={**PATH, "buffer": point["buffer"]}, flows=flows, seed=point["seed"], **SPAN
+        dumbbell={**PATH, "buffer": point["buffer"]},
+        flows=flows,
+        seed=point["seed"],
+        warmup="10s",
+        duration="40s",
     )
     result = nw.run(scenario)
     goodput = result.flows["goodput"].to_list()

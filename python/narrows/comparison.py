@@ -13,6 +13,7 @@ from narrows.errors import Error
 from narrows.remarks import gathered
 from narrows.results import Result
 from narrows.scenario import Scenario
+from narrows.stack import is_stack
 from narrows.statistics import chosen_seeds
 
 if TYPE_CHECKING:
@@ -208,7 +209,11 @@ def compare(scenario: Scenario, cc: Sequence[Law], *, seeds: int | Sequence[int]
 
 def _with_law(scenario: Scenario, law: Law) -> Scenario:
     """Return a scenario with this law in all flows, without what the law decides by itself."""
-    own = _core.decided_by(law) if isinstance(law, str) else []
+    if isinstance(law, str):
+        own = _core.decided_by(law)
+    else:
+        # Stacks decide all alike.
+        own = _core.decided_by("quinn") if is_stack(law) else []
     fields = scenario.fields
     flows = [
         {**{name: value for name, value in flow.items() if name not in own}, "cc": law}

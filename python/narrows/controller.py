@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from narrows import _core
 from narrows._core import Ack, Loss, Mark, ScenarioError
-from narrows.stack import Stack, name_of_stack
+from narrows.stack import Stack, is_stack, name_of_stack
 
 
 class Controller:
@@ -152,7 +152,7 @@ def name_of(law: Law) -> str:
     """
     if isinstance(law, str):
         return law
-    if isinstance(law, Stack) or (isinstance(law, type) and issubclass(law, Stack)):
+    if is_stack(law):
         return name_of_stack(law)
     if isinstance(law, Controller) and law._made_by is not None:
         return name_of(law._made_by)

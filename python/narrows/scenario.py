@@ -13,7 +13,7 @@ from typing import Any, Unpack
 from narrows import _core
 from narrows.controller import Controller, Makes, known
 from narrows.fields import ScenarioFields
-from narrows.stack import Stack, known_stack
+from narrows.stack import is_stack, known_stack
 
 
 class Scenario:
@@ -72,7 +72,7 @@ class Scenario:
                 f'flows: {flow!r} is not a table of fields; write [{{"cc": "cubic"}}]'
             )
         cc = flow.get("cc")
-        if isinstance(cc, Stack) or (isinstance(cc, type) and issubclass(cc, Stack)):
+        if is_stack(cc):
             return {**flow, "cc": known_stack("flows[].cc", cc, self.controllers)}
         if cc is None or isinstance(cc, str) or not (callable(cc) or isinstance(cc, Controller)):
             return flow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 from narrows._core import ScenarioError
 
@@ -132,6 +132,11 @@ class Stack:
             Bytes to transfer; None for no end.
         """
         raise NotImplementedError(f"{type(self).__name__} needs ends(self, seed, size)")
+
+
+def is_stack(law: object) -> TypeGuard[Stack | type[Stack]]:
+    """Tell whether a law is a stack, or the class of one."""
+    return isinstance(law, Stack) or (isinstance(law, type) and issubclass(law, Stack))
 
 
 def name_of_stack(stack: Stack | type[Stack]) -> str:

@@ -42,6 +42,8 @@ pub(crate) fn named(
     }
     let Some(cc) = given.field(|flow| flow.cc.clone()) else { return Ok(None) };
     let (name, controller) = match cc.split_once(':') {
+        // A stack that a program brings along may have any name.
+        _ if find(cc.trim()).is_some() => (cc.trim(), None),
         Some((name, controller)) => (name.trim(), Some(controller.trim().to_owned())),
         None => (cc.trim(), None),
     };

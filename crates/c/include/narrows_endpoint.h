@@ -1,0 +1,75 @@
+/* narrows' networks for stacks in C: an end of a flow is four functions, and one that tells.
+ *
+ * Times are nanoseconds from the beginning of the run. Nothing here waits, and everything is called
+ * from one thread. SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef NARROWS_ENDPOINT_H
+#define NARROWS_ENDPOINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* No time: only a datagram can wake an end. */
+#define NARROWS_NEVER UINT64_MAX
+
+/* The two ECN bits of the IP header (RFC 3168, section 5). */
+enum narrows_ecn { NARROWS_NOT_ECT = 0, NARROWS_ECT_1 = 1, NARROWS_ECT_0 = 2, NARROWS_CE = 3 };
+
+/* How a datagram leaves. It comes filled with zeros. */
+struct narrows_transmit {
+	uint64_t not_before; /* it leaves no earlier; 0 for at once */
+	uint32_t headers;    /* bytes before it on the wire; 0 for the 28 of UDP over IPv4 */
+	uint8_t ecn;         /* whether queues may mark it */
+};
+
+/* What an end says of itself. It comes filled with zeros, which say nothing. */
+struct narrows_told {
+	uint64_t delivered; /* bytes that its application has received in order */
+	uint64_t window;    /* congestion window in bytes; 0 if it does not say */
+	uint64_t in_flight; /* bytes in flight; 0 if it does not say */
+	uint64_t rtt;       /* smoothed RTT in nanoseconds; 0 if it does not say */
+	uint64_t lost;      /* datagrams that it holds for lost, plus one; 0 if it does not say */
+	const char *ended;  /* why it has ended; NULL if it has not. Its memory stays the end's. */
+	uint8_t complete;   /* 1 if its application has received all that there was */
+};
+
+/* One end of a flow. Data goes from the near end to the far end. */
+struct narrows_endpoint {
+	void *state;
+	/* A datagram arrives. */
+	void (*handle)(void *state, uint64_t now, const uint8_t *datagram, size_t length, uint8_t ecn);
+	/* The flow begins, or a time that poll_timeout gave has come. */
+	void (*handle_timeout)(void *state, uint64_t now);
+	/* Writes the next datagram that leaves at `now` to `datagram`, which has room for `room` bytes,
+	 * and returns its length; 0 if there is none. Asked until there is none. */
+	size_t (*poll_transmit)(void *state, uint64_t now, uint8_t *datagram, size_t room,
+				struct narrows_transmit *transmit);
+	/* Returns when to wake it; NARROWS_NEVER if only a datagram can. */
+	uint64_t (*poll_timeout)(void *state);
+	/* Says what there is to say; may be NULL. */
+	void (*tell)(void *state, struct narrows_told *told);
+	/* Frees `state`; may be NULL. */
+	void (*drop)(void *state);
+};
+
+/* Makes the two ends of a flow: `size` is the bytes to transfer, 0 for no end. Returns 0 if that
+ * worked. It may be called more often than there are flows, to see whether it works. */
+typedef int (*narrows_make)(void *context, uint64_t seed, uint64_t size,
+			    struct narrows_endpoint *near_end, struct narrows_endpoint *far_end);
+
+/* Runs a scenario, the text of a TOML file whose flows may say host = "NAME", under `seed`. Returns
+ * what happened as JSON text, or an error as the text {"error": "..."}; to be freed with
+ * narrows_free. Never NULL. */
+char *narrows_run(const char *scenario, const char *name, narrows_make make, void *context,
+		  uint64_t seed);
+
+/* Frees what narrows_run returned. */
+void narrows_free(char *text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

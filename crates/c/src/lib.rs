@@ -1,0 +1,131 @@
+//! narrows' networks for stacks in C, as `include/narrows_endpoint.h` describes them: what is here
+//! is what a C program calls.
+
+#![expect(unsafe_code, reason = "what C hands over is pointers")]
+
+mod end;
+
+pub use end::Described;
+use end::{CEndpoint, Ends, Make};
+use narrows_scenario::{Checked, Own, Results, Scenario, Stack, StackEnds, Wish, run};
+use serde_json::{Value, json};
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// The stack of a C program.
+struct CStack {
+    name: String,
+    make: Make,
+    context: Context,
+}
+
+/// What a C program hands to its own function.
+#[derive(Clone, Copy)]
+struct Context(*mut c_void);
+
+// SAFETY: the header says that a run calls from one thread, while its caller waits.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Stack for CStack {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn ends(&self, wish: &Wish) -> Result<StackEnds, String> {
+        if wish.packet.is_some() {
+            return Err("packet is up to the stack; leave it out".to_owned());
+        }
+        let mut ends = Ends::default();
+        let (seed, size) = (wish.transfer.seed, wish.transfer.bytes.unwrap_or(0));
+        // SAFETY: the caller of narrows_run says what `make` is.
+        let outcome =
+            unsafe { (self.make)(self.context.0, seed, size, &mut ends.near, &mut ends.far) };
+        if outcome != 0 {
+            return Err(format!("{} made no ends: its function returned {outcome}", self.name));
+        }
+        let (near, far) = (CEndpoint::new(ends.near)?, CEndpoint::new(ends.far)?);
+        Ok((Box::new(near), Box::new(far)))
+    }
+}
+
+/// The text at `text`. Fails if it is none.
+///
+/// # Safety
+/// `text` is null or points to bytes that end with a zero.
+unsafe fn text(text: *const c_char, what: &str) -> Result<String, String> {
+    if text.is_null() {
+        return Err(format!("{what} is NULL"));
+    }
+    // SAFETY: as this function's.
+    let bytes = unsafe { CStr::from_ptr(text) };
+    bytes.to_str().map(str::to_owned).map_err(|error| format!("{what}: {error}"))
+}
+
+/// Runs a scenario; see the header.
+///
+/// # Safety
+/// `scenario` and `name` are null or end with a zero; `make` is as the header says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn narrows_run(
+    scenario: *const c_char,
+    name: *const c_char,
+    make: Option<Make>,
+    context: *mut c_void,
+    seed: u64,
+) -> *mut c_char {
+    // SAFETY: as this function's.
+    let texts = unsafe { text(scenario, "scenario").and_then(|it| Ok((it, text(name, "name")?))) };
+    let outcome = texts.and_then(|(scenario, name)| {
+        let make = make.ok_or("make is NULL")?;
+        ran(&scenario, CStack { name, make, context: Context(context) }, seed)
+    });
+    let said = outcome.unwrap_or_else(|error| json!({ "error": error })).to_string();
+    CString::new(said).unwrap_or_default().into_raw()
+}
+
+/// Frees what [`narrows_run`] returned.
+///
+/// # Safety
+/// `text` is null, or what that returned and nobody has freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn narrows_free(text: *mut c_char) {
+    if !text.is_null() {
+        // SAFETY: as this function's.
+        drop(unsafe { CString::from_raw(text) });
+    }
+}
+
+fn ran(scenario: &str, stack: CStack, seed: u64) -> Result<Value, String> {
+    let scenario = Scenario::from_toml(scenario).map_err(|error| error.to_string())?;
+    let own = Own { laws: Vec::new(), stacks: vec![Arc::new(stack)] };
+    let checked = Checked::with_own(scenario, &own).map_err(|error| error.to_string())?;
+    let results = run(&checked, seed, None, |_| ControlFlow::Continue(()));
+    results.map(|results| shown(&results)).map_err(|error| error.to_string())
+}
+
+/// Results as JSON: rates in bit/s, shares as ratios.
+fn shown(results: &Results) -> Value {
+    let link = results.bottleneck();
+    let flow = |flow: &narrows_scenario::FlowResult| {
+        let hosted = flow.summary.hosted.as_deref();
+        let ended = hosted.and_then(|ends| ends.near.ended.as_ref().or(ends.far.ended.as_ref()));
+        json!({
+            "cc": flow.cc,
+            "goodput": flow.goodput,
+            "loss_rate": flow.loss_rate,
+            "completion_time": flow.completion_time,
+            "ended": ended,
+            "times": hosted.map(|ends| format!("{:016x}", ends.near.times)),
+        })
+    };
+    json!({
+        "utilisation": link.summary.utilisation,
+        "loss_rate": link.loss_rate,
+        "mean_queue": link.summary.mean_queue,
+        "warnings": results.warnings.lines().collect::<Vec<_>>(),
+        "flows": results.flows.iter().map(flow).collect::<Vec<_>>(),
+    })
+}

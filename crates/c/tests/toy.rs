@@ -1,0 +1,80 @@
+//! The toy stack in C, compiled against the header and run against the library.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where cargo has put the library.
+fn built() -> PathBuf {
+    let test = std::env::current_exe().expect("a test has a path");
+    test.parent().expect("it is in a folder called deps").to_owned()
+}
+
+fn run(compiler: &str, flags: &[&str], name: &str) -> serde_json::Value {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let binary = built().join(name);
+    let compiled = Command::new(compiler)
+        .args(["-Wall", "-Wextra", "-Werror", "-O1", "-I"])
+        .arg(here.join("include"))
+        .args(flags)
+        .arg(here.join("examples/toy.c"))
+        .arg("-L")
+        .arg(built())
+        .args(["-lnarrows", "-o"])
+        .arg(&binary)
+        .output()
+        .unwrap_or_else(|error| panic!("{compiler}: {error}"));
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let ran = Command::new(&binary).env("LD_LIBRARY_PATH", built()).output().expect("it runs");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+    serde_json::from_slice(&ran.stdout).expect("it prints JSON")
+}
+
+#[test]
+fn a_stack_in_c_shares_a_path_with_ours_twice_alike() {
+    let once = run("cc", &["-std=c11"], "toy");
+    let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+    assert!(number(&once["utilisation"]) > 0.95, "{once}");
+    let shares = [0, 1].map(|flow| number(&once["flows"][flow]["goodput"]) / 20e6);
+    assert!(shares.iter().all(|share| *share > 0.2), "{once}");
+    assert_eq!(once, run("cc", &["-std=c11"], "toy-again"));
+}
+
+#[test]
+fn what_cannot_be_run_is_said() {
+    unsafe_run(
+        "[dumbbell]\nrate = \"1Mbps\"\nrtt = \"1ms\"\nbuffer = \"9p\"\n[[flows]]\nhost = \"mine\"",
+        "flows[0].host: unknown stack \"mine\"; known: toy",
+    );
+    unsafe_run("duration = 3", "invalid type: integer `3`, expected a time in quotes");
+}
+
+#[expect(unsafe_code, reason = "it calls what C calls")]
+fn unsafe_run(scenario: &str, says: &str) {
+    use std::ffi::{CStr, CString};
+    let (scenario, name) = (CString::new(scenario).expect("text"), c"toy");
+    // SAFETY: both end with a zero, and there is no function.
+    let said = unsafe {
+        let said = narrows::narrows_run(
+            scenario.as_ptr(),
+            name.as_ptr(),
+            Some(no_ends),
+            std::ptr::null_mut(),
+            1,
+        );
+        let text = CStr::from_ptr(said).to_string_lossy().into_owned();
+        narrows::narrows_free(said);
+        text
+    };
+    assert!(said.replace('\\', "").contains(says), "{said}");
+}
+
+#[expect(unsafe_code, reason = "it is called as C's functions are")]
+unsafe extern "C" fn no_ends(
+    _: *mut std::ffi::c_void,
+    _: u64,
+    _: u64,
+    _: *mut narrows::Described,
+    _: *mut narrows::Described,
+) -> std::ffi::c_int {
+    -1
+}

@@ -1,0 +1,1 @@
+//! Your stack would be here. Its tests are in `tests/congestion.rs`.
