@@ -11,7 +11,7 @@ OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
 OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
 OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
-.PHONY: setup tools demo hosts test-hosts test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
+.PHONY: setup tools demo hosts stacks test-hosts test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built
 
@@ -30,7 +30,7 @@ tools:
 	touch $@
 
 # Stacks that others wrote draw from the run's seed what they would ask the system for.
-OF_HOSTS := quinn,noq,smoltcp,qlog,tls
+OF_HOSTS := quinn noq smoltcp qlog tls
 HOSTS := RUSTFLAGS='--cfg getrandom_backend="custom"' CARGO_TARGET_DIR=target/hosts
 
 # narrows with QUIC and TCP stacks that others wrote; `touch Cargo.toml` and `make setup` take them
@@ -40,7 +40,13 @@ hosts: tools .venv/.made
 	touch .venv/.features .venv/.built
 
 test-hosts:
-	$(HOSTS) cargo test --quiet -p narrows-hosts --features $(OF_HOSTS)
+	$(HOSTS) cargo test --quiet -p narrows-hosts -p narrows-quic -p narrows-lab -p narrows-c \
+		$(OF_HOSTS:%=--features narrows-hosts/%) --features narrows-quic/hosted
+	cd examples/stack-ci && CARGO_TARGET_DIR=$(CURDIR)/target/hosts cargo test --quiet
+
+# docs/stacks.md, measured anew where there is no kept run; minutes.
+stacks: hosts
+	$(BIN)/python validation/stacks.py
 
 # Written anew only if it has changed.
 .venv/.features: .venv/.made FORCE

@@ -25,6 +25,7 @@ mod _core {
     #[pymodule_export]
     use super::listing::{
         controllers, decided_by, engine, metrics, presets, queues, recoveries, schema, slow_starts,
+        stacks,
     };
     #[pymodule_export]
     use super::run::{Run, Table, run};

@@ -73,6 +73,17 @@ pub(crate) fn decided_by(cc: &str) -> PyResult<Vec<String>> {
     Ok(narrows_scenario::decided_by(cc).map_err(Failed::from)?)
 }
 
+/// Return the stacks of others that this build has, each with its controllers.
+#[pyfunction]
+pub(crate) fn stacks() -> Vec<String> {
+    let all = crate::scenario::built_in();
+    let names = all.iter().flat_map(|stack| {
+        let name = stack.name();
+        stack.controllers().iter().map(move |controller| format!("{name}:{controller}"))
+    });
+    names.collect()
+}
+
 /// Return each metric: table, name, kind, unit, definition, source.
 #[pyfunction]
 pub(crate) fn metrics() -> Vec<MetricLine> {
