@@ -134,7 +134,7 @@ def test_fields_that_a_stack_decides_are_refused() -> None:
 def test_stacks_of_others_are_built_in_or_named() -> None:
     if any("quinn" in name for name in _core.stacks()):
         used = run(path("quinn:cubic")).summary["utilisation"][0]
-        assert 0.8 < used <= 1.0
+        assert 0.8 < used < 1.001
     else:
         with pytest.raises(nw.ScenarioError, match="goes without; make hosts builds one"):
             path("quinn:cubic")

@@ -1,7 +1,7 @@
 //! What it takes to have the same run twice: a guide, and what of it a library can do.
 //!
-//! 1. **Give a stack all that it takes**: seeds, connection ids, keys of tokens. The `pair`s of this
-//!    crate do.
+//! 1. **Give a stack all that it takes**: seeds, connection ids, keys of tokens. The `pair`s of
+//!    this crate do.
 //! 2. **What it draws from the system all the same** (quinn's BBR and noq's BBRv3 seed themselves
 //!    with `rand::rng()`, quinn issue 1684) comes from the crate getrandom, which a whole build can
 //!    point elsewhere, but no library: put into `.cargo/config.toml` of the workspace that is built

@@ -25,7 +25,8 @@
 //! # use narrows_lab::{Lab, Path};
 //! # use narrows_hosts::smoltcp;
 //! let path: Path = "20Mbps 20ms 0.5bdp queue=codel".parse()?;
-//! let both = Lab::on(&path).span(1.0, 5.0).host("mine", |transfer| smoltcp::pair("reno", 1500, transfer));
+//! let mine = |transfer: &_| smoltcp::pair("reno", 1500, transfer);
+//! let both = Lab::on(&path).span(1.0, 5.0).host("mine", mine);
 //! both.native("cubic").run_seeds(4).expect("a tenth for CUBIC", 0.75, |report| {
 //!     report.share("cubic") > 0.1
 //! });

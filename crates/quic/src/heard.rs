@@ -146,7 +146,8 @@ impl Heard {
         }
     }
 
-    /// A packet that left at `sent` is acknowledged at `now`: the first of them that is not settled.
+    /// A packet that left at `sent` is acknowledged at `now`: the first of them that is not
+    /// settled.
     #[cfg(feature = "quinn")]
     pub fn acknowledged_of(&mut self, now: Time, sent: Time) {
         let from = self.packets.partition_point(|packet| packet.sent < sent);
@@ -156,8 +157,8 @@ impl Heard {
         }
     }
 
-    /// The oldest `count` packets that left by `sent` and are not settled are lost, as is noticed at
-    /// `now`.
+    /// The oldest `count` packets that left by `sent` and are not settled are lost, as is noticed
+    /// at `now`.
     #[cfg(feature = "quinn")]
     pub fn lost_until(&mut self, now: Time, sent: Time, count: u64) {
         let those = self.packets.iter().take_while(|packet| packet.sent <= sent);

@@ -1,7 +1,8 @@
 //! Our laws as quinn's controllers (quinn-proto 0.11.19), as far as its trait allows.
 //!
-//! quinn tells of each packet that is acknowledged, by the time that it left, and of losses by their
-//! bytes, all that are noticed at a time together: a law hears of them one by one, the oldest first.
+//! quinn tells of each packet that is acknowledged, by the time that it left, and of losses by
+//! their bytes, all that are noticed at a time together: a law hears of them one by one, the oldest
+//! first.
 //! It paces by itself, 1.25 windows a round trip in bursts of ten datagrams, whatever a law says: a
 //! law that is paced otherwise, like E-TCP, is not what it is elsewhere. It says neither how many
 //! packets came with a mark, nor when the window was the limit: it counts as that if two packets

@@ -916,8 +916,8 @@ fn why_it_does_not_count(
 }
 
 /// The fields of a flow that the law with this `cc` decides by itself, and that may not be given
-/// beside it: of "pacing", "ecn" and "max_ssthresh"; of a stack that others wrote, nearly all. Fails
-/// if there is no such law, or a setting is wrong.
+/// beside it: of "pacing", "ecn" and "max_ssthresh"; of a stack that others wrote, nearly all.
+/// Fails if there is no such law, or a setting is wrong.
 pub fn decided_by(cc: &str) -> Result<Vec<String>, ScenarioError> {
     if let Some(fields) = hosted::decided_by(cc) {
         return Ok(fields);

@@ -19,13 +19,16 @@ pub(crate) struct Hosted {
     name: String,
 }
 
+/// A stack, and one of its controllers if one is named.
+pub(crate) type Chosen = (Arc<dyn Stack>, Option<String>);
+
 /// The stack that a flow names, by `host` or as `quinn:cubic`, with its controller; `None` if it
 /// names a law of ours.
 pub(crate) fn named(
     given: &Given<Flow>,
     host: Option<&str>,
     around: &Surroundings,
-) -> Result<Option<(Arc<dyn Stack>, Option<String>)>, ScenarioError> {
+) -> Result<Option<Chosen>, ScenarioError> {
     let stacks = &around.own.stacks;
     let find = |name: &str| stacks.iter().find(|stack| stack.name() == name).map(Arc::clone);
     if let Some(name) = host {
@@ -70,7 +73,7 @@ pub(crate) fn named(
 /// the stack decides itself.
 pub(crate) fn check(
     mut given: Given<Flow>,
-    (stack, controller): (Arc<dyn Stack>, Option<String>),
+    (stack, controller): Chosen,
     around: &Surroundings,
 ) -> Result<(String, PacketSize, Over), ScenarioError> {
     let cc = given.take(|flow| &mut flow.cc);

@@ -113,7 +113,8 @@ impl Sink {
         if let Self::Connection(receiver) = self { receiver.on_wakeup(now) } else { None }
     }
 
-    /// Packets that arrived for the first time; of a hosted end, the bytes that its application got.
+    /// Packets that arrived for the first time; of a hosted end, the bytes that its application
+    /// got.
     pub fn arrived(&self) -> u64 {
         match self {
             Self::Connection(receiver) => receiver.arrived(),
@@ -148,6 +149,47 @@ pub(crate) struct ReceivingEnd {
     pub series: Option<Box<ReceiverSeries>>,
 }
 
+/// The machines at the ends of a flow.
+struct Machines {
+    source: Source,
+    sink: Sink,
+    application: Application,
+    /// The sender's and the receiver's, if they are not ideal; a hosted end keeps its own to
+    /// itself.
+    hosts: [Option<Box<Host>>; 2],
+}
+
+/// The machines of `endpoints`, on hosts that draw from `streams`.
+fn machines(endpoints: Endpoints, settings: HostSettings, streams: [Stream; 2]) -> Machines {
+    let ours = |streams: [Stream; 2]| streams.map(|stream| Host::new(settings, stream));
+    match endpoints {
+        Endpoints::Connection { transport, controller, ack_bytes, application } => {
+            let hosts = ours(streams);
+            let (mut sender, receiver) = transport.ends(controller, ack_bytes);
+            if let [Some(host), _] = &hosts {
+                sender.set_ticks(host.ticks());
+            }
+            let (source, sink) = (Source::Connection(sender), Sink::Connection(receiver));
+            Machines { source, sink, application, hosts }
+        }
+        Endpoints::Datagrams { gap, bytes, periods } => Machines {
+            source: Source::Datagrams(Datagrams::new(gap, bytes, periods)),
+            sink: Sink::Datagrams { arrived: 0 },
+            application: Application::Endless,
+            hosts: ours(streams),
+        },
+        Endpoints::Hosted(ends) => {
+            let (near, far) = HostedEnd::pair(ends, settings, streams);
+            Machines {
+                source: Source::Hosted(Box::new(near)),
+                sink: Sink::Hosted(Box::new(far)),
+                application: Application::Endless,
+                hosts: [None, None],
+            }
+        }
+    }
+}
+
 /// Delays are recorded if the application offers packets one by one.
 fn delays(endpoints: &Endpoints) -> Option<Box<PacketDelays>> {
     match endpoints {
@@ -167,32 +209,11 @@ impl SendingEnd {
         hosts: [Stream; 2],
         warmup: Time,
     ) -> (Self, ReceivingEnd) {
-        let hosted = matches!(flow.endpoints, Endpoints::Hosted { .. });
-        let streams = hosts.clone();
-        // A hosted end keeps its host to itself.
-        let settings = if hosted { HostSettings::default() } else { flow.host };
-        let [host, receiving_host] = hosts.map(|stream| Host::new(settings, stream));
         let sampling = flow.sampled.map(|interval| (Time::ZERO, interval));
         let delays = delays(&flow.endpoints);
-        let mut finite = false;
-        let (source, sink, application) = match flow.endpoints {
-            Endpoints::Connection { transport, controller, ack_bytes, application } => {
-                let (mut sender, receiver) = transport.ends(controller, ack_bytes);
-                if let Some(host) = &host {
-                    sender.set_ticks(host.ticks());
-                }
-                (Source::Connection(sender), Sink::Connection(receiver), application)
-            }
-            Endpoints::Datagrams { gap, bytes, periods } => {
-                let source = Source::Datagrams(Datagrams::new(gap, bytes, periods));
-                (source, Sink::Datagrams { arrived: 0 }, Application::Endless)
-            }
-            Endpoints::Hosted(ends) => {
-                finite = ends.finite;
-                let (near, far) = HostedEnd::pair(ends, flow.host, streams);
-                (Source::Hosted(Box::new(near)), Sink::Hosted(Box::new(far)), Application::Endless)
-            }
-        };
+        let finite = matches!(&flow.endpoints, Endpoints::Hosted(ends) if ends.finite);
+        let Machines { source, sink, application, hosts: [host, receiving_host] } =
+            machines(flow.endpoints, flow.host, hosts);
         let offering = Offering::new(Offers::from(&application), flow.start, flow.stop);
         let mut receiving = ReceivingEnd {
             sink,

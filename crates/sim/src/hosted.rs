@@ -1,8 +1,8 @@
 //! The door: ends of flows that somebody else wrote, in virtual time.
 //!
 //! An [`Endpoint`] is given datagrams and times, and asked for datagrams and for the time of its
-//! next timer. What it may do with its processor is up to its host: it acts in *turns*, one for each
-//! time at which the host lets it see arrivals, or lets a timer go off.
+//! next timer. What it may do with its processor is up to its host: it acts in *turns*, one for
+//! each time at which the host lets it see arrivals, or lets a timer go off.
 
 use crate::host::{Cpu, Host, HostSettings};
 use crate::wiring::HostedEnds;

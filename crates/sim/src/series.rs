@@ -76,7 +76,8 @@ impl SenderSeries {
 /// The state of a receiver at each sample time.
 #[derive(Clone, Debug, Default)]
 pub struct ReceiverSeries {
-    /// Packets that had arrived for the first time; of a hosted end, bytes that its application had.
+    /// Packets that had arrived for the first time; of a hosted end, bytes that its application
+    /// had.
     pub arrived: Vec<u64>,
     /// Packets that had arrived in order, so that the application has them; all that had arrived if
     /// their numbers have no order.

@@ -38,8 +38,8 @@ pub struct LinkSettings {
     pub loss: Loss,
     /// Variation of the delay.
     pub jitter: Jitter,
-    /// The largest packet in bytes, headers included; larger ones are dropped without a word. `None`
-    /// for no limit.
+    /// The largest packet in bytes, headers included; larger ones are dropped without a word.
+    /// `None` for no limit.
     pub mtu: Option<u32>,
     /// How closely the link is watched.
     pub watch: Watch,

@@ -24,8 +24,8 @@ pub struct Ours {
 }
 
 enum OurEnd {
-    Sender(Sender),
-    Receiver(Receiver),
+    Sender(Box<Sender>),
+    Receiver(Box<Receiver>),
 }
 
 impl Ours {
@@ -121,8 +121,8 @@ pub fn network(dumbbell: &Dumbbell, through: impl Fn(usize) -> bool) -> Network 
             Box::new(Ours { end, table, answers, has_begun: false })
         };
         flow.endpoints = Endpoints::Hosted(HostedEnds {
-            near: ours(OurEnd::Sender(sender)),
-            far: ours(OurEnd::Receiver(receiver)),
+            near: ours(OurEnd::Sender(Box::new(sender))),
+            far: ours(OurEnd::Receiver(Box::new(receiver))),
             name: format!("flow {number}"),
             packet: 1000,
             finite: false,
