@@ -11,7 +11,7 @@ OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
 OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
 OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
-.PHONY: setup tools demo hosts stacks test-hosts test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
+.PHONY: setup tools demo hosts stacks test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built
 
@@ -43,6 +43,10 @@ test-hosts:
 	$(HOSTS) cargo test --quiet -p narrows-hosts -p narrows-quic -p narrows-lab -p narrows-c \
 		$(OF_HOSTS:%=--features narrows-hosts/%) --features narrows-quic/hosted
 	cd examples/stack-ci && CARGO_TARGET_DIR=$(CURDIR)/target/hosts cargo test --quiet
+
+# s2n-quic's adapter, which compiles for minutes.
+test-s2n:
+	$(HOSTS) cargo test --quiet -p narrows-hosts --features s2n
 
 # docs/stacks.md, measured anew where there is no kept run; minutes.
 stacks: hosts

@@ -41,6 +41,10 @@ class DumbbellOptions(TypedDict, total=False):
     """The delay varies uniformly by up to this."""
     reorder: bool
     """With `jitter`: whether packets may overtake each other."""
+    mtu: str
+    """The largest packet on the wire: larger ones are dropped and nobody is told; no limit unless
+    given.
+    """
 
 
 class DumbbellFields(DumbbellOptions, total=False):
@@ -79,6 +83,10 @@ class ParkingLotOptions(TypedDict, total=False):
     """The delay varies uniformly by up to this."""
     reorder: bool
     """With `jitter`: whether packets may overtake each other."""
+    mtu: str
+    """The largest packet on the wire: larger ones are dropped and nobody is told; no limit unless
+    given.
+    """
 
 
 class ParkingLotFields(ParkingLotOptions, total=False):
@@ -121,6 +129,10 @@ class ChainLinkFields(TypedDict, total=False):
     """The delay varies uniformly by up to this."""
     reorder: bool
     """With `jitter`: whether packets may overtake each other."""
+    mtu: str
+    """The largest packet on the wire: larger ones are dropped and nobody is told; no limit unless
+    given.
+    """
 
 
 class ChainOptions(TypedDict, total=False):
@@ -175,6 +187,10 @@ class LinkFields(_LinkFrom, total=False):
     """The delay varies uniformly by up to this."""
     reorder: bool
     """With `jitter`: whether packets may overtake each other."""
+    mtu: str
+    """The largest packet on the wire: larger ones are dropped and nobody is told; no limit unless
+    given.
+    """
 
 
 class FilesFields(TypedDict, total=False):
@@ -197,32 +213,6 @@ class WebFields(TypedDict, total=False):
     """Sizes of objects are those of the web of 2000 times this; 1 unless given."""
     persistent: str
     """Share of new connections that stay open for several pages, like "15%"; none unless given."""
-
-
-class StallFields(TypedDict, total=False):
-    """The fields of a stall."""
-
-    every: Required[str]
-    """Mean time from the end of a stall to the next."""
-    length: Required[str]
-    """Mean length of a stall."""
-
-
-class HostFields(TypedDict, total=False):
-    """The fields of a host."""
-
-    tick: str
-    """Its timers (pacing, retransmission, delayed acknowledgements) go off at multiples of this,
-    counted from a random offset.
-    """
-    batch: str
-    """The first packet that arrives starts a batch, which is handled this much later, together with
-    all that have arrived by then, like a network card's rx-usecs.
-    """
-    stall: StallFields | Mapping[str, Any]
-    """Now and then it stands still; what arrives or expires meanwhile is handled at the end, in
-    order.
-    """
 
 
 _FlowFrom = TypedDict("_FlowFrom", {"from": "str"}, total=False)
@@ -336,9 +326,9 @@ class FlowOptions(TypedDict, total=False):
     """
     overhead: str
     """Each time it may send it waits up to this, uniformly, as with ns-2's `overhead_`."""
-    host: HostFields | Mapping[str, Any]
+    host: str | HostFields | Mapping[str, Any]
     """What the hosts at both ends are like; ideal unless given: they see everything when it
-    happens.
+    happens. A name alone, like "mine", is the `stack` of an ideal host.
     """
     quantum: int | Literal["auto"]
     """Packets that leave together, as segmentation offload makes them: a number, or "auto", a
@@ -406,6 +396,48 @@ class FlowFields(_FlowFrom, FlowOptions, total=False):
     """In a preset: its base RTT, if that differs."""
     to: str
     """In a general network: the receiver's node."""
+
+
+class StallFields(TypedDict, total=False):
+    """The fields of a stall."""
+
+    every: Required[str]
+    """Mean time from the end of a stall to the next."""
+    length: Required[str]
+    """Mean length of a stall."""
+
+
+class HostFields(TypedDict, total=False):
+    """The fields of a host."""
+
+    like: Literal["ideal", "tokio"]
+    """What it is like apart from what else is said here: "ideal" unless given, or "tokio", a
+    program on tokio's runtime.
+    """
+    stack: str
+    """Whose stack runs on it, instead of a law of ours: the name of one that a program brings
+    along, as narrows-lab and `nw.run` let it.
+    """
+    tick: str
+    """Its timers (pacing, retransmission, delayed acknowledgements) go off at multiples of this,
+    counted from a random offset.
+    """
+    batch: str
+    """The first packet that arrives starts a batch, which is handled this much later, together with
+    all that have arrived by then, like a network card's rx-usecs.
+    """
+    stall: StallFields | Mapping[str, Any]
+    """Now and then it stands still; what arrives or expires meanwhile is handled at the end, in
+    order.
+    """
+    cpu: str
+    """With a stack that is not ours: the time that each datagram takes its processor, sent or
+    received.
+    """
+    train: int
+    """With `cpu`: at most so many datagrams are handed to the link together, as segmentation
+    offload does; 10 unless given.
+    """
 
 
 class TraceFields(TypedDict, total=False):

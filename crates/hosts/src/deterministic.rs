@@ -56,11 +56,23 @@ fn next() -> Option<u64> {
 }
 
 /// splitmix64's step.
-#[cfg(any(getrandom_backend = "custom", test, feature = "quinn", feature = "noq"))]
+#[cfg(any(
+    getrandom_backend = "custom",
+    test,
+    feature = "quinn",
+    feature = "noq",
+    feature = "s2n"
+))]
 pub(crate) const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// splitmix64's output function.
-#[cfg(any(getrandom_backend = "custom", test, feature = "quinn", feature = "noq"))]
+#[cfg(any(
+    getrandom_backend = "custom",
+    test,
+    feature = "quinn",
+    feature = "noq",
+    feature = "s2n"
+))]
 pub(crate) fn mixed(state: u64) -> u64 {
     let once = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let twice = (once ^ once >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,7 +1,7 @@
 //! Stacks that others wrote, as ends of flows in narrows' networks: unpatched, in virtual time.
 //!
 //! Each has a module behind a feature of its name, with a `pair` of ends for the configuration of
-//! your choice, and a [`Stack`](narrows_scenario::Stack) for scenarios (`cc = "quinn:cubic"`).
+//! your choice, and a [`Stack`] for scenarios (`cc = "quinn:cubic"`).
 //! [`stacks`] has all that are built in.
 //!
 //! ```
@@ -29,6 +29,8 @@ pub mod noq;
 mod quic;
 #[cfg(feature = "quinn")]
 pub mod quinn;
+#[cfg(feature = "s2n")]
+pub mod s2n;
 #[cfg(feature = "smoltcp")]
 pub mod smoltcp;
 
@@ -39,7 +41,7 @@ pub use narrows_scenario::Transfer;
 
 /// Bytes of the far end's flow control, for a connection and for a stream: 16 MB, so that it is the
 /// network that limits.
-#[cfg(any(feature = "quinn", feature = "noq", feature = "smoltcp"))]
+#[cfg(any(feature = "quinn", feature = "noq", feature = "smoltcp", feature = "s2n"))]
 pub(crate) const WINDOW: u32 = 16 << 20;
 
 /// All stacks that are built in.
@@ -51,5 +53,7 @@ pub fn stacks() -> Vec<Arc<dyn Stack>> {
         Arc::new(noq::Noq),
         #[cfg(feature = "smoltcp")]
         Arc::new(smoltcp::Smoltcp),
+        #[cfg(feature = "s2n")]
+        Arc::new(s2n::S2n),
     ]
 }

@@ -57,6 +57,8 @@ fn each_fills_the_path_with_a_buffer_of_its_bdp_or_says_why_not() {
         ("noq:cubic", 0.97),
         ("noq:newreno", 0.97),
         ("smoltcp:reno", 0.4),
+        ("s2n:cubic", 0.97),
+        ("s2n:bbr", 0.9),
     ] {
         if !controllers().contains(&cc.to_owned()) {
             continue;
