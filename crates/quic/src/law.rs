@@ -48,7 +48,7 @@ impl Law {
     }
 
     /// With packets spaced by such gaps, a window in each round trip, by a send loop that asks
-    /// before it lets one go; see [`crate::noq::Pace`].
+    /// before it lets one go; see `noq::Pace`.
     #[must_use]
     pub fn spaced(mut self, gaps: Gaps) -> Self {
         self.gaps = Some(gaps);

@@ -1,7 +1,7 @@
 //! narrows' congestion controllers in QUIC stacks that others wrote.
 //!
 //! A [`Law`] by name is what a stack's own interface makes controllers of: `noq::Factory`,
-//! [`quinn::Factory`]. Both hear of each packet; what a stack does not tell is said in its module.
+//! `quinn::Factory`. Both hear of each packet; what a stack does not tell is said in its module.
 //!
 //! ```
 //! # #[cfg(feature = "noq")] {

@@ -206,7 +206,8 @@ impl<C: congestion_controller::Endpoint, S: Side> Config for Parts<C, S> {
     }
 }
 
-/// Flow control that limits nothing, a handshake that may take as long as it likes, no idle timeout.
+/// Flow control that limits nothing, a handshake that may take as long as it likes, no idle
+/// timeout.
 fn limits() -> Result<Limits, connection::limits::ValidationError> {
     let window = u64::from(WINDOW);
     Limits::new()

@@ -1,8 +1,8 @@
 //! s2n-quic-transport 0.91.0: what s2n-quic 1.91.0 is made of, without its sockets and its TLS.
 //!
-//! Its null handshake has packets without a tag, 16 bytes shorter than real ones. Times are in whole
-//! microseconds, and a timer counts as expired up to a millisecond early, pacing included. Its
-//! receiver acknowledges every tenth packet.
+//! Its null handshake has packets without a tag, 16 bytes shorter than real ones. Times are in
+//! whole microseconds, and a timer counts as expired up to a millisecond early, pacing included.
+//! Its receiver acknowledges every tenth packet.
 
 mod config;
 mod end;
