@@ -101,6 +101,7 @@ test-python: setup
 properties: export NARROWS_CASES ?= 1000000
 properties:
 	cargo test --release -p narrows-transport --test properties
+	NARROWS_CASES=100000 cargo test --release -p narrows-sim --test dumbbell rules
 
 # Small changes of the laws and the transport that no test notices, listed in
 # out/mutants.out/missed.txt. FILE=crates/control/src/laws/cubic.rs takes the changes of one file.

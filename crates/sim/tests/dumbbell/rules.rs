@@ -147,8 +147,14 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
     })
 }
 
+/// Random networks of each kind: 200, or as many as the environment variable `NARROWS_CASES` says.
+fn cases() -> u32 {
+    let asked = std::env::var("NARROWS_CASES").ok();
+    asked.map_or(200, |text| text.parse().expect("NARROWS_CASES is a number of cases"))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn eager_hops_change_nothing(dumbbell in any_dumbbell()) {
