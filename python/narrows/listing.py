@@ -61,10 +61,11 @@ def _entry(named: _core.Named) -> Entry:
 
 
 def others() -> dict[str, list[Entry]]:
-    """Return recoveries, slow starts and presets, by kind."""
+    """Return recoveries, slow starts, presets, and stacks if this build has any, by kind."""
     kinds = {
         "recoveries": _core.recoveries(),
         "slow_starts": _core.slow_starts(),
         "presets": _core.presets(),
+        "stacks": _core.stacks(),
     }
-    return {kind: [Entry(*line) for line in lines] for kind, lines in kinds.items()}
+    return {kind: [Entry(*line) for line in lines] for kind, lines in kinds.items() if lines}

@@ -148,6 +148,10 @@ impl Stack for Noq {
         "noq"
     }
 
+    fn source(&self) -> &str {
+        "noq-proto 1.4.0"
+    }
+
     fn controllers(&self) -> &[&str] {
         &CONTROLLERS
     }

@@ -135,6 +135,10 @@ impl Stack for Quinn {
         "quinn"
     }
 
+    fn source(&self) -> &str {
+        "quinn-proto 0.11.19"
+    }
+
     fn controllers(&self) -> &[&str] {
         &CONTROLLERS
     }

@@ -256,6 +256,10 @@ impl Stack for Smoltcp {
         "smoltcp"
     }
 
+    fn source(&self) -> &str {
+        "smoltcp 0.14.0"
+    }
+
     fn controllers(&self) -> &[&str] {
         &CONTROLLERS
     }

@@ -73,15 +73,16 @@ pub(crate) fn decided_by(cc: &str) -> PyResult<Vec<String>> {
     Ok(narrows_scenario::decided_by(cc).map_err(Failed::from)?)
 }
 
-/// Return the stacks of others that this build has, each with its controllers.
+/// Return the stacks of others that this build has: name, controllers, version.
 #[pyfunction]
-pub(crate) fn stacks() -> Vec<String> {
+pub(crate) fn stacks() -> Vec<(String, String, String)> {
     let all = crate::scenario::built_in();
-    let names = all.iter().flat_map(|stack| {
-        let name = stack.name();
-        stack.controllers().iter().map(move |controller| format!("{name}:{controller}"))
-    });
-    names.collect()
+    let line = |stack: &std::sync::Arc<dyn narrows_scenario::Stack>| {
+        let named = stack.controllers().iter().map(|it| format!("{}:{it}", stack.name()));
+        let named = named.collect::<Vec<_>>().join(", ");
+        (stack.name().to_owned(), named, stack.source().to_owned())
+    };
+    all.iter().map(line).collect()
 }
 
 /// Return each metric: table, name, kind, unit, definition, source.

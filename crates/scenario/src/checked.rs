@@ -68,6 +68,7 @@ impl Checked {
         memory::check(&network.links, &load, duration, sample)?;
         let around = Surroundings { scenario: &scenario, duration, network: &network, load, own };
         let flows = check_flows(&around)?;
+        packets_fit(&network.links, &flows)?;
         let trace = check_trace(scenario.trace.clone(), &network.links, &flows)?;
         let warnings = warnings::find(&scenario, &network.links, &flows);
         let (seed, links) = (scenario.seed.unwrap_or(1), network.links);
@@ -127,6 +128,27 @@ fn check_flows(around: &Surroundings) -> Result<Vec<CheckedFlow>, ScenarioError>
         first += u64::from(flow::count(flow));
     }
     Ok(flows)
+}
+
+/// Fails if a flow's packets are too large for a link on its way; a stack that others wrote may find
+/// out by itself.
+fn packets_fit(links: &[CheckedLink], flows: &[CheckedFlow]) -> Result<(), ScenarioError> {
+    for (number, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.stack().is_none()) {
+        let bytes = flow.packet.bytes;
+        let is_too_small =
+            |link: &&&CheckedLink| link.mtu.is_some_and(|mtu| bytes.count() > u64::from(mtu));
+        let way = warnings::way(flow, links, warnings::Direction::Out);
+        if let Some(link) = way.iter().find(is_too_small) {
+            let mtu = Bytes::new(u64::from(link.mtu.unwrap_or_default()));
+            let message = format!(
+                "packets of {bytes} never pass the link \"{}\", whose mtu is {mtu}; try packet = \
+                 \"{mtu}\"",
+                link.name
+            );
+            return Err(ScenarioError::new(format!("flows[{number}].packet"), message));
+        }
+    }
+    Ok(())
 }
 
 /// The links and flows to trace are there.

@@ -108,7 +108,7 @@ impl Network {
             loss_burst: None,
             jitter: None,
             reorder: None,
-            mtu: None,
+            mtu: fields.mtu,
             rate: fields.rate,
         };
         let links = vec![

@@ -8,6 +8,11 @@ pub trait Stack: Send + Sync {
     /// The name by which flows call it.
     fn name(&self) -> &str;
 
+    /// What it is, with its version.
+    fn source(&self) -> &str {
+        ""
+    }
+
     /// Its congestion controllers, the usual one first; none if there is no choice.
     fn controllers(&self) -> &[&str] {
         &[]

@@ -294,6 +294,34 @@ fn an_option_that_does_not_count_is_refused() {
 
 /// What asks for nothing may stand anywhere: files of before had every default written out.
 #[test]
+fn an_mtu_that_no_packet_fits_is_named() {
+    let network = |mtu| format!("{NETWORK}mtu = \"{mtu}\"\n");
+    assert_eq!(
+        faulty("", &network("1400B"), ""),
+        "flows[0].packet: packets of 1.5kB never pass the link \"bottleneck\", whose mtu is \
+         1.4kB; try packet = \"1.4kB\""
+    );
+    assert_names(&faulty("", &network("60B"), ""), &["dumbbell.mtu", "60B", "68"]);
+    // On the way back there are acknowledgements alone.
+    let fits = format!("{}[[flows]]\nreverse = true\n", network("1400B"));
+    assert_names(&error(&fits), &["flows[0].packet", "\"reverse\""]);
+}
+
+#[test]
+fn the_host_of_a_foreign_stack_is_not_one_of_ours() {
+    for (flow, says) in [
+        ("host = \"mine\"", "flows[0].host: nobody brings a stack called \"mine\" along"),
+        ("host = { like = \"toki\" }", "flows[0].host.like"),
+        ("host = { cpu = \"2us\" }", "flows[0].host.cpu: is for a stack that others wrote"),
+        ("host = { train = 3 }", "flows[0].host.train: is for a stack that others wrote"),
+        ("host = 3", "a host, like { tick = \"1ms\" }, or the name of a stack"),
+        ("cc = \"noq:bbr\"", "\"noq\" is a stack that this build goes without; make hosts"),
+    ] {
+        assert_names(&faulty("", "", flow), &[says]);
+    }
+}
+
+#[test]
 fn files_of_before_are_read() {
     let of_before = "seed = 1\nduration = \"1s\"\ntcp = \"linux\"\n\
          [dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\nrtt_step = \"0s\"\nbuffer = \"20p\"\n\

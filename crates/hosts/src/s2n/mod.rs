@@ -131,6 +131,10 @@ impl Stack for S2n {
         "s2n"
     }
 
+    fn source(&self) -> &str {
+        "s2n-quic-transport 0.91.0, of s2n-quic 1.91.0"
+    }
+
     fn controllers(&self) -> &[&str] {
         &CONTROLLERS
     }
