@@ -130,8 +130,8 @@ fn check_flows(around: &Surroundings) -> Result<Vec<CheckedFlow>, ScenarioError>
     Ok(flows)
 }
 
-/// Fails if a flow's packets are too large for a link on its way; a stack that others wrote may find
-/// out by itself.
+/// Fails if a flow's packets are too large for a link on its way; a stack that others wrote may
+/// find out by itself.
 fn packets_fit(links: &[CheckedLink], flows: &[CheckedFlow]) -> Result<(), ScenarioError> {
     for (number, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.stack().is_none()) {
         let bytes = flow.packet.bytes;
