@@ -18,7 +18,10 @@
 //! What a stack draws from the system makes each run another one. [`deterministic`] says what is to
 //! be done, and does what a library can.
 
-#![expect(clippy::disallowed_types, reason = "the stacks count in the system's instants")]
+#![cfg_attr(
+    any(feature = "quinn", feature = "noq"),
+    expect(clippy::disallowed_types, reason = "these stacks count in the system's instants")
+)]
 
 #[cfg(any(feature = "quinn", feature = "noq"))]
 pub mod clock;

@@ -33,8 +33,10 @@ struct Pending {
     is_counted: bool,
 }
 
-/// A law and what it has heard.
-pub(crate) struct Heard {
+/// A law and what it has heard, for a stack that tells of packets one by one. The order of calls is
+/// the stack's own: [`acknowledged`](Self::acknowledged) for each, [`counted`](Self::counted), then
+/// [`lost`](Self::lost) for each; [`conclude`](Self::conclude) before the window is asked for.
+pub struct Heard {
     controller: Box<dyn Controller>,
     each_loss: bool,
     sampler: Option<RateSampler>,
@@ -71,6 +73,7 @@ const PACED_FLIGHT: f64 = 2.0;
 const FIRST_TIMEOUT: Duration = Duration::from_millis(999);
 
 impl Heard {
+    /// A controller of `law` that has heard nothing, with randomness from `seed`.
     pub fn new(law: &Law, seed: u64) -> Self {
         let controller = law.controller(seed);
         Self {
@@ -148,7 +151,6 @@ impl Heard {
 
     /// A packet that left at `sent` is acknowledged at `now`: the first of them that is not
     /// settled.
-    #[cfg(feature = "quinn")]
     pub fn acknowledged_of(&mut self, now: Time, sent: Time) {
         let from = self.packets.partition_point(|packet| packet.sent < sent);
         let mut those = self.packets.range(from..).take_while(|packet| packet.sent == sent);
@@ -159,7 +161,6 @@ impl Heard {
 
     /// The oldest `count` packets that left by `sent` and are not settled are lost, as is noticed
     /// at `now`.
-    #[cfg(feature = "quinn")]
     pub fn lost_until(&mut self, now: Time, sent: Time, count: u64) {
         let those = self.packets.iter().take_while(|packet| packet.sent <= sent);
         let numbers = those.filter(|packet| !packet.is_settled).map(|packet| packet.number);
@@ -168,14 +169,12 @@ impl Heard {
     }
 
     /// Nothing is in flight.
-    #[cfg(feature = "quinn")]
     pub fn settle_all(&mut self) {
         self.packets.iter_mut().for_each(|packet| packet.is_settled = true);
         self.in_flight = 0;
     }
 
     /// The window was the limit if two packets more had no room before this acknowledgement.
-    #[cfg(feature = "quinn")]
     pub fn full_if_nearly(&mut self) {
         let before = self.pending.map_or(self.in_flight, |pending| pending.prior_in_flight);
         self.is_full = (before + 2) as f64 > self.flight_limit();

@@ -61,17 +61,17 @@ impl Law {
     }
 
     /// The gaps that were asked for.
-    pub(crate) fn gaps(&self) -> Option<Gaps> {
+    pub fn gaps(&self) -> Option<Gaps> {
         self.gaps
     }
 
     /// Whether it answers each lost packet, so that no recovery keeps its window still.
-    pub(crate) fn each_loss(&self) -> bool {
+    pub fn each_loss(&self) -> bool {
         self.each_loss
     }
 
     /// A controller for one connection, with randomness from `seed`.
-    pub(crate) fn controller(&self, seed: u64) -> Box<dyn Controller> {
+    pub fn controller(&self, seed: u64) -> Box<dyn Controller> {
         self.recipe.make(seed)
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! A [`Law`] by name is what a stack's own interface makes controllers of: `noq::Factory`,
 //! `quinn::Factory`. Both hear of each packet; what a stack does not tell is said in its module.
+//! For another stack, [`Heard`] is a law as that hears of packets.
 //!
 //! ```
 //! # #[cfg(feature = "noq")] {
@@ -13,7 +14,10 @@
 //! # Ok::<(), String>(())
 //! ```
 
-#![expect(clippy::disallowed_types, reason = "the stacks count in the system's instants")]
+#![cfg_attr(
+    any(feature = "quinn", feature = "noq"),
+    expect(clippy::disallowed_types, reason = "the stacks count in the system's instants")
+)]
 
 mod heard;
 #[cfg(feature = "hosted")]
@@ -24,4 +28,5 @@ pub mod noq;
 #[cfg(feature = "quinn")]
 pub mod quinn;
 
+pub use heard::{Counts, Heard};
 pub use law::Law;
