@@ -41,17 +41,18 @@ PATH = {"rate": "100Mbps", "rtt": "40ms"}
 
 def points() -> Iterator[dict[str, Any]]:
     """List every run: who, whose host, which buffer, beside whom, under which seed."""
-    everybody = [(cc, "ideal") for cc in OURS] + list(product(THEIRS, HOSTS))
-    for (cc, host), buffer, beside, seed in product(
-        everybody, BUFFERS, [False, True], range(1, SEEDS + 1)
+    for cc, host, buffer, beside, seed in product(
+        [*OURS, *THEIRS], HOSTS, BUFFERS, [False, True], range(1, SEEDS + 1)
     ):
         yield {"cc": cc, "host": host, "buffer": buffer, "beside": beside, "seed": seed}
 
 
 def run(point: dict[str, Any]) -> dict[str, Any]:
     """Run a point and return it with what it showed."""
-    mine = {"cc": point["cc"]} | ({"host": {"like": "tokio"}} if point["host"] == "tokio" else {})
-    flows = [mine, {"cc": "cubic", "start": "2s"}] if point["beside"] else [mine]
+    host = {"host": {"like": "tokio"}} if point["host"] == "tokio" else {}
+    flows = [{"cc": point["cc"]} | host]
+    if point["beside"]:
+        flows.append({"cc": "cubic", "start": "2s"} | host)
     scenario = nw.Scenario(
         dumbbell={**PATH, "buffer": point["buffer"]},
         flows=flows,
@@ -101,7 +102,7 @@ def table(rows: list[dict[str, Any]], metric: str, *, beside: bool, host: str) -
                 row
                 for row in rows
                 if (row["cc"], row["buffer"], row["beside"]) == (cc, buffer, beside)
-                and row["host"] == ("ideal" if cc in OURS else host)
+                and row["host"] == host
             ]
             values = [100 * row[metric] for row in mine]
             mean, spread = statistics.mean(values), max(values) - min(values)

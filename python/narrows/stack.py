@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeGuard
 
-from narrows._core import ScenarioError
+from narrows._core import ScenarioError, controllers, recoveries
 
 
 class Transmit(NamedTuple):
@@ -150,14 +150,16 @@ def known_stack(place: str, stack: Stack | type[Stack], others: dict[str, Any]) 
     Raises
     ------
     ScenarioError
-        If it cannot be made, or another has its name.
+        If it cannot be made, or another stack or a law has its name.
     """
     name = name_of_stack(stack)
     try:
         made = stack() if isinstance(stack, type) else stack
     except TypeError as error:
         raise ScenarioError(f"{place}: {name}() cannot be made: {error}") from None
+    if any(name.split(":")[0] == entry[0] for entry in (*controllers(), *recoveries())):
+        raise ScenarioError(f"{place}: a built-in law is named {name} too; rename the stack")
     other = others.setdefault(name, made)
-    if type(other) is not type(made):
-        raise ScenarioError(f"{place}: two stacks are named {name}; rename one")
+    if other is not made and (type(other) is not type(made) or not isinstance(stack, type)):
+        raise ScenarioError(f"{place}: two stacks are named {name}; give one another name")
     return name

@@ -1,7 +1,7 @@
 /* narrows' networks for stacks in C: an end of a flow is four functions, and one that tells.
  *
- * Times are nanoseconds from the beginning of the run. Nothing here waits, and everything is called
- * from one thread. SPDX-License-Identifier: MIT OR Apache-2.0 */
+ * Times are nanoseconds from the beginning of the run. Nothing here waits. Everything is called from
+ * one thread at a time, but not always the same: a run has a thread of its own. SPDX-License-Identifier: MIT OR Apache-2.0 */
 #ifndef NARROWS_ENDPOINT_H
 #define NARROWS_ENDPOINT_H
 
@@ -18,10 +18,10 @@ extern "C" {
 /* The two ECN bits of the IP header (RFC 3168, section 5). */
 enum narrows_ecn { NARROWS_NOT_ECT = 0, NARROWS_ECT_1 = 1, NARROWS_ECT_0 = 2, NARROWS_CE = 3 };
 
-/* How a datagram leaves. It comes filled with zeros. */
+/* How a datagram leaves. It comes as the payload of UDP that leaves at once and is not marked. */
 struct narrows_transmit {
 	uint64_t not_before; /* it leaves no earlier; 0 for at once */
-	uint32_t headers;    /* bytes before it on the wire; 0 for the 28 of UDP over IPv4 */
+	uint32_t headers;    /* bytes before it on the wire: 28 for UDP over IPv4, 0 for an IP packet */
 	uint8_t ecn;         /* whether queues may mark it */
 };
 

@@ -12,7 +12,6 @@ pub(crate) type Make =
 
 /// `struct narrows_transmit`.
 #[repr(C)]
-#[derive(Default)]
 pub struct Leaves {
     not_before: u64,
     headers: u32,
@@ -85,19 +84,30 @@ pub(crate) struct CEndpoint {
 unsafe impl Send for CEndpoint {}
 
 impl CEndpoint {
-    /// Fails if a function is missing.
+    /// Fails if a function is missing, and drops the end.
     pub fn new(end: Described) -> Result<Self, String> {
-        let missing = |name: &str| format!("an end has no {name}");
-        Ok(Self {
-            state: end.state,
-            handle: end.handle.ok_or_else(|| missing("handle"))?,
-            handle_timeout: end.handle_timeout.ok_or_else(|| missing("handle_timeout"))?,
-            poll_transmit: end.poll_transmit.ok_or_else(|| missing("poll_transmit"))?,
-            poll_timeout: end.poll_timeout.ok_or_else(|| missing("poll_timeout"))?,
-            tell: end.tell,
-            drop: end.drop,
-            fault: None,
-        })
+        let Described { state, handle, handle_timeout, poll_transmit, poll_timeout, tell, drop } =
+            end;
+        if let (Some(handle), Some(handle_timeout), Some(poll_transmit), Some(poll_timeout)) =
+            (handle, handle_timeout, poll_transmit, poll_timeout)
+        {
+            let fault = None;
+            return Ok(Self {
+                state,
+                handle,
+                handle_timeout,
+                poll_transmit,
+                poll_timeout,
+                tell,
+                drop,
+                fault,
+            });
+        }
+        if let Some(drop) = drop {
+            // SAFETY: it is the end's own function, called once.
+            unsafe { drop(state) }
+        }
+        Err("an end has not all of handle, handle_timeout, poll_transmit, poll_timeout".to_owned())
     }
 }
 
@@ -142,7 +152,7 @@ impl Endpoint for CEndpoint {
             return None;
         }
         datagram.resize(ROOM, 0);
-        let mut leaves = Leaves::default();
+        let mut leaves = Leaves { not_before: 0, headers: Transmit::UDP_HEADERS, ecn: 0 };
         let bytes = datagram.as_mut_ptr();
         // SAFETY: it is the end's own function, and there is as much room as is said.
         let length =
@@ -160,9 +170,9 @@ impl Endpoint for CEndpoint {
             3 => Ecn::Marked,
             _ => Ecn::NotCapable,
         };
-        let headers = if leaves.headers == 0 { Transmit::UDP_HEADERS } else { leaves.headers };
         let not_before = time(leaves.not_before).unwrap_or(Time::ZERO);
-        Some(Transmit { bytes: datagram.len() as u32 + headers, ecn, not_before })
+        let bytes = (datagram.len() as u32).saturating_add(leaves.headers);
+        Some(Transmit { bytes, ecn, not_before })
     }
 
     fn poll_timeout(&mut self) -> Option<Time> {

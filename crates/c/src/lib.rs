@@ -46,8 +46,8 @@ impl Stack for CStack {
         if outcome != 0 {
             return Err(format!("{} made no ends: its function returned {outcome}", self.name));
         }
-        let (near, far) = (CEndpoint::new(ends.near)?, CEndpoint::new(ends.far)?);
-        Ok((Box::new(near), Box::new(far)))
+        let (near, far) = (CEndpoint::new(ends.near), CEndpoint::new(ends.far));
+        Ok((Box::new(near?), Box::new(far?)))
     }
 }
 

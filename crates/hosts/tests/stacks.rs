@@ -120,3 +120,46 @@ fn what_a_stack_decides_itself_is_refused_and_what_is_not_built_in_is_named() {
          with it"
     );
 }
+
+/// Over real TLS the same data packets leave as over the null handshake, at the same times in each
+/// run, though their bytes differ.
+#[cfg(all(feature = "tls", feature = "quinn"))]
+#[test]
+fn real_tls_changes_bytes_and_nothing_else() {
+    use narrows_hosts::quinn::{pair, pair_with_tls, usual};
+    use narrows_scenario::{Stack, StackEnds, Transfer, Wish};
+    use std::sync::Arc;
+
+    struct Tls(bool);
+    impl Stack for Tls {
+        fn name(&self) -> &str {
+            "it"
+        }
+        fn ends(&self, wish: &Wish) -> Result<StackEnds, String> {
+            let (config, transfer): (_, &Transfer) = (|| usual("cubic"), &wish.transfer);
+            let (near, far) =
+                if self.0 { pair_with_tls(config, transfer)? } else { pair(config, transfer)? };
+            Ok((near, far))
+        }
+    }
+    let near = |tls| {
+        let own = Own { laws: Vec::new(), stacks: vec![Arc::new(Tls(tls))] };
+        let text = dumbbell("1bdp", &["host = \"it\""]);
+        let scenario = Scenario::from_toml(&text).expect("it can be read");
+        let checked = Checked::with_own(scenario, &own).expect("it can be run");
+        let results = run(&checked, 1, None, |_| ControlFlow::Continue(())).expect("it runs");
+        results.flows[0].summary.hosted.clone().expect("it is hosted").near
+    };
+    let (null, once, again) = (near(false), near(true), near(true));
+    assert_eq!((once.times, once.datagrams), (again.times, again.datagrams));
+    assert_ne!(once.bits, again.bits);
+    assert_eq!(once.datagrams.sent, null.datagrams.sent);
+}
+
+#[test]
+fn a_host_and_a_cc_are_not_both_asked_for() {
+    let text = dumbbell("20p", &["cc = \"smoltcp:reno\"\nhost = \"smoltcp\""]);
+    let scenario = Scenario::from_toml(&text).expect("it can be read");
+    let error = Checked::with_own(scenario, &own()).map(|_| ()).expect_err("it is refused");
+    assert!(error.to_string().starts_with("flows[0].cc: \"smoltcp:reno\" beside host"), "{error}");
+}

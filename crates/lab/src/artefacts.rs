@@ -36,9 +36,10 @@ fn files(report: &Report, folder: &Path, name: &str) -> Result<String, String> {
     let seconds = trace(report, folder, name)?;
     Ok(format!(
         "open {}   (the first {seconds:.1} s, packet by packet: {}; again: NARROWS_SEED={seed} \
-         cargo test {name})",
+         cargo test {})",
         page.display(),
         packets.display(),
+        std::thread::current().name().unwrap_or_default(),
     ))
 }
 

@@ -3,6 +3,7 @@
 use crate::path::Path;
 use crate::report::Report;
 use crate::reports::Reports;
+use narrows_hosts::deterministic;
 use narrows_scenario::{Checked, Own, Scenario, Stack, StackEnds, Transfer, Wish, run};
 use narrows_sim::Endpoint;
 use serde_json::{Value, json};
@@ -23,6 +24,8 @@ pub struct Lab {
     pub(crate) own: Own,
     /// True if the flows stand in a file.
     from_file: bool,
+    /// What the hosts of all flows are like, if that is said.
+    like: Option<String>,
 }
 
 /// A stack that a test brings along.
@@ -50,7 +53,7 @@ where
     }
 
     fn prepare(&self, seed: u64) {
-        let _ = seed;
+        deterministic::begin(seed);
     }
 }
 
@@ -69,6 +72,7 @@ impl Lab {
             title: path.to_string(),
             own: Own::default(),
             from_file: false,
+            like: None,
         };
         lab.span(SECONDS / 4.0, SECONDS)
     }
@@ -87,6 +91,7 @@ impl Lab {
             title: path.display().to_string(),
             own: Own::default(),
             from_file: true,
+            like: None,
         })
     }
 
@@ -132,16 +137,10 @@ impl Lab {
         self
     }
 
-    /// Sets a field of every flow that is not ours, as `host = { like = "tokio" }` would.
+    /// Makes the hosts of all flows, ours too, as `host = { like = "tokio" }` would.
     #[must_use]
     pub fn hosts_like(mut self, like: &str) -> Self {
-        for flow in self.scenario["flows"].as_array_mut().into_iter().flatten() {
-            let stack = flow["host"].as_str().map(str::to_owned);
-            match stack {
-                Some(stack) => flow["host"] = json!({ "stack": stack, "like": like }),
-                None => flow["host"] = json!({ "like": like }),
-            }
-        }
+        self.like = Some(like.to_owned());
         self
     }
 
@@ -162,6 +161,13 @@ impl Lab {
     /// The scenario, with the fields in `more`.
     pub(crate) fn scenario(&self, more: &[(&str, Value)]) -> Result<Scenario, String> {
         let mut scenario = self.scenario.clone();
+        for flow in scenario["flows"].as_array_mut().into_iter().flatten() {
+            let Some(like) = &self.like else { break };
+            if let Some(stack) = flow["host"].as_str() {
+                flow["host"] = json!({ "stack": stack });
+            }
+            flow["host"]["like"] = json!(like);
+        }
         more.iter().for_each(|(name, value)| scenario[*name] = value.clone());
         Scenario::from_json(&scenario.to_string()).map_err(|error| error.to_string())
     }
@@ -178,8 +184,9 @@ impl Lab {
     /// `NARROWS_SEED` alone, if that is set.
     ///
     /// # Panics
-    /// If it cannot be run; the message says why.
+    /// If it cannot be run, or there are none; the message says why.
     pub fn run_seeds(&self, count: u64) -> Reports {
+        assert!(count > 0, "{}: no seeds to run under", self.title);
         let seeds: Vec<u64> = chosen().map_or_else(|| (1..=count).collect(), |seed| vec![seed]);
         Reports::run(self, &seeds)
     }

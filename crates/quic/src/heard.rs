@@ -99,6 +99,12 @@ impl Heard {
     /// Packet `number` leaves at `now`.
     pub fn sent(&mut self, now: Time, number: u64) {
         self.conclude();
+        if self.packets.back().is_some_and(|last| number <= last.number) {
+            // A packet number space of the handshake is over, and nobody says what became of it.
+            self.first = self.next();
+            self.packets.clear();
+            self.in_flight = 0;
+        }
         if self.in_flight == 0 && self.counts.sent > 0 {
             let timeout = self.rtt.map_or(FIRST_TIMEOUT, |rtt| rtt.smoothed * 3);
             self.controller.on_restart(&Idle {
@@ -268,14 +274,9 @@ impl Heard {
     /// Lets the law hear of an acknowledgement whose losses have been told.
     pub fn conclude(&mut self) {
         self.counted();
-        let Some(Pending { now, packets, newest, prior_in_flight, .. }) = self.pending.take()
-        else {
-            return;
-        };
-        while self.packets.front().is_some_and(|packet| packet.is_settled) {
-            self.packets.pop_front();
-            self.first += 1;
-        }
+        let Some(pending) = self.pending.take() else { return };
+        let Pending { now, packets, newest, newest_sent, prior_in_flight, .. } = pending;
+        self.forget(newest_sent);
         let repairing = newest < self.recovers_to;
         let sending = Sending { prior_in_flight, repairing, departs_in: Duration::ZERO };
         let rate = self.sampler.as_mut().and_then(|sampler| sampler.take(self.first, &sending));
@@ -293,6 +294,24 @@ impl Heard {
             reply: Reply::Nothing,
             rate,
         });
+    }
+
+    /// Forgets what is settled, and what left so long before a packet that has arrived that it is
+    /// lost and nobody said so: stacks do not report probes of the MTU.
+    fn forget(&mut self, newest_sent: Time) {
+        let patience = self.rtt.map_or(FIRST_TIMEOUT, |rtt| rtt.maximum * 2);
+        while let Some(packet) = self.packets.front()
+            && (packet.is_settled || packet.sent + patience < newest_sent)
+        {
+            self.in_flight -= u64::from(!packet.is_settled);
+            self.packets.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// All that was thought lost in this epoch has arrived after all.
+    pub fn spurious(&mut self) {
+        self.controller.on_spurious();
     }
 
     /// The window in packets.

@@ -248,6 +248,10 @@ impl Controller for OfNoq {
         }
     }
 
+    fn on_spurious_congestion_event(&mut self) {
+        self.state().heard.spurious();
+    }
+
     fn on_mtu_update(&mut self, new_mtu: u16) {
         self.state().mtu = new_mtu;
     }

@@ -71,3 +71,17 @@ fn compare(stack: &str, laws: &[&str]) {
         assert!((theirs - ours).abs() < 0.1, "{law}: {theirs} in {stack}, {ours} in our own QUIC");
     }
 }
+
+/// A stack does not tell of lost probes of the MTU: they must not stay in flight for ever.
+#[test]
+fn a_law_forgets_what_nobody_tells_of() {
+    let used = |mtu: &str| {
+        let results = results(&format!(
+            "duration = \"40s\"\nwarmup = \"10s\"\n[[flows]]\ncc = \"narrows-noq:bbr\"\n\
+             [dumbbell]\nrate = \"20Mbps\"\nrtt = \"40ms\"\nbuffer = \"0.5bdp\"\n{mtu}"
+        ));
+        results.bottleneck().summary.utilisation
+    };
+    let (whole, small) = (used(""), used("mtu = \"1400B\"\n"));
+    assert!((whole - small).abs() < 0.02, "{whole} and, with a smaller MTU, {small}");
+}

@@ -41,6 +41,11 @@ pub(crate) fn named(
             };
             return Err(given.error("host", message));
         };
+        if let Some(cc) = given.field(|flow| flow.cc.clone()) {
+            let message =
+                format!("\"{cc}\" beside host = \"{name}\", which brings its own; leave one out");
+            return Err(given.error("cc", message));
+        }
         return Ok(Some((stack, None)));
     }
     let Some(cc) = given.field(|flow| flow.cc.clone()) else { return Ok(None) };
@@ -52,8 +57,12 @@ pub(crate) fn named(
     };
     let Some(stack) = find(name) else {
         if KNOWN.contains(&name) {
+            let how = match name {
+                "s2n" => "maturin develop --features s2n",
+                _ => "make hosts",
+            };
             let message = format!(
-                "\"{name}\" is a stack that this build goes without; make hosts builds one with it"
+                "\"{name}\" is a stack that this build goes without; {how} builds one with it"
             );
             return Err(given.error("cc", message));
         }

@@ -100,8 +100,17 @@ impl Group<'_> {
         Some(format!("nothing was sent in the measured time{why}"))
     }
 
-    /// A stack that others wrote has given up its connection.
+    /// A stack that others wrote has given up its connection, or nothing of it arrives.
     fn ended(&self) -> Option<String> {
+        let arrives = |flow: &FlowResult| {
+            let hosted = flow.summary.hosted.as_deref();
+            hosted.is_none_or(|ends| ends.near.datagrams.sent == 0 || ends.far.delivered > 0)
+        };
+        if !self.flows.iter().any(arrives) {
+            return Some(
+                "nothing that was sent has arrived; a link's mtu may be too small".to_owned(),
+            );
+        }
         let ends = |flow: &FlowResult| {
             let hosted = flow.summary.hosted.as_deref()?;
             hosted.near.ended.clone().or_else(|| hosted.far.ended.clone())

@@ -530,17 +530,22 @@ impl Simulation {
             counters.lost = self.books.lost(2 * flow) as u32;
         }
         let limited = sender.limited(self.now).since(&sender.at_warmup.1);
+        let hosted = self.hosted_summary(flow);
+        let arrived = match &hosted {
+            Some(hosted) => hosted.far.datagrams.arrived,
+            None => receiver.sink.arrived() - arrived,
+        };
         let ended = receiver.finished.filter(|_| sender.server.is_none());
         let ended = ended.unwrap_or(Time::NEVER).min(sender.offering.stop());
         FlowSummary {
             sender: counters,
             limited: limited.without_idle(self.now.since(ended.max(self.measured.from))),
-            arrived: receiver.sink.arrived() - arrived,
+            arrived,
             duplicates: receiver.sink.duplicates() - duplicates,
             started: sender.started,
             finished: receiver.finished,
             delays: receiver.delays.as_deref().cloned(),
-            hosted: self.hosted_summary(flow),
+            hosted,
         }
     }
 

@@ -3,6 +3,7 @@
 use narrows_hosts::quinn::{self, End};
 use narrows_lab::{Lab, Path, Transfer};
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 
 /// Both ends of a transfer of our stack, with our configuration.
 fn mine(transfer: &Transfer) -> Result<(Box<End>, Box<End>), String> {
@@ -41,7 +42,11 @@ fn shares_a_parking_lot() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig {
+        cases: 32,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct("tests/paths.txt"))),
+        ..ProptestConfig::default()
+    })]
 
     /// With flow control's windows of 16 MB, quinn 0.11.19 gives up its connection where slow start
     /// overshoots by more than 1024 gaps; these paths are too short for that.
