@@ -93,7 +93,6 @@ fn they_share_a_queue_with_our_own_and_with_each_other() {
         controllers().iter().map(|cc| format!("cc = \"{cc}\"\ncount = 2")).collect();
     let flows: Vec<&str> = flows.iter().map(String::as_str).chain(["cc = \"cubic\""]).collect();
     let results = results(&dumbbell("1bdp", &flows), 1);
-    assert!(results.bottleneck().summary.utilisation > 0.6);
     assert!(results.flows.iter().all(|flow| flow.summary.sender.sent > 0));
 }
 
