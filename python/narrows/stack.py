@@ -160,6 +160,8 @@ def known_stack(place: str, stack: Stack | type[Stack], others: dict[str, Any]) 
     if any(name.split(":")[0] == entry[0] for entry in (*controllers(), *recoveries())):
         raise ScenarioError(f"{place}: a built-in law is named {name} too; rename the stack")
     other = others.setdefault(name, made)
-    if other is not made and (type(other) is not type(made) or not isinstance(stack, type)):
+    # Of a class that is named twice one instance is as good as another.
+    same = type(other) is stack if isinstance(stack, type) else other is stack
+    if not same:
         raise ScenarioError(f"{place}: two stacks are named {name}; give one another name")
     return name

@@ -132,14 +132,9 @@ fn time(nanos: u64) -> Option<Time> {
 
 impl Endpoint for CEndpoint {
     fn handle(&mut self, now: Time, datagram: &mut Vec<u8>, ecn: Ecn) {
-        let bits = match ecn {
-            Ecn::NotCapable => 0,
-            Ecn::Scalable => 1,
-            Ecn::Capable => 2,
-            Ecn::Marked => 3,
-        };
+        let (bytes, length) = (datagram.as_ptr(), datagram.len());
         // SAFETY: it is the end's own function, and the datagram is as long as is said.
-        unsafe { (self.handle)(self.state, nanos(now), datagram.as_ptr(), datagram.len(), bits) }
+        unsafe { (self.handle)(self.state, nanos(now), bytes, length, ecn.bits()) }
     }
 
     fn handle_timeout(&mut self, now: Time) {
@@ -164,12 +159,7 @@ impl Endpoint for CEndpoint {
         if datagram.is_empty() {
             return None;
         }
-        let ecn = match leaves.ecn {
-            1 => Ecn::Scalable,
-            2 => Ecn::Capable,
-            3 => Ecn::Marked,
-            _ => Ecn::NotCapable,
-        };
+        let ecn = Ecn::from_bits(leaves.ecn).unwrap_or_default();
         let not_before = time(leaves.not_before).unwrap_or(Time::ZERO);
         let bytes = (datagram.len() as u32).saturating_add(leaves.headers);
         Some(Transmit { bytes, ecn, not_before })

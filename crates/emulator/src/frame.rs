@@ -70,12 +70,7 @@ impl Packet for Frame {
     }
 
     fn ecn(&self) -> Ecn {
-        match self.bytes[1] & 3 {
-            0 => Ecn::NotCapable,
-            1 => Ecn::Scalable,
-            2 => Ecn::Capable,
-            _ => Ecn::Marked,
-        }
+        Ecn::from_bits(self.bytes[1] & 3).expect("two bits hold at most 3")
     }
 
     /// Sets CE, and brings the header's checksum up to date.

@@ -18,11 +18,16 @@
 //! 4. **Real TLS** draws from ring, which no setting reaches: bytes then differ from run to run,
 //!    but times and sizes are the same, and so are results.
 
+use crate::streams::stream;
+use narrows_units::Stream;
 use std::cell::Cell;
+
+/// The stream of a thread; those of ends have other numbers.
+const THREAD: u64 = 0;
 
 thread_local! {
     /// The numbers of this thread; `None` for the system's.
-    static NUMBERS: Cell<Option<u64>> = const { Cell::new(None) };
+    static NUMBERS: Cell<Option<Stream>> = const { Cell::new(None) };
 }
 
 /// True if this build draws from here what the crate getrandom is asked for.
@@ -32,7 +37,7 @@ pub const fn is_in_force() -> bool {
 
 /// From now on this thread draws numbers that `seed` decides.
 pub fn begin(seed: u64) {
-    NUMBERS.set(Some(seed));
+    NUMBERS.set(Some(stream(seed, THREAD)));
 }
 
 /// Runs `run` on a thread that has done nothing else, and draws numbers that `seed` decides.
@@ -47,36 +52,14 @@ pub fn on_fresh_thread<T: Send>(seed: u64, run: impl FnOnce() -> T + Send) -> T 
     outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// The next number of this thread (splitmix64); `None` if it draws from the system.
+/// Fills `bytes` with the next numbers of this thread; false if it draws from the system.
 #[cfg(any(getrandom_backend = "custom", test))]
-fn next() -> Option<u64> {
-    let state = NUMBERS.get()?.wrapping_add(STEP);
-    NUMBERS.set(Some(state));
-    Some(mixed(state))
-}
-
-/// splitmix64's step.
-#[cfg(any(
-    getrandom_backend = "custom",
-    test,
-    feature = "quinn",
-    feature = "noq",
-    feature = "s2n"
-))]
-pub(crate) const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// splitmix64's output function.
-#[cfg(any(
-    getrandom_backend = "custom",
-    test,
-    feature = "quinn",
-    feature = "noq",
-    feature = "s2n"
-))]
-pub(crate) fn mixed(state: u64) -> u64 {
-    let once = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let twice = (once ^ once >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    twice ^ twice >> 31
+fn drawn(bytes: &mut [u8]) -> bool {
+    let mut stream = NUMBERS.take();
+    stream.iter_mut().for_each(|stream| crate::streams::fill(stream, bytes));
+    let draws = stream.is_some();
+    NUMBERS.set(stream);
+    draws
 }
 
 #[cfg(getrandom_backend = "custom")]
@@ -98,16 +81,12 @@ mod backend {
             std::ptr::write_bytes(bytes, 0, length);
             std::slice::from_raw_parts_mut(bytes, length)
         };
-        if super::NUMBERS.get().is_none() {
-            let system = std::fs::File::open("/dev/urandom");
-            let read = system.and_then(|mut system| system.read_exact(bytes));
-            return read.map_err(|_| getrandom::Error::UNEXPECTED);
+        if super::drawn(bytes) {
+            return Ok(());
         }
-        for chunk in bytes.chunks_mut(8) {
-            let number = super::next().unwrap_or_default();
-            chunk.copy_from_slice(&number.to_le_bytes()[..chunk.len()]);
-        }
-        Ok(())
+        let system = std::fs::File::open("/dev/urandom");
+        let read = system.and_then(|mut system| system.read_exact(bytes));
+        read.map_err(|_| getrandom::Error::UNEXPECTED)
     }
 }
 
@@ -117,6 +96,10 @@ mod tests {
 
     #[test]
     fn a_fresh_thread_draws_what_its_seed_decides() {
+        let next = || {
+            let mut bytes = [0; 12];
+            drawn(&mut bytes).then_some(bytes)
+        };
         let draw = |seed| on_fresh_thread(seed, || [next(), next()]);
         assert_eq!(draw(1), draw(1));
         assert_ne!(draw(1), draw(2));

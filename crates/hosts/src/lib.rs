@@ -26,6 +26,7 @@
 #[cfg(any(feature = "quinn", feature = "noq"))]
 pub mod clock;
 pub mod deterministic;
+pub mod named;
 #[cfg(feature = "noq")]
 pub mod noq;
 #[cfg(any(feature = "quinn", feature = "noq"))]
@@ -36,6 +37,7 @@ pub mod quinn;
 pub mod s2n;
 #[cfg(feature = "smoltcp")]
 pub mod smoltcp;
+mod streams;
 
 use narrows_scenario::Stack;
 use std::sync::Arc;
@@ -47,16 +49,20 @@ pub use narrows_scenario::Transfer;
 #[cfg(any(feature = "quinn", feature = "noq", feature = "smoltcp", feature = "s2n"))]
 pub(crate) const WINDOW: u32 = 16 << 20;
 
+/// Bytes of a packet that any path of QUIC must carry: 1200 of payload (RFC 9000, §14).
+#[cfg(any(feature = "quinn", feature = "noq", feature = "s2n"))]
+pub(crate) const SMALLEST: u32 = 1200 + narrows_sim::Transmit::UDP_HEADERS;
+
 /// All stacks that are built in.
 pub fn stacks() -> Vec<Arc<dyn Stack>> {
     vec![
         #[cfg(feature = "quinn")]
-        Arc::new(quinn::Quinn),
+        Arc::new(quinn::stack()),
         #[cfg(feature = "noq")]
-        Arc::new(noq::Noq),
+        Arc::new(noq::stack()),
         #[cfg(feature = "smoltcp")]
-        Arc::new(smoltcp::Smoltcp),
+        Arc::new(smoltcp::stack()),
         #[cfg(feature = "s2n")]
-        Arc::new(s2n::S2n),
+        Arc::new(s2n::stack()),
     ]
 }

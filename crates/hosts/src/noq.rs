@@ -1,16 +1,18 @@
 //! noq-proto 1.4.0: QUIC as in noq, n0's fork of quinn.
 
-use crate::WINDOW;
 use crate::clock;
+use crate::named::{Named, any};
 #[cfg(feature = "tls")]
 use crate::quic::configs;
-use crate::quic::{Numbers, Train, quic_end};
+use crate::quic::{Train, quic_end};
+use crate::streams::{bytes, stream};
+use crate::{SMALLEST, WINDOW};
 use bytes::{Bytes, BytesMut};
-use narrows_scenario::{Stack, StackEnds, Transfer, Wish};
+use narrows_scenario::Transfer;
 use narrows_settings::unknown;
 use narrows_signal::Ecn;
 use narrows_sim::{Endpoint, Told, Transmit};
-use narrows_units::Time;
+use narrows_units::{Stream, Time};
 use noq_proto::congestion::{Bbr3Config, ControllerFactory, CubicConfig, NewRenoConfig};
 use noq_proto::crypto::{ClientConfig as ClientCrypto, ServerConfig as ServerCrypto};
 use noq_proto::{
@@ -47,6 +49,9 @@ quic_end!(noq_proto);
 
 /// What the near end sends.
 static ZEROS: [u8; 65_536] = [0; 65_536];
+
+/// Bytes of the largest payload that MTU discovery looks for, unless told otherwise.
+const LARGEST: u32 = 1452;
 
 /// noq's controllers, the usual one first.
 pub const CONTROLLERS: [&str; 3] = ["cubic", "newreno", "bbr"];
@@ -141,36 +146,15 @@ impl noq_proto::QlogFactory for Log {
 }
 
 /// noq by name, for scenarios.
-pub struct Noq;
-
-impl Stack for Noq {
-    fn name(&self) -> &str {
-        "noq"
-    }
-
-    fn source(&self) -> &str {
-        "noq-proto 1.4.0"
-    }
-
-    fn controllers(&self) -> &[&str] {
-        &CONTROLLERS
-    }
-
-    fn packet(&self) -> u32 {
-        // MTU discovery's upper bound and the headers of UDP.
-        1452 + Transmit::UDP_HEADERS
-    }
-
-    fn ends(&self, wish: &Wish) -> Result<StackEnds, String> {
-        let (near, far) = pair(|| wished(wish), &wish.transfer)?;
-        Ok((near, far))
-    }
-
-    fn logs(&self) -> bool {
-        cfg!(feature = "qlog")
-    }
-
-    fn prepare(&self, seed: u64) {
-        crate::deterministic::begin(seed);
+pub fn stack() -> Named {
+    Named {
+        name: "noq",
+        source: "noq-proto 1.4.0",
+        controllers: CONTROLLERS.to_vec(),
+        packet: LARGEST + Transmit::UDP_HEADERS,
+        logs: cfg!(feature = "qlog"),
+        ends: |controller, wish| {
+            pair(|| configured(controller, wish.packet), &wish.transfer).map(any)
+        },
     }
 }

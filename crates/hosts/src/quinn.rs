@@ -1,16 +1,18 @@
 //! quinn-proto 0.11.19: QUIC as in quinn, which drives it with tokio.
 
-use crate::WINDOW;
 use crate::clock;
+use crate::named::{Named, any};
 #[cfg(feature = "tls")]
 use crate::quic::configs;
-use crate::quic::{Numbers, Train, quic_end};
+use crate::quic::{Train, quic_end};
+use crate::streams::{bytes, stream};
+use crate::{SMALLEST, WINDOW};
 use bytes::{Bytes, BytesMut};
-use narrows_scenario::{Stack, StackEnds, Transfer, Wish};
+use narrows_scenario::Transfer;
 use narrows_settings::unknown;
 use narrows_signal::Ecn;
 use narrows_sim::{Endpoint, Told, Transmit};
-use narrows_units::Time;
+use narrows_units::{Stream, Time};
 use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::crypto::{ClientConfig as ClientCrypto, ServerConfig as ServerCrypto};
 use quinn_proto::{
@@ -53,6 +55,9 @@ quic_end!(quinn_proto);
 
 /// What the near end sends.
 static ZEROS: [u8; 65_536] = [0; 65_536];
+
+/// Bytes of the largest payload that MTU discovery looks for, unless told otherwise.
+const LARGEST: u32 = 1452;
 
 /// quinn's controllers, the usual one first.
 pub const CONTROLLERS: [&str; 3] = ["cubic", "newreno", "bbr"];
@@ -128,36 +133,15 @@ fn log(config: &mut TransportConfig, path: &Path) -> Result<(), String> {
 }
 
 /// quinn by name, for scenarios.
-pub struct Quinn;
-
-impl Stack for Quinn {
-    fn name(&self) -> &str {
-        "quinn"
-    }
-
-    fn source(&self) -> &str {
-        "quinn-proto 0.11.19"
-    }
-
-    fn controllers(&self) -> &[&str] {
-        &CONTROLLERS
-    }
-
-    fn packet(&self) -> u32 {
-        // MTU discovery's upper bound and the headers of UDP.
-        1452 + Transmit::UDP_HEADERS
-    }
-
-    fn ends(&self, wish: &Wish) -> Result<StackEnds, String> {
-        let (near, far) = pair(|| wished(wish), &wish.transfer)?;
-        Ok((near, far))
-    }
-
-    fn logs(&self) -> bool {
-        cfg!(feature = "qlog")
-    }
-
-    fn prepare(&self, seed: u64) {
-        crate::deterministic::begin(seed);
+pub fn stack() -> Named {
+    Named {
+        name: "quinn",
+        source: "quinn-proto 0.11.19",
+        controllers: CONTROLLERS.to_vec(),
+        packet: LARGEST + Transmit::UDP_HEADERS,
+        logs: cfg!(feature = "qlog"),
+        ends: |controller, wish| {
+            pair(|| configured(controller, wish.packet), &wish.transfer).map(any)
+        },
     }
 }

@@ -5,7 +5,8 @@
 //! It tells neither its window nor its RTT.
 
 use crate::WINDOW;
-use narrows_scenario::{Stack, StackEnds, Transfer, Wish};
+use crate::named::{Named, any};
+use narrows_scenario::Transfer;
 use narrows_settings::unknown;
 use narrows_signal::Ecn;
 use narrows_sim::{Endpoint, Told, Transmit};
@@ -249,28 +250,15 @@ impl Endpoint for End {
 }
 
 /// smoltcp by name, for scenarios.
-pub struct Smoltcp;
-
-impl Stack for Smoltcp {
-    fn name(&self) -> &str {
-        "smoltcp"
-    }
-
-    fn source(&self) -> &str {
-        "smoltcp 0.14.0"
-    }
-
-    fn controllers(&self) -> &[&str] {
-        &CONTROLLERS
-    }
-
-    fn packet(&self) -> u32 {
-        PACKET
-    }
-
-    fn ends(&self, wish: &Wish) -> Result<StackEnds, String> {
-        let controller = wish.controller.as_deref().unwrap_or(CONTROLLERS[0]);
-        let (near, far) = pair(controller, wish.packet.unwrap_or(PACKET), &wish.transfer)?;
-        Ok((near, far))
+pub fn stack() -> Named {
+    Named {
+        name: "smoltcp",
+        source: "smoltcp 0.14.0",
+        controllers: CONTROLLERS.to_vec(),
+        packet: PACKET,
+        logs: false,
+        ends: |controller, wish| {
+            pair(controller, wish.packet.unwrap_or(PACKET), &wish.transfer).map(any)
+        },
     }
 }

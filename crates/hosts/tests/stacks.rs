@@ -93,7 +93,9 @@ fn they_share_a_queue_with_our_own_and_with_each_other() {
         controllers().iter().map(|cc| format!("cc = \"{cc}\"\ncount = 2")).collect();
     let flows: Vec<&str> = flows.iter().map(String::as_str).chain(["cc = \"cubic\""]).collect();
     let results = results(&dumbbell("1bdp", &flows), 1);
-    assert!(results.flows.iter().all(|flow| flow.summary.sender.sent > 0));
+    for flow in results.flows.iter().filter(|flow| flow.cc != "smoltcp:none") {
+        assert!(flow.goodput > 0.0, "{}", flow.cc);
+    }
 }
 
 #[test]

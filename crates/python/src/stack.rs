@@ -83,7 +83,7 @@ impl Endpoint for PythonEndpoint {
     fn handle(&mut self, now: Time, datagram: &mut Vec<u8>, ecn: Ecn) {
         self.call(|py, object| {
             let bytes = PyBytes::new(py, datagram);
-            let given = (now.seconds(), bytes, bits(ecn));
+            let given = (now.seconds(), bytes, ecn.bits());
             object.call_method1(intern!(py, "handle"), given).map(drop)
         });
     }
@@ -159,22 +159,8 @@ fn told(object: &Bound<'_, PyAny>) -> PyResult<Told> {
     })
 }
 
-/// The two ECN bits as a number (RFC 3168, §5).
-fn bits(ecn: Ecn) -> u8 {
-    match ecn {
-        Ecn::NotCapable => 0,
-        Ecn::Scalable => 1,
-        Ecn::Capable => 2,
-        Ecn::Marked => 3,
-    }
-}
-
+/// The two ECN bits that a number is.
 fn codepoint(bits: u8) -> PyResult<Ecn> {
-    match bits {
-        0 => Ok(Ecn::NotCapable),
-        1 => Ok(Ecn::Scalable),
-        2 => Ok(Ecn::Capable),
-        3 => Ok(Ecn::Marked),
-        other => Err(PyValueError::new_err(format!("ecn is {other}; it has two bits, 0 to 3"))),
-    }
+    let wrong = || PyValueError::new_err(format!("ecn is {bits}; it has two bits, 0 to 3"));
+    Ecn::from_bits(bits).ok_or_else(wrong)
 }

@@ -3,6 +3,7 @@
 use crate::law::Law;
 use crate::noq::{Factory, Pace};
 use narrows_hosts::clock;
+use narrows_hosts::named::{Named, any};
 use narrows_hosts::noq::{End, pair, usual};
 use narrows_scenario::{Stack, StackEnds, Transfer, Wish};
 use narrows_signal::Ecn;
@@ -71,77 +72,42 @@ pub fn ends(law: Law, transfer: &Transfer) -> Result<(Box<Sender>, Box<End>), St
     Ok((Box::new(Sender { end, pace }), far))
 }
 
-/// Our laws in noq by name, for scenarios.
-pub struct NarrowsNoq(Vec<&'static str>);
+/// Our laws in a stack, by name.
+fn named(
+    name: &'static str,
+    source: &'static str,
+    ends: fn(&str, &Wish) -> Result<StackEnds, String>,
+) -> Arc<dyn Stack> {
+    let packet = PAYLOAD + Transmit::UDP_HEADERS;
+    let mut controllers: Vec<&str> = Law::names().collect();
+    // A flow that names none gets this one.
+    controllers.sort_by_key(|law| *law != "cubic");
+    Arc::new(Named { name, source, controllers, packet, logs: false, ends })
+}
 
-impl Default for NarrowsNoq {
-    fn default() -> Self {
-        Self(Law::names().collect())
+/// Fails if the largest packet is given, which the stack finds out.
+fn without_packet(wish: &Wish) -> Result<&Transfer, String> {
+    match wish.packet {
+        None => Ok(&wish.transfer),
+        Some(_) => Err("packet is up to the stack; leave it out".to_owned()),
     }
 }
 
-impl Stack for NarrowsNoq {
-    fn name(&self) -> &str {
-        "narrows-noq"
-    }
-
-    fn controllers(&self) -> &[&str] {
-        &self.0
-    }
-
-    fn packet(&self) -> u32 {
-        PAYLOAD + Transmit::UDP_HEADERS
-    }
-
-    fn ends(&self, wish: &Wish) -> Result<StackEnds, String> {
-        if wish.packet.is_some() {
-            return Err("packet is up to noq; leave it out".to_owned());
-        }
-        let law = Law::parse(wish.controller.as_deref().unwrap_or("cubic"))?;
-        let (near, far) = ends(law, &wish.transfer)?;
-        Ok((near, far))
-    }
-}
-
-/// Our laws in quinn by name, for scenarios; quinn spaces their packets.
-pub struct NarrowsQuinn(Vec<&'static str>);
-
-impl Default for NarrowsQuinn {
-    fn default() -> Self {
-        Self(Law::names().collect())
-    }
-}
-
-impl Stack for NarrowsQuinn {
-    fn name(&self) -> &str {
-        "narrows-quinn"
-    }
-
-    fn controllers(&self) -> &[&str] {
-        &self.0
-    }
-
-    fn packet(&self) -> u32 {
-        PAYLOAD + Transmit::UDP_HEADERS
-    }
-
-    fn ends(&self, wish: &Wish) -> Result<StackEnds, String> {
-        if wish.packet.is_some() {
-            return Err("packet is up to quinn; leave it out".to_owned());
-        }
-        let law = Law::parse(wish.controller.as_deref().unwrap_or("cubic"))?;
+/// All that this crate adds to [`narrows_hosts::stacks`]: our laws in noq, and in quinn, which spaces
+/// their packets itself.
+pub fn stacks() -> Vec<Arc<dyn Stack>> {
+    let noq = named("narrows-noq", "a law of narrows in noq-proto 1.4.0", |law, wish| {
+        ends(Law::parse(law)?, without_packet(wish)?).map(any)
+    });
+    let quinn = named("narrows-quinn", "a law of narrows in quinn-proto 0.11.19", |law, wish| {
+        let (law, transfer) = (Law::parse(law)?, without_packet(wish)?);
         let config = || {
             let mut config = narrows_hosts::quinn::usual("cubic")?;
-            let factory = crate::quinn::Factory::new(law.clone()).seeded(wish.transfer.seed);
+            let factory = crate::quinn::Factory::new(law.clone()).seeded(transfer.seed);
             config.congestion_controller_factory(factory.shared());
             Ok(config)
         };
-        let (near, far) = narrows_hosts::quinn::pair(config, &wish.transfer)?;
-        Ok((near, far))
-    }
-}
-
-/// All that this crate adds to [`narrows_hosts::stacks`].
-pub fn stacks() -> Vec<Arc<dyn Stack>> {
-    vec![Arc::new(NarrowsNoq::default()), Arc::new(NarrowsQuinn::default())]
+        narrows_hosts::quinn::pair(config, transfer).map(any)
+    });
+    vec![noq, quinn]
 }

@@ -27,6 +27,8 @@ mod law;
 pub mod noq;
 #[cfg(feature = "quinn")]
 pub mod quinn;
+#[cfg(any(feature = "quinn", feature = "noq"))]
+mod scale;
 
 pub use heard::{Counts, Heard};
 pub use law::Law;

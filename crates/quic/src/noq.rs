@@ -7,9 +7,10 @@
 
 use crate::heard::{Counts, Heard};
 use crate::law::Law;
+use crate::scale::Scale;
 use narrows_control::{Gaps, Pacing};
 use narrows_transport::Pacer;
-use narrows_units::{Duration, Stream, Time};
+use narrows_units::{Stream, Time};
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use std::any::Any;
@@ -64,8 +65,7 @@ impl ControllerFactory for Factory {
         });
         let state = Arc::new(Mutex::new(State {
             heard: Heard::new(&self.law, self.seed),
-            mtu: current_mtu,
-            begun: now,
+            scale: Scale { mtu: current_mtu, begun: now },
             pacer,
             now: Time::ZERO,
             is_held: false,
@@ -96,7 +96,7 @@ impl Pace {
     /// It is `now`.
     pub fn at(&self, now: Instant) {
         self.with(|state| {
-            state.now = state.time(now);
+            state.now = state.scale.time(now);
             state.is_held = false;
         });
     }
@@ -106,7 +106,7 @@ impl Pace {
         self.with(|state| {
             let (pacer, _) = state.pacer.as_ref()?;
             let wait = pacer.ready_at().since(Time::ZERO).picos().div_ceil(1000);
-            state.is_held.then(|| state.begun + std::time::Duration::from_nanos(wait))
+            state.is_held.then(|| state.scale.begun + std::time::Duration::from_nanos(wait))
         })?
     }
 
@@ -124,9 +124,7 @@ impl Pace {
 /// A controller's state.
 struct State {
     heard: Heard,
-    /// Bytes of a full datagram.
-    mtu: u16,
-    begun: Instant,
+    scale: Scale,
     /// Who spaces packets if noq does not, and by which gaps if not the law's.
     pacer: Option<(Pacer, Option<Gaps>)>,
     /// The time that the send loop has said.
@@ -136,12 +134,6 @@ struct State {
 }
 
 impl State {
-    /// An instant as a law counts it: from the connection's beginning.
-    fn time(&self, at: Instant) -> Time {
-        let nanos = at.saturating_duration_since(self.begun).as_nanos() as u64;
-        Time::ZERO + Duration::from_picos(nanos * 1000)
-    }
-
     /// True if the pacer lets nothing go.
     fn is_closed(&self) -> bool {
         self.pacer.as_ref().is_some_and(|(pacer, _)| pacer.ready_at() > self.now)
@@ -152,12 +144,6 @@ impl State {
     fn spaces(&self) -> bool {
         let is_paced = self.heard.pacing() != Pacing::Unpaced;
         self.pacer.as_ref().is_some_and(|(_, gaps)| is_paced || gaps.is_some())
-    }
-
-    /// `packets` in bytes, at least one datagram.
-    fn bytes(&self, packets: f64) -> u64 {
-        let mtu = u64::from(self.mtu);
-        ((packets * mtu as f64).min(1e15) as u64).max(mtu)
     }
 
     fn left(&mut self, now: Time) {
@@ -193,7 +179,7 @@ impl fmt::Debug for OfNoq {
 impl Controller for OfNoq {
     fn on_packet_sent(&mut self, now: Instant, _bytes: u16, number: u64) {
         let mut state = self.state();
-        let now = state.time(now);
+        let now = state.scale.time(now);
         state.heard.sent(now, number);
         state.left(now);
     }
@@ -215,7 +201,7 @@ impl Controller for OfNoq {
         _rtt: &RttEstimator,
     ) {
         let mut state = self.state();
-        let now = state.time(now);
+        let now = state.scale.time(now);
         state.heard.acknowledged(now, number);
     }
 
@@ -225,7 +211,7 @@ impl Controller for OfNoq {
 
     fn on_packet_lost(&mut self, _bytes: u16, number: u64, now: Instant) {
         let mut state = self.state();
-        let now = state.time(now);
+        let now = state.scale.time(now);
         state.heard.lost(now, number);
     }
 
@@ -239,7 +225,7 @@ impl Controller for OfNoq {
         _largest_lost: u64,
     ) {
         let mut state = self.state();
-        let (now, sent) = (state.time(now), state.time(sent));
+        let (now, sent) = (state.scale.time(now), state.scale.time(sent));
         if is_ecn {
             state.heard.marked(now, sent);
         }
@@ -253,26 +239,26 @@ impl Controller for OfNoq {
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
-        self.state().mtu = new_mtu;
+        self.state().scale.mtu = new_mtu;
     }
 
     fn window(&self) -> u64 {
         let mut state = self.state();
         state.heard.conclude();
-        if state.is_closed() { 0 } else { state.bytes(state.heard.flight_limit()) }
+        if state.is_closed() { 0 } else { state.scale.bytes(state.heard.flight_limit()) }
     }
 
     fn metrics(&self) -> ControllerMetrics {
         let mut state = self.state();
         state.heard.conclude();
         let mut metrics = ControllerMetrics::default();
-        metrics.congestion_window = state.bytes(state.heard.flight_limit());
+        metrics.congestion_window = state.scale.bytes(state.heard.flight_limit());
         metrics.ssthresh = Some(state.heard.ssthresh())
             .filter(|packets| packets.is_finite())
-            .map(|packets| state.bytes(packets));
-        let rate = state.heard.rate().map(|rate| state.bytes(rate));
+            .map(|packets| state.scale.bytes(packets));
+        let rate = state.heard.rate().map(|rate| state.scale.bytes(rate));
         metrics.pacing_rate = if state.spaces() { Some(UNPACED) } else { rate };
-        metrics.send_quantum = metrics.pacing_rate.map(|_| u64::from(state.mtu));
+        metrics.send_quantum = metrics.pacing_rate.map(|_| u64::from(state.scale.mtu));
         metrics
     }
 
@@ -281,7 +267,7 @@ impl Controller for OfNoq {
     }
 
     fn initial_window(&self) -> u64 {
-        self.state().bytes(10.0)
+        self.state().scale.bytes(10.0)
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

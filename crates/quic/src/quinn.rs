@@ -10,7 +10,7 @@
 
 use crate::heard::Heard;
 use crate::law::Law;
-use narrows_units::{Duration, Time};
+use crate::scale::Scale;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use std::any::Any;
@@ -45,7 +45,7 @@ impl Factory {
 impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         let heard = Heard::new(&self.law, self.seed);
-        let state = State { heard, mtu: current_mtu, begun: now, packets: 0 };
+        let state = State { heard, scale: Scale { mtu: current_mtu, begun: now }, packets: 0 };
         Box::new(OfQuinn(Arc::new(Mutex::new(state))))
     }
 }
@@ -53,26 +53,12 @@ impl ControllerFactory for Factory {
 /// A controller's state.
 struct State {
     heard: Heard,
-    /// Bytes of a full datagram.
-    mtu: u16,
-    begun: Instant,
+    scale: Scale,
     /// Packets that left.
     packets: u64,
 }
 
-impl State {
-    /// An instant as a law counts it: from the connection's beginning.
-    fn time(&self, at: Instant) -> Time {
-        let nanos = at.saturating_duration_since(self.begun).as_nanos() as u64;
-        Time::ZERO + Duration::from_picos(nanos * 1000)
-    }
-
-    /// `packets` in bytes, at least one datagram.
-    fn bytes(&self, packets: f64) -> u64 {
-        let mtu = u64::from(self.mtu);
-        ((packets * mtu as f64).min(1e15) as u64).max(mtu)
-    }
-}
+impl State {}
 
 /// A law as quinn sees it.
 struct OfQuinn(Arc<Mutex<State>>);
@@ -87,8 +73,8 @@ impl Controller for OfQuinn {
     /// A train of datagrams leaves. What is shorter than half of one only acknowledges.
     fn on_sent(&mut self, now: Instant, bytes: u64, _last_packet_number: u64) {
         let mut state = self.state();
-        let now = state.time(now);
-        let mtu = u64::from(state.mtu);
+        let now = state.scale.time(now);
+        let mtu = u64::from(state.scale.mtu);
         for _ in 0..(bytes + mtu / 2) / mtu {
             let number = state.packets;
             state.packets += 1;
@@ -105,7 +91,7 @@ impl Controller for OfQuinn {
         _rtt: &RttEstimator,
     ) {
         let mut state = self.state();
-        let (now, sent) = (state.time(now), state.time(sent));
+        let (now, sent) = (state.scale.time(now), state.scale.time(sent));
         state.heard.acknowledged_of(now, sent);
     }
 
@@ -128,8 +114,8 @@ impl Controller for OfQuinn {
         lost_bytes: u64,
     ) {
         let mut state = self.state();
-        let (now, sent) = (state.time(now), state.time(sent));
-        let mtu = u64::from(state.mtu);
+        let (now, sent) = (state.scale.time(now), state.scale.time(sent));
+        let mtu = u64::from(state.scale.mtu);
         if lost_bytes == 0 {
             state.heard.marked(now, sent);
         } else {
@@ -141,13 +127,13 @@ impl Controller for OfQuinn {
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
-        self.state().mtu = new_mtu;
+        self.state().scale.mtu = new_mtu;
     }
 
     fn window(&self) -> u64 {
         let mut state = self.state();
         state.heard.conclude();
-        state.bytes(state.heard.flight_limit())
+        state.scale.bytes(state.heard.flight_limit())
     }
 
     fn metrics(&self) -> ControllerMetrics {
@@ -157,9 +143,9 @@ impl Controller for OfQuinn {
         metrics.congestion_window = window;
         metrics.ssthresh = Some(state.heard.ssthresh())
             .filter(|packets| packets.is_finite())
-            .map(|packets| state.bytes(packets));
+            .map(|packets| state.scale.bytes(packets));
         // In bits a second, unlike noq's.
-        metrics.pacing_rate = state.heard.rate().map(|rate| 8 * state.bytes(rate));
+        metrics.pacing_rate = state.heard.rate().map(|rate| 8 * state.scale.bytes(rate));
         metrics
     }
 
@@ -168,7 +154,7 @@ impl Controller for OfQuinn {
     }
 
     fn initial_window(&self) -> u64 {
-        self.state().bytes(10.0)
+        self.state().scale.bytes(10.0)
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -8,7 +8,7 @@ use crate::scenario::Scenario;
 use crate::{Checked, ScenarioError};
 use narrows_router::Discipline;
 use narrows_settings::Given;
-use narrows_sim::Datagrams;
+use narrows_sim::{Datagrams, Transmit};
 use narrows_transport::Recovery;
 use narrows_transport::tcp::RecoveryKind;
 use narrows_units::{Duration, Stream, Time};
@@ -211,11 +211,12 @@ impl Said<'_> {
                 Err(self.error("cc", message))
             }
             Over::Datagrams { gap, periods } => {
-                /// Headers of IPv4 and UDP.
-                const HEADERS: u64 = 28;
                 let bytes = flow.packet.bytes.count();
                 let source = Datagrams::new(*gap, bytes as u32, *periods);
-                Ok(RealSends::Datagrams(source, (bytes - HEADERS) as usize))
+                Ok(RealSends::Datagrams(
+                    source,
+                    (bytes - u64::from(Transmit::UDP_HEADERS)) as usize,
+                ))
             }
         }
     }

@@ -102,26 +102,27 @@ impl Group<'_> {
 
     /// A stack that others wrote has given up its connection, or nothing of it arrives.
     fn ended(&self) -> Option<String> {
-        let arrives = |flow: &FlowResult| {
-            let hosted = flow.summary.hosted.as_deref();
-            hosted.is_none_or(|ends| ends.near.datagrams.sent == 0 || ends.far.delivered > 0)
-        };
-        if !self.flows.iter().any(arrives) {
-            return Some(
-                "nothing that was sent has arrived; a link's mtu may be too small".to_owned(),
-            );
-        }
         let ends = |flow: &FlowResult| {
             let hosted = flow.summary.hosted.as_deref()?;
             hosted.near.ended.clone().or_else(|| hosted.far.ended.clone())
         };
         let mut ended = self.flows.iter().filter_map(ends);
-        let why = ended.next()?;
+        let Some(why) = ended.next() else { return self.nothing_arrives() };
         let of = match (ended.count() + 1, self.flows.len()) {
             (_, 1) => String::new(),
             (some, all) => format!(" of {some} of {all} flows"),
         };
         Some(format!("the connection{of} ended: {why}"))
+    }
+
+    /// Nothing of what the stack sends arrives.
+    fn nothing_arrives(&self) -> Option<String> {
+        let arrives = |flow: &FlowResult| {
+            let hosted = flow.summary.hosted.as_deref();
+            hosted.is_none_or(|ends| ends.near.datagrams.sent == 0 || ends.far.delivered > 0)
+        };
+        let message = "nothing that was sent has arrived; a link's mtu may be too small";
+        (!self.flows.iter().any(arrives)).then(|| message.to_owned())
     }
 
     /// The recovery epochs of its flows, if they are too few.

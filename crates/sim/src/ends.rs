@@ -412,7 +412,7 @@ impl SendingEnd {
             }
             (Due::Sample, Some(series), Source::Hosted(near)) => {
                 let told = near.sample();
-                series.sample_hosted(&told, near.counters().sent, near.packet());
+                series.sample_hosted(&told, near.sent(), near.packet());
             }
             (Due::Sample, Some(series), Source::Connection(sender)) => series.sample(sender),
             (Due::Sample, Some(series), Source::Datagrams(source)) => {

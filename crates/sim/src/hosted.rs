@@ -421,6 +421,11 @@ impl HostedEnd {
         }
     }
 
+    /// Datagrams sent so far.
+    pub fn sent(&self) -> u64 {
+        self.counted.datagrams.sent
+    }
+
     /// Bytes that count as a packet.
     pub fn packet(&self) -> u32 {
         self.packet

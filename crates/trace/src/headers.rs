@@ -174,13 +174,7 @@ fn tcp(segment: &Segment, flow: FlowHeaders) -> TcpHeader {
 
 /// RFC 3168 §5: ECT(1) is 01, ECT(0) 10, CE 11.
 fn ecn(bits: Ecn) -> IpEcn {
-    let bits = match bits {
-        Ecn::NotCapable => 0,
-        Ecn::Scalable => 1,
-        Ecn::Capable => 2,
-        Ecn::Marked => 3,
-    };
-    IpEcn::try_new(bits).expect("two bits hold at most 3")
+    IpEcn::try_new(bits.bits()).expect("two bits hold at most 3")
 }
 
 /// Returns the addresses of sender and receiver: 10.0.0.0/9 for senders, 10.128.0.0/9 for
@@ -198,27 +192,22 @@ mod tests {
     use narrows_transport::AckHeader;
     use narrows_units::Time;
 
+    /// A segment that comes to a queue, with its bytes if it is hosted.
+    fn arrives(header: Header, bytes: u32, payload: Option<&[u8]>) -> Crossing<'_> {
+        let segment = Segment::data(3, Time::ZERO, bytes, header);
+        Crossing { at: Time::ZERO, link: 0, point: TapPoint::Arrival, flow: 0, segment, payload }
+    }
+
     fn bytes(header: Header) -> Vec<u8> {
-        let segment = Segment::data(3, Time::ZERO, 1000, header);
-        let crossing = Crossing {
-            at: Time::ZERO,
-            link: 0,
-            point: TapPoint::Arrival,
-            flow: 0,
-            segment,
-            payload: None,
-        };
         let carries = Carries::Tcp { timestamps: false };
-        write(&crossing, FlowHeaders { payload: 960, carries }).0
+        write(&arrives(header, 1000, None), FlowHeaders { payload: 960, carries }).0
     }
 
     #[test]
     fn a_hosted_datagram_is_there_whole() {
         let header = Header::Hosted { place: 0, ecn: Ecn::Marked, back: true };
         let shown = |bytes: u32, payload: &[u8]| {
-            let segment = Segment::data(3, Time::ZERO, bytes, header);
-            let (at, point, payload) = (Time::ZERO, TapPoint::Arrival, Some(payload));
-            let crossing = Crossing { at, link: 0, point, flow: 0, segment, payload };
+            let crossing = arrives(header, bytes, Some(payload));
             write(&crossing, FlowHeaders { payload: 1200, carries: Carries::Hosted })
         };
         let (udp, length) = shown(33, b"hello");
@@ -230,15 +219,7 @@ mod tests {
 
     #[test]
     fn datagrams_are_udp() {
-        let segment = Segment::data(3, Time::ZERO, 1000, Header::Data(DataHeader::default()));
-        let crossing = Crossing {
-            at: Time::ZERO,
-            link: 0,
-            point: TapPoint::Arrival,
-            flow: 0,
-            segment,
-            payload: None,
-        };
+        let crossing = arrives(Header::Data(DataHeader::default()), 1000, None);
         let flow = FlowHeaders { payload: 960, carries: Carries::Datagrams };
         let (data, length) = write(&crossing, flow);
         assert_eq!((data.len(), length, data[9], &data[22..24]), (28, 1000, 17, &[19, 137][..]));

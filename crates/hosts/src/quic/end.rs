@@ -229,11 +229,11 @@ macro_rules! quic_end {
         }
 
         /// Connection ids that a seed decides.
-        struct Ids(Numbers);
+        struct Ids(Stream);
 
         impl ConnectionIdGenerator for Ids {
             fn generate_cid(&mut self) -> ConnectionId {
-                ConnectionId::new(&self.0.next())
+                ConnectionId::new(&bytes::<8>(&mut self.0))
             }
             fn cid_len(&self) -> usize {
                 8
@@ -268,19 +268,15 @@ macro_rules! quic_end {
             Ok(config)
         }
 
-        /// Bytes of the smallest datagram that a path must carry (RFC 9000, §14).
-        const SMALLEST: u32 = 1200;
-
-        /// As wished for.
-        fn wished(wish: &Wish) -> Result<TransportConfig, String> {
-            let mut config = usual(wish.controller.as_deref().unwrap_or(CONTROLLERS[0]))?;
-            if let Some(packet) = wish.packet {
-                let payload = packet.saturating_sub(Transmit::UDP_HEADERS);
-                if payload < SMALLEST {
-                    return Err(format!("a path must carry packets of {} bytes", SMALLEST + 28));
+        /// The usual configuration with a `controller`, and with packets of up to `packet` bytes.
+        fn configured(controller: &str, packet: Option<u32>) -> Result<TransportConfig, String> {
+            let mut config = usual(controller)?;
+            if let Some(packet) = packet {
+                if packet < SMALLEST {
+                    return Err(format!("a path must carry packets of {SMALLEST} bytes"));
                 }
                 let mut discovery = MtuDiscoveryConfig::default();
-                discovery.upper_bound(payload as u16);
+                discovery.upper_bound((packet - Transmit::UDP_HEADERS) as u16);
                 config.mtu_discovery_config(Some(discovery));
             }
             Ok(config)
@@ -324,12 +320,12 @@ macro_rules! quic_end {
             if let Some(path) = &transfer.qlog {
                 log(&mut logged, path)?;
             }
-            let numbers = |side| Numbers::new(transfer.seed, side);
+            let numbers = |side| stream(transfer.seed, side);
             let mut near = $proto::ClientConfig::new(client);
             near.transport_config(Arc::new(logged));
             let first = numbers(3);
             near.initial_dst_cid_provider(Arc::new(move || {
-                ConnectionId::new(&first.clone().next())
+                ConnectionId::new(&bytes::<8>(&mut first.clone()))
             }));
             let key = Arc::new(null::TokenKey(transfer.seed));
             let mut far = $proto::ServerConfig::new(server, key);
@@ -346,10 +342,10 @@ macro_rules! quic_end {
             Err(format!("{}: qlog needs the feature qlog of narrows-hosts", path.display()))
         }
 
-        fn endpoint(server: Option<Arc<ServerConfig>>, numbers: Numbers) -> $proto::Endpoint {
-            let key = u64::from_le_bytes(numbers.clone().next());
+        fn endpoint(server: Option<Arc<ServerConfig>>, numbers: Stream) -> $proto::Endpoint {
+            let key = numbers.clone().bits();
             let mut config = EndpointConfig::new(Arc::new(null::TokenKey(key)));
-            config.rng_seed(Some(numbers.clone().seed()));
+            config.rng_seed(Some(bytes(&mut numbers.clone())));
             identify(&mut config, move || Box::new(Ids(numbers.clone())));
             new_endpoint(Arc::new(config), server)
         }

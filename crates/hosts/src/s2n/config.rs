@@ -2,8 +2,9 @@
 
 use super::end::{Listener, Tells};
 use crate::WINDOW;
-use crate::deterministic::{STEP, mixed};
+use crate::streams::{fill, stream};
 use core::marker::PhantomData;
+use narrows_units::Stream;
 use s2n_quic_core::connection::id::{ConnectionInfo, Generator, Validator};
 use s2n_quic_core::connection::{Limits, LocalId};
 use s2n_quic_core::crypto::tls::null;
@@ -38,29 +39,20 @@ impl Side for Server {
     const TYPE: Type = Type::Server;
 }
 
-/// Numbers that a seed decides.
-pub(super) struct Numbers(u64);
-
-impl Numbers {
-    fn fill(&mut self, bytes: &mut [u8]) {
-        for chunk in bytes.chunks_mut(8) {
-            self.0 = self.0.wrapping_add(STEP);
-            chunk.copy_from_slice(&mixed(self.0).to_le_bytes()[..chunk.len()]);
-        }
-    }
-}
+/// What s2n draws.
+pub(super) struct Numbers(Stream);
 
 impl random::Generator for Numbers {
     fn public_random_fill(&mut self, bytes: &mut [u8]) {
-        self.fill(bytes);
+        fill(&mut self.0, bytes);
     }
     fn private_random_fill(&mut self, bytes: &mut [u8]) {
-        self.fill(bytes);
+        fill(&mut self.0, bytes);
     }
 }
 
 /// Connection ids: sixteen bytes, which a seed decides.
-pub(super) struct Ids(Numbers);
+pub(super) struct Ids(Stream);
 
 /// Bytes of a connection id.
 const ID: usize = 16;
@@ -74,7 +66,7 @@ impl fmt::Debug for Ids {
 impl Generator for Ids {
     fn generate(&mut self, _: &ConnectionInfo) -> LocalId {
         let mut id = [0; ID];
-        self.0.fill(&mut id);
+        fill(&mut self.0, &mut id);
         LocalId::try_from_bytes(&id).expect("an id may have sixteen bytes")
     }
 }
@@ -227,12 +219,12 @@ pub(super) fn config<C: congestion_controller::Endpoint, S: Side>(
     told: &Arc<Mutex<Tells>>,
 ) -> Parts<C, S> {
     let side: u64 = if S::TYPE.is_client() { 1 } else { 2 };
-    let numbers = |stream: u64| Numbers(mixed(seed) ^ (2 * side + stream) << 32);
+    let numbers = |index| stream(seed, 2 * side + index);
     Parts {
         controller,
         ids: Ids(numbers(0)),
         resets: Nothing,
-        random: numbers(1),
+        random: Numbers(numbers(1)),
         tls: null::Endpoint::new(None),
         attempts: Nothing,
         token: Nothing,

@@ -7,14 +7,13 @@
 mod config;
 mod end;
 
-use crate::Transfer;
+use crate::named::{Named, any};
+use crate::{SMALLEST, Transfer};
 use bytes::Bytes;
 use config::{Client, Server, config};
 pub use end::End;
 use end::{App, Machine};
-use narrows_scenario::{Stack, StackEnds, Wish};
 use narrows_settings::unknown;
-use narrows_sim::Transmit;
 use s2n_quic_core::path::mtu;
 use s2n_quic_core::recovery::congestion_controller;
 use s2n_quic_core::recovery::{bbr, cubic};
@@ -28,8 +27,6 @@ use std::sync::{Arc, Mutex};
 pub const CONTROLLERS: [&str; 2] = ["cubic", "bbr"];
 /// Bytes of the largest packet, unless wished for otherwise.
 const PACKET: u32 = 1500;
-/// The smallest that s2n takes: 1200 bytes of payload (RFC 9000, §14).
-const SMALLEST: u32 = 1228;
 
 /// What the near end sends.
 static ZEROS: [u8; 65_536] = [0; 65_536];
@@ -124,31 +121,15 @@ async fn receive(
 }
 
 /// s2n by name, for scenarios.
-pub struct S2n;
-
-impl Stack for S2n {
-    fn name(&self) -> &str {
-        "s2n"
-    }
-
-    fn source(&self) -> &str {
-        "s2n-quic-transport 0.91.0, of s2n-quic 1.91.0"
-    }
-
-    fn controllers(&self) -> &[&str] {
-        &CONTROLLERS
-    }
-
-    fn packet(&self) -> u32 {
-        PACKET
-    }
-
-    fn ends(&self, wish: &Wish) -> Result<StackEnds, String> {
-        let controller = wish.controller.as_deref().unwrap_or(CONTROLLERS[0]);
-        let (near, far) = pair(controller, wish.packet.unwrap_or(PACKET), &wish.transfer)?;
-        Ok((near, far))
+pub fn stack() -> Named {
+    Named {
+        name: "s2n",
+        source: "s2n-quic-transport 0.91.0, of s2n-quic 1.91.0",
+        controllers: CONTROLLERS.to_vec(),
+        packet: PACKET,
+        logs: false,
+        ends: |controller, wish| {
+            pair(controller, wish.packet.unwrap_or(PACKET), &wish.transfer).map(any)
+        },
     }
 }
-
-/// Bytes of headers that s2n counts as part of its MTU.
-const _: () = assert!(SMALLEST - Transmit::UDP_HEADERS == 1200);
