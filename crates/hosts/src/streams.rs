@@ -11,6 +11,7 @@ pub(crate) fn stream(seed: u64, index: u64) -> Stream {
 }
 
 /// Fills `bytes` with the next numbers of `stream`.
+#[cfg(any(feature = "quinn", feature = "noq", getrandom_backend = "custom", test))]
 pub(crate) fn fill(stream: &mut Stream, bytes: &mut [u8]) {
     for chunk in bytes.chunks_mut(8) {
         chunk.copy_from_slice(&stream.bits().to_le_bytes()[..chunk.len()]);

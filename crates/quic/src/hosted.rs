@@ -93,8 +93,8 @@ fn without_packet(wish: &Wish) -> Result<&Transfer, String> {
     }
 }
 
-/// All that this crate adds to [`narrows_hosts::stacks`]: our laws in noq, and in quinn, which spaces
-/// their packets itself.
+/// All that this crate adds to [`narrows_hosts::stacks`]: our laws in noq, and in quinn, which
+/// spaces their packets itself.
 pub fn stacks() -> Vec<Arc<dyn Stack>> {
     let noq = named("narrows-noq", "a law of narrows in noq-proto 1.4.0", |law, wish| {
         ends(Law::parse(law)?, without_packet(wish)?).map(any)

@@ -1,0 +1,90 @@
+//! Why a transfer ends without its file.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Why a transfer ended without its file. Each text says what would help.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A text is not a ticket.
+    #[error("{0:?} is not a ticket; narrows recv prints one, like 192.0.2.7:4433/3f…a9")]
+    Ticket(String),
+    /// A file cannot be read or written.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// No socket, or nothing can be sent from it.
+    #[error("{address}: {error}")]
+    Socket {
+        /// Its address, as it was given.
+        address: String,
+        /// Why not.
+        error: io::Error,
+    },
+    /// Somebody else answers at the receiver's address.
+    #[error(
+        "the certificate at {address} has the fingerprint {found}, and the ticket says {expected}: \
+         this is not the receiver that printed the ticket; nothing was sent"
+    )]
+    Fingerprint {
+        /// Where.
+        address: SocketAddr,
+        /// The fingerprint of the certificate that was shown.
+        found: String,
+        /// The ticket's.
+        expected: String,
+    },
+    /// The other side will not go on.
+    #[error("the receiver says: {0}")]
+    Refused(String),
+    /// The file is not what it was when the transfer began.
+    #[error("{}: changed while it was sent; send it again when nothing writes to it", .0.display())]
+    Changed(PathBuf),
+    /// The receiver does not answer.
+    #[error(
+        "no receiver at {address} for {} s ({why}); start narrows recv there and send again: \
+         what has arrived is kept", patience.as_secs()
+    )]
+    Silent {
+        /// The receiver's address.
+        address: SocketAddr,
+        /// How long it was tried.
+        patience: Duration,
+        /// How the last attempt ended.
+        why: String,
+    },
+    /// Stopped by whoever watched.
+    #[error("stopped; what has arrived is kept")]
+    Stopped,
+    /// Keys or certificates cannot be made or used.
+    #[error("TLS: {0}")]
+    Tls(String),
+}
+
+impl Error {
+    /// For errors of the file at `path`.
+    pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |error| Self::File { path: path.to_owned(), error }
+    }
+}
+
+/// How a turn of a connection fails.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    /// The connection has ended, and another one may do better.
+    Lost(String),
+    /// Another connection would not help.
+    Failed(Error),
+}
+
+impl From<Error> for Broken {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
