@@ -57,7 +57,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 # Imported when they are first named: scipy alone takes half a second.
-_LATER = {"theory", "papers", "report", "fields", "lab", "kernel"}
+_LATER = {"theory", "papers", "report", "fields", "lab", "kernel", "bulk"}
 
 
 def __getattr__(name: str) -> ModuleType:

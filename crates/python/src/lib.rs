@@ -1,5 +1,7 @@
 //! The Python bindings of narrows: text in, Arrow tables out. Everything else is written in Python.
 
+#[cfg(unix)]
+mod bulk;
 mod controller;
 mod error;
 mod lab;
@@ -13,6 +15,9 @@ use pyo3::prelude::*;
 /// The compiled part of narrows.
 #[pymodule(gil_used = false)]
 mod _core {
+    #[cfg(unix)]
+    #[pymodule_export]
+    use super::bulk::{Receiver, send_file};
     #[pymodule_export]
     use super::controller::{Ack, Loss, Mark};
     #[pymodule_export]

@@ -697,6 +697,66 @@ def doctor(
         raise typer.Exit(FAILED)
 
 
+@app.command(epilog="Example: narrows send data.parquet 192.0.2.7:4433/3f… --cc etcp:p0=0.01")
+def send(
+    file: Annotated[Path, typer.Argument(help="The file.")],
+    ticket: Annotated[
+        str,
+        typer.Argument(
+            envvar="NARROWS_TICKET",
+            help="What narrows recv has printed; or in the variable, which others cannot see.",
+        ),
+    ],
+    cc: Annotated[str, typer.Option("--cc", "-C", help="The law that decides how fast.")] = "cubic",
+    patience: Annotated[
+        str, typer.Option(help="For how long a receiver that does not answer is tried again.")
+    ] = "60s",
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
+) -> None:
+    """Send a file to a machine where narrows recv runs, over UDP, with any law.
+
+    What has arrived is kept: sent again, a file goes on where it stopped. The exit status is 1 if
+    the receiver refuses or does not answer.
+    """
+    from narrows.cli import bulk  # noqa: PLC0415
+
+    with _one_line_errors():
+        bulk.send(file, ticket, cc, _as_seconds(patience), as_json)
+
+
+@app.command(epilog="Example: narrows recv in --host lab.example.org")
+def recv(
+    directory: Annotated[Path, typer.Argument(help="Where files go.")] = Path(),
+    listen: Annotated[
+        str, typer.Option(help="Address and UDP port; port 0 is any that is free.")
+    ] = "0.0.0.0:4433",
+    host: Annotated[
+        str | None,
+        typer.Option(
+            help="Name or address by which senders find this machine.  [default: its own]"
+        ),
+    ] = None,
+    fresh: Annotated[
+        bool,
+        typer.Option("--fresh", help="Use a key of its own, so that earlier tickets do nothing."),
+    ] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Take any number of files, until Ctrl-C.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON object in each line: the ticket, files.")
+    ] = False,
+) -> None:
+    """Take a file from whoever has the ticket that this prints, over UDP.
+
+    Only a sender that knows the ticket's secret is listened to. An existing file is never replaced.
+    """
+    from narrows.cli import bulk  # noqa: PLC0415
+
+    with _one_line_errors():
+        bulk.receive(directory, listen, host, fresh, keep, as_json)
+
+
 @app.command("again", epilog="Example: narrows again out/demo")
 def again_(
     folder: Annotated[Path, typer.Argument(help="A folder that -o has written.")],

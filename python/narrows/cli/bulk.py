@@ -1,0 +1,110 @@
+"""`narrows send` and `narrows recv`: a file to another machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from narrows import bulk
+from narrows._progress import Lines
+
+
+def send(file: Path, to: str, cc: str, patience: float, as_json: bool) -> None:
+    """Send a file, and say how it went."""
+    with _shown() as progress:
+        sent = bulk.send(file, to, cc=cc, patience=patience, progress=progress, notice=_notice)
+    if as_json:
+        print(json.dumps(asdict(sent)))
+        return
+    print(f"sent {sent.name}: {_rate(sent.size - sent.resumed_at, sent.seconds)}")
+    if sent.resumed_at:
+        print(f"resumed at {sent.resumed_at} of {sent.size} bytes")
+    share = 100 * sent.lost / max(sent.packets, 1)
+    print(
+        f"{cc}: {sent.packets} packets, {sent.lost} lost ({share:.2g} %), "
+        f"RTT {1e3 * sent.rtt:.3g} ms, window {sent.window:.0f} packets"
+    )
+    print(f"BLAKE3 {sent.blake3}")
+
+
+def receive(
+    directory: Path, listen: str, host: str | None, fresh: bool, keep: bool, as_json: bool
+) -> None:
+    """Print a ticket, and take a file from whoever has it; all that come if `keep`."""
+    receiver = bulk.Receiver(directory, listen=listen, identity=None if fresh else _identity())
+    ticket = receiver.ticket(host)
+    if as_json:
+        print(json.dumps({"ticket": ticket}), flush=True)
+    else:
+        print(f"On the other machine:\n\n  narrows send FILE {ticket}\n", flush=True)
+    while True:
+        with _shown() as progress:
+            received = receiver.receive(progress=progress, notice=_notice)
+        if as_json:
+            print(json.dumps({**asdict(received), "path": str(received.path)}), flush=True)
+        else:
+            arrived = received.size - received.resumed_at
+            print(f"received {received.path}: {_rate(arrived, received.seconds)}")
+            print(f"BLAKE3 {received.blake3}", flush=True)
+        if not keep:
+            return
+
+
+def _identity() -> Path:
+    """Return where the key is kept from one receiver to the next."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "narrows" / "recv.json"
+
+
+def _notice(text: str) -> None:
+    print(f"narrows: {text}", file=sys.stderr, flush=True)
+
+
+def _rate(size: int, seconds: float) -> str:
+    """Write how much came how fast.
+
+    Examples
+    --------
+    >>> _rate(125_000_000, 2.0)
+    '125000000 bytes in 2.00 s, 500 Mbps'
+    """
+    return f"{size} bytes in {seconds:.2f} s, {8e-6 * size / max(seconds, 1e-9):.3g} Mbps"
+
+
+@contextmanager
+def _shown() -> Iterator[bulk.Progress]:
+    """Show bytes on a terminal, and a line now and then elsewhere."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        lines = Lines(1)
+        yield lambda _, done, size: lines.show(done / max(size, 1))
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=None)
+
+        def show(name: str, done: int, size: int) -> None:
+            progress.update(task, description=name[-24:], completed=done, total=size)
+
+        yield show
