@@ -30,11 +30,15 @@ const SMALL: &str =
 #[test]
 fn drops_are_heard() {
     let text = format!("{SMALL}buffer = \"20p\"\n[[flows]]\ncc = \"cubic\"\ncount = 2\n");
-    let Some(Measured { results, .. }) = run(&text) else { return };
+    let Some(Measured { results, doubt, .. }) = run(&text) else { return };
     let drops = results.links[0].summary.drops;
     let again: u32 = results.flows.iter().map(|flow| flow.summary.sender.retransmitted).sum();
+    let again = u64::from(again);
     assert!(drops > 0, "20 packets are few");
-    assert!(drops.abs_diff(u64::from(again)) <= 10 + drops / 5, "{drops} drops, {again} again");
+    assert!(again + 10 + drops / 5 >= drops, "{drops} drops, {again} again");
+    // Where the machine stood still, timers go off and the kernel sends again what was not dropped.
+    let is_quiet = doubt.is_none();
+    assert!(!is_quiet || again <= drops + 10 + drops / 5, "{drops} drops, {again} again");
     // Wherever the machine stood still, no more left than the rate allows.
     let utilisation = results.links[0].summary.utilisation;
     assert!(utilisation > 0.2 && utilisation <= 1.001, "{utilisation}");
