@@ -12,7 +12,7 @@ use std::time::Duration;
 /// A file that was sent: name, bytes, hash, bytes that were there, seconds, connections, packets,
 /// packets lost, RTT in seconds, window in packets.
 type SentLine = (String, u64, String, u64, f64, u32, u64, u64, f64, f64);
-/// A file that has arrived: path, bytes, hash, bytes that were there, seconds, the sender's address.
+/// A file that has arrived: path, bytes, hash, bytes that were there, seconds, who sent it.
 type ReceivedLine = (PathBuf, u64, String, u64, f64, String);
 
 /// Send a file to the receiver that `to` is a ticket of; `watch` is called with what happens, a
