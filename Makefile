@@ -47,6 +47,7 @@ test-hosts:
 # s2n-quic's adapter, which compiles for minutes.
 test-s2n:
 	$(HOSTS) cargo test --quiet -p narrows-hosts --features s2n
+	$(HOSTS) cargo test --quiet -p narrows-quic --features hosted-s2n
 
 # docs/stacks.md, measured anew where there is no kept run; minutes.
 stacks: hosts

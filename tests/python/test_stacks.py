@@ -90,10 +90,39 @@ class Raises(Silent):
         raise RuntimeError("I give up")
 
 
+class Never(Silent):
+    """Says that it wants to be woken at no time that there is."""
+
+    def poll_timeout(self) -> float | None:
+        return float("nan")
+
+
+class Mutable(Silent):
+    """Sends what is no bytes object, but can be read like one."""
+
+    left = 1
+
+    def poll_transmit(self, now: float) -> Any:
+        self.left -= 1
+        return bytearray(100) if self.left == 0 else None
+
+
+def test_any_bytes_leave() -> None:
+    far = Sees()
+
+    class Toy(nw.Stack):
+        def ends(self, seed: int, size: int | None) -> tuple[nw.Endpoint, nw.Endpoint]:
+            return Mutable(), far
+
+    run(path(Toy))
+    assert [length for _, length, _ in far.seen] == [100]
+
+
 @pytest.mark.parametrize(
     ("ends", "says"),
     [
         (lambda: (Raises(), Silent()), "I give up"),
+        (lambda: (Never(), Silent()), r"poll_timeout\(\) is NaN; a time is a finite number"),
         (Silent, "is not an instance of 'tuple'"),
         (lambda: (object(), Silent()), "has no attribute"),
     ],
@@ -133,8 +162,11 @@ def test_fields_that_a_stack_decides_are_refused() -> None:
 
 def test_stacks_of_others_are_built_in_or_named() -> None:
     if any(name == "quinn" for name, *_ in _core.stacks()):
-        used = run(path("quinn:cubic")).summary["utilisation"][0]
-        assert 0.8 < used < 1.001
+        for cc in ["quinn:cubic", "s2n:bbr"]:
+            used = run(path(cc)).summary["utilisation"][0]
+            assert 0.8 < used < 1.001
+        with pytest.raises(nw.ScenarioError, match="neither sends nor answers ECN's bits"):
+            path("smoltcp:cubic", ecn=True)
     else:
         with pytest.raises(nw.ScenarioError, match="goes without; make hosts builds one"):
             path("quinn:cubic")

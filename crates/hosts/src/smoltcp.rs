@@ -258,6 +258,9 @@ pub fn stack() -> Named {
         packet: PACKET,
         logs: false,
         ends: |controller, wish| {
+            if wish.ecn {
+                return Err("it neither sends nor answers ECN's bits; leave ecn out".to_owned());
+            }
             pair(controller, wish.packet.unwrap_or(PACKET), &wish.transfer).map(any)
         },
     }

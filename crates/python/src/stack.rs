@@ -8,6 +8,7 @@ use narrows_units::{Duration, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 /// A stack of the user's.
@@ -100,17 +101,18 @@ impl Endpoint for PythonEndpoint {
             if given.is_none() {
                 return Ok(None);
             }
-            if let Ok(bytes) = given.cast::<PyBytes>() {
-                datagram.extend_from_slice(bytes.as_bytes());
+            if let Ok(bytes) = given.extract::<PyBackedBytes>() {
+                datagram.extend_from_slice(&bytes);
                 return Ok(Some(Transmit::udp(datagram, Ecn::NotCapable)));
             }
             let bytes = given.getattr(intern!(py, "datagram"))?;
-            datagram.extend_from_slice(bytes.cast::<PyBytes>()?.as_bytes());
+            datagram.extend_from_slice(&bytes.extract::<PyBackedBytes>()?);
             let ecn = codepoint(given.getattr(intern!(py, "ecn"))?.extract()?)?;
             let earliest: Option<f64> = given.getattr(intern!(py, "not_before"))?.extract()?;
             let headers: u32 = given.getattr(intern!(py, "headers"))?.extract()?;
             let bytes = datagram.len() as u32 + headers;
-            let not_before = earliest.map_or(Time::ZERO, Time::from_secs);
+            let not_before = earliest.map(|at| seconds("not_before", at)).transpose()?;
+            let not_before = not_before.map_or(Time::ZERO, Time::from_secs);
             Ok(Some(Transmit { bytes, ecn, not_before }))
         })
         .flatten()
@@ -119,6 +121,7 @@ impl Endpoint for PythonEndpoint {
     fn poll_timeout(&mut self) -> Option<Time> {
         let (at, told) = self.call(|py, object| {
             let at: Option<f64> = object.call_method0(intern!(py, "poll_timeout"))?.extract()?;
+            let at = at.map(|at| seconds("poll_timeout()", at)).transpose()?;
             let told = match object.getattr_opt(intern!(py, "tell"))? {
                 Some(tell) => told(&tell.call0()?)?,
                 None => Told::default(),
@@ -132,6 +135,12 @@ impl Endpoint for PythonEndpoint {
     fn tell(&self) -> Told {
         self.told.clone()
     }
+}
+
+/// `value`, if it is a time; `what` says whose it is.
+fn seconds(what: &str, value: f64) -> PyResult<f64> {
+    let wrong = || format!("{what} is {value}; a time is a finite number of seconds, or None");
+    if value.is_finite() { Ok(value) } else { Err(PyValueError::new_err(wrong())) }
 }
 
 /// The earliest time that is, in seconds, no less than `seconds`.
@@ -148,6 +157,7 @@ fn deadline(seconds: f64) -> Time {
 fn told(object: &Bound<'_, PyAny>) -> PyResult<Told> {
     let py = object.py();
     let rtt: Option<f64> = object.getattr(intern!(py, "rtt"))?.extract()?;
+    let rtt = rtt.map(|rtt| seconds("rtt", rtt)).transpose()?;
     Ok(Told {
         delivered: object.getattr(intern!(py, "delivered"))?.extract()?,
         complete: object.getattr(intern!(py, "complete"))?.extract()?,

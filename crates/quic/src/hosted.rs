@@ -109,5 +109,15 @@ pub fn stacks() -> Vec<Arc<dyn Stack>> {
         };
         narrows_hosts::quinn::pair(config, transfer).map(any)
     });
-    vec![noq, quinn]
+    vec![
+        noq,
+        quinn,
+        #[cfg(feature = "hosted-s2n")]
+        named("narrows-s2n", "a law of narrows in s2n-quic-transport 0.91.0", |law, wish| {
+            let (law, transfer) = (Law::parse(law)?, without_packet(wish)?);
+            let controllers = crate::s2n::Controllers::new(law).seeded(transfer.seed);
+            let packet = PAYLOAD + Transmit::UDP_HEADERS;
+            narrows_hosts::s2n::pair_with(|| controllers.clone(), packet, transfer).map(any)
+        }),
+    ]
 }

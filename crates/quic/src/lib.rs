@@ -1,7 +1,8 @@
 //! narrows' congestion controllers in QUIC stacks that others wrote.
 //!
 //! A [`Law`] by name is what a stack's own interface makes controllers of: `noq::Factory`,
-//! `quinn::Factory`. Both hear of each packet; what a stack does not tell is said in its module.
+//! `quinn::Factory`, `s2n::Controllers`. They hear of each packet; what a stack does not tell is
+//! said in its module.
 //! For another stack, [`Heard`] is a law as that hears of packets.
 //!
 //! ```
@@ -27,6 +28,8 @@ mod law;
 pub mod noq;
 #[cfg(feature = "quinn")]
 pub mod quinn;
+#[cfg(feature = "s2n")]
+pub mod s2n;
 #[cfg(any(feature = "quinn", feature = "noq"))]
 mod scale;
 
