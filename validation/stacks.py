@@ -33,6 +33,8 @@ THEIRS = [
     "noq:bbr",
     "smoltcp:cubic",
     "smoltcp:reno",
+    "s2n:cubic",
+    "s2n:bbr",
 ]
 HOSTS = ["ideal", "tokio"]
 SEEDS = 3
@@ -120,7 +122,7 @@ def versions() -> str:
     """Return the versions that Cargo.lock pins."""
     lock = (ROOT / "Cargo.lock").read_text()
     found = []
-    for name in ("quinn-proto", "noq-proto", "smoltcp"):
+    for name in ("quinn-proto", "noq-proto", "smoltcp", "s2n-quic-transport"):
         version = re.search(rf'name = "{name}"\nversion = "([^"]+)"', lock)
         found.append(f"{name} {version[1] if version else '?'}")
     return ", ".join(found)

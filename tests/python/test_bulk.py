@@ -130,10 +130,21 @@ def test_a_full_disk_is_said_on_both_sides(here: Path) -> None:
 
 
 def test_what_is_wrong_is_said_in_one_line(here: Path) -> None:
+    os.mkfifo(here / "pipe")
+    refused = subprocess.run(
+        [*NARROWS, "send", "pipe", f"127.0.0.1:9/{'0' * 64}"],
+        cwd=here,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert refused.returncode == 2
+    assert "pipe: not a file" in refused.stderr
     for ticket, options, status, text in [
         ("nonsense", (), 2, "is not a ticket"),
         (f"127.0.0.1:9/{'0' * 64}", ("--cc", "xcp"), 2, "asks routers"),
-        (f"127.0.0.1:9/{'0' * 64}", ("--patience", "1s"), 1, "start narrows recv there"),
+        (f"127.0.0.1:9/{'0' * 64}", ("--patience", "1s"), 1, "is narrows recv running there?"),
     ]:
         sender = sending(here, ticket, *options)
         out, err = sender.communicate(timeout=30)

@@ -10,7 +10,13 @@ use std::time::Duration;
 pub enum Error {
     /// A text is not a ticket.
     #[error("{0:?} is not a ticket; narrows recv prints one, like 192.0.2.7:4433/3f…a9")]
-    Ticket(String),
+    Ticket(
+        /// The text up to the key, which is nobody's business.
+        String,
+    ),
+    /// A text is not the name of a host.
+    #[error("{0:?} is not a host; try lab.example.org or 192.0.2.7, without a port")]
+    Host(String),
     /// A file cannot be read or written.
     #[error("{}: {error}", path.display())]
     File {
@@ -48,14 +54,14 @@ pub enum Error {
     Changed(PathBuf),
     /// The receiver does not answer.
     #[error(
-        "no receiver at {address} for {} s ({why}); start narrows recv there and send again: \
-         what has arrived is kept", patience.as_secs()
+        "{address} took nothing for {} s: {why}; is narrows recv running there? Sent again, the \
+         file goes on where it stopped", tried.as_secs()
     )]
     Silent {
-        /// The receiver's address.
-        address: SocketAddr,
+        /// The receiver's address, as the ticket has it.
+        address: String,
         /// How long it was tried.
-        patience: Duration,
+        tried: Duration,
         /// How the last attempt ended.
         why: String,
     },
@@ -79,6 +85,8 @@ impl Error {
 pub(crate) enum Broken {
     /// The connection has ended, and another one may do better.
     Lost(String),
+    /// The sender has ended it, because its file has changed.
+    Changed,
     /// Another connection would not help.
     Failed(Error),
 }

@@ -15,6 +15,7 @@ use noq_proto::{
     EndpointEvent, FourTuple, PathId, PathStats, ReadError, ServerConfig, StreamEvent, StreamId,
     Transmit, TransportConfig, VarInt, WriteError,
 };
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -32,6 +33,10 @@ const BRIEF: Duration = Duration::from_millis(5);
 const WINDOW: u32 = 64 << 20;
 /// Bytes that wait for the sender's law.
 const SEND_WINDOW: u64 = 64 << 20;
+/// With this code a sender says that its file has changed.
+const CHANGED: VarInt = VarInt::from_u32(1);
+/// Bytes beyond a missing piece that a sender can have sent: [`SEND_WINDOW`].
+const MOST_EARLY: u64 = 2 * SEND_WINDOW;
 /// Bytes that are taken from a stream at once.
 const MOST: usize = 1 << 20;
 
@@ -51,7 +56,18 @@ struct Live {
     stream: Option<StreamId>,
     /// Asked before each packet of a sender's.
     pace: Option<Pace>,
-    lost: Option<String>,
+    lost: Option<Broken>,
+    /// What has come before its turn, by its place in the stream.
+    early: BTreeMap<u64, Bytes>,
+    /// Bytes of the stream that have been taken.
+    taken: u64,
+}
+
+impl Live {
+    fn new(handle: ConnectionHandle, connection: Connection, pace: Option<Pace>) -> Self {
+        let (stream, lost, early, taken) = (None, None, BTreeMap::new(), 0);
+        Self { handle, connection, stream, pace, lost, early, taken }
+    }
 }
 
 impl Line {
@@ -97,7 +113,7 @@ impl Line {
             error: std::io::Error::other(error),
         };
         let (handle, connection) = begun.map_err(failed)?;
-        line.live = Some(Live { handle, connection, stream: None, pace: Some(pace), lost: None });
+        line.live = Some(Live::new(handle, connection, Some(pace)));
         Ok((line, found))
     }
 
@@ -159,10 +175,10 @@ impl Line {
         let mut has_moved = self.arrive().map_err(failed)?;
         self.time_passes();
         self.hear();
-        has_moved |= self.leave().map_err(failed)?;
-        if let Some(why) = self.live.as_mut().and_then(|live| live.lost.take()) {
+        has_moved |= self.leave();
+        if let Some(broken) = self.live.as_mut().and_then(|live| live.lost.take()) {
             self.forget();
-            return Err(Broken::Lost(why));
+            return Err(broken);
         }
         if !has_moved {
             let until = self.wakes_at();
@@ -223,11 +239,15 @@ impl Line {
                     if live.is_some() {
                         let transmit = endpoint.refuse(incoming, &mut answer);
                         unsent.push((transmit, answer));
+                    } else if incoming.may_retry() {
+                        // A forged address must not hold the line (RFC 9000, §8.1.2).
+                        if let Ok(transmit) = endpoint.retry(incoming, &mut answer) {
+                            unsent.push((transmit, answer));
+                        }
                     } else if let Ok((handle, connection)) =
                         endpoint.accept(incoming, now, &mut answer, None)
                     {
-                        let (stream, pace, lost) = (None, None, None);
-                        *live = Some(Live { handle, connection, stream, pace, lost });
+                        *live = Some(Live::new(handle, connection, None));
                     }
                 }
                 Some(DatagramEvent::Response(transmit)) => unsent.push((transmit, answer)),
@@ -269,24 +289,24 @@ impl Line {
     }
 
     /// Sends what may leave now; true if that was anything.
-    fn leave(&mut self) -> std::io::Result<bool> {
+    fn leave(&mut self) -> bool {
         let mut has_left = false;
         loop {
             while let Some((transmit, contents)) = self.unsent.last() {
-                if !self.socket.send(transmit, &contents[..transmit.size])? {
-                    return Ok(has_left);
+                if !self.socket.send(transmit, &contents[..transmit.size]) {
+                    return has_left;
                 }
                 self.unsent.pop();
                 has_left = true;
             }
-            let Some(live) = &mut self.live else { return Ok(has_left) };
+            let Some(live) = &mut self.live else { return has_left };
             let now = Instant::now();
             if let Some(pace) = &live.pace {
                 pace.at(now);
             }
             let mut contents = Vec::with_capacity(1500);
             let one = live.connection.poll_transmit(now, NonZeroUsize::MIN, &mut contents);
-            let Some(transmit) = one else { return Ok(has_left) };
+            let Some(transmit) = one else { return has_left };
             self.unsent.push((transmit, contents));
         }
     }
@@ -324,18 +344,31 @@ impl Line {
     /// # Errors
     /// If the other side gave it up.
     pub(crate) fn take(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Broken> {
-        let Some((connection, stream)) = self.stream() else { return Ok(false) };
-        let mut stream = connection.recv_stream(stream);
-        let Ok(mut chunks) = stream.read(true) else { return Ok(true) };
+        let Some(Live { connection, stream: Some(stream), early, taken, .. }) = &mut self.live
+        else {
+            return Ok(false);
+        };
+        let mut stream = connection.recv_stream(*stream);
+        // noq ends a connection on which more than 1024 pieces wait for what is missing between
+        // them, as they do when slow start overshoots a long path; so they wait here.
+        let Ok(mut chunks) = stream.read(false) else { return Ok(true) };
         let ended = loop {
             match chunks.next(MOST) {
-                Ok(Some(chunk)) => bytes.extend_from_slice(&chunk.bytes),
+                Ok(Some(chunk)) => early.insert(chunk.offset, chunk.bytes),
                 Ok(None) => break Ok(true),
                 Err(ReadError::Blocked) => break Ok(false),
                 Err(error @ ReadError::Reset(_)) => break Err(Broken::Lost(error.to_string())),
+            };
+            while let Some(first) = early.first_entry().filter(|first| first.key() == taken) {
+                let piece = first.remove();
+                *taken += piece.len() as u64;
+                bytes.extend_from_slice(&piece);
             }
             if bytes.len() >= MOST {
                 break Ok(false);
+            }
+            if early.last_key_value().is_some_and(|(last, _)| last - *taken > MOST_EARLY) {
+                break Err(Broken::Lost("a piece of the file never came".to_owned()));
             }
         };
         // Flow control's frames are queued, and leave at the next turn.
@@ -348,12 +381,20 @@ impl Line {
         Some((&mut live.connection, live.stream?))
     }
 
-    /// Ends the connection and says so, once.
+    /// Ends the connection and says so, once: if that is lost, the other side waits for a silence.
     pub(crate) fn close(&mut self) {
+        self.close_because(VarInt::from_u32(0));
+    }
+
+    /// Ends the connection, because the file is not what was offered.
+    pub(crate) fn close_as_changed(&mut self) {
+        self.close_because(CHANGED);
+    }
+
+    fn close_because(&mut self, code: VarInt) {
         if let Some(live) = &mut self.live {
-            live.connection.close(Instant::now(), VarInt::from_u32(0), Bytes::new());
-            // If it does not leave, the other side waits for a silence instead.
-            let _ = self.leave();
+            live.connection.close(Instant::now(), code, Bytes::new());
+            self.leave();
         }
         self.forget();
     }
@@ -382,9 +423,12 @@ fn transport() -> TransportConfig {
 }
 
 /// Why a connection ended, for people.
-fn said(reason: &noq_proto::ConnectionError) -> String {
+fn said(reason: &noq_proto::ConnectionError) -> Broken {
     use noq_proto::ConnectionError as Reason;
-    match reason {
+    Broken::Lost(match reason {
+        Reason::ApplicationClosed(closed) if closed.error_code == CHANGED => {
+            return Broken::Changed;
+        }
         Reason::TimedOut => format!("silent for {} s", SILENCE.as_secs()),
         Reason::Reset => "the other side was started again".to_owned(),
         Reason::ApplicationClosed(_) => "the other side closed the connection".to_owned(),
@@ -394,5 +438,5 @@ fn said(reason: &noq_proto::ConnectionError) -> String {
             "busy with another sender".to_owned()
         }
         other => other.to_string(),
-    }
+    })
 }

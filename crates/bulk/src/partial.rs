@@ -1,9 +1,11 @@
 //! The file that is received, before it has its name.
 
 use crate::message::Offer;
-use rustix::fs::{CWD, RenameFlags, renameat_with, statvfs};
-use std::fs::{self, File, OpenOptions};
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with, statvfs};
+use rustix::io::Errno;
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 /// What has arrived of a file, kept beside the place that it will have.
@@ -35,7 +37,7 @@ impl Partial {
     /// at it, there is not enough space, or the directory cannot be written to.
     pub(crate) fn begin(directory: &Path, offer: &Offer) -> Result<Begun, String> {
         let target = directory.join(checked(&offer.name)?);
-        if target.exists() {
+        if fs::symlink_metadata(&target).is_ok() {
             return if is_same(&target, offer) {
                 Ok(Begun::There(target))
             } else {
@@ -47,10 +49,11 @@ impl Partial {
         let hash = hash.ok_or("the offer has no hash")?;
         let path = directory.join(format!(".{}.{hash}.part", offer.name));
         let failed = |error: io::Error| format!("{}: {error}", offer.name);
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false).open(&path);
-        let mut file = file.map_err(failed)?;
-        file.try_lock().map_err(|_| format!("{} is being received already", offer.name))?;
+        let mut file = opened(&path).map_err(failed)?;
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => format!("{} is being received already", offer.name),
+            TryLockError::Error(error) => failed(error),
+        })?;
         let mut hasher = blake3::Hasher::new();
         let kept = hashed(&mut file, &mut hasher, offer.size).map_err(failed)?;
         file.set_len(kept).map_err(failed)?;
@@ -98,9 +101,14 @@ impl Partial {
     pub(crate) fn is_right(&self) -> bool {
         let is_right = self.hasher.finalize().to_hex().as_str() == self.offer.blake3;
         if !is_right {
-            let _ = fs::remove_file(&self.path);
+            self.remove();
         }
         is_right
+    }
+
+    /// Removes what has arrived, if the file system lets us.
+    pub(crate) fn remove(&self) {
+        let _ = fs::remove_file(&self.path);
     }
 
     /// Brings everything to the disk and gives the file its name, which it returns.
@@ -110,7 +118,7 @@ impl Partial {
     pub(crate) fn finish(&self) -> Result<PathBuf, String> {
         let name = || -> io::Result<()> {
             self.file.sync_all()?;
-            renameat_with(CWD, &self.path, CWD, &self.target, RenameFlags::NOREPLACE)?;
+            named(&self.path, &self.target)?;
             if let Some(directory) = self.target.parent() {
                 File::open(directory)?.sync_all()?;
             }
@@ -122,18 +130,51 @@ impl Partial {
     }
 }
 
+/// Opens the partial file at `path`, made if need be for its owner's eyes only. Whoever else may
+/// write to the directory must not lead us to another file.
+fn opened(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let file =
+        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32).open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_file() && metadata.nlink() == 1 {
+        Ok(file)
+    } else {
+        Err(io::Error::other(format!("{} is not a file of its own", path.display())))
+    }
+}
+
+/// Gives the file at `path` the name `target`, unless another one has it.
+fn named(path: &Path, target: &Path) -> io::Result<()> {
+    match renameat_with(CWD, path, CWD, target, RenameFlags::NOREPLACE) {
+        // Not every file system knows that flag.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            fs::hard_link(path, target)?;
+            fs::remove_file(path)
+        }
+        renamed => Ok(renamed?),
+    }
+}
+
 /// The name, if it is one and leads nowhere else.
 fn checked(name: &str) -> Result<&str, String> {
     let mut components = Path::new(name).components();
     let is_one = matches!(components.next(), Some(Component::Normal(one)) if one == name)
         && components.next().is_none();
-    let is_fit = name.len() <= LONGEST_NAME && !name.chars().any(char::is_control);
-    if is_one && is_fit { Ok(name) } else { Err(format!("{name:?} is not a file's name")) }
+    if !is_one || name.chars().any(char::is_control) {
+        return Err(format!("{name:?} is not a file's name"));
+    }
+    if name.len() > LONGEST_NAME {
+        return Err(format!("{name:?} has {} bytes; {LONGEST_NAME} are the most", name.len()));
+    }
+    Ok(name)
 }
 
 fn is_same(path: &Path, offer: &Offer) -> bool {
     let hash = || -> io::Result<bool> {
-        if fs::metadata(path)?.len() != offer.size {
+        let metadata = fs::metadata(path)?;
+        if !metadata.is_file() || metadata.len() != offer.size {
             return Ok(false);
         }
         let mut hasher = blake3::Hasher::new();
@@ -203,6 +244,23 @@ mod tests {
         let error = Partial::begin(directory.path(), &offer).err().expect("refused");
         assert!(error.starts_with("another file is called a here"), "{error}");
         assert_eq!(fs::read(directory.path().join("a")).expect("a file"), b"mine");
+    }
+
+    #[test]
+    fn a_planted_link_leads_nowhere() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (offer, other) = (offer("a", b"abc"), directory.path().join("other"));
+        fs::write(&other, "mine").expect("written");
+        let part = directory.path().join(format!(".a.{}.part", &offer.blake3[..16]));
+        std::os::unix::fs::symlink(&other, &part).expect("linked");
+        assert!(Partial::begin(directory.path(), &offer).is_err());
+        fs::remove_file(&part).expect("removed");
+        fs::hard_link(&other, &part).expect("linked");
+        assert!(Partial::begin(directory.path(), &offer).is_err());
+        assert_eq!(fs::read(&other).expect("a file"), b"mine");
+        fs::remove_file(&part).expect("removed");
+        std::os::unix::fs::symlink("nowhere", directory.path().join("a")).expect("linked");
+        assert!(Partial::begin(directory.path(), &offer).is_err());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::partial::{Begun, Partial};
 use crate::ticket::Ticket;
 use crate::tls::{PROOF, proves};
 use crate::watch::{Event, Watch, Watched};
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -70,10 +70,17 @@ impl Receiver {
     /// What a sender must know, who finds this machine under the name or address `host`.
     ///
     /// # Errors
-    /// If the system does not say at which port it listens.
+    /// If `host` is not a name or address, or the system does not say at which port it listens.
     pub fn ticket(&self, host: &str) -> Result<Ticket, Error> {
-        let is_bare_v6 = host.contains(':') && !host.starts_with('[');
-        let host = if is_bare_v6 { format!("[{host}]") } else { host.to_owned() };
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let host = match bare.parse::<Ipv6Addr>() {
+            Ok(address) => format!("[{address}]"),
+            Err(_) => host.to_owned(),
+        };
+        let is_one = |c: char| c.is_alphanumeric() || "[]:.-_".contains(c);
+        if host.is_empty() || !host.chars().all(is_one) || (host.contains(':') && bare == host) {
+            return Err(Error::Host(host));
+        }
         Ok(Ticket {
             address: format!("{host}:{}", self.address()?.port()),
             fingerprint: self.identity.fingerprint(),
@@ -93,6 +100,9 @@ impl Receiver {
                 Ok(received) => return Ok(received),
                 Err(Broken::Failed(Error::Refused(why)) | Broken::Lost(why)) => {
                     watched.tell(Event::Notice(&why))?;
+                }
+                Err(Broken::Changed) => {
+                    watched.tell(Event::Notice("the file changed while it was sent"))?;
                 }
                 Err(Broken::Failed(error)) => {
                     self.line.close();
@@ -146,7 +156,11 @@ impl Receiver {
             Begun::There(path) => received.path = path,
             Begun::At(mut partial) => {
                 received.resumed_at = partial.kept();
-                received.path = self.fill(&mut partial, &offer, watched)?;
+                let filled = self.fill(&mut partial, &offer, watched);
+                if matches!(filled, Err(Broken::Changed)) {
+                    partial.remove();
+                }
+                received.path = filled?;
             }
         }
         received.took = begun.elapsed();
@@ -157,11 +171,13 @@ impl Receiver {
     /// What the sender has, after it has proven that it knows the secret.
     fn offer(&mut self, watched: &mut Watched<'_, '_>) -> Result<Offer, Broken> {
         let (begun, mut inbox) = (Instant::now(), Inbox::default());
+        let in_time = || match begun.elapsed() > PROOF_WITHIN {
+            true => Err(Broken::Lost("no proof of the ticket's secret, or no offer".to_owned())),
+            false => Ok(()),
+        };
         self.line.turn_until(watched, |line| {
             line.take(&mut inbox.0)?;
-            if begun.elapsed() > PROOF_WITHIN {
-                return Err(Broken::Lost("no proof of the ticket's secret in time".to_owned()));
-            }
+            in_time()?;
             Ok(inbox.0.len() >= PROOF)
         })?;
         let proof: Vec<u8> = inbox.0.drain(..PROOF).collect();
@@ -173,6 +189,7 @@ impl Receiver {
         let mut offer = None;
         self.line.turn_until(watched, |line| {
             line.take(&mut inbox.0)?;
+            in_time()?;
             offer = inbox.next()?;
             Ok(offer.is_some())
         })?;
@@ -207,7 +224,11 @@ impl Receiver {
         }
         if !partial.is_right() {
             self.say(&Reply::Differs)?;
-            let why = format!("{} changed while it was sent, and was removed here", offer.name);
+            let why = format!(
+                "what has arrived of {} does not have its hash, and was removed: it changed while \
+                 it was sent, or what was kept of it was not right",
+                offer.name
+            );
             return Err(Broken::Lost(why));
         }
         let finished = self.line.meanwhile(watched, || partial.finish())?;
@@ -230,7 +251,7 @@ impl Receiver {
         self.line.close();
         match parted {
             Err(Broken::Failed(error)) => Err(error),
-            Err(Broken::Lost(_)) | Ok(()) => Ok(()),
+            Err(Broken::Lost(_) | Broken::Changed) | Ok(()) => Ok(()),
         }
     }
 }

@@ -66,14 +66,15 @@ pub fn send(sending: &Sending<'_>, watch: &mut Watch<'_>) -> Result<Sent, Error>
         let why = match sender.attempt(&mut watched) {
             Ok(()) => break,
             Err(Broken::Failed(error)) => return Err(error),
+            Err(Broken::Changed) => return Err(sender.source.changed()),
             Err(Broken::Lost(why)) => why,
         };
         if sender.kept > kept {
             sender.heard_at = Instant::now();
         }
-        if sender.heard_at.elapsed() >= sending.patience {
-            let address = sending.to.resolved()?;
-            return Err(Error::Silent { address, patience: sending.patience, why });
+        let tried = sender.heard_at.elapsed();
+        if tried >= sending.patience {
+            return Err(Error::Silent { address: sending.to.address.clone(), tried, why });
         }
         watched.tell(Event::Notice(&format!("{}: {why}; trying again", sending.to.address)))?;
         let paused = Instant::now();
@@ -92,6 +93,8 @@ struct Sender<'a> {
     sent: Sent,
     /// Bytes that the receiver said it holds.
     kept: u64,
+    /// Whether the receiver has said where to begin.
+    has_begun: bool,
     /// When the last connection on which it came to hold more ended, or when all began.
     heard_at: Instant,
 }
@@ -122,7 +125,7 @@ impl<'a> Sender<'a> {
             rtt: Duration::ZERO,
             window: 0.0,
         };
-        Self { sending, source, sent, kept: 0, heard_at: Instant::now() }
+        Self { sending, source, sent, kept: 0, has_begun: false, heard_at: Instant::now() }
     }
 
     /// One connection, to the receiver's last word.
@@ -132,17 +135,26 @@ impl<'a> Sender<'a> {
         let mut turns = Turns { line, inbox, piece, given: 0, is_asked: false };
         let outcome = self.converse(&mut turns, watched);
         self.count(&mut turns.line);
-        turns.line.close();
+        match &outcome {
+            Err(Broken::Failed(Error::Changed(_))) => turns.line.close_as_changed(),
+            _ => turns.line.close(),
+        }
         outcome
     }
 
     /// A connection on which the receiver has been told what there is.
     fn connected(&mut self, watched: &mut Watched<'_, '_>) -> Result<Line, Broken> {
         let ticket = self.sending.to;
-        let address = ticket.resolved()?;
+        let address = ticket.resolved(self.sent.connections as usize)?;
         let (mut line, found) = Line::connect(ticket, address, &self.sending.law)?;
         self.sent.connections += 1;
-        let opened = line.turn_until(watched, |line| Ok(line.is_open()));
+        let (begun, patience) = (self.heard_at, self.sending.patience);
+        let opened = line.turn_until(watched, |line| {
+            if begun.elapsed() > patience {
+                return Err(Broken::Lost("no answer".to_owned()));
+            }
+            Ok(line.is_open())
+        });
         if let Some(found) = found.take() {
             let (found, expected) = (found.to_string(), ticket.fingerprint.to_string());
             return Err(Error::Fingerprint { address, found, expected }.into());
@@ -180,7 +192,7 @@ impl<'a> Sender<'a> {
     ) -> Result<bool, Broken> {
         match reply {
             Reply::From(byte) => {
-                if self.sent.connections == 1 {
+                if !std::mem::replace(&mut self.has_begun, true) {
                     self.sent.resumed_at = byte;
                 }
                 self.source.seek(byte)?;

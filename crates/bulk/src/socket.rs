@@ -45,8 +45,10 @@ impl Socket {
         self.udp.local_addr()
     }
 
-    /// Sends a datagram; false if there is no room for it now.
-    pub(crate) fn send(&self, transmit: &noq_proto::Transmit, contents: &[u8]) -> io::Result<bool> {
+    /// Sends a datagram; false if there is no room for it now. One that cannot be sent, whatever
+    /// the reason, is lost, as others are on the way: it may answer a stranger's forged address, or
+    /// look for a larger MTU.
+    pub(crate) fn send(&self, transmit: &noq_proto::Transmit, contents: &[u8]) -> bool {
         let transmit = quinn_udp::Transmit {
             destination: transmit.destination,
             ecn: transmit.ecn.and_then(|ecn| quinn_udp::EcnCodepoint::from_bits(ecn as u8)),
@@ -54,14 +56,8 @@ impl Socket {
             segment_size: transmit.segment_size,
             src_ip: transmit.src_ip,
         };
-        match self.state.try_send((&self.udp).into(), &transmit) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
-            // What a host or a network answers to one datagram, the next one may not meet; a
-            // datagram of MTU discovery may be too large.
-            Err(error) if is_passing(&error) => Ok(true),
-            Err(error) => Err(error),
-        }
+        let sent = self.state.try_send((&self.udp).into(), &transmit);
+        sent.map_or_else(|error| error.kind() != ErrorKind::WouldBlock, |()| true)
     }
 
     /// Hands each datagram that has arrived to `each`; false if there was none.
@@ -113,5 +109,5 @@ fn is_passing(error: &io::Error) -> bool {
             | ErrorKind::NetworkUnreachable
             | ErrorKind::NetworkDown
             | ErrorKind::Interrupted
-    ) || error.raw_os_error() == Some(rustix::io::Errno::MSGSIZE.raw_os_error())
+    )
 }

@@ -26,12 +26,13 @@ impl Source {
     /// # Errors
     /// If it is not a file that can be read, if its name is not text, or if the watch stops it.
     pub(crate) fn open(path: &Path, watched: &mut Watched<'_, '_>) -> Result<Self, Error> {
-        let mut file = File::open(path).map_err(Error::at(path))?;
-        let metadata = file.metadata().map_err(Error::at(path))?;
         let refused = |why| Error::at(path)(std::io::Error::other(why));
-        if !metadata.is_file() {
+        // Before it is opened: opening a pipe waits for a writer.
+        if !std::fs::metadata(path).map_err(Error::at(path))?.is_file() {
             return Err(refused("not a file; archives carry directories: tar -cf all.tar …"));
         }
+        let mut file = File::open(path).map_err(Error::at(path))?;
+        let metadata = file.metadata().map_err(Error::at(path))?;
         let name = path.file_name().and_then(|name| name.to_str());
         let name = name.ok_or_else(|| refused("its name is not UTF-8"))?.to_owned();
         let size = metadata.len();

@@ -163,6 +163,68 @@ fn a_file_that_changes_is_found_out() {
 }
 
 #[test]
+fn a_file_that_shrinks_is_found_out_and_nothing_of_it_stays() {
+    let place = Place::with(&bytes(150_000_000));
+    let (ticket, _receiver) = receiving(&place.to);
+    let file = place.file.clone();
+    let mut shrink = |event: Event<'_>| {
+        if let Event::Progress { kept: 1.., .. } = event {
+            let file = fs::OpenOptions::new().write(true).open(&file).expect("the file");
+            file.set_len(1000).expect("cut");
+        }
+        ControlFlow::Continue(())
+    };
+    let changed = sent_watched(&place.file, &ticket, "cubic", &mut shrink);
+    assert!(matches!(changed, Err(Error::Changed(_))), "{changed:?}");
+    // The receiver is told so, and goes on waiting.
+    assert!(sent(&place.file, &ticket, "cubic").is_ok());
+    assert_eq!(place.names(), ["data.bin"]);
+}
+
+/// A forged source port of 0 makes an answer that cannot be sent.
+#[test]
+fn strangers_do_not_end_a_receiver() {
+    let place = Place::with(&bytes(1000));
+    let (ticket, _receiver) = receiving(&place.to);
+    let text = ticket.to_string();
+    let (address, _) = text.split_once('/').expect("a ticket");
+    let stranger = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    for junk in [&[0xc0, 0x1a, 0x2a, 0x3a, 0x4a, 8][..], b"", b"junk", &[0xff; 1200]] {
+        let mut datagram = junk.to_vec();
+        stranger.send_to(&datagram, address).expect("sent");
+        datagram.resize(1200, 8);
+        stranger.send_to(&datagram, address).expect("sent");
+    }
+    assert!(sent(&place.file, &ticket, "cubic").is_ok());
+}
+
+#[test]
+fn a_pipe_is_not_waited_for() {
+    let place = Place::with(b"");
+    let error = sent(Path::new("/dev/null"), &ticket_of_nobody(), "cubic");
+    assert!(matches!(&error, Err(Error::File { .. })), "{error:?}");
+    assert!(place.names().is_empty());
+}
+
+#[test]
+fn a_host_is_a_name_or_an_address() {
+    let identity = Identity::fresh().expect("an identity");
+    let place = Place::with(b"");
+    let receiver = Receiver::listen(&place.to, "127.0.0.1:0", identity).expect("listening");
+    for (host, written) in [("::1", "[::1]:"), ("[::1]", "[::1]:"), ("lab.example", "lab.example:")]
+    {
+        assert!(receiver.ticket(host).expect(host).to_string().starts_with(written));
+    }
+    for host in ["", "lab:4433", "a/b", "192.0.2.7:1"] {
+        assert!(matches!(receiver.ticket(host), Err(Error::Host(_))), "{host}");
+    }
+}
+
+fn ticket_of_nobody() -> Ticket {
+    format!("127.0.0.1:9/{}", "0".repeat(64)).parse().expect("a ticket")
+}
+
+#[test]
 fn another_file_of_that_name_is_not_replaced_and_the_same_one_is_not_sent_again() {
     let place = Place::with(&bytes(1000));
     fs::write(place.to.join("data.bin"), "mine").expect("written");
@@ -181,12 +243,12 @@ fn another_file_of_that_name_is_not_replaced_and_the_same_one_is_not_sent_again(
 #[test]
 fn a_receiver_that_is_not_there_is_said_with_what_would_help() {
     let place = Place::with(b"abc");
-    let ticket: Ticket = format!("127.0.0.1:9/{}", "0".repeat(64)).parse().expect("a ticket");
+    let ticket = ticket_of_nobody();
     let law = Law::parse("cubic").expect("a law");
     let sending = Sending { file: &place.file, to: &ticket, law, patience: Duration::ZERO };
     let error = send(&sending, &mut go_on).expect_err("nobody").to_string();
-    assert!(error.starts_with("no receiver at 127.0.0.1:9 for 0 s"), "{error}");
-    assert!(error.contains("start narrows recv there"), "{error}");
+    assert!(error.starts_with("127.0.0.1:9 took nothing for 0 s: no answer"), "{error}");
+    assert!(error.contains("is narrows recv running there?"), "{error}");
     let none = sent(&place.directory.path().join("none"), &ticket, "cubic");
     assert!(matches!(none, Err(Error::File { .. })), "{none:?}");
 }

@@ -108,7 +108,7 @@ fn watched<T: Send>(
 fn raised(error: Error) -> PyErr {
     let text = error.to_string();
     match error {
-        Error::Ticket(_) => Refused::new_err(text),
+        Error::Ticket(_) | Error::Host(_) => Refused::new_err(text),
         Error::File { .. } | Error::Socket { .. } => PyOSError::new_err(text),
         _ => PyRuntimeError::new_err(text),
     }

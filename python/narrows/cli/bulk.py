@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -86,13 +87,26 @@ def _rate(size: int, seconds: float) -> str:
     return f"{size} bytes in {seconds:.2f} s, {8e-6 * size / max(seconds, 1e-9):.3g} Mbps"
 
 
+class _Logged:
+    """Progress for logs, counted from the first byte that comes."""
+
+    def __init__(self) -> None:
+        self._lines: Lines | None = None
+        self._begun = ("", 0)
+
+    def show(self, name: str, done: int, size: int) -> None:
+        """Print a line if it is time."""
+        if self._lines is None or self._begun[0] != name:
+            self._lines, self._begun = Lines(1), (name, done)
+        self._lines.show((done - self._begun[1]) / max(size - self._begun[1], 1))
+
+
 @contextmanager
 def _shown() -> Iterator[bulk.Progress]:
     """Show bytes on a terminal, and a line now and then elsewhere."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        lines = Lines(1)
-        yield lambda _, done, size: lines.show(done / max(size, 1))
+        yield _Logged().show
         return
     columns = (
         TextColumn("{task.description}"),
@@ -105,6 +119,6 @@ def _shown() -> Iterator[bulk.Progress]:
         task = progress.add_task("", total=None)
 
         def show(name: str, done: int, size: int) -> None:
-            progress.update(task, description=name[-24:], completed=done, total=size)
+            progress.update(task, description=escape(name[-24:]), completed=done, total=size)
 
         yield show
