@@ -11,7 +11,7 @@ OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
 OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
 OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
-.PHONY: setup tools demo hosts stacks test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
+.PHONY: setup tools demo hosts stacks package test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built
 
@@ -48,6 +48,11 @@ test-hosts:
 test-s2n:
 	$(HOSTS) cargo test --quiet -p narrows-hosts --features s2n
 	$(HOSTS) cargo test --quiet -p narrows-quic --features hosted-s2n
+
+# What a stack's own tests take from a registry, as it would be published; minutes.
+LAB := $(CORE) trace scenario hosts lab
+package:
+	cargo package --quiet --allow-dirty $(LAB:%=-p narrows-%)
 
 # docs/stacks.md, measured anew where there is no kept run; minutes.
 stacks: hosts
