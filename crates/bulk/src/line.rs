@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// After this long without a packet a connection is lost.
@@ -31,12 +32,12 @@ const TURN: Duration = Duration::from_millis(100);
 const BRIEF: Duration = Duration::from_millis(5);
 /// Bytes of flow control: 1 Gbps at half a second.
 const WINDOW: u32 = 64 << 20;
-/// Bytes that wait for the sender's law.
-const SEND_WINDOW: u64 = 64 << 20;
+/// Bytes that wait for the sender's law, and that it sends beyond what the receiver holds.
+pub(crate) const SEND_WINDOW: u64 = 64 << 20;
 /// With this code a sender says that its file has changed.
 const CHANGED: VarInt = VarInt::from_u32(1);
-/// Bytes beyond a missing piece that a sender can have sent: [`SEND_WINDOW`].
-const MOST_EARLY: u64 = 2 * SEND_WINDOW;
+/// Bytes beyond a missing piece for which a stranger, who may send them one by one, gets memory.
+const UNPROVEN: u64 = 8 << 10;
 /// Bytes that are taken from a stream at once.
 const MOST: usize = 1 << 20;
 
@@ -61,12 +62,25 @@ struct Live {
     early: BTreeMap<u64, Bytes>,
     /// Bytes of the stream that have been taken.
     taken: u64,
+    /// Bytes beyond a missing piece that the other side may have sent.
+    most_early: u64,
+    /// Its end has been seen once, and what arrived before it can be taken.
+    is_over: bool,
 }
 
 impl Live {
     fn new(handle: ConnectionHandle, connection: Connection, pace: Option<Pace>) -> Self {
-        let (stream, lost, early, taken) = (None, None, BTreeMap::new(), 0);
-        Self { handle, connection, stream, pace, lost, early, taken }
+        Self {
+            handle,
+            connection,
+            stream: None,
+            pace,
+            lost: None,
+            early: BTreeMap::new(),
+            taken: 0,
+            most_early: UNPROVEN,
+            is_over: false,
+        }
     }
 }
 
@@ -176,9 +190,14 @@ impl Line {
         self.time_passes();
         self.hear();
         has_moved |= self.leave();
-        if let Some(broken) = self.live.as_mut().and_then(|live| live.lost.take()) {
+        if let Some(live) = self.live.as_mut().filter(|live| live.lost.is_some()) {
+            // What arrived before the end is taken first.
+            if !std::mem::replace(&mut live.is_over, true) {
+                return Ok(());
+            }
+            let lost = live.lost.take();
             self.forget();
-            return Err(broken);
+            return lost.map_or(Ok(()), Err);
         }
         if !has_moved {
             let until = self.wakes_at();
@@ -204,20 +223,25 @@ impl Line {
         Ok(())
     }
 
-    /// Does `work`, which may keep a disk busy, and keeps the connection alive meanwhile.
+    /// Does `work`, which may keep a disk busy, and keeps the connection alive meanwhile. If that
+    /// fails, `work` is told that it is in vain.
     ///
     /// # Errors
     /// As [`turn`](Self::turn)'s.
     pub(crate) fn meanwhile<T: Send>(
         &mut self,
         watched: &mut Watched<'_, '_>,
-        work: impl FnOnce() -> T + Send,
+        work: impl FnOnce(&AtomicBool) -> T + Send,
     ) -> Result<T, Broken> {
+        let in_vain = AtomicBool::new(false);
+        let mut turn = || -> Result<(), Broken> {
+            self.turn_within(BRIEF)?;
+            Ok(watched.tell_now_and_then(Event::Idle)?)
+        };
         std::thread::scope(|scope| {
-            let worker = scope.spawn(work);
+            let worker = scope.spawn(|| work(&in_vain));
             while !worker.is_finished() {
-                self.turn_within(BRIEF)?;
-                watched.tell_now_and_then(Event::Idle)?;
+                turn().inspect_err(|_| in_vain.store(true, Ordering::Relaxed))?;
             }
             Ok(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         })
@@ -344,7 +368,8 @@ impl Line {
     /// # Errors
     /// If the other side gave it up.
     pub(crate) fn take(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Broken> {
-        let Some(Live { connection, stream: Some(stream), early, taken, .. }) = &mut self.live
+        let Some(Live { connection, stream: Some(stream), early, taken, most_early, .. }) =
+            &mut self.live
         else {
             return Ok(false);
         };
@@ -367,13 +392,20 @@ impl Line {
             if bytes.len() >= MOST {
                 break Ok(false);
             }
-            if early.last_key_value().is_some_and(|(last, _)| last - *taken > MOST_EARLY) {
+            if early.last_key_value().is_some_and(|(last, _)| last - *taken > *most_early) {
                 break Err(Broken::Lost("a piece of the file never came".to_owned()));
             }
         };
         // Flow control's frames are queued, and leave at the next turn.
         let _ = chunks.finalize();
         ended
+    }
+
+    /// The other side has proven who it is: the file may come.
+    pub(crate) fn trust(&mut self) {
+        if let Some(live) = &mut self.live {
+            live.most_early = 2 * SEND_WINDOW;
+        }
     }
 
     fn stream(&mut self) -> Option<(&mut Connection, StreamId)> {

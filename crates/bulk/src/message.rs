@@ -28,8 +28,6 @@ pub(crate) enum Reply {
     Kept(u64),
     /// The file is whole and has its name.
     Done,
-    /// What has arrived does not have the hash of the offer.
-    Differs,
     /// No, and why.
     Refused(String),
 }

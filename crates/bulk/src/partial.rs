@@ -1,12 +1,14 @@
 //! The file that is received, before it has its name.
 
 use crate::message::Offer;
+use crate::source::PIECE;
 use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with, statvfs};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What has arrived of a file, kept beside the place that it will have.
 pub(crate) struct Partial {
@@ -35,10 +37,14 @@ impl Partial {
     /// # Errors
     /// With a text for the sender: if the name is not one, another file has it, another receiver is
     /// at it, there is not enough space, or the directory cannot be written to.
-    pub(crate) fn begin(directory: &Path, offer: &Offer) -> Result<Begun, String> {
+    pub(crate) fn begin(
+        directory: &Path,
+        offer: &Offer,
+        in_vain: &AtomicBool,
+    ) -> Result<Begun, String> {
         let target = directory.join(checked(&offer.name)?);
         if fs::symlink_metadata(&target).is_ok() {
-            return if is_same(&target, offer) {
+            return if is_same(&target, offer, in_vain) {
                 Ok(Begun::There(target))
             } else {
                 Err(format!("another file is called {} here; rename one of them", offer.name))
@@ -55,7 +61,7 @@ impl Partial {
             TryLockError::Error(error) => failed(error),
         })?;
         let mut hasher = blake3::Hasher::new();
-        let kept = hashed(&mut file, &mut hasher, offer.size).map_err(failed)?;
+        let kept = hashed(&mut file, &mut hasher, offer.size, in_vain).map_err(failed)?;
         file.set_len(kept).map_err(failed)?;
         file.seek(SeekFrom::End(0)).map_err(failed)?;
         let left = offer.size - kept;
@@ -171,23 +177,39 @@ fn checked(name: &str) -> Result<&str, String> {
     Ok(name)
 }
 
-fn is_same(path: &Path, offer: &Offer) -> bool {
+fn is_same(path: &Path, offer: &Offer, in_vain: &AtomicBool) -> bool {
     let hash = || -> io::Result<bool> {
         let metadata = fs::metadata(path)?;
         if !metadata.is_file() || metadata.len() != offer.size {
             return Ok(false);
         }
         let mut hasher = blake3::Hasher::new();
-        hashed(&mut File::open(path)?, &mut hasher, offer.size)?;
+        hashed(&mut File::open(path)?, &mut hasher, offer.size, in_vain)?;
         Ok(hasher.finalize().to_hex().as_str() == offer.blake3)
     };
     hash().unwrap_or(false)
 }
 
-/// Hashes at most `most` bytes of `file`, and returns how many there were.
-fn hashed(file: &mut File, hasher: &mut blake3::Hasher, most: u64) -> io::Result<u64> {
-    let mut reader = io::BufReader::with_capacity(crate::source::PIECE, file).take(most);
-    io::copy(&mut reader, hasher)
+/// Hashes at most `most` bytes of `file`, and returns how many there were. Fails if it is in vain.
+fn hashed(
+    file: &mut File,
+    hasher: &mut blake3::Hasher,
+    most: u64,
+    in_vain: &AtomicBool,
+) -> io::Result<u64> {
+    let (mut reader, mut piece, mut all) = (file.take(most), vec![0; PIECE], 0);
+    loop {
+        if in_vain.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        match reader.read(&mut piece)? {
+            0 => return Ok(all),
+            read => {
+                hasher.update(&piece[..read]);
+                all += read as u64;
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -200,8 +222,12 @@ mod tests {
         Offer { name: name.to_owned(), size: bytes.len() as u64, blake3 }
     }
 
+    fn again(directory: &Path, offer: &Offer) -> Result<Begun, String> {
+        Partial::begin(directory, offer, &AtomicBool::new(false))
+    }
+
     fn begun(directory: &Path, offer: &Offer) -> Box<Partial> {
-        match Partial::begin(directory, offer) {
+        match again(directory, offer) {
             Ok(Begun::At(partial)) => partial,
             Ok(Begun::There(path)) => panic!("{} is there", path.display()),
             Err(why) => panic!("{why}"),
@@ -214,13 +240,13 @@ mod tests {
         let offer = offer("a", b"abcdef");
         begun(directory.path(), &offer).keep(b"abc").expect("kept");
         assert!(!directory.path().join("a").exists());
-        let mut again = begun(directory.path(), &offer);
-        assert_eq!(again.kept(), 3);
-        again.keep(b"def and more").expect("kept");
-        assert!(again.is_right());
-        let path = again.finish().expect("finished");
+        let mut second = begun(directory.path(), &offer);
+        assert_eq!(second.kept(), 3);
+        second.keep(b"def and more").expect("kept");
+        assert!(second.is_right());
+        let path = second.finish().expect("finished");
         assert_eq!(fs::read(path).expect("a file"), b"abcdef");
-        assert!(matches!(Partial::begin(directory.path(), &offer), Ok(Begun::There(_))));
+        assert!(matches!(again(directory.path(), &offer), Ok(Begun::There(_))));
         assert_eq!(fs::read_dir(directory.path()).expect("a directory").count(), 1);
     }
 
@@ -241,7 +267,7 @@ mod tests {
         partial.keep(b"abc").expect("kept");
         fs::write(directory.path().join("a"), "mine").expect("written");
         assert!(partial.finish().is_err_and(|why| why.contains("what has arrived is kept")));
-        let error = Partial::begin(directory.path(), &offer).err().expect("refused");
+        let error = again(directory.path(), &offer).err().expect("refused");
         assert!(error.starts_with("another file is called a here"), "{error}");
         assert_eq!(fs::read(directory.path().join("a")).expect("a file"), b"mine");
     }
@@ -253,14 +279,14 @@ mod tests {
         fs::write(&other, "mine").expect("written");
         let part = directory.path().join(format!(".a.{}.part", &offer.blake3[..16]));
         std::os::unix::fs::symlink(&other, &part).expect("linked");
-        assert!(Partial::begin(directory.path(), &offer).is_err());
+        assert!(again(directory.path(), &offer).is_err());
         fs::remove_file(&part).expect("removed");
         fs::hard_link(&other, &part).expect("linked");
-        assert!(Partial::begin(directory.path(), &offer).is_err());
+        assert!(again(directory.path(), &offer).is_err());
         assert_eq!(fs::read(&other).expect("a file"), b"mine");
         fs::remove_file(&part).expect("removed");
         std::os::unix::fs::symlink("nowhere", directory.path().join("a")).expect("linked");
-        assert!(Partial::begin(directory.path(), &offer).is_err());
+        assert!(again(directory.path(), &offer).is_err());
     }
 
     #[test]
@@ -268,7 +294,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let offer = offer("a", b"abc");
         let _first = begun(directory.path(), &offer);
-        let error = Partial::begin(directory.path(), &offer).err().expect("refused");
+        let error = again(directory.path(), &offer).err().expect("refused");
         assert_eq!(error, "a is being received already");
     }
 
@@ -276,7 +302,7 @@ mod tests {
     fn a_disk_that_is_too_small_is_said_before_anything_is_sent() {
         let directory = tempfile::tempdir().expect("a directory");
         let offer = Offer { size: 1 << 60, ..offer("a", b"") };
-        let error = Partial::begin(directory.path(), &offer).err().expect("refused");
+        let error = again(directory.path(), &offer).err().expect("refused");
         assert!(error.contains("and the disk has"), "{error}");
     }
 

@@ -41,7 +41,7 @@ pub struct Received {
 /// from the line.
 const PROOF_WITHIN: Duration = Duration::from_secs(5);
 /// A sender that has had the last word has this long to hang up.
-const GOODBYE_WITHIN: Duration = Duration::from_secs(2);
+const GOODBYE_WITHIN: Duration = Duration::from_secs(10);
 /// How often a sender is told how much there is.
 const TOLD_EVERY: Duration = Duration::from_millis(100);
 
@@ -122,10 +122,15 @@ impl Receiver {
             Err(Broken::Failed(Error::Refused(why))) => Some(why.clone()),
             _ => None,
         };
-        if let Some(why) = refused {
-            self.say(&Reply::Refused(why))?;
+        let says = refused.map(|why| self.say(&Reply::Refused(why)));
+        if says.is_some_and(|said| said.is_ok()) || outcome.is_ok() {
+            let parted = self.part(watched);
+            // A file that is there is there, even if somebody loses patience now.
+            if outcome.is_err() {
+                parted?;
+            }
         }
-        self.part(watched)?;
+        self.line.close();
         outcome.map_err(|broken| match broken {
             Broken::Lost(why) => Broken::Lost(format!("{name}: {why}")),
             Broken::Failed(Error::Refused(why)) => {
@@ -143,7 +148,8 @@ impl Receiver {
         let offer = self.offer(watched)?;
         let begun = Instant::now();
         let directory = &self.directory;
-        let found = self.line.meanwhile(watched, || Partial::begin(directory, &offer))?;
+        let found =
+            self.line.meanwhile(watched, |in_vain| Partial::begin(directory, &offer, in_vain))?;
         let mut received = Received {
             path: PathBuf::new(),
             size: offer.size,
@@ -186,6 +192,7 @@ impl Receiver {
             let why = "the ticket's secret is not this receiver's".to_owned();
             return Err(Error::Refused(why).into());
         }
+        self.line.trust();
         let mut offer = None;
         self.line.turn_until(watched, |line| {
             line.take(&mut inbox.0)?;
@@ -223,15 +230,14 @@ impl Receiver {
             watched.tell_now_and_then(Event::Idle)?;
         }
         if !partial.is_right() {
-            self.say(&Reply::Differs)?;
             let why = format!(
                 "what has arrived of {} does not have its hash, and was removed: it changed while \
                  it was sent, or what was kept of it was not right",
                 offer.name
             );
-            return Err(Broken::Lost(why));
+            return Err(Error::Refused(why).into());
         }
-        let finished = self.line.meanwhile(watched, || partial.finish())?;
+        let finished = self.line.meanwhile(watched, |_| partial.finish())?;
         Ok(finished.map_err(Error::Refused)?)
     }
 
@@ -248,7 +254,6 @@ impl Receiver {
             Some(_) => self.line.turn_until(watched, is_over),
             None => Ok(()),
         };
-        self.line.close();
         match parted {
             Err(Broken::Failed(error)) => Err(error),
             Err(Broken::Lost(_) | Broken::Changed) | Ok(()) => Ok(()),

@@ -1,7 +1,7 @@
 //! The sender.
 
 use crate::error::Broken;
-use crate::line::Line;
+use crate::line::{Line, SEND_WINDOW};
 use crate::message::{Inbox, Reply, frame};
 use crate::source::Source;
 use crate::ticket::Ticket;
@@ -62,16 +62,12 @@ pub fn send(sending: &Sending<'_>, watch: &mut Watch<'_>) -> Result<Sent, Error>
     let mut sender = Sender::new(sending, source);
     let begun = Instant::now();
     loop {
-        let kept = sender.kept;
         let why = match sender.attempt(&mut watched) {
             Ok(()) => break,
             Err(Broken::Failed(error)) => return Err(error),
             Err(Broken::Changed) => return Err(sender.source.changed()),
             Err(Broken::Lost(why)) => why,
         };
-        if sender.kept > kept {
-            sender.heard_at = Instant::now();
-        }
         let tried = sender.heard_at.elapsed();
         if tried >= sending.patience {
             return Err(Error::Silent { address: sending.to.address.clone(), tried, why });
@@ -95,7 +91,7 @@ struct Sender<'a> {
     kept: u64,
     /// Whether the receiver has said where to begin.
     has_begun: bool,
-    /// When the last connection on which it came to hold more ended, or when all began.
+    /// When it said so, or when all began.
     heard_at: Instant,
 }
 
@@ -106,6 +102,8 @@ struct Turns {
     /// Bytes read and not yet given to the stream, from `given` on.
     piece: Vec<u8>,
     given: usize,
+    /// The place in the file of the next byte that the stream is given.
+    at: u64,
     /// Whether the receiver has said from where it wants the file.
     is_asked: bool,
 }
@@ -132,7 +130,7 @@ impl<'a> Sender<'a> {
     fn attempt(&mut self, watched: &mut Watched<'_, '_>) -> Result<(), Broken> {
         let line = self.connected(watched)?;
         let (inbox, piece) = (Inbox::default(), Vec::new());
-        let mut turns = Turns { line, inbox, piece, given: 0, is_asked: false };
+        let mut turns = Turns { line, inbox, piece, given: 0, at: 0, is_asked: false };
         let outcome = self.converse(&mut turns, watched);
         self.count(&mut turns.line);
         match &outcome {
@@ -196,6 +194,7 @@ impl<'a> Sender<'a> {
                     self.sent.resumed_at = byte;
                 }
                 self.source.seek(byte)?;
+                turns.at = byte;
                 turns.is_asked = true;
                 self.holds(byte, watched)?;
             }
@@ -204,12 +203,8 @@ impl<'a> Sender<'a> {
                 self.holds(self.sent.size, watched)?;
                 return Ok(true);
             }
-            Reply::Differs if self.source.has_changed() => {
+            Reply::Refused(_) if self.source.has_changed() => {
                 return Err(self.source.changed().into());
-            }
-            Reply::Differs => {
-                let why = "what has arrived is not this file, and was removed; send it again";
-                return Err(Error::Refused(why.to_owned()).into());
             }
             Reply::Refused(why) => return Err(Error::Refused(why).into()),
         }
@@ -217,7 +212,7 @@ impl<'a> Sender<'a> {
     }
 
     fn holds(&mut self, kept: u64, watched: &mut Watched<'_, '_>) -> Result<(), Error> {
-        self.kept = kept;
+        (self.kept, self.heard_at) = (kept, Instant::now());
         watched.tell(Event::Progress { name: &self.sent.name, kept, size: self.sent.size })
     }
 
@@ -233,8 +228,12 @@ impl<'a> Sender<'a> {
                     return Ok(());
                 }
             }
-            let taken = turns.line.put(&turns.piece[turns.given..])?;
+            let room = (self.kept + SEND_WINDOW).saturating_sub(turns.at);
+            let rest = &turns.piece[turns.given..];
+            let rest = &rest[..rest.len().min(room as usize)];
+            let taken = turns.line.put(rest)?;
             turns.given += taken;
+            turns.at += taken as u64;
             if turns.given < turns.piece.len() {
                 return Ok(());
             }

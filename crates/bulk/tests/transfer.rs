@@ -56,7 +56,7 @@ fn receiving(to: &Path) -> (Ticket, JoinHandle<Outcome>) {
             if let Event::Notice(text) = event {
                 notices.push(text.to_owned());
             }
-            let is_over = notices.last().is_some_and(|text| text.contains("refused"));
+            let is_over = notices.last().is_some_and(|text| text.contains("secret"));
             if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let received = receiver.receive(&mut watch).map(|received| received.path);

@@ -126,7 +126,9 @@ impl State {
             Pacing::Unpaced => USUAL,
             paced => paced,
         };
-        self.pacer.sent(now, 1, pacing, self.heard.window(), self.heard.rtt().as_ref());
+        // s2n-quic sends up to a millisecond early: the next packet is due a gap after this one was.
+        let due = now.max(self.pacer.ready_at());
+        self.pacer.sent(due, 1, pacing, self.heard.window(), self.heard.rtt().as_ref());
     }
 
     /// The place of the last packet before number `end`, unless it is forgotten.
@@ -228,7 +230,8 @@ impl CongestionController for OfS2n {
         if bytes > 0 {
             state.sent(now, bytes as u32);
         }
-        if app_limited != Some(true) && state.is_full() {
+        // Whether window or pacer holds it back, more would leave (RFC 9002, §7.8).
+        if app_limited == Some(false) {
             state.heard.full();
         }
         state.next()

@@ -55,12 +55,11 @@ fn each_law_that_is_not_paced_does_in_quinn_what_it_does_in_our_own_quic() {
 }
 
 /// In s2n-quic timers nearer than a millisecond count as past, and every tenth packet is
-/// acknowledged. The laws that are left out use less of the path there; why is not known.
+/// acknowledged.
 #[cfg(feature = "hosted-s2n")]
 #[test]
-fn each_law_but_three_does_in_s2n_what_it_does_in_our_own_quic() {
-    let less = ["bbr", "copa", "etcp"];
-    compare("narrows-s2n", &Law::names().filter(|law| !less.contains(law)).collect::<Vec<_>>());
+fn each_law_does_in_s2n_what_it_does_in_our_own_quic() {
+    compare("narrows-s2n", &Law::names().collect::<Vec<_>>());
 }
 
 fn compare(stack: &str, laws: &[&str]) {

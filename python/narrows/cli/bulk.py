@@ -83,8 +83,13 @@ def _rate(size: int, seconds: float) -> str:
     --------
     >>> _rate(125_000_000, 2.0)
     '125000000 bytes in 2.00 s, 500 Mbps'
+    >>> _rate(1_000_000, 0.7)
+    '1000000 bytes in 0.70 s, 11.4 Mbps'
     """
-    return f"{size} bytes in {seconds:.2f} s, {8e-6 * size / max(seconds, 1e-9):.3g} Mbps"
+    mbps = 8e-6 * size / max(seconds, 1e-9)
+    return (
+        f"{size} bytes in {seconds:.2f} s, {f'{mbps:.0f}' if mbps >= 100 else f'{mbps:.3g}'} Mbps"
+    )
 
 
 class _Logged:
