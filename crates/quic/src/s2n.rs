@@ -126,7 +126,7 @@ impl State {
             Pacing::Unpaced => USUAL,
             paced => paced,
         };
-        // s2n-quic sends up to a millisecond early: the next packet is due a gap after this one was.
+        // s2n-quic sends up to a millisecond early: the next packet is due a gap after this was.
         let due = now.max(self.pacer.ready_at());
         self.pacer.sent(due, 1, pacing, self.heard.window(), self.heard.rtt().as_ref());
     }
