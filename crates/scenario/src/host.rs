@@ -10,7 +10,7 @@ use narrows_units::Duration;
 /// The shortest mean time between two stalls: stalls are drawn as far ahead as a timer is set.
 const SHORTEST_EVERY: Duration = Duration::from_micros(100);
 /// A program on tokio's runtime, whose timers have whole milliseconds. Batch and the time of the
-/// processor are taken from a machine under load, and not measured otherwise yet (docs/hosts.md).
+/// processor are taken from a machine under load; docs/hosts.md has what was measured since.
 const TOKIO: HostSettings = HostSettings {
     tick: Duration::from_micros(1000),
     batch: Duration::from_micros(50),
