@@ -58,8 +58,6 @@ struct State {
     packets: u64,
 }
 
-impl State {}
-
 /// A law as quinn sees it.
 struct OfQuinn(Arc<Mutex<State>>);
 
