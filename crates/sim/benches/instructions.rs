@@ -1,4 +1,4 @@
-//! Instructions per packet of five small cases, counted by valgrind, beside those that
+//! Instructions per packet of small cases, counted by valgrind, beside those that
 //! `instructions.txt` keeps, so that speed does not leak away unseen. `make test-instructions`
 //! fails if a case is off by more than 3 %; `make bless-instructions` keeps what is found, and
 //! the commit says why.
@@ -12,11 +12,15 @@ mod dumbbell;
 
 use dumbbell::Dumbbell;
 use narrows_control::Gaps;
-use narrows_router::Discipline;
+use narrows_router::registry::{self, Placement};
+use narrows_router::{Discipline, Limit};
+use narrows_settings::Given;
+use narrows_transport::tcp::Habits;
 use narrows_units::{Duration, Rate};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::{Command, ExitCode, Output};
+use std::thread::{self, available_parallelism};
 
 /// A case may differ by this much from the stored figure (ratio). A gain is kept too, lest it be
 /// lost again unseen.
@@ -29,36 +33,77 @@ struct Case {
     dumbbell: fn() -> Dumbbell,
 }
 
-const CASES: [Case; 5] = [
-    Case { name: "tcp", dumbbell: || Dumbbell { flows: 20, ..small() } },
+/// A small form of each case of `crates/scenario/benches/speed.rs`, by its letter, and of what
+/// that leaves out.
+const CASES: [Case; 16] = [
+    Case { name: "a", dumbbell: || Dumbbell { flows: 20, ..small(200) } },
+    Case { name: "b", dumbbell: || Dumbbell { buffer: 2000, ..small(400) } },
+    Case { name: "c", dumbbell: || Dumbbell { flows: 50, buffer: 500, ..small(1000) } },
+    Case { name: "d", dumbbell: || Dumbbell { flows: 1000, buffer: 500, ..small(1000) } },
+    Case { name: "e", dumbbell: || Dumbbell { flows: 5000, buffer: 500, ..small(1000) } },
+    Case { name: "f", dumbbell: || etcp(1, 200) },
+    Case { name: "g", dumbbell: || etcp(10, 200) },
+    Case { name: "h", dumbbell: || etcp(1, 1000) },
     Case {
-        name: "etcp",
-        dumbbell: || Dumbbell { law: "etcp", pacing: Some(Gaps::Exponential), flows: 5, ..small() },
-    },
-    Case { name: "quic", dumbbell: || Dumbbell { quic: true, flows: 20, ..small() } },
-    Case {
-        name: "round-robin",
-        dumbbell: || Dumbbell { queue: Discipline::RoundRobin, flows: 10, buffer: 100, ..small() },
-    },
-    Case {
-        name: "thousand-flows",
+        name: "i",
         dumbbell: || Dumbbell {
-            flows: 1000,
-            buffer: 500,
-            rate: Rate::from_megabits(1000),
-            ..small()
+            flows: 20,
+            buffer: 1000,
+            law: "xcp",
+            queue: queue("xcp"),
+            ..small(400)
         },
+    },
+    Case {
+        name: "j",
+        dumbbell: || Dumbbell {
+            flows: 20,
+            buffer: 2000,
+            law: "gwa",
+            queue: queue("gwa-rr"),
+            ..small(400)
+        },
+    },
+    Case { name: "k", dumbbell: || round_robin(10) },
+    Case { name: "l", dumbbell: || round_robin(1000) },
+    Case { name: "quic", dumbbell: || Dumbbell { quic: true, flows: 20, ..small(200) } },
+    Case { name: "cubic", dumbbell: || linux("cubic") },
+    Case { name: "bbr", dumbbell: || linux("bbr") },
+    Case {
+        name: "paced",
+        dumbbell: || Dumbbell { pacing: Some(Gaps::Even), flows: 20, ..small(200) },
     },
 ];
 
-fn small() -> Dumbbell {
+/// `megabits` for 1 s.
+fn small(megabits: u64) -> Dumbbell {
     Dumbbell {
-        rate: Rate::from_megabits(200),
+        rate: Rate::from_megabits(megabits),
         rtt: Duration::from_millis(40),
         duration: Duration::from_millis(1000),
         warmup: Duration::ZERO,
         ..Dumbbell::default()
     }
+}
+
+fn etcp(flows: u32, megabits: u64) -> Dumbbell {
+    Dumbbell { law: "etcp", pacing: Some(Gaps::Exponential), flows, ..small(megabits) }
+}
+
+fn round_robin(flows: u32) -> Dumbbell {
+    Dumbbell { queue: Discipline::RoundRobin, flows, buffer: 200, ..small(400) }
+}
+
+/// `law` as Linux has it, packet by packet.
+fn linux(law: &'static str) -> Dumbbell {
+    Dumbbell { law, flows: 50, buffer: 500, habits: Habits::LINUX, ..small(1000) }
+}
+
+/// The queue called `name`, as it comes.
+fn queue(name: &str) -> Discipline {
+    let place = Placement { limit: Limit::Packets(1000), packet: 1000 };
+    let entry = registry::find(name).expect("a queue");
+    entry.build(&Given::default(), &place).expect("its settings")
 }
 
 impl Case {
@@ -73,6 +118,23 @@ impl Case {
         let run = count(self.name, "run")?;
         Some((run.0 - birth.0) / run.1)
     }
+}
+
+/// Instructions per packet of each case; `None` if valgrind is not there. Every core counts.
+fn count_all() -> Option<Vec<f64>> {
+    let workers = available_parallelism().map_or(1, usize::from);
+    let counted = |worker| {
+        let own = CASES.iter().skip(worker).step_by(workers);
+        own.map(Case::instructions).collect::<Option<Vec<f64>>>()
+    };
+    let parts = thread::scope(|scope| {
+        let started: Vec<_> =
+            (0..workers).map(|worker| scope.spawn(move || counted(worker))).collect();
+        let joined =
+            started.into_iter().map(|part| part.join().expect("a case that can be counted"));
+        joined.collect::<Option<Vec<_>>>()
+    })?;
+    Some((0..CASES.len()).map(|case| parts[case % workers][case / workers]).collect())
 }
 
 /// Instructions and packets of one run under valgrind.
@@ -103,11 +165,11 @@ fn compare() -> ExitCode {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/instructions.txt");
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     let (mut found, mut moved) = (String::new(), Vec::new());
-    for case in &CASES {
-        let Some(now) = case.instructions() else {
-            println!("instructions per packet: left out, because valgrind is not installed");
-            return ExitCode::SUCCESS;
-        };
+    let Some(counted) = count_all() else {
+        println!("instructions per packet: left out, because valgrind is not installed");
+        return ExitCode::SUCCESS;
+    };
+    for (case, now) in CASES.iter().zip(counted) {
         writeln!(found, "{} {now:.0}", case.name).expect("a string takes it");
         let before = stored(&kept, case.name);
         let change = before.map_or(0.0, |before| now / before - 1.0);
