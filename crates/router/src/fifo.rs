@@ -46,33 +46,42 @@ impl Fifo {
 
     /// A packet of `bytes` arrives at `now`. Returns when its last bit leaves, or `None` if it is
     /// dropped.
+    #[inline]
     pub fn offer(&mut self, now: Time, bytes: u32) -> Option<Time> {
-        if self.keeps_departures {
-            let backlog = self.backlog(now);
-            if !self.limit.admits(backlog, bytes) {
-                return None;
-            }
+        if !self.keeps_departures {
+            return Some(self.transmitter.send(now, bytes));
+        }
+        let backlog = self.backlog(now);
+        if !self.limit.admits(backlog, bytes) {
+            return None;
         }
         let departure = self.transmitter.send(now, bytes);
-        if self.keeps_departures {
-            self.departures.push_back((departure, bytes));
-            self.backlog_bytes += u64::from(bytes);
-        }
+        self.departures.push_back((departure, bytes));
+        self.backlog_bytes += u64::from(bytes);
         Some(departure)
     }
 
     /// What is queued or in transmission at `now`; nothing if no backlog is kept.
+    #[inline]
     pub fn backlog(&mut self, now: Time) -> Backlog {
-        while let Some((departure, bytes)) = self.departures.front()
-            && *departure <= now
+        while let Some(&(departure, bytes)) = self.departures.front()
+            && (departure < now || departure == now && self.has_left_at(now))
         {
-            if *departure == now && ties::arrival_comes_first(now, self.salt) {
-                break;
-            }
-            self.backlog_bytes -= u64::from(*bytes);
+            self.backlog_bytes -= u64::from(bytes);
             self.departures.pop_front();
         }
+        self.backlog_then()
+    }
+
+    /// What was queued or in transmission when that was last asked, with what has arrived since.
+    #[inline]
+    pub fn backlog_then(&self) -> Backlog {
         Backlog { packets: self.departures.len() as u64, bytes: self.backlog_bytes }
+    }
+
+    /// Whether a packet whose last bit leaves at `now` has left before another arrives.
+    fn has_left_at(&self, now: Time) -> bool {
+        !ties::arrival_comes_first(now, self.salt)
     }
 
     /// What is queued at `now`, not counting the packet in transmission.

@@ -5,23 +5,21 @@ use narrows_units::{Bytes, Duration, Rate, Time};
 /// The end of a queue.
 #[derive(Clone, Debug)]
 pub struct Transmitter {
-    rate: Rate,
-    /// Zero if a byte does not take a whole number of picoseconds.
-    picos_per_byte: u64,
+    pace: Pace,
     busy_until: Time,
 }
 
 impl Transmitter {
     /// A transmitter of `rate`, idle.
     pub fn new(rate: Rate) -> Self {
-        let picos_per_byte = rate.whole_picos_per_byte().unwrap_or(0);
-        Self { rate, picos_per_byte, busy_until: Time::ZERO }
+        Self { pace: Pace::of(rate), busy_until: Time::ZERO }
     }
 
     /// Sends a packet of `bytes` that arrives at `now`, after those that arrived before it; returns
     /// when its last bit leaves.
+    #[inline]
     pub fn send(&mut self, now: Time, bytes: u32) -> Time {
-        self.busy_until = self.busy_until.max(now) + self.time_to_send(bytes);
+        self.busy_until = self.busy_until.max(now) + self.pace.time_to_send(bytes);
         self.busy_until
     }
 
@@ -32,14 +30,45 @@ impl Transmitter {
 
     /// Its rate.
     pub fn rate(&self) -> Rate {
-        self.rate
+        self.pace.rate()
+    }
+}
+
+/// A rate in the form in which it is used most: picoseconds per byte. If that is no whole number,
+/// it is bits per second, with [`Self::ODD`].
+#[derive(Clone, Copy, Debug)]
+struct Pace(u64);
+
+impl Pace {
+    const ODD: u64 = 1 << 63;
+
+    fn of(rate: Rate) -> Self {
+        Self(rate.whole_picos_per_byte().unwrap_or(rate.bits_per_second() | Self::ODD))
     }
 
-    fn time_to_send(&self, bytes: u32) -> Duration {
-        match self.picos_per_byte {
-            0 => self.rate.time_to_send(Bytes::new(u64::from(bytes))),
-            picos => Duration::from_picos(picos * u64::from(bytes)),
+    #[inline]
+    fn time_to_send(self, bytes: u32) -> Duration {
+        if self.0 & Self::ODD == 0 {
+            Duration::from_picos(self.0 * u64::from(bytes))
+        } else {
+            self.divide(bytes)
         }
+    }
+
+    // If it were inlined, the compiler would prepare the division for each packet.
+    #[cold]
+    #[inline(never)]
+    fn divide(self, bytes: u32) -> Duration {
+        self.rate().time_to_send(Bytes::new(u64::from(bytes)))
+    }
+
+    fn rate(self) -> Rate {
+        let rate = if self.0 & Self::ODD == 0 {
+            Rate::from_picos_per_byte(self.0)
+        } else {
+            Rate::from_bits_per_second(self.0 & !Self::ODD)
+        };
+        rate.expect("it was made of a rate")
     }
 }
 
@@ -57,5 +86,7 @@ mod tests {
         // 7 Mbps: 8000/7 µs for 1000 bytes, rounded up to a picosecond.
         let mut odd = Transmitter::new(Rate::from_megabits(7));
         assert_eq!(odd.send(ms(0), 1000).since(ms(0)).picos(), 1_142_857_143);
+        assert_eq!(odd.rate(), Rate::from_megabits(7));
+        assert_eq!(transmitter.rate(), Rate::from_megabits(8));
     }
 }

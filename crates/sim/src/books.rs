@@ -10,29 +10,34 @@ use narrows_units::Time;
 /// The packet counters of every path.
 pub(crate) struct PathBooks {
     paths: Vec<PathCounters>,
+    /// Packets that have set out on any path.
+    sent: u64,
+    /// Datagrams of hosted ends that have set out, have arrived or were lost.
+    hosted: [u64; 2],
 }
 
 /// The packets of one path over the whole run.
 #[derive(Clone, Copy, Debug, Default)]
 struct PathCounters {
-    sent: u64,
     arrived: u64,
-    lost: u64,
+    lost: u32,
     /// Those lost in the measured part of the run.
-    lost_measured: u64,
+    lost_measured: u32,
 }
 
 impl PathBooks {
     pub fn new(paths: usize) -> Self {
-        Self { paths: vec![PathCounters::default(); paths] }
+        Self { paths: vec![PathCounters::default(); paths], sent: 0, hosted: [0; 2] }
     }
 
-    /// Counts a packet that sets out on `path`.
-    pub fn send(&mut self, path: u32) {
-        self.paths[path as usize].sent += 1;
+    /// Counts a packet that sets out.
+    #[inline]
+    pub fn send(&mut self) {
+        self.sent += 1;
     }
 
     /// Counts a packet that has reached the end of `path`.
+    #[inline]
     pub fn arrive(&mut self, path: u32) {
         self.paths[path as usize].arrived += 1;
     }
@@ -42,17 +47,22 @@ impl PathBooks {
     pub fn lose(&mut self, path: u32, at: Time, measured: &Measured) {
         let path = &mut self.paths[path as usize];
         path.lost += 1;
-        path.lost_measured += u64::from(measured.contains(at));
+        path.lost_measured += u32::from(measured.contains(at));
     }
 
-    /// Packets of `path` that have neither arrived nor been lost.
-    pub fn under_way(&self, path: usize) -> u64 {
-        let path = &self.paths[path];
-        path.sent - path.arrived - path.lost
+    /// Datagrams of hosted ends, of which `sent` set out and `gone` have arrived or were lost.
+    pub fn count_hosted(&mut self, sent: u64, gone: u64) {
+        self.hosted[0] += sent;
+        self.hosted[1] += gone;
+    }
+
+    /// Datagrams of hosted ends that have neither arrived nor been lost.
+    pub fn hosted_under_way(&self) -> u64 {
+        self.hosted[0] - self.hosted[1]
     }
 
     /// Packets of `path` that were lost in the measured part of the run.
-    pub fn lost(&self, path: usize) -> u64 {
+    pub fn lost(&self, path: usize) -> u32 {
         self.paths[path].lost_measured
     }
 
@@ -65,8 +75,8 @@ impl PathBooks {
     /// `waiting` or in a queue.
     pub fn balance(&self, links: &[Link], waiting: &Slab, paths: &Paths) {
         let total = |count: fn(&PathCounters) -> u64| self.paths.iter().map(count).sum::<u64>();
-        let (sent, arrived, lost) =
-            (total(|path| path.sent), total(|path| path.arrived), total(|path| path.lost));
+        let (arrived, lost) = (total(|path| path.arrived), total(|path| u64::from(path.lost)));
+        let sent = self.sent;
         let under_way = waiting.len() + links.iter().map(Link::held).sum::<u64>();
         assert_eq!(
             sent,

@@ -38,8 +38,14 @@ pub(crate) fn link_of(what: u32) -> u32 {
 }
 
 impl Event {
-    /// The order at equal times; see the crate's documentation.
+    /// The order of this and `other`, which comes at the same time.
     #[cold]
+    #[inline(never)]
+    fn draw_lots(&self, other: &Self) -> Ordering {
+        (self.rank(), self.payload).cmp(&(other.rank(), other.payload))
+    }
+
+    /// The order at equal times; see the crate's documentation.
     fn rank(&self) -> u32 {
         let comes_last = PACKET | TIMER;
         match self.what & (PACKET | TIMER) {
@@ -54,14 +60,18 @@ impl Event {
 
 impl Ord for Event {
     fn cmp(&self, other: &Self) -> Ordering {
-        let by_time = self.time.cmp(&other.time);
-        by_time.then_with(|| (self.rank(), self.payload).cmp(&(other.rank(), other.payload)))
+        self.time.cmp(&other.time).then_with(|| self.draw_lots(other))
     }
 }
 
 impl PartialOrd for Event {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+
+    #[inline]
+    fn lt(&self, other: &Self) -> bool {
+        if self.time == other.time { self.draw_lots(other).is_lt() } else { self.time < other.time }
     }
 }
 
@@ -80,7 +90,7 @@ pub(crate) struct Calendar {
     now: u64,
     current: Vec<Event>,
     head: usize,
-    buckets: Vec<Vec<Event>>,
+    buckets: Box<[Vec<Event>; BUCKETS]>,
     occupied: [u64; BUCKETS / 64],
     /// Drained buckets, kept to reuse their memory.
     spare: Vec<Vec<Event>>,
@@ -96,7 +106,7 @@ impl Calendar {
             now: 0,
             current: Vec::new(),
             head: 0,
-            buckets: vec![Vec::new(); BUCKETS],
+            buckets: Box::new([const { Vec::new() }; BUCKETS]),
             occupied: [0; BUCKETS / 64],
             spare: Vec::new(),
             far: BinaryHeap::new(),
@@ -105,48 +115,62 @@ impl Calendar {
         }
     }
 
+    #[inline]
     pub fn push(&mut self, event: Event) {
         let number = event.time.picos() >> self.shift;
+        // Wraps for those that are not ahead.
+        let ahead = number.wrapping_sub(self.now).wrapping_sub(1);
+        if ahead < BUCKETS as u64 - 1 {
+            self.put(number, event);
+        } else {
+            self.push_elsewhere(number, event);
+        }
+    }
+
+    /// Into the bucket being drained, or beyond the wheel.
+    #[cold]
+    #[inline(never)]
+    fn push_elsewhere(&mut self, number: u64, event: Event) {
         if number <= self.now {
             let place =
                 self.head + self.current[self.head..].partition_point(|other| *other <= event);
             self.current.insert(place, event);
-        } else if number - self.now < BUCKETS as u64 {
-            self.put(number, event);
         } else {
             self.far.push(Reverse(event));
         }
     }
 
+    #[inline]
     fn put(&mut self, number: u64, event: Event) {
         let slot = (number & MASK) as usize;
+        self.occupied[slot / 64] |= 1 << (slot % 64);
         let bucket = &mut self.buckets[slot];
-        if bucket.is_empty() {
-            self.occupied[slot / 64] |= 1 << (slot % 64);
-            if bucket.capacity() == 0 {
-                *bucket = self.spare.pop().unwrap_or_default();
-            }
+        if bucket.len() == bucket.capacity() {
+            make_room(bucket, &mut self.spare);
         }
         bucket.push(event);
     }
 
     /// Removes and returns the next event, if there is one no later than `end`.
+    #[inline]
     pub fn pop(&mut self, end: Time) -> Option<Event> {
-        while self.head == self.current.len() {
+        loop {
+            if let Some(event) = self.current.get(self.head) {
+                if event.time > end {
+                    return None;
+                }
+                self.head += 1;
+                return Some(*event);
+            }
             if !self.advance(end) {
                 return None;
             }
         }
-        let event = self.current[self.head];
-        if event.time > end {
-            return None;
-        }
-        self.head += 1;
-        Some(event)
     }
 
     /// Moves to the next bucket that is not empty; returns false if there is none, or if it begins
     /// later than `end`.
+    #[inline(never)]
     fn advance(&mut self, end: Time) -> bool {
         let near = self.next_occupied();
         let far = self.far.peek().map(|Reverse(event)| event.time.picos() >> self.shift);
@@ -220,7 +244,7 @@ impl Calendar {
         }
         let mut events: Vec<Event> =
             std::mem::take(&mut self.far).into_iter().map(|Reverse(event)| event).collect();
-        for bucket in &mut self.buckets {
+        for bucket in self.buckets.iter_mut() {
             events.append(bucket);
         }
         self.occupied = [0; BUCKETS / 64];
@@ -230,6 +254,16 @@ impl Calendar {
         events.into_iter().for_each(|event| self.push(event));
         true
     }
+}
+
+/// Makes room for one more event in a full bucket, in one of the `spare` ones if it is new.
+#[cold]
+#[inline(never)]
+fn make_room(bucket: &mut Vec<Event>, spare: &mut Vec<Vec<Event>>) {
+    if let (0, Some(drained)) = (bucket.capacity(), spare.pop()) {
+        *bucket = drained;
+    }
+    bucket.reserve(AIM);
 }
 
 #[cfg(test)]

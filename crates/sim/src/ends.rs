@@ -395,13 +395,21 @@ impl SendingEnd {
         }
     }
 
+    #[inline]
     pub fn catch_up(&mut self, now: Time) {
+        if self.schedule.is_due(now) {
+            self.record_all(now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_all(&mut self, now: Time) {
         while let Some((due, at)) = self.schedule.due(now) {
             self.record(due, at);
         }
     }
 
-    #[cold]
     fn record(&mut self, due: Due, at: Time) {
         match (due, &mut self.series, &mut self.source) {
             (Due::WarmedUp, _, source) => {
@@ -450,13 +458,21 @@ impl ReceivingEnd {
         }
     }
 
+    #[inline]
     pub fn catch_up(&mut self, now: Time) {
+        if self.schedule.is_due(now) {
+            self.record_all(now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_all(&mut self, now: Time) {
         while let Some((due, _)) = self.schedule.due(now) {
             self.record(due);
         }
     }
 
-    #[cold]
     fn record(&mut self, due: Due) {
         match (due, &mut self.series) {
             (Due::WarmedUp, _) => {

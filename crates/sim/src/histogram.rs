@@ -1,43 +1,48 @@
 //! Histograms of whole numbers.
 
 /// Counts of whole numbers: exact below 64, above that with a resolution of one part in 32.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Histogram {
     counts: Vec<u64>,
-    total: u64,
-    sum: f64,
+    sum: u64,
 }
 
 const EXACT: u64 = 64;
 const STEPS: u64 = 32;
 
-impl Default for Histogram {
-    fn default() -> Self {
-        Self { counts: Vec::new(), total: 0, sum: 0.0 }
-    }
-}
-
 impl Histogram {
     /// Counts `value`.
+    #[inline]
     pub fn add(&mut self, value: u64) {
         let slot = Self::slot(value);
-        if slot >= self.counts.len() {
-            self.counts.resize(slot + 1, 0);
+        match self.counts.get_mut(slot) {
+            Some(count) => *count += 1,
+            None => self.begin(slot),
         }
-        self.counts[slot] += 1;
-        self.total += 1;
-        self.sum += value as f64;
+        self.sum = self.sum.saturating_add(value);
+    }
+
+    /// Counts the first value in `slot`, which is higher than any before.
+    #[cold]
+    fn begin(&mut self, slot: usize) {
+        self.counts.resize(slot + 1, 0);
+        self.counts[slot] = 1;
+    }
+
+    fn total(&self) -> u64 {
+        self.counts.iter().sum()
     }
 
     /// The mean of the observations; 0 if there are none.
     pub fn mean(&self) -> f64 {
-        if self.total == 0 { 0.0 } else { self.sum / self.total as f64 }
+        let total = self.total();
+        if total == 0 { 0.0 } else { self.sum as f64 / total as f64 }
     }
 
     /// The smallest value v such that at least `share` of the observations are ≤ v, to within the
     /// resolution; 0 if there are none.
     pub fn quantile(&self, share: f64) -> u64 {
-        let wanted = (share * self.total as f64).ceil().max(1.0) as u64;
+        let wanted = (share * self.total() as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
         for (slot, count) in self.counts.iter().enumerate() {
             seen += count;

@@ -40,7 +40,16 @@ impl Observer {
     }
 
     /// Takes the samples due by `now`; `backlog` returns the state of the queue at a given time.
-    pub fn catch_up(&mut self, now: Time, mut backlog: impl FnMut(Time) -> Backlog) {
+    #[inline]
+    pub fn catch_up(&mut self, now: Time, backlog: impl FnMut(Time) -> Backlog) {
+        if self.schedule.is_due(now) {
+            self.sample(now, backlog);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sample(&mut self, now: Time, mut backlog: impl FnMut(Time) -> Backlog) {
         while let Some((due, at)) = self.schedule.due(now) {
             match due {
                 Due::Sample => self.series.queue.push(backlog(at).packets),
@@ -50,8 +59,10 @@ impl Observer {
     }
 
     /// Records that a packet arrived at `now` and found `found` packets; the queue is now `queue`.
-    pub fn arrival(&mut self, now: Time, found: u64, queue: Backlog, measured: &Measured) {
-        if measured.contains(now) {
+    /// It `counts` if `now` is in the measured part.
+    #[inline]
+    pub fn arrival(&mut self, now: Time, found: u64, queue: Backlog, counts: bool) {
+        if counts {
             self.max_queue.packets = self.max_queue.packets.max(queue.packets);
             self.max_queue.bytes = self.max_queue.bytes.max(queue.bytes);
             self.queue_found.add(found);
@@ -76,9 +87,17 @@ impl Observer {
     }
 
     /// Records that the last bit of a packet of `bytes` that arrived at `came` leaves at
-    /// `departure`.
-    pub fn departure(&mut self, came: Time, departure: Time, bytes: u32, measured: &Measured) {
-        if measured.contains(came) {
+    /// `departure`. The packet `counts` if it came in the measured part.
+    #[inline]
+    pub fn departure(
+        &mut self,
+        came: Time,
+        counts: bool,
+        departure: Time,
+        bytes: u32,
+        measured: &Measured,
+    ) {
+        if counts {
             self.delay.add(departure.since(came).picos() / 1000);
         }
         if let Some(interval) = self.interval

@@ -140,6 +140,12 @@ impl Schedule {
         Self { due: sample_at.min(warmup), sample_at, interval, warmup }
     }
 
+    /// True if something is due at `now` or before.
+    #[inline]
+    pub fn is_due(&self, now: Time) -> bool {
+        self.due <= now
+    }
+
     /// Returns what is due at `now` or before, one item at a time.
     pub fn due(&mut self, now: Time) -> Option<(Due, Time)> {
         if self.due > now {

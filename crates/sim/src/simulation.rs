@@ -15,7 +15,7 @@ use crate::slab::Slab;
 use crate::summary::{FlowSummary, LinkSummary};
 use crate::tap::{EndTap, Tap, TappedEnds, TappedLinks};
 use crate::traffic::Act;
-use crate::wiring::{HopEnd, LinkId, Network, Paths, WiringError};
+use crate::wiring::{Hop, HopEnd, LinkId, Network, Paths, WiringError};
 use narrows_control::Controller;
 use narrows_transport::Segment;
 use narrows_units::{Duration, Stream, Time};
@@ -106,6 +106,7 @@ impl Simulation {
     /// Shows each packet at the given links to `tap`. Arrivals are shown in order of time only if
     /// `eager` is false.
     pub fn set_tap(&mut self, links: Vec<LinkId>, tap: Box<dyn Tap>) {
+        self.paths.watch(&links);
         self.tap = Some(TappedLinks { links, tap });
     }
 
@@ -146,28 +147,34 @@ impl Simulation {
         ControlFlow::Continue(())
     }
 
+    #[inline]
     fn happen(&mut self, event: Event) {
-        if event.what & (PACKET | TIMER) == 0 {
-            let link = link_of(event.what);
-            self.holding(link).stop_waiting();
-            self.release(link, event.time);
-        } else if event.what & TIMER == 0 {
-            let packet = self.packets.take(event.payload);
-            self.travel(event.time, packet);
-        } else {
-            let path = event.what & !TIMER;
-            if path.is_multiple_of(2) {
-                self.sender_timer(path / 2, event.payload as usize, event.time);
-            } else {
-                self.receiver_timer(path / 2, event.time);
+        match event.what & (PACKET | TIMER) {
+            PACKET => {
+                let packet = self.packets.take(event.payload);
+                self.travel(event.time, packet);
+            }
+            0 => {
+                let link = link_of(event.what);
+                self.holding(link).stop_waiting();
+                self.release(link, event.time);
+            }
+            _ => {
+                let path = event.what & !TIMER;
+                if path.is_multiple_of(2) {
+                    self.sender_timer(path / 2, event.payload as usize, event.time);
+                } else {
+                    self.receiver_timer(path / 2, event.time);
+                }
             }
         }
     }
 
     /// Carries a packet that reaches a hop at `at` as far as it can go without an event.
     fn travel(&mut self, mut at: Time, mut packet: Travelling) {
+        let mut hop = self.paths.hops[packet.hop as usize];
         loop {
-            match self.paths.hops[packet.hop as usize].end {
+            match hop.end() {
                 HopEnd::Link(link) => match self.enter(link, at, &mut packet) {
                     Offered::Carried(Carried::Arrives(_, arrival)) => {
                         at = arrival;
@@ -191,9 +198,25 @@ impl Simulation {
                     packet.hop += 1;
                 }
             }
-            if !self.paths.hops[packet.hop as usize].eager || at > self.horizon {
-                return self.schedule(at, packet);
+            (at, hop) = self.pass(at, &mut packet);
+            if !hop.is_eager() || at > self.horizon {
+                return self.schedule(at, &packet);
             }
+        }
+    }
+
+    /// Takes a packet over plain links as far as they need no event; returns when it reaches the
+    /// next hop, and that.
+    #[inline]
+    fn pass(&mut self, mut at: Time, packet: &mut Travelling) -> (Time, Hop) {
+        loop {
+            let hop = self.paths.hops[packet.hop as usize];
+            let Some(link) = hop.passes() else { return (at, hop) };
+            let Link::Plain(link) = &mut self.links[link as usize] else {
+                unreachable!("packets pass plain links only")
+            };
+            at = link.carry(at, packet.segment.bytes);
+            packet.hop += 1;
         }
     }
 
@@ -223,7 +246,16 @@ impl Simulation {
     }
 
     /// Hands a packet to a link.
+    #[inline]
     fn enter(&mut self, link: LinkId, at: Time, packet: &mut Travelling) -> Offered {
+        match (&mut self.links[link as usize], &self.tap) {
+            (Link::Arrival(link), None) => Offered::Carried(link.carry(at, packet, &self.measured)),
+            _ => self.enter_any(link, at, packet),
+        }
+    }
+
+    #[inline(never)]
+    fn enter_any(&mut self, link: LinkId, at: Time, packet: &mut Travelling) -> Offered {
         let offered = self.links[link as usize].offer(at, packet, &self.measured);
         if let Some(tapped) = &mut self.tap {
             tapped.show_arrival(link, at, packet, &self.payloads);
@@ -264,15 +296,17 @@ impl Simulation {
     }
 
     /// Goes on at once if the next hop is eager; otherwise schedules an event.
-    fn proceed(&mut self, at: Time, packet: Travelling) {
-        if self.paths.hops[packet.hop as usize].eager && at <= self.horizon {
+    fn proceed(&mut self, mut at: Time, mut packet: Travelling) {
+        let hop;
+        (at, hop) = self.pass(at, &mut packet);
+        if hop.is_eager() && at <= self.horizon {
             self.travel(at, packet);
         } else {
-            self.schedule(at, packet);
+            self.schedule(at, &packet);
         }
     }
 
-    fn schedule(&mut self, at: Time, packet: Travelling) {
+    fn schedule(&mut self, at: Time, packet: &Travelling) {
         let what = PACKET | (packet.path ^ self.salt);
         let payload = self.packets.put(packet);
         self.calendar.push(Event { time: at, what, payload });
@@ -286,7 +320,7 @@ impl Simulation {
 
     /// Places a packet at the beginning of `path`.
     fn set_out(&mut self, path: u32, segment: Segment) -> Travelling {
-        self.books.send(path);
+        self.books.send();
         Travelling { segment, hop: self.paths.starts[path as usize], path }
     }
 
@@ -527,7 +561,7 @@ impl Simulation {
         let (arrived, duplicates) = receiver.at_warmup;
         let mut counters = sender.counters().since(&sender.at_warmup.0);
         if !sender.source.knows_its_losses() {
-            counters.lost = self.books.lost(2 * flow) as u32;
+            counters.lost = self.books.lost(2 * flow);
         }
         let limited = sender.limited(self.now).since(&sender.at_warmup.1);
         let hosted = self.hosted_summary(flow);

@@ -11,12 +11,12 @@ pub(crate) struct Slab {
 
 impl Slab {
     /// Stores `packet`; returns its place.
-    pub fn put(&mut self, packet: Travelling) -> u32 {
+    pub fn put(&mut self, packet: &Travelling) -> u32 {
         if let Some(place) = self.free.pop() {
-            self.packets[place as usize] = packet;
+            self.packets[place as usize] = *packet;
             return place;
         }
-        self.packets.push(packet);
+        self.packets.push(*packet);
         u32::try_from(self.packets.len() - 1)
             .expect("memory ends before 2^32 packets are in flight")
     }

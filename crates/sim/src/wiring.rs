@@ -116,12 +116,68 @@ impl fmt::Display for WiringError {
 
 impl std::error::Error for WiringError {}
 
-/// One step of a path.
+/// One step of a path, in as few bytes as it takes: a flow has eight of them and more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Hop {
-    pub end: HopEnd,
+pub(crate) struct Hop(u32);
+
+impl Hop {
+    /// Bits of the number of a link, a flow or a path. Above them is the kind of hop, then whether
+    /// it is eager; a plain link that is eager has none of these bits.
+    const INDEX_BITS: u32 = 28;
+    const EAGER: u32 = 1 << 31;
+
+    /// A hop that is an event.
+    fn new(end: HopEnd) -> Self {
+        let (kind, index) = match end {
+            HopEnd::Link(link) => (1, link),
+            HopEnd::Notice(link) => (2, link),
+            HopEnd::Receiver(flow) => (3, flow),
+            HopEnd::Sender(flow) => (4, flow),
+            HopEnd::Hosted(path) => (5, path),
+            HopEnd::Host(path) => (6, path),
+        };
+        assert!(index >> Self::INDEX_BITS == 0, "memory ends before 2^28 links");
+        Self(kind << Self::INDEX_BITS | index)
+    }
+
+    /// The same, eager; `passes` if it is a plain link.
+    fn eager(self, passes: bool) -> Self {
+        if passes { Self(self.index()) } else { Self(self.0 | Self::EAGER) }
+    }
+
+    /// The same, where packets no longer pass unseen.
+    fn watched(self) -> Self {
+        if self.passes().is_some() { Self::new(self.end()).eager(false) } else { self }
+    }
+
+    fn index(self) -> u32 {
+        self.0 & ((1 << Self::INDEX_BITS) - 1)
+    }
+
+    /// The plain link that packets pass here without an event, and that nobody watches.
+    #[inline]
+    pub fn passes(self) -> Option<LinkId> {
+        (self.0 >> Self::INDEX_BITS == 0).then_some(self.0)
+    }
+
     /// True if what happens here is computed when the packet enters the hop before.
-    pub eager: bool,
+    #[inline]
+    pub fn is_eager(self) -> bool {
+        self.0 & Self::EAGER != 0 || self.passes().is_some()
+    }
+
+    #[inline]
+    pub fn end(self) -> HopEnd {
+        let index = self.index();
+        match self.0 >> Self::INDEX_BITS & 7 {
+            0 | 1 => HopEnd::Link(index),
+            2 => HopEnd::Notice(index),
+            3 => HopEnd::Receiver(index),
+            4 => HopEnd::Sender(index),
+            5 => HopEnd::Hosted(index),
+            _ => HopEnd::Host(index),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,13 +234,22 @@ impl Paths {
                     [HopEnd::Link(link)].into_iter().chain(notices).collect::<Vec<_>>()
                 });
                 let ends = ends.chain(host).chain([last]);
-                paths.hops.extend(ends.map(|end| Hop { end, eager: false }));
+                paths.hops.extend(ends.map(Hop::new));
             }
         }
         if eager {
             paths.mark_eager(network, links);
         }
         Ok(paths)
+    }
+
+    /// Packets no longer pass the links of `watched` unseen.
+    pub fn watch(&mut self, watched: &[LinkId]) {
+        for hop in &mut self.hops {
+            if hop.passes().is_some_and(|link| watched.contains(&link)) {
+                *hop = hop.watched();
+            }
+        }
     }
 
     fn range(&self, path: usize) -> std::ops::Range<usize> {
@@ -200,7 +265,7 @@ impl Paths {
     /// The last link of a path before its hop number `hop` of all; `None` if there is none.
     pub fn link_before(&self, path: usize, hop: usize) -> Option<LinkId> {
         let mut before = self.hops[self.range(path).start..hop].iter().rev();
-        before.find_map(|hop| if let HopEnd::Link(link) = hop.end { Some(link) } else { None })
+        before.find_map(|hop| if let HopEnd::Link(link) = hop.end() { Some(link) } else { None })
     }
 
     /// The links that are the last link of every path that uses them.
@@ -209,7 +274,7 @@ impl Paths {
         for path in 0..self.starts.len() {
             let last = self.last_link(path);
             for hop in self.range(path) {
-                if let HopEnd::Link(link) = self.hops[hop].end
+                if let HopEnd::Link(link) = self.hops[hop].end()
                     && Some(link) != last
                 {
                     only[link as usize] = false;
@@ -229,7 +294,7 @@ impl Paths {
             for hop in self.range(path) {
                 let ordered =
                     before.is_none_or(|link| !network.links[link as usize].2.jitter.reorders);
-                let end = self.hops[hop].end;
+                let end = self.hops[hop].end();
                 let alone = match end {
                     // A queue that decides on departure must see events in order of time.
                     HopEnd::Link(link) => {
@@ -243,13 +308,17 @@ impl Paths {
                     // It sends what and when it likes, and so lives in the present.
                     HopEnd::Hosted(_) => false,
                 };
-                self.hops[hop].eager = ordered && alone;
+                if ordered && alone {
+                    let passes =
+                        matches!(end, HopEnd::Link(link) if links[link as usize].is_plain());
+                    self.hops[hop] = self.hops[hop].eager(passes);
+                }
                 before = if let HopEnd::Link(link) = end { Some(link) } else { None };
             }
-            let has_event = self.range(path).any(|hop| !self.hops[hop].eager);
+            let has_event = self.range(path).any(|hop| !self.hops[hop].is_eager());
             if path % 2 == 0 && !has_event {
                 let last = self.range(path).end - 1;
-                self.hops[last].eager = false;
+                self.hops[last] = Hop::new(self.hops[last].end());
             }
         }
     }
@@ -259,7 +328,7 @@ impl Paths {
         for path in 0..self.starts.len() {
             let mut feeder = Feeder::End(path);
             for hop in self.range(path) {
-                let HopEnd::Link(link) = self.hops[hop].end else { continue };
+                let HopEnd::Link(link) = self.hops[hop].end() else { continue };
                 let known = &mut feeders[link as usize];
                 *known = if *known == Feeder::Nobody || *known == feeder {
                     feeder

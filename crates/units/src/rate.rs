@@ -51,6 +51,15 @@ impl Rate {
         }
     }
 
+    /// The rate at which a byte takes `picos` picoseconds; `None` if that divides by zero, or is no
+    /// whole number of bits per second.
+    pub const fn from_picos_per_byte(picos: u64) -> Option<Self> {
+        match Self::PICOS_TIMES_BITS.checked_rem(picos) {
+            Some(0) => Self::from_bits_per_second(Self::PICOS_TIMES_BITS / picos),
+            _ => None,
+        }
+    }
+
     /// Bytes sent in `span`, rounded down.
     pub const fn bytes_in(self, span: Duration) -> Bytes {
         let bytes = self.0 as u128 * span.picos() as u128 / Self::PICOS_TIMES_BITS as u128;

@@ -17,33 +17,35 @@ pub(crate) struct ArrivalLink {
 
 impl ArrivalLink {
     /// Carries a packet that arrives at `now`; the queue may mark it.
+    #[inline]
     pub fn carry(&mut self, now: Time, packet: &mut Travelling, measured: &Measured) -> Carried {
         self.catch_up(now);
-        self.books.arrivals += u64::from(measured.contains(now));
+        let counts = measured.contains(now);
+        self.books.arrivals += u64::from(counts);
         let Self { fifo, judge, chances, books } = self;
         let bytes = packet.segment.bytes;
         let verdict = match judge {
             Some(judge) => judge.judge(now, fifo, packet, chances),
             None => Verdict::Admit,
         };
-        let is_dropped = verdict == Verdict::Drop || !books.fits(bytes);
-        let departure = if is_dropped { None } else { fifo.offer(now, bytes) };
+        let is_refused = verdict == Verdict::Drop || !books.fits(bytes);
+        let departure = if is_refused { None } else { fifo.offer(now, bytes) };
         if let Some(observer) = &mut books.observer {
-            let queue = fifo.backlog(now);
+            let queue = if is_refused { fifo.backlog(now) } else { fifo.backlog_then() };
             let found = queue.packets - u64::from(departure.is_some());
-            observer.arrival(now, found, queue, measured);
+            observer.arrival(now, found, queue, counts);
         }
         let Some(departure) = departure else {
-            books.drop(now, measured);
+            books.drop(now, counts);
             return Carried::Dropped;
         };
         if verdict == Verdict::Mark {
-            books.mark(now, measured);
+            books.mark(now, counts);
         }
         if departure >= measured.from {
             books.queue_seconds += measured.overlap(now, departure);
         }
-        books.depart(now, departure, &mut packet.segment, measured)
+        books.depart(now, counts, departure, &mut packet.segment, measured)
     }
 
     /// Takes the samples due by `now`.

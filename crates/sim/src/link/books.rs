@@ -64,46 +64,59 @@ impl Books {
     }
 
     /// Takes the samples due by `now`; `backlog` returns the state of the queue at a given time.
+    #[inline]
     pub fn catch_up(&mut self, now: Time, backlog: impl FnMut(Time) -> Backlog) {
         if let Some(observer) = &mut self.observer {
             observer.catch_up(now, backlog);
         }
     }
 
-    /// Counts a packet that the queue dropped.
-    pub fn drop(&mut self, now: Time, measured: &Measured) {
+    /// Counts a packet that the queue dropped, in the measured part if it `counts`.
+    pub fn drop(&mut self, now: Time, counts: bool) {
         self.dropped += 1;
-        self.drops += u64::from(measured.contains(now));
+        self.drops += u64::from(counts);
         if let Some(observer) = &mut self.observer {
             observer.drop(now);
         }
     }
 
-    /// Counts a packet that the queue marked.
-    pub fn mark(&mut self, now: Time, measured: &Measured) {
-        self.marks += u64::from(measured.contains(now));
+    /// Counts a packet that the queue marked, if it `counts`.
+    pub fn mark(&mut self, now: Time, counts: bool) {
+        self.marks += u64::from(counts);
         if let Some(observer) = &mut self.observer {
             observer.mark(now);
         }
     }
 
-    /// Counts the departure, at `departure`, of a packet that arrived at `came`; returns what
-    /// becomes of it on the wire, which may damage it.
+    /// Counts the departure, at `departure`, of a packet that arrived at `came`, which `counts` if
+    /// that was in the measured part; returns what becomes of it on the wire, which may damage it.
+    #[inline]
     pub fn depart(
         &mut self,
         came: Time,
+        counts: bool,
         departure: Time,
         segment: &mut Segment,
         measured: &Measured,
     ) -> Carried {
         let bytes = segment.bytes;
-        if measured.contains(departure) {
-            self.departures += 1;
-            self.departed_bytes += u64::from(bytes);
-        }
+        let leaves_in_time = measured.contains(departure);
+        self.departures += u64::from(leaves_in_time);
+        self.departed_bytes += if leaves_in_time { u64::from(bytes) } else { 0 };
         if let Some(observer) = &mut self.observer {
-            observer.departure(came, departure, bytes, measured);
+            observer.departure(came, counts, departure, bytes, measured);
         }
+        if self.impairments.is_some() {
+            return self.impair(departure, segment, measured);
+        }
+        self.carried += 1;
+        Carried::Arrives(departure, departure + self.delay)
+    }
+
+    /// What becomes on the wire of a packet that leaves at `departure`.
+    #[cold]
+    #[inline(never)]
+    fn impair(&mut self, departure: Time, segment: &mut Segment, measured: &Measured) -> Carried {
         let mut arrival = departure + self.delay;
         if let Some(impairments) = &mut self.impairments {
             if impairments.loses() {

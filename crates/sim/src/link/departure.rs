@@ -67,7 +67,7 @@ impl DepartureLink {
         self.queue.enqueue(now, waiting, room, &mut self.given_up);
         if let Some(observer) = &mut self.books.observer {
             let queue = self.queue.backlog() + in_transmission;
-            observer.arrival(now, found, queue, measured);
+            observer.arrival(now, found, queue, measured.contains(now));
         }
     }
 
@@ -89,18 +89,19 @@ impl DepartureLink {
         let departure = self.transmitter.send(now, bytes);
         self.transmitting = Backlog { packets: 1, bytes: u64::from(bytes) };
         if waiting.ecn() == Ecn::Marked && !waiting.was_marked {
-            self.books.mark(now, measured);
+            self.books.mark(now, measured.contains(now));
         }
         self.books.queue_seconds += measured.overlap(now, departure);
-        let carried =
-            self.books.depart(waiting.came, departure, &mut waiting.packet.segment, measured);
+        let (came, counts) = (waiting.came, measured.contains(waiting.came));
+        let segment = &mut waiting.packet.segment;
+        let carried = self.books.depart(came, counts, departure, segment, measured);
         Some((waiting.packet, carried))
     }
 
     /// Returns the next packet that the queue has dropped by `now`, if there is one.
     pub fn give_up(&mut self, now: Time, measured: &Measured) -> Option<Travelling> {
         let waiting = self.given_up.pop()?;
-        self.books.drop(now, measured);
+        self.books.drop(now, measured.contains(now));
         Some(waiting.packet)
     }
 

@@ -6,6 +6,7 @@ use crate::hosted::{End, Endpoint, HostedEnd};
 use crate::packet::Travelling;
 use crate::summary::HostedSummary;
 use crate::traffic::Act;
+use narrows_transport::Header;
 use narrows_units::Time;
 use std::any::Any;
 
@@ -37,6 +38,7 @@ impl Simulation {
     #[cold]
     pub(super) fn deliver(&mut self, at: Time, packet: &Travelling) {
         self.books.arrive(packet.path);
+        self.books.count_hosted(0, 1);
         self.catch_up_hosted(packet.path, at);
         let end = hosted(&mut self.senders, &mut self.receivers, packet.path);
         end.arrive(at, &packet.segment, &mut self.payloads);
@@ -50,6 +52,7 @@ impl Simulation {
         end.turn(now, &mut self.payloads);
         let departures = end.departures();
         self.note_progress(path, now, !departures.is_empty());
+        self.books.count_hosted(departures.len() as u64, 0);
         for segment in &departures {
             self.launch(segment.stamp, path ^ 1, *segment);
         }
@@ -95,7 +98,10 @@ impl Simulation {
     /// A packet does not reach its end.
     pub(super) fn lose(&mut self, packet: &Travelling, at: Time) {
         self.books.lose(packet.path, at, &self.measured);
-        self.payloads.free(&packet.segment);
+        if matches!(packet.segment.header, Header::Hosted { .. }) {
+            self.books.count_hosted(0, 1);
+            self.payloads.free(&packet.segment);
+        }
     }
 
     /// What the ends of a flow did, if they are hosted.
@@ -110,13 +116,12 @@ impl Simulation {
 
     /// Panics unless as many datagrams are kept as are under way.
     pub(super) fn balance_payloads(&self) {
-        let mut under_way = 0;
+        let mut under_way = self.books.hosted_under_way();
         for flow in 0..self.senders.len() {
             if let (Source::Hosted(near), Sink::Hosted(far)) =
                 (&self.senders[flow].source, &self.receivers[flow].sink)
             {
-                let on_paths = [2 * flow, 2 * flow + 1].map(|path| self.books.under_way(path));
-                under_way += on_paths.iter().sum::<u64>() + near.unseen() + far.unseen();
+                under_way += near.unseen() + far.unseen();
             }
         }
         let kept = self.payloads.in_use();
