@@ -38,6 +38,8 @@ pub struct SackBlocks([(u32, u32); SackBlocks::MOST]);
 impl SackBlocks {
     /// Number of blocks that fit beside timestamps (RFC 2018 §3, RFC 7323 §3.2).
     pub const MOST: usize = 3;
+    /// None.
+    pub const NONE: Self = Self([(0, 0); Self::MOST]);
 
     /// Adds `range`, which lies above the cumulative acknowledgement `ack`; ignored if all places
     /// are taken.

@@ -183,10 +183,11 @@ impl Simulation {
                     Offered::Carried(_) => return self.lose(&packet, at),
                     Offered::Held => return self.release(link, at),
                 },
-                HopEnd::Receiver(flow) => match self.receive(flow, at, &packet) {
-                    Some(ack) => packet = ack,
-                    None => return,
-                },
+                HopEnd::Receiver(flow) => {
+                    if !self.receive(flow, at, &mut packet) {
+                        return;
+                    }
+                }
                 HopEnd::Sender(flow) => return self.acknowledge(flow, at, &packet),
                 HopEnd::Hosted(_) => return self.deliver(at, &packet),
                 HopEnd::Host(path) => {
@@ -324,17 +325,20 @@ impl Simulation {
         Travelling { segment, hop: self.paths.starts[path as usize], path }
     }
 
-    /// Delivers data to its receiver; returns the acknowledgement that leaves, ready for its first
-    /// hop.
-    fn receive(&mut self, flow: u32, at: Time, packet: &Travelling) -> Option<Travelling> {
-        self.run_receiver_timer(flow, at);
+    /// Delivers data to its receiver. Returns true if an acknowledgement leaves, which takes the
+    /// place of the data, ready for its first hop.
+    #[inline]
+    fn receive(&mut self, flow: u32, at: Time, packet: &mut Travelling) -> bool {
         self.books.arrive(packet.path);
+        if self.receivers[flow as usize].wakes_at < at {
+            self.run_receiver_timer(flow, at);
+        }
         let end = &mut self.receivers[flow as usize];
         end.catch_up(at);
         let ack = end.sink.on_data(at, &packet.segment);
         end.set_timer(at);
         // A datagram sink has no order and sends no acknowledgements.
-        let next = end.sink.next()?;
+        let Some(next) = end.sink.next() else { return false };
         if let Some(delays) = &mut end.delays {
             delays.deliver(next, at, &self.measured);
         }
@@ -342,13 +346,15 @@ impl Simulation {
             end.finished = Some(at);
             self.ask_for_more(flow, at);
         }
-        match ack {
-            Some(segment) => Some(self.set_out(packet.path + 1, segment)),
-            None => {
-                self.arm_receiver(flow);
-                None
-            }
+        if let Some(segment) = ack {
+            packet.segment = segment;
+            packet.path += 1;
+            packet.hop = self.paths.starts[packet.path as usize];
+            self.books.send();
+            return true;
         }
+        self.arm_receiver(flow);
+        false
     }
 
     /// Lets a user who has received everything asked for make the next request.
@@ -377,11 +383,11 @@ impl Simulation {
     }
 
     /// Delivers an acknowledgement to its sender.
+    #[inline]
     fn acknowledge(&mut self, flow: u32, at: Time, packet: &Travelling) {
         self.books.arrive(packet.path);
-        while self.senders[flow as usize].next_deadline() < at {
-            let deadline = self.senders[flow as usize].next_deadline();
-            self.wake_sender(flow, deadline);
+        if self.senders[flow as usize].next_deadline() < at {
+            self.run_sender_timers(flow, at);
         }
         if let Some(tapped) = &mut self.end_taps {
             tapped.show_received(flow, at, &packet.segment);
@@ -393,6 +399,17 @@ impl Simulation {
         }
         self.transmit(flow, at);
         self.arm_sender(flow);
+    }
+
+    #[inline(never)]
+    fn run_sender_timers(&mut self, flow: u32, before: Time) {
+        loop {
+            let deadline = self.senders[flow as usize].next_deadline();
+            if deadline >= before {
+                return;
+            }
+            self.wake_sender(flow, deadline);
+        }
     }
 
     /// Sends everything that a sender may send at `now`, or as of when it was due: if the host came
@@ -501,6 +518,7 @@ impl Simulation {
         self.arm_receiver(flow);
     }
 
+    #[inline(never)]
     fn run_receiver_timer(&mut self, flow: u32, before: Time) {
         // What a receiver has merged may have to wait for more, so there can be two deadlines.
         while self.receivers[flow as usize].wakes_at < before {

@@ -78,6 +78,12 @@ impl Pacer {
         self.ready_at
     }
 
+    /// Records that a burst of `packets` left, and that the next may at once.
+    #[inline]
+    pub fn sent_unpaced(&mut self, packets: u32) {
+        self.sent = self.sent.saturating_add(packets);
+    }
+
     /// Records that a burst of `packets` left at `now`, and schedules the next one as `pacing`
     /// says; `window` is in packets. A window cannot be paced before there is an RTT sample.
     pub fn sent(

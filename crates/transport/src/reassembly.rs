@@ -53,10 +53,13 @@ impl Reassembly {
     }
 
     /// Records the arrival of packet `number`; returns true if it is new.
+    #[inline]
     pub fn arrive(&mut self, number: u64) -> bool {
         if number == self.next {
             self.next += 1;
-            self.join_front();
+            if !self.ranges.is_empty() {
+                self.join_front();
+            }
             return true;
         }
         number > self.next && self.insert(number)
@@ -69,6 +72,7 @@ impl Reassembly {
         }
     }
 
+    #[inline(never)]
     fn insert(&mut self, number: u64) -> bool {
         let place = self.ranges.partition_point(|range| range.end < number);
         let range = match self.ranges.get(place).copied() {
@@ -119,11 +123,13 @@ impl Reassembly {
 
     /// The blocks to report with a cumulative acknowledgement of `next()`; the block that changed
     /// last comes first (RFC 2018 §4).
+    #[inline]
     pub fn blocks(&self) -> SackBlocks {
-        let mut blocks = SackBlocks::default();
-        if self.ranges.is_empty() {
-            return blocks;
-        }
+        if self.ranges.is_empty() { SackBlocks::NONE } else { self.recent_blocks() }
+    }
+
+    fn recent_blocks(&self) -> SackBlocks {
+        let mut blocks = SackBlocks::NONE;
         for number in self.recent.iter().flatten().filter(|number| **number >= self.next) {
             let place = self.ranges.partition_point(|range| range.end <= *number);
             if let Some(range) = self.ranges.get(place) {

@@ -11,6 +11,8 @@ pub struct RttEstimator {
     /// RTTVAR of RFC 6298; with [`Least::OfVariation`] Linux's `mdev`.
     variation: Duration,
     linux: Bounded,
+    /// The timeout since the last sample, without back-off.
+    settled: Duration,
     backoff: u32,
 }
 
@@ -91,6 +93,12 @@ const LONGEST_TIMEOUT: Duration = Duration::from_millis(60_000);
 impl RttEstimator {
     /// Takes a sample (§2.2, §2.3).
     pub fn sample(&mut self, rtt: Duration, timeouts: &Timeouts, outstanding: Outstanding) {
+        self.take(rtt, timeouts, outstanding);
+        self.settled = self.settle(timeouts);
+    }
+
+    #[inline]
+    fn take(&mut self, rtt: Duration, timeouts: &Timeouts, outstanding: Outstanding) {
         let rtt = if timeouts.whole_ticks { timeouts.in_whole_ticks(rtt) } else { rtt };
         let Some(estimate) = &mut self.estimate else {
             self.estimate = Some(Rtt { latest: rtt, smoothed: rtt, minimum: rtt, maximum: rtt });
@@ -124,14 +132,14 @@ impl RttEstimator {
     }
 
     /// The current RTT estimate; `None` until there is a sample.
+    #[inline]
     pub fn estimate(&self) -> Option<Rtt> {
         self.estimate
     }
 
-    /// The timeout, back-off included: SRTT + max(G, 4·RTTVAR), within bounds (§2.3, §2.4, §5.5),
-    /// or Linux's.
-    pub fn timeout(&self, timeouts: &Timeouts) -> Duration {
-        let timeout = match (&self.estimate, timeouts.least_is) {
+    /// SRTT + max(G, 4·RTTVAR), within bounds (§2.3, §2.4), or Linux's.
+    fn settle(&self, timeouts: &Timeouts) -> Duration {
+        match (&self.estimate, timeouts.least_is) {
             (None, _) => timeouts.initial,
             (Some(rtt), Least::OfTimeout) if timeouts.integers => {
                 // t_rtxcur_: the sum, rounded down to whole ticks.
@@ -143,7 +151,19 @@ impl RttEstimator {
                 (rtt.smoothed + timeouts.granularity.max(self.variation * 4)).max(timeouts.least)
             }
             (Some(rtt), Least::OfVariation) => rtt.smoothed + self.linux.added,
-        };
+        }
+    }
+
+    /// The timeout as of the last sample, with back-off (§5.5); before the first, the initial one
+    /// of `timeouts`.
+    #[inline]
+    pub fn timeout(&self, timeouts: &Timeouts) -> Duration {
+        let timeout = if self.estimate.is_some() { self.settled } else { timeouts.initial };
+        if self.backoff == 0 { timeout } else { self.back_off_from(timeout) }
+    }
+
+    #[cold]
+    fn back_off_from(&self, timeout: Duration) -> Duration {
         (timeout * (1 << self.backoff)).min(LONGEST_TIMEOUT.max(timeout))
     }
 

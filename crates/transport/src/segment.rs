@@ -114,6 +114,17 @@ pub struct AckHeader {
     pub reply: Reply,
 }
 
+impl AckHeader {
+    /// One that says nothing.
+    pub const NOTHING: Self = Self {
+        sack: SackBlocks::NONE,
+        duplicate: false,
+        marked: 0,
+        ece: false,
+        reply: Reply::Nothing,
+    };
+}
+
 /// One packet on the wire: plain data that fits into a cache line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment {
@@ -176,6 +187,12 @@ impl Segment {
             Header::Ack(ack) => ack.sack,
             _ => SackBlocks::default(),
         }
+    }
+
+    /// True unless a TCP acknowledgement reports more than its number, by a block or a duplicate.
+    #[inline]
+    pub fn reports_nothing(&self) -> bool {
+        !matches!(&self.header, Header::Ack(ack) if ack.duplicate || !ack.sack.is_empty())
     }
 
     /// The packet that a TCP acknowledgement reports as having arrived more than once (RFC 2883).

@@ -16,10 +16,13 @@ impl Ticks {
     /// them has, rounded up, but counted from the tick before `now`. So it may be early by up to a
     /// tick (`mod_timer` with `jiffies` + `usecs_to_jiffies`, as in Linux's
     /// net/ipv4/tcp_recovery.c).
+    #[inline]
     pub fn expiry(&self, now: Time, at: Time) -> Time {
-        if self.length == Duration::ZERO || at == Time::NEVER {
-            return at;
-        }
+        if self.length == Duration::ZERO || at == Time::NEVER { at } else { self.round(now, at) }
+    }
+
+    #[cold]
+    fn round(&self, now: Time, at: Time) -> Time {
         let length = self.length.picos();
         let since_tick = (now.picos() + length - self.offset.picos() % length) % length;
         let ticks = at.since(now).picos().div_ceil(length).max(1);

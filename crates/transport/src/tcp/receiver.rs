@@ -149,6 +149,7 @@ impl Receiver {
     }
 
     /// Takes the data that arrived; returns the acknowledgement to send now, if one is due.
+    #[inline]
     pub fn on_data(&mut self, now: Time, data: &Segment) -> Option<Segment> {
         if let Header::Syn(request) = data.header {
             return Some(self.accept(now, data, request));
@@ -160,6 +161,7 @@ impl Receiver {
     }
 
     /// Takes the data that arrived; returns the acknowledgement that falls due, if one does.
+    #[inline]
     fn answer(&mut self, now: Time, data: &Segment) -> Option<Segment> {
         let before = self.before_a_new_block(now, data.number);
         let had_gap = self.reassembly.has_gap();
@@ -174,15 +176,17 @@ impl Receiver {
             self.arrived += 1;
         }
         self.waiting += 1;
-        if let Header::Data(header) = data.header {
+        if let Header::Data(header) = &data.header {
             let marked = header.ecn == Ecn::Marked;
             self.marked = self.marked.wrapping_add(u16::from(marked));
             self.ece = marked || (self.ece && !header.reduced);
             self.accurate.arrived(header.ecn);
-            self.reply = self.reply.and(header.request, self.buffer);
+            if header.request != Request::Nothing {
+                self.reply = self.reply.and(header.request, self.buffer);
+            }
         }
-        if let Some(accepted_at) = self.accepted_at.take() {
-            self.rtt = Some(now.since(accepted_at));
+        if self.accepted_at.is_some() {
+            self.rtt = self.accepted_at.take().map(|accepted_at| now.since(accepted_at));
         }
         if !in_order || had_gap {
             if self.policy.compresses && !repeats && self.compresses(now) {
@@ -201,6 +205,7 @@ impl Receiver {
     }
 
     /// When the receiver must be woken to send an acknowledgement; never if none is pending.
+    #[inline]
     pub fn wakeup(&self) -> Time {
         let due = self.ack_by.min(self.merged.0);
         self.pacer.as_ref().map_or(due, |pacer| due.min(pacer.wakeup()))
@@ -242,10 +247,13 @@ impl Receiver {
     /// Acknowledgements that have been put together leave before a packet that makes a third block:
     /// the sender might not hear of the first (`tcp_sack_new_ofo_skb` in Linux's
     /// net/ipv4/tcp_input.c).
+    #[inline]
     fn before_a_new_block(&mut self, now: Time, number: u64) -> Option<Segment> {
-        let is_new = self.compressed > 0
-            && number > self.reassembly.next()
-            && self.reassembly.place_of(number) >= EXPECTED_BLOCKS;
+        if self.compressed == 0 {
+            return None;
+        }
+        let is_new =
+            number > self.reassembly.next() && self.reassembly.place_of(number) >= EXPECTED_BLOCKS;
         is_new.then(|| self.acknowledge(now))
     }
 

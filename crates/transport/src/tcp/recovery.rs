@@ -5,8 +5,8 @@ use super::rate_sampler::RateSampler;
 use super::scoreboard::{Delivered, LostPacket};
 use super::selective::Selective;
 use super::{Habits, Metering, RecoveryKind};
-use crate::{Counters, Segment};
-use narrows_control::{Controller, Loss, Rtt};
+use crate::{Counters, RttEstimator, Segment};
+use narrows_control::{Controller, Loss};
 use narrows_units::Time;
 
 /// A recovery, between the window and the wire.
@@ -128,7 +128,7 @@ pub(super) struct Ears<'a> {
     pub counters: &'a mut Counters,
     pub now: Time,
     pub next: u64,
-    pub rtt: Option<Rtt>,
+    pub rtt: &'a RttEstimator,
     pub timestamps: bool,
     pub sampler: Option<&'a mut RateSampler>,
     /// A loss of an earlier transmission opens no epoch: a mark of its window has.
@@ -137,9 +137,10 @@ pub(super) struct Ears<'a> {
 
 impl Ears<'_> {
     /// Reports what an acknowledgement delivered, before the losses that it reveals.
+    #[inline]
     pub fn arrived(&mut self, delivered: &Delivered) {
         if let Some(sampler) = &mut self.sampler {
-            sampler.arrived(delivered, self.now, self.rtt.map(|rtt| rtt.minimum));
+            sampler.arrived(delivered, self.now, self.rtt.estimate().map(|rtt| rtt.minimum));
         }
     }
 
@@ -156,7 +157,7 @@ impl Ears<'_> {
             next: self.next,
             opens_epoch,
             in_flight,
-            rtt: self.rtt,
+            rtt: self.rtt.estimate(),
             rate,
         });
     }

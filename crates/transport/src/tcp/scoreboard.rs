@@ -60,6 +60,10 @@ pub struct Arrival {
 }
 
 impl Arrival {
+    /// Nothing is known that tells an original from its retransmission.
+    pub const UNSTAMPED: Self =
+        Self { now: Time::ZERO, least_rtt: Duration::ZERO, echo: Time::NEVER };
+
     /// True if the latest transmission of a packet that was sent more than once has arrived, not an
     /// earlier one (RFC 8985 §6.2, step 2).
     fn proves(&self, record: &Record, echo: Time) -> bool {
@@ -286,12 +290,18 @@ impl Scoreboard {
             }
         }
         let first = self.outstanding.first();
+        if !self.sacked.is_empty() {
+            self.forget_sacked_below(first);
+        }
+        self.judged_to = self.judged_to.max(first);
+        self.retransmit_from = self.retransmit_from.max(first);
+    }
+
+    fn forget_sacked_below(&mut self, first: u64) {
         while self.sacked.pop_front_if(|range| range.end <= first).is_some() {}
         if let Some(range) = self.sacked.front_mut() {
             range.start = range.start.max(first);
         }
-        self.judged_to = self.judged_to.max(first);
-        self.retransmit_from = self.retransmit_from.max(first);
     }
 
     /// Records that the packets of `block` have arrived. Packets already known to have arrived cost
@@ -481,10 +491,6 @@ mod tests {
         Time::ZERO + ms(millis)
     }
 
-    /// Nothing is known that tells an original from its retransmission.
-    const UNSTAMPED: Arrival =
-        Arrival { now: Time::ZERO, least_rtt: Duration::ZERO, echo: Time::NEVER };
-
     /// The first `packets` leave at 0, 1, 2 ... ms.
     fn filled(board: &mut Scoreboard, packets: u64) {
         (0..packets).for_each(|number| board.sent(number, at(number)));
@@ -498,7 +504,7 @@ mod tests {
 
     fn sack(board: &mut Scoreboard, start: u64, end: u64) -> Delivered {
         let mut delivered = Delivered::default();
-        board.sack(Range { start, end }, &UNSTAMPED, &mut delivered);
+        board.sack(Range { start, end }, &Arrival::UNSTAMPED, &mut delivered);
         delivered
     }
 
@@ -535,7 +541,7 @@ mod tests {
         }
         assert_eq!((board.next_retransmission(), board.pipe()), (None, 6));
         let mut delivered = Delivered::default();
-        board.acknowledge(2, &UNSTAMPED, &mut delivered);
+        board.acknowledge(2, &Arrival::UNSTAMPED, &mut delivered);
         assert_eq!((delivered.packets, delivered.newest, delivered.newest_number), (1, 10, 0));
         assert_eq!((delivered.lowest_original, board.pipe()), (None, 5));
     }
@@ -635,7 +641,7 @@ mod tests {
                     0 => {
                         let to = start.min(una + 3).max(una);
                         let newly = (una..to).filter(|n| !sacked[*n as usize]).count();
-                        board.acknowledge(to, &UNSTAMPED, &mut delivered);
+                        board.acknowledge(to, &Arrival::UNSTAMPED, &mut delivered);
                         una = to;
                         newly
                     }
@@ -644,7 +650,7 @@ mod tests {
                         let newly = range.clone().filter(|n| !sacked[*n as usize]).count();
                         range.for_each(|n| sacked[n as usize] = true);
                         let block = Range { start, end: start + length };
-                        board.sack(block, &UNSTAMPED, &mut delivered);
+                        board.sack(block, &Arrival::UNSTAMPED, &mut delivered);
                         newly
                     }
                     _ => {

@@ -199,6 +199,28 @@ impl Selective {
         }
     }
 
+    /// True if losses are found by count, none is being repaired or could be taken back by a stamp,
+    /// and nothing has arrived out of order.
+    #[inline]
+    fn is_quiet(&self, ears: &Ears) -> bool {
+        self.rack.is_none()
+            && self.recovery.is_none()
+            && (self.undo.is_none() || !ears.timestamps)
+            && self.board.sacked_packets() == 0
+    }
+
+    /// Handles an acknowledgement in order while all is quiet; `on_ack` would do the same.
+    #[inline]
+    fn advance(&mut self, number: u64, ears: &mut Ears) -> Answer {
+        let mut delivered = Delivered::default();
+        let advanced = number > self.board.first();
+        if advanced {
+            self.board.acknowledge(number, &Arrival::UNSTAMPED, &mut delivered);
+        }
+        ears.arrived(&delivered);
+        Answer::of(&delivered, advanced)
+    }
+
     /// Detects new losses after `delivered` packets have arrived; begins a recovery if there are
     /// any.
     fn judge(&mut self, delivered: u64, ears: &mut Ears) -> Verdict {
@@ -211,7 +233,7 @@ impl Selective {
         // After a timeout the loss of a retransmission alone begins a recovery (FLAG_LOST_RETRANS
         // in Linux's tcp_fastretrans_alert).
         let after_timeout = self.timed_out.is_some();
-        let (rtt, now, window) = (ears.rtt, ears.now, ears.controller.window());
+        let (rtt, now, window) = (ears.rtt.estimate(), ears.now, ears.controller.window());
         let (mut losses, mut begins) = (0, false);
         let mut lost = |packet: LostPacket| {
             let opens = may_begin && !begins && (packet.again || !after_timeout);
@@ -326,13 +348,16 @@ impl Recovery for Selective {
     }
 
     fn on_ack(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
+        if self.is_quiet(ears) && ack.reports_nothing() {
+            return self.advance(ack.number, ears);
+        }
         let mut delivered = Delivered::default();
         let first = self.board.first();
         let before = self.rack.as_ref().map(|_| Before {
             highest: self.board.highest_arrival(),
             first_sent: self.board.first_sent(),
         });
-        let least_rtt = match (&self.rack, &ears.rtt) {
+        let least_rtt = match (&self.rack, ears.rtt.estimate()) {
             (Some(_), Some(rtt)) => rtt.minimum,
             _ => Duration::ZERO,
         };

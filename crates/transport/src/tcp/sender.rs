@@ -189,7 +189,7 @@ macro_rules! ears {
             now: $now,
             next: $sender.counters.sent,
             counters: &mut $sender.counters,
-            rtt: $sender.rtt.estimate(),
+            rtt: &$sender.rtt,
             timestamps: $sender.habits.timestamps,
             sampler: $sender.sampler.as_deref_mut(),
             answered_to: $sender.marks.map_or(0, |marks| marks.answers_losses_to()),
@@ -288,10 +288,10 @@ impl Sender {
 
     /// An acknowledgement arrived.
     pub fn on_ack(&mut self, now: Time, ack: &Segment) {
-        let header = match ack.header {
+        let header = match &ack.header {
             Header::Ack(header) => header,
-            Header::SynAck(reply) => return self.accepted(now, ack, reply),
-            _ => AckHeader::default(),
+            Header::SynAck(reply) => return self.accepted(now, ack, *reply),
+            _ => &AckHeader::NOTHING,
         };
         if !matches!(self.handshake, Handshake::Done) {
             // It answers a connection that is over.
@@ -299,7 +299,7 @@ impl Sender {
         }
         let prior_in_flight = self.sampler.as_ref().map(|_| self.in_flight());
         let advances = ack.number > self.first();
-        self.hear(&header, advances);
+        self.hear(header, advances);
         let rtt_is_fresh = advances && self.measure_rtt(now, ack);
         let (was_recovering, epochs) = (self.recovery.recovering(), self.counters.epochs);
         let answer = self.recovery.on_ack(ack, &mut ears!(self, now));
@@ -314,7 +314,7 @@ impl Sender {
             // Linux takes a sample from selective acknowledgements, too (`tcp_clean_rtx_queue`).
             self.take_rtt(now, sent, self.first());
         }
-        let marked = self.tell_marks(now, &header, answer.newest);
+        let marked = self.tell_marks(now, header, answer.newest);
         let rate = prior_in_flight.and_then(|before| self.rate_sample(now, before));
         self.timed_out &= !advances;
         if answer.packets > 0 {
@@ -322,7 +322,7 @@ impl Sender {
             self.timed_out &= self.habits.detection == Detection::ByTime;
             let packets = if self.habits.counts_packets { answer.packets as f64 } else { 1.0 };
             let window_limited = self.uses_window() && !self.recovery.regrowing();
-            let recovering = recovering || !advances || self.is_echo(&header);
+            let recovering = recovering || !advances || self.is_echo(header);
             if !recovering {
                 self.usage.grew(now);
             }
@@ -342,7 +342,9 @@ impl Sender {
             });
         }
         self.set_timer(now, &answer);
-        self.tell_pacing(now, ack, answer.packets, rtt_is_fresh);
+        if self.tells_pacing {
+            self.tell_pacing(now, ack, answer.packets, rtt_is_fresh);
+        }
     }
 
     /// What an acknowledgement says besides what has arrived: a window, if a router has lowered it
@@ -372,10 +374,8 @@ impl Sender {
     }
 
     /// What paces the sender, or its receiver, hears of an acknowledgement of `packets`.
+    #[cold]
     fn tell_pacing(&mut self, now: Time, ack: &Segment, packets: u64, rtt_is_fresh: bool) {
-        if !self.tells_pacing {
-            return;
-        }
         if self.habits.paces_acks {
             self.echo = ack.stamp;
         }
@@ -657,7 +657,12 @@ impl Sender {
     }
 
     /// Tells the controller about packets that arrived with a mark; returns their number.
+    #[inline]
     fn tell_marks(&mut self, now: Time, ack: &AckHeader, newest: u64) -> f64 {
+        if self.marks.is_none() { 0.0 } else { self.tell_of_marks(now, ack, newest) }
+    }
+
+    fn tell_of_marks(&mut self, now: Time, ack: &AckHeader, newest: u64) -> f64 {
         let reduced = self.recovery.recovering() || self.recovery.repairing();
         let Some(marks) = &mut self.marks else { return 0.0 };
         marks.heard(ack.ece);
@@ -760,10 +765,14 @@ impl Sender {
 
     /// If a probe may leave, the timer is for that, and expires no later than for a retransmission
     /// (`tcp_schedule_loss_probe` in Linux's net/ipv4/tcp_output.c).
+    #[inline]
     fn set_probe_timer(&mut self, now: Time) {
-        if !(self.habits.probes && self.recovery.may_probe()) {
-            return;
+        if self.habits.probes && self.recovery.may_probe() {
+            self.time_probe(now);
         }
+    }
+
+    fn time_probe(&mut self, now: Time) {
         let outstanding = self.recovery.end() - self.first();
         let Timeouts { least, initial, .. } = self.habits.timeouts;
         let at = now + probe::timeout(self.rtt.estimate(), outstanding, least, initial);
@@ -913,9 +922,17 @@ impl Sender {
     }
 
     /// Schedules the burst after one of `packets` that left at `now`.
+    #[inline]
     fn space(&mut self, now: Time, packets: u32) {
+        match (self.controller.pacing(), self.pacing) {
+            (Pacing::Unpaced, None) => self.pacer.sent_unpaced(packets),
+            (pacing, spacing) => self.pace(now, packets, pacing, spacing),
+        }
+    }
+
+    fn pace(&mut self, now: Time, packets: u32, pacing: Pacing, spacing: Option<Spacing>) {
         let rtt = self.rtt.estimate();
-        let pacing = match (self.controller.pacing(), self.pacing) {
+        let pacing = match (pacing, spacing) {
             (Pacing::Unpaced, Some(Spacing::Window(gaps))) => Pacing::Window { gain: 1.0, gaps },
             (Pacing::Unpaced, Some(Spacing::Bucket(_))) => {
                 Pacing::Window { gain: 1.0, gaps: Gaps::Even }
