@@ -10,6 +10,9 @@ pub struct Range {
 }
 
 impl Range {
+    /// No packet.
+    pub const EMPTY: Self = Self { start: 0, end: 0 };
+
     /// Number of packets it covers.
     pub const fn len(self) -> u64 {
         self.end - self.start
@@ -41,17 +44,18 @@ impl SackBlocks {
     /// None.
     pub const NONE: Self = Self([(0, 0); Self::MOST]);
 
-    /// Adds `range`, which lies above the cumulative acknowledgement `ack`; ignored if all places
-    /// are taken.
+    /// The first of `ranges`, which lie above the cumulative acknowledgement `ack`.
     ///
-    /// Panics if the range begins 2³² packets or more above `ack`.
-    pub fn push(&mut self, ack: u64, range: Range) {
-        let distance = |number: u64| {
-            u32::try_from(number - ack).expect("a window has fewer than 2^32 packets")
-        };
-        if let Some(free) = self.0.iter_mut().find(|(_, length)| *length == 0) {
-            *free = (distance(range.start), distance(range.end) - distance(range.start));
+    /// Panics if one begins 2³² packets or more above `ack`.
+    pub fn of(ack: u64, ranges: impl Iterator<Item = Range>) -> Self {
+        let mut blocks = Self::NONE;
+        for (place, range) in blocks.0.iter_mut().zip(ranges) {
+            let distance = u32::try_from(range.end - ack);
+            let length = range.len() as u32;
+            let end = distance.expect("a window has fewer than 2^32 packets");
+            *place = (end - length, length);
         }
+        blocks
     }
 
     /// Puts the packet `number`, which has arrived more than once, before the other blocks, the
@@ -97,16 +101,14 @@ mod tests {
     fn blocks_come_back_in_order_and_a_fourth_finds_no_room() {
         let ranges =
             [(20, 22), (12, 13), (30, 40), (50, 60)].map(|(start, end)| Range { start, end });
-        let mut blocks = SackBlocks::default();
-        assert!(blocks.is_empty());
-        ranges.iter().for_each(|range| blocks.push(10, *range));
+        assert!(SackBlocks::NONE.is_empty());
+        let blocks = SackBlocks::of(10, ranges.into_iter());
         assert_eq!(blocks.iter(10).collect::<Vec<_>>(), ranges[..3]);
     }
 
     #[test]
     fn a_duplicate_comes_first_and_may_lie_below_the_acknowledgement() {
-        let mut blocks = SackBlocks::default();
-        blocks.push(100, Range { start: 110, end: 112 });
+        let blocks = SackBlocks::of(100, [Range { start: 110, end: 112 }].into_iter());
         for number in [97, 111, 0] {
             let mut reported = blocks;
             reported.push_duplicate(100, number);

@@ -4,13 +4,20 @@ use narrows_signal::{Range, SackBlocks};
 use std::collections::VecDeque;
 
 /// Packets that have arrived, before and after the first gap.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Reassembly {
     next: u64,
     /// Ranges that arrived above `next`: disjoint and ascending.
     ranges: VecDeque<Range>,
-    /// One packet from each of the blocks that changed last, the latest first.
-    recent: [Option<u64>; SackBlocks::MOST],
+    /// The blocks that changed last, the latest first, and then empty ones. One that ends at `next`
+    /// or before is a block no more.
+    recent: [Range; SackBlocks::MOST],
+}
+
+impl Default for Reassembly {
+    fn default() -> Self {
+        Self { next: 0, ranges: VecDeque::new(), recent: [Range::EMPTY; SackBlocks::MOST] }
+    }
 }
 
 impl Reassembly {
@@ -43,11 +50,12 @@ impl Reassembly {
     /// The place, among the blocks that changed last, of the one that `number` belongs to or
     /// lengthens; their number if there is none.
     pub fn place_of(&self, number: u64) -> usize {
-        let known = self.recent.iter().flatten();
-        let lengthens = |known: &u64| {
-            let place = self.ranges.partition_point(|range| range.end <= *known);
-            let range = self.ranges.get(place);
-            range.is_some_and(|range| range.start <= number + 1 && number <= range.end)
+        let known = self.recent.iter().filter(|block| !block.is_empty());
+        let lengthens = |block: &Range| {
+            // In the place of one that is a block no more counts the lowest.
+            let is_block = block.end > self.next;
+            let block = if is_block { Some(block) } else { self.ranges.front() };
+            block.is_some_and(|block| block.start <= number + 1 && number <= block.end)
         };
         known.clone().position(lengthens).unwrap_or(known.count())
     }
@@ -74,10 +82,17 @@ impl Reassembly {
 
     #[inline(never)]
     fn insert(&mut self, number: u64) -> bool {
-        let place = self.ranges.partition_point(|range| range.end < number);
+        // Most arrivals lengthen the last block or begin another above it.
+        let above = self.ranges.back().is_none_or(|last| last.end < number);
+        let lengthens = !above && self.ranges.back().is_some_and(|last| last.end == number);
+        let place = match self.ranges.len() {
+            blocks if above => blocks,
+            blocks if lengthens => blocks - 1,
+            _ => self.ranges.partition_point(|range| range.end < number),
+        };
         let range = match self.ranges.get(place).copied() {
             Some(range) if range.contains(number) => {
-                self.touch(number, range);
+                self.touch(range);
                 return false;
             }
             Some(range) if range.end == number => {
@@ -94,7 +109,7 @@ impl Reassembly {
                 range
             }
         };
-        self.touch(number, range);
+        self.touch(range);
         true
     }
 
@@ -109,16 +124,18 @@ impl Reassembly {
         self.ranges[place]
     }
 
-    /// Moves the block `range`, which contains `number`, to the front, and forgets other packets of
-    /// the same block.
-    fn touch(&mut self, number: u64, range: Range) {
-        let others = self.recent.iter().flatten().copied().filter(|other| !range.contains(*other));
-        let mut recent = [None; SackBlocks::MOST];
-        recent[0] = Some(number);
-        for (place, other) in recent[1..].iter_mut().zip(others) {
-            *place = Some(other);
+    /// Moves the block `range` to the front, and forgets what has become part of it.
+    fn touch(&mut self, range: Range) {
+        let [latest, others @ ..] = &self.recent;
+        let swallows = |other: &Range| range.contains(other.start);
+        if !swallows(latest) || others.iter().any(swallows) {
+            let mut recent = [range; SackBlocks::MOST];
+            let kept = self.recent.iter().filter(|other| !swallows(other));
+            let kept = kept.copied().chain([Range::EMPTY; SackBlocks::MOST]);
+            recent[1..].iter_mut().zip(kept).for_each(|(place, other)| *place = other);
+            self.recent = recent;
         }
-        self.recent = recent;
+        self.recent[0] = range;
     }
 
     /// The blocks to report with a cumulative acknowledgement of `next()`; the block that changed
@@ -129,14 +146,8 @@ impl Reassembly {
     }
 
     fn recent_blocks(&self) -> SackBlocks {
-        let mut blocks = SackBlocks::NONE;
-        for number in self.recent.iter().flatten().filter(|number| **number >= self.next) {
-            let place = self.ranges.partition_point(|range| range.end <= *number);
-            if let Some(range) = self.ranges.get(place) {
-                blocks.push(self.next, *range);
-            }
-        }
-        blocks
+        let blocks = self.recent.iter().copied().filter(|block| block.end > self.next);
+        SackBlocks::of(self.next, blocks)
     }
 }
 

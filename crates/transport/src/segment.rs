@@ -185,7 +185,7 @@ impl Segment {
         match self.header {
             Header::Ack(ack) if ack.duplicate => ack.sack.without_first(),
             Header::Ack(ack) => ack.sack,
-            _ => SackBlocks::default(),
+            _ => SackBlocks::NONE,
         }
     }
 

@@ -307,12 +307,27 @@ impl Scoreboard {
     /// Records that the packets of `block` have arrived. Packets already known to have arrived cost
     /// nothing.
     pub fn sack(&mut self, block: Range, arrival: &Arrival, delivered: &mut Delivered) {
-        let mut start = block.start.max(self.outstanding.first());
+        let start = block.start.max(self.outstanding.first());
         let end = block.end.min(self.outstanding.end());
+        // Most blocks are the last, as it was or longer.
+        if let Some(last) = self.sacked.back_mut()
+            && last.start <= start
+            && start <= last.end
+        {
+            let newly = Range { start: last.end, end };
+            last.end = last.end.max(end);
+            return self.arrived(newly, arrival, delivered);
+        }
+        self.fill(Range { start, end }, arrival, delivered);
+    }
+
+    /// Records that the packets of `block`, all of them outstanding, have arrived.
+    fn fill(&mut self, block: Range, arrival: &Arrival, delivered: &mut Delivered) {
+        let Range { mut start, end } = block;
         // Ranges that end before the block begins stay as they are; the rest of the block fills the
         // gaps between the others.
         let place = self.sacked.partition_point(|range| range.end < start);
-        let mut merged = Range { start, end };
+        let mut merged = block;
         if merged.is_empty() {
             return;
         }
@@ -375,6 +390,11 @@ impl Scoreboard {
                 lost(record.as_lost(number));
             }
         }
+    }
+
+    /// True if [`Self::judge_by_count`] would find losses.
+    pub fn has_lost(&self) -> bool {
+        self.loss_edge().is_some_and(|edge| self.judged_to < edge)
     }
 
     /// The number below which every packet has at least `duplicate_threshold` arrivals above it;

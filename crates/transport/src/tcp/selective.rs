@@ -224,6 +224,9 @@ impl Selective {
     /// Detects new losses after `delivered` packets have arrived; begins a recovery if there are
     /// any.
     fn judge(&mut self, delivered: u64, ears: &mut Ears) -> Verdict {
+        if self.rack.is_none() && self.metering != Metering::ByLaw && !self.board.has_lost() {
+            return Verdict::default();
+        }
         let flight = self.missing() + delivered as f64;
         let may_begin = match (&self.rack, &self.recovery) {
             (_, Some(Episode { repairs: true, .. })) => false,

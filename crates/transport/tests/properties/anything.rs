@@ -192,11 +192,12 @@ impl<'a> Target<'a> {
 impl Claim {
     fn segment(&self, first: u64, now: Time) -> Segment {
         let number = first.saturating_add_signed(self.number);
-        let mut sack = SackBlocks::default();
-        for (start, length) in &self.blocks {
-            let (start, most) = (number + start, number + u64::from(u32::MAX));
-            sack.push(number, Range { start, end: (start + length).min(most) });
-        }
+        let most = number + u64::from(u32::MAX);
+        let blocks = self.blocks.iter().map(|(start, length)| {
+            let start = number + start;
+            Range { start, end: (start + length).min(most) }
+        });
+        let sack = SackBlocks::of(number, blocks.filter(|block| !block.is_empty()));
         let age = Duration::from_millis(self.age.unsigned_abs());
         let echoed_stamp = if self.age < 0 {
             now + age
