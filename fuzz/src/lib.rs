@@ -88,11 +88,11 @@ pub fn sack(bytes: &[u8]) {
             continue;
         }
         let number = sender.first() + if kind % 4 == 1 { start.min(outstanding) } else { 0 };
-        let mut sack = SackBlocks::default();
         let first = Range { start: number + start % 64, end: number + start % 64 + length % 64 };
         let second = Range { start: first.end + kind, end: first.end + kind + start };
-        for block in [first, second].into_iter().take((kind / 64) as usize) {
-            sack.push(number, block);
+        let blocks = [first, second].into_iter().take((kind / 64) as usize);
+        let sack = SackBlocks::of(number, blocks.clone().filter(|block| !block.is_empty()));
+        for block in blocks {
             heard.extend(block.start.max(number)..block.end.min(end));
         }
         heard = heard.split_off(&number);

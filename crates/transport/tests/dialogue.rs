@@ -45,8 +45,8 @@ fn ack_of(
     blocks: &[(u64, u64)],
     echoed_stamp: Time,
 ) -> Vec<u64> {
-    let mut sack = SackBlocks::default();
-    blocks.iter().for_each(|(start, end)| sack.push(number, Range { start: *start, end: *end }));
+    let ranges = blocks.iter().map(|(start, end)| Range { start: *start, end: *end });
+    let sack = SackBlocks::of(number, ranges);
     sender.on_ack(
         now,
         &Segment {
@@ -323,10 +323,9 @@ fn a_mark_and_a_loss_of_one_window_have_one_answer() {
         sender.offer(1000);
         leaving(&mut sender, at(0));
         let mut answer = |millis: u64, number: u64, top: u64, ece: bool| {
-            let mut sack = SackBlocks::default();
-            if top > number + 1 && recovery == RecoveryKind::Sack {
-                sack.push(number, Range { start: number + 1, end: top });
-            }
+            let block = Range { start: number + 1, end: top };
+            let reported = recovery == RecoveryKind::Sack && !block.is_empty();
+            let sack = SackBlocks::of(number, reported.then_some(block).into_iter());
             let header = Header::Ack(AckHeader { ece, sack, ..AckHeader::default() });
             let (stamp, echoed_stamp) = (at(millis), at(0));
             sender.on_ack(at(millis), &Segment { number, stamp, echoed_stamp, bytes: 40, header });

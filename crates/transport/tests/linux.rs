@@ -46,8 +46,8 @@ fn segment(number: u64, now: u64, echo: u64, header: Header) -> Segment {
 /// Delivers an acknowledgement of everything below `number` and of `blocks` in answer to what left
 /// at `echo`; returns the numbers that leave.
 fn ack(sender: &mut Sender, now: u64, number: u64, blocks: &[(u64, u64)], echo: u64) -> Vec<u64> {
-    let mut sack = SackBlocks::default();
-    blocks.iter().for_each(|(start, end)| sack.push(number, Range { start: *start, end: *end }));
+    let ranges = blocks.iter().map(|(start, end)| Range { start: *start, end: *end });
+    let sack = SackBlocks::of(number, ranges);
     let header = Header::Ack(AckHeader { sack, ..AckHeader::default() });
     sender.on_ack(at(now), &segment(number, now, echo, header));
     leaving(sender, at(now))
