@@ -255,6 +255,7 @@ impl SendingEnd {
 
     /// The deadline of the pacer or the datagram source, and the earlier one of the application and
     /// the retransmission timer; when the host comes to them, if it is not ideal.
+    #[inline]
     pub fn deadlines(&mut self) -> [Time; 2] {
         if !self.at_once {
             return self.late_deadlines();
@@ -321,6 +322,7 @@ impl SendingEnd {
         }
     }
 
+    #[inline]
     pub fn next_deadline(&mut self) -> Time {
         let [soon, late] = self.deadlines();
         soon.min(late)
@@ -362,6 +364,7 @@ impl SendingEnd {
 
     /// When a packet that may leave at `now` actually leaves: at least one picosecond after the
     /// packet before it, so that the packets of a burst have an order.
+    #[inline]
     pub fn depart(&mut self, now: Time) -> Time {
         self.started.get_or_insert(now);
         let departure =
@@ -371,6 +374,7 @@ impl SendingEnd {
     }
 
     /// Makes `segment` as short as the last packet is, if it carries that.
+    #[inline]
     pub fn shorten(&self, segment: &mut Segment) {
         if let Some((number, bytes)) = self.last
             && segment.carries(number)

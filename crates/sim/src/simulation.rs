@@ -151,8 +151,8 @@ impl Simulation {
     fn happen(&mut self, event: Event) {
         match event.what & (PACKET | TIMER) {
             PACKET => {
-                let packet = self.packets.take(event.payload);
-                self.travel(event.time, packet);
+                let mut packet = self.packets.take(event.payload);
+                self.travel(event.time, &mut packet);
             }
             0 => {
                 let link = link_of(event.what);
@@ -171,37 +171,37 @@ impl Simulation {
     }
 
     /// Carries a packet that reaches a hop at `at` as far as it can go without an event.
-    fn travel(&mut self, mut at: Time, mut packet: Travelling) {
+    fn travel(&mut self, mut at: Time, packet: &mut Travelling) {
         let mut hop = self.paths.hops[packet.hop as usize];
         loop {
             match hop.end() {
-                HopEnd::Link(link) => match self.enter(link, at, &mut packet) {
+                HopEnd::Link(link) => match self.enter(link, at, packet) {
                     Offered::Carried(Carried::Arrives(_, arrival)) => {
                         at = arrival;
                         packet.hop += 1;
                     }
-                    Offered::Carried(_) => return self.lose(&packet, at),
+                    Offered::Carried(_) => return self.lose(packet, at),
                     Offered::Held => return self.release(link, at),
                 },
                 HopEnd::Receiver(flow) => {
-                    if !self.receive(flow, at, &mut packet) {
+                    if !self.receive(flow, at, packet) {
                         return;
                     }
                 }
-                HopEnd::Sender(flow) => return self.acknowledge(flow, at, &packet),
-                HopEnd::Hosted(_) => return self.deliver(at, &packet),
+                HopEnd::Sender(flow) => return self.acknowledge(flow, at, packet),
+                HopEnd::Hosted(_) => return self.deliver(at, packet),
                 HopEnd::Host(path) => {
                     at = self.see(path, at);
                     packet.hop += 1;
                 }
                 HopEnd::Notice(link) => {
-                    self.notice(link, at, &mut packet);
+                    self.notice(link, at, packet);
                     packet.hop += 1;
                 }
             }
-            (at, hop) = self.pass(at, &mut packet);
+            (at, hop) = self.pass(at, packet);
             if !hop.is_eager() || at > self.horizon {
-                return self.schedule(at, &packet);
+                return self.schedule(at, packet);
             }
         }
     }
@@ -293,17 +293,17 @@ impl Simulation {
             return self.lose(&packet, now);
         };
         packet.hop += 1;
-        self.proceed(arrival, packet);
+        self.proceed(arrival, &mut packet);
     }
 
     /// Goes on at once if the next hop is eager; otherwise schedules an event.
-    fn proceed(&mut self, mut at: Time, mut packet: Travelling) {
-        let hop;
-        (at, hop) = self.pass(at, &mut packet);
+    #[inline]
+    fn proceed(&mut self, at: Time, packet: &mut Travelling) {
+        let (at, hop) = self.pass(at, packet);
         if hop.is_eager() && at <= self.horizon {
             self.travel(at, packet);
         } else {
-            self.schedule(at, &packet);
+            self.schedule(at, packet);
         }
     }
 
@@ -315,14 +315,9 @@ impl Simulation {
 
     /// Sends a packet from its endpoint at `at`, on `path`.
     fn launch(&mut self, at: Time, path: u32, segment: Segment) {
-        let packet = self.set_out(path, segment);
-        self.proceed(at, packet);
-    }
-
-    /// Places a packet at the beginning of `path`.
-    fn set_out(&mut self, path: u32, segment: Segment) -> Travelling {
         self.books.send();
-        Travelling { segment, hop: self.paths.starts[path as usize], path }
+        let mut packet = Travelling { segment, hop: self.paths.starts[path as usize], path };
+        self.proceed(at, &mut packet);
     }
 
     /// Delivers data to its receiver. Returns true if an acknowledgement leaves, which takes the
@@ -423,13 +418,16 @@ impl Simulation {
         loop {
             let end = &mut self.senders[flow as usize];
             let Source::Connection(sender) = &mut end.source else { return };
-            let Some(mut segment) = sender.poll_transmit(now) else { return };
-            end.shorten(&mut segment);
+            let Some(segment) = sender.poll_transmit(now) else { return };
+            let path = 2 * flow;
+            let mut packet = Travelling { segment, hop: self.paths.starts[path as usize], path };
+            end.shorten(&mut packet.segment);
             let departure = end.depart(now);
             if let Some(tapped) = &mut self.end_taps {
-                tapped.show_sent(flow, departure, &segment);
+                tapped.show_sent(flow, departure, &packet.segment);
             }
-            self.launch(departure, 2 * flow, segment);
+            self.books.send();
+            self.proceed(departure, &mut packet);
         }
     }
 
@@ -491,19 +489,22 @@ impl Simulation {
 
     /// Puts a sender's deadlines into the calendar, unless an earlier entry is there already;
     /// re-arming a timer therefore costs nothing.
+    #[inline]
     fn arm_sender(&mut self, flow: u32) {
         let end = &mut self.senders[flow as usize];
-        let deadlines = end.deadlines();
-        for slot in [SOON, LATE] {
-            if deadlines[slot] < end.scheduled[slot] {
-                end.scheduled[slot] = deadlines[slot];
-                self.calendar.push(Event {
-                    time: deadlines[slot],
-                    what: TIMER | (2 * flow),
-                    payload: slot as u32,
-                });
-            }
+        let [soon, late] = end.deadlines();
+        let scheduled = end.scheduled;
+        if soon < scheduled[SOON] {
+            self.schedule_sender(flow, SOON, soon);
         }
+        if late < scheduled[LATE] {
+            self.schedule_sender(flow, LATE, late);
+        }
+    }
+
+    fn schedule_sender(&mut self, flow: u32, slot: usize, time: Time) {
+        self.senders[flow as usize].scheduled[slot] = time;
+        self.calendar.push(Event { time, what: TIMER | (2 * flow), payload: slot as u32 });
     }
 
     fn receiver_timer(&mut self, flow: u32, now: Time) {

@@ -90,7 +90,7 @@ impl Books {
 
     /// Counts the departure, at `departure`, of a packet that arrived at `came`, which `counts` if
     /// that was in the measured part; returns what becomes of it on the wire, which may damage it.
-    #[inline]
+    #[inline(always)]
     pub fn depart(
         &mut self,
         came: Time,

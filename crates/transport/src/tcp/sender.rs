@@ -487,6 +487,7 @@ impl Sender {
     }
 
     /// The next segment to leave at `now`, if one may.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         self.waits_for_pacer = false;
         if !matches!(self.handshake, Handshake::Done) {
