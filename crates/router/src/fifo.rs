@@ -79,7 +79,14 @@ impl Fifo {
         Backlog { packets: self.departures.len() as u64, bytes: self.backlog_bytes }
     }
 
+    /// True if a packet of `bytes` would still fit behind [`Self::backlog_then`].
+    pub fn admits(&self, bytes: u32) -> bool {
+        self.limit.admits(self.backlog_then(), bytes)
+    }
+
     /// Whether a packet whose last bit leaves at `now` has left before another arrives.
+    #[cold]
+    #[inline(never)]
     fn has_left_at(&self, now: Time) -> bool {
         !ties::arrival_comes_first(now, self.salt)
     }

@@ -80,7 +80,7 @@ const MASK: u64 = BUCKETS as u64 - 1;
 /// Number of events that a bucket should contain: the wheel is rebuilt if the mean differs from it
 /// by a factor of 2√2 or more.
 const AIM: usize = 12;
-const REVIEW_EVERY: usize = 4096;
+const REVIEW_EVERY: usize = 512;
 const WIDTHS: std::ops::RangeInclusive<u32> = 10..=40;
 
 pub(crate) struct Calendar {

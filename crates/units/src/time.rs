@@ -39,8 +39,9 @@ impl Time {
     }
 
     /// Seconds since the start.
+    #[inline]
     pub fn seconds(self) -> f64 {
-        self.0 as f64 / PER_SECOND as f64
+        number(self.0) / PER_SECOND as f64
     }
 
     /// The span from `earlier` to here; zero if `earlier` is later.
@@ -82,8 +83,9 @@ impl Duration {
     }
 
     /// Seconds.
+    #[inline]
     pub fn seconds(self) -> f64 {
-        self.0 as f64 / PER_SECOND as f64
+        number(self.0) / PER_SECOND as f64
     }
 
     /// The span `factor` times as long, to the nearest picosecond.
@@ -95,6 +97,12 @@ impl Duration {
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
+}
+
+/// `picos` as the nearest number; in one instruction of most processors up to 2⁶³.
+#[inline]
+fn number(picos: u64) -> f64 {
+    i64::try_from(picos).map_or(picos as f64, |picos| picos as f64)
 }
 
 impl Add<Duration> for Time {

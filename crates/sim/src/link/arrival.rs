@@ -22,30 +22,48 @@ impl ArrivalLink {
         self.catch_up(now);
         let counts = measured.contains(now);
         self.books.arrivals += u64::from(counts);
-        let Self { fifo, judge, chances, books } = self;
         let bytes = packet.segment.bytes;
-        let verdict = match judge {
-            Some(judge) => judge.judge(now, fifo, packet, chances),
-            None => Verdict::Admit,
-        };
-        let is_refused = verdict == Verdict::Drop || !books.fits(bytes);
-        let departure = if is_refused { None } else { fifo.offer(now, bytes) };
-        if let Some(observer) = &mut books.observer {
-            let queue = if is_refused { fifo.backlog(now) } else { fifo.backlog_then() };
+        if (self.judge.is_some() || !self.books.fits(bytes)) && !self.judge(now, packet, counts) {
+            return Carried::Dropped;
+        }
+        let departure = self.fifo.offer(now, bytes);
+        if let Some(observer) = &mut self.books.observer {
+            let queue = self.fifo.backlog_then();
             let found = queue.packets - u64::from(departure.is_some());
             observer.arrival(now, found, queue, counts);
         }
         let Some(departure) = departure else {
-            books.drop(now, counts);
+            self.books.drop(now, counts);
             return Carried::Dropped;
         };
-        if verdict == Verdict::Mark {
+        if departure >= measured.from {
+            self.books.queue_seconds += measured.overlap(now, departure);
+        }
+        self.books.depart(now, counts, departure, &mut packet.segment, measured)
+    }
+
+    /// Lets the queue judge a packet, which it may mark; returns false if it is dropped, for that or
+    /// because it is too large for the link.
+    #[cold]
+    #[inline(never)]
+    fn judge(&mut self, now: Time, packet: &mut Travelling, counts: bool) -> bool {
+        let Self { fifo, judge, chances, books } = self;
+        let verdict = match judge {
+            Some(judge) => judge.judge(now, fifo, packet, chances),
+            None => Verdict::Admit,
+        };
+        let bytes = packet.segment.bytes;
+        let is_refused = verdict == Verdict::Drop || !books.fits(bytes);
+        let queue = fifo.backlog(now);
+        if is_refused {
+            if let Some(observer) = &mut books.observer {
+                observer.arrival(now, queue.packets, queue, counts);
+            }
+            books.drop(now, counts);
+        } else if verdict == Verdict::Mark && fifo.admits(bytes) {
             books.mark(now, counts);
         }
-        if departure >= measured.from {
-            books.queue_seconds += measured.overlap(now, departure);
-        }
-        books.depart(now, counts, departure, &mut packet.segment, measured)
+        !is_refused
     }
 
     /// Takes the samples due by `now`.
