@@ -17,8 +17,13 @@ const BIRTH: f64 = 0.001;
 struct Case {
     name: &'static str,
     cc: &'static str,
+    /// The preset of TCP habits.
+    tcp: &'static str,
     megabits: u64,
+    rtt_ms: u64,
+    rtt_spread_ms: u64,
     flows: u64,
+    /// In packets.
     buffer: u64,
     queue: &'static str,
     seconds: f64,
@@ -26,124 +31,50 @@ struct Case {
 
 const DROP_TAIL: &str = "drop-tail";
 
-const CASES: [Case; 12] = [
-    Case {
-        name: "a",
-        cc: "sack",
-        megabits: 1_000,
-        flows: 50,
-        buffer: 20,
-        queue: DROP_TAIL,
-        seconds: 20.0,
-    },
-    Case {
-        name: "b",
-        cc: "sack",
-        megabits: 1_000,
-        flows: 1,
-        buffer: 12_000,
-        queue: DROP_TAIL,
-        seconds: 20.0,
-    },
-    Case {
-        name: "c",
-        cc: "sack",
-        megabits: 10_000,
-        flows: 100,
-        buffer: 1_000,
-        queue: DROP_TAIL,
-        seconds: 5.0,
-    },
-    Case {
-        name: "d",
-        cc: "sack",
-        megabits: 1_000,
-        flows: 1_000,
-        buffer: 500,
-        queue: DROP_TAIL,
-        seconds: 10.0,
-    },
-    Case {
-        name: "e",
-        cc: "sack",
-        megabits: 1_000,
-        flows: 10_000,
-        buffer: 500,
-        queue: DROP_TAIL,
-        seconds: 10.0,
-    },
-    Case {
-        name: "f",
-        cc: "etcp",
-        megabits: 1_000,
-        flows: 1,
-        buffer: 20,
-        queue: DROP_TAIL,
-        seconds: 20.0,
-    },
-    Case {
-        name: "g",
-        cc: "etcp",
-        megabits: 1_000,
-        flows: 50,
-        buffer: 20,
-        queue: DROP_TAIL,
-        seconds: 20.0,
-    },
-    Case {
-        name: "h",
-        cc: "etcp",
-        megabits: 5_000,
-        flows: 1,
-        buffer: 20,
-        queue: DROP_TAIL,
-        seconds: 4.0,
-    },
-    Case {
-        name: "i",
-        cc: "xcp+reno",
-        megabits: 1_000,
-        flows: 50,
-        buffer: 12_500,
-        queue: "xcp",
-        seconds: 20.0,
-    },
-    Case {
-        name: "j",
-        cc: "gwa+reno",
-        megabits: 1_000,
-        flows: 50,
-        buffer: 25_000,
-        queue: "gwa-rr",
-        seconds: 20.0,
-    },
-    Case {
-        name: "k",
-        cc: "sack",
-        megabits: 1_000,
-        flows: 10,
-        buffer: 500,
-        queue: "rr",
-        seconds: 10.0,
-    },
-    Case {
-        name: "l",
-        cc: "sack",
-        megabits: 1_000,
-        flows: 10_000,
-        buffer: 500,
-        queue: "rr",
-        seconds: 10.0,
-    },
+/// `flows` flows with SACK over `megabits` with a buffer of so many packets, as ns-2 has them.
+const fn sack(name: &'static str, megabits: u64, flows: u64, buffer: u64, seconds: f64) -> Case {
+    let (cc, tcp, queue) = ("sack", "ns2", DROP_TAIL);
+    let (rtt_ms, rtt_spread_ms) = (100, 0);
+    Case { name, cc, tcp, megabits, rtt_ms, rtt_spread_ms, flows, buffer, queue, seconds }
+}
+
+/// `case` with another law and queue.
+const fn with(cc: &'static str, queue: &'static str, case: Case) -> Case {
+    Case { cc, queue, ..case }
+}
+
+/// `case` as over Linux, with 50 ms and RTTs that spread by 20 ms.
+const fn linux(cc: &'static str, case: Case) -> Case {
+    Case { cc, tcp: "linux", rtt_ms: 50, rtt_spread_ms: 20, ..case }
+}
+
+const CASES: [Case; 16] = [
+    sack("a", 1_000, 50, 20, 20.0),
+    sack("b", 1_000, 1, 12_000, 20.0),
+    sack("c", 10_000, 100, 1_000, 5.0),
+    sack("d", 1_000, 1_000, 500, 10.0),
+    sack("e", 1_000, 10_000, 500, 10.0),
+    with("etcp", DROP_TAIL, sack("f", 1_000, 1, 20, 20.0)),
+    with("etcp", DROP_TAIL, sack("g", 1_000, 50, 20, 20.0)),
+    with("etcp", DROP_TAIL, sack("h", 5_000, 1, 20, 4.0)),
+    with("xcp+reno", "xcp", sack("i", 1_000, 50, 12_500, 20.0)),
+    with("gwa+reno", "gwa-rr", sack("j", 1_000, 50, 25_000, 20.0)),
+    with("sack", "rr", sack("k", 1_000, 10, 500, 10.0)),
+    with("sack", "rr", sack("l", 1_000, 10_000, 500, 10.0)),
+    linux("cubic", sack("cubic", 10_000, 500, 6_250, 5.0)),
+    linux("bbr", sack("bbr", 10_000, 500, 6_250, 5.0)),
+    linux("cubic", sack("m", 100_000, 100_000, 62_500, 10.0)),
+    linux("cubic", sack("n", 100_000, 1_000_000, 62_500, 1.0)),
 ];
 
 impl Case {
     fn scenario(&self, seconds: f64) -> Checked {
-        let Self { cc, megabits, flows, buffer, queue, .. } = self;
+        let Self { cc, tcp, megabits, rtt_ms, rtt_spread_ms, flows, buffer, queue, .. } = self;
         let text = format!(
-            "duration = \"{seconds}s\"\nwarmup = \"0s\"\ntcp = \"ns2\"\nsample = \"0s\"\n\
-             [dumbbell]\nrate = \"{megabits}Mbps\"\nrtt = \"100ms\"\nbuffer = \"{buffer}p\"\nqueue = \"{queue}\"\n\
-             [[flows]]\ncc = \"{cc}\"\ncount = {flows}\n"
+            "duration = \"{seconds}s\"\nwarmup = \"0s\"\ntcp = \"{tcp}\"\nsample = \"0s\"\n\
+             [dumbbell]\nrate = \"{megabits}Mbps\"\nrtt = \"{rtt_ms}ms\"\n\
+             buffer = \"{buffer}p\"\nqueue = \"{queue}\"\n\
+             [[flows]]\ncc = \"{cc}\"\ncount = {flows}\nrtt_spread = \"{rtt_spread_ms}ms\"\n"
         );
         Scenario::from_toml(&text).and_then(Checked::new).expect("the cases are scenarios")
     }

@@ -75,8 +75,9 @@ impl PartialOrd for Event {
     }
 }
 
-const BUCKETS: usize = 4096;
-const MASK: u64 = BUCKETS as u64 - 1;
+/// Buckets at first, and at most; always a power of two.
+const FEWEST: usize = 1 << 12;
+const MOST: usize = 1 << 20;
 /// Number of events that a bucket should contain: the wheel is rebuilt if the mean differs from it
 /// by a factor of 2√2 or more.
 const AIM: usize = 12;
@@ -90,13 +91,15 @@ pub(crate) struct Calendar {
     now: u64,
     current: Vec<Event>,
     head: usize,
-    buckets: Box<[Vec<Event>; BUCKETS]>,
-    occupied: [u64; BUCKETS / 64],
+    buckets: Vec<Vec<Event>>,
+    occupied: Vec<u64>,
     /// Drained buckets, kept to reuse their memory.
     spare: Vec<Vec<Event>>,
     far: BinaryHeap<Reverse<Event>>,
     drained_buckets: usize,
     drained_events: usize,
+    /// Events that have gone beyond the wheel.
+    went_far: usize,
 }
 
 impl Calendar {
@@ -106,13 +109,20 @@ impl Calendar {
             now: 0,
             current: Vec::new(),
             head: 0,
-            buckets: Box::new([const { Vec::new() }; BUCKETS]),
-            occupied: [0; BUCKETS / 64],
+            buckets: vec![Vec::new(); FEWEST],
+            occupied: vec![0; FEWEST / 64],
             spare: Vec::new(),
             far: BinaryHeap::new(),
             drained_buckets: 0,
             drained_events: 0,
+            went_far: 0,
         }
+    }
+
+    /// The place of bucket `number` in the wheel.
+    #[inline]
+    fn slot(&self, number: u64) -> usize {
+        number as usize & (self.buckets.len() - 1)
     }
 
     #[inline]
@@ -120,7 +130,7 @@ impl Calendar {
         let number = event.time.picos() >> self.shift;
         // Wraps for those that are not ahead.
         let ahead = number.wrapping_sub(self.now).wrapping_sub(1);
-        if ahead < BUCKETS as u64 - 1 {
+        if ahead < self.buckets.len() as u64 - 1 {
             self.put(number, event);
         } else {
             self.push_elsewhere(number, event);
@@ -136,13 +146,14 @@ impl Calendar {
                 self.head + self.current[self.head..].partition_point(|other| *other <= event);
             self.current.insert(place, event);
         } else {
+            self.went_far += 1;
             self.far.push(Reverse(event));
         }
     }
 
     #[inline]
     fn put(&mut self, number: u64, event: Event) {
-        let slot = (number & MASK) as usize;
+        let slot = self.slot(number);
         self.occupied[slot / 64] |= 1 << (slot % 64);
         let bucket = &mut self.buckets[slot];
         if bucket.len() == bucket.capacity() {
@@ -168,6 +179,22 @@ impl Calendar {
         }
     }
 
+    /// True right after the first event of a bucket has been popped.
+    #[inline]
+    pub fn has_opened(&self) -> bool {
+        self.head == 1
+    }
+
+    /// The events of the current bucket that are still to come.
+    pub fn current(&self) -> &[Event] {
+        &self.current[self.head..]
+    }
+
+    /// The events of the nearest bucket after the current one that is not empty.
+    pub fn following(&self) -> &[Event] {
+        self.next_occupied().map_or(&[], |number| &self.buckets[self.slot(number)])
+    }
+
     /// Moves to the next bucket that is not empty; returns false if there is none, or if it begins
     /// later than `end`.
     #[inline(never)]
@@ -191,7 +218,7 @@ impl Calendar {
     }
 
     fn open_current(&mut self) {
-        let slot = (self.now & MASK) as usize;
+        let slot = self.slot(self.now);
         if self.occupied[slot / 64] & (1 << (slot % 64)) != 0 {
             self.occupied[slot / 64] &= !(1 << (slot % 64));
             std::mem::swap(&mut self.current, &mut self.buckets[slot]);
@@ -202,7 +229,7 @@ impl Calendar {
         }
         while let Some(Reverse(event)) = self.far.peek().copied() {
             let number = event.time.picos() >> self.shift;
-            if number - self.now >= BUCKETS as u64 {
+            if number - self.now >= self.buckets.len() as u64 {
                 break;
             }
             self.far.pop();
@@ -213,7 +240,7 @@ impl Calendar {
 
     /// The nearest bucket after the current one that is not empty.
     fn next_occupied(&self) -> Option<u64> {
-        let first = ((self.now + 1) & MASK) as usize;
+        let first = self.slot(self.now + 1);
         let words = self.occupied.len();
         for step in 0..=words {
             let word = (first / 64 + step) % words;
@@ -225,34 +252,45 @@ impl Calendar {
             }
             if bits != 0 {
                 let slot = (word * 64) as u64 + u64::from(bits.trailing_zeros());
-                return Some(self.now + 1 + (slot.wrapping_sub(self.now + 1) & MASK));
+                let ahead = slot.wrapping_sub(self.now + 1) & (self.buckets.len() as u64 - 1);
+                return Some(self.now + 1 + ahead);
             }
         }
         None
     }
 
-    /// Adapts the width of the buckets to the density of events; returns true if the wheel was
-    /// rebuilt.
+    /// Adapts the width of the buckets to the density of events, and their number to how far ahead
+    /// those lie; returns true if the wheel was rebuilt.
     fn review(&mut self) -> bool {
-        let mean = self.drained_events.max(1) as f64 / self.drained_buckets as f64;
-        (self.drained_buckets, self.drained_events) = (0, 0);
+        let drained = std::mem::take(&mut self.drained_events).max(1);
+        let mean = drained as f64 / std::mem::take(&mut self.drained_buckets) as f64;
+        let went_far = std::mem::take(&mut self.went_far);
         let steps = (AIM as f64 / mean).log2().round() as i32;
-        let shift =
-            (self.shift as i32 + steps).clamp(*WIDTHS.start() as i32, *WIDTHS.end() as i32) as u32;
-        if steps.abs() < 2 || shift == self.shift {
-            return false;
+        let (least, most) = (*WIDTHS.start() as i32, *WIDTHS.end() as i32);
+        let shift = (self.shift as i32 + steps).clamp(least, most) as u32;
+        let narrows = steps.abs() >= 2 && shift != self.shift;
+        // An event beyond the wheel costs a heap's way twice, and one of timers alone does not pay.
+        let grows = went_far > drained / 8 && self.buckets.len() < MOST;
+        if narrows || grows {
+            let buckets = if grows { 2 * self.buckets.len() } else { self.buckets.len() };
+            self.rebuild(if narrows { shift } else { self.shift }, buckets);
         }
+        narrows || grows
+    }
+
+    fn rebuild(&mut self, shift: u32, buckets: usize) {
         let mut events: Vec<Event> =
             std::mem::take(&mut self.far).into_iter().map(|Reverse(event)| event).collect();
-        for bucket in self.buckets.iter_mut() {
+        for bucket in &mut self.buckets {
             events.append(bucket);
         }
-        self.occupied = [0; BUCKETS / 64];
+        self.buckets.resize_with(buckets, Vec::new);
+        self.occupied = vec![0; buckets / 64];
         let earliest = events.iter().map(|event| event.time.picos()).min().unwrap_or(0);
         self.shift = shift;
         self.now = earliest >> shift;
         events.into_iter().for_each(|event| self.push(event));
-        true
+        self.went_far = 0;
     }
 }
 

@@ -32,6 +32,7 @@ mod link;
 mod measured;
 mod observer;
 mod packet;
+mod prefetch;
 mod requests;
 mod series;
 mod simulation;

@@ -9,6 +9,7 @@ use crate::hosted::Payloads;
 use crate::link::{Carried, DepartureLink, Link, Offered};
 use crate::measured::Measured;
 use crate::packet::Travelling;
+use crate::prefetch::prefetch;
 use crate::requests::Transfer;
 use crate::series::{LinkSeries, ReceiverSeries, SenderSeries};
 use crate::slab::Slab;
@@ -53,6 +54,8 @@ pub struct Simulation {
     receivers: Vec<ReceivingEnd>,
     tap: Option<TappedLinks>,
     end_taps: Option<TappedEnds>,
+    /// Whether there are so many flows that their ends are out of the caches.
+    looks_ahead: bool,
 }
 
 /// Families of random streams.
@@ -61,6 +64,8 @@ const FLOW_STREAMS: u64 = 2;
 /// The hosts, by path.
 const HOST_STREAMS: u64 = 3;
 const TIE_STREAM: u64 = 4;
+/// Flows whose ends a processor's second cache does not hold.
+const MANY: usize = 2000;
 /// Number of events after which the caller is asked whether to go on.
 const ASK_EVERY: u32 = 1 << 14;
 
@@ -91,6 +96,7 @@ impl Simulation {
             receivers: Vec::with_capacity(network.flows.len()),
             tap: None,
             end_taps: None,
+            looks_ahead: network.flows.len() >= MANY,
         };
         for (flow, settings) in network.flows.into_iter().enumerate() {
             let chances = stream(FLOW_STREAMS, flow);
@@ -133,6 +139,9 @@ impl Simulation {
         while let Some(event) = self.calendar.pop(end) {
             assert!(event.time >= self.now, "an event at {} comes after {}", event.time, self.now);
             self.now = event.time;
+            if self.looks_ahead && self.calendar.has_opened() {
+                self.look_ahead();
+            }
             self.happen(event);
             until_asked -= 1;
             if until_asked == 0 {
@@ -145,6 +154,39 @@ impl Simulation {
             self.finish();
         }
         ControlFlow::Continue(())
+    }
+
+    /// Fetches what the coming events will touch: the ends of their flows, and the packets of the
+    /// events after them.
+    #[inline(never)]
+    fn look_ahead(&self) {
+        for event in self.calendar.following() {
+            if event.what & PACKET != 0 {
+                prefetch(self.packets.at(event.payload));
+            }
+        }
+        for event in self.calendar.current() {
+            match event.what & (PACKET | TIMER) {
+                PACKET => self.fetch_end(self.packets.at(event.payload)),
+                TIMER => self.fetch_path(event.what & !TIMER),
+                _ => {}
+            }
+        }
+    }
+
+    /// Fetches the end that `packet` is on its way to, and its way there.
+    fn fetch_end(&self, packet: &Travelling) {
+        prefetch(&self.paths.hops[packet.hop as usize]);
+        self.fetch_path(packet.path);
+    }
+
+    fn fetch_path(&self, path: u32) {
+        let flow = path as usize / 2;
+        if path.is_multiple_of(2) {
+            prefetch(&self.receivers[flow]);
+        } else {
+            prefetch(&self.senders[flow]);
+        }
     }
 
     #[inline]

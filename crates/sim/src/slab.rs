@@ -27,6 +27,11 @@ impl Slab {
         self.packets[place as usize]
     }
 
+    /// The packet at `place`.
+    pub fn at(&self, place: u32) -> &Travelling {
+        &self.packets[place as usize]
+    }
+
     /// Number of packets that wait.
     pub fn len(&self) -> u64 {
         (self.packets.len() - self.free.len()) as u64
