@@ -31,11 +31,12 @@ pub(crate) fn network(
     seed: u64,
     traces: &mut Traces,
 ) -> Result<Network, RunError> {
-    let mut network = Network::default();
+    let flows = checked.flows.iter().map(|group| group.attachments.len()).sum();
+    let mut network = Network { links: Vec::new(), flows: Vec::with_capacity(flows) };
     let watch = checked.sample.map_or(Watch::Histograms, Watch::Samples);
     for (number, link) in checked.links.iter().enumerate() {
         let perturbation = Stream::new(seed, HASH_STREAMS, number as u64).bits();
-        network.links.push((link.from, link.to, settings(link, perturbation, watch)));
+        network.links.push((link.from, link.to, settings(link, perturbation, watch).into()));
     }
     let routers = checked.links.iter().flat_map(|link| [link.from, link.to]).max();
     let mut next_host = routers.map_or(0, |router| router + 1);
@@ -74,8 +75,9 @@ fn attach(network: &mut Network, attachment: &Attachment, next_host: &mut u32) -
     let Some(access) = access else { return (from, to) };
     let (sender, receiver) = (*next_host, *next_host + 1);
     *next_host += 2;
+    let plain = Arc::new(LinkSettings::plain(access.rate, access.delay));
     for (from, to) in [(sender, from), (from, sender), (to, receiver), (receiver, to)] {
-        network.links.push((from, to, LinkSettings::plain(access.rate, access.delay)));
+        network.links.push((from, to, Arc::clone(&plain)));
     }
     (sender, receiver)
 }

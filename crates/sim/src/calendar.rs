@@ -81,6 +81,9 @@ const MOST: usize = 1 << 20;
 /// Number of events that a bucket should contain: the wheel is rebuilt if the mean differs from it
 /// by a factor of 2√2 or more.
 const AIM: usize = 12;
+/// The same for a wheel that has grown: that many events are out of the caches anyway, and the
+/// ends of fewer buckets stay in them.
+const AIM_OF_MANY: usize = 48;
 const REVIEW_EVERY: usize = 512;
 const WIDTHS: std::ops::RangeInclusive<u32> = 10..=40;
 
@@ -265,7 +268,8 @@ impl Calendar {
         let drained = std::mem::take(&mut self.drained_events).max(1);
         let mean = drained as f64 / std::mem::take(&mut self.drained_buckets) as f64;
         let went_far = std::mem::take(&mut self.went_far);
-        let steps = (AIM as f64 / mean).log2().round() as i32;
+        let aim = if self.buckets.len() > FEWEST { AIM_OF_MANY } else { AIM };
+        let steps = (aim as f64 / mean).log2().round() as i32;
         let (least, most) = (*WIDTHS.start() as i32, *WIDTHS.end() as i32);
         let shift = (self.shift as i32 + steps).clamp(least, most) as u32;
         let narrows = steps.abs() >= 2 && shift != self.shift;

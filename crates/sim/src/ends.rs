@@ -28,11 +28,13 @@ pub(crate) struct SendingEnd {
     /// When the overhead ends and packets leave; never if no packet waits for it.
     sends_at: Time,
     pub stream: Stream,
-    last_departure: Option<Time>,
+    /// The end of time before the first.
+    last_departure: Time,
     /// The earliest calendar entry for the pacer, and for everything else.
     pub scheduled: [Time; 2],
     schedule: Schedule,
-    pub at_warmup: (Counters, Limited),
+    /// Nothing if all of the run is measured.
+    pub at_warmup: Option<Box<(Counters, Limited)>>,
     pub started: Option<Time>,
     pub series: Option<Box<SenderSeries>>,
     pub server: Option<Box<Server>>,
@@ -236,10 +238,10 @@ impl SendingEnd {
             overhead: flow.overhead,
             sends_at: Time::NEVER,
             stream,
-            last_departure: None,
+            last_departure: Time::NEVER,
             scheduled: [Time::NEVER; 2],
             schedule: Schedule::new(sampling, warmup),
-            at_warmup: (Counters::default(), Limited::default()),
+            at_warmup: None,
             started: None,
             series: flow.sampled.map(|_| Box::default()),
             server: None,
@@ -298,12 +300,13 @@ impl SendingEnd {
         if self.waits_for_overhead(now) {
             return None;
         }
+        let before = self.departed();
         let (Source::Connection(sender), Some(host)) = (&self.source, &mut self.host) else {
             return Some(now);
         };
         host.reach(now);
         let just_before = Time::from_picos(now.picos().saturating_sub(1));
-        self.last_departure = self.last_departure.max(Some(just_before));
+        self.last_departure = before.map_or(just_before, |last| last.max(just_before));
         Some(host.due(sender.pace_at(), now))
     }
 
@@ -367,10 +370,14 @@ impl SendingEnd {
     #[inline]
     pub fn depart(&mut self, now: Time) -> Time {
         self.started.get_or_insert(now);
-        let departure =
-            self.last_departure.map_or(now, |last| now.max(last + Duration::from_picos(1)));
-        self.last_departure = Some(departure);
+        let departure = self.departed().map_or(now, |last| now.max(last + Duration::from_picos(1)));
+        self.last_departure = departure;
         departure
+    }
+
+    /// When the last packet departed.
+    fn departed(&self) -> Option<Time> {
+        Some(self.last_departure).filter(|last| *last < Time::NEVER)
     }
 
     /// Makes `segment` as short as the last packet is, if it carries that.
@@ -420,7 +427,9 @@ impl SendingEnd {
                 if let Source::Hosted(near) = source {
                     near.warmed_up();
                 }
-                self.at_warmup = (self.counters(), self.limited(at));
+                if at > Time::ZERO {
+                    self.at_warmup = Some(Box::new((self.counters(), self.limited(at))));
+                }
             }
             (Due::Sample, Some(series), Source::Hosted(near)) => {
                 let told = near.sample();

@@ -6,7 +6,7 @@ use crate::books::PathBooks;
 use crate::calendar::{Calendar, Event, PACKET, TIMER, link_of, transmitter};
 use crate::ends::{LATE, ReceivingEnd, SOON, SendingEnd, Sink, Source};
 use crate::hosted::Payloads;
-use crate::link::{Carried, DepartureLink, Link, Offered};
+use crate::link::{Carried, DepartureLink, Link, LinkSettings, Offered};
 use crate::measured::Measured;
 use crate::packet::Travelling;
 use crate::prefetch::prefetch;
@@ -21,6 +21,7 @@ use narrows_control::Controller;
 use narrows_transport::Segment;
 use narrows_units::{Duration, Stream, Time};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// How a simulation is run.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +76,7 @@ impl Simulation {
         let measured =
             Measured { from: Time::ZERO + settings.warmup, to: Time::ZERO + settings.duration };
         let stream = |family, index| Stream::new(settings.seed, family, index as u64);
-        let link = |(index, (_, _, link)): (usize, &(_, _, _))| {
+        let link = |(index, (_, _, link)): (usize, &(_, _, Arc<LinkSettings>))| {
             Link::new(link, measured.from, stream(LINK_STREAMS, index))
         };
         let links: Vec<Link> = network.links.iter().enumerate().map(link).collect();
@@ -98,6 +99,8 @@ impl Simulation {
             end_taps: None,
             looks_ahead: network.flows.len() >= MANY,
         };
+        // They are as large as all flows.
+        drop(network.links);
         for (flow, settings) in network.flows.into_iter().enumerate() {
             let chances = stream(FLOW_STREAMS, flow);
             let hosts = [2 * flow + 1, 2 * flow].map(|path| stream(HOST_STREAMS, path));
@@ -139,7 +142,7 @@ impl Simulation {
         while let Some(event) = self.calendar.pop(end) {
             assert!(event.time >= self.now, "an event at {} comes after {}", event.time, self.now);
             self.now = event.time;
-            if self.looks_ahead && self.calendar.has_opened() {
+            if self.looks_ahead {
                 self.look_ahead();
             }
             self.happen(event);
@@ -156,10 +159,23 @@ impl Simulation {
         ControlFlow::Continue(())
     }
 
-    /// Fetches what the coming events will touch: the ends of their flows, and the packets of the
-    /// events after them.
-    #[inline(never)]
+    /// Fetches what the coming events will touch.
+    #[inline]
     fn look_ahead(&self) {
+        if self.calendar.has_opened() {
+            self.look_far_ahead();
+        }
+        if let Some(Event { what, payload, .. }) = self.calendar.current().first()
+            && what & PACKET != 0
+        {
+            self.fetch_link(self.packets.at(*payload));
+        }
+    }
+
+    /// Fetches the ends of flows that the events of this bucket are about, and the packets of those
+    /// in the next.
+    #[inline(never)]
+    fn look_far_ahead(&self) {
         for event in self.calendar.following() {
             if event.what & PACKET != 0 {
                 prefetch(self.packets.at(event.payload));
@@ -167,17 +183,24 @@ impl Simulation {
         }
         for event in self.calendar.current() {
             match event.what & (PACKET | TIMER) {
-                PACKET => self.fetch_end(self.packets.at(event.payload)),
+                PACKET => {
+                    let packet = self.packets.at(event.payload);
+                    prefetch(&self.paths.hops[packet.hop as usize]);
+                    self.fetch_path(packet.path);
+                }
                 TIMER => self.fetch_path(event.what & !TIMER),
                 _ => {}
             }
         }
     }
 
-    /// Fetches the end that `packet` is on its way to, and its way there.
-    fn fetch_end(&self, packet: &Travelling) {
-        prefetch(&self.paths.hops[packet.hop as usize]);
-        self.fetch_path(packet.path);
+    /// Fetches the plain link that comes after the hop that `packet` is on its way to; those of a
+    /// flow lie side by side.
+    fn fetch_link(&self, packet: &Travelling) {
+        let next = self.paths.hops.get(packet.hop as usize + 1);
+        if let Some(link) = next.and_then(|hop| hop.passes()) {
+            prefetch(&self.links[link as usize]);
+        }
     }
 
     fn fetch_path(&self, path: u32) {
@@ -620,11 +643,12 @@ impl Simulation {
     pub fn flow(&self, flow: usize) -> FlowSummary {
         let (sender, receiver) = (&self.senders[flow], &self.receivers[flow]);
         let (arrived, duplicates) = receiver.at_warmup;
-        let mut counters = sender.counters().since(&sender.at_warmup.0);
+        let before = sender.at_warmup.as_deref().copied().unwrap_or_default();
+        let mut counters = sender.counters().since(&before.0);
         if !sender.source.knows_its_losses() {
             counters.lost = self.books.lost(2 * flow);
         }
-        let limited = sender.limited(self.now).since(&sender.at_warmup.1);
+        let limited = sender.limited(self.now).since(&before.1);
         let hosted = self.hosted_summary(flow);
         let arrived = match &hosted {
             Some(hosted) => hosted.far.datagrams.arrived,

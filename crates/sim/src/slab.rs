@@ -16,9 +16,18 @@ impl Slab {
             self.packets[place as usize] = *packet;
             return place;
         }
+        if self.packets.len() == self.packets.capacity() {
+            self.grow();
+        }
         self.packets.push(*packet);
         u32::try_from(self.packets.len() - 1)
             .expect("memory ends before 2^32 packets are in flight")
+    }
+
+    /// By a quarter: doubling would waste more memory than anything else takes.
+    #[cold]
+    fn grow(&mut self) {
+        self.packets.reserve_exact(self.packets.len() / 4 + 64);
     }
 
     /// Returns the packet at `place`, and frees the place.

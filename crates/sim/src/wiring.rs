@@ -11,6 +11,7 @@ use narrows_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::fmt;
+use std::sync::Arc;
 
 /// A node, numbered from 0.
 pub type NodeId = u32;
@@ -20,8 +21,8 @@ pub type LinkId = u32;
 /// Everything that is simulated, before it runs.
 #[derive(Default)]
 pub struct Network {
-    /// From node, to node, settings; each link has one direction.
-    pub links: Vec<(NodeId, NodeId, LinkSettings)>,
+    /// From node, to node, settings; each link has one direction. Links may share their settings.
+    pub links: Vec<(NodeId, NodeId, Arc<LinkSettings>)>,
     /// The flows.
     pub flows: Vec<FlowSettings>,
 }

@@ -12,7 +12,7 @@ pub struct Pacer {
     /// Packets that have left since the connection began.
     sent: u32,
     /// Tokens that pile up while nothing leaves.
-    bucket: Option<Bucket>,
+    bucket: Option<Box<Bucket>>,
 }
 
 /// A token bucket that fills at the pace of the window and holds several tokens (Alparslan,
@@ -55,14 +55,14 @@ impl Pacer {
 
     /// With a bucket that holds `tokens` tokens, one for each packet.
     pub fn with_bucket(mut self, tokens: u32) -> Self {
-        self.bucket = Some(Bucket::full(f64::from(tokens)));
+        self.bucket = Some(Box::new(Bucket::full(f64::from(tokens))));
         self
     }
 
     /// Lets the next burst leave at once.
     pub fn renew(&mut self) {
         (self.ready_at, self.sent) = (Time::ZERO, 0);
-        self.bucket = self.bucket.map(|bucket| Bucket::full(bucket.size));
+        self.bucket.iter_mut().for_each(|bucket| **bucket = Bucket::full(bucket.size));
     }
 
     /// Fills the bucket, if there is one, at the pace of `window` packets in a round trip from

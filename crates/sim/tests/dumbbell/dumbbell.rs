@@ -132,15 +132,15 @@ impl Dumbbell {
             jitter: Jitter::default(),
             ..bottleneck.clone()
         };
-        network.links.push((0, 1, bottleneck));
-        network.links.push((1, 0, back));
+        network.links.push((0, 1, bottleneck.into()));
+        network.links.push((1, 0, back.into()));
         let mut starts = Stream::new(self.seed, 9, 0);
         for flow in 0..self.flows + self.reverse_flows {
             let delay = self.rtt.scale(0.05) + self.rtt_step.scale(0.25) * u64::from(flow);
-            let access = LinkSettings { delay, ..plain.clone() };
+            let access = Arc::new(LinkSettings { delay, ..plain.clone() });
             let (left, right) = (2 + 2 * flow, 3 + 2 * flow);
             for (a, b) in [(left, 0), (0, left), (1, right), (right, 1)] {
-                network.links.push((a, b, access.clone()));
+                network.links.push((a, b, Arc::clone(&access)));
             }
             let (from, to) = if flow < self.flows { (left, right) } else { (right, left) };
             let random = self.start_spread.scale(starts.uniform());

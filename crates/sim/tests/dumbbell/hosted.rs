@@ -252,7 +252,7 @@ fn a_link_drops_what_is_larger_than_its_mtu_and_tells_nobody() {
         let dumbbell = Dumbbell { queue, ..Dumbbell::default() };
         let run_with = |mtu| {
             let mut network = dumbbell.network();
-            network.links[BOTTLENECK].2.mtu = Some(mtu);
+            Arc::make_mut(&mut network.links[BOTTLENECK].2).mtu = Some(mtu);
             run(network, &dumbbell).link(BOTTLENECK)
         };
         let (fits, too_large) = (run_with(1000), run_with(999));

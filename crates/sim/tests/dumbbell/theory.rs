@@ -50,7 +50,9 @@ fn poisson_loss(rho: f64, buffer: u64, seconds: f64, seed: u64) -> f64 {
         host: HostSettings::default(),
         sampled: None,
     };
-    let network = Network { links: vec![(0, 1, link.clone()), (1, 0, link)], flows: vec![flow] };
+    let link = Arc::new(link);
+    let links = vec![(0, 1, Arc::clone(&link)), (1, 0, link)];
+    let network = Network { links, flows: vec![flow] };
     let settings = RunSettings {
         seed,
         duration: Duration::from_secs(seconds),

@@ -102,7 +102,7 @@ impl Outstanding {
 
     /// Releases memory after a large window has shrunk; called rarely.
     pub fn shrink(&mut self) {
-        if self.records.capacity() > 64 && self.records.capacity() > 4 * self.records.len() {
+        if self.records.capacity() > 16 && self.records.capacity() > 4 * self.records.len() {
             self.records.shrink_to(2 * self.records.len());
         }
     }
