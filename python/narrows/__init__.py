@@ -9,64 +9,8 @@ Examples
 True
 """
 
-from importlib import import_module
-from types import ModuleType
+import lazy_loader
 
-from narrows import plot
-from narrows._core import Ack, Loss, Mark
-from narrows.comparison import Comparison, compare
-from narrows.controller import Controller
-from narrows.errors import Error, ExperimentError, ScenarioError, SweepError
-from narrows.listing import controllers, queues
-from narrows.networks import chain, dumbbell, network, parking_lot
-from narrows.results import Result, run
-from narrows.scenario import Scenario
-from narrows.stack import Endpoint, Stack, Told, Transmit
-from narrows.sweeps import Sweep, Until, Zipped, sweep
-
-__all__ = [
-    "Ack",
-    "Comparison",
-    "Controller",
-    "Endpoint",
-    "Error",
-    "ExperimentError",
-    "Loss",
-    "Mark",
-    "Result",
-    "Scenario",
-    "ScenarioError",
-    "Stack",
-    "Sweep",
-    "SweepError",
-    "Told",
-    "Transmit",
-    "Until",
-    "Zipped",
-    "chain",
-    "compare",
-    "controllers",
-    "dumbbell",
-    "network",
-    "parking_lot",
-    "plot",
-    "queues",
-    "run",
-    "sweep",
-]
+# What is named here is listed in __init__.pyi, and imported when it is first used.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __version__ = "0.1.0"
-
-# Imported when they are first named: scipy alone takes half a second.
-_LATER = {"theory", "papers", "report", "fields", "lab", "kernel", "bulk"}
-
-
-def __getattr__(name: str) -> ModuleType:
-    """Import a part that is seldom needed."""
-    if name in _LATER:
-        return import_module(f"narrows.{name}")
-    raise AttributeError(f"module 'narrows' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    """List the parts that are not imported yet, too."""
-    return sorted({*globals(), *_LATER})

@@ -1,11 +1,15 @@
-//! Data packets delivered per second of wall-clock time, on one thread, and peak memory; beside
-//! ns-2 where `ns` is installed, and with instructions per packet if `valgrind` is. `make bench`;
-//! `cargo bench -p narrows-scenario -- a d` for some of the cases.
+//! Data packets delivered per second of wall-clock time, on one thread, and peak memory; with
+//! instructions per packet if `valgrind` is installed, beside ns-2 if `ns` is, and beside htsim if
+//! HTSIM names the `sim` folder of a build of it. `make bench` keeps the table in docs/speed.json,
+//! with machine and commit; `cargo bench -p narrows-scenario --bench speed -- a d` prints some of
+//! the cases.
 //!
 //! Each case runs in a process of its own, so that its peak memory is its own.
 
 use narrows_scenario::{Checked, Scenario};
+use serde_json::{Value, json};
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 #[expect(clippy::disallowed_types, reason = "a bench measures wall time")]
@@ -89,13 +93,14 @@ impl Case {
         println!("{} {wall} {}", results.delivered, peak_bytes().unwrap_or(0));
     }
 
-    /// ns-2 over the same network: packets a wall second. None where there is no `ns`, and for
-    /// 10,000 flows, whose routes alone take it longer than anybody waits, and for what it has not,
-    /// or not alike: E-TCP, XCP, GWA, round robin.
+    /// True if ns-2 and htsim have the same, or nearly: not E-TCP, XCP, GWA, round robin, Linux's
+    /// habits. 10,000 flows take ns-2 longer than anybody waits, for their routes alone.
+    fn is_common(&self) -> bool {
+        self.flows <= 1_000 && self.cc == "sack" && self.queue == DROP_TAIL
+    }
+
+    /// ns-2 over the same network: packets a wall second.
     fn ns2(&self) -> Option<f64> {
-        if self.flows > 1_000 || self.cc != "sack" || self.queue != DROP_TAIL {
-            return None;
-        }
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../validation/dumbbell.tcl");
         let Self { megabits, flows, buffer, seconds, .. } = self;
         let options = format!(
@@ -106,6 +111,21 @@ impl Case {
         let wall = start.elapsed().as_secs_f64();
         let text = String::from_utf8_lossy(&output.stdout);
         Some((field(&text, "arrivals")? - field(&text, "drops")?) / wall)
+    }
+
+    /// htsim's `program` over the same network without access links: packets a wall second.
+    fn htsim(&self, program: &Path) -> Option<f64> {
+        let Self { megabits, rtt_ms, flows, buffer, seconds, .. } = self;
+        let options = [*flows, *megabits, *rtt_ms, *buffer].map(|option| option.to_string());
+        let mut command = Command::new(program);
+        command.args(options).arg(seconds.to_string());
+        let speed = |command: &mut Command| {
+            let start = Clock::now();
+            let output = command.output().ok()?;
+            let packets: f64 = String::from_utf8_lossy(&output.stdout).trim().parse().ok()?;
+            Some(packets / start.elapsed().as_secs_f64())
+        };
+        (0..RUNS).filter_map(|_| speed(&mut command)).max_by(f64::total_cmp)
     }
 }
 
@@ -169,49 +189,126 @@ fn instructions(case: &Case) -> Option<f64> {
     Some((run.0 - birth.0) / run.1)
 }
 
-fn print(case: &Case) {
-    let runs: [[f64; 3]; 3] = std::array::from_fn(|_| measure(case, case.seconds));
-    let best = runs.into_iter().min_by(|a, b| a[1].total_cmp(&b[1])).expect("three runs");
-    let speed = best[0] / best[1];
+/// Runs of a case, of which the best counts.
+const RUNS: usize = 3;
+/// Simulated flows and seconds above which a case runs once, and nobody waits for valgrind.
+const MOST_FLOWS: u64 = 50_000;
+
+/// A case's line of the table; null where something is not there to compare with. A process that
+/// simulates one flow holds `nothing` bytes.
+fn line(case: &Case, htsim: Option<&Path>, nothing: f64) -> Value {
+    let is_large = case.flows > MOST_FLOWS;
+    let runs = (0..if is_large { 1 } else { RUNS }).map(|_| measure(case, case.seconds));
+    let best = runs.min_by(|a, b| a[1].total_cmp(&b[1])).expect("a run");
+    let [packets, wall, peak] = best;
     let idle = measure(case, BIRTH)[2];
-    let or = |value: Option<f64>, digits: usize| {
-        value.map_or("-".into(), |value| format!("{value:.digits$}"))
-    };
-    let ns2 = case.ns2();
-    println!(
-        "{:<5}{:>8}{:>12.0}{:>10.2}{:>10.2}{:>12}{:>10}{:>14}{:>14.1}{:>14.1}",
-        case.name,
-        case.flows,
-        best[0],
-        best[1],
-        speed / 1e6,
-        or(ns2.map(|ns2| ns2 / 1e6), 3),
-        or(ns2.map(|ns2| speed / ns2), 1),
-        or(instructions(case), 0),
-        best[2] / 1e6,
-        idle / 1e6,
-    );
+    let common = case.is_common();
+    let speed = packets / wall;
+    let ratio = |other: Option<f64>| other.map(|other| round(speed / other, 2));
+    json!({
+        "flows": case.flows,
+        "packets": packets as u64,
+        "wall_s": round(wall, 3),
+        "packets_per_s": speed.round() as u64,
+        "instructions_per_packet": if is_large { None } else { instructions(case).map(f64::round) },
+        "ratio_ns2": ratio(common.then(|| case.ns2()).flatten()),
+        "ratio_htsim": ratio(htsim.filter(|_| common).and_then(|program| case.htsim(program))),
+        "peak_mb": round(peak / 1e6, 1),
+        "birth_mb": round(idle / 1e6, 1),
+        "bytes_per_flow": ((peak - nothing) / case.flows as f64).round(),
+    })
 }
 
-fn main() {
+fn round(number: f64, digits: i32) -> f64 {
+    let unit = 10_f64.powi(digits);
+    (number * unit).round() / unit
+}
+
+/// The columns of the table, with their widths.
+const COLUMNS: [(&str, usize); 9] = [
+    ("flows", 9),
+    ("packets", 10),
+    ("wall_s", 9),
+    ("packets_per_s", 15),
+    ("instructions_per_packet", 25),
+    ("ratio_ns2", 11),
+    ("ratio_htsim", 13),
+    ("peak_mb", 9),
+    ("bytes_per_flow", 16),
+];
+
+/// Builds validation/htsim.cpp against htsim, whose `sim` folder HTSIM names; None without.
+fn build_htsim() -> Option<PathBuf> {
+    let sim = PathBuf::from(std::env::var_os("HTSIM")?);
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../validation/htsim.cpp");
+    let program = std::env::temp_dir().join(format!("htsim_dumbbell_{}", std::process::id()));
+    let mut compiler = Command::new("g++");
+    compiler.args(["-O3", "-std=c++11", "-I"]).arg(&sim).arg(source).arg(sim.join("libhtsim.a"));
+    let built = compiler.arg("-o").arg(&program).status().is_ok_and(|status| status.success());
+    assert!(
+        built,
+        "{}: g++ builds {source} against its libhtsim.a (make libhtsim.a)",
+        sim.display()
+    );
+    Some(program)
+}
+
+/// What `program` says in one line, or "unknown".
+fn said(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().ok();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    text.filter(|text| !text.is_empty()).unwrap_or_else(|| "unknown".into())
+}
+
+/// The processor, as /proc/cpuinfo names it.
+fn machine() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = text.lines().find_map(|line| line.strip_prefix("model name"));
+    model.map_or("unknown".into(), |model| model.trim_start_matches([' ', '\t', ':']).to_owned())
+}
+
+/// Keeps the `cases` measured in docs/speed.json, after those of earlier commits.
+fn keep(cases: Value) -> std::io::Result<()> {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/speed.json"));
+    let commit = said("git", &["describe", "--always", "--dirty"]);
+    let date = said("git", &["log", "-1", "--format=%cs"]);
+    let kept = std::fs::read_to_string(path).unwrap_or_default();
+    let mut runs: Vec<Value> = serde_json::from_str(&kept).unwrap_or_default();
+    runs.retain(|run| run["commit"] != commit.as_str());
+    runs.push(json!({ "commit": commit, "date": date, "machine": machine(), "cases": cases }));
+    let new = path.with_extension("json.new");
+    std::fs::write(&new, serde_json::to_string_pretty(&runs).expect("numbers and names") + "\n")?;
+    std::fs::rename(new, path)
+}
+
+fn main() -> std::io::Result<()> {
     let arguments: Vec<String> =
         std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let named = |name: &str| CASES.iter().find(|case| case.name == name);
     if let [flag, name, seconds] = &arguments[..]
         && flag == "--one"
     {
-        return named(name).expect("a case's name").run(seconds.parse().expect("seconds"));
+        named(name).expect("a case's name").run(seconds.parse().expect("seconds"));
+        return Ok(());
     }
-    println!(
-        "best of three runs on one thread; memory at the peak and before the first packet; - where ns-2 or valgrind is not there"
-    );
-    println!(
-        "case    flows     packets    wall s    Mpkt/s   ns-2's M/s     ratio   instr./packet      peak MB    at birth MB"
-    );
-    CASES
-        .iter()
-        .filter(|case| {
-            arguments.is_empty() || arguments.iter().any(|argument| argument == case.name)
-        })
-        .for_each(print);
+    let htsim = build_htsim();
+    let nothing = measure(named("b").expect("one flow"), BIRTH)[2];
+    println!("best of {RUNS} runs on one thread; - where ns-2, htsim or valgrind is not there");
+    let titles = COLUMNS.map(|(name, width)| format!("{name:>width$}"));
+    println!("case   {}", titles.concat());
+    let mut cases = serde_json::Map::new();
+    let chosen = |case: &&Case| arguments.is_empty() || arguments.iter().any(|it| it == case.name);
+    for case in CASES.iter().filter(chosen) {
+        let line = line(case, htsim.as_deref(), nothing);
+        let cells = COLUMNS.map(|(name, width)| match &line[name] {
+            Value::Null => format!("{:>width$}", "-"),
+            value => format!("{:>width$}", value.to_string()),
+        });
+        println!("{:<7}{}", case.name, cells.concat());
+        cases.insert(case.name.into(), line);
+    }
+    if arguments.is_empty() {
+        keep(Value::Object(cases))?;
+    }
+    Ok(())
 }
