@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import tempfile
@@ -38,10 +37,9 @@ def seconds_of(scenario: nw.Scenario, runs: int, workers: int) -> float:
 
 def alone(scenario: nw.Scenario, runs: int) -> float:
     """Measure the wall-clock seconds of the same runs, one after another, without a sweep."""
-    text = json.dumps(scenario.fields)
     begun = time.perf_counter()
     for seed in range(1, runs + 1):
-        _core.run(text, seed, None, None)
+        _core.run(scenario.core, seed, None, None)
     return time.perf_counter() - begun
 
 
@@ -64,10 +62,10 @@ def efficiency() -> None:
 
 def bare(runs: int, cores: int) -> float:
     """Measure the wall-clock seconds of the same runs on bare threads, without a sweep."""
-    text = json.dumps(long_run().fields)
+    core = long_run().core
     with ThreadPoolExecutor(cores) as pool:
         begun = time.perf_counter()
-        list(pool.map(lambda seed: _core.run(text, seed, None, None), range(1, runs + 1)))
+        list(pool.map(lambda seed: _core.run(core, seed, None, None), range(1, runs + 1)))
         return time.perf_counter() - begun
 
 

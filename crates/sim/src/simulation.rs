@@ -56,7 +56,7 @@ pub struct Simulation {
     tap: Option<TappedLinks>,
     end_taps: Option<TappedEnds>,
     /// Whether there are so many flows that their ends are out of the caches.
-    looks_ahead: bool,
+    has_many_flows: bool,
 }
 
 /// Families of random streams.
@@ -66,7 +66,7 @@ const FLOW_STREAMS: u64 = 2;
 const HOST_STREAMS: u64 = 3;
 const TIE_STREAM: u64 = 4;
 /// Flows whose ends a processor's second cache does not hold.
-const MANY: usize = 2000;
+const MANY_FLOWS: usize = 2000;
 /// Number of events after which the caller is asked whether to go on.
 const ASK_EVERY: u32 = 1 << 14;
 
@@ -97,7 +97,7 @@ impl Simulation {
             receivers: Vec::with_capacity(network.flows.len()),
             tap: None,
             end_taps: None,
-            looks_ahead: network.flows.len() >= MANY,
+            has_many_flows: network.flows.len() >= MANY_FLOWS,
         };
         // They are as large as all flows.
         drop(network.links);
@@ -142,7 +142,7 @@ impl Simulation {
         while let Some(event) = self.calendar.pop(end) {
             assert!(event.time >= self.now, "an event at {} comes after {}", event.time, self.now);
             self.now = event.time;
-            if self.looks_ahead {
+            if self.has_many_flows || self.packets.are_many() {
                 self.look_ahead();
             }
             self.happen(event);
@@ -165,7 +165,8 @@ impl Simulation {
         if self.calendar.has_opened() {
             self.look_far_ahead();
         }
-        if let Some(Event { what, payload, .. }) = self.calendar.current().first()
+        if self.has_many_flows
+            && let Some(Event { what, payload, .. }) = self.calendar.current().first()
             && what & PACKET != 0
         {
             self.fetch_link(self.packets.at(*payload));
@@ -180,6 +181,9 @@ impl Simulation {
             if event.what & PACKET != 0 {
                 prefetch(self.packets.at(event.payload));
             }
+        }
+        if !self.has_many_flows {
+            return;
         }
         for event in self.calendar.current() {
             match event.what & (PACKET | TIMER) {

@@ -36,6 +36,13 @@ impl Slab {
         self.packets[place as usize]
     }
 
+    /// True if a processor's second cache does not hold them.
+    #[inline]
+    pub fn are_many(&self) -> bool {
+        const MANY: usize = 4096;
+        self.packets.len() > MANY
+    }
+
     /// The packet at `place`.
     pub fn at(&self, place: u32) -> &Travelling {
         &self.packets[place as usize]
