@@ -11,7 +11,7 @@ OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
 OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
 OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
-.PHONY: setup tools demo hosts stacks package test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
+.PHONY: built-tests setup tools demo hosts stacks package test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built
 
@@ -39,9 +39,10 @@ hosts: tools .venv/.made
 	$(HOSTS) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet $(OF_PYTHON) --features hosts
 	touch .venv/.features .venv/.built
 
+TEST_HOSTS := $(HOSTS) cargo test --quiet -p narrows-hosts -p narrows-quic -p narrows-lab -p narrows-c \
+	$(OF_HOSTS:%=--features narrows-hosts/%) --features narrows-quic/hosted
 test-hosts:
-	$(HOSTS) cargo test --quiet -p narrows-hosts -p narrows-quic -p narrows-lab -p narrows-c \
-		$(OF_HOSTS:%=--features narrows-hosts/%) --features narrows-quic/hosted
+	$(TEST_HOSTS)
 	cd examples/stack-ci && CARGO_TARGET_DIR=$(CURDIR)/target/hosts cargo test --quiet
 
 # s2n-quic's adapter, which compiles for minutes.
@@ -67,9 +68,17 @@ FORCE:
 demo: setup
 	$(BIN)/narrows demo -o out/demo --force
 
-test: tools setup lint test-core test-rust test-hosts test-instructions test-python
+# The extension is linked by one core for minutes, in which the other builds the tests. These run
+# alone: some are of real time.
+test: tools .venv/.made
+	$(MAKE) -j2 setup built-tests
+	$(MAKE) test-rust test-hosts test-instructions test-python
 
-lint: setup
+built-tests: lint test-core
+	$(TEST_RUST) --no-run
+	$(TEST_HOSTS) --no-run
+
+lint: .venv/.made
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --quiet $(OF_ALL) -- -D warnings
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" \
@@ -85,8 +94,9 @@ test-core: tools
 	cargo build --quiet --target wasm32-unknown-unknown $(CORE:%=-p narrows-%)
 	cargo build --quiet --target wasm32-unknown-unknown -p narrows-scenario --no-default-features
 
+TEST_RUST = cargo test --workspace --exclude narrows-python --quiet $(OF_WORKSPACE)
 test-rust:
-	cargo test --workspace --exclude narrows-python --quiet $(OF_WORKSPACE)
+	$(TEST_RUST)
 
 # Fails if a packet costs more than 3 % more instructions than crates/sim/benches/instructions.txt
 # says.
