@@ -11,7 +11,7 @@ OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
 OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
 OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
-.PHONY: built-tests setup tools demo hosts stacks package test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
+.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts stacks package test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built
 
@@ -71,21 +71,28 @@ demo: setup
 # The extension is linked by one core for minutes, in which the other builds the tests. These run
 # alone: some are of real time.
 test: tools .venv/.made
+	$(MAKE) lint-format
 	$(MAKE) -j2 setup built-tests
-	$(MAKE) test-rust test-hosts test-instructions test-python
+	$(MAKE) lint-types test-rust test-hosts test-instructions test-python
 
-built-tests: lint test-core
+built-tests: lint-rust test-core
 	$(TEST_RUST) --no-run
 	$(TEST_HOSTS) --no-run
 
-lint: .venv/.made
+lint: lint-format lint-rust lint-types
+
+lint-format: .venv/.made
 	cargo fmt --check
+	$(BIN)/ruff check --quiet python tests benches validation
+	$(BIN)/ruff format --check --quiet python tests benches validation
+
+lint-types: setup
+	$(BIN)/mypy --no-error-summary
+
+lint-rust: .venv/.features
 	cargo clippy --workspace --all-targets --quiet $(OF_ALL) -- -D warnings
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" \
 		cargo doc --quiet --workspace --exclude narrows-python $(OF_WORKSPACE) --no-deps --document-private-items
-	$(BIN)/ruff check --quiet python tests benches validation
-	$(BIN)/ruff format --check --quiet python tests benches validation
-	$(BIN)/mypy --no-error-summary
 	cd validation/bbr && cargo check --quiet --locked
 
 # The core has no clock, no randomness and no files of its own, so it builds for a target without

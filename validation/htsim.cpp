@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     srand(1);
     EventList events;
     events.setEndtime(timeFromSec(atof(argv[5])));
-    Packet::set_packet_size(1500);
+    Packet::set_packet_size(1000);
     Queue queue(speedFromMbps((uint64_t)atoll(argv[2])), memFromPkt(atof(argv[4])), events, NULL);
     Pipe there(timeFromMs(rtt_ms / 2), events), back(timeFromMs(rtt_ms / 2), events);
     TcpRtxTimerScanner timers(timeFromMs(10), events);

@@ -12,5 +12,14 @@ True
 import lazy_loader
 
 # What is named here is listed in __init__.pyi, and imported when it is first used.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, _names, _all = lazy_loader.attach_stub(__name__, __file__)
 __version__ = "0.1.0"
+# What `from narrows import *` brings: what people write, and the figures, not the slow parts.
+__all__ = [name for name in _all if name[0].isupper()]
+__all__ += ["chain", "compare", "controllers", "dumbbell", "network", "parking_lot", "plot"]
+__all__ += ["queues", "run", "sweep"]
+
+
+def __dir__() -> list[str]:
+    """List the parts that are not imported yet, too."""
+    return sorted({*globals(), *_names()})

@@ -1,13 +1,23 @@
 # What `import narrows` offers, and where that is. The parts are imported when they are first named:
 # numpy alone takes a tenth of a second, scipy half a second.
 
+from . import _core as _core
 from . import bulk as bulk
+from . import comparison as comparison
+from . import controller as controller
+from . import errors as errors
 from . import fields as fields
 from . import kernel as kernel
 from . import lab as lab
+from . import listing as listing
+from . import networks as networks
 from . import papers as papers
 from . import plot as plot
 from . import report as report
+from . import results as results
+from . import scenario as scenario
+from . import stack as stack
+from . import sweeps as sweeps
 from . import theory as theory
 from ._core import Ack as Ack
 from ._core import Loss as Loss

@@ -10,7 +10,7 @@ pub struct Transmitter {
 }
 
 impl Transmitter {
-    /// A transmitter of `rate`, idle.
+    /// A transmitter of `rate`, idle. Panics if that is 2⁶³ bit/s or more.
     pub fn new(rate: Rate) -> Self {
         Self { pace: Pace::of(rate), busy_until: Time::ZERO }
     }
@@ -43,7 +43,9 @@ impl Pace {
     const ODD: u64 = 1 << 63;
 
     fn of(rate: Rate) -> Self {
-        Self(rate.whole_picos_per_byte().unwrap_or(rate.bits_per_second() | Self::ODD))
+        let bits = rate.bits_per_second();
+        assert!(bits < Self::ODD, "{bits} bit/s: a transmitter sends less than 2^63 bit/s");
+        Self(rate.whole_picos_per_byte().unwrap_or(bits | Self::ODD))
     }
 
     #[inline]

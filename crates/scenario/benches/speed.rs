@@ -153,10 +153,10 @@ fn again(program: &[&str], case: &Case, seconds: f64) -> Option<Output> {
     output.status.success().then_some(output)
 }
 
-/// Packets delivered, wall seconds, peak bytes of one case in a process of its own.
-fn measure(case: &Case, seconds: f64) -> [f64; 3] {
-    let output = again(&[], case, seconds).expect("this program runs itself");
-    numbers(&output).expect("it prints three numbers")
+/// Packets delivered, wall seconds, peak bytes of one case in a process of its own; None if that
+/// came to a bad end, for want of memory perhaps.
+fn measure(case: &Case, seconds: f64) -> Option<[f64; 3]> {
+    numbers(&again(&[], case, seconds)?)
 }
 
 fn numbers(output: &Output) -> Option<[f64; 3]> {
@@ -191,32 +191,32 @@ fn instructions(case: &Case) -> Option<f64> {
 
 /// Runs of a case, of which the best counts.
 const RUNS: usize = 3;
-/// Simulated flows and seconds above which a case runs once, and nobody waits for valgrind.
+/// Flows above which a case runs once, and nobody waits for valgrind.
 const MOST_FLOWS: u64 = 50_000;
 
 /// A case's line of the table; null where something is not there to compare with. A process that
-/// simulates one flow holds `nothing` bytes.
-fn line(case: &Case, htsim: Option<&Path>, nothing: f64) -> Value {
+/// simulates one flow holds `nothing` bytes. None if the case cannot be run here.
+fn line(case: &Case, htsim: Option<&Path>, nothing: f64) -> Option<Value> {
     let is_large = case.flows > MOST_FLOWS;
-    let runs = (0..if is_large { 1 } else { RUNS }).map(|_| measure(case, case.seconds));
-    let best = runs.min_by(|a, b| a[1].total_cmp(&b[1])).expect("a run");
-    let [packets, wall, peak] = best;
-    let idle = measure(case, BIRTH)[2];
+    let runs = (0..if is_large { 1 } else { RUNS }).filter_map(|_| measure(case, case.seconds));
+    let [packets, wall, peak] = runs.min_by(|a, b| a[1].total_cmp(&b[1]))?;
+    let idle = measure(case, BIRTH)?[2];
+    let counted = if is_large { None } else { instructions(case) };
     let common = case.is_common();
     let speed = packets / wall;
     let ratio = |other: Option<f64>| other.map(|other| round(speed / other, 2));
-    json!({
+    Some(json!({
         "flows": case.flows,
         "packets": packets as u64,
         "wall_s": round(wall, 3),
         "packets_per_s": speed.round() as u64,
-        "instructions_per_packet": if is_large { None } else { instructions(case).map(f64::round) },
+        "instructions_per_packet": counted.map(|count| count.round() as u64),
         "ratio_ns2": ratio(common.then(|| case.ns2()).flatten()),
         "ratio_htsim": ratio(htsim.filter(|_| common).and_then(|program| case.htsim(program))),
         "peak_mb": round(peak / 1e6, 1),
         "birth_mb": round(idle / 1e6, 1),
-        "bytes_per_flow": ((peak - nothing) / case.flows as f64).round(),
-    })
+        "bytes_per_flow": ((peak - nothing).max(0.0) / case.flows as f64).round() as u64,
+    }))
 }
 
 fn round(number: f64, digits: i32) -> f64 {
@@ -237,20 +237,23 @@ const COLUMNS: [(&str, usize); 9] = [
     ("bytes_per_flow", 16),
 ];
 
-/// Builds validation/htsim.cpp against htsim, whose `sim` folder HTSIM names; None without.
-fn build_htsim() -> Option<PathBuf> {
-    let sim = PathBuf::from(std::env::var_os("HTSIM")?);
+/// Builds validation/htsim.cpp against htsim, whose `sim` folder HTSIM names; None without. The
+/// path must be absolute: cargo runs a bench in the folder of its crate.
+fn build_htsim() -> std::io::Result<Option<PathBuf>> {
+    let Some(sim) = std::env::var_os("HTSIM").map(PathBuf::from) else { return Ok(None) };
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../validation/htsim.cpp");
-    let program = std::env::temp_dir().join(format!("htsim_dumbbell_{}", std::process::id()));
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("htsim_dumbbell");
     let mut compiler = Command::new("g++");
     compiler.args(["-O3", "-std=c++11", "-I"]).arg(&sim).arg(source).arg(sim.join("libhtsim.a"));
-    let built = compiler.arg("-o").arg(&program).status().is_ok_and(|status| status.success());
-    assert!(
-        built,
-        "{}: g++ builds {source} against its libhtsim.a (make libhtsim.a)",
+    if compiler.arg("-o").arg(&program).status()?.success() {
+        return Ok(Some(program));
+    }
+    let wrong = format!(
+        "HTSIM={}: g++ could not build {source} against the libhtsim.a there; give the absolute \
+         path of htsim's folder `sim`, in which `make libhtsim.a` has run",
         sim.display()
     );
-    Some(program)
+    Err(std::io::Error::other(wrong))
 }
 
 /// What `program` says in one line, or "unknown".
@@ -267,15 +270,24 @@ fn machine() -> String {
     model.map_or("unknown".into(), |model| model.trim_start_matches([' ', '\t', ':']).to_owned())
 }
 
-/// Keeps the `cases` measured in docs/speed.json, after those of earlier commits.
-fn keep(cases: Value) -> std::io::Result<()> {
+/// The commit measured, with `-dirty` if anything but the table differs from it.
+fn commit() -> String {
+    let commit = said("git", &["describe", "--always", "--exclude=*"]);
+    let changed = said("git", &["status", "--porcelain", "-uno", ":/", ":!/docs/speed.json"]);
+    if changed == "unknown" { commit } else { format!("{commit}-dirty") }
+}
+
+/// Keeps the `cases` measured of `commit` in docs/speed.json, after those of earlier commits and
+/// other machines.
+fn keep(commit: &str, cases: &serde_json::Map<String, Value>) -> std::io::Result<()> {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/speed.json"));
-    let commit = said("git", &["describe", "--always", "--dirty"]);
     let date = said("git", &["log", "-1", "--format=%cs"]);
-    let kept = std::fs::read_to_string(path).unwrap_or_default();
-    let mut runs: Vec<Value> = serde_json::from_str(&kept).unwrap_or_default();
-    runs.retain(|run| run["commit"] != commit.as_str());
-    runs.push(json!({ "commit": commit, "date": date, "machine": machine(), "cases": cases }));
+    let kept = std::fs::read_to_string(path).unwrap_or_else(|_| "[]".into());
+    let mut runs: Vec<Value> = serde_json::from_str(&kept)
+        .map_err(|error| std::io::Error::other(format!("docs/speed.json: {error}; mend it")))?;
+    let machine = machine();
+    runs.retain(|run| run["commit"] != commit || run["machine"] != machine.as_str());
+    runs.push(json!({ "commit": commit, "date": date, "machine": machine, "cases": cases }));
     let new = path.with_extension("json.new");
     std::fs::write(&new, serde_json::to_string_pretty(&runs).expect("numbers and names") + "\n")?;
     std::fs::rename(new, path)
@@ -291,24 +303,33 @@ fn main() -> std::io::Result<()> {
         named(name).expect("a case's name").run(seconds.parse().expect("seconds"));
         return Ok(());
     }
-    let htsim = build_htsim();
-    let nothing = measure(named("b").expect("one flow"), BIRTH)[2];
+    if let Some(unknown) = arguments.iter().find(|name| named(name).is_none()) {
+        let names: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+        let wrong = format!("there is no case {unknown:?}; try some of {}", names.join(" "));
+        return Err(std::io::Error::other(wrong));
+    }
+    let htsim = build_htsim()?;
+    let commit = commit();
+    let nothing = measure(named("b").expect("one flow"), BIRTH).map_or(0.0, |one| one[2]);
     println!("best of {RUNS} runs on one thread; - where ns-2, htsim or valgrind is not there");
     let titles = COLUMNS.map(|(name, width)| format!("{name:>width$}"));
     println!("case   {}", titles.concat());
     let mut cases = serde_json::Map::new();
     let chosen = |case: &&Case| arguments.is_empty() || arguments.iter().any(|it| it == case.name);
     for case in CASES.iter().filter(chosen) {
-        let line = line(case, htsim.as_deref(), nothing);
+        let Some(line) = line(case, htsim.as_deref(), nothing) else {
+            println!("{:<7}came to a bad end, for want of memory perhaps", case.name);
+            continue;
+        };
         let cells = COLUMNS.map(|(name, width)| match &line[name] {
             Value::Null => format!("{:>width$}", "-"),
             value => format!("{:>width$}", value.to_string()),
         });
         println!("{:<7}{}", case.name, cells.concat());
         cases.insert(case.name.into(), line);
-    }
-    if arguments.is_empty() {
-        keep(Value::Object(cases))?;
+        if arguments.is_empty() {
+            keep(&commit, &cases)?;
+        }
     }
     Ok(())
 }

@@ -44,9 +44,10 @@ impl SackBlocks {
     /// None.
     pub const NONE: Self = Self([(0, 0); Self::MOST]);
 
-    /// The first of `ranges`, which lie above the cumulative acknowledgement `ack`.
+    /// The first of `ranges`, which lie above the cumulative acknowledgement `ack`. None may be
+    /// empty: it would hide those after it.
     ///
-    /// Panics if one begins 2³² packets or more above `ack`.
+    /// Panics if one ends 2³² packets or more above `ack`.
     pub fn of(ack: u64, ranges: impl Iterator<Item = Range>) -> Self {
         let mut blocks = Self::NONE;
         for (place, range) in blocks.0.iter_mut().zip(ranges) {

@@ -1,5 +1,5 @@
-//! Conservation of packets: every packet sent has arrived, was lost, or is in flight. They are
-//! counted per path and checked against the links at the end of every run.
+//! Conservation of packets: every packet sent has arrived, was lost, or is in flight. Arrivals and
+//! losses are counted per path, and checked against the links at the end of every run.
 
 use crate::link::Link;
 use crate::measured::Measured;
@@ -12,22 +12,26 @@ pub(crate) struct PathBooks {
     paths: Vec<PathCounters>,
     /// Packets that have set out on any path.
     sent: u64,
-    /// Datagrams of hosted ends that have set out, have arrived or were lost.
-    hosted: [u64; 2],
+    /// Those that were lost.
+    lost: u64,
+    /// Datagrams of hosted ends that have set out.
+    hosted_sent: u64,
+    /// Datagrams of hosted ends that have arrived or were lost.
+    hosted_gone: u64,
 }
 
 /// The packets of one path over the whole run.
 #[derive(Clone, Copy, Debug, Default)]
 struct PathCounters {
     arrived: u64,
-    lost: u32,
     /// Those lost in the measured part of the run.
-    lost_measured: u32,
+    lost_measured: u64,
 }
 
 impl PathBooks {
     pub fn new(paths: usize) -> Self {
-        Self { paths: vec![PathCounters::default(); paths], sent: 0, hosted: [0; 2] }
+        let paths = vec![PathCounters::default(); paths];
+        Self { paths, sent: 0, lost: 0, hosted_sent: 0, hosted_gone: 0 }
     }
 
     /// Counts a packet that sets out.
@@ -45,24 +49,23 @@ impl PathBooks {
     /// Counts a packet of `path` that was dropped, or lost on a wire, by the link that it reached
     /// at `at`.
     pub fn lose(&mut self, path: u32, at: Time, measured: &Measured) {
-        let path = &mut self.paths[path as usize];
-        path.lost += 1;
-        path.lost_measured += u32::from(measured.contains(at));
+        self.lost += 1;
+        self.paths[path as usize].lost_measured += u64::from(measured.contains(at));
     }
 
     /// Datagrams of hosted ends, of which `sent` set out and `gone` have arrived or were lost.
     pub fn count_hosted(&mut self, sent: u64, gone: u64) {
-        self.hosted[0] += sent;
-        self.hosted[1] += gone;
+        self.hosted_sent += sent;
+        self.hosted_gone += gone;
     }
 
     /// Datagrams of hosted ends that have neither arrived nor been lost.
     pub fn hosted_under_way(&self) -> u64 {
-        self.hosted[0] - self.hosted[1]
+        self.hosted_sent - self.hosted_gone
     }
 
     /// Packets of `path` that were lost in the measured part of the run.
-    pub fn lost(&self, path: usize) -> u32 {
+    pub fn lost(&self, path: usize) -> u64 {
         self.paths[path].lost_measured
     }
 
@@ -74,9 +77,8 @@ impl PathBooks {
     /// Panics unless every packet sent has arrived, was lost, or is in flight, that is, in
     /// `waiting` or in a queue.
     pub fn balance(&self, links: &[Link], waiting: &Slab, paths: &Paths) {
-        let total = |count: fn(&PathCounters) -> u64| self.paths.iter().map(count).sum::<u64>();
-        let (arrived, lost) = (total(|path| path.arrived), total(|path| u64::from(path.lost)));
-        let sent = self.sent;
+        let arrived: u64 = self.paths.iter().map(|path| path.arrived).sum();
+        let (sent, lost) = (self.sent, self.lost);
         let under_way = waiting.len() + links.iter().map(Link::held).sum::<u64>();
         assert_eq!(
             sent,

@@ -81,9 +81,6 @@ const MOST: usize = 1 << 20;
 /// Number of events that a bucket should contain: the wheel is rebuilt if the mean differs from it
 /// by a factor of 2√2 or more.
 const AIM: usize = 12;
-/// The same for a wheel that has grown: that many events are out of the caches anyway, and the
-/// ends of fewer buckets stay in them.
-const AIM_OF_MANY: usize = 48;
 const REVIEW_EVERY: usize = 512;
 const WIDTHS: std::ops::RangeInclusive<u32> = 10..=40;
 
@@ -101,8 +98,6 @@ pub(crate) struct Calendar {
     far: BinaryHeap<Reverse<Event>>,
     drained_buckets: usize,
     drained_events: usize,
-    /// Events that have gone beyond the wheel.
-    went_far: usize,
 }
 
 impl Calendar {
@@ -118,7 +113,6 @@ impl Calendar {
             far: BinaryHeap::new(),
             drained_buckets: 0,
             drained_events: 0,
-            went_far: 0,
         }
     }
 
@@ -149,7 +143,6 @@ impl Calendar {
                 self.head + self.current[self.head..].partition_point(|other| *other <= event);
             self.current.insert(place, event);
         } else {
-            self.went_far += 1;
             self.far.push(Reverse(event));
         }
     }
@@ -267,19 +260,18 @@ impl Calendar {
     fn review(&mut self) -> bool {
         let drained = std::mem::take(&mut self.drained_events).max(1);
         let mean = drained as f64 / std::mem::take(&mut self.drained_buckets) as f64;
-        let went_far = std::mem::take(&mut self.went_far);
-        let aim = if self.buckets.len() > FEWEST { AIM_OF_MANY } else { AIM };
-        let steps = (aim as f64 / mean).log2().round() as i32;
+        let steps = (AIM as f64 / mean).log2().round() as i32;
         let (least, most) = (*WIDTHS.start() as i32, *WIDTHS.end() as i32);
         let shift = (self.shift as i32 + steps).clamp(least, most) as u32;
-        let narrows = steps.abs() >= 2 && shift != self.shift;
-        // An event beyond the wheel costs a heap's way twice, and one of timers alone does not pay.
-        let grows = went_far > drained / 8 && self.buckets.len() < MOST;
-        if narrows || grows {
-            let buckets = if grows { 2 * self.buckets.len() } else { self.buckets.len() };
-            self.rebuild(if narrows { shift } else { self.shift }, buckets);
+        let fits = steps.abs() < 2 || shift == self.shift;
+        // A few events beyond the wheel, such as timers, cost less than a wheel that is empty.
+        let grows = self.far.len() > AIM * self.buckets.len() / 4 && self.buckets.len() < MOST;
+        if fits && !grows {
+            return false;
         }
-        narrows || grows
+        let buckets = if grows { 2 * self.buckets.len() } else { self.buckets.len() };
+        self.rebuild(if fits { self.shift } else { shift }, buckets);
+        true
     }
 
     fn rebuild(&mut self, shift: u32, buckets: usize) {
@@ -294,7 +286,6 @@ impl Calendar {
         self.shift = shift;
         self.now = earliest >> shift;
         events.into_iter().for_each(|event| self.push(event));
-        self.went_far = 0;
     }
 }
 

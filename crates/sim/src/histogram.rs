@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Histogram {
     counts: Vec<u64>,
-    sum: u64,
+    sum: f64,
 }
 
 const EXACT: u64 = 64;
@@ -19,7 +19,8 @@ impl Histogram {
             Some(count) => *count += 1,
             None => self.begin(slot),
         }
-        self.sum = self.sum.saturating_add(value);
+        // Values are spans and lengths; those below 2⁶³ become a number in one instruction.
+        self.sum += i64::try_from(value).map_or(value as f64, |value| value as f64);
     }
 
     /// Counts the first value in `slot`, which is higher than any before.
@@ -36,7 +37,7 @@ impl Histogram {
     /// The mean of the observations; 0 if there are none.
     pub fn mean(&self) -> f64 {
         let total = self.total();
-        if total == 0 { 0.0 } else { self.sum as f64 / total as f64 }
+        if total == 0 { 0.0 } else { self.sum / total as f64 }
     }
 
     /// The smallest value v such that at least `share` of the observations are ≤ v, to within the

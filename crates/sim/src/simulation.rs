@@ -99,7 +99,7 @@ impl Simulation {
             end_taps: None,
             has_many_flows: network.flows.len() >= MANY_FLOWS,
         };
-        // They are as large as all flows.
+        // The descriptions of links take as much memory as all flows.
         drop(network.links);
         for (flow, settings) in network.flows.into_iter().enumerate() {
             let chances = stream(FLOW_STREAMS, flow);
@@ -650,7 +650,7 @@ impl Simulation {
         let before = sender.at_warmup.as_deref().copied().unwrap_or_default();
         let mut counters = sender.counters().since(&before.0);
         if !sender.source.knows_its_losses() {
-            counters.lost = self.books.lost(2 * flow);
+            counters.lost = self.books.lost(2 * flow) as u32;
         }
         let limited = sender.limited(self.now).since(&before.1);
         let hosted = self.hosted_summary(flow);

@@ -36,7 +36,7 @@ impl Slab {
         self.packets[place as usize]
     }
 
-    /// True if a processor's second cache does not hold them.
+    /// True if a processor's second cache does not hold as many as have waited at once.
     #[inline]
     pub fn are_many(&self) -> bool {
         const MANY: usize = 4096;

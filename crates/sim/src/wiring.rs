@@ -137,7 +137,7 @@ impl Hop {
             HopEnd::Hosted(path) => (5, path),
             HopEnd::Host(path) => (6, path),
         };
-        assert!(index >> Self::INDEX_BITS == 0, "memory ends before 2^28 links");
+        assert!(index >> Self::INDEX_BITS == 0, "memory ends before 2^28 links or paths");
         Self(kind << Self::INDEX_BITS | index)
     }
 

@@ -94,7 +94,9 @@ impl RttEstimator {
     /// Takes a sample (§2.2, §2.3).
     pub fn sample(&mut self, rtt: Duration, timeouts: &Timeouts, outstanding: Outstanding) {
         self.take(rtt, timeouts, outstanding);
-        self.settled = self.settle(timeouts);
+        if let Some(estimate) = self.estimate {
+            self.settled = self.settle(estimate.smoothed, timeouts);
+        }
     }
 
     #[inline]
@@ -138,19 +140,18 @@ impl RttEstimator {
     }
 
     /// SRTT + max(G, 4·RTTVAR), within bounds (§2.3, §2.4), or Linux's.
-    fn settle(&self, timeouts: &Timeouts) -> Duration {
-        match (&self.estimate, timeouts.least_is) {
-            (None, _) => timeouts.initial,
-            (Some(rtt), Least::OfTimeout) if timeouts.integers => {
+    fn settle(&self, srtt: Duration, timeouts: &Timeouts) -> Duration {
+        match timeouts.least_is {
+            Least::OfTimeout if timeouts.integers => {
                 // t_rtxcur_: the sum, rounded down to whole ticks.
                 let tick = timeouts.granularity.picos();
-                let sum = rtt.smoothed + self.variation * 4;
+                let sum = srtt + self.variation * 4;
                 Duration::from_picos(sum.picos() / tick * tick).max(timeouts.least)
             }
-            (Some(rtt), Least::OfTimeout) => {
-                (rtt.smoothed + timeouts.granularity.max(self.variation * 4)).max(timeouts.least)
+            Least::OfTimeout => {
+                (srtt + timeouts.granularity.max(self.variation * 4)).max(timeouts.least)
             }
-            (Some(rtt), Least::OfVariation) => rtt.smoothed + self.linux.added,
+            Least::OfVariation => srtt + self.linux.added,
         }
     }
 

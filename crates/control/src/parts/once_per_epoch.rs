@@ -49,7 +49,7 @@ pub struct OncePerEpoch<L> {
     law: L,
     cwnd: CongestionWindow,
     /// The law and the slow start to which a spurious epoch goes back.
-    before_epoch: Option<(L, SlowStart)>,
+    before_epoch: Option<Box<(L, SlowStart)>>,
 }
 
 /// RFC 5681 §3.1, eq. 4: the threshold is at least two packets.
@@ -69,7 +69,11 @@ impl<L: WindowLaw> OncePerEpoch<L> {
     }
 
     fn remember(&mut self) {
-        self.before_epoch = Some((self.law.clone(), self.slow_start.clone()));
+        let before = (self.law.clone(), self.slow_start.clone());
+        match &mut self.before_epoch {
+            Some(known) => **known = before,
+            None => self.before_epoch = Some(Box::new(before)),
+        }
         self.cwnd.remember();
     }
 
@@ -147,7 +151,8 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
     }
 
     fn on_spurious(&mut self) {
-        if let Some((law, slow_start)) = self.before_epoch.take() {
+        if let Some(before) = self.before_epoch.take() {
+            let (law, slow_start) = *before;
             self.law = law;
             self.slow_start.undo(slow_start);
         }

@@ -106,27 +106,15 @@ impl Books {
         if let Some(observer) = &mut self.observer {
             observer.departure(came, counts, departure, bytes, measured);
         }
-        if self.impairments.is_some() {
-            return self.impair(departure, segment, measured);
-        }
-        self.carried += 1;
-        Carried::Arrives(departure, departure + self.delay)
-    }
-
-    /// What becomes on the wire of a packet that leaves at `departure`.
-    #[cold]
-    #[inline(never)]
-    fn impair(&mut self, departure: Time, segment: &mut Segment, measured: &Measured) -> Carried {
         let mut arrival = departure + self.delay;
         if let Some(impairments) = &mut self.impairments {
-            if impairments.loses() {
-                impairments.losses_in_window += u64::from(measured.contains(departure));
-                if !segment.damage() {
+            match impair(impairments, (departure, arrival), segment, measured) {
+                Some(later) => arrival = later,
+                None => {
                     self.lost += 1;
                     return Carried::Lost(departure);
                 }
             }
-            arrival = impairments.vary(arrival);
         }
         self.carried += 1;
         Carried::Arrives(departure, arrival)
@@ -152,4 +140,23 @@ impl Books {
             delay: observer.map(|observer| observer.delay.clone()),
         }
     }
+}
+
+/// When a packet that leaves and would arrive at these times does so over an impaired wire; `None`
+/// if it is lost.
+#[cold]
+#[inline(never)]
+fn impair(
+    impairments: &mut Impairments,
+    (departure, arrival): (Time, Time),
+    segment: &mut Segment,
+    measured: &Measured,
+) -> Option<Time> {
+    if impairments.loses() {
+        impairments.losses_in_window += u64::from(measured.contains(departure));
+        if !segment.damage() {
+            return None;
+        }
+    }
+    Some(impairments.vary(arrival))
 }

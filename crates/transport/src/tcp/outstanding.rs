@@ -100,10 +100,17 @@ impl Outstanding {
         (self.first..).zip(self.records.iter_mut())
     }
 
-    /// Releases memory after a large window has shrunk; called rarely.
+    /// Releases memory after a large window has shrunk; called once a recovery.
     pub fn shrink(&mut self) {
-        if self.records.capacity() > 16 && self.records.capacity() > 4 * self.records.len() {
-            self.records.shrink_to(2 * self.records.len());
-        }
+        fit(&mut self.records);
+    }
+}
+
+/// Leaves `ring` half as much room again as it needs: a ring is written all around, and so takes as
+/// much of a cache as it has room.
+pub(super) fn fit<T>(ring: &mut VecDeque<T>) {
+    const LEAST: usize = 16;
+    if ring.capacity() > LEAST.max(2 * ring.len()) {
+        ring.shrink_to(ring.len() + ring.len() / 2);
     }
 }

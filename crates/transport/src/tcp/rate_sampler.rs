@@ -5,6 +5,7 @@
 //! by its number. The connection is application-limited when a packet could leave and the
 //! application has none, which is when the draft's three checks would hold.
 
+use super::outstanding::fit;
 use super::scoreboard::Delivered;
 use narrows_control::{LossSample, RateSample};
 use narrows_units::{Duration, Time};
@@ -137,6 +138,11 @@ impl RateSampler {
         let Sending { prior_in_flight, repairing, departs_in } = *sending;
         let prior_in_flight = prior_in_flight as f64;
         Some(RateSample { prior_in_flight, repairing, departs_in, ..self.sample.take()? })
+    }
+
+    /// Releases memory after a large window has shrunk; called once a recovery.
+    pub fn shrink(&mut self) {
+        fit(&mut self.departures);
     }
 
     /// True if packets that leave now are marked as limited by the application.

@@ -60,7 +60,8 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// Nothing is known that tells an original from its retransmission.
+    /// Nothing is known that tells an original from its retransmission; for boards that find losses
+    /// by count, which do not ask.
     pub const UNSTAMPED: Self =
         Self { now: Time::ZERO, least_rtt: Duration::ZERO, echo: Time::NEVER };
 
@@ -392,8 +393,8 @@ impl Scoreboard {
         }
     }
 
-    /// True if [`Self::judge_by_count`] would find losses.
-    pub fn has_lost(&self) -> bool {
+    /// False if [`Self::judge_by_count`] has no packet left to judge.
+    pub fn has_unjudged(&self) -> bool {
         self.loss_edge().is_some_and(|edge| self.judged_to < edge)
     }
 

@@ -134,6 +134,9 @@ impl Selective {
         }
         self.recovery = None;
         self.board.shrink();
+        if let Some(sampler) = &mut ears.sampler {
+            sampler.shrink();
+        }
     }
 
     /// Nothing was lost above `first`: the window and the packets are as before.
@@ -224,7 +227,7 @@ impl Selective {
     /// Detects new losses after `delivered` packets have arrived; begins a recovery if there are
     /// any.
     fn judge(&mut self, delivered: u64, ears: &mut Ears) -> Verdict {
-        if self.rack.is_none() && self.metering != Metering::ByLaw && !self.board.has_lost() {
+        if self.rack.is_none() && !self.board.has_unjudged() {
             return Verdict::default();
         }
         let flight = self.missing() + delivered as f64;
