@@ -189,6 +189,12 @@ mod tests {
         assert_eq!([1_000_000; 3].map(&mut leave), [1_000_000, 1_000_000, 1_010_000].map(at));
         pacer.refill(at(1_005_000), 20.0, &rtt);
         assert_eq!(pacer.ready_at(), at(1_007_500), "half a token is missing, at twice the rate");
+        pacer.renew();
+        let mut leave = |micros: u64| {
+            pacer.sent(at(micros), 1, pacing, 10.0, Some(&rtt));
+            pacer.ready_at()
+        };
+        assert_eq!([1_020_000; 3].map(&mut leave)[1], at(1_020_000), "a new connection's is full");
     }
 
     #[test]
@@ -203,6 +209,10 @@ mod tests {
         let pacing = Pacing::Rate { packets_per_second: 100.0, gaps: Gaps::Fq };
         own.sent(at(1000), 2, pacing, 10.0, None);
         assert_eq!(own.ready_at(), at(1010), "a law that sets a rate may ask for the same");
+        let mut unpaced = Pacer::new(Stream::new(3, 1, 1));
+        unpaced.sent_unpaced(10);
+        unpaced.sent_over_fq(at(1000), 2, 100.0);
+        assert_eq!(unpaced.ready_at(), at(1010), "the first ten may leave unpaced");
         pacer.sent_over_fq(at(1000), 2, 100.0);
         assert_eq!(pacer.ready_at(), at(1010), "20 ms for two packets, less half of that");
         pacer.sent_over_fq(at(1013), 2, 100.0);

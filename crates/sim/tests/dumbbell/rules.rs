@@ -193,6 +193,36 @@ proptest! {
     }
 }
 
+/// So many flows, and then so many packets in flight, that what comes is fetched ahead.
+#[test]
+fn fetching_ahead_changes_nothing() {
+    let short = Dumbbell {
+        rate: Rate::from_megabits(10_000),
+        buffer: 10_000,
+        duration: Duration::from_millis(700),
+        warmup: Duration::ZERO,
+        ..Dumbbell::default()
+    };
+    for dumbbell in [
+        Dumbbell { flows: 2100, ..short.clone() },
+        Dumbbell { flows: 3, habits: Habits::LINUX, ..short },
+    ] {
+        let scheduled = Dumbbell { eager: false, ..dumbbell.clone() };
+        let simulation = dumbbell.run();
+        assert!(simulation.delivered() > 20_000, "{}", simulation.delivered());
+        assert!(shown(&simulation, &dumbbell) == shown(&scheduled.run(), &scheduled));
+    }
+}
+
+/// Each packet that would be marked finds the queue full.
+#[test]
+fn a_mark_of_a_packet_that_is_dropped_does_not_count() {
+    let queue = Discipline::MarkFrom(20);
+    let dumbbell = Dumbbell { queue, buffer: 20, ecn: true, flows: 3, ..Dumbbell::default() };
+    let link = dumbbell.run().link(BOTTLENECK);
+    assert!(link.marks == 0 && link.drops > 0, "{} marks, {} drops", link.marks, link.drops);
+}
+
 #[derive(Clone, Default)]
 struct Record(Arc<Mutex<Vec<String>>>);
 

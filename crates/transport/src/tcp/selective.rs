@@ -212,7 +212,7 @@ impl Selective {
             && self.board.sacked_packets() == 0
     }
 
-    /// Handles an acknowledgement in order while all is quiet; `on_ack` would do the same.
+    /// Handles an acknowledgement in order while all is quiet, as `hear` would.
     #[inline]
     fn advance(&mut self, number: u64, ears: &mut Ears) -> Answer {
         let mut delivered = Delivered::default();
@@ -222,6 +222,53 @@ impl Selective {
         }
         ears.arrived(&delivered);
         Answer::of(&delivered, advanced)
+    }
+
+    /// Handles any acknowledgement.
+    fn hear(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
+        let mut delivered = Delivered::default();
+        let first = self.board.first();
+        let before = self.rack.as_ref().map(|_| Before {
+            highest: self.board.highest_arrival(),
+            first_sent: self.board.first_sent(),
+        });
+        let least_rtt = match (&self.rack, ears.rtt.estimate()) {
+            (Some(_), Some(rtt)) => rtt.minimum,
+            _ => Duration::ZERO,
+        };
+        let arrival = Arrival {
+            now: ears.now,
+            least_rtt,
+            echo: if ears.timestamps { ack.echoed_stamp } else { Time::NEVER },
+        };
+        let advanced = ack.number > first;
+        if advanced {
+            self.board.acknowledge(ack.number, &arrival, &mut delivered);
+            self.leave_where_over(ack, first, ears);
+        }
+        let sack = ack.sack();
+        for block in sack.iter(ack.number) {
+            self.board.sack(block, &arrival, &mut delivered);
+        }
+        ears.arrived(&delivered);
+        let duplicate = ack.duplicate();
+        if self.rack.is_some() || duplicate.is_some() {
+            let highest = before.as_ref().map_or(0, |before| before.highest);
+            self.learn(duplicate, highest, &delivered, ears);
+            self.follow_timeout(first, &delivered, ears);
+            self.settle_probe(ack, &delivered, ears);
+        }
+        let clear = sack.is_empty() && self.board.sacked_packets() == 0 && self.rack.is_none();
+        let verdict = if clear { Verdict::default() } else { self.judge(delivered.packets, ears) };
+        let safe = advanced && verdict.losses == 0;
+        self.meter(delivered.packets as f64, safe, verdict.losses, ears);
+        // The arrival of data that left before the first packet left again postpones that packet's
+        // timeout, the arrival of later data does not (tcp_clean_rtx_queue).
+        let first_sent = before.and_then(|before| before.first_sent);
+        let old_data =
+            delivered.proof.zip(first_sent).is_some_and(|(proof, first)| proof.sent < first);
+        let restarts_timer = advanced || verdict.begins || old_data;
+        Answer { reordering_at: verdict.reordering_at, ..Answer::of(&delivered, restarts_timer) }
     }
 
     /// Detects new losses after `delivered` packets have arrived; begins a recovery if there are
@@ -355,51 +402,10 @@ impl Recovery for Selective {
 
     fn on_ack(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
         if self.is_quiet(ears) && ack.reports_nothing() {
-            return self.advance(ack.number, ears);
+            self.advance(ack.number, ears)
+        } else {
+            self.hear(ack, ears)
         }
-        let mut delivered = Delivered::default();
-        let first = self.board.first();
-        let before = self.rack.as_ref().map(|_| Before {
-            highest: self.board.highest_arrival(),
-            first_sent: self.board.first_sent(),
-        });
-        let least_rtt = match (&self.rack, ears.rtt.estimate()) {
-            (Some(_), Some(rtt)) => rtt.minimum,
-            _ => Duration::ZERO,
-        };
-        let arrival = Arrival {
-            now: ears.now,
-            least_rtt,
-            echo: if ears.timestamps { ack.echoed_stamp } else { Time::NEVER },
-        };
-        let advanced = ack.number > first;
-        if advanced {
-            self.board.acknowledge(ack.number, &arrival, &mut delivered);
-            self.leave_where_over(ack, first, ears);
-        }
-        let sack = ack.sack();
-        for block in sack.iter(ack.number) {
-            self.board.sack(block, &arrival, &mut delivered);
-        }
-        ears.arrived(&delivered);
-        let duplicate = ack.duplicate();
-        if self.rack.is_some() || duplicate.is_some() {
-            let highest = before.as_ref().map_or(0, |before| before.highest);
-            self.learn(duplicate, highest, &delivered, ears);
-            self.follow_timeout(first, &delivered, ears);
-            self.settle_probe(ack, &delivered, ears);
-        }
-        let clear = sack.is_empty() && self.board.sacked_packets() == 0 && self.rack.is_none();
-        let verdict = if clear { Verdict::default() } else { self.judge(delivered.packets, ears) };
-        let safe = advanced && verdict.losses == 0;
-        self.meter(delivered.packets as f64, safe, verdict.losses, ears);
-        // The arrival of data that left before the first packet left again postpones that packet's
-        // timeout, the arrival of later data does not (tcp_clean_rtx_queue).
-        let first_sent = before.and_then(|before| before.first_sent);
-        let old_data =
-            delivered.proof.zip(first_sent).is_some_and(|(proof, first)| proof.sent < first);
-        let restarts_timer = advanced || verdict.begins || old_data;
-        Answer { reordering_at: verdict.reordering_at, ..Answer::of(&delivered, restarts_timer) }
     }
 
     /// Marks as lost what has not arrived, except what left lately if losses are found by time (RFC
@@ -541,6 +547,97 @@ impl Recovery for Selective {
     fn renew(&mut self) {
         if self.rack.is_some() {
             self.rack = Some(Rack::default());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AckHeader, Counters, Header, RttEstimator};
+    use narrows_control::{Ack, Controller, Loss, Timeout};
+    use narrows_signal::{Range, SackBlocks};
+    use proptest::prelude::*;
+
+    /// A law that hears nothing.
+    struct Deaf;
+
+    impl Controller for Deaf {
+        fn on_ack(&mut self, _ack: &Ack) {}
+        fn on_loss(&mut self, _loss: &Loss) {}
+        fn on_timeout(&mut self, _timeout: &Timeout) {}
+        fn window(&self) -> f64 {
+            10.0
+        }
+    }
+
+    /// What `told` does with a recovery that has sent `sent` packets, and what it becomes.
+    fn after(
+        recovery: &Selective,
+        sent: u64,
+        timestamps: bool,
+        told: impl Fn(&mut Selective, &mut Ears) -> String,
+    ) -> (Selective, String) {
+        let (mut controller, mut counters) = (Deaf, Counters::default());
+        let mut ears = Ears {
+            controller: &mut controller,
+            counters: &mut counters,
+            now: Time::from_secs(1.0),
+            next: sent,
+            rtt: &RttEstimator::default(),
+            timestamps,
+            sampler: None,
+            answered_to: 0,
+        };
+        let mut recovery = recovery.clone();
+        let answer = told(&mut recovery, &mut ears);
+        let shown = format!("{answer} {recovery:?} {counters:?}");
+        (recovery, shown)
+    }
+
+    proptest! {
+        /// Packets leave, anew and again, timers go off, acknowledgements come with and without
+        /// blocks and duplicates: the short way does what the long one does.
+        #[test]
+        fn the_short_way_of_an_acknowledgement_does_what_the_long_one_does(
+            events in prop::collection::vec((0u8..8, 0u64..6, 1u64..4, any::<bool>()), 1..120),
+            timestamps in any::<bool>(),
+        ) {
+            let mut recovery = Selective::new(Metering::ByPipe, &Habits::NS2);
+            let mut sent = 0;
+            for (kind, start, length, duplicate) in events {
+                let (first, end) = (recovery.first(), recovery.end());
+                if kind < 3 {
+                    let again = if kind == 2 { recovery.board.next_retransmission() } else { None };
+                    recovery.sent(again.unwrap_or(end), sent, Time::from_secs(0.1 * sent as f64));
+                    sent += 1;
+                    continue;
+                }
+                if kind == 3 {
+                    (recovery, _) = after(&recovery, sent, timestamps, |recovery, ears| {
+                        format!("{:?}", recovery.on_timeout(duplicate, ears))
+                    });
+                    continue;
+                }
+                let number = (first + start).min(end);
+                let block = Range { start: number + start, end: (number + start + length).min(end) };
+                let reports = kind == 4 && start > 0 && !block.is_empty();
+                let sack = SackBlocks::of(number, reports.then_some(block).into_iter());
+                let header = Header::Ack(AckHeader { sack, ..AckHeader::NOTHING });
+                let (stamp, echoed_stamp) = (Time::from_secs(1.0), Time::from_secs(0.05));
+                let mut ack = Segment { number, stamp, echoed_stamp, bytes: 40, header };
+                if duplicate && kind == 5 {
+                    ack.report_duplicate(first.saturating_sub(1));
+                }
+                let (_, long) = after(&recovery, sent, timestamps, |recovery, ears| {
+                    format!("{:?}", recovery.hear(&ack, ears))
+                });
+                let (next, short) = after(&recovery, sent, timestamps, |recovery, ears| {
+                    format!("{:?}", recovery.on_ack(&ack, ears))
+                });
+                prop_assert_eq!(short, long);
+                recovery = next;
+            }
         }
     }
 }
