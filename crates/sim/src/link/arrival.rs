@@ -42,8 +42,8 @@ impl ArrivalLink {
         self.books.depart(now, counts, departure, &mut packet.segment, measured)
     }
 
-    /// Lets the queue judge a packet, which it may mark; returns false if it is dropped, for that or
-    /// because it is too large for the link.
+    /// Lets the queue judge a packet, which it may mark; returns false if it is dropped, for that
+    /// or because it is too large for the link.
     #[cold]
     #[inline(never)]
     fn judge(&mut self, now: Time, packet: &mut Travelling, counts: bool) -> bool {

@@ -620,7 +620,8 @@ mod tests {
                     continue;
                 }
                 let number = (first + start).min(end);
-                let block = Range { start: number + start, end: (number + start + length).min(end) };
+                let (low, high) = (number + start, (number + start + length).min(end));
+                let block = Range { start: low, end: high };
                 let reports = kind == 4 && start > 0 && !block.is_empty();
                 let sack = SackBlocks::of(number, reports.then_some(block).into_iter());
                 let header = Header::Ack(AckHeader { sack, ..AckHeader::NOTHING });
