@@ -9,15 +9,16 @@ Examples
 True
 """
 
+from pkgutil import iter_modules
+
 import lazy_loader
 
 # What is named here is listed in __init__.pyi, and imported when it is first used.
 __getattr__, _names, _all = lazy_loader.attach_stub(__name__, __file__)
 __version__ = "0.1.0"
-# What `from narrows import *` brings: what people write, and the figures, not the slow parts.
-__all__ = [name for name in _all if name[0].isupper()]
-__all__ += ["chain", "compare", "controllers", "dumbbell", "network", "parking_lot", "plot"]
-__all__ += ["queues", "run", "sweep"]
+# What `from narrows import *` brings: of the parts only the figures, as others are slow.
+_slow = {part.name for part in iter_modules(__path__)} - {"plot"}
+__all__ = [name for name in _all if name not in _slow]
 
 
 def __dir__() -> list[str]:

@@ -143,11 +143,11 @@ impl Payloads {
         &self.bytes[place as usize]
     }
 
-    /// Frees the place of a packet, if it has one.
-    pub fn free(&mut self, segment: &Segment) {
-        if let Header::Hosted { place, .. } = segment.header {
-            self.free_place(place);
-        }
+    /// Frees the place of a packet; returns false if it has none.
+    pub fn free(&mut self, segment: &Segment) -> bool {
+        let Header::Hosted { place, .. } = segment.header else { return false };
+        self.free_place(place);
+        true
     }
 
     fn free_place(&mut self, place: u32) {
@@ -260,7 +260,9 @@ impl HostedEnd {
         self.is_running = false;
         (self.sees_at, self.wakes_at, self.resumes_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
         self.inbox.drain(..).for_each(|(place, _)| payloads.free_place(place));
-        self.departing.drain(..).for_each(|segment| payloads.free(&segment));
+        for segment in self.departing.drain(..) {
+            payloads.free(&segment);
+        }
     }
 
     fn fail(&mut self, why: &str, payloads: &mut Payloads) {

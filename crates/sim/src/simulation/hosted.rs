@@ -6,7 +6,6 @@ use crate::hosted::{End, Endpoint, HostedEnd};
 use crate::packet::Travelling;
 use crate::summary::HostedSummary;
 use crate::traffic::Act;
-use narrows_transport::Header;
 use narrows_units::Time;
 use std::any::Any;
 
@@ -98,9 +97,8 @@ impl Simulation {
     /// A packet does not reach its end.
     pub(super) fn lose(&mut self, packet: &Travelling, at: Time) {
         self.books.lose(packet.path, at, &self.measured);
-        if matches!(packet.segment.header, Header::Hosted { .. }) {
+        if self.payloads.free(&packet.segment) {
             self.books.count_hosted(0, 1);
-            self.payloads.free(&packet.segment);
         }
     }
 
