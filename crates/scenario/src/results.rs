@@ -209,9 +209,10 @@ pub struct LinkSeries {
 }
 
 /// What was seen of a run, simulated or real, in the order of its flows and of its links.
-pub struct Observed {
-    /// Each flow.
-    pub flows: Vec<FlowSummary>,
+pub struct Observed<Flows = Vec<FlowSummary>> {
+    /// Each flow; one is asked for after the other, so that a hundred thousand need not be there at
+    /// once.
+    pub flows: Flows,
     /// Each link between routers.
     pub links: Vec<LinkSummary>,
     /// Data packets delivered in the whole run.
@@ -230,7 +231,7 @@ pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> R
     let flows = (0..checked.flow_count() as usize).map(|flow| simulation.flow(flow));
     let links = (0..checked.links.len()).map(|link| simulation.link(link));
     let observed = Observed {
-        flows: flows.collect(),
+        flows,
         links: links.collect(),
         delivered: simulation.delivered(),
         transfers: transfers(checked, simulation),
@@ -242,7 +243,11 @@ pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> R
 }
 
 /// What `observed` says of a run of `checked` under `seed`.
-pub fn assemble(checked: &Checked, seed: u64, observed: Observed) -> Results {
+pub fn assemble(
+    checked: &Checked,
+    seed: u64,
+    observed: Observed<impl IntoIterator<Item = FlowSummary>>,
+) -> Results {
     let flows = flow_results(checked, observed.flows);
     let described = checked.links.iter().zip(observed.links).enumerate();
     let links: Vec<LinkResult> =
@@ -299,7 +304,10 @@ fn bottleneck(links: &[LinkResult]) -> usize {
     (0..links.len()).reduce(most).unwrap_or(0)
 }
 
-fn flow_results(checked: &Checked, summaries: Vec<FlowSummary>) -> Vec<FlowResult> {
+fn flow_results(
+    checked: &Checked,
+    summaries: impl IntoIterator<Item = FlowSummary>,
+) -> Vec<FlowResult> {
     let seconds = (checked.duration - checked.warmup).seconds();
     let groups = checked.groups().zip(summaries);
     let result = |(number, (group, summary)): (usize, (&CheckedFlow, FlowSummary))| {

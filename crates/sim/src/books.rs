@@ -94,8 +94,8 @@ impl PathBooks {
     /// its way.
     fn balance_links(&self, links: &[Link], waiting: &Slab, paths: &Paths) {
         let mut accounted = vec![0; links.len()];
-        for packet in waiting.iter() {
-            let came_by = paths.link_before(packet.path as usize, packet.hop as usize);
+        for (hop, path) in waiting.iter() {
+            let came_by = paths.link_before(path as usize, hop as usize);
             if let Some(link) = came_by {
                 accounted[link as usize] += 1;
             }

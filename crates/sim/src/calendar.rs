@@ -91,10 +91,9 @@ pub(crate) struct Calendar {
     now: u64,
     current: Vec<Event>,
     head: usize,
-    buckets: Vec<Vec<Event>>,
+    buckets: Vec<Bucket>,
+    chunks: Chunks,
     occupied: Vec<u64>,
-    /// Drained buckets, kept to reuse their memory.
-    spare: Vec<Vec<Event>>,
     far: BinaryHeap<Reverse<Event>>,
     drained_buckets: usize,
     drained_events: usize,
@@ -107,9 +106,9 @@ impl Calendar {
             now: 0,
             current: Vec::new(),
             head: 0,
-            buckets: vec![Vec::new(); FEWEST],
+            buckets: vec![Bucket::EMPTY; FEWEST],
+            chunks: Chunks::default(),
             occupied: vec![0; FEWEST / 64],
-            spare: Vec::new(),
             far: BinaryHeap::new(),
             drained_buckets: 0,
             drained_events: 0,
@@ -150,12 +149,14 @@ impl Calendar {
     #[inline]
     fn put(&mut self, number: u64, event: Event) {
         let slot = self.slot(number);
-        self.occupied[slot / 64] |= 1 << (slot % 64);
         let bucket = &mut self.buckets[slot];
-        if bucket.len() == bucket.capacity() {
-            make_room(bucket, &mut self.spare);
+        let place = bucket.len as usize % CHUNK;
+        if place == 0 {
+            self.occupied[slot / 64] |= 1 << (slot % 64);
+            self.chunks.lengthen(bucket);
         }
-        bucket.push(event);
+        self.chunks.events[bucket.last as usize][place] = event;
+        bucket.len += 1;
     }
 
     /// Removes and returns the next event, if there is one no later than `end`.
@@ -186,9 +187,10 @@ impl Calendar {
         &self.current[self.head..]
     }
 
-    /// The events of the nearest bucket after the current one that is not empty.
-    pub fn following(&self) -> &[Event] {
-        self.next_occupied().map_or(&[], |number| &self.buckets[self.slot(number)])
+    /// The events of the nearest bucket after the current one that is not empty, in no order.
+    pub fn following(&self) -> impl Iterator<Item = &Event> {
+        let next = self.next_occupied().map_or(Bucket::EMPTY, |next| self.buckets[self.slot(next)]);
+        self.chunks.of(next).flatten()
     }
 
     /// Moves to the next bucket that is not empty; returns false if there is none, or if it begins
@@ -215,14 +217,9 @@ impl Calendar {
 
     fn open_current(&mut self) {
         let slot = self.slot(self.now);
-        if self.occupied[slot / 64] & (1 << (slot % 64)) != 0 {
-            self.occupied[slot / 64] &= !(1 << (slot % 64));
-            std::mem::swap(&mut self.current, &mut self.buckets[slot]);
-            let emptied = std::mem::take(&mut self.buckets[slot]);
-            if emptied.capacity() > 0 {
-                self.spare.push(emptied);
-            }
-        }
+        self.occupied[slot / 64] &= !(1 << (slot % 64));
+        let bucket = std::mem::replace(&mut self.buckets[slot], Bucket::EMPTY);
+        self.chunks.drain(bucket, &mut self.current);
         while let Some(Reverse(event)) = self.far.peek().copied() {
             let number = event.time.picos() >> self.shift;
             if number - self.now >= self.buckets.len() as u64 {
@@ -277,10 +274,10 @@ impl Calendar {
     fn rebuild(&mut self, shift: u32, buckets: usize) {
         let mut events: Vec<Event> =
             std::mem::take(&mut self.far).into_iter().map(|Reverse(event)| event).collect();
-        for bucket in &mut self.buckets {
-            events.append(bucket);
+        for bucket in std::mem::take(&mut self.buckets) {
+            self.chunks.drain(bucket, &mut events);
         }
-        self.buckets.resize_with(buckets, Vec::new);
+        self.buckets = vec![Bucket::EMPTY; buckets];
         self.occupied = vec![0; buckets / 64];
         let earliest = events.iter().map(|event| event.time.picos()).min().unwrap_or(0);
         self.shift = shift;
@@ -289,14 +286,80 @@ impl Calendar {
     }
 }
 
-/// Makes room for one more event in a full bucket, in one of the `spare` ones if it is new.
-#[cold]
-#[inline(never)]
-fn make_room(bucket: &mut Vec<Event>, spare: &mut Vec<Vec<Event>>) {
-    if let (0, Some(drained)) = (bucket.capacity(), spare.pop()) {
-        *bucket = drained;
+/// The events of one bucket: their number, and the first and the last of their chunks.
+#[derive(Clone, Copy)]
+struct Bucket {
+    first: u32,
+    last: u32,
+    len: u32,
+}
+
+impl Bucket {
+    const EMPTY: Self = Self { first: 0, last: 0, len: 0 };
+}
+
+/// Events that lie together. Few, because the last chunk of a bucket is half empty.
+const CHUNK: usize = 8;
+
+/// The memory of all buckets: each is a chain of chunks, all full but the last.
+#[derive(Default)]
+struct Chunks {
+    events: Vec<[Event; CHUNK]>,
+    /// The chunk after each one in its chain, but for the last.
+    after: Vec<u32>,
+    free: Vec<u32>,
+}
+
+impl Chunks {
+    /// Adds a chunk to the chain of `bucket`, whose chunks are full.
+    #[inline(never)]
+    fn lengthen(&mut self, bucket: &mut Bucket) {
+        let chunk = self.free.pop().unwrap_or_else(|| self.grow());
+        if bucket.len == 0 {
+            bucket.first = chunk;
+        } else {
+            self.after[bucket.last as usize] = chunk;
+        }
+        bucket.last = chunk;
     }
-    bucket.reserve(AIM);
+
+    #[cold]
+    fn grow(&mut self) -> u32 {
+        const NOTHING: Event = Event { time: Time::ZERO, what: 0, payload: 0 };
+        if self.events.len() == self.events.capacity() {
+            // By a quarter: doubling would waste more.
+            self.events.reserve_exact(self.events.len() / 4 + 64);
+        }
+        self.events.push([NOTHING; CHUNK]);
+        self.after.push(0);
+        u32::try_from(self.after.len() - 1).expect("memory ends before 2^32 chunks")
+    }
+
+    /// The events of `bucket`, chunk by chunk.
+    fn of(&self, bucket: Bucket) -> impl Iterator<Item = &[Event]> {
+        let Bucket { first: mut chunk, mut len, .. } = bucket;
+        std::iter::from_fn(move || {
+            let events = &self.events[chunk as usize][..CHUNK.min(len as usize)];
+            (chunk, len) = (self.after[chunk as usize], len - events.len() as u32);
+            Some(events)
+        })
+        .take((bucket.len as usize).div_ceil(CHUNK))
+    }
+
+    /// Moves the events of `bucket` to the end of `events`, in the order in which they came.
+    fn drain(&mut self, bucket: Bucket, events: &mut Vec<Event>) {
+        let Bucket { first: mut chunk, len, .. } = bucket;
+        let mut left = len as usize;
+        while left >= CHUNK {
+            events.extend_from_slice(&self.events[chunk as usize]);
+            self.free.push(chunk);
+            (chunk, left) = (self.after[chunk as usize], left - CHUNK);
+        }
+        if left > 0 {
+            events.extend_from_slice(&self.events[chunk as usize][..left]);
+            self.free.push(chunk);
+        }
+    }
 }
 
 #[cfg(test)]

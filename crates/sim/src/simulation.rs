@@ -67,6 +67,8 @@ const HOST_STREAMS: u64 = 3;
 const TIE_STREAM: u64 = 4;
 /// Flows whose ends a processor's second cache does not hold.
 const MANY_FLOWS: usize = 2000;
+/// Number of descriptions of flows whose memory is given back at once.
+const GIVEN_BACK: usize = 1 << 12;
 /// Number of events after which the caller is asked whether to go on.
 const ASK_EVERY: u32 = 1 << 14;
 
@@ -88,7 +90,7 @@ impl Simulation {
             measured,
             calendar: Calendar::new(),
             salt: stream(TIE_STREAM, 0).bits() as u32 & (PACKET - 1),
-            packets: Slab::default(),
+            packets: Slab::new(network.flows.len() >= MANY_FLOWS),
             payloads: Payloads::default(),
             paths,
             books,
@@ -101,13 +103,21 @@ impl Simulation {
         };
         // The descriptions of links take as much memory as all flows.
         drop(network.links);
-        for (flow, settings) in network.flows.into_iter().enumerate() {
+        let mut flow = 0;
+        // From the end of the list, which gives its memory back as it becomes shorter.
+        let mut flows = network.flows;
+        flows.reverse();
+        while let Some(settings) = flows.pop() {
+            if flows.len() % GIVEN_BACK == 0 {
+                flows.shrink_to_fit();
+            }
             let chances = stream(FLOW_STREAMS, flow);
             let hosts = [2 * flow + 1, 2 * flow].map(|path| stream(HOST_STREAMS, path));
             let (sender, receiver) = SendingEnd::pair(settings, chances, hosts, measured.from);
             simulation.senders.push(sender);
             simulation.receivers.push(receiver);
             simulation.arm_sender(flow as u32);
+            flow += 1;
         }
         Ok(simulation)
     }
@@ -169,7 +179,7 @@ impl Simulation {
             && let Some(Event { what, payload, .. }) = self.calendar.current().first()
             && what & PACKET != 0
         {
-            self.fetch_link(self.packets.at(*payload));
+            self.fetch_link(self.packets.whereabouts(*payload).0);
         }
     }
 
@@ -179,7 +189,7 @@ impl Simulation {
     fn look_far_ahead(&self) {
         for event in self.calendar.following() {
             if event.what & PACKET != 0 {
-                prefetch(self.packets.at(event.payload));
+                self.packets.prefetch(event.payload);
             }
         }
         if !self.has_many_flows {
@@ -188,9 +198,9 @@ impl Simulation {
         for event in self.calendar.current() {
             match event.what & (PACKET | TIMER) {
                 PACKET => {
-                    let packet = self.packets.at(event.payload);
-                    prefetch(&self.paths.hops[packet.hop as usize]);
-                    self.fetch_path(packet.path);
+                    let (hop, path) = self.packets.whereabouts(event.payload);
+                    prefetch(&self.paths.hops[hop as usize]);
+                    self.fetch_path(path);
                 }
                 TIMER => self.fetch_path(event.what & !TIMER),
                 _ => {}
@@ -198,10 +208,10 @@ impl Simulation {
         }
     }
 
-    /// Fetches the plain link that comes after the hop that `packet` is on its way to; those of a
+    /// Fetches the plain link that comes after the hop that a packet is on its way to; those of a
     /// flow lie side by side.
-    fn fetch_link(&self, packet: &Travelling) {
-        let next = self.paths.hops.get(packet.hop as usize + 1);
+    fn fetch_link(&self, hop: u32) {
+        let next = self.paths.hops.get(hop as usize + 1);
         if let Some(link) = next.and_then(|hop| hop.passes()) {
             prefetch(&self.links[link as usize]);
         }
@@ -631,6 +641,8 @@ impl Simulation {
         self.receivers.iter_mut().for_each(|end| end.catch_up(self.horizon));
         self.books.balance(&self.links, &self.packets, &self.paths);
         self.balance_payloads();
+        // What is still under way takes as much memory as a summary of every flow.
+        (self.calendar, self.packets) = (Calendar::new(), Slab::default());
     }
 
     /// The time that has been reached.

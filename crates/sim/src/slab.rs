@@ -1,62 +1,302 @@
-//! Packets that wait for their event, in places that are reused.
+//! Packets that wait for their event, in places that are reused. Data and acknowledgements that say
+//! no more than most do take half the room: with many flows, most memory is packets.
 
 use crate::packet::Travelling;
+use crate::prefetch::prefetch;
+use narrows_signal::{Ecn, Reply, Request, SackBlocks};
+use narrows_transport::{AckHeader, DataHeader, Header, Segment};
+use narrows_units::Time;
 
 /// Packets that wait for their event.
 #[derive(Default)]
 pub(crate) struct Slab {
-    packets: Vec<Travelling>,
-    free: Vec<u32>,
+    /// Whether those that can be are made short, which takes more time than it saves while all of
+    /// them are in the caches.
+    shortens: bool,
+    short: Places<Short>,
+    whole: Places<Travelling>,
 }
 
+/// In a packet's place: it is short.
+const SHORT: u32 = 1 << 31;
+
 impl Slab {
-    /// Stores `packet`; returns its place.
-    pub fn put(&mut self, packet: &Travelling) -> u32 {
-        if let Some(place) = self.free.pop() {
-            self.packets[place as usize] = *packet;
-            return place;
-        }
-        if self.packets.len() == self.packets.capacity() {
-            self.grow();
-        }
-        self.packets.push(*packet);
-        u32::try_from(self.packets.len() - 1)
-            .expect("memory ends before 2^32 packets are in flight")
+    /// One that makes packets short if that `pays`.
+    pub fn new(pays: bool) -> Self {
+        Self { shortens: pays, ..Self::default() }
     }
 
-    /// By a quarter: doubling would waste more memory than anything else takes.
-    #[cold]
-    fn grow(&mut self) {
-        self.packets.reserve_exact(self.packets.len() / 4 + 64);
+    /// Stores `packet`; returns its place.
+    #[inline]
+    pub fn put(&mut self, packet: &Travelling) -> u32 {
+        if self.shortens { self.put_short(packet) } else { self.whole.put(packet) }
+    }
+
+    #[inline(never)]
+    fn put_short(&mut self, packet: &Travelling) -> u32 {
+        match Short::of(packet) {
+            Some(short) => SHORT | self.short.put(&short),
+            None => self.whole.put(packet),
+        }
     }
 
     /// Returns the packet at `place`, and frees the place.
+    #[inline]
     pub fn take(&mut self, place: u32) -> Travelling {
-        self.free.push(place);
-        self.packets[place as usize]
+        if place & SHORT == 0 { self.whole.take(place) } else { self.take_short(place & !SHORT) }
+    }
+
+    #[inline(never)]
+    fn take_short(&mut self, place: u32) -> Travelling {
+        self.short.take(place).whole()
     }
 
     /// True if a processor's second cache does not hold as many as have waited at once.
     #[inline]
     pub fn are_many(&self) -> bool {
         const MANY: usize = 4096;
-        self.packets.len() > MANY
+        self.short.cells.len() + self.whole.cells.len() > MANY
     }
 
-    /// The packet at `place`.
-    pub fn at(&self, place: u32) -> &Travelling {
-        &self.packets[place as usize]
+    /// The hop and the path of the packet at `place`.
+    #[inline]
+    pub fn whereabouts(&self, place: u32) -> (u32, u32) {
+        if place & SHORT == 0 {
+            let packet = &self.whole.cells[place as usize];
+            (packet.hop, packet.path)
+        } else {
+            let packet = &self.short.cells[(place & !SHORT) as usize];
+            (packet.hop, packet.path)
+        }
+    }
+
+    /// Begins to fetch the packet at `place`.
+    #[inline]
+    pub fn prefetch(&self, place: u32) {
+        if place & SHORT == 0 {
+            prefetch(&self.whole.cells[place as usize]);
+        } else {
+            prefetch(&self.short.cells[(place & !SHORT) as usize]);
+        }
     }
 
     /// Number of packets that wait.
     pub fn len(&self) -> u64 {
-        (self.packets.len() - self.free.len()) as u64
+        self.short.len() + self.whole.len()
     }
 
-    /// The packets in flight; used at the end of a run.
-    pub fn iter(&self) -> impl Iterator<Item = &Travelling> {
-        let mut free = vec![false; self.packets.len()];
+    /// The hops and paths of the packets in flight; used at the end of a run.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
+        let short = self.short.iter().map(|packet| (packet.hop, packet.path));
+        short.chain(self.whole.iter().map(|packet| (packet.hop, packet.path)))
+    }
+}
+
+/// Cells that are reused.
+struct Places<T> {
+    cells: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Places<T> {
+    fn default() -> Self {
+        Self { cells: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T: Copy> Places<T> {
+    #[inline]
+    fn put(&mut self, value: &T) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.cells[place as usize] = *value;
+            return place;
+        }
+        self.put_last(*value)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_last(&mut self, value: T) -> u32 {
+        if self.cells.len() == self.cells.capacity() {
+            // By a quarter: doubling would waste more memory than anything else takes.
+            self.cells.reserve_exact(self.cells.len() / 4 + 64);
+        }
+        let place = u32::try_from(self.cells.len()).ok().filter(|place| place & SHORT == 0);
+        self.cells.push(value);
+        place.expect("memory ends before 2^31 packets are in flight")
+    }
+
+    #[inline]
+    fn take(&mut self, place: u32) -> T {
+        self.free.push(place);
+        self.cells[place as usize]
+    }
+
+    fn len(&self) -> u64 {
+        (self.cells.len() - self.free.len()) as u64
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &T> {
+        let mut free = vec![false; self.cells.len()];
         self.free.iter().for_each(|place| free[*place as usize] = true);
-        self.packets.iter().zip(free).filter(|(_, free)| !free).map(|(packet, _)| packet)
+        self.cells.iter().zip(free).filter(|(_, free)| !free).map(|(cell, _)| cell)
+    }
+}
+
+/// A packet that asks nothing of routers, or an acknowledgement that reports only its number and
+/// marks.
+#[derive(Clone, Copy)]
+struct Short {
+    number: u64,
+    stamp: Time,
+    echoed_stamp: Time,
+    bytes: u32,
+    hop: u32,
+    path: u32,
+    flags: Flags,
+}
+
+/// What the header says: whether it is an acknowledgement, then the rest.
+#[derive(Clone, Copy)]
+struct Flags(u32);
+
+const ACK: u32 = 1;
+const ECE: u32 = 1 << 1;
+/// Above these bits, the marks of an acknowledgement.
+const MARKED: u32 = 16;
+const RETRANSMISSION: u32 = 1 << 1;
+const REDUCED: u32 = 1 << 2;
+/// Above these bits, the codepoint of data.
+const ECN: u32 = 3;
+
+impl Short {
+    #[inline]
+    fn of(packet: &Travelling) -> Option<Self> {
+        let Travelling { segment, hop, path } = packet;
+        let Segment { number, stamp, echoed_stamp, bytes, header } = segment;
+        let flags = Flags::of(header)?;
+        let (number, stamp, echoed_stamp) = (*number, *stamp, *echoed_stamp);
+        Some(Self { number, stamp, echoed_stamp, bytes: *bytes, hop: *hop, path: *path, flags })
+    }
+
+    #[inline]
+    fn whole(self) -> Travelling {
+        let Self { number, stamp, echoed_stamp, bytes, hop, path, flags } = self;
+        let segment = Segment { number, stamp, echoed_stamp, bytes, header: flags.header() };
+        Travelling { segment, hop, path }
+    }
+}
+
+impl Flags {
+    #[inline]
+    fn of(header: &Header) -> Option<Self> {
+        match header {
+            Header::Data(DataHeader {
+                retransmission,
+                ecn,
+                reduced,
+                request: Request::Nothing,
+                quic: None,
+            }) => Some(Self(
+                u32::from(*retransmission) * RETRANSMISSION
+                    | u32::from(*reduced) * REDUCED
+                    | (*ecn as u32) << ECN,
+            )),
+            Header::Ack(AckHeader { sack, duplicate: false, marked, ece, reply: Reply::Nothing })
+                if sack.is_empty() =>
+            {
+                Some(Self(ACK | u32::from(*ece) * ECE | u32::from(*marked) << MARKED))
+            }
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn header(self) -> Header {
+        if self.0 & ACK != 0 {
+            return Header::Ack(AckHeader {
+                sack: SackBlocks::NONE,
+                duplicate: false,
+                marked: (self.0 >> MARKED) as u16,
+                ece: self.0 & ECE != 0,
+                reply: Reply::Nothing,
+            });
+        }
+        const CODEPOINTS: [Ecn; 4] = [Ecn::NotCapable, Ecn::Capable, Ecn::Scalable, Ecn::Marked];
+        Header::Data(DataHeader {
+            retransmission: self.0 & RETRANSMISSION != 0,
+            ecn: CODEPOINTS[(self.0 >> ECN & 3) as usize],
+            reduced: self.0 & REDUCED != 0,
+            request: Request::Nothing,
+            quic: None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows_signal::Range;
+    use proptest::prelude::*;
+
+    #[test]
+    fn most_packets_are_short() {
+        assert_eq!((size_of::<Short>(), size_of::<Travelling>()), (40, 72));
+    }
+
+    fn header() -> impl Strategy<Value = Header> {
+        let ecn = prop::sample::select(vec![
+            Ecn::NotCapable,
+            Ecn::Capable,
+            Ecn::Scalable,
+            Ecn::Marked,
+        ]);
+        let request = prop_oneof![4 => Just(Request::Nothing), 1 => Just(Request::Rate(7.0))];
+        let data = (any::<bool>(), ecn, any::<bool>(), request, prop::option::weighted(0.2, 0u32..9));
+        let data = data.prop_map(|(retransmission, ecn, reduced, request, quic)| {
+            Header::Data(DataHeader { retransmission, ecn, reduced, request, quic })
+        });
+        let sack = prop_oneof![
+            4 => Just(SackBlocks::NONE),
+            1 => Just(SackBlocks::of(0, [Range { start: 3, end: 5 }].into_iter())),
+        ];
+        let reply = prop_oneof![4 => Just(Reply::Nothing), 1 => Just(Reply::Window(9))];
+        let ack = (sack, prop::bool::weighted(0.2), any::<u16>(), any::<bool>(), reply);
+        let ack = ack.prop_map(|(sack, duplicate, marked, ece, reply)| {
+            Header::Ack(AckHeader { sack, duplicate, marked, ece, reply })
+        });
+        prop_oneof![4 => data, 4 => ack, 1 => Just(Header::SYN), 1 => Just(Header::QuicInitial)]
+    }
+
+    proptest! {
+        /// Packets wait, and leave in any order, as they came.
+        #[test]
+        fn what_is_taken_is_what_was_put(
+            packets in prop::collection::vec((header(), any::<u64>(), any::<u32>()), 1..60),
+            turns in prop::collection::vec(any::<prop::sample::Index>(), 1..60),
+            shortens in any::<bool>(),
+        ) {
+            let mut slab = Slab::new(shortens);
+            let mut waiting = Vec::new();
+            let mut packets = packets.into_iter().enumerate();
+            for turn in turns {
+                for (hop, (header, number, bytes)) in packets.by_ref().take(3) {
+                    let (stamp, hop) = (Time::from_picos(number / 2), hop as u32);
+                    let segment = Segment { number, stamp, echoed_stamp: stamp, bytes, header };
+                    let packet = Travelling { segment, hop, path: bytes / 2 };
+                    waiting.push((slab.put(&packet), packet));
+                }
+                prop_assert_eq!(slab.len(), waiting.len() as u64);
+                prop_assert_eq!(slab.iter().count(), waiting.len());
+                if waiting.is_empty() {
+                    break;
+                }
+                let (place, packet) = waiting.swap_remove(turn.index(waiting.len()));
+                prop_assert_eq!(slab.whereabouts(place), (packet.hop, packet.path));
+                let taken = slab.take(place);
+                prop_assert_eq!(taken.segment, packet.segment);
+                prop_assert_eq!((taken.hop, taken.path), (packet.hop, packet.path));
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Recovery from cumulative acknowledgements alone: Reno (RFC 5681 §3.2) and NewReno (RFC 6582).
 
-use super::outstanding::Outstanding;
+use super::outstanding::{Outstanding, Record};
 use super::recovery::{Answer, Ears, Next, Recovery, TimedOut};
 use super::scoreboard::Delivered;
 use crate::Segment;
@@ -132,7 +132,7 @@ impl Cumulative {
 
     fn lose_first(&mut self, opens_epoch: bool, ears: &mut Ears) {
         let number = self.outstanding.first();
-        let record = *self.outstanding.get(number);
+        let record = self.outstanding.get(number);
         ears.lost(&record.as_lost(number), opens_epoch);
     }
 
@@ -227,9 +227,10 @@ impl Recovery for Cumulative {
         if number == self.outstanding.end() {
             self.outstanding.push(transmission, now, in_flight);
         } else {
-            let record = self.outstanding.get_mut(number);
-            (record.transmission, record.sent) = (transmission, now);
-            (record.in_flight, record.ambiguous) = (in_flight, true);
+            let record = self.outstanding.get(number);
+            let ambiguous = true;
+            let record = Record { transmission, sent: now, in_flight, ambiguous, ..record };
+            self.outstanding.put(number, &record);
         }
         if let Some(resent_at) = &mut self.timed_out {
             resent_at.get_or_insert(now);

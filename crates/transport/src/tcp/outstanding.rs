@@ -38,11 +38,59 @@ impl Record {
     }
 }
 
+/// A record in 16 bytes: with many flows, much of the memory is records.
+#[derive(Clone, Copy, Debug)]
+struct Packed {
+    sent: Time,
+    /// How far the number of the transmission is ahead of the packet's: as many were sent again.
+    ahead: u32,
+    /// The four flags of a record, and above them the packets in flight.
+    rest: u32,
+}
+
+const SACKED: u32 = 1;
+const LOST: u32 = 1 << 1;
+const RETRANSMITTED: u32 = 1 << 2;
+const AMBIGUOUS: u32 = 1 << 3;
+const FLAGS: u32 = 4;
+
+impl Packed {
+    #[inline]
+    fn of(number: u64, record: &Record) -> Self {
+        let Record { transmission, sent, in_flight, sacked, lost, retransmitted, ambiguous } =
+            *record;
+        let flags = [
+            (sacked, SACKED),
+            (lost, LOST),
+            (retransmitted, RETRANSMITTED),
+            (ambiguous, AMBIGUOUS),
+        ];
+        let flags = flags.into_iter().map(|(is_set, flag)| u32::from(is_set) * flag).sum::<u32>();
+        // Memory ends long before 2^28 packets are in flight.
+        let rest = in_flight.min(u32::MAX >> FLAGS) << FLAGS | flags;
+        Self { sent, ahead: (transmission - number) as u32, rest }
+    }
+
+    #[inline]
+    fn record(self, number: u64) -> Record {
+        let Self { sent, ahead, rest } = self;
+        Record {
+            transmission: number + u64::from(ahead),
+            sent,
+            in_flight: rest >> FLAGS,
+            sacked: rest & SACKED != 0,
+            lost: rest & LOST != 0,
+            retransmitted: rest & RETRANSMITTED != 0,
+            ambiguous: rest & AMBIGUOUS != 0,
+        }
+    }
+}
+
 /// Records of `first()..end()`, by sequence number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outstanding {
     first: u64,
-    records: VecDeque<Record>,
+    records: VecDeque<Packed>,
 }
 
 impl Outstanding {
@@ -66,8 +114,9 @@ impl Outstanding {
     }
 
     /// Adds the packet numbered `end()`.
+    #[inline]
     pub fn push(&mut self, transmission: u64, sent: Time, in_flight: u32) {
-        self.records.push_back(Record {
+        let record = Record {
             transmission,
             sent,
             in_flight,
@@ -75,29 +124,28 @@ impl Outstanding {
             lost: false,
             retransmitted: false,
             ambiguous: false,
-        });
+        };
+        self.records.push_back(Packed::of(self.end(), &record));
     }
 
     /// The record of `number`, which must be outstanding.
-    pub fn get(&self, number: u64) -> &Record {
-        &self.records[(number - self.first) as usize]
+    #[inline]
+    pub fn get(&self, number: u64) -> Record {
+        self.records[(number - self.first) as usize].record(number)
     }
 
-    /// The record of `number`, which must be outstanding.
-    pub fn get_mut(&mut self, number: u64) -> &mut Record {
-        &mut self.records[(number - self.first) as usize]
+    /// Replaces the record of `number`, which must be outstanding.
+    #[inline]
+    pub fn put(&mut self, number: u64, record: &Record) {
+        self.records[(number - self.first) as usize] = Packed::of(number, record);
     }
 
     /// Removes and returns the record of `first()`.
+    #[inline]
     pub fn pop(&mut self) -> Option<Record> {
-        let record = self.records.pop_front()?;
+        let record = self.records.pop_front()?.record(self.first);
         self.first += 1;
         Some(record)
-    }
-
-    /// All records with their numbers, in order.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut Record)> {
-        (self.first..).zip(self.records.iter_mut())
     }
 
     /// Releases memory after a large window has shrunk; called once a recovery.

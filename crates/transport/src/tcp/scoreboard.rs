@@ -203,12 +203,13 @@ impl Scoreboard {
 
     /// Records that packet `number` leaves again at `now` as transmission number `transmission`.
     pub fn sent_again(&mut self, number: u64, transmission: u64, now: Time) {
-        let record = self.outstanding.get_mut(number);
+        let mut record = self.outstanding.get(number);
         self.pipe -= record.in_pipe();
         (record.transmission, record.sent) = (transmission, now);
         (record.retransmitted, record.ambiguous) = (true, true);
         self.pipe += record.in_pipe();
         record.in_flight = self.pipe;
+        self.outstanding.put(number, &record);
         self.retransmit_from = self.retransmit_from.max(number + 1);
         if self.by_time {
             self.resent.push_back((transmission, number));
@@ -233,7 +234,7 @@ impl Scoreboard {
             self.resent.front().filter(|(transmission, _)| *transmission < newest)
         {
             if number >= self.outstanding.first() {
-                let record = *self.outstanding.get(number);
+                let record = self.outstanding.get(number);
                 if record.transmission == transmission && record.retransmitted && !record.sacked {
                     if !overdue(&record) {
                         waits = true;
@@ -247,7 +248,7 @@ impl Scoreboard {
         }
         while self.judged_to < self.outstanding.end() {
             let number = self.judged_to;
-            let record = *self.outstanding.get(number);
+            let record = self.outstanding.get(number);
             if !(record.sacked || record.lost || record.retransmitted) {
                 if record.transmission >= newest {
                     break;
@@ -266,10 +267,11 @@ impl Scoreboard {
 
     /// Takes `number` out of the pipe, until it is sent again.
     fn mark_lost(&mut self, number: u64) {
-        let record = self.outstanding.get_mut(number);
+        let mut record = self.outstanding.get(number);
         self.pipe -= record.in_pipe();
         (record.lost, record.retransmitted) = (true, false);
         self.pipe += record.in_pipe();
+        self.outstanding.put(number, &record);
         self.retransmit_from = self.retransmit_from.min(number);
         self.lost_to = self.lost_to.max(number + 1);
     }
@@ -347,15 +349,16 @@ impl Scoreboard {
 
     fn arrived(&mut self, range: Range, arrival: &Arrival, delivered: &mut Delivered) {
         for number in range.start..range.end {
-            let record = self.outstanding.get_mut(number);
+            let mut record = self.outstanding.get(number);
             self.pipe -= record.in_pipe();
             record.sacked = true;
+            self.outstanding.put(number, &record);
             self.sacked_packets += 1;
-            delivered.add(number, record);
+            delivered.add(number, &record);
             if self.by_time {
                 // The stamp echoed is that of data in order (RFC 7323 §4.3), and says nothing here.
-                let proven = !record.ambiguous || arrival.proves(record, Time::NEVER);
-                delivered.learn(number, record, proven);
+                let proven = !record.ambiguous || arrival.proves(&record, Time::NEVER);
+                delivered.learn(number, &record, proven);
             }
         }
     }
@@ -381,11 +384,12 @@ impl Scoreboard {
         while self.judged_to < edge {
             let number = self.judged_to;
             self.judged_to += 1;
-            let record = self.outstanding.get_mut(number);
+            let mut record = self.outstanding.get(number);
             if !record.sacked && !record.lost {
                 self.pipe -= record.in_pipe();
                 record.lost = true;
                 self.pipe += record.in_pipe();
+                self.outstanding.put(number, &record);
                 self.retransmit_from = self.retransmit_from.min(number);
                 self.lost_to = self.lost_to.max(number + 1);
                 lost(record.as_lost(number));
@@ -451,7 +455,8 @@ impl Scoreboard {
     pub fn time_out(&mut self, spares: impl Fn(Time) -> bool, mut lost: impl FnMut(LostPacket)) {
         let first = self.outstanding.first();
         (self.pipe, self.lost_to, self.judged_to) = (0, first, self.outstanding.end());
-        for (number, record) in self.outstanding.iter_mut() {
+        for number in first..self.end() {
+            let mut record = self.outstanding.get(number);
             let waits = record.lost && !record.retransmitted;
             if number > first && !record.sacked && !waits && spares(record.sent) {
                 self.judged_to = self.judged_to.min(number);
@@ -463,6 +468,7 @@ impl Scoreboard {
             }
             record.lost = !record.sacked;
             record.retransmitted = false;
+            self.outstanding.put(number, &record);
             if record.lost {
                 self.lost_to = number + 1;
             }
@@ -479,9 +485,11 @@ impl Scoreboard {
         const MOST: u64 = 300; // Linux's tcp_max_reordering.
         self.duplicate_threshold = self.duplicate_threshold.max(extent + 1).min(MOST);
         self.pipe = 0;
-        for (_, record) in self.outstanding.iter_mut() {
+        for number in self.first()..self.end() {
+            let mut record = self.outstanding.get(number);
             record.lost = false;
             self.pipe += record.in_pipe();
+            self.outstanding.put(number, &record);
         }
         self.judged_to = self.outstanding.first();
         self.retransmit_from = self.outstanding.first();

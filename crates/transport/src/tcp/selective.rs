@@ -24,15 +24,16 @@ pub(super) struct Selective {
     board: Scoreboard,
     /// What is known of deliveries, if losses are found by time.
     rack: Option<Rack>,
-    recovery: Option<Episode>,
+    /// Kept apart, like the next two: most of the time there is none.
+    recovery: Option<Box<Episode>>,
     /// One past the highest number sent when the last recovery or timeout began; no new recovery
     /// begins until everything below it is acknowledged (RFC 6675 §5, §5.1).
     recovery_point: u64,
     /// A timeout's losses have not been repaired yet, if losses are found by time (Linux's
     /// TCP_CA_Loss).
     timed_out: Option<AfterTimeout>,
-    undo: Option<Undo>,
-    probe: Option<Probe>,
+    undo: Option<Box<Undo>>,
+    probe: Option<Box<Probe>>,
     /// A probe leaves next.
     probes_now: bool,
     metering: Metering,
@@ -102,7 +103,7 @@ impl Selective {
 
     /// True while losses are being repaired, by a recovery or after a timeout.
     fn repairs(&self) -> bool {
-        self.timed_out.is_some() || self.recovery.is_some_and(|episode| episode.repairs)
+        self.timed_out.is_some() || self.recovery.as_ref().is_some_and(|episode| episode.repairs)
     }
 
     /// Ends the recovery if everything that was outstanding has arrived, or if the recovery turns
@@ -192,7 +193,7 @@ impl Selective {
         if let Some(number) = duplicate {
             // The network may have doubled a packet that was sent once (tcp_sacktag_one).
             let doubled_here = self.board.was_sent_again(number);
-            let is_probe = self.probe.is_some_and(|probe| probe.end == number + 1);
+            let is_probe = self.probe.as_ref().is_some_and(|probe| probe.end == number + 1);
             if let Some(rack) = self.rack.as_mut().filter(|_| doubled_here && !is_probe) {
                 rack.saw_duplicate(ears.next);
             }
@@ -278,7 +279,7 @@ impl Selective {
             return Verdict::default();
         }
         let flight = self.missing() + delivered as f64;
-        let may_begin = match (&self.rack, &self.recovery) {
+        let may_begin = match (&self.rack, self.recovery.as_deref()) {
             (_, Some(Episode { repairs: true, .. })) => false,
             (Some(_), _) => true,
             (None, _) => self.board.first() >= self.recovery_point,
@@ -343,9 +344,10 @@ impl Selective {
         } else {
             self.recovery_point = self.board.end();
         }
-        self.recovery = Some(Episode { resend_now: true, repairs: true, prr, halving });
+        self.recovery =
+            Some(Box::new(Episode { resend_now: true, repairs: true, prr, halving }));
         let resent = self.board.resent_in_flight();
-        self.undo = Some(Undo::new(self.board.first(), resent));
+        self.undo = Some(Box::new(Undo::new(self.board.first(), resent)));
         (self.timed_out, self.probe) = (None, None);
     }
 
@@ -426,7 +428,7 @@ impl Recovery for Selective {
         let opens_epoch = if self.rack.is_some() { !answered } else { !again };
         if opens_epoch {
             let resent = self.board.resent_in_flight();
-            self.undo = Some(Undo::new(self.board.first(), resent));
+            self.undo = Some(Box::new(Undo::new(self.board.first(), resent)));
         }
         let frto = self.uses_frto && (!was_repairing || again);
         self.timed_out = self.rack.is_some().then_some(AfterTimeout { frto, sends_new: false });
@@ -455,8 +457,8 @@ impl Recovery for Selective {
     fn reduces_for_mark(&mut self) {
         if self.recovery.is_none() && self.timed_out.is_none() && self.metering == Metering::Prr {
             let prr = Prr::new(self.missing());
-            self.recovery =
-                Some(Episode { resend_now: false, repairs: false, prr: Some(prr), halving: None });
+            let (resend_now, repairs, prr, halving) = (false, false, Some(prr), None);
+            self.recovery = Some(Box::new(Episode { resend_now, repairs, prr, halving }));
             self.recovery_point = self.board.end();
             (self.undo, self.probe) = (None, None);
         }
@@ -486,7 +488,7 @@ impl Recovery for Selective {
             let last = self.board.end() - 1;
             return if last + 1 < offered { Next::New } else { Next::Again(last) };
         }
-        let may_send = match &self.recovery {
+        let may_send = match self.recovery.as_deref() {
             Some(Episode { resend_now: true, .. }) => true,
             Some(Episode { prr: Some(prr), .. }) => prr.may_send(),
             Some(Episode { halving: Some(halving), .. }) => {
@@ -512,7 +514,7 @@ impl Recovery for Selective {
             return Next::New;
         }
         let speculative =
-            self.recovery.filter(|_| self.rack.is_none()).and_then(|_| self.board.speculative());
+            self.recovery.as_ref().filter(|_| self.rack.is_none()).and_then(|_| self.board.speculative());
         speculative.map_or(Next::WaitForData, Next::Again)
     }
 
@@ -527,7 +529,8 @@ impl Recovery for Selective {
         if std::mem::take(&mut self.probes_now) {
             let in_flight = self.board.pipe();
             let packet = LostPacket { number, transmission, in_flight, again };
-            self.probe = Some(Probe { end: self.board.end(), resent: again.then_some(packet) });
+            let resent = again.then_some(packet);
+            self.probe = Some(Box::new(Probe { end: self.board.end(), resent }));
             return;
         }
         if again && let Some(undo) = &mut self.undo {
