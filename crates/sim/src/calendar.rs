@@ -121,7 +121,7 @@ impl Calendar {
         number as usize & (self.buckets.len() - 1)
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, event: Event) {
         let number = event.time.picos() >> self.shift;
         // Wraps for those that are not ahead.

@@ -427,9 +427,28 @@ impl Scoreboard {
         false
     }
 
+    /// True if no packet is marked as lost, and nothing that left before the transmission `newest`
+    /// is outstanding, so that there is nothing to judge by time.
+    #[inline]
+    pub fn is_settled(&self, newest: u64) -> bool {
+        let oldest_is_newer = || {
+            let record = self.outstanding.get(self.judged_to);
+            !(record.sacked || record.retransmitted) && record.transmission >= newest
+        };
+        self.resent.is_empty()
+            && self.lost_to <= self.first()
+            && (self.judged_to >= self.end() || oldest_is_newer())
+    }
+
+    /// False if no packet waits for a retransmission.
+    #[inline]
+    pub fn may_retransmit(&self) -> bool {
+        self.retransmit_from < self.lost_to
+    }
+
     /// The lowest lost packet that has not been retransmitted (RFC 6675 §4, NextSeg, rule 1).
     pub fn next_retransmission(&mut self) -> Option<u64> {
-        while self.retransmit_from < self.lost_to {
+        while self.may_retransmit() {
             let record = self.outstanding.get(self.retransmit_from);
             if record.lost && !record.sacked && !record.retransmitted {
                 return Some(self.retransmit_from);

@@ -203,29 +203,65 @@ impl Selective {
         }
     }
 
-    /// True if losses are found by count, none is being repaired or could be taken back by a stamp,
-    /// and nothing has arrived out of order.
+    /// True if nothing is being repaired or waited for, nothing has arrived out of order, and no
+    /// stamp could take back what has been done.
     #[inline]
     fn is_quiet(&self, ears: &Ears) -> bool {
-        self.rack.is_none()
-            && self.recovery.is_none()
-            && (self.undo.is_none() || !ears.timestamps)
-            && self.board.sacked_packets() == 0
+        let expects_nothing = if self.rack.is_some() {
+            self.timed_out.is_none() && self.probe.is_none()
+        } else {
+            self.undo.is_none() || !ears.timestamps
+        };
+        expects_nothing && self.recovery.is_none() && self.board.sacked_packets() == 0
     }
 
-    /// Handles an acknowledgement in order while all is quiet, as `hear` would.
+    /// Handles an acknowledgement of everything below `ack.number`, and of nothing else, while all
+    /// is quiet, as `hear` would.
     #[inline]
-    fn advance(&mut self, number: u64, ears: &mut Ears) -> Answer {
+    fn advance(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
         let mut delivered = Delivered::default();
-        let advanced = number > self.board.first();
+        let advanced = ack.number > self.board.first();
+        if self.rack.is_some() {
+            return if advanced { self.advance_by_time(ack, ears) } else { self.hear(ack, ears) };
+        }
         if advanced {
-            self.board.acknowledge(number, &Arrival::UNSTAMPED, &mut delivered);
+            self.board.acknowledge(ack.number, &Arrival::UNSTAMPED, &mut delivered);
         }
         ears.arrived(&delivered);
         Answer::of(&delivered, advanced)
     }
 
+    fn advance_by_time(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
+        let mut delivered = Delivered::default();
+        let arrival = self.arrival(ack, ears);
+        self.board.acknowledge(ack.number, &arrival, &mut delivered);
+        ears.arrived(&delivered);
+        if let Some((rack, proof)) = self.rack.as_mut().zip(delivered.proof) {
+            rack.advance(ears.now, proof);
+        }
+        let newest = self.rack.as_ref().map_or(0, Rack::newest);
+        let mut answer = Answer::of(&delivered, true);
+        if !self.board.is_settled(newest) {
+            let verdict = self.judge(delivered.packets, ears);
+            self.meter(delivered.packets as f64, verdict.losses == 0, verdict.losses, ears);
+            answer.reordering_at = verdict.reordering_at;
+        }
+        answer
+    }
+
+    /// What tells an original from its retransmission when `ack` arrives.
+    #[inline]
+    fn arrival(&self, ack: &Segment, ears: &Ears) -> Arrival {
+        let least_rtt = match (&self.rack, ears.rtt.estimate()) {
+            (Some(_), Some(rtt)) => rtt.minimum,
+            _ => Duration::ZERO,
+        };
+        let echo = if ears.timestamps { ack.echoed_stamp } else { Time::NEVER };
+        Arrival { now: ears.now, least_rtt, echo }
+    }
+
     /// Handles any acknowledgement.
+    #[inline(never)]
     fn hear(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
         let mut delivered = Delivered::default();
         let first = self.board.first();
@@ -233,15 +269,7 @@ impl Selective {
             highest: self.board.highest_arrival(),
             first_sent: self.board.first_sent(),
         });
-        let least_rtt = match (&self.rack, ears.rtt.estimate()) {
-            (Some(_), Some(rtt)) => rtt.minimum,
-            _ => Duration::ZERO,
-        };
-        let arrival = Arrival {
-            now: ears.now,
-            least_rtt,
-            echo: if ears.timestamps { ack.echoed_stamp } else { Time::NEVER },
-        };
+        let arrival = self.arrival(ack, ears);
         let advanced = ack.number > first;
         if advanced {
             self.board.acknowledge(ack.number, &arrival, &mut delivered);
@@ -375,6 +403,59 @@ impl Selective {
             }
         }
     }
+
+    /// RFC 6675 §5, step C: cwnd − pipe must be at least a whole packet.
+    #[inline]
+    fn has_room(&self, window: f64) -> bool {
+        f64::from(self.board.pipe()) + 1.0 <= window
+    }
+
+    /// False if nothing can leave next but new data.
+    #[inline]
+    fn may_repair(&self) -> bool {
+        self.recovery.is_some()
+            || self.timed_out.is_some()
+            || self.probes_now
+            || self.board.may_retransmit()
+    }
+
+    /// Decides what may leave next, with a window of `window` packets and `offered` packets of data
+    /// (RFC 6675 §4, NextSeg, rules 1 to 3).
+    #[inline(never)]
+    fn choose(&mut self, window: f64, offered: u64) -> Next {
+        if self.probes_now {
+            // RFC 8985 §7.3: new data if there is any, even beyond the window.
+            let last = self.board.end() - 1;
+            return if last + 1 < offered { Next::New } else { Next::Again(last) };
+        }
+        let may_send = match self.recovery.as_deref() {
+            Some(Episode { resend_now: true, .. }) => true,
+            Some(Episode { prr: Some(prr), .. }) => prr.may_send(),
+            Some(Episode { halving: Some(halving), .. }) => {
+                halving.may_send(f64::from(self.board.pipe()), window)
+            }
+            _ => self.has_room(window),
+        };
+        if !may_send {
+            return Next::WaitForWindow;
+        }
+        let has_new = self.board.end() < offered;
+        if let Some(loss) = self.timed_out.as_mut().filter(|loss| loss.sends_new) {
+            if has_new {
+                return Next::New;
+            }
+            (loss.frto, loss.sends_new) = (false, false);
+        }
+        if let Some(number) = self.board.next_retransmission() {
+            return Next::Again(number);
+        }
+        if has_new {
+            return Next::New;
+        }
+        let speculative =
+            self.recovery.as_ref().filter(|_| self.rack.is_none()).and_then(|_| self.board.speculative());
+        speculative.map_or(Next::WaitForData, Next::Again)
+    }
 }
 
 impl Recovery for Selective {
@@ -404,7 +485,7 @@ impl Recovery for Selective {
 
     fn on_ack(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
         if self.is_quiet(ears) && ack.reports_nothing() {
-            self.advance(ack.number, ears)
+            self.advance(ack, ears)
         } else {
             self.hear(ack, ears)
         }
@@ -480,42 +561,18 @@ impl Recovery for Selective {
         self.probes_now
     }
 
-    /// Decides what may leave next, with a window of `window` packets and `offered` packets of data
-    /// (RFC 6675 §4, NextSeg, rules 1 to 3).
+    #[inline]
     fn next(&mut self, window: f64, offered: u64) -> Next {
-        if self.probes_now {
-            // RFC 8985 §7.3: new data if there is any, even beyond the window.
-            let last = self.board.end() - 1;
-            return if last + 1 < offered { Next::New } else { Next::Again(last) };
+        if self.may_repair() {
+            return self.choose(window, offered);
         }
-        let may_send = match self.recovery.as_deref() {
-            Some(Episode { resend_now: true, .. }) => true,
-            Some(Episode { prr: Some(prr), .. }) => prr.may_send(),
-            Some(Episode { halving: Some(halving), .. }) => {
-                halving.may_send(f64::from(self.board.pipe()), window)
-            }
-            // RFC 6675 §5, step C: cwnd − pipe must be at least a whole packet.
-            _ => f64::from(self.board.pipe()) + 1.0 <= window,
-        };
-        if !may_send {
-            return Next::WaitForWindow;
+        if !self.has_room(window) {
+            Next::WaitForWindow
+        } else if self.board.end() < offered {
+            Next::New
+        } else {
+            Next::WaitForData
         }
-        let has_new = self.board.end() < offered;
-        if let Some(loss) = self.timed_out.as_mut().filter(|loss| loss.sends_new) {
-            if has_new {
-                return Next::New;
-            }
-            (loss.frto, loss.sends_new) = (false, false);
-        }
-        if let Some(number) = self.board.next_retransmission() {
-            return Next::Again(number);
-        }
-        if has_new {
-            return Next::New;
-        }
-        let speculative =
-            self.recovery.as_ref().filter(|_| self.rack.is_none()).and_then(|_| self.board.speculative());
-        speculative.map_or(Next::WaitForData, Next::Again)
     }
 
     /// Records that packet `number` leaves as transmission number `transmission`.
@@ -557,7 +614,7 @@ impl Recovery for Selective {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AckHeader, Counters, Header, RttEstimator};
+    use crate::{AckHeader, Counters, Header, Outstanding, RttEstimator};
     use narrows_control::{Ack, Controller, Loss, Timeout};
     use narrows_signal::{Range, SackBlocks};
     use proptest::prelude::*;
@@ -582,12 +639,15 @@ mod tests {
         told: impl Fn(&mut Selective, &mut Ears) -> String,
     ) -> (Selective, String) {
         let (mut controller, mut counters) = (Deaf, Counters::default());
+        let mut rtt = RttEstimator::default();
+        let outstanding = Outstanding { first: 0, end: 1 };
+        rtt.sample(Duration::from_millis(200), &Habits::LINUX.timeouts, outstanding);
         let mut ears = Ears {
             controller: &mut controller,
             counters: &mut counters,
-            now: Time::from_secs(1.0),
+            now: Time::from_secs(0.1 * sent as f64 + 0.05),
             next: sent,
-            rtt: &RttEstimator::default(),
+            rtt: &rtt,
             timestamps,
             sampler: None,
             answered_to: 0,
@@ -603,34 +663,42 @@ mod tests {
         /// blocks and duplicates: the short way does what the long one does.
         #[test]
         fn the_short_way_of_an_acknowledgement_does_what_the_long_one_does(
-            events in prop::collection::vec((0u8..8, 0u64..6, 1u64..4, any::<bool>()), 1..120),
+            events in prop::collection::vec((0u8..16, 0u64..6, 1u64..4, any::<bool>()), 1..200),
             timestamps in any::<bool>(),
+            habits in prop::sample::select(vec![Habits::NS2, Habits::LINUX]),
+            metering in prop::sample::select(vec![Metering::ByPipe, Metering::ByLaw, Metering::Prr]),
+            echo in 0.0..2.0,
         ) {
-            let mut recovery = Selective::new(Metering::ByPipe, &Habits::NS2);
+            let mut recovery = Selective::new(metering, &habits);
             let mut sent = 0;
             for (kind, start, length, duplicate) in events {
                 let (first, end) = (recovery.first(), recovery.end());
-                if kind < 3 {
-                    let again = if kind == 2 { recovery.board.next_retransmission() } else { None };
+                if kind < 9 {
+                    let again = if kind > 5 { recovery.board.next_retransmission() } else { None };
                     recovery.sent(again.unwrap_or(end), sent, Time::from_secs(0.1 * sent as f64));
                     sent += 1;
                     continue;
                 }
-                if kind == 3 {
+                if kind == 9 {
                     (recovery, _) = after(&recovery, sent, timestamps, |recovery, ears| {
-                        format!("{:?}", recovery.on_timeout(duplicate, ears))
+                        match start {
+                            0 => recovery.reduces_for_mark(),
+                            1 => drop(recovery.on_timeout(duplicate, ears)),
+                            _ => drop(recovery.on_reordering_timer(ears)),
+                        }
+                        String::new()
                     });
                     continue;
                 }
                 let number = (first + start).min(end);
                 let (low, high) = (number + start, (number + start + length).min(end));
                 let block = Range { start: low, end: high };
-                let reports = kind == 4 && start > 0 && !block.is_empty();
+                let reports = kind > 12 && start > 0 && !block.is_empty();
                 let sack = SackBlocks::of(number, reports.then_some(block).into_iter());
                 let header = Header::Ack(AckHeader { sack, ..AckHeader::NOTHING });
-                let (stamp, echoed_stamp) = (Time::from_secs(1.0), Time::from_secs(0.05));
+                let (stamp, echoed_stamp) = (Time::from_secs(1.0), Time::from_secs(echo));
                 let mut ack = Segment { number, stamp, echoed_stamp, bytes: 40, header };
-                if duplicate && kind == 5 {
+                if duplicate && kind == 12 {
                     ack.report_duplicate(first.saturating_sub(1));
                 }
                 let (_, long) = after(&recovery, sent, timestamps, |recovery, ears| {

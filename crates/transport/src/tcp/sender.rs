@@ -562,10 +562,16 @@ impl Sender {
     }
 
     /// Nothing more may leave at `now`; `is_full` if the window is the reason.
+    #[inline]
     fn pause(&mut self, now: Time, is_full: bool) {
-        if !self.habits.validates_window {
-            return self.usage.forget(is_full);
+        if self.habits.validates_window {
+            self.validate(now, is_full);
+        } else {
+            self.usage.forget(is_full);
         }
+    }
+
+    fn validate(&mut self, now: Time, is_full: bool) {
         // A law that paces its window may let more be in flight than that.
         let window = self.flight_limit().min(self.controller.window().max(1.0));
         let is_full = is_full || self.in_flight() as f64 + 1.0 > window;
