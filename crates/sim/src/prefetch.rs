@@ -5,9 +5,12 @@
 #[inline]
 pub(crate) fn prefetch<T>(value: &T) {
     const LINE: usize = 64;
+    let first = std::ptr::from_ref(value).cast::<u8>();
     for offset in (0..size_of::<T>()).step_by(LINE) {
-        line(std::ptr::from_ref(value).cast::<u8>().wrapping_add(offset));
+        line(first.wrapping_add(offset));
     }
+    // It may begin within a line, and end in one more.
+    line(first.wrapping_add(size_of::<T>().saturating_sub(1)));
 }
 
 #[cfg(target_arch = "x86_64")]

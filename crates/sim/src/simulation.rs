@@ -179,7 +179,7 @@ impl Simulation {
             && let Some(Event { what, payload, .. }) = self.calendar.current().first()
             && what & PACKET != 0
         {
-            self.fetch_link(self.packets.whereabouts(*payload).0);
+            self.fetch_links(self.packets.whereabouts(*payload));
         }
     }
 
@@ -208,12 +208,14 @@ impl Simulation {
         }
     }
 
-    /// Fetches the plain link that comes after the hop that a packet is on its way to; those of a
-    /// flow lie side by side.
-    fn fetch_link(&self, hop: u32) {
-        let next = self.paths.hops.get(hop as usize + 1);
-        if let Some(link) = next.and_then(|hop| hop.passes()) {
-            prefetch(&self.links[link as usize]);
+    /// Fetches the plain link that comes after the hop that a packet is on its way to, and the one
+    /// by which the answer leaves.
+    fn fetch_links(&self, (hop, path): (u32, u32)) {
+        for hop in [hop + 1, self.paths.starts[(path ^ 1) as usize]] {
+            let next = self.paths.hops.get(hop as usize);
+            if let Some(link) = next.and_then(|hop| hop.passes()) {
+                prefetch(&self.links[link as usize]);
+            }
         }
     }
 
@@ -268,15 +270,10 @@ impl Simulation {
                     }
                 }
                 HopEnd::Sender(flow) => return self.acknowledge(flow, at, packet),
-                HopEnd::Hosted(_) => return self.deliver(at, packet),
-                HopEnd::Host(path) => {
-                    at = self.see(path, at);
-                    packet.hop += 1;
-                }
-                HopEnd::Notice(link) => {
-                    self.notice(link, at, packet);
-                    packet.hop += 1;
-                }
+                rare => match self.visit(rare, at, packet) {
+                    Some(leaves) => at = leaves,
+                    None => return,
+                },
             }
             (at, hop) = self.pass(at, packet);
             if !hop.is_eager() || at > self.horizon {
@@ -300,8 +297,30 @@ impl Simulation {
         }
     }
 
-    /// When the host at the end of `path` sees a packet that arrives there at `at`.
+    /// Takes a packet that reaches a hop of a rare kind at `at` to the next; returns when it leaves,
+    /// or `None` if that was its end.
     #[cold]
+    #[inline(never)]
+    fn visit(&mut self, hop: HopEnd, at: Time, packet: &mut Travelling) -> Option<Time> {
+        let leaves = match hop {
+            HopEnd::Host(path) => self.see(path, at),
+            HopEnd::Notice(link) => {
+                self.notice(link, at, packet);
+                at
+            }
+            HopEnd::Hosted(_) => {
+                self.deliver(at, packet);
+                return None;
+            }
+            HopEnd::Link(_) | HopEnd::Receiver(_) | HopEnd::Sender(_) => {
+                unreachable!("{hop:?} is not rare")
+            }
+        };
+        packet.hop += 1;
+        Some(leaves)
+    }
+
+    /// When the host at the end of `path` sees a packet that arrives there at `at`.
     fn see(&mut self, path: u32, at: Time) -> Time {
         let flow = path as usize / 2;
         let host = if path.is_multiple_of(2) {
@@ -313,7 +332,6 @@ impl Simulation {
     }
 
     /// Tells an acknowledgement the room in the queue that its flow's data goes through.
-    #[cold]
     fn notice(&mut self, link: LinkId, at: Time, packet: &mut Travelling) {
         let room = self.holding(link).room_now(at, packet.path - 1);
         if let (Some(room), Some(reply)) = (room, packet.segment.reply()) {
@@ -568,7 +586,7 @@ impl Simulation {
 
     /// Puts a sender's deadlines into the calendar, unless an earlier entry is there already;
     /// re-arming a timer therefore costs nothing.
-    #[inline]
+    #[inline(always)]
     fn arm_sender(&mut self, flow: u32) {
         let end = &mut self.senders[flow as usize];
         let [soon, late] = end.deadlines();
@@ -581,6 +599,7 @@ impl Simulation {
         }
     }
 
+    #[inline(never)]
     fn schedule_sender(&mut self, flow: u32, slot: usize, time: Time) {
         self.senders[flow as usize].scheduled[slot] = time;
         self.calendar.push(Event { time, what: TIMER | (2 * flow), payload: slot as u32 });
