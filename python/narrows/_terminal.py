@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
 PIPED_WIDTH = 200
 
 
 def console() -> Console:
     """Return a console as wide as the terminal, or wide enough for any table if there is none."""
+    from rich.console import Console  # noqa: PLC0415
+
     plain = Console()
     return plain if plain.is_terminal else Console(width=PIPED_WIDTH)
 

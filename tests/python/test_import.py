@@ -22,6 +22,19 @@ def test_the_slow_parts_wait_until_they_are_named() -> None:
     assert "scipy" in str(said(program))
 
 
+def test_help_waits_for_nothing_slow() -> None:
+    program = f"""if True:
+    import contextlib, io, json, sys
+    from narrows.cli import main
+    sys.argv = ["narrows", "--help"]
+    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.suppress(SystemExit):
+        main()
+    loaded = [name for name in {SLOW} if name in sys.modules]
+    print(json.dumps(["compare" in said.getvalue(), loaded]))
+    """
+    assert said(program) == [True, []]
+
+
 def test_each_name_is_there_after_a_bare_import() -> None:
     program = """if True:
     import json, narrows as nw

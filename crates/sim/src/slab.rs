@@ -202,9 +202,13 @@ impl Flags {
                     | u32::from(*reduced) * REDUCED
                     | (*ecn as u32) << ECN,
             )),
-            Header::Ack(AckHeader { sack, duplicate: false, marked, ece, reply: Reply::Nothing })
-                if sack.is_empty() =>
-            {
+            Header::Ack(AckHeader {
+                sack,
+                duplicate: false,
+                marked,
+                ece,
+                reply: Reply::Nothing,
+            }) if sack.is_empty() => {
                 Some(Self(ACK | u32::from(*ece) * ECE | u32::from(*marked) << MARKED))
             }
             _ => None,
@@ -245,14 +249,11 @@ mod tests {
     }
 
     fn header() -> impl Strategy<Value = Header> {
-        let ecn = prop::sample::select(vec![
-            Ecn::NotCapable,
-            Ecn::Capable,
-            Ecn::Scalable,
-            Ecn::Marked,
-        ]);
+        let ecn =
+            prop::sample::select(vec![Ecn::NotCapable, Ecn::Capable, Ecn::Scalable, Ecn::Marked]);
         let request = prop_oneof![4 => Just(Request::Nothing), 1 => Just(Request::Rate(7.0))];
-        let data = (any::<bool>(), ecn, any::<bool>(), request, prop::option::weighted(0.2, 0u32..9));
+        let data =
+            (any::<bool>(), ecn, any::<bool>(), request, prop::option::weighted(0.2, 0u32..9));
         let data = data.prop_map(|(retransmission, ecn, reduced, request, quic)| {
             Header::Data(DataHeader { retransmission, ecn, reduced, request, quic })
         });

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from narrows import _core
 from narrows._files import Output
@@ -916,6 +915,8 @@ def reproduce(
 @app.command("list", epilog="Example: narrows list --json")
 def list_(json_: Json = False) -> None:
     """List controllers, queues, recoveries, slow starts and presets, with their sources."""
+    from rich.table import Table  # noqa: PLC0415
+
     from narrows import listing  # noqa: PLC0415
 
     with _one_line_errors():

@@ -372,8 +372,7 @@ impl Selective {
         } else {
             self.recovery_point = self.board.end();
         }
-        self.recovery =
-            Some(Box::new(Episode { resend_now: true, repairs: true, prr, halving }));
+        self.recovery = Some(Box::new(Episode { resend_now: true, repairs: true, prr, halving }));
         let resent = self.board.resent_in_flight();
         self.undo = Some(Box::new(Undo::new(self.board.first(), resent)));
         (self.timed_out, self.probe) = (None, None);
@@ -452,8 +451,11 @@ impl Selective {
         if has_new {
             return Next::New;
         }
-        let speculative =
-            self.recovery.as_ref().filter(|_| self.rack.is_none()).and_then(|_| self.board.speculative());
+        let speculative = self
+            .recovery
+            .as_ref()
+            .filter(|_| self.rack.is_none())
+            .and_then(|_| self.board.speculative());
         speculative.map_or(Next::WaitForData, Next::Again)
     }
 }
