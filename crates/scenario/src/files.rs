@@ -17,12 +17,12 @@ pub fn parquet(table: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
     written(table, properties)
 }
 
-/// Rows from which on a column is worth compressing: the compressor's tables, one for each column,
-/// take longer to set up than all the rest of a short run.
-const LONG: usize = 256;
+/// Columns of this many bytes or more are compressed: the compressor's tables, one set for each
+/// column, take longer to set up than all the rest of a short run.
+const LARGE: usize = 2048;
 
 /// `table`, of one row or few, as the bytes of a Parquet file: small columns are neither
-/// dictionaries nor have statistics, and only those of long lists are compressed.
+/// dictionaries nor have statistics, and only large ones are compressed.
 pub fn small_parquet(
     table: &RecordBatch,
     metadata: &[(&str, &str)],
@@ -39,18 +39,23 @@ pub fn small_parquet(
     let compressed = |properties: WriterPropertiesBuilder, column| {
         properties.set_column_compression(column, zstd)
     };
-    written(table, long_columns(table).fold(properties, compressed).build())
+    written(table, large_columns(table).fold(properties, compressed).build())
 }
 
-/// The columns within the lists of `table` that have `LONG` rows or more.
-fn long_columns(table: &RecordBatch) -> impl Iterator<Item = ColumnPath> {
+/// The large columns of `table`, and those within its lists.
+fn large_columns(table: &RecordBatch) -> impl Iterator<Item = ColumnPath> {
     table.schema_ref().fields().iter().zip(table.columns()).flat_map(|(field, column)| {
-        let rows = column.as_list_opt::<i32>().map(|list| list.values());
-        let rows = rows.filter(|rows| rows.len() >= LONG).and_then(|rows| rows.as_struct_opt());
-        let within = rows.into_iter().flat_map(|rows| rows.column_names());
-        within.map(|name| {
-            let path = [field.name(), "list", "item", name];
-            ColumnPath::new(path.map(str::to_owned).to_vec())
+        let within = column.as_list_opt::<i32>().and_then(|list| list.values().as_struct_opt());
+        let columns: Vec<_> = match within {
+            Some(rows) => rows.column_names().into_iter().zip(rows.columns()).collect(),
+            None => vec![("", column)],
+        };
+        let large = columns.into_iter().filter(|(_, column)| {
+            column.to_data().get_slice_memory_size().is_ok_and(|bytes| bytes >= LARGE)
+        });
+        large.map(|(name, _)| match name {
+            "" => ColumnPath::from(field.name().as_str()),
+            name => ColumnPath::new([field.name(), "list", "item", name].map(str::to_owned).into()),
         })
     })
 }
@@ -64,7 +69,7 @@ fn written(table: &RecordBatch, properties: WriterProperties) -> Result<Vec<u8>,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::{ArrayRef, Float64Array, ListArray, StructArray};
+    use arrow_array::{ArrayRef, Float64Array, ListArray, StringArray, StructArray};
     use arrow_buffer::OffsetBuffer;
     use arrow_schema::{DataType, Field, Schema};
     use parquet::file::metadata::ParquetMetaDataReader;
@@ -82,12 +87,21 @@ mod tests {
     }
 
     #[test]
-    fn only_columns_of_long_lists_are_compressed() {
-        let lists = [("few", list(LONG - 1)), ("many", list(LONG))];
-        let fields =
-            lists.each_ref().map(|(name, list)| Field::new(*name, list.data_type().clone(), false));
-        let schema = Arc::new(Schema::new(fields.to_vec()));
-        let columns = lists.map(|(_, list)| list).to_vec();
+    fn only_large_columns_are_compressed() {
+        let text = |length: usize| -> ArrayRef {
+            Arc::new(StringArray::from_iter_values(["x".repeat(length)]))
+        };
+        let columns = [
+            ("few", list(LARGE / 8 - 1)),
+            ("many", list(LARGE / 8)),
+            ("short", text(LARGE / 2)),
+            ("long", text(LARGE)),
+        ];
+        let field = |(name, column): &(&str, ArrayRef)| {
+            Field::new(*name, column.data_type().clone(), false)
+        };
+        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
+        let columns = columns.map(|(_, column)| column).to_vec();
         let table = RecordBatch::try_new(schema, columns).expect("columns of one row");
         let file = small_parquet(&table, &[("seal", "0")]).expect("memory takes any bytes");
         let (rest, tail) = file.split_last_chunk::<8>().expect("a footer");
@@ -95,9 +109,16 @@ mod tests {
         let footer = ParquetMetaDataReader::decode_metadata(&rest[rest.len() - length..]);
         let footer = footer.expect("a footer of Parquet");
         let found = footer.row_group(0).columns().iter();
-        let found: Vec<_> = found.map(|c| (c.column_path().string(), c.compression())).collect();
-        let zstd = Compression::ZSTD(ZstdLevel::try_new(1).expect("a level"));
-        let (few, many) = ("few.list.item.time".into(), "many.list.item.time".into());
-        assert_eq!(found, [(few, Compression::UNCOMPRESSED), (many, zstd)]);
+        let found = found.map(|column| {
+            (column.column_path().string(), column.compression() != Compression::UNCOMPRESSED)
+        });
+        let found: Vec<_> = found.collect();
+        let wanted = [
+            ("few.list.item.time", false),
+            ("many.list.item.time", true),
+            ("short", false),
+            ("long", true),
+        ];
+        assert_eq!(found, wanted.map(|(name, compressed)| (name.to_owned(), compressed)));
     }
 }

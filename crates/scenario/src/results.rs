@@ -210,8 +210,8 @@ pub struct LinkSeries {
 
 /// What was seen of a run, simulated or real, in the order of its flows and of its links.
 pub struct Observed<Flows = Vec<FlowSummary>> {
-    /// Each flow; one is asked for after the other, so that a hundred thousand need not be there at
-    /// once.
+    /// Each flow; one is asked for after the other, so that a hundred thousand need not be there
+    /// twice.
     pub flows: Flows,
     /// Each link between routers.
     pub links: Vec<LinkSummary>,

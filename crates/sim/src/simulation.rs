@@ -57,6 +57,8 @@ pub struct Simulation {
     end_taps: Option<TappedEnds>,
     /// Whether there are so many flows that their ends are out of the caches.
     has_many_flows: bool,
+    /// The end has been reached, and the books have been balanced.
+    is_finished: bool,
 }
 
 /// Families of random streams.
@@ -100,6 +102,7 @@ impl Simulation {
             tap: None,
             end_taps: None,
             has_many_flows: network.flows.len() >= MANY_FLOWS,
+            is_finished: false,
         };
         // The descriptions of links take as much memory as all flows.
         drop(network.links);
@@ -108,7 +111,7 @@ impl Simulation {
         let mut flows = network.flows;
         flows.reverse();
         while let Some(settings) = flows.pop() {
-            if flows.len() % GIVEN_BACK == 0 {
+            if flows.len().is_multiple_of(GIVEN_BACK) {
                 flows.shrink_to_fit();
             }
             let chances = stream(FLOW_STREAMS, flow);
@@ -163,7 +166,8 @@ impl Simulation {
             }
         }
         self.now = end;
-        if end == self.horizon {
+        if end == self.horizon && !self.is_finished {
+            self.is_finished = true;
             self.finish();
         }
         ControlFlow::Continue(())
@@ -270,10 +274,15 @@ impl Simulation {
                     }
                 }
                 HopEnd::Sender(flow) => return self.acknowledge(flow, at, packet),
-                rare => match self.visit(rare, at, packet) {
-                    Some(leaves) => at = leaves,
-                    None => return,
-                },
+                HopEnd::Hosted(_) => return self.deliver(at, packet),
+                HopEnd::Host(path) => {
+                    at = self.see(path, at);
+                    packet.hop += 1;
+                }
+                HopEnd::Notice(link) => {
+                    self.notice(link, at, packet);
+                    packet.hop += 1;
+                }
             }
             (at, hop) = self.pass(at, packet);
             if !hop.is_eager() || at > self.horizon {
@@ -297,30 +306,8 @@ impl Simulation {
         }
     }
 
-    /// Takes a packet that reaches a hop of a rare kind at `at` to the next; returns when it leaves,
-    /// or `None` if that was its end.
-    #[cold]
-    #[inline(never)]
-    fn visit(&mut self, hop: HopEnd, at: Time, packet: &mut Travelling) -> Option<Time> {
-        let leaves = match hop {
-            HopEnd::Host(path) => self.see(path, at),
-            HopEnd::Notice(link) => {
-                self.notice(link, at, packet);
-                at
-            }
-            HopEnd::Hosted(_) => {
-                self.deliver(at, packet);
-                return None;
-            }
-            HopEnd::Link(_) | HopEnd::Receiver(_) | HopEnd::Sender(_) => {
-                unreachable!("{hop:?} is not rare")
-            }
-        };
-        packet.hop += 1;
-        Some(leaves)
-    }
-
     /// When the host at the end of `path` sees a packet that arrives there at `at`.
+    #[cold]
     fn see(&mut self, path: u32, at: Time) -> Time {
         let flow = path as usize / 2;
         let host = if path.is_multiple_of(2) {
@@ -332,6 +319,7 @@ impl Simulation {
     }
 
     /// Tells an acknowledgement the room in the queue that its flow's data goes through.
+    #[cold]
     fn notice(&mut self, link: LinkId, at: Time, packet: &mut Travelling) {
         let room = self.holding(link).room_now(at, packet.path - 1);
         if let (Some(room), Some(reply)) = (room, packet.segment.reply()) {

@@ -171,6 +171,8 @@ proptest! {
             end += Duration::from_millis(slice);
             let _ = sliced.run_until(end, |_| ControlFlow::Continue(()));
         }
+        // It is over, whoever runs it once more.
+        let _ = sliced.run(|_| ControlFlow::Continue(()));
         prop_assert!(shown(&dumbbell.run(), &dumbbell) == shown(&sliced, &dumbbell));
     }
 

@@ -42,7 +42,8 @@ impl Record {
 #[derive(Clone, Copy, Debug)]
 struct Packed {
     sent: Time,
-    /// How far the number of the transmission is ahead of the packet's: as many were sent again.
+    /// How far the number of the transmission is ahead of the packet's: before it, as many
+    /// transmissions were of packets sent again or of later ones.
     ahead: u32,
     /// The four flags of a record, and above them the packets in flight.
     rest: u32,
@@ -66,9 +67,13 @@ impl Packed {
             (ambiguous, AMBIGUOUS),
         ];
         let flags = flags.into_iter().map(|(is_set, flag)| u32::from(is_set) * flag).sum::<u32>();
-        // Memory ends long before 2^28 packets are in flight.
-        let rest = in_flight.min(u32::MAX >> FLAGS) << FLAGS | flags;
-        Self { sent, ahead: (transmission - number) as u32, rest }
+        assert!(
+            in_flight >> (u32::BITS - FLAGS) == 0,
+            "a flow has less than 2^28 packets in flight"
+        );
+        let ahead = u32::try_from(transmission - number);
+        let ahead = ahead.expect("a flow sends less than 2^32 packets again");
+        Self { sent, ahead, rest: in_flight << FLAGS | flags }
     }
 
     #[inline]
@@ -160,5 +165,28 @@ pub(super) fn fit<T>(ring: &mut VecDeque<T>) {
     const LEAST: usize = 16;
     if ring.capacity() > LEAST.max(2 * ring.len()) {
         ring.shrink_to(ring.len() + ring.len() / 2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_record_is_what_was_packed_in_16_bytes(
+            (number, ahead) in (0u64..1 << 40, any::<u32>()),
+            (sent, in_flight) in (any::<u64>(), 0u32..1 << 28),
+            flags in any::<[bool; 4]>(),
+        ) {
+            prop_assert_eq!(size_of::<Packed>(), 16);
+            let (transmission, sent) = (number + u64::from(ahead), Time::from_picos(sent));
+            let [sacked, lost, retransmitted, ambiguous] = flags;
+            let record =
+                Record { transmission, sent, in_flight, sacked, lost, retransmitted, ambiguous };
+            let found = Packed::of(number, &record).record(number);
+            prop_assert_eq!(format!("{found:?}"), format!("{record:?}"));
+        }
     }
 }

@@ -176,10 +176,6 @@ impl Ears<'_> {
 
 /// One of the recoveries.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly every recovery is selective; a box would cost each packet a cache miss"
-)]
 pub(super) enum AnyRecovery {
     /// Reno's or NewReno's recovery.
     Cumulative(Cumulative),

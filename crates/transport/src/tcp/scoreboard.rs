@@ -428,19 +428,17 @@ impl Scoreboard {
     }
 
     /// True if no packet is marked as lost, and nothing that left before the transmission `newest`
-    /// is outstanding, so that there is nothing to judge by time.
+    /// is outstanding, so that there is nothing to judge by time; for a board on which nothing has
+    /// arrived out of order.
     #[inline]
     pub fn is_settled(&self, newest: u64) -> bool {
-        let oldest_is_newer = || {
-            let record = self.outstanding.get(self.judged_to);
-            !(record.sacked || record.retransmitted) && record.transmission >= newest
-        };
+        let oldest = || self.outstanding.get(self.judged_to).transmission;
         self.resent.is_empty()
             && self.lost_to <= self.first()
-            && (self.judged_to >= self.end() || oldest_is_newer())
+            && (self.judged_to >= self.end() || oldest() >= newest)
     }
 
-    /// False if no packet waits for a retransmission.
+    /// True if a packet may wait for a retransmission; if not, none does.
     #[inline]
     pub fn may_retransmit(&self) -> bool {
         self.retransmit_from < self.lost_to

@@ -24,7 +24,7 @@ pub(super) struct Selective {
     board: Scoreboard,
     /// What is known of deliveries, if losses are found by time.
     rack: Option<Rack>,
-    /// Kept apart, like the next two: most of the time there is none.
+    /// Kept apart, as `undo` and `probe` are: most of the time there is none.
     recovery: Option<Box<Episode>>,
     /// One past the highest number sent when the last recovery or timeout began; no new recovery
     /// begins until everything below it is acknowledged (RFC 6675 §5, §5.1).
@@ -409,7 +409,7 @@ impl Selective {
         f64::from(self.board.pipe()) + 1.0 <= window
     }
 
-    /// False if nothing can leave next but new data.
+    /// True if something else than new data may leave next; if not, nothing else does.
     #[inline]
     fn may_repair(&self) -> bool {
         self.recovery.is_some()
@@ -668,15 +668,22 @@ mod tests {
             events in prop::collection::vec((0u8..16, 0u64..6, 1u64..4, any::<bool>()), 1..200),
             timestamps in any::<bool>(),
             habits in prop::sample::select(vec![Habits::NS2, Habits::LINUX]),
-            metering in prop::sample::select(vec![Metering::ByPipe, Metering::ByLaw, Metering::Prr]),
+            metering in 0usize..3,
             echo in 0.0..2.0,
         ) {
+            let metering = [Metering::ByPipe, Metering::ByLaw, Metering::Prr][metering];
             let mut recovery = Selective::new(metering, &habits);
             let mut sent = 0;
             for (kind, start, length, duplicate) in events {
                 let (first, end) = (recovery.first(), recovery.end());
                 if kind < 9 {
                     let again = if kind > 5 { recovery.board.next_retransmission() } else { None };
+                    if duplicate && start == 0 && recovery.may_probe() {
+                        recovery.probe();
+                    }
+                    let (room, offered) = (length as f64 * 8.0, end + start);
+                    let chosen = recovery.clone().choose(room, offered);
+                    prop_assert_eq!(recovery.clone().next(room, offered), chosen);
                     recovery.sent(again.unwrap_or(end), sent, Time::from_secs(0.1 * sent as f64));
                     sent += 1;
                     continue;
