@@ -95,11 +95,11 @@ lint-rust: .venv/.features
 		cargo doc --quiet --workspace --exclude narrows-python $(OF_WORKSPACE) --no-deps --document-private-items
 	cd validation/bbr && cargo check --quiet --locked
 
-# The core has no clock, no randomness and no files of its own, so it compiles for a target
-# without them.
+# The core has no clock, no randomness and no files of its own, so it builds for a target without
+# them.
 test-core: tools
-	cargo check --quiet --target wasm32-unknown-unknown $(CORE:%=-p narrows-%)
-	cargo check --quiet --target wasm32-unknown-unknown -p narrows-scenario --no-default-features
+	cargo build --quiet --target wasm32-unknown-unknown $(CORE:%=-p narrows-%)
+	cargo build --quiet --target wasm32-unknown-unknown -p narrows-scenario --no-default-features
 
 TEST_RUST = cargo test --workspace --exclude narrows-python --quiet $(OF_WORKSPACE)
 test-rust:

@@ -46,17 +46,20 @@ pub fn small_parquet(
 fn large_columns(table: &RecordBatch) -> impl Iterator<Item = ColumnPath> {
     table.schema_ref().fields().iter().zip(table.columns()).flat_map(|(field, column)| {
         let within = column.as_list_opt::<i32>().and_then(|list| list.values().as_struct_opt());
+        let path =
+            |names: &[&str]| ColumnPath::new(names.iter().map(|&name| name.into()).collect());
         let columns: Vec<_> = match within {
-            Some(rows) => rows.column_names().into_iter().zip(rows.columns()).collect(),
-            None => vec![("", column)],
+            Some(rows) => {
+                let paths = rows.column_names().into_iter();
+                let paths = paths.map(|name| path(&[field.name(), "list", "item", name]));
+                paths.zip(rows.columns()).collect()
+            }
+            None => vec![(path(&[field.name()]), column)],
         };
         let large = columns.into_iter().filter(|(_, column)| {
             column.to_data().get_slice_memory_size().is_ok_and(|bytes| bytes >= LARGE)
         });
-        large.map(|(name, _)| match name {
-            "" => ColumnPath::from(field.name().as_str()),
-            name => ColumnPath::new([field.name(), "list", "item", name].map(str::to_owned).into()),
-        })
+        large.map(|(path, _)| path)
     })
 }
 

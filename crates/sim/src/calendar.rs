@@ -4,6 +4,7 @@
 //! therefore sorted only when its time has come, and then contains about a dozen entries. The width
 //! of the buckets is adapted to the density of events.
 
+use crate::slab::grow;
 use narrows_units::{Time, ties};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -326,10 +327,7 @@ impl Chunks {
     #[cold]
     fn grow(&mut self) -> u32 {
         const NOTHING: Event = Event { time: Time::ZERO, what: 0, payload: 0 };
-        if self.events.len() == self.events.capacity() {
-            // By a quarter: doubling would waste more.
-            self.events.reserve_exact(self.events.len() / 4 + 64);
-        }
+        grow(&mut self.events);
         self.events.push([NOTHING; CHUNK]);
         self.after.push(0);
         u32::try_from(self.after.len() - 1).expect("memory ends before 2^32 chunks")

@@ -86,13 +86,14 @@ impl Simulation {
         let links: Vec<Link> = network.links.iter().enumerate().map(link).collect();
         let paths = Paths::find(&network, &links, settings.eager)?;
         let books = PathBooks::new(paths.starts.len());
+        let has_many_flows = network.flows.len() >= MANY_FLOWS;
         let mut simulation = Self {
             now: Time::ZERO,
             horizon: measured.to,
             measured,
             calendar: Calendar::new(),
             salt: stream(TIE_STREAM, 0).bits() as u32 & (PACKET - 1),
-            packets: Slab::new(network.flows.len() >= MANY_FLOWS),
+            packets: Slab::new(has_many_flows),
             payloads: Payloads::default(),
             paths,
             books,
@@ -101,7 +102,7 @@ impl Simulation {
             receivers: Vec::with_capacity(network.flows.len()),
             tap: None,
             end_taps: None,
-            has_many_flows: network.flows.len() >= MANY_FLOWS,
+            has_many_flows,
             is_finished: false,
         };
         // The descriptions of links take as much memory as all flows.
@@ -274,15 +275,10 @@ impl Simulation {
                     }
                 }
                 HopEnd::Sender(flow) => return self.acknowledge(flow, at, packet),
-                HopEnd::Hosted(_) => return self.deliver(at, packet),
-                HopEnd::Host(path) => {
-                    at = self.see(path, at);
-                    packet.hop += 1;
-                }
-                HopEnd::Notice(link) => {
-                    self.notice(link, at, packet);
-                    packet.hop += 1;
-                }
+                rare => match self.visit(rare, at, packet) {
+                    Some(leaves) => at = leaves,
+                    None => return,
+                },
             }
             (at, hop) = self.pass(at, packet);
             if !hop.is_eager() || at > self.horizon {
@@ -306,8 +302,30 @@ impl Simulation {
         }
     }
 
-    /// When the host at the end of `path` sees a packet that arrives there at `at`.
+    /// Takes a packet that reaches a hop of a rare kind at `at` to the next; returns when it leaves,
+    /// or `None` if that was its end.
     #[cold]
+    #[inline(never)]
+    fn visit(&mut self, hop: HopEnd, at: Time, packet: &mut Travelling) -> Option<Time> {
+        let leaves = match hop {
+            HopEnd::Host(path) => self.see(path, at),
+            HopEnd::Notice(link) => {
+                self.notice(link, at, packet);
+                at
+            }
+            HopEnd::Hosted(_) => {
+                self.deliver(at, packet);
+                return None;
+            }
+            HopEnd::Link(_) | HopEnd::Receiver(_) | HopEnd::Sender(_) => {
+                unreachable!("{hop:?} is not rare")
+            }
+        };
+        packet.hop += 1;
+        Some(leaves)
+    }
+
+    /// When the host at the end of `path` sees a packet that arrives there at `at`.
     fn see(&mut self, path: u32, at: Time) -> Time {
         let flow = path as usize / 2;
         let host = if path.is_multiple_of(2) {
@@ -319,7 +337,6 @@ impl Simulation {
     }
 
     /// Tells an acknowledgement the room in the queue that its flow's data goes through.
-    #[cold]
     fn notice(&mut self, link: LinkId, at: Time, packet: &mut Travelling) {
         let room = self.holding(link).room_now(at, packet.path - 1);
         if let (Some(room), Some(reply)) = (room, packet.segment.reply()) {

@@ -10,8 +10,8 @@ use narrows_units::Time;
 /// Packets that wait for their event.
 #[derive(Default)]
 pub(crate) struct Slab {
-    /// Whether those that can be are made short: 50 instructions each way, which few packets are
-    /// not worth.
+    /// Whether those that can be are made short: 60 instructions for each wait, which few packets
+    /// are not worth.
     shortens: bool,
     short: Places<Short>,
     whole: Places<Travelling>,
@@ -92,6 +92,14 @@ impl Slab {
     }
 }
 
+/// Makes room for one more in `cells`; by a quarter, because doubling would waste more memory than
+/// anything else takes.
+pub(crate) fn grow<T>(cells: &mut Vec<T>) {
+    if cells.len() == cells.capacity() {
+        cells.reserve_exact(cells.len() / 4 + 64);
+    }
+}
+
 /// Cells that are reused.
 struct Places<T> {
     cells: Vec<T>,
@@ -117,10 +125,7 @@ impl<T: Copy> Places<T> {
     #[cold]
     #[inline(never)]
     fn put_last(&mut self, value: T) -> u32 {
-        if self.cells.len() == self.cells.capacity() {
-            // By a quarter: doubling would waste more memory than anything else takes.
-            self.cells.reserve_exact(self.cells.len() / 4 + 64);
-        }
+        grow(&mut self.cells);
         let place = u32::try_from(self.cells.len()).ok().filter(|place| place & SHORT == 0);
         self.cells.push(value);
         place.expect("memory ends before 2^31 packets are in flight")

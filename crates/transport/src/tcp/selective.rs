@@ -219,11 +219,11 @@ impl Selective {
     /// is quiet, as `hear` would.
     #[inline]
     fn advance(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
-        let mut delivered = Delivered::default();
         let advanced = ack.number > self.board.first();
         if self.rack.is_some() {
             return if advanced { self.advance_by_time(ack, ears) } else { self.hear(ack, ears) };
         }
+        let mut delivered = Delivered::default();
         if advanced {
             self.board.acknowledge(ack.number, &Arrival::UNSTAMPED, &mut delivered);
         }
