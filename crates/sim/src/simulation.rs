@@ -302,8 +302,8 @@ impl Simulation {
         }
     }
 
-    /// Takes a packet that reaches a hop of a rare kind at `at` to the next; returns when it leaves,
-    /// or `None` if that was its end.
+    /// Takes a packet that reaches a hop of a rare kind at `at` to the next; returns when it
+    /// leaves, or `None` if that was its end.
     #[cold]
     #[inline(never)]
     fn visit(&mut self, hop: HopEnd, at: Time, packet: &mut Travelling) -> Option<Time> {
