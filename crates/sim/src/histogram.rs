@@ -4,7 +4,8 @@
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Histogram {
     counts: Vec<u64>,
-    sum: f64,
+    /// Whole, and so wide that it holds 2⁶⁴ of the largest values.
+    sum: u128,
 }
 
 const EXACT: u64 = 64;
@@ -19,8 +20,7 @@ impl Histogram {
             Some(count) => *count += 1,
             None => self.begin(slot),
         }
-        // Values are spans and lengths; those below 2⁶³ become a number in one instruction.
-        self.sum += i64::try_from(value).map_or(value as f64, |value| value as f64);
+        self.sum += u128::from(value);
     }
 
     /// Counts the first value in `slot`, which is higher than any before.
@@ -37,7 +37,7 @@ impl Histogram {
     /// The mean of the observations; 0 if there are none.
     pub fn mean(&self) -> f64 {
         let total = self.total();
-        if total == 0 { 0.0 } else { self.sum / total as f64 }
+        if total == 0 { 0.0 } else { self.sum as f64 / total as f64 }
     }
 
     /// The smallest value v such that at least `share` of the observations are ≤ v, to within the

@@ -262,7 +262,7 @@ impl Simulation {
         loop {
             match hop.end() {
                 HopEnd::Link(link) => match self.enter(link, at, packet) {
-                    Offered::Carried(Carried::Arrives(_, arrival)) => {
+                    Offered::Carried(Carried::Arrives(arrival)) => {
                         at = arrival;
                         packet.hop += 1;
                     }
@@ -362,8 +362,9 @@ impl Simulation {
         let offered = self.links[link as usize].offer(at, packet, &self.measured);
         if let Some(tapped) = &mut self.tap {
             tapped.show_arrival(link, at, packet, &self.payloads);
-            if let Offered::Carried(carried) = &offered {
-                tapped.show_fate((link, at), packet, carried, &self.payloads);
+            if let Offered::Carried(carried) = offered {
+                let leaves = self.links[link as usize].busy_until();
+                tapped.show_fate((link, at, leaves), packet, carried, &self.payloads);
             }
         }
         offered
@@ -389,9 +390,10 @@ impl Simulation {
         }
         let Some((mut packet, carried)) = released else { return };
         if let Some(tapped) = &mut self.tap {
-            tapped.show_fate((link, now), &packet, &carried, &self.payloads);
+            let leaves = self.links[link as usize].busy_until();
+            tapped.show_fate((link, now, leaves), &packet, carried, &self.payloads);
         }
-        let Carried::Arrives(_, arrival) = carried else {
+        let Carried::Arrives(arrival) = carried else {
             return self.lose(&packet, now);
         };
         packet.hop += 1;

@@ -87,18 +87,18 @@ impl TappedLinks {
         self.show((link, TapPoint::Drop), at, packet, bytes);
     }
 
-    /// Reports the fate of a packet, decided at time `at`.
+    /// Reports the fate of a packet, decided at time `at`; if it departs, it leaves at `leaves`.
     pub fn show_fate(
         &mut self,
-        (link, at): (LinkId, Time),
+        (link, at, leaves): (LinkId, Time, Time),
         packet: &Travelling,
-        carried: &Carried,
+        carried: Carried,
         bytes: &Payloads,
     ) {
         let (at, point) = match carried {
-            Carried::Arrives(departure, _) => (*departure, TapPoint::Departure),
+            Carried::Arrives(_) => (leaves, TapPoint::Departure),
             Carried::Dropped => (at, TapPoint::Drop),
-            Carried::Lost(departure) => (*departure, TapPoint::WireLoss),
+            Carried::Lost => (leaves, TapPoint::WireLoss),
         };
         self.show((link, point), at, packet, bytes);
     }

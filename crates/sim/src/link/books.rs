@@ -112,12 +112,12 @@ impl Books {
                 Some(later) => arrival = later,
                 None => {
                     self.lost += 1;
-                    return Carried::Lost(departure);
+                    return Carried::Lost;
                 }
             }
         }
         self.carried += 1;
-        Carried::Arrives(departure, arrival)
+        Carried::Arrives(arrival)
     }
 
     /// The summary of the measured part of the run, for a transmitter of rate `rate`.

@@ -41,6 +41,11 @@ impl DepartureLink {
         self.transmitter.rate()
     }
 
+    /// When the last bit of the last packet leaves, or left.
+    pub fn busy_until(&self) -> Time {
+        self.transmitter.busy_until()
+    }
+
     /// Room that the queue tells `flow` at `now`, in bytes; `None` if it tells none.
     pub fn room_now(&mut self, now: Time, flow: u32) -> Option<AdvertisedRoom> {
         self.queue.room_now(now, flow)

@@ -71,15 +71,15 @@ impl LinkSettings {
     }
 }
 
-/// The fate of a packet whose departure is decided.
+/// The fate of a packet whose departure is decided; if it departs, [`Link::busy_until`] says when.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Carried {
-    /// The packet departs at the first time and reaches the other end at the second.
-    Arrives(Time, Time),
+    /// The packet departs and reaches the other end at this time.
+    Arrives(Time),
     /// The queue dropped the packet.
     Dropped,
-    /// The packet departs at the given time and is lost on the wire.
-    Lost(Time),
+    /// The packet departs and is lost on the wire.
+    Lost,
 }
 
 /// What happened to a packet that arrived at a link.
@@ -146,14 +146,22 @@ impl Link {
     pub fn offer(&mut self, now: Time, packet: &mut Travelling, measured: &Measured) -> Offered {
         match self {
             Self::Plain(link) => {
-                let arrival = link.carry(now, packet.segment.bytes);
-                Offered::Carried(Carried::Arrives(link.transmitter.busy_until(), arrival))
+                Offered::Carried(Carried::Arrives(link.carry(now, packet.segment.bytes)))
             }
             Self::Arrival(link) => Offered::Carried(link.carry(now, packet, measured)),
             Self::Departure(link) => {
                 link.hold(now, *packet, measured);
                 Offered::Held
             }
+        }
+    }
+
+    /// When the last bit of the last packet leaves, or left.
+    pub fn busy_until(&self) -> Time {
+        match self {
+            Self::Plain(link) => link.transmitter.busy_until(),
+            Self::Arrival(link) => link.fifo.busy_until(),
+            Self::Departure(link) => link.busy_until(),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::outstanding::{Outstanding, Record};
 use super::recovery::{Answer, Ears, Next, Recovery, TimedOut};
 use super::scoreboard::Delivered;
+use super::{Habits, Metering, RecoveryKind};
 use crate::Segment;
 use narrows_units::Time;
 
@@ -11,7 +12,7 @@ const DUPLICATE_THRESHOLD: u64 = 3;
 
 /// The sender side of Reno's and NewReno's recovery, between the window and the wire.
 #[derive(Clone, Debug)]
-pub(super) struct Cumulative {
+pub struct Cumulative {
     newreno: bool,
     limited_transmit: bool,
     outstanding: Outstanding,
@@ -39,24 +40,6 @@ pub(super) struct Cumulative {
 }
 
 impl Cumulative {
-    pub fn new(newreno: bool, limited_transmit: bool) -> Self {
-        Self {
-            newreno,
-            limited_transmit,
-            outstanding: Outstanding::default(),
-            next: 0,
-            duplicates: 0,
-            recover: None,
-            recovering: false,
-            inflation: 0.0,
-            resend_first: false,
-            first_partial: false,
-            resent_at: None,
-            timed_out: None,
-            regrowth: None,
-        }
-    }
-
     fn on_new(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
         let mut delivered = Delivered::default();
         while self.outstanding.first() < ack.number {
@@ -149,6 +132,26 @@ impl Cumulative {
 }
 
 impl Recovery for Cumulative {
+    const TELLS_DELIVERIES: bool = false;
+
+    fn new(kind: RecoveryKind, _metering: Metering, habits: &Habits) -> Self {
+        Self {
+            newreno: kind == RecoveryKind::NewReno,
+            limited_transmit: habits.limited_transmit,
+            outstanding: Outstanding::default(),
+            next: 0,
+            duplicates: 0,
+            recover: None,
+            recovering: false,
+            inflation: 0.0,
+            resend_first: false,
+            first_partial: false,
+            resent_at: None,
+            timed_out: None,
+            regrowth: None,
+        }
+    }
+
     fn first(&self) -> u64 {
         self.outstanding.first()
     }

@@ -2,6 +2,7 @@
 //! [`Receiver`].
 
 mod ack_pacer;
+mod any_sender;
 mod autosize;
 mod cumulative;
 mod estimates;
@@ -21,10 +22,11 @@ mod sender;
 mod undo;
 mod usage;
 
+pub use any_sender::Sender;
 pub use autosize::Quantum;
 pub use receiver::{AckPolicy, Receiver};
 pub use scoreboard::{Arrival, Delivered, LostPacket, Proof, Scoreboard};
-pub use sender::{Sender, Spacing, TcpSettings};
+pub use sender::{Spacing, TcpSettings};
 
 use crate::{Least, Timeouts};
 use narrows_control::Restart;

@@ -1,16 +1,20 @@
 //! The sender's view of a recovery, which detects losses and decides what may leave next.
 
-use super::cumulative::Cumulative;
 use super::rate_sampler::RateSampler;
 use super::scoreboard::{Delivered, LostPacket};
-use super::selective::Selective;
 use super::{Habits, Metering, RecoveryKind};
 use crate::{Counters, RttEstimator, Segment};
 use narrows_control::{Controller, Loss};
 use narrows_units::Time;
 
 /// A recovery, between the window and the wire.
-pub(super) trait Recovery {
+pub trait Recovery {
+    /// Whether it tells a rate sampler what is delivered.
+    const TELLS_DELIVERIES: bool;
+
+    /// The recovery of `kind` with these habits; one with SACK lets packets go by `metering`.
+    fn new(kind: RecoveryKind, metering: Metering, habits: &Habits) -> Self;
+
     /// The lowest number that is not acknowledged.
     fn first(&self) -> u64;
 
@@ -81,7 +85,7 @@ pub(super) trait Recovery {
 
 /// What a recovery lets leave next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub enum Next {
     /// The next packet of new data.
     New,
     /// A retransmission of this packet.
@@ -94,7 +98,7 @@ pub(super) enum Next {
 
 /// What an acknowledgement did.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Answer {
+pub struct Answer {
     /// Packets delivered, and the newest transmission among them.
     pub packets: u64,
     pub newest: u64,
@@ -114,7 +118,7 @@ impl Answer {
 
 /// What an expiry of the retransmission timer did.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TimedOut {
+pub struct TimedOut {
     /// Whether the threshold is to be reduced.
     pub opens_epoch: bool,
     /// Packets that left too recently to be lost.
@@ -123,7 +127,7 @@ pub(super) struct TimedOut {
 
 /// The way in which a recovery reports to the controller and the counters, in the order that the
 /// contract of [`Controller`] prescribes.
-pub(super) struct Ears<'a> {
+pub struct Ears<'a> {
     pub controller: &'a mut dyn Controller,
     pub counters: &'a mut Counters,
     pub now: Time,
@@ -171,112 +175,5 @@ impl Ears<'_> {
     /// retransmission at `resent_at` (RFC 3522 §3.2).
     pub fn is_older(&self, echoed_stamp: Time, resent_at: Option<Time>) -> bool {
         self.timestamps && resent_at.is_some_and(|resent_at| echoed_stamp < resent_at)
-    }
-}
-
-/// One of the recoveries.
-#[derive(Clone, Debug)]
-pub(super) enum AnyRecovery {
-    /// Reno's or NewReno's recovery.
-    Cumulative(Cumulative),
-    /// SACK recovery.
-    Selective(Selective),
-}
-
-impl AnyRecovery {
-    /// Creates the recovery of `kind` with these habits; one with SACK lets packets go by
-    /// `metering`.
-    pub fn new(kind: RecoveryKind, metering: Metering, habits: &Habits) -> Self {
-        match kind {
-            RecoveryKind::Reno => Self::Cumulative(Cumulative::new(false, habits.limited_transmit)),
-            RecoveryKind::NewReno => {
-                Self::Cumulative(Cumulative::new(true, habits.limited_transmit))
-            }
-            RecoveryKind::Sack => Self::Selective(Selective::new(metering, habits)),
-        }
-    }
-}
-
-/// Calls a method of the recovery that it is, cumulative or selective.
-macro_rules! either {
-    ($self:expr, $recovery:ident => $call:expr) => {
-        match $self {
-            AnyRecovery::Cumulative($recovery) => $call,
-            AnyRecovery::Selective($recovery) => $call,
-        }
-    };
-}
-
-impl Recovery for AnyRecovery {
-    fn first(&self) -> u64 {
-        either!(self, recovery => recovery.first())
-    }
-
-    fn end(&self) -> u64 {
-        either!(self, recovery => recovery.end())
-    }
-
-    fn in_flight(&self) -> u64 {
-        either!(self, recovery => recovery.in_flight())
-    }
-
-    fn recovering(&self) -> bool {
-        either!(self, recovery => recovery.recovering())
-    }
-
-    fn regrowing(&self) -> bool {
-        either!(self, recovery => recovery.regrowing())
-    }
-
-    fn on_ack(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
-        either!(self, recovery => recovery.on_ack(ack, ears))
-    }
-
-    fn on_timeout(&mut self, again: bool, ears: &mut Ears) -> TimedOut {
-        either!(self, recovery => recovery.on_timeout(again, ears))
-    }
-
-    fn on_reordering_timer(&mut self, ears: &mut Ears) -> bool {
-        either!(self, recovery => recovery.on_reordering_timer(ears))
-    }
-
-    fn forbid_undo(&mut self) {
-        either!(self, recovery => recovery.forbid_undo());
-    }
-
-    fn reduces_for_mark(&mut self) {
-        either!(self, recovery => recovery.reduces_for_mark());
-    }
-
-    fn repairing(&self) -> bool {
-        either!(self, recovery => recovery.repairing())
-    }
-
-    fn first_sent(&self) -> Option<Time> {
-        either!(self, recovery => recovery.first_sent())
-    }
-
-    fn may_probe(&self) -> bool {
-        either!(self, recovery => recovery.may_probe())
-    }
-
-    fn probe(&mut self) {
-        either!(self, recovery => recovery.probe());
-    }
-
-    fn probing(&self) -> bool {
-        either!(self, recovery => recovery.probing())
-    }
-
-    fn renew(&mut self) {
-        either!(self, recovery => recovery.renew());
-    }
-
-    fn next(&mut self, window: f64, offered: u64) -> Next {
-        either!(self, recovery => recovery.next(window, offered))
-    }
-
-    fn sent(&mut self, number: u64, transmission: u64, now: Time) {
-        either!(self, recovery => recovery.sent(number, transmission, now));
     }
 }

@@ -14,13 +14,13 @@ use super::rate_halving::RateHalving;
 use super::recovery::{Answer, Ears, Next, Recovery, TimedOut};
 use super::scoreboard::{Arrival, Delivered, LostPacket, Scoreboard};
 use super::undo::Undo;
-use super::{Detection, Habits, Metering};
+use super::{Detection, Habits, Metering, RecoveryKind};
 use crate::Segment;
 use narrows_units::{Duration, Time};
 
 /// The sender side of SACK recovery, between the window and the wire.
 #[derive(Clone, Debug)]
-pub(super) struct Selective {
+pub struct Selective {
     board: Scoreboard,
     /// What is known of deliveries, if losses are found by time.
     rack: Option<Rack>,
@@ -79,22 +79,6 @@ struct Verdict {
 }
 
 impl Selective {
-    pub fn new(metering: Metering, habits: &Habits) -> Self {
-        let by_time = habits.detection == Detection::ByTime;
-        Self {
-            board: Scoreboard::new(by_time),
-            rack: by_time.then(Rack::default),
-            recovery: None,
-            recovery_point: 0,
-            timed_out: None,
-            undo: None,
-            probe: None,
-            probes_now: false,
-            metering,
-            uses_frto: by_time && habits.frto,
-        }
-    }
-
     /// Packets outstanding that have not arrived, whether or not they count as lost (RecoverFS of
     /// RFC 9937 §6.1, with what an acknowledgement has just delivered).
     fn missing(&self) -> f64 {
@@ -461,6 +445,24 @@ impl Selective {
 }
 
 impl Recovery for Selective {
+    const TELLS_DELIVERIES: bool = true;
+
+    fn new(_kind: RecoveryKind, metering: Metering, habits: &Habits) -> Self {
+        let by_time = habits.detection == Detection::ByTime;
+        Self {
+            board: Scoreboard::new(by_time),
+            rack: by_time.then(Rack::default),
+            recovery: None,
+            recovery_point: 0,
+            timed_out: None,
+            undo: None,
+            probe: None,
+            probes_now: false,
+            metering,
+            uses_frto: by_time && habits.frto,
+        }
+    }
+
     fn first(&self) -> u64 {
         self.board.first()
     }
@@ -672,7 +674,7 @@ mod tests {
             echo in 0.0..2.0,
         ) {
             let metering = [Metering::ByPipe, Metering::ByLaw, Metering::Prr][metering];
-            let mut recovery = Selective::new(metering, &habits);
+            let mut recovery = Selective::new(RecoveryKind::Sack, metering, &habits);
             let mut sent = 0;
             for (kind, start, length, duplicate) in events {
                 let (first, end) = (recovery.first(), recovery.end());

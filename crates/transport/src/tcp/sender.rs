@@ -6,7 +6,7 @@ use super::estimates::{BandwidthShare, Estimate, FourHops};
 use super::handshake::{self, Handshake};
 use super::marks::Marks;
 use super::rate_sampler::{RateSampler, Sending};
-use super::recovery::{Answer, AnyRecovery, Ears, Next, Recovery};
+use super::recovery::{Answer, Ears, Next, Recovery};
 use super::usage::{Pause, Usage};
 use super::{Detection, Habits, Metering, Quantum, RecoveryKind, probe};
 use crate::limits::Limits;
@@ -107,15 +107,11 @@ impl Spacing {
     }
 }
 
-/// A TCP sender.
-///
-/// Feed it with [`on_ack`](Self::on_ack) and [`on_wakeup`](Self::on_wakeup). After each of these
-/// calls, and after [`offer`](Self::offer), call [`poll_transmit`](Self::poll_transmit) until it
-/// returns `None`; then wake the sender at [`pace_at`](Self::pace_at) and
-/// [`retransmit_at`](Self::retransmit_at).
-pub struct Sender {
+/// A TCP sender over one way of recovery, by which it is compiled: each packet asks it a dozen
+/// things. Its methods are [`Sender`](super::Sender)'s.
+pub struct SenderOver<R> {
     controller: Box<dyn Controller>,
-    recovery: AnyRecovery,
+    recovery: R,
     rtt: RttEstimator,
     pacer: Pacer,
     /// What paces it instead of the window.
@@ -197,7 +193,7 @@ macro_rules! ears {
     };
 }
 
-impl Sender {
+impl<R: Recovery> SenderOver<R> {
     /// Creates a sender that has no data to send.
     pub fn new(settings: TcpSettings, controller: Box<dyn Controller>) -> Self {
         let TcpSettings {
@@ -213,8 +209,8 @@ impl Sender {
         } = settings;
         let needs = controller.needs();
         let metering = if needs.own_recovery { Metering::ByLaw } else { habits.metering };
-        let recovery = AnyRecovery::new(recovery, metering, &habits);
-        let samples = needs.rate_samples && matches!(recovery, AnyRecovery::Selective(_));
+        let recovery = R::new(recovery, metering, &habits);
+        let samples = needs.rate_samples && R::TELLS_DELIVERIES;
         Self {
             controller,
             recovery,
