@@ -13,10 +13,8 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub time: Time,
-    /// The link whose transmitter becomes free, and a [`salt`](transmitter); or, with [`PACKET`],
-    /// what says which of several is the first; or, with [`TIMER`], the path.
-    pub what: u32,
-    pub payload: u32,
+    /// What it is, above its payload: a processor moves two words faster than three fields.
+    tag: u64,
 }
 
 /// A packet arrives.
@@ -39,22 +37,37 @@ pub(crate) fn link_of(what: u32) -> u32 {
 }
 
 impl Event {
+    pub fn new(time: Time, what: u32, payload: u32) -> Self {
+        Self { time, tag: u64::from(what) << 32 | u64::from(payload) }
+    }
+
+    /// The link whose transmitter becomes free, and a [`salt`](transmitter); or, with [`PACKET`],
+    /// what says which of several is the first; or, with [`TIMER`], the path.
+    pub fn what(&self) -> u32 {
+        (self.tag >> 32) as u32
+    }
+
+    /// The place of a packet, or which of a path's timers it is.
+    pub fn payload(&self) -> u32 {
+        self.tag as u32
+    }
+
     /// The order of this and `other`, which comes at the same time.
     #[cold]
     #[inline(never)]
     fn draw_lots(&self, other: &Self) -> Ordering {
-        (self.rank(), self.payload).cmp(&(other.rank(), other.payload))
+        (self.rank(), self.payload()).cmp(&(other.rank(), other.payload()))
     }
 
     /// The order at equal times; see the crate's documentation.
     fn rank(&self) -> u32 {
         let comes_last = PACKET | TIMER;
-        match self.what & (PACKET | TIMER) {
-            PACKET => PACKET | ties::place(self.time, self.what & !PACKET),
-            0 if ties::arrival_comes_first(self.time, self.what >> LINK_BITS) => {
-                comes_last | self.what
+        match self.what() & (PACKET | TIMER) {
+            PACKET => PACKET | ties::place(self.time, self.what() & !PACKET),
+            0 if ties::arrival_comes_first(self.time, self.what() >> LINK_BITS) => {
+                comes_last | self.what()
             }
-            _ => self.what,
+            _ => self.what(),
         }
     }
 }
@@ -326,7 +339,7 @@ impl Chunks {
 
     #[cold]
     fn grow(&mut self) -> u32 {
-        const NOTHING: Event = Event { time: Time::ZERO, what: 0, payload: 0 };
+        const NOTHING: Event = Event { time: Time::ZERO, tag: 0 };
         grow(&mut self.events);
         self.events.push([NOTHING; CHUNK]);
         self.after.push(0);
@@ -367,7 +380,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn event(picos: u64, what: u32) -> Event {
-        Event { time: Time::from_picos(picos), what, payload: 0 }
+        Event::new(Time::from_picos(picos), what, 0)
     }
 
     #[test]
@@ -378,8 +391,9 @@ mod tests {
             for what in [TIMER | 3, 7, PACKET | 1, TIMER | 1, PACKET | 2, PACKET] {
                 calendar.push(event(picos, what));
             }
-            let mut order: Vec<u32> =
-                std::iter::from_fn(|| calendar.pop(Time::NEVER)).map(|event| event.what).collect();
+            let mut order: Vec<u32> = std::iter::from_fn(|| calendar.pop(Time::NEVER))
+                .map(|event| event.what())
+                .collect();
             let late = ties::arrival_comes_first(Time::from_picos(picos), 0);
             assert_eq!(order.remove(if late { 5 } else { 0 }), 7, "the transmitter");
             assert_eq!(order[3..], [TIMER | 1, TIMER | 3], "timers follow packets, by path");

@@ -331,6 +331,15 @@ impl SendingEnd {
         soon.min(late)
     }
 
+    /// True if a deadline lies before `at`. If packets leave at once, no deadline lies before its
+    /// entry in the calendar.
+    #[inline]
+    pub fn is_due_before(&mut self, at: Time) -> bool {
+        let [soon, late] = self.scheduled;
+        debug_assert!(!self.at_once || soon.min(late) <= self.next_deadline(), "an entry is late");
+        (soon.min(late) < at || !self.at_once) && self.next_deadline() < at
+    }
+
     /// Expects a request that is on its way to the sender.
     pub fn expect(&mut self, request: &Request) {
         self.offering.acts_at = request.arrives;

@@ -181,10 +181,10 @@ impl Simulation {
             self.look_far_ahead();
         }
         if self.has_many_flows
-            && let Some(Event { what, payload, .. }) = self.calendar.current().first()
-            && what & PACKET != 0
+            && let Some(event) = self.calendar.current().first()
+            && event.what() & PACKET != 0
         {
-            self.fetch_links(self.packets.whereabouts(*payload));
+            self.fetch_links(self.packets.whereabouts(event.payload()));
         }
     }
 
@@ -193,21 +193,21 @@ impl Simulation {
     #[inline(never)]
     fn look_far_ahead(&self) {
         for event in self.calendar.following() {
-            if event.what & PACKET != 0 {
-                self.packets.prefetch(event.payload);
+            if event.what() & PACKET != 0 {
+                self.packets.prefetch(event.payload());
             }
         }
         if !self.has_many_flows {
             return;
         }
         for event in self.calendar.current() {
-            match event.what & (PACKET | TIMER) {
+            match event.what() & (PACKET | TIMER) {
                 PACKET => {
-                    let (hop, path) = self.packets.whereabouts(event.payload);
+                    let (hop, path) = self.packets.whereabouts(event.payload());
                     prefetch(&self.paths.hops[hop as usize]);
                     self.fetch_path(path);
                 }
-                TIMER => self.fetch_path(event.what & !TIMER),
+                TIMER => self.fetch_path(event.what() & !TIMER),
                 _ => {}
             }
         }
@@ -235,20 +235,20 @@ impl Simulation {
 
     #[inline]
     fn happen(&mut self, event: Event) {
-        match event.what & (PACKET | TIMER) {
+        match event.what() & (PACKET | TIMER) {
             PACKET => {
-                let mut packet = self.packets.take(event.payload);
+                let mut packet = self.packets.take(event.payload());
                 self.travel(event.time, &mut packet);
             }
             0 => {
-                let link = link_of(event.what);
+                let link = link_of(event.what());
                 self.holding(link).stop_waiting();
                 self.release(link, event.time);
             }
             _ => {
-                let path = event.what & !TIMER;
+                let path = event.what() & !TIMER;
                 if path.is_multiple_of(2) {
-                    self.sender_timer(path / 2, event.payload as usize, event.time);
+                    self.sender_timer(path / 2, event.payload() as usize, event.time);
                 } else {
                     self.receiver_timer(path / 2, event.time);
                 }
@@ -280,25 +280,25 @@ impl Simulation {
                     None => return,
                 },
             }
-            (at, hop) = self.pass(at, packet);
+            (at, packet.hop, hop) = self.pass(at, packet.segment.bytes, packet.hop);
             if !hop.is_eager() || at > self.horizon {
-                return self.schedule(at, packet);
+                return self.schedule(at, &packet.segment, packet.hop, packet.path);
             }
         }
     }
 
-    /// Takes a packet over plain links as far as they need no event; returns when it reaches the
-    /// next hop, and that.
+    /// Takes a packet of `bytes` that reaches a hop at `at` over plain links as far as they need no
+    /// event; returns when it reaches the next hop, the place of that, and it.
     #[inline]
-    fn pass(&mut self, mut at: Time, packet: &mut Travelling) -> (Time, Hop) {
+    fn pass(&mut self, mut at: Time, bytes: u32, mut place: u32) -> (Time, u32, Hop) {
         loop {
-            let hop = self.paths.hops[packet.hop as usize];
-            let Some(link) = hop.passes() else { return (at, hop) };
+            let hop = self.paths.hops[place as usize];
+            let Some(link) = hop.passes() else { return (at, place, hop) };
             let Link::Plain(link) = &mut self.links[link as usize] else {
                 unreachable!("packets pass plain links only")
             };
-            at = link.carry(at, packet.segment.bytes);
-            packet.hop += 1;
+            at = link.carry(at, bytes);
+            place += 1;
         }
     }
 
@@ -386,9 +386,9 @@ impl Simulation {
             self.lose(&packet, now);
         }
         if let Some(time) = self.holding(link).await_transmitter() {
-            self.calendar.push(Event { time, what: transmitter(link, self.salt), payload: 0 });
+            self.calendar.push(Event::new(time, transmitter(link, self.salt), 0));
         }
-        let Some((mut packet, carried)) = released else { return };
+        let Some((packet, carried)) = released else { return };
         if let Some(tapped) = &mut self.tap {
             let leaves = self.links[link as usize].busy_until();
             tapped.show_fate((link, now, leaves), &packet, carried, &self.payloads);
@@ -396,32 +396,32 @@ impl Simulation {
         let Carried::Arrives(arrival) = carried else {
             return self.lose(&packet, now);
         };
-        packet.hop += 1;
-        self.proceed(arrival, &mut packet);
+        self.proceed(arrival, &packet.segment, packet.hop + 1, packet.path);
     }
 
-    /// Goes on at once if the next hop is eager; otherwise schedules an event.
+    /// Goes on at once if the hop is eager that a packet is on its way to, otherwise schedules an
+    /// event.
     #[inline]
-    fn proceed(&mut self, at: Time, packet: &mut Travelling) {
-        let (at, hop) = self.pass(at, packet);
+    fn proceed(&mut self, at: Time, segment: &Segment, hop: u32, path: u32) {
+        let (at, place, hop) = self.pass(at, segment.bytes, hop);
         if hop.is_eager() && at <= self.horizon {
-            self.travel(at, packet);
+            self.travel(at, &mut Travelling { segment: *segment, hop: place, path });
         } else {
-            self.schedule(at, packet);
+            self.schedule(at, segment, place, path);
         }
     }
 
-    fn schedule(&mut self, at: Time, packet: &Travelling) {
-        let what = PACKET | (packet.path ^ self.salt);
-        let payload = self.packets.put(packet);
-        self.calendar.push(Event { time: at, what, payload });
+    fn schedule(&mut self, at: Time, segment: &Segment, hop: u32, path: u32) {
+        let what = PACKET | (path ^ self.salt);
+        let payload = self.packets.put(segment, hop, path);
+        self.calendar.push(Event::new(at, what, payload));
     }
 
     /// Sends a packet from its endpoint at `at`, on `path`.
-    fn launch(&mut self, at: Time, path: u32, segment: Segment) {
+    #[inline]
+    fn launch(&mut self, at: Time, path: u32, segment: &Segment) {
         self.books.send();
-        let mut packet = Travelling { segment, hop: self.paths.starts[path as usize], path };
-        self.proceed(at, &mut packet);
+        self.proceed(at, segment, self.paths.starts[path as usize], path);
     }
 
     /// Delivers data to its receiver. Returns true if an acknowledgement leaves, which takes the
@@ -435,6 +435,10 @@ impl Simulation {
         let end = &mut self.receivers[flow as usize];
         end.catch_up(at);
         let ack = end.sink.on_data(at, &packet.segment);
+        let answers = ack.is_some();
+        if let Some(ack) = ack {
+            packet.segment = ack;
+        }
         end.set_timer(at);
         // A datagram sink has no order and sends no acknowledgements.
         let Some(next) = end.sink.next() else { return false };
@@ -445,8 +449,7 @@ impl Simulation {
             end.finished = Some(at);
             self.ask_for_more(flow, at);
         }
-        if let Some(segment) = ack {
-            packet.segment = segment;
+        if answers {
             packet.path += 1;
             packet.hop = self.paths.starts[packet.path as usize];
             self.books.send();
@@ -485,7 +488,7 @@ impl Simulation {
     #[inline]
     fn acknowledge(&mut self, flow: u32, at: Time, packet: &Travelling) {
         self.books.arrive(packet.path);
-        if self.senders[flow as usize].next_deadline() < at {
+        if self.senders[flow as usize].is_due_before(at) {
             self.run_sender_timers(flow, at);
         }
         if let Some(tapped) = &mut self.end_taps {
@@ -522,16 +525,13 @@ impl Simulation {
         loop {
             let end = &mut self.senders[flow as usize];
             let Source::Connection(sender) = &mut end.source else { return };
-            let Some(segment) = sender.poll_transmit(now) else { return };
-            let path = 2 * flow;
-            let mut packet = Travelling { segment, hop: self.paths.starts[path as usize], path };
-            end.shorten(&mut packet.segment);
+            let Some(mut segment) = sender.poll_transmit(now) else { return };
+            end.shorten(&mut segment);
             let departure = end.depart(now);
             if let Some(tapped) = &mut self.end_taps {
-                tapped.show_sent(flow, departure, &packet.segment);
+                tapped.show_sent(flow, departure, &segment);
             }
-            self.books.send();
-            self.proceed(departure, &mut packet);
+            self.launch(departure, 2 * flow, &segment);
         }
     }
 
@@ -575,7 +575,7 @@ impl Simulation {
             }
         } else if let Some(segment) = now_or_due.and_then(|due| end.wake_datagrams(due)) {
             let departure = end.depart(now);
-            self.launch(departure, 2 * flow, segment);
+            self.launch(departure, 2 * flow, &segment);
         }
     }
 
@@ -609,7 +609,7 @@ impl Simulation {
     #[inline(never)]
     fn schedule_sender(&mut self, flow: u32, slot: usize, time: Time) {
         self.senders[flow as usize].scheduled[slot] = time;
-        self.calendar.push(Event { time, what: TIMER | (2 * flow), payload: slot as u32 });
+        self.calendar.push(Event::new(time, TIMER | (2 * flow), slot as u32));
     }
 
     fn receiver_timer(&mut self, flow: u32, now: Time) {
@@ -641,7 +641,7 @@ impl Simulation {
         let ack = end.sink.on_wakeup(now);
         end.set_timer(now);
         if let Some(ack) = ack {
-            self.launch(now, 2 * flow + 1, ack);
+            self.launch(now, 2 * flow + 1, &ack);
         }
     }
 
@@ -650,7 +650,7 @@ impl Simulation {
         let wakeup = end.wakes_at;
         if wakeup < end.scheduled {
             end.scheduled = wakeup;
-            self.calendar.push(Event { time: wakeup, what: TIMER | (2 * flow + 1), payload: 0 });
+            self.calendar.push(Event::new(wakeup, TIMER | (2 * flow + 1), 0));
         }
     }
 

@@ -26,17 +26,20 @@ impl Slab {
         Self { shortens: pays, ..Self::default() }
     }
 
-    /// Stores `packet`; returns its place.
+    /// Stores the packet of `segment` that is on its way to `hop` of `path`; returns its place.
     #[inline]
-    pub fn put(&mut self, packet: &Travelling) -> u32 {
-        if self.shortens { self.put_short(packet) } else { self.whole.put(packet) }
+    pub fn put(&mut self, segment: &Segment, hop: u32, path: u32) -> u32 {
+        if self.shortens {
+            return self.put_short(segment, hop, path);
+        }
+        self.whole.put(|| Travelling { segment: *segment, hop, path })
     }
 
     #[inline(never)]
-    fn put_short(&mut self, packet: &Travelling) -> u32 {
-        match Short::of(packet) {
-            Some(short) => SHORT | self.short.put(&short),
-            None => self.whole.put(packet),
+    fn put_short(&mut self, segment: &Segment, hop: u32, path: u32) -> u32 {
+        match Short::of(segment, hop, path) {
+            Some(short) => SHORT | self.short.put(|| short),
+            None => self.whole.put(|| Travelling { segment: *segment, hop, path }),
         }
     }
 
@@ -113,13 +116,15 @@ impl<T> Default for Places<T> {
 }
 
 impl<T: Copy> Places<T> {
+    /// Stores what `value` makes, which is made where it stays.
     #[inline]
-    fn put(&mut self, value: &T) -> u32 {
+    fn put(&mut self, value: impl FnOnce() -> T) -> u32 {
         if let Some(place) = self.free.pop() {
-            self.cells[place as usize] = *value;
+            let cell = &mut self.cells[place as usize];
+            *cell = value();
             return place;
         }
-        self.put_last(*value)
+        self.put_last(value())
     }
 
     #[cold]
@@ -180,12 +185,11 @@ const ECN: u32 = 3;
 
 impl Short {
     #[inline]
-    fn of(packet: &Travelling) -> Option<Self> {
-        let Travelling { segment, hop, path } = packet;
+    fn of(segment: &Segment, hop: u32, path: u32) -> Option<Self> {
         let Segment { number, stamp, echoed_stamp, bytes, header } = segment;
         let flags = Flags::of(header)?;
         let (number, stamp, echoed_stamp) = (*number, *stamp, *echoed_stamp);
-        Some(Self { number, stamp, echoed_stamp, bytes: *bytes, hop: *hop, path: *path, flags })
+        Some(Self { number, stamp, echoed_stamp, bytes: *bytes, hop, path, flags })
     }
 
     #[inline]
@@ -266,7 +270,7 @@ mod tests {
         ];
         let is_short = |pays, header| {
             let segment = Segment::data(1, Time::ZERO, 1000, header);
-            Slab::new(pays).put(&Travelling { segment, hop: 0, path: 0 }) & SHORT != 0
+            Slab::new(pays).put(&segment, 0, 0) & SHORT != 0
         };
         assert_eq!(headers.map(|header| is_short(true, header)), [true, true, false]);
         assert_eq!(headers.map(|header| is_short(false, header)), [false; 3]);
@@ -309,7 +313,7 @@ mod tests {
                     let (stamp, hop) = (Time::from_picos(number / 2), hop as u32);
                     let segment = Segment { number, stamp, echoed_stamp: stamp, bytes, header };
                     let packet = Travelling { segment, hop, path: bytes / 2 };
-                    waiting.push((slab.put(&packet), packet));
+                    waiting.push((slab.put(&segment, hop, packet.path), packet));
                 }
                 prop_assert_eq!(slab.len(), waiting.len() as u64);
                 let mut found: Vec<_> = slab.iter().collect();

@@ -74,7 +74,7 @@ impl Duration {
     /// A span of `seconds`, to the nearest picosecond; a negative number counts as zero, and one
     /// that does not fit as [`Self::MAX`].
     pub fn from_secs(seconds: f64) -> Self {
-        Self((seconds * PER_SECOND as f64).round() as u64)
+        Self(nearest(seconds * PER_SECOND as f64))
     }
 
     /// Picoseconds.
@@ -90,13 +90,21 @@ impl Duration {
 
     /// The span `factor` times as long, to the nearest picosecond.
     pub fn scale(self, factor: f64) -> Self {
-        Self((self.0 as f64 * factor).round() as u64)
+        Self(nearest(number(self.0) * factor))
     }
 
     /// This span minus `other`; zero if `other` is longer.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
+}
+
+/// The whole number nearest to `value`, the higher of two; as `round` has it, which many processors
+/// leave to the C library.
+#[inline]
+fn nearest(value: f64) -> u64 {
+    let whole = value as u64;
+    whole.saturating_add(u64::from(value - number(whole) >= 0.5))
 }
 
 /// `picos` as the nearest number; in one instruction of most processors up to 2⁶³.
@@ -232,6 +240,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_nearest_number_is_that_of_round(
+            bits in any::<u64>(),
+            whole in 0u64..1 << 54,
+            part in prop::sample::select(vec![0.0, 0.25, 0.49999999999999994, 0.5, 0.75]),
+        ) {
+            for value in [f64::from_bits(bits), whole as f64 + part, part, (whole >> 20) as f64 + part] {
+                prop_assert_eq!(nearest(value), value.round() as u64, "{}", value);
+            }
+        }
+
         #[test]
         fn a_printed_time_reads_back_to_a_millionth(picos in 0u64..100_000 * PER_SECOND) {
             let span = Duration::from_picos(picos);

@@ -53,7 +53,7 @@ impl Simulation {
         self.note_progress(path, now, !departures.is_empty());
         self.books.count_hosted(departures.len() as u64, 0);
         for segment in &departures {
-            self.launch(segment.stamp, path ^ 1, *segment);
+            self.launch(segment.stamp, path ^ 1, segment);
         }
         hosted(&mut self.senders, &mut self.receivers, path).give_back(departures);
         self.arm(path);

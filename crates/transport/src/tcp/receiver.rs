@@ -1,7 +1,7 @@
 //! The TCP receiver: takes data and acknowledges what has arrived.
 
 use super::ack_pacer::AckPacer;
-use crate::{AckHeader, Header, Reassembly, Segment};
+use crate::{AckHeader, DataHeader, Header, Reassembly, Segment};
 use narrows_signal::{Ecn, Reply, Request};
 use narrows_units::{Duration, Time};
 
@@ -67,6 +67,8 @@ pub struct Receiver {
     /// Packets up to this number are acknowledged at once.
     quick_to: u64,
     duplicates: u64,
+    /// Data that queues may mark has arrived.
+    sees_ecn: bool,
     /// Packets that arrived with a mark, modulo 2¹⁶.
     marked: u16,
     /// A mark has arrived and the sender has not responded to it yet.
@@ -133,6 +135,7 @@ impl Receiver {
             arrived: 0,
             quick_to: policy.quick,
             duplicates: 0,
+            sees_ecn: false,
             marked: 0,
             ece: false,
             accurate: Accurate::default(),
@@ -154,14 +157,19 @@ impl Receiver {
         if let Header::Syn(request) = data.header {
             return Some(self.accept(now, data, request));
         }
+        if self.pacer.is_some() { self.answer_paced(now, data) } else { self.answer(now, data) }
+    }
+
+    #[cold]
+    fn answer_paced(&mut self, now: Time, data: &Segment) -> Option<Segment> {
         let ack = self.answer(now, data);
-        let Some(pacer) = &mut self.pacer else { return ack };
+        let pacer = self.pacer.as_mut()?;
         pacer.hear(now, data);
         pacer.pass(now, ack)
     }
 
     /// Takes the data that arrived; returns the acknowledgement that falls due, if one does.
-    #[inline]
+    #[inline(always)]
     fn answer(&mut self, now: Time, data: &Segment) -> Option<Segment> {
         let before = self.before_a_new_block(now, data.number);
         let had_gap = self.reassembly.has_gap();
@@ -177,10 +185,10 @@ impl Receiver {
         }
         self.waiting += 1;
         if let Header::Data(header) = &data.header {
-            let marked = header.ecn == Ecn::Marked;
-            self.marked = self.marked.wrapping_add(u16::from(marked));
-            self.ece = marked || (self.ece && !header.reduced);
-            self.accurate.arrived(header.ecn);
+            self.sees_ecn |= header.ecn != Ecn::NotCapable;
+            if self.sees_ecn {
+                self.note_marks(header);
+            }
             if header.request != Request::Nothing {
                 self.reply = self.reply.and(header.request, self.buffer);
             }
@@ -202,6 +210,13 @@ impl Receiver {
             return None;
         }
         self.acknowledge_or_wait(now)
+    }
+
+    fn note_marks(&mut self, header: &DataHeader) {
+        let marked = header.ecn == Ecn::Marked;
+        self.marked = self.marked.wrapping_add(u16::from(marked));
+        self.ece = marked || (self.ece && !header.reduced);
+        self.accurate.arrived(header.ecn);
     }
 
     /// When the receiver must be woken to send an acknowledgement; never if none is pending.
@@ -346,7 +361,6 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::DataHeader;
     use crate::tcp::Habits;
     use narrows_signal::{CongestionHeader, Request};
 

@@ -32,6 +32,13 @@ pub trait Recovery {
         false
     }
 
+    /// Handles an acknowledgement that can be handled as soon as it is looked at, as most can: it
+    /// says nothing but that everything below its number has arrived, and that reveals nothing.
+    /// `None` leaves it to [`on_ack`](Self::on_ack).
+    fn advance(&mut self, _ack: &Segment, _timestamps: bool) -> Option<Answer> {
+        None
+    }
+
     /// Handles an acknowledgement; the losses that it reveals are reported to `ears`.
     fn on_ack(&mut self, ack: &Segment, ears: &mut Ears) -> Answer;
 

@@ -187,34 +187,14 @@ impl Selective {
         }
     }
 
-    /// True if nothing is being repaired or waited for, nothing has arrived out of order, and no
-    /// stamp could take back what has been done.
+    /// True if nothing is being repaired and nothing has arrived out of order.
     #[inline]
-    fn is_quiet(&self, ears: &Ears) -> bool {
-        let expects_nothing = if self.rack.is_some() {
-            self.timed_out.is_none() && self.probe.is_none()
-        } else {
-            self.undo.is_none() || !ears.timestamps
-        };
-        expects_nothing && self.recovery.is_none() && self.board.sacked_packets() == 0
+    fn is_quiet(&self) -> bool {
+        self.recovery.is_none() && self.board.sacked_packets() == 0
     }
 
-    /// Handles an acknowledgement of everything below `ack.number`, and of nothing else, while all
-    /// is quiet, as `hear` would.
-    #[inline]
-    fn advance(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
-        let advanced = ack.number > self.board.first();
-        if self.rack.is_some() {
-            return if advanced { self.advance_by_time(ack, ears) } else { self.hear(ack, ears) };
-        }
-        let mut delivered = Delivered::default();
-        if advanced {
-            self.board.acknowledge(ack.number, &Arrival::UNSTAMPED, &mut delivered);
-        }
-        ears.arrived(&delivered);
-        Answer::of(&delivered, advanced)
-    }
-
+    /// Handles an acknowledgement of everything below `ack.number`, which is new, and of nothing
+    /// else, as `hear` would, if losses are found by time and nothing waits.
     fn advance_by_time(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
         let mut delivered = Delivered::default();
         let arrival = self.arrival(ack, ears);
@@ -487,9 +467,28 @@ impl Recovery for Selective {
         self.repairs()
     }
 
+    /// Where losses are found by count, unless a stamp could take back what has been done.
+    #[inline]
+    fn advance(&mut self, ack: &Segment, timestamps: bool) -> Option<Answer> {
+        let expects_nothing = self.rack.is_none() && (self.undo.is_none() || !timestamps);
+        if !(expects_nothing && self.is_quiet() && ack.reports_nothing()) {
+            return None;
+        }
+        let advanced = ack.number > self.board.first();
+        let mut delivered = Delivered::default();
+        if advanced {
+            self.board.acknowledge(ack.number, &Arrival::UNSTAMPED, &mut delivered);
+        }
+        Some(Answer::of(&delivered, advanced))
+    }
+
+    #[inline]
     fn on_ack(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
-        if self.is_quiet(ears) && ack.reports_nothing() {
-            self.advance(ack, ears)
+        let expects_nothing =
+            self.rack.is_some() && self.timed_out.is_none() && self.probe.is_none();
+        let is_new = ack.number > self.board.first() && ack.reports_nothing();
+        if expects_nothing && self.is_quiet() && is_new {
+            self.advance_by_time(ack, ears)
         } else {
             self.hear(ack, ears)
         }
@@ -716,7 +715,8 @@ mod tests {
                     format!("{:?}", recovery.hear(&ack, ears))
                 });
                 let (next, short) = after(&recovery, sent, timestamps, |recovery, ears| {
-                    format!("{:?}", recovery.on_ack(&ack, ears))
+                    let quick = recovery.advance(&ack, timestamps);
+                    format!("{:?}", quick.unwrap_or_else(|| recovery.on_ack(&ack, ears)))
                 });
                 prop_assert_eq!(short, long);
                 recovery = next;

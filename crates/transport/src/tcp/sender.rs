@@ -298,7 +298,16 @@ impl<R: Recovery> SenderOver<R> {
         self.hear(header, advances);
         let rtt_is_fresh = advances && self.measure_rtt(now, ack);
         let (was_recovering, epochs) = (self.recovery.recovering(), self.counters.epochs);
-        let answer = self.recovery.on_ack(ack, &mut ears!(self, now));
+        // A rate sampler is told what has arrived.
+        let quick = if self.sampler.is_none() {
+            self.recovery.advance(ack, self.habits.timestamps)
+        } else {
+            None
+        };
+        let answer = match quick {
+            Some(answer) => answer,
+            None => self.recovery.on_ack(ack, &mut ears!(self, now)),
+        };
         let recovering = self.recovery.recovering();
         if recovering && !was_recovering {
             self.timed = None;
@@ -497,13 +506,13 @@ impl<R: Recovery> SenderOver<R> {
         let limit = window.min(self.window_limit);
         let (number, again) = match self.recovery.next(limit, self.sendable()) {
             Next::WaitForWindow => {
-                self.pause(now, window <= self.window_limit);
                 let own = window <= self.window_limit;
+                self.pause(now, own, window);
                 self.waits(now, if own { SendLimit::Window } else { SendLimit::Receiver });
                 return None;
             }
             Next::WaitForData => {
-                self.wait_for_data(now);
+                self.wait_for_data(now, window);
                 return None;
             }
             Next::New => (self.recovery.end(), false),
@@ -511,12 +520,13 @@ impl<R: Recovery> SenderOver<R> {
         };
         if paced {
             self.waits_for_pacer = true;
-            self.pause(now, !self.habits.validates_window && window <= self.window_limit);
+            let own = !self.habits.validates_window && window <= self.window_limit;
+            self.pause(now, own, window);
             self.waits(now, SendLimit::Pacing);
             return None;
         }
         if !self.begin_or_continue_burst(now, again, limit) {
-            self.pause(now, window <= self.window_limit);
+            self.pause(now, window <= self.window_limit, window);
             self.waits(now, SendLimit::Window);
             return None;
         }
@@ -557,25 +567,26 @@ impl<R: Recovery> SenderOver<R> {
         self.limits.set(if repairs { SendLimit::Recovery } else { limit }, now);
     }
 
-    /// Nothing more may leave at `now`; `is_full` if the window is the reason.
+    /// Nothing more may leave at `now`, with a limit of `flight` packets; `is_full` if that is the
+    /// reason.
     #[inline]
-    fn pause(&mut self, now: Time, is_full: bool) {
+    fn pause(&mut self, now: Time, is_full: bool, flight: f64) {
         if self.habits.validates_window {
-            self.validate(now, is_full);
+            self.validate(now, is_full, flight);
         } else {
             self.usage.forget(is_full);
         }
     }
 
-    fn validate(&mut self, now: Time, is_full: bool) {
+    fn validate(&mut self, now: Time, is_full: bool, flight: f64) {
+        let window = self.controller.window();
         // A law that paces its window may let more be in flight than that.
-        let window = self.flight_limit().min(self.controller.window().max(1.0));
-        let is_full = is_full || self.in_flight() as f64 + 1.0 > window;
+        let is_full = is_full || self.in_flight() as f64 + 1.0 > flight.min(window.max(1.0));
         let unused = self.usage.pause(&Pause {
             now,
             is_full,
             outstanding: (self.first(), self.recovery.end()),
-            window: self.controller.window(),
+            window,
             ssthresh: self.controller.ssthresh(),
             timeout: self.timeout(),
             is_open: !self.recovery.repairing(),
@@ -593,8 +604,8 @@ impl<R: Recovery> SenderOver<R> {
     }
 
     /// The application or the receiver's window is the limit.
-    fn wait_for_data(&mut self, now: Time) {
-        self.pause(now, false);
+    fn wait_for_data(&mut self, now: Time, flight: f64) {
+        self.pause(now, false, flight);
         let in_flight = self.in_flight();
         self.waits(now, if self.has_new() { SendLimit::Receiver } else { SendLimit::Application });
         if let Some(sampler) = &mut self.sampler
@@ -871,6 +882,8 @@ impl<R: Recovery> SenderOver<R> {
         });
     }
 
+    // Inlined, the segment would be put together from its parts three times.
+    #[inline(never)]
     fn transmit(&mut self, now: Time, number: u64, again: bool) -> Segment {
         if self.is_idle() && self.counters.sent > 0 {
             self.restart(now);
@@ -904,12 +917,11 @@ impl<R: Recovery> SenderOver<R> {
         if self.burst.0 == 0 {
             self.space(now, self.burst.1);
         }
-        let request = if self.asks { self.controller.request() } else { Request::Nothing };
         let (ecn, reduced) = match &mut self.marks {
             Some(marks) => marks.on_departure(again),
             None => (Ecn::NotCapable, false),
         };
-        Segment {
+        let mut segment = Segment {
             number,
             stamp: now,
             echoed_stamp: self.echo,
@@ -918,10 +930,16 @@ impl<R: Recovery> SenderOver<R> {
                 retransmission: again,
                 ecn,
                 reduced,
-                request,
+                request: Request::Nothing,
                 quic: None,
             }),
+        };
+        if self.asks
+            && let Some(request) = segment.request()
+        {
+            *request = self.controller.request();
         }
+        segment
     }
 
     /// Schedules the burst after one of `packets` that left at `now`.
