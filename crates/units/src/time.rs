@@ -246,7 +246,8 @@ mod tests {
             whole in 0u64..1 << 54,
             part in prop::sample::select(vec![0.0, 0.25, 0.49999999999999994, 0.5, 0.75]),
         ) {
-            for value in [f64::from_bits(bits), whole as f64 + part, part, (whole >> 20) as f64 + part] {
+            let near = |whole: u64| whole as f64 + part;
+            for value in [f64::from_bits(bits), near(whole), near(whole >> 20), near(0)] {
                 prop_assert_eq!(nearest(value), value.round() as u64, "{}", value);
             }
         }

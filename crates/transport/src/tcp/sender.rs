@@ -297,24 +297,7 @@ impl<R: Recovery> SenderOver<R> {
         let advances = ack.number > self.first();
         self.hear(header, advances);
         let rtt_is_fresh = advances && self.measure_rtt(now, ack);
-        let (was_recovering, epochs) = (self.recovery.recovering(), self.counters.epochs);
-        // A rate sampler is told what has arrived.
-        let quick = if self.sampler.is_none() {
-            self.recovery.advance(ack, self.habits.timestamps)
-        } else {
-            None
-        };
-        let answer = match quick {
-            Some(answer) => answer,
-            None => self.recovery.on_ack(ack, &mut ears!(self, now)),
-        };
-        let recovering = self.recovery.recovering();
-        if recovering && !was_recovering {
-            self.timed = None;
-        }
-        if self.counters.epochs > epochs || recovering && !was_recovering {
-            self.say_reduced();
-        }
+        let answer = self.recover(now, ack);
         if let Some(sent) = answer.original_sent.filter(|_| !advances) {
             // Linux takes a sample from selective acknowledgements, too (`tcp_clean_rtx_queue`).
             self.take_rtt(now, sent, self.first());
@@ -327,7 +310,7 @@ impl<R: Recovery> SenderOver<R> {
             self.timed_out &= self.habits.detection == Detection::ByTime;
             let packets = if self.habits.counts_packets { answer.packets as f64 } else { 1.0 };
             let window_limited = self.uses_window() && !self.recovery.regrowing();
-            let recovering = recovering || !advances || self.is_echo(header);
+            let recovering = self.recovering() || !advances || self.is_echo(header);
             if !recovering {
                 self.usage.grew(now);
             }
@@ -350,6 +333,27 @@ impl<R: Recovery> SenderOver<R> {
         if self.tells_pacing {
             self.tell_pacing(now, ack, answer.packets, rtt_is_fresh);
         }
+    }
+
+    /// Lets the recovery handle an acknowledgement.
+    #[inline]
+    fn recover(&mut self, now: Time, ack: &Segment) -> Answer {
+        // A rate sampler is told what has arrived.
+        if self.sampler.is_none()
+            && let Some(answer) = self.recovery.advance(ack, self.habits.timestamps)
+        {
+            return answer;
+        }
+        let (was_recovering, epochs) = (self.recovery.recovering(), self.counters.epochs);
+        let answer = self.recovery.on_ack(ack, &mut ears!(self, now));
+        let begins = self.recovery.recovering() && !was_recovering;
+        if begins {
+            self.timed = None;
+        }
+        if self.counters.epochs > epochs || begins {
+            self.say_reduced();
+        }
+        answer
     }
 
     /// What an acknowledgement says besides what has arrived: a window, if a router has lowered it
