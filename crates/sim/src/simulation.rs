@@ -287,8 +287,8 @@ impl Simulation {
         }
     }
 
-    /// Takes a packet of `bytes` that reaches a hop at `at` over plain links as far as they need no
-    /// event; returns when it reaches the next hop, the place of that, and it.
+    /// Takes a packet of `bytes` that reaches the hop in `place` at `at` over plain links as far as
+    /// they need no event; returns when it reaches which hop after them, as place and hop.
     #[inline]
     fn pass(&mut self, mut at: Time, bytes: u32, mut place: u32) -> (Time, u32, Hop) {
         loop {
@@ -399,11 +399,10 @@ impl Simulation {
         self.proceed(arrival, &packet.segment, packet.hop + 1, packet.path);
     }
 
-    /// Goes on at once if the hop is eager that a packet is on its way to, otherwise schedules an
-    /// event.
+    /// Goes on at once if the next hop, in `place`, is eager; otherwise schedules an event.
     #[inline]
-    fn proceed(&mut self, at: Time, segment: &Segment, hop: u32, path: u32) {
-        let (at, place, hop) = self.pass(at, segment.bytes, hop);
+    fn proceed(&mut self, at: Time, segment: &Segment, place: u32, path: u32) {
+        let (at, place, hop) = self.pass(at, segment.bytes, place);
         if hop.is_eager() && at <= self.horizon {
             self.travel(at, &mut Travelling { segment: *segment, hop: place, path });
         } else {
@@ -411,9 +410,9 @@ impl Simulation {
         }
     }
 
-    fn schedule(&mut self, at: Time, segment: &Segment, hop: u32, path: u32) {
+    fn schedule(&mut self, at: Time, segment: &Segment, place: u32, path: u32) {
         let what = PACKET | (path ^ self.salt);
-        let payload = self.packets.put(segment, hop, path);
+        let payload = self.packets.put(segment, place, path);
         self.calendar.push(Event::new(at, what, payload));
     }
 

@@ -4,7 +4,7 @@ use narrows_control::laws::reno::Reno;
 use narrows_control::{
     Ack, Controller, Gaps, Idle, Loss, Needs, OncePerEpoch, Pacing, RateSample, SlowStart, Timeout,
 };
-use narrows_signal::{Range, SackBlocks};
+use narrows_signal::{Ecn, Range, SackBlocks};
 use narrows_transport::tcp::{Habits, Receiver, RecoveryKind, Sender, TcpSettings};
 use narrows_transport::{AckHeader, Header, Segment};
 use narrows_units::{Duration, Stream, Time};
@@ -270,6 +270,43 @@ fn what_was_lost_in_a_recovery_and_not_repaired_at_its_end_begins_another_at_onc
     ack(&mut sender, 404, 100, &[], 303);
     assert!(!sender.recovering());
     assert_eq!(sender.counters().epochs, 1, "one recovery to the law");
+}
+
+/// A law that answers marks by their number; its window has grown by each acknowledgement that came
+/// in no recovery.
+struct CountsMarks(f64);
+
+impl Controller for CountsMarks {
+    fn on_ack(&mut self, ack: &Ack) {
+        self.0 += f64::from(u8::from(!ack.recovering));
+    }
+
+    fn on_loss(&mut self, _loss: &Loss) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+
+    fn window(&self) -> f64 {
+        self.0
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { ecn: Ecn::Capable, ..Needs::default() }
+    }
+}
+
+/// The acknowledgement that brings the first mark of a window still grows it; those after it come
+/// in the reduction (TCP_CA_CWR), until more has arrived than the 12 packets that had left.
+#[test]
+fn the_reduction_after_a_mark_begins_after_its_acknowledgement() {
+    let mut sender = connected(Box::new(CountsMarks(10.0)), 1000);
+    leaving(&mut sender, at(100));
+    let windows = [(1, 0), (2, 1), (3, 1), (12, 1), (13, 1)].map(|(number, marked)| {
+        let header = Header::Ack(AckHeader { marked, ..AckHeader::default() });
+        sender.on_ack(at(200 + number), &segment(number, 200 + number, 100, header));
+        leaving(&mut sender, at(200 + number));
+        sender.controller().window()
+    });
+    assert_eq!(windows, [11.0, 12.0, 12.0, 12.0, 13.0]);
 }
 
 /// A law with a window of ten packets and 100 packets per second; keeps what it was told.

@@ -12,7 +12,7 @@ const DUPLICATE_THRESHOLD: u64 = 3;
 
 /// The sender side of Reno's and NewReno's recovery, between the window and the wire.
 #[derive(Clone, Debug)]
-pub struct Cumulative {
+pub(super) struct Cumulative {
     newreno: bool,
     limited_transmit: bool,
     outstanding: Outstanding,

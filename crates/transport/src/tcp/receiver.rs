@@ -160,10 +160,9 @@ impl Receiver {
         if self.pacer.is_some() { self.answer_paced(now, data) } else { self.answer(now, data) }
     }
 
-    #[cold]
     fn answer_paced(&mut self, now: Time, data: &Segment) -> Option<Segment> {
         let ack = self.answer(now, data);
-        let pacer = self.pacer.as_mut()?;
+        let Some(pacer) = &mut self.pacer else { return ack };
         pacer.hear(now, data);
         pacer.pass(now, ack)
     }

@@ -8,7 +8,7 @@ use narrows_control::{Controller, Loss};
 use narrows_units::Time;
 
 /// A recovery, between the window and the wire.
-pub trait Recovery {
+pub(super) trait Recovery {
     /// Whether it tells a rate sampler what is delivered.
     const TELLS_DELIVERIES: bool;
 
@@ -32,9 +32,9 @@ pub trait Recovery {
         false
     }
 
-    /// Handles an acknowledgement that can be handled as soon as it is looked at, as most can: it
-    /// says nothing but that everything below its number has arrived, and that reveals nothing.
-    /// `None` leaves it to [`on_ack`](Self::on_ack).
+    /// Handles an acknowledgement that says nothing but that everything below its number has
+    /// arrived, if that reveals nothing; `None` leaves it to [`on_ack`](Self::on_ack). No rate
+    /// sampler is told: with one, call that. With `timestamps`, stamps may take back a recovery.
     fn advance(&mut self, _ack: &Segment, _timestamps: bool) -> Option<Answer> {
         None
     }
@@ -92,7 +92,7 @@ pub trait Recovery {
 
 /// What a recovery lets leave next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub(super) enum Next {
     /// The next packet of new data.
     New,
     /// A retransmission of this packet.
@@ -105,7 +105,7 @@ pub enum Next {
 
 /// What an acknowledgement did.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Answer {
+pub(super) struct Answer {
     /// Packets delivered, and the newest transmission among them.
     pub packets: u64,
     pub newest: u64,
@@ -125,7 +125,7 @@ impl Answer {
 
 /// What an expiry of the retransmission timer did.
 #[derive(Clone, Copy, Debug)]
-pub struct TimedOut {
+pub(super) struct TimedOut {
     /// Whether the threshold is to be reduced.
     pub opens_epoch: bool,
     /// Packets that left too recently to be lost.
@@ -134,7 +134,7 @@ pub struct TimedOut {
 
 /// The way in which a recovery reports to the controller and the counters, in the order that the
 /// contract of [`Controller`] prescribes.
-pub struct Ears<'a> {
+pub(super) struct Ears<'a> {
     pub controller: &'a mut dyn Controller,
     pub counters: &'a mut Counters,
     pub now: Time,

@@ -20,7 +20,7 @@ use narrows_units::{Duration, Time};
 
 /// The sender side of SACK recovery, between the window and the wire.
 #[derive(Clone, Debug)]
-pub struct Selective {
+pub(super) struct Selective {
     board: Scoreboard,
     /// What is known of deliveries, if losses are found by time.
     rack: Option<Rack>,
@@ -467,7 +467,7 @@ impl Recovery for Selective {
         self.repairs()
     }
 
-    /// Where losses are found by count, unless a stamp could take back what has been done.
+    /// Only where losses are found by count, and if no stamp could take back what has been done.
     #[inline]
     fn advance(&mut self, ack: &Segment, timestamps: bool) -> Option<Answer> {
         let expects_nothing = self.rack.is_none() && (self.undo.is_none() || !timestamps);

@@ -107,9 +107,9 @@ impl Spacing {
     }
 }
 
-/// A TCP sender over one way of recovery, by which it is compiled: each packet asks it a dozen
-/// things. Its methods are [`Sender`](super::Sender)'s.
-pub struct SenderOver<R> {
+/// A TCP sender with recovery `R`: compiled for it, because each packet asks it a dozen things. Its
+/// methods are [`Sender`](super::Sender)'s.
+pub(super) struct SenderOver<R> {
     controller: Box<dyn Controller>,
     recovery: R,
     rtt: RttEstimator,
@@ -298,6 +298,8 @@ impl<R: Recovery> SenderOver<R> {
         self.hear(header, advances);
         let rtt_is_fresh = advances && self.measure_rtt(now, ack);
         let answer = self.recover(now, ack);
+        // A reduction for a mark that this acknowledgement brings does not count yet.
+        let recovering = self.recovering();
         if let Some(sent) = answer.original_sent.filter(|_| !advances) {
             // Linux takes a sample from selective acknowledgements, too (`tcp_clean_rtx_queue`).
             self.take_rtt(now, sent, self.first());
@@ -310,7 +312,7 @@ impl<R: Recovery> SenderOver<R> {
             self.timed_out &= self.habits.detection == Detection::ByTime;
             let packets = if self.habits.counts_packets { answer.packets as f64 } else { 1.0 };
             let window_limited = self.uses_window() && !self.recovery.regrowing();
-            let recovering = self.recovering() || !advances || self.is_echo(header);
+            let recovering = recovering || !advances || self.is_echo(header);
             if !recovering {
                 self.usage.grew(now);
             }
@@ -338,7 +340,6 @@ impl<R: Recovery> SenderOver<R> {
     /// Lets the recovery handle an acknowledgement.
     #[inline]
     fn recover(&mut self, now: Time, ack: &Segment) -> Answer {
-        // A rate sampler is told what has arrived.
         if self.sampler.is_none()
             && let Some(answer) = self.recovery.advance(ack, self.habits.timestamps)
         {
@@ -938,6 +939,7 @@ impl<R: Recovery> SenderOver<R> {
                 quic: None,
             }),
         };
+        // Put in here, since few ask: a request that is chosen between takes a detour by the stack.
         if self.asks
             && let Some(request) = segment.request()
         {
