@@ -194,7 +194,6 @@ macro_rules! ears {
 }
 
 impl<R: Recovery> SenderOver<R> {
-    /// Creates a sender that has no data to send.
     pub fn new(settings: TcpSettings, controller: Box<dyn Controller>) -> Self {
         let TcpSettings {
             recovery,
@@ -250,23 +249,18 @@ impl<R: Recovery> SenderOver<R> {
         }
     }
 
-    /// The retransmission timer runs by `ticks`; it is exact unless told so.
     pub fn set_ticks(&mut self, ticks: Ticks) {
         self.ticks = ticks;
     }
 
-    /// The application has `packets` more packets to send.
     pub fn offer(&mut self, packets: u64) {
         self.offered = self.offered.saturating_add(packets);
     }
 
-    /// The application withdraws everything that has not been sent yet.
     pub fn stop(&mut self) {
         self.offered = self.recovery.end();
     }
 
-    /// Begins a new connection where the old one ended: nothing is known of the path any more, but
-    /// sequence numbers continue.
     pub fn renew(&mut self, controller: Box<dyn Controller>) {
         self.controller = controller;
         self.rtt = RttEstimator::default();
@@ -282,7 +276,6 @@ impl<R: Recovery> SenderOver<R> {
         // samples are of differences only.
     }
 
-    /// An acknowledgement arrived.
     pub fn on_ack(&mut self, now: Time, ack: &Segment) {
         let header = match &ack.header {
             Header::Ack(header) => header,
@@ -421,7 +414,6 @@ impl<R: Recovery> SenderOver<R> {
         }
     }
 
-    /// One of the wake-up times has come.
     pub fn on_wakeup(&mut self, now: Time) {
         if self.has_timer && self.controller.wakes_at() <= now {
             self.controller.on_timer(now);
@@ -483,7 +475,6 @@ impl<R: Recovery> SenderOver<R> {
         }
     }
 
-    /// True if the window and the pacer let a packet go at `now`.
     pub fn may_transmit(&mut self, now: Time) -> bool {
         if !matches!(self.handshake, Handshake::Done) {
             return matches!(self.handshake, Handshake::Due(_)) && self.has_new();
@@ -496,7 +487,6 @@ impl<R: Recovery> SenderOver<R> {
         matches!(next, Next::New | Next::Again(_)) && self.pacer.ready_at() <= now
     }
 
-    /// The next segment to leave at `now`, if one may.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         self.waits_for_pacer = false;
@@ -620,13 +610,10 @@ impl<R: Recovery> SenderOver<R> {
         }
     }
 
-    /// When the pacer lets the next packet go; never if the sender waits for something else.
     pub fn pace_at(&self) -> Time {
         if self.waits_for_pacer { self.pacer.ready_at() } else { Time::NEVER }
     }
 
-    /// When the retransmission timer expires, or the controller's; never if there is none, as
-    /// nothing is outstanding, not even a request for a connection.
     pub fn retransmit_at(&self) -> Time {
         if self.has_timer {
             return self.retransmit_at.min(self.controller.wakes_at());
@@ -634,43 +621,34 @@ impl<R: Recovery> SenderOver<R> {
         self.retransmit_at
     }
 
-    /// The congestion controller.
     pub fn controller(&self) -> &dyn Controller {
         &*self.controller
     }
 
-    /// The current RTT estimate; `None` until there is a sample.
     pub fn rtt(&self) -> Option<Rtt> {
         self.rtt.estimate()
     }
 
-    /// Estimated number of packets in flight.
     pub fn in_flight(&self) -> u64 {
         self.recovery.in_flight()
     }
 
-    /// The lowest number that is not acknowledged, which is also the number of packets delivered in
-    /// order, as far as the sender knows.
     pub fn first(&self) -> u64 {
         self.recovery.first()
     }
 
-    /// True while a recovery is under way.
     pub fn recovering(&self) -> bool {
         self.recovery.recovering()
     }
 
-    /// True if all data offered has been acknowledged.
     pub fn is_done(&self) -> bool {
         self.first() >= self.offered
     }
 
-    /// The sender's counters so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// The time spent under each limit up to `now`.
     pub fn limited(&self, now: Time) -> Limited {
         self.limits.spent(now)
     }
