@@ -252,6 +252,32 @@ def test_failures_come_with_the_command_that_reproduces_them(tmp_path: Path, nar
     assert (again.reused, again.ran, again.failures) == (4, 2, [])
 
 
+class Forgetting(Executor):
+    """Runs jobs at once, then loses what they returned."""
+
+    def __init__(self, cancels: bool) -> None:
+        self.cancels = cancels
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        fn(*args, **kwargs)
+        future: Future[Any] = Future()
+        if self.cancels:
+            future.cancel()
+            future.set_running_or_notify_cancel()
+        else:
+            future.set_exception(ValueError("not enough values to unpack (expected 3, got 1)"))
+        return future
+
+
+@pytest.mark.parametrize("cancels", [False, True])
+def test_a_run_that_is_kept_is_done_whatever_becomes_of_its_task(
+    tmp_path: Path, cancels: bool
+) -> None:
+    executor = Forgetting(cancels)
+    result = nw.sweep(BASE, cc=["reno"], seeds=3, cache=tmp_path / "cache", executor=executor)
+    assert (result.ran, result.failures, result.runs.height) == (3, [], 3)
+
+
 class Elsewhere(Executor):
     """Keeps results in a folder other than the caller's."""
 

@@ -8,7 +8,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import contextmanager
 from itertools import islice
 
@@ -119,17 +126,22 @@ def _worker_died(future: Future[list[Outcome]]) -> bool:
 
     One of its jobs may have killed the worker; they are retried one by one to find out which.
     """
-    error = future.exception()
+    error = _error(future)
     if isinstance(error, (KeyboardInterrupt, StoppedError)):
         raise error
     return error is not None
+
+
+def _error(future: Future[list[Outcome]]) -> BaseException | None:
+    """Return what ended a portion; a cluster that lost the caller cancels it."""
+    return CancelledError("the executor gave it up") if future.cancelled() else future.exception()
 
 
 def _outcomes(future: Future[list[Outcome]], batch: list[Job]) -> list[Outcome]:
     """Return a portion's outcomes; a job whose worker died has an error as its outcome."""
     if not _worker_died(future):
         return future.result()
-    error = future.exception()
+    error = _error(future)
     return [Outcome(job.key, 0.0, f"{type(error).__name__}: {error}") for job in batch]
 
 
