@@ -21,7 +21,7 @@ pub(crate) struct SendingEnd {
     /// The host, if it is not ideal.
     pub host: Option<Box<Host>>,
     /// The number of the last packet, if it may be short, and its bytes on the wire.
-    last: Option<(u64, u32)>,
+    last: Option<Box<(u64, u32)>>,
     /// True if the host is ideal and there is no overhead.
     pub at_once: bool,
     overhead: Duration,
@@ -232,7 +232,7 @@ impl SendingEnd {
         let mut sending = Self {
             source,
             offering,
-            last: application.last_packet(),
+            last: application.last_packet().map(Box::new),
             at_once: host.is_none() && flow.overhead == Duration::ZERO,
             host,
             overhead: flow.overhead,
@@ -392,10 +392,10 @@ impl SendingEnd {
     /// Makes `segment` as short as the last packet is, if it carries that.
     #[inline]
     pub fn shorten(&self, segment: &mut Segment) {
-        if let Some((number, bytes)) = self.last
-            && segment.carries(number)
+        if let Some((number, bytes)) = self.last.as_deref()
+            && segment.carries(*number)
         {
-            segment.bytes = bytes;
+            segment.bytes = *bytes;
         }
     }
 

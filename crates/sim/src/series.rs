@@ -116,11 +116,17 @@ pub(crate) fn count(column: &mut Vec<u64>, interval: Duration, at: Time, amount:
 }
 
 /// When the next sample is due, and when the warm-up ends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    /// The earlier of `sample_at` and `warmup`.
+    /// The earlier of the next sample and the end of the warm-up.
     due: Time,
-    sample_at: Time,
+    /// `None` if nothing is sampled: then the warm-up is all that is due.
+    samples: Option<Box<Samples>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Samples {
+    next: Time,
     interval: Duration,
     warmup: Time,
 }
@@ -136,8 +142,11 @@ impl Schedule {
     /// Schedules samples at `interval`, given as (first time, length) or `None`, and one event at
     /// `warmup`.
     pub fn new(interval: Option<(Time, Duration)>, warmup: Time) -> Self {
-        let (sample_at, interval) = interval.unwrap_or((Time::NEVER, Duration::ZERO));
-        Self { due: sample_at.min(warmup), sample_at, interval, warmup }
+        let samples = interval.map(|(next, interval)| Samples { next, interval, warmup });
+        Self {
+            due: samples.map_or(warmup, |samples| samples.next.min(warmup)),
+            samples: samples.map(Box::new),
+        }
     }
 
     /// True if something is due at `now` or before.
@@ -151,15 +160,16 @@ impl Schedule {
         if self.due > now {
             return None;
         }
-        let at = self.due;
-        let due = if self.warmup == at {
-            self.warmup = Time::NEVER;
+        let at = std::mem::replace(&mut self.due, Time::NEVER);
+        let Some(samples) = &mut self.samples else { return Some((Due::WarmedUp, at)) };
+        let due = if samples.warmup == at {
+            samples.warmup = Time::NEVER;
             Due::WarmedUp
         } else {
-            self.sample_at += self.interval;
+            samples.next += samples.interval;
             Due::Sample
         };
-        self.due = self.sample_at.min(self.warmup);
+        self.due = samples.next.min(samples.warmup);
         Some((due, at))
     }
 }

@@ -36,6 +36,7 @@ use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Abe, Ack, Idle, WindowLaw};
 use narrows_settings::{Given, Settings, choice, settings};
 use narrows_units::Time;
+use std::sync::Arc;
 
 /// Its line in the registry.
 pub(super) const LAW: Entry = Entry {
@@ -160,7 +161,8 @@ impl Params {
 /// The law's state; windows in packets, as in the RFC's §4.1.2.
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    params: Params,
+    /// Shared by flows with the same settings.
+    params: Arc<Params>,
     /// The window before the last decrease, after fast convergence; 0 if no loss is known.
     w_max: f64,
     /// The plateau of this epoch's cubic function: W_max, or the window at its start if that is
@@ -182,6 +184,7 @@ impl Cubic {
     /// The law with `params`, which have been checked.
     pub fn new(params: Params) -> Self {
         let (w_max, origin, cwnd_prior, k, w_est) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        let params = Arc::new(params);
         Self { params, w_max, origin, cwnd_prior, k, w_est, epoch_start: None, seen: None }
     }
 

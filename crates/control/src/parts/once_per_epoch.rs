@@ -48,8 +48,10 @@ pub struct OncePerEpoch<L> {
     slow_start: SlowStart,
     law: L,
     cwnd: CongestionWindow,
-    /// The law and the slow start to which a spurious epoch goes back.
-    before_epoch: Option<Box<(L, SlowStart)>>,
+    /// The law to which a spurious epoch goes back.
+    law_before: Option<Box<L>>,
+    /// The slow start to which it goes back, if the epoch has ended it for good.
+    slow_start_before: Option<Box<SlowStart>>,
 }
 
 /// RFC 5681 §3.1, eq. 4: the threshold is at least two packets.
@@ -59,7 +61,7 @@ impl<L: WindowLaw> OncePerEpoch<L> {
     /// Starts in slow start with `initial_window` packets and no threshold.
     pub fn new(slow_start: SlowStart, law: L, initial_window: f64) -> Self {
         let cwnd = CongestionWindow::new(initial_window);
-        Self { slow_start, law, cwnd, before_epoch: None }
+        Self { slow_start, law, cwnd, law_before: None, slow_start_before: None }
     }
 
     /// Starts with a threshold of `ssthresh` packets instead.
@@ -69,11 +71,12 @@ impl<L: WindowLaw> OncePerEpoch<L> {
     }
 
     fn remember(&mut self) {
-        let before = (self.law.clone(), self.slow_start.clone());
-        match &mut self.before_epoch {
-            Some(known) => **known = before,
-            None => self.before_epoch = Some(Box::new(before)),
+        match &mut self.law_before {
+            Some(known) => (**known).clone_from(&self.law),
+            None => self.law_before = Some(Box::new(self.law.clone())),
         }
+        self.slow_start_before =
+            self.slow_start.is_for_once().then(|| Box::new(self.slow_start.clone()));
         self.cwnd.remember();
     }
 
@@ -120,7 +123,7 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
 
     fn on_mark(&mut self, mark: &Mark) {
         if mark.opens_epoch {
-            self.before_epoch = None;
+            (self.law_before, self.slow_start_before) = (None, None);
             self.cwnd.settle();
             let window = self.law.marked(self.cwnd.window, mark.now);
             self.reduce(window);
@@ -151,10 +154,11 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
     }
 
     fn on_spurious(&mut self) {
-        if let Some(before) = self.before_epoch.take() {
-            let (law, slow_start) = *before;
-            self.law = law;
-            self.slow_start.undo(slow_start);
+        if let Some(law) = self.law_before.take() {
+            self.law = *law;
+        }
+        if let Some(slow_start) = self.slow_start_before.take() {
+            self.slow_start = *slow_start;
         }
         self.cwnd.undo();
     }

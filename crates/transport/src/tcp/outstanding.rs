@@ -130,7 +130,8 @@ impl Outstanding {
             retransmitted: false,
             ambiguous: false,
         };
-        self.records.push_back(Packed::of(self.end(), &record));
+        let record = Packed::of(self.end(), &record);
+        push(&mut self.records, record);
     }
 
     /// The record of `number`, which must be outstanding.
@@ -159,11 +160,30 @@ impl Outstanding {
     }
 }
 
+/// Adds `item` to `ring`. One that is full grows by a quarter: of rooms that are doubled, most would
+/// never be used.
+#[inline]
+pub(super) fn push<T>(ring: &mut VecDeque<T>, item: T) {
+    if ring.len() == ring.capacity() {
+        make_room(ring);
+    }
+    ring.push_back(item);
+}
+
+#[cold]
+#[inline(never)]
+fn make_room<T>(ring: &mut VecDeque<T>) {
+    const LEAST: usize = 4;
+    ring.reserve_exact(LEAST.max(ring.len() / 4));
+}
+
 /// Leaves `ring` half as much room again as it needs: a ring is written all around, and so takes as
-/// much of a cache as it has room.
+/// much of a cache as it has room. One that is empty needs none.
 pub(super) fn fit<T>(ring: &mut VecDeque<T>) {
     const LEAST: usize = 16;
-    if ring.capacity() > LEAST.max(2 * ring.len()) {
+    if ring.is_empty() {
+        *ring = VecDeque::new();
+    } else if ring.capacity() > LEAST.max(2 * ring.len()) {
         ring.shrink_to(ring.len() + ring.len() / 2);
     }
 }

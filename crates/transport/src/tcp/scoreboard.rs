@@ -2,7 +2,7 @@
 //! window: blocks are compared with the ranges already known, and each packet is looked at a fixed
 //! number of times in its life.
 
-use super::outstanding::{Outstanding, Record};
+use super::outstanding::{Outstanding, Record, fit, push};
 use narrows_signal::Range;
 use narrows_units::{Duration, Time};
 use std::collections::VecDeque;
@@ -212,7 +212,7 @@ impl Scoreboard {
         self.outstanding.put(number, &record);
         self.retransmit_from = self.retransmit_from.max(number + 1);
         if self.by_time {
-            self.resent.push_back((transmission, number));
+            push(&mut self.resent, (transmission, number));
         }
     }
 
@@ -518,9 +518,11 @@ impl Scoreboard {
         self.sacked.back().map_or(0, |range| range.end.saturating_sub(number + 1))
     }
 
-    /// Releases memory after a large window has shrunk.
+    /// Releases memory after a large window has shrunk, and what only a recovery needs.
     pub fn shrink(&mut self) {
         self.outstanding.shrink();
+        fit(&mut self.sacked);
+        fit(&mut self.resent);
     }
 }
 

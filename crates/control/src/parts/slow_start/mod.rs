@@ -72,10 +72,16 @@ impl SlowStart {
         }
     }
 
-    /// A threshold is known. HyStart++ is for the initial slow start only, while the threshold is
-    /// arbitrarily high; from now on slow start is the standard one (RFC 9406 §4.3).
+    /// True if it ends for good once a threshold is known: HyStart++ is for the initial slow start
+    /// only, while the threshold is arbitrarily high (RFC 9406 §4.3). An epoch that proves spurious
+    /// takes the threshold back, and it goes on; Linux's HyStart keeps what it has seen since.
+    pub fn is_for_once(&self) -> bool {
+        matches!(self, Self::HyStartPlusPlus(_))
+    }
+
+    /// A threshold is known: what was for the initial slow start becomes the standard one.
     pub fn has_threshold(&mut self) {
-        if let Self::HyStartPlusPlus(_) = self {
+        if self.is_for_once() {
             *self = Self::Standard;
         }
     }
@@ -84,14 +90,6 @@ impl SlowStart {
     pub fn timeout(&mut self) {
         if let Self::HyStart(hystart) = self {
             hystart.timeout();
-        }
-    }
-
-    /// The epoch before which it was `before` has proved spurious: the threshold is what it was,
-    /// and HyStart++ goes on. Linux's HyStart keeps what it has seen since.
-    pub fn undo(&mut self, before: Self) {
-        if let Self::HyStartPlusPlus(_) = before {
-            *self = before;
         }
     }
 }
