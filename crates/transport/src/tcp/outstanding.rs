@@ -160,8 +160,8 @@ impl Outstanding {
     }
 }
 
-/// Adds `item` to `ring`. One that is full grows by a quarter: of rooms that are doubled, most would
-/// never be used.
+/// Adds `item` to `ring`. One that is full grows by a quarter: most of what doubling adds would never
+/// be used.
 #[inline]
 pub(super) fn push<T>(ring: &mut VecDeque<T>, item: T) {
     if ring.len() == ring.capacity() {
