@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -252,30 +253,45 @@ def test_failures_come_with_the_command_that_reproduces_them(tmp_path: Path, nar
     assert (again.reused, again.ran, again.failures) == (4, 2, [])
 
 
-class Forgetting(Executor):
-    """Runs jobs at once, then loses what they returned."""
+class Losing(Executor):
+    """Loses every task: the first `spoilt` before their jobs have run, the others after it."""
 
-    def __init__(self, cancels: bool) -> None:
-        self.cancels = cancels
+    def __init__(self, how: str, spoilt: float) -> None:
+        self.how = how
+        self.spoilt = spoilt
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        fn(*args, **kwargs)
-        future: Future[Any] = Future()
-        if self.cancels:
-            future.cancel()
-            future.set_running_or_notify_cancel()
+        if self.spoilt > 0:
+            self.spoilt -= 1
         else:
+            fn(*args, **kwargs)
+        future: Future[Any] = Future()
+        if self.how == "fails":
             future.set_exception(ValueError("not enough values to unpack (expected 3, got 1)"))
+        else:
+            future.cancel()
+        if self.how == "is cancelled":
+            future.set_running_or_notify_cancel()
         return future
 
 
-@pytest.mark.parametrize("cancels", [False, True])
-def test_a_run_that_is_kept_is_done_whatever_becomes_of_its_task(
-    tmp_path: Path, cancels: bool
-) -> None:
-    executor = Forgetting(cancels)
-    result = nw.sweep(BASE, cc=["reno"], seeds=3, cache=tmp_path / "cache", executor=executor)
+LOSSES = pytest.mark.parametrize("how", ["fails", "is cancelled", "is cancelled silently"])
+
+
+@LOSSES
+def test_a_run_that_is_kept_is_done_whatever_becomes_of_its_task(tmp_path: Path, how: str) -> None:
+    result = nw.sweep(BASE, seeds=3, cache=tmp_path / "cache", executor=Losing(how, 0))
     assert (result.ran, result.failures, result.runs.height) == (3, [], 3)
+
+
+@LOSSES
+def test_a_task_that_is_lost_is_tried_again_once(tmp_path: Path, how: str) -> None:
+    again = nw.sweep(BASE, seeds=3, cache=tmp_path / "again", executor=Losing(how, 3))
+    assert (again.ran, again.failures) == (3, [])
+    never = nw.sweep(BASE, seeds=3, cache=tmp_path / "never", executor=Losing(how, math.inf))
+    assert (never.ran, len(never.failures)) == (0, 3)
+    told = "not enough values" if how == "fails" else "CancelledError: the executor cancelled it"
+    assert told in str(never.failures[0])
 
 
 class Elsewhere(Executor):

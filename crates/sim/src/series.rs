@@ -178,22 +178,27 @@ impl Schedule {
 mod tests {
     use super::*;
 
+    fn ms(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    /// What is due by 25 ms.
+    fn due(interval: Option<Duration>, warmup: Time) -> Vec<(Due, Time)> {
+        let mut schedule = Schedule::new(interval.map(|interval| (ms(0), interval)), warmup);
+        std::iter::from_fn(|| schedule.due(ms(25))).collect()
+    }
+
     #[test]
     fn samples_and_the_warm_up_come_in_order() {
-        let ms = |millis| Time::ZERO + Duration::from_millis(millis);
-        let mut schedule = Schedule::new(Some((ms(0), Duration::from_millis(10))), ms(15));
-        let mut seen = Vec::new();
-        while let Some(due) = schedule.due(ms(25)) {
-            seen.push(due);
-        }
-        assert_eq!(
-            seen,
-            [
-                (Due::Sample, ms(0)),
-                (Due::Sample, ms(10)),
-                (Due::WarmedUp, ms(15)),
-                (Due::Sample, ms(20))
-            ]
-        );
+        let samples = [0, 10, 20].map(|at| (Due::Sample, ms(at)));
+        let [first, second, third] = samples;
+        let interval = Some(Duration::from_millis(10));
+        let warmed_up = |at| (Due::WarmedUp, ms(at));
+        assert_eq!(due(interval, ms(15)), [first, second, warmed_up(15), third]);
+        assert_eq!(due(interval, ms(10)), [first, warmed_up(10), second, third]);
+        assert_eq!(due(interval, ms(0)), [warmed_up(0), first, second, third]);
+        assert_eq!(due(interval, ms(30)), samples);
+        assert_eq!(due(None, ms(15)), [warmed_up(15)]);
+        assert_eq!(due(None, Time::NEVER), []);
     }
 }

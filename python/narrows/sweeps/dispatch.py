@@ -18,7 +18,9 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 
+from narrows.sweeps.cache import Cache, State
 from narrows.sweeps.work import Job, Outcome, StoppedError, work
 
 # Short runs go to a worker in portions of about this much work, so that the milliseconds that a
@@ -95,11 +97,11 @@ def _given(executor: Executor) -> Iterator[tuple[Submit, int]]:
 
 def _keep_busy(jobs: Iterator[Job], cache: str, submit: Submit, workers: int, done: Done) -> None:
     waiting: dict[Future[list[Outcome]], list[Job]] = {}
-    again: list[Job] = []
+    lost = Lost(Cache(Path(cache)))
     portion = Portion()
 
     def next_batch() -> list[Job]:
-        return [again.pop()] if again else list(islice(jobs, portion.size()))
+        return [lost.again.pop()] if lost.again else list(islice(jobs, portion.size()))
 
     try:
         while True:
@@ -108,41 +110,60 @@ def _keep_busy(jobs: Iterator[Job], cache: str, submit: Submit, workers: int, do
             if not waiting:
                 return
             finished, _ = wait(waiting, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
-            for future in finished:
+            # `wait` does not return what a pool that is shut down has cancelled.
+            for future in finished.union(filter(Future.cancelled, waiting)):
                 batch = waiting.pop(future)
-                if len(batch) > 1 and _worker_died(future):
-                    again += batch
-                    continue
-                for outcome in _outcomes(future, batch):
-                    portion.learn(outcome)
+                error = _error(future)
+                if error is None:
+                    outcomes = future.result()
+                    portion.learn(outcomes)
+                else:
+                    outcomes = lost.settle(batch, error)
+                for outcome in outcomes:
                     done(outcome)
     finally:
         for future in waiting:
             future.cancel()
 
 
-def _worker_died(future: Future[list[Outcome]]) -> bool:
-    """Return whether a whole portion failed, so that it has no outcomes.
+def _error(future: Future[list[Outcome]]) -> BaseException | None:
+    """Return what a whole portion failed with, so that it has no outcomes.
 
-    One of its jobs may have killed the worker; they are retried one by one to find out which.
+    Dask's client cancels its tasks when it has lost the scheduler, and goes on once it is back.
     """
-    error = _error(future)
+    if future.cancelled():
+        return CancelledError("the executor cancelled it")
+    error = future.exception()
     if isinstance(error, (KeyboardInterrupt, StoppedError)):
         raise error
-    return error is not None
+    return error
 
 
-def _error(future: Future[list[Outcome]]) -> BaseException | None:
-    """Return what ended a portion; a cluster that lost the caller cancels it."""
-    return CancelledError("the executor gave it up") if future.cancelled() else future.exception()
+class Lost:
+    """The runs of portions that failed as a whole: each is tried again alone, once.
 
+    One of a portion's runs may have killed the worker; so it becomes known which.
+    """
 
-def _outcomes(future: Future[list[Outcome]], batch: list[Job]) -> list[Outcome]:
-    """Return a portion's outcomes; a job whose worker died has an error as its outcome."""
-    if not _worker_died(future):
-        return future.result()
-    error = _error(future)
-    return [Outcome(job.key, 0.0, f"{type(error).__name__}: {error}") for job in batch]
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._tried: set[str] = set()
+        self.again: list[Job] = []
+
+    def settle(self, batch: list[Job], error: BaseException) -> list[Outcome]:
+        """Take a portion that ended with `error`; return the outcomes of runs not tried again."""
+        return [outcome for job in batch if (outcome := self._outcome(job, error))]
+
+    def _outcome(self, job: Job, error: BaseException) -> Outcome | None:
+        if self._cache.state(job.key) is State.DONE:
+            # The run was kept before its task was lost. So Dask's executor raises a ValueError if
+            # the worker dies while a result is fetched from it.
+            return Outcome(job.key, 0.0)
+        if job.key in self._tried:
+            return Outcome(job.key, 0.0, f"{type(error).__name__}: {error}")
+        self._tried.add(job.key)
+        self.again.append(job)
+        return None
 
 
 class Portion:
@@ -153,7 +174,7 @@ class Portion:
     >>> portion = Portion()
     >>> portion.size()
     1
-    >>> portion.learn(Outcome("a", 0.05)); portion.size()
+    >>> portion.learn([Outcome("a", 0.05)]); portion.size()
     10
     """
 
@@ -161,10 +182,10 @@ class Portion:
         self._seconds = 0.0
         self._runs = 0
 
-    def learn(self, outcome: Outcome) -> None:
-        """Take a finished run into account."""
-        self._seconds += outcome.wall
-        self._runs += 1
+    def learn(self, outcomes: list[Outcome]) -> None:
+        """Take finished runs into account."""
+        self._seconds += sum(outcome.wall for outcome in outcomes)
+        self._runs += len(outcomes)
 
     def size(self) -> int:
         """Return the number of runs for the next task."""

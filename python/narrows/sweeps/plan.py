@@ -173,10 +173,6 @@ class Plan:
             def finished(outcome: Outcome) -> None:
                 nonlocal done
                 advance(numbers[outcome.key], 1.0)
-                if outcome.error is not None and cache.state(outcome.key) is State.DONE:
-                    # An executor can lose a task after its run is kept: Dask's raises a ValueError
-                    # if a worker dies between its task's end and the delivery of the result.
-                    outcome = replace(outcome, error=None)
                 if outcome.error is None and not cache.file(outcome.key).exists():
                     outcome = replace(
                         outcome,

@@ -161,7 +161,7 @@ impl Params {
 /// The law's state; windows in packets, as in the RFC's §4.1.2.
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    /// Shared by flows with the same settings.
+    /// Shared by the flows that were made together.
     params: Arc<Params>,
     /// The window before the last decrease, after fast convergence; 0 if no loss is known.
     w_max: f64,

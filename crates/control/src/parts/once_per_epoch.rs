@@ -50,7 +50,7 @@ pub struct OncePerEpoch<L> {
     cwnd: CongestionWindow,
     /// The law to which a spurious epoch goes back.
     law_before: Option<Box<L>>,
-    /// The slow start to which it goes back, if the epoch has ended it for good.
+    /// The slow start to which it goes back, if the epoch has made it another.
     slow_start_before: Option<Box<SlowStart>>,
 }
 
@@ -76,7 +76,7 @@ impl<L: WindowLaw> OncePerEpoch<L> {
             None => self.law_before = Some(Box::new(self.law.clone())),
         }
         self.slow_start_before =
-            self.slow_start.is_for_once().then(|| Box::new(self.slow_start.clone()));
+            self.slow_start.is_initial().then(|| Box::new(self.slow_start.clone()));
         self.cwnd.remember();
     }
 
@@ -275,11 +275,17 @@ mod tests {
         assert_eq!(gain(&|controller| controller.on_loss(&loss(true))), 20.0);
         assert_eq!(gain(&|controller| controller.on_mark(&mark)), 20.0);
         assert_eq!(gain(&|controller| controller.on_timeout(&timeout)), 20.0);
-        let undone = |controller: &mut OncePerEpoch<Reno>| {
-            controller.on_loss(&loss(true));
-            controller.on_spurious();
+        let undone_after = |tell: &dyn Fn(&mut OncePerEpoch<Reno>)| {
+            gain(&|controller| {
+                controller.on_loss(&loss(true));
+                tell(controller);
+                controller.on_spurious();
+            })
         };
-        assert_eq!(gain(&undone), 17.75, "the threshold was never there");
+        assert_eq!(undone_after(&|_| ()), 17.75, "the threshold was never there");
+        let again = |controller: &mut OncePerEpoch<Reno>| controller.on_loss(&loss(true));
+        assert_eq!(undone_after(&again), 20.0, "the first epoch stays");
+        assert_eq!(undone_after(&|controller| controller.on_mark(&mark)), 20.0, "so does a mark");
     }
 
     /// Linux's HyStart makes the window the threshold, and after a timeout does so again.

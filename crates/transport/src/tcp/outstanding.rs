@@ -160,8 +160,8 @@ impl Outstanding {
     }
 }
 
-/// Adds `item` to `ring`. One that is full grows by a quarter: most of what doubling adds would never
-/// be used.
+/// Adds `item` to `ring`. One that is full grows by a quarter: of what doubling adds, half would
+/// never be used, and with many flows rings are much of the memory.
 #[inline]
 pub(super) fn push<T>(ring: &mut VecDeque<T>, item: T) {
     if ring.len() == ring.capacity() {
@@ -192,6 +192,22 @@ pub(super) fn fit<T>(ring: &mut VecDeque<T>) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_ring_has_little_more_room_than_it_needs() {
+        let mut ring = VecDeque::new();
+        for item in 0..1000u64 {
+            push(&mut ring, item);
+            assert!(ring.capacity() <= ring.len().max(4) * 5 / 4 + 3, "{}", ring.capacity());
+        }
+        assert!(ring.iter().copied().eq(0..1000));
+        ring.drain(..900);
+        fit(&mut ring);
+        assert!(ring.capacity() <= 150 && ring.iter().copied().eq(900..1000));
+        ring.clear();
+        fit(&mut ring);
+        assert_eq!(ring.capacity(), 0);
+    }
 
     proptest! {
         #[test]

@@ -5,7 +5,7 @@
 //! by its number. The connection is application-limited when a packet could leave and the
 //! application has none, which is when the draft's three checks would hold.
 
-use super::outstanding::fit;
+use super::outstanding::{fit, push};
 use super::scoreboard::Delivered;
 use narrows_control::{LossSample, RateSample};
 use narrows_units::{Duration, Time};
@@ -76,7 +76,7 @@ impl RateSampler {
         if place < self.departures.len() {
             self.departures[place] = departure;
         } else {
-            self.departures.push_back(departure);
+            push(&mut self.departures, departure);
         }
     }
 

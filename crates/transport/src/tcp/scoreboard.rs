@@ -521,6 +521,8 @@ impl Scoreboard {
     /// Releases memory after a large window has shrunk, and what only a recovery needs.
     pub fn shrink(&mut self) {
         self.outstanding.shrink();
+        let first = self.first();
+        self.resent.retain(|(_, number)| *number >= first);
         fit(&mut self.sacked);
         fit(&mut self.resent);
     }
@@ -592,6 +594,22 @@ mod tests {
         board.acknowledge(2, &Arrival::UNSTAMPED, &mut delivered);
         assert_eq!((delivered.packets, delivered.newest, delivered.newest_number), (1, 10, 0));
         assert_eq!((delivered.lowest_original, board.pipe()), (None, 5));
+    }
+
+    #[test]
+    fn after_a_recovery_nothing_of_it_takes_memory() {
+        let mut board = Scoreboard::new(true);
+        filled(&mut board, 10);
+        sack(&mut board, 2, 10);
+        assert!(!board.judge_by_time(9, Duration::ZERO, at(100), |_| ()));
+        for (number, transmission) in [(0, 10), (1, 11)] {
+            board.sent_again(number, transmission, at(100));
+        }
+        board.sent(12, at(101));
+        board.acknowledge(10, &Arrival::UNSTAMPED, &mut Delivered::default());
+        board.shrink();
+        assert_eq!((board.sacked.capacity(), board.resent.capacity()), (0, 0));
+        assert_eq!(board.outstanding.len(), 1);
     }
 
     /// Losses by time among packets that leave every millisecond, with an RTT of 100 ms.

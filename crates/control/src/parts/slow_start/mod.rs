@@ -72,16 +72,16 @@ impl SlowStart {
         }
     }
 
-    /// True if it ends for good once a threshold is known: HyStart++ is for the initial slow start
-    /// only, while the threshold is arbitrarily high (RFC 9406 §4.3). An epoch that proves spurious
-    /// takes the threshold back, and it goes on; Linux's HyStart keeps what it has seen since.
-    pub fn is_for_once(&self) -> bool {
+    /// True if it is for the initial slow start only, while the threshold is arbitrarily high, as
+    /// HyStart++ is (RFC 9406 §4.3).
+    pub fn is_initial(&self) -> bool {
         matches!(self, Self::HyStartPlusPlus(_))
     }
 
-    /// A threshold is known: what was for the initial slow start becomes the standard one.
+    /// A threshold is known: what is for the initial slow start becomes the standard one. If the
+    /// threshold goes again, because its epoch was spurious, so must this.
     pub fn has_threshold(&mut self) {
-        if self.is_for_once() {
+        if self.is_initial() {
             *self = Self::Standard;
         }
     }
