@@ -16,7 +16,7 @@ struct Packet {
     number: u64,
     sent: Time,
     /// Packets in flight when it left, itself included.
-    in_flight: u64,
+    in_flight: u32,
     is_settled: bool,
 }
 
@@ -24,10 +24,8 @@ struct Packet {
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     now: Time,
-    packets: u64,
-    /// Our number of the newest of them, and when it left.
-    newest: u64,
-    newest_sent: Time,
+    /// By our numbers.
+    delivered: Delivered,
     prior_in_flight: u64,
     /// The sampler and the RTT know of it.
     is_counted: bool,
@@ -117,11 +115,10 @@ impl Heard {
         }
         self.in_flight += 1;
         self.counts.sent += 1;
-        let own = self.next();
+        let (own, in_flight) = (self.next(), self.in_flight as u32);
         if let Some(sampler) = &mut self.sampler {
-            sampler.sent(own, now, self.in_flight as u32);
+            sampler.sent(own, now, in_flight);
         }
-        let in_flight = self.in_flight;
         self.packets.push_back(Packet { number, sent: now, in_flight, is_settled: false });
         (self.is_full, self.last_sent) = (false, now);
     }
@@ -191,15 +188,16 @@ impl Heard {
         self.counts.acknowledged += 1;
         let pending = self.pending.get_or_insert(Pending {
             now,
-            packets: 0,
-            newest: own,
-            newest_sent: packet.sent,
+            delivered: Delivered::default(),
             prior_in_flight,
             is_counted: false,
         });
-        pending.packets += 1;
-        if own >= pending.newest {
-            (pending.newest, pending.newest_sent) = (own, packet.sent);
+        let delivered = &mut pending.delivered;
+        delivered.packets += 1;
+        if own >= delivered.newest {
+            (delivered.newest, delivered.newest_number) = (own, own);
+            delivered.newest_sent = packet.sent;
+            delivered.newest_in_flight = packet.in_flight;
         }
     }
 
@@ -209,12 +207,10 @@ impl Heard {
         if std::mem::replace(&mut pending.is_counted, true) {
             return;
         }
-        let Pending { now, packets, newest, newest_sent, .. } = *pending;
-        self.take_rtt(now.since(newest_sent));
+        let Pending { now, delivered, .. } = *pending;
+        self.take_rtt(now.since(delivered.newest_sent));
         let least = self.rtt.map(|rtt| rtt.minimum);
         if let Some(sampler) = &mut self.sampler {
-            let delivered =
-                Delivered { packets, newest, newest_number: newest, ..Delivered::default() };
             sampler.arrived(&delivered, now, least);
         }
     }
@@ -250,7 +246,7 @@ impl Heard {
             transmission: own,
             next: self.next(),
             opens_epoch,
-            in_flight: packet.in_flight as f64,
+            in_flight: f64::from(packet.in_flight),
             rtt: self.rtt,
             rate,
         });
@@ -275,7 +271,8 @@ impl Heard {
     pub fn conclude(&mut self) {
         self.counted();
         let Some(pending) = self.pending.take() else { return };
-        let Pending { now, packets, newest, newest_sent, prior_in_flight, .. } = pending;
+        let Pending { now, delivered, prior_in_flight, .. } = pending;
+        let Delivered { packets, newest, newest_sent, .. } = delivered;
         self.forget(newest_sent);
         let repairing = newest < self.recovers_to;
         let sending = Sending { prior_in_flight, repairing, departs_in: Duration::ZERO };

@@ -3,6 +3,7 @@
 
 use crate::link::Link;
 use crate::measured::Measured;
+use crate::prefetch::prefetch;
 use crate::slab::Slab;
 use crate::wiring::Paths;
 use narrows_units::Time;
@@ -44,6 +45,12 @@ impl PathBooks {
     #[inline]
     pub fn arrive(&mut self, path: u32) {
         self.paths[path as usize].arrived += 1;
+    }
+
+    /// Begins to fetch the counters of `path`.
+    #[inline]
+    pub fn prefetch(&self, path: u32) {
+        prefetch(&self.paths[path as usize]);
     }
 
     /// Counts a packet of `path` that was dropped, or lost on a wire, by the link that it reached

@@ -1,13 +1,15 @@
-//! The event calendar: a wheel of unsorted buckets, with a heap for far events.
+//! The event calendar: a wheel of unsorted buckets, and far events by the half turns of the wheel.
 //!
 //! Most events lie within one round trip and are inserted in nearly the right order. A bucket is
 //! therefore sorted only when its time has come, and then contains about a dozen entries. The width
-//! of the buckets is adapted to the density of events.
+//! of the buckets is adapted to the density of events. Far events, such as the timers of many
+//! flows, enter the wheel when it has come near their half turn.
 
+use crate::prefetch::prefetch;
 use crate::slab::grow;
 use narrows_units::{Time, ties};
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// One event: its time, what it is, and its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +110,10 @@ pub(crate) struct Calendar {
     buckets: Vec<Bucket>,
     chunks: Chunks,
     occupied: Vec<u64>,
-    far: BinaryHeap<Reverse<Event>>,
+    /// Events beyond the wheel, by their half turn: none is of the current one, or of the next.
+    far: BTreeMap<u64, Vec<Event>>,
+    /// Their number.
+    far_events: usize,
     drained_buckets: usize,
     drained_events: usize,
 }
@@ -123,7 +128,8 @@ impl Calendar {
             buckets: vec![Bucket::EMPTY; FEWEST],
             chunks: Chunks::default(),
             occupied: vec![0; FEWEST / 64],
-            far: BinaryHeap::new(),
+            far: BTreeMap::new(),
+            far_events: 0,
             drained_buckets: 0,
             drained_events: 0,
         }
@@ -135,9 +141,20 @@ impl Calendar {
         number as usize & (self.buckets.len() - 1)
     }
 
+    /// The number of the bucket of `event`.
+    #[inline]
+    fn number(&self, event: &Event) -> u64 {
+        event.time.picos() >> self.shift
+    }
+
+    /// The half turn of the wheel that bucket `number` belongs to.
+    fn half_turn(&self, number: u64) -> u64 {
+        number >> (self.buckets.len().ilog2() - 1)
+    }
+
     #[inline(always)]
     pub fn push(&mut self, event: Event) {
-        let number = event.time.picos() >> self.shift;
+        let number = self.number(&event);
         // Wraps for those that are not ahead.
         let ahead = number.wrapping_sub(self.now).wrapping_sub(1);
         if ahead < self.buckets.len() as u64 - 1 {
@@ -156,7 +173,8 @@ impl Calendar {
                 self.head + self.current[self.head..].partition_point(|other| *other <= event);
             self.current.insert(place, event);
         } else {
-            self.far.push(Reverse(event));
+            self.far.entry(self.half_turn(number)).or_default().push(event);
+            self.far_events += 1;
         }
     }
 
@@ -201,19 +219,28 @@ impl Calendar {
         &self.current[self.head..]
     }
 
-    /// The events of the nearest bucket after the current one that is not empty, in no order.
-    pub fn following(&self) -> impl Iterator<Item = &Event> {
-        let next = self.next_occupied().map_or(Bucket::EMPTY, |next| self.buckets[self.slot(next)]);
-        self.chunks.of(next).flatten()
+    /// The buckets after the current one that are not empty, the nearest first.
+    pub fn coming(&self) -> impl Iterator<Item = Bucket> {
+        let following = |number: &u64| self.next_occupied(*number);
+        let numbers = std::iter::successors(following(&self.now), following);
+        numbers.map(|number| self.buckets[self.slot(number)])
+    }
+
+    /// Begins to fetch the events of `bucket`.
+    pub fn prefetch(&self, bucket: Bucket) {
+        self.chunks.of(bucket).for_each(prefetch);
+    }
+
+    /// The events of `bucket`, in no order.
+    pub fn events(&self, bucket: Bucket) -> impl Iterator<Item = &Event> {
+        self.chunks.of(bucket).flatten()
     }
 
     /// Moves to the next bucket that is not empty; returns false if there is none, or if it begins
     /// later than `end`.
     #[inline(never)]
     fn advance(&mut self, end: Time) -> bool {
-        let near = self.next_occupied();
-        let far = self.far.peek().map(|Reverse(event)| event.time.picos() >> self.shift);
-        let Some(next) = near.into_iter().chain(far).min() else { return false };
+        let Some(next) = self.next_bucket() else { return false };
         if next > end.picos() >> self.shift {
             return false;
         }
@@ -224,9 +251,32 @@ impl Calendar {
         if self.drained_buckets >= REVIEW_EVERY && self.review() {
             return true;
         }
+        let turns = self.half_turn(next) > self.half_turn(self.now);
         self.now = next;
+        if turns {
+            self.take_far();
+        }
         self.open_current();
         true
+    }
+
+    /// The nearest bucket that is not empty, on the wheel or beyond it.
+    fn next_bucket(&self) -> Option<u64> {
+        let near = self.next_occupied(self.now);
+        let comes_first = |turn: u64| near.is_none_or(|near| turn <= self.half_turn(near));
+        let far = self.far.first_key_value().filter(|(turn, _)| comes_first(**turn));
+        let far = far.and_then(|(_, events)| events.iter().map(|it| self.number(it)).min());
+        near.into_iter().chain(far).min()
+    }
+
+    /// Moves the events of the current half turn and of the next to the wheel.
+    fn take_far(&mut self) {
+        let next = self.half_turn(self.now) + 1;
+        while let Some(turn) = self.far.first_entry().filter(|turn| *turn.key() <= next) {
+            let events = turn.remove();
+            self.far_events -= events.len();
+            events.into_iter().for_each(|event| self.put(self.number(&event), event));
+        }
     }
 
     fn open_current(&mut self) {
@@ -234,20 +284,12 @@ impl Calendar {
         self.occupied[slot / 64] &= !(1 << (slot % 64));
         let bucket = std::mem::replace(&mut self.buckets[slot], Bucket::EMPTY);
         self.chunks.drain(bucket, &mut self.current);
-        while let Some(Reverse(event)) = self.far.peek().copied() {
-            let number = event.time.picos() >> self.shift;
-            if number - self.now >= self.buckets.len() as u64 {
-                break;
-            }
-            self.far.pop();
-            if number == self.now { self.current.push(event) } else { self.put(number, event) }
-        }
         self.current.sort_unstable();
     }
 
-    /// The nearest bucket after the current one that is not empty.
-    fn next_occupied(&self) -> Option<u64> {
-        let first = self.slot(self.now + 1);
+    /// The nearest bucket after bucket `number` that is not empty, on the wheel.
+    fn next_occupied(&self, number: u64) -> Option<u64> {
+        let first = self.slot(number + 1);
         let words = self.occupied.len();
         for step in 0..=words {
             let word = (first / 64 + step) % words;
@@ -259,8 +301,8 @@ impl Calendar {
             }
             if bits != 0 {
                 let slot = (word * 64) as u64 + u64::from(bits.trailing_zeros());
-                let ahead = slot.wrapping_sub(self.now + 1) & (self.buckets.len() as u64 - 1);
-                return Some(self.now + 1 + ahead);
+                let ahead = slot.wrapping_sub(number + 1) & (self.buckets.len() as u64 - 1);
+                return Some(number + 1 + ahead);
             }
         }
         None
@@ -276,7 +318,7 @@ impl Calendar {
         let shift = (self.shift as i32 + steps).clamp(least, most) as u32;
         let fits = steps.abs() < 2 || shift == self.shift;
         // A few events beyond the wheel, such as timers, cost less than a wheel that is empty.
-        let grows = self.far.len() > AIM * self.buckets.len() / 4 && self.buckets.len() < MOST;
+        let grows = self.far_events > AIM * self.buckets.len() / 4 && self.buckets.len() < MOST;
         if fits && !grows {
             return false;
         }
@@ -286,8 +328,9 @@ impl Calendar {
     }
 
     fn rebuild(&mut self, shift: u32, buckets: usize) {
+        self.far_events = 0;
         let mut events: Vec<Event> =
-            std::mem::take(&mut self.far).into_iter().map(|Reverse(event)| event).collect();
+            std::mem::take(&mut self.far).into_values().flatten().collect();
         for bucket in std::mem::take(&mut self.buckets) {
             self.chunks.drain(bucket, &mut events);
         }
@@ -302,7 +345,7 @@ impl Calendar {
 
 /// The events of one bucket: their number, and the first and the last of their chunks.
 #[derive(Clone, Copy)]
-struct Bucket {
+pub(crate) struct Bucket {
     first: u32,
     last: u32,
     len: u32,
@@ -377,7 +420,8 @@ impl Chunks {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::collections::BTreeSet;
+    use std::cmp::Reverse;
+    use std::collections::{BTreeSet, BinaryHeap};
 
     fn event(picos: u64, what: u32) -> Event {
         Event::new(Time::from_picos(picos), what, 0)
@@ -410,6 +454,17 @@ mod tests {
         calendar.push(event(50, 0));
         assert_eq!(calendar.pop(Time::from_picos(99)), Some(event(50, 0)));
         assert_eq!(calendar.pop(Time::from_picos(100)), Some(event(100, 0)));
+    }
+
+    #[test]
+    fn buckets_come_in_the_order_of_their_times() {
+        let mut calendar = Calendar::new();
+        let times = [1 << 20, 5 << 30, 3 << 30, 1 << 60, 9 << 30];
+        times.into_iter().for_each(|picos| calendar.push(event(picos, 0)));
+        assert_eq!(calendar.pop(Time::NEVER), Some(event(times[0], 0)));
+        let coming = calendar.coming().take(3).flat_map(|bucket| calendar.events(bucket));
+        let coming: Vec<u64> = coming.map(|event| event.time.picos()).collect();
+        assert_eq!(coming, [3 << 30, 5 << 30, 9 << 30], "without the one beyond the wheel");
     }
 
     proptest! {

@@ -3,14 +3,20 @@
 
 /// Begins to fetch `value`, all cache lines of it. Changes nothing but time.
 #[inline]
-pub(crate) fn prefetch<T>(value: &T) {
+pub(crate) fn prefetch<T: ?Sized>(value: &T) {
     const LINE: usize = 64;
     let first = std::ptr::from_ref(value).cast::<u8>();
-    for offset in (0..size_of::<T>()).step_by(LINE) {
+    for offset in (0..size_of_val(value)).step_by(LINE) {
         line(first.wrapping_add(offset));
     }
     // It may begin within a line, and end in one more.
-    line(first.wrapping_add(size_of::<T>().saturating_sub(1)));
+    line(first.wrapping_add(size_of_val(value).saturating_sub(1)));
+}
+
+/// Begins to fetch the cache line of `address`.
+#[inline]
+pub(crate) fn prefetch_at(address: *const ()) {
+    line(address.cast());
 }
 
 #[cfg(target_arch = "x86_64")]

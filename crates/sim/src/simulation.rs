@@ -1,6 +1,7 @@
 //! One packet's life: the event loop, and what happens at each hop.
 
 mod hosted;
+mod look_ahead;
 
 use crate::books::PathBooks;
 use crate::calendar::{Calendar, Event, PACKET, TIMER, link_of, transmitter};
@@ -9,7 +10,6 @@ use crate::hosted::Payloads;
 use crate::link::{Carried, DepartureLink, Link, LinkSettings, Offered};
 use crate::measured::Measured;
 use crate::packet::Travelling;
-use crate::prefetch::prefetch;
 use crate::requests::Transfer;
 use crate::series::{LinkSeries, ReceiverSeries, SenderSeries};
 use crate::slab::Slab;
@@ -172,65 +172,6 @@ impl Simulation {
             self.finish();
         }
         ControlFlow::Continue(())
-    }
-
-    /// Fetches what the coming events will touch.
-    #[inline]
-    fn look_ahead(&self) {
-        if self.calendar.has_opened() {
-            self.look_far_ahead();
-        }
-        if self.has_many_flows
-            && let Some(event) = self.calendar.current().first()
-            && event.what() & PACKET != 0
-        {
-            self.fetch_links(self.packets.whereabouts(event.payload()));
-        }
-    }
-
-    /// Fetches the ends of flows that the events of this bucket are about, and the packets of those
-    /// in the next.
-    #[inline(never)]
-    fn look_far_ahead(&self) {
-        for event in self.calendar.following() {
-            if event.what() & PACKET != 0 {
-                self.packets.prefetch(event.payload());
-            }
-        }
-        if !self.has_many_flows {
-            return;
-        }
-        for event in self.calendar.current() {
-            match event.what() & (PACKET | TIMER) {
-                PACKET => {
-                    let (hop, path) = self.packets.whereabouts(event.payload());
-                    prefetch(&self.paths.hops[hop as usize]);
-                    self.fetch_path(path);
-                }
-                TIMER => self.fetch_path(event.what() & !TIMER),
-                _ => {}
-            }
-        }
-    }
-
-    /// Fetches the plain link that comes after the hop that a packet is on its way to, and the one
-    /// by which the answer leaves.
-    fn fetch_links(&self, (hop, path): (u32, u32)) {
-        for hop in [hop + 1, self.paths.starts[(path ^ 1) as usize]] {
-            let next = self.paths.hops.get(hop as usize);
-            if let Some(link) = next.and_then(|hop| hop.passes()) {
-                prefetch(&self.links[link as usize]);
-            }
-        }
-    }
-
-    fn fetch_path(&self, path: u32) {
-        let flow = path as usize / 2;
-        if path.is_multiple_of(2) {
-            prefetch(&self.receivers[flow]);
-        } else {
-            prefetch(&self.senders[flow]);
-        }
     }
 
     #[inline]
@@ -423,6 +364,21 @@ impl Simulation {
         self.proceed(at, segment, self.paths.starts[path as usize], path);
     }
 
+    /// Sends the packet of the slab's draft, which has so many `bytes`, from its endpoint at `at`, on
+    /// `path`.
+    #[inline]
+    fn launch_draft(&mut self, at: Time, path: u32, bytes: u32) {
+        self.books.send();
+        let (at, place, hop) = self.pass(at, bytes, self.paths.starts[path as usize]);
+        if hop.is_eager() && at <= self.horizon {
+            let segment = *self.packets.draft();
+            self.travel(at, &mut Travelling { segment, hop: place, path });
+        } else {
+            let payload = self.packets.keep(place, path);
+            self.calendar.push(Event::new(at, PACKET | (path ^ self.salt), payload));
+        }
+    }
+
     /// Delivers data to its receiver. Returns true if an acknowledgement leaves, which takes the
     /// place of the data, ready for its first hop.
     #[inline]
@@ -524,13 +480,16 @@ impl Simulation {
         loop {
             let end = &mut self.senders[flow as usize];
             let Source::Connection(sender) = &mut end.source else { return };
-            let Some(mut segment) = sender.poll_transmit(now) else { return };
-            end.shorten(&mut segment);
-            let departure = end.depart(now);
-            if let Some(tapped) = &mut self.end_taps {
-                tapped.show_sent(flow, departure, &segment);
+            let segment = self.packets.draft();
+            if !sender.transmit_into(now, segment) {
+                return;
             }
-            self.launch(departure, 2 * flow, &segment);
+            end.shorten(segment);
+            let (departure, bytes) = (end.depart(now), segment.bytes);
+            if let Some(tapped) = &mut self.end_taps {
+                tapped.show_sent(flow, departure, segment);
+            }
+            self.launch_draft(departure, 2 * flow, bytes);
         }
     }
 

@@ -37,9 +37,33 @@ impl Slab {
 
     #[inline(never)]
     fn put_short(&mut self, segment: &Segment, hop: u32, path: u32) -> u32 {
-        match Short::of(segment, hop, path) {
-            Some(short) => SHORT | self.short.put(|| short),
+        match Flags::of(&segment.header) {
+            Some(flags) => SHORT | self.short.put(|| Short::new(segment, flags, hop, path)),
             None => self.whole.put(|| Travelling { segment: *segment, hop, path }),
+        }
+    }
+
+    /// Where the next packet that waits is written, so that nobody need copy it.
+    #[inline]
+    pub fn draft(&mut self) -> &mut Segment {
+        &mut self.whole.next().segment
+    }
+
+    /// The packet of the draft waits, on its way to `hop` of `path`; returns its place.
+    #[inline]
+    pub fn keep(&mut self, hop: u32, path: u32) -> u32 {
+        if self.shortens {
+            return self.keep_short(hop, path);
+        }
+        self.whole.keep(hop, path)
+    }
+
+    #[inline(never)]
+    fn keep_short(&mut self, hop: u32, path: u32) -> u32 {
+        let draft = &self.whole.next().segment;
+        match Flags::of(&draft.header) {
+            Some(flags) => SHORT | self.short.put(|| Short::new(draft, flags, hop, path)),
+            None => self.whole.keep(hop, path),
         }
     }
 
@@ -153,17 +177,45 @@ impl<T: Copy> Places<T> {
     }
 }
 
+impl Places<Travelling> {
+    /// The cell of the next packet.
+    #[inline]
+    fn next(&mut self) -> &mut Travelling {
+        if self.free.is_empty() {
+            let place = self.put_last(Travelling { segment: Segment::BLANK, hop: 0, path: 0 });
+            self.free.push(place);
+        }
+        let place = self.free[self.free.len() - 1];
+        &mut self.cells[place as usize]
+    }
+
+    /// Keeps the packet written in the cell of the next, on its way to `hop` of `path`; returns its
+    /// place.
+    #[inline]
+    fn keep(&mut self, hop: u32, path: u32) -> u32 {
+        let place = self.free.pop().expect("the next packet has a cell");
+        let packet = &mut self.cells[place as usize];
+        (packet.hop, packet.path) = (hop, path);
+        place
+    }
+}
+
 /// A packet that asks nothing of routers, or an acknowledgement that reports only its number and
 /// marks.
+///
+/// No two words of a segment lie side by side in it: they would be read as a pair, and who reads
+/// as a pair what was written as two words just now waits until all that was written before has
+/// reached the cache.
 #[derive(Clone, Copy)]
+#[repr(C)]
 struct Short {
     number: u64,
-    stamp: Time,
-    echoed_stamp: Time,
-    bytes: u32,
     hop: u32,
     path: u32,
+    stamp: Time,
+    bytes: u32,
     flags: Flags,
+    echoed_stamp: Time,
 }
 
 /// What the header says, bit by bit.
@@ -184,12 +236,11 @@ const REDUCED: u32 = 2;
 const ECN: u32 = 3;
 
 impl Short {
+    /// The packet of a `segment` whose header is `flags`.
     #[inline]
-    fn of(segment: &Segment, hop: u32, path: u32) -> Option<Self> {
-        let Segment { number, stamp, echoed_stamp, bytes, header } = segment;
-        let flags = Flags::of(header)?;
-        let (number, stamp, echoed_stamp) = (*number, *stamp, *echoed_stamp);
-        Some(Self { number, stamp, echoed_stamp, bytes: *bytes, hop, path, flags })
+    fn new(segment: &Segment, flags: Flags, hop: u32, path: u32) -> Self {
+        let Segment { number, stamp, echoed_stamp, bytes, header: _ } = *segment;
+        Self { number, hop, path, stamp, bytes, flags, echoed_stamp }
     }
 
     #[inline]
@@ -298,12 +349,12 @@ mod tests {
     }
 
     proptest! {
-        /// Packets wait, and leave in any order, as they came.
+        /// Packets wait, and leave in any order, as they came, written where they stay or not.
         #[test]
         fn what_is_taken_is_what_was_put(
             packets in prop::collection::vec((header(), any::<u64>(), any::<u32>()), 1..60),
             turns in prop::collection::vec(any::<prop::sample::Index>(), 1..60),
-            shortens in any::<bool>(),
+            (shortens, drafts) in any::<(bool, bool)>(),
         ) {
             let mut slab = Slab::new(shortens);
             let mut waiting = Vec::new();
@@ -313,7 +364,13 @@ mod tests {
                     let (stamp, hop) = (Time::from_picos(number / 2), hop as u32);
                     let segment = Segment { number, stamp, echoed_stamp: stamp, bytes, header };
                     let packet = Travelling { segment, hop, path: bytes / 2 };
-                    waiting.push((slab.put(&segment, hop, packet.path), packet));
+                    let place = if drafts {
+                        *slab.draft() = segment;
+                        slab.keep(hop, packet.path)
+                    } else {
+                        slab.put(&segment, hop, packet.path)
+                    };
+                    waiting.push((place, packet));
                 }
                 prop_assert_eq!(slab.len(), waiting.len() as u64);
                 let mut found: Vec<_> = slab.iter().collect();

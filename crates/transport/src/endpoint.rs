@@ -162,7 +162,14 @@ impl Sender {
 
     /// The next segment to leave at `now`, if one may.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        either!(self, end => end.poll_transmit(now))
+        Segment::written(|segment| self.transmit_into(now, segment))
+    }
+
+    /// Puts the next segment to leave at `now` into `segment` and returns true, if one may. For one
+    /// who writes it where it stays: a processor that copies what was written just now waits.
+    #[inline]
+    pub fn transmit_into(&mut self, now: Time, segment: &mut Segment) -> bool {
+        either!(self, end => end.transmit_into(now, segment))
     }
 
     /// When the pacer lets the next packet go; never if the sender waits for something else.
@@ -178,6 +185,16 @@ impl Sender {
     /// The congestion controller.
     pub fn controller(&self) -> &dyn Controller {
         either!(self, end => end.controller())
+    }
+
+    /// Where the records of the oldest and the newest packet outstanding lie, for one who fetches
+    /// ahead what the next acknowledgement touches; nowhere (null) if there are none, or if the
+    /// sender is not TCP's.
+    pub fn places(&self) -> [*const (); 2] {
+        match self {
+            Self::Tcp(sender) => sender.places(),
+            Self::Etcp(_) | Self::Quic(_) => [std::ptr::null(); 2],
+        }
     }
 
     /// The current RTT estimate; `None` until there is a sample.

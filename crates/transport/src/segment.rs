@@ -151,6 +151,15 @@ impl Segment {
         Self { number, stamp, echoed_stamp: Time::ZERO, bytes, header }
     }
 
+    /// Nothing, where a segment will be written.
+    pub const BLANK: Self = Self::data(0, Time::ZERO, 0, Header::SYN);
+
+    /// What `write` writes, if it returns true.
+    pub(crate) fn written(write: impl FnOnce(&mut Self) -> bool) -> Option<Self> {
+        let mut segment = Self::BLANK;
+        write(&mut segment).then_some(segment)
+    }
+
     /// Whether this is data or an acknowledgement.
     pub const fn kind(&self) -> Kind {
         match self.header {

@@ -252,23 +252,29 @@ impl Sender {
 
     /// The next segment to leave at `now`, if one may; lost data goes before new data.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        Segment::written(|segment| self.transmit_into(now, segment))
+    }
+
+    /// Puts the next segment to leave at `now` into `segment` and returns true, if one may.
+    pub fn transmit_into(&mut self, now: Time, segment: &mut Segment) -> bool {
         self.waits_for_pacer = false;
         if !self.has_data() {
             self.starved = true;
             self.limits.set(SendLimit::Application, now);
-            return None;
+            return false;
         }
         if !self.may_leave_unanswered() {
             self.limits.set(SendLimit::Window, now);
-            return None;
+            return false;
         }
         if self.pacer.ready_at() > now {
             self.waits_for_pacer = true;
             self.limits.set(SendLimit::Pacing, now);
-            return None;
+            return false;
         }
         self.starved = false;
-        Some(self.transmit(now))
+        *segment = self.transmit(now);
+        true
     }
 
     fn transmit(&mut self, now: Time) -> Segment {

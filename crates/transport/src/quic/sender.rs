@@ -8,7 +8,6 @@ use super::rtt::RttEstimator;
 use super::sent_packets::{SentPacket, SentPackets};
 use super::{AckPolicy, INITIAL_BYTES, IP_AND_UDP};
 use crate::limits::Limits;
-use crate::tcp::Delivered;
 use crate::tcp::rate_sampler::{RateSampler, Sending};
 use crate::{Counters, DataHeader, Header, Limited, Pacer, Reassembly, Segment, SendLimit};
 use narrows_control::{
@@ -295,10 +294,7 @@ impl Sender {
         }
         let rtt = self.rtt.estimate();
         if let Some(sampler) = &mut self.sampler {
-            let (packets, newest) = (told.packets, told.newest);
-            let delivered =
-                Delivered { packets, newest, newest_number: newest, ..Delivered::default() };
-            sampler.arrived(&delivered, now, rtt.map(|rtt| rtt.minimum));
+            sampler.arrived(&told.delivered(), now, rtt.map(|rtt| rtt.minimum));
         }
         let marked = self.tell_marks(now, fields, told.newest);
         self.detect_losses(now);
@@ -480,32 +476,38 @@ impl Sender {
     }
 
     /// The next segment to leave at `now`, if one may.
-    #[inline(never)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        Segment::written(|segment| self.transmit_into(now, segment))
+    }
+
+    /// Puts the next segment to leave at `now` into `segment` and returns true, if one may.
+    #[inline(never)]
+    pub fn transmit_into(&mut self, now: Time, segment: &mut Segment) -> bool {
         self.waits_for_pacer = Time::NEVER;
         if self.handshake != Handshake::Done {
-            return self.ask(now);
+            return self.ask(now, segment);
         }
         let (data, again) = match self.next() {
             Next::WaitForWindow => {
                 self.is_full = true;
                 self.waits(now, SendLimit::Window);
-                return None;
+                return false;
             }
             Next::WaitForData => {
                 self.wait_for_data();
                 let starved = self.end >= self.offered;
                 self.waits(now, if starved { SendLimit::Application } else { SendLimit::Receiver });
-                return None;
+                return false;
             }
             Next::Data { data, again } => (data, again),
         };
         if self.probes == 0 && !self.begin_or_continue_burst(now, again) {
             let paced = self.waits_for_pacer < Time::NEVER;
             self.waits(now, if paced { SendLimit::Pacing } else { SendLimit::Window });
-            return None;
+            return false;
         }
-        Some(self.transmit(now, data, again))
+        *segment = self.transmit(now, data, again);
+        true
     }
 
     /// Nothing more leaves at `now` because of `limit`, or because losses are being repaired.
@@ -517,14 +519,15 @@ impl Sender {
 
     /// Asks for the connection, if there is data for it and nobody has asked yet. Its timer has no
     /// delay of acknowledgements in it (§6.2.1).
-    fn ask(&mut self, now: Time) -> Option<Segment> {
-        let Handshake::Due(times) = self.handshake else { return None };
+    fn ask(&mut self, now: Time, segment: &mut Segment) -> bool {
+        let Handshake::Due(times) = self.handshake else { return false };
         if self.end >= self.offered {
-            return None;
+            return false;
         }
         self.handshake = Handshake::Asked(times + 1);
         self.timer = now + self.rtt.probe_timeout(Duration::ZERO) * (1 << self.timeouts);
-        Some(Segment::data(self.packets.next(), now, INITIAL_BYTES, Header::QuicInitial))
+        *segment = Segment::data(self.packets.next(), now, INITIAL_BYTES, Header::QuicInitial);
+        true
     }
 
     /// Decides what may leave next. Lost data goes before new data; a probe prefers them to data

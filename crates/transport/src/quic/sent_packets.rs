@@ -1,5 +1,6 @@
 //! Packets that are under way, by number (RFC 9002, §6.1, appendices A.1 and A.10).
 
+use crate::tcp::Delivered;
 use narrows_signal::QuicAck;
 use narrows_units::{Duration, Time};
 use std::collections::VecDeque;
@@ -22,9 +23,20 @@ pub(super) struct SentPacket {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Acknowledged {
     pub packets: u64,
-    /// The newest packet among them, and when it left.
+    /// The newest packet among them, when it left, and with how many in flight.
     pub newest: u64,
     pub newest_sent: Time,
+    pub newest_in_flight: u32,
+}
+
+impl Acknowledged {
+    /// What a rate sampler hears of it.
+    pub fn delivered(&self) -> Delivered {
+        let Self { packets, newest, newest_sent, newest_in_flight } = *self;
+        let delivered =
+            Delivered { packets, newest, newest_number: newest, ..Delivered::default() };
+        Delivered { newest_sent, newest_in_flight, ..delivered }
+    }
 }
 
 /// A packet that was found lost, and whose acknowledgement may still come.
@@ -101,6 +113,7 @@ impl SentPackets {
                 arrived(record.data);
                 if told.packets == 0 || number > told.newest {
                     (told.newest, told.newest_sent) = (number, record.sent);
+                    told.newest_in_flight = record.in_flight;
                 }
                 told.packets += 1;
             }

@@ -80,9 +80,14 @@ impl Sender {
     }
 
     /// The next segment to leave at `now`, if one may.
-    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        either!(&mut self.0, sender => sender.poll_transmit(now))
+        Segment::written(|segment| self.transmit_into(now, segment))
+    }
+
+    /// Puts the next segment to leave at `now` into `segment` and returns true, if one may.
+    #[inline]
+    pub fn transmit_into(&mut self, now: Time, segment: &mut Segment) -> bool {
+        either!(&mut self.0, sender => sender.transmit_into(now, segment))
     }
 
     /// When the pacer lets the next packet go; never if the sender waits for something else.
@@ -115,6 +120,11 @@ impl Sender {
     /// order, as far as the sender knows.
     pub fn first(&self) -> u64 {
         either!(&self.0, sender => sender.first())
+    }
+
+    /// Where the records of the oldest and the newest packet outstanding lie.
+    pub(crate) fn places(&self) -> [*const (); 2] {
+        either!(&self.0, sender => sender.places())
     }
 
     /// True while a recovery is under way.

@@ -164,6 +164,10 @@ impl Recovery for Cumulative {
         self.next - self.outstanding.first()
     }
 
+    fn places(&self) -> [*const (); 2] {
+        self.outstanding.places()
+    }
+
     fn first_sent(&self) -> Option<Time> {
         self.outstanding.first_sent()
     }

@@ -4,6 +4,7 @@
 use super::scoreboard::LostPacket;
 use narrows_units::Time;
 use std::collections::VecDeque;
+use std::ptr;
 
 /// What a sender remembers of a packet that is not acknowledged yet.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +113,13 @@ impl Outstanding {
     /// When the lowest packet left for the last time; `None` if nothing is outstanding.
     pub fn first_sent(&self) -> Option<Time> {
         self.records.front().map(|record| record.sent)
+    }
+
+    /// Where the oldest and the newest record lie.
+    pub fn places(&self) -> [*const (); 2] {
+        let place =
+            |record: Option<&Packed>| record.map_or(ptr::null(), |it| ptr::from_ref(it).cast());
+        [place(self.records.front()), place(self.records.back())]
     }
 
     pub fn len(&self) -> u64 {

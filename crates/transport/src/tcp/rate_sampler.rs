@@ -11,15 +11,14 @@ use narrows_control::{LossSample, RateSample};
 use narrows_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// What is remembered of a packet's latest transmission (§4.1.2.1.2, per-packet state).
+/// What is remembered of a packet's latest transmission (§4.1.2.1.2, per-packet state), except when
+/// it left and with how many in flight, which the sender knows.
 #[derive(Clone, Copy, Debug)]
 struct Departure {
-    sent: Time,
     first_sent: Time,
     delivered: u64,
     delivered_time: Time,
-    lost: u64,
-    in_flight: u32,
+    lost: u32,
     app_limited: bool,
     sent_before: bool,
 }
@@ -44,7 +43,7 @@ pub struct RateSampler {
     delivered: u64,
     delivered_time: Time,
     first_sent: Time,
-    lost: u64,
+    lost: u32,
     /// The connection is application-limited until more packets than this have been delivered.
     app_limited_until: Option<u64>,
     sample: Option<RateSample>,
@@ -64,12 +63,10 @@ impl RateSampler {
         }
         let place = (number - self.first) as usize;
         let departure = Departure {
-            sent: now,
             first_sent: self.first_sent,
             delivered: self.delivered,
             delivered_time: self.delivered_time,
             lost: self.lost,
-            in_flight,
             app_limited: self.app_limited_until.is_some(),
             sent_before: place < self.departures.len(),
         };
@@ -92,27 +89,25 @@ impl RateSampler {
         if self.app_limited_until.is_some_and(|until| self.delivered > until) {
             self.app_limited_until = None;
         }
+        let sent = delivered.newest_sent;
         let newest = self.departures[(delivered.newest_number - self.first) as usize];
-        let interval = newest.sent.since(newest.first_sent).max(now.since(newest.delivered_time));
-        self.first_sent = newest.sent;
+        let interval = sent.since(newest.first_sent).max(now.since(newest.delivered_time));
+        self.first_sent = sent;
         let packets = (self.delivered - newest.delivered) as f64;
         let reliable = interval > Duration::ZERO && least_rtt.is_none_or(|least| interval >= least);
         self.sample = Some(RateSample {
             total_delivered: self.delivered as f64,
             prior_delivered: newest.delivered as f64,
             delivery_rate: reliable.then(|| packets / interval.seconds()),
-            rtt: (!newest.sent_before).then(|| now.since(newest.sent)),
-            tx_in_flight: f64::from(newest.in_flight),
-            lost: 0.0,
+            rtt: (!newest.sent_before).then(|| now.since(sent)),
+            tx_in_flight: f64::from(delivered.newest_in_flight),
+            lost: f64::from(self.lost - newest.lost),
             app_limited: newest.app_limited,
             newly_lost: 0.0,
             prior_in_flight: 0.0,
             repairing: false,
             departs_in: Duration::ZERO,
         });
-        if let Some(sample) = &mut self.sample {
-            sample.lost = (self.lost - newest.lost) as f64;
-        }
     }
 
     /// Records the loss of packet `number` (§5.5.10.2, HandleLostPacket); `None` if its departure
@@ -125,7 +120,8 @@ impl RateSampler {
             sample.newly_lost += 1.0;
         }
         let departure = self.departures.get(number.checked_sub(self.first)? as usize)?;
-        let (total_delivered, lost) = (self.delivered as f64, (self.lost - departure.lost) as f64);
+        let total_delivered = self.delivered as f64;
+        let lost = f64::from(self.lost - departure.lost);
         Some(LossSample { total_delivered, lost, app_limited: departure.app_limited })
     }
 
@@ -164,18 +160,21 @@ mod tests {
     const SENDING: Sending =
         Sending { prior_in_flight: 0, repairing: false, departs_in: Duration::ZERO };
 
-    fn delivered(packets: u64, newest: u64, newest_number: u64) -> Delivered {
-        Delivered { packets, newest, newest_number, ..Delivered::default() }
+    /// One packet, which had left at `sent` with `newest_in_flight` packets in flight.
+    fn delivered(newest: u64, newest_number: u64, sent: u64, newest_in_flight: u32) -> Delivered {
+        let newest_sent = at(sent);
+        let delivered = Delivered { packets: 1, newest, newest_number, ..Delivered::default() };
+        Delivered { newest_sent, newest_in_flight, ..delivered }
     }
 
     fn at(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)
     }
 
-    fn acknowledge(sampler: &mut RateSampler, number: u64, packets: u64, now: u64) -> RateSample {
-        let delivered = delivered(packets, number, number);
+    fn acknowledge(sampler: &mut RateSampler, number: u64, sent: u64, now: u64) -> RateSample {
+        let delivered = delivered(number, number, sent, 1);
         sampler.arrived(&delivered, at(now), Some(Duration::from_millis(100)));
-        sampler.take(number + 1, &SENDING).expect("packets have been delivered")
+        sampler.take(number + 1, &SENDING).expect("a packet has been delivered")
     }
 
     /// Two hundred packets leave 1 ms apart and are acknowledged 2 ms apart from 300 ms on; each
@@ -186,7 +185,8 @@ mod tests {
         (0..200u32).for_each(|n| sampler.sent(u64::from(n), at(u64::from(n)), n + 1));
         let samples: Vec<_> = (0..600)
             .map(|n| {
-                let sample = acknowledge(&mut sampler, n, 1, 300 + 2 * n);
+                let sent = if n < 200 { n } else { 300 + 2 * (n - 200) };
+                let sample = acknowledge(&mut sampler, n, sent, 300 + 2 * n);
                 sampler.sent(200 + n, at(300 + 2 * n), 200);
                 sample
             })
@@ -196,10 +196,7 @@ mod tests {
         // Packet 199 left at 199 ms, when nothing had been delivered; by 698 ms 200 packets had
         // been.
         assert_eq!(samples[199].delivery_rate, Some(200.0 / 0.698));
-        assert_eq!(
-            (samples[199].rtt, samples[199].tx_in_flight),
-            (Some(Duration::from_millis(499)), 200.0)
-        );
+        assert_eq!(samples[199].rtt, Some(Duration::from_millis(499)));
         // Packet 599 left at 1098 ms with 400 packets delivered; by 1498 ms 600 had been: the
         // path's 500 packets per second.
         assert_eq!(samples[599].delivery_rate, Some(200.0 / 0.4));
@@ -209,7 +206,7 @@ mod tests {
     fn a_sample_shorter_than_the_least_rtt_is_none() {
         let mut sampler = RateSampler::default();
         sampler.sent(0, at(0), 1);
-        sampler.arrived(&delivered(1, 0, 0), at(99), Some(Duration::from_millis(100)));
+        sampler.arrived(&delivered(0, 0, 0, 1), at(99), Some(Duration::from_millis(100)));
         assert_eq!(sampler.take(1, &SENDING).unwrap().delivery_rate, None);
     }
 
@@ -219,14 +216,14 @@ mod tests {
         sampler.sent(0, at(0), 1);
         sampler.application_limits(1);
         sampler.sent(1, at(10), 2);
-        assert!(!acknowledge(&mut sampler, 0, 1, 100).app_limited);
+        assert!(!acknowledge(&mut sampler, 0, 0, 100).app_limited);
         assert!(
-            acknowledge(&mut sampler, 1, 1, 110).app_limited,
+            acknowledge(&mut sampler, 1, 10, 110).app_limited,
             "it left while the application was the limit"
         );
         sampler.sent(2, at(120), 1);
         assert!(
-            !acknowledge(&mut sampler, 2, 1, 220).app_limited,
+            !acknowledge(&mut sampler, 2, 120, 220).app_limited,
             "two packets have been delivered, which ends the application limit"
         );
     }
@@ -235,13 +232,13 @@ mod tests {
     fn losses_are_counted_since_the_packet_left() {
         let mut sampler = RateSampler::default();
         (0..5).for_each(|n| sampler.sent(n, at(n), n as u32 + 1));
-        sampler.arrived(&delivered(1, 3, 3), at(103), None);
+        sampler.arrived(&delivered(3, 3, 3, 4), at(103), None);
         let mut lost = |number| sampler.lost(number).map(|sample| sample.lost);
         assert_eq!((lost(0), lost(1)), (Some(1.0), Some(2.0)));
         let sample = sampler.take(0, &SENDING).expect("packet 3 has been delivered");
-        assert_eq!((sample.lost, sample.newly_lost), (2.0, 2.0));
+        assert_eq!((sample.lost, sample.newly_lost, sample.tx_in_flight), (2.0, 2.0, 4.0));
         sampler.sent(0, at(104), 3);
-        sampler.arrived(&delivered(1, 5, 0), at(204), None);
+        sampler.arrived(&delivered(5, 0, 104, 3), at(204), None);
         let again = sampler.take(1, &SENDING).unwrap();
         assert_eq!(
             (again.lost, again.newly_lost, again.rtt),

@@ -79,6 +79,9 @@ pub(super) trait Recovery {
         false
     }
 
+    /// Where the records of the oldest and the newest packet outstanding lie.
+    fn places(&self) -> [*const (); 2];
+
     /// A new connection begins where the old one ended.
     fn renew(&mut self);
 

@@ -16,6 +16,10 @@ pub struct Delivered {
     pub newest: u64,
     /// Sequence number of the packet that this transmission carried.
     pub newest_number: u64,
+    /// When it left.
+    pub newest_sent: Time,
+    /// Packets in flight when it had left, itself included.
+    pub newest_in_flight: u32,
     /// The newest transmission that is proven to have arrived, unlike an original that may have
     /// been delivered instead of its retransmission (RFC 8985 §6.2, step 2).
     pub proof: Option<Proof>,
@@ -79,6 +83,7 @@ impl Delivered {
         self.packets += 1;
         if record.transmission >= self.newest {
             (self.newest, self.newest_number) = (record.transmission, number);
+            (self.newest_sent, self.newest_in_flight) = (record.sent, record.in_flight);
         }
     }
 
@@ -192,6 +197,11 @@ impl Scoreboard {
     /// When the lowest packet outstanding left for the last time; `None` if nothing is outstanding.
     pub fn first_sent(&self) -> Option<Time> {
         self.outstanding.first_sent()
+    }
+
+    /// Where the records of the oldest and the newest packet outstanding lie.
+    pub(super) fn places(&self) -> [*const (); 2] {
+        self.outstanding.places()
     }
 
     /// Records that the packet numbered `end()` leaves at `now` as transmission number

@@ -455,6 +455,10 @@ impl Recovery for Selective {
         u64::from(self.board.pipe())
     }
 
+    fn places(&self) -> [*const (); 2] {
+        self.board.places()
+    }
+
     fn first_sent(&self) -> Option<Time> {
         self.board.first_sent()
     }

@@ -488,13 +488,13 @@ impl<R: Recovery> SenderOver<R> {
     }
 
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+    pub fn transmit_into(&mut self, now: Time, segment: &mut Segment) -> bool {
         self.waits_for_pacer = false;
         if !matches!(self.handshake, Handshake::Done) {
-            return self.ask(now);
+            return self.ask(now, segment);
         }
         if self.is_stopped() {
-            return None;
+            return false;
         }
         let paced = self.pacer.ready_at() > now && self.burst.0 == 0 && !self.recovery.probing();
         let window = self.flight_limit();
@@ -504,11 +504,11 @@ impl<R: Recovery> SenderOver<R> {
                 let own = window <= self.window_limit;
                 self.pause(now, own, window);
                 self.waits(now, if own { SendLimit::Window } else { SendLimit::Receiver });
-                return None;
+                return false;
             }
             Next::WaitForData => {
                 self.wait_for_data(now, window);
-                return None;
+                return false;
             }
             Next::New => (self.recovery.end(), false),
             Next::Again(number) => (number, true),
@@ -518,26 +518,30 @@ impl<R: Recovery> SenderOver<R> {
             let own = !self.habits.validates_window && window <= self.window_limit;
             self.pause(now, own, window);
             self.waits(now, SendLimit::Pacing);
-            return None;
+            return false;
         }
         if !self.begin_or_continue_burst(now, again, limit) {
             self.pause(now, window <= self.window_limit, window);
             self.waits(now, SendLimit::Window);
-            return None;
+            return false;
         }
-        Some(self.transmit(now, number, again))
+        self.transmit(now, number, again, segment);
+        true
     }
 
     /// Asks for the connection, if there is data for it and nobody has asked yet.
-    fn ask(&mut self, now: Time) -> Option<Segment> {
-        let Handshake::Due(times) = self.handshake else { return None };
+    #[cold]
+    fn ask(&mut self, now: Time, segment: &mut Segment) -> bool {
+        let Handshake::Due(times) = self.handshake else { return false };
         if !self.has_new() {
-            return None;
+            return false;
         }
         self.handshake = Handshake::Asked(times + 1);
         self.restart_timer(now);
         let request = if self.asks_from_syn { self.controller.request() } else { Request::Nothing };
-        Some(Segment::data(self.recovery.end(), now, handshake::BYTES, Header::Syn(request)))
+        let header = Header::Syn(request);
+        *segment = Segment::data(self.recovery.end(), now, handshake::BYTES, header);
+        true
     }
 
     /// Packets that the controller lets be in flight: below one it is for the pacer to wait.
@@ -635,6 +639,10 @@ impl<R: Recovery> SenderOver<R> {
 
     pub fn first(&self) -> u64 {
         self.recovery.first()
+    }
+
+    pub fn places(&self) -> [*const (); 2] {
+        self.recovery.places()
     }
 
     pub fn recovering(&self) -> bool {
@@ -865,9 +873,10 @@ impl<R: Recovery> SenderOver<R> {
         });
     }
 
+    /// Puts the packet `number`, which leaves at `now`, into `segment`.
     // Inlined, the segment would be put together from its parts three times.
     #[inline(never)]
-    fn transmit(&mut self, now: Time, number: u64, again: bool) -> Segment {
+    fn transmit(&mut self, now: Time, number: u64, again: bool, segment: &mut Segment) {
         if self.is_idle() && self.counters.sent > 0 {
             self.restart(now);
         }
@@ -904,7 +913,7 @@ impl<R: Recovery> SenderOver<R> {
             Some(marks) => marks.on_departure(again),
             None => (Ecn::NotCapable, false),
         };
-        let mut segment = Segment {
+        *segment = Segment {
             number,
             stamp: now,
             echoed_stamp: self.echo,
@@ -917,13 +926,19 @@ impl<R: Recovery> SenderOver<R> {
                 quic: None,
             }),
         };
-        // Put in here, since few ask: a request that is chosen between takes a detour by the stack.
-        if self.asks
-            && let Some(request) = segment.request()
-        {
+        if self.asks {
+            self.ask_routers(segment);
+        }
+    }
+
+    /// Puts the controller's request into a packet.
+    // Inlined, every packet's request takes a detour by the stack, also if it asks nothing.
+    #[cold]
+    #[inline(never)]
+    fn ask_routers(&self, segment: &mut Segment) {
+        if let Some(request) = segment.request() {
             *request = self.controller.request();
         }
-        segment
     }
 
     /// Schedules the burst after one of `packets` that left at `now`.

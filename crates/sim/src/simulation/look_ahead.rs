@@ -1,0 +1,101 @@
+//! What is fetched before the events that need it. With many flows each event finds its packet, its
+//! flow and its links far from the caches, and most of these are only known from one another: the
+//! events of the third bucket from here are fetched, then the packets of the second, then the ends
+//! of the next, and before each event what those lead to.
+
+use super::Simulation;
+use crate::calendar::{Bucket, PACKET, TIMER};
+use crate::ends::Source;
+use crate::prefetch::{prefetch, prefetch_at};
+
+impl Simulation {
+    /// Fetches what the coming events will touch.
+    #[inline]
+    pub(super) fn look_ahead(&self) {
+        if self.calendar.has_opened() {
+            self.look_far_ahead();
+        }
+        if self.has_many_flows
+            && let Some(event) = self.calendar.current().first()
+            && event.what() & PACKET != 0
+        {
+            let (hop, path) = self.packets.whereabouts(event.payload());
+            self.fetch_links(hop, path);
+            self.fetch_apart(path);
+        }
+    }
+
+    #[inline(never)]
+    fn look_far_ahead(&self) {
+        let mut coming = self.calendar.coming();
+        let Some(next) = coming.next() else { return };
+        if !self.has_many_flows {
+            return self.fetch_packets(next);
+        }
+        if let Some(second) = coming.next() {
+            self.fetch_packets(second);
+        }
+        if let Some(third) = coming.next() {
+            self.calendar.prefetch(third);
+        }
+        self.fetch_ends(next);
+    }
+
+    fn fetch_packets(&self, bucket: Bucket) {
+        for event in self.calendar.events(bucket) {
+            if event.what() & PACKET != 0 {
+                self.packets.prefetch(event.payload());
+            }
+        }
+    }
+
+    /// Fetches the ends of flows that the events of `bucket` are about, and where paths continue.
+    fn fetch_ends(&self, bucket: Bucket) {
+        for event in self.calendar.events(bucket) {
+            match event.what() & (PACKET | TIMER) {
+                PACKET => {
+                    let (hop, path) = self.packets.whereabouts(event.payload());
+                    prefetch(&self.paths.hops[hop as usize]);
+                    prefetch(&self.paths.starts[(path ^ 1) as usize]);
+                    self.books.prefetch(path);
+                    self.fetch_end(path);
+                }
+                // A timer has the path on which its end sends.
+                TIMER => self.fetch_end((event.what() & !TIMER) ^ 1),
+                _ => {}
+            }
+        }
+    }
+
+    /// Fetches the end of a flow that `path` leads to.
+    fn fetch_end(&self, path: u32) {
+        let flow = path as usize / 2;
+        if path.is_multiple_of(2) {
+            prefetch(&self.receivers[flow]);
+        } else {
+            prefetch(&self.senders[flow]);
+        }
+    }
+
+    /// Fetches the plain link that comes after the `hop` that a packet of `path` is on its way to,
+    /// and the one by which the answer leaves.
+    fn fetch_links(&self, hop: u32, path: u32) {
+        for hop in [hop + 1, self.paths.starts[(path ^ 1) as usize]] {
+            let next = self.paths.hops.get(hop as usize);
+            if let Some(link) = next.and_then(|hop| hop.passes()) {
+                prefetch(&self.links[link as usize]);
+            }
+        }
+    }
+
+    /// Fetches what lies apart from the sender that `path` leads to, if it does: the law, and the
+    /// records that an acknowledgement reads and those after which it adds more.
+    fn fetch_apart(&self, path: u32) {
+        if !path.is_multiple_of(2)
+            && let Source::Connection(sender) = &self.senders[path as usize / 2].source
+        {
+            prefetch(sender.controller());
+            sender.places().into_iter().for_each(prefetch_at);
+        }
+    }
+}
