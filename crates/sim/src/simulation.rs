@@ -364,8 +364,7 @@ impl Simulation {
         self.proceed(at, segment, self.paths.starts[path as usize], path);
     }
 
-    /// Sends the packet of the slab's draft, which has so many `bytes`, from its endpoint at `at`, on
-    /// `path`.
+    /// Sends the slab's draft, a packet of `bytes`, from its endpoint at `at` on `path`.
     #[inline]
     fn launch_draft(&mut self, at: Time, path: u32, bytes: u32) {
         self.books.send();

@@ -43,13 +43,13 @@ impl Slab {
         }
     }
 
-    /// Where the next packet that waits is written, so that nobody need copy it.
+    /// The cell of the next packet that waits: written there, it is not copied.
     #[inline]
     pub fn draft(&mut self) -> &mut Segment {
         &mut self.whole.next().segment
     }
 
-    /// The packet of the draft waits, on its way to `hop` of `path`; returns its place.
+    /// Keeps the draft, which is on its way to `hop` of `path`; returns its place.
     #[inline]
     pub fn keep(&mut self, hop: u32, path: u32) -> u32 {
         if self.shortens {
@@ -203,9 +203,9 @@ impl Places<Travelling> {
 /// A packet that asks nothing of routers, or an acknowledgement that reports only its number and
 /// marks.
 ///
-/// No two words of a segment lie side by side in it: they would be read as a pair, and who reads
-/// as a pair what was written as two words just now waits until all that was written before has
-/// reached the cache.
+/// No two words of a segment lie side by side in it: the compiler would copy them by one load of 16
+/// bytes, and a load that spans two stores before it waits until both have reached the cache (no
+/// store forwarding). With 100,000 flows that took 7 % of the time.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Short {
@@ -354,7 +354,7 @@ mod tests {
         fn what_is_taken_is_what_was_put(
             packets in prop::collection::vec((header(), any::<u64>(), any::<u32>()), 1..60),
             turns in prop::collection::vec(any::<prop::sample::Index>(), 1..60),
-            (shortens, drafts) in any::<(bool, bool)>(),
+            shortens in any::<bool>(),
         ) {
             let mut slab = Slab::new(shortens);
             let mut waiting = Vec::new();
@@ -364,8 +364,11 @@ mod tests {
                     let (stamp, hop) = (Time::from_picos(number / 2), hop as u32);
                     let segment = Segment { number, stamp, echoed_stamp: stamp, bytes, header };
                     let packet = Travelling { segment, hop, path: bytes / 2 };
-                    let place = if drafts {
+                    // Some are drafts, and some drafts are never sent.
+                    if bytes % 3 > 0 {
                         *slab.draft() = segment;
+                    }
+                    let place = if bytes % 3 == 1 {
                         slab.keep(hop, packet.path)
                     } else {
                         slab.put(&segment, hop, packet.path)

@@ -165,8 +165,9 @@ impl Sender {
         Segment::written(|segment| self.transmit_into(now, segment))
     }
 
-    /// Puts the next segment to leave at `now` into `segment` and returns true, if one may. For one
-    /// who writes it where it stays: a processor that copies what was written just now waits.
+    /// Puts the next segment to leave at `now` into `segment` and returns true, if one may. Written
+    /// where it stays, it need not be copied: a load that spans two stores before it waits until
+    /// both have reached the cache, since a processor forwards only one.
     #[inline]
     pub fn transmit_into(&mut self, now: Time, segment: &mut Segment) -> bool {
         either!(self, end => end.transmit_into(now, segment))
@@ -187,13 +188,13 @@ impl Sender {
         either!(self, end => end.controller())
     }
 
-    /// Where the records of the oldest and the newest packet outstanding lie, for one who fetches
-    /// ahead what the next acknowledgement touches; nowhere (null) if there are none, or if the
-    /// sender is not TCP's.
-    pub fn places(&self) -> [*const (); 2] {
+    /// Where the records of the oldest and the newest packet outstanding lie, which the next
+    /// acknowledgement touches, so that they can be fetched ahead; `None` if nothing is
+    /// outstanding, or if the sender is not TCP's.
+    pub fn places(&self) -> [Option<*const ()>; 2] {
         match self {
             Self::Tcp(sender) => sender.places(),
-            Self::Etcp(_) | Self::Quic(_) => [std::ptr::null(); 2],
+            Self::Etcp(_) | Self::Quic(_) => [None; 2],
         }
     }
 

@@ -151,7 +151,7 @@ impl Segment {
         Self { number, stamp, echoed_stamp: Time::ZERO, bytes, header }
     }
 
-    /// Nothing, where a segment will be written.
+    /// A request for a connection without bytes, to be written over.
     pub const BLANK: Self = Self::data(0, Time::ZERO, 0, Header::SYN);
 
     /// What `write` writes, if it returns true.

@@ -88,14 +88,14 @@ impl Simulation {
         }
     }
 
-    /// Fetches what lies apart from the sender that `path` leads to, if it does: the law, and the
-    /// records that an acknowledgement reads and those after which it adds more.
+    /// If `path` leads to a sender, fetches what lies apart from it: the law, the record that an
+    /// acknowledgement reads, and that after which the next packet's is written.
     fn fetch_apart(&self, path: u32) {
         if !path.is_multiple_of(2)
             && let Source::Connection(sender) = &self.senders[path as usize / 2].source
         {
             prefetch(sender.controller());
-            sender.places().into_iter().for_each(prefetch_at);
+            sender.places().into_iter().flatten().for_each(prefetch_at);
         }
     }
 }

@@ -232,6 +232,7 @@ mod tests {
         let mut packets = ten();
         let (told, data) = acknowledge(&mut packets, &[(2, 3)]);
         assert_eq!((told.packets, told.newest, told.newest_sent, data), (1, 2, at(2), vec![102]));
+        assert_eq!(told.newest_in_flight, 3);
         assert_eq!((lost(&mut packets, 80), packets.loss_time(DELAY)), (vec![], at(90)));
         acknowledge(&mut packets, &[(4, 5), (2, 3)]);
         assert_eq!((lost(&mut packets, 81), packets.in_flight()), (vec![0, 1], 6));

@@ -123,7 +123,7 @@ impl Sender {
     }
 
     /// Where the records of the oldest and the newest packet outstanding lie.
-    pub(crate) fn places(&self) -> [*const (); 2] {
+    pub(crate) fn places(&self) -> [Option<*const ()>; 2] {
         either!(&self.0, sender => sender.places())
     }
 

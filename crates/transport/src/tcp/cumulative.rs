@@ -164,7 +164,7 @@ impl Recovery for Cumulative {
         self.next - self.outstanding.first()
     }
 
-    fn places(&self) -> [*const (); 2] {
+    fn places(&self) -> [Option<*const ()>; 2] {
         self.outstanding.places()
     }
 

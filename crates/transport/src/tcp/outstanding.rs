@@ -116,10 +116,9 @@ impl Outstanding {
     }
 
     /// Where the oldest and the newest record lie.
-    pub fn places(&self) -> [*const (); 2] {
-        let place =
-            |record: Option<&Packed>| record.map_or(ptr::null(), |it| ptr::from_ref(it).cast());
-        [place(self.records.front()), place(self.records.back())]
+    pub fn places(&self) -> [Option<*const ()>; 2] {
+        let ends = [self.records.front(), self.records.back()];
+        ends.map(|record| record.map(|record| ptr::from_ref(record).cast()))
     }
 
     pub fn len(&self) -> u64 {

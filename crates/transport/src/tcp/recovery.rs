@@ -80,7 +80,7 @@ pub(super) trait Recovery {
     }
 
     /// Where the records of the oldest and the newest packet outstanding lie.
-    fn places(&self) -> [*const (); 2];
+    fn places(&self) -> [Option<*const ()>; 2];
 
     /// A new connection begins where the old one ended.
     fn renew(&mut self);

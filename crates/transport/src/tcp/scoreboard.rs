@@ -200,7 +200,7 @@ impl Scoreboard {
     }
 
     /// Where the records of the oldest and the newest packet outstanding lie.
-    pub(super) fn places(&self) -> [*const (); 2] {
+    pub(super) fn places(&self) -> [Option<*const ()>; 2] {
         self.outstanding.places()
     }
 
@@ -603,6 +603,8 @@ mod tests {
         let mut delivered = Delivered::default();
         board.acknowledge(2, &Arrival::UNSTAMPED, &mut delivered);
         assert_eq!((delivered.packets, delivered.newest, delivered.newest_number), (1, 10, 0));
+        let again = (delivered.newest_sent, delivered.newest_in_flight);
+        assert_eq!(again, (at(20), 5), "as the retransmission left, not the original");
         assert_eq!((delivered.lowest_original, board.pipe()), (None, 5));
     }
 

@@ -455,7 +455,7 @@ impl Recovery for Selective {
         u64::from(self.board.pipe())
     }
 
-    fn places(&self) -> [*const (); 2] {
+    fn places(&self) -> [Option<*const ()>; 2] {
         self.board.places()
     }
 

@@ -641,7 +641,7 @@ impl<R: Recovery> SenderOver<R> {
         self.recovery.first()
     }
 
-    pub fn places(&self) -> [*const (); 2] {
+    pub fn places(&self) -> [Option<*const ()>; 2] {
         self.recovery.places()
     }
 
