@@ -192,13 +192,7 @@ impl Heard {
             prior_in_flight,
             is_counted: false,
         });
-        let delivered = &mut pending.delivered;
-        delivered.packets += 1;
-        if own >= delivered.newest {
-            (delivered.newest, delivered.newest_number) = (own, own);
-            delivered.newest_sent = packet.sent;
-            delivered.newest_in_flight = packet.in_flight;
-        }
+        pending.delivered.add(own, own, packet.sent, packet.in_flight);
     }
 
     /// That was all of this acknowledgement; the losses that it reveals come next.

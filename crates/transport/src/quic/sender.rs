@@ -294,7 +294,7 @@ impl Sender {
         }
         let rtt = self.rtt.estimate();
         if let Some(sampler) = &mut self.sampler {
-            sampler.arrived(&told.delivered(), now, rtt.map(|rtt| rtt.minimum));
+            sampler.arrived(&told, now, rtt.map(|rtt| rtt.minimum));
         }
         let marked = self.tell_marks(now, fields, told.newest);
         self.detect_losses(now);

@@ -19,26 +19,6 @@ pub(super) struct SentPacket {
     acknowledged: bool,
 }
 
-/// What an acknowledgement told that was new.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Acknowledged {
-    pub packets: u64,
-    /// The newest packet among them, when it left, and with how many in flight.
-    pub newest: u64,
-    pub newest_sent: Time,
-    pub newest_in_flight: u32,
-}
-
-impl Acknowledged {
-    /// What a rate sampler hears of it.
-    pub fn delivered(&self) -> Delivered {
-        let Self { packets, newest, newest_sent, newest_in_flight } = *self;
-        let delivered =
-            Delivered { packets, newest, newest_number: newest, ..Delivered::default() };
-        Delivered { newest_sent, newest_in_flight, ..delivered }
-    }
-}
-
 /// A packet that was found lost, and whose acknowledgement may still come.
 #[derive(Clone, Copy, Debug)]
 struct Lost {
@@ -99,8 +79,8 @@ impl SentPackets {
         largest: u64,
         ack: &QuicAck,
         mut arrived: impl FnMut(u64),
-    ) -> Acknowledged {
-        let mut told = Acknowledged::default();
+    ) -> Delivered {
+        let mut told = Delivered::default();
         let mut late = self.lost.len();
         for range in ack.ranges.iter(largest) {
             late = self.take_late(late, range.start, range.end, &mut arrived);
@@ -111,11 +91,7 @@ impl SentPackets {
                 }
                 record.acknowledged = true;
                 arrived(record.data);
-                if told.packets == 0 || number > told.newest {
-                    (told.newest, told.newest_sent) = (number, record.sent);
-                    told.newest_in_flight = record.in_flight;
-                }
-                told.packets += 1;
+                told.add(number, number, record.sent, record.in_flight);
             }
             if range.start < self.first && late == 0 {
                 break;
@@ -213,7 +189,7 @@ mod tests {
     }
 
     /// Acknowledges `ranges`, in falling order; returns what it tells, and the data that arrived.
-    fn acknowledge(packets: &mut SentPackets, ranges: &[(u64, u64)]) -> (Acknowledged, Vec<u64>) {
+    fn acknowledge(packets: &mut SentPackets, ranges: &[(u64, u64)]) -> (Delivered, Vec<u64>) {
         let ranges: Vec<_> =
             ranges.iter().map(|(start, end)| Range { start: *start, end: *end }).collect();
         let (largest, mut data) = (ranges[0].end - 1, Vec::new());

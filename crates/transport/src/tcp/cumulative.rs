@@ -45,7 +45,7 @@ impl Cumulative {
         while self.outstanding.first() < ack.number {
             let number = self.outstanding.first();
             let Some(record) = self.outstanding.pop() else { break };
-            delivered.add(number, &record);
+            delivered.add_record(number, &record);
         }
         self.next = self.next.max(self.outstanding.first());
         self.duplicates = 0;

@@ -175,8 +175,14 @@ mod tests {
         Time::ZERO + Duration::from_millis(millis)
     }
 
-    fn acknowledge(sampler: &mut RateSampler, number: u64, sent: u64, now: u64) -> RateSample {
-        let delivered = delivered(number, number, sent, 1);
+    /// Acknowledges packet `number`, which had left at `sent` with `in_flight` packets in flight.
+    fn acknowledge(
+        sampler: &mut RateSampler,
+        number: u64,
+        (sent, in_flight): (u64, u32),
+        now: u64,
+    ) -> RateSample {
+        let delivered = delivered(number, number, sent, in_flight);
         sampler.arrived(&delivered, at(now), Some(Duration::from_millis(100)));
         sampler.take(number + 1, &SENDING).expect("a packet has been delivered")
     }
@@ -189,7 +195,7 @@ mod tests {
         (0..200u32).for_each(|n| sampler.sent(u64::from(n), at(u64::from(n)), n + 1));
         let samples: Vec<_> = (0..600)
             .map(|n| {
-                let sent = if n < 200 { n } else { 300 + 2 * (n - 200) };
+                let sent = if n < 200 { (n, n as u32 + 1) } else { (300 + 2 * (n - 200), 200) };
                 let sample = acknowledge(&mut sampler, n, sent, 300 + 2 * n);
                 sampler.sent(200 + n, at(300 + 2 * n), 200);
                 sample
@@ -200,7 +206,10 @@ mod tests {
         // Packet 199 left at 199 ms, when nothing had been delivered; by 698 ms 200 packets had
         // been.
         assert_eq!(samples[199].delivery_rate, Some(200.0 / 0.698));
-        assert_eq!(samples[199].rtt, Some(Duration::from_millis(499)));
+        assert_eq!(
+            (samples[199].rtt, samples[199].tx_in_flight),
+            (Some(Duration::from_millis(499)), 200.0)
+        );
         // Packet 599 left at 1098 ms with 400 packets delivered; by 1498 ms 600 had been: the
         // path's 500 packets per second.
         assert_eq!(samples[599].delivery_rate, Some(200.0 / 0.4));
@@ -220,14 +229,14 @@ mod tests {
         sampler.sent(0, at(0), 1);
         sampler.application_limits(1);
         sampler.sent(1, at(10), 2);
-        assert!(!acknowledge(&mut sampler, 0, 0, 100).app_limited);
+        assert!(!acknowledge(&mut sampler, 0, (0, 1), 100).app_limited);
         assert!(
-            acknowledge(&mut sampler, 1, 10, 110).app_limited,
+            acknowledge(&mut sampler, 1, (10, 2), 110).app_limited,
             "it left while the application was the limit"
         );
         sampler.sent(2, at(120), 1);
         assert!(
-            !acknowledge(&mut sampler, 2, 120, 220).app_limited,
+            !acknowledge(&mut sampler, 2, (120, 1), 220).app_limited,
             "two packets have been delivered, which ends the application limit"
         );
     }

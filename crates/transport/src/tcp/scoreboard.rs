@@ -77,14 +77,21 @@ impl Arrival {
 }
 
 impl Delivered {
+    /// Adds the packet `number`, whose latest transmission left at `sent` with `in_flight` packets
+    /// in flight, itself included.
+    #[inline]
+    pub fn add(&mut self, number: u64, transmission: u64, sent: Time, in_flight: u32) {
+        self.packets += 1;
+        if transmission >= self.newest {
+            (self.newest, self.newest_number) = (transmission, number);
+            (self.newest_sent, self.newest_in_flight) = (sent, in_flight);
+        }
+    }
+
     /// Adds the packet `number` with its record.
     #[inline]
-    pub(super) fn add(&mut self, number: u64, record: &Record) {
-        self.packets += 1;
-        if record.transmission >= self.newest {
-            (self.newest, self.newest_number) = (record.transmission, number);
-            (self.newest_sent, self.newest_in_flight) = (record.sent, record.in_flight);
-        }
+    pub(super) fn add_record(&mut self, number: u64, record: &Record) {
+        self.add(number, record.transmission, record.sent, record.in_flight);
     }
 
     /// Adds what RACK has to know of the packet `number`; `proven` is false if it was sent more
@@ -295,7 +302,7 @@ impl Scoreboard {
             if record.sacked {
                 self.sacked_packets -= 1;
             } else {
-                delivered.add(number, &record);
+                delivered.add_record(number, &record);
                 if self.by_time {
                     let proven = !record.ambiguous || arrival.proves(&record, arrival.echo);
                     delivered.learn(number, &record, proven);
@@ -364,7 +371,7 @@ impl Scoreboard {
             record.sacked = true;
             self.outstanding.put(number, &record);
             self.sacked_packets += 1;
-            delivered.add(number, &record);
+            delivered.add_record(number, &record);
             if self.by_time {
                 // The stamp echoed is that of data in order (RFC 7323 §4.3), and says nothing here.
                 let proven = !record.ambiguous || arrival.proves(&record, Time::NEVER);
