@@ -7,9 +7,39 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
+from narrows import _core
 from narrows._progress import bar
+from narrows.errors import Error
 from narrows.results import Result, run
 from narrows.scenario import Scenario
+
+
+def check_memory(weights: Sequence[float], times: int = 1, workers: int | None = None) -> None:
+    """Refuse runs that together may need more memory than there is.
+
+    Parameters
+    ----------
+    weights
+        The bytes that each run may need.
+    times
+        How often each is run, with seeds of its own.
+    workers
+        The number of runs at once; one per core if None.
+
+    Raises
+    ------
+    Error
+        If the largest of them, as many as run at once, may need more than is free.
+    """
+    at_once = workers or os.cpu_count() or 1
+    free = _core.available_memory()
+    largest = sorted(weight for weight in weights for _ in range(min(times, at_once)))[-at_once:]
+    if free is not None and sum(largest) > free:
+        raise Error(
+            f"{len(largest)} runs at once may need {sum(largest) / 1e9:.1f} GB of memory and there "
+            f"are {free / 1e9:.1f} GB free; run fewer at once (narrows sweep --workers 1), or take "
+            'fewer flows, a smaller buffer, or sample = "0s"'
+        )
 
 
 class _StoppedError(Exception):
@@ -31,8 +61,9 @@ def run_all(jobs: Sequence[tuple[Scenario, int]], traces_to: str | None = None) 
     list of Result
         The results, in the order of `jobs`.
     """
-    for scenario in {id(scenario): scenario for scenario, _ in jobs}.values():
-        scenario.core.ends_soon(scenario.controllers)
+    own = {id(scenario): scenario for scenario, _ in jobs}
+    weights = {key: scenario.core.weight(scenario.controllers) for key, scenario in own.items()}
+    check_memory([weights[id(scenario)] for scenario, _ in jobs])
     stop = threading.Event()
     with (
         bar(len(jobs)) as advance,

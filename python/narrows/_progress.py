@@ -1,15 +1,15 @@
-"""The progress of several runs: a bar on a terminal or in a notebook, and lines elsewhere."""
+"""The progress of several runs: a bar on a terminal, and lines elsewhere."""
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from narrows._terminal import complain, console_of_errors
 
 # Without a terminal a line is printed after so many seconds, and then after as many again.
 QUIET_SECONDS = 10.0
@@ -40,19 +40,15 @@ class Lines:
         self._next = now + self._quiet
         left = (now - self._begun) * (self._runs - done) / done
         runs = f"{int(done)} of {self._runs} runs, " if self._runs > 1 else ""
-        print(
-            f"narrows: {runs}{100 * done / self._runs:.0f} %, about {_span(left)} left",
-            file=sys.stderr,
-            flush=True,
-        )
+        complain(f"{runs}{100 * done / self._runs:.0f} %, about {span(left)} left")
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
     """Write a time for people.
 
     Examples
     --------
-    >>> _span(59), _span(600), _span(7200)
+    >>> span(59), span(600), span(7200)
     ('59 s', '10 min', '2 h')
     """
     for unit, length in (("h", 3600.0), ("min", 60.0)):
@@ -86,8 +82,8 @@ def bar(runs: int, hidden: bool = False) -> Iterator[Callable[[int, float], None
         TextColumn("{task.percentage:3.0f} %"),
         TimeRemainingColumn(),
     )
-    console = Console(stderr=True)
-    is_seen = console.is_terminal or console.is_jupyter
+    console = console_of_errors()
+    is_seen = console.is_terminal
     lines = None if hidden or is_seen else Lines(runs)
     with Progress(*columns, console=console, disable=hidden or not is_seen) as progress:
         task = progress.add_task(f"{runs} run{'s' if runs > 1 else ''}", total=runs)

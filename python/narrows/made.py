@@ -5,15 +5,50 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from narrows import _core
-from narrows._files import MADE
+from narrows._files import MADE, read_text
 from narrows.errors import Error
+from narrows.metrics import numbers_of_runs
 from narrows.scenario import Scenario
+
+
+def _is_list_of(kind: type, least: int) -> Callable[[Any], bool]:
+    def check(given: Any) -> bool:
+        return (
+            isinstance(given, list)
+            and len(given) >= least
+            and all(isinstance(item, kind) and not isinstance(item, bool) for item in given)
+        )
+
+    return check
+
+
+def _are_cases(given: Any) -> bool:
+    return _is_list_of(list, 1)(given) and all(
+        len(case) == 2 and isinstance(case[0], dict) and isinstance(case[1], str) for case in given
+    )
+
+
+def _are_seeds(given: Any) -> bool:
+    return _is_list_of(int, 1)(given) and all(0 <= seed < 2**64 for seed in given)
+
+
+# What each field of a record must be.
+_RECORD: dict[str, Callable[[Any], bool]] = {
+    "kind": lambda given: given in ("run", "compare", "sweep", "lab"),
+    "cases": _are_cases,
+    "seeds": _are_seeds,
+    "until": lambda given: given is None or (isinstance(given, list) and len(given) == 3),
+    "command": _is_list_of(str, 1),
+    "version": lambda given: isinstance(given, str),
+    "engine": lambda given: isinstance(given, str),
+}
 
 
 @dataclass(frozen=True)
@@ -34,6 +69,8 @@ class Made:
         The command line.
     version, engine
         Those of narrows.
+    files
+        The SHA-256 of each file that was written, by name.
     """
 
     kind: str
@@ -43,10 +80,11 @@ class Made:
     command: list[str] = field(default_factory=lambda: ["narrows", *sys.argv[1:]])
     version: str = field(default_factory=lambda: import_module("narrows").__version__)
     engine: str = field(default_factory=_core.engine)
+    files: dict[str, str] = field(default_factory=dict)
 
-    def to_json(self) -> str:
-        """Return it as the contents of ``made.json``."""
-        return json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n"
+    def to_json(self, files: dict[str, str]) -> str:
+        """Return it as the contents of ``made.json`` beside these files."""
+        return json.dumps(asdict(self) | {"files": files}, indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
     def load(cls, folder: Path) -> Made:
@@ -59,18 +97,34 @@ class Made:
         """
         file = folder / MADE
         try:
-            given = json.loads(file.read_text(encoding="utf-8"))
-            cases = [(said, text) for said, text in given.pop("cases")]
-            made = cls(cases=cases, **given)
-            for _, text in made.cases:
-                Scenario.from_toml(text)
+            made = cls._of(json.loads(read_text(file)))
         except FileNotFoundError:
             raise Error(
                 f"{folder}: there is no {MADE}; name a folder that narrows -o wrote"
             ) from None
+        except RecursionError:
+            raise Error(f"{file}: it is nested too deeply for a record of narrows") from None
         except (ValueError, TypeError, KeyError) as error:
             raise Error(f"{file}: it does not say how a folder was made: {error}") from None
         return made
+
+    @classmethod
+    def _of(cls, given: Any) -> Made:
+        """Check each field of a record."""
+        for name, is_right in _RECORD.items():
+            if not is_right(given[name]):
+                raise ValueError(f"{name}: {str(given[name])[:60]!r} is not what narrows writes")
+        cases = [(said, text) for said, text in given["cases"]]
+        for _, text in cases:
+            Scenario.from_toml(text)
+        until = None
+        if given["until"]:
+            within, metric, most_seeds = given["until"]
+            if not 0 < within < 1 or metric not in numbers_of_runs() or most_seeds < 1:
+                raise ValueError(f"until: {given['until']} is not a criterion")
+            until = (float(within), metric, int(most_seeds))
+        told = {name: given[name] for name in ("kind", "seeds", "command", "version", "engine")}
+        return cls(cases=cases, until=until, files=given.get("files", {}), **told)
 
     @property
     def line(self) -> str:

@@ -150,6 +150,21 @@ def metric(name: str, table: str = "summary") -> Metric:
     raise Error(f'no metric "{name}"; known: {known}')
 
 
+def numbers_of_runs() -> list[str]:
+    """Return the names of the metrics of a whole run that are numbers, in order.
+
+    Examples
+    --------
+    >>> numbers_of_runs()[:2]
+    ['utilisation', 'goodput']
+    """
+    return [
+        name
+        for (table, name), found in _metrics().items()
+        if table == "summary" and found.kind not in ("name", "number", "switch")
+    ]
+
+
 def table_names() -> list[str]:
     """Return the names of the tables of a run."""
     return list(dict.fromkeys(table for table, _ in _metrics() if table != "record"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,17 +31,21 @@ PANEL = (4.2, 2.8)
 FEW = 6
 
 
-def window(result: Result, ax: Axes | None = None, flows: Sequence[int] | None = None) -> Axes:
+def window(
+    result: Result | Sequence[Result], ax: Axes | None = None, flows: Sequence[int] | None = None
+) -> Axes:
     """Draw congestion windows over time.
 
     Parameters
     ----------
     result
-        A run with samples.
+        A run with samples, or several, which are drawn over each other: a line for each kind of
+        flows of each run.
     ax
         The axes to draw into; new ones if None.
     flows
-        The numbers of the flows to draw; the first five if None.
+        The numbers of the flows to draw. If None, all if they are five or fewer, and otherwise the
+        mean of each kind of flows, with a band from the 10th to the 90th percentile.
 
     Returns
     -------
@@ -50,13 +55,17 @@ def window(result: Result, ax: Axes | None = None, flows: Sequence[int] | None =
     return _flow_lines(result, "window", ax, flows)
 
 
-def rtt(result: Result, ax: Axes | None = None, flows: Sequence[int] | None = None) -> Axes:
+def rtt(
+    result: Result | Sequence[Result], ax: Axes | None = None, flows: Sequence[int] | None = None
+) -> Axes:
     """Draw smoothed round-trip times over time, in milliseconds."""
     return _flow_lines(result, "rtt", ax, flows)
 
 
-def goodput(result: Result, ax: Axes | None = None, flows: Sequence[int] | None = None) -> Axes:
-    """Draw goodput over time, in Mbit/s."""
+def goodput(
+    result: Result | Sequence[Result], ax: Axes | None = None, flows: Sequence[int] | None = None
+) -> Axes:
+    """Draw goodput over time, in Mbit/s, as means over two round trips."""
     return _flow_lines(result, "goodput", ax, flows)
 
 
@@ -121,16 +130,22 @@ def law(
 
 
 def single(result: Result) -> Figure:
-    """Draw one run: windows, queues, losses and marks, and utilisation of its bottlenecks.
+    """Draw one run: windows, RTTs and goodput of its flows; queues, losses and use of bottlenecks.
 
     What is not measured is grey.
     """
-    figure, axes = panels(2, 2)
+    figure, axes = panels(3, 2)
     links = shown.bottlenecks(result)
     window(result, axes[0][0])
-    _link_lines(result, "queue", axes[0][1], links)
-    _losses(result, axes[1][0], links)
-    _link_lines(result, "utilisation", axes[1][1], links)
+    rtt(result, axes[0][1])
+    goodput(result, axes[1][0])
+    _link_lines(result, "queue", axes[1][1], links)
+    _losses(result, axes[2][0], links)
+    _link_lines(result, "utilisation", axes[2][1], links)
+    # The legend of the flows is that of the panel beside it, too.
+    for ax in (axes[0][1], axes[1][0]):
+        if ax.get_legend():
+            ax.get_legend().remove()
     for ax in axes.flat:
         ax.axvspan(0, shown.warmup(result), color="0.93", lw=0, zorder=0)
     figure.suptitle(escaped(shown.told(result)), fontsize="small", wrap=True)
@@ -151,7 +166,8 @@ def comparison(cases: Sequence[Case]) -> Figure:
     many = len(set(labels)) > FEW
     if many:
         labels = [label.replace("\n", ", ") for label in labels]
-    figure, axes = panels(2, 2, width=max(PANEL[0], 0.3 * len(set(labels))))
+    mixed = any(len(shown.kinds(case.runs[0])) > 1 for case in cases)
+    figure, axes = panels(3 if mixed else 2, 2, width=max(PANEL[0], 0.3 * len(set(labels))))
     records = [
         {**run.record(), "label": label}
         for case, label in zip(cases, labels, strict=True)
@@ -161,30 +177,29 @@ def comparison(cases: Sequence[Case]) -> Figure:
     pacings = list(dict.fromkeys(record["pacing"] for record in records))
     columns = [metric(name) for name in ("utilisation", "loss_rate", "mean_queue", "jain")]
     several = any(len(case.runs) > 1 for case in cases)
-    width = 0.8 / len(pacings)
-    for column, ax in zip(columns, axes.flat, strict=True):
-        for place, pacing in enumerate(pacings):
+    bars = _places_of_bars(shown_labels, pacings, records)
+    width = 0.8 / max(sum(label == it for label, _ in bars) for it in shown_labels)
+    for column, ax in zip(columns, axes.flat, strict=False):
+        for pacing in pacings:
+            there = [(label, at) for (label, paced), at in bars.items() if paced == pacing]
             values = [
                 [
                     record[column.name] * column.scale
                     for record in records
                     if record["label"] == label and record["pacing"] == pacing
                 ]
-                for label in shown_labels
+                for label, _ in there
             ]
-            # A law that paces by itself has no bar with other pacings.
-            nothing = (np.nan, np.nan)
-            means, halves = zip(
-                *(mean_and_interval(value) if value else nothing for value in values), strict=True
-            )
-            x = np.arange(len(shown_labels)) + (place - (len(pacings) - 1) / 2) * width
-            whiskers = np.nan_to_num(np.array(halves)) if several else None
+            means, halves = map(np.array, zip(*map(mean_and_interval, values), strict=True))
+            whiskers = np.nan_to_num(np.array([halves, halves]))
+            if column.name == "jain":
+                whiskers[1] = np.minimum(whiskers[1], 1 - means)
             ax.bar(
-                x,
+                [shown_labels.index(label) + at * width for label, at in there],
                 means,
                 width,
-                yerr=whiskers,
-                label=PACINGS.get(pacing, f"paced, {pacing}"),
+                yerr=whiskers if several else None,
+                label=_paced(pacing),
             )
         turned = {"rotation": 90} if many else {}
         ax.set_xticks(range(len(shown_labels)), shown_labels, fontsize="x-small", **turned)
@@ -193,6 +208,10 @@ def comparison(cases: Sequence[Case]) -> Figure:
             ax.set_ylim(0, min(1.2, max(1.0, ax.get_ylim()[1] if several else 1.0)))
         else:
             ax.set_ylim(bottom=0)
+    if mixed:
+        _bars_of_kinds(axes[2][0], cases, labels, shown_labels)
+        axes[2][0].tick_params(axis="x", labelsize="x-small", labelrotation=90 if many else 0)
+        axes[2][1].axis("off")
     rest = f"; {len(cases[0].runs)} seeds, mean and 95 % interval" if several else ""
     figure.supxlabel(escaped(f"{common(cases)}{rest}"), fontsize="x-small", color="0.4", wrap=True)
     figure.legend(
@@ -202,6 +221,60 @@ def comparison(cases: Sequence[Case]) -> Figure:
         frameon=False,
     )
     return figure
+
+
+def _paced(pacing: str) -> str:
+    """Return what a legend calls a pacing; that of a mixture is several between pluses."""
+    several = [PACINGS.get(part, f"paced, {part}") for part in pacing.split("+")]
+    return " + ".join(several)
+
+
+def _places_of_bars(
+    labels: Sequence[str], pacings: Sequence[str], records: Sequence[dict[str, Any]]
+) -> dict[tuple[str, str], float]:
+    """Return where the bar of each label and pacing stands, in widths of a bar from the label.
+
+    Only pacings that a label has take place there: a law that paces by itself has one bar.
+    """
+    places = {}
+    for label in labels:
+        own = [
+            pacing
+            for pacing in pacings
+            if any(record["label"] == label and record["pacing"] == pacing for record in records)
+        ]
+        for number, pacing in enumerate(own):
+            places[label, pacing] = number - (len(own) - 1) / 2
+    return places
+
+
+def _bars_of_kinds(
+    ax: Axes, cases: Sequence[Case], labels: Sequence[str], shown_labels: Sequence[str]
+) -> None:
+    """Draw the goodput of each law of a mixture, one above the other: means over seeds."""
+    colours: dict[str, int] = {}
+    width = 0.8 / max(map(labels.count, shown_labels))
+    seen = dict.fromkeys(shown_labels, 0)
+    for case, label in zip(cases, labels, strict=True):
+        at = shown_labels.index(label) + (seen[label] - (labels.count(label) - 1) / 2) * width
+        seen[label] += 1
+        base = 0.0
+        for groups in zip(*(run.groups.to_dicts() for run in case.runs), strict=True):
+            name = shown.label_of(groups[0])
+            is_new = name not in colours
+            height = 1e-6 * sum(group["goodput"] for group in groups) / len(groups)
+            ax.bar(
+                at,
+                height,
+                width,
+                base,
+                color=f"C{colours.setdefault(name, len(colours))}",
+                label=escaped(name) if is_new else None,
+            )
+            base += height
+    ax.set_xticks(range(len(shown_labels)), shown_labels)
+    ax.set_ylabel("goodput by law (Mbit/s)")
+    ax.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def sweep(
@@ -231,6 +304,7 @@ def sweep(
     for axis in (x, *by):
         if axis not in result.axes:
             raise Error(f'sweep: no axis "{axis}"; known: {", ".join(result.axes) or "none"}')
+    _check_lines(result, x, by)
     ax = ax or _axes()
     column = metric(y)
     means = result.means(y)
@@ -259,11 +333,29 @@ def sweep(
     elif min(places.values()) > 0 and max(places.values()) > 20 * min(places.values()):
         ax.set_xscale("log")
     ax.set_xlabel(f"{x} ({unit})" if unit else x)
-    several = (means["seeds"] > 1).any()
-    ax.set_ylabel(f"{column.axis}, mean and 95 % interval" if several else column.axis)
+    ax.set_ylabel(column.axis)
+    if (means["seeds"] > 1).any():
+        ax.set_title("mean and 95 % confidence interval over seeds", fontsize="x-small")
     if len(groups) > 1:
         ax.legend(fontsize="x-small")
     return ax
+
+
+def _check_lines(result: Sweep, x: str, by: Sequence[str]) -> None:
+    """Fail if a line would join points that differ in more than the x axis."""
+    places = [tuple(str(point[axis]) for axis in (x, *by)) for point in result.points]
+    if len(set(places)) == len(places):
+        return
+    others = [
+        axis
+        for axis in result.axes
+        if axis not in (x, *by) and len({str(point[axis]) for point in result.points}) > 1
+    ]
+    named = ", ".join(f'"{axis}"' for axis in others)
+    raise Error(
+        f"sweep: {named} varies, too, and one line would join different networks; name it in "
+        f"by=[{', '.join(f'{chr(34)}{axis}{chr(34)}' for axis in (*by, *others))}]"
+    )
 
 
 def sweep_png(result: Sweep, y: str) -> bytes:
@@ -302,22 +394,43 @@ def _places(values: Sequence[Any]) -> tuple[dict[Any, float], str | None]:
     return {value: float(number) for number, value in enumerate(dict.fromkeys(values))}, None
 
 
+def _overlaid(results: Sequence[Result], column: str, scale: float) -> list[shown.Line]:
+    """Return the lines of several runs, a colour each, named by what differs between them."""
+    several = len({result.seed for result in results}) > 1
+    lines: list[shown.Line] = []
+    for run in results:
+        for line in shown.kind_lines(run, column, scale):
+            about = f", seed {run.seed}" if several else ""
+            lines.append(replace(line, label=f"{line.label}{about}", colour=len(lines)))
+    labels = [line.label for line in lines]
+    return [
+        replace(line, label=f"run {number + 1}: {line.label}")
+        if labels.count(line.label) > 1
+        else line
+        for number, line in enumerate(lines)
+    ]
+
+
 def _flow_lines(
-    result: Result,
+    result: Result | Sequence[Result],
     column: str,
     ax: Axes | None,
     flows: Sequence[int] | None,
 ) -> Axes:
     ax = ax or _axes()
+    if isinstance(result, Sequence):
+        if not result or flows is not None:
+            raise Error("flows: of several runs each kind of flows is drawn; leave it out")
+        shown_as = metric(column, "flow_series")
+        lines = _overlaid(result, column, shown_as.scale)
+        return _draw(ax, result[0], lines, shown_as.axis)
     known = range(result.flows.height)
     for flow in flows or ():
         if flow not in known:
             raise Error(f"flows: there is no flow {flow}; they are numbered from 0 to {known[-1]}")
     shown_as = metric(column, "flow_series")
     lines = shown.flow_lines(result, column, shown_as.scale, flows)
-    _draw(ax, result, lines, shown_as.axis)
-    ax.set_title(shown.of_how_many(result, lines), fontsize="small")
-    return ax
+    return _draw(ax, result, lines, shown_as.axis)
 
 
 def _losses(result: Result, ax: Axes, links: Sequence[int]) -> Axes:
@@ -330,7 +443,12 @@ def _losses(result: Result, ax: Axes, links: Sequence[int]) -> Axes:
     label = "lost (%), marked dashed" if marked else metric("loss_rate", "link_series").axis
     _draw(ax, result, lost, label)
     for line in marked:
-        ax.plot(line.time, line.values, lw=0.6, ls="--", color=f"C{line.colour}")
+        ax.plot(line.time, line.values, lw=0.9, ls="--", color=f"C{line.colour}")
+    top = shown.top([*lost, *marked], shown.warmup(result))
+    if marked and top is None:
+        top = 1.05 * max(float(np.nanmax(line.values)) for line in [*lost, *marked])
+    if marked:
+        ax.set_ylim(0, top)
     return ax
 
 
@@ -348,6 +466,10 @@ def _link_line(result: Result, column: str, ax: Axes | None, link: int | str | N
 def _draw(ax: Axes, result: Result, lines: Sequence[shown.Line], label: str) -> Axes:
     for line in lines:
         ax.plot(line.time, line.values, lw=0.7, color=f"C{line.colour}", label=escaped(line.label))
+        if line.low is not None and line.high is not None:
+            ax.fill_between(
+                line.time, line.low, line.high, color=f"C{line.colour}", alpha=0.2, lw=0
+            )
     ax.set_xlabel("time (s)")
     ax.set_ylabel(label)
     ax.set_ylim(bottom=0)

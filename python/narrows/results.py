@@ -88,7 +88,7 @@ class Result:
 
     @cached_property
     def groups(self) -> pl.DataFrame:
-        """One row per group of flows: its law, its first and last flow, and what they did.
+        """One row per group of flows: its name, its law, its first and last flow, what they did.
 
         Goodput, epochs and timeouts are sums, the loss rate is of all packets of the group, the
         completion time is a median, and RTT and shares of time under each limit are means.
@@ -99,7 +99,7 @@ class Result:
             self.flows.with_columns(group=pl.Series(group_of_flow(self)))
             .group_by("group", maintain_order=True)
             .agg(
-                pl.col("cc").first(),
+                pl.col("name", "cc").first(),
                 pl.len().alias("flows"),
                 pl.col("flow").min().alias("first"),
                 pl.col("flow").max().alias("last"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,19 +16,27 @@ if TYPE_CHECKING:
     from narrows.results import Result
 
 FLOWS = 5
+KINDS = 8
 LINKS = 6
+# Points of a line of losses or marks.
+POINTS = 200
 # A link that is used so much is a bottleneck, too.
 BUSY = 0.7
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a chart: its label, the number of its colour, and its points."""
+    """A line of a chart: its label, the number of its colour, and its points.
+
+    The line of several flows is their mean, with a band from the 10th to the 90th percentile.
+    """
 
     label: str
     colour: int
     time: npt.NDArray[np.float64]
     values: npt.NDArray[np.float64]
+    low: npt.NDArray[np.float64] | None = None
+    high: npt.NDArray[np.float64] | None = None
 
 
 def told(result: Result) -> str:
@@ -61,7 +70,8 @@ def network(fields: dict[str, Any]) -> str:
 
 
 def _law(flow: dict[str, Any]) -> str:
-    return "datagrams" if "datagrams" in flow else flow.get("cc", "cubic")
+    law = "datagrams" if "datagrams" in flow else flow.get("cc", "cubic")
+    return f"{flow['name']} ({law})" if "name" in flow else law
 
 
 def _paced(flow: dict[str, Any]) -> str:
@@ -104,61 +114,140 @@ def _largest(values: npt.NDArray[np.float64]) -> float:
     return float(finite.max()) if finite.size else 0.0
 
 
+@dataclass(frozen=True)
+class Kind:
+    """Flows that a chart shows as one: of a group, or of all groups with one name or law."""
+
+    label: str
+    flows: list[int]
+
+
 def flow_lines(
     result: Result, column: str, scale: float, flows: Sequence[int] | None = None
 ) -> list[Line]:
     """Return a column of flows over time, from each flow's start to its end.
 
-    Groups of flows have a colour each; of a single group each flow has.
+    A few flows have a line each; many have a line and a band for each kind of them, so that none is
+    left out. Groups of flows have a colour each; of a single group each flow has.
     """
-    series = result.flow_series
-    sampled = set(series["flow"].unique())
+    if flows is None and result.flows.height > FLOWS:
+        return kind_lines(result, column, scale)
     groups = group_of_flow(result)
-    chosen = flows_of_each_group(result) if flows is None else flows
     lines = []
-    for flow in chosen:
-        about = result.flows.row(flow, named=True)
-        if flow not in sampled or about["start"] is None:
+    for flow in range(result.flows.height) if flows is None else flows:
+        rows = _while_sending(result, column, [flow])
+        values = rows["value"].to_numpy() * scale
+        if np.isnan(values).all():
             continue
-        begins, lasts = about["start"], about["completion_time"]
-        ends = begins + lasts if lasts is not None else np.inf
-        stop = result.scenario.fields["flows"][groups[flow]].get("stop")
-        ends = min(ends, seconds(stop)) if stop else ends
-        rows = series.filter(
-            (series["flow"] == flow) & (series["time"] >= begins) & (series["time"] <= ends)
-        )
+        name = result.flows["name"][flow] or result.flows["cc"][flow]
         colour = groups[flow] if groups[-1] > 0 else flow
-        values = _column(rows, column) * scale
-        if not np.isnan(values).all():
-            lines.append(Line(f"flow {flow}: {about['cc']}", colour, _column(rows, "time"), values))
+        line = Line(f"flow {flow}: {name}", colour, rows["time"].to_numpy(), values)
+        lines.append(_coarser(result, line, column))
     return lines
+
+
+def kind_lines(result: Result, column: str, scale: float) -> list[Line]:
+    """Return a column over time for each kind of flows: their mean, and a band if they differ."""
+    import polars as pl  # noqa: PLC0415
+
+    lines = []
+    for colour, kind in enumerate(kinds(result)):
+        value = pl.col("value").drop_nans()
+        rows = (
+            _while_sending(result, column, kind.flows)
+            .group_by("time")
+            .agg(
+                value.mean(),
+                low=value.quantile(0.1, "linear"),
+                high=value.quantile(0.9, "linear"),
+                flows=pl.col("flow").n_unique(),
+            )
+            .drop_nulls("value")
+            .sort("time")
+        )
+        if rows.is_empty():
+            continue
+        time, mean, low, high = (
+            _column(rows, name) * factor
+            for name, factor in (("time", 1.0), ("value", scale), ("low", scale), ("high", scale))
+        )
+        of = f", mean of {max(rows['flows'])}" if len(kind.flows) > 1 else ""
+        line = Line(f"{kind.label}{of}", colour, time, mean)
+        if len(kind.flows) > 1:
+            line = replace(line, low=low, high=high)
+        lines.append(_coarser(result, line, column))
+    return lines
+
+
+def kinds(result: Result) -> list[Kind]:
+    """Return the kinds of flows of a run: its groups, or those of one law if groups are many."""
+    groups = result.groups.to_dicts()
+    members: dict[str, list[int]] = {}
+    labels = [label_of(group) for group in groups]
+    for group, label in zip(groups, labels, strict=True):
+        first, last = int(group["first"]), int(group["last"])
+        several = labels.count(label) > 1 and len(groups) <= KINDS
+        number = f"{first}" if first == last else f"{first}-{last}"
+        key = f"{label} (flows {number})" if several else label
+        members.setdefault(key, []).extend(range(first, last + 1))
+    return [Kind(label, flows) for label, flows in list(members.items())[:KINDS]]
+
+
+def label_of(group: dict[str, Any]) -> str:
+    """Return what a group of flows is called: its name, or its law."""
+    return str(group["name"] or group["cc"])
+
+
+def _while_sending(result: Result, column: str, flows: Sequence[int]) -> pl.DataFrame:
+    """Return flow, time and value of samples between each flow's start and its end."""
+    import polars as pl  # noqa: PLC0415
+
+    groups = group_of_flow(result)
+    stops = [result.scenario.fields["flows"][groups[flow]].get("stop") for flow in flows]
+    about = result.flows[list(flows)].select(
+        "flow",
+        "start",
+        ends=pl.min_horizontal(
+            pl.col("start") + pl.col("completion_time"),
+            pl.Series([seconds(stop) if stop else None for stop in stops], dtype=pl.Float64),
+        ).fill_null(np.inf),
+    )
+    return (
+        result.flow_series.select("flow", "time", pl.col(column).cast(pl.Float64).alias("value"))
+        .join(about, on="flow")
+        .filter(pl.col("time").is_between(pl.col("start"), pl.col("ends")))
+        .with_columns(pl.col("value").fill_null(np.nan))
+        .select("flow", "time", "value")
+    )
+
+
+def _coarser(result: Result, line: Line, column: str) -> Line:
+    """Return rates as means over at least two round trips, in which packets come in bunches."""
+    rtt = result.flows["mean_rtt"].drop_nans().max()
+    if column not in ("goodput", "throughput") or len(line.time) < 2 or not isinstance(rtt, float):
+        return line
+    each = max(1, math.ceil(2 * rtt / (line.time[1] - line.time[0])))
+    return _in_blocks(line, each)
+
+
+def _in_blocks(line: Line, each: int) -> Line:
+    """Return a line whose points are means over `each` points."""
+    whole = len(line.time) // each * each
+    if each == 1 or whole == 0:
+        return line
+
+    def means(values: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64] | None:
+        return None if values is None else values[:whole].reshape(-1, each).mean(axis=1)
+
+    time = line.time[:whole].reshape(-1, each)[:, -1]
+    values = line.values[:whole].reshape(-1, each).mean(axis=1)
+    return replace(line, time=time, values=values, low=means(line.low), high=means(line.high))
 
 
 def group_of_flow(result: Result) -> list[int]:
     """Return the number of the group of each flow."""
     counts = [flow.get("count", 1) for flow in result.scenario.fields["flows"]]
     return [group for group, count in enumerate(counts) for _ in range(count)]
-
-
-def flows_of_each_group(result: Result) -> list[int]:
-    """Return the flows that are drawn: as many of each group, the first ones."""
-    counts = [flow.get("count", 1) for flow in result.scenario.fields["flows"]]
-    if sum(counts) <= FLOWS:
-        return list(range(sum(counts)))
-    each = max(1, FLOWS // len(counts))
-    firsts = np.cumsum([0, *counts[:-1]])
-    chosen = [
-        int(first) + number
-        for first, count in zip(firsts, counts, strict=True)
-        for number in range(min(each, count))
-    ]
-    return chosen[: max(FLOWS, len(counts))]
-
-
-def of_how_many(result: Result, lines: Sequence[Line]) -> str:
-    """Say how many of how many flows are drawn; nothing if all are."""
-    flows = result.flows.height
-    return f"{len(lines)} of {flows} flows" if len(lines) < flows else ""
 
 
 def bottlenecks(result: Result) -> list[int]:
@@ -176,12 +265,19 @@ def link_lines(
     lines = []
     for link in bottlenecks(result) if links is None else links:
         rows = result.link_series.filter(result.link_series["link"] == link)
-        if column == "mark_rate":
-            values = _column(rows, "marks") / np.maximum(_column(rows, "arrivals"), 1)
-        else:
-            values = _column(rows, column)
-        name = result.links["name"][link]
-        lines.append(Line(name, link, _column(rows, "time"), values * scale))
+        name, time = result.links["name"][link], _column(rows, "time")
+        counted = {"mark_rate": "marks", "loss_rate": "drops"}.get(column)
+        if counted is None:
+            lines.append(Line(name, link, time, _column(rows, column) * scale))
+            continue
+        # Single marks and losses of short samples are a fence in which no height is seen.
+        each = max(1, len(time) // POINTS)
+        whole = len(time) // each * each
+        count, arrivals = (
+            _column(rows, of)[:whole].reshape(-1, each).sum(axis=1) for of in (counted, "arrivals")
+        )
+        share = scale * count / np.maximum(arrivals, 1)
+        lines.append(Line(name, link, time[:whole].reshape(-1, each)[:, -1], share))
     return lines
 
 

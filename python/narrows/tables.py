@@ -11,10 +11,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markup import escape, render
-from rich.table import Table
+from rich.table import Column, Table
 
+from narrows import shown
+from narrows._terminal import console_into, plain
 from narrows.comparison import Case, varying
 from narrows.metrics import Metric, metric
 from narrows.reality import HOST, IDEAL, REAL
@@ -98,7 +101,7 @@ def mixtures(cases: Sequence[Case]) -> list[Table]:
     for case in mixed:
         for rows in zip(*(run.groups.to_dicts() for run in case.runs), strict=True):
             said = [escape(case.said.get(name, "-")) for name in names]
-            law, flows = rows[0]["cc"], str(rows[0]["flows"])
+            law, flows = shown.label_of(rows[0]), str(rows[0]["flows"])
             table.add_row(*said, escape(law), flows, *_cells(rows, columns))
     return [table]
 
@@ -127,7 +130,8 @@ def flows(results: Sequence[Result]) -> Table:
         names.append("completion_time")
     columns = [metric(name, "flows") for name in names]
     paths = _paths(results[0])
-    table = _table(["flows", "cc", *(["path"] if paths else [])], columns)
+    named = ["name"] if _has_names(results[0]) else []
+    table = _table(["flows", *named, "cc", *(["path"] if paths else [])], columns)
     _add_groups(table, results, columns, paths)
     return table
 
@@ -143,6 +147,10 @@ def _paths(result: Result) -> list[str]:
     return paths if len(set(paths)) > 1 else []
 
 
+def _has_names(result: Result) -> bool:
+    return any("name" in flow for flow in result.scenario.fields["flows"])
+
+
 def limits(results: Sequence[Result]) -> list[Table]:
     """Return a table of what kept the flows of each group from sending, or none for datagrams.
 
@@ -151,7 +159,8 @@ def limits(results: Sequence[Result]) -> list[Table]:
     columns = [metric(name, "flows") for name in LIMITS]
     if not any(result.flows[LIMITS[0]].is_not_null().any() for result in results):
         return []
-    table = _table(["flows", "cc"], columns)
+    named = ["name"] if _has_names(results[0]) else []
+    table = _table(["flows", *named, "cc"], columns)
     table.title, table.title_justify = "limited by", "left"
     _add_groups(table, results, columns)
     return [table]
@@ -168,7 +177,8 @@ def _add_groups(
         path = [escape(paths[group])] if paths else []
         first, last = runs[0]["first"], runs[0]["last"]
         number = str(first) if first == last else f"{first}-{last}"
-        table.add_row(number, escape(runs[0]["cc"]), *path, *_cells(runs, columns))
+        named = [escape(runs[0]["name"] or "-")] if _has_names(results[0]) else []
+        table.add_row(number, *named, escape(runs[0]["cc"]), *path, *_cells(runs, columns))
 
 
 def points(sweep: Sweep, first: str = "utilisation") -> Table:
@@ -182,10 +192,60 @@ def points(sweep: Sweep, first: str = "utilisation") -> Table:
     return table
 
 
+class _Fitting(Table):
+    """A table that breaks no word: columns for which there is no room follow below.
+
+    The first columns, which name a row, are repeated there.
+    """
+
+    names = 0
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        widths = [_width(column) for column in self.columns]
+        named = sum(widths[: self.names])
+        if sum(widths) <= options.max_width or named > 0.6 * options.max_width:
+            yield from super().__rich_console__(console, options)
+            return
+        parts: list[list[Column]] = []
+        left = 0
+        for column, width in zip(self.columns[self.names :], widths[self.names :], strict=True):
+            if left < width:
+                parts.append([])
+                left = options.max_width - named
+            parts[-1].append(column)
+            left -= width
+        for part in parts:
+            yield self._of([*self.columns[: self.names], *part])
+
+    def _of(self, columns: Sequence[Column]) -> Table:
+        part = _empty()
+        part.title, part.title_justify = self.title, self.title_justify
+        for column in columns:
+            part.add_column(column.header, justify=column.justify, no_wrap=True)
+        for row in zip(*(column.cells for column in columns), strict=True):
+            part.add_row(*row)
+        return part
+
+
+def _empty(kind: type[Table] = Table) -> Table:
+    return kind(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+
+
+def _width(column: Column) -> int:
+    """Return how wide a column is if no line of it is broken, with the space after it."""
+    lines = (
+        line
+        for cell in (column.header, *column.cells)
+        for line in plain(render(str(cell)).plain).split("\n")
+    )
+    return max(map(cell_len, lines), default=0) + 1
+
+
 def _table(names: Iterable[str], columns: Iterable[Metric]) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = _empty(_Fitting)
     for name in names:
         table.add_column(name, overflow="fold", min_width=len(name))
+    table.names = len(table.columns)  # type: ignore[attr-defined]
     for column in columns:
         table.add_column(column.lines, justify="right", no_wrap=True)
     return table
@@ -206,7 +266,7 @@ def _cell(column: Metric, mean: float | None, low: float | None) -> str:
 def as_text(tables: Iterable[Table], warnings: Iterable[str] = (), width: int = WIDTH) -> str:
     """Return tables as plain text, and warnings below them."""
     out = io.StringIO()
-    console = Console(file=out, width=width, color_system=None)
+    console = console_into(out, width)
     for table in tables:
         console.print(table)
     for warning in warnings:
@@ -233,4 +293,4 @@ def as_html(table: Table) -> str:
 
 
 def _lines(cell: object) -> str:
-    return html.escape(render(str(cell)).plain).replace("\n", "<br>")
+    return html.escape(plain(render(str(cell)).plain)).replace("\n", "<br>")

@@ -218,14 +218,99 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
         with pytest.raises(FileExistsError, match=f"written by process {os.getpid()}"):
             Output(new, False)
         assert not new.exists()
-        output.finish("{}")
+        output.finish(MADE)
     assert {path.name for path in new.iterdir()} == {"a.txt", "made.json"}
     with pytest.raises(FileExistsError, match="--force"):
         Output(new, False)
     with Output(new, True) as output:
         output.text("b.txt", "instead")
-        output.finish("{}")
+        output.finish(MADE)
     assert {path.name for path in new.iterdir()} == {"b.txt", "made.json"}
+
+
+SCENARIO = nw.dumbbell("10Mbps", "40ms", "20p", duration="1s")
+MADE = Made("run", [({}, SCENARIO.to_toml())], [1])
+
+
+def test_only_what_narrows_wrote_is_replaced(tmp_path: Path) -> None:
+    """Files of others and changed files stay, whatever a record says."""
+    place = tmp_path / "o"
+    with Output(place, False) as output:
+        output.text("a.txt", "whole")
+        output.finish(MADE)
+    for name in ("precious.txt", "sub/x", "a.txt"):
+        file = place / name
+        before = file.read_text() if file.exists() else None
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("mine")
+        with pytest.raises(FileExistsError, match=re.escape(name)):
+            Output(place, True)
+        assert file.read_text() == "mine"
+        file.unlink() if before is None else file.write_text(before)
+    thesis = tmp_path / "thesis"
+    thesis.mkdir()
+    for record in ("{}", "[]", '{"files": {"thesis.tex": "0"}}', "[" * 100_000):
+        (thesis / "made.json").write_text(record)
+        (thesis / "thesis.tex").write_text("years")
+        with pytest.raises(FileExistsError):
+            Output(thesis, True)
+        assert (thesis / "thesis.tex").exists()
+
+
+def test_what_cannot_be_replaced_is_refused_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, real = tmp_path / "w", tmp_path / "real"
+    here.mkdir()
+    real.mkdir()
+    (tmp_path / "link").symlink_to(real)
+    (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
+    monkeypatch.chdir(here)
+    for target in (".", "..", str(tmp_path / "link"), str(tmp_path / "nowhere"), "/proc", "/"):
+        for force in (False, True):
+            with pytest.raises(FileExistsError):
+                Output(Path(target), force)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "nowhere", "real", "w"]
+
+
+def test_results_that_cannot_be_put_in_place_stay(tmp_path: Path) -> None:
+    place = tmp_path / "o"
+    with (
+        pytest.raises(OSError, match=r"the results are in .*o\.results1"),
+        Output(place, False) as output,
+    ):
+        output.text("a.txt", "hours of work")
+        place.mkdir()
+        (place / "theirs.txt").write_text("came meanwhile")
+        output.finish(MADE)
+    assert (place / "theirs.txt").exists()
+    kept = tmp_path / "o.results1"
+    assert sorted(path.name for path in kept.iterdir()) == ["a.txt", "made.json"]
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_old_or_new_results_are_there_at_every_moment(tmp_path: Path) -> None:
+    place = tmp_path / "o"
+    stop, gone = threading.Event(), []
+
+    def look() -> None:
+        while not stop.is_set():
+            if not (place / "a.txt").exists():
+                gone.append(place)
+
+    with Output(place, False) as output:
+        output.text("a.txt", "0")
+        output.finish(MADE)
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    for number in range(200):
+        with Output(place, True) as output:
+            output.text("a.txt", str(number))
+            output.finish(MADE)
+    stop.set()
+    watcher.join()
+    assert not gone
+    assert (place / "a.txt").read_text() == "199"
 
 
 def test_what_a_killed_process_left_behind_is_cleared(tmp_path: Path) -> None:
@@ -234,7 +319,7 @@ def test_what_a_killed_process_left_behind_is_cleared(tmp_path: Path) -> None:
     (left / ".process").write_text("999999999")
     (left / "half.parquet").write_text("half")
     with Output(tmp_path / "new", False) as output:
-        output.finish("{}")
+        output.finish(MADE)
     assert [path.name for path in tmp_path.iterdir()] == ["new"]
 
 

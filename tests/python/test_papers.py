@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 from binary import Run
 from narrows.papers import EXPERIMENTS
-from narrows.papers.claims import Claim, digits, falling, near, ranked, stated
+from narrows.papers.claims import Claim, above, below, digits, falling, near, ranked, stated
 from narrows.papers.pxcp.setup import one_of
 from narrows.papers.reproduce import overview, page
 
@@ -53,18 +54,65 @@ def test_an_experiment_writes_figure_data_claims_and_page(narrows: Run, tmp_path
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     assert record["scale"] == 0.5
-    assert all(claim["verdict"] == "holds" for claim in record["claims"])
+    assert all(claim["verdict"] == "not decided" for claim in record["claims"])
+    assert all("too short" in claim["why"] for claim in record["claims"])
     names = {path.name for path in (tmp_path / "out" / "htcp").iterdir()}
     assert names == {"fig03.png", "fig03.json", "fig03.flow.parquet", "fig03.link.parquet"}
     text = (tmp_path / "out" / "htcp.md").read_text()
     assert "![htcp/fig03](htcp/fig03.png)" in text
     assert "At scale 0.5" in text
+    assert "`narrows reproduce htcp/fig03 --scale 0.5`" in text
 
 
 def test_a_claim_that_differs_makes_exit_1(narrows: Run) -> None:
-    done = narrows("reproduce", "ltcp/sec1", "--scale", "quick")
+    done = narrows("reproduce", "etcp/fig02")
     assert done.returncode == 1, done.stderr
     assert "differs" in done.stdout
+    assert "differs: " in done.stderr, "the reason is said"
+
+
+def test_nothing_is_decided_from_what_was_not_measured() -> None:
+    nan, inf = math.nan, math.inf
+    for claim in (
+        near("a number", 100.0, nan, within=0.05, since="about"),
+        digits("a number", "0.82", inf),
+        falling("an order", ["a", "b"], [nan, 1.0]),
+        ranked("an order", ["a", "b"], [[inf, inf], [1.0, 2.0]]),
+        above("a bound", 1.0, inf),
+        below("a bound", 1.0, nan),
+        stated("a shape", "flat", "nan round trips", False),
+    ):
+        assert claim.verdict == "not decided", claim
+        assert claim.why
+
+
+def test_a_shortened_run_replaces_no_longer_one_and_ends_in_no_traceback(
+    narrows: Run, tmp_path: Path
+) -> None:
+    done = narrows("reproduce", "htcp/fig03", "--scale", "0.5", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    done = narrows("reproduce", "htcp/fig03", "--scale", "0.3", "-o", "out")
+    assert done.returncode == 2
+    assert "name another folder" in done.stderr
+    assert json.loads((tmp_path / "out/htcp/fig03.json").read_text())["scale"] == 0.5
+    done = narrows("reproduce", "ltcp/tab06", "--scale", "0.01")
+    assert "Traceback" not in done.stderr
+    assert done.returncode in (0, 1)
+    assert (tmp_path / "out/papers-0.01/ltcp.md").exists()
+
+
+def test_one_thing_can_be_changed_in_a_figure(narrows: Run, tmp_path: Path) -> None:
+    command = ("reproduce", "htcp/fig03", "--scale", "0.2", "--scenario", "-o", "out")
+    assert narrows(*command, "--set", "buffer=33p").returncode == 0
+    scenario = tmp_path / "out/htcp/fig03.toml"
+    assert 'buffer = "33p"' in scenario.read_text()
+    record = json.loads((tmp_path / "out/htcp/fig03.json").read_text())
+    assert record["changes"] == ["buffer=33p"]
+    assert {claim["verdict"] for claim in record["claims"]} == {"not decided"}
+    assert narrows("run", str(scenario)).returncode == 0
+    done = narrows(*command, "--set", "bufer=3p")
+    assert done.returncode == 2
+    assert "buffer" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from binary import BINARY, Run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from narrows.statistics import estimate, paired
-from narrows.sweeps.cache import is_whole, sealed
+from narrows.sweeps.cache import canonical, is_whole, key_of, sealed
 
 BASE = nw.dumbbell("10Mbps", "40ms", "20p", flows=2, duration="2s")
 
@@ -164,7 +164,7 @@ def test_two_sweeps_over_one_cache_do_no_harm(tmp_path: Path, narrows: Run) -> N
     outputs = [process.communicate() for process in both]
     assert [process.returncode for process in both] == [0, 0], outputs
     assert outputs[0][0] == outputs[1][0]
-    assert all(is_whole(path.read_bytes()) for path in files(tmp_path / ".narrows"))
+    assert all(is_whole(path.read_bytes(), path.stem) for path in files(tmp_path / ".narrows"))
     assert not list((tmp_path / ".narrows").glob("**/*.tmp.*"))
 
 
@@ -183,25 +183,39 @@ def test_a_damaged_run_is_found_named_and_done_again(tmp_path: Path, narrows: Ru
     assert victims[0].read_bytes() == contents
 
 
+KEY = key_of(canonical(BASE.with_({"flows[0].cc": "reno"})), 1)
+
+
+def test_a_run_under_another_runs_name_is_not_believed(tmp_path: Path) -> None:
+    nw.sweep(BASE, cc=["reno", "cubic"], cache=tmp_path)
+    one, other = files(tmp_path)
+    one.write_bytes(other.read_bytes())
+    again = nw.sweep(BASE, cc=["reno", "cubic"], cache=tmp_path)
+    assert (again.reused, again.ran) == (1, 1)
+    assert sorted(again.runs["cc"]) == ["cubic", "reno"]
+
+
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     cache = tmp_path_factory.mktemp("kept")
     nw.sweep(BASE, cc=["reno"], cache=cache)
-    return files(cache)[0].read_bytes()
+    [file] = files(cache)
+    assert file.stem == KEY
+    return file.read_bytes()
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255))
 def test_any_byte_changed_is_noticed(kept: bytes, place: float, flip: int) -> None:
     number = int(place * len(kept))
-    assert is_whole(kept)
-    assert not is_whole(kept[:number] + bytes([kept[number] ^ flip]) + kept[number + 1 :])
+    assert is_whole(kept, KEY)
+    assert not is_whole(kept[:number] + bytes([kept[number] ^ flip]) + kept[number + 1 :], KEY)
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_whole_or_not(contents: bytes) -> None:
-    assert not is_whole(contents)
-    assert isinstance(is_whole(sealed(contents + b"narrows.seal" + b"0" * 64)), bool)
+    assert not is_whole(contents, KEY)
+    assert isinstance(is_whole(sealed(contents + b"narrows.seal" + b"0" * 64, KEY), KEY), bool)
 
 
 def test_control_c_keeps_what_is_done(tmp_path: Path, narrows: Run) -> None:
@@ -219,7 +233,7 @@ def test_control_c_keeps_what_is_done(tmp_path: Path, narrows: Run) -> None:
     assert process.returncode == 130
     assert "of 40 runs are kept in .narrows/; start the same sweep again to continue" in errors
     assert "Traceback" not in errors
-    assert all(is_whole(path.read_bytes()) for path in files(tmp_path / ".narrows"))
+    assert all(is_whole(path.read_bytes(), path.stem) for path in files(tmp_path / ".narrows"))
 
 
 class Breaking(Executor):
@@ -517,7 +531,7 @@ def test_a_run_of_another_engine_is_named_as_older(narrows: Run, tmp_path: Path)
     frame = pl.read_parquet(file).with_columns(engine=pl.lit("1-00000000"))
     blank = "0" * 64
     frame.write_parquet(file, metadata={"narrows.seal": blank})
-    file.write_bytes(sealed(file.read_bytes()))
+    file.write_bytes(sealed(file.read_bytes(), file.stem))
     assert contents != file.read_bytes()
     done = narrows("cache", "size")
     assert "engine 1-00000000 (older; not used): 1 runs" in done.stdout, done.stdout + done.stderr

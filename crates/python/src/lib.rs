@@ -29,8 +29,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::listing::{
-        controllers, decided_by, engine, metrics, presets, queues, recoveries, schema, slow_starts,
-        stacks,
+        available_memory, controllers, decided_by, engine, metrics, presets, queues, recoveries,
+        schema, slow_starts, stacks,
     };
     #[pymodule_export]
     use super::run::{Run, Table, run};

@@ -100,6 +100,12 @@ pub(crate) fn engine() -> String {
     narrows_scenario::engine()
 }
 
+/// Return the bytes of memory that runs may still take; None if the system does not say.
+#[pyfunction]
+pub(crate) fn available_memory() -> Option<f64> {
+    narrows_scenario::available_memory()
+}
+
 /// Return the JSON schema of a scenario.
 #[pyfunction]
 pub(crate) fn schema() -> String {

@@ -61,11 +61,12 @@ impl Scenario {
         Ok(checked.links.iter().map(describe).collect())
     }
 
-    /// Fails if it would run for days.
+    /// Returns the bytes that a run may need; fails if it would run for days.
     #[pyo3(signature = (own=None))]
-    fn ends_soon(&self, own: Option<Own>) -> PyResult<()> {
+    fn weight(&self, own: Option<Own>) -> PyResult<f64> {
         let checked = checked(self, own, &Failure::default())?;
-        Ok(checked.ends_soon().map_err(Failed::from)?)
+        checked.ends_soon().map_err(Failed::from)?;
+        Ok(checked.memory())
     }
 
     /// Checks it; returns what runs, but hardly as it was meant, each with its place and a remedy.

@@ -41,11 +41,10 @@ pub(crate) fn network(
     let routers = checked.links.iter().flat_map(|link| [link.from, link.to]).max();
     let mut next_host = routers.map_or(0, |router| router + 1);
     let mut number = 0;
-    for group in &checked.flows {
+    for (group, sampled) in checked.flows.iter().zip(checked.sampled()) {
         for (index, attachment) in group.attachments.iter().enumerate() {
             let (from, to) = attach(&mut network, attachment, &mut next_host);
             let random = Stream::new(seed, START_STREAMS, number).uniform();
-            let is_sampled = number < Checked::MOST_SAMPLED as u64;
             let flow = Member { group, attachment, seed, number };
             network.flows.push(FlowSettings {
                 from,
@@ -55,7 +54,7 @@ pub(crate) fn network(
                 stop: group.stop,
                 overhead: flow.overhead(),
                 host: group.host,
-                sampled: checked.sample.filter(|_| is_sampled),
+                sampled: checked.sample.filter(|_| index < sampled),
             });
             number += 1;
         }

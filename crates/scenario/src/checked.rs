@@ -31,6 +31,7 @@ pub struct Checked {
     /// What runs, but hardly as it was meant.
     pub warnings: Vec<Warning>,
     load: Load,
+    memory: f64,
 }
 
 /// Without `duration` a run lasts this long.
@@ -41,7 +42,7 @@ const WARMUP: f64 = 0.25;
 const SAMPLE: f64 = 0.001;
 
 impl Checked {
-    /// The number of flows that are sampled: the first ones.
+    /// The number of flows that are sampled: the first ones of each group, as many of each.
     pub const MOST_SAMPLED: usize = 100;
 
     /// Checks a scenario. The error names the place, the value and what would be right.
@@ -65,19 +66,39 @@ impl Checked {
         let sample = (sample > Duration::ZERO).then_some(sample);
         let load = load(&scenario)?;
         let network = Network::lay(&scenario, &load)?;
-        memory::check(&network.links, &load, duration, sample)?;
+        let memory = memory::check(&network.links, &load, duration, sample)?;
         let around = Surroundings { scenario: &scenario, duration, network: &network, load, own };
         let flows = check_flows(&around)?;
         packets_fit(&network.links, &flows)?;
         let trace = check_trace(scenario.trace.clone(), &network.links, &flows)?;
         let warnings = warnings::find(&scenario, &network.links, &flows);
         let (seed, links) = (scenario.seed.unwrap_or(1), network.links);
-        Ok(Self { seed, duration, warmup, sample, links, flows, trace, warnings, load })
+        Ok(Self { seed, duration, warmup, sample, links, flows, trace, warnings, load, memory })
     }
 
     /// Fails if it would run for days; a description of that is as good as any other.
     pub fn ends_soon(&self) -> Result<(), ScenarioError> {
         effort::check(&self.links, &self.flows, self.duration)
+    }
+
+    /// Bytes that a run may need.
+    pub fn memory(&self) -> f64 {
+        self.memory
+    }
+
+    /// The number of flows of each group that are sampled, the first ones of it.
+    pub(crate) fn sampled(&self) -> Vec<usize> {
+        let mut sampled = vec![0; self.flows.len()];
+        let mut left = Self::MOST_SAMPLED.min(self.flow_count() as usize);
+        // What small groups leave, large ones have.
+        let mut groups: Vec<usize> = (0..self.flows.len()).collect();
+        groups.sort_by_key(|group| self.flows[*group].count);
+        for (done, group) in groups.iter().enumerate() {
+            let share = left.div_ceil(groups.len() - done);
+            sampled[*group] = share.min(self.flows[*group].count as usize);
+            left -= sampled[*group];
+        }
+        sampled
     }
 
     /// The number of flows in all.
@@ -122,9 +143,14 @@ fn load(scenario: &Scenario) -> Result<Load, ScenarioError> {
 
 fn check_flows(around: &Surroundings) -> Result<Vec<CheckedFlow>, ScenarioError> {
     let mut first = 0;
-    let mut flows = Vec::new();
+    let mut flows: Vec<CheckedFlow> = Vec::new();
     for (number, flow) in around.scenario.flows.iter().enumerate() {
-        flows.push(CheckedFlow::new(number, first, flow, around)?);
+        let checked = CheckedFlow::new(number, first, flow, around)?;
+        if !checked.name.is_empty() && flows.iter().any(|other| other.name == checked.name) {
+            let message = format!("two groups are called \"{}\"; name one differently", checked.name);
+            return Err(ScenarioError::new(format!("flows[{number}].name"), message));
+        }
+        flows.push(checked);
         first += u64::from(flow::count(flow));
     }
     Ok(flows)

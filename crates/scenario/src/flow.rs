@@ -16,13 +16,15 @@ use crate::stack::Stack;
 use narrows_sim::{Gap, HostSettings, Periods, Transmit};
 use narrows_transport::quic;
 use narrows_transport::tcp::Habits;
-use narrows_units::{Bytes, Duration, Time};
+use narrows_units::{Bytes, Duration, Time, text};
 
 /// A group of identical flows, checked.
 #[derive(Clone)]
 pub struct CheckedFlow {
     /// How many.
     pub count: u32,
+    /// Its name; empty if it was given none.
+    pub name: String,
     /// Its `cc` as written, or "datagrams".
     pub cc: String,
     /// Its pacing as written; "own" if the law or its transport paces by itself.
@@ -192,6 +194,11 @@ impl CheckedFlow {
         if count == 0 {
             return Err(given.error("count", "must be at least 1"));
         }
+        let name = given.take(|flow| &mut flow.name);
+        if let Some(message) = name.as_deref().and_then(text::wrong_name) {
+            return Err(given.error("name", message));
+        }
+        let name = name.unwrap_or_default();
         let (starts, stop) = times(&mut given, count, around.duration)?;
         let attachments = around.network.attach(&mut given, first, count)?;
         let bytes = packet_bytes(around.scenario, flow);
@@ -224,7 +231,7 @@ impl CheckedFlow {
             (None, _) => PacingName::None.as_str(),
         };
         let reverse = flow.reverse == Some(true);
-        Ok(Self { count, cc, pacing, reverse, packet, host, over, attachments, starts, stop })
+        Ok(Self { count, name, cc, pacing, reverse, packet, host, over, attachments, starts, stop })
     }
 
     /// Whether each flow has a given amount of data, and then ends.

@@ -107,7 +107,8 @@ pub(crate) fn check(
 }
 
 /// The fields that count for a flow of a stack.
-const COUNT: [&str; 16] = [
+const COUNT: [&str; 17] = [
+    "name",
     "cc",
     "count",
     "start",

@@ -44,6 +44,7 @@ pub use files::{parquet, small_parquet};
 pub use flow::{CheckedFlow, Headers, PacketSize};
 pub use law::{Law, OwnLaw};
 pub use link::CheckedLink;
+pub use memory::available as available_memory;
 pub use metrics::{Kind, Metric, metrics};
 pub use own::Own;
 pub use queue_spec::QueueSpec;

@@ -203,6 +203,8 @@ columns! {
 
     /// Its number, from 0.
     flow: Number = Small(|flow| flow.number);
+    /// Its group's name; empty if it was given none.
+    name: Name = Text(|flow| &flow.name);
     /// Its `cc` as written, or "datagrams".
     cc: Name = Text(|flow| &flow.cc);
     /// Its pacing as written; "own" if the law or its transport paces by itself.

@@ -1,11 +1,12 @@
 //! Checks a network: its links, and for each flow where its ends are attached.
 
+use crate::flow::count;
 use crate::given::Given;
 use crate::link::{CheckedLink, Load, Placed};
 use crate::scenario::{Chain, ChainLink, Dumbbell, Flow, Link, LinkFields, ParkingLot, Scenario};
 use crate::{ScenarioError, link};
 use narrows_settings::unknown;
-use narrows_units::{Buffer, Duration, Rate};
+use narrows_units::{Buffer, Duration, Rate, text};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
@@ -18,11 +19,53 @@ pub(crate) struct Network {
 /// Where flows are put.
 enum Sites {
     /// Each flow has hosts of its own at both routers.
-    Dumbbell { rtt: Duration, rtt_step: Duration, middle: Duration, access_rate: Rate },
+    Dumbbell { rtt: Duration, steps: Steps, middle: Duration, access_rate: Rate },
     /// Each flow has hosts of its own at two routers of a row.
     Row { delays: Vec<Duration>, access_delay: Duration, access_rate: Rate },
     /// Flows begin and end at the nodes themselves.
     Nodes(Vec<String>),
+}
+
+/// By how much the RTT of each flow of a dumbbell is longer than the first's.
+struct Steps {
+    step: Duration,
+    /// The place of each flow among all RTTs; as it is numbered if there is none.
+    places: Vec<u64>,
+}
+
+impl Steps {
+    /// Steps of `step`, which are dealt to groups in turn, by the share that each has of all
+    /// flows: a mixture's laws have short and long RTTs alike.
+    fn new(step: Duration, flows: &[Flow]) -> Self {
+        let counts: Vec<u64> = flows.iter().map(|flow| u64::from(count(flow))).collect();
+        let single = counts.len() == 1 || counts.iter().all(|count| *count == 1);
+        if step == Duration::ZERO || single {
+            return Self { step, places: Vec::new() };
+        }
+        let mut turns: Vec<(u64, u64, usize)> = Vec::new();
+        for (group, count) in counts.iter().enumerate() {
+            turns.extend((0..*count).map(|index| (2 * index + 1, *count, group)));
+        }
+        let numbers = 0..turns.len();
+        let mut order: Vec<usize> = numbers.collect();
+        // (2i + 1)/n of one group beside those of others, compared as whole numbers.
+        order.sort_by(|a, b| {
+            let ((i, n, one), (j, m, other)) = (turns[*a], turns[*b]);
+            (u128::from(i) * u128::from(m))
+                .cmp(&(u128::from(j) * u128::from(n)))
+                .then(one.cmp(&other))
+        });
+        let mut places = vec![0; turns.len()];
+        for (place, flow) in order.into_iter().enumerate() {
+            places[flow] = place as u64;
+        }
+        Self { step, places }
+    }
+
+    /// That of flow `number` of all.
+    fn of(&self, number: u64) -> Duration {
+        self.step * self.places.get(number as usize).copied().unwrap_or(number)
+    }
 }
 
 /// Where one flow's ends are attached.
@@ -115,9 +158,9 @@ impl Network {
             link::check("bottleneck".to_owned(), there, fields, load)?,
             link::check("reverse".to_owned(), Placed { from: 1, to: 0, ..there }, reverse, load)?,
         ];
-        let rtt_step = dumbbell.rtt_step.unwrap_or_default();
+        let steps = Steps::new(dumbbell.rtt_step.unwrap_or_default(), flows);
         let access_rate = dumbbell.access_rate.unwrap_or(ACCESS_RATE);
-        Ok(Self { links, sites: Sites::Dumbbell { rtt, rtt_step, middle, access_rate } })
+        Ok(Self { links, sites: Sites::Dumbbell { rtt, steps, middle, access_rate } })
     }
 
     fn parking_lot(lot: &ParkingLot, load: &Load) -> Result<Self, ScenarioError> {
@@ -173,15 +216,10 @@ impl Network {
             let place = format!("links[{number}]");
             let Link { from, to, delay, name, .. } = written;
             let texts = [("from", Some(from)), ("to", Some(to)), ("name", name.as_ref())];
-            if let Some((field, _)) =
-                texts.iter().find(|(_, text)| text.is_some_and(String::is_empty))
-            {
-                let message = "is empty; try \"a\"";
-                return Err(ScenarioError::new(format!("{place}.{field}"), message));
-            }
-            let obeyed = |text: &String| text.chars().any(char::is_control);
-            if let Some((field, _)) = texts.iter().find(|(_, text)| text.is_some_and(obeyed)) {
-                let message = "has a control character, which terminals obey; leave it out";
+            let wrong = |(field, text): (&'static str, Option<&String>)| {
+                Some((field, text::wrong_name(text?)?))
+            };
+            if let Some((field, message)) = texts.into_iter().find_map(wrong) {
                 return Err(ScenarioError::new(format!("{place}.{field}"), message));
             }
             if from == to {
@@ -225,17 +263,17 @@ impl Network {
     ) -> Result<Vec<Attachment>, ScenarioError> {
         let reverse = given.take(|flow| &mut flow.reverse).is_some();
         match &self.sites {
-            Sites::Dumbbell { rtt, rtt_step, middle, access_rate } => {
+            Sites::Dumbbell { rtt, steps, middle, access_rate } => {
                 let own = given.take(|flow| &mut flow.rtt);
                 let spread = given.take(|flow| &mut flow.rtt_spread);
                 let base = own.unwrap_or(*rtt);
                 let message = "the bottleneck's; lower dumbbell.rtt";
                 at_least(given, base, *middle * 2, message)?;
-                let step =
-                    if own.is_some() || spread.is_some() { Duration::ZERO } else { *rtt_step };
+                let has_own = own.is_some() || spread.is_some();
                 let (from, to) = if reverse { (1, 0) } else { (0, 1) };
                 let attach = |index| {
-                    let extra = step * (first + index) + spread_of(spread, index, count);
+                    let step = if has_own { Duration::ZERO } else { steps.of(first + index) };
+                    let extra = step + spread_of(spread, index, count);
                     with_hosts(from, to, base + extra, *middle, *access_rate)
                 };
                 Ok((0..u64::from(count)).map(attach).collect())

@@ -73,7 +73,8 @@ pub struct RealFlow {
 /// The recovery of kernels.
 const SACK: Recovery = Recovery::Tcp(RecoveryKind::Sack);
 /// What a flow may say; the rest of its fields describe a simulated host.
-const FLOW: [&str; 13] = [
+const FLOW: [&str; 14] = [
+    "name",
     "cc",
     "count",
     "start",

@@ -43,6 +43,8 @@ pub struct Results {
 pub struct FlowResult {
     /// Its number, from 0.
     pub number: u32,
+    /// Its group's name; empty if it has none.
+    pub name: String,
     /// Its `cc`, as written.
     pub cc: String,
     /// Its pacing.
@@ -330,6 +332,7 @@ fn flow_results(
         let sent_bytes = hosted.map_or(sent * bytes, |hosted| hosted.near.wire_bytes.sent);
         FlowResult {
             number: number as u32,
+            name: group.name.clone(),
             cc: group.cc.clone(),
             pacing: group.pacing,
             reverse: group.reverse,

@@ -10,7 +10,8 @@
 //! | [`Probability`] | a ratio between 0 and 1 | `0.1%`, `1e-3` |
 //!
 //! [`Stream`] is the one source of randomness: a seeded sequence for each flow and each link;
-//! [`ties`] orders what happens at the same picosecond.
+//! [`ties`] orders what happens at the same picosecond; [`text`] knows what strangers' texts may
+//! hide.
 
 mod buffer;
 mod bytes;
@@ -18,6 +19,7 @@ mod parse;
 mod probability;
 mod rate;
 mod stream;
+pub mod text;
 pub mod ties;
 mod time;
 

@@ -42,7 +42,7 @@ def again(folder: Path, output: Output | None) -> bool:
     if output:
         _make(made, output)
         differing = _differing(folder, output.path)
-        output.finish(made.to_json())
+        output.finish(made)
     else:
         with tempfile.TemporaryDirectory() as place, Output(Path(place, "again"), False) as fresh:
             _make(made, fresh)

@@ -16,7 +16,7 @@ from contextlib import contextmanager, nullcontext
 from csv import DictWriter
 from dataclasses import asdict
 from enum import StrEnum
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,7 +24,7 @@ import typer
 
 from narrows import _core
 from narrows._files import Output
-from narrows._terminal import console, say, warn
+from narrows._terminal import complain, console, put, say, warn
 from narrows.cli import complete
 from narrows.errors import Error
 from narrows.made import Made
@@ -85,7 +85,7 @@ def _version(asked: bool) -> None:
     if asked:
         from narrows import __version__  # noqa: PLC0415
 
-        print(f"narrows {__version__}, engine {_core.engine()}")
+        put(f"narrows {__version__}, engine {_core.engine()}")
         raise typer.Exit
 
 
@@ -137,19 +137,19 @@ def _one_line_errors() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(BROKEN_PIPE) from None
     except Error as error:
-        print(f"narrows: {error}", file=sys.stderr)
+        complain(str(error))
         raise typer.Exit(BAD_INPUT) from None
     except OSError as error:
-        print(f"narrows: {_told(error)}", file=sys.stderr)
+        complain(_told(error))
         raise typer.Exit(BAD_INPUT) from None
     except RuntimeError as error:
-        print(f"narrows: {error}", file=sys.stderr)
+        complain(str(error))
         raise typer.Exit(FAILED) from None
     except _TerminatedError:
-        print("narrows: terminated", file=sys.stderr)
+        complain("terminated")
         raise typer.Exit(TERMINATED) from None
     except KeyboardInterrupt:
-        print("narrows: interrupted", file=sys.stderr)
+        complain("interrupted")
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -343,9 +343,11 @@ def _print_csv(records: Sequence[dict[str, Any]]) -> None:
         for record in records
     ]
     columns = dict.fromkeys(name for row in rows for name in row)
-    writer = DictWriter(sys.stdout, list(columns), lineterminator="\n")
+    text = StringIO()
+    writer = DictWriter(text, list(columns), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
+    put(text.getvalue(), end="")
 
 
 def _joined(values: list[Any]) -> str:
@@ -356,6 +358,23 @@ def _joined(values: list[Any]) -> str:
 def _seconds(text: str) -> str:
     """Append seconds as the unit to a bare number, as in iperf3's `-t 10`."""
     return f"{text}s" if text.replace(".", "", 1).isdigit() else text
+
+
+def _change(text: str) -> tuple[str, Any]:
+    """Read NAME=VALUE; a value that is no number or truth value is a text.
+
+    Examples
+    --------
+    >>> _change("buffer=40p"), _change("flows[0].count=3")
+    (('buffer', '40p'), ('flows[0].count', 3))
+    """
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise Error(f'--set: "{text}" is not NAME=VALUE; try buffer=40p or flows[1].cc=bbr')
+    try:
+        return name.strip(), json.loads(value)
+    except ValueError:
+        return name.strip(), value.strip()
 
 
 def _as_seconds(text: str) -> float:
@@ -380,6 +399,7 @@ def _compare(
     Returns whether all that was measured is to be believed.
     """
     from narrows import tables  # noqa: PLC0415
+    from narrows._batch import check_memory  # noqa: PLC0415
     from narrows.cli.compare import write  # noqa: PLC0415
     from narrows.comparison import run_cases, varying  # noqa: PLC0415
     from narrows.reality import run_both, run_real  # noqa: PLC0415
@@ -389,8 +409,8 @@ def _compare(
     if real and both:
         raise Error("--both: it has the runs of --real; leave one out")
     planned = combinations.planned()
-    for _, scenario in planned:
-        scenario.core.ends_soon()
+    if not (real or both):
+        check_memory([scenario.core.weight() for _, scenario in planned], len(combinations.seeds))
     with Output(output, force) if output else nullcontext() as folder:
         if not (json_ or csv):
             for buffer in dict.fromkeys(scenario.buffers["bottleneck"] for _, scenario in planned):
@@ -429,7 +449,7 @@ def _print_records(records: Sequence[dict[str, Any]], csv: bool) -> None:
         _print_csv(records)
     else:
         for record in records:
-            print(json.dumps(record))
+            put(json.dumps(record))
 
 
 def _speed(records: Sequence[dict[str, Any]]) -> str:
@@ -440,7 +460,7 @@ def _speed(records: Sequence[dict[str, Any]]) -> str:
 
 
 def _finish(folder: Output, made: Made, quiet: bool) -> None:
-    folder.finish(made.to_json())
+    folder.finish(made)
     if not quiet:
         say(f"written to {folder.target}/: " + ", ".join(folder.written()))
 
@@ -883,7 +903,20 @@ def reproduce(
             "-o",
             "--output",
             help="Output folder for figures, data, claims and the papers' pages.  "
-            "[default: out/papers; out/real with --real]",
+            "[default: out/papers, out/papers-0.1 with --scale quick; out/real with --real]",
+        ),
+    ] = None,
+    scenario: Annotated[
+        bool,
+        typer.Option(
+            "--scenario", help="Write the scenarios of each experiment, too, for narrows run."
+        ),
+    ] = False,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Change one thing in every scenario: buffer=40p, flows[1].cc=bbr; repeatable.",
         ),
     ] = None,
     real: Annotated[
@@ -893,7 +926,8 @@ def reproduce(
 ) -> None:
     """Run a paper's experiments and check its claims.
 
-    The exit status is 1 if a claim differs.
+    Nothing is decided from shortened or changed runs. The exit status is 1 if a claim differs or an
+    experiment could not be computed.
     """
     from narrows.papers.lab import Lab  # noqa: PLC0415
     from narrows.papers.reproduce import catalogue, parse_scale  # noqa: PLC0415
@@ -905,9 +939,14 @@ def reproduce(
             return
         if not what:
             raise Error("reproduce: no experiment given; narrows reproduce --list lists them")
-        folder = output or Path("out/real" if real else "out/papers")
-        of_scale = Lab(parse_scale(scale), cache, progress=not json_)
-        holds = run_experiments(what, of_scale, folder, json_, real)
+        changes = dict(map(_change, set_ or []))
+        lab = Lab(parse_scale(scale), cache, progress=not json_, changes=changes)
+        usual = "out/real" if real else "out/papers"
+        # Results of shorter or of changed runs have a folder of their own.
+        usual += "" if lab.scale == 1 else f"-{lab.scale:g}"
+        usual += "-changed" if changes else ""
+        folder = output or Path(usual)
+        holds = run_experiments(what, lab, folder, json_, real, scenario)
     if not holds:
         raise typer.Exit(FAILED)
 
@@ -926,7 +965,7 @@ def list_(json_: Json = False) -> None:
             **listing.others(),
         }
         if json_:
-            print(json.dumps({kind: list(map(asdict, lines)) for kind, lines in kinds.items()}))
+            put(json.dumps({kind: list(map(asdict, lines)) for kind, lines in kinds.items()}))
             return
         for kind, lines in kinds.items():
             table = Table(
@@ -962,7 +1001,7 @@ def examples(
         if copy:
             copied(copy)
         elif name:
-            print(shown(name), end="")
+            put(shown(name), end="")
         else:
             listed()
 
@@ -1000,4 +1039,4 @@ def demo(
 @app.command()
 def schema() -> None:
     """Print the JSON schema of a scenario file."""
-    print(_core.schema())
+    put(_core.schema())

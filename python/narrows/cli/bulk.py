@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
@@ -23,24 +21,25 @@ from rich.progress import (
 
 from narrows import bulk
 from narrows._progress import Lines
+from narrows._terminal import complain, console_of_errors, put
 
 
 def send(file: Path, to: str, cc: str, patience: float, as_json: bool) -> None:
     """Send a file, and say how it went."""
     with _shown() as progress:
-        sent = bulk.send(file, to, cc=cc, patience=patience, progress=progress, notice=_notice)
+        sent = bulk.send(file, to, cc=cc, patience=patience, progress=progress, notice=complain)
     if as_json:
-        print(json.dumps(asdict(sent)))
+        put(json.dumps(asdict(sent)))
         return
-    print(f"sent {sent.name}: {_rate(sent.size - sent.resumed_at, sent.seconds)}")
+    put(f"sent {sent.name}: {_rate(sent.size - sent.resumed_at, sent.seconds)}")
     if sent.resumed_at:
-        print(f"resumed at {sent.resumed_at} of {sent.size} bytes")
+        put(f"resumed at {sent.resumed_at} of {sent.size} bytes")
     share = 100 * sent.lost / max(sent.packets, 1)
-    print(
+    put(
         f"{cc}: {sent.packets} packets, {sent.lost} lost ({share:.2g} %), "
         f"RTT {1e3 * sent.rtt:.3g} ms, window {sent.window:.0f} packets"
     )
-    print(f"BLAKE3 {sent.blake3}")
+    put(f"BLAKE3 {sent.blake3}")
 
 
 def receive(
@@ -50,18 +49,18 @@ def receive(
     receiver = bulk.Receiver(directory, listen=listen, identity=None if fresh else _identity())
     ticket = receiver.ticket(host)
     if as_json:
-        print(json.dumps({"ticket": ticket}), flush=True)
+        put(json.dumps({"ticket": ticket}))
     else:
-        print(f"On the other machine:\n\n  narrows send FILE {ticket}\n", flush=True)
+        put(f"On the other machine:\n\n  narrows send FILE {ticket}\n")
     while True:
         with _shown() as progress:
-            received = receiver.receive(progress=progress, notice=_notice)
+            received = receiver.receive(progress=progress, notice=complain)
         if as_json:
-            print(json.dumps({**asdict(received), "path": str(received.path)}), flush=True)
+            put(json.dumps({**asdict(received), "path": str(received.path)}))
         else:
             arrived = received.size - received.resumed_at
-            print(f"received {received.path}: {_rate(arrived, received.seconds)}")
-            print(f"BLAKE3 {received.blake3}", flush=True)
+            put(f"received {received.path}: {_rate(arrived, received.seconds)}")
+            put(f"BLAKE3 {received.blake3}")
         if not keep:
             return
 
@@ -70,10 +69,6 @@ def _identity() -> Path:
     """Return where the key is kept from one receiver to the next."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "narrows" / "recv.json"
-
-
-def _notice(text: str) -> None:
-    print(f"narrows: {text}", file=sys.stderr, flush=True)
 
 
 def _rate(size: int, seconds: float) -> str:
@@ -109,7 +104,7 @@ class _Logged:
 @contextmanager
 def _shown() -> Iterator[bulk.Progress]:
     """Show bytes on a terminal, and a line now and then elsewhere."""
-    console = Console(stderr=True)
+    console = console_of_errors()
     if not console.is_terminal:
         yield _Logged().show
         return

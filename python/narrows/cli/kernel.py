@@ -12,7 +12,7 @@ from rich.table import Table
 
 from narrows import kernel
 from narrows._files import parquet, write_at_once
-from narrows._terminal import console, say, warn
+from narrows._terminal import console, put, say, warn
 from narrows.errors import Error
 from narrows.kernel import Connection
 
@@ -36,7 +36,7 @@ def show() -> None:
         settings = ", ".join(there[name].given) if name in there else ""
         table.add_row(law, name, "yes" if name in there else "no", settings)
     console().print(table)
-    print(f"the kernel has: {AVAILABLE.read_text().strip()}")
+    put(f"the kernel has: {AVAILABLE.read_text().strip()}")
 
 
 def load(laws: list[str]) -> None:
@@ -45,7 +45,7 @@ def load(laws: list[str]) -> None:
         kernel.check(law)
     for law in laws:
         name = kernel.load(law)
-        print(name)
+        put(name)
     say("they stay until narrows kernel unload, or a reboot")
 
 
@@ -56,7 +56,7 @@ def unload(laws: list[str]) -> None:
         raise Error("narrows has loaded none; narrows kernel list shows what the kernel has")
     for name in names:
         kernel.unload(name)
-        print(f"{name} is gone; connections that use it keep it until they close")
+        put(f"{name} is gone; connections that use it keep it until they close")
 
 
 def watch(every: float, duration: float | None, cc: str | None, output: Path | None) -> None:
@@ -75,7 +75,7 @@ def watch(every: float, duration: float | None, cc: str | None, output: Path | N
                 time.sleep(max(0.0, every - (time.monotonic() - begun - now)))
     finally:
         if not console().is_terminal:
-            print()
+            put()
         if output:
             seen.write(output)
 

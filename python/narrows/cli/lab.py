@@ -10,7 +10,7 @@ from rich.table import Table
 from narrows import lab
 from narrows._files import Output
 from narrows._progress import bar
-from narrows._terminal import console, say, warn
+from narrows._terminal import console, put, say, warn
 from narrows.cli import single
 from narrows.made import Made
 from narrows.scenario import Scenario
@@ -32,10 +32,10 @@ def host(seconds: float) -> None:
     with bar(1) as advance:
         timing = lab.timing(seconds, lambda share: advance(0, share))
     micros = [[f"{1e6 * value:.0f}" for value in part] for part in (timing.timer, timing.wake_up)]
-    print(f"timers late by {' / '.join(micros[0])} us (50 %, 99 %, 99.9 %)")
-    print(f"threads awake after {' / '.join(micros[1])} us (50 %, 90 %, 99 %)")
-    print(f"stood still {timing.stalls} times, {1e3 * timing.stalled:.1f} ms in {seconds:.0f} s")
-    print(f"host = {_inline(timing.host)}")
+    put(f"timers late by {' / '.join(micros[0])} us (50 %, 99 %, 99.9 %)")
+    put(f"threads awake after {' / '.join(micros[1])} us (50 %, 90 %, 99 %)")
+    put(f"stood still {timing.stalls} times, {1e3 * timing.stalled:.1f} ms in {seconds:.0f} s")
+    put(f"host = {_inline(timing.host)}")
 
 
 def _inline(value: Any) -> str:
@@ -58,7 +58,7 @@ def run(scenario: Scenario, seed: int, as_json: bool, output: Output | None) -> 
         advance(0, 1.0)
     results = [result]
     if as_json:
-        print(json.dumps(result.record()))
+        put(json.dumps(result.record()))
     else:
         for table in single.of_runs(results):
             console().print(table)
@@ -68,7 +68,7 @@ def run(scenario: Scenario, seed: int, as_json: bool, output: Output | None) -> 
     if output:
         made = Made("lab", [({}, scenario.to_toml())], [seed])
         single.write(output, results, made)
-        output.finish(made.to_json())
+        output.finish(made)
         if not as_json:
             say(f"written to {output.target}/: {', '.join(output.written())}")
     return result.real is None or result.real.doubt is None

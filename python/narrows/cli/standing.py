@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrows import _core
+from narrows._terminal import complain, live, put, tell
 from narrows.errors import Error
 from narrows.scenario import Scenario
 
@@ -109,14 +110,9 @@ class _Line:
         self._next = now + (0.5 if self._live else QUIET_SECONDS)
         text = _told(ways, rate)
         if self._live:
-            print(
-                "\r" + text[: shutil.get_terminal_size().columns - 1] + "\x1b[K",
-                end="",
-                file=sys.stderr,
-                flush=True,
-            )
+            live(text[: shutil.get_terminal_size().columns - 1])
         elif any(way[1] for way in ways):
-            print(f"narrows: {text}", file=sys.stderr, flush=True)
+            complain(text)
 
     def _begin(self, left: Path, right: Path) -> None:
         pid = os.getpid()
@@ -125,18 +121,17 @@ class _Line:
         fresh.write_text(json.dumps(said))
         fresh.replace(self._file)
         named = "" if self._name == "lab" else f" --name {self._name}"
-        print(
+        put(
             f"left is {ENDS['left']}, right is {ENDS['right']}\n"
             f"in other terminals: narrows lab exec{named} right -- COMMAND, "
             f"narrows lab exec{named} left -- COMMAND\n"
-            f"Ctrl-C, or narrows lab down{named}, takes it down",
-            flush=True,
+            f"Ctrl-C, or narrows lab down{named}, takes it down"
         )
 
     def end(self) -> None:
         """Leave the line."""
         if self._live and self._next:
-            print(file=sys.stderr)
+            tell("")
 
 
 def _told(ways: list[_Way], megabits: float) -> str:

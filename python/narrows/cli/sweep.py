@@ -18,10 +18,11 @@ from rich.table import Table
 
 from narrows import _core, tables
 from narrows._files import Folder, Output
-from narrows._terminal import console, say, warn
+from narrows._terminal import console, put, say, warn
 from narrows.cli.compare import split_seeds
 from narrows.errors import Error
 from narrows.made import Made
+from narrows.metrics import numbers_of_runs
 from narrows.sweeps.cache import Cache, Entry, is_whole, metadata
 from narrows.sweeps.file import SweepFile
 from narrows.sweeps.plan import Until
@@ -67,7 +68,7 @@ def run_file(
             warn(result.warnings)
         if folder:
             write(folder, result, metric)
-            folder.finish(made.to_json())
+            folder.finish(made)
             if not as_json:
                 say(f"written to {folder.target}/: {', '.join(folder.written())}")
     return bool(result.failures)
@@ -75,11 +76,7 @@ def run_file(
 
 def _check_metric(name: str) -> None:
     """Fail unless a metric is a number of every run."""
-    known = [
-        line[1]
-        for line in _core.metrics()
-        if line[0] == "summary" and line[2] not in ("name", "number", "switch")
-    ]
+    known = numbers_of_runs()
     if name not in known:
         raise Error(f'--metric: no metric "{name}"; known: {", ".join(known)}')
 
@@ -108,7 +105,7 @@ def _print(result: Sweep, metric: str, as_json: bool) -> None:
     """Print each run as an object, or a table of points."""
     if as_json:
         for row in result.runs.drop("point").iter_rows(named=True):
-            print(json.dumps({**row, "warnings": (row.get("warnings") or "").splitlines()}))
+            put(json.dumps({**row, "warnings": (row.get("warnings") or "").splitlines()}))
         return
     console().print(tables.points(result, metric))
 
@@ -128,7 +125,7 @@ def listed(path: Path, as_json: bool) -> None:
     )
     for entry, about in _readable(Cache(path)):
         if as_json:
-            print(json.dumps({**about, "bytes": entry.bytes, "modified": entry.modified}))
+            put(json.dumps({**about, "bytes": entry.bytes, "modified": entry.modified}))
             continue
         utilisation = f"{about['utilisation']:.4f}" if about["utilisation"] is not None else "-"
         cells = (
@@ -151,11 +148,11 @@ def sizes(path: Path, as_json: bool) -> None:
     engines = Counter(about["engine"] for _, about in _readable(Cache(path)))
     total = sum(entry.bytes for entry in entries)
     if as_json:
-        print(json.dumps({"runs": len(entries), "bytes": total, "engines": dict(engines)}))
+        put(json.dumps({"runs": len(entries), "bytes": total, "engines": dict(engines)}))
         return
-    print(f"{path}/: {len(entries)} runs, {total / 1e6:.1f} MB")
+    put(f"{path}/: {len(entries)} runs, {total / 1e6:.1f} MB")
     for engine, count in sorted(engines.items()):
-        print(f"  engine {engine}{_which(engine)}: {count} runs")
+        put(f"  engine {engine}{_which(engine)}: {count} runs")
 
 
 def _which(engine: str) -> str:
@@ -180,10 +177,10 @@ def prune(path: Path, older: str | None, everything: bool, as_json: bool) -> Non
         removed["leftovers"] += 1
     kept = sum(1 for _ in cache.entries())
     if as_json:
-        print(json.dumps({"removed": dict(removed), "kept": kept}))
+        put(json.dumps({"removed": dict(removed), "kept": kept}))
     else:
         counts = ", ".join(f"{count} {reason}" for reason, count in removed.items()) or "nothing"
-        print(f"removed: {counts}; {kept} runs kept")
+        put(f"removed: {counts}; {kept} runs kept")
 
 
 def _reason(entry: Entry, age: float, everything: bool) -> str | None:
@@ -191,14 +188,14 @@ def _reason(entry: Entry, age: float, everything: bool) -> str | None:
         return "runs"
     if time.time() - entry.modified > age:
         return "old"
-    if not is_whole(entry.path.read_bytes()):
+    if not is_whole(entry.path.read_bytes(), entry.key):
         return "damaged"
     return "of other engines" if metadata(entry.path)["engine"] != _core.engine() else None
 
 
 def _readable(cache: Cache) -> Iterator[tuple[Entry, dict[str, Any]]]:
     for entry in cache.entries():
-        if is_whole(entry.path.read_bytes()):
+        if is_whole(entry.path.read_bytes(), entry.key):
             yield entry, metadata(entry.path)
         else:
             say(f"{entry.path} is damaged")

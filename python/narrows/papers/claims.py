@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
@@ -38,6 +39,16 @@ class Claim:
     holds: bool | None
     why: str = ""
 
+    def __post_init__(self) -> None:
+        """Decide nothing from what was not measured."""
+        if _NOT_MEASURED.search(self.found):
+            object.__setattr__(self, "holds", None)
+            object.__setattr__(self, "why", "what it is judged by was not measured in these runs")
+
+    def undecided(self, why: str) -> Claim:
+        """Return the same claim without a verdict, and why it has none."""
+        return replace(self, holds=None, why=why)
+
     @property
     def verdict(self) -> str:
         """Return ``holds``, ``differs`` or ``not decided``."""
@@ -48,6 +59,8 @@ class Claim:
         return asdict(self) | {"verdict": self.verdict}
 
 
+# A number that is none, as Python writes it.
+_NOT_MEASURED = re.compile(r"(?<![A-Za-z])(nan|inf)(?![A-Za-z])")
 VERDICTS = {True: "holds", False: "differs", None: "not decided"}
 
 
@@ -242,13 +255,15 @@ def interval(values: Sequence[float], unit: str = "") -> str:
     """
     if len(values) < 2:
         return _number(values[0], unit)
+    if not all(map(math.isfinite, values)):
+        return _number(float(np.sum(values)), unit)
     mean, half = mean_and_interval(values)
     return f"{mean:.4g} ± {half:.2g}" + (f" {unit}" if unit else "")
 
 
 def _compare(high: Sequence[float], low: Sequence[float]) -> int:
     """Return 1 if the first values are higher, -1 if lower, 0 if it is not decided."""
-    if len(high) < 2 or len(low) < 2:
+    if len(high) < 2 or len(low) < 2 or not all(map(math.isfinite, (*high, *low))):
         return 0
     parts = [float(np.var(values, ddof=1)) / len(values) for values in (high, low)]
     difference = float(np.mean(high) - np.mean(low))

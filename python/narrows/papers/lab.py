@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -16,7 +17,8 @@ from narrows.sweeps.points import Axis, Base, points_of
 class Lab:
     """A laboratory that runs an experiment's sweeps.
 
-    Its ``ran`` and ``reused`` count the runs that were simulated and those taken from the cache.
+    Its ``ran`` and ``reused`` count the runs that were simulated and those taken from the cache;
+    ``scenarios`` has the scenario of each point as TOML.
 
     Parameters
     ----------
@@ -28,6 +30,9 @@ class Lab:
         What runs the points of a sweep; one thread per core if None.
     progress
         Whether to show progress.
+    changes
+        What every scenario has instead of what the experiment says: values by the names that a
+        sweep's axes have, like ``buffer`` or ``flows[1].cc``.
     """
 
     def __init__(
@@ -36,11 +41,14 @@ class Lab:
         cache: Path = Path(".narrows"),
         executor: Executor | None = None,
         progress: bool = False,
+        changes: Mapping[str, Any] | None = None,
     ) -> None:
         self.scale = scale
+        self.changes = dict(changes or {})
+        self.scenarios: list[str] = []
         self.ran = 0
         self.reused = 0
-        self._cache = cache
+        self.cache = cache
         self._executor = executor
         self._progress = progress
 
@@ -67,8 +75,9 @@ class Lab:
         **axes: Axis,
     ) -> Sweep:
         """Run a sweep; a run that fails ends the experiment with a `RuntimeError`."""
-        plan = Plan.of(scenario, points_of(zipped, axes), seeds, series)
-        result = plan.run(Cache(self._cache), executor=self._executor, progress=self._progress)
+        plan = Plan.of(scenario, points_of(zipped, axes), seeds, series, self.changes)
+        self.scenarios += plan.described()
+        result = plan.run(Cache(self.cache), executor=self._executor, progress=self._progress)
         self.ran += result.ran
         self.reused += result.reused
         if result.failures:

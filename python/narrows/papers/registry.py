@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -31,12 +32,15 @@ class Finding:
     note
         A sentence or two for the results page, such as what was assumed because the paper does not
         say.
+    failure
+        Why it could not be computed; empty if it could.
     """
 
     claims: list[Claim]
     data: dict[str, pl.DataFrame] = field(default_factory=dict)
     figure: Any = None
     note: str = ""
+    failure: str = ""
 
 
 @dataclass(frozen=True)
@@ -115,14 +119,31 @@ def choose(names: Sequence[str], real: bool = False) -> list[Experiment]:
     chosen: dict[str, Experiment] = {}
     registry = REAL if real else EXPERIMENTS
     for name in names:
-        found = {id_: entry for id_, entry in registry.items() if name in ("all", id_, entry.paper)}
+        small = name.lower()
+        found = {id_: it for id_, it in registry.items() if small in ("all", id_, it.paper)}
         if not found:
             papers = sorted({entry.paper for entry in registry.values()})
-            near = difflib.get_close_matches(name, [*registry, *papers, "all"], 1)
-            guess = f'; did you mean "{near[0]}"?' if near else ";"
+            guess = f'; did you mean "{_nearest(small, [*registry, *papers, "all"])}"?'
             kind = "experiment over real machines" if real else "experiment"
             raise ExperimentError(
                 f'unknown {kind} "{name}"{guess} known: all, {", ".join([*papers, *registry])}'
             )
         chosen |= found
     return list(chosen.values())
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    """Return what a name may stand for; numbers count as numbers, so that fig3 is fig03.
+
+    Examples
+    --------
+    >>> _nearest("htcp/fig3", ["htcp/fig13", "htcp/fig03"])
+    'htcp/fig03'
+    """
+
+    def normal(text: str) -> str:
+        return re.sub(r"\d+", lambda number: f"{int(number[0]):03}", text)
+
+    by_form = {normal(text): text for text in known}
+    near = difflib.get_close_matches(normal(name), list(by_form), 1, 0)
+    return by_form[near[0]]

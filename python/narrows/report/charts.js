@@ -45,18 +45,27 @@ function draw(description, place, isSmall) {
     const dash = label === "marked" ? [4, 3] : undefined;
     return { label, stroke: COLOURS[description.colours[i] % COLOURS.length], width: 1, dash, spanGaps: true };
   });
+  const named = series.length;
+  // The edges of bands follow the lines, two for each line that has one.
+  const bands = description.bands.map((line, i) => {
+    const colour = COLOURS[description.colours[line] % COLOURS.length];
+    series.push({ show: true, width: 0, points: { show: false } }, { show: true, width: 0, points: { show: false } });
+    return { series: [named + 2 * i + 2, named + 2 * i + 1], fill: colour + "33" };
+  });
   const axis = () => ({ stroke: style("--text"), grid: { stroke: style("--line"), width: 1 }, ticks: { stroke: style("--line"), width: 1 } });
   const highest = (max) => (description.top ?? (max > 0 ? max : 1)) * 1.05 || 1;
   const chart = new uPlot({
     width: place.clientWidth,
     height: isSmall ? 180 : 260,
-    legend: { show: !isSmall || series.length > 1 },
+    legend: { show: !isSmall || named > 1 },
     cursor: { sync: { key: "time" } },
     scales: { x: { time: false }, y: { range: (_, min, max) => [Math.min(0, min ?? 0), highest(max)] } },
     axes: [{ ...axis(), label: isSmall ? undefined : "time (s)" }, { ...axis(), label: description.unit, size: 60 }],
     series: [{ label: "time (s)" }, ...series],
+    bands,
     hooks: { setScale: [(chart, key) => key === "x" && zoomAll(chart)], drawClear: [shadeWarmup] },
   }, description.data.map(unpack), place);
+  for (const row of [...chart.root.querySelectorAll(".u-legend .u-series")].slice(named + 1)) row.hidden = true;
   charts.push(chart);
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -45,12 +46,14 @@ class Chart:
             base64.b64encode(column[rows].astype("<f4").tobytes()).decode()
             for column in (time, *values)
         ]
+        bands = [number for number, line in enumerate(self.lines) if line.low is not None]
         return {
             "title": self.title,
             "unit": self.unit,
             "labels": [line.label for line in self.lines],
             "colours": [line.colour for line in self.lines],
             "top": self.top,
+            "bands": bands,
             "data": data,
         }
 
@@ -70,16 +73,23 @@ class Section:
 def _on_one_time(
     lines: Sequence[Line],
 ) -> tuple[npt.NDArray[np.float64], list[npt.NDArray[np.float64]]]:
-    """Return all times, and the values of each line at these; NaN where it has none."""
+    """Return all times, and the values of each line at these; NaN where it has none.
+
+    Behind those of all lines come the lower and the upper edge of each line that has a band.
+    """
     if not lines:
         return np.zeros(0), []
     time = np.unique(np.concatenate([line.time for line in lines]))
-    values = []
-    for line in lines:
+
+    def placed(line: Line, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         column = np.full(len(time), np.nan)
-        column[np.searchsorted(time, line.time)] = line.values
-        values.append(column)
-    return time, values
+        column[np.searchsorted(time, line.time)] = values
+        return column
+
+    edges = [
+        placed(line, edge) for line in lines for edge in (line.low, line.high) if edge is not None
+    ]
+    return time, [placed(line, line.values) for line in lines] + edges
 
 
 def _kept_rows(rows: int, lines: list[npt.NDArray[np.float64]]) -> npt.NDArray[np.int64]:
@@ -100,7 +110,8 @@ def comparison(found: Comparison, made: Made) -> str:
     shown_tables = [tables.comparison(found.cases), *tables.mixtures(found.cases)]
     title = common(found.cases)
     sections = [
-        _of_cases("Congestion window, mean over flows", "packets", found.cases, _mean_window),
+        _of_cases("Congestion window", "packets", found.cases, _windows),
+        _of_cases("Smoothed RTT", "ms", found.cases, _rtts),
         _of_cases("Queue at the bottleneck", "packets", found.cases, _queue),
         _of_cases("Lost at the bottleneck (marked dashed)", "%", found.cases, _lost),
         _of_cases("Throughput at the bottleneck", "Mbit/s", found.cases, _throughput),
@@ -117,17 +128,15 @@ def single(results: Sequence[Result], of_runs: Sequence[Table], made: Made) -> s
     result = results[0]
     warmup = shown.warmup(result)
 
-    def section(title: str, unit: str, lines: Sequence[Line], more: str = "") -> Section:
-        some = f" ({more})" if more else ""
-        return Section(title + some, [Chart("", unit, lines, shown.top(lines, warmup))])
+    def section(title: str, unit: str, lines: Sequence[Line]) -> Section:
+        return Section(title, [Chart("", unit, lines, shown.top(lines, warmup))])
 
-    windows = shown.flow_lines(result, "window", 1.0)
-    goodputs = shown.flow_lines(result, "goodput", 1e-6)
     lost = shown.link_lines(result, "loss_rate", 100.0)
     marked = [line for line in shown.link_lines(result, "mark_rate", 100.0) if line.values.any()]
     sections = [
-        section("Congestion window", "packets", windows, shown.of_how_many(result, windows)),
-        section("Goodput", "Mbit/s", goodputs, shown.of_how_many(result, goodputs)),
+        section("Congestion window", "packets", shown.flow_lines(result, "window", 1.0)),
+        section("Smoothed RTT", "ms", shown.flow_lines(result, "rtt", 1e3)),
+        section("Goodput", "Mbit/s", shown.flow_lines(result, "goodput", 1e-6)),
         section("Queue", "packets", shown.link_lines(result, "queue", 1.0)),
         section("Lost", "%", lost),
         *([section("Marked", "%", marked)] if marked else []),
@@ -156,10 +165,12 @@ def _of_cases(
     return Section(title, charts)
 
 
-def _mean_window(result: Result) -> list[Line]:
-    frame = result.flow_series.group_by("time", maintain_order=True).mean()
-    time, window = (frame[name].to_numpy().astype(np.float64) for name in ("time", "window"))
-    return [Line("window", 0, time, window)]
+def _windows(result: Result) -> list[Line]:
+    return shown.kind_lines(result, "window", 1.0)
+
+
+def _rtts(result: Result) -> list[Line]:
+    return shown.kind_lines(result, "rtt", 1e3)
 
 
 def _queue(result: Result) -> list[Line]:
@@ -191,7 +202,7 @@ def _page(
     def read(name: str) -> str:
         return (here / name).read_text(encoding="utf-8")
 
-    def inline(text: str) -> str:
+    def code(text: str) -> str:
         return text.replace("</", "<\\/")
 
     data = {
@@ -215,14 +226,13 @@ def _page(
         "@made@": html.escape(str(made)),
         "@scenarios@": "".join(map(_scenario, made.cases)),
         "/*@uplot.css@*/": read("uplot/uPlot.min.css"),
-        "/*@uplot.js@*/": inline(read("uplot/uPlot.iife.min.js")),
-        "/*@charts.js@*/": inline(read("charts.js")),
-        "/*@charts@*/": inline(json.dumps(data)),
+        "/*@uplot.js@*/": code(read("uplot/uPlot.iife.min.js")),
+        "/*@charts.js@*/": code(read("charts.js")),
+        "/*@charts@*/": json.dumps(data).replace("<", "\\u003c"),
     }
-    page = read("page.html")
-    for place, contents in places.items():
-        page = page.replace(place, contents)
-    return page
+    # All at once: what is put into one place may look like another.
+    anywhere = "|".join(map(re.escape, places))
+    return re.sub(anywhere, lambda place: places[place[0]], read("page.html"))
 
 
 def _scenario(case: tuple[dict[str, Any], str]) -> str:

@@ -86,11 +86,11 @@ class Cache:
             raise SweepError(
                 f"{self.file(key)}: a folder is where a run belongs; remove it"
             ) from None
-        return State.DONE if is_whole(contents) else State.DAMAGED
+        return State.DONE if is_whole(contents, key) else State.DAMAGED
 
     def put(self, key: str, contents: bytes) -> None:
         """Keep a run's file: seal it, write it under a temporary name, sync it and rename it."""
-        write_at_once(self.file(key), sealed(contents), sync=True)
+        write_at_once(self.file(key), sealed(contents, key), sync=True)
 
     def entries(self) -> Iterator[Entry]:
         """Yield every file of a finished run, in order of name."""
@@ -143,15 +143,15 @@ def key_of(scenario: str, seed: int) -> str:
     return hashlib.sha256(f"{_core.engine()}\n{seed}\n{scenario}".encode()).hexdigest()
 
 
-def sealed(contents: bytes) -> bytes:
-    """Write a file's digest over the placeholder for it."""
-    digest = hashlib.sha256(contents).hexdigest().encode()
+def sealed(contents: bytes, key: str) -> bytes:
+    """Write the digest of a file and its run's key over the placeholder for it."""
+    digest = _digest(contents, key)
     head, _, tail = contents.rpartition(_PLACE)
     return head + digest + tail
 
 
-def is_whole(contents: bytes) -> bool:
-    """Return whether a sealed file is, bit for bit, as it was written."""
+def is_whole(contents: bytes, key: str) -> bool:
+    """Return whether a sealed file is, bit for bit, as it was written, and the run of this key."""
     place = contents.rfind(b"narrows.seal")
     if place < 0:
         return False
@@ -160,7 +160,13 @@ def is_whole(contents: bytes) -> bool:
         return False
     start, found = digest
     blank = contents[:start] + _PLACE + contents[start + len(_PLACE) :]
-    return hashlib.sha256(blank).hexdigest().encode() == found
+    return _digest(blank, key) == found
+
+
+def _digest(contents: bytes, key: str) -> bytes:
+    digest = hashlib.sha256(key.encode())
+    digest.update(contents)
+    return digest.hexdigest().encode()
 
 
 def _digest_after(contents: bytes, place: int) -> tuple[int, bytes] | None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
+from narrows._batch import check_memory
 from narrows._progress import bar
+from narrows._terminal import tell
 from narrows.controller import Makes
 from narrows.errors import SweepError
 from narrows.statistics import chosen_seeds, mean_and_interval
 from narrows.sweeps.cache import Cache, Passing, State, canonical, key_of
 from narrows.sweeps.dispatch import dispatch
-from narrows.sweeps.points import Base, Point, named, scenario_at
+from narrows.sweeps.points import Base, Point, describe, named, scenario_at
 from narrows.sweeps.result import Failure, Member, Sweep, read
 from narrows.sweeps.work import Job, Outcome
 
@@ -76,26 +77,42 @@ class Plan:
     scenarios: list[str]
     seeds: list[int]
     controllers: list[dict[str, Makes]] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
     failures: dict[str, Failure] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, base: Base, points: list[Point], seeds: int | Sequence[int], series: bool = False
+        cls,
+        base: Base,
+        points: list[Point],
+        seeds: int | Sequence[int],
+        series: bool = False,
+        changes: Point | None = None,
     ) -> Plan:
         """Check every point before anything runs.
 
-        `seeds` is the number of seeds, counted from 1, or a list of them.
+        `seeds` is the number of seeds, counted from 1, or a list of them; `changes` are said of
+        every point's scenario.
         """
         chosen = chosen_seeds(seeds)
         scenarios = [scenario_at(base, point) for point in points]
-        for scenario in scenarios:
-            scenario.core.ends_soon(scenario.controllers)
+        if changes:
+            scenarios = [scenario_at(scenario, changes) for scenario in scenarios]
+        weights = [scenario.core.weight(scenario.controllers) for scenario in scenarios]
         return cls(
             [named(point) for point in points],
             [canonical(scenario, series) for scenario in scenarios],
             chosen,
             [scenario.controllers for scenario in scenarios],
+            weights,
         )
+
+    def described(self) -> list[str]:
+        """Return each point's scenario as a file that `narrows run` reads, with the first seed."""
+        return [
+            f"# {describe(point)}\nseed = {self.seeds[0]}\n{scenario}"
+            for point, scenario in zip(self.points, self.scenarios, strict=True)
+        ]
 
     def run(
         self,
@@ -108,10 +125,18 @@ class Plan:
         """Run what is not yet in the cache, and return the finished sweep.
 
         Runs of a user's own controllers are not kept, as their code may change.
+
+        Raises
+        ------
+        Error
+            If the runs that start together on this machine may need more memory than it has.
         """
+        if executor is None or isinstance(executor, (ThreadPoolExecutor, ProcessPoolExecutor)):
+            workers = getattr(executor, "_max_workers", None)
+            check_memory(self.weights, len(self.seeds), workers)
         if any(self.controllers):
             cache = Passing(cache)
-        say = _to_stderr if progress else _to_nobody
+        say = tell if progress else _to_nobody
         members = self._members([self.seeds] * len(self.points))
         reused, ran = self._run(members, cache, executor, progress, say)
         while until and (more := self._wanting(members, cache, until)):
@@ -200,8 +225,10 @@ class Plan:
                     lambda key, share: advance(numbers[key], share),
                 )
             except KeyboardInterrupt:
+                # Besides those that were told: the runs of portions that were stopped.
+                kept = sum(cache.file(key).exists() for key in wanted)
                 say(
-                    f"interrupted: {reused + done} of {len(wanted)} runs are kept in "
+                    f"interrupted: {kept} of {len(wanted)} runs are kept in "
                     f"{cache.path}/; start the same sweep again to continue from there"
                 )
                 raise
@@ -236,10 +263,6 @@ class Plan:
         count = min(until.most_seeds, max(FEWEST_SEEDS, math.ceil(GROWTH * len(seeds))))
         first = max(seeds) + 1
         return list(range(first, first + count - len(seeds)))
-
-
-def _to_stderr(text: str) -> None:
-    print(text, file=sys.stderr)
 
 
 def _to_nobody(_text: str) -> None:

@@ -18,6 +18,8 @@ written! {
             /// "reno+newreno", "cubic+quic"; "reno", "newreno", "sack", "quic" are Reno's law over
             /// the recovery of that name, the last of which is QUIC's instead of TCP's.
             cc: String,
+            /// What tables, figures and files call it, like "video"; its law unless given.
+            name: String,
             /// The number of such flows; 1 unless given.
             count: u32,
             /// When it begins.
