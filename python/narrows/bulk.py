@@ -1,4 +1,4 @@
-"""A file to another machine over UDP, as QUIC, with any law.
+"""A file or a directory to another machine over UDP, as QUIC, with any law.
 
 The receiver shows a ticket: its address, the fingerprint of its certificate, and a secret. Whoever
 has the ticket may send files to it. What has arrived is kept if a connection ends, and the next
@@ -27,16 +27,21 @@ Notice = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A file that was sent.
+    """A file or a directory that was sent.
 
     Attributes
     ----------
     name
         Its name.
+    files
+        The number of files that the receiver has.
+    refused
+        Files of a directory that the receiver would not take, each with the reason.
     size
-        Its bytes.
+        The bytes of the files.
     blake3
-        Its hash, in hexadecimal digits.
+        The hash of a file, in hexadecimal digits; of several files that of a line for each with its
+        hash, two spaces and its name.
     resumed_at
         Bytes that the receiver had before.
     seconds
@@ -52,6 +57,8 @@ class Sent:
     """
 
     name: str
+    files: int
+    refused: list[tuple[str, str]]
     size: int
     blake3: str
     resumed_at: int
@@ -65,18 +72,20 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A file that has arrived.
+    """A file or a directory that has arrived.
 
     Attributes
     ----------
     path
         Where it is.
+    files
+        The number of files.
     size
-        Its bytes.
+        Their bytes.
     blake3
-        Its hash, in hexadecimal digits.
+        The hash, as in `Sent`.
     resumed_at
-        Bytes that were there when its last sender came.
+        Bytes that were there when the last sender came.
     seconds
         Time from the last sender's offer until the file had its name.
     sender
@@ -84,6 +93,7 @@ class Received:
     """
 
     path: Path
+    files: int
     size: int
     blake3: str
     resumed_at: int
@@ -100,18 +110,18 @@ def send(
     progress: Progress | None = None,
     notice: Notice | None = None,
 ) -> Sent:
-    """Send a file to the receiver that has printed a ticket.
+    """Send a file or a directory to the receiver that has printed a ticket.
 
     Parameters
     ----------
     file
-        The file.
+        The file, or a directory, whose files are sent with those below it; links are left out.
     to
         The ticket.
     cc
         The law, with its settings: ``etcp:p0=0.01``.
     patience
-        For how many seconds a receiver that does not answer is tried again.
+        For how many seconds a receiver that says nothing is waited for and tried again.
     progress, notice
         What to call while it goes on.
 
@@ -129,7 +139,8 @@ def send(
     RuntimeError
         If the receiver has another certificate, refuses, or does not answer, or the file changes.
     """
-    return Sent(*_core.send_file(Path(file), to, cc, patience, _watch(progress, notice)))
+    what, how = _core.send_file(Path(file), to, cc, patience, _watch(progress, notice))
+    return Sent(*what, *how)
 
 
 class Receiver:
@@ -138,7 +149,7 @@ class Receiver:
     Parameters
     ----------
     directory
-        Where they go.
+        Where they go; made if need be.
     listen
         Address and port; port 0 is any that is free.
     identity
@@ -152,7 +163,6 @@ class Receiver:
     >>> from narrows import bulk
     >>> here = Path(tempfile.mkdtemp())
     >>> _ = (here / "data.bin").write_bytes(b"abc")
-    >>> (here / "in").mkdir()
     >>> receiver = bulk.Receiver(here / "in", listen="127.0.0.1:0")
     >>> ticket = receiver.ticket()
     >>> thread = threading.Thread(target=receiver.receive)

@@ -103,6 +103,15 @@ class Controller:
         """
         raise NotImplementedError(f"{type(self).__name__} needs window(self)")
 
+    def ssthresh(self) -> float | None:
+        """Return the slow-start threshold in packets, or None if there is none yet.
+
+        Below it half of the window must be used for the window to count as the limit, above it all
+        of it. Without this method the threshold is the window after the last loss or mark that
+        opened an epoch. It is called when `window` is.
+        """
+        return None
+
     def pacing_rate(self) -> float | None:
         """Return packets per second, or None to send as soon as the window allows.
 

@@ -74,6 +74,9 @@ pub enum Error {
 }
 
 impl Error {
+    /// What a sender with a wrong ticket is told.
+    pub(crate) const WRONG_SECRET: &'static str = "the ticket's secret is not this receiver's";
+
     /// For errors of the file at `path`.
     pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         move |error| Self::File { path: path.to_owned(), error }

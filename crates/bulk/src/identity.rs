@@ -96,6 +96,14 @@ impl Identity {
         PrivateKeyDer::from(PrivatePkcs8KeyDer::from(self.key.clone()))
     }
 
+    /// By which connection IDs are told from others', also after a restart.
+    pub(crate) fn connection_id_key(&self) -> u64 {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &self.key);
+        let derived = hmac::sign(&key, b"narrows connection IDs");
+        let first = derived.as_ref().first_chunk().copied().unwrap_or_default();
+        u64::from_le_bytes(first)
+    }
+
     /// Makes the tokens by which a receiver that was started again tells a sender that it knows
     /// nothing of its connection (RFC 9000, §10.3).
     pub(crate) fn reset_key(&self) -> hmac::Key {

@@ -1,14 +1,17 @@
-//! One QUIC connection at a time over a socket of its own, turned by whoever waits on it.
+//! QUIC over a socket of its own, turned by whoever waits on it: one connection has the line, which
+//! is the first to prove that it knows the secret.
 
 use crate::error::Broken;
 use crate::identity::{Identity, SERVER};
 use crate::socket::{Arrived, Socket};
-use crate::ticket::Ticket;
+use crate::ticket::{HALF, Ticket};
+use crate::tls::{PROOF, proves};
 use crate::watch::{Event, Watched};
 use crate::{Error, tls};
 use bytes::Bytes;
 use narrows_quic::Law;
 use narrows_quic::noq::{Factory, Pace};
+use narrows_units::text;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig,
@@ -16,7 +19,7 @@ use noq_proto::{
     Transmit, TransportConfig, VarInt, WriteError,
 };
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +33,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(2);
 const TURN: Duration = Duration::from_millis(100);
 /// The longest wait while a disk works.
 const BRIEF: Duration = Duration::from_millis(5);
+/// How often the other side hears that a disk works.
+const BEAT: Duration = Duration::from_secs(1);
 /// Bytes of flow control: 1 Gbps at half a second.
 const WINDOW: u32 = 64 << 20;
 /// Bytes that wait for the sender's law, and that it sends beyond what the receiver holds.
@@ -38,14 +43,25 @@ pub(crate) const SEND_WINDOW: u64 = 64 << 20;
 const CHANGED: VarInt = VarInt::from_u32(1);
 /// Bytes beyond a missing piece for which a stranger, who may send them one by one, gets memory.
 const UNPROVEN: u64 = 8 << 10;
+/// A stranger has this long to prove that it knows the secret.
+const PROOF_WITHIN: Duration = Duration::from_secs(5);
+/// Connections that may try to prove it at a time; each takes some kilobytes.
+const MOST_STRANGERS: usize = 2048;
+/// With these codes a receiver says that a proof was wrong, that none came, and that another sender
+/// has the line.
+const WRONG: VarInt = VarInt::from_u32(2);
+const SILENT: VarInt = VarInt::from_u32(3);
+const BUSY: VarInt = VarInt::from_u32(4);
 /// Bytes that are taken from a stream at once.
 const MOST: usize = 1 << 20;
 
-/// A socket, and the connection that is over it now.
+/// A socket, the connection that has the line, and those that have proven nothing yet.
 pub(crate) struct Line {
     socket: Socket,
     endpoint: Endpoint,
     live: Option<Live>,
+    /// Connections of which none has proven that it knows the secret, while nobody has the line.
+    strangers: Vec<Stranger>,
     /// Datagrams for which the socket had no room.
     unsent: Vec<(Transmit, Vec<u8>)>,
 }
@@ -82,6 +98,118 @@ impl Live {
             is_over: false,
         }
     }
+
+    /// Lets time pass.
+    fn pass(&mut self, now: Instant) {
+        if self.connection.poll_timeout().is_some_and(|at| at <= now) {
+            self.connection.handle_timeout(now);
+        }
+    }
+
+    /// What the connection says.
+    fn hear(&mut self, endpoint: &mut Endpoint) {
+        while let Some(event) = self.connection.poll_endpoint_events() {
+            if let Some(event) = endpoint.handle_event(self.handle, event) {
+                self.connection.handle_event(event);
+            }
+        }
+        while let Some(event) = self.connection.poll() {
+            match event {
+                noq_proto::Event::Connected if self.connection.side().is_client() => {
+                    self.stream = self.connection.streams().open(Dir::Bi);
+                }
+                noq_proto::Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
+                    self.stream = self.stream.or_else(|| self.connection.streams().accept(Dir::Bi));
+                }
+                noq_proto::Event::ConnectionLost { reason } => {
+                    self.lost.get_or_insert(said(&reason));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The next datagram that may leave.
+    fn datagram(&mut self, now: Instant) -> Option<(Transmit, Vec<u8>)> {
+        if let Some(pace) = &self.pace {
+            pace.at(now);
+        }
+        let mut contents = Vec::with_capacity(1500);
+        let one = self.connection.poll_transmit(now, NonZeroUsize::MIN, &mut contents);
+        one.map(|transmit| (transmit, contents))
+    }
+
+    fn wakes_at(&mut self) -> Option<Instant> {
+        let paced = self.pace.as_ref().and_then(Pace::opens_at);
+        self.connection.poll_timeout().into_iter().chain(paced).min()
+    }
+
+    /// Adds what has arrived on the stream to `bytes`; true if nothing follows.
+    ///
+    /// # Errors
+    /// If the other side gave it up.
+    fn take(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Broken> {
+        let Self { connection, stream: Some(stream), early, taken, most_early, .. } = self else {
+            return Ok(false);
+        };
+        let mut stream = connection.recv_stream(*stream);
+        // noq ends a connection on which more than 1024 pieces wait for what is missing between
+        // them, as they do when slow start overshoots a long path; so they wait here.
+        let Ok(mut chunks) = stream.read(false) else { return Ok(true) };
+        let ended = loop {
+            match chunks.next(MOST) {
+                Ok(Some(chunk)) => early.insert(chunk.offset, chunk.bytes),
+                Ok(None) => break Ok(true),
+                Err(ReadError::Blocked) => break Ok(false),
+                Err(error @ ReadError::Reset(_)) => break Err(Broken::Lost(error.to_string())),
+            };
+            while let Some(first) = early.first_entry().filter(|first| first.key() == taken) {
+                let piece = first.remove();
+                *taken += piece.len() as u64;
+                bytes.extend_from_slice(&piece);
+            }
+            if bytes.len() >= MOST {
+                break Ok(false);
+            }
+            if early.last_key_value().is_some_and(|(last, _)| last - *taken > *most_early) {
+                break Err(Broken::Lost("a piece of the file never came".to_owned()));
+            }
+        };
+        // Flow control's frames are queued, and leave at the next turn.
+        let _ = chunks.finalize();
+        ended
+    }
+}
+
+/// A connection that has proven nothing yet.
+struct Stranger {
+    live: Live,
+    since: Instant,
+    from: IpAddr,
+    heard: Vec<u8>,
+}
+
+/// What became of a stranger.
+enum Judged {
+    Waits,
+    Proves,
+    Fails,
+    Leaves,
+}
+
+impl Stranger {
+    /// What its bytes say, of which the first are its proof.
+    fn judge(&mut self, now: Instant, secret: &[u8; HALF]) -> Judged {
+        if self.live.lost.is_some() || self.live.take(&mut self.heard).is_err() {
+            return Judged::Leaves;
+        }
+        match self.heard.split_at_checked(PROOF) {
+            Some((proof, _)) if proves(&self.live.connection, secret, proof) => Judged::Proves,
+            Some(_) => Judged::Fails,
+            None if now.duration_since(self.since) > PROOF_WITHIN => Judged::Leaves,
+            None => Judged::Waits,
+        }
+    }
 }
 
 impl Line {
@@ -94,7 +222,13 @@ impl Line {
         let crypto = crypto.map_err(|error| Error::Tls(error.to_string()))?;
         let mut config = ServerConfig::with_crypto(Arc::new(crypto));
         config.transport_config(Arc::new(transport()));
-        let endpoint = EndpointConfig::new(Arc::new(identity.reset_key()));
+        let mut endpoint = EndpointConfig::new(Arc::new(identity.reset_key()));
+        // A receiver that is started again must know its connection IDs, or it drops packets of
+        // before instead of resetting their connection (RFC 9000, §10.3).
+        let key = identity.connection_id_key();
+        endpoint.cid_generator(Arc::new(move || {
+            Box::new(noq_proto::HashedConnectionIdGenerator::from_key(key))
+        }));
         Self::over(address, endpoint, Some(config))
     }
 
@@ -139,7 +273,13 @@ impl Line {
         let socket = Socket::bind(address);
         let failed = |error| Error::Socket { address: address.to_owned(), error };
         let endpoint = Endpoint::new(Arc::new(config), server.map(Arc::new), true);
-        Ok(Self { socket: socket.map_err(failed)?, endpoint, live: None, unsent: Vec::new() })
+        Ok(Self {
+            socket: socket.map_err(failed)?,
+            endpoint,
+            live: None,
+            strangers: Vec::new(),
+            unsent: Vec::new(),
+        })
     }
 
     /// Where it listens.
@@ -183,7 +323,8 @@ impl Line {
         self.turn_within(TURN)
     }
 
-    fn turn_within(&mut self, most: Duration) -> Result<(), Broken> {
+    /// As [`turn`](Self::turn), but waits no longer than `most`.
+    pub(crate) fn turn_within(&mut self, most: Duration) -> Result<(), Broken> {
         let failed =
             |error| Broken::Failed(Error::Socket { address: "the socket".to_owned(), error });
         let mut has_moved = self.arrive().map_err(failed)?;
@@ -223,19 +364,25 @@ impl Line {
         Ok(())
     }
 
-    /// Does `work`, which may keep a disk busy, and keeps the connection alive meanwhile. If that
-    /// fails, `work` is told that it is in vain.
+    /// Does `work`, which may keep a disk busy, keeps the connection alive meanwhile, and says `beat`
+    /// each second. If that fails, `work` is told that it is in vain.
     ///
     /// # Errors
     /// As [`turn`](Self::turn)'s.
     pub(crate) fn meanwhile<T: Send>(
         &mut self,
         watched: &mut Watched<'_, '_>,
+        beat: &[u8],
         work: impl FnOnce(&AtomicBool) -> T + Send,
     ) -> Result<T, Broken> {
         let in_vain = AtomicBool::new(false);
+        let mut said = Instant::now();
         let mut turn = || -> Result<(), Broken> {
             self.turn_within(BRIEF)?;
+            if said.elapsed() > BEAT {
+                said = Instant::now();
+                self.put(beat)?;
+            }
             Ok(watched.tell_now_and_then(Event::Idle)?)
         };
         std::thread::scope(|scope| {
@@ -248,14 +395,16 @@ impl Line {
     }
 
     fn arrive(&mut self) -> std::io::Result<bool> {
-        let Self { socket, endpoint, live, unsent } = self;
+        let Self { socket, endpoint, live, strangers, unsent, .. } = self;
         let now = Instant::now();
         socket.receive(|Arrived { from, to, ecn, bytes }| {
             let mut answer = Vec::new();
             let path = FourTuple::new(from, to);
             match endpoint.handle(now, path, ecn, bytes, &mut answer) {
                 Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                    if let Some(live) = live.as_mut().filter(|live| live.handle == handle) {
+                    let known = strangers.iter_mut().map(|stranger| &mut stranger.live);
+                    let mut known = live.iter_mut().chain(known);
+                    if let Some(live) = known.find(|live| live.handle == handle) {
                         live.connection.handle_event(event);
                     }
                 }
@@ -264,14 +413,16 @@ impl Line {
                         let transmit = endpoint.refuse(incoming, &mut answer);
                         unsent.push((transmit, answer));
                     } else if incoming.may_retry() {
-                        // A forged address must not hold the line (RFC 9000, §8.1.2).
+                        // A forged address must take no memory (RFC 9000, §8.1.2).
                         if let Ok(transmit) = endpoint.retry(incoming, &mut answer) {
                             unsent.push((transmit, answer));
                         }
                     } else if let Ok((handle, connection)) =
                         endpoint.accept(incoming, now, &mut answer, None)
                     {
-                        *live = Some(Live::new(handle, connection, None));
+                        let (live, heard) = (Live::new(handle, connection, None), Vec::new());
+                        let from = from.ip().to_canonical();
+                        strangers.push(Stranger { live, since: now, from, heard });
                     }
                 }
                 Some(DatagramEvent::Response(transmit)) => unsent.push((transmit, answer)),
@@ -280,41 +431,27 @@ impl Line {
         })
     }
 
-    fn time_passes(&mut self) {
-        let Some(live) = &mut self.live else { return };
-        let now = Instant::now();
-        if live.connection.poll_timeout().is_some_and(|at| at <= now) {
-            live.connection.handle_timeout(now);
-        }
+    fn all_live(&mut self) -> impl Iterator<Item = &mut Live> {
+        let strangers = self.strangers.iter_mut().map(|stranger| &mut stranger.live);
+        self.live.iter_mut().chain(strangers)
     }
 
-    /// What the connection says.
+    fn time_passes(&mut self) {
+        let now = Instant::now();
+        self.all_live().for_each(|live| live.pass(now));
+    }
+
+    /// What the connections say.
     fn hear(&mut self) {
-        let Some(live) = &mut self.live else { return };
-        while let Some(event) = live.connection.poll_endpoint_events() {
-            if let Some(event) = self.endpoint.handle_event(live.handle, event) {
-                live.connection.handle_event(event);
-            }
-        }
-        while let Some(event) = live.connection.poll() {
-            match event {
-                noq_proto::Event::Connected if live.connection.side().is_client() => {
-                    live.stream = live.connection.streams().open(Dir::Bi);
-                }
-                noq_proto::Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
-                    live.stream = live.stream.or_else(|| live.connection.streams().accept(Dir::Bi));
-                }
-                noq_proto::Event::ConnectionLost { reason } => {
-                    live.lost.get_or_insert(said(&reason));
-                }
-                _ => {}
-            }
-        }
+        let Self { endpoint, live, strangers, .. } = self;
+        let strangers = strangers.iter_mut().map(|stranger| &mut stranger.live);
+        live.iter_mut().chain(strangers).for_each(|live| live.hear(endpoint));
     }
 
     /// Sends what may leave now; true if that was anything.
     fn leave(&mut self) -> bool {
         let mut has_left = false;
+        let mut number: usize = 0;
         loop {
             while let Some((transmit, contents)) = self.unsent.last() {
                 if !self.socket.send(transmit, &contents[..transmit.size]) {
@@ -323,22 +460,87 @@ impl Line {
                 self.unsent.pop();
                 has_left = true;
             }
-            let Some(live) = &mut self.live else { return has_left };
-            let now = Instant::now();
-            if let Some(pace) = &live.pace {
-                pace.at(now);
+            let live = match number.checked_sub(1) {
+                None => self.live.as_mut(),
+                Some(stranger) => self.strangers.get_mut(stranger).map(|it| &mut it.live),
+            };
+            match live.and_then(|live| live.datagram(Instant::now())) {
+                Some(one) => self.unsent.push(one),
+                None if number == self.strangers.len() => return has_left,
+                None => number += 1,
             }
-            let mut contents = Vec::with_capacity(1500);
-            let one = live.connection.poll_transmit(now, NonZeroUsize::MIN, &mut contents);
-            let Some(transmit) = one else { return has_left };
-            self.unsent.push((transmit, contents));
         }
     }
 
     fn wakes_at(&mut self) -> Option<Instant> {
-        let live = self.live.as_mut()?;
-        let paced = live.pace.as_ref().and_then(Pace::opens_at);
-        live.connection.poll_timeout().into_iter().chain(paced).min()
+        let ends = self.strangers.iter().map(|stranger| stranger.since + PROOF_WITHIN).min();
+        self.all_live().filter_map(Live::wakes_at).chain(ends).min()
+    }
+
+    /// Turns until a connection has proven that it knows `secret`, which then has the line; returns
+    /// what it has said after its proof. Wrong proofs are told to `watched`, and close at once; who
+    /// proves nothing in time is forgotten.
+    ///
+    /// # Errors
+    /// As [`turn`](Self::turn)'s, and if the watch stops it.
+    pub(crate) fn proven(
+        &mut self,
+        secret: &[u8; HALF],
+        watched: &mut Watched<'_, '_>,
+    ) -> Result<Vec<u8>, Broken> {
+        loop {
+            let now = Instant::now();
+            let mut number = 0;
+            while number < self.strangers.len() {
+                match self.strangers[number].judge(now, secret) {
+                    Judged::Waits => number += 1,
+                    Judged::Leaves => self.part_from(number, SILENT),
+                    Judged::Fails => {
+                        let from = self.strangers[number].from;
+                        self.part_from(number, WRONG);
+                        self.leave();
+                        let text = format!("{from}: refused: {}", Error::WRONG_SECRET);
+                        watched.tell_sparingly(&text)?;
+                    }
+                    Judged::Proves => {
+                        let Stranger { mut live, heard, .. } = self.strangers.swap_remove(number);
+                        live.most_early = 2 * SEND_WINDOW;
+                        while !self.strangers.is_empty() {
+                            self.part_from(0, BUSY);
+                        }
+                        self.live = Some(live);
+                        return Ok(heard[PROOF..].to_vec());
+                    }
+                }
+            }
+            while self.strangers.len() > MOST_STRANGERS {
+                self.part_from(self.oldest_of_most(), BUSY);
+            }
+            self.turn()?;
+            watched.tell_now_and_then(Event::Idle)?;
+        }
+    }
+
+    /// The oldest connection of the address that has the most, so that one stranger does not take
+    /// the room of all others.
+    fn oldest_of_most(&self) -> usize {
+        let mut counts: BTreeMap<IpAddr, usize> = BTreeMap::new();
+        for stranger in &self.strangers {
+            *counts.entry(stranger.from).or_default() += 1;
+        }
+        let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(from, _)| from);
+        let of_it = self.strangers.iter().enumerate();
+        let of_it = of_it.filter(|(_, stranger)| Some(stranger.from) == most);
+        of_it.min_by_key(|(_, stranger)| stranger.since).map_or(0, |(number, _)| number)
+    }
+
+    /// Closes a stranger's connection, says why once, and forgets it.
+    fn part_from(&mut self, number: usize, why: VarInt) {
+        let mut stranger = self.strangers.swap_remove(number);
+        let now = Instant::now();
+        stranger.live.connection.close(now, why, Bytes::new());
+        self.unsent.extend(stranger.live.datagram(now));
+        self.endpoint.handle_event(stranger.live.handle, EndpointEvent::drained());
     }
 
     /// Gives the stream as many of `bytes` as it takes, and returns their number.
@@ -368,44 +570,7 @@ impl Line {
     /// # Errors
     /// If the other side gave it up.
     pub(crate) fn take(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Broken> {
-        let Some(Live { connection, stream: Some(stream), early, taken, most_early, .. }) =
-            &mut self.live
-        else {
-            return Ok(false);
-        };
-        let mut stream = connection.recv_stream(*stream);
-        // noq ends a connection on which more than 1024 pieces wait for what is missing between
-        // them, as they do when slow start overshoots a long path; so they wait here.
-        let Ok(mut chunks) = stream.read(false) else { return Ok(true) };
-        let ended = loop {
-            match chunks.next(MOST) {
-                Ok(Some(chunk)) => early.insert(chunk.offset, chunk.bytes),
-                Ok(None) => break Ok(true),
-                Err(ReadError::Blocked) => break Ok(false),
-                Err(error @ ReadError::Reset(_)) => break Err(Broken::Lost(error.to_string())),
-            };
-            while let Some(first) = early.first_entry().filter(|first| first.key() == taken) {
-                let piece = first.remove();
-                *taken += piece.len() as u64;
-                bytes.extend_from_slice(&piece);
-            }
-            if bytes.len() >= MOST {
-                break Ok(false);
-            }
-            if early.last_key_value().is_some_and(|(last, _)| last - *taken > *most_early) {
-                break Err(Broken::Lost("a piece of the file never came".to_owned()));
-            }
-        };
-        // Flow control's frames are queued, and leave at the next turn.
-        let _ = chunks.finalize();
-        ended
-    }
-
-    /// The other side has proven who it is: the file may come.
-    pub(crate) fn trust(&mut self) {
-        if let Some(live) = &mut self.live {
-            live.most_early = 2 * SEND_WINDOW;
-        }
+        self.live.as_mut().map_or(Ok(false), |live| live.take(bytes))
     }
 
     fn stream(&mut self) -> Option<(&mut Connection, StreamId)> {
@@ -436,7 +601,6 @@ impl Line {
         if let Some(live) = self.live.take() {
             self.endpoint.handle_event(live.handle, EndpointEvent::drained());
         }
-        self.unsent.clear();
     }
 }
 
@@ -461,6 +625,15 @@ fn said(reason: &noq_proto::ConnectionError) -> Broken {
         Reason::ApplicationClosed(closed) if closed.error_code == CHANGED => {
             return Broken::Changed;
         }
+        Reason::ApplicationClosed(closed) if closed.error_code == WRONG => {
+            return Broken::Failed(Error::Refused(Error::WRONG_SECRET.to_owned()));
+        }
+        Reason::ApplicationClosed(closed) if closed.error_code == SILENT => {
+            "the proof of the ticket's secret came too late".to_owned()
+        }
+        Reason::ApplicationClosed(closed) if closed.error_code == BUSY => {
+            "busy with another sender".to_owned()
+        }
         Reason::TimedOut => format!("silent for {} s", SILENCE.as_secs()),
         Reason::Reset => "the other side was started again".to_owned(),
         Reason::ApplicationClosed(_) => "the other side closed the connection".to_owned(),
@@ -469,6 +642,10 @@ fn said(reason: &noq_proto::ConnectionError) -> Broken {
         {
             "busy with another sender".to_owned()
         }
-        other => other.to_string(),
+        // What the other side wrote beside the code is a stranger's text.
+        Reason::ConnectionClosed(closed) => {
+            format!("the other side broke off: {:?}", closed.error_code)
+        }
+        other => text::plain(&other.to_string()),
     })
 }

@@ -2,11 +2,13 @@
 
 use crate::message::Offer;
 use crate::source::PIECE;
+use narrows_units::text;
 use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with, statvfs};
 use rustix::io::Errno;
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,11 +27,15 @@ pub(crate) enum Begun {
     /// It goes on from what is kept.
     At(Box<Partial>),
     /// The very file is there.
-    There(PathBuf),
+    There,
 }
 
+/// Threads that bring files to the disk.
+const FINISHERS: usize = 16;
 /// Bytes of the longest name, so that there is room for what a partial file's name adds.
 const LONGEST_NAME: usize = 200;
+/// The most directories within each other, and the file.
+const DEEPEST: usize = 64;
 
 impl Partial {
     /// Begins, or goes on with, the offered file in `directory`.
@@ -42,10 +48,13 @@ impl Partial {
         offer: &Offer,
         in_vain: &AtomicBool,
     ) -> Result<Begun, String> {
-        let target = directory.join(checked(&offer.name)?);
+        let name = checked(&offer.name)?;
+        let target = directory.join(name);
+        let directory = made_within(directory, name)?;
+        let last = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if fs::symlink_metadata(&target).is_ok() {
             return if is_same(&target, offer, in_vain) {
-                Ok(Begun::There(target))
+                Ok(Begun::There)
             } else {
                 Err(format!("another file is called {} here; rename one of them", offer.name))
             };
@@ -53,7 +62,7 @@ impl Partial {
         let hash =
             offer.blake3.get(..16).filter(|hash| hash.bytes().all(|b| b.is_ascii_hexdigit()));
         let hash = hash.ok_or("the offer has no hash")?;
-        let path = directory.join(format!(".{}.{hash}.part", offer.name));
+        let path = directory.join(format!(".{last}.{hash}.part"));
         let failed = |error: io::Error| format!("{}: {error}", offer.name);
         let mut file = opened(&path).map_err(failed)?;
         file.try_lock().map_err(|error| match error {
@@ -65,7 +74,7 @@ impl Partial {
         file.set_len(kept).map_err(failed)?;
         file.seek(SeekFrom::End(0)).map_err(failed)?;
         let left = offer.size - kept;
-        let free = statvfs(directory).map_or(u64::MAX, |disk| disk.f_bavail * disk.f_frsize);
+        let free = statvfs(&directory).map_or(u64::MAX, |disk| disk.f_bavail * disk.f_frsize);
         if left > free {
             return Err(format!(
                 "{} needs {left} bytes more and the disk has {free}; make room and send again",
@@ -78,6 +87,11 @@ impl Partial {
     /// Bytes that are kept.
     pub(crate) fn kept(&self) -> u64 {
         self.kept
+    }
+
+    /// What was offered.
+    pub(crate) fn offer(&self) -> &Offer {
+        &self.offer
     }
 
     /// Bytes that are missing.
@@ -121,18 +135,42 @@ impl Partial {
     ///
     /// # Errors
     /// With a text for both sides, if the disk fails or another file has got the name meanwhile.
-    pub(crate) fn finish(&self) -> Result<PathBuf, String> {
+    fn finish(&self) -> Result<PathBuf, String> {
         let name = || -> io::Result<()> {
             self.file.sync_all()?;
-            named(&self.path, &self.target)?;
-            if let Some(directory) = self.target.parent() {
-                File::open(directory)?.sync_all()?;
-            }
-            Ok(())
+            named(&self.path, &self.target)
         };
         name()
             .map_err(|error| format!("{}: {error}; what has arrived is kept", self.offer.name))?;
         Ok(self.target.clone())
+    }
+
+    /// Finishes each of `partials`, several at a time, because a disk brings many files to rest as
+    /// fast as one.
+    pub(crate) fn finish_all(partials: &[Box<Self>]) -> Vec<Result<PathBuf, String>> {
+        let each = partials.len().div_ceil(FINISHERS).max(1);
+        let mut finished: Vec<_> = std::thread::scope(|scope| {
+            let workers: Vec<_> = partials
+                .chunks(each)
+                .map(|part| scope.spawn(|| part.iter().map(|it| it.finish()).collect::<Vec<_>>()))
+                .collect();
+            workers
+                .into_iter()
+                .flat_map(|worker| {
+                    worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                })
+                .collect()
+        });
+        let directories: BTreeSet<&Path> =
+            partials.iter().filter_map(|partial| partial.target.parent()).collect();
+        for directory in directories {
+            if let Err(error) = File::open(directory).and_then(|it| it.sync_all())
+                && let Some(last) = finished.last_mut()
+            {
+                *last = Err(format!("{}: {error}", directory.display()));
+            }
+        }
+        finished
     }
 }
 
@@ -163,18 +201,50 @@ fn named(path: &Path, target: &Path) -> io::Result<()> {
     }
 }
 
-/// The name, if it is one and leads nowhere else.
-fn checked(name: &str) -> Result<&str, String> {
-    let mut components = Path::new(name).components();
-    let is_one = matches!(components.next(), Some(Component::Normal(one)) if one == name)
-        && components.next().is_none();
-    if !is_one || name.chars().any(char::is_control) {
-        return Err(format!("{name:?} is not a file's name"));
+/// The path from the receiver's directory, if it is one and leads nowhere else.
+///
+/// A hidden file in a home directory is obeyed at the next login, and a name with a hyphen by the
+/// next command with a `*`; what makes a name look like another is for nobody's good.
+pub(crate) fn checked(name: &str) -> Result<&Path, String> {
+    let path = Path::new(name);
+    let parts: Vec<&str> = name.split('/').collect();
+    let is_one = |part: &&str| {
+        let mut components = Path::new(part).components();
+        matches!(components.next(), Some(Component::Normal(one)) if one == *part)
+            && components.next().is_none()
+    };
+    let wrong = if !parts.iter().all(|part| is_one(&part)) || parts.len() > DEEPEST {
+        Some("is not a file's name".to_owned())
+    } else if name.contains(text::is_obeyed) {
+        Some("has a control or invisible character".to_owned())
+    } else if name.starts_with('.') {
+        Some("is hidden, and a receiver takes no such file; rename it".to_owned())
+    } else if parts.iter().any(|part| part.starts_with('-')) {
+        Some("begins with a hyphen, which commands take for an option; rename it".to_owned())
+    } else if let Some(long) = parts.iter().find(|part| part.len() > LONGEST_NAME) {
+        Some(format!("has {} bytes; {LONGEST_NAME} are the most", long.len()))
+    } else {
+        None
+    };
+    wrong.map_or(Ok(path), |why| Err(format!("{name:?} {why}")))
+}
+
+/// The directory of `name` below `directory`, made if need be. A link on the way is not followed.
+fn made_within(directory: &Path, name: &Path) -> Result<PathBuf, String> {
+    let mut place = directory.to_owned();
+    for part in name.parent().into_iter().flat_map(Path::components) {
+        place.push(part);
+        let failed = |error: io::Error| format!("{}: {error}", place.display());
+        match fs::symlink_metadata(&place) {
+            Ok(there) if there.is_dir() => {}
+            Ok(_) => return Err(format!("{} is there and not a directory", place.display())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::DirBuilder::new().mode(0o700).create(&place).map_err(failed)?;
+            }
+            Err(error) => return Err(failed(error)),
+        }
     }
-    if name.len() > LONGEST_NAME {
-        return Err(format!("{name:?} has {} bytes; {LONGEST_NAME} are the most", name.len()));
-    }
-    Ok(name)
+    Ok(place)
 }
 
 fn is_same(path: &Path, offer: &Offer, in_vain: &AtomicBool) -> bool {
@@ -229,7 +299,7 @@ mod tests {
     fn begun(directory: &Path, offer: &Offer) -> Box<Partial> {
         match again(directory, offer) {
             Ok(Begun::At(partial)) => partial,
-            Ok(Begun::There(path)) => panic!("{} is there", path.display()),
+            Ok(Begun::There) => panic!("it is there"),
             Err(why) => panic!("{why}"),
         }
     }
@@ -246,7 +316,7 @@ mod tests {
         assert!(second.is_right());
         let path = second.finish().expect("finished");
         assert_eq!(fs::read(path).expect("a file"), b"abcdef");
-        assert!(matches!(again(directory.path(), &offer), Ok(Begun::There(_))));
+        assert!(matches!(again(directory.path(), &offer), Ok(Begun::There)));
         assert_eq!(fs::read_dir(directory.path()).expect("a directory").count(), 1);
     }
 
@@ -290,6 +360,48 @@ mod tests {
     }
 
     #[test]
+    fn names_that_are_obeyed_somewhere_are_refused() {
+        for name in [
+            ".bashrc",
+            ".ssh/authorized_keys",
+            "-rf",
+            "a/--help",
+            "a/../b",
+            "a//b",
+            "/a",
+            "a/",
+            "..",
+            "a\u{202e}b",
+            "a\u{200b}",
+            "\u{feff}a",
+            "a\u{2028}b",
+            "a\u{1b}[31m",
+            "",
+        ] {
+            assert!(checked(name).is_err(), "{name:?}");
+        }
+        for name in ["a", "a/.gitignore", "größe/b c", "a.b/c", "a-b/c"] {
+            assert!(checked(name).is_ok(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_tree_is_made_below_the_directory_and_follows_no_link() {
+        let (directory, outside) =
+            [(); 2].map(|()| tempfile::tempdir().expect("a directory")).into();
+        let deep = offer("tree/sub/a", b"abc");
+        let mut partial = begun(directory.path(), &deep);
+        partial.keep(b"abc").expect("kept");
+        partial.finish().expect("finished");
+        assert_eq!(fs::read(directory.path().join("tree/sub/a")).expect("a file"), b"abc");
+        let link = directory.path().join("tree/link");
+        std::os::unix::fs::symlink(outside.path(), &link).expect("linked");
+        let error = again(directory.path(), &offer("tree/link/a", b"abc")).err().expect("refused");
+        assert!(error.contains("not a directory"), "{error}");
+        assert_eq!(fs::read_dir(outside.path()).expect("a directory").count(), 0);
+    }
+
+    #[test]
     fn two_receivers_are_not_at_the_same_file() {
         let directory = tempfile::tempdir().expect("a directory");
         let offer = offer("a", b"abc");
@@ -311,8 +423,9 @@ mod tests {
         fn a_name_leads_nowhere_else(name in "[a./\\\\\\x00~-]{0,8}|\\PC{0,12}") {
             if checked(&name).is_ok() {
                 let path = Path::new("/in").join(&name);
-                prop_assert_eq!(path.parent(), Some(Path::new("/in")));
-                prop_assert!(name != ".." && !name.contains(['/', '\0']));
+                prop_assert!(path.starts_with("/in") && path != Path::new("/in"));
+                prop_assert!(path.components().all(|part| part != Component::ParentDir));
+                prop_assert!(!name.contains('\0') && !name.starts_with(['.', '-', '/']));
             }
         }
     }

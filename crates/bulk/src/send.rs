@@ -2,35 +2,46 @@
 
 use crate::error::Broken;
 use crate::line::{Line, SEND_WINDOW};
-use crate::message::{Inbox, Reply, frame};
+use crate::message::{CHUNK, Inbox, Offer, Reply, bytes_follow, frame, strange};
+use crate::partial::checked;
+use crate::receive::of_tree;
 use crate::source::Source;
 use crate::ticket::Ticket;
 use crate::tls::proof;
+use crate::tree::Tree;
 use crate::watch::{Event, Watch, Watched};
 use crate::{Error, Law};
+use narrows_units::text;
+use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// What is sent where, and how.
 pub struct Sending<'a> {
-    /// The file.
+    /// The file, or a directory with all its files.
     pub file: &'a Path,
     /// The receiver.
     pub to: &'a Ticket,
     /// What decides how fast.
     pub law: Law,
-    /// For how long a receiver that does not answer is tried again.
+    /// For how long a receiver that does not answer is waited for and tried again.
     pub patience: Duration,
 }
 
-/// A file that was sent, and how that went.
+/// A file, or the files of a directory, that were sent, and how that went.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// Name of the file.
+    /// Name of the file or directory.
     pub name: String,
-    /// Bytes of the file.
+    /// Files that the receiver has.
+    pub files: u64,
+    /// Files that it would not take, and why.
+    pub refused: Vec<(String, String)>,
+    /// Bytes of the files.
     pub size: u64,
-    /// Its BLAKE3 hash, in hexadecimal digits.
+    /// BLAKE3, in hexadecimal digits: of a file; of several that of a line for each, as b3sum
+    /// writes them.
     pub blake3: String,
     /// Bytes that the receiver had before the first attempt.
     pub resumed_at: u64,
@@ -50,22 +61,35 @@ pub struct Sent {
 
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(500);
+/// Files that are offered before the first of them is whole.
+pub(crate) const AHEAD: usize = 64;
+/// Bytes that wait for the stream.
+const WAITING: usize = 4 * CHUNK;
+/// Files up to this many bytes are read for their hash without a thread of their own.
+const SMALL: u64 = 1 << 20;
 
-/// Sends a file.
+/// Sends a file, or all files of a directory.
 ///
 /// # Errors
-/// If the file cannot be read or changes, if the receiver shows another certificate, refuses, or
-/// does not answer for as long as `sending` says, or if `watch` stops it.
+/// If a file cannot be read or changes, if the receiver shows another certificate, refuses, or does
+/// not answer for as long as `sending` says, or if `watch` stops it.
 pub fn send(sending: &Sending<'_>, watch: &mut Watch<'_>) -> Result<Sent, Error> {
     let mut watched = Watched::new(watch);
-    let source = Source::open(sending.file, &mut watched)?;
-    let mut sender = Sender::new(sending, source);
+    let tree = Tree::of(sending.file)?;
+    for path in &tree.left_out {
+        let text = format!("{}: left out: neither a file nor a directory", path.display());
+        watched.tell(Event::Notice(&text))?;
+    }
+    let mut sender = Sender::new(sending, tree)?;
+    // Whatever cannot be read is said before anybody is called.
+    let mut first = sender.open_next(&mut watched)?;
     let begun = Instant::now();
+    sender.heard_at = begun;
     loop {
-        let why = match sender.attempt(&mut watched) {
+        let why = match sender.attempt(first.take(), &mut watched) {
             Ok(()) => break,
             Err(Broken::Failed(error)) => return Err(error),
-            Err(Broken::Changed) => return Err(sender.source.changed()),
+            Err(Broken::Changed) => return Err(Error::Changed(sending.file.to_owned())),
             Err(Broken::Lost(why)) => why,
         };
         let tried = sender.heard_at.elapsed();
@@ -79,42 +103,76 @@ pub fn send(sending: &Sending<'_>, watch: &mut Watch<'_>) -> Result<Sent, Error>
             watched.tell(Event::Idle)?;
         }
     }
-    sender.sent.took = begun.elapsed();
-    Ok(sender.sent)
+    sender.finished(begun.elapsed())
+}
+
+/// What has become of a file.
+#[derive(Clone, Debug, PartialEq)]
+enum Fate {
+    Open,
+    There,
+    Refused(String),
 }
 
 struct Sender<'a> {
     sending: &'a Sending<'a>,
-    source: Source,
+    tree: Tree,
+    fates: Vec<Fate>,
+    /// The offer of each file whose hash is known.
+    offers: Vec<Option<Offer>>,
     sent: Sent,
-    /// Bytes that the receiver said it holds.
-    kept: u64,
-    /// Whether the receiver has said where to begin.
-    has_begun: bool,
-    /// When it said so, or when all began.
+    /// When the receiver last said something, or when all began.
     heard_at: Instant,
+}
+
+/// A file that has been offered.
+struct Offered {
+    number: usize,
+    source: Source,
 }
 
 /// What goes over one connection.
 struct Turns {
     line: Line,
     inbox: Inbox,
-    /// Bytes read and not yet given to the stream, from `given` on.
-    piece: Vec<u8>,
+    /// The next file to look at.
+    next: usize,
+    /// A file that has been opened and not yet offered.
+    opened: Option<Offered>,
+    /// Files that are offered and not yet answered, asked for and not yet sent, and sent.
+    offered: VecDeque<Offered>,
+    asked: VecDeque<Offered>,
+    whole: VecDeque<Offered>,
+    /// What waits for the stream, from `given` on.
+    out: Vec<u8>,
     given: usize,
-    /// The place in the file of the next byte that the stream is given.
-    at: u64,
-    /// Whether the receiver has said from where it wants the file.
-    is_asked: bool,
+    /// Bytes of files that were put into `out`, that the receiver holds of these, and that it had
+    /// before or that were finished.
+    put: u64,
+    kept: u64,
+    had: u64,
+    has_ended: bool,
 }
 
 impl<'a> Sender<'a> {
-    fn new(sending: &'a Sending<'a>, source: Source) -> Self {
-        let offer = source.offer.clone();
+    fn new(sending: &'a Sending<'a>, tree: Tree) -> Result<Self, Error> {
+        let top = |name: &str| name.split('/').next().unwrap_or_default().to_owned();
+        let Some((_, first)) = tree.files.first() else {
+            let why = "has no files to send";
+            return Err(Error::at(sending.file)(std::io::Error::other(why)));
+        };
+        let name = top(first);
+        let mut size = 0;
+        for (path, name) in &tree.files {
+            checked(name).map_err(Error::Refused)?;
+            size += std::fs::metadata(path).map_err(Error::at(path))?.len();
+        }
         let sent = Sent {
-            name: offer.name,
-            size: offer.size,
-            blake3: offer.blake3,
+            name,
+            files: 0,
+            refused: Vec::new(),
+            size,
+            blake3: String::new(),
             resumed_at: 0,
             took: Duration::ZERO,
             connections: 0,
@@ -123,14 +181,47 @@ impl<'a> Sender<'a> {
             rtt: Duration::ZERO,
             window: 0.0,
         };
-        Self { sending, source, sent, kept: 0, has_begun: false, heard_at: Instant::now() }
+        let (fates, offers) = (vec![Fate::Open; tree.files.len()], vec![None; tree.files.len()]);
+        Ok(Self { sending, tree, fates, offers, sent, heard_at: Instant::now() })
+    }
+
+    /// The first file that is neither there nor refused, opened and read for its hash.
+    fn open_next(&mut self, watched: &mut Watched<'_, '_>) -> Result<Option<Offered>, Error> {
+        let Some(number) = self.fates.iter().position(|fate| *fate == Fate::Open) else {
+            return Ok(None);
+        };
+        let (path, name) = &self.tree.files[number];
+        let reading = |done, size| watched.tell_now_and_then(Event::Reading { done, size });
+        let source = Source::open(path, name, reading)?;
+        self.offers[number] = Some(source.offer.clone());
+        Ok(Some(Offered { number, source }))
     }
 
     /// One connection, to the receiver's last word.
-    fn attempt(&mut self, watched: &mut Watched<'_, '_>) -> Result<(), Broken> {
+    fn attempt(
+        &mut self,
+        first: Option<Offered>,
+        watched: &mut Watched<'_, '_>,
+    ) -> Result<(), Broken> {
         let line = self.connected(watched)?;
-        let (inbox, piece) = (Inbox::default(), Vec::new());
-        let mut turns = Turns { line, inbox, piece, given: 0, at: 0, is_asked: false };
+        let is_there = |fate: &&(&Fate, &Option<Offer>)| *fate.0 != Fate::Open;
+        let had = self.fates.iter().zip(&self.offers).collect::<Vec<_>>();
+        let had = had.iter().filter(is_there).filter_map(|(_, offer)| offer.as_ref());
+        let mut turns = Turns {
+            line,
+            inbox: Inbox::default(),
+            next: first.as_ref().map_or(0, |offered| offered.number + 1),
+            opened: first,
+            offered: VecDeque::new(),
+            asked: VecDeque::new(),
+            whole: VecDeque::new(),
+            out: Vec::new(),
+            given: 0,
+            put: 0,
+            kept: 0,
+            had: had.map(|offer| offer.size).sum(),
+            has_ended: false,
+        };
         let outcome = self.converse(&mut turns, watched);
         self.count(&mut turns.line);
         match &outcome {
@@ -140,17 +231,14 @@ impl<'a> Sender<'a> {
         outcome
     }
 
-    /// A connection on which the receiver has been told what there is.
+    /// A connection on which the receiver has a proof that we know its secret.
     fn connected(&mut self, watched: &mut Watched<'_, '_>) -> Result<Line, Broken> {
         let ticket = self.sending.to;
         let address = ticket.resolved(self.sent.connections as usize)?;
         let (mut line, found) = Line::connect(ticket, address, &self.sending.law)?;
         self.sent.connections += 1;
-        let (begun, patience) = (self.heard_at, self.sending.patience);
         let opened = line.turn_until(watched, |line| {
-            if begun.elapsed() > patience {
-                return Err(Broken::Lost("no answer".to_owned()));
-            }
+            self.is_patient()?;
             Ok(line.is_open())
         });
         if let Some(found) = found.take() {
@@ -161,21 +249,28 @@ impl<'a> Sender<'a> {
         let proof = line.connection().and_then(|open| proof(open, &ticket.secret));
         let proof = proof.ok_or_else(|| Error::Tls("no proof of the secret".to_owned()))?;
         line.put(proof.as_ref())?;
-        line.put(&frame(&self.source.offer))?;
         Ok(line)
+    }
+
+    fn is_patient(&self) -> Result<(), Broken> {
+        if self.heard_at.elapsed() < self.sending.patience {
+            Ok(())
+        } else {
+            Err(Broken::Lost("no answer".to_owned()))
+        }
     }
 
     fn converse(&mut self, turns: &mut Turns, watched: &mut Watched<'_, '_>) -> Result<(), Broken> {
         loop {
-            turns.line.take(&mut turns.inbox.0)?;
+            turns.line.take(turns.inbox.room())?;
             while let Some(reply) = turns.inbox.next()? {
+                self.heard_at = Instant::now();
                 if self.answered(reply, turns, watched)? {
                     return Ok(());
                 }
             }
-            if turns.is_asked {
-                self.give(turns)?;
-            }
+            self.is_patient()?;
+            self.give(turns, watched)?;
             turns.line.turn()?;
             watched.tell_now_and_then(Event::Idle)?;
         }
@@ -188,56 +283,158 @@ impl<'a> Sender<'a> {
         turns: &mut Turns,
         watched: &mut Watched<'_, '_>,
     ) -> Result<bool, Broken> {
+        let mut offered = || turns.offered.pop_front().ok_or_else(strange);
         match reply {
             Reply::From(byte) => {
-                if !std::mem::replace(&mut self.has_begun, true) {
-                    self.sent.resumed_at = byte;
+                let mut file = offered()?;
+                if byte > file.source.offer.size {
+                    return Err(strange().into());
                 }
-                self.source.seek(byte)?;
-                turns.at = byte;
-                turns.is_asked = true;
-                self.holds(byte, watched)?;
+                file.source.seek(byte)?;
+                self.has(byte, turns);
+                let is_whole = file.source.left() == 0;
+                if is_whole && turns.asked.is_empty() {
+                    turns.whole.push_back(file);
+                } else {
+                    turns.asked.push_back(file);
+                }
             }
-            Reply::Kept(bytes) => self.holds(bytes, watched)?,
+            Reply::There => {
+                let file = offered()?;
+                self.fates[file.number] = Fate::There;
+                self.has(file.source.offer.size, turns);
+            }
+            Reply::Not(why) => {
+                let file = offered()?;
+                self.fates[file.number] = Fate::Refused(text::plain(&why));
+                turns.had += file.source.offer.size;
+            }
+            Reply::Kept(bytes) if bytes > turns.put => return Err(strange().into()),
+            Reply::Kept(bytes) => turns.kept = bytes,
+            Reply::Working => {}
             Reply::Done => {
-                self.holds(self.sent.size, watched)?;
+                let file = turns.whole.pop_front().ok_or_else(strange)?;
+                self.fates[file.number] = Fate::There;
+            }
+            Reply::All if self.fates.contains(&Fate::Open) => return Err(strange().into()),
+            Reply::All => {
+                self.tell(self.sent.size, turns, watched)?;
                 return Ok(true);
             }
-            Reply::Refused(_) if self.source.has_changed() => {
-                return Err(self.source.changed().into());
+            Reply::Refused(why) => {
+                let mut sources = turns.whole.iter().chain(&turns.asked);
+                if let Some(file) = sources.find(|file| file.source.has_changed()) {
+                    return Err(file.source.changed().into());
+                }
+                return Err(Error::Refused(text::plain(&why)).into());
             }
-            Reply::Refused(why) => return Err(Error::Refused(why).into()),
         }
+        self.tell(turns.had + turns.kept, turns, watched)?;
         Ok(false)
     }
 
-    fn holds(&mut self, kept: u64, watched: &mut Watched<'_, '_>) -> Result<(), Error> {
-        (self.kept, self.heard_at) = (kept, Instant::now());
-        watched.tell(Event::Progress { name: &self.sent.name, kept, size: self.sent.size })
+    /// The receiver has these bytes of a file from before.
+    fn has(&mut self, bytes: u64, turns: &mut Turns) {
+        turns.had += bytes;
+        if self.sent.connections == 1 {
+            self.sent.resumed_at += bytes;
+        }
     }
 
-    /// Gives the stream as much of the file as it takes.
-    fn give(&mut self, turns: &mut Turns) -> Result<(), Broken> {
+    fn tell(&self, kept: u64, turns: &Turns, watched: &mut Watched<'_, '_>) -> Result<(), Error> {
+        let current = turns.whole.front().or(turns.asked.front());
+        let name = current.map_or(self.sent.name.as_str(), |file| file.source.offer.name.as_str());
+        watched.tell(Event::Progress { name, kept: kept.min(self.sent.size), size: self.sent.size })
+    }
+
+    /// Gives the stream offers and bytes, as much as it takes.
+    fn give(&mut self, turns: &mut Turns, watched: &mut Watched<'_, '_>) -> Result<(), Broken> {
         loop {
-            if turns.given == turns.piece.len() {
-                self.source.read(&mut turns.piece)?;
-                turns.given = 0;
-                if turns.piece.is_empty() {
+            while turns.out.len() < WAITING && self.add(turns, watched)? {}
+            if turns.out.is_empty() {
+                if turns.is_over(&self.fates) && !std::mem::replace(&mut turns.has_ended, true) {
                     turns.line.finish();
-                    turns.is_asked = false;
-                    return Ok(());
                 }
-            }
-            let room = (self.kept + SEND_WINDOW).saturating_sub(turns.at);
-            let rest = &turns.piece[turns.given..];
-            let rest = &rest[..rest.len().min(room as usize)];
-            let taken = turns.line.put(rest)?;
-            turns.given += taken;
-            turns.at += taken as u64;
-            if turns.given < turns.piece.len() {
                 return Ok(());
             }
+            turns.given += turns.line.put(&turns.out[turns.given..])?;
+            if turns.given < turns.out.len() {
+                return Ok(());
+            }
+            turns.out.clear();
+            turns.given = 0;
         }
+    }
+
+    /// Adds an offer or bytes of a file to what waits for the stream; false if there is nothing to
+    /// add now.
+    fn add(&mut self, turns: &mut Turns, watched: &mut Watched<'_, '_>) -> Result<bool, Broken> {
+        let pending = turns.offered.len() + turns.asked.len() + turns.whole.len();
+        // Bytes go first unless the receiver is about to run out of offers.
+        let wants_offer = pending < AHEAD && (turns.asked.is_empty() || turns.offered.len() < 8);
+        if wants_offer && self.offer(turns, watched)? {
+            return Ok(true);
+        }
+        let Some(file) = turns.asked.front_mut() else { return Ok(false) };
+        let room = (turns.kept.saturating_add(SEND_WINDOW)).saturating_sub(turns.put);
+        if room == 0 {
+            return Ok(false);
+        }
+        let most = CHUNK.min(room as usize);
+        let start = turns.out.len();
+        turns.out.extend([0; 4]);
+        let count = file.source.read(&mut turns.out, most)?;
+        turns.out[start..start + 4].copy_from_slice(&bytes_follow(count));
+        turns.put += count as u64;
+        while turns.asked.front().is_some_and(|file| file.source.left() == 0) {
+            turns.whole.extend(turns.asked.pop_front());
+        }
+        Ok(true)
+    }
+
+    /// Offers the next file; false if there is none.
+    fn offer(&mut self, turns: &mut Turns, watched: &mut Watched<'_, '_>) -> Result<bool, Broken> {
+        while turns.opened.is_none() {
+            let number = turns.next;
+            let Some((path, name)) = self.tree.files.get(number) else { return Ok(false) };
+            turns.next += 1;
+            if self.fates[number] != Fate::Open {
+                continue;
+            }
+            let size = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+            let open = |_: &_| Source::open(path, name, |_, _| Ok(()));
+            let source = if size <= SMALL {
+                open(&AtomicBool::new(false))?
+            } else {
+                turns.line.meanwhile(watched, &[], open)??
+            };
+            self.offers[number] = Some(source.offer.clone());
+            turns.opened = Some(Offered { number, source });
+        }
+        let Some(file) = turns.opened.take() else { return Ok(false) };
+        turns.out.extend(frame(&file.source.offer));
+        turns.offered.push_back(file);
+        Ok(true)
+    }
+
+    /// What to say of it all.
+    fn finished(mut self, took: Duration) -> Result<Sent, Error> {
+        let mut hasher = blake3::Hasher::new();
+        self.sent.took = took;
+        self.sent.size = 0;
+        for (fate, offer) in self.fates.into_iter().zip(self.offers) {
+            let Some(offer) = offer else { continue };
+            match fate {
+                Fate::Refused(why) if !self.tree.is_directory => return Err(Error::Refused(why)),
+                Fate::Refused(why) => self.sent.refused.push((offer.name, why)),
+                Fate::There | Fate::Open => {
+                    self.sent.files += 1;
+                    self.sent.size += offer.size;
+                    self.sent.blake3 = of_tree(&mut hasher, &offer, self.sent.files);
+                }
+            }
+        }
+        Ok(self.sent)
     }
 
     fn count(&mut self, line: &mut Line) {
@@ -247,5 +444,14 @@ impl<'a> Sender<'a> {
             self.sent.rtt = stats.rtt;
             self.sent.window = line.window();
         }
+    }
+}
+
+impl Turns {
+    /// Whether everything has been offered and answered, and all that was asked for is given.
+    fn is_over(&self, fates: &[Fate]) -> bool {
+        let has_more = fates.iter().skip(self.next).any(|fate| *fate == Fate::Open);
+        let waits = !self.offered.is_empty() || !self.asked.is_empty();
+        self.opened.is_none() && !has_more && !waits
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::Error;
 use crate::message::Offer;
-use crate::watch::{Event, Watched};
 use std::fs::{File, Metadata};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -21,20 +20,23 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Opens the file at `path` and reads it once, for its hash.
+    /// Opens the file at `path` and reads it once, for its hash; it is to be called `name`.
     ///
     /// # Errors
-    /// If it is not a file that can be read, if its name is not text, or if the watch stops it.
-    pub(crate) fn open(path: &Path, watched: &mut Watched<'_, '_>) -> Result<Self, Error> {
-        let refused = |why| Error::at(path)(std::io::Error::other(why));
+    /// If it is not a file that can be read, or if `reading` fails, which is told bytes read and the
+    /// size.
+    pub(crate) fn open(
+        path: &Path,
+        name: &str,
+        mut reading: impl FnMut(u64, u64) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let name = name.to_owned();
         // Before it is opened: opening a pipe waits for a writer.
         if !std::fs::metadata(path).map_err(Error::at(path))?.is_file() {
-            return Err(refused("not a file; archives carry directories: tar -cf all.tar …"));
+            return Err(Error::at(path)(std::io::Error::other("not a file any more")));
         }
         let mut file = File::open(path).map_err(Error::at(path))?;
         let metadata = file.metadata().map_err(Error::at(path))?;
-        let name = path.file_name().and_then(|name| name.to_str());
-        let name = name.ok_or_else(|| refused("its name is not UTF-8"))?.to_owned();
         let size = metadata.len();
         let mut hasher = blake3::Hasher::new();
         let (mut piece, mut done) = (vec![0; PIECE], 0);
@@ -46,7 +48,7 @@ impl Source {
             let read = read.min((size - done) as usize);
             hasher.update(&piece[..read]);
             done += read as u64;
-            watched.tell_now_and_then(Event::Reading { done, size })?;
+            reading(done, size)?;
         }
         let blake3 = hasher.finalize().to_hex().to_string();
         let offer = Offer { name, size, blake3 };
@@ -60,19 +62,25 @@ impl Source {
         Ok(())
     }
 
-    /// Reads the next bytes into `piece`, which is empty at the end.
+    /// Bytes that have not been read since [`seek`](Self::seek).
+    pub(crate) fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Adds the next bytes to `piece`, at most `most`, and returns how many; none at the end.
     ///
     /// # Errors
     /// If the file cannot be read, or is shorter than it was.
-    pub(crate) fn read(&mut self, piece: &mut Vec<u8>) -> Result<(), Error> {
-        piece.resize(self.left.min(PIECE as u64) as usize, 0);
-        let read = self.file.read(piece).map_err(Error::at(&self.path))?;
+    pub(crate) fn read(&mut self, piece: &mut Vec<u8>, most: usize) -> Result<usize, Error> {
+        let start = piece.len();
+        piece.resize(start + self.left.min(most as u64) as usize, 0);
+        let read = self.file.read(&mut piece[start..]).map_err(Error::at(&self.path))?;
         if read == 0 && self.left > 0 {
             return Err(self.changed());
         }
-        piece.truncate(read);
+        piece.truncate(start + read);
         self.left -= read as u64;
-        Ok(())
+        Ok(read)
     }
 
     /// True if the file has another size, or was written to, since its hash was made.

@@ -13,7 +13,7 @@ use rustls::{
 use std::sync::{Arc, Mutex};
 
 /// The protocol of this crate, which both sides must speak.
-const PROTOCOL: &[u8] = b"narrows-bulk/1";
+const PROTOCOL: &[u8] = b"narrows-bulk/2";
 /// What TLS derives the sender's proof from (RFC 8446, §7.5).
 const PROOF_LABEL: &[u8] = b"EXPORTER-narrows-bulk";
 

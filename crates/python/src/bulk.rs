@@ -9,13 +9,14 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// A file that was sent: name, bytes, hash, bytes that were there, seconds, connections, packets,
-/// packets lost, RTT in seconds, window in packets.
-type SentLine = (String, u64, String, u64, f64, u32, u64, u64, f64, f64);
-/// A file that has arrived: path, bytes, hash, bytes that were there, seconds, who sent it.
-type ReceivedLine = (PathBuf, u64, String, u64, f64, String);
+/// What was sent: name, files, those refused and why, bytes, hash, bytes that were there.
+type SentWhat = (String, u64, Vec<(String, String)>, u64, String, u64);
+/// How: seconds, connections, packets, packets lost, RTT in seconds, window in packets.
+type SentHow = (f64, u32, u64, u64, f64, f64);
+/// What has arrived: path, files, bytes, hash, bytes that were there, seconds, who sent it.
+type ReceivedLine = (PathBuf, u64, u64, String, u64, f64, String);
 
-/// Send a file to the receiver that `to` is a ticket of; `watch` is called with what happens, a
+/// Send a file or a directory to the receiver that `to` is a ticket of; `watch` is called with what happens, a
 /// text, and two numbers of bytes.
 #[pyfunction]
 pub(crate) fn send_file(
@@ -25,7 +26,7 @@ pub(crate) fn send_file(
     cc: &str,
     patience: f64,
     watch: Py<PyAny>,
-) -> PyResult<SentLine> {
+) -> PyResult<(SentWhat, SentHow)> {
     let to: Ticket = to.parse().map_err(raised)?;
     let law = Law::parse(cc).map_err(Refused::new_err)?;
     let patience = Duration::try_from_secs_f64(patience)
@@ -33,10 +34,10 @@ pub(crate) fn send_file(
     let sent = watched(py, &watch, |watch| {
         narrows_bulk::send(&Sending { file: &file, to: &to, law, patience }, watch)
     })?;
-    let Sent { name, size, blake3, resumed_at, took, connections, packets, lost, rtt, window } =
-        sent;
-    let (took, rtt) = (took.as_secs_f64(), rtt.as_secs_f64());
-    Ok((name, size, blake3, resumed_at, took, connections, packets, lost, rtt, window))
+    let Sent { name, files, refused, size, blake3, resumed_at, .. } = sent;
+    let Sent { took, connections, packets, lost, rtt, window, .. } = sent;
+    let how = (took.as_secs_f64(), connections, packets, lost, rtt.as_secs_f64(), window);
+    Ok(((name, files, refused, size, blake3, resumed_at), how))
 }
 
 /// Takes files from senders that have its ticket.
@@ -65,8 +66,8 @@ impl Receiver {
         let mut receiver = self.0.try_lock().map_err(|_| busy())?;
         let receiver = &mut *receiver;
         let received = watched(py, &watch, |watch| receiver.receive(watch))?;
-        let Received { path, size, blake3, resumed_at, took, from } = received;
-        Ok((path, size, blake3, resumed_at, took.as_secs_f64(), from.to_string()))
+        let Received { path, files, size, blake3, resumed_at, took, from } = received;
+        Ok((path, files, size, blake3, resumed_at, took.as_secs_f64(), from.to_string()))
     }
 }
 

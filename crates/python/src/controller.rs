@@ -10,6 +10,7 @@ use narrows_units::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use std::sync::{Arc, Mutex};
 
 /// An acknowledgement that newly acknowledges packets.
@@ -171,6 +172,7 @@ struct Abilities {
     hears_marks: bool,
     paces: bool,
     has_timer: bool,
+    has_threshold: bool,
 }
 
 impl Abilities {
@@ -200,13 +202,21 @@ impl Abilities {
         if ecn.is_capable() && !hears_marks {
             return Err(PyValueError::new_err("ecn is set, and there is no on_mark(self, mark)"));
         }
+        let has_timer = has("on_timer")?;
+        if has_timer != has("timer")? {
+            let there = if has_timer { "on_timer(self, now)" } else { "timer(self)" };
+            let missing = if has_timer { "timer(self)" } else { "on_timer(self, now)" };
+            let message = format!("there is {there} and no {missing}; define both or neither");
+            return Err(PyValueError::new_err(message));
+        }
         Ok(Self {
             own_recovery: object.getattr("own_recovery")?.extract()?,
             rate_samples: object.getattr("rate_samples")?.extract()?,
             ecn,
             hears_marks,
             paces: has("pacing_rate")?,
-            has_timer: has("on_timer")?,
+            has_timer,
+            has_threshold: has("ssthresh")?,
         })
     }
 }
@@ -244,6 +254,7 @@ impl OwnLaw for PythonLaw {
             abilities: self.abilities,
             failure: self.failure.clone(),
             window: birth.initial_window,
+            threshold: f64::INFINITY,
             rate: None,
             wakes_at: Time::NEVER,
             now: Time::ZERO,
@@ -265,6 +276,8 @@ struct PythonController {
     abilities: Abilities,
     failure: Failure,
     window: f64,
+    /// Its slow-start threshold; if it does not say that, its window after the last reduction.
+    threshold: f64,
     /// Packets per second, if it paces.
     rate: Option<f64>,
     wakes_at: Time,
@@ -275,8 +288,32 @@ struct PythonController {
 /// What an object answers after an event.
 struct Answer {
     window: f64,
+    threshold: Option<f64>,
     rate: Option<f64>,
     timer: Option<f64>,
+}
+
+/// What to say of an answer that is no number.
+fn not_a_number(object: &Bound<'_, PyAny>, method: &str, answer: &Bound<'_, PyAny>) -> PyErr {
+    let text = |found: PyResult<Bound<'_, PyString>>| {
+        found.map_or_else(
+            |_| "?".to_owned(),
+            |text| text.to_string_lossy().chars().take(60).collect(),
+        )
+    };
+    let name = text(object.get_type().name());
+    let found = text(answer.repr());
+    PyValueError::new_err(format!("{name}.{method}() returned {found}, which is not a number"))
+}
+
+/// A number as people read it, however large or small.
+fn shown(number: f64) -> String {
+    let size = number.abs();
+    if size != 0.0 && !(1e-4..1e15).contains(&size) {
+        format!("{number:e}")
+    } else {
+        number.to_string()
+    }
 }
 
 impl PythonController {
@@ -288,17 +325,25 @@ impl PythonController {
     ) {
         let Some(object) = &self.object else { return };
         self.now = now;
-        let Abilities { paces, has_timer, .. } = self.abilities;
+        let Abilities { paces, has_timer, has_threshold, .. } = self.abilities;
         let told = Python::attach(|py| {
             let object = object.bind(py);
             what(py, object)?;
-            let asked = |has: bool, name| {
-                if has { object.call_method0(name)?.extract() } else { Ok(None) }
+            let number = |method: &'static str| {
+                let answer = object.call_method0(method)?;
+                answer.extract().map_err(|_| not_a_number(object, method, &answer))
+            };
+            let asked = |has: bool, method: &'static str| {
+                if !has || object.call_method0(method)?.is_none() {
+                    return Ok(None);
+                }
+                number(method).map(Some)
             };
             Ok(Answer {
-                window: object.call_method0(intern!(py, "window"))?.extract()?,
-                rate: asked(paces, intern!(py, "pacing_rate"))?,
-                timer: asked(has_timer, intern!(py, "timer"))?,
+                window: number("window")?,
+                threshold: asked(has_threshold, "ssthresh")?,
+                rate: asked(paces, "pacing_rate")?,
+                timer: asked(has_timer, "timer")?,
             })
         });
         match told.and_then(|answer| self.take(&answer)) {
@@ -315,7 +360,8 @@ impl PythonController {
         let wrong = |method: &str, found: f64, right: String| {
             let name = &self.name;
             Err(PyValueError::new_err(format!(
-                "{name}.{method}() returned {found}; it must {right}"
+                "{name}.{method}() returned {}; it must {right}",
+                shown(found)
             )))
         };
         if !(1.0..=MOST).contains(&answer.window) {
@@ -333,8 +379,22 @@ impl PythonController {
             let right = format!("return None or a time in seconds after {}", self.now.seconds());
             return wrong("timer", timer, right);
         }
+        if answer.threshold.is_some_and(|threshold| threshold.is_nan() || threshold < 0.0) {
+            let right = "return packets, at least 0, or None if there is no threshold".to_owned();
+            return wrong("ssthresh", answer.threshold.unwrap_or_default(), right);
+        }
+        if self.abilities.has_threshold {
+            self.threshold = answer.threshold.unwrap_or(f64::INFINITY);
+        }
         (self.window, self.rate, self.wakes_at) = (answer.window, answer.rate, wakes_at);
         Ok(())
+    }
+
+    /// After a loss or a mark that opens an epoch.
+    fn reduced(&mut self) {
+        if !self.abilities.has_threshold {
+            self.threshold = self.window;
+        }
     }
 
     fn lose(&mut self, now: Time, loss: Loss) {
@@ -369,17 +429,24 @@ impl control::Controller for PythonController {
     fn on_loss(&mut self, loss: &control::Loss) {
         let control::Loss { now, opens_epoch, in_flight, .. } = *loss;
         self.lose(now, Loss { now: now.seconds(), opens_epoch, timeout: false, in_flight });
+        if opens_epoch {
+            self.reduced();
+        }
     }
 
     fn on_timeout(&mut self, timeout: &control::Timeout) {
         let control::Timeout { now, opens_epoch, in_flight } = *timeout;
         self.lose(now, Loss { now: now.seconds(), opens_epoch, timeout: true, in_flight });
+        self.reduced();
     }
 
     fn on_mark(&mut self, mark: &control::Mark) {
         let control::Mark { now, packets, opens_epoch } = *mark;
         let told = Mark { now: now.seconds(), packets, opens_epoch };
         self.tell(now, |py, object| object.call_method1(intern!(py, "on_mark"), (told,)).map(drop));
+        if opens_epoch {
+            self.reduced();
+        }
     }
 
     fn on_timer(&mut self, now: Time) {
@@ -395,6 +462,10 @@ impl control::Controller for PythonController {
 
     fn window(&self) -> f64 {
         self.window
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.threshold
     }
 
     fn pacing(&self) -> Pacing {

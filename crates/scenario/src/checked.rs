@@ -147,7 +147,8 @@ fn check_flows(around: &Surroundings) -> Result<Vec<CheckedFlow>, ScenarioError>
     for (number, flow) in around.scenario.flows.iter().enumerate() {
         let checked = CheckedFlow::new(number, first, flow, around)?;
         if !checked.name.is_empty() && flows.iter().any(|other| other.name == checked.name) {
-            let message = format!("two groups are called \"{}\"; name one differently", checked.name);
+            let message =
+                format!("two groups are called \"{}\"; name one differently", checked.name);
             return Err(ScenarioError::new(format!("flows[{number}].name"), message));
         }
         flows.push(checked);

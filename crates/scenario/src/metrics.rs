@@ -182,7 +182,7 @@ columns! {
     mean_queue: Packets = Number(|run| run.bottleneck().summary.mean_queue);
     /// Of the bottleneck: the most packets at any time.
     max_queue: Count = Number(|run| run.bottleneck().max_queue());
-    /// Of the bottleneck: median of the packets that arrivals found; exact below 64, then to 3 %.
+    /// Of the bottleneck: median of the packets that arrivals found; exact below 64, then to 1.6 %.
     queue_p50: Count = Number(|run| run.bottleneck().queue_quantile(0.5));
     /// Of the bottleneck: 95th percentile of the packets that arrivals found.
     queue_p95: Count = Number(|run| run.bottleneck().queue_quantile(0.95));
@@ -298,15 +298,17 @@ columns! {
     max_queue: Count = Number(LinkResult::max_queue);
     /// The most bytes at any time.
     max_queue_bytes: Bytes = Number(LinkResult::max_queue_bytes);
-    /// Median of the packets that arrivals found; exact below 64, then to 3 %.
+    /// Median of the packets that arrivals found; exact below 64, then to 1.6 %.
     queue_p50: Count = Number(|link| link.queue_quantile(0.5));
     /// 95th percentile of the packets that arrivals found.
     queue_p95: Count = Number(|link| link.queue_quantile(0.95));
     /// 99th percentile of the packets that arrivals found.
     queue_p99: Count = Number(|link| link.queue_quantile(0.99));
-    /// Mean time from arrival at the queue to the departure of the last bit.
+    /// Mean time from arrival at the queue to the departure of the last bit, of the packets that
+    /// arrived in the measured window; of those still queued at its end, too, if the queue decides on
+    /// arrival.
     mean_delay: Delay, "RFC 5166 §2.1.2" = Number(LinkResult::mean_delay);
-    /// Median of that time.
+    /// Median of that time, to 1.6 %, as the other percentiles.
     delay_p50: Delay, "RFC 5166 §2.1.2" = Number(|link| link.delay_quantile(0.5));
     /// 95th percentile of that time.
     delay_p95: Delay, "RFC 5166 §2.1.2" = Number(|link| link.delay_quantile(0.95));

@@ -124,6 +124,8 @@ impl LinkResult {
             .queue_found
             .as_ref()
             .map_or(f64::NAN, |histogram| histogram.quantile(share) as f64)
+            // The middle of a slot may lie above all that was there.
+            .min(self.max_queue())
     }
 
     /// A quantile of the delay in queue and transmitter, in seconds.

@@ -28,6 +28,19 @@ pub fn is_obeyed(sign: char) -> bool {
         )
 }
 
+/// `text` with what a terminal would obey written as its code: what a stranger says, for people.
+pub fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for sign in text.chars() {
+        if is_obeyed(sign) {
+            plain.extend(sign.escape_unicode());
+        } else {
+            plain.push(sign);
+        }
+    }
+    plain
+}
+
 /// What keeps `text` from being the name of something in tables, files and figures: it is empty,
 /// has a sign that terminals obey, or begins as a formula of a spreadsheet does. `None` if nothing
 /// does.
@@ -49,7 +62,8 @@ mod tests {
 
     #[test]
     fn signs_that_deceive_a_reader_are_no_part_of_a_name() {
-        for name in ["", "a\u{1b}[31m", "a\nb", "a\u{202e}b", "\u{feff}a", "a\u{200b}", "=1+1", "@a"]
+        for name in
+            ["", "a\u{1b}[31m", "a\nb", "a\u{202e}b", "\u{feff}a", "a\u{200b}", "=1+1", "@a"]
         {
             assert!(wrong_name(name).is_some(), "{name:?}");
         }

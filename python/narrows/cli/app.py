@@ -718,7 +718,7 @@ def doctor(
 
 @app.command(epilog="Example: narrows send data.parquet 192.0.2.7:4433/3f… --cc etcp:p0=0.01")
 def send(
-    file: Annotated[Path, typer.Argument(help="The file.")],
+    file: Annotated[Path, typer.Argument(help="The file, or a directory with all its files.")],
     ticket: Annotated[
         str,
         typer.Argument(
@@ -728,24 +728,26 @@ def send(
     ],
     cc: Annotated[str, typer.Option("--cc", "-C", help="The law that decides how fast.")] = "cubic",
     patience: Annotated[
-        str, typer.Option(help="For how long a receiver that does not answer is tried again.")
+        str, typer.Option(help="For how long a receiver that says nothing is tried again.")
     ] = "60s",
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
-    """Send a file to a machine where narrows recv runs, over UDP, with any law.
+    """Send a file or a directory to a machine where narrows recv runs, over UDP, with any law.
 
-    What has arrived is kept: sent again, a file goes on where it stopped. The exit status is 1 if
-    the receiver refuses or does not answer.
+    What has arrived is kept: sent again, it goes on where it stopped. The exit status is 1 if the
+    receiver refuses or does not answer.
     """
     from narrows.cli import bulk  # noqa: PLC0415
 
     with _one_line_errors():
-        bulk.send(file, ticket, cc, _as_seconds(patience), as_json)
+        is_taken = bulk.send(file, ticket, cc, _as_seconds(patience), as_json)
+    if not is_taken:
+        raise typer.Exit(FAILED)
 
 
 @app.command(epilog="Example: narrows recv in --host lab.example.org")
 def recv(
-    directory: Annotated[Path, typer.Argument(help="Where files go.")] = Path(),
+    directory: Annotated[Path, typer.Argument(help="Where files go; made if need be.")] = Path(),
     listen: Annotated[
         str, typer.Option(help="Address and UDP port; port 0 is any that is free.")
     ] = "0.0.0.0:4433",

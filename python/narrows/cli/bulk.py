@@ -24,14 +24,15 @@ from narrows._progress import Lines
 from narrows._terminal import complain, console_of_errors, put
 
 
-def send(file: Path, to: str, cc: str, patience: float, as_json: bool) -> None:
-    """Send a file, and say how it went."""
+def send(file: Path, to: str, cc: str, patience: float, as_json: bool) -> bool:
+    """Send a file or a directory, and say how it went; return whether all of it was taken."""
     with _shown() as progress:
         sent = bulk.send(file, to, cc=cc, patience=patience, progress=progress, notice=complain)
     if as_json:
         put(json.dumps(asdict(sent)))
-        return
-    put(f"sent {sent.name}: {_rate(sent.size - sent.resumed_at, sent.seconds)}")
+        return not sent.refused
+    what = f"{sent.name}, {sent.files} files" if sent.files > 1 else sent.name
+    put(f"sent {what}: {_rate(sent.size - sent.resumed_at, sent.seconds)}")
     if sent.resumed_at:
         put(f"resumed at {sent.resumed_at} of {sent.size} bytes")
     share = 100 * sent.lost / max(sent.packets, 1)
@@ -40,6 +41,9 @@ def send(file: Path, to: str, cc: str, patience: float, as_json: bool) -> None:
         f"RTT {1e3 * sent.rtt:.3g} ms, window {sent.window:.0f} packets"
     )
     put(f"BLAKE3 {sent.blake3}")
+    for name, why in sent.refused:
+        complain(f"{name}: refused: {why}")
+    return not sent.refused
 
 
 def receive(
@@ -59,7 +63,10 @@ def receive(
             put(json.dumps({**asdict(received), "path": str(received.path)}))
         else:
             arrived = received.size - received.resumed_at
-            put(f"received {received.path}: {_rate(arrived, received.seconds)}")
+            what = f"{received.path}, {received.files} files" if received.files > 1 else received.path
+            put(f"received {what}: {_rate(arrived, received.seconds)}")
+            if received.resumed_at:
+                put(f"resumed at {received.resumed_at} of {received.size} bytes")
             put(f"BLAKE3 {received.blake3}")
         if not keep:
             return

@@ -9,6 +9,9 @@
 //! | §4.3, fig. 4 | W_est ← W_est + α·n/cwnd, α = 3(1−β)/(1+β), and 1 from cwnd_prior on | [`Cubic::grow_estimate`] |
 //! | Linux, `bictcp_update` | W_est ← W_est + n/⌊s·cwnd/8⌋, s = ⌊⌊8(1+β)/3⌋/(1−β)⌋ in 1024ths: α is 0.53 for good | [`Params::packets_per_step`] |
 //! | Linux, `bictcp_update` | while no loss is known, 5 % more per round trip at least | [`Cubic::target`] |
+//! | Linux, `bictcp_update` | cwnd, W_est and the target are whole packets, the target rounded towards W_max | [`Cubic::whole_target`] |
+//! | Linux, `bictcp_update` | one packet more per cnt = ⌊cwnd/(target − cwnd)⌋ packets acknowledged, at least 2; 100 cwnd at the target | [`Cubic::packets_per_growth`] |
+//! | Linux, `tcp_cong_avoid_ai` | the packets acknowledged towards the next step are kept | [`Credits::step`] |
 //! | §4.4, §4.5 | cwnd ← cwnd + n(target − cwnd)/cwnd | [`Cubic::increase`] |
 //! | §4.6 | ssthresh ← β·cwnd | [`Cubic::decrease`] |
 //! | §4.7 | W_max ← cwnd(1 + β)/2, if cwnd < W_max | [`Cubic::decrease`] |
@@ -22,20 +25,17 @@
 //! Departures from the RFC: §4.3 compares W_cubic(t) with W_est; like Linux we compare the target.
 //! §4.6 multiplies the packets in flight; like Linux we multiply the window.
 //!
-//! Departures from Linux: windows have fractions until a loss. There cwnd, W_est and the target are
-//! whole packets, too (the target is rounded towards W_max). A window at its target or above it
-//! stays; there it grows by a hundredth of a packet per round trip. C is 0.4, not 410/1024; K is
-//! the cube root, there 0.2 % off. Growth follows each acknowledgement; there the target is
-//! computed anew when the window has changed, at most once per tick of the clock, and else after
-//! 1/32 s. The least RTT is that of the connection; there samples within a second of the start of
-//! an epoch do not count, and a timeout begins anew. An undone epoch gives back W_max and t (§4.9);
-//! there it does not, and after a timeout they are forgotten for good. t leaves out all time in
-//! which the application was the limit; there only silence with nothing in flight.
+//! Departures from Linux: C is 0.4, not 410/1024; K is the cube root, there 0.2 % off. The time is
+//! exact; there it counts ticks of the clock, and the target is computed anew at most once per tick.
+//! The least RTT is that of the connection; there samples within a second of the start of an epoch
+//! do not count, and a timeout begins anew. An undone epoch gives back W_max and t (§4.9); there it
+//! does not, and after a timeout they are forgotten for good. t leaves out all time in which the
+//! application was the limit; there only silence with nothing in flight.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Abe, Ack, Idle, WindowLaw};
 use narrows_settings::{Given, Settings, choice, settings};
-use narrows_units::Time;
+use narrows_units::{Duration, Time};
 use std::sync::Arc;
 
 /// Its line in the registry.
@@ -77,7 +77,7 @@ settings! {
         /// The RTT by which the target is ahead of the present (§4.2): the `least`, as in Linux, or
         /// the `smoothed` one of the RFC.
         ahead: Ahead = Ahead::Least;
-        /// Whether a loss leaves whole packets, of the window and of W_max, as in Linux.
+        /// Whether window, W_max, W_est and target are whole packets, as in Linux.
         whole: bool = true;
         /// Largest number of packets gained per second above W_max; 160 in Linux 2.6.22.
         s_max: f64 = f64::INFINITY, above(0.0).or_infinite();
@@ -174,6 +174,8 @@ pub struct Cubic {
     k: f64,
     /// The window of a Reno flow.
     w_est: f64,
+    /// What counts towards the next whole packet of the window, and of W_est.
+    credits: Credits,
     /// When congestion avoidance began; `None` until the next acknowledgement begins it.
     epoch_start: Option<Time>,
     /// Until when it is known whether the application was the limit; `None` at first.
@@ -185,7 +187,8 @@ impl Cubic {
     pub fn new(params: Params) -> Self {
         let (w_max, origin, cwnd_prior, k, w_est) = (0.0, 0.0, 0.0, 0.0, 0.0);
         let params = Arc::new(params);
-        Self { params, w_max, origin, cwnd_prior, k, w_est, epoch_start: None, seen: None }
+        let credits = Credits::default();
+        Self { params, w_max, origin, cwnd_prior, k, w_est, credits, epoch_start: None, seen: None }
     }
 
     /// W_cubic(t) = C(t − K)³ + W_max, t in seconds (§4.2, fig. 1).
@@ -229,6 +232,98 @@ impl Cubic {
     }
 }
 
+/// How a window of whole packets grows between two of them (Linux, `struct bictcp` and
+/// `snd_cwnd_cnt`).
+#[derive(Clone, Debug, Default)]
+struct Credits {
+    /// Packets acknowledged since the window grew last (`snd_cwnd_cnt`).
+    of_window: f64,
+    /// Packets acknowledged since W_est grew last (`ack_cnt`).
+    of_estimate: f64,
+    /// Packets acknowledged per packet of growth (`cnt`).
+    per_growth: f64,
+    /// The window for which that was computed (`last_cwnd`), and when (`last_time`).
+    computed: Option<(f64, Time)>,
+}
+
+/// For a window that has not moved `cnt` is computed anew after this time (HZ/32).
+const COMPUTED_LASTS: Duration = Duration::from_micros(31_250);
+
+impl Credits {
+    /// By how many whole packets the window grows for `packets` acknowledged; credits of a time
+    /// with a larger `cnt` count once (`tcp_cong_avoid_ai`).
+    fn step(&mut self, packets: f64) -> f64 {
+        let mut grown = 0.0;
+        if self.of_window >= self.per_growth {
+            self.of_window = 0.0;
+            grown = 1.0;
+        }
+        self.of_window += packets;
+        let steps = (self.of_window / self.per_growth).floor();
+        self.of_window -= steps * self.per_growth;
+        grown + steps
+    }
+}
+
+impl Cubic {
+    /// The target in whole packets, rounded towards W_max (`bic_target`).
+    fn whole_target(&self, t: f64) -> f64 {
+        let offset = (t - self.k).abs();
+        let delta = (self.params.c * offset * offset * offset).floor();
+        if t < self.k { self.origin - delta } else { self.origin + delta }
+    }
+
+    /// Packets acknowledged per packet of growth at `window` (`cnt`), `t` seconds into the epoch.
+    fn packets_per_growth(&self, window: f64, t: f64, rtt: f64) -> f64 {
+        let per_step = |target: f64| {
+            if target > window { (window / (target - window)).floor() } else { 100.0 * window }
+        };
+        let mut count = per_step(self.whole_target(t + rtt));
+        if t + rtt >= self.k {
+            // s_max · RTT packets in a round trip of `window` packets.
+            count = count.max((window / (self.params.s_max * rtt)).floor());
+        }
+        if self.w_max == 0.0 && self.params.unknown_growth > 0.0 {
+            count = count.min(1.0 / self.params.unknown_growth);
+        }
+        count
+    }
+
+    /// The whole window after `ack` (`bictcp_update` and `tcp_cong_avoid_ai`).
+    fn grow_by_whole_packets(&mut self, window: f64, ack: &Ack, rtt: f64) -> f64 {
+        let whole = window.floor();
+        self.credits.of_estimate += ack.packets;
+        let lasts = |(of, at): (f64, Time)| of == whole && ack.now.since(at) <= COMPUTED_LASTS;
+        if self.epoch_start.is_none() || !self.credits.computed.is_some_and(lasts) {
+            self.credits.computed = Some((whole, ack.now));
+            let start = self.epoch_start.unwrap_or_else(|| {
+                self.credits.of_estimate = ack.packets;
+                self.begin_epoch(whole, ack.now)
+            });
+            let mut count = self.packets_per_growth(whole, ack.now.since(start).seconds(), rtt);
+            self.grow_whole_estimate(whole);
+            if self.params.friendly != Friendly::Off && self.w_est > whole {
+                count = count.min((whole / (self.w_est.floor() - whole)).floor());
+            }
+            self.credits.per_growth = count.max(2.0);
+        }
+        window + self.credits.step(ack.packets)
+    }
+
+    /// W_est ← W_est + 1 for each `packets_per_step` acknowledged (`tcp_cwnd`), or the RFC's.
+    fn grow_whole_estimate(&mut self, window: f64) {
+        if self.params.friendly != Friendly::Linux {
+            let packets = std::mem::take(&mut self.credits.of_estimate);
+            return self.grow_estimate(window, packets);
+        }
+        let step = self.params.packets_per_step(window);
+        while self.credits.of_estimate > step {
+            self.credits.of_estimate -= step;
+            self.w_est += 1.0;
+        }
+    }
+}
+
 impl WindowLaw for Cubic {
     /// Moves the start of the epoch by the time in which the application was the limit (§4.2).
     fn observe(&mut self, ack: &Ack) {
@@ -244,12 +339,15 @@ impl WindowLaw for Cubic {
     /// cwnd + n(target − cwnd)/cwnd (§4.4, §4.5), or the Reno flow's window if that is larger
     /// (§4.3).
     fn increase(&mut self, window: f64, ack: &Ack) -> f64 {
-        let start = self.epoch_start.unwrap_or_else(|| self.begin_epoch(window, ack.now));
-        let t = ack.now.since(start).seconds();
         let rtt = ack.rtt.map_or(0.0, |rtt| match self.params.ahead {
             Ahead::Least => rtt.minimum.seconds(),
             Ahead::Smoothed => rtt.smoothed.seconds(),
         });
+        if self.params.whole {
+            return self.grow_by_whole_packets(window, ack, rtt);
+        }
+        let start = self.epoch_start.unwrap_or_else(|| self.begin_epoch(window, ack.now));
+        let t = ack.now.since(start).seconds();
         self.grow_estimate(window, ack.packets);
         let target = self.target(window, t, rtt);
         let grown = window + ack.packets * (target - window) / window;
@@ -270,11 +368,10 @@ impl WindowLaw for Cubic {
     /// β·cwnd (§4.6), with fast convergence (§4.7).
     fn decrease(&mut self, window: f64, _now: Time) -> f64 {
         self.epoch_start = None;
+        self.credits = Credits::default();
         self.cwnd_prior = window;
-        // In whole packets, as in Linux: a peak that is lower by a fraction of a packet is not a
-        // sign of another flow.
-        let makes_room = self.params.fast_convergence && window.floor() < self.w_max.floor();
         let window = if self.params.whole { window.floor() } else { window };
+        let makes_room = self.params.fast_convergence && window < self.w_max;
         let (kept, room) = self.params.after_a_loss(window);
         self.w_max = if makes_room { room } else { window };
         self.origin = self.w_max;
@@ -284,6 +381,7 @@ impl WindowLaw for Cubic {
     /// W_max is forgotten (§4.8; `bictcp_reset` in Linux).
     fn forget(&mut self) {
         self.epoch_start = None;
+        self.credits = Credits::default();
         self.w_max = 0.0;
         self.origin = 0.0;
     }
@@ -355,10 +453,42 @@ mod tests {
         assert_eq!(steps(819.0 / 1024.0), [5.0, 28.0, 287.0]);
     }
 
+    /// RFC 9438 §4.7 compares cwnd with W_max, Linux their whole packets.
+    #[test]
+    fn a_peak_that_is_lower_by_a_fraction_makes_room_in_the_rfcs_law_only() {
+        let w_max = |whole: bool| {
+            let mut cubic = Cubic::new(Params { whole, ..Params::default() });
+            for window in [100.9, 100.5] {
+                cubic.decrease(window, Time::ZERO);
+            }
+            cubic.w_max
+        };
+        assert!((w_max(false) - 100.5 * 0.85).abs() < 1e-9);
+        assert_eq!(w_max(true), 100.0);
+    }
+
+    /// With C(K − t)³ < 1 the target is W_max: the window is there 1.36 s before K.
+    #[test]
+    fn whole_packets_reach_the_plateau_early() {
+        let mut cubic = Cubic::new(Params { friendly: Friendly::Off, ..Params::default() });
+        cubic.decrease(200.0, Time::ZERO);
+        let (mut window, mut at) = (140.0, Time::ZERO);
+        let round = Duration::from_millis(40);
+        while window < 200.0 {
+            at += round;
+            for _ in 0..window as u64 {
+                window = cubic.increase(window, &Ack { now: at, ..ack(0.0, 1.0) });
+            }
+        }
+        // K = ∛(60/0.4) = 5.31 s, and (1/0.4)^(1/3) = 1.36 s; a packet per round trip follows.
+        let early = 5.313 - at.seconds();
+        assert!((1.1..=1.4).contains(&early), "{early} s before K");
+    }
+
     /// `cnt` is at least 2: a packet per two acknowledged.
     #[test]
     fn a_reno_flow_far_ahead_is_reached_at_the_largest_growth() {
-        let mut cubic = Cubic::new(Params::default());
+        let mut cubic = Cubic::new(Params { whole: false, ..Params::default() });
         cubic.increase(10.0, &ack(0.0, 1.0));
         cubic.w_max = 10.0;
         cubic.w_est = 30.0;

@@ -69,7 +69,8 @@ impl Fast {
     fn measure(&mut self, ack: &Ack) {
         let Some(rtt) = ack.rtt.filter(|_| ack.rtt_is_fresh) else { return };
         let latest = rtt.latest.seconds();
-        self.base = self.base.min(rtt.minimum.seconds());
+        // Of data packets: the connection's least RTT may be that of the SYN, which is shorter.
+        self.base = self.base.min(latest);
         let weight = (3.0 / self.cwnd.window).min(0.25);
         self.average =
             Some(self.average.map_or(latest, |average| (1.0 - weight) * average + weight * latest));
