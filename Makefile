@@ -120,9 +120,13 @@ bless:
 test-python: setup
 	$(BIN)/pytest
 
-# Tries a hundred times as many cases of the TCP sender as `make test` does: NARROWS_CASES=1000000.
+# Searches for new cases, a hundred times as many as `make test` tries, which are the same each time.
+# NARROWS_CASES=1000000 says how many, PROPTEST_RNG_SEED=… repeats a search; what it finds is written
+# to proptest-regressions, to be kept.
 properties: export NARROWS_CASES ?= 1000000
+properties: export PROPTEST_RNG_SEED ?= $(shell od -An -N7 -tu8 /dev/urandom | tr -d ' ')
 properties:
+	@echo "PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED)"
 	cargo test --release -p narrows-transport --test properties
 	NARROWS_CASES=100000 cargo test --release -p narrows-sim --test dumbbell rules
 

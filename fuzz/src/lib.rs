@@ -67,7 +67,9 @@ fn check(scenario: Scenario) -> Option<Checked> {
 pub fn sack(bytes: &[u8]) {
     let law = OncePerEpoch::new(SlowStart::Standard, Reno, 40.0).with_ssthresh(40.0);
     let stream = Stream::new(1, 1, 1);
-    let settings = TcpSettings::new(RecoveryKind::Sack, Arc::new(Habits::LINUX), 1000, stream);
+    // Without a handshake: no acknowledgement here is a SYN-ACK, and nothing else would leave.
+    let habits = Arc::new(Habits { handshake: false, ..Habits::LINUX });
+    let settings = TcpSettings::new(RecoveryKind::Sack, habits, 1000, stream);
     let mut sender = Sender::new(settings, Box::new(law));
     sender.offer(u64::MAX / 2);
     let mut heard = BTreeSet::new();

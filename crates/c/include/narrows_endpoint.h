@@ -56,13 +56,15 @@ struct narrows_endpoint {
 };
 
 /* Makes the two ends of a flow: `size` is the bytes to transfer, 0 for no end. Returns 0 if that
- * worked. It may be called more often than there are flows, to see whether it works. */
+ * worked; if not, whatever it made is its own to free. It may be called more often than there are flows, to see whether it works. */
 typedef int (*narrows_make)(void *context, uint64_t seed, uint64_t size,
 			    struct narrows_endpoint *near_end, struct narrows_endpoint *far_end);
 
 /* Runs a scenario, the text of a TOML file whose flows may say host = "NAME", under `seed`. Returns
  * what happened as JSON text, or an error as the text {"error": "..."}; to be freed with
- * narrows_free. Never NULL. */
+ * narrows_free. Never NULL. "times" of a flow is a hash of when what left its near end: equal in two
+ * runs if they were the same. A stack that never stops sending, or that says that more was delivered
+ * than has arrived, is stopped with its name. */
 char *narrows_run(const char *scenario, const char *name, narrows_make make, void *context,
 		  uint64_t seed);
 

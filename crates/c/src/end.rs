@@ -76,6 +76,9 @@ pub(crate) struct CEndpoint {
     poll_timeout: unsafe extern "C" fn(*mut c_void) -> u64,
     tell: Option<unsafe extern "C" fn(*mut c_void, *mut Says)>,
     drop: Option<unsafe extern "C" fn(*mut c_void)>,
+    /// Where it writes a datagram, whose bytes are then copied: a datagram that waits takes no more
+    /// memory than its own length.
+    room: Box<[u8]>,
     /// What it did that it must not.
     fault: Option<String>,
 }
@@ -91,7 +94,7 @@ impl CEndpoint {
         if let (Some(handle), Some(handle_timeout), Some(poll_transmit), Some(poll_timeout)) =
             (handle, handle_timeout, poll_transmit, poll_timeout)
         {
-            let fault = None;
+            let (fault, room) = (None, vec![0; ROOM].into_boxed_slice());
             return Ok(Self {
                 state,
                 handle,
@@ -100,6 +103,7 @@ impl CEndpoint {
                 poll_timeout,
                 tell,
                 drop,
+                room,
                 fault,
             });
         }
@@ -146,20 +150,21 @@ impl Endpoint for CEndpoint {
         if self.fault.is_some() {
             return None;
         }
-        datagram.resize(ROOM, 0);
         let mut leaves = Leaves { not_before: 0, headers: Transmit::UDP_HEADERS, ecn: 0 };
-        let bytes = datagram.as_mut_ptr();
+        let bytes = self.room.as_mut_ptr();
         // SAFETY: it is the end's own function, and there is as much room as is said.
         let length =
             unsafe { (self.poll_transmit)(self.state, nanos(now), bytes, ROOM, &mut leaves) };
         if length > ROOM {
             self.fault = Some(format!("a datagram of {length} bytes, more than {ROOM}"));
         }
-        datagram.truncate(if length > ROOM { 0 } else { length });
-        if datagram.is_empty() {
-            return None;
+        let ecn = Ecn::from_bits(leaves.ecn);
+        if length > 0 && ecn.is_none() {
+            self.fault = Some(format!("ecn is {}, and the field has two bits", leaves.ecn));
         }
-        let ecn = Ecn::from_bits(leaves.ecn).unwrap_or_default();
+        let ecn = ecn.filter(|_| length > 0 && self.fault.is_none())?;
+        datagram.clear();
+        datagram.extend_from_slice(&self.room[..length]);
         let not_before = time(leaves.not_before).unwrap_or(Time::ZERO);
         let bytes = (datagram.len() as u32).saturating_add(leaves.headers);
         Some(Transmit { bytes, ecn, not_before })

@@ -11,6 +11,7 @@ use narrows_scenario::{Checked, Own, Results, Scenario, Stack, StackEnds, Wish, 
 use serde_json::{Value, json};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// The stack of a C program.
@@ -80,10 +81,21 @@ pub unsafe extern "C" fn narrows_run(
     let texts = unsafe { text(scenario, "scenario").and_then(|it| Ok((it, text(name, "name")?))) };
     let outcome = texts.and_then(|(scenario, name)| {
         let make = make.ok_or("make is NULL")?;
-        ran(&scenario, CStack { name, make, context: Context(context) }, seed)
+        let run = || ran(&scenario, CStack { name, make, context: Context(context) }, seed);
+        guarded(run)
     });
     let said = outcome.unwrap_or_else(|error| json!({ "error": error })).to_string();
     CString::new(said).unwrap_or_default().into_raw()
+}
+
+/// What `work` returns; if it panics, an error that says so: C has no way to go on from a panic.
+fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    outcome.unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or(panic.downcast_ref::<&str>().copied()).unwrap_or("of an unknown kind");
+        Err(format!("a fault of narrows: {said}"))
+    })
 }
 
 /// Frees what [`narrows_run`] returned.
@@ -116,9 +128,20 @@ fn shown(results: &Results) -> Value {
             "cc": flow.cc,
             "goodput": flow.goodput,
             "loss_rate": flow.loss_rate,
+            "mean_rtt": flow.mean_rtt,
             "completion_time": flow.completion_time,
             "ended": ended,
             "times": hosted.map(|ends| format!("{:016x}", ends.near.times)),
+        })
+    };
+    let of_link = |link: &narrows_scenario::LinkResult| {
+        json!({
+            "name": link.name,
+            "utilisation": link.summary.utilisation,
+            "loss_rate": link.loss_rate,
+            "mean_queue": link.summary.mean_queue,
+            "max_queue": link.max_queue(),
+            "marks": link.summary.marks,
         })
     };
     json!({
@@ -127,5 +150,6 @@ fn shown(results: &Results) -> Value {
         "mean_queue": link.summary.mean_queue,
         "warnings": results.warnings.lines().collect::<Vec<_>>(),
         "flows": results.flows.iter().map(flow).collect::<Vec<_>>(),
+        "links": results.links.iter().map(of_link).collect::<Vec<_>>(),
     })
 }

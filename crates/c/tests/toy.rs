@@ -10,13 +10,20 @@ fn built() -> PathBuf {
 }
 
 fn run(compiler: &str, flags: &[&str], name: &str) -> serde_json::Value {
+    let binary = compiled(compiler, flags, "examples/toy.c", name);
+    let ran = Command::new(&binary).env("LD_LIBRARY_PATH", built()).output().expect("it runs");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+    serde_json::from_slice(&ran.stdout).expect("it prints JSON")
+}
+
+fn compiled(compiler: &str, flags: &[&str], source: &str, name: &str) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let binary = built().join(name);
     let compiled = Command::new(compiler)
         .args(["-Wall", "-Wextra", "-Werror", "-O1", "-I"])
         .arg(here.join("include"))
         .args(flags)
-        .arg(here.join("examples/toy.c"))
+        .arg(here.join(source))
         .arg("-L")
         .arg(built())
         .args(["-lnarrows", "-o"])
@@ -24,9 +31,29 @@ fn run(compiler: &str, flags: &[&str], name: &str) -> serde_json::Value {
         .output()
         .unwrap_or_else(|error| panic!("{compiler}: {error}"));
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let ran = Command::new(&binary).env("LD_LIBRARY_PATH", built()).output().expect("it runs");
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
-    serde_json::from_slice(&ran.stdout).expect("it prints JSON")
+    binary
+}
+
+/// What a stack does wrong is said with its name, and takes less than 100 MB beside a run's own.
+#[test]
+fn a_stack_that_misbehaves_is_stopped_with_its_name() {
+    let binary = compiled("cc", &["-std=c11"], "tests/misbehaving.c", "misbehaving");
+    let ran = |fault: &str| {
+        let limited = format!("ulimit -v 600000; exec {} {fault}", binary.display());
+        let mut shell = Command::new("sh");
+        let ran = shell.args(["-c", &limited]).env("LD_LIBRARY_PATH", built()).output();
+        let ran = ran.expect("it runs");
+        assert!(ran.status.success(), "{fault}: {}", String::from_utf8_lossy(&ran.stderr));
+        serde_json::from_slice::<serde_json::Value>(&ran.stdout).expect("it prints JSON")
+    };
+    let ended = ran("endless")["flows"][0]["ended"].to_string();
+    assert!(ended.contains("toy was stopped: more than 64 MB"), "{ended}");
+    let error = ran("liar")["error"].to_string();
+    assert!(error.contains("toy says that 1"), "{error}");
+    assert!(error.contains("have arrived there"), "{error}");
+    let ended = ran("ecn")["flows"][0]["ended"].to_string();
+    assert!(ended.contains("ecn is 9"), "{ended}");
+    assert_eq!(ran("nothing")["flows"][0]["ended"], serde_json::Value::Null);
 }
 
 #[test]

@@ -45,7 +45,17 @@ fn run_here(
     let results = results::gather(checked, &simulation, seed);
     drop(simulation);
     traces.finish()?;
-    Ok(results)
+    believable(results)
+}
+
+/// Fails if a stack that others wrote says of itself what cannot be: no number of that run is worth
+/// anything.
+fn believable(results: Results) -> Result<Results, RunError> {
+    let hosted = results.flows.iter().filter_map(|flow| flow.summary.hosted.as_deref());
+    let mut ends = hosted.flat_map(|ends| [&ends.near, &ends.far]);
+    let contradiction = ends.find_map(|end| end.contradiction.clone());
+    drop(ends);
+    contradiction.map_or(Ok(results), |said| Err(RunError::Stack(said)))
 }
 
 /// Runs `checked` under `seed`, and shows each packet that crosses a link between routers to `tap`,
@@ -54,7 +64,7 @@ pub fn run_tapped(checked: &Checked, seed: u64, tap: Box<dyn Tap>) -> Result<Res
     let mut simulation = simulation(checked, seed, &mut Traces::none(checked), false)?;
     simulation.set_tap((0..checked.links.len() as u32).collect(), tap);
     let _ = simulation.run(|_| ControlFlow::Continue(()));
-    Ok(results::gather(checked, &simulation, seed))
+    believable(results::gather(checked, &simulation, seed))
 }
 
 /// `checked`, ready to run under `seed`; `eager` decides departures ahead of time.

@@ -111,6 +111,8 @@ pub struct EndSummary {
     pub bits: u64,
     /// Why it ended, if it did.
     pub ended: Option<String>,
+    /// What it says of itself that cannot be.
+    pub contradiction: Option<String>,
 }
 
 /// A number of what left and what came.
@@ -165,6 +167,9 @@ impl Payloads {
 const MOST_TURNS: u32 = 10_000;
 /// Datagrams in one turn after which an end is held for restless; a window of 100 MB is fewer.
 const MOST_DATAGRAMS: usize = 1 << 17;
+
+/// Bytes in one turn after which it is, too: none of them has left, and all take memory.
+const MOST_BYTES: usize = 64 << 20;
 
 /// One hosted end and its host.
 pub(crate) struct HostedEnd {
@@ -328,8 +333,12 @@ impl HostedEnd {
     fn poll(&mut self, now: Time, handled: u64, payloads: &mut Payloads) {
         let most = self.cpu.map_or(MOST_DATAGRAMS, |cpu| cpu.train as usize);
         let mut leaves_at = now;
-        let mut datagrams = 0;
+        let (mut datagrams, mut bytes) = (0, 0);
         while datagrams < most {
+            if bytes > MOST_BYTES {
+                let why = format!("more than {} MB of datagrams at {now}", MOST_BYTES >> 20);
+                return self.fail(&why, payloads);
+            }
             let place = payloads.claim();
             let datagram = &mut payloads.bytes[place as usize];
             let Some(transmit) = self.endpoint.poll_transmit(now, datagram) else {
@@ -345,6 +354,7 @@ impl HostedEnd {
             leaves_at = leaves_at.max(transmit.not_before);
             self.numbers += 1;
             datagrams += 1;
+            bytes += length;
             let back = self.end == End::Far;
             let ecn = if self.ecn { transmit.ecn } else { Ecn::NotCapable };
             let header = Header::Hosted { place, ecn, back };
@@ -445,7 +455,16 @@ impl HostedEnd {
     fn so_far(&self) -> EndSummary {
         let told = self.endpoint.tell();
         let ended = self.counted.ended.clone().or(told.ended);
-        EndSummary { delivered: told.delivered, lost: told.lost, ended, ..self.counted.clone() }
+        let arrived = self.counted.wire_bytes.arrived;
+        let contradiction = (told.delivered > arrived).then(|| {
+            format!(
+                "{} says that {} bytes were delivered, and datagrams of {arrived} bytes have \
+                 arrived there",
+                self.name, told.delivered
+            )
+        });
+        let (delivered, lost) = (told.delivered, told.lost);
+        EndSummary { delivered, lost, ended, contradiction, ..self.counted.clone() }
     }
 
     /// What it did in the measured part of the run.

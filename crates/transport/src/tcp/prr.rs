@@ -49,6 +49,11 @@ impl Prr {
         self.allowance += packets;
     }
 
+    /// After a silence no more than `window` packets leave together.
+    pub fn restarted(&mut self, window: f64) {
+        self.allowance = self.allowance.min(window.max(1.0));
+    }
+
     pub fn may_send(&self) -> bool {
         self.allowance >= 1.0
     }

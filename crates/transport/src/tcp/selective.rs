@@ -552,6 +552,12 @@ impl Recovery for Selective {
         }
     }
 
+    fn restarted(&mut self, window: f64) {
+        if let Some(Episode { prr: Some(prr), .. }) = self.recovery.as_deref_mut() {
+            prr.restarted(window);
+        }
+    }
+
     fn may_probe(&self) -> bool {
         self.rack.is_some()
             && self.probe.is_none()

@@ -871,6 +871,7 @@ impl<R: Recovery> SenderOver<R> {
             restart: self.habits.restart,
             app_limited: self.sampler.as_ref().is_some_and(|sampler| sampler.is_app_limited()),
         });
+        self.recovery.restarted(self.controller.window());
     }
 
     /// Puts the packet `number`, which leaves at `now`, into `segment`.
