@@ -26,6 +26,11 @@ impl Reassembly {
         self.next
     }
 
+    /// Numbers from the lowest that is missing to the highest that has arrived.
+    pub fn waiting(&self) -> u64 {
+        self.ranges.back().map_or(0, |last| last.end - self.next)
+    }
+
     /// True if something above a gap has arrived.
     pub fn has_gap(&self) -> bool {
         !self.ranges.is_empty()

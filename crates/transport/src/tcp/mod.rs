@@ -14,6 +14,7 @@ mod prr;
 mod rack;
 mod rate_halving;
 pub(crate) mod rate_sampler;
+mod receive_window;
 mod receiver;
 mod recovery;
 mod scoreboard;

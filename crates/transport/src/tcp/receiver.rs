@@ -1,6 +1,7 @@
 //! The TCP receiver: takes data and acknowledges what has arrived.
 
 use super::ack_pacer::AckPacer;
+use super::receive_window::ReceiveWindow;
 use crate::{AckHeader, DataHeader, Header, Reassembly, Segment};
 use narrows_signal::{Ecn, Reply, Request};
 use narrows_units::{Duration, Time};
@@ -15,8 +16,9 @@ pub struct AckPolicy {
     /// The longest time that an acknowledgement may be delayed; with a large `every`,
     /// acknowledgements are aggregated by time.
     pub delay: Duration,
-    /// Number of packets at the start of a connection that are acknowledged at once, as Linux does.
-    pub quick: u64,
+    /// Acknowledgements at the start of a connection, and after a packet that had arrived before,
+    /// that are sent at once, and also while the receive window grows, as Linux does; 0 for none.
+    pub quick: u32,
     /// Packets that arrive within this time of the first, up to 64 kB, are taken as one, which is
     /// acknowledged as soon as it holds `every` packets (generic receive offload); 0 without it.
     pub merges_for: Duration,
@@ -64,8 +66,12 @@ pub struct Receiver {
     recent_stamp: Time,
     last_ack: u64,
     arrived: u64,
-    /// Packets up to this number are acknowledged at once.
-    quick_to: u64,
+    /// Acknowledgements that are sent at once (`icsk_ack.quick`).
+    quick: u32,
+    /// What makes more of them, if the policy has any.
+    window: ReceiveWindow,
+    /// How long the first data packet was under way: later ones tell how much longer a round trip is.
+    under_way: Duration,
     duplicates: u64,
     /// Data that queues may mark has arrived.
     sees_ecn: bool,
@@ -133,7 +139,9 @@ impl Receiver {
             recent_stamp: Time::ZERO,
             last_ack: 0,
             arrived: 0,
-            quick_to: policy.quick,
+            quick: policy.quick,
+            window: ReceiveWindow::new(Time::ZERO, 0),
+            under_way: Duration::ZERO,
             duplicates: 0,
             sees_ecn: false,
             marked: 0,
@@ -194,6 +202,10 @@ impl Receiver {
         }
         if self.accepted_at.is_some() {
             self.rtt = self.accepted_at.take().map(|accepted_at| now.since(accepted_at));
+            self.under_way = now.since(data.stamp);
+        }
+        if self.policy.quick > 0 {
+            self.note_growth(now, data, repeats);
         }
         if !in_order || had_gap {
             if self.policy.compresses && !repeats && self.compresses(now) {
@@ -216,6 +228,21 @@ impl Receiver {
         self.marked = self.marked.wrapping_add(u16::from(marked));
         self.ece = marked || (self.ece && !header.reduced);
         self.accurate.arrived(header.ecn);
+    }
+
+    /// While the window grows, each packet asks for an acknowledgement of its own
+    /// (`tcp_grow_window`); one that had arrived, for some (`tcp_enter_quickack_mode`).
+    #[inline]
+    fn note_growth(&mut self, now: Time, data: &Segment, repeats: bool) {
+        if repeats {
+            self.quick = self.quick.max(self.policy.quick);
+        }
+        self.quick |= u32::from(self.window.grow());
+        if let Some(rtt) = self.rtt {
+            let rtt = (rtt + now.since(data.stamp)).saturating_sub(self.under_way);
+            let (next, waiting) = (self.reassembly.next(), self.reassembly.waiting());
+            self.window.adjust(now, next, waiting, rtt);
+        }
     }
 
     /// When the receiver must be woken to send an acknowledgement; never if none is pending.
@@ -246,7 +273,8 @@ impl Receiver {
 
     /// Answers a request for a connection, whose first packets are acknowledged at once.
     fn accept(&mut self, now: Time, syn: &Segment, request: Request) -> Segment {
-        self.quick_to = self.arrived + self.policy.quick;
+        self.quick = self.policy.quick;
+        self.window = ReceiveWindow::new(now, self.reassembly.next());
         self.recent_stamp = syn.stamp;
         self.accepted_at = Some(now);
         Segment {
@@ -277,7 +305,7 @@ impl Receiver {
         let next = self.reassembly.next();
         let at_once = !self.reassembly.has_gap()
             || next >= self.last_ack + u64::from(self.policy.every)
-            || self.arrived <= self.quick_to
+            || self.quick > 0
             || self.compressed >= MOST_COMPRESSED;
         if at_once {
             return false;
@@ -311,7 +339,7 @@ impl Receiver {
     /// Acknowledges if enough packets wait for it, otherwise later.
     fn acknowledge_or_wait(&mut self, now: Time) -> Option<Segment> {
         let is_due = self.waiting >= self.policy.every || self.accurate.is_due;
-        if is_due || self.arrived <= self.quick_to {
+        if is_due || self.quick > 0 {
             return Some(self.acknowledge(now));
         }
         self.merged = (Time::NEVER, 0);
@@ -338,6 +366,7 @@ impl Receiver {
 
     fn acknowledge(&mut self, now: Time) -> Segment {
         self.waiting = 0;
+        self.quick = self.quick.saturating_sub(1);
         self.accurate.acknowledged();
         (self.ack_by, self.merged, self.compressed) = (Time::NEVER, (Time::NEVER, 0), 0);
         self.last_ack = self.reassembly.next();
@@ -405,8 +434,19 @@ mod tests {
     fn the_first_packets_are_acknowledged_one_by_one() {
         let mut receiver = Receiver::new(Habits::LINUX.acks, 52, u64::MAX);
         let acked =
-            (0..20).filter(|n| receiver.on_data(at(*n), &data(*n, at(*n))).is_some()).count();
-        assert_eq!(acked, 18, "sixteen at once, then every second");
+            (0..30).filter(|n| receiver.on_data(at(*n), &data(*n, at(*n))).is_some()).count();
+        assert_eq!(acked, 26, "six as the window grows and sixteen at once, then every second");
+    }
+
+    /// `tcp_enter_quickack_mode` after a packet that had arrived.
+    #[test]
+    fn packets_after_one_that_had_arrived_are_acknowledged_one_by_one() {
+        let mut receiver = Receiver::new(Habits::LINUX.acks, 52, u64::MAX);
+        let mut hear = |n: u64| receiver.on_data(at(n), &data(n, at(n))).is_some();
+        let acked = (0..40).filter(|n| hear(*n)).count();
+        assert_eq!(acked, 31);
+        assert!(hear(5));
+        assert_eq!((40..60).filter(|n| hear(*n)).count(), 17, "fifteen more, then every second");
     }
 
     fn header(ack: Option<Segment>) -> AckHeader {

@@ -111,7 +111,7 @@ fn acks() -> impl Strategy<Value = AckPolicy> {
         |(every, delay, quick, merges_for, reports_duplicates, compresses)| AckPolicy {
             every,
             delay,
-            quick,
+            quick: quick as u32,
             merges_for,
             reports_duplicates,
             compresses,
