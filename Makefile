@@ -11,7 +11,7 @@ OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
 OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
 OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
-.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts stacks package test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
+.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks package test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built
 
@@ -20,6 +20,7 @@ tools:
 
 .venv/.made: pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "narrows needs Python 3.11 or later"'
+	scripts/tools headers
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet --group dev
@@ -54,6 +55,11 @@ test-s2n:
 LAB := $(CORE) trace scenario hosts lab
 package:
 	cargo package --quiet --allow-dirty $(LAB:%=-p narrows-%)
+
+# The laws' programs for Linux's kernel, which are carried as objects; needs clang and llvm.
+objects:
+	NARROWS_OBJECTS=$(CURDIR)/crates/kernel/objects cargo build --quiet -p narrows-kernel --features bpf
+	NARROWS_BLESS=1 cargo test --quiet -p narrows-kernel --test objects
 
 # docs/stacks.md, measured anew where there is no kept run; minutes.
 stacks: hosts

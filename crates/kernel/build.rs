@@ -1,8 +1,8 @@
-//! Compiles the laws for this machine, for the tests; and with the feature `bpf`, as programs for
-//! the kernel.
+//! Compiles the laws for this machine, for the tests; and, if NARROWS_OBJECTS names a folder, as
+//! programs for the kernel into it.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 const PROGRAMS: [&str; 8] =
@@ -22,27 +22,34 @@ fn main() {
         host.flag("-fsanitize-trap=all").flag("-Wno-unknown-attributes");
     }
     host.compile("laws");
-    if env::var_os("CARGO_FEATURE_BPF").is_some() {
+    // The programs are carried as objects, which libbpf fits to the kernel that it finds (CO-RE):
+    // who builds narrows needs no clang. `make objects` compiles them anew.
+    println!("cargo::rerun-if-env-changed=NARROWS_OBJECTS");
+    if let Some(folder) = env::var_os("NARROWS_OBJECTS") {
         let include = env::var("DEP_BPF_INCLUDE").expect("libbpf-sys says where its headers are");
-        let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
-        PROGRAMS.iter().for_each(|name| compile(name, &include, &out));
+        PROGRAMS.iter().for_each(|name| compile(name, &include, Path::new(&folder)));
     }
 }
 
 fn compile(name: &str, include: &str, out: &Path) {
-    let arch = match env::var("CARGO_CFG_TARGET_ARCH").as_deref() {
-        Ok("aarch64") => "arm64",
-        Ok("riscv64") => "riscv",
-        _ => "x86",
-    };
     let mut clang = Command::new("clang");
     clang.args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror"]);
-    clang.args([format!("-D__TARGET_ARCH_{arch}"), format!("-I{include}")]);
+    // No program reads a processor's registers, so that the architecture does not matter; the paths
+    // of whoever compiled them do not either.
+    clang.args(["-D__TARGET_ARCH_x86", "-fdebug-prefix-map=..=."]);
+    clang.arg(format!("-I{include}"));
     clang.args(["-c".to_owned(), format!("bpf/{name}.bpf.c"), "-o".to_owned()]);
-    clang.arg(out.join(name).with_extension("bpf.o"));
-    match clang.status() {
+    let object = out.join(name).with_extension("bpf.o");
+    clang.arg(&object);
+    run(&mut clang);
+    // What libbpf reads is BTF; DWARF is twenty times as much.
+    run(Command::new("llvm-strip").arg("-g").arg(&object));
+}
+
+fn run(command: &mut Command) {
+    match command.status() {
         Ok(status) if status.success() => {}
-        Ok(status) => panic!("clang could not compile bpf/{name}.bpf.c: {status}"),
-        Err(error) => panic!("the feature bpf needs clang, and it cannot be run: {error}"),
+        Ok(status) => panic!("{command:?}: {status}"),
+        Err(error) => panic!("{command:?}: {error}"),
     }
 }

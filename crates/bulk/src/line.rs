@@ -34,7 +34,7 @@ const TURN: Duration = Duration::from_millis(100);
 /// The longest wait while a disk works.
 const BRIEF: Duration = Duration::from_millis(5);
 /// How often the other side hears that a disk works.
-const BEAT: Duration = Duration::from_secs(1);
+const BEAT: Duration = Duration::from_millis(200);
 /// Bytes of flow control: 1 Gbps at half a second.
 const WINDOW: u32 = 64 << 20;
 /// Bytes that wait for the sender's law, and that it sends beyond what the receiver holds.
@@ -45,7 +45,10 @@ const CHANGED: VarInt = VarInt::from_u32(1);
 const UNPROVEN: u64 = 8 << 10;
 /// A stranger has this long to prove that it knows the secret.
 const PROOF_WITHIN: Duration = Duration::from_secs(5);
-/// Connections that may try to prove it at a time; each takes some kilobytes.
+/// What a closed connection says leaves within this time, or not at all.
+const PARTING: Duration = Duration::from_millis(500);
+/// Connections that may try to prove it at a time, beside as many that have been closed and not yet
+/// heard of it; each takes some kilobytes.
 const MOST_STRANGERS: usize = 2048;
 /// With these codes a receiver says that a proof was wrong, that none came, and that another sender
 /// has the line.
@@ -187,6 +190,8 @@ struct Stranger {
     since: Instant,
     from: IpAddr,
     heard: Vec<u8>,
+    /// It is closed: until when what says so may leave, for which noq's pacer may wait.
+    parts_by: Option<Instant>,
 }
 
 /// What became of a stranger.
@@ -200,6 +205,9 @@ enum Judged {
 impl Stranger {
     /// What its bytes say, of which the first are its proof.
     fn judge(&mut self, now: Instant, secret: &[u8; HALF]) -> Judged {
+        if self.parts_by.is_some() {
+            return Judged::Waits;
+        }
         if self.live.lost.is_some() || self.live.take(&mut self.heard).is_err() {
             return Judged::Leaves;
         }
@@ -365,7 +373,7 @@ impl Line {
     }
 
     /// Does `work`, which may keep a disk busy, keeps the connection alive meanwhile, and says `beat`
-    /// each second. If that fails, `work` is told that it is in vain.
+    /// now and then. If that fails, `work` is told that it is in vain.
     ///
     /// # Errors
     /// As [`turn`](Self::turn)'s.
@@ -409,7 +417,7 @@ impl Line {
                     }
                 }
                 Some(DatagramEvent::NewConnection(incoming)) => {
-                    if live.is_some() {
+                    if live.is_some() || strangers.len() >= 2 * MOST_STRANGERS {
                         let transmit = endpoint.refuse(incoming, &mut answer);
                         unsent.push((transmit, answer));
                     } else if incoming.may_retry() {
@@ -422,7 +430,7 @@ impl Line {
                     {
                         let (live, heard) = (Live::new(handle, connection, None), Vec::new());
                         let from = from.ip().to_canonical();
-                        strangers.push(Stranger { live, since: now, from, heard });
+                        strangers.push(Stranger { live, since: now, from, heard, parts_by: None });
                     }
                 }
                 Some(DatagramEvent::Response(transmit)) => unsent.push((transmit, answer)),
@@ -450,6 +458,12 @@ impl Line {
 
     /// Sends what may leave now; true if that was anything.
     fn leave(&mut self) -> bool {
+        let has_left = self.leave_now();
+        self.forget_parted();
+        has_left
+    }
+
+    fn leave_now(&mut self) -> bool {
         let mut has_left = false;
         let mut number: usize = 0;
         loop {
@@ -465,15 +479,26 @@ impl Line {
                 Some(stranger) => self.strangers.get_mut(stranger).map(|it| &mut it.live),
             };
             match live.and_then(|live| live.datagram(Instant::now())) {
-                Some(one) => self.unsent.push(one),
-                None if number == self.strangers.len() => return has_left,
+                Some(one) => {
+                    self.unsent.push(one);
+                    // Of a closed connection that is its last word.
+                    if let Some(stranger) =
+                        number.checked_sub(1).and_then(|it| self.strangers.get_mut(it))
+                        && let Some(by) = &mut stranger.parts_by
+                    {
+                        *by = Instant::now();
+                        number += 1;
+                    }
+                }
+                None if number >= self.strangers.len() => return has_left,
                 None => number += 1,
             }
         }
     }
 
     fn wakes_at(&mut self) -> Option<Instant> {
-        let ends = self.strangers.iter().map(|stranger| stranger.since + PROOF_WITHIN).min();
+        let ends = self.strangers.iter();
+        let ends = ends.map(|it| it.parts_by.unwrap_or(it.since + PROOF_WITHIN)).min();
         self.all_live().filter_map(Live::wakes_at).chain(ends).min()
     }
 
@@ -488,6 +513,7 @@ impl Line {
         secret: &[u8; HALF],
         watched: &mut Watched<'_, '_>,
     ) -> Result<Vec<u8>, Broken> {
+        let mut refused = None;
         loop {
             let now = Instant::now();
             let mut number = 0;
@@ -498,25 +524,32 @@ impl Line {
                     Judged::Fails => {
                         let from = self.strangers[number].from;
                         self.part_from(number, WRONG);
-                        self.leave();
-                        let text = format!("{from}: refused: {}", Error::WRONG_SECRET);
-                        watched.tell_sparingly(&text)?;
+                        refused = Some(format!("{from}: refused: {}", Error::WRONG_SECRET));
                     }
                     Judged::Proves => {
                         let Stranger { mut live, heard, .. } = self.strangers.swap_remove(number);
                         live.most_early = 2 * SEND_WINDOW;
-                        while !self.strangers.is_empty() {
-                            self.part_from(0, BUSY);
+                        for other in 0..self.strangers.len() {
+                            if self.strangers[other].parts_by.is_none() {
+                                self.part_from(other, BUSY);
+                            }
                         }
                         self.live = Some(live);
                         return Ok(heard[PROOF..].to_vec());
                     }
                 }
             }
-            while self.strangers.len() > MOST_STRANGERS {
+            let waiting = self.strangers.iter().filter(|it| it.parts_by.is_none()).count();
+            for _ in MOST_STRANGERS..waiting {
                 self.part_from(self.oldest_of_most(), BUSY);
             }
             self.turn()?;
+            // Whoever watches may end it all, so that what was refused is told first.
+            if self.strangers.iter().all(|it| it.parts_by.is_none())
+                && let Some(text) = refused.take()
+            {
+                watched.tell_sparingly(&text)?;
+            }
             watched.tell_now_and_then(Event::Idle)?;
         }
     }
@@ -525,22 +558,33 @@ impl Line {
     /// the room of all others.
     fn oldest_of_most(&self) -> usize {
         let mut counts: BTreeMap<IpAddr, usize> = BTreeMap::new();
-        for stranger in &self.strangers {
+        for stranger in self.strangers.iter().filter(|it| it.parts_by.is_none()) {
             *counts.entry(stranger.from).or_default() += 1;
         }
         let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(from, _)| from);
         let of_it = self.strangers.iter().enumerate();
-        let of_it = of_it.filter(|(_, stranger)| Some(stranger.from) == most);
+        let of_it = of_it.filter(|(_, it)| Some(it.from) == most && it.parts_by.is_none());
         of_it.min_by_key(|(_, stranger)| stranger.since).map_or(0, |(number, _)| number)
     }
 
-    /// Closes a stranger's connection, says why once, and forgets it.
+    /// Closes a stranger's connection, and says why once; then it is forgotten.
     fn part_from(&mut self, number: usize, why: VarInt) {
-        let mut stranger = self.strangers.swap_remove(number);
         let now = Instant::now();
+        let stranger = &mut self.strangers[number];
         stranger.live.connection.close(now, why, Bytes::new());
-        self.unsent.extend(stranger.live.datagram(now));
-        self.endpoint.handle_event(stranger.live.handle, EndpointEvent::drained());
+        stranger.parts_by = Some(now + PARTING);
+    }
+
+    fn forget_parted(&mut self) {
+        let now = Instant::now();
+        let endpoint = &mut self.endpoint;
+        self.strangers.retain_mut(|stranger| {
+            let stays = stranger.parts_by.is_none_or(|by| by > now);
+            if !stays {
+                endpoint.handle_event(stranger.live.handle, EndpointEvent::drained());
+            }
+            stays
+        });
     }
 
     /// Gives the stream as many of `bytes` as it takes, and returns their number.

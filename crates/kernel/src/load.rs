@@ -95,7 +95,7 @@ pub struct Installed {
 fn program(asked: &Asked) -> &'static [u8] {
     macro_rules! object {
         ($name:literal) => {
-            include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o"))
+            include_bytes!(concat!("../objects/", $name, ".bpf.o"))
         };
     }
     match asked.law {

@@ -63,8 +63,8 @@ def receive(
             put(json.dumps({**asdict(received), "path": str(received.path)}))
         else:
             arrived = received.size - received.resumed_at
-            what = f"{received.path}, {received.files} files" if received.files > 1 else received.path
-            put(f"received {what}: {_rate(arrived, received.seconds)}")
+            files = f", {received.files} files" if received.files > 1 else ""
+            put(f"received {received.path}{files}: {_rate(arrived, received.seconds)}")
             if received.resumed_at:
                 put(f"resumed at {received.resumed_at} of {received.size} bytes")
             put(f"BLAKE3 {received.blake3}")
