@@ -88,7 +88,8 @@ impl RateSample {
     }
 }
 
-/// One packet has been lost. Losses are reported in order of transmission.
+/// One packet has been lost. Losses are reported in order of transmission, but for one that is
+/// reported `again`.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
     /// When the loss was noticed.
@@ -99,6 +100,9 @@ pub struct Loss {
     pub next: u64,
     /// True for the first loss of a recovery epoch.
     pub opens_epoch: bool,
+    /// It was reported in an epoch that is over, had not been repaired by then, and opens the next
+    /// (`lost_out` in Linux's `tcp_time_to_recover`): who answers each packet has answered it.
+    pub again: bool,
     /// Packets in flight when the lost one left, itself included.
     pub in_flight: f64,
     /// The round-trip time; `None` until there is a sample.

@@ -31,6 +31,7 @@ pub(crate) fn loss(transmission: u64, next: u64) -> Loss {
         transmission,
         next,
         opens_epoch: false,
+        again: false,
         in_flight: 1.0,
         rtt: None,
         rate: None,

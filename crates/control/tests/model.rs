@@ -141,6 +141,7 @@ fn tell(controller: &mut dyn Controller, number: u64, happening: &Happening) {
                 transmission: number,
                 next: number + 1,
                 opens_epoch,
+                again: false,
                 in_flight,
                 rtt: None,
                 rate,

@@ -129,6 +129,7 @@ impl Story {
             transmission: self.sent,
             next: self.sent + 1,
             opens_epoch,
+            again: false,
             in_flight: 1.0,
             rtt: self.rtt,
             rate: None,

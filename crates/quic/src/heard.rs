@@ -240,6 +240,7 @@ impl Heard {
             transmission: own,
             next: self.next(),
             opens_epoch,
+            again: false,
             in_flight: f64::from(packet.in_flight),
             rtt: self.rtt,
             rate,

@@ -14,6 +14,7 @@ const SHORTEST_EVERY: Duration = Duration::from_micros(100);
 const TOKIO: HostSettings = HostSettings {
     tick: Duration::from_micros(1000),
     batch: Duration::from_micros(50),
+    wait: Duration::ZERO,
     stalls: None,
     cpu: Some(Cpu { datagram: Duration::from_micros(2), train: TRAIN }),
 };
@@ -33,8 +34,8 @@ pub(crate) fn stack(flow: &Flow) -> Option<&str> {
     }
 }
 
-/// The hosts of a flow; ideal unless given. Fails if a time is out of bounds, if a batch is
-/// asked of datagrams, which nobody answers, or processor time of ends that are not `hosted`.
+/// The hosts of a flow; ideal unless given. Fails if a time is out of bounds, if a batch or
+/// a wait is asked of datagrams, which nobody answers, or processor time of ends that are not `hosted`.
 pub(crate) fn take(given: &mut Given<Flow>, hosted: bool) -> Result<HostSettings, ScenarioError> {
     let datagrams = given.field(|flow| flow.datagrams.is_some());
     let host = match given.take(|flow| &mut flow.host) {
@@ -47,13 +48,15 @@ pub(crate) fn take(given: &mut Given<Flow>, hosted: bool) -> Result<HostSettings
     };
     let tick = host.tick.unwrap_or(like.tick);
     let batch = host.batch.unwrap_or(if datagrams { Duration::ZERO } else { like.batch });
-    if batch > Duration::ZERO && datagrams {
-        let message = "has no effect for datagrams, which nobody answers; leave it out";
-        return Err(given.error("host.batch", message));
+    let wait = host.wait.unwrap_or_default();
+    for (field, value) in [("host.batch", batch), ("host.wait", wait)] {
+        no_longer(given, field, value, "50us")?;
+        if value > Duration::ZERO && datagrams {
+            let message = "has no effect for datagrams, which nobody answers; leave it out";
+            return Err(given.error(field, message));
+        }
     }
-    for (field, value, example) in [("host.tick", tick, "4ms"), ("host.batch", batch, "50us")] {
-        no_longer(given, field, value, example)?;
-    }
+    no_longer(given, "host.tick", tick, "4ms")?;
     let stalls = host.stall.as_ref();
     let stalls = stalls.map(|stall| Stalls { every: stall.every, length: stall.length });
     if let Some(Stalls { every, length }) = stalls {
@@ -65,7 +68,7 @@ pub(crate) fn take(given: &mut Given<Flow>, hosted: bool) -> Result<HostSettings
         }
     }
     let cpu = cpu(given, &host, if hosted { like.cpu } else { None }, hosted)?;
-    Ok(HostSettings { tick, batch, stalls, cpu })
+    Ok(HostSettings { tick, batch, wait, stalls, cpu })
 }
 
 /// What datagrams cost the processor.

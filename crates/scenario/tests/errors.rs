@@ -180,6 +180,7 @@ fn a_host_that_cannot_be_is_named() {
     assert_names(&host("tick = \"4\""), &["flows[0].host.tick", "\"4\"", "100ms"]);
     assert_names(&host("ticks = \"4ms\""), &["flows[0].host", "ticks", "tick"]);
     assert_names(&host("batch = \"11s\""), &["flows[0].host.batch: 11s is above 10s", "50us"]);
+    assert_names(&host("wait = \"11s\""), &["flows[0].host.wait: 11s is above 10s", "50us"]);
     assert_names(&host("tick = \"1m\""), &["flows[0].host.tick", "1m"]);
     assert_names(&host("stall = { every = \"1ms\" }"), &["flows[0].host.stall", "length"]);
     assert_names(

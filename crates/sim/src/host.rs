@@ -17,6 +17,9 @@ pub struct HostSettings {
     /// The first packet that arrives starts a batch, which the host sees this much later, together
     /// with all that have arrived by then, as with a network card's `rx-usecs`.
     pub batch: Duration,
+    /// Mean of a further time until it sees a batch, or a packet without batches, which is exponential:
+    /// an interrupt finds the processor busy.
+    pub wait: Duration,
     /// The times at which it stands still, if it does.
     pub stalls: Option<Stalls>,
     /// The time that a hosted end's processor takes; none if it is not given. Our own ends take
@@ -53,7 +56,7 @@ impl HostSettings {
 
     /// True if packets wait before the host sees them.
     pub(crate) fn delays_arrivals(&self) -> bool {
-        self.batch > Duration::ZERO || self.stalls.is_some()
+        self.batch > Duration::ZERO || self.wait > Duration::ZERO || self.stalls.is_some()
     }
 }
 
@@ -64,6 +67,7 @@ pub(crate) struct Host {
     /// The first tick after the start of the run.
     offset: Duration,
     batch: Duration,
+    waits: Option<Waits>,
     standstills: Option<Standstills>,
     /// When the batch that has begun is seen; all that arrives until then belongs to it.
     batch_ends: Time,
@@ -76,13 +80,16 @@ pub(crate) struct Host {
 impl Host {
     /// `None` if the host is ideal; else it draws from `stream`.
     pub fn new(settings: HostSettings, mut stream: Stream) -> Option<Box<Self>> {
-        let HostSettings { tick, batch, stalls, .. } = settings;
+        let HostSettings { tick, batch, wait, stalls, cpu: _ } = settings;
         let offset = tick.scale(stream.uniform());
+        let waits = (wait > Duration::ZERO)
+            .then(|| Waits { mean: wait, stream: Stream::new(stream.bits(), 0, 0) });
         (!settings.is_ideal()).then(|| {
             Box::new(Self {
                 tick,
                 offset,
                 batch,
+                waits,
                 standstills: stalls.map(|stalls| Standstills::new(stalls, stream)),
                 batch_ends: Time::ZERO,
                 last_seen: Time::ZERO,
@@ -99,12 +106,18 @@ impl Host {
     /// When the host sees a packet that arrives at `at`; to be called once for each, in order.
     /// Those of one batch are a picosecond apart, so that they have an order.
     pub fn sees(&mut self, at: Time) -> Time {
-        if self.batch == Duration::ZERO || at > self.batch_ends {
-            self.batch_ends = self.awake(at + self.batch);
+        if at > self.batch_ends || self.batch == Duration::ZERO && self.waits.is_none() {
+            let handled_at = self.handled_at(at);
+            self.batch_ends = self.awake(handled_at);
         }
         let after_the_last = self.last_seen + Duration::from_picos(1);
         self.last_seen = self.batch_ends.max(after_the_last);
         self.last_seen
+    }
+
+    /// When the batch that a packet begins at `at` is seen, unless the host stands still then.
+    pub fn handled_at(&mut self, at: Time) -> Time {
+        at + self.batch + self.waits.as_mut().map_or(Duration::ZERO, Waits::draw)
     }
 
     /// When a timer for `deadline` goes off; never if that is never.
@@ -145,6 +158,18 @@ impl Host {
 
     fn awake(&mut self, at: Time) -> Time {
         self.standstills.as_mut().map_or(at, |standstills| standstills.awake(at))
+    }
+}
+
+/// The times that batches wait until they are seen.
+struct Waits {
+    mean: Duration,
+    stream: Stream,
+}
+
+impl Waits {
+    fn draw(&mut self) -> Duration {
+        self.mean.scale(self.stream.exponential())
     }
 }
 
@@ -219,13 +244,36 @@ mod tests {
         let span = Duration::from_micros;
         let stalls =
             stalls.map(|(every, length)| Stalls { every: span(every), length: span(length) });
-        let settings = HostSettings { tick: span(tick), batch: span(batch), stalls, cpu: None };
+        let settings = HostSettings {
+            tick: span(tick),
+            batch: span(batch),
+            stalls,
+            ..HostSettings::default()
+        };
         Host::new(settings, Stream::new(1, 1, 1)).expect("it is not ideal")
     }
 
     #[test]
     fn an_ideal_host_has_no_state() {
         assert!(Host::new(HostSettings::default(), Stream::new(1, 1, 1)).is_none());
+    }
+
+    /// Packets far apart wait for 50 us in the mean, each anew; what comes while one waits is seen with
+    /// it.
+    #[test]
+    fn what_arrives_waits_for_a_random_time() {
+        let settings = HostSettings { wait: Duration::from_micros(50), ..HostSettings::default() };
+        let mut host = Host::new(settings, Stream::new(1, 1, 1)).expect("it is not ideal");
+        let waits: Vec<_> = (1..=10_000)
+            .map(|number| at(number * 10_000))
+            .map(|arrival| 1e6 * host.sees(arrival).since(arrival).seconds())
+            .collect();
+        let mean = waits.iter().sum::<f64>() / 10_000.0;
+        assert!((48.5..51.5).contains(&mean), "{mean}: five standard errors from 50");
+        let beyond = waits.iter().filter(|wait| **wait > 150.0).count();
+        assert!((400..600).contains(&beyond), "{beyond} above three means, not 498");
+        let first = host.sees(at(200_000_000));
+        assert_eq!(host.sees(at(200_000_000)), first + Duration::from_picos(1));
     }
 
     #[test]

@@ -178,7 +178,6 @@ pub(crate) struct HostedEnd {
     /// As messages call it.
     name: String,
     host: Host,
-    batch: Duration,
     cpu: Option<Cpu>,
     is_running: bool,
     /// What has arrived and has not been seen: place and ECN bits.
@@ -229,7 +228,6 @@ impl HostedEnd {
             end,
             name,
             host: Host::new(settings, stream).map_or_else(Host::default, |host| *host),
-            batch: settings.batch,
             cpu: settings.cpu,
             is_running: false,
             inbox: VecDeque::new(),
@@ -284,7 +282,8 @@ impl HostedEnd {
             return payloads.free_place(place);
         }
         if self.inbox.is_empty() {
-            self.sees_at = self.host.wakes(now + self.batch).max(self.busy_until);
+            let handled_at = self.host.handled_at(now);
+            self.sees_at = self.host.wakes(handled_at).max(self.busy_until);
         }
         self.inbox.push_back((place, ecn));
     }

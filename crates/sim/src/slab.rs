@@ -234,6 +234,8 @@ const RETRANSMISSION: u32 = 1;
 const REDUCED: u32 = 2;
 /// Place of the lower of the two bits of data's ECN.
 const ECN: u32 = 3;
+/// Place of the bit of data after which nothing follows for now.
+const PUSHES: u32 = 5;
 
 impl Short {
     /// The packet of a `segment` whose header is `flags`.
@@ -259,11 +261,13 @@ impl Flags {
                 retransmission,
                 ecn,
                 reduced,
+                pushes,
                 request: Request::Nothing,
                 quic: None,
             }) => Some(Self(
                 u32::from(*retransmission) << RETRANSMISSION
                     | u32::from(*reduced) << REDUCED
+                    | u32::from(*pushes) << PUSHES
                     | (*ecn as u32) << ECN,
             )),
             Header::Ack(AckHeader {
@@ -299,6 +303,7 @@ impl Flags {
             retransmission: self.has(RETRANSMISSION),
             ecn: CODEPOINTS[(self.0 >> ECN & 3) as usize],
             reduced: self.has(REDUCED),
+            pushes: self.has(PUSHES),
             request: Request::Nothing,
             quic: None,
         })
@@ -331,10 +336,9 @@ mod tests {
         let ecn =
             prop::sample::select(vec![Ecn::NotCapable, Ecn::Capable, Ecn::Scalable, Ecn::Marked]);
         let request = prop_oneof![4 => Just(Request::Nothing), 1 => Just(Request::Rate(7.0))];
-        let data =
-            (any::<bool>(), ecn, any::<bool>(), request, prop::option::weighted(0.2, 0u32..9));
-        let data = data.prop_map(|(retransmission, ecn, reduced, request, quic)| {
-            Header::Data(DataHeader { retransmission, ecn, reduced, request, quic })
+        let data = (any::<[bool; 3]>(), ecn, request, prop::option::weighted(0.2, 0u32..9));
+        let data = data.prop_map(|([retransmission, reduced, pushes], ecn, request, quic)| {
+            Header::Data(DataHeader { retransmission, ecn, reduced, pushes, request, quic })
         });
         let sack = prop_oneof![
             4 => Just(SackBlocks::NONE),

@@ -89,6 +89,9 @@ pub struct DataHeader {
     pub ecn: Ecn,
     /// The sender has reduced its window in response to a mark (CWR; RFC 3168 §6.1.2).
     pub reduced: bool,
+    /// Nothing more may follow for now: it ends a burst, or what the application has written (PSH;
+    /// RFC 9293, §3.9.1.2). Only TCP says so.
+    pub pushes: bool,
     /// What the packet asks of routers.
     pub request: Request,
     /// Over QUIC, whose packets have numbers of their own, the number of the data that it carries,

@@ -5,8 +5,8 @@ use narrows_control::{
     Ack, Controller, Gaps, Idle, Loss, Needs, OncePerEpoch, Pacing, RateSample, SlowStart, Timeout,
 };
 use narrows_signal::{Ecn, Range, SackBlocks};
-use narrows_transport::tcp::{Habits, Receiver, RecoveryKind, Sender, TcpSettings};
-use narrows_transport::{AckHeader, Header, Segment};
+use narrows_transport::tcp::{Habits, Quantum, Receiver, RecoveryKind, Sender, TcpSettings};
+use narrows_transport::{AckHeader, DataHeader, Header, Segment};
 use narrows_units::{Duration, Stream, Time};
 use std::sync::Arc;
 
@@ -234,6 +234,24 @@ fn a_third_block_does_not_wait() {
     assert_eq!(blocks(5), None, "what lengthens the third has nothing to wait for");
 }
 
+/// The last packet of each that leave together says so, and the last of the data; one that leaves
+/// alone does not (`__tcp_transmit_skb`, `tcp_push`).
+#[test]
+fn what_ends_a_burst_or_the_data_says_so() {
+    for (quantum, expected) in [(1, vec![6]), (3, vec![2, 5, 6])] {
+        let stream = Stream::new(1, 1, 1);
+        let habits = Arc::new(Habits { handshake: false, ..Habits::LINUX });
+        let settings = TcpSettings::new(RecoveryKind::Sack, habits, 1500, stream);
+        let settings = TcpSettings { quantum: Quantum::Packets(quantum), ..settings };
+        let mut sender = Sender::new(settings, reno(7.0, 7.0));
+        sender.offer(7);
+        let segments = std::iter::from_fn(|| sender.poll_transmit(at(100)));
+        let pushes = |header| matches!(header, Header::Data(DataHeader { pushes: true, .. }));
+        let pushing = segments.filter(|it| pushes(it.header)).map(|it| it.number);
+        assert_eq!(pushing.collect::<Vec<_>>(), expected);
+    }
+}
+
 /// A law with a window of ten packets that decides in a recovery, too.
 struct Own;
 
@@ -270,6 +288,28 @@ fn what_was_lost_in_a_recovery_and_not_repaired_at_its_end_begins_another_at_onc
     ack(&mut sender, 404, 100, &[], 303);
     assert!(!sender.recovering());
     assert_eq!(sender.counters().epochs, 1, "one recovery to the law");
+}
+
+/// The same with Reno: a second reduction, of which the law hears, and a new PRR for it, which lets
+/// leave what was lost at once.
+#[test]
+fn a_loss_in_a_recovery_that_outlives_it_reduces_the_window_a_second_time() {
+    for repaired in [false, true] {
+        let mut sender = connected(reno(20.0, 20.0), 100);
+        assert_eq!(leaving(&mut sender, at(100)), (0..20).collect::<Vec<_>>());
+        // 0 and 19 are lost, the recovery lasts until both have arrived, and 20 leaves in it.
+        assert_eq!(ack(&mut sender, 200, 0, &[(1, 5)], 100), [0, 20]);
+        assert_eq!(ack(&mut sender, 201, 0, &[(1, 19)], 100), (21..28).collect::<Vec<_>>());
+        assert_eq!(sender.controller().window(), 10.0);
+        // 20 is lost, too, and sent again; it arrives with 19, or not.
+        assert_eq!(ack(&mut sender, 302, 19, &[(21, 28)], 200)[..2], [19, 20]);
+        let (next, blocks): (_, &[_]) = if repaired { (28, &[]) } else { (20, &[(21, 28)]) };
+        ack(&mut sender, 403, next, blocks, 302);
+        let epochs = sender.counters().epochs;
+        let expected = if repaired { (1, 10.0) } else { (2, 5.0) };
+        assert_eq!((epochs, sender.controller().ssthresh()), expected);
+        assert_eq!(sender.counters().lost, 3, "each is counted once");
+    }
 }
 
 /// A law that answers marks by their number; its window has grown by each acknowledgement that came

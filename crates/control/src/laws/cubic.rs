@@ -415,7 +415,16 @@ mod tests {
         let mut flow = OncePerEpoch::new(SlowStart::Standard, cubic, 150.0).with_ssthresh(2.0);
         let (now, round) = (Time::ZERO, Duration::from_millis(100));
         let (opens_epoch, in_flight, rtt, rate) = (true, 150.0, None, None);
-        flow.on_loss(&Loss { now, transmission: 0, next: 1, opens_epoch, in_flight, rtt, rate });
+        flow.on_loss(&Loss {
+            now,
+            transmission: 0,
+            next: 1,
+            opens_epoch,
+            again: false,
+            in_flight,
+            rtt,
+            rate,
+        });
         let mut at = now;
         let mut play = |flow: &mut OncePerEpoch<Cubic>, limited: bool, rounds: u64| {
             for _ in 0..rounds {

@@ -106,9 +106,10 @@ impl EtcpStart {
         matches!(self, Self::Trains(start) if start.sends_train())
     }
 
-    /// What to do about a loss.
+    /// What to do about a loss, which has had its answer if it is told again.
     pub fn answer(&mut self, loss: &Loss) -> Answer {
         match *self {
+            _ if loss.again => Answer::Nothing,
             Self::SlowStart | Self::Trains(_) => {
                 *self = Self::Holding { until: loss.next };
                 Answer::Halve

@@ -199,6 +199,7 @@ mod tests {
             transmission: 0,
             next: 1,
             opens_epoch,
+            again: false,
             in_flight: 10.0,
             rtt: None,
             rate: None,

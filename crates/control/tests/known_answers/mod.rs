@@ -94,6 +94,7 @@ impl Event {
                 transmission: 0,
                 next: 1,
                 opens_epoch,
+                again: false,
                 in_flight,
                 rtt,
                 rate: None,

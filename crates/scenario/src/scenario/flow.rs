@@ -192,6 +192,7 @@ impl Flow {
                 host.tick.take_if(zero);
                 host.batch.take_if(zero);
             }
+            host.wait.take_if(zero);
         }
         self.host.take_if(|host| *host == HostField::Host(Host::default()));
         self.reliable.take_if(|reliable| *reliable);
@@ -237,6 +238,9 @@ written! {
             /// The first packet that arrives starts a batch, which is handled this much later,
             /// together with all that have arrived by then, like a network card's rx-usecs.
             batch: Duration,
+            /// Mean of a further time, exponential, until what arrives is handled, since the
+            /// processor is busy; it is part of each RTT, the handshake's too.
+            wait: Duration,
             /// Now and then it stands still; what arrives or expires meanwhile is handled at the
             /// end, in order.
             stall: Stall,

@@ -27,6 +27,7 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ("exponential pacing", "", "", "cc = \"sack\"\ncount = 3\npacing = \"exponential\""),
     ("overhead", "", "", "cc = \"sack\"\ncount = 3\noverhead = \"1ms\""),
     ("batches", "", "", "cc = \"cubic\"\ncount = 3\nhost.batch = \"1ms\""),
+    ("waits", "", "", "cc = \"cubic\"\ncount = 3\nhost.wait = \"200us\""),
     (
         "ticks and stalls",
         "",

@@ -88,8 +88,11 @@ fn any_host() -> impl Strategy<Value = HostSettings> {
     });
     let tick = prop_oneof![Just(0), 1u64..12_000].prop_map(Duration::from_micros);
     let batch = prop_oneof![Just(0), 1u64..3000].prop_map(Duration::from_micros);
-    let host = (tick, batch, prop::option::of(stalls))
-        .prop_map(|(tick, batch, stalls)| HostSettings { tick, batch, stalls, cpu: None });
+    let wait = prop_oneof![Just(0), 1u64..3000].prop_map(Duration::from_micros);
+    let host =
+        (tick, batch, wait, prop::option::of(stalls)).prop_map(|(tick, batch, wait, stalls)| {
+            HostSettings { tick, batch, wait, stalls, cpu: None }
+        });
     prop_oneof![Just(HostSettings::default()), host]
 }
 

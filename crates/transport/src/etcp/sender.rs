@@ -171,6 +171,7 @@ impl Sender {
                 transmission: label,
                 next,
                 opens_epoch,
+                again: false,
                 in_flight,
                 rtt,
                 rate: None,

@@ -382,6 +382,7 @@ impl Sender {
             transmission: number,
             next,
             opens_epoch,
+            again: false,
             in_flight: f64::from(packet.in_flight),
             rtt: self.rtt.estimate(),
             rate: sampler.and_then(|sampler| sampler.lost(number)),
@@ -679,7 +680,8 @@ impl Sender {
         let request = if self.asks { self.controller.request() } else { Request::Nothing };
         let ecn = self.marks.map_or(Ecn::NotCapable, |marks| marks.leaves_as);
         let (quic, reduced) = (Some(data as u32), false);
-        let header = DataHeader { retransmission: again, ecn, reduced, request, quic };
+        let header =
+            DataHeader { retransmission: again, ecn, reduced, pushes: false, request, quic };
         Segment::data(number, now, self.settings.packet_bytes, Header::Data(header))
     }
 

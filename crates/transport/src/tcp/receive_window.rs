@@ -3,7 +3,7 @@
 //!
 //! | source | rule | here |
 //! |---|---|---|
-//! | `tcp_init_buffer_space`, `tcp_measure_rcv_mss` | 64 kB less a segment are offered at first; the first packet shows that the buffer of 128 kB holds more | [`ReceiveWindow::new`] |
+//! | `tcp_init_buffer_space`, `tcp_measure_rcv_mss` | 45 packets are offered at first; the first packet shows that the buffer of 128 kB holds 56 | [`ReceiveWindow::new`] |
 //! | `tcp_grow_window` | each packet lets the window grow by two of its length, up to what the buffer holds, and asks for an acknowledgement at once | [`ReceiveWindow::grow`] |
 //! | `tcp_rcv_space_adjust` | once per round trip the buffer follows what the application has read | [`ReceiveWindow::adjust`] |
 //! | `tcp_rcvbuf_grow` | 2c packets, and 4c(c − c')/c' more if the last round trip had c' instead of c; and what waits out of order | [`ReceiveWindow::adjust`] |
@@ -15,11 +15,12 @@ use narrows_units::{Duration, Time};
 
 /// Memory of a packet (`SKB_TRUESIZE` of a receive buffer of 2 kB).
 const MEMORY: u32 = 2304;
-/// tcp_rmem: the buffer at first, and the largest (32 MB since Linux 6.16).
-const BUFFER: u32 = 131_072 / MEMORY;
+/// Of a connection with segments of 1448 bytes: what is offered at first, and what the buffer's
+/// 128 kB hold once the first packet has shown how much memory one takes.
+const OFFERED: f32 = 65_160.0 / 1448.0;
+const HELD: f32 = 81_920.0 / 1448.0;
+/// The largest buffer (`tcp_rmem`, 32 MB since Linux 6.16).
 const LARGEST_BUFFER: f32 = (33_554_432 / MEMORY) as f32;
-/// What is offered at first: half of the buffer's bytes, less a segment of 1448.
-const OFFERED: f32 = (65_536 - 1448) as f32 / 1448.0;
 /// What the application is taken to read in a round trip before it has read any (`TCP_INIT_CWND`).
 const READ: u32 = 10;
 
@@ -31,15 +32,16 @@ pub(super) struct ReceiveWindow {
     clamp: f32,
     /// Packets read in the round trip before this one (`rcvq_space.space`).
     read: u32,
-    /// When this round trip began, and the lowest number not read then.
+    /// When this round trip began, the first with the first packet, and the lowest number not read
+    /// then.
     began: Time,
     first: u64,
 }
 
 impl ReceiveWindow {
-    /// That of a connection whose first number is `first`, at `now`.
-    pub fn new(now: Time, first: u64) -> Self {
-        Self { offered: OFFERED, clamp: BUFFER as f32, read: READ, began: now, first }
+    /// That of a connection whose first number is `first`.
+    pub fn new(first: u64) -> Self {
+        Self { offered: OFFERED, clamp: HELD, read: READ, began: Time::NEVER, first }
     }
 
     /// A packet has arrived; true if the window grows with it.
@@ -56,7 +58,9 @@ impl ReceiveWindow {
     /// round trip takes `rtt`.
     #[inline]
     pub fn adjust(&mut self, now: Time, next: u64, waiting: u64, rtt: Duration) {
-        if now.since(self.began) >= rtt {
+        if self.began == Time::NEVER {
+            self.began = now;
+        } else if now.since(self.began) >= rtt {
             self.begin_round(now, next, waiting);
         }
     }
@@ -77,31 +81,27 @@ impl ReceiveWindow {
 mod tests {
     use super::*;
 
-    /// Two transfers of 10 and 20 packets in round trips of 20 ms: what was offered grows from 44
-    /// to 56 with the first 6 packets, and from the end of the second round trip on to
-    /// 2·20·(1 + 2·(20 − 10)/10) = 120 with 32 more (packets 30 to 61; on Linux 6.18 packets 30 to
-    /// 49 were acknowledged singly, and three quarters of 50 to 59).
+    /// Round trips of 10, 20 and 40 packets, each measured with the first packet of the next: what is
+    /// offered grows from 45 to 56.6 with the first 6 packets, and from packet 31 on to
+    /// 2·20·(1 + 2·(20 − 11)/11) = 105.5 with 25 more, as on Linux 6.18.
     #[test]
     fn it_grows_at_first_and_after_the_second_round_trip_of_slow_start() {
-        let mut window = ReceiveWindow::new(Time::ZERO, 0);
+        let mut window = ReceiveWindow::new(0);
         let rtt = Duration::from_millis(20);
         let mut grown = Vec::new();
-        for number in 0..200_u64 {
+        for number in 0..70_u64 {
             let round = match number {
                 0..10 => 1,
                 10..30 => 2,
-                30..70 => 3,
-                _ => 4,
+                _ => 3,
             };
             let now = Time::ZERO + rtt * round + Duration::from_micros(number);
             if window.grow() {
                 grown.push(number);
             }
-            if number == 9 || number == 29 {
-                window.adjust(now, number + 1, 0, rtt);
-            }
+            window.adjust(now, number + 1, 0, rtt);
         }
-        let expected: Vec<u64> = (0..6).chain(30..62).collect();
+        let expected: Vec<u64> = (0..6).chain(31..56).collect();
         assert_eq!(grown, expected);
     }
 }

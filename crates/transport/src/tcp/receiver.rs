@@ -17,7 +17,8 @@ pub struct AckPolicy {
     /// acknowledgements are aggregated by time.
     pub delay: Duration,
     /// Acknowledgements at the start of a connection, and after a packet that had arrived before,
-    /// that are sent at once, and also while the receive window grows, as Linux does; 0 for none.
+    /// that are sent at once, and also while the receive window grows and for what ends a burst or
+    /// the data, as Linux does; 0 for none.
     pub quick: u32,
     /// Packets that arrive within this time of the first, up to 64 kB, are taken as one, which is
     /// acknowledged as soon as it holds `every` packets (generic receive offload); 0 without it.
@@ -59,8 +60,8 @@ pub struct Receiver {
     without_progress: (u64, u32),
     /// Packets out of order that wait for an acknowledgement.
     compressed: u32,
-    /// When the connection was accepted, and how long that took to be answered with data.
-    accepted_at: Option<Time>,
+    /// The last stamp that data echoed, and the round trip that such stamps tell.
+    last_echo: Time,
     rtt: Option<Duration>,
     /// TS.Recent of RFC 7323 §4.3.
     recent_stamp: Time,
@@ -70,8 +71,6 @@ pub struct Receiver {
     quick: u32,
     /// What makes more of them, if the policy has any.
     window: ReceiveWindow,
-    /// How long the first data packet was under way: later ones tell how much longer a round trip is.
-    under_way: Duration,
     duplicates: u64,
     /// Data that queues may mark has arrived.
     sees_ecn: bool,
@@ -134,14 +133,13 @@ impl Receiver {
             merged: (Time::NEVER, 0),
             without_progress: (0, 0),
             compressed: 0,
-            accepted_at: None,
+            last_echo: Time::ZERO,
             rtt: None,
             recent_stamp: Time::ZERO,
             last_ack: 0,
             arrived: 0,
             quick: policy.quick,
-            window: ReceiveWindow::new(Time::ZERO, 0),
-            under_way: Duration::ZERO,
+            window: ReceiveWindow::new(0),
             duplicates: 0,
             sees_ecn: false,
             marked: 0,
@@ -200,12 +198,11 @@ impl Receiver {
                 self.reply = self.reply.and(header.request, self.buffer);
             }
         }
-        if self.accepted_at.is_some() {
-            self.rtt = self.accepted_at.take().map(|accepted_at| now.since(accepted_at));
-            self.under_way = now.since(data.stamp);
+        if data.echoed_stamp != self.last_echo {
+            self.measure_rtt(now, data.echoed_stamp);
         }
         if self.policy.quick > 0 {
-            self.note_growth(now, data, repeats);
+            self.note_growth(now, repeats);
         }
         if !in_order || had_gap {
             if self.policy.compresses && !repeats && self.compresses(now) {
@@ -217,10 +214,11 @@ impl Receiver {
             }
             return Some(ack);
         }
-        if self.policy.merges_for > Duration::ZERO && self.merges(now, data.bytes) {
+        let pushes = matches!(data.header, Header::Data(DataHeader { pushes: true, .. }));
+        if self.policy.merges_for > Duration::ZERO && self.merges(now, data.bytes) && !pushes {
             return None;
         }
-        self.acknowledge_or_wait(now)
+        self.acknowledge_or_wait(now, pushes)
     }
 
     fn note_marks(&mut self, header: &DataHeader) {
@@ -233,16 +231,30 @@ impl Receiver {
     /// While the window grows, each packet asks for an acknowledgement of its own
     /// (`tcp_grow_window`); one that had arrived, for some (`tcp_enter_quickack_mode`).
     #[inline]
-    fn note_growth(&mut self, now: Time, data: &Segment, repeats: bool) {
+    fn note_growth(&mut self, now: Time, repeats: bool) {
         if repeats {
             self.quick = self.quick.max(self.policy.quick);
+        } else {
+            self.quick |= u32::from(self.window.grow());
         }
-        self.quick |= u32::from(self.window.grow());
         if let Some(rtt) = self.rtt {
-            let rtt = (rtt + now.since(data.stamp)).saturating_sub(self.under_way);
             let (next, waiting) = (self.reassembly.next(), self.reassembly.waiting());
             self.window.adjust(now, next, waiting, rtt);
         }
+    }
+
+    /// The time since an acknowledgement left whose stamp comes back for the first time: the least
+    /// counts at once, what is longer with an eighth (`tcp_rcv_rtt_update`).
+    fn measure_rtt(&mut self, now: Time, echo: Time) {
+        self.last_echo = echo;
+        if echo == Time::ZERO {
+            return;
+        }
+        let sample = now.since(echo);
+        let slower = |rtt: Duration| {
+            Duration::from_picos(rtt.picos() - rtt.picos() / 8 + sample.picos() / 8)
+        };
+        self.rtt = Some(self.rtt.map_or(sample, |rtt| sample.min(slower(rtt))));
     }
 
     /// When the receiver must be woken to send an acknowledgement; never if none is pending.
@@ -264,7 +276,7 @@ impl Receiver {
         if self.ack_by <= now {
             return Some(self.acknowledge(now));
         }
-        let ack = (self.merged.0 <= now).then(|| self.acknowledge_or_wait(now)).flatten();
+        let ack = (self.merged.0 <= now).then(|| self.acknowledge_or_wait(now, false)).flatten();
         if ack.is_none() && self.ack_by <= now {
             return Some(self.acknowledge(now));
         }
@@ -274,9 +286,8 @@ impl Receiver {
     /// Answers a request for a connection, whose first packets are acknowledged at once.
     fn accept(&mut self, now: Time, syn: &Segment, request: Request) -> Segment {
         self.quick = self.policy.quick;
-        self.window = ReceiveWindow::new(now, self.reassembly.next());
+        self.window = ReceiveWindow::new(self.reassembly.next());
         self.recent_stamp = syn.stamp;
-        self.accepted_at = Some(now);
         Segment {
             number: self.reassembly.next(),
             stamp: now,
@@ -336,9 +347,11 @@ impl Receiver {
         *merged + bytes <= MOST_MERGED
     }
 
-    /// Acknowledges if enough packets wait for it, otherwise later.
-    fn acknowledge_or_wait(&mut self, now: Time) -> Option<Segment> {
-        let is_due = self.waiting >= self.policy.every || self.accurate.is_due;
+    /// Acknowledges if enough packets wait for it, or if nothing may follow, as Linux does once the
+    /// application has read (`__tcp_cleanup_rbuf`); otherwise later.
+    fn acknowledge_or_wait(&mut self, now: Time, pushes: bool) -> Option<Segment> {
+        let is_read = pushes && self.policy.quick > 0;
+        let is_due = self.waiting >= self.policy.every || self.accurate.is_due || is_read;
         if is_due || self.quick > 0 {
             return Some(self.acknowledge(now));
         }
@@ -436,6 +449,24 @@ mod tests {
         let acked =
             (0..30).filter(|n| receiver.on_data(at(*n), &data(*n, at(*n))).is_some()).count();
         assert_eq!(acked, 26, "six as the window grows and sixteen at once, then every second");
+    }
+
+    /// `__tcp_cleanup_rbuf`: once the application has read, what ends a burst is acknowledged, if the
+    /// acknowledgements are Linux's.
+    #[test]
+    fn what_ends_a_burst_is_acknowledged_at_once() {
+        for (quick, at_once) in [(1, true), (0, false)] {
+            let policy = AckPolicy { quick, ..Habits::LINUX.acks };
+            let mut receiver = Receiver::new(policy, 52, u64::MAX);
+            for number in 0..20 {
+                receiver.on_data(at(1), &data(number, at(1)));
+            }
+            assert_eq!(receiver.on_data(at(2), &data(20, at(2))), None, "it waits for another");
+            assert!(receiver.on_data(at(2), &data(21, at(2))).is_some());
+            let last = Header::Data(DataHeader { pushes: true, ..DataHeader::default() });
+            let answer = receiver.on_data(at(3), &Segment::data(22, at(3), 1000, last));
+            assert_eq!(answer.is_some(), at_once);
+        }
     }
 
     /// `tcp_enter_quickack_mode` after a packet that had arrived.

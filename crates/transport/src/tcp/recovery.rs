@@ -4,7 +4,7 @@ use super::rate_sampler::RateSampler;
 use super::scoreboard::{Delivered, LostPacket};
 use super::{Habits, Metering, RecoveryKind};
 use crate::{Counters, RttEstimator, Segment};
-use narrows_control::{Controller, Loss};
+use narrows_control::{Controller, Loss, LossSample};
 use narrows_units::Time;
 
 /// A recovery, between the window and the wire.
@@ -163,18 +163,32 @@ impl Ears<'_> {
     }
 
     pub fn lost(&mut self, packet: &LostPacket, opens_epoch: bool) {
-        let LostPacket { number, transmission, in_flight, .. } = *packet;
-        let opens_epoch = opens_epoch && transmission >= self.answered_to;
         self.counters.lost += 1;
+        let rate = self.sampler.as_mut().and_then(|sampler| sampler.lost(packet.number));
+        let opens_epoch = opens_epoch && packet.transmission >= self.answered_to;
+        self.tell(packet, opens_epoch, rate, false);
+    }
+
+    /// A packet of which [`lost`](Self::lost) has told opens another epoch.
+    pub fn still_lost(&mut self, packet: &LostPacket) {
+        self.tell(packet, true, None, true);
+    }
+
+    fn tell(
+        &mut self,
+        packet: &LostPacket,
+        opens_epoch: bool,
+        rate: Option<LossSample>,
+        again: bool,
+    ) {
         self.counters.epochs += u32::from(opens_epoch);
-        let in_flight = f64::from(in_flight);
-        let rate = self.sampler.as_mut().and_then(|sampler| sampler.lost(number));
         self.controller.on_loss(&Loss {
             now: self.now,
-            transmission,
+            transmission: packet.transmission,
             next: self.next,
             opens_epoch,
-            in_flight,
+            again,
+            in_flight: f64::from(packet.in_flight),
             rtt: self.rtt.estimate(),
             rate,
         });

@@ -432,16 +432,18 @@ impl Scoreboard {
         None
     }
 
-    /// True if something lost has not arrived yet, sent again or not (Linux's `lost_out`).
-    pub fn any_lost(&mut self) -> bool {
+    /// The highest packet that is lost and has not arrived yet, sent again or not (one of those that
+    /// Linux counts in `lost_out`).
+    pub fn highest_lost(&mut self) -> Option<LostPacket> {
         while self.lost_to > self.outstanding.first() {
-            let highest = self.outstanding.get(self.lost_to - 1);
+            let number = self.lost_to - 1;
+            let highest = self.outstanding.get(number);
             if highest.lost && !highest.sacked {
-                return true;
+                return Some(highest.as_lost(number));
             }
             self.lost_to -= 1;
         }
-        false
+        None
     }
 
     /// True if no packet is marked as lost, and nothing that left before the transmission `newest`

@@ -301,23 +301,30 @@ impl Selective {
         }
         if begins {
             self.begin(flight, window);
-        } else if matches!(self.metering, Metering::ByLaw) && may_begin && !after_timeout {
-            self.go_on(flight, window);
+        } else if may_begin && !after_timeout {
+            begins = self.go_on(flight, window, ears);
         }
         Verdict { losses, begins, reordering_at }
     }
 
     /// What was lost after a recovery had begun, and has not arrived when that is over, begins the
-    /// next one at once (`lost_out` in Linux's tcp_time_to_recover). The law has been told of that
-    /// loss, and need not be told again if it decides in a recovery, too; other laws would reduce
-    /// their window a second time, as in Linux, and are spared that here.
-    fn go_on(&mut self, flight: f64, window: f64) {
-        if self.rack.is_some() && self.board.any_lost() {
-            self.begin(flight, window);
-            if let Some(episode) = &mut self.recovery {
-                episode.resend_now = false;
-            }
+    /// next one at once, also if it has been sent again (`lost_out` in Linux's
+    /// `tcp_time_to_recover`), and the law reduces its window a second time; not if it decides in a
+    /// recovery, too, since it has heard of that loss. Returns true if there is such a packet.
+    fn go_on(&mut self, flight: f64, window: f64, ears: &mut Ears) -> bool {
+        if self.rack.is_none() {
+            return false;
         }
+        let Some(packet) = self.board.highest_lost() else { return false };
+        // During the reduction after a mark a recovery begins without another one.
+        if self.recovery.is_none() && !matches!(self.metering, Metering::ByLaw) {
+            ears.still_lost(&packet);
+        }
+        self.begin(flight, window);
+        if let Some(episode) = &mut self.recovery {
+            episode.resend_now = false;
+        }
+        true
     }
 
     /// A recovery begins; before it `flight` packets were in flight, and the window was `window`.

@@ -116,10 +116,9 @@ pub(super) struct SenderOver<R> {
     pacer: Pacer,
     /// What paces it instead of the window.
     estimate: Option<Box<Estimate>>,
-    /// The stamp of the last acknowledgement, if data echoes that.
+    /// The stamp of the last acknowledgement, which data echoes (TSecr).
     echo: Time,
-    /// Whether anything but the controller hears of acknowledgements: an estimate, a bucket, an
-    /// echo.
+    /// Whether anything but the controller hears of acknowledgements: an estimate, a bucket.
     tells_pacing: bool,
     sampler: Option<Box<RateSampler>>,
     marks: Option<Marks>,
@@ -223,7 +222,7 @@ impl<R: Recovery> SenderOver<R> {
             pacer: pacing.map_or(Pacer::new(stream.clone()), |spacing| spacing.pacer(stream)),
             estimate: pacing.and_then(Spacing::estimate),
             echo: Time::ZERO,
-            tells_pacing: habits.paces_acks || pacing.is_some_and(Spacing::hears),
+            tells_pacing: pacing.is_some_and(Spacing::hears),
             handshake: Handshake::new(habits.handshake),
             usage: Usage::new(),
             habits,
@@ -288,6 +287,7 @@ impl<R: Recovery> SenderOver<R> {
         }
         let prior_in_flight = self.sampler.as_ref().map(|_| self.in_flight());
         let advances = ack.number > self.first();
+        self.echo = ack.stamp;
         self.hear(header, advances);
         let rtt_is_fresh = advances && self.measure_rtt(now, ack);
         let answer = self.recover(now, ack);
@@ -326,7 +326,7 @@ impl<R: Recovery> SenderOver<R> {
         }
         self.set_timer(now, &answer);
         if self.tells_pacing {
-            self.tell_pacing(now, ack, answer.packets, rtt_is_fresh);
+            self.tell_pacing(now, answer.packets, rtt_is_fresh);
         }
     }
 
@@ -376,12 +376,9 @@ impl<R: Recovery> SenderOver<R> {
         }
     }
 
-    /// What paces the sender, or its receiver, hears of an acknowledgement of `packets`.
+    /// What paces the sender hears of an acknowledgement of `packets`.
     #[cold]
-    fn tell_pacing(&mut self, now: Time, ack: &Segment, packets: u64, rtt_is_fresh: bool) {
-        if self.habits.paces_acks {
-            self.echo = ack.stamp;
-        }
+    fn tell_pacing(&mut self, now: Time, packets: u64, rtt_is_fresh: bool) {
         let Some(rtt) = self.rtt.estimate() else { return };
         if let Some(estimate) = &mut self.estimate {
             estimate.hear(now, packets, rtt_is_fresh.then_some(rtt.latest));
@@ -403,6 +400,7 @@ impl<R: Recovery> SenderOver<R> {
         let Handshake::Asked(times) = self.handshake else { return };
         self.handshake = Handshake::Done;
         self.retransmit_at = Time::NEVER;
+        self.echo = answer.stamp;
         if self.habits.timestamps || times == 1 {
             self.take_rtt(now, answer.echoed_stamp, answer.number);
         }
@@ -907,9 +905,13 @@ impl<R: Recovery> SenderOver<R> {
             self.set_probe_timer(now);
         }
         self.burst.0 -= 1;
-        if self.burst.0 == 0 {
+        let ends_burst = self.burst.0 == 0;
+        if ends_burst {
             self.space(now, self.burst.1);
         }
+        // Linux says so of what leaves as one, and of the end of what was written
+        // (`__tcp_transmit_skb`, `tcp_push`).
+        let pushes = ends_burst && self.burst.1 > 1 || number + 1 == self.offered;
         let (ecn, reduced) = match &mut self.marks {
             Some(marks) => marks.on_departure(again),
             None => (Ecn::NotCapable, false),
@@ -923,6 +925,7 @@ impl<R: Recovery> SenderOver<R> {
                 retransmission: again,
                 ecn,
                 reduced,
+                pushes,
                 request: Request::Nothing,
                 quic: None,
             }),

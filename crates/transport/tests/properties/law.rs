@@ -123,7 +123,8 @@ impl Controller for Noted {
     fn on_loss(&mut self, loss: &Loss) {
         assert!(loss.transmission < loss.next && loss.in_flight >= 1.0, "{loss:?}");
         let mut told = self.ledger.open();
-        told.lost += 1;
+        told.lost += u32::from(!loss.again);
+        assert!(loss.opens_epoch || !loss.again, "{loss:?}");
         told.epochs += u32::from(loss.opens_epoch);
         drop(told);
         self.law.on_loss(loss);

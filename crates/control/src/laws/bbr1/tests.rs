@@ -96,6 +96,7 @@ impl Rounds {
             transmission: 0,
             next: self.sent,
             opens_epoch,
+            again: false,
             in_flight: 80.0,
             rtt: None,
             rate: None,
