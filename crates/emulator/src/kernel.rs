@@ -31,9 +31,10 @@ mod with_bpf {
 
     fn refused(error: KernelError) -> Refused {
         match &error {
-            KernelError::Setting(_) | KernelError::Taken(_) | KernelError::Absent(_) => {
-                Refused::Asked(error.to_string())
-            }
+            KernelError::Setting(_)
+            | KernelError::Taken(_)
+            | KernelError::Absent(_)
+            | KernelError::Kept(_) => Refused::Asked(error.to_string()),
             KernelError::Refused { .. } => Refused::Machine(error.to_string()),
         }
     }

@@ -34,6 +34,8 @@ pub enum KernelError {
     Taken(String),
     /// There is none of that name of ours.
     Absent(String),
+    /// The kernel has it, but not to stay.
+    Kept(String),
 }
 
 impl fmt::Display for KernelError {
@@ -53,6 +55,12 @@ impl fmt::Display for KernelError {
             Self::Absent(name) => {
                 write!(f, "{name} is not loaded by narrows; narrows kernel list shows what is")
             }
+            Self::Kept(name) => write!(
+                f,
+                "the kernel has {name}, but narrows has not loaded it to stay: a process brought it \
+                 along, or it was unloaded and goes when the last connection that uses it closes, \
+                 which ss -ti shows"
+            ),
         }
     }
 }
@@ -173,7 +181,12 @@ pub fn load(asked: &Asked, name: Option<&str>) -> Result<Loaded, KernelError> {
 /// Loads a law that stays when this process ends, until [`uninstall`] or a reboot. Mounts
 /// `/sys/fs/bpf` if nobody has.
 pub fn install(asked: &Asked) -> Result<String, KernelError> {
-    let mut loaded = load(asked, None)?;
+    let mut loaded = load(asked, None).map_err(|error| match error {
+        KernelError::Taken(name) if entries().all(|(_, installed)| installed.name != name) => {
+            KernelError::Kept(name)
+        }
+        other => other,
+    })?;
     mount()?;
     fs::create_dir_all(OURS).map_err(|error| refused(OURS, error))?;
     let path = Path::new(OURS).join(file_name(&loaded.name, &asked.given));
@@ -234,10 +247,10 @@ fn mount() -> Result<(), KernelError> {
     {
         return Ok(());
     }
-    // SAFETY: the strings end with a zero; no data is passed.
-    let answer = unsafe {
-        libc::mount(c"bpf".as_ptr(), BPFFS.as_ptr(), c"bpf".as_ptr(), 0, std::ptr::null())
-    };
+    // As systemd mounts it: without a mode everybody may write there.
+    let mode = c"mode=0700".as_ptr().cast();
+    // SAFETY: the strings end with a zero.
+    let answer = unsafe { libc::mount(c"bpf".as_ptr(), BPFFS.as_ptr(), c"bpf".as_ptr(), 0, mode) };
     if answer == 0 {
         return Ok(());
     }

@@ -4,8 +4,10 @@
 
 use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
 use narrows_kernel::{Asked, KernelError, LAWS, install, installed, load, uninstall};
+use socket2::{Domain, Socket, Type};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread::sleep;
@@ -105,6 +107,42 @@ fn what_is_installed_stays_until_it_is_uninstalled() {
     uninstall(&name).unwrap_or_else(|error| panic!("{error}"));
     assert!(matches!(uninstall(&name), Err(KernelError::Absent(_))));
     nothing_is_left(&before, &names);
+}
+
+#[test]
+fn a_law_that_a_connection_keeps_leads_to_no_dead_end() {
+    let _alone = alone();
+    if !may() {
+        return;
+    }
+    let (before, names) = (held(), controls());
+    let name = install(&asked("highspeed")).unwrap_or_else(|error| panic!("{error}"));
+    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    let address = listener.local_addr().expect("it has one");
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("sockets are there");
+    socket.set_tcp_congestion(name.as_bytes()).expect("it is installed");
+    socket.connect(&address.into()).expect("it listens");
+    uninstall(&name).unwrap_or_else(|error| panic!("{error}"));
+    // Linux 6.18.44 has let go of the name, others were seen to keep it.
+    match install(&asked("highspeed")) {
+        Ok(name) => uninstall(&name).unwrap_or_else(|error| panic!("{error}")),
+        Err(KernelError::Kept(_)) => {}
+        Err(other) => panic!("{other}"),
+    }
+    drop((socket, listener));
+    nothing_is_left(&before, &names);
+}
+
+#[test]
+fn a_law_that_a_process_brought_along_is_not_said_to_be_loaded_to_stay() {
+    let _alone = alone();
+    if !may() {
+        return;
+    }
+    let _loaded = load(&asked("scalable"), None).unwrap_or_else(|error| panic!("{error}"));
+    let again = install(&asked("scalable")).expect_err("the process has it");
+    assert!(matches!(again, KernelError::Kept(_)), "{again}");
+    assert!(again.to_string().contains("ss -ti"), "{again}");
 }
 
 /// The process that is killed; without its variable it has nothing to do.

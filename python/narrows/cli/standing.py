@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,8 +56,8 @@ def _begun(pid: int) -> str | None:
 
 
 def _file(name: str) -> Path:
-    if not name.replace("-", "").isalnum():
-        raise Error(f'--name: "{name}" has other letters than a-z, 0-9 and -; try lab')
+    if not re.fullmatch("[a-z0-9][a-z0-9-]*", name):
+        raise Error(f'--name: "{name}" is not made of a-z, 0-9 and -, the first no -; try lab')
     return PLACE / f"{name}.json"
 
 
@@ -71,18 +75,29 @@ def standing(name: str) -> StandingPath | None:
 def up(scenario: Scenario, name: str, single: bool) -> None:
     """Let a path stand, with a line that says how it is, until Ctrl-C or `down`."""
     file = _file(name)
-    if other := standing(name):
-        raise Error(
-            f"a path called {name} stands already, in process {other.pid}; "
-            f"narrows lab down --name {name}, or another --name"
-        )
+    with _alone(name):
+        line = _Line(file, name)
+        try:
+            _core.stand(scenario.core, scenario.seed, single, line)
+        finally:
+            line.end()
+            file.unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(name: str) -> Iterator[None]:
+    """Hold the name while a path of that name stands; the kernel lets it go if the process dies."""
     PLACE.mkdir(exist_ok=True)
-    line = _Line(file, name)
-    try:
-        _core.stand(scenario.core, scenario.seed, single, line)
-    finally:
-        line.end()
-        file.unlink(missing_ok=True)
+    with (PLACE / f"{name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            other = standing(name)
+            state = f"stands already, in process {other.pid}" if other else "is being set up"
+            raise Error(
+                f"a path called {name} {state}; narrows lab down --name {name}, or another --name"
+            ) from None
+        yield
 
 
 class _Line:
