@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -12,11 +12,11 @@ class Verdict(Enum):
     """What a comparison of two counts allows to say."""
 
     WITHIN = ""
-    """The ratio is within the factor."""
+    """It is within the bound."""
     FEW = " ~"
-    """The ratio is not, but the counts are too small to exclude that the true one is."""
+    """It is not, but runs are too few, or vary too much, to exclude that the true value is."""
     OUTSIDE = " *"
-    """The ratio's 95 % interval lies outside the factor."""
+    """Its 95 % interval lies outside the bound."""
 
 
 @dataclass(frozen=True)
@@ -103,18 +103,61 @@ def share_ratio_interval(found: Count, reference: Count) -> tuple[float, float]:
     return found.rate / high, found.rate / low if low else math.inf
 
 
+def dispersion(runs: Sequence[Count]) -> float:
+    """Compute how many times a Poisson's variance the counts of runs of the same thing vary.
+
+    Losses come in bursts, and one run has an overshoot that another has not: four runs of one case
+    of Linux dropped 43, 39, 36 and 80 packets.
+
+    Returns
+    -------
+    float
+        Pearson's χ² over its degrees of freedom, at least 1; NaN for a single run, which says
+        nothing of it.
+
+    References
+    ----------
+    P. McCullagh, J. Nelder: "Generalized Linear Models" (1989), §6.2.3.
+
+    Examples
+    --------
+    >>> runs = [Count(43, 1), Count(39, 1), Count(36, 1), Count(80, 1)]
+    >>> round(dispersion(runs), 1), dispersion(runs[:1]), dispersion([Count(5, 1), Count(5, 1)])
+    (8.5, nan, 1.0)
+    """
+    if len(runs) < 2:
+        return math.nan
+    rate = total(runs).rate
+    if not rate > 0:
+        return 1.0
+    squares = sum((it.events - rate * it.over) ** 2 / (rate * it.over) for it in runs)
+    return max(1.0, squares / (len(runs) - 1))
+
+
+def total(runs: Sequence[Count]) -> Count:
+    """Add up counts.
+
+    Examples
+    --------
+    >>> total([Count(1, 10), Count(2, 20)])
+    Count(events=3, over=30)
+    """
+    return Count(sum(it.events for it in runs), sum(it.over for it in runs))
+
+
 def judge(
-    found: Count,
-    reference: Count,
+    found: Sequence[Count],
+    reference: Sequence[Count],
     factor: float,
     interval: Callable[[Count, Count], tuple[float, float]] = ratio_interval,
 ) -> Verdict:
-    """Judge whether two rates agree within a factor.
+    """Judge whether two rates agree within a factor, by the spread of repeated runs.
 
     Parameters
     ----------
     found, reference
-        The two counts.
+        The counts of each run. Where runs vary more than Poisson's do, by `dispersion`, that many
+        times fewer events would tell as much; a single run is taken to vary as the others' do.
     factor
         The larger rate may be this many times the smaller.
     interval
@@ -122,14 +165,62 @@ def judge(
 
     Examples
     --------
-    >>> judge(Count(1400, 10), Count(100, 1), 1.5), judge(Count(1600, 10), Count(100, 1), 1.5)
-    (<Verdict.WITHIN: ''>, <Verdict.FEW: ' ~'>)
-    >>> judge(Count(3000, 10), Count(100, 1), 1.5)
-    <Verdict.OUTSIDE: ' *'>
+    >>> reference = [Count(100, 1)]
+    >>> [judge([Count(events, 10)], reference, 1.5).name for events in (1400, 1600, 3000)]
+    ['WITHIN', 'FEW', 'OUTSIDE']
+
+    The same rates, but one of the runs that were found has nothing and one has all:
+
+    >>> judge([Count(3000, 5), Count(0, 5)], [Count(100, 1)], 1.5)
+    <Verdict.FEW: ' ~'>
     """
-    if found.rate == reference.rate or (
-        reference.rate > 0 and 1 / factor <= found.rate / reference.rate <= factor
+    ours, theirs = total(found), total(reference)
+    if ours.rate == theirs.rate or (
+        theirs.rate > 0 and 1 / factor <= ours.rate / theirs.rate <= factor
     ):
         return Verdict.WITHIN
-    low, high = interval(found, reference)
+    spreads = [dispersion(found), dispersion(reference)]
+    known = max((it for it in spreads if not math.isnan(it)), default=1.0)
+    ours, theirs = (
+        Count(it.events / spread, it.over / spread)
+        for it, spread in zip(
+            (ours, theirs), [known if math.isnan(it) else it for it in spreads], strict=True
+        )
+    )
+    low, high = interval(ours, theirs)
     return Verdict.OUTSIDE if low > factor or high < 1 / factor else Verdict.FEW
+
+
+def judge_means(found: Sequence[float], reference: Sequence[float], bound: float) -> Verdict:
+    """Judge whether two means agree within a bound, by the spread of repeated runs.
+
+    Parameters
+    ----------
+    found, reference
+        The values of each run.
+    bound
+        How far the means may be apart.
+
+    References
+    ----------
+    Student: "The probable error of a mean", Biometrika 6 (1908); both samples have one variance.
+
+    Examples
+    --------
+    >>> judge_means([0.8, 0.9, 1.0], [0.91], 0.02), judge_means([0.8, 0.9, 1.0], [0.76], 0.02)
+    (<Verdict.WITHIN: ''>, <Verdict.FEW: ' ~'>)
+    >>> judge_means([0.99, 1.0, 1.0], [0.76], 0.02)
+    <Verdict.OUTSIDE: ' *'>
+    """
+    n, m = len(found), len(reference)
+    ours, theirs = sum(found) / n, sum(reference) / m
+    beyond = abs(ours - theirs) - bound
+    if beyond <= 0:
+        return Verdict.WITHIN
+    if n + m < 3:
+        return Verdict.FEW
+    from scipy.stats import t  # noqa: PLC0415
+
+    squares = sum((x - ours) ** 2 for x in found) + sum((x - theirs) ** 2 for x in reference)
+    half = float(t.ppf(0.975, n + m - 2)) * math.sqrt(squares / (n + m - 2) * (1 / n + 1 / m))
+    return Verdict.OUTSIDE if beyond > half else Verdict.FEW

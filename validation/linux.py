@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from counts import Count, Verdict, judge
+from counts import Count, Verdict, judge, judge_means, total
 from narrows import __version__, _core
 from narrows._batch import run_all
 from narrows.results import Result
@@ -122,36 +122,37 @@ class Comparison:
         return mean_and_interval([link[key] for link in self.links])
 
     @cached_property
-    def losses(self) -> tuple[Count, Count]:
-        """Drops over arrivals in the measured window: narrows', and Linux's."""
-        ours = Count(
-            sum(link["drops"] for link in self.links), sum(link["arrivals"] for link in self.links)
+    def losses(self) -> tuple[list[Count], list[Count]]:
+        """Drops over arrivals in the measured window of each run: narrows', and Linux's."""
+        return (
+            [Count(link["drops"], link["arrivals"]) for link in self.links],
+            [Count(run["drops"], run["arrivals"]) for run in self.configuration.runs],
         )
-        runs = self.configuration.runs
-        return ours, Count(sum(r["drops"] for r in runs), sum(r["arrivals"] for r in runs))
 
     @cached_property
-    def early(self) -> tuple[Count, Count]:
-        """Drops of the first 2 s over runs: narrows', and Linux's."""
-        dropped = 0.0
+    def early(self) -> tuple[list[Count], list[Count]]:
+        """Drops of the first 2 s of each run: narrows', and Linux's."""
+        ours = []
         for result in self.results:
             series = result.bottleneck_series
-            dropped += float(series.filter(series["time"] <= EARLY_UNTIL)["drops"].sum())
-        runs = self.configuration.runs
-        theirs = sum(run["whole"]["drops_first_2s"] for run in runs)
-        return Count(dropped, len(self.results)), Count(theirs, len(runs))
+            early = series.filter(series["time"] <= EARLY_UNTIL)
+            ours.append(Count(float(early["drops"].sum()), 1))
+        theirs = [run["whole"]["drops_first_2s"] for run in self.configuration.runs]
+        return ours, [Count(drops, 1) for drops in theirs]
 
     @property
     def verdicts(self) -> list[Verdict]:
         """Whether utilisation, mean queue, loss rate and early drops agree."""
-        apart = self.found("utilisation")[0] - self.configuration.mean("utilisation")
-        queue = self.configuration.mean("mean_queue")
-        close = [
-            abs(apart) <= (BBR_UTILISATION if self.configuration.is_bbr else UTILISATION),
-            abs(self.found("mean_queue")[0] - queue) <= QUEUE * queue,
-        ]
+        bounds = {
+            "utilisation": BBR_UTILISATION if self.configuration.is_bbr else UTILISATION,
+            "mean_queue": QUEUE * self.configuration.mean("mean_queue"),
+        }
+        runs = self.configuration.runs
         return [
-            *(Verdict.WITHIN if agrees else Verdict.OUTSIDE for agrees in close),
+            *(
+                judge_means([link[key] for link in self.links], [run[key] for run in runs], bound)
+                for key, bound in bounds.items()
+            ),
             judge(*self.losses, FACTOR),
             judge(*self.early, FACTOR),
         ]
@@ -162,7 +163,7 @@ class Comparison:
         theirs = self.configuration.mean("utilisation")
         queue, queue_half = self.found("mean_queue")
         marks = [verdict.value for verdict in self.verdicts]
-        loss, early = self.losses, self.early
+        loss, early = [[total(runs) for runs in both] for both in (self.losses, self.early)]
         return [
             self.configuration.text,
             f"{theirs:.3f}",

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from counts import Count, Verdict, judge, share_ratio_interval
+from counts import Count, Verdict, judge, share_ratio_interval, total
 from linux import ENGINE
 from narrows._batch import run_all
 from narrows.results import Result
@@ -63,33 +63,33 @@ class Comparison:
     results: list[Result]
 
     @property
-    def times(self) -> list[float]:
-        """Completion times in ms."""
-        return [
-            1e3 * seconds
-            for result in self.results
-            for seconds in result.transfers["completion_time"]
-        ]
+    def times(self) -> list[list[float]]:
+        """Completion times in ms of each run."""
+        return [[1e3 * it for it in run.transfers["completion_time"]] for run in self.results]
 
     @property
-    def timeouts(self) -> tuple[Count, Count]:
-        """Timeouts over transfers: narrows', and Linux's."""
-        ours = sum(result.flows["timeouts"][-1] for result in self.results)
+    def all_times(self) -> list[float]:
+        """Completion times in ms of all runs."""
+        return [time for times in self.times for time in times]
+
+    @property
+    def timeouts(self) -> tuple[list[Count], list[Count]]:
+        """Timeouts over transfers of each run: narrows', and Linux's."""
+        runs = zip(self.results, self.times, strict=True)
+        ours = [Count(run.flows["timeouts"][-1], len(times)) for run, times in runs]
         n = self.reference["n"]
-        theirs = round(self.reference["rto_per_transfer"] * n)
-        return Count(ours, len(self.times)), Count(theirs, n)
+        return ours, [Count(round(self.reference["rto_per_transfer"] * n), n)]
 
     @property
-    def slow(self) -> tuple[Count, Count]:
-        """Transfers above 200 ms over all: narrows', and Linux's."""
-        ours = sum(time > SLOW_MS for time in self.times)
-        theirs = Count(self.reference[f"over_{SLOW_MS}ms"], self.reference["n"])
-        return Count(ours, len(self.times)), theirs
+    def slow(self) -> tuple[list[Count], list[Count]]:
+        """Transfers above 200 ms over all of each run: narrows', and Linux's."""
+        ours = [Count(sum(time > SLOW_MS for time in times), len(times)) for times in self.times]
+        return ours, [Count(self.reference[f"over_{SLOW_MS}ms"], self.reference["n"])]
 
     @property
     def verdicts(self) -> list[Verdict]:
         """Whether timeouts, the share above 200 ms and the median agree."""
-        ratio = median(self.times) / self.reference["ms"]["p50"]
+        ratio = median(self.all_times) / self.reference["ms"]["p50"]
         close = 1 / FACTOR <= ratio <= FACTOR
         return [
             judge(*self.timeouts, FACTOR),
@@ -100,7 +100,7 @@ class Comparison:
     def cells(self) -> list[str]:
         """Return the cells of the table's row."""
         marks = [verdict.value for verdict in self.verdicts]
-        timeouts, slow = self.timeouts, self.slow
+        timeouts, slow = [[total(it) for it in both] for both in (self.timeouts, self.slow)]
         return [
             self.case,
             f"{timeouts[1].rate:.3f}",
@@ -108,8 +108,8 @@ class Comparison:
             f"{slow[1].rate:.1%}",
             f"{slow[0].rate:.1%}{marks[1]}",
             f"{self.reference['ms']['p50']:.1f}",
-            f"{median(self.times):.1f}{marks[2]}",
-            str(len(self.times)),
+            f"{median(self.all_times):.1f}{marks[2]}",
+            str(len(self.all_times)),
         ]
 
 

@@ -39,6 +39,11 @@ class Controller:
     ecn
         ``"classic"`` if packets are to leave with ECT(0) (RFC 3168), ``"scalable"`` for ECT(1) (RFC
         9331); empty to leave that to the flow's ``ecn``. Needs `on_mark`.
+    ssthresh
+        The slow-start threshold in packets, for a law that has one: below it half of the window
+        must be used for the window to count as the limit, above it all of it. Until it is set
+        the window after the last loss or mark that opened an epoch stands for it. It is read when
+        `window` is called.
 
     Examples
     --------
@@ -67,6 +72,7 @@ class Controller:
     own_recovery: bool = False
     rate_samples: bool = False
     ecn: str = ""
+    ssthresh: float
 
     def __new__(cls, *given: Any, **settings: Any) -> Self:
         """Make a controller, or, if it cannot be made without a window, what makes controllers."""
@@ -102,15 +108,6 @@ class Controller:
         It is called after the controller is created and after every event.
         """
         raise NotImplementedError(f"{type(self).__name__} needs window(self)")
-
-    def ssthresh(self) -> float | None:
-        """Return the slow-start threshold in packets, or None if there is none yet.
-
-        Below it half of the window must be used for the window to count as the limit, above it all
-        of it. Without this method the threshold is the window after the last loss or mark that
-        opened an epoch. It is called when `window` is.
-        """
-        return None
 
     def pacing_rate(self) -> float | None:
         """Return packets per second, or None to send as soon as the window allows.

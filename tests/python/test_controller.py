@@ -47,8 +47,54 @@ def test_it_does_what_the_built_in_law_does_packet_by_packet() -> None:
         for cc in (Reno, "sack")
     )
     assert mine.flows.drop("cc").equals(built_in.flows.drop("cc"))
-    # Only the built-in law reports ssthresh.
-    assert mine.flow_series.drop("ssthresh").equals(built_in.flow_series.drop("ssthresh"))
+    assert mine.flow_series.equals(built_in.flow_series)
+
+
+class Halver(nw.Controller):
+    """Reno's law in congestion avoidance, without a threshold that anybody sees."""
+
+    def __init__(self, initial_window: float) -> None:
+        self.cwnd = initial_window
+
+    def on_ack(self, ack: nw.Ack) -> None:
+        if ack.window_limited and not ack.recovering:
+            self.cwnd += ack.packets / self.cwnd
+
+    def on_loss(self, loss: nw.Loss) -> None:
+        if loss.opens_epoch:
+            self.cwnd = max(self.cwnd / 2, 2.0)
+
+    def window(self) -> float:
+        return self.cwnd
+
+
+def test_an_application_that_is_the_limit_lets_no_window_grow_after_a_loss() -> None:
+    # A slow start ends with the first loss, for whoever has no threshold, too; then a window that
+    # is not used does not grow, or the application's next burst would be as long as the run.
+    result = nw.run(
+        nw.Scenario(
+            duration="60s",
+            sample="100ms",
+            dumbbell={"rate": "50Mbps", "rtt": "40ms", "buffer": "1bdp", "loss": 1e-3},
+            flows=[{"cc": Halver, "app_rate": "5Mbps"}],
+        )
+    )
+    after = result.flow_series.filter(pl.col("time") > 20)["window"]
+    used = 5e6 * 0.04 / (8 * 1448)
+    assert len(after) == 400
+    assert after.to_numpy().max() < 3 * used
+
+
+@pytest.mark.parametrize(
+    ("threshold", "message"),
+    [("much", "'much', which is not a number"), (-1.0, "packets, at least 0, or None")],
+)
+def test_a_threshold_that_is_none_is_named(threshold: Any, message: str) -> None:
+    class Wrong(Halver):
+        ssthresh = threshold
+
+    with pytest.raises(ValueError, match=message):
+        nw.run(nw.dumbbell("20Mbps", "40ms", "30p", Wrong, duration="1s"))
 
 
 def test_it_runs_beside_built_in_laws_under_its_name() -> None:

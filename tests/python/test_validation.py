@@ -25,18 +25,41 @@ def test_the_ratio_of_counts_has_clopper_and_pearsons_interval() -> None:
 
 
 def test_few_events_neither_agree_nor_differ() -> None:
-    assert counts.judge(Count(0, 1), Count(0, 1), 1.5) is Verdict.WITHIN
-    assert counts.judge(Count(10, 10), Count(3, 1), 1.5) is Verdict.FEW
-    assert counts.judge(Count(100, 10), Count(0, 1), 1.5) is Verdict.OUTSIDE
-    assert counts.judge(Count(1000, 10), Count(300, 1), 1.5) is Verdict.OUTSIDE
+    assert counts.judge([Count(0, 1)], [Count(0, 1)], 1.5) is Verdict.WITHIN
+    assert counts.judge([Count(10, 10)], [Count(3, 1)], 1.5) is Verdict.FEW
+    assert counts.judge([Count(100, 10)], [Count(0, 1)], 1.5) is Verdict.OUTSIDE
+    assert counts.judge([Count(1000, 10)], [Count(300, 1)], 1.5) is Verdict.OUTSIDE
 
 
 def test_shares_are_judged_by_trials() -> None:
     # 104 of 200 is 0.448 to 0.591: a share of 0.78 is more than 1.3 times all of it. Two rates of
     # 0.78 and 104 per 200 would not differ as clearly.
     found, reference = Count(7800, 10_000), Count(104, 200)
-    assert counts.judge(found, reference, 1.3, counts.share_ratio_interval) is Verdict.OUTSIDE
-    assert counts.judge(found, reference, 1.3) is Verdict.FEW
+    assert counts.judge([found], [reference], 1.3, counts.share_ratio_interval) is Verdict.OUTSIDE
+    assert counts.judge([found], [reference], 1.3) is Verdict.FEW
+
+
+def test_one_run_is_no_difference_where_repeated_runs_vary_as_much() -> None:
+    # Four runs of one case of Linux 6.18 dropped 43, 39, 36 and 80 packets, two of another 0 and
+    # 323.
+    repeated = [Count(drops, 1) for drops in (43, 39, 36, 80)]
+    ours = [Count(100, 1) for _ in range(10)]
+    assert counts.judge(ours, repeated[:1], 1.5) is Verdict.OUTSIDE
+    assert counts.judge(ours, repeated, 1.5) is Verdict.FEW
+    assert counts.judge(ours, [Count(0, 1), Count(323, 1)], 1.5) is Verdict.FEW
+    assert counts.judge(ours, [Count(0, 1)], 1.5) is Verdict.OUTSIDE
+    # The simulator's runs may tell how much runs vary, where the reference is one.
+    varied = [Count(drops, 1) for drops in (0, 0, 230, 230)]
+    assert counts.judge(varied, [Count(0, 1)], 1.5) is Verdict.FEW
+
+
+def test_means_are_judged_by_the_spread_of_runs() -> None:
+    # One Reno flow at 300 Mbps: 1.000 and 0.765 in two runs of the kernel, 0.760 in the reference.
+    assert counts.judge_means([1.0] * 9 + [0.999], [0.760], 0.02) is Verdict.OUTSIDE
+    assert counts.judge_means([1.0] * 9 + [0.999], [0.760, 1.0, 0.765], 0.02) is Verdict.OUTSIDE
+    assert counts.judge_means([1.0, 0.765, 1.0], [0.760], 0.02) is Verdict.FEW
+    assert counts.judge_means([1.0], [0.760], 0.02) is Verdict.FEW
+    assert counts.judge_means([1.0], [0.985], 0.02) is Verdict.WITHIN
 
 
 def test_a_buffer_of_4_8_ms_is_judged_and_a_shorter_one_is_not_but_for_bbr() -> None:

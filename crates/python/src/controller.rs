@@ -172,7 +172,6 @@ struct Abilities {
     hears_marks: bool,
     paces: bool,
     has_timer: bool,
-    has_threshold: bool,
 }
 
 impl Abilities {
@@ -216,7 +215,6 @@ impl Abilities {
             hears_marks,
             paces: has("pacing_rate")?,
             has_timer,
-            has_threshold: has("ssthresh")?,
         })
     }
 }
@@ -255,6 +253,7 @@ impl OwnLaw for PythonLaw {
             failure: self.failure.clone(),
             window: birth.initial_window,
             threshold: f64::INFINITY,
+            says_threshold: false,
             rate: None,
             wakes_at: Time::NEVER,
             now: Time::ZERO,
@@ -278,6 +277,7 @@ struct PythonController {
     window: f64,
     /// Its slow-start threshold; if it does not say that, its window after the last reduction.
     threshold: f64,
+    says_threshold: bool,
     /// Packets per second, if it paces.
     rate: Option<f64>,
     wakes_at: Time,
@@ -293,8 +293,15 @@ struct Answer {
     timer: Option<f64>,
 }
 
-/// What to say of an answer that is no number.
-fn not_a_number(object: &Bound<'_, PyAny>, method: &str, answer: &Bound<'_, PyAny>) -> PyErr {
+/// Its attribute `ssthresh`, if it has one that is not `None`.
+fn threshold_of(object: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+    let found = object.getattr_opt(intern!(object.py(), "ssthresh"))?;
+    let Some(found) = found else { return Ok(None) };
+    found.extract().map_err(|_| not_a_number(object, "ssthresh is", &found))
+}
+
+/// What to say of an answer that is no number, after the class's name and `what`.
+fn not_a_number(object: &Bound<'_, PyAny>, what: &str, answer: &Bound<'_, PyAny>) -> PyErr {
     let text = |found: PyResult<Bound<'_, PyString>>| {
         found.map_or_else(
             |_| "?".to_owned(),
@@ -303,7 +310,7 @@ fn not_a_number(object: &Bound<'_, PyAny>, method: &str, answer: &Bound<'_, PyAn
     };
     let name = text(object.get_type().name());
     let found = text(answer.repr());
-    PyValueError::new_err(format!("{name}.{method}() returned {found}, which is not a number"))
+    PyValueError::new_err(format!("{name}.{what} {found}, which is not a number"))
 }
 
 /// A number as people read it, however large or small.
@@ -325,13 +332,14 @@ impl PythonController {
     ) {
         let Some(object) = &self.object else { return };
         self.now = now;
-        let Abilities { paces, has_timer, has_threshold, .. } = self.abilities;
+        let Abilities { paces, has_timer, .. } = self.abilities;
         let told = Python::attach(|py| {
             let object = object.bind(py);
             what(py, object)?;
             let number = |method: &'static str| {
                 let answer = object.call_method0(method)?;
-                answer.extract().map_err(|_| not_a_number(object, method, &answer))
+                let what = || format!("{method}() returned");
+                answer.extract().map_err(|_| not_a_number(object, &what(), &answer))
             };
             let asked = |has: bool, method: &'static str| {
                 if !has || object.call_method0(method)?.is_none() {
@@ -341,7 +349,7 @@ impl PythonController {
             };
             Ok(Answer {
                 window: number("window")?,
-                threshold: asked(has_threshold, "ssthresh")?,
+                threshold: threshold_of(object)?,
                 rate: asked(paces, "pacing_rate")?,
                 timer: asked(has_timer, "timer")?,
             })
@@ -380,11 +388,13 @@ impl PythonController {
             return wrong("timer", timer, right);
         }
         if answer.threshold.is_some_and(|threshold| threshold.is_nan() || threshold < 0.0) {
-            let right = "return packets, at least 0, or None if there is no threshold".to_owned();
-            return wrong("ssthresh", answer.threshold.unwrap_or_default(), right);
+            let (name, found) = (&self.name, shown(answer.threshold.unwrap_or_default()));
+            return Err(PyValueError::new_err(format!(
+                "{name}.ssthresh is {found}; it must be packets, at least 0, or None"
+            )));
         }
-        if self.abilities.has_threshold {
-            self.threshold = answer.threshold.unwrap_or(f64::INFINITY);
+        if let Some(threshold) = answer.threshold {
+            (self.threshold, self.says_threshold) = (threshold, true);
         }
         (self.window, self.rate, self.wakes_at) = (answer.window, answer.rate, wakes_at);
         Ok(())
@@ -392,7 +402,7 @@ impl PythonController {
 
     /// After a loss or a mark that opens an epoch.
     fn reduced(&mut self) {
-        if !self.abilities.has_threshold {
+        if !self.says_threshold {
             self.threshold = self.window;
         }
     }
