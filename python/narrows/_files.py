@@ -30,21 +30,21 @@ _EXCHANGE = 2
 _AT_FDCWD = -100
 
 
-def read_text(file: Path) -> str:
+def read_text(file: Path, most: int = LARGEST_TEXT) -> str:
     """Read a text file of a user's.
 
     Raises
     ------
     OSError
-        If it cannot be read, or is larger than 64 MiB.
+        If it cannot be read, or is larger than `most` bytes, which is a number of MiB.
     UnicodeDecodeError
         If it is not UTF-8.
     """
     with file.open("rb") as stream:
-        contents = stream.read(LARGEST_TEXT + 1)
-    if len(contents) > LARGEST_TEXT:
+        contents = stream.read(most + 1)
+    if len(contents) > most:
         raise OSError(
-            errno.EFBIG, f"it has more than {LARGEST_TEXT >> 20} MiB, which no such file has", file
+            errno.EFBIG, f"it has more than {most >> 20} MiB, which no such file has", file
         )
     return contents.decode()
 

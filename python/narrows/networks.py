@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
+from narrows._core import ScenarioError
 from narrows.controller import Law
 from narrows.fields import (
     ChainKeywords,
@@ -196,6 +197,11 @@ def _scenario(
     # Unknown names are left to the network, whose error lists those that there are.
     rest = {name: value for name, value in given.items() if name not in of_run | of_flow}
     groups = list(flows) if isinstance(flows, Sequence) else [{"count": flows}]
+    for group in groups:
+        if not isinstance(group, Mapping):
+            raise ScenarioError(
+                f'flows: {group!r} is not a table of fields; write flows=[{{"cc": "cubic"}}]'
+            )
     fields = {
         **of_run,
         preset: {**network, **rest},

@@ -282,6 +282,8 @@ def sweep(
 ) -> Axes:
     """Draw a sweep's means over seeds, with whiskers for their 95 % confidence intervals.
 
+    Points of which runs should be read with a warning are hollow.
+
     Parameters
     ----------
     result
@@ -310,6 +312,7 @@ def sweep(
     means = result.means(y)
     ticks = list(dict.fromkeys(means[x].to_list()))
     places, unit = _places(ticks)
+    means = means.with_columns(warned=np.array([bool(numbers) for numbers in result.warned]))
     groups = means.partition_by(list(by), maintain_order=True) if by else [means]
     for group in groups:
         at = [places[value] for value in group[x]]
@@ -318,7 +321,7 @@ def sweep(
             column.scale * group[f"{y}_{end}"].cast(float).to_numpy() for end in ("low", "high")
         )
         whiskers = np.nan_to_num(np.array([middle - low, high - middle]))
-        ax.errorbar(
+        drawn = ax.errorbar(
             at,
             middle,
             whiskers,
@@ -328,14 +331,18 @@ def sweep(
             capsize=2,
             label=escaped(", ".join(f"{name} {group[name][0]}" for name in by)),
         )
+        hollow = group["warned"].to_numpy()
+        edge = drawn.lines[0].get_color()
+        ax.plot(np.array(at)[hollow], middle[hollow], "o", ms=3, mfc="white", mec=edge, zorder=3)
     if unit is None:
         ax.set_xticks(range(len(ticks)), [str(tick) for tick in ticks])
     elif min(places.values()) > 0 and max(places.values()) > 20 * min(places.values()):
         ax.set_xscale("log")
     ax.set_xlabel(f"{x} ({unit})" if unit else x)
     ax.set_ylabel(column.axis)
-    if (means["seeds"] > 1).any():
-        ax.set_title("mean and 95 % confidence interval over seeds", fontsize="x-small")
+    said = ["mean and 95 % confidence interval over seeds"] if (means["seeds"] > 1).any() else []
+    said += ["hollow: with a warning"] if means["warned"].any() else []
+    ax.set_title("; ".join(said), fontsize="x-small")
     if len(groups) > 1:
         ax.legend(fontsize="x-small")
     return ax

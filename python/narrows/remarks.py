@@ -52,6 +52,30 @@ def of_runs(warnings: Sequence[Sequence[str]]) -> list[str]:
     return gathered([("", warnings)])
 
 
+def numbers(warnings: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Return for each run the numbers of its warnings, from 1, in the list of `of_runs`.
+
+    Examples
+    --------
+    >>> numbers([["2 epochs"], [], ["no loss", "3 epochs"]])
+    [[1], [], [1, 2]]
+    """
+    kinds = dict.fromkeys(_NUMBER.sub("#", text) for of_run in warnings for text in of_run)
+    order = {kind: number for number, kind in enumerate(kinds, 1)}
+    return [sorted({order[_NUMBER.sub("#", text)] for text in of_run}) for of_run in warnings]
+
+
+def numbered(warnings: Sequence[str]) -> list[str]:
+    """Return warnings with the numbers that a table's rows have.
+
+    Examples
+    --------
+    >>> numbered(["no loss"])
+    ['(1) no loss']
+    """
+    return [f"({number}) {text}" for number, text in enumerate(warnings, 1)]
+
+
 def _merged(warnings: Sequence[str]) -> str:
     """Return warnings that differ in numbers only as one, with ranges.
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, Unpack
 
 from narrows import _core
+from narrows._files import read_text
 from narrows.controller import Controller, Makes, known
 from narrows.fields import ScenarioFields
 from narrows.stack import is_stack, known_stack
+
+# A file with more bytes is not read: checking it would take gigabytes. `count` says many flows.
+LARGEST = 8 << 20
 
 
 class Scenario:
@@ -87,6 +91,8 @@ class Scenario:
         text
             The contents of a scenario file.
         """
+        if not isinstance(text, str):
+            raise _core.ScenarioError(f"from_toml: {type(text).__name__} is not a text; decode it")
         return cls._of(_core.Scenario(text))
 
     @classmethod
@@ -104,7 +110,7 @@ class Scenario:
             If the file cannot be read or is not a scenario. The message begins with its path.
         """
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = read_text(Path(path), LARGEST)
         except (OSError, UnicodeDecodeError) as error:
             raise _core.ScenarioError(f"{path}: {error}") from None
         try:
@@ -137,8 +143,11 @@ class Scenario:
         controllers = Scenario._of(self.core, self.controllers)
         patches = []
         for path, value in {**(values or {}), **named}.items():
-            is_cc = path.endswith(".cc") and not isinstance(value, str)
-            said = controllers._named({"cc": value})["cc"] if is_cc else value
+            said = value
+            if path.endswith(".cc") and not isinstance(value, str):
+                said = controllers._named({"cc": value})["cc"]
+            elif path == "flows" and isinstance(value, Sequence) and not isinstance(value, str):
+                said = [controllers._named(flow) for flow in value]
             patches.append((path, _json(said)))
         return Scenario._of(self.core.patched(patches), controllers.controllers)
 

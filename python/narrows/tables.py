@@ -182,12 +182,20 @@ def _add_groups(
 
 
 def points(sweep: Sweep, first: str = "utilisation") -> Table:
-    """Return a table of the points of a sweep, with the metric `first` before the others."""
+    """Return a table of the points of a sweep, with the metric `first` before the others.
+
+    Rows say by number which of the sweep's warnings they should be read with.
+    """
     columns = [metric(name) for name in dict.fromkeys((first, *SWEPT))]
     means = sweep.means(*(column.name for column in columns))
+    warned = sweep.warned
     table = _table([*sweep.axes, "seeds"], columns)
-    for row in means.iter_rows(named=True):
+    if any(warned):
+        table.add_column("warnings", no_wrap=True)
+    for row, numbers in zip(means.iter_rows(named=True), warned, strict=True):
         cells = [_cell(column, row[column.name], row[f"{column.name}_low"]) for column in columns]
+        if any(warned):
+            cells.append(" ".join(f"({number})" for number in numbers))
         table.add_row(*(escape(str(row[axis])) for axis in sweep.axes), str(row["seeds"]), *cells)
     return table
 

@@ -348,7 +348,22 @@ def test_compare_combines_networks_and_mixes_laws(narrows: Run) -> None:
     assert all(len(row["flow_goodput"].split()) == 2 for row in rows)
     wrong = narrows("compare", *SMALL, "--cc", "5*cubic/reno")
     assert wrong.returncode == 2
-    assert "--flows says 2" in wrong.stderr
+    assert "at least 6 flows, and it would have 2" in wrong.stderr
+
+
+def test_a_mixture_says_how_many_flows_there_are(narrows: Run) -> None:
+    small = [it for it in SMALL if it not in ("--flows", "-P", "2")]
+    rows = list(
+        csv.DictReader(
+            io.StringIO(narrows("compare", *small, "--cc", "3*cubic/2*reno", "--csv").stdout)
+        )
+    )
+    assert [len(row["flow_goodput"].split()) for row in rows] == [5]
+    wrong = narrows("compare", *small, "--cc", "3*cubic/2*reno,4*cubic")
+    assert wrong.returncode == 2
+    assert '"4*cubic" is 4 flows, and it would have 5' in wrong.stderr
+    none = narrows("compare", *small, "--cc", "0*cubic/reno")
+    assert "a law of no flows" in none.stderr
 
 
 def test_a_scenario_comes_from_standard_input(tmp_path: Path) -> None:

@@ -74,6 +74,88 @@ def test_every_combination_under_every_seed_is_a_row(tmp_path: Path) -> None:
     )
 
 
+def test_rows_say_which_warnings_they_should_be_read_with(tmp_path: Path) -> None:
+    # A large buffer loses nothing in two seconds, a small one does; both have few epochs or none.
+    result = nw.sweep(BASE, buffer=["3p", "100bdp"], seeds=2, cache=tmp_path)
+    assert [len(set(numbers)) for numbers in result.warned] == [1, 1]
+    assert result.warned[0] != result.warned[1]
+    text = repr(result)
+    for number, warning in enumerate(result.warnings, 1):
+        assert f"({number}) {warning[:20]}" in text
+    rows = [line for line in text.splitlines() if "bdp" in line or "3p" in line]
+    assert [row.split()[-1] for row in rows[:2]] == [f"({of[0]})" for of in result.warned]
+    axes = nw.plot.sweep(result, "buffer")
+    assert "hollow: with a warning" in axes.get_title()
+
+
+@pytest.mark.parametrize("name", ["cc", "bottleneck", "warnings", "seed", "nope"])
+def test_what_is_no_number_has_no_mean(tmp_path: Path, name: str) -> None:
+    result = nw.sweep(BASE, cc=["reno", "cubic"], seeds=2, cache=tmp_path)
+    message = f'no metric "{name}" that is a number; known: util'
+    with pytest.raises(nw.Error, match=message):
+        result.means(name)
+    with pytest.raises(nw.Error, match=message):
+        result.paired("cc", "reno", "cubic", name)
+
+
+def test_expressions_that_no_person_writes_are_refused_in_words(tmp_path: Path) -> None:
+    for text in (
+        "-" * 900 + "1",
+        "(" * 400 + "1" + ")" * 400,
+        "1+" * 20_000 + "1",
+        "0x" + "f" * 10**5,
+    ):
+        file = sweep_file(tmp_path)
+        file.write_text(file.read_text() + f'[function]\nbuffer = "{{{text}}}p"\n')
+        done = subprocess.run(
+            [BINARY, "sweep", file], capture_output=True, text=True, cwd=tmp_path, check=False
+        )
+        assert done.returncode == 2
+        assert "buffer: " in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_file_is_refused_by_its_size_before_it_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "zeros.toml"
+    with file.open("wb") as stream:
+        stream.truncate(1 << 30)
+    many = tmp_path / "many.toml"
+    many.write_text("[[flows]]\n" * 10**6)
+    for command in ("run", "sweep"):
+        for large in (file, many):
+            done = subprocess.run(
+                [BINARY, command, large], capture_output=True, text=True, cwd=tmp_path, check=False
+            )
+            assert done.returncode == 2
+            assert "more than 8 MiB" in done.stderr
+
+
+def test_wrong_arguments_are_named(tmp_path: Path) -> None:
+    with pytest.raises(nw.Error, match="workers: 4 is not a list of values"):
+        nw.sweep(BASE, cc=["cubic"], workers=4, cache=tmp_path)  # type: ignore[arg-type]
+    with pytest.raises(nw.Error, match="returned 3, which is not a Scenario"):
+        nw.sweep(lambda cc: 3, cc=["cubic"], cache=tmp_path)  # type: ignore[arg-type, return-value]
+    with pytest.raises(nw.Error, match="not a table of fields"):
+        nw.dumbbell("10Mbps", "40ms", "20p", flows=["cubic", "bbr"])  # type: ignore[list-item]
+
+    class Own(nw.Controller):
+        """Whatever."""
+
+        def __init__(self, initial_window: float) -> None:
+            self.cwnd = initial_window
+
+        def on_ack(self, ack: nw.Ack) -> None: ...
+
+        def on_loss(self, loss: nw.Loss) -> None: ...
+
+        def window(self) -> float:
+            return self.cwnd
+
+    assert BASE.with_(flows=[{"cc": Own}]).fields["flows"][0]["cc"] == "Own"
+    with pytest.raises(nw.Error, match="not a text"):
+        nw.Scenario.from_toml(b"x = 1")  # type: ignore[arg-type]
+
+
 def test_a_run_of_a_sweep_is_the_run_alone(tmp_path: Path) -> None:
     swept = nw.sweep(BASE, cc=["reno"], seeds=[7], cache=tmp_path)
     alone = nw.run(nw.dumbbell("10Mbps", "40ms", "20p", cc="reno", flows=2, duration="2s"), seed=7)

@@ -5,9 +5,12 @@ use narrows_control::{
     Ack, Controller, Gaps, Idle, Loss, Needs, OncePerEpoch, Pacing, RateSample, SlowStart, Timeout,
 };
 use narrows_signal::{Ecn, Range, SackBlocks};
-use narrows_transport::tcp::{Habits, Quantum, Receiver, RecoveryKind, Sender, TcpSettings};
+use narrows_transport::tcp::{
+    Habits, Quantum, Receiver, RecoveryKind, Sender, Spacing, TcpSettings,
+};
 use narrows_transport::{AckHeader, DataHeader, Header, Segment};
 use narrows_units::{Duration, Stream, Time};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 fn ms(millis: u64) -> Duration {
@@ -250,6 +253,34 @@ fn what_ends_a_burst_or_the_data_says_so() {
         let pushing = segments.filter(|it| pushes(it.header)).map(|it| it.number);
         assert_eq!(pushing.collect::<Vec<_>>(), expected);
     }
+}
+
+/// RFC 9002 §7.8: a window that a pacer spreads evenly over a round trip is used, and grows by one
+/// packet in each, though it is never full: trains leave a little late.
+#[test]
+fn a_window_that_is_spread_over_the_round_trip_grows() {
+    let habits = Arc::new(Habits { handshake: false, ..Habits::LINUX });
+    let settings = TcpSettings::new(RecoveryKind::Sack, habits, 1500, Stream::new(1, 1, 1));
+    let (quantum, pacing) = (Quantum::Packets(4), Some(Spacing::Window(Gaps::Even)));
+    let settings = TcpSettings { quantum, pacing, ..settings };
+    let mut sender = Sender::new(settings, reno(40.0, 40.0));
+    sender.offer(1_000_000);
+    let (mut now, mut acks) = (Time::ZERO, VecDeque::new());
+    while now < at(2000) {
+        while let Some(segment) = sender.poll_transmit(now) {
+            acks.push_back((now + ms(100), segment.number + 1, now));
+        }
+        let next = acks.front().map_or(Time::NEVER, |(at, ..)| *at);
+        now = next.min(sender.pace_at() + ms(1));
+        if let Some((_, number, sent)) = acks.pop_front_if(|(at, ..)| *at <= now) {
+            let header = Header::Ack(AckHeader::NOTHING);
+            let (stamp, bytes) = (now, 52);
+            let ack = Segment { number, stamp, echoed_stamp: sent, bytes, header };
+            sender.on_ack(now, &ack);
+        }
+    }
+    let window = sender.controller().window();
+    assert!((56.0..60.0).contains(&window), "{window} after 19 round trips");
 }
 
 /// A law with a window of ten packets that decides in a recovery, too.

@@ -205,7 +205,16 @@ def compare(
     ecn: Annotated[
         bool, typer.Option("--ecn", help="Flows use ECN: they respond to marks (RFC 3168).")
     ] = False,
-    flows: Annotated[int, typer.Option("--flows", "-P", help="The number of flows.", min=1)] = 1,
+    flows: Annotated[
+        int | None,
+        typer.Option(
+            "--flows",
+            "-P",
+            help="The number of flows.  [default: as many as a mixture of --cc says, or 1]",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
     cc: Annotated[
         str,
         typer.Option(
@@ -293,9 +302,15 @@ def compare(
     With --real and --both the exit status is 1 if the machine was too late for a run to be
     believed.
     """
-    from narrows.cli.compare import Combinations, split_list, split_seeds  # noqa: PLC0415
+    from narrows.cli.compare import (  # noqa: PLC0415
+        Combinations,
+        flows_of,
+        split_list,
+        split_seeds,
+    )
 
     with _one_line_errors():
+        ccs = split_list("--cc", cc)
         combinations = Combinations(
             networks={
                 "rate": split_list("--rate", rate),
@@ -304,10 +319,10 @@ def compare(
                 "buffer": split_list("--buffer", buffer),
                 "queue": split_list("--queue", queue),
             },
-            ccs=split_list("--cc", cc),
+            ccs=ccs,
             pacings=split_list("--pacing", pacing) if pacing else [None],
             seeds=split_seeds(seeds, seed),
-            flows=flows,
+            flows=flows_of(ccs) if flows is None else flows,
             fields={
                 "duration": _seconds(duration),
                 "warmup": warmup and _seconds(warmup),
@@ -324,6 +339,16 @@ def compare(
         is_valid = _compare(combinations, (real, both), json_, csv, output, force)
     if not is_valid:
         raise typer.Exit(FAILED)
+
+
+def _input() -> str:
+    """Read a scenario from standard input."""
+    from narrows.scenario import LARGEST  # noqa: PLC0415
+
+    text = sys.stdin.read(LARGEST + 1)
+    if len(text) > LARGEST:
+        raise Error(f"standard input: it has more than {LARGEST >> 20} MiB, which no scenario has")
+    return text
 
 
 def _one_form(json_: bool, csv: bool) -> None:
@@ -489,7 +514,7 @@ def run(
     with _one_line_errors():
         _one_form(json_, csv)
         from_input = str(file) == "-"
-        scenario = Scenario.from_toml(sys.stdin.read()) if from_input else Scenario.load(file)
+        scenario = Scenario.from_toml(_input()) if from_input else Scenario.load(file)
         made = Made(
             "run", [({}, scenario.to_toml())], split_seeds(seeds or "1", seed, scenario.seed)
         )

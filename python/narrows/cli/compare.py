@@ -179,19 +179,41 @@ def mixture(cc: str, flows: int) -> list[tuple[str, int]]:
             f'--cc: "{cc}" is not a law over a recovery; for a mixture write {plus[1]}/{plus[2]}, '
             f"or 5*{plus[1]}/5*{plus[2]}"
         )
-    parts = [part.strip() for part in cc.split("/")]
-    counted = [re.fullmatch(r"(?:(\d+)\*)?(.+)", part) for part in parts]
+    laws, said, rest = _counted(cc)
+    left = flows - said
+    if left < rest or (left and not rest):
+        needed = f"at least {said + rest}" if rest else str(said)
+        raise Error(
+            f'--cc: "{cc}" is {needed} flows, and it would have {flows}, as --flows or another law '
+            "of the list says"
+        )
+    shares = iter(len(part) for part in _parts(left, rest))
+    return [(law, count or next(shares)) for law, count in laws]
+
+
+def flows_of(ccs: Sequence[str]) -> int:
+    """Return how many flows a list of laws needs, if nobody says it.
+
+    Examples
+    --------
+    >>> flows_of(["cubic", "bbr"]), flows_of(["cubic", "cubic/bbr"]), flows_of(["40*cubic/10*bbr"])
+    (1, 2, 50)
+    """
+    return max(said + rest for _, said, rest in map(_counted, ccs))
+
+
+def _counted(cc: str) -> tuple[list[tuple[str, int]], int, int]:
+    """Split a mixture into laws with their counts, 0 for a share of the rest.
+
+    Returns also the sum of the counts, and how many laws share the rest.
+    """
+    counted = [re.fullmatch(r"(?:(\d+)\*)?(.+)", part.strip()) for part in cc.split("/")]
     if not all(counted):
         raise Error(f'--cc: "{cc}" has an empty part; try cubic/bbr or 40*cubic/10*bbr')
-    laws = [(match[2], match[1]) for match in counted if match]
-    said = sum(int(count) for _, count in laws if count)
-    rest = [law for law, count in laws if count is None]
-    left = flows - said
-    if left < len(rest) or (left and not rest):
-        needed = f"at least {said + len(rest)}" if rest else str(said)
-        raise Error(f'--cc: "{cc}" is {needed} flows, and --flows says {flows}')
-    shares = iter(len(part) for part in _parts(left, len(rest)))
-    return [(law, int(count) if count else next(shares)) for law, count in laws]
+    laws = [(match[2], int(match[1] or 0)) for match in counted if match]
+    if any(match[1] and not int(match[1]) for match in counted if match):
+        raise Error(f'--cc: "{cc}" has a law of no flows; leave it out')
+    return laws, sum(count for _, count in laws), sum(not count for _, count in laws)
 
 
 def _parts(whole: int, number: int) -> list[range]:

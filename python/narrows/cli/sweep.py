@@ -23,6 +23,7 @@ from narrows.cli.compare import split_seeds
 from narrows.errors import Error
 from narrows.made import Made
 from narrows.metrics import numbers_of_runs
+from narrows.remarks import numbered
 from narrows.sweeps.cache import Cache, Entry, is_whole, metadata
 from narrows.sweeps.file import SweepFile
 from narrows.sweeps.plan import Until
@@ -65,7 +66,7 @@ def run_file(
             return True
         _print(result, metric, as_json)
         if not as_json:
-            warn(result.warnings)
+            warn(numbered(result.warnings))
         if folder:
             write(folder, result, metric)
             folder.finish(made)

@@ -113,7 +113,7 @@ def _check_kept(output: Path, experiment: Experiment, lab: Lab) -> None:
     file = output / experiment.paper / f"{experiment.name}.json"
     if not file.exists():
         return
-    kept = json.loads(file.read_text(encoding="utf-8"))
+    kept = json.loads(read_text(file))
     if lab.scale < kept.get("scale", 1) or (lab.changes and not kept.get("changes")):
         raise ExperimentError(
             f"{file} is of {_scaled(kept)}, and would be replaced; name another folder with -o"
@@ -261,7 +261,7 @@ def _row(name: str, records: Sequence[dict[str, Any]]) -> str:
 
 def _records(folder: Path) -> list[dict[str, Any]]:
     paths = sorted(folder.glob("*.json"))
-    return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    return [json.loads(read_text(path)) for path in paths]
 
 
 def _counts(records: Sequence[dict[str, Any]]) -> dict[str, int]:

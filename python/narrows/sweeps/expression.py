@@ -41,6 +41,10 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+# More would be nested too deeply for Python, or say nothing that a person reads.
+LONGEST = 1000
+
+
 def function_of(name: str, template: str) -> Callable[[Point], str | float | int]:
     """Make a function of the point from a text with arithmetic in braces.
 
@@ -60,6 +64,10 @@ def function_of(name: str, template: str) -> Callable[[Point], str | float | int
     >>> function_of("flows", "{2 * n}")({"n": 3})
     6
     """
+    if len(template) > LONGEST:
+        raise SweepError(
+            f"{name}: {len(template)} letters are more than {LONGEST} for an expression"
+        )
 
     def value(point: Point) -> str | float | int:
         try:
@@ -75,6 +83,8 @@ def function_of(name: str, template: str) -> Callable[[Point], str | float | int
             raise SweepError(
                 f'{name}: "{template}" cannot be computed ({error}); try "{{20 * flows}}p"'
             ) from None
+        except (RecursionError, MemoryError):
+            raise SweepError(f"{name}: its expression is nested too deeply") from None
 
     return value
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from narrows._files import read_text
 from narrows.errors import Error, SweepError
-from narrows.scenario import Scenario
+from narrows.scenario import LARGEST, Scenario
 from narrows.sweeps.expression import function_of
 from narrows.sweeps.plan import Plan, Until
 from narrows.sweeps.points import Axis, Zipped, points_of
@@ -55,7 +56,7 @@ class SweepFile:
             If the file cannot be read or is not a sweep. The message begins with its path.
         """
         try:
-            given = tomllib.loads(path.read_text(encoding="utf-8"))
+            given = tomllib.loads(read_text(path, LARGEST))
             return cls._of(given, path)
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, Error) as error:
             raise SweepError(f"{path}: {error}") from None

@@ -69,10 +69,13 @@ def points_of(zipped: Sequence[Zipped], axes: Mapping[str, Axis]) -> list[Point]
     for name, values in axes.items():
         if callable(values):
             continue
-        if isinstance(values, str) or not values:
+        # A list of numpy's or polars' has a length as well.
+        if not (hasattr(values, "__len__") and hasattr(values, "__iter__")):
+            raise SweepError(f"{name}: {values!r} is not a list of values; write [{values!r}]")
+        if isinstance(values, str) or not len(values):
             raise SweepError(
                 f"{name}: {values!r} is not a list of values; write [{values!r}]"
-                if values
+                if len(values)
                 else f"{name}: the list is empty"
             )
         groups.append([{name: value} for value in values])
@@ -114,7 +117,10 @@ def scenario_at(base: Base, point: Point) -> Scenario:
     """
     try:
         if not isinstance(base, Scenario):
-            return base(**point)
+            made = base(**point)
+            if not isinstance(made, Scenario):
+                raise SweepError(f"the function returned {made!r}, which is not a Scenario")
+            return made
         return base.with_(_placed(point, base.fields))
     except ScenarioError as error:
         raise ScenarioError(f"at {describe(point)}: {error}") from None

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from narrows._files import parquet, write_at_once
 from narrows.errors import SweepError
-from narrows.remarks import of_runs
+from narrows.metrics import numbers_of_runs
+from narrows.remarks import numbered, numbers, of_runs
 from narrows.statistics import Estimate, estimate, paired
 from narrows.sweeps.cache import Cache
 from narrows.sweeps.points import Point, describe
@@ -143,10 +144,21 @@ class Sweep:
     @property
     def warnings(self) -> list[str]:
         """What the results should be read with; each warning once, with the number of runs."""
+        return of_runs(self._warnings_by_run())
+
+    @property
+    def warned(self) -> list[list[int]]:
+        """For each point the numbers, from 1, of the `warnings` that some of its runs have."""
+        found: list[set[int]] = [set() for _ in self.points]
+        if said := self._warnings_by_run():
+            for point, of_run in zip(self.runs["point"], numbers(said), strict=True):
+                found[point].update(of_run)
+        return [sorted(of_point) for of_point in found]
+
+    def _warnings_by_run(self) -> list[list[str]]:
         if self.runs.is_empty() or "warnings" not in self.runs.columns:
             return []
-        texts = self.runs["warnings"].fill_null("").to_list()
-        return of_runs([text.splitlines() for text in texts])
+        return [text.splitlines() for text in self.runs["warnings"].fill_null("").to_list()]
 
     def series(self, name: str) -> pl.DataFrame:
         """Read time series from the cache, with one row per run, flow or link, and sample.
@@ -290,13 +302,15 @@ class Sweep:
         done = f"{len(self.points)} points, {self.reused + self.ran} runs"
         failed = f", {len(self.failures)} failed" if self.failures else ""
         table = [] if self.runs.is_empty() else [tables.points(self)]
-        said = [failure.error for failure in self.failures] + self.warnings
+        said = [failure.error for failure in self.failures] + numbered(self.warnings)
         return f"{done}{failed}\n{tables.as_text(table, said)}".rstrip()
 
     def _repr_html_(self) -> str:
         from narrows import tables  # noqa: PLC0415
 
-        return "" if self.runs.is_empty() else tables.as_html(tables.points(self))
+        if self.runs.is_empty():
+            return ""
+        return tables.as_page([tables.points(self)], numbered(self.warnings))
 
     def _whole(self) -> list[Member]:
         failed = {failure.key for failure in self.failures}
@@ -304,8 +318,9 @@ class Sweep:
 
     def _by_point(self, metric: str) -> list[dict[int, float]]:
         """Return for each point its runs' values by seed, leaving out runs without a value."""
-        if metric not in self.runs.columns:
-            raise SweepError(f'no metric "{metric}"; known: {", ".join(self.runs.columns)}')
+        known = [name for name in numbers_of_runs() if name in self.runs.columns]
+        if metric not in known:
+            raise SweepError(f'no metric "{metric}" that is a number; known: {", ".join(known)}')
         columns: list[dict[int, float]] = [{} for _ in self.points]
         for point, seed, value in self.runs.select("point", "seed", metric).iter_rows():
             if value is not None:

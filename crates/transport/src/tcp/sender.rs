@@ -513,7 +513,8 @@ impl<R: Recovery> SenderOver<R> {
         };
         if paced {
             self.waits_for_pacer = true;
-            let own = !self.habits.validates_window && window <= self.window_limit;
+            let is_used = !self.habits.validates_window || self.pacer_follows_window();
+            let own = is_used && window <= self.window_limit;
             self.pause(now, own, window);
             self.waits(now, SendLimit::Pacing);
             return false;
@@ -525,6 +526,13 @@ impl<R: Recovery> SenderOver<R> {
         }
         self.transmit(now, number, again, segment);
         true
+    }
+
+    /// True if a window is spread over a round trip: without the pacer's delay it would have been used
+    /// (RFC 9002 §7.8). Linux's own pacing is faster than that, and lets the window be the limit.
+    fn pacer_follows_window(&self) -> bool {
+        matches!(self.controller.pacing(), Pacing::Unpaced)
+            && !matches!(self.pacing, None | Some(Spacing::Fq))
     }
 
     /// Asks for the connection, if there is data for it and nobody has asked yet.
