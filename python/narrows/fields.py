@@ -221,6 +221,8 @@ _FlowFrom = TypedDict("_FlowFrom", {"from": "str"}, total=False)
 class FlowOptions(TypedDict, total=False):
     """Fields of a flow that the functions of `narrows.networks` take as keywords."""
 
+    name: str
+    """What tables, figures and files call it, like "video"; its law unless given."""
     start: str
     """When it begins."""
     start_spread: str
@@ -425,6 +427,10 @@ class HostFields(TypedDict, total=False):
     batch: str
     """The first packet that arrives starts a batch, which is handled this much later, together with
     all that have arrived by then, like a network card's rx-usecs.
+    """
+    wait: str
+    """Mean of a further time, exponential, until what arrives is handled, since the processor is
+    busy; it is part of each RTT, the handshake's too.
     """
     stall: StallFields | Mapping[str, Any]
     """Now and then it stands still; what arrives or expires meanwhile is handled at the end, in

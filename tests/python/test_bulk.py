@@ -140,7 +140,7 @@ def test_what_is_wrong_is_said_in_one_line(here: Path) -> None:
         check=False,
     )
     assert refused.returncode == 2
-    assert "pipe: not a file" in refused.stderr
+    assert "pipe: neither a file nor a directory" in refused.stderr
     for ticket, options, status, text in [
         ("nonsense", (), 2, "is not a ticket"),
         (f"127.0.0.1:9/{'0' * 64}", ("--cc", "xcp"), 2, "asks routers"),

@@ -438,6 +438,16 @@ def test_examples_are_listed_printed_copied_and_run(narrows: Run, tmp_path: Path
     assert narrows("examples", "--copy", "mine").returncode == 0
     assert (tmp_path / "mine" / "sweeps" / "buffer.toml").exists()
     assert narrows("examples", "--copy", "mine").returncode == 2
+    assert narrows("examples", "parking_lot", "--copy", "one").returncode == 0
+    assert (tmp_path / "one" / "parking_lot.toml").read_text() == text
+    assert narrows("examples", "stack-ci", "--copy", "ci").returncode == 0
+    for copy in (tmp_path / "ci", tmp_path / "mine" / "stack-ci"):
+        # Cargo reads the copy, and finds the crates that it names.
+        read = ["cargo", "metadata", "--no-deps", "--format-version", "1", "--offline"]
+        found = subprocess.run(read, cwd=copy, capture_output=True, text=True, check=True).stdout
+        wanted = json.loads(found)["packages"][0]["dependencies"]
+        paths = {it["name"]: it.get("path") for it in wanted}
+        assert Path(paths["narrows-lab"], "Cargo.toml").exists()
 
 
 def test_what_would_run_for_days_is_refused_at_once(narrows: Run) -> None:

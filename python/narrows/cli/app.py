@@ -1016,17 +1016,15 @@ def examples(
         ),
     ] = None,
     copy: Annotated[
-        Path | None, typer.Option(help="Copy all examples into this new folder.")
+        Path | None, typer.Option(help="Copy the example, or all, into this new folder.")
     ] = None,
 ) -> None:
-    """List the examples, print one, or copy all."""
+    """List the examples, print one, or copy one or all."""
     from narrows.cli.examples import copied, listed, shown  # noqa: PLC0415
 
     with _one_line_errors():
-        if name and copy:
-            raise Error("--copy: copies all examples; leave out the name")
         if copy:
-            copied(copy)
+            copied(copy, name)
         elif name:
             put(shown(name), end="")
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -12,6 +13,10 @@ from rich.table import Table
 
 from narrows._terminal import console, say
 from narrows.errors import Error
+
+# The example that is a project of its own, for cargo.
+PROJECT = "stack-ci"
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "target")
 
 
 def files() -> dict[str, Traversable]:
@@ -62,10 +67,41 @@ def shown(name: str) -> str:
     return known[name].read_text(encoding="utf-8")
 
 
-def copied(folder: Path) -> None:
-    """Copy all examples into a folder, which must not exist."""
-    if folder.exists():
-        raise FileExistsError(f"{folder} exists; name another folder")
+def copied(folder: Path, name: str | None) -> None:
+    """Copy all examples, or the one of that name, into a folder, which must not exist.
+
+    Raises
+    ------
+    Error
+        If there is no such example, or the folder is there.
+    """
+    if folder.exists() or folder.is_symlink():
+        raise Error(f"--copy: {folder} is there; name another folder")
     with resources.as_file(resources.files("narrows") / "examples") as home:
-        shutil.copytree(home, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    say(f"{len(files())} examples written to {folder}/")
+        if name is None:
+            shutil.copytree(home, folder, ignore=LEFT_OUT)
+            _settle(folder / PROJECT, home)
+            return say(f"{len(files())} examples and the project {PROJECT} written to {folder}/")
+        if name == PROJECT:
+            shutil.copytree(home / PROJECT, folder, ignore=LEFT_OUT)
+            _settle(folder, home)
+            return say(f"{name} written to {folder}/; cargo test runs it there")
+        text = shown(name)
+    folder.mkdir(parents=True)
+    file = folder / (Path(name).name if name.endswith(".py") else f"{Path(name).name}.toml")
+    file.write_text(text, encoding="utf-8")
+    return say(f"{file} written")
+
+
+def _settle(project: Path, home: Path) -> None:
+    """Let a copied project find narrows' crates: in the checkout, or where cargo finds crates."""
+    crates = home.parents[2] / "crates"
+    manifest = project / "Cargo.toml"
+    text = manifest.read_text(encoding="utf-8")
+    for name in ("lab", "hosts"):
+        there = json.dumps(str(crates / name))
+        place = f"path = {there}" if (crates / name).is_dir() else 'version = "0.1"'
+        text = text.replace(f'path = "../../../../crates/{name}"', place)
+    manifest.write_text(text, encoding="utf-8")
+    if not crates.is_dir():
+        say(f"{manifest} names narrows' crates by version; name the path of a checkout instead")
