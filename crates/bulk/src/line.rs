@@ -47,6 +47,8 @@ const UNPROVEN: u64 = 8 << 10;
 const PROOF_WITHIN: Duration = Duration::from_secs(5);
 /// What a closed connection says leaves within this time, or not at all.
 const PARTING: Duration = Duration::from_millis(500);
+/// Who has sent nothing for this long has heard that a connection is closed, or never will.
+const QUIET: Duration = Duration::from_millis(100);
 /// Connections that may try to prove it at a time, beside as many that have been closed and not yet
 /// heard of it; each takes some kilobytes.
 const MOST_STRANGERS: usize = 2048;
@@ -624,20 +626,41 @@ impl Line {
 
     /// Ends the connection and says so, once: if that is lost, the other side waits for a silence.
     pub(crate) fn close(&mut self) {
-        self.close_because(VarInt::from_u32(0));
+        self.say_closed(VarInt::from_u32(0));
+        self.forget();
     }
 
-    /// Ends the connection, because the file is not what was offered.
-    pub(crate) fn close_as_changed(&mut self) {
-        self.close_because(CHANGED);
+    /// Ends the connection in the middle of it all, and says so again to what still comes, for a
+    /// moment: a receiver that is busy with its disk may lose the first word.
+    pub(crate) fn break_off(&mut self) {
+        self.break_off_because(VarInt::from_u32(0));
     }
 
-    fn close_because(&mut self, code: VarInt) {
+    /// As [`break_off`](Self::break_off), because the file is not what was offered.
+    pub(crate) fn break_off_as_changed(&mut self) {
+        self.break_off_because(CHANGED);
+    }
+
+    fn break_off_because(&mut self, code: VarInt) {
+        self.say_closed(code);
+        let (begun, mut came_at) = (Instant::now(), Instant::now());
+        while self.live.is_some() && begun.elapsed() < PARTING && came_at.elapsed() < QUIET {
+            match self.arrive() {
+                Ok(true) => came_at = Instant::now(),
+                Ok(false) if self.socket.wait(QUIET, false).is_ok() => {}
+                _ => break,
+            }
+            self.time_passes();
+            self.leave();
+        }
+        self.forget();
+    }
+
+    fn say_closed(&mut self, code: VarInt) {
         if let Some(live) = &mut self.live {
             live.connection.close(Instant::now(), code, Bytes::new());
             self.leave();
         }
-        self.forget();
     }
 
     /// Makes room for another connection.

@@ -120,6 +120,8 @@ struct Sender<'a> {
     fates: Vec<Fate>,
     /// The offer of each file whose hash is known.
     offers: Vec<Option<Offer>>,
+    /// Of which files the receiver has said what it has of them.
+    answered: Vec<bool>,
     sent: Sent,
     /// When the receiver last said something, or when all began.
     heard_at: Instant,
@@ -181,8 +183,10 @@ impl<'a> Sender<'a> {
             rtt: Duration::ZERO,
             window: 0.0,
         };
-        let (fates, offers) = (vec![Fate::Open; tree.files.len()], vec![None; tree.files.len()]);
-        Ok(Self { sending, tree, fates, offers, sent, heard_at: Instant::now() })
+        let count = tree.files.len();
+        let (fates, offers, answered) =
+            (vec![Fate::Open; count], vec![None; count], vec![false; count]);
+        Ok(Self { sending, tree, fates, offers, answered, sent, heard_at: Instant::now() })
     }
 
     /// The first file that is neither there nor refused, opened and read for its hash.
@@ -225,8 +229,9 @@ impl<'a> Sender<'a> {
         let outcome = self.converse(&mut turns, watched);
         self.count(&mut turns.line);
         match &outcome {
-            Err(Broken::Failed(Error::Changed(_))) => turns.line.close_as_changed(),
-            _ => turns.line.close(),
+            Ok(()) => turns.line.close(),
+            Err(Broken::Failed(Error::Changed(_))) => turns.line.break_off_as_changed(),
+            Err(_) => turns.line.break_off(),
         }
         outcome
     }
@@ -291,7 +296,7 @@ impl<'a> Sender<'a> {
                     return Err(strange().into());
                 }
                 file.source.seek(byte)?;
-                self.has(byte, turns);
+                self.has(file.number, byte, turns);
                 let is_whole = file.source.left() == 0;
                 if is_whole && turns.asked.is_empty() {
                     turns.whole.push_back(file);
@@ -302,7 +307,7 @@ impl<'a> Sender<'a> {
             Reply::There => {
                 let file = offered()?;
                 self.fates[file.number] = Fate::There;
-                self.has(file.source.offer.size, turns);
+                self.has(file.number, file.source.offer.size, turns);
             }
             Reply::Not(why) => {
                 let file = offered()?;
@@ -333,10 +338,11 @@ impl<'a> Sender<'a> {
         Ok(false)
     }
 
-    /// The receiver has these bytes of a file from before.
-    fn has(&mut self, bytes: u64, turns: &mut Turns) {
+    /// The receiver has these bytes of a file from before, or, if it has answered for that file over
+    /// an earlier connection, from then.
+    fn has(&mut self, number: usize, bytes: u64, turns: &mut Turns) {
         turns.had += bytes;
-        if self.sent.connections == 1 {
+        if !std::mem::replace(&mut self.answered[number], true) {
             self.sent.resumed_at += bytes;
         }
     }

@@ -76,7 +76,7 @@ fn sent_watched(
     watch: &mut narrows_bulk::Watch<'_>,
 ) -> Result<Sent, Error> {
     let law = Law::parse(law).expect("a law");
-    send(&Sending { file, to, law, patience: Duration::from_secs(1) }, watch)
+    send(&Sending { file, to, law, patience: Duration::from_secs(20) }, watch)
 }
 
 /// A watch that stops as soon as the receiver holds something.
