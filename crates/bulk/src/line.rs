@@ -186,9 +186,16 @@ impl Live {
     }
 }
 
-/// A connection that has proven nothing yet.
+/// A connection that has proven nothing yet. There may be thousands, so that those to which nothing
+/// happens cost a look at these fields only.
 struct Stranger {
-    live: Live,
+    live: Box<Live>,
+    handle: ConnectionHandle,
+    /// Something has come, or is due: since the last turn, and since it was judged.
+    is_stirred: bool,
+    has_news: bool,
+    /// Its next timer.
+    wakes_at: Option<Instant>,
     since: Instant,
     from: IpAddr,
     heard: Vec<u8>,
@@ -205,9 +212,35 @@ enum Judged {
 }
 
 impl Stranger {
+    fn new(live: Live, since: Instant, from: IpAddr) -> Self {
+        Self {
+            handle: live.handle,
+            live: Box::new(live),
+            is_stirred: true,
+            has_news: true,
+            wakes_at: None,
+            since,
+            from,
+            heard: Vec::new(),
+            parts_by: None,
+        }
+    }
+
+    fn stir(&mut self) {
+        (self.is_stirred, self.has_news) = (true, true);
+    }
+
+    /// The turn is over.
+    fn settle(&mut self) {
+        if std::mem::take(&mut self.is_stirred) {
+            self.wakes_at = self.live.wakes_at();
+        }
+    }
+
     /// What its bytes say, of which the first are its proof.
     fn judge(&mut self, now: Instant, secret: &[u8; HALF]) -> Judged {
-        if self.parts_by.is_some() {
+        let is_late = now.duration_since(self.since) > PROOF_WITHIN;
+        if self.parts_by.is_some() || !(std::mem::take(&mut self.has_news) || is_late) {
             return Judged::Waits;
         }
         if self.live.lost.is_some() || self.live.take(&mut self.heard).is_err() {
@@ -216,7 +249,7 @@ impl Stranger {
         match self.heard.split_at_checked(PROOF) {
             Some((proof, _)) if proves(&self.live.connection, secret, proof) => Judged::Proves,
             Some(_) => Judged::Fails,
-            None if now.duration_since(self.since) > PROOF_WITHIN => Judged::Leaves,
+            None if is_late => Judged::Leaves,
             None => Judged::Waits,
         }
     }
@@ -339,8 +372,10 @@ impl Line {
             |error| Broken::Failed(Error::Socket { address: "the socket".to_owned(), error });
         let mut has_moved = self.arrive().map_err(failed)?;
         self.time_passes();
-        self.hear();
         has_moved |= self.leave();
+        if self.unsent.is_empty() {
+            self.strangers.iter_mut().for_each(Stranger::settle);
+        }
         if let Some(live) = self.live.as_mut().filter(|live| live.lost.is_some()) {
             // What arrived before the end is taken first.
             if !std::mem::replace(&mut live.is_over, true) {
@@ -412,10 +447,13 @@ impl Line {
             let path = FourTuple::new(from, to);
             match endpoint.handle(now, path, ecn, bytes, &mut answer) {
                 Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                    let known = strangers.iter_mut().map(|stranger| &mut stranger.live);
-                    let mut known = live.iter_mut().chain(known);
-                    if let Some(live) = known.find(|live| live.handle == handle) {
+                    if let Some(live) = live.as_mut().filter(|live| live.handle == handle) {
                         live.connection.handle_event(event);
+                    } else if let Some(stranger) =
+                        strangers.iter_mut().find(|stranger| stranger.handle == handle)
+                    {
+                        stranger.stir();
+                        stranger.live.connection.handle_event(event);
                     }
                 }
                 Some(DatagramEvent::NewConnection(incoming)) => {
@@ -430,9 +468,8 @@ impl Line {
                     } else if let Ok((handle, connection)) =
                         endpoint.accept(incoming, now, &mut answer, None)
                     {
-                        let (live, heard) = (Live::new(handle, connection, None), Vec::new());
-                        let from = from.ip().to_canonical();
-                        strangers.push(Stranger { live, since: now, from, heard, parts_by: None });
+                        let live = Live::new(handle, connection, None);
+                        strangers.push(Stranger::new(live, now, from.ip().to_canonical()));
                     }
                 }
                 Some(DatagramEvent::Response(transmit)) => unsent.push((transmit, answer)),
@@ -441,21 +478,21 @@ impl Line {
         })
     }
 
-    fn all_live(&mut self) -> impl Iterator<Item = &mut Live> {
-        let strangers = self.strangers.iter_mut().map(|stranger| &mut stranger.live);
-        self.live.iter_mut().chain(strangers)
-    }
-
+    /// Lets time pass, and then says what the connections say.
     fn time_passes(&mut self) {
         let now = Instant::now();
-        self.all_live().for_each(|live| live.pass(now));
-    }
-
-    /// What the connections say.
-    fn hear(&mut self) {
+        for stranger in &mut self.strangers {
+            if stranger.wakes_at.is_some_and(|at| at <= now) {
+                stranger.stir();
+            }
+        }
         let Self { endpoint, live, strangers, .. } = self;
-        let strangers = strangers.iter_mut().map(|stranger| &mut stranger.live);
-        live.iter_mut().chain(strangers).for_each(|live| live.hear(endpoint));
+        let strangers = strangers.iter_mut().filter(|stranger| stranger.is_stirred);
+        let strangers = strangers.map(|stranger| &mut *stranger.live);
+        for live in live.iter_mut().chain(strangers) {
+            live.pass(now);
+            live.hear(endpoint);
+        }
     }
 
     /// Sends what may leave now; true if that was anything.
@@ -478,7 +515,10 @@ impl Line {
             }
             let live = match number.checked_sub(1) {
                 None => self.live.as_mut(),
-                Some(stranger) => self.strangers.get_mut(stranger).map(|it| &mut it.live),
+                Some(stranger) => {
+                    let stranger = self.strangers.get_mut(stranger).filter(|it| it.is_stirred);
+                    stranger.map(|it| &mut *it.live)
+                }
             };
             match live.and_then(|live| live.datagram(Instant::now())) {
                 Some(one) => {
@@ -500,8 +540,12 @@ impl Line {
 
     fn wakes_at(&mut self) -> Option<Instant> {
         let ends = self.strangers.iter();
-        let ends = ends.map(|it| it.parts_by.unwrap_or(it.since + PROOF_WITHIN)).min();
-        self.all_live().filter_map(Live::wakes_at).chain(ends).min()
+        let ends = ends.flat_map(|it| {
+            let end = it.parts_by.unwrap_or(it.since + PROOF_WITHIN);
+            [Some(end), it.wakes_at].into_iter().flatten()
+        });
+        let first = ends.min();
+        self.live.as_mut().and_then(Live::wakes_at).into_iter().chain(first).min()
     }
 
     /// Turns until a connection has proven that it knows `secret`, which then has the line; returns
@@ -536,7 +580,7 @@ impl Line {
                                 self.part_from(other, BUSY);
                             }
                         }
-                        self.live = Some(live);
+                        self.live = Some(*live);
                         return Ok(heard[PROOF..].to_vec());
                     }
                 }
@@ -574,6 +618,7 @@ impl Line {
         let now = Instant::now();
         let stranger = &mut self.strangers[number];
         stranger.live.connection.close(now, why, Bytes::new());
+        stranger.is_stirred = true;
         stranger.parts_by = Some(now + PARTING);
     }
 
@@ -583,7 +628,7 @@ impl Line {
         self.strangers.retain_mut(|stranger| {
             let stays = stranger.parts_by.is_none_or(|by| by > now);
             if !stays {
-                endpoint.handle_event(stranger.live.handle, EndpointEvent::drained());
+                endpoint.handle_event(stranger.handle, EndpointEvent::drained());
             }
             stays
         });
