@@ -147,7 +147,7 @@ impl Partial {
 
     /// Finishes each of `partials`, several at a time, because a disk brings many files to rest as
     /// fast as one.
-    pub(crate) fn finish_all(partials: &[Box<Self>]) -> Vec<Result<PathBuf, String>> {
+    pub(crate) fn finish_all(partials: &[Self]) -> Vec<Result<PathBuf, String>> {
         let each = partials.len().div_ceil(FINISHERS).max(1);
         let mut finished: Vec<_> = std::thread::scope(|scope| {
             let workers: Vec<_> = partials
@@ -213,7 +213,7 @@ pub(crate) fn checked(name: &str) -> Result<&Path, String> {
         matches!(components.next(), Some(Component::Normal(one)) if one == *part)
             && components.next().is_none()
     };
-    let wrong = if !parts.iter().all(|part| is_one(&part)) || parts.len() > DEEPEST {
+    let wrong = if !parts.iter().all(is_one) || parts.len() > DEEPEST {
         Some("is not a file's name".to_owned())
     } else if name.contains(text::is_obeyed) {
         Some("has a control or invisible character".to_owned())
@@ -221,10 +221,11 @@ pub(crate) fn checked(name: &str) -> Result<&Path, String> {
         Some("is hidden, and a receiver takes no such file; rename it".to_owned())
     } else if parts.iter().any(|part| part.starts_with('-')) {
         Some("begins with a hyphen, which commands take for an option; rename it".to_owned())
-    } else if let Some(long) = parts.iter().find(|part| part.len() > LONGEST_NAME) {
-        Some(format!("has {} bytes; {LONGEST_NAME} are the most", long.len()))
     } else {
-        None
+        parts
+            .iter()
+            .find(|part| part.len() > LONGEST_NAME)
+            .map(|long| format!("has {} bytes; {LONGEST_NAME} are the most", long.len()))
     };
     wrong.map_or(Ok(path), |why| Err(format!("{name:?} {why}")))
 }

@@ -60,7 +60,7 @@ struct Taking {
     /// Files that were asked for; the bytes that come are the first's.
     open: VecDeque<Box<Partial>>,
     /// Files that are whole and have no name yet.
-    ready: Vec<Box<Partial>>,
+    ready: Vec<Partial>,
     /// Bytes of files that have come over this connection.
     arrived: u64,
     refused: u64,
@@ -117,7 +117,7 @@ impl Taking {
                 );
                 return Err(Error::Refused(why).into());
             }
-            self.ready.push(partial);
+            self.ready.push(*partial);
         }
         Ok(())
     }
