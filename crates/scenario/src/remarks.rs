@@ -14,6 +14,10 @@ use narrows_transport::SendLimit;
 use narrows_transport::tcp::Spacing;
 use narrows_units::{Duration, Time};
 
+/// A GWA router needs so many times what its path holds to fill it; less of the rate than this is
+/// remarked on.
+const FILLS: f64 = 2.0;
+const USED: f64 = 0.9;
 /// Fewer recovery epochs than these, of all flows of a group together, are too few for a mean.
 const FEW_EPOCHS: u32 = 5;
 /// The receiver's window is worth a word from this share of the time on.
@@ -72,6 +76,7 @@ pub(crate) fn find(
     found.extend(waits_elsewhere(links, bottleneck));
     found.extend(waits_at_hosts(&groups, links));
     found.extend(in_phase(checked, &groups, bottleneck));
+    found.extend(links.iter().filter_map(|link| grants_little(checked, link)));
     found
 }
 
@@ -284,6 +289,26 @@ fn waits_at_hosts(groups: &[Group], links: &[LinkResult]) -> Option<Warning> {
             "packets wait at its hosts' own links, {:.0} ms, not at routers: access_rate is what \
              limits it",
             1e3 * wait
+        ),
+    })
+}
+
+/// GWA's windows are what is free of a buffer, so that a small one holds no window that fills a path.
+fn grants_little(checked: &Checked, result: &LinkResult) -> Option<Warning> {
+    let number = result.number as usize;
+    let link: &CheckedLink = &checked.links[number];
+    let room = checked.buffer_packets(number);
+    let packet = checked.packet().count() as f64;
+    let bdp = link.rate.bytes_per_second() * link.base_rtt.seconds() / packet;
+    let little = matches!(link.queue, Discipline::Gwa(_))
+        && link.buffer.is_some()
+        && (room as f64) < FILLS * bdp
+        && result.summary.utilisation < USED;
+    little.then(|| Warning {
+        place: format!("links \"{}\"", link.name),
+        message: format!(
+            "its windows are parts of the buffer's {room} packets, and its path holds {bdp:.0}: try \
+             buffer = \"2bdp\""
         ),
     })
 }

@@ -82,6 +82,12 @@ fn each_remark_has_its_cause() {
         (long, "buffer = \"20p\"", "[[flows]]\nsize = \"100MB\"", "look at completion_time"),
         (long, "buffer = \"1bdp\"\naccess_rate = \"5Mbps\"", one, "packets wait at its hosts"),
         (long, "buffer = \"20p\"", "[[flows]]\ncount = 2", "phase effects"),
+        (
+            long,
+            "buffer = \"20p\"\nqueue = \"gwa-rr\"",
+            "[[flows]]\ncc = \"gwa\"",
+            "parts of the buffer's 20 packets, and its path holds 33",
+        ),
     ];
     for (top, network, flows, said) in cases {
         let warnings = show(top, network, flows).warnings;
@@ -101,7 +107,7 @@ fn what_is_sound_is_not_remarked_on() {
         ("buffer = \"20p\"", "[[flows]]\ncount = 21"),
         ("buffer = \"20p\"", "[[flows]]\ncc = \"bbr\"\ncount = 2"),
         ("buffer = \"20p\"\nloss = \"0.1%\"", "[[flows]]\ncount = 2"),
-        ("buffer = \"1bdp\"\nqueue = \"gwa-rr\"", "[[flows]]\ncc = \"gwa\""),
+        ("buffer = \"2bdp\"\nqueue = \"gwa-rr\"", "[[flows]]\ncc = \"gwa\""),
     ] {
         let network = network.replace("rtts = [\"40ms\", \"60ms\"]", "rtt_step = \"20ms\"");
         let warnings = show(long, &network, flows).warnings;
