@@ -1,5 +1,5 @@
-//! Bulk transfer: a file, or a directory of files, to another machine over UDP, as QUIC by noq-proto,
-//! with any law that [`Law`] knows, and with packets spaced by a send loop of our own.
+//! Bulk transfer: a file, or a directory of files, to another machine over UDP, as QUIC by noq-
+//! proto, with any law that [`Law`] knows, and with packets spaced by a send loop of our own.
 //!
 //! The receiver shows a [`Ticket`]: its address, the fingerprint of its certificate, and a secret.
 //! The sender goes on only if the certificate has that fingerprint; the receiver takes a file only

@@ -409,8 +409,8 @@ impl Line {
         Ok(())
     }
 
-    /// Does `work`, which may keep a disk busy, keeps the connection alive meanwhile, and says `beat`
-    /// now and then. If that fails, `work` is told that it is in vain.
+    /// Does `work`, which may keep a disk busy, keeps the connection alive meanwhile, and says
+    /// `beat` now and then. If that fails, `work` is told that it is in vain.
     ///
     /// # Errors
     /// As [`turn`](Self::turn)'s.

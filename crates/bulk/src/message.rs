@@ -1,5 +1,5 @@
-//! What the two sides say on their stream: JSON behind its length in four bytes; of a sender bytes of
-//! its files, too, behind their number with the highest bit set.
+//! What the two sides say on their stream: JSON behind its length in four bytes; of a sender bytes
+//! of its files, too, behind their number with the highest bit set.
 
 use crate::Error;
 use serde::de::DeserializeOwned;
@@ -19,8 +19,8 @@ pub(crate) struct Offer {
     pub(crate) blake3: String,
 }
 
-/// What a receiver answers. Each offer has one of `From`, `There` and `Not`, in the order of offers,
-/// and each `From` a `Done`.
+/// What a receiver answers. Each offer has one of `From`, `There` and `Not`, in the order of
+/// offers, and each `From` a `Done`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Reply {

@@ -403,8 +403,8 @@ mod tests {
         crate::send(&sending, &mut |_| ControlFlow::Continue(())).expect("sent")
     }
 
-    /// Strangers that say nothing, or the wrong thing, keep nobody from the line: the sender gets it
-    /// with its first connection.
+    /// Strangers that say nothing, or the wrong thing, keep nobody from the line: the sender gets
+    /// it with its first connection.
     #[test]
     fn strangers_do_not_keep_a_sender_from_the_line() {
         let place = tempfile::tempdir().expect("a directory");

@@ -338,8 +338,8 @@ impl<'a> Sender<'a> {
         Ok(false)
     }
 
-    /// The receiver has these bytes of a file from before, or, if it has answered for that file over
-    /// an earlier connection, from then.
+    /// The receiver has these bytes of a file from before, or, if it has answered for that file
+    /// over an earlier connection, from then.
     fn has(&mut self, number: usize, bytes: u64, turns: &mut Turns) {
         turns.had += bytes;
         if !std::mem::replace(&mut self.answered[number], true) {

@@ -23,8 +23,8 @@ impl Source {
     /// Opens the file at `path` and reads it once, for its hash; it is to be called `name`.
     ///
     /// # Errors
-    /// If it is not a file that can be read, or if `reading` fails, which is told bytes read and the
-    /// size.
+    /// If it is not a file that can be read, or if `reading` fails, which is told bytes read and
+    /// the size.
     pub(crate) fn open(
         path: &Path,
         name: &str,

@@ -16,8 +16,8 @@ type SentHow = (f64, u32, u64, u64, f64, f64);
 /// What has arrived: path, files, bytes, hash, bytes that were there, seconds, who sent it.
 type ReceivedLine = (PathBuf, u64, u64, String, u64, f64, String);
 
-/// Send a file or a directory to the receiver that `to` is a ticket of; `watch` is called with what happens, a
-/// text, and two numbers of bytes.
+/// Send a file or a directory to the receiver that `to` is a ticket of; `watch` is called with what
+/// happens, a text, and two numbers of bytes.
 #[pyfunction]
 pub(crate) fn send_file(
     py: Python<'_>,

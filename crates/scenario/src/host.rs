@@ -35,7 +35,8 @@ pub(crate) fn stack(flow: &Flow) -> Option<&str> {
 }
 
 /// The hosts of a flow; ideal unless given. Fails if a time is out of bounds, if a batch or
-/// a wait is asked of datagrams, which nobody answers, or processor time of ends that are not `hosted`.
+/// a wait is asked of datagrams, which nobody answers, or processor time of ends that are not
+/// `hosted`.
 pub(crate) fn take(given: &mut Given<Flow>, hosted: bool) -> Result<HostSettings, ScenarioError> {
     let datagrams = given.field(|flow| flow.datagrams.is_some());
     let host = match given.take(|flow| &mut flow.host) {

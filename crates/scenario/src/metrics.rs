@@ -305,8 +305,8 @@ columns! {
     /// 99th percentile of the packets that arrivals found.
     queue_p99: Count = Number(|link| link.queue_quantile(0.99));
     /// Mean time from arrival at the queue to the departure of the last bit, of the packets that
-    /// arrived in the measured window; of those still queued at its end, too, if the queue decides on
-    /// arrival.
+    /// arrived in the measured window; of those still queued at its end, too, if the queue decides
+    /// on arrival.
     mean_delay: Delay, "RFC 5166 §2.1.2" = Number(LinkResult::mean_delay);
     /// Median of that time, to 1.6 %, as the other percentiles.
     delay_p50: Delay, "RFC 5166 §2.1.2" = Number(|link| link.delay_quantile(0.5));

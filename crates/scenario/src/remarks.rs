@@ -293,7 +293,8 @@ fn waits_at_hosts(groups: &[Group], links: &[LinkResult]) -> Option<Warning> {
     })
 }
 
-/// GWA's windows are what is free of a buffer, so that a small one holds no window that fills a path.
+/// GWA's windows are what is free of a buffer, so that a small one holds no window that fills a
+/// path.
 fn grants_little(checked: &Checked, result: &LinkResult) -> Option<Warning> {
     let number = result.number as usize;
     let link: &CheckedLink = &checked.links[number];

@@ -17,8 +17,8 @@ pub struct HostSettings {
     /// The first packet that arrives starts a batch, which the host sees this much later, together
     /// with all that have arrived by then, as with a network card's `rx-usecs`.
     pub batch: Duration,
-    /// Mean of a further time until it sees a batch, or a packet without batches, which is exponential:
-    /// an interrupt finds the processor busy.
+    /// Mean of a further time until it sees a batch, or a packet without batches, which is
+    /// exponential: an interrupt finds the processor busy.
     pub wait: Duration,
     /// The times at which it stands still, if it does.
     pub stalls: Option<Stalls>,
@@ -258,8 +258,8 @@ mod tests {
         assert!(Host::new(HostSettings::default(), Stream::new(1, 1, 1)).is_none());
     }
 
-    /// Packets far apart wait for 50 us in the mean, each anew; what comes while one waits is seen with
-    /// it.
+    /// Packets far apart wait for 50 us in the mean, each anew; what comes while one waits is seen
+    /// with it.
     #[test]
     fn what_arrives_waits_for_a_random_time() {
         let settings = HostSettings { wait: Duration::from_micros(50), ..HostSettings::default() };

@@ -26,11 +26,11 @@
 //! §4.6 multiplies the packets in flight; like Linux we multiply the window.
 //!
 //! Departures from Linux: C is 0.4, not 410/1024; K is the cube root, there 0.2 % off. The time is
-//! exact; there it counts ticks of the clock, and the target is computed anew at most once per tick.
-//! The least RTT is that of the connection; there samples within a second of the start of an epoch
-//! do not count, and a timeout begins anew. An undone epoch gives back W_max and t (§4.9); there it
-//! does not, and after a timeout they are forgotten for good. t leaves out all time in which the
-//! application was the limit; there only silence with nothing in flight.
+//! exact; there it counts ticks of the clock, and the target is computed anew at most once per
+//! tick. The least RTT is that of the connection; there samples within a second of the start of an
+//! epoch do not count, and a timeout begins anew. An undone epoch gives back W_max and t (§4.9);
+//! there it does not, and after a timeout they are forgotten for good. t leaves out all time in
+//! which the application was the limit; there only silence with nothing in flight.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Abe, Ack, Idle, WindowLaw};

@@ -8,11 +8,11 @@
 //! | §5 | w ← w + a(w)/w, for each packet acknowledged | [`HighSpeed::increase`] |
 //! | §5 | w ← (1 − b(w))·w, once per recovery epoch | [`HighSpeed::decrease`] |
 //!
-//! We use the formulas of §5, with p(38) = 1.5/38² as ns-2, rather than the table of appendix B, which
-//! was computed from p(w) = 0.078/w^1.2: a(w) is 2 to 4 % above it.
-//! Beyond high_window, where the RFC's table ends, a and b stay as they are there, as at the end of
-//! Linux's table (net/ipv4/tcp_highspeed.c): extended, eq. 3 would reach b = 0 at 567,000 packets.
-//! a(w) is recomputed when the window has moved by a packet, as in ns-2: logarithms for each
+//! We use the formulas of §5, with p(38) = 1.5/38² as ns-2, rather than the table of appendix B,
+//! which was computed from p(w) = 0.078/w^1.2: a(w) is 2 to 4 % above it. Beyond high_window, where
+//! the RFC's table ends, a and b stay as they are there, as at the end of Linux's table
+//! (net/ipv4/tcp_highspeed.c): extended, eq. 3 would reach b = 0 at 567,000 packets. a(w) is
+//! recomputed when the window has moved by a packet, as in ns-2: logarithms for each
 //! acknowledgement would cost more than the rest of the sender.
 
 use crate::registry::{Entry, MovedBy, SlowStartKind, Start};

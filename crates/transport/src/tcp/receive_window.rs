@@ -81,9 +81,9 @@ impl ReceiveWindow {
 mod tests {
     use super::*;
 
-    /// Round trips of 10, 20 and 40 packets, each measured with the first packet of the next: what is
-    /// offered grows from 45 to 56.6 with the first 6 packets, and from packet 31 on to
-    /// 2·20·(1 + 2·(20 − 11)/11) = 105.5 with 25 more, as on Linux 6.18.
+    /// Round trips of 10, 20 and 40 packets, each measured with the first packet of the next: what
+    /// is offered grows from 45 to 56.6 with the first 6 packets, and from packet 31 on to 2·20·(1
+    /// + 2·(20 − 11)/11) = 105.5 with 25 more, as on Linux 6.18.
     #[test]
     fn it_grows_at_first_and_after_the_second_round_trip_of_slow_start() {
         let mut window = ReceiveWindow::new(0);

@@ -451,8 +451,8 @@ mod tests {
         assert_eq!(acked, 26, "six as the window grows and sixteen at once, then every second");
     }
 
-    /// `__tcp_cleanup_rbuf`: once the application has read, what ends a burst is acknowledged, if the
-    /// acknowledgements are Linux's.
+    /// `__tcp_cleanup_rbuf`: once the application has read, what ends a burst is acknowledged, if
+    /// the acknowledgements are Linux's.
     #[test]
     fn what_ends_a_burst_is_acknowledged_at_once() {
         for (quick, at_once) in [(1, true), (0, false)] {

@@ -55,8 +55,9 @@ pub(super) trait Recovery {
     /// A mark has reduced the window, and the flight follows.
     fn reduces_for_mark(&mut self) {}
 
-    /// After a silence the window has become `window` packets, whatever a reduction that waits for its
-    /// end would let leave (Linux's `tcp_cwnd_restart` sets the window, which is then the limit).
+    /// After a silence the window has become `window` packets, whatever a reduction that waits for
+    /// its end would let leave (Linux's `tcp_cwnd_restart` sets the window, which is then the
+    /// limit).
     fn restarted(&mut self, _window: f64) {}
 
     /// Congestion is proven: what has been reduced stays so.

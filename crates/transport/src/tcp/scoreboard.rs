@@ -432,8 +432,8 @@ impl Scoreboard {
         None
     }
 
-    /// The highest packet that is lost and has not arrived yet, sent again or not (one of those that
-    /// Linux counts in `lost_out`).
+    /// The highest packet that is lost and has not arrived yet, sent again or not (one of those
+    /// that Linux counts in `lost_out`).
     pub fn highest_lost(&mut self) -> Option<LostPacket> {
         while self.lost_to > self.outstanding.first() {
             let number = self.lost_to - 1;

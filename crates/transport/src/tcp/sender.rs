@@ -528,8 +528,9 @@ impl<R: Recovery> SenderOver<R> {
         true
     }
 
-    /// True if a window is spread over a round trip: without the pacer's delay it would have been used
-    /// (RFC 9002 §7.8). Linux's own pacing is faster than that, and lets the window be the limit.
+    /// True if a window is spread over a round trip: without the pacer's delay it would have been
+    /// used (RFC 9002 §7.8). Linux's own pacing is faster than that, and lets the window be the
+    /// limit.
     fn pacer_follows_window(&self) -> bool {
         matches!(self.controller.pacing(), Pacing::Unpaced)
             && !matches!(self.pacing, None | Some(Spacing::Fq))
