@@ -96,6 +96,7 @@ impl Ours {
             transmission: packet.number,
             next: arrival.next,
             opens_epoch,
+            again: false,
             in_flight: left.tx_in_flight,
             rtt: self.rtt,
             rate: Some(LossSample {
