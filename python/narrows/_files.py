@@ -11,9 +11,12 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
+
+from narrows.errors import Error
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,6 +50,25 @@ def read_text(file: Path, most: int = LARGEST_TEXT) -> str:
             errno.EFBIG, f"it has more than {most >> 20} MiB, which no such file has", file
         )
     return contents.decode()
+
+
+@contextmanager
+def writing_into(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Make a folder of the caller's if need be, in which no command has put results.
+
+    Raises
+    ------
+    Error
+        If one has, or if the system lets nobody write there.
+    """
+    place = Path(folder)
+    if (place / MADE).exists():
+        raise Error(f"{place} holds results that a command wrote ({MADE}); name another folder")
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise Error(f"{place}: {error.strerror or error}") from None
 
 
 def write_at_once(file: Path, contents: bytes, *, sync: bool = False) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from narrows import _core
-from narrows._files import parquet, write_at_once
+from narrows._files import parquet, write_at_once, writing_into
 from narrows.errors import Error
 from narrows.lateness import Real
 from narrows.metrics import table_names
@@ -191,7 +191,7 @@ class Result:
         Parameters
         ----------
         folder
-            The output folder, which must exist.
+            The output folder, which is made if it is not there.
         prefix
             A prefix for each file name.
 
@@ -199,13 +199,19 @@ class Result:
         -------
         list of pathlib.Path
             The paths of the files.
+
+        Raises
+        ------
+        Error
+            If results of another command are there, or nothing can be written there.
         """
-        return list(map(Path, self._core.write(os.fspath(folder), prefix)))
+        with writing_into(folder):
+            return list(map(Path, self._core.write(os.fspath(folder), prefix)))
 
     def _tables(self) -> list[Table]:
         from narrows import tables  # noqa: PLC0415
 
-        return [tables.links([self]), tables.flows([self]), *tables.limits([self])]
+        return tables.of_runs([self])
 
     def __repr__(self) -> str:
         from narrows.tables import as_text  # noqa: PLC0415
@@ -271,7 +277,8 @@ def run(
         True for a progress bar, or a function that is called with the fraction done, between 0
         and 1. An exception that the function raises stops the run.
     traces_to
-        The folder for the traces that the scenario requests. If None, no traces are written.
+        The folder for the traces that the scenario requests, which is made if it is not there. If
+        None, no traces are written.
 
     Returns
     -------
@@ -290,6 +297,9 @@ def run(
     chosen = scenario.seed if seed is None else int(seed)
     if not 0 <= chosen < 2**64:
         raise Error(f"seed: {chosen} is not from 0 to 2^64 - 1; try 1")
+    if traces_to is not None:
+        with writing_into(traces_to):
+            pass
     folder = None if traces_to is None else os.fspath(traces_to)
     if progress is True:
         from narrows._progress import bar  # noqa: PLC0415

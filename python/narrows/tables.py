@@ -33,6 +33,8 @@ OF_LINKS = ("utilisation", "loss_rate", "mean_queue", "max_queue", "delay_p50", 
 LIMITS = tuple(
     f"limited_by_{limit}" for limit in ("window", "pacing", "application", "receiver", "recovery")
 )
+# Of the times that transfers took.
+PERCENTS = (10, 50, 90, 99)
 SWEPT = ("utilisation", "goodput", "loss_rate", "mean_queue", "jain")
 
 
@@ -151,6 +153,14 @@ def _has_names(result: Result) -> bool:
     return any("name" in flow for flow in result.scenario.fields["flows"])
 
 
+def of_runs(results: Sequence[Result]) -> list[Table]:
+    """Return the tables of runs of one scenario with several seeds.
+
+    They are of links, of groups of flows, of what these transferred, and of what held them back.
+    """
+    return [links(results), flows(results), *transfers(results), *limits(results)]
+
+
 def limits(results: Sequence[Result]) -> list[Table]:
     """Return a table of what kept the flows of each group from sending, or none for datagrams.
 
@@ -163,6 +173,42 @@ def limits(results: Sequence[Result]) -> list[Table]:
     table = _table(["flows", *named, "cc"], columns)
     table.title, table.title_justify = "limited by", "left"
     _add_groups(table, results, columns)
+    return [table]
+
+
+def transfers(results: Sequence[Result]) -> list[Table]:
+    """Return a table of how long files and web objects took, or none if nobody asked for any.
+
+    What was requested in the measured time of all runs counts together.
+    """
+    import polars as pl  # noqa: PLC0415
+
+    asked = [
+        result.transfers.filter(pl.col("requested") >= shown.warmup(result)).with_columns(
+            pl.col("flow").cast(pl.Int64)
+        )
+        for result in results
+    ]
+    frame = pl.concat(asked)
+    if frame.is_empty():
+        return []
+    column = metric("completion_time", "transfers")
+    named = ["name"] if _has_names(results[0]) else []
+    table = _empty()
+    table.title, table.title_justify = "transfers", "left"
+    for heading in ("flows", *named, "cc"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("number", *(f"p{percent}\ns" for percent in PERCENTS)):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for group in results[0].groups.iter_rows(named=True):
+        first, last = group["first"], group["last"]
+        times = frame.filter(pl.col("flow").is_between(first, last))[column.name].drop_nulls()
+        if times.is_empty():
+            continue
+        number = str(first) if first == last else f"{first}-{last}"
+        labels = [escape(group["name"] or "-")] if named else []
+        places = [f"{times.quantile(percent / 100, 'linear'):.3f}" for percent in PERCENTS]
+        table.add_row(number, *labels, escape(group["cc"]), str(len(times)), *places)
     return [table]
 
 

@@ -460,3 +460,34 @@ def test_warnings_are_where_results_are_printed() -> None:
     told = "was the receiver's for 100 %"
     assert told in result.warnings[0]
     assert told in " ".join(repr(result).split()) and "receiver&#x27;s" in result._repr_html_()
+
+
+def test_transfers_are_told_by_group(tmp_path: Path) -> None:
+    files = {"off": "100ms", "mean": 10.0, "shape": 5.0}
+    flows: list[dict[str, Any]] = [
+        {"cc": "cubic", "name": "files", "files": files},
+        {"cc": "reno"},
+    ]
+    result = nw.run(nw.dumbbell("10Mbps", "40ms", "1bdp", flows=flows, duration="20s"))
+    rows = [line.split() for line in repr(result).splitlines() if "files" in line]
+    measured = result.transfers.filter(pl.col("requested") >= 5.0)["completion_time"].drop_nulls()
+    expected = [f"{measured.quantile(q, 'linear'):.3f}" for q in (0.1, 0.5, 0.9, 0.99)]
+    assert ["0", "files", "cubic", str(len(measured)), *expected] in rows
+
+
+def test_results_are_written_into_a_folder_that_is_made_and_not_among_others(
+    result: nw.Result, tmp_path: Path
+) -> None:
+    written = result.write(tmp_path / "new" / "folder")
+    assert all(path.exists() for path in written)
+    (tmp_path / "new" / "folder" / "made.json").write_text("{}")
+    with pytest.raises(nw.Error, match=r"holds results that a command wrote \(made.json\)"):
+        result.write(tmp_path / "new" / "folder")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(nw.Error, match="file"):
+        result.write(tmp_path / "file")
+    traced = nw.dumbbell("10Mbps", "40ms", "20p", duration="1s", trace={"flows": [0]})
+    nw.run(traced, traces_to=tmp_path / "traces")
+    assert (tmp_path / "traces" / "flow0.sqlog").exists()
+    with pytest.raises(nw.Error, match="file"):
+        nw.run(traced, traces_to=tmp_path / "file")

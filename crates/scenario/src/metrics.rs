@@ -215,8 +215,9 @@ columns! {
     goodput: Rate, "RFC 5166 §2.1.1" = Number(|flow| flow.goodput);
     /// Data sent, on the wire, headers and retransmissions included.
     throughput: Rate = Number(|flow| flow.throughput);
-    /// Packets found lost over packets sent; E-TCP's p is per *acknowledged* packet. Of datagrams:
-    /// those that links dropped or lost over those sent.
+    /// Packets found lost over packets sent, or 1 if more were found lost, which had left before the
+    /// measured time; E-TCP's p is per *acknowledged* packet. Of datagrams: those that links dropped
+    /// or lost over those sent.
     loss_rate: Share, "RFC 5166 §2.1.3" = Number(|flow| flow.loss_rate);
     /// Mean of its RTT samples; one per round trip with `ns2` habits.
     mean_rtt: Delay = Number(|flow| flow.mean_rtt);

@@ -340,7 +340,7 @@ fn flow_results(
             reverse: group.reverse,
             goodput: (new_bytes * 8) as f64 / seconds,
             throughput: (sent_bytes * 8) as f64 / seconds,
-            loss_rate: if sent == 0 { 0.0 } else { f64::from(summary.sender.lost) / sent as f64 },
+            loss_rate: if lost == 0 { 0.0 } else { lost as f64 / sent.max(lost) as f64 },
             mean_rtt: summary.sender.rtt_sum / summary.sender.rtt_samples as f64,
             completion_time,
             summary,

@@ -506,6 +506,7 @@ def run(
     force: Force = False,
 ) -> None:
     """Run a scenario file."""
+    from narrows import tables  # noqa: PLC0415
     from narrows._batch import run_all  # noqa: PLC0415
     from narrows.cli import single  # noqa: PLC0415
     from narrows.cli.compare import split_seeds  # noqa: PLC0415
@@ -527,7 +528,7 @@ def run(
             if json_ or csv:
                 _print_records([result.record() for result in results], csv)
             else:
-                for table in single.of_runs(results):
+                for table in tables.of_runs(results):
                     console().print(table)
             if not (json_ or csv):
                 warn(single.warnings(results))

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from narrows import lab
+from narrows import lab, tables
 from narrows._files import Output
 from narrows._progress import bar
 from narrows._terminal import console, put, say, warn
@@ -60,7 +60,7 @@ def run(scenario: Scenario, seed: int, as_json: bool, output: Output | None) -> 
     if as_json:
         put(json.dumps(result.record()))
     else:
-        for table in single.of_runs(results):
+        for table in tables.of_runs(results):
             console().print(table)
         if result.real:
             say(str(result.real.lateness))

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
-
 from narrows import remarks, tables
 from narrows._files import Folder
 from narrows.made import Made
 from narrows.results import Result
-
-
-def of_runs(results: Sequence[Result]) -> list[Table]:
-    """Return a table of links, one of groups of flows, and one of what held these back."""
-    return [tables.links(results), tables.flows(results), *tables.limits(results)]
 
 
 def warnings(results: Sequence[Result]) -> list[str]:
@@ -31,5 +24,5 @@ def write(folder: Folder, results: Sequence[Result], made: Made) -> None:
     traces = [*folder.path.glob("*.pcapng"), *folder.path.glob("*.sqlog")]
     folder.note(sorted(traces))
     folder.data("run.png", plot.png(plot.single(results[0])))
-    folder.text("report.html", report.single(results, of_runs(results), made))
+    folder.text("report.html", report.single(results, tables.of_runs(results), made))
     folder.text("scenario.toml", results[0].scenario.to_toml())

@@ -12,7 +12,7 @@ from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from narrows._files import parquet, write_at_once
+from narrows._files import parquet, write_at_once, writing_into
 from narrows.errors import SweepError
 from narrows.metrics import numbers_of_runs
 from narrows.remarks import numbered, numbers, of_runs
@@ -286,14 +286,20 @@ class Sweep:
         """Write the tables as Parquet and return the paths.
 
         The tables are ``runs``, ``flows`` and ``links``, and ``transfers`` and time series if there
-        are any.
+        are any. The folder is made if it is not there.
+
+        Raises
+        ------
+        Error
+            If results of another command are there, or nothing can be written there.
         """
         tables = {"runs": self.runs, "flows": self.flows, "links": self.links}
         tables |= {name: rows for name in NESTED[2:] if not (rows := self._rows(name)).is_empty()}
         files = []
-        for name, frame in tables.items():
-            files.append(Path(folder) / f"{name}.parquet")
-            write_at_once(files[-1], parquet(frame))
+        with writing_into(folder):
+            for name, frame in tables.items():
+                files.append(Path(folder) / f"{name}.parquet")
+                write_at_once(files[-1], parquet(frame))
         return files
 
     def __repr__(self) -> str:
