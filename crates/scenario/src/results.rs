@@ -296,6 +296,11 @@ pub(crate) fn jain(values: &[f64]) -> f64 {
     if squares == 0.0 { 1.0 } else { sum * sum / (values.len() as f64 * squares) }
 }
 
+/// What share of `sent` packets were found lost; all, if more were, which had left before.
+fn share_lost(sent: u64, lost: u64) -> f64 {
+    if lost == 0 { 0.0 } else { lost as f64 / sent.max(lost) as f64 }
+}
+
 /// The link with the highest utilisation, the first of equals.
 fn bottleneck(links: &[LinkResult]) -> usize {
     let most = |best: usize, number: usize| {
@@ -340,7 +345,7 @@ fn flow_results(
             reverse: group.reverse,
             goodput: (new_bytes * 8) as f64 / seconds,
             throughput: (sent_bytes * 8) as f64 / seconds,
-            loss_rate: if lost == 0 { 0.0 } else { lost as f64 / sent.max(lost) as f64 },
+            loss_rate: share_lost(sent, summary.sender.lost.into()),
             mean_rtt: summary.sender.rtt_sum / summary.sender.rtt_samples as f64,
             completion_time,
             summary,

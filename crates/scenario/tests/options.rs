@@ -67,6 +67,7 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("host", "{ tick = \"7ms\" }", "reliable = false"),
     ("host", "{ tick = \"7ms\" }", "on = \"100ms\"\noff = \"300ms\""),
     ("host", "{ batch = \"1ms\" }", ""),
+    ("host", "{ wait = \"1ms\" }", ""),
     ("host", "{ stall = { every = \"50ms\", length = \"2ms\" } }", ""),
     ("quantum", "4", ""),
     ("quantum", "\"auto\"", "tcp = \"ns2\""),
@@ -96,8 +97,8 @@ const SLOW: &str = "app_rate = \"700kbps\"";
 /// A user who thinks for longer than a timeout, over connections that stay.
 const PAGES: &str = "web = { think = \"500ms\", size_factor = 15, persistent = \"100%\" }";
 
-/// The options that tell the flows below apart, and those of other networks.
-const ELSEWHERE: [&str; 5] = ["cc", "datagrams", "over", "from", "to"];
+/// The options that tell the flows below apart, those of other networks, and the one that only names.
+const ELSEWHERE: [&str; 6] = ["cc", "datagrams", "over", "from", "to", "name"];
 
 const DUMBBELL: &str = "[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\nbuffer = \"40p\"\n\
                         queue = \"red:min=3:max=9\"\nloss = \"0.5%\"\n";
