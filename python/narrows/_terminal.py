@@ -89,6 +89,10 @@ def _console_class() -> type[Console]:
             for segment in super().render(renderable, options):
                 yield (segment if segment.control else Segment(plain(segment.text), segment.style))
 
+        def on_broken_pipe(self) -> None:
+            # Rich would end the process by itself, with another status.
+            raise BrokenPipeError
+
     return Plain
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 
 from narrows import _core
+from narrows.errors import Error
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,44 @@ def queues() -> list[Entry]:
     True
     """
     return [_entry(line) for line in _core.queues()]
+
+
+def kinds() -> dict[str, list[Entry]]:
+    """Return everything that can be named, by kind."""
+    return {"controllers": controllers(), "queues": queues(), **others()}
+
+
+def chosen(what: str | None) -> dict[str, list[Entry]]:
+    """Return what a kind or a name stands for, by kind; everything for None.
+
+    Raises
+    ------
+    Error
+        If nothing is called that.
+
+    Examples
+    --------
+    >>> [(kind, [it.name for it in found]) for kind, found in chosen("newreno").items()]
+    [('recoveries', ['newreno'])]
+    >>> list(chosen("queues"))
+    ['queues']
+    """
+    every = kinds()
+    if what is None:
+        return every
+    if what in every:
+        return {what: every[what]}
+    named = {
+        kind: [entry for entry in entries if what in (entry.name, *entry.aliases)]
+        for kind, entries in every.items()
+    }
+    found = {kind: entries for kind, entries in named.items() if entries}
+    if not found:
+        known = [*every, *(entry.name for entries in every.values() for entry in entries)]
+        near = difflib.get_close_matches(what, known, 1)
+        guess = f'; did you mean "{near[0]}"?' if near else ""
+        raise Error(f'list: nothing is called "{what}"{guess}; kinds: {", ".join(every)}')
+    return found
 
 
 def _entry(named: _core.Named) -> Entry:

@@ -16,6 +16,7 @@ import narrows as nw
 import polars as pl
 import pytest
 from binary import BINARY, ROOT, Run
+from narrows.cli import complete
 
 SMALL = ["--rate", "10Mbps", "--rtt", "40ms", "--buffer", "20p", "-P", "2", "-t", "4"]
 
@@ -459,3 +460,31 @@ def test_what_would_run_for_days_is_refused_at_once(narrows: Run) -> None:
         done = narrows(*options)
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
     assert "days of a core" in narrows("compare", "-t", "1e7s", "--rate", "10Gbps").stderr
+
+
+def test_list_shows_a_kind_or_a_name(narrows: Run) -> None:
+    whole, queues = narrows("list").stdout, narrows("list", "queues").stdout
+    assert "fq-codel" in queues and "cubic" not in queues and len(queues) < len(whole) / 2
+    cubic = narrows("list", "cubic").stdout
+    assert cubic.count("RFC 9438") == 1 and "beta=" in cubic and "htcp" not in cubic
+    found = json.loads(narrows("list", "reno", "--json").stdout)
+    assert {it["name"] for lines in found.values() for it in lines} == {"reno"}
+    wrong = narrows("list", "qeues")
+    assert wrong.returncode == 2 and 'did you mean "queues"?' in wrong.stderr
+
+
+def test_a_reader_that_goes_is_no_failure() -> None:
+    done = subprocess.run(
+        ["bash", "-c", f'{BINARY} list | head -1; echo "${{PIPESTATUS[0]}}"'],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] in ("141", "0")
+    assert done.stderr == ""
+
+
+def test_completion_knows_what_there_is() -> None:
+    assert complete.listed("fq-") == ["fq-codel"]
+    assert "etcp/fig07" in complete.experiments("etcp/fig0")
+    assert "etcp" in complete.experiments("e")

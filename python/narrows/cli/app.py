@@ -912,7 +912,9 @@ def reproduce(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Experiments like etcp/fig06, papers like etcp, or all.", show_default=False
+            help="Experiments like etcp/fig06, papers like etcp, or all.",
+            show_default=False,
+            autocompletion=complete.experiments,
         ),
     ] = None,
     scale: Annotated[
@@ -980,18 +982,24 @@ def reproduce(
 
 
 @app.command("list", epilog="Example: narrows list --json")
-def list_(json_: Json = False) -> None:
+def list_(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            help="A kind, like queues, or a name, like cubic.",
+            show_default=False,
+            autocompletion=complete.listed,
+        ),
+    ] = None,
+    json_: Json = False,
+) -> None:
     """List controllers, queues, recoveries, slow starts and presets, with their sources."""
     from rich.table import Table  # noqa: PLC0415
 
     from narrows import listing  # noqa: PLC0415
 
     with _one_line_errors():
-        kinds = {
-            "controllers": listing.controllers(),
-            "queues": listing.queues(),
-            **listing.others(),
-        }
+        kinds = listing.chosen(what)
         if json_:
             put(json.dumps({kind: list(map(asdict, lines)) for kind, lines in kinds.items()}))
             return

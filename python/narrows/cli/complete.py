@@ -40,6 +40,23 @@ def example(incomplete: str) -> list[str]:
     return [name for name in files() if name.startswith(incomplete)]
 
 
+def listed(incomplete: str) -> list[str]:
+    """Complete a kind or a name that `narrows list` knows."""
+    from narrows.listing import kinds  # noqa: PLC0415
+
+    every = kinds()
+    names = [*every, *(entry.name for entries in every.values() for entry in entries)]
+    return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]
+
+
+def experiments(incomplete: str) -> list[str]:
+    """Complete the name of an experiment of the papers, or of a paper."""
+    from narrows.papers import EXPERIMENTS  # noqa: PLC0415
+
+    papers = dict.fromkeys(name.split("/")[0] for name in EXPERIMENTS)
+    return [name for name in ("all", *papers, *EXPERIMENTS) if name.startswith(incomplete)]
+
+
 def _continued(incomplete: str, names: list[str]) -> list[str]:
     """Complete the last name of a list that is separated by commas, slashes or factors."""
     before = re.match(r"(.*[,/*])?", incomplete)
