@@ -97,7 +97,8 @@ const SLOW: &str = "app_rate = \"700kbps\"";
 /// A user who thinks for longer than a timeout, over connections that stay.
 const PAGES: &str = "web = { think = \"500ms\", size_factor = 15, persistent = \"100%\" }";
 
-/// The options that tell the flows below apart, those of other networks, and the one that only names.
+/// The options that tell the flows below apart, those of other networks, and the one that only
+/// names.
 const ELSEWHERE: [&str; 6] = ["cc", "datagrams", "over", "from", "to", "name"];
 
 const DUMBBELL: &str = "[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\nbuffer = \"40p\"\n\
