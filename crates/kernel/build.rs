@@ -2,11 +2,9 @@
 //! programs for the kernel into it.
 
 use std::env;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
-
-const PROGRAMS: [&str; 8] =
-    ["bic", "etcp", "etcp_rate", "fast", "highspeed", "htcp", "ltcp", "scalable"];
 
 fn main() {
     println!("cargo::rerun-if-changed=laws");
@@ -27,7 +25,12 @@ fn main() {
     println!("cargo::rerun-if-env-changed=NARROWS_OBJECTS");
     if let Some(folder) = env::var_os("NARROWS_OBJECTS") {
         let include = env::var("DEP_BPF_INCLUDE").expect("libbpf-sys says where its headers are");
-        PROGRAMS.iter().for_each(|name| compile(name, &include, Path::new(&folder)));
+        for source in fs::read_dir("bpf").expect("it is there").map(|it| it.expect("it is read")) {
+            let file = source.file_name().to_string_lossy().into_owned();
+            if let Some(name) = file.strip_suffix(".bpf.c") {
+                compile(name, &include, Path::new(&folder));
+            }
+        }
     }
 }
 

@@ -5,8 +5,9 @@ use narrows_control::laws::reno::Reno;
 use narrows_control::{OncePerEpoch, SlowStart};
 use narrows_scenario::{Checked, Scenario, run};
 use narrows_signal::{Range, SackBlocks};
-use narrows_transport::tcp::{Habits, RecoveryKind, Sender, TcpSettings};
-use narrows_transport::{AckHeader, Header, Segment};
+use narrows_transport::congestion::Place;
+use narrows_transport::tcp::{Habits, RecoveryKind, TcpSettings};
+use narrows_transport::{AckHeader, Header, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -66,11 +67,10 @@ fn check(scenario: Scenario) -> Option<Checked> {
 /// to have arrived, and the pipe never holds more than two copies of what is outstanding.
 pub fn sack(bytes: &[u8]) {
     let law = OncePerEpoch::new(SlowStart::Standard, Reno, 40.0).with_ssthresh(40.0);
-    let stream = Stream::new(1, 1, 1);
     // Without a handshake: no acknowledgement here is a SYN-ACK, and nothing else would leave.
     let habits = Arc::new(Habits { handshake: false, ..Habits::LINUX });
-    let settings = TcpSettings::new(RecoveryKind::Sack, habits, 1000, stream);
-    let mut sender = Sender::new(settings, Box::new(law));
+    let settings = TcpSettings::new(RecoveryKind::Sack, habits, 1000);
+    let mut sender = Sender::new(settings, Box::new(law), Place::new(Stream::new(1, 1, 1)));
     sender.offer(u64::MAX / 2);
     let mut heard = BTreeSet::new();
     let (mut now, mut end) = (Time::ZERO, 0);

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from narrows import _core
 from narrows._batch import run_all
 from narrows.controller import Law, name_of
 from narrows.errors import Error
+from narrows.metrics import row_of_means
 from narrows.remarks import gathered
 from narrows.results import Result
 from narrows.scenario import Scenario
 from narrows.stack import is_stack
 from narrows.statistics import chosen_seeds
+from narrows.sweeps.points import Point, points_of, scenario_at
 
 if TYPE_CHECKING:
     import polars as pl
@@ -106,6 +108,37 @@ class Comparison:
                 frames.append(frame.select(*columns, *rest))
         return pl.concat(frames)
 
+    def means(self, *metrics: str, method: str = "student") -> pl.DataFrame:
+        """Compute means over seeds with their 95 % confidence intervals.
+
+        Parameters
+        ----------
+        *metrics
+            Columns of the summary.
+        method
+            ``student``, or ``bootstrap`` for skewed metrics.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per case: what differs between cases, the number of ``seeds``, and for each
+            metric its mean and the interval's ends, ``_low`` and ``_high``.
+
+        Raises
+        ------
+        Error
+            If no metric is given, or one is not a number of every run.
+        """
+        import polars as pl  # noqa: PLC0415
+
+        names = varying(self.cases)
+        rows: list[dict[str, Any]] = []
+        for case in self.cases:
+            values = [run.summary.row(0, named=True) for run in case.runs]
+            about = {name: case.said.get(name) for name in names}
+            rows.append(about | row_of_means(values, metrics, method))
+        return pl.DataFrame(rows, infer_schema_length=None)
+
     @property
     def summary(self) -> pl.DataFrame:
         """One row per run."""
@@ -164,8 +197,14 @@ def run_cases(
     return Comparison([Case(said, part) for (said, _), part in zip(planned, parts, strict=True)])
 
 
-def compare(scenario: Scenario, cc: Sequence[Law], *, seeds: int | Sequence[int] = 1) -> Comparison:
-    """Run a scenario once with each law in all of its flows.
+def compare(
+    scenario: Scenario,
+    cc: Sequence[Law],
+    *,
+    seeds: int | Sequence[int] = 1,
+    **axes: Sequence[Any],
+) -> Comparison:
+    """Run a scenario with each law in all of its flows, and each combination of other values.
 
     Parameters
     ----------
@@ -176,6 +215,9 @@ def compare(scenario: Scenario, cc: Sequence[Law], *, seeds: int | Sequence[int]
         Laws, like ``["cubic", "bbr"]``, or whatever makes a `Controller`.
     seeds
         The number of seeds, counted from the scenario's, or a list of seeds.
+    **axes
+        Lists of values by name, as for `sweep`: ``buffer=["20p", "1bdp"]``, ``pacing=["even"]``. A
+        law that decides one of them by itself has one case whatever its values are.
 
     Returns
     -------
@@ -185,7 +227,7 @@ def compare(scenario: Scenario, cc: Sequence[Law], *, seeds: int | Sequence[int]
     Raises
     ------
     ScenarioError
-        If a law does not go with the scenario; nothing has been run then.
+        If a law or a value does not go with the scenario; nothing has been run then.
 
     Examples
     --------
@@ -194,26 +236,43 @@ def compare(scenario: Scenario, cc: Sequence[Law], *, seeds: int | Sequence[int]
     >>> found = nw.compare(base, ["reno", "cubic"])
     >>> [result.summary["cc"][0] for result in found.results]
     ['reno', 'cubic']
+    >>> nw.compare(base, ["reno", "bbr"], pacing=["none", "even"]).means("jain")["pacing"].to_list()
+    ['none', 'even', 'own']
     """
     if not isinstance(scenario, Scenario):
         raise Error(f"scenario: {scenario!r} is not a Scenario; try nw.dumbbell(...)")
     laws = [] if isinstance(cc, str) else list(cc)
     if not laws or None in laws:
         raise Error(f'cc: {cc!r} is not a list of laws; try ["cubic", "bbr"]')
-    planned = {name_of(law): _with_law(scenario, law) for law in laws}
-    if len(planned) < len(laws):
+    if len(set(map(name_of, laws))) < len(laws):
         raise Error(f"cc: two laws are called the same: {', '.join(map(name_of, laws))}")
-    cases = [({"cc": name}, of_law) for name, of_law in planned.items()]
-    return run_cases(cases, list(dict.fromkeys(chosen_seeds(seeds, scenario.seed))))
+    points = points_of([], axes)
+    planned = [_planned(scenario, law, point) for law in laws for point in points]
+    # A law that decides a value by itself is there once for all of them.
+    cases = {tuple(said.items()): (said, of_case) for said, of_case in planned}
+    chosen = list(dict.fromkeys(chosen_seeds(seeds, scenario.seed)))
+    return run_cases(list(cases.values()), chosen)
 
 
-def _with_law(scenario: Scenario, law: Law) -> Scenario:
-    """Return a scenario with this law in all flows, without what the law decides by itself."""
+def _planned(scenario: Scenario, law: Law, point: Point) -> tuple[dict[str, str], Scenario]:
+    """Return what is said of a case, and its scenario."""
+    own = _decided_by(law)
+    told = {name: value for name, value in point.items() if name not in own}
+    of_law = _with_law(scenario, law, own)
+    values = {name: "own" if name in own else str(value) for name, value in point.items()}
+    return {"cc": name_of(law), **values}, scenario_at(of_law, told) if told else of_law
+
+
+def _decided_by(law: Law) -> list[str]:
+    """Return the options of flows that a law decides by itself."""
     if isinstance(law, str):
-        own = _core.decided_by(law)
-    else:
-        # Stacks decide all alike.
-        own = _core.decided_by("quinn") if is_stack(law) else []
+        return _core.decided_by(law)
+    # Stacks decide all alike.
+    return _core.decided_by("quinn") if is_stack(law) else []
+
+
+def _with_law(scenario: Scenario, law: Law, own: Sequence[str]) -> Scenario:
+    """Return a scenario with this law in all flows, without what the law decides by itself."""
     fields = scenario.fields
     flows = [
         {**{name: value for name, value in flow.items() if name not in own}, "cc": law}

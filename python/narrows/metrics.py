@@ -5,14 +5,15 @@ Name, kind, definition and source are those of the core, which says each metric 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import isnan
+from typing import Any
 
 from narrows import _core
-from narrows.errors import Error
-from narrows.statistics import mean_and_interval
+from narrows.errors import Error, SweepError
+from narrows.statistics import Estimate, estimate, mean_and_interval
 
 # What people read: the unit in headings and on axes, the factor to it, and digits.
 SHOWN: dict[str, tuple[str, float, int]] = {
@@ -163,6 +164,46 @@ def numbers_of_runs() -> list[str]:
         for (table, name), found in _metrics().items()
         if table == "summary" and found.kind not in ("name", "number", "switch")
     ]
+
+
+def row_of_means(
+    runs: Sequence[Mapping[str, Any]], metrics: Sequence[str], method: str
+) -> dict[str, Any]:
+    """Compute the row of a table of means, from the summaries of runs with several seeds.
+
+    Parameters
+    ----------
+    runs
+        The summaries.
+    metrics
+        Columns that are numbers of every run.
+    method
+        As of `estimate`.
+
+    Returns
+    -------
+    dict
+        The number of ``seeds`` that have a value, and for each metric its mean and the interval's
+        ends, ``_low`` and ``_high``; None where there is none.
+
+    Raises
+    ------
+    SweepError
+        If no metric is given, or one is not a number of every run.
+    """
+    if not metrics:
+        raise SweepError('means: no metric is given; try means("utilisation")')
+    known = numbers_of_runs()
+    for metric in metrics:
+        if metric not in known:
+            raise SweepError(f'no metric "{metric}" that is a number; known: {", ".join(known)}')
+    row: dict[str, Any] = {"seeds": 0}
+    for metric in metrics:
+        values = [run[metric] for run in runs if run.get(metric) is not None]
+        found = estimate(values, method) if values else Estimate(None, None, None)
+        row["seeds"] = max(row["seeds"], len(values))
+        row |= {metric: found.mean, f"{metric}_low": found.low, f"{metric}_high": found.high}
+    return row
 
 
 def table_names() -> list[str]:

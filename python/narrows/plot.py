@@ -132,9 +132,11 @@ def law(
 def single(result: Result) -> Figure:
     """Draw one run: windows, RTTs and goodput of its flows; queues, losses and use of bottlenecks.
 
-    What is not measured is grey.
+    What is not measured is grey. If flows made requests, two panels more show how long these took:
+    each by the time of the request, and the share of them that took at most so long.
     """
-    figure, axes = panels(3, 2)
+    asked = shown.transfer_lines(result)
+    figure, axes = panels(4 if asked else 3, 2)
     links = shown.bottlenecks(result)
     window(result, axes[0][0])
     rtt(result, axes[0][1])
@@ -146,10 +148,32 @@ def single(result: Result) -> Figure:
     for ax in (axes[0][1], axes[1][0]):
         if ax.get_legend():
             ax.get_legend().remove()
-    for ax in axes.flat:
+    over_time = [*axes[:3].flat]
+    if asked:
+        _requests(axes[3][0], axes[3][1], asked)
+        over_time.append(axes[3][0])
+    for ax in over_time:
         ax.axvspan(0, shown.warmup(result), color="0.93", lw=0, zorder=0)
     figure.suptitle(escaped(shown.told(result)), fontsize="small", wrap=True)
     return figure
+
+
+def _requests(over_time: Axes, shares: Axes, lines: Sequence[shown.Line]) -> None:
+    """Draw how long requests took: over the time of the request, and as shares."""
+    for line in lines:
+        colour, label = f"C{line.colour}", escaped(line.label)
+        over_time.plot(line.time, line.values, ".", ms=3, color=colour, label=label)
+        took = np.sort(line.values)
+        shares.step(took, np.arange(1, len(took) + 1) / len(took), where="post", color=colour)
+    over_time.set_xlabel("time of the request (s)")
+    over_time.set_ylabel("completion time (s)")
+    over_time.set_ylim(bottom=0)
+    if len(lines) > 1:
+        over_time.legend(fontsize="x-small", frameon=False)
+    shares.set_xscale("log")
+    shares.set_xlabel("completion time (s)")
+    shares.set_ylabel("share of requests")
+    shares.set_ylim(0, 1)
 
 
 def comparison(cases: Sequence[Case]) -> Figure:

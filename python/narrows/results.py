@@ -168,17 +168,14 @@ class Result:
     def record(self) -> dict[str, Any]:
         """Return the run as one object for ``--json``.
 
-        It has the summary, the goodput of each flow, the groups of flows, marks and delays of the
-        bottleneck, the simulator's speed, the engine and the warnings.
+        It has the summary, the goodput of each flow, the groups of flows, the simulator's speed,
+        the engine and the warnings.
         """
         record: dict[str, Any] = self.summary.row(0, named=True)
         record["flow_goodput"] = self.flows["goodput"].to_list()
         record["wall"] = self.wall
         record["packets_per_second"] = record["delivered"] / self.wall
         record["warnings"] = self.warnings
-        bottleneck = self.links.row(self.bottleneck, named=True)
-        for name in ("marks", "delay_p50", "delay_p99"):
-            record[name] = bottleneck[name]
         record["groups"] = self.groups.to_dicts()
         record["engine"] = _core.engine()
         if self.real:

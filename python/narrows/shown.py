@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     import polars as pl
 
     from narrows.results import Result
+    from narrows.scenario import Scenario
 
 FLOWS = 5
 KINDS = 8
 LINKS = 6
+BUFFERS = 12
 # Points of a line of losses or marks.
 POINTS = 200
 # A link that is used so much is a bottleneck, too.
@@ -49,9 +51,11 @@ def told(result: Result) -> str:
     '2 × cubic over a dumbbell: 10Mbps, 40ms, 20p; seed 1'
     """
     fields = result.scenario.fields
-    groups = ", ".join(
-        f"{flow.get('count', 1)} × {_law(flow)}{_paced(flow)}" for flow in fields["flows"]
-    )
+    counts: dict[str, int] = {}
+    for flow in fields["flows"]:
+        told = f"{_law(flow)}{_paced(flow)}"
+        counts[told] = counts.get(told, 0) + flow.get("count", 1)
+    groups = ", ".join(f"{count} × {told}" for told, count in counts.items())
     return f"{groups} over {network(fields)}; seed {result.seed}"
 
 
@@ -67,6 +71,24 @@ def network(fields: dict[str, Any]) -> str:
     ]
     told = f"a {preset.replace('_', ' ')}"
     return f"{told}: {', '.join(map(str, values))}" if values else told
+
+
+def buffers_of(scenarios: Sequence[Scenario]) -> list[str]:
+    """Return the buffer of each link of all scenarios in all units, each once."""
+    said = (f"{link}: {buffer}" for one in scenarios for link, buffer in one.buffers.items())
+    return list(dict.fromkeys(said))
+
+
+def buffers(told: Sequence[str]) -> str:
+    """Return the buffers of links in a line, the first few if there are many.
+
+    Examples
+    --------
+    >>> buffers(["bottleneck: 20p = 30 kB"])
+    'bottleneck: 20p = 30 kB'
+    """
+    more = f"; and {len(told) - BUFFERS} more" if len(told) > BUFFERS else ""
+    return "; ".join(told[:BUFFERS]) + more
 
 
 def _law(flow: dict[str, Any]) -> str:
@@ -143,6 +165,20 @@ def flow_lines(
         colour = groups[flow] if groups[-1] > 0 else flow
         line = Line(f"flow {flow}: {name}", colour, rows["time"].to_numpy(), values)
         lines.append(_coarser(result, line, column))
+    return lines
+
+
+def transfer_lines(result: Result) -> list[Line]:
+    """Return the completion times of requests over the time of the request, by kind of flows."""
+    import polars as pl  # noqa: PLC0415
+
+    lines = []
+    asked = result.transfers.sort("requested")
+    for colour, kind in enumerate(kinds(result)):
+        rows = asked.filter(pl.col("flow").is_in(kind.flows))
+        if rows.height:
+            time, took = _column(rows, "requested"), _column(rows, "completion_time")
+            lines.append(Line(kind.label, colour, time, took))
     return lines
 
 

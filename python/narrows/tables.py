@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 
 # No table is wider than this with one seed.
 WIDTH = 80
-COMPARED = ("utilisation", "goodput", "loss_rate", "mean_queue", "queue_p99", "mean_rtt", "jain")
+COMPARED = ("utilisation", "goodput", "loss_rate", "mean_queue", "delay_p99", "mean_rtt", "jain")
 OF_LINKS = ("utilisation", "loss_rate", "mean_queue", "max_queue", "delay_p50", "delay_p99")
 LIMITS = tuple(
     f"limited_by_{limit}" for limit in ("window", "pacing", "application", "receiver", "recovery")
 )
 # Of the times that transfers took.
 PERCENTS = (10, 50, 90, 99)
-SWEPT = ("utilisation", "goodput", "loss_rate", "mean_queue", "jain")
+SWEPT = ("utilisation", "goodput", "loss_rate", "mean_queue", "delay_p99", "jain")
+OF_LAWS = ("goodput", "loss_rate", "mean_rtt", "epochs")
 
 
 def comparison(cases: Sequence[Case]) -> Table:
@@ -44,7 +45,7 @@ def comparison(cases: Sequence[Case]) -> Table:
     records = [[run.record() for run in case.runs] for case in cases]
     columns = [metric(name) for name in COMPARED]
     if any(record["marks"] for runs in records for record in runs):
-        columns.append(metric("marks", "links"))
+        columns.append(metric("marks"))
     table = _table(names, columns)
     for case, runs in zip(cases, records, strict=True):
         table.add_row(*(escape(case.said.get(name, "-")) for name in names), *_cells(runs, columns))
@@ -55,7 +56,8 @@ def differences(cases: Sequence[Case]) -> Table:
     """Return a table of what was simulated and what was measured, a row a case.
 
     Utilisation as a difference, loss and queue as quotients of the real and the simulated one, with
-    an ideal host and with this one.
+    an ideal host and with this one; and of how many recovery epochs per run each is a mean: of the
+    real one, and of both simulated ones.
     """
     by_case: dict[tuple[str, ...], dict[str, Case]] = {}
     names = [name for name in varying(cases) if name != "run"]
@@ -66,6 +68,7 @@ def differences(cases: Sequence[Case]) -> Table:
     table.title, table.title_justify = "real less or by simulated: ideal host, this host", "left"
     for name in ("utilisation", "loss", "queue"):
         table.add_column(name, justify="right")
+    table.add_column("epochs", justify="right")
     table.add_column("valid")
     for said, of_case in by_case.items():
         real = of_case[REAL]
@@ -74,8 +77,15 @@ def differences(cases: Sequence[Case]) -> Table:
             for metric in ("utilisation", "loss_rate", "mean_queue")
         ]
         valid = all(run.real is None or run.real.doubt is None for run in real.runs)
-        table.add_row(*map(escape, said), *cells, "yes" if valid else "NO")
+        epochs = ", ".join(_epochs(of_case[run]) for run in (REAL, IDEAL, HOST))
+        table.add_row(*map(escape, said), *cells, epochs, "yes" if valid else "NO")
     return table
+
+
+def _epochs(case: Case) -> str:
+    """Return the mean number of recovery epochs of a case's runs, of all flows together."""
+    counts = [int(run.flows["epochs"].sum()) for run in case.runs]
+    return f"{sum(counts) / len(counts):.0f}"
 
 
 def _both(name: str, real: Case, simulated: Sequence[Case]) -> str:
@@ -97,7 +107,7 @@ def mixtures(cases: Sequence[Case]) -> list[Table]:
     if not mixed:
         return []
     names = varying(cases)
-    columns = [metric(name, "flows") for name in ("goodput", "loss_rate", "mean_rtt", "epochs")]
+    columns = [metric(name, "flows") for name in OF_LAWS]
     table = _table([*names, "law", "flows"], columns)
     table.title, table.title_justify = "by law, flows together", "left"
     for case in mixed:
@@ -244,6 +254,29 @@ def points(sweep: Sweep, first: str = "utilisation") -> Table:
             cells.append(" ".join(f"({number})" for number in numbers))
         table.add_row(*(escape(str(row[axis])) for axis in sweep.axes), str(row["seeds"]), *cells)
     return table
+
+
+def of_sweep(sweep: Sweep, first: str = "utilisation") -> list[Table]:
+    """Return the tables of a sweep: its points, and the laws of points that mix laws, if any do."""
+    return [points(sweep, first), *mixed_points(sweep)]
+
+
+def mixed_points(sweep: Sweep) -> list[Table]:
+    """Return a table of who got what, a row for each law of a point that mixes laws, or none."""
+    laws = sweep.laws
+    columns = [metric(name, "flows") for name in OF_LAWS]
+    table = _table([*sweep.axes, "law", "flows"], columns)
+    table.title, table.title_justify = "by law, flows together", "left"
+    for number, point in enumerate(sweep.points):
+        of_point = laws.filter(laws["point"] == number)
+        by_law = of_point.partition_by("law", maintain_order=True, as_dict=True)
+        if len(by_law) < 2:
+            continue
+        for (law,), runs in by_law.items():
+            said = [escape(str(point[axis])) for axis in sweep.axes]
+            flows = str(runs["flows"][0])
+            table.add_row(*said, escape(str(law)), flows, *_cells(runs.to_dicts(), columns))
+    return [table] if table.rows else []
 
 
 class _Fitting(Table):

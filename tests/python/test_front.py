@@ -23,13 +23,15 @@ from binary import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
-from narrows import _core, report
+from narrows import _core, report, tables
 from narrows._files import Output
 from narrows._progress import Lines
+from narrows.comparison import Case
 from narrows.made import Made
 from narrows.metrics import metric
+from narrows.reality import HOST, IDEAL, REAL
 from narrows.report.page import MOST_POINTS, Chart
-from narrows.shown import Line
+from narrows.shown import Line, told
 from narrows.statistics import mean_and_interval
 
 
@@ -126,14 +128,20 @@ def test_the_gil_is_released() -> None:
         while not stop.is_set():
             counted += 1
 
+    # What the other thread has counted whenever the run says how far it is: a run that held the GIL
+    # would see one number.
+    seen: list[int] = []
     thread = threading.Thread(target=count)
     thread.start()
-    before = counted
-    nw.run(nw.dumbbell("1Gbps", "50ms", "0.2bdp", flows=10, duration="10s"))
-    after = counted
-    stop.set()
-    thread.join()
-    assert after > before
+    try:
+        nw.run(
+            nw.dumbbell("1Gbps", "50ms", "0.2bdp", flows=10, duration="20s"),
+            progress=lambda _: seen.append(counted),
+        )
+    finally:
+        stop.set()
+        thread.join()
+    assert len(set(seen)) > 3, seen
 
 
 def test_control_c_is_a_keyboard_interrupt() -> None:
@@ -396,6 +404,34 @@ def test_what_differs_between_cases_stands_before_their_tables() -> None:
     ]
 
 
+def test_a_comparison_goes_over_other_axes_than_the_law() -> None:
+    base = nw.dumbbell("10Mbps", "40ms", "20p", flows=2, duration="2s")
+    found = nw.compare(base, ["reno", "bbr"], seeds=2, pacing=["none", "even"])
+    said = [(case.said["cc"], case.said["pacing"]) for case in found.cases]
+    assert said == [("reno", "none"), ("reno", "even"), ("bbr", "own")]
+    many = nw.compare(base, ["reno"], buffer=["5p", "40p"], seeds=2)
+    means = many.means("mean_queue", "delay_p99")
+    assert means["buffer"].to_list() == ["5p", "40p"] and means["seeds"].to_list() == [2, 2]
+    assert means["mean_queue"][0] < means["mean_queue"][1]
+    assert (means["delay_p99_low"] <= means["delay_p99"]).all()
+    assert many.links.columns[:3] == ["cc", "buffer", "seed"]
+    with pytest.raises(
+        nw.ScenarioError, match=r'at buffer=20 loaves: .*"20 loaves" is not a buffer'
+    ):
+        nw.compare(base, ["reno"], buffer=["20 loaves"])
+    with pytest.raises(nw.Error, match='no metric "nope"'):
+        many.means("nope")
+
+
+def test_real_runs_are_compared_with_the_number_of_their_epochs() -> None:
+    result = nw.run(nw.dumbbell("10Mbps", "40ms", "20p", cc="reno", duration="10s"))
+    cases = [Case({"cc": "reno", "run": run}, [result]) for run in (IDEAL, HOST, REAL)]
+    epochs = str(result.flows["epochs"].sum())
+    shown = tables.as_text([tables.differences(cases)])
+    assert f"{epochs}, {epochs}, {epochs}" in shown
+    assert int(epochs) > 1
+
+
 def test_lines_are_printed_now_and_then_where_there_is_no_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -473,6 +509,19 @@ def test_transfers_are_told_by_group(tmp_path: Path) -> None:
     measured = result.transfers.filter(pl.col("requested") >= 5.0)["completion_time"].drop_nulls()
     expected = [f"{measured.quantile(q, 'linear'):.3f}" for q in (0.1, 0.5, 0.9, 0.99)]
     assert ["0", "files", "cubic", str(len(measured)), *expected] in rows
+    over_time, shares = nw.plot.single(result).axes[6:]
+    (dots,) = over_time.lines
+    (steps,) = shares.lines
+    for line in (dots, steps):
+        assert np.size(line.get_xdata()) == result.transfers.height
+    page = report.single([result], [], Made("run", [({}, result.scenario.to_toml())], [1]))
+    assert "Completion of requests" in page and '"dots": true' in page
+
+
+def test_equal_groups_are_one_in_a_title() -> None:
+    flows: list[dict[str, Any]] = [{"cc": "reno"}, {"cc": "cubic"}, {"cc": "reno", "count": 2}]
+    result = nw.run(nw.dumbbell("10Mbps", "40ms", "1bdp", flows=flows, duration="1s"))
+    assert told(result).startswith("3 × reno, 1 × cubic over a dumbbell")
 
 
 def test_results_are_written_into_a_folder_that_is_made_and_not_among_others(

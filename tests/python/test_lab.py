@@ -139,7 +139,7 @@ def test_laws_are_loaded_and_unloaded(narrows: Run) -> None:
 
 def test_what_no_kernel_can_do_is_said(narrows: Run) -> None:
     for law, said in {
-        "cubic": '"cubic" is no law of narrows for the kernel; known: bic, etcp,',
+        "cubic": '"cubic" is not a law that narrows has for the kernel; known: bic, etcp,',
         "etcp:start=delay": "start: the kernel's law ends slow start at the first loss only",
         "etcp:b=1e9": "b: 1000000000 is above 1048576",
         "ltcp:gamma=1": 'unknown setting of ltcp "gamma"',

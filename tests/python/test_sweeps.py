@@ -585,10 +585,41 @@ def test_an_example_sweeps_and_writes_everything(
         "flows.parquet",
         "links.parquet",
         "sweep.png",
+        "report.html",
         "made.json",
     }
     assert "±" in done.stdout
     assert narrows("sweep", "sweep.toml", "-o", "out").returncode == 2
+
+
+def test_a_sweep_of_a_mixture_says_who_got_what(tmp_path: Path) -> None:
+    flows: list[dict[str, Any]] = [{"cc": "cubic", "count": 2}, {"cc": "reno", "name": "old"}]
+    base = nw.dumbbell("10Mbps", "40ms", "20p", flows=flows, duration="4s")
+    found = nw.sweep(base, buffer=["10p", "1bdp"], seeds=2, cache=tmp_path)
+    assert found.laws.select("point", "seed", "law", "flows").rows() == [
+        (point, seed, *law)
+        for point in (0, 1)
+        for seed in (1, 2)
+        for law in (("cubic", 2), ("old", 1))
+    ]
+    of_run = found.flows.filter((found.flows["point"] == 1) & (found.flows["seed"] == 2))
+    goodput = found.laws.filter((found.laws["point"] == 1) & (found.laws["seed"] == 2))["goodput"]
+    assert goodput[0] == pytest.approx(of_run["goodput"][0] + of_run["goodput"][1])
+    shown = repr(found)
+    assert "by law, flows together" in shown and "old" in shown and "p99" in shown
+    assert found.buffers == [
+        "bottleneck: 10p = 15kB = 12ms = 0.3bdp",
+        "reverse: unlimited",
+        "bottleneck: 33p = 50kB = 40ms = 1bdp",
+    ]
+    there = found.links.filter(found.links["name"] == "bottleneck")
+    delays = there.group_by("point", maintain_order=True).agg(pl.col("delay_p99").mean())
+    assert found.means("delay_p99")["delay_p99"].to_list() == delays["delay_p99"].to_list()
+    assert found.table("summary").equals(found.runs)
+    with pytest.raises(nw.Error, match='no table "nope"; known: summary, flows'):
+        found.table("nope")
+    alone = nw.sweep(base.with_({"flows": flows[:1]}), buffer=["10p"], cache=tmp_path)
+    assert "by law" not in repr(alone)
 
 
 @pytest.mark.parametrize("place", [0, 1])

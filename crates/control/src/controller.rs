@@ -3,6 +3,7 @@
 use crate::{Ack, Idle, Loss, Mark, Rtt, Timeout};
 use narrows_signal::{Ecn, Reply, Request};
 use narrows_units::{Duration, Time};
+use std::fmt;
 
 /// A congestion controller: told what happened, it answers with a window in packets.
 ///
@@ -107,7 +108,7 @@ pub struct Needs {
     /// Acknowledgements and losses come with samples of the delivery rate; needs selective
     /// acknowledgements.
     pub rate_samples: bool,
-    /// The law has a timer of its own. Only TCP's sender has one for it.
+    /// The law has a timer of its own.
     pub timer: bool,
     /// Packets carry a [`request`](Controller::request) to routers.
     pub routers: bool,
@@ -127,6 +128,69 @@ pub struct Needs {
     /// user asks for; `None` for the transport's own rule (Linux's `tso_segs` of
     /// `tcp_congestion_ops`).
     pub burst: Option<Duration>,
+}
+
+impl Needs {
+    /// Each need that not every transport can serve.
+    pub fn each(self) -> impl Iterator<Item = Need> {
+        let Self {
+            ecn,
+            rate_samples,
+            timer,
+            routers,
+            routers_from_syn,
+            // Those that follow every transport serves, or its users are told.
+            own_recovery: _,
+            mark_stops,
+            ignores_marks: _,
+            burst,
+        } = self;
+        [
+            (ecn.is_capable(), Need::Marks),
+            (rate_samples, Need::RateSamples),
+            (timer, Need::Timer),
+            (routers, Need::Routers),
+            (routers_from_syn, Need::RoutersFromSyn),
+            (mark_stops, Need::MarkStops),
+            (burst.is_some(), Need::Burst),
+        ]
+        .into_iter()
+        .filter_map(|(needed, need)| needed.then_some(need))
+    }
+}
+
+/// A need of [`Needs`] that not every transport can serve, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Marks that are counted one by one.
+    Marks,
+    /// Samples of the delivery rate.
+    RateSamples,
+    /// A timer of the law's own.
+    Timer,
+    /// Packets that carry requests to routers.
+    Routers,
+    /// A request for a connection that carries one.
+    RoutersFromSyn,
+    /// A mark that stops the sender.
+    MarkStops,
+    /// Bursts no longer than the law says.
+    Burst,
+}
+
+impl fmt::Display for Need {
+    /// What the law does, after its name: `counts marks one by one`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Marks => "counts marks one by one",
+            Self::RateSamples => "samples the delivery rate",
+            Self::Timer => "has a timer of its own",
+            Self::Routers => "asks routers",
+            Self::RoutersFromSyn => "asks routers from the first packet on",
+            Self::MarkStops => "stops at a mark",
+            Self::Burst => "limits bursts",
+        })
+    }
 }
 
 /// How departing packets are spaced.

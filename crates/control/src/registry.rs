@@ -166,6 +166,16 @@ impl Birth {
     }
 }
 
+/// Splits a law as people write it, `cubic:beta=0.8`, into its name and its settings. Fails if one
+/// is not `name=value`.
+pub fn split(text: &str) -> Result<(&str, Given), SettingError> {
+    let mut parts = text.split(':');
+    let name = parts.next().unwrap_or_default().trim();
+    let given = Given::parse(parts)
+        .map_err(|error| SettingError::new(format!("{error}, like cubic:beta=0.8")))?;
+    Ok((name, given))
+}
+
 /// The law whose name or alias is `name`. The error suggests a similar name.
 pub fn find(name: &str) -> Result<&'static Entry, SettingError> {
     LAWS.iter()

@@ -11,7 +11,9 @@
 mod asked;
 #[cfg(feature = "bpf")]
 mod load;
+mod ported;
 
-pub use asked::{Asked, LAWS, PREFIX};
+pub use asked::{Asked, PREFIX};
 #[cfg(feature = "bpf")]
 pub use load::{Installed, KernelError, Loaded, install, installed, load, uninstall};
+pub use ported::LAWS;

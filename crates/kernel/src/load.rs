@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "mounting a file system is a system call")]
 
 use crate::asked::{Asked, PREFIX};
+use crate::ported::PORTED;
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder, PrintLevel};
 use narrows_settings::SettingError;
 use std::ffi::CStr;
@@ -101,21 +102,8 @@ pub struct Installed {
 }
 
 fn program(asked: &Asked) -> &'static [u8] {
-    macro_rules! object {
-        ($name:literal) => {
-            include_bytes!(concat!("../objects/", $name, ".bpf.o"))
-        };
-    }
-    match asked.law {
-        "bic" => object!("bic"),
-        "etcp" => object!("etcp"),
-        "etcp-rate" => object!("etcp_rate"),
-        "fast" => object!("fast"),
-        "highspeed" => object!("highspeed"),
-        "htcp" => object!("htcp"),
-        "ltcp" => object!("ltcp"),
-        _ => object!("scalable"),
-    }
+    let ported = PORTED.iter().find(|ported| ported.name == asked.law);
+    ported.expect("what was asked for is in the table").program
 }
 
 /// What libbpf has said since it was last asked: the reason of a refusal.

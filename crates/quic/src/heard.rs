@@ -3,9 +3,9 @@
 //! once.
 
 use crate::law::Law;
-use narrows_control::{Ack, Controller, Idle, Loss, Mark, Pacing, Restart, Rtt, Timeout};
+use narrows_control::{Ack, Pacing, Restart, Rtt, Timeout};
 use narrows_signal::Reply;
-use narrows_transport::{Delivered, RateSampler, Sending};
+use narrows_transport::congestion::{Congestion, Delivered, Lost, Offer, Sending};
 use narrows_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -35,9 +35,8 @@ struct Pending {
 /// the stack's own: [`acknowledged`](Self::acknowledged) for each, [`counted`](Self::counted), then
 /// [`lost`](Self::lost) for each; [`conclude`](Self::conclude) before the window is asked for.
 pub struct Heard {
-    controller: Box<dyn Controller>,
+    congestion: Congestion,
     each_loss: bool,
-    sampler: Option<RateSampler>,
     /// Packets from our number `first` on, which counts those alone that the law hears of.
     packets: VecDeque<Packet>,
     first: u64,
@@ -64,19 +63,15 @@ pub struct Counts {
     pub lost: u64,
 }
 
-/// A controller that only paces has its window in flight on average, and may have twice that for a
-/// while (as in narrows' own QUIC).
-const PACED_FLIGHT: f64 = 2.0;
 /// The retransmission timeout before there is an RTT (RFC 9002, §6.2.2, without its probe).
 const FIRST_TIMEOUT: Duration = Duration::from_millis(999);
 
 impl Heard {
     /// A controller of `law` that has heard nothing, with randomness from `seed`.
     pub fn new(law: &Law, seed: u64) -> Self {
-        let controller = law.controller(seed);
+        let offer = Offer { deliveries: true, ..Offer::default() };
         Self {
-            sampler: controller.needs().rate_samples.then(RateSampler::default),
-            controller,
+            congestion: Congestion::new(law.controller(seed), offer),
             each_loss: law.each_loss(),
             packets: VecDeque::new(),
             first: 0,
@@ -105,20 +100,12 @@ impl Heard {
         }
         if self.in_flight == 0 && self.counts.sent > 0 {
             let timeout = self.rtt.map_or(FIRST_TIMEOUT, |rtt| rtt.smoothed * 3);
-            self.controller.on_restart(&Idle {
-                now,
-                length: now.since(self.last_sent),
-                timeout,
-                restart: Restart::Never,
-                app_limited: false,
-            });
+            self.congestion.restarted(now, self.last_sent, timeout, Restart::Never);
         }
         self.in_flight += 1;
         self.counts.sent += 1;
         let (own, in_flight) = (self.next(), self.in_flight as u32);
-        if let Some(sampler) = &mut self.sampler {
-            sampler.sent(own, now, in_flight);
-        }
+        self.congestion.sent(own, now, || in_flight);
         self.packets.push_back(Packet { number, sent: now, in_flight, is_settled: false });
         (self.is_full, self.last_sent) = (false, now);
     }
@@ -126,6 +113,11 @@ impl Heard {
     /// The stack would have let more leave, had the window not been full.
     pub fn full(&mut self) {
         self.is_full = true;
+    }
+
+    /// The stack would have let more leave, had the application had more.
+    pub fn application_limits(&mut self) {
+        self.congestion.application_limits(self.in_flight);
     }
 
     /// Settles packet `number`; returns our number and what is known of it, or `None` if it is not
@@ -162,8 +154,8 @@ impl Heard {
         }
     }
 
-    /// The oldest `count` packets that left by `sent` and are not settled are lost, as is noticed
-    /// at `now`.
+    /// Declares the oldest `count` unsettled packets sent at or before `sent` lost. The loss is
+    /// detected at `now`.
     pub fn lost_until(&mut self, now: Time, sent: Time, count: u64) {
         let those = self.packets.iter().take_while(|packet| packet.sent <= sent);
         let numbers = those.filter(|packet| !packet.is_settled).map(|packet| packet.number);
@@ -203,10 +195,8 @@ impl Heard {
         }
         let Pending { now, delivered, .. } = *pending;
         self.take_rtt(now.since(delivered.newest_sent));
-        let least = self.rtt.map(|rtt| rtt.minimum);
-        if let Some(sampler) = &mut self.sampler {
-            sampler.arrived(&delivered, now, least);
-        }
+        let rtt = self.rtt;
+        self.congestion.delivered(&delivered, now, || rtt);
     }
 
     /// The moving average of RFC 6298; the receiver's delay is part of it, as a stack does not tell
@@ -234,16 +224,15 @@ impl Heard {
         if opens_epoch {
             self.recovers_to = self.next();
         }
-        let rate = self.sampler.as_mut().and_then(|sampler| sampler.lost(own));
-        self.controller.on_loss(&Loss {
+        let next = self.next();
+        self.congestion.lost(&Lost {
             now,
+            number: own,
             transmission: own,
-            next: self.next(),
+            next,
             opens_epoch,
-            again: false,
             in_flight: f64::from(packet.in_flight),
             rtt: self.rtt,
-            rate,
         });
     }
 
@@ -254,12 +243,12 @@ impl Heard {
         if opens_epoch {
             self.recovers_to = self.next();
         }
-        self.controller.on_mark(&Mark { now, packets: 1.0, opens_epoch });
+        self.congestion.marked_by_stack(now, opens_epoch);
     }
 
     /// Everything that left for longer than three probe timeouts is lost (RFC 9002, §7.6).
     pub fn collapsed(&mut self, now: Time) {
-        self.controller.on_timeout(&Timeout { now, opens_epoch: true, in_flight: 1.0 });
+        self.congestion.timed_out(&Timeout { now, opens_epoch: true, in_flight: 1.0 });
     }
 
     /// Lets the law hear of an acknowledgement whose losses have been told.
@@ -271,12 +260,12 @@ impl Heard {
         self.forget(newest_sent);
         let repairing = newest < self.recovers_to;
         let sending = Sending { prior_in_flight, repairing, departs_in: Duration::ZERO };
-        let rate = self.sampler.as_mut().and_then(|sampler| sampler.take(self.first, &sending));
-        self.controller.on_ack(&Ack {
+        let (rate, next) = (self.congestion.rate_sample(self.first, &sending), self.next());
+        self.congestion.acknowledged(&Ack {
             now,
             packets: packets as f64,
             newest,
-            next: self.next(),
+            next,
             rtt: self.rtt,
             rtt_is_fresh: true,
             in_flight: self.in_flight as f64,
@@ -303,32 +292,27 @@ impl Heard {
 
     /// All that was thought lost in this epoch has arrived after all.
     pub fn spurious(&mut self) {
-        self.controller.on_spurious();
+        self.congestion.spurious();
     }
 
     /// The window in packets.
     pub fn window(&self) -> f64 {
-        self.controller.window()
+        self.congestion.window()
     }
 
     /// Packets that may be in flight.
     pub fn flight_limit(&self) -> f64 {
-        let limit = self.controller.flight_limit();
-        match (limit < f64::INFINITY, self.rtt) {
-            (true, _) => limit,
-            (false, None) => self.window(),
-            (false, Some(_)) => PACED_FLIGHT * self.window(),
-        }
+        self.congestion.bounded_flight(self.rtt.is_some())
     }
 
     /// The slow-start threshold in packets.
     pub fn ssthresh(&self) -> f64 {
-        self.controller.ssthresh()
+        self.congestion.ssthresh()
     }
 
     /// How packets are spaced.
     pub fn pacing(&self) -> Pacing {
-        self.controller.pacing()
+        self.congestion.pacing()
     }
 
     /// The RTT, once there is a sample.

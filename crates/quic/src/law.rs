@@ -1,8 +1,7 @@
 //! A law by name, for stacks that others wrote.
 
 use narrows_control::registry::{self, Birth, MovedBy, Recipe};
-use narrows_control::{Controller, Gaps};
-use narrows_settings::Given;
+use narrows_control::{Controller, Need};
 
 /// A law with its settings, as a scenario writes it: `etcp`, `cubic:beta=0.8`.
 #[derive(Clone)]
@@ -10,8 +9,17 @@ pub struct Law {
     recipe: Recipe,
     name: String,
     each_loss: bool,
-    gaps: Option<Gaps>,
 }
+
+/// What a stack's controllers cannot do for a law that needs it, and why.
+const CANNOT: [(Need, &str); 6] = [
+    (Need::Marks, "a stack's controllers do not hear how many"),
+    (Need::Timer, "a stack wakes no controller"),
+    (Need::Routers, "QUIC carries no such header"),
+    (Need::RoutersFromSyn, "QUIC carries no such header"),
+    (Need::MarkStops, "a stack decides by itself when it sends"),
+    (Need::Burst, "a stack decides by itself how many packets leave together"),
+];
 
 /// Packets of the first window (RFC 9002, §7.2).
 const INITIAL_WINDOW: f64 = 10.0;
@@ -23,23 +31,19 @@ impl Law {
     /// If there is no such law, if a setting is wrong, or if the law needs what QUIC stacks have
     /// not: replies of routers, or marks counted one by one.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut parts = text.split(':');
-        let name = parts.next().unwrap_or_default().trim();
-        let given = Given::parse(parts).map_err(|error| format!("{error}, like cubic:beta=0.8"))?;
+        let (name, given) = registry::split(text).map_err(|error| error.to_string())?;
         let entry = registry::find(name).map_err(|error| error.to_string())?;
         let birth = Birth { given, initial_window: INITIAL_WINDOW, ..Birth::default() };
         let recipe = entry.read(&birth).map_err(|error| error.to_string())?;
         let needs = recipe.make(0).needs();
-        if needs.routers {
-            return Err(format!("{name} asks routers, and QUIC carries no such header"));
-        }
-        if needs.ecn.is_capable() {
-            return Err(format!(
-                "{name} counts marks one by one, and a stack's controllers do not hear how many"
-            ));
+        let missing = needs.each().find_map(|need| {
+            CANNOT.iter().find(|(cannot, _)| *cannot == need).map(|(_, why)| (need, why))
+        });
+        if let Some((need, why)) = missing {
+            return Err(format!("{name} {need}, and {why}"));
         }
         let each_loss = entry.moved_by == MovedBy::EachLoss;
-        Ok(Self { recipe, name: name.to_owned(), each_loss, gaps: None })
+        Ok(Self { recipe, name: name.to_owned(), each_loss })
     }
 
     /// The laws that can be used, by name.
@@ -47,22 +51,9 @@ impl Law {
         registry::names().filter(|name| Self::parse(name).is_ok())
     }
 
-    /// With packets spaced by such gaps, a window in each round trip, by a send loop that asks
-    /// before it lets one go; see `noq::Pace`.
-    #[must_use]
-    pub fn spaced(mut self, gaps: Gaps) -> Self {
-        self.gaps = Some(gaps);
-        self
-    }
-
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// The gaps that were asked for.
-    pub fn gaps(&self) -> Option<Gaps> {
-        self.gaps
     }
 
     /// Whether it answers each lost packet, so that no recovery keeps its window still.

@@ -8,7 +8,7 @@
 use crate::heard::{Counts, Heard};
 use crate::law::Law;
 use crate::scale::Scale;
-use narrows_control::{Gaps, Pacing};
+use narrows_control::Pacing;
 use narrows_transport::Pacer;
 use narrows_units::{Stream, Time};
 use noq_proto::RttEstimator;
@@ -61,7 +61,7 @@ impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         let pacer = self.pace.as_ref().map(|_| {
             let stream = Stream::new(self.seed, GAP_STREAMS, 0);
-            (Pacer::new(stream), self.law.gaps())
+            Pacer::new(stream)
         });
         let state = Arc::new(Mutex::new(State {
             heard: Heard::new(&self.law, self.seed),
@@ -104,7 +104,7 @@ impl Pace {
     /// When the next packet may leave; `None` if none waits for that.
     pub fn opens_at(&self) -> Option<Instant> {
         self.with(|state| {
-            let (pacer, _) = state.pacer.as_ref()?;
+            let pacer = state.pacer.as_ref()?;
             let wait = pacer.ready_at().since(Time::ZERO).picos().div_ceil(1000);
             state.is_held.then(|| state.scale.begun + std::time::Duration::from_nanos(wait))
         })?
@@ -125,8 +125,8 @@ impl Pace {
 struct State {
     heard: Heard,
     scale: Scale,
-    /// Who spaces packets if noq does not, and by which gaps if not the law's.
-    pacer: Option<(Pacer, Option<Gaps>)>,
+    /// Who spaces packets if noq does not.
+    pacer: Option<Pacer>,
     /// The time that the send loop has said.
     now: Time,
     /// Something would have left, had it been time.
@@ -136,24 +136,18 @@ struct State {
 impl State {
     /// True if the pacer lets nothing go.
     fn is_closed(&self) -> bool {
-        self.pacer.as_ref().is_some_and(|(pacer, _)| pacer.ready_at() > self.now)
+        self.pacer.as_ref().is_some_and(|pacer| pacer.ready_at() > self.now)
     }
 
-    /// True if the send loop spaces packets. A law that is not paced, and for which no gaps were
-    /// asked, noq paces as RFC 9002 recommends.
+    /// True if the send loop spaces packets. A law that is not paced noq paces as RFC 9002
+    /// recommends.
     fn spaces(&self) -> bool {
-        let is_paced = self.heard.pacing() != Pacing::Unpaced;
-        self.pacer.as_ref().is_some_and(|(_, gaps)| is_paced || gaps.is_some())
+        self.pacer.is_some() && self.heard.pacing() != Pacing::Unpaced
     }
 
     fn left(&mut self, now: Time) {
         let (pacing, window, rtt) = (self.heard.pacing(), self.heard.window(), self.heard.rtt());
-        let Some((pacer, gaps)) = &mut self.pacer else { return };
-        let pacing = match (pacing, *gaps) {
-            (Pacing::Unpaced, Some(gaps)) => Pacing::Window { gain: 1.0, gaps },
-            (Pacing::Window { gain, .. }, Some(gaps)) => Pacing::Window { gain, gaps },
-            (pacing, _) => pacing,
-        };
+        let Some(pacer) = &mut self.pacer else { return };
         pacer.sent(now, 1, pacing, window, rtt.as_ref());
     }
 }
@@ -205,8 +199,12 @@ impl Controller for OfNoq {
         state.heard.acknowledged(now, number);
     }
 
-    fn on_end_acks(&mut self, _: Instant, _: u64, _: bool, _: Option<u64>) {
-        self.state().heard.counted();
+    fn on_end_acks(&mut self, _: Instant, _: u64, app_limited: bool, _: Option<u64>) {
+        let mut state = self.state();
+        state.heard.counted();
+        if app_limited {
+            state.heard.application_limits();
+        }
     }
 
     fn on_packet_lost(&mut self, _bytes: u16, number: u64, now: Instant) {

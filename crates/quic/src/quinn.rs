@@ -102,6 +102,9 @@ impl Controller for OfQuinn {
             state.heard.settle_all();
         }
         state.heard.counted();
+        if app_limited {
+            state.heard.application_limits();
+        }
     }
 
     fn on_congestion_event(

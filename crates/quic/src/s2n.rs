@@ -231,8 +231,10 @@ impl CongestionController for OfS2n {
             state.sent(now, bytes as u32);
         }
         // Whether window or pacer holds it back, more would leave (RFC 9002, §7.8).
-        if app_limited == Some(false) {
-            state.heard.full();
+        match app_limited {
+            Some(false) => state.heard.full(),
+            Some(true) => state.heard.application_limits(),
+            None => {}
         }
         state.next()
     }

@@ -1,20 +1,14 @@
 //! Builds the network that the simulator runs from a checked scenario.
 
 use crate::Checked;
-use crate::connection::{Connection, Sends, Transport as CheckedTransport};
+use crate::connection::Connection;
 use crate::error::RunError;
 use crate::flow::{CheckedFlow, Over};
 use crate::link::CheckedLink;
 use crate::network::Attachment;
 use crate::traces::Traces;
-use narrows_sim::{
-    Application, Endpoints, FileSettings, FlowSettings, LinkSettings, Network, PageSettings, Usage,
-    Watch,
-};
-use narrows_transport::Transport;
-use narrows_transport::etcp::EtcpSettings;
-use narrows_transport::quic::{self, QuicSettings};
-use narrows_transport::tcp::{Spacing, TcpSettings};
+use narrows_sim::{Application, Endpoints, FlowSettings, LinkSettings, Network, Served, Watch};
+use narrows_transport::congestion::Place;
 use narrows_units::{Duration, Stream};
 use std::sync::Arc;
 
@@ -115,81 +109,21 @@ impl Member<'_> {
         let seed = Stream::new(self.seed, PACING_STREAMS, 2 * self.number).bits();
         let controller = connection.recipe.make(seed);
         Ok(Endpoints::Connection {
-            transport: self.transport(connection, bytes),
+            transport: connection.transport.clone(),
             controller: traces.wrap(self.number, controller, self.group)?,
             ack_bytes: self.group.packet.ack_bytes,
             application: self.application(connection),
+            place: Place {
+                hops: self.attachment.hops,
+                stream: Stream::new(self.seed, PACING_STREAMS, 2 * self.number + 1),
+            },
         })
     }
 
-    fn transport(&self, connection: &Connection, packet_bytes: u32) -> Transport {
-        let stream = Stream::new(self.seed, PACING_STREAMS, 2 * self.number + 1);
-        let habits = Arc::clone(&connection.habits);
-        match connection.transport {
-            CheckedTransport::Tcp { recovery, quantum, window, ecn, ecn_retransmit } => {
-                let settings = TcpSettings::new(recovery, habits, packet_bytes, stream);
-                let hops = self.attachment.hops;
-                let pacing = connection.spacing.map(|spacing| match spacing {
-                    Spacing::FourHops(_) => Spacing::FourHops(hops),
-                    other => other,
-                });
-                let window_limit = window;
-                Transport::Tcp(TcpSettings {
-                    pacing,
-                    window_limit,
-                    quantum,
-                    ecn,
-                    ecn_retransmit,
-                    ..settings
-                })
-            }
-            CheckedTransport::Etcp { delivery, payload } => {
-                let timeouts = habits.timeouts;
-                let gaps = match connection.spacing {
-                    Some(Spacing::Window(gaps)) => Some(gaps),
-                    _ => None,
-                };
-                let settings = EtcpSettings::new(timeouts, packet_bytes, stream);
-                Transport::Etcp(EtcpSettings { delivery, payload, gaps, ..settings })
-            }
-            CheckedTransport::Quic { quantum, window, ecn, recommended, each_loss } => {
-                let pacing = match connection.spacing {
-                    Some(Spacing::Window(gaps)) => Some(quic::Spacing::Window(gaps)),
-                    _ => recommended.then_some(quic::Spacing::Recommended),
-                };
-                Transport::Quic(QuicSettings {
-                    initial_window: habits.initial_window,
-                    handshake: habits.handshake,
-                    acks: quic::AckPolicy { every: habits.acks.every, delay: habits.acks.delay },
-                    window_limit: window,
-                    pacing,
-                    quantum,
-                    ecn,
-                    each_loss,
-                    ..QuicSettings::new(packet_bytes, stream)
-                })
-            }
-        }
-    }
-
     fn application(&self, connection: &Connection) -> Application {
-        let rtt = self.attachment.base_rtt;
-        let usage = match connection.sends {
-            Sends::Endless => return Application::Endless,
-            Sends::Packets { count, last_payload } => {
-                let last_bytes = last_payload as u32 + self.group.packet.headers();
-                return Application::Packets { count, last_bytes };
-            }
-            Sends::Every(gap) => return Application::Every(gap),
-            Sends::Pages { think, size_factor, persistent } => {
-                let payload = self.group.packet.payload();
-                Usage::Pages(PageSettings { think, size_factor, persistent, payload, rtt })
-            }
-            Sends::Files { mean, shape, off } => {
-                Usage::Files(FileSettings { mean, shape, off, rtt })
-            }
-        };
-        let (recipe, seed) = (connection.recipe.clone(), self.seed);
-        Application::Requests(usage, Box::new(move || recipe.make(seed)))
+        connection.application.served_by(|| {
+            let (recipe, seed) = (connection.recipe.clone(), self.seed);
+            Served { rtt: self.attachment.base_rtt, make: Box::new(move || recipe.make(seed)) }
+        })
     }
 }

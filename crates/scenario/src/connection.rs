@@ -11,14 +11,14 @@ use crate::scenario::{
 };
 use narrows_control::registry::{Birth, MovedBy, Recipe, SlowStartKind, Start};
 use narrows_control::slow_start::{HyStart, HyStartPlusPlus, Limited};
-use narrows_control::{Controller, Gaps, Pacing, Restart, SlowStart};
-use narrows_sim::{Gap, Loss};
-use narrows_transport::etcp::Delivery;
+use narrows_control::{Controller, Gaps, Need, Pacing, Restart, SlowStart};
+use narrows_sim::{Application, FileSettings, Gap, Loss, PageSettings, Usage};
+use narrows_transport::congestion::{EcnOfUser, Quantum, Spacing};
 use narrows_transport::etcp::coding::LARGEST_BLOCK;
-use narrows_transport::tcp::{
-    AckPolicy, Detection, Habits, Metering, Quantum, RecoveryKind, Spacing,
-};
-use narrows_transport::{Least, Payload, Recovery, quic};
+use narrows_transport::etcp::{Delivery, EtcpSettings};
+use narrows_transport::quic::{self, QuicSettings};
+use narrows_transport::tcp::{AckPolicy, Detection, Habits, Metering, RecoveryKind, TcpSettings};
+use narrows_transport::{Least, Payload, Recovery, Transport};
 use narrows_units::{Buffer, Bytes, Duration};
 use std::sync::Arc;
 
@@ -26,77 +26,20 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub recipe: Recipe,
-    pub habits: Arc<Habits>,
-    /// How packets are spaced, if not as the law has it.
-    pub spacing: Option<Spacing>,
     /// Whether the law or its transport spaces packets unless told otherwise.
     pub paces_itself: bool,
     /// Whether acknowledgements move the window up and recovery epochs alone move it down.
     pub moves_by_epochs: bool,
     pub overhead: Duration,
-    pub sends: Sends,
+    pub application: Application<()>,
     pub transport: Transport,
 }
 
-/// The transport below the law.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Transport {
-    Tcp {
-        recovery: RecoveryKind,
-        quantum: Quantum,
-        /// The receiver's window in packets; infinite if it is no limit.
-        window: f64,
-        ecn: bool,
-        /// Retransmissions are ECN-capable, too (RFC 2481).
-        ecn_retransmit: bool,
-    },
-    Etcp {
-        delivery: Delivery,
-        payload: Payload,
-    },
-    Quic {
-        /// Packets that leave together.
-        quantum: u32,
-        /// The receiver's window in packets; infinite if it is no limit.
-        window: f64,
-        ecn: bool,
-        /// Whether packets are spaced as RFC 9002 recommends, unless the law paces itself.
-        recommended: bool,
-        /// The law answers each lost packet.
-        each_loss: bool,
-    },
-}
-
-impl Transport {
-    /// Whether the law or the transport spaces packets unless told otherwise.
-    fn paces(&self, controller: &dyn Controller) -> bool {
-        match self {
-            Self::Etcp { .. } | Self::Quic { recommended: true, .. } => true,
-            _ => controller.pacing() != Pacing::Unpaced,
-        }
-    }
-}
-
-/// What the application sends.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Sends {
-    Endless,
-    /// So many packets, the last with this payload.
-    Packets {
-        count: u64,
-        last_payload: u64,
-    },
-    Every(Gap),
-    Pages {
-        think: Duration,
-        size_factor: f64,
-        persistent: f64,
-    },
-    Files {
-        mean: f64,
-        shape: f64,
-        off: Duration,
-    },
+/// Whether the law or the transport spaces packets unless told otherwise.
+fn paces(transport: &Transport, controller: &dyn Controller) -> bool {
+    let recommended = matches!(transport.pacing(), Some(Spacing::Recommended(_)));
+    let is_etcp = matches!(transport, Transport::Etcp(_));
+    is_etcp || recommended || controller.pacing() != Pacing::Unpaced
 }
 
 /// The `cc` unless given.
@@ -124,20 +67,20 @@ const ACK_DELAY: Duration = Duration::from_millis(40);
 /// Takes what TCP does beside its law, which may have a recovery of its own.
 fn take_tcp_habits(
     given: &mut Given<Flow>,
-    habits: &mut Habits,
-    (spec, transport, own_recovery): (&ControllerSpec, Transport, bool),
+    settings: &mut TcpSettings,
+    (spec, own_recovery): (&ControllerSpec, bool),
     overhead: Duration,
 ) -> Result<(), ScenarioError> {
-    let is_tcp = matches!(transport, Transport::Tcp { .. });
-    if is_tcp && spec.moves_by_epochs() {
+    let habits = Arc::make_mut(&mut settings.habits);
+    if spec.moves_by_epochs() {
         let abc = given.take(|flow| &mut flow.abc);
         habits.counts_packets = abc.unwrap_or(habits.counts_packets);
     }
-    if is_tcp && !own_recovery {
-        take_window_habits(given, habits);
+    if own_recovery {
+        return Ok(());
     }
-    let over_sack = matches!(transport, Transport::Tcp { recovery: RecoveryKind::Sack, .. });
-    if over_sack && !own_recovery {
+    take_window_habits(given, habits);
+    if settings.recovery == RecoveryKind::Sack {
         habits.metering = metering(given, habits.metering, overhead > Duration::ZERO)?;
     }
     Ok(())
@@ -155,49 +98,39 @@ pub(crate) fn check(
     let (tcp, mut habits, headers) = own_habits(&mut given, &spec, bytes, around)?;
     let first_window = take_initial_window(&mut given, &mut habits)?;
     let packet = PacketSize::new(&given, bytes, headers)?.acknowledged(&mut given)?;
-    let sends = sends(&mut given, packet.payload())?;
+    let application = application(&mut given, packet)?;
     let overhead = given.take(|flow| &mut flow.overhead).unwrap_or_default();
-    let transport = transport(&mut given, &spec, bytes, &mut habits, around)?;
-    let spacing = spacing(&mut given, transport)?;
-    let is_paced =
-        spacing.is_some() || matches!(transport, Transport::Quic { recommended: true, .. });
-    let (quantum, receive_window) = transport.as_laws_see_it();
     let initial_window = habits.initial_window;
+    let mut transport = transport(&mut given, &spec, bytes, habits, around)?;
     let birth = Birth {
         given: spec.given.clone(),
-        slow_start: slow_start(&mut given, spec.start(), tcp, is_paced, bytes)?,
+        slow_start: slow_start(&mut given, spec.start(), tcp, transport.pacing().is_some(), bytes)?,
         initial_window,
         initial_ssthresh: threshold(&mut given, spec.start(), initial_window)?,
         packet_bytes: bytes.count() as u32,
-        receive_window,
+        receive_window: transport.window_limit(),
         as_linux: tcp != Some(TcpName::Ns2),
-        quantum,
+        quantum: transport.quantum().map(f64::from),
     };
     let recipe = spec.law.read(&birth);
     let recipe = recipe.map_err(|error| given.error("cc", format!("\"{cc}\": {error}")))?;
     let controller = recipe.make(0);
     goes_with(&mut given, first_window, &spec, &*controller)?;
     let own_recovery = controller.needs().own_recovery;
-    take_tcp_habits(&mut given, &mut habits, (&spec, transport, own_recovery), overhead)?;
+    if let Transport::Tcp(settings) = &mut transport {
+        take_tcp_habits(&mut given, settings, (&spec, own_recovery), overhead)?;
+    }
     given.nothing_left(|field| {
         not_over_quic(field, &spec)
             .unwrap_or_else(|| why_it_does_not_count(field, &spec, own_recovery, around))
     })?;
-    let paces_itself = transport.paces(&*controller);
+    let paces_itself = paces(&transport, &*controller);
     // Routers may see to it that nothing is lost.
     let moves_by_epochs = spec.moves_by_epochs() && !controller.needs().routers;
-    let habits = Arc::new(habits);
-    let connection = Connection {
-        recipe,
-        habits,
-        spacing,
-        paces_itself,
-        moves_by_epochs,
-        overhead,
-        sends,
-        transport,
-    };
+    let connection =
+        Connection { recipe, paces_itself, moves_by_epochs, overhead, application, transport };
     connection.does_not_say_twice(&given, &spec, &*controller)?;
+    connection.serves(&given, &spec, &*controller)?;
     connection.hears_marks(&given, &spec)?;
     Ok((cc, packet, Over::Connection(connection)))
 }
@@ -212,12 +145,8 @@ fn own_habits(
     around: &Surroundings,
 ) -> Result<(Option<TcpName>, Habits, Headers), ScenarioError> {
     if spec.recovery == Recovery::Quic {
-        let acks = quic::AckPolicy::default();
-        let acks =
-            AckPolicy { every: acks.every, delay: acks.delay, quick: 0, ..Habits::LINUX.acks };
         let initial_window = quic::initial_window(bytes.count() as u32);
-        let quantum = Quantum::Packets(1);
-        let habits = Habits { acks, initial_window, quantum, ..Habits::LINUX };
+        let habits = Habits { initial_window, ..Habits::LINUX };
         return Ok((around.scenario.tcp, habits, Headers::Quic));
     }
     let tcp = given.take(|flow| &mut flow.tcp).or(around.scenario.tcp);
@@ -264,46 +193,55 @@ fn take_clock(
     Ok(())
 }
 
-impl Transport {
-    /// True if packets can be marked because the flow asks for it.
-    pub fn ecn(self) -> bool {
-        matches!(self, Self::Tcp { ecn: true, .. } | Self::Quic { ecn: true, .. })
-    }
-
-    /// The packets that leave together, if their number is fixed, and the receiver's window in
-    /// packets.
-    fn as_laws_see_it(self) -> (Option<f64>, f64) {
-        match self {
-            Self::Tcp { quantum: Quantum::Packets(packets), window, .. } => {
-                (Some(f64::from(packets)), window)
-            }
-            Self::Tcp { quantum: Quantum::Auto, window, .. } => (None, window),
-            Self::Etcp { .. } => (Some(1.0), f64::INFINITY),
-            Self::Quic { quantum, window, .. } => (Some(f64::from(quantum)), window),
-        }
-    }
-}
-
-/// The transport that the law asks for; what the flow says of a TCP's habits is put into `habits`.
+/// The transport that the law asks for, with these habits as far as they are its own and the flow
+/// says nothing else.
 fn transport(
     given: &mut Given<Flow>,
     spec: &ControllerSpec,
     bytes: Bytes,
-    habits: &mut Habits,
+    mut habits: Habits,
     around: &Surroundings,
 ) -> Result<Transport, ScenarioError> {
     let recovery = match spec.recovery {
-        Recovery::Quic => return quic_transport(given, spec, bytes, habits, around),
+        Recovery::Quic => {
+            let settings = quic_settings(given, spec, bytes, habits.initial_window, around)?;
+            return Ok(Transport::Quic(settings));
+        }
         Recovery::Tcp(recovery) => recovery,
     };
+    let packet_bytes = bytes.count() as u32;
     if spec.over_etcp() {
         given.drop_default(|flow| &mut flow.quantum, QuantumField::Packets(1));
         let payload = payload(given, around)?;
-        return Ok(Transport::Etcp { delivery: delivery(given)?, payload });
+        let delivery = delivery(given)?;
+        let law = spec.law.name();
+        let whose = || format!("is TCP's, and {law} has a transport of its own; try \"even\"");
+        let pacing = window_spacing(given, whose)?;
+        let settings = EtcpSettings::new(habits.timeouts, packet_bytes);
+        return Ok(Transport::Etcp(EtcpSettings { delivery, payload, pacing, ..settings }));
     }
     habits.acks = acks(given, habits.acks)?;
-    take_recovery_habits(given, recovery, habits)?;
-    tcp_transport(given, recovery, bytes, habits, around)
+    take_recovery_habits(given, recovery, &mut habits)?;
+    let quantum = match given.take(|flow| &mut flow.quantum) {
+        Some(QuantumField::Packets(packets)) => Quantum::Packets(packets),
+        Some(QuantumField::Auto) => Quantum::Auto,
+        None => habits.quantum,
+    };
+    let window_limit = receive_window(given, bytes, around)?;
+    let mut ecn = ecn(given);
+    if ecn.asked {
+        let repeats = given.take(|flow| &mut flow.ecn_retransmit);
+        ecn.on_retransmissions = repeats.unwrap_or(false);
+    }
+    let pacing = tcp_spacing(given)?;
+    let settings = TcpSettings::new(recovery, Arc::new(habits), packet_bytes);
+    Ok(Transport::Tcp(TcpSettings { window_limit, pacing, quantum, ecn, ..settings }))
+}
+
+/// What the user asks of ECN.
+fn ecn(given: &mut Given<Flow>) -> EcnOfUser {
+    let asked = given.take(|flow| &mut flow.ecn).unwrap_or(false);
+    EcnOfUser { asked, ..EcnOfUser::default() }
 }
 
 /// What becomes of E-TCP's lost data.
@@ -336,15 +274,14 @@ fn payload(given: &mut Given<Flow>, around: &Surroundings) -> Result<Payload, Sc
     Ok(Payload::Apart)
 }
 
-/// QUIC with packets of `bytes`; when it acknowledges and whether it shakes hands is put into
-/// `habits`.
-fn quic_transport(
+/// QUIC with packets of `bytes`, which recommends bursts of `initial_window` packets.
+fn quic_settings(
     given: &mut Given<Flow>,
     spec: &ControllerSpec,
     bytes: Bytes,
-    habits: &mut Habits,
+    initial_window: f64,
     around: &Surroundings,
-) -> Result<Transport, ScenarioError> {
+) -> Result<QuicSettings, ScenarioError> {
     let rule = |field, rule| {
         let message = format!("\"{rule}\" is Linux's TCP; give a number of packets over QUIC");
         Err(given.error(field, message))
@@ -355,22 +292,35 @@ fn quic_transport(
     if given.field(|flow| flow.quantum == Some(QuantumField::Auto)) {
         return rule("quantum", "auto");
     }
-    let usual = habits.acks;
-    habits.acks = acks(given, usual)?;
-    if given.field(|flow| flow.ack_delay.is_none()) && habits.acks.every != usual.every {
-        habits.acks.delay = habits.acks.delay.min(usual.delay);
-    }
-    let handshake = given.take(|flow| &mut flow.handshake);
-    habits.handshake = handshake.unwrap_or(habits.handshake);
+    let usual = QuicSettings::new(bytes.count() as u32);
+    let acks = quic_acks(given, usual.acks)?;
+    let handshake = given.take(|flow| &mut flow.handshake).unwrap_or(usual.handshake);
     let quantum = match given.take(|flow| &mut flow.quantum) {
         Some(QuantumField::Packets(packets)) => packets,
-        _ => 1,
+        _ => usual.quantum,
     };
-    let recommended = given.field(|flow| flow.pacing.is_none());
-    let window = receive_window(given, bytes, around)?;
-    let ecn = given.take(|flow| &mut flow.ecn).unwrap_or(false);
+    let window_limit = receive_window(given, bytes, around)?;
+    let ecn = ecn(given);
     let each_loss = spec.law.moved_by() == MovedBy::EachLoss;
-    Ok(Transport::Quic { quantum, window, ecn, recommended, each_loss })
+    let pacing = if given.field(|flow| flow.pacing.is_none()) {
+        Some(Spacing::Recommended(initial_window as u32))
+    } else {
+        window_spacing(given, || "is TCP's; try \"even\"".to_owned())?
+    };
+    Ok(QuicSettings { handshake, acks, window_limit, pacing, quantum, ecn, each_loss, ..usual })
+}
+
+/// When a QUIC receiver acknowledges.
+fn quic_acks(
+    given: &mut Given<Flow>,
+    usual: quic::AckPolicy,
+) -> Result<quic::AckPolicy, ScenarioError> {
+    let quic::AckPolicy { every, delay } = usual;
+    let as_tcp = AckPolicy { every, delay, quick: 0, ..Habits::LINUX.acks };
+    let delays = given.field(|flow| flow.ack_delay.is_some());
+    let acks = acks(given, as_tcp)?;
+    let longest = if delays { acks.delay } else { acks.delay.min(usual.delay) };
+    Ok(quic::AckPolicy { every: acks.every, delay: longest })
 }
 
 impl Connection {
@@ -383,28 +333,15 @@ impl Connection {
         controller: &dyn Controller,
     ) -> Result<(), ScenarioError> {
         self.encodes_blocks(given)?;
-        self.asks_from_syn(given, controller)?;
         let law = spec.law.name();
-        let is_tcp = matches!(self.transport, Transport::Tcp { .. });
-        let of_tcp = match self.spacing {
-            Some(Spacing::Fq) => Some("\"fq\" is Linux's TCP"),
-            Some(Spacing::BandwidthShare) => Some("\"westwood\" is TCP's"),
-            Some(Spacing::FourHops(_)) => Some("\"four-hop\" is TCP's"),
-            _ => None,
-        };
-        if let Some(whose) = of_tcp.filter(|_| !is_tcp) {
-            let message = match self.transport {
-                Transport::Quic { .. } => format!("{whose}; try \"even\""),
-                _ => format!("{law} has a transport of its own; try \"even\""),
-            };
-            return Err(given.error("pacing", message));
-        }
         let each_loss = spec.law.moved_by() == MovedBy::EachLoss;
-        if self.spacing.is_some() && controller.pacing() != Pacing::Unpaced && !each_loss {
+        let chosen = self.transport.pacing();
+        let chosen = chosen.filter(|spacing| !matches!(spacing, Spacing::Recommended(_)));
+        if chosen.is_some() && controller.pacing() != Pacing::Unpaced && !each_loss {
             let message = format!("{law} paces by itself; leave it out");
             return Err(given.error("pacing", message));
         }
-        if !self.transport.ecn() {
+        if !self.transport.ecn().asked {
             return Ok(());
         }
         let message = if each_loss || controller.needs().ignores_marks {
@@ -422,9 +359,9 @@ impl Connection {
     /// Fails if packets are to be encoded that are offered one by one: a block would have to wait
     /// for its packets.
     fn encodes_blocks(&self, given: &Given<Flow>) -> Result<(), ScenarioError> {
-        let coded =
-            matches!(self.transport, Transport::Etcp { delivery: Delivery::Coding { .. }, .. });
-        if !coded || !matches!(self.sends, Sends::Every(_)) {
+        let codes = |it: &EtcpSettings| matches!(it.delivery, Delivery::Coding { .. });
+        let coded = matches!(&self.transport, Transport::Etcp(settings) if codes(settings));
+        if !coded || !matches!(self.application, Application::Every(_)) {
             return Ok(());
         }
         let message = "encodes blocks of packets, and this application offers one at a time; give \
@@ -432,18 +369,25 @@ impl Connection {
         Err(given.error("raptorq", message))
     }
 
-    /// Fails if the SYN is to ask routers and there is none.
-    fn asks_from_syn(
+    /// Fails if the law needs what its transport cannot do.
+    fn serves(
         &self,
         given: &Given<Flow>,
+        spec: &ControllerSpec,
         controller: &dyn Controller,
     ) -> Result<(), ScenarioError> {
-        let has_syn = matches!(self.transport, Transport::Tcp { .. }) && self.habits.handshake;
-        if has_syn || !controller.needs().routers_from_syn {
+        let cannot = self.transport.cannot();
+        let Some(need) = controller.needs().each().find(|need| cannot.contains(need)) else {
             return Ok(());
-        }
-        let message = "syn=true has no effect without TCP's handshake; write handshake = true \
-                       beside cc, or leave it out";
+        };
+        let law = spec.law.name();
+        let message = match need {
+            Need::RoutersFromSyn => "syn=true has no effect without TCP's handshake; write \
+                                     handshake = true beside cc, or leave it out"
+                .to_owned(),
+            Need::MarkStops => "mark_stops is TCP's (RFC 3168 §6.1.2); leave it out".to_owned(),
+            need => format!("{law} {need}, and {} cannot do that", self.transport.name()),
+        };
         Err(given.error("cc", message))
     }
 
@@ -452,12 +396,10 @@ impl Connection {
         let mut given_names = spec.given.pairs().map(|(name, _)| name);
         let named = given_names.find(|name| OF_MARKS.contains(name));
         let Some(name) = named else { return Ok(()) };
-        let message = if !self.transport.ecn() {
+        let message = if !self.transport.ecn().asked {
             format!(
                 "{name} has no effect without marks; write ecn = true beside cc, or leave it out"
             )
-        } else if name == "mark_stops" && matches!(self.transport, Transport::Quic { .. }) {
-            "mark_stops is TCP's (RFC 3168 §6.1.2); leave it out over QUIC".to_owned()
         } else {
             return Ok(());
         };
@@ -505,24 +447,38 @@ fn goes_with(
     Err(given.error("initial_window", message))
 }
 
-/// How packets are spaced, if not as the law has it.
-fn spacing(
+/// The spacing that a flow asks for; `None` for none.
+fn spacing(given: &mut Given<Flow>) -> Option<Spacing> {
+    Some(match given.take(|flow| &mut flow.pacing)? {
+        PacingName::None => return None,
+        PacingName::Even => Spacing::Window(Gaps::Even),
+        PacingName::Exponential => Spacing::Window(Gaps::Exponential),
+        PacingName::Uniform => Spacing::Window(Gaps::Uniform),
+        PacingName::Fq => Spacing::Fq,
+        PacingName::Westwood => Spacing::BandwidthShare,
+        PacingName::FourHop => Spacing::FourHops,
+    })
+}
+
+/// The spacing over a transport that spreads windows only; `why` says why another is refused.
+fn window_spacing(
     given: &mut Given<Flow>,
-    transport: Transport,
+    why: impl FnOnce() -> String,
 ) -> Result<Option<Spacing>, ScenarioError> {
-    let spacing = match given.take(|flow| &mut flow.pacing) {
-        None | Some(PacingName::None) => None,
-        Some(PacingName::Even) => Some(Spacing::Window(Gaps::Even)),
-        Some(PacingName::Exponential) => Some(Spacing::Window(Gaps::Exponential)),
-        Some(PacingName::Uniform) => Some(Spacing::Window(Gaps::Uniform)),
-        Some(PacingName::Fq) => Some(Spacing::Fq),
-        Some(PacingName::Westwood) => Some(Spacing::BandwidthShare),
-        // The number of links is put in when a flow has its place.
-        Some(PacingName::FourHop) => Some(Spacing::FourHops(0)),
-    };
-    if !matches!(transport, Transport::Tcp { .. }) {
-        return Ok(spacing);
+    let name = given.field(|flow| flow.pacing);
+    let spacing = spacing(given);
+    match (name, spacing) {
+        (Some(name), Some(Spacing::Fq | Spacing::BandwidthShare | Spacing::FourHops)) => {
+            let message = format!("\"{}\" {}", name.as_str(), why());
+            Err(given.error("pacing", message))
+        }
+        _ => Ok(spacing),
     }
+}
+
+/// TCP's spacing.
+fn tcp_spacing(given: &mut Given<Flow>) -> Result<Option<Spacing>, ScenarioError> {
+    let spacing = spacing(given);
     let Some(tokens) = given.take(|flow| &mut flow.pacing_bucket) else { return Ok(spacing) };
     if tokens == 0 {
         return Err(given.error("pacing_bucket", "must hold at least 1 token; try 4"));
@@ -588,25 +544,6 @@ fn take_recovery_habits(
         *habit &= by_time;
     }
     Ok(())
-}
-
-/// TCP with packets of `bytes`.
-fn tcp_transport(
-    given: &mut Given<Flow>,
-    recovery: RecoveryKind,
-    bytes: Bytes,
-    habits: &Habits,
-    around: &Surroundings,
-) -> Result<Transport, ScenarioError> {
-    let quantum = match given.take(|flow| &mut flow.quantum) {
-        Some(QuantumField::Packets(packets)) => Quantum::Packets(packets),
-        Some(QuantumField::Auto) => Quantum::Auto,
-        None => habits.quantum,
-    };
-    let window = receive_window(given, bytes, around)?;
-    let ecn = given.take(|flow| &mut flow.ecn).unwrap_or(false);
-    let ecn_retransmit = ecn && given.take(|flow| &mut flow.ecn_retransmit).unwrap_or(false);
-    Ok(Transport::Tcp { recovery, quantum, window, ecn, ecn_retransmit })
 }
 
 /// The receiver's window in packets of `bytes`; infinite unless given.
@@ -724,8 +661,12 @@ fn threshold(
     Ok(packets)
 }
 
-/// What the application sends, in packets of `payload` bytes.
-fn sends(given: &mut Given<Flow>, payload: u64) -> Result<Sends, ScenarioError> {
+/// What the application sends, in packets of this size.
+fn application(
+    given: &mut Given<Flow>,
+    packet: PacketSize,
+) -> Result<Application<()>, ScenarioError> {
+    let payload = packet.payload();
     let web = given.take(|flow| &mut flow.web);
     let files = given.take(|flow| &mut flow.files);
     let telnet = given.take(|flow| &mut flow.telnet);
@@ -746,17 +687,17 @@ fn sends(given: &mut Given<Flow>, payload: u64) -> Result<Sends, ScenarioError> 
         return Err(given.error(second, message));
     }
     if let Some(web) = web {
-        return pages(given, &web);
+        return pages(given, &web, payload).map(requested);
     }
     if let Some(written) = files {
-        return self::files(given, &written);
+        return self::files(given, &written).map(requested);
     }
     if let Some(mean) = telnet {
         if mean < SHORTEST_GAP {
             let message = format!("{mean} is below {SHORTEST_GAP}; try \"100ms\"");
             return Err(given.error("telnet", message));
         }
-        return Ok(Sends::Every(Gap::Exponential(mean)));
+        return Ok(Application::Every(Gap::Exponential(mean)));
     }
     match (size, app_rate) {
         (Some(size), _) if size.count() == 0 => {
@@ -764,26 +705,31 @@ fn sends(given: &mut Given<Flow>, payload: u64) -> Result<Sends, ScenarioError> 
         }
         (Some(size), _) => {
             let count = size.count().div_ceil(payload);
-            Ok(Sends::Packets { count, last_payload: size.count() - (count - 1) * payload })
+            let last_payload = size.count() - (count - 1) * payload;
+            Ok(Application::Packets { count, last_bytes: last_payload as u32 + packet.headers() })
         }
         (None, Some(rate)) => {
-            Ok(Sends::Every(Gap::Constant(rate.time_to_send(Bytes::new(payload)))))
+            Ok(Application::Every(Gap::Constant(rate.time_to_send(Bytes::new(payload)))))
         }
-        (None, None) => Ok(Sends::Endless),
+        (None, None) => Ok(Application::Endless),
     }
 }
 
-fn pages(given: &Given<Flow>, web: &Web) -> Result<Sends, ScenarioError> {
+fn requested(usage: Usage) -> Application<()> {
+    Application::Requests(usage, ())
+}
+
+fn pages(given: &Given<Flow>, web: &Web, payload: u64) -> Result<Usage, ScenarioError> {
     let size_factor = web.size_factor.unwrap_or(1.0);
     if !(size_factor > 0.0 && size_factor <= 1e6) {
         return Err(given.error("web.size_factor", format!("{size_factor} times; try 15")));
     }
     let think = web.think.unwrap_or(Duration::from_millis(40_000));
     let persistent = web.persistent.unwrap_or_default().value();
-    Ok(Sends::Pages { think, size_factor, persistent })
+    Ok(Usage::Pages(PageSettings { think, size_factor, persistent, payload }))
 }
 
-fn files(given: &Given<Flow>, files: &Files) -> Result<Sends, ScenarioError> {
+fn files(given: &Given<Flow>, files: &Files) -> Result<Usage, ScenarioError> {
     let (mean, shape) = (files.mean.unwrap_or(30.0), files.shape.unwrap_or(1.35));
     let is_shape = shape > 1.0 && shape <= 100.0;
     if !(1.0..=1e9).contains(&mean) || !is_shape {
@@ -793,7 +739,7 @@ fn files(given: &Given<Flow>, files: &Files) -> Result<Sends, ScenarioError> {
         );
         return Err(given.error("files", message));
     }
-    Ok(Sends::Files { mean, shape, off: files.off })
+    Ok(Usage::Files(FileSettings { mean, shape, off: files.off }))
 }
 
 /// The fields of a flow that are of TCP only.

@@ -35,8 +35,7 @@ impl ControllerSpec {
             return Ok(Self { law, given: Given::default(), recovery: SACK });
         }
         let (law, recovery) = law_and_recovery(text);
-        let mut parts = law.split(':');
-        let name = parts.next().unwrap_or_default().trim();
+        let (name, given) = registry::split(law).map_err(|error| error.to_string())?;
         let alone = find_recovery(name);
         let law = match (alone, own.iter().find(|own| own.name() == name)) {
             (Some(_), _) => registry::find(PLAIN_LAW).map(Law::Registered),
@@ -44,7 +43,6 @@ impl ControllerSpec {
             (None, None) => registry::find(name).map(Law::Registered),
         };
         let law = law.map_err(|_| unknown_controller(name, own))?;
-        let given = Given::parse(parts).map_err(|error| format!("{error}, like cubic:beta=0.8"))?;
         if let (Some(_), Some(recovery)) = (alone.filter(|_| name != PLAIN_LAW), recovery) {
             return Err(recovery_first(name, recovery.trim()));
         }

@@ -1,11 +1,10 @@
 //! Refuses what would run for days, before it starts.
 
 use crate::ScenarioError;
-use crate::connection::Sends;
 use crate::flow::{CheckedFlow, Over};
 use crate::link::CheckedLink;
 use crate::warnings::{Direction, way};
-use narrows_sim::Gap;
+use narrows_sim::{Application, Gap};
 use narrows_units::Duration;
 
 /// Packets that one core carries in a second, about (docs/validation.md, "How fast").
@@ -41,9 +40,9 @@ fn packets(links: &[CheckedLink], flows: &[CheckedFlow]) -> f64 {
             Over::Datagrams { gap, .. } => Some(*gap),
             Over::Hosted(hosted) if hosted.is_finite() => continue,
             Over::Hosted(_) => None,
-            Over::Connection(connection) => match connection.sends {
-                Sends::Every(gap) => Some(gap),
-                Sends::Endless => None,
+            Over::Connection(connection) => match connection.application {
+                Application::Every(gap) => Some(gap),
+                Application::Endless => None,
                 _ => continue,
             },
         };

@@ -4,7 +4,7 @@
 //! error that says what to do.
 
 use crate::ScenarioError;
-use crate::connection::{self, Connection, Sends};
+use crate::connection::{self, Connection};
 use crate::given::Given;
 use crate::host;
 use crate::hosted::{self, Hosted};
@@ -13,7 +13,7 @@ use crate::network::{Attachment, Network, positive};
 use crate::own::Own;
 use crate::scenario::{Datagrams, Flow, PacingName, PeriodsName, QuantumField, Scenario, TcpName};
 use crate::stack::Stack;
-use narrows_sim::{Gap, HostSettings, Periods, Transmit};
+use narrows_sim::{Application, Gap, HostSettings, Periods, Transmit};
 use narrows_transport::quic;
 use narrows_transport::tcp::Habits;
 use narrows_units::{Bytes, Duration, Time, text};
@@ -237,7 +237,9 @@ impl CheckedFlow {
     /// Whether each flow has a given amount of data, and then ends.
     pub(crate) fn is_finite(&self) -> bool {
         match &self.over {
-            Over::Connection(connection) => matches!(connection.sends, Sends::Packets { .. }),
+            Over::Connection(connection) => {
+                matches!(connection.application, Application::Packets { .. })
+            }
             Over::Hosted(hosted) => hosted.is_finite(),
             Over::Datagrams { .. } => false,
         }
@@ -251,9 +253,10 @@ impl CheckedFlow {
     /// By how much the last packet's payload is less than the others', in bytes.
     pub(crate) fn shortage(&self) -> u64 {
         match &self.over {
-            Over::Connection(Connection { sends: Sends::Packets { last_payload, .. }, .. }) => {
-                self.packet.payload() - last_payload
-            }
+            Over::Connection(Connection {
+                application: Application::Packets { last_bytes, .. },
+                ..
+            }) => self.packet.bytes.count() - u64::from(*last_bytes),
             _ => 0,
         }
     }

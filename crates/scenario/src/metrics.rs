@@ -188,6 +188,13 @@ columns! {
     queue_p95: Count = Number(|run| run.bottleneck().queue_quantile(0.95));
     /// Of the bottleneck: 99th percentile of the packets that arrivals found.
     queue_p99: Count = Number(|run| run.bottleneck().queue_quantile(0.99));
+    /// Of the bottleneck: median time from arrival at the queue to the departure of the last bit,
+    /// to 1.6 %.
+    delay_p50: Delay, "RFC 5166 §2.1.2" = Number(|run| run.bottleneck().delay_quantile(0.5));
+    /// Of the bottleneck: 99th percentile of that time.
+    delay_p99: Delay, "RFC 5166 §2.1.2" = Number(|run| run.bottleneck().delay_quantile(0.99));
+    /// Of the bottleneck: packets that the queue marked and took.
+    marks: Count, "RFC 3168" = Count(|run| run.bottleneck().summary.marks);
     /// Mean of the senders' RTT samples, of the flows in the first flow's direction; one per round
     /// trip with `ns2` habits.
     mean_rtt: Delay = Number(|run| run.mean_rtt);
@@ -215,9 +222,9 @@ columns! {
     goodput: Rate, "RFC 5166 §2.1.1" = Number(|flow| flow.goodput);
     /// Data sent, on the wire, headers and retransmissions included.
     throughput: Rate = Number(|flow| flow.throughput);
-    /// Packets found lost over packets sent, or 1 if more were found lost, which had left before the
-    /// measured time; E-TCP's p is per *acknowledged* packet. Of datagrams: those that links dropped
-    /// or lost over those sent.
+    /// Packets found lost over packets sent, or 1 if more were found lost, which had left before
+    /// the measured time; E-TCP's p is per *acknowledged* packet. Of datagrams: those that links
+    /// dropped or lost over those sent.
     loss_rate: Share, "RFC 5166 §2.1.3" = Number(|flow| flow.loss_rate);
     /// Mean of its RTT samples; one per round trip with `ns2` habits.
     mean_rtt: Delay = Number(|flow| flow.mean_rtt);

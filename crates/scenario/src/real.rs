@@ -1,14 +1,14 @@
 //! What a scenario asks of real connections between two network namespaces, or why a kernel cannot
 //! do it.
 
-use crate::connection::{Connection, Sends};
+use crate::connection::Connection;
 use crate::controller_spec::ControllerSpec;
-use crate::flow::{CheckedFlow, Over};
+use crate::flow::{CheckedFlow, Over, PacketSize};
 use crate::scenario::Scenario;
 use crate::{Checked, ScenarioError};
 use narrows_router::Discipline;
 use narrows_settings::Given;
-use narrows_sim::{Datagrams, Transmit};
+use narrows_sim::{Application, Datagrams, Transmit};
 use narrows_transport::Recovery;
 use narrows_transport::tcp::RecoveryKind;
 use narrows_units::{Duration, Stream, Time};
@@ -205,7 +205,7 @@ impl Said<'_> {
             }
             Over::Connection(connection) => {
                 let law = law(&flow.cc, available).map_err(|why| self.error("cc", why))?;
-                Ok(RealSends::Bytes(law, payload(connection, flow.packet.payload())))
+                Ok(RealSends::Bytes(law, payload(connection, flow.packet)))
             }
             Over::Hosted(_) => {
                 let message = "is a stack that lives in virtual time; leave it out of a lab";
@@ -242,9 +242,12 @@ fn of_all(flows: &[RealFlow], what: impl Fn(&RealFlow) -> bool) -> Result<(), ()
     if so.all(|it| Some(it) == first) { Ok(()) } else { Err(()) }
 }
 
-fn payload(connection: &Connection, full: u64) -> Option<u64> {
-    match connection.sends {
-        Sends::Packets { count, last_payload } => Some((count - 1) * full + last_payload),
+fn payload(connection: &Connection, packet: PacketSize) -> Option<u64> {
+    match connection.application {
+        Application::Packets { count, last_bytes } => {
+            let last = u64::from(last_bytes - packet.headers());
+            Some((count - 1) * packet.payload() + last)
+        }
         _ => None,
     }
 }

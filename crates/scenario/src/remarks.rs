@@ -1,7 +1,7 @@
 //! What the results of a run should be read with: too few events for a mean, limits that are not
 //! the network's, packets that wait elsewhere. The thresholds are ours.
 
-use crate::connection::{Connection, Sends};
+use crate::connection::Connection;
 use crate::flow::{CheckedFlow, Over};
 use crate::network::Attachment;
 use crate::results::{FlowResult, LinkResult};
@@ -9,7 +9,7 @@ use crate::warnings::Warning;
 use crate::{Checked, CheckedLink};
 use narrows_control::Gaps;
 use narrows_router::Discipline;
-use narrows_sim::{HostSettings, Jitter, Loss};
+use narrows_sim::{Application, HostSettings, Jitter, Loss};
 use narrows_transport::SendLimit;
 use narrows_transport::tcp::Spacing;
 use narrows_units::{Duration, Time};
@@ -91,7 +91,7 @@ impl Group<'_> {
     /// Whether all flows always have something to send, over connections whose law lives by
     /// recovery epochs.
     fn lives_by_epochs(&self) -> bool {
-        let is_so = |it: &Connection| it.moves_by_epochs && matches!(it.sends, Sends::Endless);
+        let is_so = |it: &Connection| it.moves_by_epochs && it.application == Application::Endless;
         self.connection().is_some_and(is_so)
     }
 
@@ -189,7 +189,7 @@ impl Group<'_> {
 
     /// Whether its flows answer requests, with silences between them.
     fn serves(&self) -> bool {
-        let is_so = |it: &Connection| matches!(it.sends, Sends::Pages { .. } | Sends::Files { .. });
+        let is_so = |it: &Connection| matches!(it.application, Application::Requests(..));
         self.connection().is_some_and(is_so)
     }
 }
@@ -324,10 +324,11 @@ fn in_phase(checked: &Checked, groups: &[Group], bottleneck: usize) -> Option<Wa
     let regular = |group: &Group| {
         group.settings.host == HostSettings::default()
             && group.connection().is_some_and(|it| {
-                let gaps = it.spacing.is_none_or(|it| {
-                    matches!(it, Spacing::Fq | Spacing::Window(Gaps::Even | Gaps::Fq))
+                let gaps = it.transport.pacing().is_none_or(|it| {
+                    let even = matches!(it, Spacing::Window(Gaps::Even | Gaps::Fq));
+                    even || matches!(it, Spacing::Fq | Spacing::Recommended(_))
                 });
-                let endless = matches!(it.sends, Sends::Endless);
+                let endless = it.application == Application::Endless;
                 it.overhead == Duration::ZERO && endless && it.moves_by_epochs && gaps
             })
     };

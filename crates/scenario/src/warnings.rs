@@ -1,13 +1,14 @@
 //! What runs, but hardly as it was meant: laws over queues that cannot serve them, and an RTT that
 //! is not the network's.
 
-use crate::connection::{Connection, Transport};
+use crate::connection::Connection;
 use crate::flow::{CheckedFlow, Over};
 use crate::link::CheckedLink;
 use crate::scenario::Scenario;
 use narrows_signal::{Ecn, Request};
 use narrows_sim::Loss;
-use narrows_transport::Payload;
+use narrows_transport::etcp::EtcpSettings;
+use narrows_transport::{Payload, Transport};
 use narrows_units::Duration;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -71,9 +72,10 @@ fn untold(
 
 /// A checksum of headers where no wire damages data.
 fn undamaged(connection: &Connection, way: &[&CheckedLink]) -> Option<(&'static str, String)> {
-    let Transport::Etcp { payload: Payload::Apart, .. } = connection.transport else {
+    let checks = |it: &EtcpSettings| it.payload == Payload::Apart;
+    if !matches!(&connection.transport, Transport::Etcp(settings) if checks(settings)) {
         return None;
-    };
+    }
     way.iter().all(|link| link.loss == Loss::None).then(|| {
         let message = "no wire on its data's way damages anything, so it changes nothing; add \
                        loss = \"0.1%\" to one of those links";
@@ -149,7 +151,7 @@ fn unserved(
         let message = format!("\"{cc}\" needs marks, and no queue on its way marks; {marking}");
         return Some(("cc", message));
     }
-    if connection.transport.ecn() {
+    if connection.transport.ecn().asked {
         let message = format!("no queue on its way marks, so nothing is marked; {marking}");
         return Some(("ecn", message));
     }

@@ -6,7 +6,7 @@ use crate::host::{Host, HostSettings};
 use crate::hosted::HostedEnd;
 use crate::requests::{Request, Requester};
 use crate::series::{Due, ReceiverSeries, Schedule, SenderSeries};
-use crate::traffic::{Act, Application, ControllerMaker, Datagrams, Offering, Offers};
+use crate::traffic::{Act, Application, ControllerMaker, Datagrams, Offering, Offers, Served};
 use crate::wiring::{Endpoints, FlowSettings};
 use narrows_transport::{Counters, DataHeader, Header, Limited, Receiver, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
@@ -165,9 +165,9 @@ struct Machines {
 fn machines(endpoints: Endpoints, settings: HostSettings, streams: [Stream; 2]) -> Machines {
     let ours = |streams: [Stream; 2]| streams.map(|stream| Host::new(settings, stream));
     match endpoints {
-        Endpoints::Connection { transport, controller, ack_bytes, application } => {
+        Endpoints::Connection { transport, controller, ack_bytes, application, place } => {
             let hosts = ours(streams);
-            let (mut sender, receiver) = transport.ends(controller, ack_bytes);
+            let (mut sender, receiver) = transport.ends(controller, ack_bytes, place);
             if let [Some(host), _] = &hosts {
                 sender.set_ticks(host.ticks());
             }
@@ -246,8 +246,8 @@ impl SendingEnd {
             series: flow.sampled.map(|_| Box::default()),
             server: None,
         };
-        if let Application::Requests(usage, make) = application {
-            let requester = Requester::new(usage, sending.stream.clone(), flow.start);
+        if let Application::Requests(usage, Served { rtt, make }) = application {
+            let requester = Requester::new(usage, rtt, sending.stream.clone(), flow.start);
             receiving.total = Some(0);
             sending.expect(&requester.request);
             sending.server = Some(Box::new(Server { requester, make }));

@@ -52,5 +52,5 @@ pub use series::{LinkSeries, ReceiverSeries, SenderSeries};
 pub use simulation::{RunSettings, Simulation};
 pub use summary::{FlowSummary, HostedSummary, LinkSummary};
 pub use tap::{Crossing, EndTap, Tap, TapPoint};
-pub use traffic::{Application, ControllerMaker, Datagrams, Gap, Periods};
+pub use traffic::{Application, ControllerMaker, Datagrams, Gap, Periods, Served};
 pub use wiring::{Endpoints, FlowSettings, HostedEnds, LinkId, Network, NodeId, WiringError};

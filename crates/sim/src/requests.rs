@@ -28,8 +28,6 @@ pub struct PageSettings {
     pub persistent: f64,
     /// Bytes of payload in a packet.
     pub payload: u64,
-    /// Base round-trip time.
-    pub rtt: Duration,
 }
 
 /// The behaviour of a source of files, which sends a file, is silent, and sends the next one
@@ -42,8 +40,6 @@ pub struct FileSettings {
     pub shape: f64,
     /// Mean of the exponential silence.
     pub off: Duration,
-    /// Base round-trip time: the sender learns half of it later that a file has arrived.
-    pub rtt: Duration,
 }
 
 /// What is requested, and when.
@@ -82,6 +78,8 @@ pub(crate) struct Request {
 #[derive(Clone, Debug)]
 pub(crate) struct Requester {
     usage: Usage,
+    /// Base round-trip time.
+    rtt: Duration,
     stream: Stream,
     /// Objects of this page still to be requested.
     embedded: u64,
@@ -102,11 +100,12 @@ const MOST_EMBEDDED: f64 = 100.0;
 const PAGES_IN_A_ROW: f64 = 4.0;
 
 impl Requester {
-    /// Creates a user who begins to think at `start`, or a source whose first file leaves then.
-    pub fn new(usage: Usage, stream: Stream, start: Time) -> Self {
+    /// Creates a user who begins to think at `start`, or a source whose first file leaves then, a
+    /// base round-trip time of `rtt` away.
+    pub fn new(usage: Usage, rtt: Duration, stream: Stream, start: Time) -> Self {
         let request = Request { asked: start, arrives: start, packets: 0, fresh: true };
         let mut user =
-            Self { usage, stream, embedded: 0, pages_left: 0, request, transfers: Vec::new() };
+            Self { usage, rtt, stream, embedded: 0, pages_left: 0, request, transfers: Vec::new() };
         user.request = match usage {
             Usage::Pages(settings) => user.think(&settings, start),
             Usage::Files(settings) => user.file(&settings, start),
@@ -123,8 +122,7 @@ impl Requester {
         });
         self.request = match self.usage {
             Usage::Files(settings) => {
-                let silence =
-                    settings.rtt.scale(0.5) + settings.off.scale(self.stream.exponential());
+                let silence = self.rtt.scale(0.5) + settings.off.scale(self.stream.exponential());
                 self.file(&settings, now + silence)
             }
             Usage::Pages(settings) if self.embedded > 0 => {
@@ -160,10 +158,10 @@ impl Requester {
             self.pages_left =
                 1 + (self.stream.exponential() * (PAGES_IN_A_ROW - 1.0)).round() as u64;
         }
-        let setup = if fresh { settings.rtt } else { Duration::ZERO };
+        let setup = if fresh { self.rtt } else { Duration::ZERO };
         let packets =
             (self.size() * settings.size_factor / settings.payload as f64).ceil().max(1.0) as u64;
-        Request { asked, arrives: asked + setup + settings.rtt.scale(0.5), packets, fresh }
+        Request { asked, arrives: asked + setup + self.rtt.scale(0.5), packets, fresh }
     }
 
     /// Draws the size of an object in bytes.
@@ -196,9 +194,9 @@ mod tests {
             size_factor: 1.0,
             persistent,
             payload: 1000,
-            rtt: Duration::from_millis(100),
         };
-        Requester::new(Usage::Pages(settings), Stream::new(4, 1, 1), Time::ZERO)
+        let rtt = Duration::from_millis(100);
+        Requester::new(Usage::Pages(settings), rtt, Stream::new(4, 1, 1), Time::ZERO)
     }
 
     #[test]
@@ -224,9 +222,13 @@ mod tests {
     #[test]
     fn files_have_the_mean_and_the_shape_they_should_and_silence_between_them() {
         let ms = Duration::from_millis;
-        let settings = FileSettings { mean: 30.0, shape: 2.5, off: ms(200), rtt: ms(80) };
-        let mut source =
-            Requester::new(Usage::Files(settings), Stream::new(4, 1, 1), Time::ZERO + ms(7));
+        let settings = FileSettings { mean: 30.0, shape: 2.5, off: ms(200) };
+        let mut source = Requester::new(
+            Usage::Files(settings),
+            ms(80),
+            Stream::new(4, 1, 1),
+            Time::ZERO + ms(7),
+        );
         assert_eq!(source.request.arrives, Time::ZERO + ms(7), "the first file leaves at once");
         let (mut packets, mut silence, mut long) = (0.0, 0.0, 0.0);
         for _ in 0..100_000 {

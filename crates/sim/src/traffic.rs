@@ -4,8 +4,10 @@ use crate::requests::Usage;
 use narrows_control::Controller;
 use narrows_units::{Duration, Stream, Time};
 
-/// What the application at a connection does between its start and its stop.
-pub enum Application {
+/// What the application at a connection does between its start and its stop. Who serves requests is
+/// known once a flow has its place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Application<Service = Served> {
     /// Always has more to send.
     Endless,
     /// Sends this many packets, of which the last has `last_bytes` on the wire.
@@ -18,8 +20,29 @@ pub enum Application {
     /// Offers one packet after each of these gaps, so that the application limits the sender. The
     /// delay of each packet is measured.
     Every(Gap),
-    /// Sends what is requested, over connections whose controllers the second field makes.
-    Requests(Usage, ControllerMaker),
+    /// Sends what is requested.
+    Requests(Usage, Service),
+}
+
+/// How requests are served.
+pub struct Served {
+    /// Base round-trip time: a request takes half of it, and the sender of files learns half of it
+    /// later that one has arrived.
+    pub rtt: Duration,
+    /// Makes the controller of each connection but the first.
+    pub make: ControllerMaker,
+}
+
+impl<Service> Application<Service> {
+    /// The same, with requests served by what `by` returns.
+    pub fn served_by<Other>(self, by: impl FnOnce() -> Other) -> Application<Other> {
+        match self {
+            Self::Endless => Application::Endless,
+            Self::Packets { count, last_bytes } => Application::Packets { count, last_bytes },
+            Self::Every(gap) => Application::Every(gap),
+            Self::Requests(usage, _) => Application::Requests(usage, by()),
+        }
+    }
 }
 
 impl Application {

@@ -7,6 +7,7 @@ use crate::link::{Link, LinkSettings};
 use crate::traffic::{Application, Gap, Periods};
 use narrows_control::Controller;
 use narrows_transport::Transport;
+use narrows_transport::congestion::Place;
 use narrows_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -52,7 +53,7 @@ pub struct FlowSettings {
 pub enum Endpoints {
     /// A connection.
     Connection {
-        /// The transport, with all settings of the sender except the controller.
+        /// The transport, with all settings of the sender.
         transport: Transport,
         /// The congestion controller.
         controller: Box<dyn Controller>,
@@ -60,6 +61,8 @@ pub enum Endpoints {
         ack_bytes: u32,
         /// The application, which decides what is sent.
         application: Application,
+        /// Where it is.
+        place: Place,
     },
     /// Datagrams, which are not acknowledged.
     Datagrams {

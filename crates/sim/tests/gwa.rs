@@ -7,8 +7,9 @@ use narrows_router::queues::{Gwa, GwaSettings};
 use narrows_router::{Backlog, FlowCountSettings, Limit, OnDeparture, Packet, Room};
 use narrows_signal::{Ecn, Request};
 use narrows_transport::Timeouts;
-use narrows_transport::tcp::{Habits, Receiver, RecoveryKind, Sender, Spacing, TcpSettings};
-use narrows_transport::{Segment, Transport};
+use narrows_transport::congestion::{Place, Spacing};
+use narrows_transport::tcp::{Habits, RecoveryKind, TcpSettings};
+use narrows_transport::{Receiver, Segment, Sender, Transport};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -67,18 +68,13 @@ fn host(delays: (u64, u64), pacing: Option<Gaps>) -> Host {
     let least = Duration::from_millis(10_000_000);
     let timeouts = Timeouts { least, ..Habits::NS2.timeouts };
     let habits = Arc::new(Habits { timeouts, ..Habits::NS2 });
-    let (recovery, stream) = (RecoveryKind::Reno, Stream::new(1, 1, 1));
     let settings = TcpSettings {
         window_limit: 64.0,
         pacing: pacing.map(Spacing::Window),
-        ..TcpSettings::new(recovery, habits, PACKET, stream)
+        ..TcpSettings::new(RecoveryKind::Reno, habits, PACKET)
     };
-    let (sender, receiver) = Transport::Tcp(settings).ends(controller, 40);
-    let (narrows_transport::Sender::Tcp(mut sender), narrows_transport::Receiver::Tcp(receiver)) =
-        (sender, receiver)
-    else {
-        panic!("TCP's")
-    };
+    let place = Place::new(Stream::new(1, 1, 1));
+    let (mut sender, receiver) = Transport::Tcp(settings).ends(controller, 40, place);
     sender.offer(1 << 40);
     Host { sender, receiver, there: VecDeque::new(), back: VecDeque::new(), delays }
 }

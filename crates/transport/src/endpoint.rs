@@ -1,10 +1,11 @@
 //! The two ends of a connection, for any transport.
 
+use crate::congestion::{Congestion, EcnOfUser, Place, Quantum, Spacing};
 use crate::etcp::{self, EtcpSettings};
 use crate::quic::{self, QuicSettings};
-use crate::tcp::{self, RecoveryKind, TcpSettings};
+use crate::tcp::{self, Cumulative, RecoveryKind, Selective, TcpSettings};
 use crate::{Counters, Limited, Segment, Ticks};
-use narrows_control::{Controller, Rtt};
+use narrows_control::{Controller, Need, Rtt};
 use narrows_units::{Stream, Time};
 
 /// The choice of transport, with the settings of its sender.
@@ -47,17 +48,16 @@ impl Recovery {
 /// calls, and after [`offer`](Self::offer), call [`poll_transmit`](Self::poll_transmit) until it
 /// returns `None`; then wake the sender at [`pace_at`](Self::pace_at) and
 /// [`retransmit_at`](Self::retransmit_at).
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly every sender is TCP's; a box would cost each packet a cache miss"
-)]
+pub struct Sender(Over);
+
+/// A sender, compiled for its transport; TCP's also for its recovery, which it asks a dozen things
+/// per packet.
+// Nearly every sender is TCP's; a box would cost each packet a cache miss.
 #[repr(u8)]
-pub enum Sender {
-    /// A TCP sender.
-    Tcp(tcp::Sender),
-    /// An E-TCP sender.
+enum Over {
+    Cumulative(tcp::Sender<Cumulative>),
+    Selective(tcp::Sender<Selective>),
     Etcp(etcp::Sender),
-    /// A QUIC sender.
     Quic(Box<quic::Sender>),
 }
 
@@ -72,7 +72,19 @@ pub enum Receiver {
     Quic(Box<quic::Receiver>),
 }
 
-/// Calls a method of the end that it is.
+/// Calls a method of the sender, whatever it is over.
+macro_rules! over {
+    ($sender:expr, $end:ident => $call:expr) => {
+        match $sender {
+            Over::Cumulative($end) => $call,
+            Over::Selective($end) => $call,
+            Over::Etcp($end) => $call,
+            Over::Quic($end) => $call,
+        }
+    };
+}
+
+/// Calls a method of the receiver that it is.
 macro_rules! either {
     ($self:expr, $end:ident => $call:expr) => {
         match $self {
@@ -83,36 +95,128 @@ macro_rules! either {
     };
 }
 
+impl From<TcpSettings> for Transport {
+    fn from(settings: TcpSettings) -> Self {
+        Self::Tcp(settings)
+    }
+}
+
+impl From<EtcpSettings> for Transport {
+    fn from(settings: EtcpSettings) -> Self {
+        Self::Etcp(settings)
+    }
+}
+
+impl From<QuicSettings> for Transport {
+    fn from(settings: QuicSettings) -> Self {
+        Self::Quic(settings)
+    }
+}
+
 impl Transport {
     /// True if data that is lost is gone for good.
     pub fn loses_data(&self) -> bool {
         matches!(self, Self::Etcp(settings) if settings.delivery == etcp::Delivery::Unreliable)
     }
 
-    /// Builds the two ends: a sender with `controller`, and a receiver whose acknowledgements have
-    /// `ack_bytes` bytes; QUIC's are as long as their ranges.
-    pub fn ends(self, controller: Box<dyn Controller>, ack_bytes: u32) -> (Sender, Receiver) {
+    /// What it is called.
+    pub fn name(&self) -> &'static str {
         match self {
+            Self::Tcp(settings) => match settings.recovery {
+                RecoveryKind::Reno => "TCP with Reno's recovery",
+                RecoveryKind::NewReno => "TCP with NewReno's recovery",
+                RecoveryKind::Sack => "TCP",
+            },
+            Self::Etcp(_) => "E-TCP",
+            Self::Quic(_) => "QUIC",
+        }
+    }
+
+    /// What its sender cannot do for a law that needs it.
+    pub fn cannot(&self) -> &'static [Need] {
+        match self {
+            Self::Tcp(TcpSettings { recovery, habits, .. }) => {
+                match (recovery == &RecoveryKind::Sack, habits.handshake) {
+                    (true, true) => &[],
+                    (true, false) => &[Need::RoutersFromSyn],
+                    (false, true) => &[Need::RateSamples],
+                    (false, false) => &[Need::RateSamples, Need::RoutersFromSyn],
+                }
+            }
+            Self::Etcp(_) => &[
+                Need::Marks,
+                Need::RateSamples,
+                Need::Routers,
+                Need::RoutersFromSyn,
+                Need::MarkStops,
+                Need::Burst,
+            ],
+            Self::Quic(_) => &[Need::RoutersFromSyn, Need::MarkStops],
+        }
+    }
+
+    /// How packets are spaced if the law leaves that to the transport.
+    pub fn pacing(&self) -> Option<Spacing> {
+        match self {
+            Self::Tcp(settings) => settings.pacing,
+            Self::Etcp(settings) => settings.pacing,
+            Self::Quic(settings) => settings.pacing,
+        }
+    }
+
+    /// What the user asks of ECN.
+    pub fn ecn(&self) -> EcnOfUser {
+        match self {
+            Self::Tcp(settings) => settings.ecn,
+            Self::Etcp(_) => EcnOfUser::default(),
+            Self::Quic(settings) => settings.ecn,
+        }
+    }
+
+    /// The receiver's window in packets; infinite if it does not limit the sender.
+    pub fn window_limit(&self) -> f64 {
+        match self {
+            Self::Tcp(settings) => settings.window_limit,
+            Self::Etcp(_) => f64::INFINITY,
+            Self::Quic(settings) => settings.window_limit,
+        }
+    }
+
+    /// Packets that leave together; `None` if their number is not fixed.
+    pub fn quantum(&self) -> Option<u32> {
+        match self {
+            Self::Tcp(TcpSettings { quantum: Quantum::Packets(packets), .. }) => Some(*packets),
+            Self::Tcp(TcpSettings { quantum: Quantum::Auto, .. }) => None,
+            Self::Etcp(_) => Some(1),
+            Self::Quic(settings) => Some(settings.quantum),
+        }
+    }
+
+    /// Builds the two ends of a connection at `place`: a sender with `controller`, and a receiver
+    /// whose acknowledgements have `ack_bytes` bytes; QUIC's are as long as their ranges.
+    pub fn ends(
+        self,
+        controller: Box<dyn Controller>,
+        ack_bytes: u32,
+        place: Place,
+    ) -> (Sender, Receiver) {
+        let receiver = match &self {
             Self::Tcp(settings) => {
                 let buffer = buffer(settings.window_limit, settings.packet_bytes);
-                let habits = &settings.habits;
-                let receiver = tcp::Receiver::new(habits.acks, ack_bytes, buffer);
-                let receiver = if habits.paces_acks { receiver.paced() } else { receiver };
-                (Sender::Tcp(tcp::Sender::new(settings, controller)), Receiver::Tcp(receiver))
+                let receiver = tcp::Receiver::new(settings.habits.acks, ack_bytes, buffer);
+                Receiver::Tcp(if settings.habits.paces_acks { receiver.paced() } else { receiver })
             }
             Self::Etcp(settings) => {
                 // A stream of its own, so that gaps are the same with and without a code.
-                let stream = Stream::new(settings.stream.clone().bits(), 0, 0);
-                let receiver = etcp::Receiver::new(settings.delivery, ack_bytes, stream);
-                (Sender::Etcp(etcp::Sender::new(settings, controller)), Receiver::Etcp(receiver))
+                let stream = Stream::new(place.stream.clone().bits(), 0, 0);
+                Receiver::Etcp(etcp::Receiver::new(settings.delivery, ack_bytes, stream))
             }
             Self::Quic(settings) => {
                 let buffer = buffer(settings.window_limit, settings.packet_bytes);
-                let receiver = quic::Receiver::new(settings.acks, buffer);
-                let sender = Box::new(quic::Sender::new(settings, controller));
-                (Sender::Quic(sender), Receiver::Quic(Box::new(receiver)))
+                Receiver::Quic(Box::new(quic::Receiver::new(settings.acks, buffer)))
             }
-        }
+        };
+        (Sender::new(self, controller, place), receiver)
     }
 }
 
@@ -122,41 +226,68 @@ fn buffer(window_limit: f64, packet_bytes: u32) -> u64 {
 }
 
 impl Sender {
+    /// Creates a sender at `place` that has no data to send.
+    pub fn new(
+        transport: impl Into<Transport>,
+        controller: Box<dyn Controller>,
+        place: Place,
+    ) -> Self {
+        Self(match transport.into() {
+            Transport::Tcp(settings) => match settings.recovery {
+                RecoveryKind::Sack => {
+                    Over::Selective(tcp::Sender::new(settings, controller, place))
+                }
+                RecoveryKind::Reno | RecoveryKind::NewReno => {
+                    Over::Cumulative(tcp::Sender::new(settings, controller, place))
+                }
+            },
+            Transport::Etcp(settings) => Over::Etcp(etcp::Sender::new(settings, controller, place)),
+            Transport::Quic(settings) => {
+                Over::Quic(Box::new(quic::Sender::new(settings, controller, place)))
+            }
+        })
+    }
+
     /// The application has `packets` more packets to send.
     pub fn offer(&mut self, packets: u64) {
-        either!(self, end => end.offer(packets));
+        over!(&mut self.0, end => end.offer(packets));
     }
 
     /// The application withdraws everything that has not been sent yet.
     pub fn stop(&mut self) {
-        either!(self, end => end.stop());
+        over!(&mut self.0, end => end.stop());
     }
 
     /// Begins a new connection where the old one ended: nothing is known of the path any more, but
     /// sequence numbers continue.
     pub fn renew(&mut self, controller: Box<dyn Controller>) {
-        either!(self, end => end.renew(controller));
+        over!(&mut self.0, end => end.renew(controller));
     }
 
     /// An acknowledgement arrived.
+    ///
+    /// Panics if the segment is not an acknowledgement of this transport.
     pub fn on_ack(&mut self, now: Time, ack: &Segment) {
-        either!(self, end => end.on_ack(now, ack));
+        over!(&mut self.0, end => end.on_ack(now, ack));
     }
 
     /// One of the wake-up times has come.
     pub fn on_wakeup(&mut self, now: Time) {
-        either!(self, end => end.on_wakeup(now));
+        over!(&mut self.0, end => end.on_wakeup(now));
     }
 
-    /// True if a packet may leave at `now`.
+    /// True if the window and the pacer let a packet go at `now`.
     pub fn may_transmit(&mut self, now: Time) -> bool {
-        either!(self, end => end.may_transmit(now))
+        over!(&mut self.0, end => end.may_transmit(now))
     }
 
-    /// The retransmission timer of a TCP sender runs by `ticks`; the others' are exact.
+    /// The retransmission timer of a TCP sender runs by `ticks`; it is exact unless told so, and
+    /// the others' always are.
     pub fn set_ticks(&mut self, ticks: Ticks) {
-        if let Self::Tcp(end) = self {
-            end.set_ticks(ticks);
+        match &mut self.0 {
+            Over::Cumulative(end) => end.set_ticks(ticks),
+            Over::Selective(end) => end.set_ticks(ticks),
+            Over::Etcp(_) | Over::Quic(_) => {}
         }
     }
 
@@ -170,52 +301,74 @@ impl Sender {
     /// both have reached the cache, since a processor forwards only one.
     #[inline]
     pub fn transmit_into(&mut self, now: Time, segment: &mut Segment) -> bool {
-        either!(self, end => end.transmit_into(now, segment))
+        over!(&mut self.0, end => end.transmit_into(now, segment))
     }
 
     /// When the pacer lets the next packet go; never if the sender waits for something else.
     pub fn pace_at(&self) -> Time {
-        either!(self, end => end.pace_at())
+        over!(&self.0, end => end.pace_at())
     }
 
-    /// When the earliest of its timers expires; never if none is running.
+    /// When the earliest of its other timers expires, the law's among them; never if none is
+    /// running, as nothing is outstanding, not even a request for a connection.
     pub fn retransmit_at(&self) -> Time {
-        either!(self, end => end.retransmit_at())
+        over!(&self.0, end => end.retransmit_at())
+    }
+
+    fn congestion(&self) -> &Congestion {
+        over!(&self.0, end => end.congestion())
     }
 
     /// The congestion controller.
     pub fn controller(&self) -> &dyn Controller {
-        either!(self, end => end.controller())
+        self.congestion().law()
+    }
+
+    /// The sender's counters so far.
+    pub fn counters(&self) -> &Counters {
+        &self.congestion().counters
+    }
+
+    /// The time that the sender has spent under each limit up to `now`.
+    pub fn limited(&self, now: Time) -> Limited {
+        self.congestion().limited(now)
     }
 
     /// Where the records of the oldest and the newest packet outstanding lie, which the next
     /// acknowledgement touches, so that they can be fetched ahead; `None` if nothing is
     /// outstanding, or if the sender is not TCP's.
     pub fn places(&self) -> [Option<*const ()>; 2] {
-        match self {
-            Self::Tcp(sender) => sender.places(),
-            Self::Etcp(_) | Self::Quic(_) => [None; 2],
+        match &self.0 {
+            Over::Cumulative(sender) => sender.places(),
+            Over::Selective(sender) => sender.places(),
+            Over::Etcp(_) | Over::Quic(_) => [None; 2],
         }
     }
 
     /// The current RTT estimate; `None` until there is a sample.
     pub fn rtt(&self) -> Option<Rtt> {
-        either!(self, end => end.rtt())
+        over!(&self.0, end => end.rtt())
     }
 
     /// Estimated number of packets in flight.
     pub fn in_flight(&self) -> u64 {
-        either!(self, end => end.in_flight())
+        over!(&self.0, end => end.in_flight())
     }
 
-    /// The sender's counters so far.
-    pub fn counters(&self) -> &Counters {
-        either!(self, end => end.counters())
+    /// The lowest number of data that is not known to have arrived; if delivery is not reliable,
+    /// that has never left.
+    pub fn first(&self) -> u64 {
+        over!(&self.0, end => end.first())
     }
 
-    /// The time that the sender has spent under each limit up to `now`.
-    pub fn limited(&self, now: Time) -> Limited {
-        either!(self, end => end.limited(now))
+    /// True while losses are being repaired; never of E-TCP, whose law answers each.
+    pub fn recovering(&self) -> bool {
+        over!(&self.0, end => end.recovering())
+    }
+
+    /// True if all data offered is known to have arrived; always false if delivery is not reliable.
+    pub fn is_done(&self) -> bool {
+        over!(&self.0, end => end.is_done())
     }
 }
 

@@ -5,25 +5,21 @@
 //! Reading order: [`Segment`], what travels; [`Sender`] and [`Receiver`], for any transport;
 //! [`tcp`], [`quic`] and [`etcp`]; below them [`RttEstimator`], [`Pacer`] and [`Reassembly`].
 
-mod counters;
+pub mod congestion;
 mod endpoint;
 pub mod etcp;
-mod limits;
-mod pacer;
+mod handshake;
 pub mod quic;
 mod reassembly;
+mod ring;
 mod rtt;
 mod segment;
 pub mod tcp;
 mod ticks;
 
-pub use counters::Counters;
+pub use congestion::{Counters, Delivered, Limited, Pacer, RateSampler, SendLimit, Sending};
 pub use endpoint::{Receiver, Recovery, Sender, Transport};
-pub use limits::{Limited, SendLimit};
-pub use pacer::Pacer;
 pub use reassembly::Reassembly;
 pub use rtt::{Least, Outstanding, RttEstimator, Timeouts};
 pub use segment::{AckHeader, DataHeader, Header, Kind, Payload, Segment};
-pub use tcp::Delivered;
-pub use tcp::rate_sampler::{RateSampler, Sending};
 pub use ticks::Ticks;

@@ -4,14 +4,18 @@
 use narrows_control::laws::reno::Reno;
 use narrows_control::{Controller, OncePerEpoch, SlowStart};
 use narrows_signal::{Ecn, Range, SackBlocks};
-use narrows_transport::tcp::{
-    Detection, Habits, Metering, Receiver, RecoveryKind, Sender, TcpSettings,
-};
-use narrows_transport::{AckHeader, DataHeader, Header, Kind, Segment};
+use narrows_transport::congestion::{EcnOfUser, Place};
+use narrows_transport::tcp::{Detection, Habits, Metering, Receiver, RecoveryKind, TcpSettings};
+use narrows_transport::{AckHeader, DataHeader, Header, Kind, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// Nothing there is random.
+fn place() -> Place {
+    Place::new(Stream::new(1, 1, 1))
+}
 
 fn at(millis: u64) -> Time {
     Time::ZERO + Duration::from_millis(millis)
@@ -20,9 +24,8 @@ fn at(millis: u64) -> Time {
 fn sender(recovery: RecoveryKind, habits: Habits, window: f64, ssthresh: f64) -> Sender {
     let controller: Box<dyn Controller> =
         Box::new(OncePerEpoch::new(SlowStart::Standard, Reno, window).with_ssthresh(ssthresh));
-    let stream = Stream::new(1, 1, 1);
     let habits = Arc::new(habits);
-    Sender::new(TcpSettings::new(recovery, habits, 1000, stream), controller)
+    Sender::new(TcpSettings::new(recovery, habits, 1000), controller, place())
 }
 
 const NOTHING: [u64; 0] = [];
@@ -316,10 +319,10 @@ fn a_mark_and_a_loss_of_one_window_have_one_answer() {
             Box::new(OncePerEpoch::new(SlowStart::Standard, Reno, 10.0).with_ssthresh(10.0));
         let habits = Habits { limited_transmit: false, ..Habits::NS2 };
         let settings = TcpSettings {
-            ecn: true,
-            ..TcpSettings::new(recovery, Arc::new(habits), 1000, Stream::new(1, 1, 1))
+            ecn: EcnOfUser::ASKED,
+            ..TcpSettings::new(recovery, Arc::new(habits), 1000)
         };
-        let mut sender = Sender::new(settings, controller);
+        let mut sender = Sender::new(settings, controller, place());
         sender.offer(1000);
         leaving(&mut sender, at(0));
         let mut answer = |millis: u64, number: u64, top: u64, ece: bool| {
@@ -348,9 +351,9 @@ fn a_window_of_data_has_one_answer_to_its_marks_and_the_first_new_packet_says_so
     let controller: Box<dyn Controller> =
         Box::new(OncePerEpoch::new(SlowStart::Standard, Reno, 10.0).with_ssthresh(10.0));
     let (recovery, habits) = (RecoveryKind::Reno, Arc::new(Habits::NS2));
-    let stream = Stream::new(1, 1, 1);
-    let settings = TcpSettings { ecn: true, ..TcpSettings::new(recovery, habits, 1000, stream) };
-    let mut sender = Sender::new(settings, controller);
+    let settings =
+        TcpSettings { ecn: EcnOfUser::ASKED, ..TcpSettings::new(recovery, habits, 1000) };
+    let mut sender = Sender::new(settings, controller, place());
     sender.offer(1000);
     assert!(
         headers(&mut sender, at(0))

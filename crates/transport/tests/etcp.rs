@@ -4,10 +4,11 @@
 use narrows_control::Controller;
 use narrows_control::registry::{self, Birth};
 use narrows_signal::EtcpAck;
+use narrows_transport::congestion::Place;
 use narrows_transport::etcp::signalling::{Fate, Reception, Signalling};
-use narrows_transport::etcp::{Delivery, EtcpSettings, Receiver, Sender};
+use narrows_transport::etcp::{Delivery, EtcpSettings, Receiver};
 use narrows_transport::tcp::Habits;
-use narrows_transport::{Kind, Payload, Segment};
+use narrows_transport::{Kind, Payload, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -165,12 +166,12 @@ fn law(name: &str) -> Box<dyn Controller> {
 }
 
 fn settings(delivery: Delivery) -> EtcpSettings {
-    let settings = EtcpSettings::new(Habits::NS2.timeouts, 1040, Stream::new(5, 1, 1));
+    let settings = EtcpSettings::new(Habits::NS2.timeouts, 1040);
     EtcpSettings { delivery, ..settings }
 }
 
 fn sender(name: &str, delivery: Delivery) -> Sender {
-    Sender::new(settings(delivery), law(name))
+    Sender::new(settings(delivery), law(name), Place::new(Stream::new(5, 1, 1)))
 }
 
 struct Delivered {
@@ -245,6 +246,7 @@ fn a_damaged_packet_is_answered_as_received_and_its_data_sent_again() {
         let mut sender = Sender::new(
             EtcpSettings { payload: Payload::Apart, ..settings(delivery) },
             law("etcp"),
+            Place::new(Stream::new(5, 1, 1)),
         );
         let mut receiver = Receiver::new(delivery, 40, Stream::new(5, 1, 2));
         sender.offer(10);

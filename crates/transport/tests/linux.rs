@@ -5,13 +5,17 @@ use narrows_control::{
     Ack, Controller, Gaps, Idle, Loss, Needs, OncePerEpoch, Pacing, RateSample, SlowStart, Timeout,
 };
 use narrows_signal::{Ecn, Range, SackBlocks};
-use narrows_transport::tcp::{
-    Habits, Quantum, Receiver, RecoveryKind, Sender, Spacing, TcpSettings,
-};
-use narrows_transport::{AckHeader, DataHeader, Header, Segment};
+use narrows_transport::congestion::{EcnOfUser, Place};
+use narrows_transport::tcp::{Habits, Quantum, Receiver, RecoveryKind, Spacing, TcpSettings};
+use narrows_transport::{AckHeader, DataHeader, Header, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// Nothing there is random.
+fn place() -> Place {
+    Place::new(Stream::new(1, 1, 1))
+}
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -22,8 +26,8 @@ fn at(millis: u64) -> Time {
 }
 
 fn with(habits: Habits, controller: Box<dyn Controller>) -> Sender {
-    let stream = Stream::new(1, 1, 1);
-    Sender::new(TcpSettings::new(RecoveryKind::Sack, Arc::new(habits), 1500, stream), controller)
+    let settings = TcpSettings::new(RecoveryKind::Sack, Arc::new(habits), 1500);
+    Sender::new(settings, controller, place())
 }
 
 fn reno(window: f64, ssthresh: f64) -> Box<dyn Controller> {
@@ -201,11 +205,10 @@ fn after_a_real_timeout_the_rest_is_sent_again() {
 
 #[test]
 fn a_mark_brings_the_flight_down_while_packets_arrive() {
-    let stream = Stream::new(1, 1, 1);
     let habits = Arc::new(Habits { handshake: false, ..Habits::LINUX });
     let settings =
-        TcpSettings { ecn: true, ..TcpSettings::new(RecoveryKind::Sack, habits, 1500, stream) };
-    let mut sender = Sender::new(settings, reno(20.0, 10.0));
+        TcpSettings { ecn: EcnOfUser::ASKED, ..TcpSettings::new(RecoveryKind::Sack, habits, 1500) };
+    let mut sender = Sender::new(settings, reno(20.0, 10.0), place());
     sender.offer(1000);
     assert_eq!(leaving(&mut sender, at(0)).len(), 20);
     let mut marked = |now, number, ece| {
@@ -242,11 +245,10 @@ fn a_third_block_does_not_wait() {
 #[test]
 fn what_ends_a_burst_or_the_data_says_so() {
     for (quantum, expected) in [(1, vec![6]), (3, vec![2, 5, 6])] {
-        let stream = Stream::new(1, 1, 1);
         let habits = Arc::new(Habits { handshake: false, ..Habits::LINUX });
-        let settings = TcpSettings::new(RecoveryKind::Sack, habits, 1500, stream);
+        let settings = TcpSettings::new(RecoveryKind::Sack, habits, 1500);
         let settings = TcpSettings { quantum: Quantum::Packets(quantum), ..settings };
-        let mut sender = Sender::new(settings, reno(7.0, 7.0));
+        let mut sender = Sender::new(settings, reno(7.0, 7.0), place());
         sender.offer(7);
         let segments = std::iter::from_fn(|| sender.poll_transmit(at(100)));
         let pushes = |header| matches!(header, Header::Data(DataHeader { pushes: true, .. }));
@@ -260,10 +262,10 @@ fn what_ends_a_burst_or_the_data_says_so() {
 #[test]
 fn a_window_that_is_spread_over_the_round_trip_grows() {
     let habits = Arc::new(Habits { handshake: false, ..Habits::LINUX });
-    let settings = TcpSettings::new(RecoveryKind::Sack, habits, 1500, Stream::new(1, 1, 1));
+    let settings = TcpSettings::new(RecoveryKind::Sack, habits, 1500);
     let (quantum, pacing) = (Quantum::Packets(4), Some(Spacing::Window(Gaps::Even)));
     let settings = TcpSettings { quantum, pacing, ..settings };
-    let mut sender = Sender::new(settings, reno(40.0, 40.0));
+    let mut sender = Sender::new(settings, reno(40.0, 40.0), place());
     sender.offer(1_000_000);
     let (mut now, mut acks) = (Time::ZERO, VecDeque::new());
     while now < at(2000) {

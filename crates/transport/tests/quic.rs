@@ -6,9 +6,15 @@ use narrows_control::laws::reno::Reno;
 use narrows_control::registry::{self, Birth};
 use narrows_control::{Ack, Controller, Gaps, Idle, Loss, Needs, OncePerEpoch, SlowStart, Timeout};
 use narrows_signal::{AckRanges, Ecn, QuicAck, Range};
-use narrows_transport::quic::{AckPolicy, INITIAL_BYTES, QuicSettings, Receiver, Sender, Spacing};
-use narrows_transport::{DataHeader, Header, Segment};
+use narrows_transport::congestion::{EcnOfUser, Place, Spacing};
+use narrows_transport::quic::{AckPolicy, INITIAL_BYTES, QuicSettings, Receiver, initial_window};
+use narrows_transport::{DataHeader, Header, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
+
+/// Nothing there is random.
+fn place() -> Place {
+    Place::new(Stream::new(1, 1, 1))
+}
 use std::sync::{Arc, Mutex};
 
 fn ms(millis: u64) -> Duration {
@@ -24,7 +30,7 @@ fn micros(micros: u64) -> Time {
 }
 
 fn settings() -> QuicSettings {
-    QuicSettings { pacing: None, ..QuicSettings::new(1000, Stream::new(1, 1, 1)) }
+    QuicSettings { pacing: None, ..QuicSettings::new(1000) }
 }
 
 fn reno(window: f64, ssthresh: f64) -> Box<dyn Controller> {
@@ -44,7 +50,7 @@ fn leaving(sender: &mut Sender, now: Time) -> Vec<(u64, u32)> {
 /// A connection that has been accepted 100 ms after it was asked for at 0 ms, with `offered`
 /// packets to send; nothing has left yet.
 fn accepted(settings: QuicSettings, law: Box<dyn Controller>, offered: u64) -> Sender {
-    let mut sender = Sender::new(settings, law);
+    let mut sender = Sender::new(settings, law, place());
     sender.offer(offered);
     let initial = sender.poll_transmit(at(0)).expect("it asks for a connection");
     accept(&mut sender, at(100), &initial);
@@ -174,7 +180,7 @@ fn s6_1_2_the_time_threshold_is_of_the_larger_of_latest_and_smoothed() {
 
 #[test]
 fn s6_1_2_the_time_threshold_is_a_millisecond_at_least() {
-    let mut sender = Sender::new(settings(), reno(10.0, 10.0));
+    let mut sender = Sender::new(settings(), reno(10.0, 10.0), place());
     sender.offer(3);
     let initial = sender.poll_transmit(at(0)).expect("it asks");
     accept(&mut sender, micros(200), &initial);
@@ -202,7 +208,7 @@ fn s6_2_1_the_probe_timeout_is_that_of_the_rfc() {
 #[test]
 fn s6_2_1_the_period_is_at_least_the_granularity() {
     let acks = AckPolicy { delay: ms(0), ..AckPolicy::default() };
-    let mut sender = Sender::new(QuicSettings { acks, ..settings() }, reno(10.0, 10.0));
+    let mut sender = Sender::new(QuicSettings { acks, ..settings() }, reno(10.0, 10.0), place());
     sender.offer(1);
     let initial = sender.poll_transmit(at(0)).expect("it asks");
     accept(&mut sender, at(0), &initial);
@@ -213,7 +219,7 @@ fn s6_2_1_the_period_is_at_least_the_granularity() {
 
 #[test]
 fn s6_2_1_before_the_handshake_is_over_the_timer_is_not_for_data() {
-    let mut sender = Sender::new(settings(), reno(10.0, 10.0));
+    let mut sender = Sender::new(settings(), reno(10.0, 10.0), place());
     sender.offer(10);
     let initial = sender.poll_transmit(at(0)).expect("it asks");
     assert_eq!((initial.header, initial.bytes), (Header::QuicInitial, INITIAL_BYTES));
@@ -228,7 +234,7 @@ fn s6_2_1_before_the_handshake_is_over_the_timer_is_not_for_data() {
 
 #[test]
 fn s6_2_2_when_the_handshake_is_over_its_timer_and_its_back_off_are_gone() {
-    let mut sender = Sender::new(settings(), reno(10.0, 10.0));
+    let mut sender = Sender::new(settings(), reno(10.0, 10.0), place());
     sender.offer(1);
     sender.poll_transmit(at(0)).expect("it asks");
     sender.on_wakeup(at(999));
@@ -325,7 +331,8 @@ fn renewed(sender: &mut Sender) {
 
 #[test]
 fn s6_4_a_new_connection_knows_nothing_of_packets_of_the_old_one() {
-    let mut sender = accepted(QuicSettings { ecn: true, ..settings() }, reno(10.0, 10.0), 10);
+    let mut sender =
+        accepted(QuicSettings { ecn: EcnOfUser::ASKED, ..settings() }, reno(10.0, 10.0), 10);
     leaving(&mut sender, at(100));
     // 0 would be lost at 212.5 ms; 3 to 9 are under way.
     ack(&mut sender, at(200), &[(1, 3)]);
@@ -442,7 +449,8 @@ fn s7_a_law_that_only_paces_has_two_windows_in_flight_at_most() {
 
 #[test]
 fn s7_1_a_mark_is_answered_as_a_loss_once_per_round_trip() {
-    let mut sender = accepted(QuicSettings { ecn: true, ..settings() }, reno(10.0, 10.0), 1000);
+    let mut sender =
+        accepted(QuicSettings { ecn: EcnOfUser::ASKED, ..settings() }, reno(10.0, 10.0), 1000);
     let first = sender.poll_transmit(at(100)).expect("data");
     assert_eq!(first.ecn(), Ecn::Capable);
     leaving(&mut sender, at(100));
@@ -460,7 +468,8 @@ fn s7_1_a_mark_is_answered_as_a_loss_once_per_round_trip() {
 
 #[test]
 fn s7_3_2_a_mark_within_a_recovery_does_not_reduce_again() {
-    let mut sender = accepted(QuicSettings { ecn: true, ..settings() }, reno(10.0, 10.0), 1000);
+    let mut sender =
+        accepted(QuicSettings { ecn: EcnOfUser::ASKED, ..settings() }, reno(10.0, 10.0), 1000);
     leaving(&mut sender, at(100));
     ack(&mut sender, at(200), &[(1, 4)]);
     assert_eq!((sender.counters().lost, sender.controller().window()), (1, 5.0));
@@ -475,8 +484,8 @@ fn s7_3_2_a_mark_within_a_recovery_does_not_reduce_again() {
 /// What leaves first, paced or not, with packets of so many bytes and ten packets as the law's
 /// window.
 fn first_flight(bytes: u32) -> usize {
-    let settings = QuicSettings::new(bytes, Stream::new(1, 1, 1));
-    let window = settings.initial_window;
+    let settings = QuicSettings::new(bytes);
+    let window = initial_window(bytes);
     leaving(&mut accepted(settings, reno(window, f64::INFINITY), 1000), at(100)).len()
 }
 
@@ -500,7 +509,7 @@ fn s7_3_1_a_loss_ends_slow_start() {
 
 #[test]
 fn s7_3_1_a_mark_ends_slow_start() {
-    let settings = QuicSettings { ecn: true, ..settings() };
+    let settings = QuicSettings { ecn: EcnOfUser::ASKED, ..settings() };
     let mut sender = accepted(settings, reno(10.0, f64::INFINITY), 1000);
     leaving(&mut sender, at(100));
     ack(&mut sender, at(200), &[(0, 2)]);
@@ -565,7 +574,7 @@ fn s7_5_probes_leave_beyond_the_window_and_count_as_in_flight() {
 fn one_per_second(handshake: bool, last: u64, mut at_each: impl FnMut(&mut Sender, u64)) -> Sender {
     let acks = AckPolicy { delay: ms(500), ..AckPolicy::default() };
     let settings = QuicSettings { acks, handshake, ..settings() };
-    let mut sender = Sender::new(settings, reno(20.0, 10.0));
+    let mut sender = Sender::new(settings, reno(20.0, 10.0), place());
     if handshake {
         sender.offer(1);
         let initial = sender.poll_transmit(at(0)).expect("it asks");
@@ -611,7 +620,7 @@ fn s7_6_2_all_lost_over_three_timeouts_makes_the_window_the_least() {
 /// then is acknowledged, and once a packet that left later is.
 fn windows_after_a_silence(law: Box<dyn Controller>) -> [f64; 3] {
     let acks = AckPolicy { delay: ms(500), ..AckPolicy::default() };
-    let mut sender = Sender::new(QuicSettings { acks, ..settings() }, law);
+    let mut sender = Sender::new(QuicSettings { acks, ..settings() }, law, place());
     sender.offer(1);
     let initial = sender.poll_transmit(at(0)).expect("it asks");
     accept(&mut sender, at(500), &initial);
@@ -692,8 +701,8 @@ fn s7_6_2_persistent_congestion_does_not_begin_before_a_sample() {
 
 #[test]
 fn s7_7_after_a_burst_of_the_initial_window_packets_are_paced() {
-    let settings = QuicSettings::new(1000, Stream::new(1, 1, 1));
-    assert_eq!(settings.pacing, Some(Spacing::Recommended));
+    let settings = QuicSettings::new(1000);
+    assert_eq!(settings.pacing, Some(Spacing::Recommended(10)));
     let mut sender = accepted(settings, reno(20.0, 20.0), 1000);
     assert_eq!(leaving(&mut sender, at(100)).len(), 10);
     // smoothed_rtt/(1.25·20) = 4 ms.
@@ -720,7 +729,7 @@ fn s7_8_a_window_that_is_not_used_does_not_grow() {
 #[test]
 fn s7_8_the_pacers_delay_is_not_the_applications() {
     let grown = |offered| {
-        let settings = QuicSettings::new(1000, Stream::new(1, 1, 1));
+        let settings = QuicSettings::new(1000);
         let mut sender = accepted(settings, reno(20.0, f64::INFINITY), offered);
         leaving(&mut sender, at(100));
         ack(&mut sender, at(200), &[(0, 1)]);

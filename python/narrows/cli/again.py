@@ -14,6 +14,7 @@ from narrows.comparison import run_cases
 from narrows.errors import Error
 from narrows.made import Made
 from narrows.scenario import Scenario
+from narrows.shown import buffers_of
 from narrows.sweeps.cache import Cache
 from narrows.sweeps.plan import Plan, Until
 
@@ -67,11 +68,12 @@ def _make(made: Made, output: Output) -> None:
         compare.write(output, run_cases(planned, made.seeds), made)
     else:
         points = [said for said, _ in made.cases]
-        plan = Plan(points, [text for _, text in made.cases], made.seeds)
+        texts = [text for _, text in made.cases]
+        plan = Plan(points, texts, made.seeds, buffers=buffers_of(scenarios))
         until = Until(*made.until) if made.until else None
         with tempfile.TemporaryDirectory() as cache:
             result = plan.run(Cache(Path(cache)), until=until, progress=True)
-            sweep.write(output, result, until.metric if until else "utilisation")
+            sweep.write(output, result, until.metric if until else "utilisation", made)
 
 
 def _differing(old: Path, new: Path) -> list[str]:

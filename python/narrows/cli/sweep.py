@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rich.box import SIMPLE
 from rich.table import Table
 
-from narrows import _core, tables
+from narrows import _core, shown, tables
 from narrows._files import Folder, Output
 from narrows._terminal import console, put, say, warn
 from narrows.cli.compare import split_seeds
@@ -68,7 +68,7 @@ def run_file(
         if not as_json:
             warn(numbered(result.warnings))
         if folder:
-            write(folder, result, metric)
+            write(folder, result, metric, made)
             folder.finish(made)
             if not as_json:
                 say(f"written to {folder.target}/: {', '.join(folder.written())}")
@@ -108,15 +108,19 @@ def _print(result: Sweep, metric: str, as_json: bool) -> None:
         for row in result.runs.drop("point").iter_rows(named=True):
             put(json.dumps({**row, "warnings": (row.get("warnings") or "").splitlines()}))
         return
-    console().print(tables.points(result, metric))
+    for table in tables.of_sweep(result, metric):
+        console().print(table)
+    say(f"buffers: {shown.buffers(result.buffers)}")
 
 
-def write(folder: Folder, result: Sweep, metric: str) -> None:
-    """Write tidy tables and a figure."""
-    from narrows import plot  # noqa: PLC0415
+def write(folder: Folder, result: Sweep, metric: str, made: Made) -> None:
+    """Write tidy tables, a figure and a report."""
+    from narrows import plot, report  # noqa: PLC0415
 
     folder.note(result.write(folder.path))
-    folder.data("sweep.png", plot.sweep_png(result, metric))
+    picture = plot.sweep_png(result, metric)
+    folder.data("sweep.png", picture)
+    folder.text("report.html", report.sweep(result, metric, picture, made))
 
 
 def listed(path: Path, as_json: bool) -> None:

@@ -43,7 +43,9 @@ function draw(description, place, isSmall) {
   }
   const series = description.labels.map((label, i) => {
     const dash = label === "marked" ? [4, 3] : undefined;
-    return { label, stroke: COLOURS[description.colours[i] % COLOURS.length], width: 1, dash, spanGaps: true };
+    const colour = COLOURS[description.colours[i] % COLOURS.length];
+    const dots = description.dots ? { paths: () => null, points: { show: true, size: 4, fill: colour } } : {};
+    return { label, stroke: colour, width: 1, dash, spanGaps: true, ...dots };
   });
   const named = series.length;
   // The edges of bands follow the lines, two for each line that has one.
@@ -56,11 +58,11 @@ function draw(description, place, isSmall) {
   const highest = (max) => (description.top ?? (max > 0 ? max : 1)) * 1.05 || 1;
   const chart = new uPlot({
     width: place.clientWidth,
-    height: isSmall ? 180 : 260,
+    height: isSmall ? 200 : 260,
     legend: { show: !isSmall || named > 1 },
     cursor: { sync: { key: "time" } },
     scales: { x: { time: false }, y: { range: (_, min, max) => [Math.min(0, min ?? 0), highest(max)] } },
-    axes: [{ ...axis(), label: isSmall ? undefined : "time (s)" }, { ...axis(), label: description.unit, size: 60 }],
+    axes: [{ ...axis(), label: "time (s)" }, { ...axis(), label: description.unit, size: 60 }],
     series: [{ label: "time (s)" }, ...series],
     bands,
     hooks: { setScale: [(chart, key) => key === "x" && zoomAll(chart)], drawClear: [shadeWarmup] },

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from narrows import remarks, shown, tables
 from narrows.comparison import common, varying
-from narrows.shown import Line
+from narrows.shown import Line, buffers_of
 from narrows.tables import as_html
 
 if TYPE_CHECKING:
@@ -25,18 +25,24 @@ if TYPE_CHECKING:
     from narrows.comparison import Case, Comparison
     from narrows.made import Made
     from narrows.results import Result
+    from narrows.sweeps import Sweep
 
 MOST_POINTS = 4000
+MOST_SCENARIOS = 40
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart: a title, the unit of its y axis, lines over a common time, and where it is cut."""
+    """One chart: a title, the unit of its y axis, lines over a common time, and where it is cut.
+
+    With `dots` the points of its lines are not joined.
+    """
 
     title: str
     unit: str
     lines: Sequence[Line]
     top: float | None
+    dots: bool = False
 
     def packed(self) -> dict[str, Any]:
         """Return the chart as JSON, with columns of little-endian 32-bit floats in base64."""
@@ -53,6 +59,7 @@ class Chart:
             "labels": [line.label for line in self.lines],
             "colours": [line.colour for line in self.lines],
             "top": self.top,
+            "dots": self.dots,
             "bands": bands,
             "data": data,
         }
@@ -116,7 +123,14 @@ def comparison(found: Comparison, made: Made) -> str:
         _of_cases("Lost at the bottleneck (marked dashed)", "%", found.cases, _lost),
         _of_cases("Throughput at the bottleneck", "Mbit/s", found.cases, _throughput),
     ]
-    return _page(title, found.results, shown_tables, sections, found.warnings, made)
+    return _page(
+        title,
+        buffers_of([run.scenario for run in found.results]),
+        shown_tables,
+        found.warnings,
+        made,
+        _drawn(found.results, sections),
+    )
 
 
 def single(results: Sequence[Result], of_runs: Sequence[Table], made: Made) -> str:
@@ -144,8 +158,24 @@ def single(results: Sequence[Result], of_runs: Sequence[Table], made: Made) -> s
     ]
     if result.link_series.is_empty():
         sections = []
+    if asked := shown.transfer_lines(result):
+        chart = Chart("", "s", asked, None, dots=True)
+        sections.append(Section("Completion of requests, by the time of the request", [chart]))
     said = remarks.of_runs([result.warnings for result in results])
-    return _page(shown.told(result), results, of_runs, sections, said, made)
+    buffers = buffers_of([result.scenario])
+    return _page(shown.told(result), buffers, of_runs, said, made, _drawn(results, sections))
+
+
+def sweep(result: Sweep, metric: str, picture: bytes, made: Made) -> str:
+    """Report on a sweep: tables, and its picture, a PNG."""
+    axes = ", ".join(f"{axis} ({len(result.values_of(axis))})" for axis in result.axes)
+    title = f"sweep over {axes}" if axes else "sweep of one point"
+    encoded = base64.b64encode(picture).decode()
+    described = f"{metric} over the sweep's axes"
+    charts = f'<img alt="{html.escape(described)}" src="data:image/png;base64,{encoded}">'
+    of_sweep = tables.of_sweep(result, metric)
+    said = remarks.numbered(result.warnings)
+    return _page(title, result.buffers, of_sweep, said, made, _Charts("", charts, {"sections": []}))
 
 
 def _of_cases(
@@ -189,13 +219,37 @@ def _throughput(result: Result) -> list[Line]:
     return shown.link_lines(result, "utilisation", rate, [result.bottleneck])
 
 
+@dataclass(frozen=True)
+class _Charts:
+    """What a page has below its tables: a hint, HTML of its own, and data that its script draws."""
+
+    hint: str
+    html: str
+    data: dict[str, Any]
+
+
+def _drawn(results: Sequence[Result], sections: Sequence[Section]) -> _Charts:
+    """Return charts over time, which the page's script draws."""
+    first = "first seed of each; " if len({run.seed for run in results}) > 1 else ""
+    hint = (
+        f"Charts: {first}grey is not measured; a chart is cut off above what is measured if slow "
+        "start is far above. Drag across a chart to zoom all charts in to that time; double-click "
+        "to zoom out. Click a name in a legend to hide its line."
+    )
+    data = {
+        "warmup": shown.warmup(results[0]),
+        "sections": [section.packed() for section in sections],
+    }
+    return _Charts(hint if sections else "", "", data)
+
+
 def _page(
     title: str,
-    results: Sequence[Result],
+    buffers: Sequence[str],
     tables_: Sequence[Table],
-    sections: Sequence[Section],
     warnings: Sequence[str],
     made: Made,
+    charts: _Charts,
 ) -> str:
     here = resources.files("narrows.report")
 
@@ -205,34 +259,31 @@ def _page(
     def code(text: str) -> str:
         return text.replace("</", "<\\/")
 
-    data = {
-        "warmup": shown.warmup(results[0]),
-        "sections": [section.packed() for section in sections],
-    }
-    buffers = dict.fromkeys(
-        f"{name}: {buffer}"
-        for result in results
-        for name, buffer in result.scenario.buffers.items()
-    )
-    charted = "first seed of each; " if len(made.seeds) > 1 else ""
     places = {
         "@title@": html.escape(title),
-        "@buffers@": html.escape("; ".join(buffers)),
-        "@charted@": charted,
+        "@buffers@": html.escape(shown.buffers(buffers)),
+        "@hint@": html.escape(charts.hint),
+        "@drawn@": charts.html,
         "@warnings@": "".join(
             f'<p class="warning">Warning: {html.escape(warning)}</p>' for warning in warnings
         ),
         "@tables@": "".join(f'<div class="wide">{as_html(table)}</div>' for table in tables_),
         "@made@": html.escape(str(made)),
-        "@scenarios@": "".join(map(_scenario, made.cases)),
+        "@scenarios@": "".join(map(_scenario, made.cases[:MOST_SCENARIOS])) + _others(made),
         "/*@uplot.css@*/": read("uplot/uPlot.min.css"),
         "/*@uplot.js@*/": code(read("uplot/uPlot.iife.min.js")),
         "/*@charts.js@*/": code(read("charts.js")),
-        "/*@charts@*/": json.dumps(data).replace("<", "\\u003c"),
+        "/*@charts@*/": json.dumps(charts.data).replace("<", "\\u003c"),
     }
     # All at once: what is put into one place may look like another.
     anywhere = "|".join(map(re.escape, places))
     return re.sub(anywhere, lambda place: places[place[0]], read("page.html"))
+
+
+def _others(made: Made) -> str:
+    """Say where the scenarios are that a page does not show."""
+    more = len(made.cases) - MOST_SCENARIOS
+    return f"<p>{more} more scenarios are in made.json.</p>" if more > 0 else ""
 
 
 def _scenario(case: tuple[dict[str, Any], str]) -> str:

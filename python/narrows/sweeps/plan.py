@@ -13,6 +13,7 @@ from narrows._progress import bar
 from narrows._terminal import tell
 from narrows.controller import Makes
 from narrows.errors import SweepError
+from narrows.shown import buffers_of
 from narrows.statistics import chosen_seeds, mean_and_interval
 from narrows.sweeps.cache import Cache, Passing, State, canonical, key_of
 from narrows.sweeps.dispatch import dispatch
@@ -78,6 +79,7 @@ class Plan:
     seeds: list[int]
     controllers: list[dict[str, Makes]] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
+    buffers: list[str] = field(default_factory=list)
     failures: dict[str, Failure] = field(default_factory=dict)
 
     @classmethod
@@ -105,6 +107,7 @@ class Plan:
             chosen,
             [scenario.controllers for scenario in scenarios],
             weights,
+            buffers_of(scenarios),
         )
 
     def described(self) -> list[str]:
@@ -154,7 +157,7 @@ class Plan:
         ]
         for failure in failures:
             say(str(failure))
-        return Sweep(self.points, members, cache, reused, ran, failures)
+        return Sweep(self.points, members, cache, reused, ran, failures, self.buffers)
 
     def _members(self, seeds: Sequence[Sequence[int]]) -> list[Member]:
         """Return each point's runs with the seeds given for that point."""

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from narrows._files import parquet, write_at_once, writing_into
 from narrows.errors import SweepError
-from narrows.metrics import numbers_of_runs
+from narrows.metrics import numbers_of_runs, row_of_means, table_names
 from narrows.remarks import numbered, numbers, of_runs
-from narrows.statistics import Estimate, estimate, paired
+from narrows.statistics import paired
 from narrows.sweeps.cache import Cache
 from narrows.sweeps.points import Point, describe
 from narrows.sweeps.work import Outcome
@@ -81,6 +81,9 @@ class Sweep:
         The number of runs found in the cache, and the number run.
     failures
         The runs that failed.
+    buffers
+        Each buffer of the points' links in packets, bytes, time and bandwidth-delay products, with
+        the link's name; each once.
     """
 
     def __init__(
@@ -91,8 +94,10 @@ class Sweep:
         reused: int,
         ran: int,
         failures: list[Failure],
+        buffers: list[str],
     ) -> None:
         self.points = points
+        self.buffers = buffers
         self.reused = reused
         self.ran = ran
         self.failures = failures
@@ -121,10 +126,49 @@ class Sweep:
         """One row per run and object that a web user requested."""
         return self._rows("transfers")
 
+    @cached_property
+    def laws(self) -> pl.DataFrame:
+        """One row per run and law (or name) of its flows: the point, and what they did together.
+
+        Goodput and epochs are sums, the loss rate is of all packets, and the RTT is a mean.
+        """
+        import polars as pl  # noqa: PLC0415
+
+        named = pl.when(pl.col("name").str.len_chars() > 0).then("name").otherwise("cc")
+        return (
+            self.flows.with_columns(law=named)
+            .group_by("point", "seed", "law", maintain_order=True)
+            .agg(
+                pl.len().alias("flows"),
+                pl.col("goodput", "epochs").sum(),
+                (pl.col("lost").sum() / pl.col("sent").sum()).fill_nan(None).alias("loss_rate"),
+                pl.col("mean_rtt").mean(),
+            )
+        )
+
     @property
     def summary(self) -> pl.DataFrame:
         """The same as `runs`: one row per run."""
         return self.runs
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Return a table of all runs, with the point's values and the seed before it.
+
+        Parameters
+        ----------
+        name
+            ``summary``, ``flows``, ``links``, ``transfers``, ``flow_series``, ``law_series`` or
+            ``link_series``.
+
+        Raises
+        ------
+        SweepError
+            If there is no such table, or no time series were kept.
+        """
+        if name not in table_names():
+            raise SweepError(f'no table "{name}"; known: {", ".join(table_names())}')
+        found: pl.DataFrame = getattr(self, name)
+        return found
 
     @cached_property
     def flow_series(self) -> pl.DataFrame:
@@ -187,6 +231,10 @@ class Sweep:
         """The names of the points' values."""
         return list(self.points[0]) if self.points else []
 
+    def values_of(self, axis: str) -> list[Any]:
+        """Return the values of an axis, each once, in order."""
+        return list({str(point[axis]): point[axis] for point in self.points}.values())
+
     def values(self, point: Point, metric: str) -> list[float]:
         """Return a metric of a point's runs, in order of seed."""
         number = self.points.index(point)
@@ -211,24 +259,15 @@ class Sweep:
         """
         import polars as pl  # noqa: PLC0415
 
-        if not metrics:
-            raise SweepError('means: no metric is given; try means("utilisation")')
         columns = {metric: self._by_point(metric) for metric in metrics}
-        rows: list[dict[str, Any]] = []
+        rows = []
         for number, point in enumerate(self.points):
-            row: dict[str, Any] = {
-                **point,
-                "seeds": max(len(columns[metric][number]) for metric in metrics),
-            }
-            for metric in metrics:
-                known = list(columns[metric][number].values())
-                found = estimate(known, method) if known else Estimate(None, None, None)
-                row |= {
-                    metric: found.mean,
-                    f"{metric}_low": found.low,
-                    f"{metric}_high": found.high,
-                }
-            rows.append(row)
+            seeds = {seed for column in columns.values() for seed in column[number]}
+            runs = [
+                {metric: column[number].get(seed) for metric, column in columns.items()}
+                for seed in sorted(seeds)
+            ]
+            rows.append({**point, **row_of_means(runs, metrics, method)})
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def paired(
@@ -307,7 +346,7 @@ class Sweep:
 
         done = f"{len(self.points)} points, {self.reused + self.ran} runs"
         failed = f", {len(self.failures)} failed" if self.failures else ""
-        table = [] if self.runs.is_empty() else [tables.points(self)]
+        table = [] if self.runs.is_empty() else tables.of_sweep(self)
         said = [failure.error for failure in self.failures] + numbered(self.warnings)
         return f"{done}{failed}\n{tables.as_text(table, said)}".rstrip()
 
@@ -316,7 +355,7 @@ class Sweep:
 
         if self.runs.is_empty():
             return ""
-        return tables.as_page([tables.points(self)], numbered(self.warnings))
+        return tables.as_page(tables.of_sweep(self), numbered(self.warnings))
 
     def _whole(self) -> list[Member]:
         failed = {failure.key for failure in self.failures}

@@ -6,12 +6,13 @@ use narrows_router::{Discipline, Limit};
 use narrows_settings::Given;
 use narrows_sim::{
     Application, ControllerMaker, Endpoints, FlowSettings, Gap, HostSettings, Jitter, LinkSettings,
-    Loss, Network, PageSettings, RunSettings, Simulation, Usage, Watch,
+    Loss, Network, PageSettings, RunSettings, Served, Simulation, Usage, Watch,
 };
 use narrows_transport::Transport;
+use narrows_transport::congestion::{EcnOfUser, Place, Spacing};
 use narrows_transport::etcp::EtcpSettings;
-use narrows_transport::quic::{self, QuicSettings};
-use narrows_transport::tcp::{Habits, Quantum, RecoveryKind, Spacing, TcpSettings};
+use narrows_transport::quic::QuicSettings;
+use narrows_transport::tcp::{Habits, Quantum, RecoveryKind, TcpSettings};
 use narrows_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
@@ -165,13 +166,42 @@ impl Dumbbell {
         let law = registry::find(self.law).expect("a law of the registry");
         let recipe = law.read(&birth).expect("it takes its defaults");
         let controller = recipe.make(self.seed);
-        let stream = Stream::new(self.seed, 8, u64::from(flow));
-        let transport = if self.quic {
-            let pacing =
-                self.pacing.map(quic::Spacing::Window).or(Some(quic::Spacing::Recommended));
-            let each_loss = law.moved_by == MovedBy::EachLoss;
-            let (window_limit, quantum, ecn) = (self.window_limit, self.quantum, self.ecn);
-            let settings = QuicSettings::new(1000, stream);
+        let transport = self.transport(law.moved_by == MovedBy::EachLoss);
+        let place = Place::new(Stream::new(self.seed, 8, u64::from(flow)));
+        let application = match self.sends {
+            Sends::Endless => Application::Endless,
+            Sends::Packets(count) => Application::Packets { count, last_bytes: 1000 },
+            Sends::Every(gap) => Application::Every(gap),
+            Sends::Pages => {
+                let served = Served { rtt: self.rtt, make: maker(recipe) };
+                Application::Requests(Usage::Pages(self.reader()), served)
+            }
+        };
+        FlowSettings {
+            from,
+            to,
+            endpoints: Endpoints::Connection {
+                transport,
+                controller,
+                ack_bytes: 40,
+                application,
+                place,
+            },
+            start,
+            stop: Time::NEVER,
+            overhead: self.overhead,
+            host: self.host,
+            sampled: self.sampled,
+        }
+    }
+
+    /// The transport of a law that answers each lost packet if `each_loss`.
+    fn transport(&self, each_loss: bool) -> Transport {
+        if self.quic {
+            let pacing = self.pacing.map(Spacing::Window).or(Some(Spacing::Recommended(10)));
+            let (window_limit, quantum) = (self.window_limit, self.quantum);
+            let ecn = EcnOfUser { asked: self.ecn, on_retransmissions: false };
+            let settings = QuicSettings::new(1000);
             Transport::Quic(QuicSettings {
                 window_limit,
                 pacing,
@@ -180,31 +210,16 @@ impl Dumbbell {
                 each_loss,
                 ..settings
             })
-        } else if law.moved_by == MovedBy::EachLoss {
-            let (timeouts, gaps) = (self.habits.timeouts, self.pacing);
-            Transport::Etcp(EtcpSettings { gaps, ..EtcpSettings::new(timeouts, 1000, stream) })
+        } else if each_loss {
+            let (timeouts, pacing) = (self.habits.timeouts, self.pacing.map(Spacing::Window));
+            Transport::Etcp(EtcpSettings { pacing, ..EtcpSettings::new(timeouts, 1000) })
         } else {
             let Self { recovery, window_limit, pacing, quantum, ecn, .. } = *self;
+            let ecn = EcnOfUser { asked: ecn, on_retransmissions: false };
             let habits = Arc::new(self.habits);
-            let settings = TcpSettings::new(recovery, habits, 1000, stream);
+            let settings = TcpSettings::new(recovery, habits, 1000);
             let (pacing, quantum) = (pacing.map(Spacing::Window), Quantum::Packets(quantum));
             Transport::Tcp(TcpSettings { window_limit, pacing, quantum, ecn, ..settings })
-        };
-        let application = match self.sends {
-            Sends::Endless => Application::Endless,
-            Sends::Packets(count) => Application::Packets { count, last_bytes: 1000 },
-            Sends::Every(gap) => Application::Every(gap),
-            Sends::Pages => Application::Requests(Usage::Pages(self.reader()), maker(recipe)),
-        };
-        FlowSettings {
-            from,
-            to,
-            endpoints: Endpoints::Connection { transport, controller, ack_bytes: 40, application },
-            start,
-            stop: Time::NEVER,
-            overhead: self.overhead,
-            host: self.host,
-            sampled: self.sampled,
         }
     }
 
@@ -215,7 +230,6 @@ impl Dumbbell {
             size_factor: 5.0,
             persistent: 0.3,
             payload: 960,
-            rtt: self.rtt,
         }
     }
 

@@ -9,4 +9,5 @@ pub mod sender;
 pub mod signalling;
 
 pub use receiver::Receiver;
-pub use sender::{Delivery, EtcpSettings, Sender};
+pub(crate) use sender::Sender;
+pub use sender::{Delivery, EtcpSettings};

@@ -4,14 +4,11 @@
 use super::coding::{Encoder, Symbol};
 use super::reliability::RetransmissionQueue;
 use super::signalling::{Fate, Signalling};
-use crate::limits::Limits;
-use crate::{
-    Counters, Header, Least, Limited, Outstanding, Pacer, Payload, RttEstimator, Segment,
-    SendLimit, Timeouts,
-};
-use narrows_control::{Ack, Controller, Gaps, Loss, Pacing, Rtt, Timeout};
+use crate::congestion::{Congestion, Lost, Offer, Place, Quantum, Release, Spacing, Spread};
+use crate::{Header, Least, Outstanding, Payload, RttEstimator, Segment, SendLimit, Timeouts};
+use narrows_control::{Ack, Controller, Pacing, Restart, Rtt, Timeout};
 use narrows_signal::Reply;
-use narrows_units::{Duration, Stream, Time};
+use narrows_units::{Duration, Time};
 
 /// How an E-TCP sender is set up.
 #[derive(Clone, Debug)]
@@ -25,17 +22,15 @@ pub struct EtcpSettings {
     pub payload: Payload,
     /// Bytes of a data packet on the wire, headers included.
     pub packet_bytes: u32,
-    /// The distribution of gaps, if it is to replace the law's.
-    pub gaps: Option<Gaps>,
-    /// The random stream that exponential gaps are drawn from.
-    pub stream: Stream,
+    /// The gaps that replace the law's exponential ones.
+    pub pacing: Option<Spacing>,
 }
 
 impl EtcpSettings {
     /// Settings of a sender as in the paper, whose data packets have `packet_bytes` on the wire.
-    pub fn new(timeouts: Timeouts, packet_bytes: u32, stream: Stream) -> Self {
+    pub fn new(timeouts: Timeouts, packet_bytes: u32) -> Self {
         let (delivery, payload) = (Delivery::Retransmission, Payload::WithHeader);
-        Self { timeouts, delivery, payload, packet_bytes, gaps: None, stream }
+        Self { timeouts, delivery, payload, packet_bytes, pacing: None }
     }
 }
 
@@ -53,25 +48,24 @@ pub enum Delivery {
     },
 }
 
-/// An E-TCP sender.
-pub struct Sender {
-    controller: Box<dyn Controller>,
+/// An E-TCP sender. Its methods are [`Sender`](crate::Sender)'s.
+pub(crate) struct Sender {
+    congestion: Congestion,
+    release: Release,
     signalling: Signalling,
     /// `None` unless lost data is sent again.
     queue: Option<RetransmissionQueue>,
     /// `None` unless an erasure code makes up for lost data.
     code: Option<Box<Encoder>>,
     rtt: RttEstimator,
-    pacer: Pacer,
     timeouts: Timeouts,
-    gaps: Option<Gaps>,
     payload: Payload,
     packet_bytes: u32,
     offered: u64,
     /// The next number that has never been sent, used if delivery is not reliable.
     next_number: u64,
     waits_for_pacer: bool,
-    limits: Limits,
+    last_sent: Time,
     /// The application had nothing to send when the pacer was ready.
     starved: bool,
     /// When the timer of the smallest unacknowledged number expires.
@@ -83,40 +77,38 @@ pub struct Sender {
     written_off: u64,
     /// The loss of a packet with this label or a later one opens an epoch.
     epoch_ends: u64,
-    counters: Counters,
 }
 
 impl Sender {
     /// Creates a sender that has no data to send.
-    pub fn new(settings: EtcpSettings, controller: Box<dyn Controller>) -> Self {
-        let EtcpSettings { timeouts, delivery, payload, packet_bytes, gaps, stream } = settings;
+    pub fn new(settings: EtcpSettings, controller: Box<dyn Controller>, place: Place) -> Self {
+        let EtcpSettings { timeouts, delivery, payload, packet_bytes, pacing } = settings;
         let code = match delivery {
             Delivery::Coding { block } => Some(Box::new(Encoder::new(block))),
             Delivery::Unreliable | Delivery::Retransmission => None,
         };
         // RFC 6298's bound: Linux's goes by round trips, which E-TCP does not count.
         let timeouts = Timeouts { least_is: Least::OfTimeout, ..timeouts };
+        let congestion = Congestion::new(controller, Offer::default());
         Self {
-            controller,
+            release: Release::new(pacing, Quantum::Packets(1), &congestion, place),
+            congestion,
             signalling: Signalling::default(),
             queue: (delivery == Delivery::Retransmission).then(RetransmissionQueue::default),
             code,
             rtt: RttEstimator::default(),
-            pacer: Pacer::new(stream),
             timeouts,
-            gaps,
             payload,
             packet_bytes,
             offered: 0,
             next_number: 0,
             waits_for_pacer: false,
-            limits: Limits::new(),
+            last_sent: Time::ZERO,
             starved: true,
             data_timer: Time::NEVER,
             silence_timer: Time::NEVER,
             written_off: 0,
             epoch_ends: 0,
-            counters: Counters::default(),
         }
     }
 
@@ -133,9 +125,9 @@ impl Sender {
     /// Begins a new connection where the old one ended: nothing is known of the path any more, but
     /// sequence numbers continue.
     pub fn renew(&mut self, controller: Box<dyn Controller>) {
-        self.controller = controller;
+        self.congestion.renew(controller);
+        self.release.renew(&self.congestion);
         self.rtt = RttEstimator::default();
-        self.pacer.renew();
         self.written_off = self.signalling.outstanding();
     }
 
@@ -150,8 +142,8 @@ impl Sender {
         self.written_off = 0;
         let (mut received, rtt, next) = (0, self.rtt.estimate(), self.signalling.next());
         let in_flight = self.signalling.outstanding() as f64;
-        let (controller, counters, epoch_ends, code) =
-            (&mut self.controller, &mut self.counters, &mut self.epoch_ends, &mut self.code);
+        let (congestion, epoch_ends, code) =
+            (&mut self.congestion, &mut self.epoch_ends, &mut self.code);
         let highest = self.signalling.on_ack(fields, |label, fate| {
             if let Some(code) = code {
                 code.answer(fate);
@@ -164,21 +156,11 @@ impl Sender {
             if opens_epoch {
                 *epoch_ends = next;
             }
-            counters.lost += 1;
-            counters.epochs += u32::from(opens_epoch);
-            controller.on_loss(&Loss {
-                now,
-                transmission: label,
-                next,
-                opens_epoch,
-                again: false,
-                in_flight,
-                rtt,
-                rate: None,
-            });
+            let (number, transmission) = (label, label);
+            congestion.lost(&Lost { now, number, transmission, next, opens_epoch, in_flight, rtt });
         });
         if let Some(newest) = highest.filter(|_| received > 0) {
-            self.controller.on_ack(&Ack {
+            self.congestion.acknowledged(&Ack {
                 now,
                 packets: f64::from(received),
                 newest,
@@ -225,6 +207,7 @@ impl Sender {
 
     /// One of the wake-up times has come.
     pub fn on_wakeup(&mut self, now: Time) {
+        self.congestion.wake(now);
         if self.data_timer <= now {
             if let Some(queue) = &mut self.queue {
                 queue.on_timeout();
@@ -238,22 +221,16 @@ impl Sender {
                 now + self.rtt.estimate().map_or(self.timeouts.initial, |rtt| rtt.smoothed);
         }
         if self.silence_timer <= now {
-            self.counters.timeouts += 1;
             self.rtt.back_off();
             self.written_off = self.signalling.outstanding();
-            self.controller.on_timeout(&Timeout { now, opens_epoch: true, in_flight: 0.0 });
+            self.congestion.timed_out(&Timeout { now, opens_epoch: true, in_flight: 0.0 });
             self.silence_timer = now + self.timeout();
         }
     }
 
     /// True if there is something to send and the pacer lets it go at `now`.
     pub fn may_transmit(&mut self, now: Time) -> bool {
-        self.has_data() && self.may_leave_unanswered() && self.pacer.ready_at() <= now
-    }
-
-    /// The next segment to leave at `now`, if one may; lost data goes before new data.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        Segment::written(|segment| self.transmit_into(now, segment))
+        self.has_data() && self.may_leave_unanswered() && self.release.ready_at() <= now
     }
 
     /// Puts the next segment to leave at `now` into `segment` and returns true, if one may.
@@ -261,16 +238,16 @@ impl Sender {
         self.waits_for_pacer = false;
         if !self.has_data() {
             self.starved = true;
-            self.limits.set(SendLimit::Application, now);
+            self.congestion.waits(now, SendLimit::Application, false);
             return false;
         }
         if !self.may_leave_unanswered() {
-            self.limits.set(SendLimit::Window, now);
+            self.congestion.waits(now, SendLimit::Window, false);
             return false;
         }
-        if self.pacer.ready_at() > now {
+        if self.release.ready_at() > now {
             self.waits_for_pacer = true;
-            self.limits.set(SendLimit::Pacing, now);
+            self.congestion.waits(now, SendLimit::Pacing, false);
             return false;
         }
         self.starved = false;
@@ -280,23 +257,40 @@ impl Sender {
 
     fn transmit(&mut self, now: Time) -> Segment {
         let (number, retransmission, symbol) = self.take_number();
-        let cc_seq = self.signalling.label() as u32;
-        self.counters.sent += 1;
-        self.counters.retransmitted += u32::from(retransmission);
+        let label = self.signalling.label();
+        self.congestion.counters.retransmitted += u32::from(retransmission);
+        self.congestion.sent(label, now, || self.signalling.outstanding() as u32);
+        let cc_seq = label as u32;
         let is_reliable = self.queue.is_some() || self.code.is_some();
         if self.data_timer == Time::NEVER && is_reliable {
             self.data_timer = now + self.timeout();
         }
         if self.silence_timer == Time::NEVER {
-            self.silence_timer = now + self.timeout();
+            self.begin_or_restart(now);
         }
-        let rtt = self.rtt.estimate();
-        self.pacer.sent(now, 1, self.pacing(), self.controller.window(), rtt.as_ref());
+        self.last_sent = now;
+        let (congestion, signalling, rtt) = (&self.congestion, &self.signalling, &self.rtt);
+        self.release.left(now, 1, congestion, || Spread {
+            window: congestion.window(),
+            outstanding: signalling.outstanding(),
+            rtt: rtt.estimate(),
+        });
         let header = match symbol {
             None => Header::EtcpData { cc_seq, retransmission, payload: self.payload },
             Some(symbol) => Header::EtcpSymbol { cc_seq, symbol, payload: self.payload },
         };
         Segment::data(number, now, self.packet_bytes, header)
+    }
+
+    /// A packet leaves at `now`, and no answer was awaited: it is the first, or ends a silence if
+    /// no other is outstanding.
+    #[cold]
+    fn begin_or_restart(&mut self, now: Time) {
+        let (since, timeout) = (self.last_sent, self.timeout());
+        if self.congestion.counters.sent > 1 && self.signalling.outstanding() == 1 {
+            self.congestion.restarted(now, since, timeout, Restart::Never);
+        }
+        self.silence_timer = now + timeout;
     }
 
     /// Returns the number of the data that leaves, whether it makes up for a loss, and the symbol
@@ -323,17 +317,16 @@ impl Sender {
 
     /// When the rate-control timer expires; never if the sender waits for something else.
     pub fn pace_at(&self) -> Time {
-        if self.waits_for_pacer { self.pacer.ready_at() } else { Time::NEVER }
+        if self.waits_for_pacer { self.release.ready_at() } else { Time::NEVER }
     }
 
     /// When the earliest of the other timers expires; never if none is running.
     pub fn retransmit_at(&self) -> Time {
-        self.data_timer.min(self.silence_timer)
+        self.congestion.or_wakes(self.data_timer.min(self.silence_timer))
     }
 
-    /// The congestion controller.
-    pub fn controller(&self) -> &dyn Controller {
-        &*self.controller
+    pub fn congestion(&self) -> &Congestion {
+        &self.congestion
     }
 
     /// The current RTT estimate; `None` until there is a sample.
@@ -346,21 +339,19 @@ impl Sender {
         self.signalling.outstanding()
     }
 
-    /// True if all data offered has been acknowledged; always false if delivery is not reliable.
+    pub fn first(&self) -> u64 {
+        if let Some(code) = &self.code {
+            return code.first();
+        }
+        self.queue.as_ref().map_or(self.next_number, RetransmissionQueue::first)
+    }
+
+    pub fn recovering(&self) -> bool {
+        false
+    }
+
     pub fn is_done(&self) -> bool {
-        let of_code = self.code.as_ref().map(|code| code.first());
-        let first = of_code.or(self.queue.as_ref().map(RetransmissionQueue::first));
-        first.is_some_and(|first| first >= self.offered)
-    }
-
-    /// The sender's counters so far.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// The time spent under each limit up to `now`.
-    pub fn limited(&self, now: Time) -> Limited {
-        self.limits.spent(now)
+        (self.queue.is_some() || self.code.is_some()) && self.first() >= self.offered
     }
 
     fn next_new(&self) -> u64 {
@@ -380,8 +371,8 @@ impl Sender {
     /// first packets, before there is a pacing rate.
     fn may_leave_unanswered(&self) -> bool {
         let unanswered = self.signalling.outstanding().saturating_sub(self.written_off);
-        let has_pace = self.rtt.estimate().is_some() && self.controller.pacing() != Pacing::Unpaced;
-        has_pace || (unanswered as f64) < self.controller.window()
+        let has_pace = self.rtt.estimate().is_some() && self.congestion.pacing() != Pacing::Unpaced;
+        has_pace || (unanswered as f64) < self.congestion.window()
     }
 
     /// True if answers are due. While the application has nothing to send, the last holes wait for
@@ -399,20 +390,6 @@ impl Sender {
         let outstanding = Outstanding { first: 0, end: 0 };
         self.rtt.sample(rtt, &self.timeouts, outstanding);
         self.rtt.end_back_off();
-        self.counters.rtt_samples += 1;
-        self.counters.rtt_sum += rtt.seconds();
-    }
-
-    /// The law's pacing, with the user's gaps in place of the usual ones. Where the law has even
-    /// gaps it measures by them, and keeps them.
-    fn pacing(&self) -> Pacing {
-        let told = self.gaps.unwrap_or(Gaps::Exponential);
-        match self.controller.pacing() {
-            Pacing::Window { gain, gaps: Gaps::Exponential } => Pacing::Window { gain, gaps: told },
-            Pacing::Rate { packets_per_second, gaps: Gaps::Exponential } => {
-                Pacing::Rate { packets_per_second, gaps: told }
-            }
-            pacing => pacing,
-        }
+        self.congestion.count_rtt(rtt);
     }
 }

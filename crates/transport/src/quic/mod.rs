@@ -20,8 +20,6 @@
 //! discarding them (RFC 9000, §12.3): the stream knows which data it has. The law decides what a
 //! reduction is, and what the smallest window is.
 
-mod bucket;
-mod marks;
 mod persistent;
 mod ranges;
 mod receiver;
@@ -30,7 +28,8 @@ mod sender;
 mod sent_packets;
 
 pub use receiver::{AckPolicy, Receiver};
-pub use sender::{QuicSettings, Sender, Spacing, initial_window};
+pub(crate) use sender::Sender;
+pub use sender::{QuicSettings, initial_window};
 
 use narrows_units::Duration;
 

@@ -1,27 +1,24 @@
 //! The QUIC sender (RFC 9002, §6 and §7; appendices A and B): turns an application's data into
 //! packets, as far as the controller and the pacer allow.
 
-use super::bucket::Bucket;
-use super::marks::Marks;
 use super::persistent::LossRun;
 use super::rtt::RttEstimator;
 use super::sent_packets::{SentPacket, SentPackets};
 use super::{AckPolicy, INITIAL_BYTES, IP_AND_UDP};
-use crate::limits::Limits;
-use crate::tcp::rate_sampler::{RateSampler, Sending};
-use crate::{Counters, DataHeader, Header, Limited, Pacer, Reassembly, Segment, SendLimit};
-use narrows_control::{
-    Ack, Controller, Gaps, Idle, Loss, Mark, Pacing, RateSample, Restart, Rtt, Timeout,
+use crate::congestion::{
+    Congestion, EcnOfUser, Lost, Marked, Offer, Place, Quantum, Release, Room, Sending, Spacing,
+    Spread,
 };
-use narrows_signal::{Ecn, QuicAck, Request};
-use narrows_units::{Duration, Stream, Time};
+use crate::handshake::Handshake;
+use crate::{DataHeader, Header, Reassembly, Segment, SendLimit};
+use narrows_control::{Ack, Controller, RateSample, Restart, Rtt, Timeout};
+use narrows_signal::{Ecn, QuicAck};
+use narrows_units::{Duration, Time};
 use std::collections::VecDeque;
 
 /// How a QUIC sender is set up.
 #[derive(Clone, Debug)]
 pub struct QuicSettings {
-    /// Packets that leave together at most, unless more are asked for: the initial window.
-    pub initial_window: f64,
     /// If true, a connection begins with a handshake, which gives the first RTT sample.
     pub handshake: bool,
     /// When the receiver acknowledges, which the sender is told (max_ack_delay).
@@ -34,31 +31,26 @@ pub struct QuicSettings {
     pub pacing: Option<Spacing>,
     /// Packets that leave together, as with segmentation offload.
     pub quantum: u32,
-    /// If true, packets are ECN-capable and marks are answered as losses (RFC 9002, §7.1), even if
-    /// the controller does not ask for ECN; a controller that does ask takes precedence.
-    pub ecn: bool,
+    /// What the user asks of ECN.
+    pub ecn: EcnOfUser,
     /// If true, the controller answers each lost packet, so no recovery keeps its window still
     /// (E-TCP, §III-A).
     pub each_loss: bool,
-    /// The random stream that exponential gaps are drawn from.
-    pub stream: Stream,
 }
 
 impl QuicSettings {
     /// What RFC 9002 recommends, without ECN, for packets that leave one by one and a receiver
     /// whose window does not limit the sender.
-    pub fn new(packet_bytes: u32, stream: Stream) -> Self {
+    pub fn new(packet_bytes: u32) -> Self {
         Self {
-            initial_window: initial_window(packet_bytes),
             handshake: true,
             acks: AckPolicy::default(),
             packet_bytes,
             window_limit: f64::INFINITY,
-            pacing: Some(Spacing::Recommended),
+            pacing: Some(Spacing::Recommended(initial_window(packet_bytes) as u32)),
             quantum: 1,
-            ecn: false,
+            ecn: EcnOfUser::default(),
             each_loss: false,
-            stream,
         }
     }
 }
@@ -69,32 +61,6 @@ impl QuicSettings {
 pub fn initial_window(packet_bytes: u32) -> f64 {
     let datagram = f64::from(packet_bytes.saturating_sub(IP_AND_UDP).max(1));
     (14_720.0 / datagram).clamp(2.0, 10.0)
-}
-
-/// How packets are spaced if the controller leaves that to the transport.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spacing {
-    /// 1.25 windows per round trip, in bursts of at most the initial window (RFC 9002, §7.7).
-    Recommended,
-    /// One window per round trip, with such gaps.
-    Window(Gaps),
-}
-
-/// Where a connection stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Handshake {
-    /// It is to be asked for, once there is data; it has been asked for so many times.
-    Due(u32),
-    /// It has been asked for so many times.
-    Asked(u32),
-    /// Data may leave.
-    Done,
-}
-
-impl Handshake {
-    fn new(happens: bool) -> Self {
-        if happens { Self::Due(0) } else { Self::Done }
-    }
 }
 
 /// What may leave next.
@@ -112,10 +78,6 @@ enum Next {
 /// "MAY send up to two full-sized datagrams").
 const PROBES: u32 = 2;
 
-/// RFC 9002, §7 bounds what is in flight for every controller. One that only paces has its window
-/// in flight on average, and may have twice that for a while.
-const PACED_FLIGHT: f64 = 2.0;
-
 /// Packets that are neither lost nor acknowledged after persistent congestion, as a controller
 /// hears of it: it sets its window to one more, which makes kMinimumWindow, two packets (RFC 9002,
 /// §7.2).
@@ -124,14 +86,10 @@ const AFTER_PERSISTENT: f64 = 1.0;
 /// The largest back-off is 2 to the power of this.
 const LARGEST_BACKOFF: u32 = 16;
 
-/// A QUIC sender.
-///
-/// Feed it with [`on_ack`](Self::on_ack) and [`on_wakeup`](Self::on_wakeup). After each of these
-/// calls, and after [`offer`](Self::offer), call [`poll_transmit`](Self::poll_transmit) until it
-/// returns `None`; then wake the sender at [`pace_at`](Self::pace_at) and
-/// [`retransmit_at`](Self::retransmit_at).
-pub struct Sender {
-    controller: Box<dyn Controller>,
+/// A QUIC sender. Its methods are [`Sender`](crate::Sender)'s.
+pub(crate) struct Sender {
+    congestion: Congestion,
+    release: Release,
     settings: QuicSettings,
     /// Packets under way, and those lost for which an acknowledgement may still come.
     packets: SentPackets,
@@ -143,16 +101,6 @@ pub struct Sender {
     end: u64,
     offered: u64,
     rtt: RttEstimator,
-    pacer: Pacer,
-    /// The pacer of a controller that leaves it to RFC 9002.
-    bucket: Option<Bucket>,
-    sampler: Option<Box<RateSampler>>,
-    marks: Option<Marks>,
-    /// Whether packets carry the controller's requests to routers.
-    asks: bool,
-    own_recovery: bool,
-    /// Packets of the burst that is leaving: those still to go, and the total.
-    burst: (u32, u32),
     handshake: Handshake,
     /// The connection's first packet number.
     begins_at: u64,
@@ -180,28 +128,22 @@ pub struct Sender {
     is_full: bool,
     /// When the pacer lets the next packet go, if that is what the sender waits for.
     waits_for_pacer: Time,
-    limits: Limits,
-    counters: Counters,
 }
 
 impl Sender {
     /// Creates a sender that has no data to send.
-    pub fn new(settings: QuicSettings, controller: Box<dyn Controller>) -> Self {
-        let needs = controller.needs();
+    pub fn new(settings: QuicSettings, controller: Box<dyn Controller>, place: Place) -> Self {
+        let congestion = Congestion::new(controller, Offer { ecn: settings.ecn, deliveries: true });
+        let quantum = Quantum::Packets(settings.quantum);
         Self {
+            release: Release::new(settings.pacing, quantum, &congestion, place),
+            congestion,
             packets: SentPackets::default(),
             again: VecDeque::new(),
             delivered: Reassembly::default(),
             end: 0,
             offered: 0,
             rtt: RttEstimator::default(),
-            pacer: Pacer::new(settings.stream.clone()),
-            bucket: bucket(&settings, &*controller),
-            sampler: needs.rate_samples.then(Box::default),
-            marks: Marks::new(needs, settings.ecn),
-            asks: needs.routers,
-            own_recovery: needs.own_recovery,
-            burst: (0, 0),
             handshake: Handshake::new(settings.handshake),
             begins_at: 0,
             timeouts: 0,
@@ -216,10 +158,7 @@ impl Sender {
             run: LossRun::default(),
             is_full: false,
             waits_for_pacer: Time::NEVER,
-            limits: Limits::new(),
-            counters: Counters::default(),
             settings,
-            controller,
         }
     }
 
@@ -240,16 +179,12 @@ impl Sender {
     /// connection leaves again, and whatever is still heard of it changes nothing.
     #[inline(never)]
     pub fn renew(&mut self, controller: Box<dyn Controller>) {
-        self.bucket = bucket(&self.settings, &*controller);
-        self.controller = controller;
         self.rtt = RttEstimator::default();
-        self.pacer.renew();
         self.packets.discard();
         self.begins_at = self.packets.next();
+        self.congestion.renew_from(controller, self.begins_at);
+        self.release.renew(&self.congestion);
         (self.delivered.next()..self.end).for_each(|data| _ = self.delivered.arrive(data));
-        self.sampler =
-            self.sampler.take().map(|_| Box::new(RateSampler::starting_at(self.begins_at)));
-        self.burst = (0, 0);
         self.handshake = Handshake::new(self.settings.handshake);
         (self.timeouts, self.probes, self.is_full) = (0, 0, false);
         // `recovers_to` and its like are numbers of packets that have left, below all that come.
@@ -269,7 +204,7 @@ impl Sender {
         };
         if ack.number < self.begins_at {
             // It answers a connection that is over; so do the marks that it counts.
-            self.marks.iter_mut().for_each(|marks| _ = marks.newly(fields.marked));
+            self.congestion.marks.iter_mut().for_each(|marks| _ = marks.newly(fields.marked));
             return;
         }
         if ack.number >= self.packets.next() {
@@ -293,14 +228,12 @@ impl Sender {
             self.take_rtt(now, now.since(told.newest_sent), delay);
         }
         let rtt = self.rtt.estimate();
-        if let Some(sampler) = &mut self.sampler {
-            sampler.arrived(&told, now, rtt.map(|rtt| rtt.minimum));
-        }
+        self.congestion.delivered(&told, now, || rtt);
         let marked = self.tell_marks(now, fields, told.newest);
         self.detect_losses(now);
         (self.timeouts, self.probes) = (0, 0);
         let rate = self.rate_sample(now, told.newest, prior_in_flight);
-        self.controller.on_ack(&Ack {
+        self.congestion.acknowledged(&Ack {
             now,
             packets: told.packets as f64,
             newest: told.newest,
@@ -322,10 +255,9 @@ impl Sender {
     /// were in flight.
     fn rate_sample(&mut self, now: Time, newest: u64, prior_in_flight: u64) -> Option<RateSample> {
         let repairing = newest < self.repairs_to();
-        let departs_in = self.pacer.ready_at().since(now);
+        let departs_in = self.release.ready_at().since(now);
         let first = self.packets.first();
-        let sampler = self.sampler.as_mut()?;
-        sampler.take(first, &Sending { prior_in_flight, repairing, departs_in })
+        self.congestion.rate_sample(first, &Sending { prior_in_flight, repairing, departs_in })
     }
 
     /// The connection is accepted: data may leave, and the RTT is known.
@@ -340,8 +272,7 @@ impl Sender {
 
     fn take_rtt(&mut self, now: Time, latest: Duration, ack_delay: Duration) {
         self.rtt.sample(now, latest, ack_delay, self.settings.acks.delay);
-        self.counters.rtt_samples += 1;
-        self.counters.rtt_sum += latest.seconds();
+        self.congestion.count_rtt(latest);
     }
 
     /// Reports the packets that are lost by now (DetectAndRemoveLostPackets, A.10; OnPacketsLost,
@@ -368,24 +299,20 @@ impl Sender {
         let next = self.packets.next();
         // A mark of the same round trip has reduced the window; a law that decides in a recovery by
         // itself hears of each that begins.
-        let answered = if self.own_recovery { 0 } else { self.answered_to() };
+        let answered = if self.congestion.own_recovery() { 0 } else { self.answered_to() };
         let opens_epoch = number >= self.recovers_to.max(answered);
         if opens_epoch {
             self.recovers_to = next;
             self.begins_recovery = true;
         }
-        self.counters.lost += 1;
-        self.counters.epochs += u32::from(opens_epoch);
-        let sampler = self.sampler.as_mut();
-        self.controller.on_loss(&Loss {
+        self.congestion.lost(&Lost {
             now,
+            number,
             transmission: number,
             next,
             opens_epoch,
-            again: false,
             in_flight: f64::from(packet.in_flight),
             rtt: self.rtt.estimate(),
-            rate: sampler.and_then(|sampler| sampler.lost(number)),
         });
     }
 
@@ -395,23 +322,19 @@ impl Sender {
         self.rtt.restart_minimum();
         self.recovers_to = 0;
         self.collapsed_to = self.packets.next();
-        self.counters.timeouts += 1;
         // The losses have begun an epoch, except for a law that answers each by itself.
         let (opens_epoch, in_flight) = (self.settings.each_loss, AFTER_PERSISTENT);
-        self.controller.on_timeout(&Timeout { now, opens_epoch, in_flight });
+        self.congestion.timed_out(&Timeout { now, opens_epoch, in_flight });
     }
 
     /// Tells the controller about packets that arrived with a mark (ProcessECN, B.7); returns their
     /// number.
     fn tell_marks(&mut self, now: Time, ack: &QuicAck, newest: u64) -> f64 {
-        let Some(marks) = &mut self.marks else { return 0.0 };
+        let Some(marks) = &mut self.congestion.marks else { return 0.0 };
         let packets = marks.newly(ack.marked);
         if packets > 0.0 {
-            let opens_epoch = newest >= self.recovers_to.max(marks.answered_to);
-            if opens_epoch {
-                marks.answered_to = self.packets.next();
-            }
-            self.controller.on_mark(&Mark { now, packets, opens_epoch });
+            let (next, reduced_to) = (self.packets.next(), self.recovers_to);
+            self.congestion.marked(&Marked { now, packets, newest, next, reduced_to });
         }
         packets
     }
@@ -423,18 +346,19 @@ impl Sender {
 
     /// A mark has begun a recovery up to this packet; 0 if none has.
     fn answered_to(&self) -> u64 {
-        self.marks.map_or(0, |marks| if marks.classic { marks.answered_to } else { 0 })
+        self.congestion.marks.map_or(0, |marks| if marks.classic { marks.answered_to } else { 0 })
     }
 
     /// One of the wake-up times has come (OnLossDetectionTimeout, A.9).
     #[inline(never)]
     pub fn on_wakeup(&mut self, now: Time) {
+        self.congestion.wake(now);
         if self.timer > now {
             return;
         }
         self.timer = Time::NEVER;
         if let Handshake::Asked(times) = self.handshake {
-            self.counters.timeouts += 1;
+            self.congestion.counters.timeouts += 1;
             self.timeouts = (self.timeouts + 1).min(LARGEST_BACKOFF);
             self.handshake = Handshake::Due(times);
             return;
@@ -442,7 +366,7 @@ impl Sender {
         if self.loss_time <= now {
             self.detect_losses(now);
         } else {
-            self.limits.timed_out(self.probe_timeout() * (1 << self.timeouts), now);
+            self.congestion.was_silent(self.probe_timeout() * (1 << self.timeouts), now);
             self.timeouts = (self.timeouts + 1).min(LARGEST_BACKOFF);
             (self.probes, self.probes_for) = (PROBES, self.packets.next());
         }
@@ -473,12 +397,7 @@ impl Sender {
             return matches!(self.handshake, Handshake::Due(_)) && self.end < self.offered;
         }
         matches!(self.next(), Next::Data { .. })
-            && (self.probes > 0 || self.burst.0 > 0 || self.ready_at(1) <= now)
-    }
-
-    /// The next segment to leave at `now`, if one may.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        Segment::written(|segment| self.transmit_into(now, segment))
+            && (self.probes > 0 || self.release.is_bursting() || self.ready_at(1) <= now)
     }
 
     /// Puts the next segment to leave at `now` into `segment` and returns true, if one may.
@@ -513,9 +432,8 @@ impl Sender {
 
     /// Nothing more leaves at `now` because of `limit`, or because losses are being repaired.
     fn waits(&mut self, now: Time, limit: SendLimit) {
-        let decides = self.settings.each_loss || self.own_recovery;
-        let repairs = !decides && self.packets.first() < self.repairs_to();
-        self.limits.set(if repairs { SendLimit::Recovery } else { limit }, now);
+        let repairs = !self.settings.each_loss && self.packets.first() < self.repairs_to();
+        self.congestion.waits(now, limit, repairs);
     }
 
     /// Asks for the connection, if there is data for it and nobody has asked yet. Its timer has no
@@ -565,14 +483,7 @@ impl Sender {
 
     /// Packets that may be in flight.
     fn limit(&self) -> f64 {
-        let limit = self.controller.flight_limit();
-        if limit < f64::INFINITY {
-            limit
-        } else if self.rtt.estimate().is_none() {
-            self.controller.window()
-        } else {
-            PACED_FLIGHT * self.controller.window()
-        }
+        self.congestion.bounded_flight(self.rtt.estimate().is_some())
     }
 
     /// One past the highest data that the application and the receiver's window let leave
@@ -585,31 +496,30 @@ impl Sender {
     /// The application or the receiver's window is the limit (§7.8).
     fn wait_for_data(&mut self) {
         self.is_full = (self.packets.in_flight() + 1) as f64 > self.limit();
-        if let Some(sampler) = &mut self.sampler
-            && self.end >= self.offered
-        {
-            sampler.application_limits(self.packets.in_flight());
+        if self.end >= self.offered {
+            self.congestion.application_limits(self.packets.in_flight());
         }
     }
 
     /// True if a packet may leave as part of a burst: one is under way, or the pacer lets one go
     /// and the window has room for it.
     fn begin_or_continue_burst(&mut self, now: Time, again: bool) -> bool {
-        if self.burst.0 > 0 {
+        if self.release.is_bursting() {
             return true;
         }
         let mut burst = 1;
         let (limit, in_flight) = (self.limit(), self.packets.in_flight());
-        if self.settings.quantum > 1 && !again {
-            let half = (limit / 2.0).max(1.0) as u64;
-            let room = (limit as u64).saturating_sub(in_flight);
-            let waiting = self.sendable() - self.end;
-            let aim = u64::from(self.settings.quantum).min(half).min(waiting);
-            if room < aim && in_flight > 0 {
+        if !self.release.is_single() && !again {
+            let room = Room { limit, in_flight, waiting: self.sendable() - self.end };
+            let payload = f64::from(self.settings.packet_bytes);
+            let (congestion, spread) = (&self.congestion, self.spread());
+            let sizes = (payload, 1.0);
+            let next = self.release.next_burst(congestion, &spread, &room, sizes, |_| true);
+            let Some(packets) = next else {
                 self.is_full = true;
                 return false;
-            }
-            burst = aim.min(room.max(1)) as u32;
+            };
+            burst = packets;
         }
         let ready_at = self.ready_at(burst);
         if ready_at > now {
@@ -619,41 +529,28 @@ impl Sender {
             self.is_full = (in_flight + waiting) as f64 >= limit.floor();
             return false;
         }
-        self.burst = (burst, burst);
+        self.release.begin_burst(burst);
         true
     }
 
     /// When the pacer lets `packets` leave together.
     fn ready_at(&self, packets: u32) -> Time {
-        match (&self.bucket, self.rtt.estimate()) {
-            (Some(bucket), Some(rtt)) => {
-                let most = (self.settings.initial_window as u32).max(packets);
-                bucket.ready_at(packets, most, self.interval(&rtt))
-            }
-            (Some(_), None) => Time::ZERO,
-            (None, _) => self.pacer.ready_at(),
+        self.release.burst_ready_at(packets, || self.spread())
+    }
+
+    /// What packets are spread by.
+    fn spread(&self) -> Spread {
+        Spread {
+            window: self.congestion.window().min(self.settings.window_limit),
+            outstanding: self.packets.in_flight(),
+            rtt: self.rtt.estimate(),
         }
-    }
-
-    fn interval(&self, rtt: &Rtt) -> Duration {
-        Bucket::interval(rtt.smoothed, self.window())
-    }
-
-    /// The window that packets are spread over.
-    fn window(&self) -> f64 {
-        self.controller.window().min(self.settings.window_limit)
     }
 
     fn transmit(&mut self, now: Time, data: u64, again: bool) -> Segment {
         if self.packets.in_flight() == 0 && self.packets.next() > self.begins_at {
-            let (length, timeout) = (now.since(self.last_sent), self.probe_timeout());
-            self.controller.on_restart(&Idle {
-                now,
-                length,
-                timeout,
-                restart: Restart::Never,
-                app_limited: self.sampler.as_ref().is_some_and(|sampler| sampler.is_app_limited()),
-            });
+            let (since, timeout) = (self.last_sent, self.probe_timeout());
+            self.congestion.restarted(now, since, timeout, Restart::Never);
         }
         if self.again.front() == Some(&data) {
             self.again.pop_front();
@@ -661,24 +558,18 @@ impl Sender {
         }
         self.end = self.end.max(data + 1);
         let number = self.packets.send(data, now);
-        self.counters.sent += 1;
-        self.counters.retransmitted += u32::from(again);
-        if let Some(sampler) = &mut self.sampler {
-            sampler.sent(number, now, self.packets.in_flight() as u32);
-        }
+        self.congestion.counters.retransmitted += u32::from(again);
+        self.congestion.sent(number, now, || self.packets.in_flight() as u32);
         self.last_sent = now;
         if self.probes > 0 {
             self.probes -= 1;
             self.space(now, 1);
-        } else {
-            self.burst.0 -= 1;
-            if self.burst.0 == 0 {
-                self.space(now, self.burst.1);
-            }
+        } else if let Some(packets) = self.release.one_left() {
+            self.space(now, packets);
         }
         self.set_timer(now);
-        let request = if self.asks { self.controller.request() } else { Request::Nothing };
-        let ecn = self.marks.map_or(Ecn::NotCapable, |marks| marks.leaves_as);
+        let request = self.congestion.request();
+        let ecn = self.congestion.marks.map_or(Ecn::NotCapable, |marks| marks.leaves_as);
         let (quic, reduced) = (Some(data as u32), false);
         let header =
             DataHeader { retransmission: again, ecn, reduced, pushes: false, request, quic };
@@ -687,21 +578,13 @@ impl Sender {
 
     /// Schedules what comes after a burst of `packets` that left at `now`.
     fn space(&mut self, now: Time, packets: u32) {
-        let rtt = self.rtt.estimate();
-        if let (Some(bucket), Some(rtt)) = (&self.bucket, &rtt) {
-            let (mut bucket, interval) = (*bucket, self.interval(rtt));
-            bucket.sent(now, packets, interval);
-            self.bucket = Some(bucket);
-            return;
-        }
-        let pacing = match (self.controller.pacing(), self.settings.pacing) {
-            (Pacing::Unpaced, Some(Spacing::Window(gaps))) => Pacing::Window { gain: 1.0, gaps },
-            (Pacing::Window { gain, .. }, Some(Spacing::Window(gaps))) => {
-                Pacing::Window { gain, gaps }
-            }
-            (pacing, _) => pacing,
-        };
-        self.pacer.sent(now, packets, pacing, self.window(), rtt.as_ref());
+        let (congestion, rtt, limit) = (&self.congestion, &self.rtt, self.settings.window_limit);
+        let outstanding = self.packets.in_flight();
+        self.release.left(now, packets, congestion, || Spread {
+            window: congestion.window().min(limit),
+            outstanding,
+            rtt: rtt.estimate(),
+        });
     }
 
     /// When the pacer lets the next packet go; never if the sender waits for something else.
@@ -709,15 +592,14 @@ impl Sender {
         self.waits_for_pacer
     }
 
-    /// When the loss detection timer expires; never if nothing is in flight, not even a request for
-    /// a connection.
+    /// When the loss detection timer expires, or the law's; never if there is none, as nothing is
+    /// in flight, not even a request for a connection.
     pub fn retransmit_at(&self) -> Time {
-        self.timer
+        self.congestion.or_wakes(self.timer)
     }
 
-    /// The congestion controller.
-    pub fn controller(&self) -> &dyn Controller {
-        &*self.controller
+    pub fn congestion(&self) -> &Congestion {
+        &self.congestion
     }
 
     /// The current RTT estimate; `None` until there is a sample.
@@ -740,19 +622,7 @@ impl Sender {
         self.first() >= self.offered
     }
 
-    /// The sender's counters so far.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
+    pub fn recovering(&self) -> bool {
+        self.packets.first() < self.repairs_to()
     }
-
-    /// The time spent under each limit up to `now`.
-    pub fn limited(&self, now: Time) -> Limited {
-        self.limits.spent(now)
-    }
-}
-
-/// The pacer of RFC 9002, if nothing else paces.
-fn bucket(settings: &QuicSettings, controller: &dyn Controller) -> Option<Bucket> {
-    let recommended = settings.pacing == Some(Spacing::Recommended);
-    (recommended && controller.pacing() == Pacing::Unpaced).then(Bucket::default)
 }

@@ -2,9 +2,9 @@
 
 use super::outstanding::{Outstanding, Record};
 use super::recovery::{Answer, Ears, Next, Recovery, TimedOut};
-use super::scoreboard::Delivered;
 use super::{Habits, Metering, RecoveryKind};
 use crate::Segment;
+use crate::congestion::Delivered;
 use narrows_units::Time;
 
 /// Duplicate acknowledgements that indicate a loss (RFC 5681 §3.2).
@@ -12,7 +12,7 @@ const DUPLICATE_THRESHOLD: u64 = 3;
 
 /// The sender side of Reno's and NewReno's recovery, between the window and the wire.
 #[derive(Clone, Debug)]
-pub(super) struct Cumulative {
+pub(crate) struct Cumulative {
     newreno: bool,
     limited_transmit: bool,
     outstanding: Outstanding,
@@ -57,7 +57,7 @@ impl Cumulative {
         let partial = self.recovering && self.leave_or_stay(ack, delivered.packets as f64, ears);
         if let Some(limit) = self.regrowth {
             let limit = limit + 1.0;
-            self.regrowth = (limit < ears.controller.window()).then_some(limit);
+            self.regrowth = (limit < ears.congestion.window()).then_some(limit);
         }
         let restarts_timer = !partial || !self.first_partial;
         self.first_partial |= partial;
@@ -72,9 +72,9 @@ impl Cumulative {
             return false;
         }
         if !self.newreno || self.recover.is_none_or(|recover| ack.number >= recover) {
-            let left = ears.controller.window() + self.inflation;
+            let left = ears.congestion.window() + self.inflation;
             self.leave();
-            self.regrowth = (left < ears.controller.window()).then_some(left.max(1.0));
+            self.regrowth = (left < ears.congestion.window()).then_some(left.max(1.0));
             return false;
         }
         // RFC 6582 §3.2, step 3, partial acknowledgement: deflate the window by the packets

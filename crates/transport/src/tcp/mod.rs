@@ -1,19 +1,13 @@
-//! TCP that counts packets instead of bytes: a [`Sender`] with one of three loss recoveries, and a
+//! TCP that counts packets instead of bytes: a sender with one of three loss recoveries, and a
 //! [`Receiver`].
 
 mod ack_pacer;
-mod any_sender;
-mod autosize;
 mod cumulative;
-mod estimates;
-mod handshake;
-mod marks;
 mod outstanding;
 mod probe;
 mod prr;
 mod rack;
 mod rate_halving;
-pub(crate) mod rate_sampler;
 mod receive_window;
 mod receiver;
 mod recovery;
@@ -23,11 +17,13 @@ mod sender;
 mod undo;
 mod usage;
 
-pub use any_sender::Sender;
-pub use autosize::Quantum;
+pub use crate::congestion::{Delivered, Proof, Quantum, Spacing};
+pub(crate) use cumulative::Cumulative;
 pub use receiver::{AckPolicy, Receiver};
-pub use scoreboard::{Arrival, Delivered, LostPacket, Proof, Scoreboard};
-pub use sender::{Spacing, TcpSettings};
+pub use scoreboard::{Arrival, LostPacket, Scoreboard};
+pub(crate) use selective::Selective;
+pub(crate) use sender::Sender;
+pub use sender::TcpSettings;
 
 use crate::{Least, Timeouts};
 use narrows_control::Restart;

@@ -15,7 +15,7 @@
 //! recoveries without one; the timer waits 2 ms longer. Segments are ordered by the number of their
 //! transmission, which stands for RACK.xmit_ts and RACK.end_seq.
 
-use super::scoreboard::Proof;
+use crate::congestion::Proof;
 use narrows_control::Rtt;
 use narrows_units::{Duration, Time};
 

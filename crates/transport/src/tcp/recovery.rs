@@ -1,14 +1,13 @@
 //! The sender's view of a recovery, which detects losses and decides what may leave next.
 
-use super::rate_sampler::RateSampler;
-use super::scoreboard::{Delivered, LostPacket};
+use super::scoreboard::LostPacket;
 use super::{Habits, Metering, RecoveryKind};
-use crate::{Counters, RttEstimator, Segment};
-use narrows_control::{Controller, Loss, LossSample};
+use crate::congestion::{Congestion, Delivered, Lost};
+use crate::{RttEstimator, Segment};
 use narrows_units::Time;
 
 /// A recovery, between the window and the wire.
-pub(super) trait Recovery {
+pub(crate) trait Recovery {
     /// Whether it tells a rate sampler what is delivered.
     const TELLS_DELIVERIES: bool;
 
@@ -100,7 +99,7 @@ pub(super) trait Recovery {
 
 /// What a recovery lets leave next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(crate) enum Next {
     /// The next packet of new data.
     New,
     /// A retransmission of this packet.
@@ -113,7 +112,7 @@ pub(super) enum Next {
 
 /// What an acknowledgement did.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     /// Packets delivered, and the newest transmission among them.
     pub packets: u64,
     pub newest: u64,
@@ -133,7 +132,7 @@ impl Answer {
 
 /// What an expiry of the retransmission timer did.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TimedOut {
+pub(crate) struct TimedOut {
     /// Whether the threshold is to be reduced.
     pub opens_epoch: bool,
     /// Packets that left too recently to be lost.
@@ -141,15 +140,13 @@ pub(super) struct TimedOut {
 }
 
 /// The way in which a recovery reports to the controller and the counters, in the order that the
-/// contract of [`Controller`] prescribes.
-pub(super) struct Ears<'a> {
-    pub controller: &'a mut dyn Controller,
-    pub counters: &'a mut Counters,
+/// contract of [`Controller`](narrows_control::Controller) prescribes.
+pub(crate) struct Ears<'a> {
+    pub congestion: &'a mut Congestion,
     pub now: Time,
     pub next: u64,
     pub rtt: &'a RttEstimator,
     pub timestamps: bool,
-    pub sampler: Option<&'a mut RateSampler>,
     /// A loss of an earlier transmission opens no epoch: a mark of its window has.
     pub answered_to: u64,
 }
@@ -158,46 +155,33 @@ impl Ears<'_> {
     /// Reports what an acknowledgement delivered, before the losses that it reveals.
     #[inline]
     pub fn arrived(&mut self, delivered: &Delivered) {
-        if let Some(sampler) = &mut self.sampler {
-            sampler.arrived(delivered, self.now, self.rtt.estimate().map(|rtt| rtt.minimum));
-        }
+        self.congestion.delivered(delivered, self.now, || self.rtt.estimate());
     }
 
     pub fn lost(&mut self, packet: &LostPacket, opens_epoch: bool) {
-        self.counters.lost += 1;
-        let rate = self.sampler.as_mut().and_then(|sampler| sampler.lost(packet.number));
         let opens_epoch = opens_epoch && packet.transmission >= self.answered_to;
-        self.tell(packet, opens_epoch, rate, false);
+        self.congestion.lost(&self.described(packet, opens_epoch));
     }
 
     /// A packet of which [`lost`](Self::lost) has told opens another epoch.
     pub fn still_lost(&mut self, packet: &LostPacket) {
-        self.tell(packet, true, None, true);
+        self.congestion.still_lost(&self.described(packet, true));
     }
 
-    fn tell(
-        &mut self,
-        packet: &LostPacket,
-        opens_epoch: bool,
-        rate: Option<LossSample>,
-        again: bool,
-    ) {
-        self.counters.epochs += u32::from(opens_epoch);
-        self.controller.on_loss(&Loss {
+    fn described(&self, packet: &LostPacket, opens_epoch: bool) -> Lost {
+        Lost {
             now: self.now,
+            number: packet.number,
             transmission: packet.transmission,
             next: self.next,
             opens_epoch,
-            again,
             in_flight: f64::from(packet.in_flight),
             rtt: self.rtt.estimate(),
-            rate,
-        });
+        }
     }
 
     pub fn spurious(&mut self) {
-        self.counters.spurious += 1;
-        self.controller.on_spurious();
+        self.congestion.spurious();
     }
 
     /// True if timestamps prove that an acknowledgement answers a segment that left before the

@@ -12,15 +12,16 @@ use super::prr::Prr;
 use super::rack::Rack;
 use super::rate_halving::RateHalving;
 use super::recovery::{Answer, Ears, Next, Recovery, TimedOut};
-use super::scoreboard::{Arrival, Delivered, LostPacket, Scoreboard};
+use super::scoreboard::{Arrival, LostPacket, Scoreboard};
 use super::undo::Undo;
 use super::{Detection, Habits, Metering, RecoveryKind};
 use crate::Segment;
+use crate::congestion::Delivered;
 use narrows_units::{Duration, Time};
 
 /// The sender side of SACK recovery, between the window and the wire.
 #[derive(Clone, Debug)]
-pub(super) struct Selective {
+pub(crate) struct Selective {
     board: Scoreboard,
     /// What is known of deliveries, if losses are found by time.
     rack: Option<Rack>,
@@ -107,21 +108,19 @@ impl Selective {
         if ack.number < self.recovery_point + u64::from(!episode.repairs) {
             return;
         }
-        let ssthresh = ears.controller.window();
+        let ssthresh = ears.congestion.window();
         let left = episode
             .halving
             .and_then(|halving| halving.left_with(f64::from(self.board.pipe()), ssthresh));
         if let Some(window) = left {
-            ears.controller.on_moderation(window);
+            ears.congestion.moderated(window);
         }
         if let Some(rack) = self.rack.as_mut().filter(|_| episode.repairs) {
             rack.recovered();
         }
         self.recovery = None;
         self.board.shrink();
-        if let Some(sampler) = &mut ears.sampler {
-            sampler.shrink();
-        }
+        ears.congestion.shrink();
     }
 
     /// Nothing was lost above `first`: the window and the packets are as before.
@@ -279,7 +278,7 @@ impl Selective {
         // After a timeout the loss of a retransmission alone begins a recovery (FLAG_LOST_RETRANS
         // in Linux's tcp_fastretrans_alert).
         let after_timeout = self.timed_out.is_some();
-        let (rtt, now, window) = (ears.rtt.estimate(), ears.now, ears.controller.window());
+        let (rtt, now, window) = (ears.rtt.estimate(), ears.now, ears.congestion.window());
         let (mut losses, mut begins) = (0, false);
         let mut lost = |packet: LostPacket| {
             let opens = may_begin && !begins && (packet.again || !after_timeout);
@@ -353,7 +352,7 @@ impl Selective {
         let pipe = f64::from(self.board.pipe());
         let Some(episode) = &mut self.recovery else { return };
         if let Some(prr) = &mut episode.prr {
-            prr.on_ack(delivered, pipe, ears.controller.window(), safe);
+            prr.on_ack(delivered, pipe, ears.congestion.window(), safe);
         }
         if let Some(halving) = &mut episode.halving {
             halving.on_ack(pipe, f64::from(losses));
@@ -634,7 +633,8 @@ impl Recovery for Selective {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AckHeader, Counters, Header, Outstanding, RttEstimator};
+    use crate::congestion::{Congestion, Offer};
+    use crate::{AckHeader, Header, Outstanding, RttEstimator};
     use narrows_control::{Ack, Controller, Loss, Timeout};
     use narrows_signal::{Range, SackBlocks};
     use proptest::prelude::*;
@@ -658,23 +658,21 @@ mod tests {
         timestamps: bool,
         told: impl Fn(&mut Selective, &mut Ears) -> String,
     ) -> (Selective, String) {
-        let (mut controller, mut counters) = (Deaf, Counters::default());
+        let mut congestion = Congestion::new(Box::new(Deaf), Offer::default());
         let mut rtt = RttEstimator::default();
         let outstanding = Outstanding { first: 0, end: 1 };
         rtt.sample(Duration::from_millis(200), &Habits::LINUX.timeouts, outstanding);
         let mut ears = Ears {
-            controller: &mut controller,
-            counters: &mut counters,
+            congestion: &mut congestion,
             now: Time::from_secs(0.1 * sent as f64 + 0.05),
             next: sent,
             rtt: &rtt,
             timestamps,
-            sampler: None,
             answered_to: 0,
         };
         let mut recovery = recovery.clone();
         let answer = told(&mut recovery, &mut ears);
-        let shown = format!("{answer} {recovery:?} {counters:?}");
+        let shown = format!("{answer} {recovery:?} {:?}", congestion.counters);
         (recovery, shown)
     }
 

@@ -1,24 +1,20 @@
 //! The TCP sender: turns an application's data into segments, as far as the controller, the
 //! recovery and the pacer allow.
 
-use super::autosize::{self, Chance};
-use super::estimates::{BandwidthShare, Estimate, FourHops};
-use super::handshake::{self, Handshake};
-use super::marks::Marks;
-use super::rate_sampler::{RateSampler, Sending};
 use super::recovery::{Answer, Ears, Next, Recovery};
 use super::usage::{Pause, Usage};
-use super::{Detection, Habits, Metering, Quantum, RecoveryKind, probe};
-use crate::limits::Limits;
+use super::{Detection, Habits, Metering, RecoveryKind, probe};
+use crate::congestion::{
+    Chance, Congestion, EcnOfUser, Marked, Offer, Place, Quantum, Release, Room, Sending, Spacing,
+    Spread,
+};
+use crate::handshake::Handshake;
 use crate::{
-    AckHeader, Counters, DataHeader, Header, Limited, Outstanding, Pacer, RttEstimator, Segment,
-    SendLimit, Ticks, Timeouts,
+    AckHeader, DataHeader, Header, Outstanding, RttEstimator, Segment, SendLimit, Ticks, Timeouts,
 };
-use narrows_control::{
-    Ack, Controller, Gaps, Idle, Mark, Pacing, RateSample, Restart, Rtt, Timeout,
-};
+use narrows_control::{Ack, Controller, RateSample, Restart, Rtt, Timeout};
 use narrows_signal::{Ecn, Reply, Request};
-use narrows_units::{Duration, Stream, Time};
+use narrows_units::{Duration, Time};
 use std::sync::Arc;
 
 /// How a sender is set up.
@@ -36,25 +32,14 @@ pub struct TcpSettings {
     pub pacing: Option<Spacing>,
     /// Packets that leave together, as with segmentation offload.
     pub quantum: Quantum,
-    /// If true, packets are ECN-capable and marks are answered as RFC 3168 says, even if the
-    /// controller does not ask for ECN; a controller that does ask takes precedence.
-    pub ecn: bool,
-    /// If true, retransmissions are ECN-capable, too, as RFC 2481 lets them and ns-2 has them; RFC
-    /// 3168 §6.1.5 forbids it.
-    pub ecn_retransmit: bool,
-    /// The random stream that exponential gaps are drawn from.
-    pub stream: Stream,
+    /// What the user asks of ECN.
+    pub ecn: EcnOfUser,
 }
 
 impl TcpSettings {
     /// Settings without pacing or ECN, for packets that leave one by one and a receiver whose
     /// window does not limit the sender.
-    pub fn new(
-        recovery: RecoveryKind,
-        habits: Arc<Habits>,
-        packet_bytes: u32,
-        stream: Stream,
-    ) -> Self {
+    pub fn new(recovery: RecoveryKind, habits: Arc<Habits>, packet_bytes: u32) -> Self {
         Self {
             recovery,
             habits,
@@ -62,76 +47,20 @@ impl TcpSettings {
             window_limit: f64::INFINITY,
             pacing: None,
             quantum: Quantum::Packets(1),
-            ecn: false,
-            ecn_retransmit: false,
-            stream,
+            ecn: EcnOfUser::default(),
         }
     }
 }
 
-/// How packets are spaced if the controller leaves that to the transport.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spacing {
-    /// One window per round trip, with such gaps.
-    Window(Gaps),
-    /// As TCP over Linux's fq: 2.0 windows per round trip while the window is below half the
-    /// threshold, then 1.2, and the first ten packets of a connection at once
-    /// (`tcp_update_pacing_rate` in net/ipv4/tcp_input.c).
-    Fq,
-    /// One window per round trip by a token bucket that holds this many tokens.
-    Bucket(u32),
-    /// By Westwood's estimate of the bandwidth share, see `estimates.rs`.
-    BandwidthShare,
-    /// By the delay of four hops, on a path of this many links, see `estimates.rs`.
-    FourHops(u32),
-}
-
-impl Spacing {
-    fn pacer(self, stream: Stream) -> Pacer {
-        let pacer = Pacer::new(stream);
-        if let Self::Bucket(tokens) = self { pacer.with_bucket(tokens) } else { pacer }
-    }
-
-    /// Whether it depends on what acknowledgements say.
-    fn hears(self) -> bool {
-        !matches!(self, Self::Window(_) | Self::Fq)
-    }
-
-    fn estimate(self) -> Option<Box<Estimate>> {
-        let estimate = match self {
-            Self::Window(_) | Self::Fq | Self::Bucket(_) => return None,
-            Self::BandwidthShare => Estimate::BandwidthShare(BandwidthShare::default()),
-            Self::FourHops(hops) => Estimate::FourHops(FourHops::new(hops)),
-        };
-        Some(Box::new(estimate))
-    }
-}
-
-/// A TCP sender with recovery `R`: compiled for it, because each packet asks it a dozen things. Its
-/// methods are [`Sender`](super::Sender)'s.
-pub(super) struct SenderOver<R> {
-    controller: Box<dyn Controller>,
+/// A TCP sender with recovery `R`. Its methods are [`Sender`](crate::Sender)'s.
+pub(crate) struct Sender<R> {
+    congestion: Congestion,
+    release: Release,
     recovery: R,
     rtt: RttEstimator,
-    pacer: Pacer,
-    /// What paces it instead of the window.
-    estimate: Option<Box<Estimate>>,
     /// The stamp of the last acknowledgement, which data echoes (TSecr).
     echo: Time,
-    /// Whether anything but the controller hears of acknowledgements: an estimate, a bucket.
-    tells_pacing: bool,
-    sampler: Option<Box<RateSampler>>,
-    marks: Option<Marks>,
-    /// Whether the controller decides in a recovery, too.
-    own_recovery: bool,
-    /// Whether the controller has a timer of its own.
-    has_timer: bool,
-    /// Whether packets carry the controller's requests to routers.
-    asks: bool,
-    /// Whether the SYN does, too.
-    asks_from_syn: bool,
     habits: Arc<Habits>,
-    pacing: Option<Spacing>,
     packet_bytes: u32,
     /// The receiver's own window in packets.
     receive_window: f64,
@@ -140,11 +69,6 @@ pub(super) struct SenderOver<R> {
     window_limit: f64,
     /// The same in whole packets.
     window_limit_packets: u64,
-    quantum: Quantum,
-    /// The longest time that a burst may take, if the controller sets it.
-    longest_burst: Option<Duration>,
-    /// Packets of the burst that is leaving: those still to go, and the total.
-    burst: (u32, u32),
     offered: u64,
     /// Karn's rule: the packet being timed, and when it left.
     timed: Option<(u64, Time)>,
@@ -161,9 +85,14 @@ pub(super) struct SenderOver<R> {
     timed_out_below: u64,
     usage: Usage,
     waits_for_pacer: bool,
-    limits: Limits,
-    counters: Counters,
 }
+
+/// Bytes of a SYN and of its answer on the wire: IPv4 and TCP headers, with the options for the
+/// segment size, selective acknowledgements, timestamps and the window scale, padded.
+pub(super) const SYN_BYTES: u32 = 60;
+/// Timeouts that do not double the next one (`tcp_syn_linear_timeouts`, in Linux since 6.5;
+/// `tcp_retransmit_timer` in net/ipv4/tcp_timer.c).
+const LINEAR_TIMEOUTS: u32 = 4;
 
 /// What the timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,60 +109,36 @@ enum Timer {
 macro_rules! ears {
     ($sender:ident, $now:expr) => {
         Ears {
-            controller: &mut *$sender.controller,
+            next: $sender.congestion.counters.sent,
+            answered_to: $sender.congestion.marks.map_or(0, |marks| marks.answers_losses_to()),
+            congestion: &mut $sender.congestion,
             now: $now,
-            next: $sender.counters.sent,
-            counters: &mut $sender.counters,
             rtt: &$sender.rtt,
             timestamps: $sender.habits.timestamps,
-            sampler: $sender.sampler.as_deref_mut(),
-            answered_to: $sender.marks.map_or(0, |marks| marks.answers_losses_to()),
         }
     };
 }
 
-impl<R: Recovery> SenderOver<R> {
-    pub fn new(settings: TcpSettings, controller: Box<dyn Controller>) -> Self {
-        let TcpSettings {
-            recovery,
-            habits,
-            packet_bytes,
-            window_limit,
-            pacing,
-            quantum,
-            ecn,
-            ecn_retransmit,
-            stream,
-        } = settings;
-        let needs = controller.needs();
-        let metering = if needs.own_recovery { Metering::ByLaw } else { habits.metering };
-        let recovery = R::new(recovery, metering, &habits);
-        let samples = needs.rate_samples && R::TELLS_DELIVERIES;
+impl<R: Recovery> Sender<R> {
+    pub fn new(settings: TcpSettings, controller: Box<dyn Controller>, place: Place) -> Self {
+        let TcpSettings { recovery, habits, packet_bytes, window_limit, pacing, quantum, ecn } =
+            settings;
+        let congestion =
+            Congestion::new(controller, Offer { ecn, deliveries: R::TELLS_DELIVERIES });
+        let metering = if congestion.own_recovery() { Metering::ByLaw } else { habits.metering };
         Self {
-            controller,
-            recovery,
-            sampler: samples.then(Box::default),
-            marks: Marks::new(needs, ecn, ecn_retransmit),
-            own_recovery: needs.own_recovery,
-            has_timer: needs.timer,
-            asks: needs.routers,
-            asks_from_syn: needs.routers_from_syn,
+            release: Release::new(pacing, quantum, &congestion, place),
+            recovery: R::new(recovery, metering, &habits),
+            congestion,
             rtt: RttEstimator::default(),
-            pacer: pacing.map_or(Pacer::new(stream.clone()), |spacing| spacing.pacer(stream)),
-            estimate: pacing.and_then(Spacing::estimate),
             echo: Time::ZERO,
-            tells_pacing: pacing.is_some_and(Spacing::hears),
             handshake: Handshake::new(habits.handshake),
             usage: Usage::new(),
             habits,
-            pacing,
             packet_bytes,
             receive_window: window_limit,
             window_limit,
             window_limit_packets: window_limit as u64,
-            quantum,
-            longest_burst: needs.burst,
-            burst: (0, 0),
             offered: 0,
             timed: None,
             ticks: Ticks::default(),
@@ -243,8 +148,6 @@ impl<R: Recovery> SenderOver<R> {
             timed_out: false,
             timed_out_below: 0,
             waits_for_pacer: false,
-            limits: Limits::new(),
-            counters: Counters::default(),
         }
     }
 
@@ -261,18 +164,13 @@ impl<R: Recovery> SenderOver<R> {
     }
 
     pub fn renew(&mut self, controller: Box<dyn Controller>) {
-        self.controller = controller;
+        self.congestion.renew(controller);
+        self.release.renew(&self.congestion);
         self.rtt = RttEstimator::default();
-        self.pacer.renew();
-        self.estimate = self.pacing.and_then(Spacing::estimate);
         self.timed = None;
-        self.burst = (0, 0);
         self.recovery.renew();
         self.handshake = Handshake::new(self.habits.handshake);
         self.usage = Usage::new();
-        self.marks.iter_mut().for_each(Marks::renew);
-        // The rate sampler goes on: packets of the old connection may still be acknowledged, and
-        // samples are of differences only.
     }
 
     pub fn on_ack(&mut self, now: Time, ack: &Segment) {
@@ -285,7 +183,7 @@ impl<R: Recovery> SenderOver<R> {
             // It answers a connection that is over.
             return;
         }
-        let prior_in_flight = self.sampler.as_ref().map(|_| self.in_flight());
+        let prior_in_flight = self.congestion.samples().then(|| self.in_flight());
         let advances = ack.number > self.first();
         self.echo = ack.stamp;
         self.hear(header, advances);
@@ -309,11 +207,11 @@ impl<R: Recovery> SenderOver<R> {
             if !recovering {
                 self.usage.grew(now);
             }
-            self.controller.on_ack(&Ack {
+            self.congestion.acknowledged(&Ack {
                 now,
                 packets,
                 newest: answer.newest,
-                next: self.counters.sent,
+                next: self.congestion.counters.sent,
                 rtt: self.rtt.estimate(),
                 rtt_is_fresh,
                 in_flight: self.in_flight() as f64,
@@ -325,26 +223,29 @@ impl<R: Recovery> SenderOver<R> {
             });
         }
         self.set_timer(now, &answer);
-        if self.tells_pacing {
-            self.tell_pacing(now, answer.packets, rtt_is_fresh);
+        if self.release.hears() {
+            let spread = self.spread();
+            let fresh = spread.rtt.filter(|_| rtt_is_fresh).map(|rtt| rtt.latest);
+            self.release.hear(now, answer.packets, fresh, &spread);
         }
     }
 
     /// Lets the recovery handle an acknowledgement.
     #[inline]
     fn recover(&mut self, now: Time, ack: &Segment) -> Answer {
-        if self.sampler.is_none()
+        if !self.congestion.samples()
             && let Some(answer) = self.recovery.advance(ack, self.habits.timestamps)
         {
             return answer;
         }
-        let (was_recovering, epochs) = (self.recovery.recovering(), self.counters.epochs);
+        let (was_recovering, epochs) =
+            (self.recovery.recovering(), self.congestion.counters.epochs);
         let answer = self.recovery.on_ack(ack, &mut ears!(self, now));
         let begins = self.recovery.recovering() && !was_recovering;
         if begins {
             self.timed = None;
         }
-        if self.counters.epochs > epochs || begins {
+        if self.congestion.counters.epochs > epochs || begins {
             self.say_reduced();
         }
         answer
@@ -354,7 +255,7 @@ impl<R: Recovery> SenderOver<R> {
     /// for a sender that asks nothing, and whether a mark is echoed.
     #[inline]
     fn hear(&mut self, header: &AckHeader, advances: bool) {
-        if !self.asks
+        if !self.congestion.asks()
             && let Reply::Window(bytes) = header.reply
         {
             self.take_window(bytes, advances);
@@ -376,23 +277,12 @@ impl<R: Recovery> SenderOver<R> {
         }
     }
 
-    /// What paces the sender hears of an acknowledgement of `packets`.
-    #[cold]
-    fn tell_pacing(&mut self, now: Time, packets: u64, rtt_is_fresh: bool) {
-        let Some(rtt) = self.rtt.estimate() else { return };
-        if let Some(estimate) = &mut self.estimate {
-            estimate.hear(now, packets, rtt_is_fresh.then_some(rtt.latest));
-        }
-        self.pacer.refill(now, self.paced_window(), &rtt);
-    }
-
     /// The rate sample of an acknowledgement before which `prior_in_flight` packets were in flight.
     fn rate_sample(&mut self, now: Time, prior_in_flight: u64) -> Option<RateSample> {
         let first = self.first();
-        let sampler = self.sampler.as_mut()?;
         let repairing = self.recovery.repairing() || first < self.timed_out_below;
-        let departs_in = self.pacer.ready_at().since(now);
-        sampler.take(first, &Sending { prior_in_flight, repairing, departs_in })
+        let departs_in = self.release.ready_at().since(now);
+        self.congestion.rate_sample(first, &Sending { prior_in_flight, repairing, departs_in })
     }
 
     /// The connection is accepted: data may leave, and the RTT is known.
@@ -404,26 +294,22 @@ impl<R: Recovery> SenderOver<R> {
         if self.habits.timestamps || times == 1 {
             self.take_rtt(now, answer.echoed_stamp, answer.number);
         }
-        if reply != Reply::Nothing {
-            self.controller.on_accepted(reply, self.rtt.estimate());
-        }
+        self.congestion.accepted(reply, self.rtt.estimate());
         if !self.is_idle() {
             self.restart_timer(now);
         }
     }
 
     pub fn on_wakeup(&mut self, now: Time) {
-        if self.has_timer && self.controller.wakes_at() <= now {
-            self.controller.on_timer(now);
-        }
+        self.congestion.wake(now);
         if self.retransmit_at > now {
             return;
         }
         self.retransmit_at = Time::NEVER;
         match (self.handshake, self.timer) {
             (Handshake::Asked(times), _) => {
-                self.counters.timeouts += 1;
-                if times > handshake::LINEAR_TIMEOUTS {
+                self.congestion.counters.timeouts += 1;
+                if times > LINEAR_TIMEOUTS {
                     self.rtt.back_off();
                 }
                 self.handshake = Handshake::Due(times);
@@ -446,29 +332,28 @@ impl<R: Recovery> SenderOver<R> {
     }
 
     fn time_out(&mut self, now: Time) {
-        if let Some(marks) = &mut self.marks
+        if let Some(marks) = &mut self.congestion.marks
             && std::mem::take(&mut marks.stopped)
             && self.is_idle()
         {
             return;
         }
-        self.counters.timeouts += 1;
-        self.limits.timed_out(self.timeout(), now);
+        self.congestion.was_silent(self.timeout(), now);
         self.rtt.back_off();
         self.timed = None;
-        self.burst = (0, 0);
+        self.release.abandon_burst();
         let again = std::mem::replace(&mut self.timed_out, true);
         let timed_out = self.recovery.on_timeout(again, &mut ears!(self, now));
         self.timed_out_below = self.recovery.end();
         let (opens_epoch, in_flight) = (timed_out.opens_epoch, timed_out.in_flight);
-        self.controller.on_timeout(&Timeout { now, opens_epoch, in_flight });
+        self.congestion.timed_out(&Timeout { now, opens_epoch, in_flight });
         self.say_reduced();
         self.restart_timer(now);
     }
 
     /// The next new packet tells the receiver that the window has been reduced (RFC 3168 §6.1.2).
     fn say_reduced(&mut self) {
-        if let Some(marks) = &mut self.marks {
+        if let Some(marks) = &mut self.congestion.marks {
             marks.says_reduced = true;
         }
     }
@@ -482,7 +367,7 @@ impl<R: Recovery> SenderOver<R> {
         }
         let limit = self.flight_limit().min(self.window_limit);
         let next = self.recovery.next(limit, self.sendable());
-        matches!(next, Next::New | Next::Again(_)) && self.pacer.ready_at() <= now
+        matches!(next, Next::New | Next::Again(_)) && self.release.ready_at() <= now
     }
 
     #[inline]
@@ -494,7 +379,9 @@ impl<R: Recovery> SenderOver<R> {
         if self.is_stopped() {
             return false;
         }
-        let paced = self.pacer.ready_at() > now && self.burst.0 == 0 && !self.recovery.probing();
+        let paced = self.release.ready_at() > now
+            && !self.release.is_bursting()
+            && !self.recovery.probing();
         let window = self.flight_limit();
         let limit = window.min(self.window_limit);
         let (number, again) = match self.recovery.next(limit, self.sendable()) {
@@ -513,7 +400,8 @@ impl<R: Recovery> SenderOver<R> {
         };
         if paced {
             self.waits_for_pacer = true;
-            let is_used = !self.habits.validates_window || self.pacer_follows_window();
+            let is_used =
+                !self.habits.validates_window || self.release.spreads_window(&self.congestion);
             let own = is_used && window <= self.window_limit;
             self.pause(now, own, window);
             self.waits(now, SendLimit::Pacing);
@@ -528,14 +416,6 @@ impl<R: Recovery> SenderOver<R> {
         true
     }
 
-    /// True if a window is spread over a round trip: without the pacer's delay it would have been
-    /// used (RFC 9002 §7.8). Linux's own pacing is faster than that, and lets the window be the
-    /// limit.
-    fn pacer_follows_window(&self) -> bool {
-        matches!(self.controller.pacing(), Pacing::Unpaced)
-            && !matches!(self.pacing, None | Some(Spacing::Fq))
-    }
-
     /// Asks for the connection, if there is data for it and nobody has asked yet.
     #[cold]
     fn ask(&mut self, now: Time, segment: &mut Segment) -> bool {
@@ -545,15 +425,14 @@ impl<R: Recovery> SenderOver<R> {
         }
         self.handshake = Handshake::Asked(times + 1);
         self.restart_timer(now);
-        let request = if self.asks_from_syn { self.controller.request() } else { Request::Nothing };
-        let header = Header::Syn(request);
-        *segment = Segment::data(self.recovery.end(), now, handshake::BYTES, header);
+        let header = Header::Syn(self.congestion.first_request());
+        *segment = Segment::data(self.recovery.end(), now, SYN_BYTES, header);
         true
     }
 
     /// Packets that the controller lets be in flight: below one it is for the pacer to wait.
     fn flight_limit(&self) -> f64 {
-        self.controller.flight_limit().max(1.0)
+        self.congestion.flight_limit().max(1.0)
     }
 
     /// One past the highest number that the application and the receiver's window let leave (RFC
@@ -569,8 +448,7 @@ impl<R: Recovery> SenderOver<R> {
     /// Nothing more leaves at `now` because of `limit`, or because losses are being repaired.
     #[inline]
     fn waits(&mut self, now: Time, limit: SendLimit) {
-        let repairs = !self.own_recovery && self.recovery.repairing();
-        self.limits.set(if repairs { SendLimit::Recovery } else { limit }, now);
+        self.congestion.waits(now, limit, self.recovery.repairing());
     }
 
     /// Nothing more may leave at `now`, with a limit of `flight` packets; `is_full` if that is the
@@ -585,7 +463,7 @@ impl<R: Recovery> SenderOver<R> {
     }
 
     fn validate(&mut self, now: Time, is_full: bool, flight: f64) {
-        let window = self.controller.window();
+        let window = self.congestion.window();
         // A law that paces its window may let more be in flight than that.
         let is_full = is_full || self.in_flight() as f64 + 1.0 > flight.min(window.max(1.0));
         let unused = self.usage.pause(&Pause {
@@ -593,12 +471,12 @@ impl<R: Recovery> SenderOver<R> {
             is_full,
             outstanding: (self.first(), self.recovery.end()),
             window,
-            ssthresh: self.controller.ssthresh(),
+            ssthresh: self.congestion.ssthresh(),
             timeout: self.timeout(),
             is_open: !self.recovery.repairing(),
         });
         if let Some(used) = unused.filter(|_| self.habits.restart != Restart::Never) {
-            self.controller.on_unused(used);
+            self.congestion.unused(used);
         }
     }
 
@@ -606,7 +484,7 @@ impl<R: Recovery> SenderOver<R> {
     fn uses_window(&self) -> bool {
         self.usage.was_full()
             || self.habits.validates_window
-                && self.usage.is_used(self.controller.window(), self.controller.ssthresh())
+                && self.usage.is_used(self.congestion.window(), self.congestion.ssthresh())
     }
 
     /// The application or the receiver's window is the limit.
@@ -614,26 +492,21 @@ impl<R: Recovery> SenderOver<R> {
         self.pause(now, false, flight);
         let in_flight = self.in_flight();
         self.waits(now, if self.has_new() { SendLimit::Receiver } else { SendLimit::Application });
-        if let Some(sampler) = &mut self.sampler
-            && self.recovery.end() >= self.offered
-        {
-            sampler.application_limits(in_flight);
+        if !self.has_new() {
+            self.congestion.application_limits(in_flight);
         }
     }
 
     pub fn pace_at(&self) -> Time {
-        if self.waits_for_pacer { self.pacer.ready_at() } else { Time::NEVER }
+        if self.waits_for_pacer { self.release.ready_at() } else { Time::NEVER }
     }
 
     pub fn retransmit_at(&self) -> Time {
-        if self.has_timer {
-            return self.retransmit_at.min(self.controller.wakes_at());
-        }
-        self.retransmit_at
+        self.congestion.or_wakes(self.retransmit_at)
     }
 
-    pub fn controller(&self) -> &dyn Controller {
-        &*self.controller
+    pub fn congestion(&self) -> &Congestion {
+        &self.congestion
     }
 
     pub fn rtt(&self) -> Option<Rtt> {
@@ -660,36 +533,28 @@ impl<R: Recovery> SenderOver<R> {
         self.first() >= self.offered
     }
 
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    pub fn limited(&self, now: Time) -> Limited {
-        self.limits.spent(now)
-    }
-
     /// Tells the controller about packets that arrived with a mark; returns their number.
     #[inline]
     fn tell_marks(&mut self, now: Time, ack: &AckHeader, newest: u64) -> f64 {
-        if self.marks.is_none() { 0.0 } else { self.tell_of_marks(now, ack, newest) }
+        if self.congestion.marks.is_none() { 0.0 } else { self.tell_of_marks(now, ack, newest) }
     }
 
     fn tell_of_marks(&mut self, now: Time, ack: &AckHeader, newest: u64) -> f64 {
         let reduced = self.recovery.recovering() || self.recovery.repairing();
-        let Some(marks) = &mut self.marks else { return 0.0 };
+        let Some(marks) = &mut self.congestion.marks else { return 0.0 };
         marks.heard(ack.ece);
-        let packets = marks.newly(ack);
+        let counted = marks.newly(ack.marked);
+        // An echo is one mark, as far as the sender knows.
+        let packets = if marks.classic { f64::from(u8::from(ack.ece)) } else { counted };
         if packets > 0.0 {
-            let opens_epoch = !reduced && newest >= marks.answered_to;
-            if opens_epoch {
-                marks.answered_to = self.counters.sent;
-                marks.says_reduced = true;
-            }
-            if opens_epoch && marks.answered_at(self.controller.window()) {
+            let next = self.congestion.counters.sent;
+            let reduced_to = if reduced { u64::MAX } else { 0 };
+            let marked = Marked { now, packets, newest, next, reduced_to };
+            let answered = self.congestion.marked(&marked);
+            if answered.backs_off {
                 self.rtt.back_off();
             }
-            self.controller.on_mark(&Mark { now, packets, opens_epoch });
-            if opens_epoch {
+            if answered.opens_epoch {
                 self.recovery.reduces_for_mark();
             }
         }
@@ -698,12 +563,12 @@ impl<R: Recovery> SenderOver<R> {
 
     /// True if a mark has stopped the sender until the timer goes off.
     fn is_stopped(&self) -> bool {
-        self.marks.is_some_and(|marks| marks.stopped)
+        self.congestion.marks.is_some_and(|marks| marks.stopped)
     }
 
     /// RFC 3168 §6.1.2: the window does not grow for an acknowledgement that echoes a mark.
     fn is_echo(&self, ack: &AckHeader) -> bool {
-        ack.ece && self.marks.is_some_and(|marks| marks.classic)
+        ack.ece && self.congestion.marks.is_some_and(|marks| marks.classic)
     }
 
     fn timeout(&self) -> Duration {
@@ -719,7 +584,7 @@ impl<R: Recovery> SenderOver<R> {
     /// timed; returns true if there is one.
     fn measure_rtt(&mut self, now: Time, ack: &Segment) -> bool {
         let timed = self.timed.take_if(|(number, _)| *number < ack.number);
-        let keeps = self.marks.is_some_and(|marks| {
+        let keeps = self.congestion.marks.is_some_and(|marks| {
             marks.keeps_back_off(matches!(ack.header, Header::Ack(header) if header.ece))
         });
         if timed.is_some() && !keeps {
@@ -739,8 +604,7 @@ impl<R: Recovery> SenderOver<R> {
         if !self.habits.keeps_back_off {
             self.rtt.end_back_off();
         }
-        self.counters.rtt_samples += 1;
-        self.counters.rtt_sum += rtt.seconds();
+        self.congestion.count_rtt(rtt);
     }
 
     /// Sets the timer after an acknowledgement.
@@ -794,67 +658,30 @@ impl<R: Recovery> SenderOver<R> {
     /// True if a packet may leave as part of a burst: either a burst is under way, or the window
     /// has room for one that is worth it.
     fn begin_or_continue_burst(&mut self, now: Time, again: bool, window: f64) -> bool {
-        if self.burst.0 > 0 {
+        if self.release.is_bursting() {
             return true;
         }
-        let mut burst = 1;
-        if !matches!(self.quantum, Quantum::Packets(1)) && !again && !self.recovery.probing() {
-            let half_window = (window / 2.0).max(1.0) as u64;
-            let room = (window as u64).saturating_sub(self.in_flight());
+        let mut packets = 1;
+        if !self.release.is_single() && !again && !self.recovery.probing() {
             let waiting = self.offered - self.recovery.end();
-            let aim = match self.quantum {
-                Quantum::Packets(packets) => packets.min(self.longest_burst()),
-                Quantum::Auto => self.autosize(),
-            };
-            let aim = u64::from(aim).min(half_window).min(waiting);
-            if room < aim && self.in_flight() > 0 && self.defers(now, room, window) {
-                return false;
-            }
-            burst = aim.min(room.max(1));
+            let room = Room { limit: window, in_flight: self.in_flight(), waiting };
+            let headers = if self.habits.timestamps { 52.0 } else { 40.0 };
+            let sizes = (f64::from(self.packet_bytes) - headers, self.habits.initial_window);
+            let (congestion, spread) = (&self.congestion, self.spread());
+            let burst = self.release.next_burst(congestion, &spread, &room, sizes, |free| {
+                self.defers(now, free, window)
+            });
+            let Some(burst) = burst else { return false };
+            packets = burst;
         }
-        self.burst = (burst as u32, burst as u32);
+        self.release.begin_burst(packets);
         true
-    }
-
-    /// Packets that may leave together for as long as the controller says.
-    fn longest_burst(&self) -> u32 {
-        let Some((longest, rtt)) = self.longest_burst.zip(self.rtt.estimate()) else {
-            return u32::MAX;
-        };
-        (self.rate(&rtt) * longest.seconds()).max(1.0) as u32
-    }
-
-    /// Packets per second that the flow is paced at, or would be.
-    fn rate(&self, rtt: &Rtt) -> f64 {
-        match self.controller.pacing() {
-            Pacing::Rate { packets_per_second, .. } => packets_per_second,
-            Pacing::Window { gain, .. } => self.paced_window() * gain / rtt.smoothed.seconds(),
-            Pacing::Unpaced => self.pacing_rate(rtt),
-        }
-    }
-
-    /// Packets that leave together at the flow's pacing rate.
-    fn autosize(&self) -> u32 {
-        let Some(rtt) = self.rtt.estimate() else { return self.habits.initial_window as u32 };
-        if self.longest_burst.is_some() {
-            return self.longest_burst();
-        }
-        let rate = self.rate(&rtt);
-        let headers = if self.habits.timestamps { 52.0 } else { 40.0 };
-        let least = self.controller.least_burst();
-        autosize::burst(rate, rtt.minimum, f64::from(self.packet_bytes) - headers, least)
-    }
-
-    fn pacing_rate(&self, rtt: &Rtt) -> f64 {
-        let outstanding = self.recovery.end() - self.first();
-        let (window, ssthresh) = (self.controller.window(), self.controller.ssthresh());
-        autosize::pacing_rate(window.min(self.window_limit), ssthresh, outstanding, rtt)
     }
 
     /// True if a burst that is too small for now waits for more room: one of a fixed size always
     /// does, Linux's seldom.
     fn defers(&self, now: Time, room: u64, window: f64) -> bool {
-        if self.quantum != Quantum::Auto {
+        if self.release.is_fixed() {
             return true;
         }
         let (Some(rtt), Some(first_sent)) = (self.rtt.estimate(), self.recovery.first_sent())
@@ -870,31 +697,21 @@ impl<R: Recovery> SenderOver<R> {
     fn restart(&mut self, now: Time) {
         // A stamp from before the silence would be taken for an RTT as long.
         self.echo = Time::ZERO;
-        let (length, timeout) = (now.since(self.last_sent), self.timeout());
-        self.controller.on_restart(&Idle {
-            now,
-            length,
-            timeout,
-            restart: self.habits.restart,
-            app_limited: self.sampler.as_ref().is_some_and(|sampler| sampler.is_app_limited()),
-        });
-        self.recovery.restarted(self.controller.window());
+        let (timeout, restart) = (self.timeout(), self.habits.restart);
+        self.congestion.restarted(now, self.last_sent, timeout, restart);
+        self.recovery.restarted(self.congestion.window());
     }
 
     /// Puts the packet `number`, which leaves at `now`, into `segment`.
     // Inlined, the segment would be put together from its parts three times.
     #[inline(never)]
     fn transmit(&mut self, now: Time, number: u64, again: bool, segment: &mut Segment) {
-        if self.is_idle() && self.counters.sent > 0 {
+        if self.is_idle() && self.congestion.counters.sent > 0 {
             self.restart(now);
         }
-        let transmission = self.counters.sent;
-        self.counters.sent += 1;
-        self.counters.retransmitted += u32::from(again);
-        self.recovery.sent(number, transmission, now);
-        if let Some(sampler) = &mut self.sampler {
-            sampler.sent(number, now, self.recovery.in_flight() as u32);
-        }
+        self.congestion.counters.retransmitted += u32::from(again);
+        self.recovery.sent(number, self.congestion.counters.sent, now);
+        self.congestion.sent(number, now, || self.recovery.in_flight() as u32);
         self.last_sent = now;
         let times_one = !self.habits.timestamps || self.habits.keeps_back_off;
         if self.timed.is_none() && !again && times_one {
@@ -913,15 +730,14 @@ impl<R: Recovery> SenderOver<R> {
         if !again {
             self.set_probe_timer(now);
         }
-        self.burst.0 -= 1;
-        let ends_burst = self.burst.0 == 0;
-        if ends_burst {
-            self.space(now, self.burst.1);
+        let burst = self.release.one_left();
+        if let Some(packets) = burst {
+            self.space(now, packets);
         }
         // Linux says so of what leaves as one, and of the end of what was written
         // (`__tcp_transmit_skb`, `tcp_push`).
-        let pushes = ends_burst && self.burst.1 > 1 || number + 1 == self.offered;
-        let (ecn, reduced) = match &mut self.marks {
+        let pushes = burst.is_some_and(|packets| packets > 1) || number + 1 == self.offered;
+        let (ecn, reduced) = match &mut self.congestion.marks {
             Some(marks) => marks.on_departure(again),
             None => (Ecn::NotCapable, false),
         };
@@ -939,7 +755,7 @@ impl<R: Recovery> SenderOver<R> {
                 quic: None,
             }),
         };
-        if self.asks {
+        if self.congestion.asks() {
             self.ask_routers(segment);
         }
     }
@@ -950,54 +766,28 @@ impl<R: Recovery> SenderOver<R> {
     #[inline(never)]
     fn ask_routers(&self, segment: &mut Segment) {
         if let Some(request) = segment.request() {
-            *request = self.controller.request();
+            *request = self.congestion.request();
         }
     }
 
     /// Schedules the burst after one of `packets` that left at `now`.
     #[inline]
     fn space(&mut self, now: Time, packets: u32) {
-        match (self.controller.pacing(), self.pacing) {
-            (Pacing::Unpaced, None) => self.pacer.sent_unpaced(packets),
-            (pacing, spacing) => self.pace(now, packets, pacing, spacing),
+        let (congestion, recovery) = (&self.congestion, &self.recovery);
+        let (window_limit, rtt) = (self.window_limit, &self.rtt);
+        self.release.left(now, packets, congestion, || Spread {
+            window: congestion.window().min(window_limit),
+            outstanding: recovery.end() - recovery.first(),
+            rtt: rtt.estimate(),
+        });
+    }
+
+    /// What packets are spread by.
+    fn spread(&self) -> Spread {
+        Spread {
+            window: self.congestion.window().min(self.window_limit),
+            outstanding: self.recovery.end() - self.first(),
+            rtt: self.rtt.estimate(),
         }
-    }
-
-    fn pace(&mut self, now: Time, packets: u32, pacing: Pacing, spacing: Option<Spacing>) {
-        let rtt = self.rtt.estimate();
-        let pacing = match (pacing, spacing) {
-            (Pacing::Unpaced, Some(Spacing::Window(gaps))) => Pacing::Window { gain: 1.0, gaps },
-            (Pacing::Unpaced, Some(Spacing::Bucket(_))) => {
-                Pacing::Window { gain: 1.0, gaps: Gaps::Even }
-            }
-            (Pacing::Unpaced, Some(Spacing::BandwidthShare | Spacing::FourHops(_))) => {
-                self.pacing_by_estimate()
-            }
-            (Pacing::Unpaced, Some(Spacing::Fq)) => {
-                if let Some(rtt) = &rtt {
-                    let rate = self.pacing_rate(rtt);
-                    self.pacer.sent_over_fq(now, packets, rate);
-                }
-                return;
-            }
-            (pacing, _) => pacing,
-        };
-        self.pacer.sent(now, packets, pacing, self.paced_window(), rtt.as_ref());
-    }
-
-    /// The estimate's pacing; the window's before there is one.
-    fn pacing_by_estimate(&self) -> Pacing {
-        let gaps = Gaps::Even;
-        let grows_fast = self.controller.window() < self.controller.ssthresh() / 2.0;
-        let gap = self.estimate.as_ref().and_then(|estimate| estimate.gap(grows_fast));
-        gap.map_or(Pacing::Window { gain: 1.0, gaps }, |gap| Pacing::Rate {
-            packets_per_second: 1.0 / gap,
-            gaps,
-        })
-    }
-
-    /// The window in packets that is spread over a round trip.
-    fn paced_window(&self) -> f64 {
-        self.controller.window().min(self.window_limit)
     }
 }

@@ -3,8 +3,7 @@
 use super::case::{Case, case};
 use super::law::Ledger;
 use narrows_signal::{Range, SackBlocks};
-use narrows_transport::tcp::Sender;
-use narrows_transport::{AckHeader, Header, Segment};
+use narrows_transport::{AckHeader, Header, Segment, Sender};
 use narrows_units::{Duration, Time};
 use proptest::prelude::*;
 
@@ -85,7 +84,7 @@ pub struct Target<'a> {
 impl<'a> Target<'a> {
     pub fn new(case: &'a Case) -> Self {
         let law = case.law.make(case.habits.initial_window, Duration::ZERO, Ledger::default());
-        let sender = Sender::new(case.settings(), law);
+        let sender = Sender::new(case.settings(), law, case.place());
         Self { case, sender, now: Time::ZERO, end: 0, offered: 0 }
     }
 

@@ -4,6 +4,7 @@ use super::law::Law;
 use super::network::Weather;
 use narrows_control::registry::{LAWS, MovedBy};
 use narrows_control::{Gaps, Restart};
+use narrows_transport::congestion::{EcnOfUser, Place};
 use narrows_transport::tcp::{
     AckPolicy, Detection, Habits, Metering, Quantum, RecoveryKind, Spacing, TcpSettings,
 };
@@ -32,14 +33,17 @@ pub struct Case {
 
 impl Case {
     pub fn settings(&self) -> TcpSettings {
-        let stream = Stream::new(self.seed, 1, 0);
         TcpSettings {
             window_limit: self.window_limit,
             pacing: self.pacing,
             quantum: self.quantum,
-            ecn: self.ecn,
-            ..TcpSettings::new(self.recovery, Arc::new(self.habits), 1000, stream)
+            ecn: EcnOfUser { asked: self.ecn, on_retransmissions: false },
+            ..TcpSettings::new(self.recovery, Arc::new(self.habits), 1000)
         }
+    }
+
+    pub fn place(&self) -> Place {
+        Place::new(Stream::new(self.seed, 1, 0))
     }
 
     /// All packets that the application has.

@@ -6,8 +6,9 @@ use super::law::{Law, Ledger};
 use super::network::{Network, Weather};
 use narrows_control::registry;
 use narrows_signal::{AckRanges, QuicAck, Range};
-use narrows_transport::quic::{AckPolicy, QuicSettings, Receiver, Sender, Spacing};
-use narrows_transport::{DataHeader, Header, Kind, Segment};
+use narrows_transport::congestion::{EcnOfUser, Place, Spacing};
+use narrows_transport::quic::{AckPolicy, QuicSettings, Receiver};
+use narrows_transport::{DataHeader, Header, Kind, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -37,20 +38,20 @@ fn law() -> impl Strategy<Value = Law> {
 }
 
 fn settings() -> impl Strategy<Value = QuicSettings> {
-    let spacing = prop_oneof![Just(Spacing::Recommended), gaps().prop_map(Spacing::Window)];
+    let spacing =
+        prop_oneof![(1u32..20).prop_map(Spacing::Recommended), gaps().prop_map(Spacing::Window)];
     let acks = (1u32..=8, millis(0..=100)).prop_map(|(every, delay)| AckPolicy { every, delay });
     let limit = prop_oneof![3 => Just(f64::INFINITY), 1 => 1.0..40.0];
     let flags = (any::<bool>(), any::<bool>());
-    (prop::option::of(spacing), acks, limit, 1u32..=8, 1.0..20.0, flags).prop_map(
-        |(pacing, acks, window_limit, quantum, initial_window, (ecn, handshake))| QuicSettings {
-            initial_window,
+    (prop::option::of(spacing), acks, limit, 1u32..=8, flags).prop_map(
+        |(pacing, acks, window_limit, quantum, (asked, handshake))| QuicSettings {
             handshake,
             acks,
             window_limit,
             pacing,
             quantum,
-            ecn,
-            ..QuicSettings::new(1000, Stream::new(0, 1, 0))
+            ecn: EcnOfUser { asked, on_retransmissions: false },
+            ..QuicSettings::new(1000)
         },
     )
 }
@@ -59,9 +60,13 @@ fn settings() -> impl Strategy<Value = QuicSettings> {
 pub fn case() -> impl Strategy<Value = Case> {
     let offers = prop::collection::vec((millis(0..=1500), prop_oneof![1u64..60, 1u64..400]), 1..5);
     (settings(), law(), offers, any::<bool>(), weather(), any::<u64>()).prop_map(
-        |(settings, law, offers, renews, weather, seed)| {
-            let settings = QuicSettings { stream: Stream::new(seed, 1, 0), ..settings };
-            Case { settings, law, offers, renews, weather, seed }
+        |(settings, law, offers, renews, weather, seed)| Case {
+            settings,
+            law,
+            offers,
+            renews,
+            weather,
+            seed,
         },
     )
 }
@@ -147,7 +152,11 @@ impl<'a> Run<'a> {
         let law = case.law.make(10.0, path, ledger.clone());
         Self {
             case,
-            sender: Sender::new(case.settings.clone(), law),
+            sender: Sender::new(
+                case.settings.clone(),
+                law,
+                Place::new(Stream::new(case.seed, 1, 0)),
+            ),
             receiver: Receiver::new(case.settings.acks, u64::MAX),
             network: Network::new(case.weather, case.seed),
             ledger,

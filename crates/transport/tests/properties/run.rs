@@ -4,8 +4,8 @@ use super::case::Case;
 use super::law::{Law, Ledger};
 use super::network::Network;
 use super::watch::{Before, Watch};
-use narrows_transport::tcp::{Receiver, Sender};
-use narrows_transport::{Header, Kind, Segment};
+use narrows_transport::tcp::Receiver;
+use narrows_transport::{Header, Kind, Segment, Sender};
 use narrows_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -30,7 +30,7 @@ impl<'a> Run<'a> {
         let ledger = Ledger::default();
         let path = case.weather.delay * 2;
         let law = case.law.make(case.habits.initial_window, path, ledger.clone());
-        let sender = Sender::new(case.settings(), law);
+        let sender = Sender::new(case.settings(), law, case.place());
         let mut time = Time::ZERO;
         let offers = case.offers.iter().map(|(wait, packets)| {
             time += *wait;

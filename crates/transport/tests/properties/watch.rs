@@ -1,8 +1,8 @@
 //! What somebody who sees only packets and acknowledgements knows of a sender: what it may send.
 
 use super::case::Case;
-use narrows_transport::Segment;
-use narrows_transport::tcp::{Metering, RecoveryKind, Sender};
+use narrows_transport::tcp::{Metering, RecoveryKind};
+use narrows_transport::{Segment, Sender};
 use narrows_units::{Duration, Time};
 
 /// The sender just before something happened to it.

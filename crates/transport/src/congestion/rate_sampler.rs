@@ -5,8 +5,8 @@
 //! by its number. The connection is application-limited when a packet could leave and the
 //! application has none, which is when the draft's three checks would hold.
 
-use super::outstanding::{fit, push};
-use super::scoreboard::Delivered;
+use super::delivered::Delivered;
+use crate::ring::{fit, push};
 use narrows_control::{LossSample, RateSample};
 use narrows_units::{Duration, Time};
 use std::collections::VecDeque;

@@ -47,7 +47,7 @@ pub(super) fn burst(rate: f64, least_rtt: Duration, payload: f64, least: f64) ->
 
 /// What a sender knows when it could send a burst that is smaller than it should be.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chance {
+pub(crate) struct Chance {
     pub now: Time,
     /// Packets that the window has room for.
     pub room: u64,

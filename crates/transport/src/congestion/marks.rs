@@ -1,12 +1,35 @@
-//! What a sender knows of marks, if its controller or its user asks for ECN.
+//! What a sender knows of marks, if its law or its user asks for ECN (RFC 3168, RFC 9768; RFC 9000,
+//! §13.4.2).
 
-use crate::AckHeader;
-use narrows_control::Needs;
 use narrows_signal::Ecn;
+
+/// What the user asks of ECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnOfUser {
+    /// Packets are ECN-capable and marks are answered as losses (RFC 3168; RFC 9002, §7.1), unless
+    /// the law asks for marks of its own kind.
+    pub asked: bool,
+    /// Retransmissions are ECN-capable, too, as RFC 2481 lets them and ns-2 has them; RFC 3168
+    /// §6.1.5 forbids it.
+    pub on_retransmissions: bool,
+}
+
+impl EcnOfUser {
+    /// ECN as of RFC 3168 and RFC 9002.
+    pub const ASKED: Self = Self { asked: true, on_retransmissions: false };
+}
+
+/// What the law asks of ECN, see [`Needs`](narrows_control::Needs).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EcnOfLaw {
+    pub marks: Ecn,
+    pub own_recovery: bool,
+    pub stops: bool,
+}
 
 /// The marks of one connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Marks {
+pub(crate) struct Marks {
     /// The ECN bits that new data carries.
     pub leaves_as: Ecn,
     /// Retransmissions carry them, too (RFC 2481).
@@ -30,20 +53,18 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// `None` if nobody asks for ECN.
-    pub fn new(needs: Needs, ecn: bool, on_retransmissions: bool) -> Option<Self> {
-        let asked = needs.ecn;
-        let leaves_as = if asked.is_capable() { asked } else { Ecn::Capable };
-        let classic = ecn && !asked.is_capable();
-        (classic || asked.is_capable()).then_some(Self {
-            leaves_as,
-            on_retransmissions,
-            classic,
+    /// `None` if neither the law nor the user asks for ECN.
+    pub fn new(law: &EcnOfLaw, user: EcnOfUser) -> Option<Self> {
+        let own = law.marks.is_capable();
+        (own || user.asked).then_some(Self {
+            leaves_as: if own { law.marks } else { Ecn::Capable },
+            on_retransmissions: user.on_retransmissions,
+            classic: !own,
             counted: 0,
             answered_to: 0,
-            own_recovery: needs.own_recovery,
+            own_recovery: law.own_recovery,
             says_reduced: false,
-            stops: needs.mark_stops,
+            stops: law.stops,
             stopped: false,
             goes_on: false,
         })
@@ -93,12 +114,16 @@ impl Marks {
         self.goes_on &= echo;
     }
 
-    /// Packets marked since the last acknowledgement, as far as the sender knows: an echo counts as
-    /// one.
-    pub fn newly(&mut self, ack: &AckHeader) -> f64 {
-        let new = ack.marked.wrapping_sub(self.counted);
-        self.counted = ack.marked;
-        if self.classic { f64::from(u8::from(ack.ece)) } else { f64::from(new) }
+    /// Packets marked since the acknowledgement with the largest count so far. The count of an
+    /// acknowledgement that was overtaken is behind it (RFC 9000, §13.4.2.1: such counts are not
+    /// used).
+    pub fn newly(&mut self, counted: u16) -> f64 {
+        let new = counted.wrapping_sub(self.counted);
+        if new > u16::MAX / 2 {
+            return 0.0;
+        }
+        self.counted = counted;
+        f64::from(new)
     }
 }
 
@@ -106,12 +131,21 @@ impl Marks {
 mod tests {
     use super::*;
 
+    #[test]
+    fn an_acknowledgement_that_was_overtaken_counts_no_mark_twice() {
+        let mut marks = Marks::new(&EcnOfLaw::default(), EcnOfUser::ASKED).expect("the user asks");
+        let counts = [1, 3, 2, 3, 5, 30_005, 60_005, 4];
+        // 2 comes late: the third mark has been counted. After 65,535 comes 0.
+        let expected = [1.0, 2.0, 0.0, 0.0, 2.0, 30_000.0, 30_000.0, 5535.0];
+        assert_eq!(counts.map(|count| marks.newly(count)), expected);
+    }
+
     /// RFC 3168 §6.1.2: "reset the retransmit timer on receiving the ECN-Echo packet when the
     /// congestion window is one"; it backs off from the second of these on, as in ns-2.
     #[test]
     fn a_mark_at_one_packet_stops_the_sender_if_asked_for() {
-        let needs = Needs { mark_stops: true, ..Needs::default() };
-        let mut marks = Marks::new(needs, true, false).expect("the user asks for ECN");
+        let law = EcnOfLaw { stops: true, ..EcnOfLaw::default() };
+        let mut marks = Marks::new(&law, EcnOfUser::ASKED).expect("the user asks for ECN");
         assert!(!marks.answered_at(3.0) && !marks.stopped, "two packets may leave");
         assert!(!marks.answered_at(1.0) && marks.stopped && marks.keeps_back_off(true));
         assert!(marks.answered_at(1.0) && marks.stopped, "the timer backs off");
@@ -119,7 +153,8 @@ mod tests {
         assert!(marks.stopped);
         marks.heard(false);
         assert!(!marks.stopped && !marks.keeps_back_off(true), "marks have ended");
-        let mut usual = Marks::new(Needs::default(), true, false).expect("the user asks for ECN");
+        let mut usual =
+            Marks::new(&EcnOfLaw::default(), EcnOfUser::ASKED).expect("the user asks for ECN");
         assert!(!usual.answered_at(1.0) && !usual.stopped);
     }
 
@@ -127,8 +162,8 @@ mod tests {
     #[test]
     fn a_retransmission_is_capable_for_l4s_or_if_asked_for() {
         let departures = |ecn, on_retransmissions| {
-            let needs = Needs { ecn, ..Needs::default() };
-            let marks = Marks::new(needs, false, on_retransmissions);
+            let law = EcnOfLaw { marks: ecn, ..EcnOfLaw::default() };
+            let marks = Marks::new(&law, EcnOfUser { asked: false, on_retransmissions });
             let mut marks = marks.expect("the law asks for ECN");
             marks.says_reduced = true;
             [true, false, false].map(|again| marks.on_departure(again))
