@@ -87,14 +87,18 @@ fn a_transfer_ends_and_all_its_bytes_are_there() {
     }
 }
 
+/// Without those whose losses do not slow them: beside quinn's BBR and smoltcp without a controller
+/// 46 % of the packets are lost, and a flow that has timed out may get nothing for seconds.
 #[test]
 fn they_share_a_queue_with_our_own_and_with_each_other() {
-    let flows: Vec<String> =
-        controllers().iter().map(|cc| format!("cc = \"{cc}\"\ncount = 2")).collect();
+    let controllers = controllers();
+    let heeding = controllers.iter().filter(|cc| !["smoltcp:none", "quinn:bbr"].contains(&&***cc));
+    let flows: Vec<String> = heeding.map(|cc| format!("cc = \"{cc}\"\ncount = 2")).collect();
     let flows: Vec<&str> = flows.iter().map(String::as_str).chain(["cc = \"cubic\""]).collect();
-    let results = results(&dumbbell("1bdp", &flows), 1);
-    for flow in results.flows.iter().filter(|flow| flow.cc != "smoltcp:none") {
-        assert!(flow.goodput > 0.0, "{}", flow.cc);
+    for seed in 1..=3 {
+        for flow in results(&dumbbell("1bdp", &flows), seed).flows {
+            assert!(flow.goodput > 0.0, "{} with seed {seed}", flow.cc);
+        }
     }
 }
 
