@@ -6,6 +6,7 @@
 //! threshold and undo. The [`laws`] are built from [`parts`], and [`registry`] lists them all.
 
 mod controller;
+mod entry;
 mod event;
 #[cfg(test)]
 mod fixtures;

@@ -5,7 +5,9 @@
 //! [`OnDeparture`] holds packets until it is asked for the next. The [`queues`] are built from
 //! [`parts`], and [`registry`] lists them all.
 
+mod departure;
 mod discipline;
+mod entry;
 mod fifo;
 mod limit;
 mod packet;

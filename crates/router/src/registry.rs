@@ -1,60 +1,11 @@
 //! Every queue by name, with its settings: for the parser, `narrows list` and the documentation.
 
-use crate::{Discipline, Limit, queues};
-use narrows_settings::{Given, Listed, SettingError};
+pub use crate::entry::{Entry, Placement};
+
+use crate::queues;
 
 /// Every queue, by name.
 pub static QUEUES: &[Entry] = queues::ALL;
-
-/// A queue's line in the registry.
-pub struct Entry {
-    /// `tc`'s name, or the paper's if `tc` has none.
-    pub name: &'static str,
-    /// Other names people use.
-    pub aliases: &'static [&'static str],
-    /// One sentence.
-    pub summary: &'static str,
-    /// Paper or RFC.
-    pub source: &'static str,
-    pub(crate) settings: fn() -> Vec<Listed>,
-    pub(crate) construct: fn(&Given, &Placement) -> Result<Discipline, SettingError>,
-}
-
-/// Where a queue stands.
-#[derive(Clone, Copy, Debug)]
-pub struct Placement {
-    /// Its limit.
-    pub limit: Limit,
-    /// Bytes of a packet, to convert a limit between bytes and packets.
-    pub packet: u64,
-}
-
-impl Placement {
-    /// The buffer in packets, which `queue` needs. Fails if there is no limit.
-    pub(crate) fn buffer(&self, queue: &str) -> Result<f64, SettingError> {
-        match self.limit {
-            Limit::Packets(packets) => Ok(packets as f64),
-            Limit::Bytes(bytes) => Ok(bytes as f64 / self.packet as f64),
-            Limit::Unlimited => {
-                Err(SettingError::new(format!("{queue} needs a buffer, like \"100p\"")))
-            }
-        }
-    }
-}
-
-impl Entry {
-    /// Its settings, with their defaults.
-    pub fn settings(&self) -> Vec<Listed> {
-        (self.settings)()
-    }
-
-    /// The discipline at `placement`. Fails if the queue has no such setting, a value is out of
-    /// bounds, or the placement does not suit it.
-    pub fn build(&self, given: &Given, placement: &Placement) -> Result<Discipline, SettingError> {
-        given.known_to(self.name, &self.settings())?;
-        (self.construct)(given, placement)
-    }
-}
 
 /// The queue whose name or alias is `name`.
 pub fn find(name: &str) -> Option<&'static Entry> {
@@ -70,6 +21,8 @@ pub fn names() -> impl Iterator<Item = &'static str> + Clone {
 mod tests {
     use super::*;
     use crate::queues::{RedSettings, XcpSettings};
+    use crate::{Discipline, Limit};
+    use narrows_settings::{Given, SettingError};
 
     const PLACE: Placement = Placement { limit: Limit::Packets(120), packet: 1000 };
 

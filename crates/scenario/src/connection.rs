@@ -2,12 +2,12 @@
 
 use crate::ScenarioError;
 use crate::controller_spec::ControllerSpec;
+use crate::fields::Fields;
 use crate::flow::{Headers, Over, PacketSize, Surroundings, habits, why_not};
-use crate::given::Given;
 use crate::hosted;
 use crate::network::{NO_RTT, is_of_bdp};
 use crate::scenario::{
-    AckEvery, Files, Flow, PacingName, QuantumField, SlowStartName, TcpName, Web,
+    AckEvery, Files, Flow, Of, PacingName, QuantumField, SlowStartName, TcpName, Web,
 };
 use narrows_control::registry::{Birth, MovedBy, Recipe, SlowStartKind, Start};
 use narrows_control::slow_start::{HyStart, HyStartPlusPlus, Limited};
@@ -44,8 +44,6 @@ fn paces(transport: &Transport, controller: &dyn Controller) -> bool {
 
 /// The `cc` unless given.
 pub(crate) const USUAL_LAW: &str = "cubic";
-/// The fields that say what may leave in a SACK recovery.
-const METERING: [&str; 3] = ["prr", "rate_halving", "halving_stalls"];
 /// The settings of laws that say what a mark does (RFC 8511; RFC 3168 §6.1.2).
 const OF_MARKS: [&str; 2] = ["beta_ecn", "mark_stops"];
 /// The shortest mean gap of an application that offers packets one by one.
@@ -66,7 +64,7 @@ const ACK_DELAY: Duration = Duration::from_millis(40);
 
 /// Takes what TCP does beside its law, which may have a recovery of its own.
 fn take_tcp_habits(
-    given: &mut Given<Flow>,
+    given: &mut Fields,
     settings: &mut TcpSettings,
     (spec, own_recovery): (&ControllerSpec, bool),
     overhead: Duration,
@@ -88,7 +86,7 @@ fn take_tcp_habits(
 
 /// A flow over a connection: its `cc`, its packets of `bytes`, and the rest.
 pub(crate) fn check(
-    mut given: Given<Flow>,
+    mut given: Fields,
     bytes: Bytes,
     around: &Surroundings,
 ) -> Result<(String, PacketSize, Over), ScenarioError> {
@@ -139,7 +137,7 @@ pub(crate) fn check(
 /// `tcp` says of a flow over QUIC how large its packets are, and whether its law is as in Linux or
 /// as published.
 fn own_habits(
-    given: &mut Given<Flow>,
+    given: &mut Fields,
     spec: &ControllerSpec,
     bytes: Bytes,
     around: &Surroundings,
@@ -163,7 +161,7 @@ fn own_habits(
 /// Takes the clock of RTT samples, a coarse one if it is given. Fails if the law goes by RTTs or
 /// rates that such a clock does not show.
 fn take_clock(
-    given: &mut Given<Flow>,
+    given: &mut Fields,
     spec: &ControllerSpec,
     habits: &mut Habits,
 ) -> Result<(), ScenarioError> {
@@ -196,7 +194,7 @@ fn take_clock(
 /// The transport that the law asks for, with these habits as far as they are its own and the flow
 /// says nothing else.
 fn transport(
-    given: &mut Given<Flow>,
+    given: &mut Fields,
     spec: &ControllerSpec,
     bytes: Bytes,
     mut habits: Habits,
@@ -239,13 +237,13 @@ fn transport(
 }
 
 /// What the user asks of ECN.
-fn ecn(given: &mut Given<Flow>) -> EcnOfUser {
+fn ecn(given: &mut Fields) -> EcnOfUser {
     let asked = given.take(|flow| &mut flow.ecn).unwrap_or(false);
     EcnOfUser { asked, ..EcnOfUser::default() }
 }
 
 /// What becomes of E-TCP's lost data.
-fn delivery(given: &mut Given<Flow>) -> Result<Delivery, ScenarioError> {
+fn delivery(given: &mut Fields) -> Result<Delivery, ScenarioError> {
     let reliable = given.take(|flow| &mut flow.reliable).unwrap_or(true);
     let Some(block) = given.take(|flow| &mut flow.raptorq) else {
         return Ok(if reliable { Delivery::Retransmission } else { Delivery::Unreliable });
@@ -263,7 +261,7 @@ fn delivery(given: &mut Given<Flow>) -> Result<Delivery, ScenarioError> {
 }
 
 /// How E-TCP's payload is checked. Fails if no wire could damage it.
-fn payload(given: &mut Given<Flow>, around: &Surroundings) -> Result<Payload, ScenarioError> {
+fn payload(given: &mut Fields, around: &Surroundings) -> Result<Payload, ScenarioError> {
     if !given.take(|flow| &mut flow.header_checksum).unwrap_or(false) {
         return Ok(Payload::WithHeader);
     }
@@ -276,7 +274,7 @@ fn payload(given: &mut Given<Flow>, around: &Surroundings) -> Result<Payload, Sc
 
 /// QUIC with packets of `bytes`, which recommends bursts of `initial_window` packets.
 fn quic_settings(
-    given: &mut Given<Flow>,
+    given: &mut Fields,
     spec: &ControllerSpec,
     bytes: Bytes,
     initial_window: f64,
@@ -311,10 +309,7 @@ fn quic_settings(
 }
 
 /// When a QUIC receiver acknowledges.
-fn quic_acks(
-    given: &mut Given<Flow>,
-    usual: quic::AckPolicy,
-) -> Result<quic::AckPolicy, ScenarioError> {
+fn quic_acks(given: &mut Fields, usual: quic::AckPolicy) -> Result<quic::AckPolicy, ScenarioError> {
     let quic::AckPolicy { every, delay } = usual;
     let as_tcp = AckPolicy { every, delay, quick: 0, ..Habits::LINUX.acks };
     let delays = given.field(|flow| flow.ack_delay.is_some());
@@ -328,7 +323,7 @@ impl Connection {
     /// answer.
     fn does_not_say_twice(
         &self,
-        given: &Given<Flow>,
+        given: &Fields,
         spec: &ControllerSpec,
         controller: &dyn Controller,
     ) -> Result<(), ScenarioError> {
@@ -358,7 +353,7 @@ impl Connection {
 
     /// Fails if packets are to be encoded that are offered one by one: a block would have to wait
     /// for its packets.
-    fn encodes_blocks(&self, given: &Given<Flow>) -> Result<(), ScenarioError> {
+    fn encodes_blocks(&self, given: &Fields) -> Result<(), ScenarioError> {
         let codes = |it: &EtcpSettings| matches!(it.delivery, Delivery::Coding { .. });
         let coded = matches!(&self.transport, Transport::Etcp(settings) if codes(settings));
         if !coded || !matches!(self.application, Application::Every(_)) {
@@ -372,7 +367,7 @@ impl Connection {
     /// Fails if the law needs what its transport cannot do.
     fn serves(
         &self,
-        given: &Given<Flow>,
+        given: &Fields,
         spec: &ControllerSpec,
         controller: &dyn Controller,
     ) -> Result<(), ScenarioError> {
@@ -392,7 +387,7 @@ impl Connection {
     }
 
     /// Fails if a setting says how to answer marks, and packets cannot be marked.
-    fn hears_marks(&self, given: &Given<Flow>, spec: &ControllerSpec) -> Result<(), ScenarioError> {
+    fn hears_marks(&self, given: &Fields, spec: &ControllerSpec) -> Result<(), ScenarioError> {
         let mut given_names = spec.given.pairs().map(|(name, _)| name);
         let named = given_names.find(|name| OF_MARKS.contains(name));
         let Some(name) = named else { return Ok(()) };
@@ -409,7 +404,7 @@ impl Connection {
 
 /// Takes the initial window in packets; `None` if it is not given, and the habit's holds.
 fn take_initial_window(
-    given: &mut Given<Flow>,
+    given: &mut Fields,
     habits: &mut Habits,
 ) -> Result<Option<f64>, ScenarioError> {
     let Some(packets) = given.take(|flow| &mut flow.initial_window) else { return Ok(None) };
@@ -424,7 +419,7 @@ fn take_initial_window(
 /// Fails if the law starts with fewer packets than the flow says, or with what routers say, or if
 /// retransmissions are to be ECN-capable as of RFC 2481, and the law has marks of its own.
 fn goes_with(
-    given: &mut Given<Flow>,
+    given: &mut Fields,
     first_window: Option<f64>,
     spec: &ControllerSpec,
     controller: &dyn Controller,
@@ -448,7 +443,7 @@ fn goes_with(
 }
 
 /// The spacing that a flow asks for; `None` for none.
-fn spacing(given: &mut Given<Flow>) -> Option<Spacing> {
+fn spacing(given: &mut Fields) -> Option<Spacing> {
     Some(match given.take(|flow| &mut flow.pacing)? {
         PacingName::None => return None,
         PacingName::Even => Spacing::Window(Gaps::Even),
@@ -462,7 +457,7 @@ fn spacing(given: &mut Given<Flow>) -> Option<Spacing> {
 
 /// The spacing over a transport that spreads windows only; `why` says why another is refused.
 fn window_spacing(
-    given: &mut Given<Flow>,
+    given: &mut Fields,
     why: impl FnOnce() -> String,
 ) -> Result<Option<Spacing>, ScenarioError> {
     let name = given.field(|flow| flow.pacing);
@@ -477,7 +472,7 @@ fn window_spacing(
 }
 
 /// TCP's spacing.
-fn tcp_spacing(given: &mut Given<Flow>) -> Result<Option<Spacing>, ScenarioError> {
+fn tcp_spacing(given: &mut Fields) -> Result<Option<Spacing>, ScenarioError> {
     let spacing = spacing(given);
     let Some(tokens) = given.take(|flow| &mut flow.pacing_bucket) else { return Ok(spacing) };
     if tokens == 0 {
@@ -491,7 +486,7 @@ fn tcp_spacing(given: &mut Given<Flow>) -> Result<Option<Spacing>, ScenarioError
 }
 
 /// What becomes of a window that is not used, for laws that leave that to the transport.
-fn take_window_habits(given: &mut Given<Flow>, habits: &mut Habits) {
+fn take_window_habits(given: &mut Fields, habits: &mut Habits) {
     let validates = given.take(|flow| &mut flow.cwnd_validation);
     habits.validates_window = validates.unwrap_or(habits.validates_window);
     if given.take(|flow| &mut flow.slow_start_after_idle) == Some(false) {
@@ -501,7 +496,7 @@ fn take_window_habits(given: &mut Given<Flow>, habits: &mut Habits) {
 
 /// What a TCP does unless told otherwise, and the flow may say.
 fn take_recovery_habits(
-    given: &mut Given<Flow>,
+    given: &mut Fields,
     recovery: RecoveryKind,
     habits: &mut Habits,
 ) -> Result<(), ScenarioError> {
@@ -548,7 +543,7 @@ fn take_recovery_habits(
 
 /// The receiver's window in packets of `bytes`; infinite unless given.
 fn receive_window(
-    given: &mut Given<Flow>,
+    given: &mut Fields,
     bytes: Bytes,
     around: &Surroundings,
 ) -> Result<f64, ScenarioError> {
@@ -564,7 +559,7 @@ fn receive_window(
 }
 
 /// When the receiver acknowledges.
-fn acks(given: &mut Given<Flow>, usual: AckPolicy) -> Result<AckPolicy, ScenarioError> {
+fn acks(given: &mut Fields, usual: AckPolicy) -> Result<AckPolicy, ScenarioError> {
     let every = given.take(|flow| &mut flow.ack_every);
     let delay = given.take(|flow| &mut flow.ack_delay);
     match (every, delay) {
@@ -581,11 +576,7 @@ fn acks(given: &mut Given<Flow>, usual: AckPolicy) -> Result<AckPolicy, Scenario
 }
 
 /// How a SACK recovery lets packets go; `waits` says whether there is an `overhead`.
-fn metering(
-    given: &mut Given<Flow>,
-    usual: Metering,
-    waits: bool,
-) -> Result<Metering, ScenarioError> {
+fn metering(given: &mut Fields, usual: Metering, waits: bool) -> Result<Metering, ScenarioError> {
     let prr = given.take(|flow| &mut flow.prr);
     match (prr, given.take(|flow| &mut flow.rate_halving)) {
         (None, None) => Ok(usual),
@@ -611,7 +602,7 @@ fn metering(
 /// The slow start of a law that lets the user choose, for packets of `bytes`; the standard one for
 /// the others, which do not ask for it.
 fn slow_start(
-    given: &mut Given<Flow>,
+    given: &mut Fields,
     start: Start,
     tcp: Option<TcpName>,
     paced: bool,
@@ -639,11 +630,7 @@ fn slow_start(
 }
 
 /// The first slow-start threshold in packets; infinite if there is none.
-fn threshold(
-    given: &mut Given<Flow>,
-    start: Start,
-    initial_window: f64,
-) -> Result<f64, ScenarioError> {
+fn threshold(given: &mut Fields, start: Start, initial_window: f64) -> Result<f64, ScenarioError> {
     if start == Start::Own {
         return Ok(f64::INFINITY);
     }
@@ -662,10 +649,7 @@ fn threshold(
 }
 
 /// What the application sends, in packets of this size.
-fn application(
-    given: &mut Given<Flow>,
-    packet: PacketSize,
-) -> Result<Application<()>, ScenarioError> {
+fn application(given: &mut Fields, packet: PacketSize) -> Result<Application<()>, ScenarioError> {
     let payload = packet.payload();
     let web = given.take(|flow| &mut flow.web);
     let files = given.take(|flow| &mut flow.files);
@@ -719,7 +703,7 @@ fn requested(usage: Usage) -> Application<()> {
     Application::Requests(usage, ())
 }
 
-fn pages(given: &Given<Flow>, web: &Web, payload: u64) -> Result<Usage, ScenarioError> {
+fn pages(given: &Fields, web: &Web, payload: u64) -> Result<Usage, ScenarioError> {
     let size_factor = web.size_factor.unwrap_or(1.0);
     if !(size_factor > 0.0 && size_factor <= 1e6) {
         return Err(given.error("web.size_factor", format!("{size_factor} times; try 15")));
@@ -729,7 +713,7 @@ fn pages(given: &Given<Flow>, web: &Web, payload: u64) -> Result<Usage, Scenario
     Ok(Usage::Pages(PageSettings { think, size_factor, persistent, payload }))
 }
 
-fn files(given: &Given<Flow>, files: &Files) -> Result<Usage, ScenarioError> {
+fn files(given: &Fields, files: &Files) -> Result<Usage, ScenarioError> {
     let (mean, shape) = (files.mean.unwrap_or(30.0), files.shape.unwrap_or(1.35));
     let is_shape = shape > 1.0 && shape <= 100.0;
     if !(1.0..=1e9).contains(&mean) || !is_shape {
@@ -742,56 +726,17 @@ fn files(given: &Given<Flow>, files: &Files) -> Result<Usage, ScenarioError> {
     Ok(Usage::Files(FileSettings { mean, shape, off: files.off }))
 }
 
-/// The fields of a flow that are of TCP only.
-const OF_TCP: [&str; 18] = [
-    "pacing_bucket",
-    "ack_pacing",
-    "tcp",
-    "timestamps",
-    "tick",
-    "tick_integers",
-    "abc",
-    "ecn_retransmit",
-    "prr",
-    "rack",
-    "tlp",
-    "frto",
-    "dsack",
-    "sack_compression",
-    "cwnd_validation",
-    "slow_start_after_idle",
-    "rate_halving",
-    "halving_stalls",
-];
-
-/// The fields of a flow that E-TCP's transport does not know.
-const OF_OTHER_TRANSPORTS: [&str; 18] = [
-    "pacing_bucket",
-    "ack_pacing",
-    "quantum",
-    "tick",
-    "tick_integers",
-    "abc",
-    "ecn_retransmit",
-    "ack_every",
-    "ack_delay",
-    "max_window",
-    "ecn",
-    "rack",
-    "tlp",
-    "frto",
-    "dsack",
-    "handshake",
-    "cwnd_validation",
-    "slow_start_after_idle",
-];
+/// Whether a field counts over TCP, and not over another transport.
+fn is_tcps_alone(field: &str, other: Of) -> bool {
+    Flow::counts_for(field, Of::Tcp) && !Flow::counts_for(field, other)
+}
 
 /// Why a field has no effect over QUIC, if it has one over another transport.
 fn not_over_quic(field: &str, spec: &ControllerSpec) -> Option<String> {
     let law = spec.law.name();
     if spec.recovery != Recovery::Quic {
         None
-    } else if OF_TCP.contains(&field) {
+    } else if is_tcps_alone(field, Of::Quic) {
         Some(format!("is TCP's, and {law} runs over QUIC here; leave it out"))
     } else if field == "reliable" {
         Some(format!("QUIC is always reliable; leave it out, or write {law} without +quic"))
@@ -810,38 +755,32 @@ fn why_it_does_not_count(
     around: &Surroundings,
 ) -> String {
     let law = spec.law.name();
-    let recovery = spec.recovery_name();
     let over_etcp = spec.over_etcp();
+    let over_sack = spec.recovery == Recovery::Tcp(RecoveryKind::Sack);
     match field {
-        _ if over_etcp && METERING.contains(&field) => {
+        _ if over_etcp && Flow::counts_for(field, Of::Metering) => {
             format!("{law} answers each lost packet and has a recovery of its own; leave it out")
         }
-        _ if own_recovery && METERING.contains(&field) => {
+        _ if own_recovery && Flow::counts_for(field, Of::Metering) => {
             format!("{law} decides by itself what leaves in a recovery; leave it out")
         }
         "cwnd_validation" | "slow_start_after_idle" if own_recovery => {
             format!("{law} decides by itself what becomes of an unused window; leave it out")
         }
-        "rack" | "tlp" | "frto" | "dsack" | "sack_compression" if !over_etcp => {
+        "halving_stalls" if over_sack => {
+            "has no effect without rate_halving; leave it out".to_owned()
+        }
+        _ if !over_etcp && !over_sack && Flow::counts_for(field, Of::Sack) => {
             format!("is for a SACK recovery; leave it out, or write {law}+sack")
         }
         "tick_integers" => "has no effect without tick; write tick = \"100ms\"".to_owned(),
         "ecn_retransmit" => {
             "has no effect without ECN; write ecn = true, or leave it out".to_owned()
         }
-        _ if over_etcp && OF_OTHER_TRANSPORTS.contains(&field) => {
+        _ if over_etcp && is_tcps_alone(field, Of::Etcp) => {
             format!("has no effect for {law}, which has a transport of its own; leave it out")
         }
         "abc" => format!("{law} does not grow by acknowledgements; leave it out"),
-        "prr" => format!(
-            "{recovery} has no proportional rate reduction; leave it out, or write {law}+sack"
-        ),
-        "halving_stalls" if spec.recovery == Recovery::Tcp(RecoveryKind::Sack) => {
-            "has no effect without rate_halving; leave it out".to_owned()
-        }
-        "rate_halving" | "halving_stalls" => {
-            format!("{recovery} has no rate halving; leave it out, or write {law}+sack")
-        }
         "raptorq" | "header_checksum" => {
             format!("{OVER_ETCP}; {law} has another transport, leave it out")
         }

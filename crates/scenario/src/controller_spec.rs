@@ -98,12 +98,6 @@ impl ControllerSpec {
         let is_off = |text: &str| <bool as Value>::parse(text) == Some(false);
         self.given.pairs().any(|(name, text)| name == "cwnd" && is_off(text))
     }
-
-    /// The name of its recovery.
-    pub(crate) fn recovery_name(&self) -> &'static str {
-        let named = Recovery::all().find(|(_, recovery, ..)| *recovery == self.recovery);
-        named.map_or("", |(name, ..)| name)
-    }
 }
 
 /// What stands before and after the `+` that separates a law from its recovery. A law's name may

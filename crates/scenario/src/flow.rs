@@ -5,7 +5,7 @@
 
 use crate::ScenarioError;
 use crate::connection::{self, Connection};
-use crate::given::Given;
+use crate::fields::Fields;
 use crate::host;
 use crate::hosted::{self, Hosted};
 use crate::link::Load;
@@ -110,11 +110,7 @@ impl PacketSize {
     }
 
     /// The size `bytes`. Fails if the headers leave no room for payload, or IP cannot say it.
-    pub(crate) fn new(
-        given: &Given<Flow>,
-        bytes: Bytes,
-        kind: Headers,
-    ) -> Result<Self, ScenarioError> {
+    pub(crate) fn new(given: &Fields, bytes: Bytes, kind: Headers) -> Result<Self, ScenarioError> {
         let packet = Self { bytes, kind, ack_bytes: kind.bytes() };
         let headers = packet.headers();
         if bytes.count() <= u64::from(headers) || bytes.count() > 65_535 {
@@ -126,7 +122,7 @@ impl PacketSize {
     }
 
     /// With acknowledgements as long as the flow says.
-    pub(crate) fn acknowledged(mut self, given: &mut Given<Flow>) -> Result<Self, ScenarioError> {
+    pub(crate) fn acknowledged(mut self, given: &mut Fields) -> Result<Self, ScenarioError> {
         if self.kind == Headers::Quic {
             return Ok(self);
         }
@@ -189,7 +185,7 @@ impl CheckedFlow {
         flow: &Flow,
         around: &Surroundings,
     ) -> Result<Self, ScenarioError> {
-        let mut given = Given::new(flow.clone(), format!("flows[{number}]"));
+        let mut given = Fields::new(flow.clone(), format!("flows[{number}]"));
         let count = given.take(|flow| &mut flow.count).unwrap_or(1);
         if count == 0 {
             return Err(given.error("count", "must be at least 1"));
@@ -273,7 +269,7 @@ impl CheckedFlow {
 
 /// When the flows of a group of `count` begin and stop, within a run of `duration`.
 fn times(
-    given: &mut Given<Flow>,
+    given: &mut Fields,
     count: u32,
     duration: Duration,
 ) -> Result<(Starts, Time), ScenarioError> {
@@ -312,7 +308,7 @@ fn times(
 
 /// Datagrams of `bytes` on the wire.
 fn datagrams(
-    mut given: Given<Flow>,
+    mut given: Fields,
     gaps: Datagrams,
     bytes: Bytes,
     around: &Surroundings,
@@ -340,7 +336,7 @@ fn datagrams(
 }
 
 /// The periods of a datagram source that has some.
-fn periods(given: &mut Given<Flow>) -> Result<Option<Periods>, ScenarioError> {
+fn periods(given: &mut Fields) -> Result<Option<Periods>, ScenarioError> {
     let (on, off) = (given.take(|flow| &mut flow.on), given.take(|flow| &mut flow.off));
     match (on, off) {
         (None, None) => Ok(None),

@@ -1,7 +1,7 @@
 //! Checks what a flow says of its hosts.
 
 use crate::ScenarioError;
-use crate::given::Given;
+use crate::fields::Fields;
 use crate::network::positive;
 use crate::scenario::{Flow, Host, HostField, HostName};
 use narrows_sim::{Cpu, HostSettings, Stalls};
@@ -37,7 +37,7 @@ pub(crate) fn stack(flow: &Flow) -> Option<&str> {
 /// The hosts of a flow; ideal unless given. Fails if a time is out of bounds, if a batch or
 /// a wait is asked of datagrams, which nobody answers, or processor time of ends that are not
 /// `hosted`.
-pub(crate) fn take(given: &mut Given<Flow>, hosted: bool) -> Result<HostSettings, ScenarioError> {
+pub(crate) fn take(given: &mut Fields, hosted: bool) -> Result<HostSettings, ScenarioError> {
     let datagrams = given.field(|flow| flow.datagrams.is_some());
     let host = match given.take(|flow| &mut flow.host) {
         None | Some(HostField::Stack(_)) => return Ok(HostSettings::default()),
@@ -74,7 +74,7 @@ pub(crate) fn take(given: &mut Given<Flow>, hosted: bool) -> Result<HostSettings
 
 /// What datagrams cost the processor.
 fn cpu(
-    given: &Given<Flow>,
+    given: &Fields,
     host: &Host,
     usual: Option<Cpu>,
     hosted: bool,
@@ -107,7 +107,7 @@ fn cpu(
 }
 
 fn no_longer(
-    given: &Given<Flow>,
+    given: &Fields,
     field: &str,
     value: Duration,
     example: &str,

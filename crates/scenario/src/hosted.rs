@@ -1,9 +1,9 @@
 //! Checks a flow whose ends are a stack that others wrote.
 
 use crate::ScenarioError;
+use crate::fields::Fields;
 use crate::flow::{Headers, Over, PacketSize, Surroundings, why_not};
-use crate::given::Given;
-use crate::scenario::Flow;
+use crate::scenario::{Flow, Of};
 use crate::stack::{KNOWN, Stack, Transfer, Wish};
 use narrows_settings::unknown;
 use narrows_sim::HostedEnds;
@@ -25,7 +25,7 @@ pub(crate) type Chosen = (Arc<dyn Stack>, Option<String>);
 /// The stack that a flow names, by `host` or as `quinn:cubic`, with its controller; `None` if it
 /// names a law of ours.
 pub(crate) fn named(
-    given: &Given<Flow>,
+    given: &Fields,
     host: Option<&str>,
     around: &Surroundings,
 ) -> Result<Option<Chosen>, ScenarioError> {
@@ -81,7 +81,7 @@ pub(crate) fn named(
 /// A flow of `stack`: how it is called, its packets, and the rest. Fails if something is given that
 /// the stack decides itself.
 pub(crate) fn check(
-    mut given: Given<Flow>,
+    mut given: Fields,
     (stack, controller): Chosen,
     around: &Surroundings,
 ) -> Result<(String, PacketSize, Over), ScenarioError> {
@@ -106,27 +106,6 @@ pub(crate) fn check(
     Ok((name.clone(), size, Over::Hosted(Hosted { stack, wish, name })))
 }
 
-/// The fields that count for a flow of a stack.
-const COUNT: [&str; 17] = [
-    "name",
-    "cc",
-    "count",
-    "start",
-    "start_spread",
-    "starts",
-    "stop",
-    "size",
-    "ecn",
-    "packet",
-    "host",
-    "reverse",
-    "rtt",
-    "rtt_spread",
-    "over",
-    "from",
-    "to",
-];
-
 /// The fields of a flow that the stack with this `cc` decides itself; `None` if narrows-hosts knows
 /// no such stack.
 pub(crate) fn decided_by(cc: &str) -> Option<Vec<String>> {
@@ -134,10 +113,8 @@ pub(crate) fn decided_by(cc: &str) -> Option<Vec<String>> {
     if !KNOWN.contains(&name) {
         return None;
     }
-    let schema = schemars::schema_for!(Flow);
-    let fields = schema.get("properties").and_then(|fields| fields.as_object());
-    let fields = fields.into_iter().flat_map(|fields| fields.keys().cloned());
-    Some(fields.filter(|field| !COUNT.contains(&field.as_str())).collect())
+    let own = Flow::FIELDS.iter().filter(|(_, of)| !of.contains(&Of::Stack));
+    Some(own.map(|(field, _)| (*field).to_owned()).collect())
 }
 
 impl Hosted {

@@ -10,10 +10,10 @@ mod controller_spec;
 mod effort;
 mod engine;
 mod error;
+mod fields;
 #[cfg(feature = "parquet")]
 mod files;
 mod flow;
-mod given;
 mod host;
 mod hosted;
 mod law;

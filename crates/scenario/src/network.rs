@@ -1,7 +1,7 @@
 //! Checks a network: its links, and for each flow where its ends are attached.
 
+use crate::fields::Fields;
 use crate::flow::count;
-use crate::given::Given;
 use crate::link::{CheckedLink, Load, Placed};
 use crate::scenario::{Chain, ChainLink, Dumbbell, Flow, Link, LinkFields, ParkingLot, Scenario};
 use crate::{ScenarioError, link};
@@ -257,7 +257,7 @@ impl Network {
     /// of all; takes the fields that say so from `given`.
     pub fn attach(
         &self,
-        given: &mut Given<Flow>,
+        given: &mut Fields,
         first: u64,
         count: u32,
     ) -> Result<Vec<Attachment>, ScenarioError> {
@@ -330,7 +330,7 @@ impl Network {
     /// The delay of the shortest path between two nodes, and its links. Fails if there is none.
     fn path(
         &self,
-        given: &Given<Flow>,
+        given: &Fields,
         nodes: &[String],
         from: u32,
         to: u32,
@@ -355,7 +355,7 @@ impl Network {
 }
 
 /// The first and the last link of a flow in a row of `hops`, from 1.
-fn part(given: &mut Given<Flow>, hops: u32) -> Result<(u32, u32), ScenarioError> {
+fn part(given: &mut Fields, hops: u32) -> Result<(u32, u32), ScenarioError> {
     let (first, last) = given.take(|flow| &mut flow.over).unwrap_or((1, hops));
     if first > last {
         let message = format!(
@@ -373,7 +373,7 @@ fn part(given: &mut Given<Flow>, hops: u32) -> Result<(u32, u32), ScenarioError>
 
 /// Fails if a flow's base RTT is below the delay of the links it shares.
 fn at_least(
-    given: &Given<Flow>,
+    given: &Fields,
     base: Duration,
     least: Duration,
     whose: &str,
@@ -427,7 +427,7 @@ fn number_of(nodes: &mut Vec<String>, name: &str) -> u32 {
 }
 
 fn find(
-    given: &Given<Flow>,
+    given: &Fields,
     nodes: &[String],
     field: &str,
     name: Option<String>,

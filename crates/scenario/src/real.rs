@@ -4,7 +4,7 @@
 use crate::connection::Connection;
 use crate::controller_spec::ControllerSpec;
 use crate::flow::{CheckedFlow, Over, PacketSize};
-use crate::scenario::Scenario;
+use crate::scenario::{Flow, Of, QuantumField, Scenario};
 use crate::{Checked, ScenarioError};
 use narrows_router::Discipline;
 use narrows_settings::Given;
@@ -12,7 +12,6 @@ use narrows_sim::{Application, Datagrams, Transmit};
 use narrows_transport::Recovery;
 use narrows_transport::tcp::RecoveryKind;
 use narrows_units::{Duration, Stream, Time};
-use serde_json::Value;
 
 /// A congestion control of this machine's kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,32 +71,6 @@ pub struct RealFlow {
 
 /// The recovery of kernels.
 const SACK: Recovery = Recovery::Tcp(RecoveryKind::Sack);
-/// What a flow may say; the rest of its fields describe a simulated host.
-const FLOW: [&str; 14] = [
-    "name",
-    "cc",
-    "count",
-    "start",
-    "starts",
-    "start_spread",
-    "stop",
-    "size",
-    "ecn",
-    "quantum",
-    "datagrams",
-    "app_rate",
-    "on",
-    "off",
-];
-/// What the dumbbell and the scenario may not say, and why.
-const REFUSED: [(&str, &str, &str); 5] = [
-    ("dumbbell", "access_rate", "hosts have no links of their own in a lab; leave it out"),
-    ("dumbbell", "loss_burst", "a lab loses packets one by one; leave it out"),
-    ("dumbbell", "mtu", "a lab's path carries any packet; leave it out"),
-    ("dumbbell", "reorder", "a lab keeps the order of packets; leave it out"),
-    ("", "trace", "a lab writes no traces; leave it out"),
-];
-
 /// The flows that `scenario` asks for under `seed`, with those congestion controls that are
 /// `available`. Fails if a kernel cannot do it, or if the network is not a dumbbell.
 pub fn real_flows(
@@ -106,11 +79,10 @@ pub fn real_flows(
     seed: u64,
     available: &Available<'_>,
 ) -> Result<Vec<RealFlow>, ScenarioError> {
-    let written = serde_json::to_value(scenario).expect("a scenario was read from such a value");
-    refuse_path(scenario, checked, &written)?;
+    refuse_path(scenario, checked)?;
     let mut flows = Vec::new();
     for (group, flow) in checked.flows.iter().enumerate() {
-        let said = Said { fields: &written["flows"][group], group };
+        let said = Said { fields: &scenario.flows[group], group };
         said.refuse_hosts()?;
         let (sends, single) = (said.sends(flow, available)?, said.single()?);
         for (index, attachment) in flow.attachments.iter().enumerate() {
@@ -118,7 +90,7 @@ pub fn real_flows(
             let mut random = Stream::new(seed, crate::build::START_STREAMS, flows.len() as u64);
             flows.push(RealFlow {
                 sends: sends.clone(),
-                ecn: said.fields["ecn"] == Value::Bool(true),
+                ecn: said.fields.ecn == Some(true),
                 single,
                 start: flow.start(index, random.uniform()),
                 stop: flow.stop,
@@ -138,22 +110,36 @@ pub fn real_flows(
 }
 
 /// Fails if the network or its hosts are such as no lab has.
-fn refuse_path(
-    scenario: &Scenario,
-    checked: &Checked,
-    written: &Value,
-) -> Result<(), ScenarioError> {
-    if scenario.dumbbell.is_none() {
+fn refuse_path(scenario: &Scenario, checked: &Checked) -> Result<(), ScenarioError> {
+    let Some(dumbbell) = &scenario.dumbbell else {
         let message = "a lab has one bottleneck; write [dumbbell]";
         return Err(ScenarioError::new("dumbbell", message));
-    }
+    };
     if scenario.tcp == Some(crate::TcpName::Ns2) {
         let message = "a kernel has its own habits, and not those of ns-2; leave it out";
         return Err(ScenarioError::new("tcp", message));
     }
-    if let Some((part, field, why)) = REFUSED.iter().find(|it| says(written, it.0, it.1)) {
-        let place = if part.is_empty() { (*field).to_owned() } else { format!("{part}.{field}") };
-        return Err(ScenarioError::new(place, *why));
+    let refused = [
+        (
+            dumbbell.access_rate.is_some(),
+            "dumbbell.access_rate",
+            "hosts have no links of their own in a lab; leave it out",
+        ),
+        (
+            dumbbell.loss_burst.is_some(),
+            "dumbbell.loss_burst",
+            "a lab loses packets one by one; leave it out",
+        ),
+        (dumbbell.mtu.is_some(), "dumbbell.mtu", "a lab's path carries any packet; leave it out"),
+        (
+            dumbbell.reorder.is_some(),
+            "dumbbell.reorder",
+            "a lab keeps the order of packets; leave it out",
+        ),
+        (scenario.trace.is_some(), "trace", "a lab writes no traces; leave it out"),
+    ];
+    if let Some((_, place, why)) = refused.into_iter().find(|(is_given, ..)| *is_given) {
+        return Err(ScenarioError::new(place, why));
     }
     match checked.links.first().map(|link| link.queue) {
         Some(Discipline::Xcp(_) | Discipline::Ba(_)) => Err(ScenarioError::new(
@@ -171,7 +157,7 @@ fn refuse_path(
 
 /// What a group of flows says, as it was written.
 struct Said<'a> {
-    fields: &'a Value,
+    fields: &'a Flow,
     group: usize,
 }
 
@@ -182,8 +168,8 @@ impl Said<'_> {
 
     /// Fails if it describes a simulated host.
     fn refuse_hosts(&self) -> Result<(), ScenarioError> {
-        let unknown = |field: &&String| !FLOW.contains(&field.as_str());
-        match self.fields.as_object().into_iter().flat_map(|it| it.keys()).find(unknown) {
+        let of_hosts = |field: &&str| !Flow::counts_for(field, Of::Kernel);
+        match self.fields.given().find(of_hosts) {
             None => Ok(()),
             Some(field) => {
                 let message =
@@ -199,7 +185,7 @@ impl Said<'_> {
         available: &Available<'_>,
     ) -> Result<RealSends, ScenarioError> {
         match &flow.over {
-            Over::Connection(_) if !self.fields["app_rate"].is_null() => {
+            Over::Connection(_) if self.fields.app_rate.is_some() => {
                 let message = "is for datagrams in a lab; leave it out, or give a size";
                 Err(self.error("app_rate", message))
             }
@@ -224,11 +210,15 @@ impl Said<'_> {
 
     /// Whether segments leave one by one.
     fn single(&self) -> Result<bool, ScenarioError> {
-        match &self.fields["quantum"] {
-            Value::Null => Ok(false),
-            Value::Number(packets) if packets.as_u64() == Some(1) => Ok(true),
-            other => {
-                let message = format!("{other} is not 1, and a kernel chooses its bursts itself");
+        match self.fields.quantum {
+            None => Ok(false),
+            Some(QuantumField::Packets(1)) => Ok(true),
+            Some(other) => {
+                let written = match other {
+                    QuantumField::Packets(packets) => packets.to_string(),
+                    QuantumField::Auto => "\"auto\"".to_owned(),
+                };
+                let message = format!("{written} is not 1, and a kernel chooses its bursts itself");
                 Err(self.error("quantum", message))
             }
         }
@@ -250,12 +240,6 @@ fn payload(connection: &Connection, packet: PacketSize) -> Option<u64> {
         }
         _ => None,
     }
-}
-
-/// Whether a scenario, or its part called `part`, says `field`.
-fn says(written: &Value, part: &str, field: &str) -> bool {
-    let fields = if part.is_empty() { written } else { &written[part] };
-    !fields[field].is_null()
 }
 
 /// The law that a flow's `cc` means in a kernel: ours if there is one for it, else its own.

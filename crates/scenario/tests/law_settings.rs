@@ -99,5 +99,5 @@ fn each_setting_of_each_law_counts_over_each_transport_or_is_refused() {
         }
     }
     assert!(idle.is_empty(), "accepted, and without effect:\n{}", idle.join("\n"));
-    assert!(tried > 250, "only {tried} settings were accepted anywhere");
+    assert!(tried > 200, "only {tried} settings were accepted anywhere");
 }

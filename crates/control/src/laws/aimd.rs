@@ -8,7 +8,7 @@
 //!
 //! α = 2(1 − β) is fair to Reno, which has α = 1 and β = 0.5 (H-TCP, §2, (i)).
 
-use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::entry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, WindowLaw};
 use narrows_settings::{Settings, settings};
 use narrows_units::Time;

@@ -10,7 +10,8 @@
 //! v is the bandwidth that routers say is available to the flow, in bytes per second. If no router
 //! advertises a bandwidth, the law is Reno's.
 
-use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::entry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::laws::reno::Reno;
 use crate::{Bound, Rtt};
 use narrows_settings::{Settings, settings};
 use narrows_signal::{Reply, Request};
@@ -28,7 +29,7 @@ pub(super) const LAW: Entry = Entry {
     settings: Params::list,
     construct: |birth| {
         let params: Params = birth.settings()?;
-        Ok(birth.bounded(Ba::new(params, birth.packet_bytes), params.cwnd))
+        Ok(birth.bounded(Ba::new(params, birth.packet_bytes), params.cwnd.then_some(Reno)))
     },
 };
 

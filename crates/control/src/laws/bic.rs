@@ -15,7 +15,7 @@
 //! its quarter in whole packets; so do we. Until the first loss W_max is unknown, and growth is 5 %
 //! per round.
 
-use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::entry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, WindowLaw};
 use narrows_settings::{Settings, settings};
 use narrows_units::Time;

@@ -25,8 +25,8 @@
 //! does not there. A window that is not the limit does not grow. After a timeout and after a
 //! silence slow start begins anew. The paper says nothing of marks; here they have no answer.
 
+use crate::entry::{Entry, MovedBy, Recipe, Start};
 use crate::parts::RecentMin;
-use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, CongestionWindow, Controller, Gaps, Idle, Loss, Needs, Pacing, Rounds, Timeout};
 use narrows_settings::{Settings, settings};
 use narrows_units::{Duration, Time};

@@ -32,7 +32,7 @@
 //! there it does not, and after a timeout they are forgotten for good. t leaves out all time in
 //! which the application was the limit; there only silence with nothing in flight.
 
-use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::entry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Abe, Ack, Idle, WindowLaw};
 use narrows_settings::{Given, Settings, choice, settings};
 use narrows_units::{Duration, Time};

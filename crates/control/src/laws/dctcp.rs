@@ -12,7 +12,7 @@
 //! delayed acknowledgements need no second rule (§3.2); the window shrinks when the first mark of a
 //! window of data is reported, as in Linux, with the α of the window before.
 
-use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::entry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, Needs, Rounds, WindowLaw};
 use narrows_settings::{Settings, settings};
 use narrows_signal::Ecn;

@@ -14,9 +14,9 @@
 //! Departures: the paper does not say what to do if no acknowledgement arrives; here the window is
 //! halved after a retransmission timeout. The window is never below one packet.
 
+use crate::entry::{Birth, Entry, MovedBy, Recipe, Start};
 use crate::parts::etcp_start::SlowStartEnd;
 use crate::parts::etcp_window::EtcpWindow;
-use crate::registry::{Birth, Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Loss, Pacing, Timeout};
 use narrows_settings::{SettingError, Settings, settings};
 

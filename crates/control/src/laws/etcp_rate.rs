@@ -15,8 +15,8 @@
 //! retransmission timeout halves the rate, as in the window law.
 
 use super::etcp::Params;
+use crate::entry::{Entry, MovedBy, Recipe, Start};
 use crate::parts::etcp_start::{Answer, EtcpStart, Growth};
-use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Loss, Pacing, Timeout};
 use narrows_settings::Settings;
 

@@ -16,9 +16,9 @@
 //! Departures: silence for a retransmission timeout halves the window, which is never below one
 //! packet.
 
+use crate::entry::{Entry, MovedBy, Recipe, Start};
 use crate::parts::etcp_start::SlowStartEnd;
 use crate::parts::etcp_window::EtcpWindow;
-use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Loss, Pacing, Timeout};
 use narrows_settings::{Settings, settings};
 

@@ -11,7 +11,7 @@
 //! α is the number of packets that a flow keeps in queues. The multiplicative increase is that of
 //! the module that Gu and others used (E-TCP, §VI-A); mi_threshold is a queueing delay in seconds.
 
-use crate::registry::{Entry, MovedBy, Recipe, Start};
+use crate::entry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, CongestionWindow, Controller, Idle, Loss, Mark, Rounds, Timeout};
 use narrows_settings::{Settings, settings};
 

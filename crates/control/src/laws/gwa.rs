@@ -14,7 +14,8 @@
 //! W_a counts bytes on the wire: headers take room in the routers' buffers, too. If no router
 //! advertises a window, the law is Reno's.
 
-use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::entry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::laws::reno::Reno;
 use crate::{Bound, Rtt};
 use narrows_settings::{Settings, settings};
 use narrows_signal::{AdvertisedWindow, Reply, Request};
@@ -33,7 +34,7 @@ pub(super) const LAW: Entry = Entry {
     construct: |birth| {
         let params: Params = birth.settings()?;
         let gwa = Gwa::new(params, birth.packet_bytes, birth.receive_window);
-        Ok(birth.bounded(gwa, params.cwnd))
+        Ok(birth.bounded(gwa, params.cwnd.then_some(Reno)))
     },
 };
 

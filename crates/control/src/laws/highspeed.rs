@@ -15,7 +15,7 @@
 //! recomputed when the window has moved by a packet, as in ns-2: logarithms for each
 //! acknowledgement would cost more than the rest of the sender.
 
-use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::entry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, WindowLaw};
 use libm::{exp, log};
 use narrows_settings::{SettingError, Settings, settings};

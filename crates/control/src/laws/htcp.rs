@@ -31,7 +31,7 @@
 //! to [0.5, 10], so that α's scale lies in [0.1, 2]; `rtt_scaling` is the paper's, in [0.5, 10]. It
 //! leaves eq. 22 out.
 
-use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::entry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, Idle, Rounds, WindowLaw};
 use narrows_settings::{Given, SettingError, Settings, settings};
 use narrows_units::{Duration, Time};

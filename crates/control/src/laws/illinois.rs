@@ -12,7 +12,7 @@
 //!
 //! d_1 = d_m/100, d_2 = d_m/10, d_3 = 8/10·d_m, θ = 5, W_thresh = 15 (§3.4; Linux's too).
 
-use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::entry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, Rounds, WindowLaw};
 use narrows_settings::{SettingError, Settings, settings};
 use narrows_units::Time;

@@ -23,8 +23,8 @@
 //! packets halves ssthresh, because what was lost left before. After a timeout one packet may leave
 //! (RFC 5681 §3.1), though §4.3 asks for two.
 
+use crate::entry::{Entry, MovedBy, Recipe, Start};
 use crate::parts::RecentMin;
-use crate::registry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, CongestionWindow, Controller, Idle, Loss, Mark, Rounds, Timeout};
 use narrows_settings::{Settings, settings};
 use narrows_units::{Duration, Time};

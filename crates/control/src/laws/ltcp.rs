@@ -19,7 +19,7 @@
 //! §III lets the reduction depend "on the layer at which the flow operates" and gives no formula.
 //! We take eq. 4 at the window where the layer begins, βW_K: it depends on nothing but the layer.
 
-use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::entry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, WindowLaw};
 use narrows_settings::{Settings, settings};
 use narrows_units::Time;

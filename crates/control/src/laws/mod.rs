@@ -1,6 +1,6 @@
 //! The laws, one file each.
 
-use crate::registry::Entry;
+use crate::entry::Entry;
 
 pub mod aimd;
 pub mod ba;

@@ -10,7 +10,7 @@
 //! Departure: MulTCP's own slow start, which triples the window per round trip up to where N flows
 //! would be, is left out; the slow start is the one that the user chooses, as for every other law.
 
-use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::entry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, WindowLaw};
 use narrows_settings::{Settings, settings};
 use narrows_units::Time;

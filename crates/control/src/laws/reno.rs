@@ -10,7 +10,7 @@
 //! Departure: eq. 4 halves the packets in flight; like ns-2 and Linux we halve the window, which is
 //! the same for a sender that the window limits.
 
-use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::entry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Abe, Ack, WindowLaw};
 use narrows_settings::{Settings, settings};
 use narrows_units::Time;

@@ -9,7 +9,7 @@
 //! Departure: below its legacy window Kelly's sender follows Reno's law. Here, as in Linux, the
 //! increase is Reno's if that is faster (1/cwnd above a), and the decrease is always eq. 6.
 
-use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::entry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, WindowLaw};
 use narrows_settings::{Settings, settings};
 use narrows_units::Time;

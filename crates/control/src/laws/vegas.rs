@@ -15,7 +15,7 @@
 //! without a queue. In rounds of fewer than three samples the window grows like Reno's. Vegas'
 //! finer timeouts (§III) belong to the transport and are left out.
 
-use crate::registry::{Entry, MovedBy, Recipe, Start};
+use crate::entry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, CongestionWindow, Controller, Idle, Loss, Mark, Rounds, Timeout};
 use narrows_settings::{SettingError, Settings, settings};
 

@@ -12,7 +12,7 @@
 //! Departures: like Linux we filter twice, the samples and then the result; a loss never raises the
 //! window.
 
-use crate::registry::{Entry, MovedBy, SlowStartKind, Start};
+use crate::entry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, WindowLaw};
 use narrows_settings::none;
 use narrows_units::{Duration, Time};

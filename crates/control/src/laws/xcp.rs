@@ -17,7 +17,7 @@
 //! use. Departure: if no router spoke, the feedback comes back as it left, and the law is Reno's
 //! (RFC 5681), without slow start.
 
-use crate::registry::{Entry, MovedBy, Recipe, Start};
+use crate::entry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, CongestionWindow, Controller, Idle, Loss, Mark, Needs, Timeout};
 use narrows_settings::{Settings, settings};
 use narrows_signal::{CongestionHeader, Reply, Request};

@@ -18,7 +18,7 @@
 //! 1 and n of n_f flows greedy, v ← C/n_f + (1 − n/n_f)v, which is a contraction, whatever the
 //! feedback delay.
 
-use crate::registry::Entry;
+use crate::entry::Entry;
 use crate::{Backlog, Discipline, FlowCount, FlowCountSettings, Packet};
 use narrows_settings::{Settings, settings};
 use narrows_signal::Request;

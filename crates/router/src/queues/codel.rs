@@ -6,8 +6,8 @@
 //! | §5.3, control_law | next drop INTERVAL/√count after the last | [`CodelState::control_law`] |
 //! | §5.6, dequeue | begins, continues or ends dropping; begins with the previous count if that was recent | [`CodelState::dequeue`] |
 
-use crate::discipline::Departure;
-use crate::registry::Entry;
+use crate::departure::Departure;
+use crate::entry::Entry;
 use crate::{Backlog, Discipline, Drops, Packet, TimedQueue};
 use narrows_settings::{Settings, settings};
 use narrows_units::{Duration, Time};

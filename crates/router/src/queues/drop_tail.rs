@@ -1,7 +1,7 @@
 //! Drop-tail: a packet that finds the queue full is dropped. The machine is [`Fifo`](crate::Fifo).
 
 use crate::Discipline;
-use crate::registry::Entry;
+use crate::entry::Entry;
 use narrows_settings::none;
 
 /// Its line in the registry.

@@ -12,8 +12,8 @@
 //! FIFO. The scalable queue goes first, but one of every ten bytes sent while both queues wait is
 //! classic.
 
-use crate::discipline::Departure;
-use crate::registry::Entry;
+use crate::departure::Departure;
+use crate::entry::Entry;
 use crate::{Backlog, Discipline, Drops, Packet, TimedQueue};
 use narrows_settings::{Settings, settings};
 use narrows_signal::Ecn;

@@ -7,8 +7,8 @@
 //! | §4.2 | new queues before old ones, a quantum per turn, CoDel at each | [`FqCodel::dequeue`] |
 
 use super::codel::{CodelOptions, CodelSettings, CodelState};
-use crate::discipline::Departure;
-use crate::registry::Entry;
+use crate::departure::Departure;
+use crate::entry::Entry;
 use crate::{Backlog, Discipline, Drops, Packet, Room, TimedQueue};
 use narrows_settings::{Settings, settings};
 use narrows_units::Time;

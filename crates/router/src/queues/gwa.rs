@@ -13,8 +13,8 @@
 //! the window would oscillate without end.
 
 use super::RoundRobin;
-use crate::discipline::Departure;
-use crate::registry::{Entry, Placement};
+use crate::departure::Departure;
+use crate::entry::{Entry, Placement};
 use crate::{Backlog, Discipline, Drops, FlowCount, FlowCountSettings, Packet, TimedQueue};
 use narrows_settings::{Given, SettingError, Settings, settings};
 use narrows_signal::Request;

@@ -21,7 +21,7 @@ pub use red::{Red, RedOptions, RedSettings};
 pub use round_robin::RoundRobin;
 pub use xcp::{Xcp, XcpOptions, XcpSettings};
 
-use crate::registry::Entry;
+use crate::entry::Entry;
 
 /// Every queue, by name.
 pub(crate) static ALL: &[Entry] = &[

@@ -11,7 +11,7 @@
 //!
 //! The delay is known exactly here (§5.3 allows timestamps): it is the queue divided by the rate.
 
-use crate::registry::Entry;
+use crate::entry::Entry;
 use crate::{Backlog, Discipline, Verdict};
 use narrows_settings::{Settings, settings};
 use narrows_signal::Ecn;

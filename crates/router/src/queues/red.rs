@@ -14,7 +14,7 @@
 //! after a drop before the next drop can come: p_a = p_b/(2 − count·p_b). With `mark_above`,
 //! packets are marked above the upper threshold, too, as in the GWA paper (§6, note 7).
 
-use crate::registry::{Entry, Placement};
+use crate::entry::{Entry, Placement};
 use crate::{Backlog, Discipline, Verdict};
 use narrows_settings::{SettingError, Settings, settings};
 use narrows_signal::Ecn;

@@ -4,8 +4,8 @@
 //! Each packet costs the same, whatever the number of flows is: the queues are lists in one slab,
 //! and those that are not empty form a ring.
 
-use crate::discipline::Departure;
-use crate::registry::Entry;
+use crate::departure::Departure;
+use crate::entry::Entry;
 use crate::{Backlog, Discipline, Drops, Packet};
 use narrows_settings::none;
 use narrows_units::Time;

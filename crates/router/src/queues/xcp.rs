@@ -18,8 +18,8 @@
 //! first intervals end at 50 ms ± a fifth, drawn uniformly (from a normal distribution in ns-2), so
 //! that routers do not run in step.
 
-use crate::discipline::Departure;
-use crate::registry::Entry;
+use crate::departure::Departure;
+use crate::entry::Entry;
 use crate::{Backlog, Discipline, Drops, Packet, Room, TimedQueue};
 use narrows_settings::{Settings, settings};
 use narrows_signal::{CongestionHeader, Request};

@@ -9,167 +9,221 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-written! {
+/// What a field counts for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// Our TCP.
+    Tcp,
+    /// Our TCP with a SACK recovery only.
+    Sack,
+    /// What may leave in a SACK recovery, which some laws decide themselves.
+    Metering,
+    /// Our QUIC.
+    Quic,
+    /// E-TCP's transport.
+    Etcp,
+    /// Datagrams.
+    Datagrams,
+    /// Stacks that others wrote.
+    Stack,
+    /// Connections of this machine's kernel.
+    Kernel,
+}
+
+/// Declares the fields of a flow, each of which may be given, with what it counts for.
+macro_rules! fields {
+    (
+        $(#[$meta:meta])*
+        pub struct $Name:ident {
+            $($(#[$field_meta:meta])* $field:ident: $Type:ty => $($of:ident)+,)*
+        }
+    ) => {
+        written! {
+            $(#[$meta])*
+            pub struct $Name {
+                required {}
+                optional { $($(#[$field_meta])* $field: $Type,)* }
+            }
+        }
+
+        impl $Name {
+            /// Each field, with what it counts for.
+            pub(crate) const FIELDS: &[(&str, &[Of])] =
+                &[$((stringify!($field), &[$(Of::$of),+])),*];
+
+            /// The fields that are given.
+            pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
+                let given = [$((stringify!($field), self.$field.is_some())),*];
+                given.into_iter().filter_map(|(field, is_given)| is_given.then_some(field))
+            }
+
+            /// Whether a field counts for something.
+            pub(crate) fn counts_for(field: &str, what: Of) -> bool {
+                let mut fields = Self::FIELDS.iter();
+                fields.any(|(name, of)| *name == field && of.contains(&what))
+            }
+        }
+    };
+}
+
+fields! {
     /// One flow, or a group of `count` identical flows.
     pub struct Flow {
-        required {}
-        optional {
-            /// A law, its settings, its recovery: "cubic" (the default), "cubic:beta=0.8",
-            /// "reno+newreno", "cubic+quic"; "reno", "newreno", "sack", "quic" are Reno's law over
-            /// the recovery of that name, the last of which is QUIC's instead of TCP's.
-            cc: String,
-            /// What tables, figures and files call it, like "video"; its law unless given.
-            name: String,
-            /// The number of such flows; 1 unless given.
-            count: u32,
-            /// When it begins.
-            start: Duration,
-            /// Each begins up to this later, uniformly; "100ms" unless given.
-            start_spread: Duration,
-            /// Exact starts, one for each of `count`, instead of `start` and `start_spread`.
-            starts: Vec<Duration>,
-            /// When it offers no more.
-            stop: Duration,
-            /// Payload to send; endless unless given.
-            size: Bytes,
-            /// The application offers payload at this rate only.
-            app_rate: Rate,
-            /// The application offers one packet at a time, at exponential gaps of this mean, like
-            /// "100ms".
-            telnet: Duration,
-            /// Files instead, one after the other, each over a new connection.
-            files: Files,
-            /// A web user instead, who thinks, asks for pages and for what is embedded in them.
-            web: Web,
-            /// Spacing of packets: "none"; "even", "exponential" or "uniform", a window per round
-            /// trip; "fq", as TCP over Linux's fq; "westwood", by Westwood's bandwidth share, which
-            /// then grows by 2.5 % a round trip at the most; "four-hop", by the delay of four hops:
-            /// two packets in a round trip over up to four links. Over QUIC unless given as RFC
-            /// 9002 recommends.
-            pacing: PacingName,
-            /// With even pacing over TCP: tokens that pile up while nothing leaves, and then leave
-            /// together; they come in at a window per round trip.
-            pacing_bucket: u32,
-            /// The receiver spaces acknowledgements: those of a round trip evenly over the next.
-            ack_pacing: bool,
-            /// "standard", "limited", "hystart" (Linux's, by trains of acknowledgements and delay)
-            /// or "hystart++" (RFC 9406); unless given, hystart for cubic with linux habits, else
-            /// standard.
-            slow_start: SlowStartName,
-            /// RFC 3742's max_ssthresh in packets, with limited slow start; 100 unless given. Given
-            /// alone, it also chooses limited slow start; 0 alone is as if not given.
-            max_ssthresh: f64,
-            /// The window in packets at which the first slow start ends; no threshold unless given.
-            ssthresh: f64,
-            /// ECN as in RFC 3168; laws that need marks, like dctcp, ask for their own kind.
-            ecn: bool,
-            /// With ECN: retransmissions are ECN-capable, too, as RFC 2481 lets them and ns-2 has
-            /// them; RFC 3168 forbids it. They are not unless true.
-            ecn_retransmit: bool,
-            /// The habits of this flow, if they differ from the scenario's.
-            tcp: TcpName,
-            /// Packets before the first acknowledgement; the habit's unless given.
-            initial_window: f64,
-            /// The receiver's window; unlimited unless given.
-            max_window: Buffer,
-            /// RFC 7323's timestamps; the habit's unless given.
-            timestamps: bool,
-            /// The clock of the retransmission timer and of RTT samples, which are whole ticks of
-            /// it, as with ns-2's tcpTick_: pacing and a law that asks for RTTs have them so, too,
-            /// as ns-2's XCP does. Exact samples, and a timer's clock of 10 ms with ns2 and of 1 ms
-            /// with linux habits, unless given.
-            tick: Duration,
-            /// With `tick`: the RTT estimate is kept in whole eighths and its variation in whole
-            /// quarters of a tick, as in ns-2 and BSD, so that the timeout stays at three ticks or
-            /// more; they are exact unless true.
-            tick_integers: bool,
-            /// The window grows by packets acknowledged (RFC 3465), or if false by acknowledgements
-            /// (RFC 5681), as in Linux 2.4; the habit's unless given.
-            abc: bool,
-            /// Proportional rate reduction in a SACK recovery; the habit's unless given.
-            prr: bool,
-            /// RACK (RFC 8985): losses are found by time in a SACK recovery; the habit's unless
-            /// given.
-            rack: bool,
-            /// With `rack`: tail loss probes (RFC 8985 §7); the habit's unless given.
-            tlp: bool,
-            /// With `rack`: needless timeouts are found out by new data (RFC 5682); the habit's
-            /// unless given.
-            frto: bool,
-            /// The receiver reports packets that arrive again (RFC 2883); the habit's unless given.
-            dsack: bool,
-            /// The receiver puts acknowledgements of data out of order together for up to 1 ms, as
-            /// Linux's does; the habit's unless given.
-            sack_compression: bool,
-            /// Each connection begins with a handshake; the habit's unless given.
-            handshake: bool,
-            /// A window grows only if it was full in the round trip, in slow start if half of it
-            /// was used, and shrinks after a timeout without use (RFC 7661); the habit's unless
-            /// given.
-            cwnd_validation: bool,
-            /// The window falls after a silence, as the habit has it; Linux's sysctl of that name;
-            /// it does unless false.
-            slow_start_after_idle: bool,
-            /// Linux 2.6.22's rate halving in a SACK recovery, as ns-2 has it, instead of `prr`:
-            /// the window is this share of the threshold until the recovery is over, and slow start
-            /// makes up the rest; 0.5 for laws with Reno's min_cwnd, 1 for those without.
-            rate_halving: f64,
-            /// With `rate_halving`: the packets in flight stay as many as before until the recovery
-            /// is over, as ns-2's do whenever `overhead_` delays a departure.
-            halving_stalls: bool,
-            /// Each time it may send it waits up to this, uniformly, as with ns-2's `overhead_`.
-            overhead: Duration,
-            /// What the hosts at both ends are like; ideal unless given: they see everything when
-            /// it happens. A name alone, like "mine", is the `stack` of an ideal host.
-            host: HostField,
-            /// Packets that leave together, as segmentation offload makes them: a number, or
-            /// "auto", a millisecond at the flow's rate, as Linux does; "auto" over TCP with linux
-            /// habits unless given, else 1.
-            quantum: QuantumField,
-            /// One acknowledgement for this many packets, or "gro", for what a receiver with
-            /// generic receive offload takes as one: up to 64 kB within 50 µs.
-            ack_every: AckEvery,
-            /// The longest an acknowledgement may be delayed. Without `ack_every`, acknowledgements
-            /// are sent at this interval only.
-            ack_delay: Duration,
-            /// An acknowledgement on the wire; as many bytes as a data packet's headers unless
-            /// given. ns-2's have 40 even with timestamps.
-            ack_size: Bytes,
-            /// With E-TCP: whether it sends again what was lost; it does unless false.
-            reliable: bool,
-            /// With E-TCP: instead of sending lost data again, it sends symbols of a RaptorQ code
-            /// (RFC 6330) over blocks of this many packets, like 1000.
-            raptorq: u32,
-            /// With E-TCP: headers have a checksum of their own, so that what a link's `loss` does
-            /// to its packets is damage to their payload. The receiver then tells it from losses in
-            /// queues, and congestion control does not answer it.
-            header_checksum: bool,
-            /// A packet on the wire, if it differs from the scenario's.
-            packet: Bytes,
-            /// Datagrams at `app_rate` that nobody answers, instead of TCP: "constant" or "poisson"
-            /// gaps.
-            datagrams: Datagrams,
-            /// With datagrams: the length of a sending period, like "5s".
-            on: Duration,
-            /// With datagrams: the length of the silence between two sending periods.
-            off: Duration,
-            /// Whether `on` and `off` are exact lengths, "fixed" (the default), or means of
-            /// exponential ones, "exponential".
-            periods: PeriodsName,
-            /// In a preset: from right to left. Between nodes: from `to` to `from`.
-            reverse: bool,
-            /// In a preset: its base RTT, if that differs.
-            rtt: Duration,
-            /// In a preset: the base RTTs of `count` flows are spread evenly from the first's to
-            /// this much more.
-            rtt_spread: Duration,
-            /// In a row: the first and the last link, from 1.
-            over: (u32, u32),
-            /// In a general network: the sender's node.
-            from: String,
-            /// In a general network: the receiver's node.
-            to: String,
-        }
+        /// A law, its settings, its recovery: "cubic" (the default), "cubic:beta=0.8",
+        /// "reno+newreno", "cubic+quic"; "reno", "newreno", "sack", "quic" are Reno's law over
+        /// the recovery of that name, the last of which is QUIC's instead of TCP's.
+        cc: String => Tcp Quic Etcp Stack Kernel,
+        /// What tables, figures and files call it, like "video"; its law unless given.
+        name: String => Tcp Quic Etcp Stack Kernel,
+        /// The number of such flows; 1 unless given.
+        count: u32 => Tcp Quic Etcp Stack Kernel,
+        /// When it begins.
+        start: Duration => Tcp Quic Etcp Stack Kernel,
+        /// Each begins up to this later, uniformly; "100ms" unless given.
+        start_spread: Duration => Tcp Quic Etcp Stack Kernel,
+        /// Exact starts, one for each of `count`, instead of `start` and `start_spread`.
+        starts: Vec<Duration> => Tcp Quic Etcp Stack Kernel,
+        /// When it offers no more.
+        stop: Duration => Tcp Quic Etcp Stack Kernel,
+        /// Payload to send; endless unless given.
+        size: Bytes => Tcp Quic Etcp Stack Kernel,
+        /// The application offers payload at this rate only.
+        app_rate: Rate => Tcp Quic Etcp Kernel,
+        /// The application offers one packet at a time, at exponential gaps of this mean, like
+        /// "100ms".
+        telnet: Duration => Tcp Quic Etcp,
+        /// Files instead, one after the other, each over a new connection.
+        files: Files => Tcp Quic Etcp,
+        /// A web user instead, who thinks, asks for pages and for what is embedded in them.
+        web: Web => Tcp Quic Etcp,
+        /// Spacing of packets: "none"; "even", "exponential" or "uniform", a window per round
+        /// trip; "fq", as TCP over Linux's fq; "westwood", by Westwood's bandwidth share, which
+        /// then grows by 2.5 % a round trip at the most; "four-hop", by the delay of four hops:
+        /// two packets in a round trip over up to four links. Over QUIC unless given as RFC
+        /// 9002 recommends.
+        pacing: PacingName => Tcp Quic Etcp,
+        /// With even pacing over TCP: tokens that pile up while nothing leaves, and then leave
+        /// together; they come in at a window per round trip.
+        pacing_bucket: u32 => Tcp,
+        /// The receiver spaces acknowledgements: those of a round trip evenly over the next.
+        ack_pacing: bool => Tcp,
+        /// "standard", "limited", "hystart" (Linux's, by trains of acknowledgements and delay)
+        /// or "hystart++" (RFC 9406); unless given, hystart for cubic with linux habits, else
+        /// standard.
+        slow_start: SlowStartName => Tcp Quic Etcp,
+        /// RFC 3742's max_ssthresh in packets, with limited slow start; 100 unless given. Given
+        /// alone, it also chooses limited slow start; 0 alone is as if not given.
+        max_ssthresh: f64 => Tcp Quic Etcp,
+        /// The window in packets at which the first slow start ends; no threshold unless given.
+        ssthresh: f64 => Tcp Quic Etcp,
+        /// ECN as in RFC 3168; laws that need marks, like dctcp, ask for their own kind.
+        ecn: bool => Tcp Quic Stack Kernel,
+        /// With ECN: retransmissions are ECN-capable, too, as RFC 2481 lets them and ns-2 has
+        /// them; RFC 3168 forbids it. They are not unless true.
+        ecn_retransmit: bool => Tcp,
+        /// The habits of this flow, if they differ from the scenario's.
+        tcp: TcpName => Tcp Etcp,
+        /// Packets before the first acknowledgement; the habit's unless given.
+        initial_window: f64 => Tcp Quic Etcp,
+        /// The receiver's window; unlimited unless given.
+        max_window: Buffer => Tcp Quic,
+        /// RFC 7323's timestamps; the habit's unless given.
+        timestamps: bool => Tcp Etcp,
+        /// The clock of the retransmission timer and of RTT samples, which are whole ticks of
+        /// it, as with ns-2's tcpTick_: pacing and a law that asks for RTTs have them so, too,
+        /// as ns-2's XCP does. Exact samples, and a timer's clock of 10 ms with ns2 and of 1 ms
+        /// with linux habits, unless given.
+        tick: Duration => Tcp,
+        /// With `tick`: the RTT estimate is kept in whole eighths and its variation in whole
+        /// quarters of a tick, as in ns-2 and BSD, so that the timeout stays at three ticks or
+        /// more; they are exact unless true.
+        tick_integers: bool => Tcp,
+        /// The window grows by packets acknowledged (RFC 3465), or if false by acknowledgements
+        /// (RFC 5681), as in Linux 2.4; the habit's unless given.
+        abc: bool => Tcp,
+        /// Proportional rate reduction in a SACK recovery; the habit's unless given.
+        prr: bool => Tcp Sack Metering,
+        /// RACK (RFC 8985): losses are found by time in a SACK recovery; the habit's unless
+        /// given.
+        rack: bool => Tcp Sack,
+        /// With `rack`: tail loss probes (RFC 8985 §7); the habit's unless given.
+        tlp: bool => Tcp Sack,
+        /// With `rack`: needless timeouts are found out by new data (RFC 5682); the habit's
+        /// unless given.
+        frto: bool => Tcp Sack,
+        /// The receiver reports packets that arrive again (RFC 2883); the habit's unless given.
+        dsack: bool => Tcp Sack,
+        /// The receiver puts acknowledgements of data out of order together for up to 1 ms, as
+        /// Linux's does; the habit's unless given.
+        sack_compression: bool => Tcp Sack,
+        /// Each connection begins with a handshake; the habit's unless given.
+        handshake: bool => Tcp Quic,
+        /// A window grows only if it was full in the round trip, in slow start if half of it
+        /// was used, and shrinks after a timeout without use (RFC 7661); the habit's unless
+        /// given.
+        cwnd_validation: bool => Tcp,
+        /// The window falls after a silence, as the habit has it; Linux's sysctl of that name;
+        /// it does unless false.
+        slow_start_after_idle: bool => Tcp,
+        /// Linux 2.6.22's rate halving in a SACK recovery, as ns-2 has it, instead of `prr`:
+        /// the window is this share of the threshold until the recovery is over, and slow start
+        /// makes up the rest; 0.5 for laws with Reno's min_cwnd, 1 for those without.
+        rate_halving: f64 => Tcp Sack Metering,
+        /// With `rate_halving`: the packets in flight stay as many as before until the recovery
+        /// is over, as ns-2's do whenever `overhead_` delays a departure.
+        halving_stalls: bool => Tcp Sack Metering,
+        /// Each time it may send it waits up to this, uniformly, as with ns-2's `overhead_`.
+        overhead: Duration => Tcp Quic Etcp,
+        /// What the hosts at both ends are like; ideal unless given: they see everything when
+        /// it happens. A name alone, like "mine", is the `stack` of an ideal host.
+        host: HostField => Tcp Quic Etcp Stack,
+        /// Packets that leave together, as segmentation offload makes them: a number, or
+        /// "auto", a millisecond at the flow's rate, as Linux does; "auto" over TCP with linux
+        /// habits unless given, else 1.
+        quantum: QuantumField => Tcp Quic Kernel,
+        /// One acknowledgement for this many packets, or "gro", for what a receiver with
+        /// generic receive offload takes as one: up to 64 kB within 50 µs.
+        ack_every: AckEvery => Tcp Quic,
+        /// The longest an acknowledgement may be delayed. Without `ack_every`, acknowledgements
+        /// are sent at this interval only.
+        ack_delay: Duration => Tcp Quic,
+        /// An acknowledgement on the wire; as many bytes as a data packet's headers unless
+        /// given. ns-2's have 40 even with timestamps.
+        ack_size: Bytes => Tcp Etcp,
+        /// With E-TCP: whether it sends again what was lost; it does unless false.
+        reliable: bool => Etcp,
+        /// With E-TCP: instead of sending lost data again, it sends symbols of a RaptorQ code
+        /// (RFC 6330) over blocks of this many packets, like 1000.
+        raptorq: u32 => Etcp,
+        /// With E-TCP: headers have a checksum of their own, so that what a link's `loss` does
+        /// to its packets is damage to their payload. The receiver then tells it from losses in
+        /// queues, and congestion control does not answer it.
+        header_checksum: bool => Etcp,
+        /// A packet on the wire, if it differs from the scenario's.
+        packet: Bytes => Tcp Quic Etcp Stack,
+        /// Datagrams at `app_rate` that nobody answers, instead of TCP: "constant" or "poisson"
+        /// gaps.
+        datagrams: Datagrams => Datagrams Kernel,
+        /// With datagrams: the length of a sending period, like "5s".
+        on: Duration => Datagrams Kernel,
+        /// With datagrams: the length of the silence between two sending periods.
+        off: Duration => Datagrams Kernel,
+        /// Whether `on` and `off` are exact lengths, "fixed" (the default), or means of
+        /// exponential ones, "exponential".
+        periods: PeriodsName => Datagrams,
+        /// In a preset: from right to left. Between nodes: from `to` to `from`.
+        reverse: bool => Tcp Quic Etcp Stack,
+        /// In a preset: its base RTT, if that differs.
+        rtt: Duration => Tcp Quic Etcp Stack,
+        /// In a preset: the base RTTs of `count` flows are spread evenly from the first's to
+        /// this much more.
+        rtt_spread: Duration => Tcp Quic Etcp Stack,
+        /// In a row: the first and the last link, from 1.
+        over: (u32, u32) => Tcp Quic Etcp Stack,
+        /// In a general network: the sender's node.
+        from: String => Tcp Quic Etcp Stack,
+        /// In a general network: the receiver's node.
+        to: String => Tcp Quic Etcp Stack,
     }
 }
 

@@ -6,6 +6,7 @@ mod network;
 mod plain;
 mod written;
 
+pub(crate) use flow::Of;
 pub use flow::{
     AckEvery, Datagrams, Files, Flow, Host, HostField, HostName, PacingName, PeriodsName,
     QuantumField, SlowStartName, Stall, TcpName, Web,

@@ -34,7 +34,7 @@ pub(in crate::laws) mod low_samples;
 mod model;
 mod states;
 
-use crate::registry::{Entry, MovedBy, Recipe, Start};
+use crate::entry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Idle, Loss, Needs, Pacing, RateSample, Timeout};
 use filter::{TwoSlots, WindowedMax};
 use low_samples::LowSamples;

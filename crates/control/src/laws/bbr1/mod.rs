@@ -31,7 +31,7 @@ mod modes;
 
 use super::bbr::filter::WindowedMax;
 use super::bbr::low_samples::LowSamples;
-use crate::registry::{Entry, MovedBy, Recipe, Start};
+use crate::entry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Idle, Loss, Needs, Pacing, RateSample, Timeout};
 use model::{Aggregation, LongTerm};
 use narrows_units::{Duration, Stream, Time};

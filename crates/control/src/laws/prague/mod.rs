@@ -30,7 +30,7 @@
 
 pub mod classic;
 
-use crate::registry::{Entry, MovedBy, Recipe, SlowStartKind, Start};
+use crate::entry::{Entry, MovedBy, Recipe, SlowStartKind, Start};
 use crate::slow_start::Step;
 use crate::{
     Ack, CongestionWindow, Controller, Gaps, Idle, Loss, Mark, Needs, Pacing, Rounds, SlowStart,

@@ -1,35 +1,36 @@
-//! Fields as given. Each is taken once; a field that nobody takes has no effect, and is an error.
+//! The fields of a flow as given. Each is taken once; a field that nobody takes has no effect, and
+//! is an error.
 
 use crate::ScenarioError;
-use serde::Serialize;
+use crate::scenario::Flow;
 use std::fmt;
 
 /// Fields as written, each to be taken by what it counts for.
-pub(crate) struct Given<T> {
-    left: T,
+pub(crate) struct Fields {
+    left: Flow,
     place: String,
 }
 
-impl<T: Serialize> Given<T> {
+impl Fields {
     /// All that was `written` at `place`, a path like `flows[2]`.
-    pub fn new(written: T, place: impl Into<String>) -> Self {
+    pub fn new(written: Flow, place: impl Into<String>) -> Self {
         Self { left: written, place: place.into() }
     }
 
     /// Takes a field; `None` if it was not given.
-    pub fn take<V>(&mut self, field: impl FnOnce(&mut T) -> &mut Option<V>) -> Option<V> {
+    pub fn take<V>(&mut self, field: impl FnOnce(&mut Flow) -> &mut Option<V>) -> Option<V> {
         field(&mut self.left).take()
     }
 
     /// What `field` says of what has not been taken yet.
-    pub fn field<V>(&self, field: impl FnOnce(&T) -> V) -> V {
+    pub fn field<V>(&self, field: impl FnOnce(&Flow) -> V) -> V {
         field(&self.left)
     }
 
     /// Drops a field that has no effect but says the `default`, as files of before do.
     pub fn drop_default<V: PartialEq>(
         &mut self,
-        field: impl FnOnce(&mut T) -> &mut Option<V>,
+        field: impl FnOnce(&mut Flow) -> &mut Option<V>,
         default: V,
     ) {
         field(&mut self.left).take_if(|value| *value == default);
@@ -53,8 +54,7 @@ impl<T: Serialize> Given<T> {
     /// Fails if something is left; `why` says of a field's name why it does not count, and what to
     /// do about it.
     pub fn nothing_left(&self, why: impl FnOnce(&str) -> String) -> Result<(), ScenarioError> {
-        let left = serde_json::to_value(&self.left).expect("what was read as text can be written");
-        match left.as_object().and_then(|fields| fields.keys().next()) {
+        match self.left.given().next() {
             None => Ok(()),
             Some(name) => Err(self.error(name, why(name))),
         }
