@@ -1,7 +1,8 @@
-"""Tables of the comparisons: on the terminal, and in docs/validation.md between two marks."""
+"""Tables of the comparisons: on the terminal, and in pages of docs/ between two marks."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from narrows._terminal import console
 from rich.box import SIMPLE
 from rich.table import Table
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "validation.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+PAGES = (DOCS / "validation-ns2.md", DOCS / "validation-linux.md")
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,18 @@ def replaced(page: str, section: Section) -> str:
     return before + opening + section.markdown() + closing + after
 
 
-def write(sections: list[Section], page: Path = PAGE) -> None:
-    """Replace the text of each section in the page; nothing is written if a mark is missing."""
-    text = page.read_text()
+def write(sections: list[Section], pages: Sequence[Path] = PAGES) -> None:
+    """Replace the text of each section in the page that has its mark.
+
+    Raises
+    ------
+    ValueError
+        If no page has the marks of a section; nothing is written then.
+    """
+    texts = {page: page.read_text() for page in pages}
     for section in sections:
-        text = replaced(text, section)
-    page.write_text(text)
+        mark = f"<!-- {section.name} -->"
+        page = next((page for page, text in texts.items() if mark in text), pages[0])
+        texts[page] = replaced(texts[page], section)
+    for page, text in texts.items():
+        page.write_text(text)

@@ -39,7 +39,7 @@ def main() -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
     form.add_argument(
-        "--write", action="store_true", help="write the tables into docs/validation.md"
+        "--write", action="store_true", help="write the tables into the pages of docs/"
     )
     options = parser.parse_args()
     parts = options.parts or list(REFERENCES)

@@ -269,6 +269,10 @@ def test_a_timer_goes_off_when_it_says() -> None:
     flow = send(Timed(rate=1.0), start_spread="0s", warmup="5s").flows.row(0, named=True)
     assert Timed.told == [3.0]
     assert flow["goodput"] == pytest.approx(200 * 1448 * 8, rel=0.01)
+    Timed.told.clear()
+    scenario = nw.dumbbell("50Mbps", "40ms", "1bdp", cc=Timed, start_spread="0s", duration="6s")
+    nw.run(scenario.with_({"flows[0].cc": "Timed+quic"}))
+    assert len(Timed.told) == 1, "over QUIC a law has its timer, too"
 
 
 def test_marks_are_told() -> None:

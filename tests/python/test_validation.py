@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import shutil
 import sys
+from pathlib import Path
 
 import counts
 import linux
@@ -99,13 +101,16 @@ def test_files_have_the_packets_of_their_bytes(size: int, packets: int, most: fl
     assert sizes.count(packets) / len(sizes) >= most
 
 
-def test_the_page_has_a_place_for_each_table() -> None:
-    page = tables.PAGE.read_text()
-    for name in ("ns2", "linux", "linux-host", "linux-bbr", "short"):
-        section = tables.Section(name, ["x"], [["1"]], "One.")
-        assert "\nOne.\n\n| x |\n| --- |\n| 1 |\n" in tables.replaced(page, section)
+def test_a_page_has_a_place_for_each_table(tmp_path: Path) -> None:
+    pages = [Path(shutil.copy(page, tmp_path)) for page in tables.PAGES]
+    names = ("ns2", "lan", "linux", "linux-host", "linux-bbr", "short")
+    tables.write([tables.Section(name, ["x"], [["1"]], f"The {name}.") for name in names], pages)
+    written = "".join(page.read_text() for page in pages)
+    for name in names:
+        assert written.count(f"\nThe {name}.\n\n| x |\n| --- |\n| 1 |\n") == 1
     with pytest.raises(ValueError, match="lacks the marks <!-- nowhere -->"):
-        tables.replaced(page, tables.Section("nowhere", ["x"], [], ""))
+        tables.write([tables.Section("nowhere", ["x"], [], "")], pages)
+    assert "".join(page.read_text() for page in pages) == written
 
 
 @pytest.mark.parametrize(

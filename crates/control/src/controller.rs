@@ -31,21 +31,23 @@ pub trait Controller: Send {
     /// says so.
     fn on_timer(&mut self, _now: Time) {}
 
-    /// When [`on_timer`](Self::on_timer) is to be called; never if it is not. Once that has been
-    /// called, it is a later time.
+    /// When to call [`on_timer`](Self::on_timer) next; `Time::NEVER` if not at all. After each call
+    /// it must lie in the future.
     fn wakes_at(&self) -> Time {
         Time::NEVER
     }
 
-    /// A packet is about to leave while nothing is in flight, and it is not the first.
+    /// A packet is about to leave while nothing is in flight, and it is not the connection's first.
     fn on_restart(&mut self, _idle: &Idle) {}
 
     /// For longer than a retransmission timeout no more than `used` packets of the window were in
     /// flight, because the application or the receiver was the limit (RFC 7661 §4.4;
-    /// `tcp_cwnd_application_limited` in Linux's net/ipv4/tcp_output.c).
+    /// `tcp_cwnd_application_limited` in Linux's net/ipv4/tcp_output.c). TCP tells of it; RFC 9002
+    /// has no such rule.
     fn on_unused(&mut self, _used: f64) {}
 
-    /// All packets thought lost in this epoch have arrived after all.
+    /// All packets thought lost in this epoch have arrived after all. TCP tells of it, and noq; RFC
+    /// 9002 does not ask QUIC to find out.
     fn on_spurious(&mut self) {}
 
     /// The congestion window in packets: finite, at least [`least_window`](Self::least_window).
@@ -70,7 +72,7 @@ pub trait Controller: Send {
 
     /// A recovery ends with few packets in flight, and the transport limits the burst that would
     /// follow: the window becomes at most `window` packets, and slow start brings it back to the
-    /// threshold (Linux's tcp_moderate_cwnd).
+    /// threshold (Linux's tcp_moderate_cwnd). TCP alone does that.
     fn on_moderation(&mut self, _window: f64) {}
 
     /// What the transport must do for the controller, apart from sending. Asked once, at birth.
@@ -139,9 +141,10 @@ impl Needs {
             timer,
             routers,
             routers_from_syn,
-            // Those that follow every transport serves, or its users are told.
+            // Every transport serves it.
             own_recovery: _,
             mark_stops,
+            // The user is told, and packets leave unmarked.
             ignores_marks: _,
             burst,
         } = self;

@@ -1,7 +1,7 @@
 //! A law as somebody asks for it, with its settings as fixed-point numbers.
 
 use crate::ported::{LAWS, PORTED};
-use narrows_control::registry::{self, Birth};
+use narrows_control::registry::{self, Birth, MovedBy};
 use narrows_settings::{Given, SettingError};
 
 /// How the kernel's names of our laws begin.
@@ -57,6 +57,6 @@ impl Asked {
 
     /// True if each loss counts and gaps are exponential: segments should then leave one by one.
     pub fn is_paced(&self) -> bool {
-        self.law.starts_with("etcp")
+        registry::find(self.law).is_ok_and(|entry| entry.moved_by == MovedBy::EachLoss)
     }
 }

@@ -1,5 +1,5 @@
-//! The laws that there are for the kernel, a line each, and their settings as fixed-point numbers in
-//! the order of their `struct …_settings`.
+//! The laws that there are for the kernel, a line each, and their settings as fixed-point numbers
+//! in the order of their `struct …_settings`.
 
 use narrows_control::laws::{bic, etcp, fast, highspeed, htcp, ltcp, scalable};
 use narrows_settings::{Given, SettingError, Settings};

@@ -5,7 +5,7 @@
 use crate::law::Law;
 use narrows_control::{Ack, Pacing, Restart, Rtt, Timeout};
 use narrows_signal::Reply;
-use narrows_transport::congestion::{Congestion, Delivered, Lost, Offer, Sending};
+use narrows_transport::congestion::{Abilities, Congestion, Counters, Delivered, Lost, Sending};
 use narrows_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -45,11 +45,12 @@ pub struct Heard {
     pending: Option<Pending>,
     /// The recovery is over once this packet or a later one is acknowledged.
     recovers_to: u64,
+    /// A mark has begun a recovery up to this packet.
+    answered_to: u64,
     /// The window was the limit when nothing more left.
     is_full: bool,
     last_sent: Time,
-    /// Packets that left, were acknowledged, were lost.
-    pub counts: Counts,
+    acknowledged: u64,
 }
 
 /// Packets of a connection that a law has heard of.
@@ -69,9 +70,9 @@ const FIRST_TIMEOUT: Duration = Duration::from_millis(999);
 impl Heard {
     /// A controller of `law` that has heard nothing, with randomness from `seed`.
     pub fn new(law: &Law, seed: u64) -> Self {
-        let offer = Offer { deliveries: true, ..Offer::default() };
+        let abilities = Abilities { deliveries: true, ..Abilities::default() };
         Self {
-            congestion: Congestion::new(law.controller(seed), offer),
+            congestion: Congestion::new(law.controller(seed), abilities),
             each_loss: law.each_loss(),
             packets: VecDeque::new(),
             first: 0,
@@ -79,9 +80,10 @@ impl Heard {
             rtt: None,
             pending: None,
             recovers_to: 0,
+            answered_to: 0,
             is_full: false,
             last_sent: Time::ZERO,
-            counts: Counts::default(),
+            acknowledged: 0,
         }
     }
 
@@ -98,12 +100,11 @@ impl Heard {
             self.packets.clear();
             self.in_flight = 0;
         }
-        if self.in_flight == 0 && self.counts.sent > 0 {
+        if self.in_flight == 0 && self.congestion.counters().sent > 0 {
             let timeout = self.rtt.map_or(FIRST_TIMEOUT, |rtt| rtt.smoothed * 3);
             self.congestion.restarted(now, self.last_sent, timeout, Restart::Never);
         }
         self.in_flight += 1;
-        self.counts.sent += 1;
         let (own, in_flight) = (self.next(), self.in_flight as u32);
         self.congestion.sent(own, now, || in_flight);
         self.packets.push_back(Packet { number, sent: now, in_flight, is_settled: false });
@@ -177,7 +178,7 @@ impl Heard {
 
     /// A packet, settled with `prior_in_flight` packets in flight, has arrived.
     fn note_arrival(&mut self, now: Time, prior_in_flight: u64, (own, packet): (u64, Packet)) {
-        self.counts.acknowledged += 1;
+        self.acknowledged += 1;
         let pending = self.pending.get_or_insert(Pending {
             now,
             delivered: Delivered::default(),
@@ -219,8 +220,9 @@ impl Heard {
     /// Packet `number` is lost, as is noticed at `now`.
     pub fn lost(&mut self, now: Time, number: u64) {
         let Some((own, packet)) = self.settle(number) else { return };
-        self.counts.lost += 1;
-        let opens_epoch = own >= self.recovers_to;
+        // A law that decides in a recovery by itself hears of each that begins.
+        let answered = if self.congestion.own_recovery() { 0 } else { self.answered_to };
+        let opens_epoch = own >= self.recovers_to.max(answered);
         if opens_epoch {
             self.recovers_to = self.next();
         }
@@ -238,10 +240,13 @@ impl Heard {
 
     /// A packet that left at `sent` came with a mark.
     pub fn marked(&mut self, now: Time, sent: Time) {
+        if self.congestion.ignores_marks() {
+            return;
+        }
         let newest = self.packets.partition_point(|packet| packet.sent <= sent) as u64;
-        let opens_epoch = self.first + newest > self.recovers_to;
+        let opens_epoch = self.first + newest > self.recovers_to.max(self.answered_to);
         if opens_epoch {
-            self.recovers_to = self.next();
+            self.answered_to = self.next();
         }
         self.congestion.marked_by_stack(now, opens_epoch);
     }
@@ -270,7 +275,7 @@ impl Heard {
             rtt_is_fresh: true,
             in_flight: self.in_flight as f64,
             window_limited: self.is_full,
-            recovering: !self.each_loss && repairing,
+            recovering: !self.each_loss && newest < self.recovers_to.max(self.answered_to),
             marked: 0.0,
             reply: Reply::Nothing,
             rate,
@@ -288,6 +293,12 @@ impl Heard {
             self.packets.pop_front();
             self.first += 1;
         }
+    }
+
+    /// Packets that left, were acknowledged, were lost.
+    pub fn counts(&self) -> Counts {
+        let &Counters { sent, lost, .. } = self.congestion.counters();
+        Counts { sent, acknowledged: self.acknowledged, lost: lost.into() }
     }
 
     /// All that was thought lost in this epoch has arrived after all.

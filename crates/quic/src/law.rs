@@ -11,15 +11,17 @@ pub struct Law {
     each_loss: bool,
 }
 
-/// What a stack's controllers cannot do for a law that needs it, and why.
-const CANNOT: [(Need, &str); 6] = [
-    (Need::Marks, "a stack's controllers do not hear how many"),
-    (Need::Timer, "a stack wakes no controller"),
-    (Need::Routers, "QUIC carries no such header"),
-    (Need::RoutersFromSyn, "QUIC carries no such header"),
-    (Need::MarkStops, "a stack decides by itself when it sends"),
-    (Need::Burst, "a stack decides by itself how many packets leave together"),
-];
+/// Why a stack's controllers cannot do what a law needs; `None` if they can.
+fn why_not(need: Need) -> Option<&'static str> {
+    match need {
+        Need::RateSamples => None,
+        Need::Marks => Some("a stack's controllers do not hear how many"),
+        Need::Timer => Some("a stack wakes no controller"),
+        Need::Routers | Need::RoutersFromSyn => Some("QUIC carries no such header"),
+        Need::MarkStops => Some("a stack decides by itself when it sends"),
+        Need::Burst => Some("a stack decides by itself how many packets leave together"),
+    }
+}
 
 /// Packets of the first window (RFC 9002, §7.2).
 const INITIAL_WINDOW: f64 = 10.0;
@@ -27,19 +29,16 @@ const INITIAL_WINDOW: f64 = 10.0;
 impl Law {
     /// The law that `text` names.
     ///
-    /// # Errors
-    /// If there is no such law, if a setting is wrong, or if the law needs what QUIC stacks have
-    /// not: replies of routers, or marks counted one by one.
+    /// # Errors If there is no such law, if a setting is wrong, or if the law needs what a stack's
+    /// controllers cannot do: replies of routers, marks counted one by one, a timer, bursts of its
+    /// own length.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, given) = registry::split(text).map_err(|error| error.to_string())?;
         let entry = registry::find(name).map_err(|error| error.to_string())?;
         let birth = Birth { given, initial_window: INITIAL_WINDOW, ..Birth::default() };
         let recipe = entry.read(&birth).map_err(|error| error.to_string())?;
         let needs = recipe.make(0).needs();
-        let missing = needs.each().find_map(|need| {
-            CANNOT.iter().find(|(cannot, _)| *cannot == need).map(|(_, why)| (need, why))
-        });
-        if let Some((need, why)) = missing {
+        if let Some((need, why)) = needs.each().find_map(|need| Some((need, why_not(need)?))) {
             return Err(format!("{name} {need}, and {why}"));
         }
         let each_loss = entry.moved_by == MovedBy::EachLoss;

@@ -112,7 +112,7 @@ impl Pace {
 
     /// The packets that the law has heard of.
     pub fn counts(&self) -> Counts {
-        self.with(|state| state.heard.counts).unwrap_or_default()
+        self.with(|state| state.heard.counts()).unwrap_or_default()
     }
 
     /// The law's window in packets; 0 before there is a connection.

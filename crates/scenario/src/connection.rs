@@ -371,8 +371,8 @@ impl Connection {
         spec: &ControllerSpec,
         controller: &dyn Controller,
     ) -> Result<(), ScenarioError> {
-        let cannot = self.transport.cannot();
-        let Some(need) = controller.needs().each().find(|need| cannot.contains(need)) else {
+        let is_missing = |need: &Need| !self.transport.serves(*need);
+        let Some(need) = controller.needs().each().find(is_missing) else {
             return Ok(());
         };
         let law = spec.law.name();

@@ -7,7 +7,7 @@ use crate::warnings::{Direction, way};
 use narrows_sim::{Application, Gap};
 use narrows_units::Duration;
 
-/// Packets that one core carries in a second, about (docs/validation.md, "How fast").
+/// Packets that one core carries in a second, about (docs/speed.md).
 const SPEED: f64 = 1e6;
 /// The longest run, in seconds of a core.
 const LONGEST: f64 = 48.0 * 3600.0;

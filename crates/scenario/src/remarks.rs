@@ -11,7 +11,7 @@ use narrows_control::Gaps;
 use narrows_router::Discipline;
 use narrows_sim::{Application, HostSettings, Jitter, Loss};
 use narrows_transport::SendLimit;
-use narrows_transport::tcp::Spacing;
+use narrows_transport::congestion::Spacing;
 use narrows_units::{Duration, Time};
 
 /// A GWA router needs so many times what its path holds to fill it; less of the rate than this is

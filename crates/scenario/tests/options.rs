@@ -126,7 +126,7 @@ fn repeats_the_default(cc: &str, option: &str, value: &str) -> bool {
         "slow_start" => value == usual_start,
         "pacing" if value == "\"none\"" => {
             let quics = cc.starts_with("quic") || cc.contains("+quic");
-            !quics || cc.starts_with("bbr") || cc.starts_with("etcp")
+            !quics || ["bbr", "etcp", "prague"].iter().any(|law| cc.starts_with(law))
         }
         "pacing" => cc.starts_with("etcp") && value == "\"exponential\"",
         // At 10 Mbps its bursts of at most 250 µs are one packet, whatever is asked for.
@@ -139,7 +139,8 @@ fn repeats_the_default(cc: &str, option: &str, value: &str) -> bool {
 fn flows() -> Vec<String> {
     let mut laws: Vec<String> = LAWS.iter().map(|law| law.name.to_owned()).collect();
     laws.extend(["newreno", "sack", "cubic+newreno"].map(str::to_owned));
-    laws.extend(["quic", "cubic+quic", "bbr+quic", "etcp+quic", "dctcp+quic"].map(str::to_owned));
+    laws.extend(["quic", "cubic+quic", "bbr+quic", "etcp+quic"].map(str::to_owned));
+    laws.extend(["dctcp+quic", "prague+quic", "etcp-rate+quic"].map(str::to_owned));
     let mut flows: Vec<String> = laws.iter().map(|law| format!("cc = \"{law}\"")).collect();
     flows.push("datagrams = \"poisson\"\napp_rate = \"9Mbps\"".to_owned());
     flows

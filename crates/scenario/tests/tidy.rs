@@ -3,6 +3,7 @@
 
 use narrows_control::registry::LAWS;
 use narrows_router::registry::QUEUES;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
@@ -10,7 +11,7 @@ fn root() -> PathBuf {
 }
 
 fn read(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Every Rust file below `folder`, with its text.
@@ -18,8 +19,8 @@ fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(&folder)
-            .unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let entries =
+            fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         for entry in entries {
             let path = entry.expect("a folder's entries can be read").path();
             if path.is_dir() && !path.ends_with("target") {
@@ -178,4 +179,49 @@ fn lines_end_before_column_100() {
         }
     }
     assert!(long.is_empty(), "{}", long.join("\n"));
+}
+
+/// Pages are read beside code. What is made (between marks, and the papers' pages) is as it comes,
+/// and tables, code and pictures cannot be wrapped.
+#[test]
+fn pages_end_before_column_100() {
+    let mut pages = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
+    for folder in ["docs", "docs/laws", "docs/queues"] {
+        let entries = fs::read_dir(root().join(folder)).expect("the folder of pages is there");
+        pages.extend(entries.map(|entry| entry.expect("an entry can be read").path()));
+    }
+    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
+    assert!(pages.len() > 50, "{} pages", pages.len());
+    let mut long = Vec::new();
+    for page in pages {
+        let text = fs::read_to_string(&page).expect("a page can be read");
+        let (mut is_code, mut is_made) = (false, false);
+        for (number, line) in text.lines().enumerate() {
+            let begun = line.trim_start();
+            is_code ^= begun.starts_with("```");
+            is_made = begun.starts_with("<!-- ") && !begun.starts_with("<!-- /")
+                || is_made && !begun.starts_with("<!-- /");
+            let stays = is_code || is_made || begun.starts_with('|') || begun.starts_with("![");
+            if !stays && line.chars().count() > 100 {
+                long.push(format!("{}:{}", page.display(), number + 1));
+            }
+        }
+    }
+    assert!(long.is_empty(), "over 100 columns: {}", long.join(", "));
+}
+
+/// Commits since the rule was made; a copy without their history has nothing to check.
+#[test]
+fn subjects_of_commits_are_short() {
+    const LONGEST: usize = 60;
+    const RULE: &str = "66839ba";
+    let log = std::process::Command::new("git")
+        .args(["log", "--format=%s", &format!("{RULE}..HEAD")])
+        .current_dir(root())
+        .output();
+    let Some(log) = log.ok().filter(|log| log.status.success()) else { return };
+    let subjects = String::from_utf8_lossy(&log.stdout).into_owned();
+    let long: Vec<&str> =
+        subjects.lines().filter(|subject| subject.chars().count() > LONGEST).collect();
+    assert!(long.is_empty(), "over {LONGEST} characters:\n{}", long.join("\n"));
 }

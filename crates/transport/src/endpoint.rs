@@ -132,30 +132,34 @@ impl Transport {
         }
     }
 
-    /// What its sender cannot do for a law that needs it.
-    pub fn cannot(&self) -> &'static [Need] {
-        match self {
-            Self::Tcp(TcpSettings { recovery, habits, .. }) => {
-                match (recovery == &RecoveryKind::Sack, habits.handshake) {
-                    (true, true) => &[],
-                    (true, false) => &[Need::RoutersFromSyn],
-                    (false, true) => &[Need::RateSamples],
-                    (false, false) => &[Need::RateSamples, Need::RoutersFromSyn],
-                }
-            }
-            Self::Etcp(_) => &[
-                Need::Marks,
-                Need::RateSamples,
-                Need::Routers,
-                Need::RoutersFromSyn,
-                Need::MarkStops,
-                Need::Burst,
-            ],
-            Self::Quic(_) => &[Need::RoutersFromSyn, Need::MarkStops],
+    /// Whether its sender can do for a law what it needs.
+    pub fn serves(&self, need: Need) -> bool {
+        match (self, need) {
+            (Self::Tcp(settings), Need::RateSamples) => settings.recovery == RecoveryKind::Sack,
+            (Self::Tcp(settings), Need::RoutersFromSyn) => settings.habits.handshake,
+            (
+                Self::Tcp(_),
+                Need::Marks | Need::Timer | Need::Routers | Need::MarkStops | Need::Burst,
+            ) => true,
+            (Self::Etcp(_), Need::Timer) => true,
+            (
+                Self::Etcp(_),
+                Need::Marks
+                | Need::RateSamples
+                | Need::Routers
+                | Need::RoutersFromSyn
+                | Need::MarkStops
+                | Need::Burst,
+            ) => false,
+            (
+                Self::Quic(_),
+                Need::Marks | Need::RateSamples | Need::Timer | Need::Routers | Need::Burst,
+            ) => true,
+            (Self::Quic(_), Need::RoutersFromSyn | Need::MarkStops) => false,
         }
     }
 
-    /// How packets are spaced if the law leaves that to the transport.
+    /// How packets are spaced.
     pub fn pacing(&self) -> Option<Spacing> {
         match self {
             Self::Tcp(settings) => settings.pacing,
@@ -326,7 +330,7 @@ impl Sender {
 
     /// The sender's counters so far.
     pub fn counters(&self) -> &Counters {
-        &self.congestion().counters
+        self.congestion().counters()
     }
 
     /// The time that the sender has spent under each limit up to `now`.

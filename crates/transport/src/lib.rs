@@ -3,7 +3,8 @@
 //! runs in the simulator and over a socket.
 //!
 //! Reading order: [`Segment`], what travels; [`Sender`] and [`Receiver`], for any transport;
-//! [`tcp`], [`quic`] and [`etcp`]; below them [`RttEstimator`], [`Pacer`] and [`Reassembly`].
+//! [`congestion`], the seat of its law; [`tcp`], [`quic`] and [`etcp`]; below them [`RttEstimator`]
+//! and [`Reassembly`].
 
 pub mod congestion;
 mod endpoint;
@@ -17,7 +18,7 @@ mod segment;
 pub mod tcp;
 mod ticks;
 
-pub use congestion::{Counters, Delivered, Limited, Pacer, RateSampler, SendLimit, Sending};
+pub use congestion::{Counters, Limited, Pacer, SendLimit};
 pub use endpoint::{Receiver, Recovery, Sender, Transport};
 pub use reassembly::Reassembly;
 pub use rtt::{Least, Outstanding, RttEstimator, Timeouts};

@@ -5,8 +5,8 @@ use narrows_control::{
     Ack, Controller, Gaps, Idle, Loss, Needs, OncePerEpoch, Pacing, RateSample, SlowStart, Timeout,
 };
 use narrows_signal::{Ecn, Range, SackBlocks};
-use narrows_transport::congestion::{EcnOfUser, Place};
-use narrows_transport::tcp::{Habits, Quantum, Receiver, RecoveryKind, Spacing, TcpSettings};
+use narrows_transport::congestion::{EcnOfUser, Place, Quantum, Spacing};
+use narrows_transport::tcp::{Habits, Receiver, RecoveryKind, TcpSettings};
 use narrows_transport::{AckHeader, DataHeader, Header, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
 use std::collections::VecDeque;

@@ -4,18 +4,20 @@
 
 use narrows_control::laws::reno::Reno;
 use narrows_control::registry::{self, Birth};
-use narrows_control::{Ack, Controller, Gaps, Idle, Loss, Needs, OncePerEpoch, SlowStart, Timeout};
+use narrows_control::{
+    Ack, Controller, Gaps, Idle, Loss, Needs, OncePerEpoch, Pacing, SlowStart, Timeout,
+};
 use narrows_signal::{AckRanges, Ecn, QuicAck, Range};
 use narrows_transport::congestion::{EcnOfUser, Place, Spacing};
 use narrows_transport::quic::{AckPolicy, INITIAL_BYTES, QuicSettings, Receiver, initial_window};
 use narrows_transport::{DataHeader, Header, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
+use std::sync::{Arc, Mutex};
 
 /// Nothing there is random.
 fn place() -> Place {
     Place::new(Stream::new(1, 1, 1))
 }
-use std::sync::{Arc, Mutex};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -843,4 +845,47 @@ fn rfc9000_13_2_1_a_mark_is_acknowledged_at_once() {
     let ack = receiver.on_data(at(0), &packet(0, at(0), Ecn::Marked)).expect("at once");
     let Header::QuicAck(fields) = ack.header else { panic!("{ack:?}") };
     assert_eq!(fields.marked, 1);
+}
+
+/// 20 packets per round trip of 100 ms, in bursts of at most 15 ms, woken at 250 ms.
+struct Needy {
+    woken: Arc<Mutex<Vec<Time>>>,
+}
+
+impl Controller for Needy {
+    fn on_ack(&mut self, _ack: &Ack) {}
+    fn on_loss(&mut self, _loss: &Loss) {}
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+    fn window(&self) -> f64 {
+        20.0
+    }
+    fn needs(&self) -> Needs {
+        Needs { timer: true, burst: Some(ms(15)), ..Needs::default() }
+    }
+    fn pacing(&self) -> Pacing {
+        Pacing::Window { gain: 1.0, gaps: Gaps::Even }
+    }
+    fn wakes_at(&self) -> Time {
+        if self.woken.lock().expect("one thread").is_empty() { at(250) } else { Time::NEVER }
+    }
+    fn on_timer(&mut self, now: Time) {
+        self.woken.lock().expect("one thread").push(now);
+    }
+}
+
+/// At 20 packets in 100 ms, 15 ms are three packets, however many the user asks for.
+#[test]
+fn a_law_limits_its_bursts_and_is_woken_as_over_tcp() {
+    let woken = Arc::default();
+    let law = Box::new(Needy { woken: Arc::clone(&woken) });
+    let settings = QuicSettings { quantum: 10, ..settings() };
+    let mut sender = accepted(settings, law, 1000);
+    assert_eq!(leaving(&mut sender, at(100)).len(), 3);
+    assert_eq!(sender.pace_at(), at(115));
+    assert_eq!(sender.retransmit_at(), at(250), "the law's timer is before the probe's");
+    sender.on_wakeup(at(249));
+    assert!(woken.lock().expect("one thread").is_empty());
+    sender.on_wakeup(at(250));
+    assert_eq!(*woken.lock().expect("one thread"), [at(250)]);
+    assert!(sender.retransmit_at() > at(250));
 }

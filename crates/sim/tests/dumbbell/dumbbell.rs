@@ -9,10 +9,10 @@ use narrows_sim::{
     Loss, Network, PageSettings, RunSettings, Served, Simulation, Usage, Watch,
 };
 use narrows_transport::Transport;
-use narrows_transport::congestion::{EcnOfUser, Place, Spacing};
+use narrows_transport::congestion::{EcnOfUser, Place, Quantum, Spacing};
 use narrows_transport::etcp::EtcpSettings;
 use narrows_transport::quic::QuicSettings;
-use narrows_transport::tcp::{Habits, Quantum, RecoveryKind, TcpSettings};
+use narrows_transport::tcp::{Habits, RecoveryKind, TcpSettings};
 use narrows_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
 

@@ -1,12 +1,13 @@
-//! The seat of a law: what a transport tells its congestion controller and asks of it. Every
-//! transport, ours and those that others wrote, speaks to its law through a [`Congestion`] and in
-//! no other way, so that a law hears and gets the same everywhere.
+//! The seat of a law. Each transport, ours and those that others wrote, tells its congestion
+//! controller what happened and asks it for its window through a [`Congestion`].
 //!
-//! A transport decides what has happened: that a packet is lost, that an epoch opens, that the
-//! window was the limit. It says so here, in the order of `narrows_control`'s events. The seat adds
-//! what is the same everywhere: samples of the delivery rate, marks, counters, the account of what
-//! the sender waits for. When packets may leave together, and how they are spaced, is a
-//! [`Release`]'s.
+//! A transport decides what has happened: that a packet is lost, that a loss opens an epoch, that
+//! the window was the limit. It tells the seat in the order of `narrows_control`'s events. The seat
+//! adds what no transport does by itself: samples of the delivery rate, the epochs of marks,
+//! counters, the account of what the sender waits for. `Release` decides how many packets of ours
+//! leave together and how they are spaced.
+//!
+//! What a transport cannot serve it says in [`Transport::serves`](crate::Transport::serves).
 
 mod autosize;
 mod counters;
@@ -27,8 +28,10 @@ pub use limits::{Limited, SendLimit};
 pub use marks::EcnOfUser;
 pub(crate) use marks::Marks;
 pub use pacer::Pacer;
-pub use rate_sampler::{RateSampler, Sending};
-pub use release::{Place, Release, Room, Spacing, Spread};
+pub(crate) use rate_sampler::RateSampler;
+pub use rate_sampler::Sending;
+pub use release::{Place, Spacing};
+pub(crate) use release::{Release, Room, Spread};
 
 use limits::Limits;
 use marks::EcnOfLaw;
@@ -43,6 +46,8 @@ pub struct Congestion {
     law: Box<dyn Controller>,
     sampler: Option<Box<RateSampler>>,
     pub(crate) marks: Option<Marks>,
+    /// Whether the law has no answer to marks as of RFC 3168.
+    ignores_marks: bool,
     /// Whether the law decides in a recovery, too.
     own_recovery: bool,
     /// Whether the law has a timer of its own.
@@ -57,9 +62,9 @@ pub struct Congestion {
     pub(crate) counters: Counters,
 }
 
-/// What a transport offers to its law beside what all of them do.
+/// What a transport does for its law that not every transport does.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Offer {
+pub struct Abilities {
     /// What the user asks of ECN.
     pub ecn: EcnOfUser,
     /// Whether deliveries are told packet by packet, as samples of the delivery rate need.
@@ -73,9 +78,9 @@ pub struct Lost {
     pub now: Time,
     /// The number under which the packet was [`sent`](Congestion::sent).
     pub number: u64,
-    /// The number of its transmission, and that of the next to leave.
+    /// The number of its transmission.
     pub transmission: u64,
-    /// See [`Loss::next`].
+    /// The number of the next transmission.
     pub next: u64,
     /// Whether it opens a recovery epoch.
     pub opens_epoch: bool,
@@ -111,10 +116,9 @@ pub(crate) struct Answered {
 const PACED_FLIGHT: f64 = 2.0;
 
 impl Congestion {
-    /// Seats `law` in a transport that offers `offer`.
-    pub fn new(law: Box<dyn Controller>, offer: Offer) -> Self {
-        // By value and in full: a new need does not compile until it is served here, and
-        // `Need` says which transports cannot.
+    /// Seats `law` in a transport with these `abilities`.
+    pub fn new(law: Box<dyn Controller>, abilities: Abilities) -> Self {
+        // In full: a new need does not compile until it is served here.
         let Needs {
             ecn,
             rate_samples,
@@ -123,16 +127,17 @@ impl Congestion {
             routers_from_syn,
             own_recovery,
             mark_stops,
-            // The user is refused his wish; nothing is to be done for it.
-            ignores_marks: _,
+            ignores_marks,
             burst,
         } = law.needs();
-        let marks =
-            Marks::new(&EcnOfLaw { marks: ecn, own_recovery, stops: mark_stops }, offer.ecn);
+        let asked = abilities.ecn.asked && !ignores_marks;
+        let ecn_of_user = EcnOfUser { asked, ..abilities.ecn };
+        let ecn_of_law = EcnOfLaw { marks: ecn, own_recovery, stops: mark_stops };
         Self {
             law,
-            sampler: (rate_samples && offer.deliveries).then(Box::default),
-            marks,
+            sampler: (rate_samples && abilities.deliveries).then(Box::default),
+            marks: Marks::new(&ecn_of_law, ecn_of_user),
+            ignores_marks,
             own_recovery,
             has_timer: timer,
             asks: routers,
@@ -151,13 +156,18 @@ impl Congestion {
         self.marks.iter_mut().for_each(Marks::renew);
     }
 
-    /// The same where packet numbers of the old connection are never acknowledged again; the next
-    /// packet has the number `first`.
+    /// The same over a transport whose packet numbers of the old connection are never acknowledged
+    /// again: samples begin anew with the packet `first`, and counts of marks go on.
     pub(crate) fn renew_from(&mut self, law: Box<dyn Controller>, first: u64) {
         self.law = law;
         if let Some(sampler) = &mut self.sampler {
             **sampler = RateSampler::starting_at(first);
         }
+    }
+
+    /// What the transport has done so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// The law.
@@ -234,7 +244,7 @@ impl Congestion {
         }
     }
 
-    /// Packet `number` leaves at `now`, with as many packets in flight as `in_flight` says, itself
+    /// Packet `number` leaves at `now`. `in_flight` returns the packets in flight then, itself
     /// included.
     #[inline]
     pub fn sent(&mut self, number: u64, now: Time, in_flight: impl FnOnce() -> u32) {
@@ -291,9 +301,14 @@ impl Congestion {
         answered
     }
 
-    /// A stack tells its controller of a mark, and whether an epoch opens.
+    /// A stack that keeps account of marks by itself tells of one, and whether an epoch opens.
     pub fn marked_by_stack(&mut self, now: Time, opens_epoch: bool) {
         self.law.on_mark(&Mark { now, packets: 1.0, opens_epoch });
+    }
+
+    /// Whether the law has no answer to marks as of RFC 3168, so that they open no epoch.
+    pub fn ignores_marks(&self) -> bool {
+        self.ignores_marks
     }
 
     /// The rate sample of the acknowledgement whose deliveries and losses have been told, before
@@ -387,9 +402,10 @@ impl Congestion {
         self.sampler.iter_mut().for_each(|sampler| sampler.shrink());
     }
 
-    /// Packets that may leave together at `rate` packets per second for as long as the law says.
+    /// Packets that leave at `rate` packets per second in the longest burst that the law wants;
+    /// `None` if it sets none, or there is no rate yet.
     fn longest_burst(&self, rate: impl FnOnce() -> Option<f64>) -> Option<u32> {
         let longest = self.longest_burst?;
-        Some(rate().map_or(u32::MAX, |rate| (rate * longest.seconds()).max(1.0) as u32))
+        rate().map(|rate| (rate * longest.seconds()).max(1.0) as u32)
     }
 }

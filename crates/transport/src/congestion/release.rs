@@ -7,10 +7,11 @@ use super::{Congestion, Pacer};
 use narrows_control::{Gaps, Pacing, Rtt};
 use narrows_units::{Duration, Stream, Time};
 
-/// How packets are spaced if the law leaves that to the transport.
+/// How a transport spaces packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spacing {
-    /// One window per round trip, with such gaps; also in place of a law's exponential gaps.
+    /// One window per round trip, with such gaps, unless the law paces; then such gaps in place of
+    /// the law's exponential ones.
     Window(Gaps),
     /// As TCP over Linux's fq: 2.0 windows per round trip while the window is below half the
     /// threshold, then 1.2, and the first ten packets of a connection at once
@@ -22,8 +23,8 @@ pub enum Spacing {
     BandwidthShare,
     /// By the delay of four hops, see `estimates.rs`.
     FourHops,
-    /// 1.25 windows per round trip, in bursts of at most this many packets, the initial window (RFC
-    /// 9002, §7.7).
+    /// 1.25 windows per round trip unless the law paces, in bursts of at most this many packets,
+    /// the initial window (RFC 9002, §7.7). QUIC's only.
     Recommended(u32),
 }
 
@@ -85,7 +86,7 @@ impl Place {
 
 /// What packets are spread by.
 #[derive(Clone, Copy, Debug)]
-pub struct Spread {
+pub(crate) struct Spread {
     /// The law's window in packets, as far as the receiver's lets it be used.
     pub window: f64,
     /// Packets between the lowest not acknowledged and the highest sent.
@@ -96,13 +97,22 @@ pub struct Spread {
 
 /// Room for a burst.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub(crate) struct Room {
     /// Packets that may be in flight.
     pub limit: f64,
     /// Packets that are.
     pub in_flight: u64,
     /// Packets that have never been sent and could leave.
     pub waiting: u64,
+}
+
+impl Spread {
+    /// What packets are spread by: the law's window, of which the receiver lets `limit` packets be
+    /// used.
+    #[inline]
+    pub fn new(congestion: &Congestion, limit: f64, outstanding: u64, rtt: Option<Rtt>) -> Self {
+        Self { window: congestion.window().min(limit), outstanding, rtt }
+    }
 }
 
 impl Room {
@@ -112,15 +122,15 @@ impl Room {
     }
 }
 
-/// Lets packets go.
+/// Decides when packets leave.
 #[derive(Clone, Debug)]
-pub struct Release {
+pub(crate) struct Release {
     pacer: Pacer,
     hops: u32,
     spacing: Option<Spacing>,
     /// What paces it instead of the window.
     estimate: Option<Box<Estimate>>,
-    /// The pacer of a law that leaves it to RFC 9002.
+    /// What paces as RFC 9002 recommends, while the law does not pace by itself.
     leaky: Option<LeakyBucket>,
     /// Whether the spacing hears of acknowledgements.
     hears: bool,
@@ -130,14 +140,8 @@ pub struct Release {
 }
 
 impl Release {
-    /// Lets packets go in bursts of `quantum`, spaced by `spacing` if `congestion`'s law leaves
-    /// that to the transport.
-    pub fn new(
-        spacing: Option<Spacing>,
-        quantum: Quantum,
-        congestion: &Congestion,
-        place: Place,
-    ) -> Self {
+    /// Bursts of `quantum` packets, at least one, spaced as `spacing` says.
+    pub fn new(spacing: Option<Spacing>, quantum: Quantum, place: Place) -> Self {
         let Place { hops, stream } = place;
         let mut release = Self {
             pacer: spacing.map_or(Pacer::new(stream.clone()), |spacing| spacing.pacer(stream)),
@@ -146,24 +150,27 @@ impl Release {
             estimate: None,
             leaky: None,
             hears: spacing.is_some_and(Spacing::hears),
-            quantum,
+            quantum: match quantum {
+                Quantum::Packets(packets) => Quantum::Packets(packets.max(1)),
+                Quantum::Auto => Quantum::Auto,
+            },
             burst: (0, 0),
         };
-        release.begin(congestion);
+        release.begin();
         release
     }
 
     /// A new connection begins.
-    pub fn renew(&mut self, congestion: &Congestion) {
+    pub fn renew(&mut self) {
         self.pacer.renew();
         self.abandon_burst();
-        self.begin(congestion);
+        self.begin();
     }
 
-    fn begin(&mut self, congestion: &Congestion) {
+    fn begin(&mut self) {
         self.estimate = self.spacing.and_then(|spacing| spacing.estimate(self.hops));
-        self.leaky = match (self.spacing, congestion.pacing()) {
-            (Some(Spacing::Recommended(most)), Pacing::Unpaced) => Some(LeakyBucket::new(most)),
+        self.leaky = match self.spacing {
+            Some(Spacing::Recommended(most)) => Some(LeakyBucket::new(most)),
             _ => None,
         };
     }
@@ -206,7 +213,7 @@ impl Release {
         (self.burst.0 == 0).then_some(self.burst.1)
     }
 
-    /// Whether packets leave one by one, whatever the law and the room.
+    /// Whether packets always leave one by one.
     #[inline]
     pub fn is_single(&self) -> bool {
         matches!(self.quantum, Quantum::Packets(1))
@@ -217,9 +224,9 @@ impl Release {
         matches!(self.quantum, Quantum::Packets(_))
     }
 
-    /// Packets of new data that leave together now; `None` if they wait for more room, as `defers`
-    /// says if that is so many packets. `payload` is the payload of a packet in bytes, and
-    /// `at_first` the packets that leave together before there is an RTT.
+    /// Packets of new data that leave together now. `None` if they wait for more room, which
+    /// `defers` decides from the number of packets that there is room for. `payload` is that of a
+    /// packet in bytes, and `at_first` the length of a burst before there is an RTT.
     pub fn next_burst(
         &self,
         congestion: &Congestion,
@@ -257,8 +264,9 @@ impl Release {
         })
     }
 
-    /// Whether a window of a law that does not pace is spread over a round trip by the transport,
-    /// and no faster than that: without the pacer's delay it would have been used (RFC 9002 §7.8).
+    /// Whether the transport spreads the window of a law that does not pace over a round trip:
+    /// without the pacer's delay it would have been used (RFC 9002 §7.8). Linux's own pacing is
+    /// faster, and lets the window be the limit.
     pub fn spreads_window(&self, congestion: &Congestion) -> bool {
         congestion.pacing() == Pacing::Unpaced && !matches!(self.spacing, None | Some(Spacing::Fq))
     }
@@ -293,11 +301,19 @@ impl Release {
         congestion: &Congestion,
         spread: &Spread,
     ) {
-        if let (Some(bucket), Some(rtt)) = (&mut self.leaky, &spread.rtt) {
-            bucket.sent(now, packets, rtt.smoothed, spread.window);
-            return;
-        }
         let pacing = match (law, spacing) {
+            (Pacing::Unpaced, Spacing::Recommended(most)) => {
+                let bucket = self.leaky.get_or_insert_with(|| LeakyBucket::new(most));
+                if let Some(rtt) = &spread.rtt {
+                    bucket.sent(now, packets, rtt.smoothed, spread.window);
+                }
+                return;
+            }
+            (law, Spacing::Recommended(_)) => {
+                // It paces by itself from now on.
+                self.leaky = None;
+                law
+            }
             (Pacing::Unpaced, Spacing::Fq) => {
                 if let Some(rtt) = &spread.rtt {
                     let rate = as_linux(congestion, spread, rtt);
@@ -333,12 +349,11 @@ impl Release {
     /// An acknowledgement of `packets` arrived at `now`, with an RTT sample if there is one.
     #[cold]
     pub fn hear(&mut self, now: Time, packets: u64, fresh: Option<Duration>, spread: &Spread) {
+        let Some(rtt) = &spread.rtt else { return };
         if let Some(estimate) = &mut self.estimate {
             estimate.hear(now, packets, fresh);
         }
-        if let Some(rtt) = &spread.rtt {
-            self.pacer.refill(now, spread.window, rtt);
-        }
+        self.pacer.refill(now, spread.window, rtt);
     }
 }
 

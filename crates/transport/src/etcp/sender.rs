@@ -4,7 +4,7 @@
 use super::coding::{Encoder, Symbol};
 use super::reliability::RetransmissionQueue;
 use super::signalling::{Fate, Signalling};
-use crate::congestion::{Congestion, Lost, Offer, Place, Quantum, Release, Spacing, Spread};
+use crate::congestion::{Abilities, Congestion, Lost, Place, Quantum, Release, Spacing, Spread};
 use crate::{Header, Least, Outstanding, Payload, RttEstimator, Segment, SendLimit, Timeouts};
 use narrows_control::{Ack, Controller, Pacing, Restart, Rtt, Timeout};
 use narrows_signal::Reply;
@@ -66,6 +66,8 @@ pub(crate) struct Sender {
     next_number: u64,
     waits_for_pacer: bool,
     last_sent: Time,
+    /// Packets that had left when the connection began.
+    began_at: u64,
     /// The application had nothing to send when the pacer was ready.
     starved: bool,
     /// When the timer of the smallest unacknowledged number expires.
@@ -89,9 +91,9 @@ impl Sender {
         };
         // RFC 6298's bound: Linux's goes by round trips, which E-TCP does not count.
         let timeouts = Timeouts { least_is: Least::OfTimeout, ..timeouts };
-        let congestion = Congestion::new(controller, Offer::default());
+        let congestion = Congestion::new(controller, Abilities::default());
         Self {
-            release: Release::new(pacing, Quantum::Packets(1), &congestion, place),
+            release: Release::new(pacing, Quantum::Packets(1), place),
             congestion,
             signalling: Signalling::default(),
             queue: (delivery == Delivery::Retransmission).then(RetransmissionQueue::default),
@@ -104,6 +106,7 @@ impl Sender {
             next_number: 0,
             waits_for_pacer: false,
             last_sent: Time::ZERO,
+            began_at: 0,
             starved: true,
             data_timer: Time::NEVER,
             silence_timer: Time::NEVER,
@@ -126,9 +129,10 @@ impl Sender {
     /// sequence numbers continue.
     pub fn renew(&mut self, controller: Box<dyn Controller>) {
         self.congestion.renew(controller);
-        self.release.renew(&self.congestion);
+        self.release.renew();
         self.rtt = RttEstimator::default();
         self.written_off = self.signalling.outstanding();
+        self.began_at = self.congestion.counters.sent;
     }
 
     /// An acknowledgement arrived.
@@ -140,7 +144,7 @@ impl Sender {
         };
         self.measure_rtt(now, ack);
         self.written_off = 0;
-        let (mut received, rtt, next) = (0, self.rtt.estimate(), self.signalling.next());
+        let (mut received, rtt, next) = (0u32, self.rtt.estimate(), self.signalling.next());
         let in_flight = self.signalling.outstanding() as f64;
         let (congestion, epoch_ends, code) =
             (&mut self.congestion, &mut self.epoch_ends, &mut self.code);
@@ -174,6 +178,11 @@ impl Sender {
                 reply: Reply::Nothing,
                 rate: None,
             });
+        }
+        if self.release.hears() {
+            let outstanding = self.signalling.outstanding();
+            let spread = Spread::new(&self.congestion, f64::INFINITY, outstanding, rtt);
+            self.release.hear(now, received.into(), rtt.map(|rtt| rtt.latest), &spread);
         }
         self.deliver(now, ack);
         self.silence_timer =
@@ -256,6 +265,10 @@ impl Sender {
     }
 
     fn transmit(&mut self, now: Time) -> Segment {
+        if self.silence_timer == Time::NEVER {
+            self.restart(now);
+            self.silence_timer = now + self.timeout();
+        }
         let (number, retransmission, symbol) = self.take_number();
         let label = self.signalling.label();
         self.congestion.counters.retransmitted += u32::from(retransmission);
@@ -265,15 +278,10 @@ impl Sender {
         if self.data_timer == Time::NEVER && is_reliable {
             self.data_timer = now + self.timeout();
         }
-        if self.silence_timer == Time::NEVER {
-            self.begin_or_restart(now);
-        }
         self.last_sent = now;
         let (congestion, signalling, rtt) = (&self.congestion, &self.signalling, &self.rtt);
-        self.release.left(now, 1, congestion, || Spread {
-            window: congestion.window(),
-            outstanding: signalling.outstanding(),
-            rtt: rtt.estimate(),
+        self.release.left(now, 1, congestion, || {
+            Spread::new(congestion, f64::INFINITY, signalling.outstanding(), rtt.estimate())
         });
         let header = match symbol {
             None => Header::EtcpData { cc_seq, retransmission, payload: self.payload },
@@ -282,15 +290,15 @@ impl Sender {
         Segment::data(number, now, self.packet_bytes, header)
     }
 
-    /// A packet leaves at `now`, and no answer was awaited: it is the first, or ends a silence if
-    /// no other is outstanding.
+    /// A packet is about to leave at `now` while no answer is awaited. After a silence the law
+    /// hears of it: nothing is outstanding, or only holes whose answers are overdue.
     #[cold]
-    fn begin_or_restart(&mut self, now: Time) {
+    fn restart(&mut self, now: Time) {
         let (since, timeout) = (self.last_sent, self.timeout());
-        if self.congestion.counters.sent > 1 && self.signalling.outstanding() == 1 {
+        let is_silence = self.signalling.outstanding() == 0 || now.since(since) > timeout;
+        if is_silence && self.congestion.counters.sent > self.began_at {
             self.congestion.restarted(now, since, timeout, Restart::Never);
         }
-        self.silence_timer = now + timeout;
     }
 
     /// Returns the number of the data that leaves, whether it makes up for a loss, and the symbol

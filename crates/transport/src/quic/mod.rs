@@ -1,5 +1,4 @@
-//! QUIC's recovery (RFC 9002), counted in packets instead of bytes: a [`Sender`] and a
-//! [`Receiver`].
+//! QUIC's recovery (RFC 9002), counted in packets instead of bytes: a sender and a [`Receiver`].
 //!
 //! A packet's number is the number of its transmission, and never used again (RFC 9000, §12.3);
 //! which data it carries is another field. Data that is lost leaves again in a packet with a new
@@ -12,7 +11,7 @@
 //! | §6.2 | after a probe timeout (PTO) one or two packets leave; nothing is lost yet | [`sender`] |
 //! | §7.3.2 | one reduction per round trip | [`sender`] |
 //! | §7.6 | all packets of a long time lost: the smallest window | [`persistent`] |
-//! | §7.7 | 1.25 windows per round trip, bursts of the initial window | [`bucket`] |
+//! | §7.7 | 1.25 windows per round trip, bursts of the initial window | `congestion/leaky_bucket.rs` |
 //!
 //! Departures: one packet number space, since the handshake is a request and its answer; both are
 //! as long as RFC 9000, §14.1 has it. Marks are believed without the validation of RFC 9000,

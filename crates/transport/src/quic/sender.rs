@@ -6,8 +6,8 @@ use super::rtt::RttEstimator;
 use super::sent_packets::{SentPacket, SentPackets};
 use super::{AckPolicy, INITIAL_BYTES, IP_AND_UDP};
 use crate::congestion::{
-    Congestion, EcnOfUser, Lost, Marked, Offer, Place, Quantum, Release, Room, Sending, Spacing,
-    Spread,
+    Abilities, Congestion, EcnOfUser, Lost, Marked, Place, Quantum, Release, Room, Sending,
+    Spacing, Spread,
 };
 use crate::handshake::Handshake;
 use crate::{DataHeader, Header, Reassembly, Segment, SendLimit};
@@ -27,7 +27,7 @@ pub struct QuicSettings {
     pub packet_bytes: u32,
     /// The receiver's window in packets; infinite if it does not limit the sender.
     pub window_limit: f64,
-    /// Paces a controller that does not pace itself.
+    /// How packets are spaced.
     pub pacing: Option<Spacing>,
     /// Packets that leave together, as with segmentation offload.
     pub quantum: u32,
@@ -133,10 +133,11 @@ pub(crate) struct Sender {
 impl Sender {
     /// Creates a sender that has no data to send.
     pub fn new(settings: QuicSettings, controller: Box<dyn Controller>, place: Place) -> Self {
-        let congestion = Congestion::new(controller, Offer { ecn: settings.ecn, deliveries: true });
+        let congestion =
+            Congestion::new(controller, Abilities { ecn: settings.ecn, deliveries: true });
         let quantum = Quantum::Packets(settings.quantum);
         Self {
-            release: Release::new(settings.pacing, quantum, &congestion, place),
+            release: Release::new(settings.pacing, quantum, place),
             congestion,
             packets: SentPackets::default(),
             again: VecDeque::new(),
@@ -183,7 +184,7 @@ impl Sender {
         self.packets.discard();
         self.begins_at = self.packets.next();
         self.congestion.renew_from(controller, self.begins_at);
-        self.release.renew(&self.congestion);
+        self.release.renew();
         (self.delivered.next()..self.end).for_each(|data| _ = self.delivered.arrive(data));
         self.handshake = Handshake::new(self.settings.handshake);
         (self.timeouts, self.probes, self.is_full) = (0, 0, false);
@@ -248,6 +249,11 @@ impl Sender {
             reply: fields.reply,
             rate,
         });
+        if self.release.hears() {
+            let fresh = rtt.filter(|_| rtt_is_fresh).map(|rtt| rtt.latest);
+            let spread = self.spread();
+            self.release.hear(now, told.packets, fresh, &spread);
+        }
         self.set_timer(now);
     }
 
@@ -540,11 +546,8 @@ impl Sender {
 
     /// What packets are spread by.
     fn spread(&self) -> Spread {
-        Spread {
-            window: self.congestion.window().min(self.settings.window_limit),
-            outstanding: self.packets.in_flight(),
-            rtt: self.rtt.estimate(),
-        }
+        let (limit, outstanding) = (self.settings.window_limit, self.packets.in_flight());
+        Spread::new(&self.congestion, limit, outstanding, self.rtt.estimate())
     }
 
     fn transmit(&mut self, now: Time, data: u64, again: bool) -> Segment {
@@ -580,10 +583,8 @@ impl Sender {
     fn space(&mut self, now: Time, packets: u32) {
         let (congestion, rtt, limit) = (&self.congestion, &self.rtt, self.settings.window_limit);
         let outstanding = self.packets.in_flight();
-        self.release.left(now, packets, congestion, || Spread {
-            window: congestion.window().min(limit),
-            outstanding,
-            rtt: rtt.estimate(),
+        self.release.left(now, packets, congestion, || {
+            Spread::new(congestion, limit, outstanding, rtt.estimate())
         });
     }
 

@@ -1,6 +1,6 @@
 //! Packets that are under way, by number (RFC 9002, §6.1, appendices A.1 and A.10).
 
-use crate::tcp::Delivered;
+use crate::congestion::Delivered;
 use narrows_signal::QuicAck;
 use narrows_units::{Duration, Time};
 use std::collections::VecDeque;

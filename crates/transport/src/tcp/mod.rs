@@ -17,7 +17,7 @@ mod sender;
 mod undo;
 mod usage;
 
-pub use crate::congestion::{Delivered, Proof, Quantum, Spacing};
+use crate::congestion::Quantum;
 pub(crate) use cumulative::Cumulative;
 pub use receiver::{AckPolicy, Receiver};
 pub use scoreboard::{Arrival, LostPacket, Scoreboard};

@@ -633,7 +633,7 @@ impl Recovery for Selective {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::{Congestion, Offer};
+    use crate::congestion::{Abilities, Congestion};
     use crate::{AckHeader, Header, Outstanding, RttEstimator};
     use narrows_control::{Ack, Controller, Loss, Timeout};
     use narrows_signal::{Range, SackBlocks};
@@ -658,7 +658,7 @@ mod tests {
         timestamps: bool,
         told: impl Fn(&mut Selective, &mut Ears) -> String,
     ) -> (Selective, String) {
-        let mut congestion = Congestion::new(Box::new(Deaf), Offer::default());
+        let mut congestion = Congestion::new(Box::new(Deaf), Abilities::default());
         let mut rtt = RttEstimator::default();
         let outstanding = Outstanding { first: 0, end: 1 };
         rtt.sample(Duration::from_millis(200), &Habits::LINUX.timeouts, outstanding);

@@ -5,8 +5,8 @@ use super::recovery::{Answer, Ears, Next, Recovery};
 use super::usage::{Pause, Usage};
 use super::{Detection, Habits, Metering, RecoveryKind, probe};
 use crate::congestion::{
-    Chance, Congestion, EcnOfUser, Marked, Offer, Place, Quantum, Release, Room, Sending, Spacing,
-    Spread,
+    Abilities, Chance, Congestion, EcnOfUser, Marked, Place, Quantum, Release, Room, Sending,
+    Spacing, Spread,
 };
 use crate::handshake::Handshake;
 use crate::{
@@ -28,7 +28,7 @@ pub struct TcpSettings {
     pub packet_bytes: u32,
     /// The receiver's window in packets; infinite if it does not limit the sender.
     pub window_limit: f64,
-    /// Paces a controller that does not pace itself.
+    /// How packets are spaced; not as QUIC recommends.
     pub pacing: Option<Spacing>,
     /// Packets that leave together, as with segmentation offload.
     pub quantum: Quantum,
@@ -123,11 +123,15 @@ impl<R: Recovery> Sender<R> {
     pub fn new(settings: TcpSettings, controller: Box<dyn Controller>, place: Place) -> Self {
         let TcpSettings { recovery, habits, packet_bytes, window_limit, pacing, quantum, ecn } =
             settings;
+        assert!(
+            !matches!(pacing, Some(Spacing::Recommended(_))),
+            "RFC 9002 recommends {pacing:?} for QUIC, and TCP has no bucket for it"
+        );
         let congestion =
-            Congestion::new(controller, Offer { ecn, deliveries: R::TELLS_DELIVERIES });
+            Congestion::new(controller, Abilities { ecn, deliveries: R::TELLS_DELIVERIES });
         let metering = if congestion.own_recovery() { Metering::ByLaw } else { habits.metering };
         Self {
-            release: Release::new(pacing, quantum, &congestion, place),
+            release: Release::new(pacing, quantum, place),
             recovery: R::new(recovery, metering, &habits),
             congestion,
             rtt: RttEstimator::default(),
@@ -165,7 +169,7 @@ impl<R: Recovery> Sender<R> {
 
     pub fn renew(&mut self, controller: Box<dyn Controller>) {
         self.congestion.renew(controller);
-        self.release.renew(&self.congestion);
+        self.release.renew();
         self.rtt = RttEstimator::default();
         self.timed = None;
         self.recovery.renew();
@@ -774,20 +778,16 @@ impl<R: Recovery> Sender<R> {
     #[inline]
     fn space(&mut self, now: Time, packets: u32) {
         let (congestion, recovery) = (&self.congestion, &self.recovery);
-        let (window_limit, rtt) = (self.window_limit, &self.rtt);
-        self.release.left(now, packets, congestion, || Spread {
-            window: congestion.window().min(window_limit),
-            outstanding: recovery.end() - recovery.first(),
-            rtt: rtt.estimate(),
+        let (limit, rtt) = (self.window_limit, &self.rtt);
+        self.release.left(now, packets, congestion, || {
+            let outstanding = recovery.end() - recovery.first();
+            Spread::new(congestion, limit, outstanding, rtt.estimate())
         });
     }
 
     /// What packets are spread by.
     fn spread(&self) -> Spread {
-        Spread {
-            window: self.congestion.window().min(self.window_limit),
-            outstanding: self.recovery.end() - self.first(),
-            rtt: self.rtt.estimate(),
-        }
+        let outstanding = self.recovery.end() - self.first();
+        Spread::new(&self.congestion, self.window_limit, outstanding, self.rtt.estimate())
     }
 }

@@ -4,10 +4,8 @@ use super::law::Law;
 use super::network::Weather;
 use narrows_control::registry::{LAWS, MovedBy};
 use narrows_control::{Gaps, Restart};
-use narrows_transport::congestion::{EcnOfUser, Place};
-use narrows_transport::tcp::{
-    AckPolicy, Detection, Habits, Metering, Quantum, RecoveryKind, Spacing, TcpSettings,
-};
+use narrows_transport::congestion::{EcnOfUser, Place, Quantum, Spacing};
+use narrows_transport::tcp::{AckPolicy, Detection, Habits, Metering, RecoveryKind, TcpSettings};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
 use std::sync::Arc;
