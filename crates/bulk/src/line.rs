@@ -87,6 +87,8 @@ struct Live {
     most_early: u64,
     /// Its end has been seen once, and what arrived before it can be taken.
     is_over: bool,
+    /// It is over, and the endpoint has forgotten it: its handle may be another connection's.
+    is_forgotten: bool,
 }
 
 impl Live {
@@ -101,6 +103,14 @@ impl Live {
             taken: 0,
             most_early: UNPROVEN,
             is_over: false,
+            is_forgotten: false,
+        }
+    }
+
+    /// Makes `endpoint` forget it, unless it has.
+    fn forget(&mut self, endpoint: &mut Endpoint) {
+        if !std::mem::replace(&mut self.is_forgotten, true) {
+            endpoint.handle_event(self.handle, EndpointEvent::drained());
         }
     }
 
@@ -114,6 +124,7 @@ impl Live {
     /// What the connection says.
     fn hear(&mut self, endpoint: &mut Endpoint) {
         while let Some(event) = self.connection.poll_endpoint_events() {
+            self.is_forgotten |= event.is_drained();
             if let Some(event) = endpoint.handle_event(self.handle, event) {
                 self.connection.handle_event(event);
             }
@@ -447,7 +458,9 @@ impl Line {
             let path = FourTuple::new(from, to);
             match endpoint.handle(now, path, ecn, bytes, &mut answer) {
                 Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                    if let Some(live) = live.as_mut().filter(|live| live.handle == handle) {
+                    if let Some(live) =
+                        live.as_mut().filter(|live| live.handle == handle && !live.is_forgotten)
+                    {
                         live.connection.handle_event(event);
                     } else if let Some(stranger) =
                         strangers.iter_mut().find(|stranger| stranger.handle == handle)
@@ -628,9 +641,9 @@ impl Line {
         self.strangers.retain_mut(|stranger| {
             let stays = stranger.parts_by.is_none_or(|by| by > now);
             if !stays {
-                endpoint.handle_event(stranger.handle, EndpointEvent::drained());
+                stranger.live.forget(endpoint);
             }
-            stays
+            !stranger.live.is_forgotten
         });
     }
 
@@ -710,8 +723,8 @@ impl Line {
 
     /// Makes room for another connection.
     fn forget(&mut self) {
-        if let Some(live) = self.live.take() {
-            self.endpoint.handle_event(live.handle, EndpointEvent::drained());
+        if let Some(mut live) = self.live.take() {
+            live.forget(&mut self.endpoint);
         }
     }
 }
