@@ -39,7 +39,7 @@ def alone(scenario: nw.Scenario, runs: int) -> float:
     """Measure the wall-clock seconds of the same runs, one after another, without a sweep."""
     begun = time.perf_counter()
     for seed in range(1, runs + 1):
-        _core.run(scenario.core, seed, None, None)
+        _core.run(scenario.checked, seed, None, None)
     return time.perf_counter() - begun
 
 
@@ -62,10 +62,10 @@ def efficiency() -> None:
 
 def bare(runs: int, cores: int) -> float:
     """Measure the wall-clock seconds of the same runs on bare threads, without a sweep."""
-    core = long_run().core
+    checked = long_run().checked
     with ThreadPoolExecutor(cores) as pool:
         begun = time.perf_counter()
-        list(pool.map(lambda seed: _core.run(core, seed, None, None), range(1, runs + 1)))
+        list(pool.map(lambda seed: _core.run(checked, seed, None, None), range(1, runs + 1)))
         return time.perf_counter() - begun
 
 

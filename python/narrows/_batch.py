@@ -62,7 +62,7 @@ def run_all(jobs: Sequence[tuple[Scenario, int]], traces_to: str | None = None) 
         The results, in the order of `jobs`.
     """
     own = {id(scenario): scenario for scenario, _ in jobs}
-    weights = {key: scenario.core.weight(scenario.controllers) for key, scenario in own.items()}
+    weights = {key: scenario.checked.weight() for key, scenario in own.items()}
     check_memory([weights[id(scenario)] for scenario, _ in jobs])
     stop = threading.Event()
     with (

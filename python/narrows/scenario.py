@@ -58,16 +58,39 @@ class Scenario:
                 )
             fields = fields | {"flows": [self._named(flow) for flow in fields["flows"]]}
         self.core = _core.Scenario.from_json(_json(fields))
-        self._buffers = dict(self.core.check(self.controllers))
+        self._checked: _core.Checked | None = None
+        self.check()
 
     @classmethod
-    def _of(cls, core: _core.Scenario, controllers: dict[str, Makes] | None = None) -> Scenario:
-        """Check a scenario of the core."""
+    def draft(cls, core: _core.Scenario, controllers: Mapping[str, Makes]) -> Scenario:
+        """Take a scenario of the core, which is checked when somebody first asks for that."""
         scenario = cls.__new__(cls)
-        scenario.controllers = dict(controllers or {})
+        scenario.controllers = dict(controllers)
         scenario.core = core
-        scenario._buffers = dict(core.check(scenario.controllers))
+        scenario._checked = None
         return scenario
+
+    def check(self) -> Scenario:
+        """Check it, unless it has been checked, and return it.
+
+        Raises
+        ------
+        ScenarioError
+            If something is wrong.
+        """
+        _ = self.checked
+        return self
+
+    @property
+    def checked(self) -> _core.Checked:
+        """The scenario as it was checked, once, which can be run."""
+        if self._checked is None:
+            self._checked = self.core.check(self.controllers)
+        return self._checked
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled; it is checked where it is unpickled, if it is run there."""
+        return {**self.__dict__, "_checked": None}
 
     def _named(self, flow: Any) -> Mapping[str, Any]:
         """Replace a flow's controller by its name if it is a class."""
@@ -93,7 +116,7 @@ class Scenario:
         """
         if not isinstance(text, str):
             raise _core.ScenarioError(f"from_toml: {type(text).__name__} is not a text; decode it")
-        return cls._of(_core.Scenario(text))
+        return cls.draft(_core.Scenario(text), {}).check()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scenario:
@@ -140,16 +163,21 @@ class Scenario:
         >>> scenario.with_({"flows[0].count": 3}, duration="5s").fields["flows"][0]["count"]
         3
         """
-        controllers = Scenario._of(self.core, self.controllers)
+        return self.drafted({**(values or {}), **named}).check()
+
+    def drafted(self, values: Mapping[str, Any]) -> Scenario:
+        """Return the same with other values by path, unchecked."""
+        other = Scenario.draft(self.core, self.controllers)
         patches = []
-        for path, value in {**(values or {}), **named}.items():
+        for path, value in values.items():
             said = value
             if path.endswith(".cc") and not isinstance(value, str):
-                said = controllers._named({"cc": value})["cc"]
+                said = other._named({"cc": value})["cc"]
             elif path == "flows" and isinstance(value, Sequence) and not isinstance(value, str):
-                said = [controllers._named(flow) for flow in value]
+                said = [other._named(flow) for flow in value]
             patches.append((path, _json(said)))
-        return Scenario._of(self.core.patched(patches), controllers.controllers)
+        other.core = self.core.patched(patches)
+        return other
 
     @property
     def seed(self) -> int:
@@ -165,7 +193,7 @@ class Scenario:
     @property
     def buffers(self) -> dict[str, str]:
         """The buffer of each link in packets, bytes, time and bandwidth-delay products."""
-        return dict(self._buffers)
+        return dict(self.checked.buffers())
 
     @property
     def warnings(self) -> list[str]:
@@ -177,7 +205,7 @@ class Scenario:
         >>> nw.dumbbell("10Mbps", "40ms", "20p", "xcp", queue="xcp").warnings
         []
         """
-        return self.core.warnings(self.controllers)
+        return self.checked.warnings()
 
     def to_toml(self) -> str:
         """Return the scenario as TOML: what was given, and nothing else."""
@@ -205,7 +233,7 @@ class Scenario:
         """Show the file that says the same, and the buffers in all units."""
         buffers = "".join(
             f"<tr><td>{escape(link)}</td><td>{escape(buffer)}</td></tr>"
-            for link, buffer in self._buffers.items()
+            for link, buffer in self.buffers.items()
         )
         head = "<tr><th>link</th><th>buffer</th></tr>"
         return f"<pre>{escape(self.to_toml())}</pre><table>{head}{buffers}</table>"

@@ -12,7 +12,7 @@ import sys
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import narrows as nw
 import polars as pl
@@ -217,6 +217,11 @@ def test_a_mistake_is_named_before_anything_runs(
     assert not (tmp_path / "cache").exists()
 
 
+def test_axes_that_are_no_keywords_are_named() -> None:
+    with pytest.raises(nw.SweepError, match=r"not an axis: .*write axes as keywords"):
+        nw.sweep(BASE, cast(Any, {"cc": ["reno"]}))
+
+
 def test_killed_and_started_again_it_continues(tmp_path: Path, narrows: Run) -> None:
     file, cache = sweep_file(tmp_path), tmp_path / ".narrows"
     process = subprocess.Popen(
@@ -271,7 +276,7 @@ def test_a_damaged_run_is_found_named_and_done_again(tmp_path: Path, narrows: Ru
     assert victims[0].read_bytes() == contents
 
 
-KEY = key_of(canonical(BASE.with_({"flows[0].cc": "reno"})), 1)
+KEY = key_of(canonical(BASE.with_({"flows[0].cc": "reno"})).to_toml(), 1)
 
 
 def test_a_run_under_another_runs_name_is_not_believed(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 //! Controllers written in Python: an object is told what happened, and is then asked for its window
 //! and, if it has them, for its pacing rate and its timer.
 
+use crate::failure;
 use narrows_control as control;
 use narrows_control::registry::Birth;
 use narrows_control::{Gaps, Pacing};
@@ -11,7 +12,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use std::sync::{Arc, Mutex};
+use std::sync::OnceLock;
 
 /// An acknowledgement that newly acknowledges packets.
 #[pyclass(frozen, get_all)]
@@ -141,26 +142,12 @@ impl Mark {
     }
 }
 
-/// The first error that a Python controller raised, which ends the run.
-#[derive(Clone, Default)]
-pub(crate) struct Failure(Arc<Mutex<Option<PyErr>>>);
-
-impl Failure {
-    pub fn keep(&self, error: PyErr) {
-        self.0.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
-    }
-
-    pub fn take(&self) -> Option<PyErr> {
-        self.0.lock().expect("no thread panics while it holds the lock").take()
-    }
-}
-
 /// What makes `narrows.Controller`s, by name: a function of the initial window.
 pub(crate) struct PythonLaw {
     name: String,
     make: Py<PyAny>,
-    abilities: Abilities,
-    failure: Failure,
+    /// Known once it has made a controller.
+    abilities: OnceLock<Abilities>,
 }
 
 /// What a controller has and asks for.
@@ -220,17 +207,21 @@ impl Abilities {
 }
 
 impl PythonLaw {
-    /// The law called `name`; makes a controller to learn what it can do, and keeps an error that
-    /// this raises.
-    pub fn new(name: String, make: Py<PyAny>, failure: Failure) -> Self {
-        /// A window like any other.
-        const PROBE: f64 = 10.0;
-        let abilities = Python::attach(|py| Abilities::of(make.call1(py, (PROBE,))?.bind(py)));
-        let abilities = abilities.unwrap_or_else(|error| {
-            failure.keep(error);
-            Abilities::default()
-        });
-        Self { name, make, abilities, failure }
+    /// The law called `name`, whose controllers `make` makes.
+    pub fn new(name: String, make: Py<PyAny>) -> Self {
+        Self { name, make, abilities: OnceLock::new() }
+    }
+
+    /// A controller that begins with a window of `initial_window` packets, and what it can do.
+    fn make_one(&self, initial_window: f64) -> PyResult<(Py<PyAny>, Abilities)> {
+        Python::attach(|py| {
+            let object = self.make.call1(py, (initial_window,))?;
+            let abilities = match self.abilities.get() {
+                Some(abilities) => *abilities,
+                None => Abilities::of(object.bind(py))?,
+            };
+            Ok((object, *self.abilities.get_or_init(|| abilities)))
+        })
     }
 }
 
@@ -240,17 +231,16 @@ impl OwnLaw for PythonLaw {
     }
 
     fn hears_marks(&self) -> bool {
-        self.abilities.hears_marks
+        self.abilities.get().is_some_and(|abilities| abilities.hears_marks)
     }
 
     fn make(&self, birth: &Birth) -> Box<dyn control::Controller> {
-        let made = Python::attach(|py| self.make.call1(py, (birth.initial_window,)));
-        let object = made.map_err(|error| self.failure.keep(error)).ok();
+        let made = self.make_one(birth.initial_window).map_err(failure::keep).ok();
+        let abilities = made.as_ref().map_or_else(Abilities::default, |(_, abilities)| *abilities);
         let mut controller = PythonController {
             name: self.name.clone(),
-            object,
-            abilities: self.abilities,
-            failure: self.failure.clone(),
+            object: made.map(|(object, _)| object),
+            abilities,
             window: birth.initial_window,
             threshold: f64::INFINITY,
             says_threshold: false,
@@ -273,7 +263,6 @@ struct PythonController {
     /// `None` once it has failed: the window stays where it was until the run is stopped.
     object: Option<Py<PyAny>>,
     abilities: Abilities,
-    failure: Failure,
     window: f64,
     /// Its slow-start threshold; if it does not say that, its window after the last reduction.
     threshold: f64,
@@ -358,7 +347,7 @@ impl PythonController {
             Ok(()) => {}
             Err(error) => {
                 self.object = None;
-                self.failure.keep(error);
+                failure::keep(error);
             }
         }
     }

@@ -4,6 +4,7 @@
 mod bulk;
 mod controller;
 mod error;
+mod failure;
 mod lab;
 mod listing;
 mod run;
@@ -35,5 +36,5 @@ mod _core {
     #[pymodule_export]
     use super::run::{Run, Table, run};
     #[pymodule_export]
-    use super::scenario::Scenario;
+    use super::scenario::{Checked, Scenario};
 }

@@ -1,11 +1,11 @@
 //! Runs a scenario with the GIL released, and returns its results as Arrow tables.
 
-use crate::controller::Failure;
 use crate::error::Failed;
-use crate::scenario::{Own, Scenario, checked};
+use crate::failure;
+use crate::scenario::Checked;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
-use narrows_scenario::{self as scenarios, Checked, FORMAT, Results, TABLES};
+use narrows_scenario::{self as scenarios, FORMAT, Results, TABLES};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 use std::ops::ControlFlow;
@@ -117,35 +117,30 @@ impl Run {
 /// The place for a kept run's digest: the SHA-256 of the file with zeros in this place.
 const SEAL: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// Run a scenario, with `seed` if it is given. `progress` is called with the share
-/// done, between 0 and 1. Traces are written to the folder `traces_to`; flows may use the
-/// controllers `own` by name.
+/// Run a checked scenario, with `seed` if it is given. `progress` is called with the share
+/// done, between 0 and 1. Traces are written to the folder `traces_to`.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed=None, progress=None, traces_to=None, own=None))]
+#[pyo3(signature = (checked, seed=None, progress=None, traces_to=None))]
 pub(crate) fn run(
     py: Python<'_>,
-    scenario: &Scenario,
+    checked: &Checked,
     seed: Option<u64>,
     progress: Option<Py<PyAny>>,
     traces_to: Option<PathBuf>,
-    own: Option<Own>,
 ) -> PyResult<Run> {
-    let failure = Failure::default();
-    let checked = checked(scenario, own, &failure)?;
+    let Checked(checked) = checked;
     checked.ends_soon().map_err(Failed::from)?;
     let seed = seed.unwrap_or(checked.seed);
-    Ok(py.detach(|| {
-        run_detached(&checked, seed, progress.as_ref(), traces_to.as_deref(), &failure)
-    })?)
+    Ok(py.detach(|| run_detached(checked, seed, progress.as_ref(), traces_to.as_deref()))?)
 }
 
 fn run_detached(
-    checked: &Checked,
+    checked: &scenarios::Checked,
     seed: u64,
     progress: Option<&Py<PyAny>>,
     traces_to: Option<&Path>,
-    failure: &Failure,
 ) -> Result<Run, Failed> {
+    failure::forget();
     let start = Clock::now();
     let mut looked = start;
     let mut raised = None;
@@ -154,7 +149,7 @@ fn run_detached(
             return ControlFlow::Continue(());
         }
         looked = Clock::now();
-        match failure.take().map_or_else(|| Python::attach(|py| look(py, share, progress)), Err) {
+        match failure::take().map_or_else(|| Python::attach(|py| look(py, share, progress)), Err) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 raised = Some(error);
@@ -164,7 +159,7 @@ fn run_detached(
     };
     let outcome = scenarios::run(checked, seed, traces_to, watch);
     let wall = start.elapsed().as_secs_f64();
-    match (outcome, raised.or_else(|| failure.take())) {
+    match (outcome, raised.or_else(failure::take)) {
         (_, Some(error)) => Err(Failed::Python(error)),
         (Ok(results), None) => Ok(Run::new(results, wall)),
         (Err(error), None) => Err(Failed::Run(error)),

@@ -1,9 +1,10 @@
 //! A scenario as Python holds it: parsed once, patched by path, written as what was given.
 
-use crate::controller::{Failure, PythonLaw};
+use crate::controller::PythonLaw;
 use crate::error::Failed;
+use crate::failure;
 use crate::stack::PythonStack;
-use narrows_scenario::{self as scenario, Checked, CheckedLink};
+use narrows_scenario::{self as scenario, CheckedLink};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,35 +46,16 @@ impl Scenario {
         self.0.to_toml()
     }
 
-    /// Returns TOML in which equal runs are equal texts: without seed and traces, and without
-    /// samples unless `series` are kept.
-    fn canonical(&self, series: bool) -> String {
-        self.0.canonical(series).to_toml()
+    /// Returns the same in a form in which equal runs are equal texts: without seed and traces, and
+    /// without samples unless `series` are kept.
+    fn canonical(&self, series: bool) -> Self {
+        Self(self.0.canonical(series))
     }
 
-    /// Checks it; returns each link between routers with its buffer in all four units.
+    /// Checks it once; its flows may use the controllers and stacks `own` by name.
     #[pyo3(signature = (own=None))]
-    fn check(&self, own: Option<Own>) -> PyResult<Vec<(String, String)>> {
-        let checked = checked(self, own, &Failure::default())?;
-        let describe = |link: &CheckedLink| {
-            (link.name.clone(), link.describe_buffer(checked.flow_count(), checked.packet()))
-        };
-        Ok(checked.links.iter().map(describe).collect())
-    }
-
-    /// Returns the bytes that a run may need; fails if it would run for days.
-    #[pyo3(signature = (own=None))]
-    fn weight(&self, own: Option<Own>) -> PyResult<f64> {
-        let checked = checked(self, own, &Failure::default())?;
-        checked.ends_soon().map_err(Failed::from)?;
-        Ok(checked.memory())
-    }
-
-    /// Checks it; returns what runs, but hardly as it was meant, each with its place and a remedy.
-    #[pyo3(signature = (own=None))]
-    fn warnings(&self, own: Option<Own>) -> PyResult<Vec<String>> {
-        let checked = checked(self, own, &Failure::default())?;
-        Ok(checked.warnings.iter().map(ToString::to_string).collect())
+    fn check(&self, own: Option<Own>) -> PyResult<Checked> {
+        Ok(Checked(checked(self, own)?))
     }
 
     /// The seed that it is run with.
@@ -88,6 +70,38 @@ impl Scenario {
     }
 }
 
+/// A scenario that has been checked.
+#[pyclass(module = "narrows._core", frozen)]
+pub(crate) struct Checked(pub scenario::Checked);
+
+#[pymethods]
+impl Checked {
+    /// Returns each link between routers with its buffer in all four units.
+    fn buffers(&self) -> Vec<(String, String)> {
+        let Self(checked) = self;
+        let describe = |link: &CheckedLink| {
+            (link.name.clone(), link.describe_buffer(checked.flow_count(), checked.packet()))
+        };
+        checked.links.iter().map(describe).collect()
+    }
+
+    /// Returns the bytes that a run may need; fails if it would run for days.
+    fn weight(&self) -> PyResult<f64> {
+        self.0.ends_soon().map_err(Failed::from)?;
+        Ok(self.0.memory())
+    }
+
+    /// Returns what runs, but hardly as it was meant, each with its place and a remedy.
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings.iter().map(ToString::to_string).collect()
+    }
+
+    /// Returns when the run ends and from when on it is measured, in seconds.
+    fn times(&self) -> (f64, f64) {
+        (self.0.duration.seconds(), self.0.warmup.seconds())
+    }
+}
+
 /// The stacks of others that this build has.
 pub(crate) fn built_in() -> Vec<Arc<dyn scenario::Stack>> {
     #[cfg(feature = "hosts")]
@@ -96,23 +110,19 @@ pub(crate) fn built_in() -> Vec<Arc<dyn scenario::Stack>> {
     Vec::new()
 }
 
-/// `scenario`, checked; errors of Python's controllers go to `failure`.
-pub(crate) fn checked(
-    scenario: &Scenario,
-    own: Option<Own>,
-    failure: &Failure,
-) -> Result<Checked, Failed> {
+/// `scenario`, checked.
+pub(crate) fn checked(scenario: &Scenario, own: Option<Own>) -> Result<scenario::Checked, Failed> {
     let mut all = scenario::Own { laws: Vec::new(), stacks: built_in() };
     for (name, object) in own.unwrap_or_default() {
-        let failure = failure.clone();
         let is_stack = Python::attach(|py| object.bind(py).hasattr("ends"));
         if is_stack.unwrap_or(false) {
-            all.stacks.push(Arc::new(PythonStack::new(name, object, failure)));
+            all.stacks.push(Arc::new(PythonStack::new(name, object)));
         } else {
-            all.laws.push(Arc::new(PythonLaw::new(name, object, failure)));
+            all.laws.push(Arc::new(PythonLaw::new(name, object)));
         }
     }
-    let checked = Checked::with_own(scenario.0.clone(), &all);
+    failure::forget();
+    let checked = scenario::Checked::with_own(scenario.0.clone(), &all);
     // What Python raised says more than that it did.
-    failure.take().map_or_else(|| Ok(checked?), |error| Err(Failed::Python(error)))
+    failure::take().map_or_else(|| Ok(checked?), |error| Err(Failed::Python(error)))
 }

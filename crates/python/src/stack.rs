@@ -1,6 +1,6 @@
 //! Stacks written in Python: two objects a flow that are given datagrams and times.
 
-use crate::controller::Failure;
+use crate::failure;
 use narrows_scenario::{Stack, StackEnds, Wish};
 use narrows_signal::Ecn;
 use narrows_sim::{Endpoint, Told, Transmit};
@@ -15,13 +15,12 @@ use pyo3::types::PyBytes;
 pub(crate) struct PythonStack {
     name: String,
     object: Py<PyAny>,
-    failure: Failure,
 }
 
 impl PythonStack {
-    /// The stack that is called `name`; what it raises goes to `failure`.
-    pub fn new(name: String, object: Py<PyAny>, failure: Failure) -> Self {
-        Self { name, object, failure }
+    /// The stack that is called `name`.
+    pub fn new(name: String, object: Py<PyAny>) -> Self {
+        Self { name, object }
     }
 }
 
@@ -41,14 +40,18 @@ impl Stack for PythonStack {
         });
         let (near, far) = made.map_err(|error| {
             let message = error.to_string();
-            self.failure.keep(error);
+            failure::keep(error);
             message
         })?;
         let end = |object| {
-            let (name, failure) = (self.name.clone(), self.failure.clone());
-            Box::new(PythonEndpoint { name, object: Some(object), failure, told: Told::default() })
+            let name = self.name.clone();
+            Box::new(PythonEndpoint { name, object: Some(object), told: Told::default() })
         };
         Ok((end(near), end(far)))
+    }
+
+    fn joining(&self) -> Box<dyn FnOnce() + Send> {
+        failure::joining()
     }
 }
 
@@ -57,7 +60,6 @@ struct PythonEndpoint {
     name: String,
     /// `None` once it has failed: it is silent until the run is stopped.
     object: Option<Py<PyAny>>,
-    failure: Failure,
     /// What it said at its last turn.
     told: Told,
 }
@@ -74,7 +76,7 @@ impl PythonEndpoint {
             .map_err(|error| {
                 self.told.ended = Some(format!("{} raised {error}", self.name));
                 self.object = None;
-                self.failure.keep(error);
+                failure::keep(error);
             })
             .ok()
     }

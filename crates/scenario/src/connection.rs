@@ -11,7 +11,8 @@ use crate::scenario::{
 };
 use narrows_control::registry::{Birth, MovedBy, Recipe, SlowStartKind, Start};
 use narrows_control::slow_start::{HyStart, HyStartPlusPlus, Limited};
-use narrows_control::{Controller, Gaps, Need, Pacing, Restart, SlowStart};
+use narrows_control::{Controller, Gaps, Need, Needs, Pacing, Restart, SlowStart};
+use narrows_signal::Request;
 use narrows_sim::{Application, FileSettings, Gap, Loss, PageSettings, Usage};
 use narrows_transport::congestion::{EcnOfUser, Quantum, Spacing};
 use narrows_transport::etcp::coding::LARGEST_BLOCK;
@@ -26,6 +27,9 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub recipe: Recipe,
+    /// What the law needs, and what its first packet asks of routers.
+    pub needs: Needs,
+    pub request: Request,
     /// Whether the law or its transport spaces packets unless told otherwise.
     pub paces_itself: bool,
     /// Whether acknowledgements move the window up and recovery epochs alone move it down.
@@ -114,7 +118,8 @@ pub(crate) fn check(
     let recipe = recipe.map_err(|error| given.error("cc", format!("\"{cc}\": {error}")))?;
     let controller = recipe.make(0);
     goes_with(&mut given, first_window, &spec, &*controller)?;
-    let own_recovery = controller.needs().own_recovery;
+    let needs = controller.needs();
+    let own_recovery = needs.own_recovery;
     if let Transport::Tcp(settings) = &mut transport {
         take_tcp_habits(&mut given, settings, (&spec, own_recovery), overhead)?;
     }
@@ -124,9 +129,18 @@ pub(crate) fn check(
     })?;
     let paces_itself = paces(&transport, &*controller);
     // Routers may see to it that nothing is lost.
-    let moves_by_epochs = spec.moves_by_epochs() && !controller.needs().routers;
-    let connection =
-        Connection { recipe, paces_itself, moves_by_epochs, overhead, application, transport };
+    let moves_by_epochs = spec.moves_by_epochs() && !needs.routers;
+    let request = controller.request();
+    let connection = Connection {
+        recipe,
+        needs,
+        request,
+        paces_itself,
+        moves_by_epochs,
+        overhead,
+        application,
+        transport,
+    };
     connection.does_not_say_twice(&given, &spec, &*controller)?;
     connection.serves(&given, &spec, &*controller)?;
     connection.hears_marks(&given, &spec)?;

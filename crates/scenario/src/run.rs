@@ -99,9 +99,11 @@ mod own_thread {
             reached.store(share.to_bits(), Relaxed);
             if stopped.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
+        let joining: Vec<_> = checked.stacks().map(|stack| stack.joining()).collect();
         let outcome = std::thread::scope(|scope| {
             let (done, is_done) = channel();
             let thread = scope.spawn(move || {
+                joining.into_iter().for_each(|join| join());
                 checked.stacks().for_each(|stack| stack.prepare(seed));
                 let outcome = run_here(checked, seed, traces_to, note);
                 // Nobody listens if the caller panics.

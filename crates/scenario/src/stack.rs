@@ -37,6 +37,12 @@ pub trait Stack: Send + Sync {
     fn prepare(&self, seed: u64) {
         let _ = seed;
     }
+
+    /// What the run's own thread is to do before it begins, made in the thread that asked for the
+    /// run: it takes along what belongs to that.
+    fn joining(&self) -> Box<dyn FnOnce() + Send> {
+        Box::new(|| ())
+    }
 }
 
 /// The near end and the far end of a flow.

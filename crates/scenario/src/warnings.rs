@@ -57,7 +57,7 @@ fn untold(
     connection: &Connection,
     way: &[&CheckedLink],
 ) -> Option<(&'static str, String)> {
-    let request = connection.recipe.make(0).request();
+    let request = connection.request;
     let is_told = matches!(request, Request::WindowOver(..));
     let answers = |link: &&CheckedLink| link.queue.answers(&request);
     if !is_told || !way.iter().any(answers) || way.iter().any(|link| link.queue.needs_delays()) {
@@ -126,10 +126,8 @@ fn unserved(
     connection: &Connection,
     path: &[&CheckedLink],
 ) -> Option<(&'static str, String)> {
-    let controller = connection.recipe.make(0);
-    let needs = controller.needs();
+    let Connection { needs, request, .. } = *connection;
     let cc = &flow.cc;
-    let request = controller.request();
     if let Some(queue) = answered_by(&request)
         && needs.routers
         && !path.iter().any(|link| link.queue.answers(&request))

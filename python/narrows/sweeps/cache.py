@@ -63,7 +63,7 @@ class Cache:
     --------
     >>> import narrows as nw
     >>> scenario = nw.dumbbell("10Mbps", "40ms", "20p")
-    >>> Cache(Path("nowhere")).state(key_of(canonical(scenario), seed=1))
+    >>> Cache(Path("nowhere")).state(key_of(canonical(scenario).to_toml(), seed=1))
     <State.MISSING: 'missing'>
     """
 
@@ -122,8 +122,8 @@ class Passing(Cache):
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
-def canonical(scenario: Scenario, series: bool = False) -> str:
-    """Write a scenario in a form in which equal scenarios are equal texts.
+def canonical(scenario: Scenario, series: bool = False) -> Scenario:
+    """Return a scenario in the form in which equal scenarios are equal texts, unchecked.
 
     Units have one form, what was not given is not written, and the seed and the traces are left
     out: a new field of scenarios changes no text that is kept.
@@ -131,11 +131,11 @@ def canonical(scenario: Scenario, series: bool = False) -> str:
     Parameters
     ----------
     scenario
-        The scenario, checked.
+        The scenario, checked or not.
     series
         Whether to keep time series even if the scenario has no ``sample``.
     """
-    return scenario.core.canonical(series)
+    return Scenario.draft(scenario.core.canonical(series), scenario.controllers)
 
 
 def key_of(scenario: str, seed: int) -> str:

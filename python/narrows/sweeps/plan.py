@@ -13,11 +13,12 @@ from narrows._progress import bar
 from narrows._terminal import tell
 from narrows.controller import Makes
 from narrows.errors import SweepError
+from narrows.scenario import Scenario
 from narrows.shown import buffers_of
 from narrows.statistics import chosen_seeds, mean_and_interval
 from narrows.sweeps.cache import Cache, Passing, State, canonical, key_of
 from narrows.sweeps.dispatch import dispatch
-from narrows.sweeps.points import Base, Point, describe, named, scenario_at
+from narrows.sweeps.points import Base, Point, checked_at, describe, draft_at, named
 from narrows.sweeps.result import Failure, Member, Sweep, read
 from narrows.sweeps.work import Job, Outcome
 
@@ -77,9 +78,11 @@ class Plan:
     points: list[Point]
     scenarios: list[str]
     seeds: list[int]
-    controllers: list[dict[str, Makes]] = field(default_factory=list)
-    weights: list[float] = field(default_factory=list)
-    buffers: list[str] = field(default_factory=list)
+    controllers: list[dict[str, Makes]]
+    weights: list[float]
+    buffers: list[str]
+    warmups: list[float]
+    checked: list[Scenario]
     failures: dict[str, Failure] = field(default_factory=dict)
 
     @classmethod
@@ -97,17 +100,25 @@ class Plan:
         every point's scenario.
         """
         chosen = chosen_seeds(seeds)
-        scenarios = [scenario_at(base, point) for point in points]
-        if changes:
-            scenarios = [scenario_at(scenario, changes) for scenario in scenarios]
-        weights = [scenario.core.weight(scenario.controllers) for scenario in scenarios]
+        drafts = [draft_at(base, point, changes or {}) for point in points]
+        scenarios = [
+            checked_at(point, canonical(draft, series))
+            for point, draft in zip(points, drafts, strict=True)
+        ]
+        return cls.of_scenarios([named(point) for point in points], scenarios, chosen)
+
+    @classmethod
+    def of_scenarios(cls, points: list[Point], scenarios: list[Scenario], seeds: list[int]) -> Plan:
+        """Plan what each point, whose values have names, runs under each seed."""
         return cls(
-            [named(point) for point in points],
-            [canonical(scenario, series) for scenario in scenarios],
-            chosen,
+            points,
+            [scenario.to_toml() for scenario in scenarios],
+            seeds,
             [scenario.controllers for scenario in scenarios],
-            weights,
+            [scenario.checked.weight() for scenario in scenarios],
             buffers_of(scenarios),
+            [scenario.checked.times()[1] for scenario in scenarios],
+            scenarios,
         )
 
     def described(self) -> list[str]:
@@ -157,7 +168,7 @@ class Plan:
         ]
         for failure in failures:
             say(str(failure))
-        return Sweep(self.points, members, cache, reused, ran, failures, self.buffers)
+        return Sweep(self.points, members, cache, reused, ran, failures, self.buffers, self.warmups)
 
     def _members(self, seeds: Sequence[Sequence[int]]) -> list[Member]:
         """Return each point's runs with the seeds given for that point."""
@@ -190,11 +201,7 @@ class Plan:
         if not missing:
             return reused, 0
         numbers = {member.key: number for number, member in enumerate(missing)}
-        own = self.controllers or [{} for _ in self.points]
-        jobs = (
-            Job(member.key, self.scenarios[member.point], member.seed, own[member.point])
-            for member in missing
-        )
+        jobs = (Job(member.key, self.checked[member.point], member.seed) for member in missing)
         done = 0
         with bar(len(missing), hidden=not progress) as advance:
 

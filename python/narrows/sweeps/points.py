@@ -65,6 +65,12 @@ def points_of(zipped: Sequence[Zipped], axes: Mapping[str, Axis]) -> list[Point]
     >>> points_of([], {"cc": ["reno", "cubic"], "flows": [1, 4], "buffer": buffer})[-1]
     {'cc': 'cubic', 'flows': 4, 'buffer': '80p'}
     """
+    for group in zipped:
+        if not isinstance(group, Zipped):
+            raise SweepError(
+                f"not an axis: {group!r}; write axes as keywords, sweep(scenario, **{{...}}), "
+                "or Zipped(...) of several that go together"
+            )
     groups = [group.points for group in zipped]
     for name, values in axes.items():
         if callable(values):
@@ -115,13 +121,35 @@ def scenario_at(base: Base, point: Point) -> Scenario:
     >>> scenario_at(base, {"buffer": "1bdp", "flows": 3}).fields["flows"][0]["count"]
     3
     """
+    return checked_at(point, draft_at(base, point))
+
+
+def draft_at(base: Base, point: Point, changes: Point | None = None) -> Scenario:
+    """Make the scenario of a point, which is checked later; `changes` are values for every point.
+
+    Raises
+    ------
+    ScenarioError
+        If a name is unknown, or what a function returns is wrong. The message names the point.
+    """
     try:
-        if not isinstance(base, Scenario):
+        values = dict(changes or {})
+        if isinstance(base, Scenario):
+            values = point | values
+            made = base
+        else:
             made = base(**point)
             if not isinstance(made, Scenario):
                 raise SweepError(f"the function returned {made!r}, which is not a Scenario")
-            return made
-        return base.with_(_placed(point, base.fields))
+        return made.drafted(_placed(values, made.fields)) if values else made
+    except ScenarioError as error:
+        raise ScenarioError(f"at {describe(point)}: {error}") from None
+
+
+def checked_at(point: Point, draft: Scenario) -> Scenario:
+    """Check the scenario of a point; an error names the point."""
+    try:
+        return draft.check()
     except ScenarioError as error:
         raise ScenarioError(f"at {describe(point)}: {error}") from None
 

@@ -84,6 +84,8 @@ class Sweep:
     buffers
         Each buffer of the points' links in packets, bytes, time and bandwidth-delay products, with
         the link's name; each once.
+    warmups
+        The seconds at the beginning of the runs of each point that are not measured.
     """
 
     def __init__(
@@ -95,9 +97,11 @@ class Sweep:
         ran: int,
         failures: list[Failure],
         buffers: list[str],
+        warmups: list[float],
     ) -> None:
         self.points = points
         self.buffers = buffers
+        self.warmups = warmups
         self.reused = reused
         self.ran = ran
         self.failures = failures
@@ -383,7 +387,7 @@ class Sweep:
         """Put the points' values before the columns; if a name is in both, keep the point's."""
         import polars as pl  # noqa: PLC0415
 
-        if frame.is_empty():
+        if "key" not in frame.columns:
             return frame
         members = self._whole()
         index = pl.DataFrame(

@@ -6,12 +6,12 @@ Everything here can be pickled.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from narrows import _core
-from narrows.controller import Makes
+from narrows.scenario import Scenario
 from narrows.sweeps.cache import Cache
 
 
@@ -24,17 +24,14 @@ class Job:
     key
         The run's name in the cache.
     scenario
-        The scenario as canonical TOML.
+        The scenario in its canonical form, with the user's own controllers.
     seed
         The run's seed.
-    controllers
-        What makes the user's own controllers, by name.
     """
 
     key: str
-    scenario: str
+    scenario: Scenario
     seed: int
-    controllers: Mapping[str, Makes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -80,9 +77,8 @@ def _one(job: Job, cache: Cache, watch: Callable[[str, float], None] | None) -> 
     try:
         if watch:
             watch(job.key, 0.0)
-        scenario = _core.Scenario(job.scenario)
-        run = _core.run(scenario, job.seed, advance, None, dict(job.controllers))
-        cache.put(job.key, run.file(job.key, job.scenario))
+        run = _core.run(job.scenario.checked, job.seed, advance, None)
+        cache.put(job.key, run.file(job.key, job.scenario.to_toml()))
     except StoppedError:
         raise
     except BaseException as error:
