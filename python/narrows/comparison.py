@@ -14,6 +14,7 @@ from narrows.metrics import row_of_means
 from narrows.remarks import gathered
 from narrows.results import Result
 from narrows.scenario import Scenario
+from narrows.shown import buffers_of
 from narrows.stack import is_stack
 from narrows.statistics import chosen_seeds
 from narrows.sweeps.points import Point, points_of, scenario_at
@@ -155,6 +156,16 @@ class Comparison:
         return self.table("links")
 
     @property
+    def transfers(self) -> pl.DataFrame:
+        """One row per run and object that was requested: when, how long it took, its size."""
+        return self.table("transfers")
+
+    @property
+    def buffers(self) -> list[str]:
+        """Each buffer of the cases' links in all units, with the link's name; each once."""
+        return buffers_of([case.runs[0].scenario for case in self.cases])
+
+    @property
     def flow_series(self) -> pl.DataFrame:
         """One row per run, flow and sample."""
         return self.table("flow_series")
@@ -178,13 +189,13 @@ class Comparison:
     def __repr__(self) -> str:
         from narrows import tables  # noqa: PLC0415
 
-        shown = [tables.comparison(self.cases), *tables.mixtures(self.cases)]
+        shown = tables.of_comparison(self.cases)
         return tables.as_text(shown, self.warnings)
 
     def _repr_html_(self) -> str:
         from narrows import tables  # noqa: PLC0415
 
-        shown = [tables.comparison(self.cases), *tables.mixtures(self.cases)]
+        shown = tables.of_comparison(self.cases)
         return tables.as_page(shown, self.warnings)
 
 

@@ -133,7 +133,8 @@ def single(result: Result) -> Figure:
     """Draw one run: windows, RTTs and goodput of its flows; queues, losses and use of bottlenecks.
 
     What is not measured is grey. If flows made requests, two panels more show how long these took:
-    each by the time of the request, and the share of them that took at most so long.
+    each by the time of the request, and the share of them that took at most so long. A line of
+    several flows is their mean, its band from the 10th to the 90th percentile.
     """
     asked = shown.transfer_lines(result)
     figure, axes = panels(4 if asked else 3, 2)
@@ -150,7 +151,7 @@ def single(result: Result) -> Figure:
             ax.get_legend().remove()
     over_time = [*axes[:3].flat]
     if asked:
-        _requests(axes[3][0], axes[3][1], asked)
+        _requests(axes[3][0], axes[3][1], asked, shown.warmup(result))
         over_time.append(axes[3][0])
     for ax in over_time:
         ax.axvspan(0, shown.warmup(result), color="0.93", lw=0, zorder=0)
@@ -158,12 +159,14 @@ def single(result: Result) -> Figure:
     return figure
 
 
-def _requests(over_time: Axes, shares: Axes, lines: Sequence[shown.Line]) -> None:
-    """Draw how long requests took: over the time of the request, and as shares."""
+def _requests(over_time: Axes, shares: Axes, lines: Sequence[shown.Line], warmup: float) -> None:
+    """Draw how long requests took: over their times, and as shares of those after the warm-up."""
+    from matplotlib.ticker import LogLocator, NullFormatter  # noqa: PLC0415
+
     for line in lines:
         colour, label = f"C{line.colour}", escaped(line.label)
         over_time.plot(line.time, line.values, ".", ms=3, color=colour, label=label)
-        took = np.sort(line.values)
+        took = np.sort(line.values[line.time >= warmup])
         shares.step(took, np.arange(1, len(took) + 1) / len(took), where="post", color=colour)
     over_time.set_xlabel("time of the request (s)")
     over_time.set_ylabel("completion time (s)")
@@ -171,6 +174,11 @@ def _requests(over_time: Axes, shares: Axes, lines: Sequence[shown.Line]) -> Non
     if len(lines) > 1:
         over_time.legend(fontsize="x-small", frameon=False)
     shares.set_xscale("log")
+    low, high = shares.get_xlim()
+    # Of a few decades 2 and 5 are named, too; of more the names would overlap.
+    shares.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,)))
+    shares.xaxis.set_major_formatter("{x:g}")
+    shares.xaxis.set_minor_formatter(NullFormatter())
     shares.set_xlabel("completion time (s)")
     shares.set_ylabel("share of requests")
     shares.set_ylim(0, 1)
@@ -233,7 +241,7 @@ def comparison(cases: Sequence[Case]) -> Figure:
         else:
             ax.set_ylim(bottom=0)
     if mixed:
-        _bars_of_kinds(axes[2][0], cases, labels, shown_labels)
+        _bars_of_kinds(axes[2][0], cases, labels, shown_labels, len(pacings))
         axes[2][0].tick_params(axis="x", labelsize="x-small", labelrotation=90 if many else 0)
         axes[2][1].axis("off")
     rest = f"; {len(cases[0].runs)} seeds, mean and 95 % interval" if several else ""
@@ -273,9 +281,16 @@ def _places_of_bars(
 
 
 def _bars_of_kinds(
-    ax: Axes, cases: Sequence[Case], labels: Sequence[str], shown_labels: Sequence[str]
+    ax: Axes,
+    cases: Sequence[Case],
+    labels: Sequence[str],
+    shown_labels: Sequence[str],
+    taken: int,
 ) -> None:
-    """Draw the goodput of each law of a mixture, one above the other: means over seeds."""
+    """Draw the goodput of each law of a mixture, one above the other: means over seeds.
+
+    The first `taken` colours mean something else.
+    """
     colours: dict[str, int] = {}
     width = 0.8 / max(map(labels.count, shown_labels))
     seen = dict.fromkeys(shown_labels, 0)
@@ -292,7 +307,7 @@ def _bars_of_kinds(
                 height,
                 width,
                 base,
-                color=f"C{colours.setdefault(name, len(colours))}",
+                color=f"C{colours.setdefault(name, taken + len(colours))}",
                 label=escaped(name) if is_new else None,
             )
             base += height
@@ -491,6 +506,10 @@ def _link_lines(result: Result, column: str, ax: Axes | None, links: Sequence[in
 
 
 def _link_line(result: Result, column: str, ax: Axes | None, link: int | str | None) -> Axes:
+    if not hasattr(result, "link_number"):
+        raise Error(
+            f"not one run but {type(result).__name__}; draw windows, rtt or goodput of several"
+        )
     return _link_lines(result, column, ax, [result.link_number(link)])
 
 

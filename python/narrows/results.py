@@ -305,16 +305,10 @@ def run(
             return Result(
                 scenario,
                 chosen,
-                _core.run(
-                    scenario.core,
-                    chosen,
-                    lambda share: advance(0, share),
-                    folder,
-                    scenario.controllers,
-                ),
+                _core.run(scenario.checked, chosen, lambda share: advance(0, share), folder),
             )
     return Result(
         scenario,
         chosen,
-        _core.run(scenario.core, chosen, progress or None, folder, scenario.controllers),
+        _core.run(scenario.checked, chosen, progress or None, folder),
     )

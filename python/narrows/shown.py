@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 FLOWS = 5
 KINDS = 8
+# Groups that a line of words names.
+NAMED = 6
 LINKS = 6
 BUFFERS = 12
 # Points of a line of losses or marks.
@@ -51,12 +53,23 @@ def told(result: Result) -> str:
     '2 × cubic over a dumbbell: 10Mbps, 40ms, 20p; seed 1'
     """
     fields = result.scenario.fields
+    counts = _counts(fields["flows"], _law)
+    if len(counts) > NAMED:
+        counts = _counts(fields["flows"], _unnamed)
+    groups = [f"{count} × {told}" for told, count in counts.items()]
+    if (more := len(groups) - NAMED) > 0:
+        groups = [*groups[:NAMED], f"{more} more"]
+    return f"{', '.join(groups)} over {network(fields)}; seed {result.seed}"
+
+
+def _counts(
+    flows: Sequence[dict[str, Any]], called: Callable[[dict[str, Any]], str]
+) -> dict[str, int]:
     counts: dict[str, int] = {}
-    for flow in fields["flows"]:
-        told = f"{_law(flow)}{_paced(flow)}"
+    for flow in flows:
+        told = f"{called(flow)}{_paced(flow)}"
         counts[told] = counts.get(told, 0) + flow.get("count", 1)
-    groups = ", ".join(f"{count} × {told}" for told, count in counts.items())
-    return f"{groups} over {network(fields)}; seed {result.seed}"
+    return counts
 
 
 def network(fields: dict[str, Any]) -> str:
@@ -92,8 +105,12 @@ def buffers(told: Sequence[str]) -> str:
 
 
 def _law(flow: dict[str, Any]) -> str:
-    law = "datagrams" if "datagrams" in flow else flow.get("cc", "cubic")
+    law = _unnamed(flow)
     return f"{flow['name']} ({law})" if "name" in flow else law
+
+
+def _unnamed(flow: dict[str, Any]) -> str:
+    return "datagrams" if "datagrams" in flow else str(flow.get("cc", "cubic"))
 
 
 def _paced(flow: dict[str, Any]) -> str:
@@ -102,10 +119,8 @@ def _paced(flow: dict[str, Any]) -> str:
 
 
 def warmup(result: Result) -> float:
-    """Return the seconds at the beginning that are not measured: a quarter unless it is said."""
-    fields = result.scenario.fields
-    said = fields.get("warmup")
-    return seconds(said) if said else seconds(fields.get("duration", "60s")) / 4
+    """Return the seconds at the beginning that are not measured."""
+    return result.scenario.checked.times()[1]
 
 
 def seconds(text: str) -> float:
@@ -207,7 +222,7 @@ def kind_lines(result: Result, column: str, scale: float) -> list[Line]:
             _column(rows, name) * factor
             for name, factor in (("time", 1.0), ("value", scale), ("low", scale), ("high", scale))
         )
-        of = f", mean of {max(rows['flows'])}" if len(kind.flows) > 1 else ""
+        of = f", mean and 10–90 % of {max(rows['flows'])}" if len(kind.flows) > 1 else ""
         line = Line(f"{kind.label}{of}", colour, time, mean)
         if len(kind.flows) > 1:
             line = replace(line, low=low, high=high)
@@ -216,7 +231,10 @@ def kind_lines(result: Result, column: str, scale: float) -> list[Line]:
 
 
 def kinds(result: Result) -> list[Kind]:
-    """Return the kinds of flows of a run: its groups, or those of one law if groups are many."""
+    """Return the kinds of flows of a run: its groups, or those of one law if groups are many.
+
+    Of more kinds than a chart has colours the last ones are one kind.
+    """
     groups = result.groups.to_dicts()
     members: dict[str, list[int]] = {}
     labels = [label_of(group) for group in groups]
@@ -226,7 +244,12 @@ def kinds(result: Result) -> list[Kind]:
         number = f"{first}" if first == last else f"{first}-{last}"
         key = f"{label} (flows {number})" if several else label
         members.setdefault(key, []).extend(range(first, last + 1))
-    return [Kind(label, flows) for label, flows in list(members.items())[:KINDS]]
+    found = [Kind(label, flows) for label, flows in members.items()]
+    if len(found) <= KINDS:
+        return found
+    rest = found[KINDS - 1 :]
+    flows = [flow for kind in rest for flow in kind.flows]
+    return [*found[: KINDS - 1], Kind(f"{len(rest)} others", flows)]
 
 
 def label_of(group: dict[str, Any]) -> str:

@@ -23,11 +23,16 @@ from narrows.metrics import Metric, metric
 from narrows.reality import HOST, IDEAL, REAL
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from narrows.results import Result
     from narrows.sweeps import Sweep
 
 # No table is wider than this with one seed.
 WIDTH = 80
+# Columns are so far apart: a space after each, and what the box draws between two.
+BETWEEN = 2
+LOOK: dict[str, Any] = {"box": SIMPLE_HEAD, "padding": (0, 1, 0, 0), "pad_edge": False}
 COMPARED = ("utilisation", "goodput", "loss_rate", "mean_queue", "delay_p99", "mean_rtt", "jain")
 OF_LINKS = ("utilisation", "loss_rate", "mean_queue", "max_queue", "delay_p50", "delay_p99")
 LIMITS = tuple(
@@ -118,6 +123,25 @@ def mixtures(cases: Sequence[Case]) -> list[Table]:
     return [table]
 
 
+def of_comparison(cases: Sequence[Case]) -> list[Table]:
+    """Return the tables of compared cases: what they did, who got what, and how long files took."""
+    return [comparison(cases), *mixtures(cases), *_transfers_of_cases(cases)]
+
+
+def _transfers_of_cases(cases: Sequence[Case]) -> list[Table]:
+    import polars as pl  # noqa: PLC0415
+
+    names = varying(cases)
+    rows = [
+        (
+            [case.said.get(name, "-") for name in names],
+            pl.concat(map(_measured, case.runs))["completion_time"],
+        )
+        for case in cases
+    ]
+    return _completions(names, rows)
+
+
 def links(results: Sequence[Result]) -> Table:
     """Return a table of the links of runs of one scenario."""
     buffers = results[0].scenario.buffers
@@ -193,33 +217,40 @@ def transfers(results: Sequence[Result]) -> list[Table]:
     """
     import polars as pl  # noqa: PLC0415
 
-    asked = [
-        result.transfers.filter(pl.col("requested") >= shown.warmup(result)).with_columns(
-            pl.col("flow").cast(pl.Int64)
-        )
-        for result in results
-    ]
-    frame = pl.concat(asked)
-    if frame.is_empty():
-        return []
-    column = metric("completion_time", "transfers")
+    frame = pl.concat(map(_measured, results)).with_columns(pl.col("flow").cast(pl.Int64))
     named = ["name"] if _has_names(results[0]) else []
-    table = _empty()
-    table.title, table.title_justify = "transfers", "left"
-    for heading in ("flows", *named, "cc"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("number", *(f"p{percent}\ns" for percent in PERCENTS)):
-        table.add_column(heading, justify="right", no_wrap=True)
+    rows = []
     for group in results[0].groups.iter_rows(named=True):
         first, last = group["first"], group["last"]
-        times = frame.filter(pl.col("flow").is_between(first, last))[column.name].drop_nulls()
+        number = str(first) if first == last else f"{first}-{last}"
+        labels = [group["name"] or "-"] if named else []
+        times = frame.filter(pl.col("flow").is_between(first, last))["completion_time"]
+        rows.append(([number, *labels, group["cc"]], times))
+    return _completions(["flows", *named, "cc"], rows)
+
+
+def _measured(result: Result) -> pl.DataFrame:
+    """Return what was requested after the warm-up."""
+    import polars as pl  # noqa: PLC0415
+
+    return result.transfers.filter(pl.col("requested") >= shown.warmup(result))
+
+
+def _completions(
+    names: Sequence[str], rows: Iterable[tuple[Sequence[str], pl.Series]]
+) -> list[Table]:
+    """Return a table of completion times, a row for each of several named columns of them."""
+    table = _table(names, [])
+    table.title, table.title_justify = "transfers", "left"
+    for heading in ("number", *(f"p{percent}\ns" for percent in PERCENTS)):
+        table.add_column(heading, justify="right")
+    for said, column in rows:
+        times = column.drop_nulls()
         if times.is_empty():
             continue
-        number = str(first) if first == last else f"{first}-{last}"
-        labels = [escape(group["name"] or "-")] if named else []
         places = [f"{times.quantile(percent / 100, 'linear'):.3f}" for percent in PERCENTS]
-        table.add_row(number, *labels, escape(group["cc"]), str(len(times)), *places)
-    return [table]
+        table.add_row(*map(escape, said), str(len(times)), *places)
+    return [table] if table.rows else []
 
 
 def _add_groups(
@@ -257,8 +288,17 @@ def points(sweep: Sweep, first: str = "utilisation") -> Table:
 
 
 def of_sweep(sweep: Sweep, first: str = "utilisation") -> list[Table]:
-    """Return the tables of a sweep: its points, and the laws of points that mix laws, if any do."""
-    return [points(sweep, first), *mixed_points(sweep)]
+    """Return the tables of a sweep: its points, laws where mixed, and how long files took."""
+    return [points(sweep, first), *mixed_points(sweep), *_transfers_of_points(sweep)]
+
+
+def _transfers_of_points(sweep: Sweep) -> list[Table]:
+    asked = sweep.transfers
+    rows = []
+    for number, point in enumerate(sweep.points):
+        measured = (asked["point"] == number) & (asked["requested"] >= sweep.warmups[number])
+        rows.append(([str(value) for value in point.values()], asked.filter(measured)))
+    return _completions(sweep.axes, ((said, of["completion_time"]) for said, of in rows))
 
 
 def mixed_points(sweep: Sweep) -> list[Table]:
@@ -289,10 +329,8 @@ class _Fitting(Table):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         widths = [_width(column) for column in self.columns]
-        named = sum(widths[: self.names])
-        if sum(widths) <= options.max_width or named > 0.6 * options.max_width:
-            yield from super().__rich_console__(console, options)
-            return
+        # Longer names are folded.
+        named = min(sum(widths[: self.names]), options.max_width * 3 // 5)
         parts: list[list[Column]] = []
         left = 0
         for column, width in zip(self.columns[self.names :], widths[self.names :], strict=True):
@@ -301,40 +339,46 @@ class _Fitting(Table):
                 left = options.max_width - named
             parts[-1].append(column)
             left -= width
-        for part in parts:
-            yield self._of([*self.columns[: self.names], *part])
+        for part in parts or [[]]:
+            yield self._of(part)
 
     def _of(self, columns: Sequence[Column]) -> Table:
-        part = _empty()
+        part = Table(**LOOK)
         part.title, part.title_justify = self.title, self.title_justify
+        for column in self.columns[: self.names]:
+            part.add_column(column.header, justify=column.justify, overflow="fold")
         for column in columns:
-            part.add_column(column.header, justify=column.justify, no_wrap=True)
-        for row in zip(*(column.cells for column in columns), strict=True):
+            least = _width(column) - BETWEEN
+            part.add_column(column.header, justify=column.justify, no_wrap=True, min_width=least)
+        shown = [*self.columns[: self.names], *columns]
+        for row in zip(*(column.cells for column in shown), strict=True):
             part.add_row(*row)
         return part
 
 
-def _empty(kind: type[Table] = Table) -> Table:
-    return kind(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-
-
 def _width(column: Column) -> int:
-    """Return how wide a column is if no line of it is broken, with the space after it."""
+    """Return how wide a column is if no line of it is broken, with the spaces after it."""
     lines = (
         line
         for cell in (column.header, *column.cells)
         for line in plain(render(str(cell)).plain).split("\n")
     )
-    return max(map(cell_len, lines), default=0) + 1
+    return max(map(cell_len, lines), default=0) + BETWEEN
+
+
+def fitting(names: Iterable[str]) -> Table:
+    """Return a table whose first columns name its rows, and of which others go below if need be."""
+    table = _Fitting(**LOOK)
+    for name in names:
+        table.add_column(name)
+    table.names = len(table.columns)
+    return table
 
 
 def _table(names: Iterable[str], columns: Iterable[Metric]) -> Table:
-    table = _empty(_Fitting)
-    for name in names:
-        table.add_column(name, overflow="fold", min_width=len(name))
-    table.names = len(table.columns)  # type: ignore[attr-defined]
+    table = fitting(names)
     for column in columns:
-        table.add_column(column.lines, justify="right", no_wrap=True)
+        table.add_column(column.lines, justify="right")
     return table
 
 

@@ -31,7 +31,7 @@ from narrows.made import Made
 from narrows.metrics import metric
 from narrows.reality import HOST, IDEAL, REAL
 from narrows.report.page import MOST_POINTS, Chart
-from narrows.shown import Line, told
+from narrows.shown import Line, kinds, told
 from narrows.statistics import mean_and_interval
 
 
@@ -512,8 +512,11 @@ def test_transfers_are_told_by_group(tmp_path: Path) -> None:
     over_time, shares = nw.plot.single(result).axes[6:]
     (dots,) = over_time.lines
     (steps,) = shares.lines
-    for line in (dots, steps):
-        assert np.size(line.get_xdata()) == result.transfers.height
+    assert np.size(dots.get_xdata()) == result.transfers.height
+    assert np.size(steps.get_xdata()) == len(measured)
+    case = Case({"cc": "mixed"}, [result])
+    of_case = tables.as_text(tables.of_comparison([case])).split("transfers")[-1].split()
+    assert of_case[-6:] == ["mixed", str(len(measured)), *expected]
     page = report.single([result], [], Made("run", [({}, result.scenario.to_toml())], [1]))
     assert "Completion of requests" in page and '"dots": true' in page
 
@@ -522,6 +525,23 @@ def test_equal_groups_are_one_in_a_title() -> None:
     flows: list[dict[str, Any]] = [{"cc": "reno"}, {"cc": "cubic"}, {"cc": "reno", "count": 2}]
     result = nw.run(nw.dumbbell("10Mbps", "40ms", "1bdp", flows=flows, duration="1s"))
     assert told(result).startswith("3 × reno, 1 × cubic over a dumbbell")
+
+
+def test_tables_of_many_laws_are_whole_at_80_columns_and_name_all_flows() -> None:
+    laws = [law.name for law in nw.controllers() if law.name not in ("xcp", "ba")][:12]
+    flows: list[dict[str, Any]] = [{"cc": law, "name": f"the flow of {law}"} for law in laws]
+    result = nw.run(nw.dumbbell("50Mbps", "40ms", "1bdp", flows=flows, duration="2s"))
+    shown_as = metric("utilisation", "links").text(result.links["utilisation"][0])
+    text = tables.as_text(tables.of_runs([result]))
+    assert shown_as in text.split() and max(map(len, text.splitlines())) <= 80
+    for flow, law in enumerate(laws):
+        goodput = metric("goodput", "flows").text(result.flows["goodput"][flow])
+        (row,) = (line for line in text.splitlines() if f"of {law} " in line and goodput in line)
+        assert row.split()[:5] == [str(flow), "the", "flow", "of", law]
+    members = kinds(result)
+    assert members[-1].label == "5 others"
+    assert sorted(flow for kind in members for flow in kind.flows) == list(range(len(laws)))
+    assert "1 × aimd" in told(result) and ", 6 more over a dumbbell" in told(result)
 
 
 def test_results_are_written_into_a_folder_that_is_made_and_not_among_others(

@@ -14,7 +14,6 @@ from narrows.comparison import run_cases
 from narrows.errors import Error
 from narrows.made import Made
 from narrows.scenario import Scenario
-from narrows.shown import buffers_of
 from narrows.sweeps.cache import Cache
 from narrows.sweeps.plan import Plan, Until
 
@@ -68,8 +67,7 @@ def _make(made: Made, output: Output) -> None:
         compare.write(output, run_cases(planned, made.seeds), made)
     else:
         points = [said for said, _ in made.cases]
-        texts = [text for _, text in made.cases]
-        plan = Plan(points, texts, made.seeds, buffers=buffers_of(scenarios))
+        plan = Plan.of_scenarios(points, scenarios, made.seeds)
         until = Until(*made.until) if made.until else None
         with tempfile.TemporaryDirectory() as cache:
             result = plan.run(Cache(Path(cache)), until=until, progress=True)

@@ -435,7 +435,9 @@ def _compare(
         raise Error("--both: it has the runs of --real; leave one out")
     planned = combinations.planned()
     if not (real or both):
-        check_memory([scenario.core.weight() for _, scenario in planned], len(combinations.seeds))
+        check_memory(
+            [scenario.checked.weight() for _, scenario in planned], len(combinations.seeds)
+        )
     with Output(output, force) if output else nullcontext() as folder:
         if not (json_ or csv):
             for buffer in dict.fromkeys(scenario.buffers["bottleneck"] for _, scenario in planned):
@@ -453,7 +455,7 @@ def _compare(
         if json_ or csv:
             _print_records(records, csv)
         else:
-            shown = [tables.comparison(comparison.cases), *tables.mixtures(comparison.cases)]
+            shown = tables.of_comparison(comparison.cases)
             if both:
                 shown.append(tables.differences(comparison.cases))
             for table in shown:

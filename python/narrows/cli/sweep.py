@@ -13,9 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.box import SIMPLE
-from rich.table import Table
-
 from narrows import _core, shown, tables
 from narrows._files import Folder, Output
 from narrows._terminal import console, put, say, warn
@@ -125,9 +122,9 @@ def write(folder: Folder, result: Sweep, metric: str, made: Made) -> None:
 
 def listed(path: Path, as_json: bool) -> None:
     """Print each run in the cache: key, law, pacing, seed, utilisation, engine, bytes, age."""
-    table = Table(
-        "key", "cc", "pacing", "seed", "utilisation", "engine", "bytes", "age", box=SIMPLE
-    )
+    table = tables.fitting(["key", "cc", "pacing"])
+    for heading in ("seed", "utilisation", "engine", "bytes", "age"):
+        table.add_column(heading, justify="right")
     for entry, about in _readable(Cache(path)):
         if as_json:
             put(json.dumps({**about, "bytes": entry.bytes, "modified": entry.modified}))

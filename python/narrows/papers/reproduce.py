@@ -215,11 +215,13 @@ def page(paper: str, folder: Path) -> str:
         The folder with the experiments' ``.json`` and ``.png`` files; the page lies beside it.
     """
     records = _records(folder)
+    options = {_options(record) for record in records}
+    same = options.pop() if len(options) == 1 else ""
     lines = [
         f"# {TITLES.get(paper, paper)}",
         "",
         *([OPENINGS[paper], ""] if paper in OPENINGS else []),
-        f"All that follows is made by `narrows reproduce {paper}`. "
+        f"All that follows is made by `narrows reproduce {paper}{same}`. "
         f"{_counting(len(records), 'experiment')}, {_counted(records)}.",
         "",
     ]
@@ -305,9 +307,13 @@ def _scaled(record: dict[str, Any]) -> str:
 
 def _command(record: dict[str, Any]) -> str:
     """Return the command that makes a record's results again."""
-    scale = "" if record["scale"] == 1 else f" --scale {record['scale']:g}"
+    return f"narrows reproduce {record['id']}{_options(record)}"
+
+
+def _options(record: dict[str, Any]) -> str:
+    scale = "" if record.get("scale", 1) == 1 else f" --scale {record['scale']:g}"
     changes = "".join(f" --set {change}" for change in record.get("changes", []))
-    return f"narrows reproduce {record['id']}{scale}{changes}"
+    return f"{scale}{changes}"
 
 
 def _counting(number: int, what: str) -> str:
@@ -370,9 +376,10 @@ def _print(record: dict[str, Any], as_json: bool) -> None:
     for claim in record["claims"]:
         cells = (claim["text"], claim["paper"], claim["found"], claim["verdict"])
         table.add_row(*map(escape, cells))
-    console().print(table)
-    if not record["claims"]:
-        say(record["note"])
+    if record["claims"]:
+        console().print(table)
+    else:
+        say(f"{record['id']}: {record['title']}: {record['note']}")
     reasons: dict[str, list[str]] = {}
     for claim in record["claims"]:
         if claim["verdict"] != "holds" and claim["why"]:

@@ -114,7 +114,7 @@ def _kept_rows(rows: int, lines: list[npt.NDArray[np.float64]]) -> npt.NDArray[n
 
 def comparison(found: Comparison, made: Made) -> str:
     """Report on compared cases: tables, and the first run of each as small charts over time."""
-    shown_tables = [tables.comparison(found.cases), *tables.mixtures(found.cases)]
+    shown_tables = tables.of_comparison(found.cases)
     title = common(found.cases)
     sections = [
         _of_cases("Congestion window", "packets", found.cases, _windows),
@@ -125,7 +125,7 @@ def comparison(found: Comparison, made: Made) -> str:
     ]
     return _page(
         title,
-        buffers_of([run.scenario for run in found.results]),
+        found.buffers,
         shown_tables,
         found.warnings,
         made,

@@ -387,8 +387,8 @@ def fig03(lab: Lab) -> Finding:
     ]
     note = (
         f"Packets have 1000 bytes, so the bandwidth-delay product is {bdp:.0f} packets and β ≥ "
-        f"{bdp / (bdp + QUEUE):.3f} (eq. 9) would keep the link busy. There are {len(backoffs)} "
-        "back-offs after slow start; R+ is the mean from two to four round trips after each."
+        f"{bdp / (bdp + QUEUE):.3f} (eq. 9) would keep the link busy. Back-offs after slow "
+        f"start: {len(backoffs)}; R+ is the mean from two to four round trips after each."
     )
     return Finding(claims, {"flow": flow, "link": link}, _drawn(time, window, rate, queue), note)
 
