@@ -438,8 +438,8 @@ mod tests {
         assert_eq!(receiver.join().expect("no panic").size, 3);
     }
 
-    /// Strangers that proved the wrong thing are gone before the sender comes, whose connection then
-    /// has the place of one of them: nobody ends it when their time to part is over.
+    /// Strangers that proved the wrong thing are gone before the sender comes, whose connection
+    /// then has the place of one of them: nobody ends it when their time to part is over.
     #[test]
     fn strangers_that_have_gone_end_no_connection_that_came_after() {
         let place = tempfile::tempdir().expect("a directory");
