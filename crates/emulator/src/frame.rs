@@ -3,6 +3,7 @@
 use crate::window::updated;
 use narrows_router::Packet;
 use narrows_signal::{Ecn, Request};
+use narrows_sim::Cargo;
 
 /// The port of flow 0 at its receiver; the others' follow.
 pub(crate) const FIRST_PORT: u16 = 20_000;
@@ -89,6 +90,12 @@ impl Packet for Frame {
     /// A kernel's packets ask nothing; that it could is what tells data from acknowledgements.
     fn request(&mut self) -> Option<&mut Request> {
         has_payload(&self.bytes).then_some(&mut self.request)
+    }
+}
+
+impl Cargo for Frame {
+    fn damage(&mut self) -> bool {
+        false
     }
 }
 

@@ -15,6 +15,7 @@ use narrows_scenario::{
     Checked, CheckedLink, RealFlow, RealSends, Results, Scenario, ScenarioError, assemble,
     real_flows,
 };
+use narrows_sim::{LinkSettings, Watch};
 use narrows_units::{Duration, Stream, Time};
 use std::net::{Ipv4Addr, TcpListener};
 use std::ops::ControlFlow;
@@ -25,8 +26,6 @@ use std::{fmt, io};
 /// Addresses in the two namespaces, which nobody else sees.
 pub(crate) const SENDERS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 pub(crate) const RECEIVERS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
-/// The family of the random streams of wires.
-pub(crate) const WIRE_STREAMS: u64 = 302;
 /// The family of the random streams of datagrams.
 const DATAGRAM_STREAMS: u64 = 303;
 /// Flows that a lab carries at most: each is two threads.
@@ -183,17 +182,13 @@ pub fn lab(
 }
 
 fn wire(checked: &Checked, link: &CheckedLink, flows: &[RealFlow], seed: u64, way: u64) -> Wire {
-    let measured = (Time::ZERO + checked.warmup, Time::ZERO + checked.duration);
+    let [from, to] = [checked.warmup, checked.duration].map(|time| Time::ZERO + time);
     Wire {
         parse: Frame::parse,
-        port: Port::new(link.rate, link.limit, queue(link), measured, seed ^ way),
+        port: Port::new(passed(link), narrows_sim::Measured { from, to }, seed ^ way),
         rate: link.rate,
         delays: flows.iter().map(|flow| flow.delay).collect(),
-        loss: link.loss,
-        jitter: link.jitter.most,
-        stream: Stream::new(seed, WIRE_STREAMS, way),
         sample: checked.sample.unwrap_or(Duration::ZERO),
-        measured,
     }
 }
 
@@ -205,12 +200,13 @@ fn told<'a>(checked: &Checked, rooms: &'a Rooms) -> [Told<'a>; 2] {
     }
 }
 
-/// The queue of a link as a lab has it.
-pub(crate) fn queue(link: &CheckedLink) -> Discipline {
-    match link.queue {
+/// A link as a lab has it: the delay is the flows'.
+pub(crate) fn passed(link: &CheckedLink) -> LinkSettings {
+    let queue = match link.queue {
         Discipline::Gwa(settings) => Discipline::Gwa(GwaSettings { rewrite: true, ..settings }),
         other => other,
-    }
+    };
+    LinkSettings { queue, delay: Duration::ZERO, ..link.settings(0, Watch::Histograms) }
 }
 
 /// Everything that the threads of a run share.

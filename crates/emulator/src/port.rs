@@ -1,50 +1,20 @@
-//! A queue in front of a transmitter, for packets that come when they come: departures are computed
-//! from arrivals, whenever somebody looks, so that looking late delays nothing in the queue.
+//! A link whose packets come when they come: departures are computed from arrivals, whenever
+//! somebody looks, so that looking late delays nothing in the queue.
 
-use narrows_router::{
-    Backlog, Discipline, Drops, Fifo, Limit, Machine, OnArrival, OnDeparture, Packet, Room,
-    Transmitter, Verdict,
-};
-use narrows_sim::{Histogram, LinkSummary};
-use narrows_units::{Duration, Rate, Stream, Time};
+use narrows_sim::{Cargo, Carried, Link, LinkSettings, LinkSummary, Measured, Watch};
+use narrows_units::{Stream, Time};
 use std::collections::VecDeque;
 
-/// A link's queue and transmitter.
+/// A link as in a simulation: queue, transmitter and wire.
 pub struct Port<P> {
-    machine: Kind<P>,
-    stream: Stream,
-    books: Books,
-}
-
-enum Kind<P> {
-    Arrival { fifo: Fifo, judge: Option<OnArrival> },
-    Departure { queue: OnDeparture<Held<P>>, transmitter: Transmitter, limit: Limit, sent: u32 },
-}
-
-/// A packet that waits, with when it came.
-#[derive(Clone, Debug)]
-struct Held<P> {
-    came: Time,
-    was_marked: bool,
-    packet: P,
-}
-
-impl<P: Packet> Packet for Held<P> {
-    fn bytes(&self) -> u32 {
-        self.packet.bytes()
-    }
-    fn flow(&self) -> u32 {
-        self.packet.flow()
-    }
-    fn ecn(&self) -> narrows_signal::Ecn {
-        self.packet.ecn()
-    }
-    fn mark(&mut self) {
-        self.packet.mark();
-    }
-    fn request(&mut self) -> Option<&mut narrows_signal::Request> {
-        self.packet.request()
-    }
+    link: Link<P>,
+    measured: Measured,
+    /// When the latest packet came.
+    newest: Time,
+    arrivals: u64,
+    departed_bytes: u64,
+    /// Dropped in the measured time, by flow.
+    drops: Vec<u64>,
 }
 
 /// Counters of the whole run, and the queue at a time.
@@ -58,91 +28,45 @@ pub(crate) struct Counts {
     pub bytes: u64,
 }
 
-/// What happened at a port in the measured time.
-#[derive(Clone, Debug, Default)]
-struct Books {
-    from: Time,
-    to: Time,
-    /// When the latest packet came.
-    newest: Time,
-    arrivals: u64,
-    marks: u64,
-    departures: u64,
-    departed_bytes: u64,
-    queue_seconds: f64,
-    most: Backlog,
-    found: Histogram,
-    delay: Histogram,
-    /// Drops by flow.
-    drops: Vec<u64>,
-    whole: Counts,
-}
-
-/// A packet that has left: when its last bit did, and the packet.
+/// A packet that is not lost: when its last bit reaches the other end, and the packet.
 pub(crate) type Departed<P> = VecDeque<(Time, P)>;
 
-impl<P: Packet> Port<P> {
-    /// A port of `rate` with the queue of a `discipline`, measured from `from` to `to`; its
-    /// randomness comes from `seed`.
-    pub fn new(
-        rate: Rate,
-        limit: Limit,
-        discipline: Discipline,
-        (from, to): (Time, Time),
-        seed: u64,
-    ) -> Self {
+impl<P: Cargo> Port<P> {
+    /// The port of a `link`, watched as far as histograms; its randomness comes from `seed`.
+    pub fn new(link: LinkSettings, measured: Measured, seed: u64) -> Self {
         /// The family of a port's random stream.
         const FAMILY: u64 = 301;
         let mut stream = Stream::new(seed, FAMILY, 0);
         let perturbation = stream.bits();
-        let fifo = |judge| {
-            let mut fifo = Fifo::new(rate, limit);
-            fifo.keep_backlog();
-            Kind::Arrival { fifo, judge }
-        };
-        let machine = match discipline.machine(rate, perturbation, &mut stream) {
-            Machine::DropTail => fifo(None),
-            Machine::OnArrival(judge) => fifo(Some(judge)),
-            Machine::OnDeparture(queue) => {
-                Kind::Departure { queue, transmitter: Transmitter::new(rate), limit, sent: 0 }
-            }
-        };
-        Self { machine, stream, books: Books { from, to, ..Books::default() } }
+        let settings = LinkSettings { perturbation, watch: Watch::Histograms, ..link };
+        Self {
+            link: Link::new(&settings, measured.from, stream),
+            measured,
+            newest: Time::ZERO,
+            arrivals: 0,
+            departed_bytes: 0,
+            drops: Vec::new(),
+        }
     }
 
     /// A packet arrives at `at`, no earlier than the one before it; what leaves by then goes to
     /// `out`, and what a queue decides on arrival goes there with the time at which it will leave.
     pub fn arrive(&mut self, at: Time, mut packet: P, out: &mut Departed<P>) {
         self.advance(at, out);
-        let Self { machine, stream, books } = self;
-        let (flow, bytes) = (packet.flow(), packet.bytes());
-        match machine {
-            Kind::Arrival { fifo, judge } => {
-                let found = fifo.backlog(at);
-                let verdict = judge
-                    .as_mut()
-                    .map_or(Verdict::Admit, |judge| judge.judge(at, fifo, &mut packet, stream));
-                let departure = if verdict == Verdict::Drop { None } else { fifo.offer(at, bytes) };
-                books.arrive(at, found, if departure.is_some() { bytes } else { 0 });
-                let Some(departure) = departure else { return books.drop(at, flow) };
-                books.mark(at, verdict == Verdict::Mark);
-                books.depart(at, departure, bytes);
-                out.push_back((departure, packet));
+        self.newest = at;
+        self.arrivals += 1;
+        match &mut self.link {
+            Link::Plain(link) => {
+                let carried = Carried::Arrives(link.carry(at, packet.bytes()));
+                self.decide(at, packet, carried, out);
             }
-            Kind::Departure { queue, transmitter, limit, sent } => {
-                let leaving = Backlog { packets: 1, bytes: u64::from(*sent) };
-                let in_transmission =
-                    if transmitter.busy_until() > at { leaving } else { Backlog::default() };
-                let found = queue.backlog() + in_transmission;
-                let was_marked = packet.ecn() == narrows_signal::Ecn::Marked;
-                let held = Held { came: at, was_marked, packet };
-                let mut dropped = Drops::new();
-                let room = Room { limit: *limit, in_transmission };
-                queue.enqueue(at, held, room, &mut dropped);
-                books.arrive(at, found, bytes);
-                for packet in dropped {
-                    books.drop(at, packet.flow());
-                }
+            Link::Arrival(link) => {
+                let carried = link.carry(at, &mut packet, &self.measured);
+                self.decide(at, packet, carried, out);
+            }
+            Link::Departure(link) => {
+                link.hold(at, packet, &self.measured);
+                self.count_dropped(at);
                 self.advance(at, out);
             }
         }
@@ -150,102 +74,36 @@ impl<P: Packet> Port<P> {
 
     /// Lets everything leave whose turn comes at `now` or before.
     pub fn advance(&mut self, now: Time, out: &mut Departed<P>) {
-        let Kind::Departure { queue, transmitter, sent, .. } = &mut self.machine else { return };
-        let mut dropped = Drops::new();
-        while queue.backlog().packets > 0 && transmitter.busy_until() <= now {
+        while let Link::Departure(link) = &mut self.link
+            && link.held() > 0
+            && link.busy_until() <= now
+        {
             // An idle transmitter takes a packet when that comes.
-            let turn = transmitter.busy_until().max(self.books.newest);
-            let Some(held) = queue.dequeue(turn, &mut dropped) else { break };
-            *sent = held.bytes();
-            let departure = transmitter.send(turn, *sent);
-            let is_marked = held.ecn() == narrows_signal::Ecn::Marked && !held.was_marked;
-            self.books.mark(turn, is_marked);
-            self.books.depart(held.came, departure, *sent);
-            out.push_back((departure, held.packet));
-        }
-        for packet in dropped {
-            self.books.drop(now, packet.flow());
-        }
-    }
-}
-
-impl<P: Packet> Port<P> {
-    /// When it must be asked again because packets wait for the transmitter; never if none do.
-    pub fn next(&self) -> Time {
-        match &self.machine {
-            Kind::Departure { queue, transmitter, .. } if queue.backlog().packets > 0 => {
-                transmitter.busy_until()
-            }
-            _ => Time::NEVER,
+            let turn = link.busy_until().max(self.newest);
+            let released = link.release(turn, &self.measured);
+            self.count_dropped(turn);
+            let Some((packet, carried)) = released else { break };
+            self.decide(turn, packet, carried, out);
         }
     }
 
-    /// What happened in the measured time, at a transmitter of `rate`; the wire lost `wire_losses`.
-    pub fn summary(&self, rate: Rate, wire_losses: u64) -> LinkSummary {
-        let books = &self.books;
-        let seconds = books.to.since(books.from).seconds();
-        LinkSummary {
-            arrivals: books.arrivals,
-            drops: books.drops.iter().sum(),
-            marks: books.marks,
-            wire_losses,
-            departures: books.departures,
-            departed_bytes: books.departed_bytes,
-            utilisation: books.departed_bytes as f64 / (rate.bytes_per_second() * seconds),
-            mean_queue: books.queue_seconds / seconds,
-            max_queue: Some(books.most.packets),
-            max_queue_bytes: Some(books.most.bytes),
-            queue_found: Some(books.found.clone()),
-            delay: Some(books.delay.clone()),
+    /// Counts what the queue has dropped by `at`, after packets came.
+    fn count_dropped(&mut self, at: Time) {
+        while let Some(link) = self.link.as_departure()
+            && let Some(packet) = link.give_up(at, &self.measured)
+        {
+            self.drop(at, packet.flow());
         }
     }
 
-    /// Room for a flow at `now` in bytes, that acknowledgements on their way back are told; `None`
-    /// if the queue tells none.
-    pub fn room_now(&mut self, now: Time, flow: u32) -> Option<u64> {
-        match &mut self.machine {
-            Kind::Departure { queue, .. } => queue.room_now(now, flow).map(|room| room.bytes),
-            Kind::Arrival { .. } => None,
+    fn decide(&mut self, at: Time, packet: P, carried: Carried, out: &mut Departed<P>) {
+        if matches!(carried, Carried::Dropped) {
+            return self.drop(at, packet.flow());
         }
-    }
-
-    /// Packets of a flow that the queue dropped in the measured time.
-    pub fn drops_of(&self, flow: usize) -> u64 {
-        self.books.drops.get(flow).copied().unwrap_or(0)
-    }
-
-    /// The queue at `now`, the packet in transmission included, and the counters of the whole run.
-    pub(crate) fn counts(&mut self, now: Time) -> Counts {
-        let queue = match &mut self.machine {
-            Kind::Arrival { fifo, .. } => fifo.backlog(now).packets,
-            Kind::Departure { queue, transmitter, .. } => {
-                queue.backlog().packets + u64::from(transmitter.busy_until() > now)
-            }
-        };
-        Counts { queue, ..self.books.whole }
-    }
-}
-
-impl Books {
-    fn measures(&self, at: Time) -> bool {
-        self.from <= at && at <= self.to
-    }
-
-    /// A packet comes, finds a queue, and takes room for `bytes`, or none if it is dropped.
-    fn arrive(&mut self, at: Time, found: Backlog, bytes: u32) {
-        self.newest = at;
-        self.whole.arrivals += 1;
-        if self.measures(at) {
-            self.arrivals += 1;
-            self.found.add(found.packets);
-            self.most.packets = self.most.packets.max(found.packets + u64::from(bytes > 0));
-            self.most.bytes = self.most.bytes.max(found.bytes + u64::from(bytes));
+        self.departed_bytes += u64::from(packet.bytes());
+        if let Carried::Arrives(arrival) = carried {
+            out.push_back((arrival, packet));
         }
-    }
-
-    fn mark(&mut self, at: Time, is_marked: bool) {
-        self.whole.marks += u64::from(is_marked);
-        self.marks += u64::from(is_marked && self.measures(at));
     }
 
     fn drop(&mut self, at: Time, flow: u32) {
@@ -253,22 +111,35 @@ impl Books {
         if self.drops.len() <= flow {
             self.drops.resize(flow + 1, 0);
         }
-        self.drops[flow] += u64::from(self.measures(at));
-        self.whole.drops += 1;
+        self.drops[flow] += u64::from(self.measured.contains(at));
     }
 
-    /// A packet that came at `came` leaves at `departure`.
-    fn depart(&mut self, came: Time, departure: Time, bytes: u32) {
-        self.whole.bytes += u64::from(bytes);
-        if self.measures(departure) {
-            self.departures += 1;
-            self.departed_bytes += u64::from(bytes);
+    /// When it must be asked again because packets wait for the transmitter; never if none do.
+    pub fn next(&self) -> Time {
+        if self.link.held() > 0 { self.link.busy_until() } else { Time::NEVER }
+    }
+
+    /// What happened in the measured time, and the packets that the queue dropped in it by flow.
+    pub fn finish(mut self) -> (LinkSummary, Vec<u64>) {
+        self.link.finish(&self.measured);
+        (self.link.summary(&self.measured), self.drops)
+    }
+
+    /// Room for a flow at `now` in bytes, that acknowledgements on their way back are told; `None`
+    /// if the queue tells none.
+    pub fn room_now(&mut self, now: Time, flow: u32) -> Option<u64> {
+        Some(self.link.as_departure()?.room_now(now, flow)?.bytes)
+    }
+
+    /// The queue at `now`, the packet in transmission included, and the counters of the whole run.
+    pub(crate) fn counts(&mut self, now: Time) -> Counts {
+        Counts {
+            queue: self.link.backlog(now).packets,
+            arrivals: self.arrivals,
+            drops: self.link.dropped(),
+            marks: self.link.marked(),
+            bytes: self.departed_bytes,
         }
-        if self.measures(came) {
-            self.delay.add(departure.since(came).picos() / 1000);
-        }
-        let stays: Duration = departure.min(self.to).since(came.max(self.from));
-        self.queue_seconds += stays.seconds();
     }
 }
 
@@ -276,6 +147,9 @@ impl Books {
 mod tests {
     use super::*;
     use crate::frame::Frame;
+    use narrows_router::{Discipline, Limit};
+    use narrows_sim::Loss;
+    use narrows_units::{Duration, Rate};
 
     fn frame(bytes: usize) -> Frame {
         let mut raw = vec![0; bytes];
@@ -290,8 +164,9 @@ mod tests {
     }
 
     fn port(discipline: Discipline, packets: u64) -> Port<Frame> {
-        let times = (Time::ZERO, at(1_000_000));
-        Port::new(Rate::from_megabits(8), Limit::Packets(packets), discipline, times, 1)
+        let plain = LinkSettings::plain(Rate::from_megabits(8), Duration::ZERO);
+        let link = LinkSettings { limit: Limit::Packets(packets), queue: discipline, ..plain };
+        Port::new(link, Measured { from: Time::ZERO, to: at(1_000_000) }, 1)
     }
 
     /// At 8 Mbps 1000 bytes take 1 ms. Three packets come at once into a buffer of two, a fourth
@@ -307,12 +182,21 @@ mod tests {
             port.advance(at(900_000), &mut out);
             let times: Vec<Time> = out.iter().map(|(time, _)| *time).collect();
             assert_eq!(times, [1100, 2100, 3100].map(at), "{discipline:?}");
-            let summary = port.summary(Rate::from_megabits(8), 0);
+            let (summary, drops) = port.finish();
             assert_eq!((summary.arrivals, summary.drops, summary.departures), (4, 1, 3));
-            assert_eq!(port.drops_of(0), 1);
+            assert_eq!(drops, [1]);
             // 1.0 + 2.0 + 1.6 ms in the queue, of a second.
             assert!((summary.mean_queue - 0.0046).abs() < 1e-9, "{}", summary.mean_queue);
         }
+    }
+
+    /// A standing path is measured without an end.
+    #[test]
+    fn a_port_that_stands_can_be_closed() {
+        let plain = LinkSettings::plain(Rate::from_megabits(8), Duration::ZERO);
+        let mut port = Port::new(plain, Measured { from: Time::ZERO, to: Time::NEVER }, 1);
+        port.arrive(at(10), frame(1000), &mut Departed::new());
+        assert_eq!(port.finish().0.departures, 1);
     }
 
     /// M/D/1/B: 1.8 million Poisson arrivals at 0.9 of the rate, ten places. Losses come in clumps:
@@ -320,9 +204,9 @@ mod tests {
     #[test]
     fn poisson_packets_meet_theory() {
         let end = Time::from_secs(2100.0);
-        let rate = Rate::from_megabits(8);
-        let limit = Limit::Packets(10);
-        let mut port = Port::new(rate, limit, Discipline::DropTail, (Time::ZERO, end), 1);
+        let plain = LinkSettings::plain(Rate::from_megabits(8), Duration::ZERO);
+        let link = LinkSettings { limit: Limit::Packets(10), ..plain };
+        let mut port = Port::new(link, Measured { from: Time::ZERO, to: end }, 1);
         let (mut now, mut stream, mut out) = (0.0, Stream::new(7, 1, 1), Departed::new());
         let packet = frame(1000);
         while now < 2000.0 {
@@ -330,10 +214,37 @@ mod tests {
             port.arrive(Time::from_secs(now), packet.clone(), &mut out);
             out.clear();
         }
-        let summary = port.summary(rate, 0);
+        let (summary, _) = port.finish();
         let loss = summary.drops as f64 / summary.arrivals as f64;
         let theory = md1b_loss(0.9, 10);
         assert!((loss - theory).abs() < 0.06 * theory, "{loss} for {theory}");
+    }
+
+    /// Bursts begin in every fiftieth packet, and each packet of one is the last with probability
+    /// ⅓: three are the mean. The queue drops none.
+    #[test]
+    fn a_wire_loses_in_bursts() {
+        for queue in [Discipline::DropTail, Discipline::RoundRobin] {
+            let plain = LinkSettings::plain(Rate::from_megabits(8), Duration::ZERO);
+            let burst = Loss::GilbertElliott { enter: 0.02, leave: 1.0 / 3.0, good: 0.0, bad: 1.0 };
+            let link = LinkSettings { queue, loss: burst, ..plain };
+            let measured = Measured { from: Time::ZERO, to: Time::from_secs(1000.0) };
+            let mut port = Port::new(link, measured, 1);
+            let (mut out, mut bursts, mut was_lost) = (Departed::new(), 0, false);
+            for packet in 0..200_000 {
+                port.arrive(at(2000 * packet), frame(1000), &mut out);
+                port.advance(at(2000 * packet + 1000), &mut out);
+                let is_lost = out.pop_front().is_none();
+                bursts += u64::from(is_lost && !was_lost);
+                was_lost = is_lost;
+            }
+            let counts = port.counts(at(u64::MAX / 2_000_000));
+            let (summary, drops) = port.finish();
+            let lost = summary.wire_losses as f64;
+            assert!((lost / bursts as f64 - 3.0).abs() < 0.15, "{lost} in {bursts}: {queue:?}");
+            assert_eq!((summary.departures, summary.drops, counts.drops), (200_000, 0, 0));
+            assert!(drops.is_empty(), "{drops:?}");
+        }
     }
 
     /// The loss of M/D/1 with room for `places` packets, the one in transmission counted: the chain

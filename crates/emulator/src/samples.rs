@@ -139,7 +139,7 @@ impl Samples {
         let summaries: Vec<FlowSummary> = self.flows.iter().enumerate().map(of_flow).collect();
         let delivered = self.flows.iter().map(|flow| flow.latest.1 / flow.payload).sum();
         Observed {
-            links: seen.iter().map(|way| way.port.summary(way.rate, way.lost)).collect(),
+            links: seen.iter().map(|way| way.link.clone()).collect(),
             flows: summaries,
             delivered,
             transfers: Transfers::default(),
@@ -151,7 +151,7 @@ impl Samples {
 
     fn summary(&self, flow: &OfFlow, number: usize, seen: &[Seen]) -> FlowSummary {
         let ((before, received), (after, all)) = (flow.at_warmup, flow.latest);
-        let lost = seen.first().map_or(0, |way| way.port.drops_of(number));
+        let lost = seen.first().and_then(|way| way.drops.get(number)).copied().unwrap_or(0);
         FlowSummary {
             sender: Counters {
                 sent: u64::from(after.data_segs_out.saturating_sub(before.data_segs_out)),

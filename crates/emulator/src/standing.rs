@@ -2,13 +2,14 @@
 
 use crate::clock::{Clock, Span};
 use crate::frame::{ANY_FLOWS, Frame};
-use crate::lab::{LabError, RECEIVERS, SENDERS, WIRE_STREAMS};
+use crate::lab::{LabError, RECEIVERS, SENDERS, passed};
 use crate::namespace::{Device, MOST_BUFFER, Namespace};
 use crate::port::Port;
 use crate::wire::{Live, Told, Wire};
 use narrows_router::Discipline;
 use narrows_scenario::{Checked, CheckedLink, ScenarioError};
-use narrows_units::{Duration, Stream, Time};
+use narrows_sim::Measured;
+use narrows_units::{Duration, Time};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -114,17 +115,13 @@ pub fn stand(
 }
 
 fn wire(link: &CheckedLink, delay: Duration, seed: u64, way: u64) -> Wire {
-    let measured = (Time::ZERO, Time::NEVER);
+    let measured = Measured { from: Time::ZERO, to: Time::NEVER };
     Wire {
         parse: Frame::any,
-        port: Port::new(link.rate, link.limit, link.queue, measured, seed ^ way),
+        port: Port::new(passed(link), measured, seed ^ way),
         rate: link.rate,
         delays: vec![delay; ANY_FLOWS as usize],
-        loss: link.loss,
-        jitter: link.jitter.most,
-        stream: Stream::new(seed, WIRE_STREAMS, way),
         sample: Duration::ZERO,
-        measured,
     }
 }
 

@@ -7,8 +7,8 @@ use crate::port::{Counts, Departed, Port};
 use crate::sys;
 use crate::window::{Rewriter, Rooms};
 use narrows_router::Packet;
-use narrows_sim::{Histogram, Loss};
-use narrows_units::{Bytes, Duration, Rate, Stream, Time};
+use narrows_sim::{Histogram, LinkSummary};
+use narrows_units::{Bytes, Duration, Rate, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fs::File;
@@ -50,14 +50,8 @@ pub(crate) struct Wire {
     pub rate: Rate,
     /// Each flow's delay after the port.
     pub delays: Vec<Duration>,
-    pub loss: Loss,
-    /// The longest random addition to the delay, which reorders nothing.
-    pub jitter: Duration,
-    pub stream: Stream,
     /// How often the queue is looked at; never if zero.
     pub sample: Duration,
-    /// The measured time.
-    pub measured: (Time, Time),
 }
 
 /// What the two directions tell each other.
@@ -73,13 +67,14 @@ pub(crate) enum Told<'a> {
 
 /// What a direction saw.
 pub(crate) struct Seen {
-    pub port: Port<Frame>,
+    /// What happened in the measured time.
+    pub link: LinkSummary,
+    /// Packets that the queue dropped in it, by flow.
+    pub drops: Vec<u64>,
     /// How late packets were delivered, in nanoseconds.
     pub late: Histogram,
     /// Wake-ups that came late, and the time lost by them.
     pub stalls: (u64, Duration),
-    /// Packets that the wire lost in the measured time.
-    pub lost: u64,
     /// Packets that no flow knows.
     pub strange: u64,
     /// The port's counters at each sample.
@@ -115,7 +110,6 @@ impl Wire {
         let mut seen = Progress::default();
         let (mut buffer, mut arrived) = (vec![0; LONGEST], Vec::with_capacity(BATCH));
         let (mut out, mut under_way) = (Departed::new(), BinaryHeap::new());
-        let mut latest = vec![Time::ZERO; self.delays.len()];
         while !span.is_over() {
             let now = clock.now();
             self.look(now, &mut seen);
@@ -125,7 +119,7 @@ impl Wire {
                 self.tell(now, &mut seen, live);
             }
             self.port.advance(now, &mut out);
-            self.send_off(&mut out, &mut under_way, &mut latest, &mut seen);
+            self.send_off(&mut out, &mut under_way, &mut seen);
             if let Told::Room(rooms) = told {
                 rooms.set(|flow| self.port.room_now(now, flow).unwrap_or(u64::MAX));
             }
@@ -154,8 +148,9 @@ impl Wire {
                 self.port.arrive(at, frame, &mut out);
             }
         }
-        let Progress { late, stalls, lost, strange, samples, .. } = seen;
-        Ok(Seen { port: self.port, late, stalls, lost, strange, samples, rate: self.rate })
+        let Progress { late, stalls, strange, samples, .. } = seen;
+        let (link, drops) = self.port.finish();
+        Ok(Seen { link, drops, late, stalls, strange, samples, rate: self.rate })
     }
 
     /// Reads what has come, so many packets at most.
@@ -209,26 +204,16 @@ impl Wire {
         }
     }
 
-    /// Sends what has left the port on its way.
+    /// Sends what has passed the port on its way.
     fn send_off(
         &mut self,
         out: &mut VecDeque<(Time, Frame)>,
         under_way: &mut BinaryHeap<Reverse<Arriving>>,
-        latest: &mut [Time],
         seen: &mut Progress,
     ) {
-        while let Some((departure, frame)) = out.pop_front() {
-            if let Loss::Bernoulli(p) = self.loss
-                && self.stream.happens(p)
-            {
-                let (from, to) = self.measured;
-                seen.lost += u64::from(from <= departure && departure <= to);
-                continue;
-            }
+        while let Some((passed, frame)) = out.pop_front() {
             let flow = frame.flow() as usize;
-            let added = self.jitter.scale(self.stream.uniform());
-            let at = (departure + self.delays[flow] + added).max(latest[flow]);
-            latest[flow] = at;
+            let at = passed + self.delays[flow];
             seen.number += 1;
             let bytes = frame.bytes;
             under_way.push(Reverse(Arriving { at, number: seen.number, flow, bytes }));
@@ -241,7 +226,6 @@ impl Wire {
 struct Progress {
     late: Histogram,
     stalls: (u64, Duration),
-    lost: u64,
     strange: u64,
     samples: Vec<Counts>,
     sampled: Time,

@@ -97,7 +97,6 @@ fn what_a_kernel_cannot_do_is_refused_with_its_field() {
         (scenario("tcp = \"ns2\"\n", ""), "tcp: a kernel has its own habits"),
         (scenario("", "cc = \"bbr\""), "flows[0].cc: \"bbr\" is version 3"),
         (on_path("access_rate = \"1Gbps\""), "dumbbell.access_rate: hosts have no links"),
-        (on_path("loss = \"1%\"\nloss_burst = 3.0"), "dumbbell.loss_burst: a lab loses"),
         (on_path("jitter = \"1ms\"\nreorder = true"), "dumbbell.reorder: a lab keeps"),
         (on_path("queue = \"xcp\""), "dumbbell.queue: answers what packets ask"),
         (on_path("queue = \"gwa-rr:backward=true\""), "dumbbell.queue: backward=true answers"),

@@ -4,7 +4,6 @@ use crate::Checked;
 use crate::connection::Connection;
 use crate::error::RunError;
 use crate::flow::{CheckedFlow, Over};
-use crate::link::CheckedLink;
 use crate::network::Attachment;
 use crate::traces::Traces;
 use narrows_sim::{Application, Endpoints, FlowSettings, LinkSettings, Network, Served, Watch};
@@ -30,7 +29,7 @@ pub(crate) fn network(
     let watch = checked.sample.map_or(Watch::Histograms, Watch::Samples);
     for (number, link) in checked.links.iter().enumerate() {
         let perturbation = Stream::new(seed, HASH_STREAMS, number as u64).bits();
-        network.links.push((link.from, link.to, settings(link, perturbation, watch).into()));
+        network.links.push((link.from, link.to, link.settings(perturbation, watch).into()));
     }
     let routers = checked.links.iter().flat_map(|link| [link.from, link.to]).max();
     let mut next_host = routers.map_or(0, |router| router + 1);
@@ -54,11 +53,6 @@ pub(crate) fn network(
         }
     }
     Ok(network)
-}
-
-fn settings(link: &CheckedLink, perturbation: u64, watch: Watch) -> LinkSettings {
-    let CheckedLink { rate, delay, limit, queue, loss, jitter, mtu, .. } = *link;
-    LinkSettings { rate, delay, limit, queue, perturbation, loss, jitter, mtu, watch }
 }
 
 /// Gives a flow hosts of its own at its routers; in a general network its ends are the nodes

@@ -5,7 +5,7 @@ use crate::queue_spec::QueueSpec;
 use crate::scenario::LinkFields;
 use narrows_router::registry::Placement;
 use narrows_router::{Discipline, Limit};
-use narrows_sim::{Jitter, Loss};
+use narrows_sim::{Jitter, LinkSettings, Loss, Watch};
 use narrows_units::{Buffer, Bytes, Duration, Rate};
 
 /// A link between routers, checked; one direction.
@@ -35,6 +35,14 @@ pub struct CheckedLink {
     pub jitter: Jitter,
     /// The largest packet in bytes; `None` for no limit.
     pub mtu: Option<u32>,
+}
+
+impl CheckedLink {
+    /// The settings of the simulator's link.
+    pub fn settings(&self, perturbation: u64, watch: Watch) -> LinkSettings {
+        let Self { rate, delay, limit, queue, loss, jitter, mtu, .. } = *self;
+        LinkSettings { rate, delay, limit, queue, perturbation, loss, jitter, mtu, watch }
+    }
 }
 
 /// What buffers are counted for.

@@ -125,11 +125,6 @@ fn refuse_path(scenario: &Scenario, checked: &Checked) -> Result<(), ScenarioErr
             "dumbbell.access_rate",
             "hosts have no links of their own in a lab; leave it out",
         ),
-        (
-            dumbbell.loss_burst.is_some(),
-            "dumbbell.loss_burst",
-            "a lab loses packets one by one; leave it out",
-        ),
         (dumbbell.mtu.is_some(), "dumbbell.mtu", "a lab's path carries any packet; leave it out"),
         (
             dumbbell.reorder.is_some(),

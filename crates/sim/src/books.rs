@@ -3,6 +3,7 @@
 
 use crate::link::Link;
 use crate::measured::Measured;
+use crate::packet::Travelling;
 use crate::prefetch::prefetch;
 use crate::slab::Slab;
 use crate::wiring::Paths;
@@ -83,7 +84,7 @@ impl PathBooks {
 
     /// Panics unless every packet sent has arrived, was lost, or is in flight, that is, in
     /// `waiting` or in a queue.
-    pub fn balance(&self, links: &[Link], waiting: &Slab, paths: &Paths) {
+    pub fn balance(&self, links: &[Link<Travelling>], waiting: &Slab, paths: &Paths) {
         let arrived: u64 = self.paths.iter().map(|path| path.arrived).sum();
         let (sent, lost) = (self.sent, self.lost);
         let under_way = waiting.len() + links.iter().map(Link::held).sum::<u64>();
@@ -99,7 +100,7 @@ impl PathBooks {
 
     /// Panics unless every packet carried by links that lead only to endpoints has arrived or is on
     /// its way.
-    fn balance_links(&self, links: &[Link], waiting: &Slab, paths: &Paths) {
+    fn balance_links(&self, links: &[Link<Travelling>], waiting: &Slab, paths: &Paths) {
         let mut accounted = vec![0; links.len()];
         for (hop, path) in waiting.iter() {
             let came_by = paths.link_before(path as usize, hop as usize);

@@ -4,8 +4,10 @@ use narrows_units::Time;
 
 /// The measured part of a run: from the end of the warm-up to the end of the run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Measured {
+pub struct Measured {
+    /// The end of the warm-up.
     pub from: Time,
+    /// The end of the run.
     pub to: Time,
 }
 

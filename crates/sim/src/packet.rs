@@ -1,9 +1,9 @@
 //! A packet in flight, and how routers see it.
 
+use crate::link::Cargo;
 use narrows_router::Packet;
 use narrows_signal::{Ecn, Request};
 use narrows_transport::Segment;
-use narrows_units::Time;
 
 /// A packet in flight.
 #[derive(Clone, Copy, Debug)]
@@ -37,29 +37,8 @@ impl Packet for Travelling {
     }
 }
 
-/// A packet in a queue that decides on departure.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting {
-    pub came: Time,
-    /// True if the packet arrived with a mark.
-    pub was_marked: bool,
-    pub packet: Travelling,
-}
-
-impl Packet for Waiting {
-    fn bytes(&self) -> u32 {
-        self.packet.bytes()
-    }
-    fn flow(&self) -> u32 {
-        self.packet.flow()
-    }
-    fn ecn(&self) -> Ecn {
-        self.packet.ecn()
-    }
-    fn mark(&mut self) {
-        self.packet.mark();
-    }
-    fn request(&mut self) -> Option<&mut Request> {
-        self.packet.request()
+impl Cargo for Travelling {
+    fn damage(&mut self) -> bool {
+        self.segment.damage()
     }
 }

@@ -157,7 +157,7 @@ impl Schedule {
 
     /// Returns what is due at `now` or before, one item at a time.
     pub fn due(&mut self, now: Time) -> Option<(Due, Time)> {
-        if self.due > now {
+        if self.due > now || self.due == Time::NEVER {
             return None;
         }
         let at = std::mem::replace(&mut self.due, Time::NEVER);

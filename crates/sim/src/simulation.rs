@@ -50,7 +50,7 @@ pub struct Simulation {
     payloads: Payloads,
     paths: Paths,
     books: PathBooks,
-    links: Vec<Link>,
+    links: Vec<Link<Travelling>>,
     senders: Vec<SendingEnd>,
     receivers: Vec<ReceivingEnd>,
     tap: Option<TappedLinks>,
@@ -83,7 +83,7 @@ impl Simulation {
         let link = |(index, (_, _, link)): (usize, &(_, _, Arc<LinkSettings>))| {
             Link::new(link, measured.from, stream(LINK_STREAMS, index))
         };
-        let links: Vec<Link> = network.links.iter().enumerate().map(link).collect();
+        let links: Vec<Link<Travelling>> = network.links.iter().enumerate().map(link).collect();
         let paths = Paths::find(&network, &links, settings.eager)?;
         let books = PathBooks::new(paths.starts.len());
         let has_many_flows = network.flows.len() >= MANY_FLOWS;
@@ -311,7 +311,7 @@ impl Simulation {
         offered
     }
 
-    fn holding(&mut self, link: LinkId) -> &mut DepartureLink {
+    fn holding(&mut self, link: LinkId) -> &mut DepartureLink<Travelling> {
         let link = self.links[link as usize].as_departure();
         link.expect("only a link that holds packets is released or awaits its transmitter")
     }

@@ -4,6 +4,7 @@
 use crate::host::HostSettings;
 use crate::hosted::Endpoint;
 use crate::link::{Link, LinkSettings};
+use crate::packet::Travelling;
 use crate::traffic::{Application, Gap, Periods};
 use narrows_control::Controller;
 use narrows_transport::Transport;
@@ -209,7 +210,11 @@ pub(crate) struct Paths {
 
 impl Paths {
     /// Finds the paths of shortest delay; if `eager` is false, every hop is an event.
-    pub fn find(network: &Network, links: &[Link], eager: bool) -> Result<Self, WiringError> {
+    pub fn find(
+        network: &Network,
+        links: &[Link<Travelling>],
+        eager: bool,
+    ) -> Result<Self, WiringError> {
         let mut routes = Routes::new(network);
         let mut paths = Self { hops: Vec::new(), starts: Vec::new() };
         for (flow, settings) in network.flows.iter().enumerate() {
@@ -291,7 +296,7 @@ impl Paths {
     /// A hop is eager if all its packets come from one place that keeps their order, so computing
     /// them early cannot change their order. At least one hop of each flow's round trip must be an
     /// event, or the loop would never return.
-    fn mark_eager(&mut self, network: &Network, links: &[Link]) {
+    fn mark_eager(&mut self, network: &Network, links: &[Link<Travelling>]) {
         let feeders = self.feeders(network.links.len());
         for path in 0..self.starts.len() {
             let mut before: Option<LinkId> = None;

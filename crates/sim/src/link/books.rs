@@ -1,15 +1,14 @@
 //! The counters of a link, and what its wire does.
 
 use super::wire::Impairments;
-use super::{Carried, LinkSettings, Watch};
+use super::{Cargo, Carried, LinkSettings, Watch};
 use crate::measured::Measured;
 use crate::observer::Observer;
 use crate::summary::LinkSummary;
 use narrows_router::Backlog;
-use narrows_transport::Segment;
 use narrows_units::{Duration, Rate, Stream, Time};
 
-pub(crate) struct Books {
+pub(super) struct Books {
     delay: Duration,
     impairments: Option<Impairments>,
     /// The largest packet in bytes.
@@ -17,7 +16,8 @@ pub(crate) struct Books {
     pub observer: Option<Observer>,
     /// Counted in the whole run.
     pub carried: u64,
-    dropped: u64,
+    pub marked: u64,
+    pub dropped: u64,
     lost: u64,
     /// Counted in the measured part of the run.
     pub arrivals: u64,
@@ -42,6 +42,7 @@ impl Books {
             mtu: settings.mtu.unwrap_or(u32::MAX),
             observer,
             carried: 0,
+            marked: 0,
             dropped: 0,
             lost: 0,
             arrivals: 0,
@@ -82,6 +83,7 @@ impl Books {
 
     /// Counts a packet that the queue marked, if it `counts`.
     pub fn mark(&mut self, now: Time, counts: bool) {
+        self.marked += 1;
         self.marks += u64::from(counts);
         if let Some(observer) = &mut self.observer {
             observer.mark(now);
@@ -96,10 +98,10 @@ impl Books {
         came: Time,
         counts: bool,
         departure: Time,
-        segment: &mut Segment,
+        packet: &mut impl Cargo,
         measured: &Measured,
     ) -> Carried {
-        let bytes = segment.bytes;
+        let bytes = packet.bytes();
         let leaves_in_time = measured.contains(departure);
         self.departures += u64::from(leaves_in_time);
         self.departed_bytes += if leaves_in_time { u64::from(bytes) } else { 0 };
@@ -108,7 +110,7 @@ impl Books {
         }
         let mut arrival = departure + self.delay;
         if let Some(impairments) = &mut self.impairments {
-            match impair(impairments, (departure, arrival), segment, measured) {
+            match impair(impairments, (departure, arrival), packet, measured) {
                 Some(later) => arrival = later,
                 None => {
                     self.lost += 1;
@@ -149,12 +151,12 @@ impl Books {
 fn impair(
     impairments: &mut Impairments,
     (departure, arrival): (Time, Time),
-    segment: &mut Segment,
+    packet: &mut impl Cargo,
     measured: &Measured,
 ) -> Option<Time> {
     if impairments.loses() {
         impairments.losses_in_window += u64::from(measured.contains(departure));
-        if !segment.damage() {
+        if !packet.damage() {
             return None;
         }
     }

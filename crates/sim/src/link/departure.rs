@@ -1,29 +1,61 @@
 //! A link whose queue decides on departure: packets are held until the transmitter is free.
 
-use super::{Books, Carried};
+use super::{Books, Cargo, Carried};
 use crate::measured::Measured;
-use crate::packet::{Travelling, Waiting};
 use narrows_router::queues::AdvertisedRoom;
 use narrows_router::{Backlog, Drops, Limit, OnDeparture, Packet, Room, Transmitter};
-use narrows_signal::Ecn;
+use narrows_signal::{Ecn, Request};
 use narrows_units::{Rate, Time};
 
-pub(crate) struct DepartureLink {
-    queue: OnDeparture<Waiting>,
+/// A packet that waits.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting<P> {
+    came: Time,
+    /// True if the packet arrived with a mark.
+    was_marked: bool,
+    packet: P,
+}
+
+impl<P: Packet> Packet for Waiting<P> {
+    fn bytes(&self) -> u32 {
+        self.packet.bytes()
+    }
+    fn flow(&self) -> u32 {
+        self.packet.flow()
+    }
+    fn ecn(&self) -> Ecn {
+        self.packet.ecn()
+    }
+    fn mark(&mut self) {
+        self.packet.mark();
+    }
+    fn request(&mut self) -> Option<&mut Request> {
+        self.packet.request()
+    }
+}
+
+/// A link whose queue decides on departure.
+pub struct DepartureLink<P> {
+    queue: OnDeparture<Waiting<P>>,
     limit: Limit,
     transmitter: Transmitter,
     /// What is in transmission, or was last.
     transmitting: Backlog,
     /// True if an event is scheduled for when the transmitter is free.
     awaited: bool,
-    given_up: Drops<Waiting>,
+    given_up: Drops<Waiting<P>>,
     /// The time up to which the waiting time of packets has been counted.
     counted_to: Time,
-    pub books: Books,
+    pub(super) books: Books,
 }
 
-impl DepartureLink {
-    pub fn new(queue: OnDeparture<Waiting>, rate: Rate, limit: Limit, books: Books) -> Self {
+impl<P: Cargo> DepartureLink<P> {
+    pub(super) fn new(
+        queue: OnDeparture<Waiting<P>>,
+        rate: Rate,
+        limit: Limit,
+        books: Books,
+    ) -> Self {
         Self {
             queue,
             limit,
@@ -56,17 +88,22 @@ impl DepartureLink {
         self.queue.backlog().packets
     }
 
+    /// What is queued or in transmission at `now`.
+    pub fn backlog(&self, now: Time) -> Backlog {
+        self.queue.backlog() + self.in_transmission(now)
+    }
+
     /// Hands a packet that arrives at `now` to the queue.
-    pub fn hold(&mut self, now: Time, packet: Travelling, measured: &Measured) {
+    pub fn hold(&mut self, now: Time, packet: P, measured: &Measured) {
         self.catch_up(now);
         self.account(now, measured);
         self.books.arrivals += u64::from(measured.contains(now));
-        if !self.books.fits(packet.segment.bytes) {
+        if !self.books.fits(packet.bytes()) {
             return self.refuse(now, packet);
         }
         let in_transmission = self.in_transmission(now);
         let found = (self.queue.backlog() + in_transmission).packets;
-        let was_marked = packet.segment.ecn() == Ecn::Marked;
+        let was_marked = packet.ecn() == Ecn::Marked;
         let waiting = Waiting { came: now, was_marked, packet };
         let room = Room { limit: self.limit, in_transmission };
         self.queue.enqueue(now, waiting, room, &mut self.given_up);
@@ -78,13 +115,13 @@ impl DepartureLink {
 
     /// Drops a packet that is too large for the link.
     #[cold]
-    fn refuse(&mut self, came: Time, packet: Travelling) {
+    fn refuse(&mut self, came: Time, packet: P) {
         self.given_up.push(Waiting { came, was_marked: false, packet });
     }
 
     /// Releases the next packet that the queue lets go at `now`, if the transmitter is free;
     /// returns it and what becomes of it.
-    pub fn release(&mut self, now: Time, measured: &Measured) -> Option<(Travelling, Carried)> {
+    pub fn release(&mut self, now: Time, measured: &Measured) -> Option<(P, Carried)> {
         if self.transmitter.busy_until() > now || self.awaited {
             return None;
         }
@@ -98,13 +135,13 @@ impl DepartureLink {
         }
         self.books.queue_seconds += measured.overlap(now, departure);
         let (came, counts) = (waiting.came, measured.contains(waiting.came));
-        let segment = &mut waiting.packet.segment;
-        let carried = self.books.depart(came, counts, departure, segment, measured);
+        let packet = &mut waiting.packet;
+        let carried = self.books.depart(came, counts, departure, packet, measured);
         Some((waiting.packet, carried))
     }
 
     /// Returns the next packet that the queue has dropped by `now`, if there is one.
-    pub fn give_up(&mut self, now: Time, measured: &Measured) -> Option<Travelling> {
+    pub fn give_up(&mut self, now: Time, measured: &Measured) -> Option<P> {
         let waiting = self.given_up.pop()?;
         self.books.drop(now, measured.contains(now));
         Some(waiting.packet)
@@ -124,7 +161,7 @@ impl DepartureLink {
     }
 
     /// Completes the books at the end of the run.
-    pub fn finish(&mut self, measured: &Measured) {
+    pub(super) fn finish(&mut self, measured: &Measured) {
         self.catch_up(measured.to);
         self.account(measured.to, measured);
     }

@@ -1,4 +1,5 @@
-//! A link: a queue, a transmitter, and a wire.
+//! A link: a queue, a transmitter, and a wire. Whoever moves time tells it when packets arrive, and
+//! asks it when the transmitter is free: the simulation's events, or the clock of a machine.
 //!
 //! If the queue decides on arrival, a packet's departure is known as soon as it arrives
 //! ([`arrival`]). If it decides on departure, packets are held ([`departure`]) until the
@@ -9,16 +10,15 @@ mod books;
 mod departure;
 mod wire;
 
-pub(crate) use departure::DepartureLink;
+pub use arrival::ArrivalLink;
+pub use departure::DepartureLink;
 pub use wire::{Jitter, Loss};
 
 use crate::measured::Measured;
-use crate::packet::Travelling;
 use crate::series::LinkSeries;
 use crate::summary::LinkSummary;
-use arrival::ArrivalLink;
 use books::Books;
-use narrows_router::{Discipline, Fifo, Limit, Machine, Transmitter};
+use narrows_router::{Backlog, Discipline, Fifo, Limit, Machine, Packet, Transmitter};
 use narrows_units::{Duration, Rate, Stream, Time};
 
 /// How a link is set up.
@@ -71,9 +71,15 @@ impl LinkSettings {
     }
 }
 
+/// A packet that a link carries.
+pub trait Cargo: Packet {
+    /// The wire loses it. Returns true if it arrives all the same, damaged.
+    fn damage(&mut self) -> bool;
+}
+
 /// The fate of a packet whose departure is decided; if it departs, [`Link::busy_until`] says when.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Carried {
+pub enum Carried {
     /// The packet departs and reaches the other end at this time.
     Arrives(Time),
     /// The queue dropped the packet.
@@ -93,14 +99,17 @@ pub(crate) enum Offered {
 
 /// A link. Plain links (the hosts' own, which never drop and are not watched) are kept small,
 /// because there are four per flow.
-pub(crate) enum Link {
+pub enum Link<P> {
+    /// Never drops, and is not watched.
     Plain(PlainLink),
+    /// Knows on arrival when a packet will leave.
     Arrival(Box<ArrivalLink>),
-    Departure(Box<DepartureLink>),
+    /// Holds packets until the transmitter is free.
+    Departure(Box<DepartureLink<P>>),
 }
 
 /// A link that never drops and that is not watched.
-pub(crate) struct PlainLink {
+pub struct PlainLink {
     transmitter: Transmitter,
     delay: Duration,
     carried: u64,
@@ -115,7 +124,8 @@ impl PlainLink {
     }
 }
 
-impl Link {
+impl<P: Cargo> Link<P> {
+    /// A link that is measured from `warmup` on. Its randomness comes from `stream`.
     pub fn new(settings: &LinkSettings, warmup: Time, stream: Stream) -> Self {
         let (rate, delay) = (settings.rate, settings.delay);
         if settings.is_plain() {
@@ -143,10 +153,13 @@ impl Link {
     }
 
     /// Offers a packet that arrives at `now`; the queue may mark it.
-    pub fn offer(&mut self, now: Time, packet: &mut Travelling, measured: &Measured) -> Offered {
+    pub(crate) fn offer(&mut self, now: Time, packet: &mut P, measured: &Measured) -> Offered
+    where
+        P: Copy,
+    {
         match self {
             Self::Plain(link) => {
-                Offered::Carried(Carried::Arrives(link.carry(now, packet.segment.bytes)))
+                Offered::Carried(Carried::Arrives(link.carry(now, packet.bytes())))
             }
             Self::Arrival(link) => Offered::Carried(link.carry(now, packet, measured)),
             Self::Departure(link) => {
@@ -166,7 +179,7 @@ impl Link {
     }
 
     /// The link, if its queue decides on departure.
-    pub fn as_departure(&mut self) -> Option<&mut DepartureLink> {
+    pub fn as_departure(&mut self) -> Option<&mut DepartureLink<P>> {
         if let Self::Departure(link) = self { Some(link) } else { None }
     }
 
@@ -183,6 +196,25 @@ impl Link {
     /// Packets that wait in the queue for the transmitter; 0 if the queue decides on arrival.
     pub fn held(&self) -> u64 {
         if let Self::Departure(link) = self { link.held() } else { 0 }
+    }
+
+    /// What is queued or in transmission at `now`, as far as that is counted.
+    pub fn backlog(&mut self, now: Time) -> Backlog {
+        match self {
+            Self::Plain(_) => Backlog::default(),
+            Self::Arrival(link) => link.fifo.backlog(now),
+            Self::Departure(link) => link.backlog(now),
+        }
+    }
+
+    /// Packets that the queue dropped in the whole run.
+    pub fn dropped(&self) -> u64 {
+        self.books().map_or(0, |books| books.dropped)
+    }
+
+    /// Packets that the queue marked in the whole run.
+    pub fn marked(&self) -> u64 {
+        self.books().map_or(0, |books| books.marked)
     }
 
     fn books(&self) -> Option<&Books> {
@@ -238,6 +270,6 @@ mod tests {
 
     #[test]
     fn a_link_is_small() {
-        assert_eq!(size_of::<Link>(), 40);
+        assert_eq!(size_of::<Link<crate::packet::Travelling>>(), 40);
     }
 }
