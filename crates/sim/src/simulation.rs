@@ -394,6 +394,8 @@ impl Simulation {
             packet.segment = ack;
         }
         end.set_timer(at);
+        // Also if it answers: what is acknowledged first may make room for more to wait.
+        let must_arm = end.wakes_at < end.scheduled;
         // A datagram sink has no order and sends no acknowledgements.
         let Some(next) = end.sink.next() else { return false };
         if let Some(delays) = &mut end.delays {
@@ -403,14 +405,15 @@ impl Simulation {
             end.finished = Some(at);
             self.ask_for_more(flow, at);
         }
+        if must_arm {
+            self.arm_receiver(flow);
+        }
         if answers {
             packet.path += 1;
             packet.hop = self.paths.starts[packet.path as usize];
             self.books.send();
-            return true;
         }
-        self.arm_receiver(flow);
-        false
+        answers
     }
 
     /// Lets a user who has received everything asked for make the next request.

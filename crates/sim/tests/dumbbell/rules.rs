@@ -278,6 +278,29 @@ fn eager_hops_change_nothing_packet_by_packet() {
     assert_eq!(differs, None);
 }
 
+/// A packet that makes a third block sends the acknowledgement that waited, and waits for one of
+/// its own: its timer counts also where receivers are not woken ahead.
+#[test]
+fn what_waits_behind_an_acknowledgement_is_not_late() {
+    let eager = Dumbbell {
+        rate: Rate::from_megabits(25),
+        rtt: Duration::from_millis(5),
+        rtt_step: Duration::from_millis(11),
+        buffer: 39,
+        flows: 2,
+        reverse_flows: 2,
+        habits: Habits::LINUX,
+        host: HostSettings { batch: Duration::from_micros(1608), ..HostSettings::default() },
+        loss: Loss::GilbertElliott { enter: 0.005, leave: 0.4, good: 0.0, bad: 0.8 },
+        ..Dumbbell::default()
+    };
+    for seed in 1..20 {
+        let eager = Dumbbell { seed, ..eager.clone() };
+        let scheduled = Dumbbell { eager: false, ..eager.clone() };
+        assert!(shown(&eager.run(), &eager) == shown(&scheduled.run(), &scheduled), "{seed}");
+    }
+}
+
 #[test]
 fn the_same_seed_gives_the_same_bits_on_any_number_of_threads() {
     let dumbbell = Dumbbell {

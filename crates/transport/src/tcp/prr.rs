@@ -30,7 +30,10 @@ impl Prr {
         }
         self.delivered += delivered;
         self.allowance = if pipe > ssthresh {
-            (self.delivered * ssthresh / self.recover_fs).ceil() - self.sent
+            // The pipe of a recovery that was undone counts packets twice, and `recover_fs` once:
+            // even then no more leaves than arrives.
+            let recover_fs = self.recover_fs.max(ssthresh);
+            (self.delivered * ssthresh / recover_fs).ceil() - self.sent
         } else {
             // The RFC gives the packet that a safe acknowledgement adds away if it has not left
             // before the next acknowledgement, as with a pacer; we keep it.
@@ -97,5 +100,22 @@ mod tests {
         let mut unsafe_prr = Prr::new(20.0);
         unsafe_prr.on_ack(1.0, 3.0, 10.0, false);
         assert_eq!(unsafe_prr.allowance, 1.0);
+    }
+
+    /// 22 of 55 packets in the pipe are there twice. A target above the 33 that there are lets no
+    /// more leave than arrives: 1.6 would for each, and the pipe would grow.
+    #[test]
+    fn a_pipe_that_counts_packets_twice_does_not_grow() {
+        let mut prr = Prr::new(33.0);
+        let mut pipe = 55.0;
+        for _ in 0..20 {
+            pipe -= 1.0;
+            prr.on_ack(1.0, pipe, 52.0, false);
+            while prr.may_send() {
+                prr.on_sent();
+                pipe += 1.0;
+            }
+            assert!(pipe <= 55.0, "{pipe}");
+        }
     }
 }
