@@ -42,9 +42,13 @@ fn e_tcp_meets_its_equation_over_quic() {
     }
 }
 
+/// Its gaps are random, which no stack does for it, and it lives by them: of the link below it uses
+/// 0.43, 0.43 and 0.61 in our own QUIC with seeds 1 to 3, and 0.28 if the gaps are even.
+const RANDOM: &str = "etcp-rate";
+
 #[test]
 fn each_law_does_in_noq_what_it_does_in_our_own_quic() {
-    compare("narrows-noq", &Law::names().collect::<Vec<_>>());
+    compare("narrows-noq", &Law::names().filter(|law| *law != RANDOM).collect::<Vec<_>>());
 }
 
 /// quinn spaces packets by itself, and a law that lives by its spacing is another law there.
@@ -59,7 +63,7 @@ fn each_law_that_is_not_paced_does_in_quinn_what_it_does_in_our_own_quic() {
 #[cfg(feature = "hosted-s2n")]
 #[test]
 fn each_law_does_in_s2n_what_it_does_in_our_own_quic() {
-    compare("narrows-s2n", &Law::names().collect::<Vec<_>>());
+    compare("narrows-s2n", &Law::names().filter(|law| *law != RANDOM).collect::<Vec<_>>());
 }
 
 fn compare(stack: &str, laws: &[&str]) {
