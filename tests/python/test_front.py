@@ -560,3 +560,27 @@ def test_results_are_written_into_a_folder_that_is_made_and_not_among_others(
     assert (tmp_path / "traces" / "flow0.sqlog").exists()
     with pytest.raises(nw.Error, match="file"):
         nw.run(traced, traces_to=tmp_path / "file")
+
+
+def test_rtts_are_dealt_to_laws_in_turn() -> None:
+    flows: list[dict[str, Any]] = [
+        {"cc": "cubic", "count": 4, "size": "10kB"},
+        {"cc": "bbr", "count": 4, "size": "10kB"},
+    ]
+    quiet = nw.dumbbell("10Gbps", "40ms", "1bdp", flows=flows, rtt_step="10ms", duration="2s")
+    rtts = nw.run(quiet.with_(warmup="0s")).flows["mean_rtt"]
+    rounded = [round(1e3 * rtt / 10) * 10 for rtt in rtts]
+    assert sorted(rounded) == list(range(40, 111, 10))
+    assert rounded[:4] == [40, 60, 80, 100] and rounded[4:] == [50, 70, 90, 110]
+
+
+def test_a_hundred_flows_are_sampled_and_small_groups_wholly() -> None:
+    flows = [{"cc": cc, "count": count} for cc, count in (("cubic", 300), ("bbr", 3), ("reno", 99))]
+    result = nw.run(nw.dumbbell("100Mbps", "40ms", "1bdp", flows=flows, duration="1s"))
+    sampled = result.flow_series["flow"].unique().sort().to_list()
+    assert sampled == [*range(48), 300, 301, 302, *range(303, 352)]
+
+
+def test_what_no_machine_can_hold_is_refused_before_it_runs() -> None:
+    with pytest.raises(nw.ScenarioError, match=r"may need .*[GT]B of memory and there are"):
+        nw.run(nw.dumbbell("1Gbps", "40ms", "1bdp", flows=10**8, duration="1s"))
