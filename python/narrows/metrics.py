@@ -147,7 +147,11 @@ def metric(name: str, table: str = "summary") -> Metric:
         found = _metrics().get((place, name))
         if found:
             return found
-    known = ", ".join(known for place, known in _metrics() if place == table)
+    known = ", ".join(
+        known
+        for (place, known), found in _metrics().items()
+        if place == table and found.kind not in ("name", "number", "switch")
+    )
     raise Error(f'no metric "{name}"; known: {known}')
 
 

@@ -355,7 +355,7 @@ def test_headings_scales_and_digits_follow_from_the_kind_of_a_metric() -> None:
     assert metric("mean_rtt", "flows").heading == "RTT ms"
     assert metric("completion_time", "flows").text(1.234) == "1.23"
     assert metric("wall", "summary").axis == "wall (s)"
-    with pytest.raises(nw.Error, match='no metric "speed"; known: cc, pacing'):
+    with pytest.raises(nw.Error, match='no metric "speed"; known: utilisation, goodput'):
         metric("speed")
 
 
