@@ -310,8 +310,10 @@ impl Prague {
 impl Controller for Prague {
     fn on_ack(&mut self, ack: &Ack) {
         self.rtt = ack.rtt.map(|rtt| (rtt.smoothed.seconds(), rtt.minimum.seconds()));
-        // The least RTT begins anew after persistent congestion, and may be longer then.
-        self.cwnd.window = self.cwnd.window.max(self.least_window());
+        // The least rate is a larger window if the RTT has become longer, and so may the least RTT
+        // be after persistent congestion.
+        let floor = if ack.recovering { self.least_window() } else { self.floor().min(1.0) };
+        self.cwnd.window = self.cwnd.window.max(floor);
         (self.now, self.in_flight) = (ack.now, ack.in_flight);
         self.packets += ack.packets;
         self.marked += ack.marked;
