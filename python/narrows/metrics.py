@@ -147,12 +147,7 @@ def metric(name: str, table: str = "summary") -> Metric:
         found = _metrics().get((place, name))
         if found:
             return found
-    known = ", ".join(
-        known
-        for (place, known), found in _metrics().items()
-        if place == table and found.kind not in ("name", "number", "switch")
-    )
-    raise Error(f'no metric "{name}"; known: {known}')
+    raise Error(f'no metric "{name}"; known: {", ".join(_numbers(table))}')
 
 
 def numbers_of_runs() -> list[str]:
@@ -163,10 +158,20 @@ def numbers_of_runs() -> list[str]:
     >>> numbers_of_runs()[:2]
     ['utilisation', 'goodput']
     """
+    return _numbers("summary")
+
+
+def check_number(metric: str, known: Sequence[str]) -> None:
+    """Raise a `SweepError` if `metric` is not one of the numbers that are known."""
+    if metric not in known:
+        raise SweepError(f'no metric "{metric}" that is a number; known: {", ".join(known)}')
+
+
+def _numbers(of_table: str) -> list[str]:
     return [
         name
         for (table, name), found in _metrics().items()
-        if table == "summary" and found.kind not in ("name", "number", "switch")
+        if table == of_table and found.kind not in ("name", "number", "switch")
     ]
 
 
@@ -197,10 +202,8 @@ def row_of_means(
     """
     if not metrics:
         raise SweepError('means: no metric is given; try means("utilisation")')
-    known = numbers_of_runs()
     for metric in metrics:
-        if metric not in known:
-            raise SweepError(f'no metric "{metric}" that is a number; known: {", ".join(known)}')
+        check_number(metric, numbers_of_runs())
     row: dict[str, Any] = {"seeds": 0}
     for metric in metrics:
         values = [run[metric] for run in runs if run.get(metric) is not None]

@@ -293,16 +293,21 @@ def of_sweep(sweep: Sweep, first: str = "utilisation") -> list[Table]:
 
 
 def _transfers_of_points(sweep: Sweep) -> list[Table]:
+    flows = (flow for scenario in sweep.scenarios for flow in scenario.fields["flows"])
+    if not any("web" in flow or "files" in flow for flow in flows):
+        return []
     asked = sweep.transfers
     rows = []
-    for number, point in enumerate(sweep.points):
-        measured = (asked["point"] == number) & (asked["requested"] >= sweep.warmups[number])
+    for number, (point, scenario) in enumerate(zip(sweep.points, sweep.scenarios, strict=True)):
+        measured = (asked["point"] == number) & (asked["requested"] >= scenario.checked.times()[1])
         rows.append(([str(value) for value in point.values()], asked.filter(measured)))
     return _completions(sweep.axes, ((said, of["completion_time"]) for said, of in rows))
 
 
 def mixed_points(sweep: Sweep) -> list[Table]:
     """Return a table of who got what, a row for each law of a point that mixes laws, or none."""
+    if all(len(scenario.fields["flows"]) < 2 for scenario in sweep.scenarios):
+        return []
     laws = sweep.laws
     columns = [metric(name, "flows") for name in OF_LAWS]
     table = _table([*sweep.axes, "law", "flows"], columns)

@@ -67,7 +67,7 @@ def _make(made: Made, output: Output) -> None:
         compare.write(output, run_cases(planned, made.seeds), made)
     else:
         points = [said for said, _ in made.cases]
-        plan = Plan.of_scenarios(points, scenarios, made.seeds)
+        plan = Plan(points, scenarios, made.seeds)
         until = Until(*made.until) if made.until else None
         with tempfile.TemporaryDirectory() as cache:
             result = plan.run(Cache(Path(cache)), until=until, progress=True)

@@ -51,7 +51,7 @@ def run_file(
     plan = described.plan()
     criterion = described.until
     bounds = (criterion.within, criterion.metric, criterion.most_seeds) if criterion else None
-    cases = list(zip(plan.points, plan.scenarios, strict=True))
+    cases = list(zip(plan.points, plan.texts, strict=True))
     made = Made("sweep", cases, plan.seeds, bounds)
     with target() if target else nullcontext() as folder, _executor(workers, dask) as executor:
         result = plan.run(Cache(cache), until=described.until, executor=executor, progress=True)

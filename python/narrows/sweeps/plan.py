@@ -7,14 +7,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from narrows._batch import check_memory
 from narrows._progress import bar
 from narrows._terminal import tell
-from narrows.controller import Makes
 from narrows.errors import SweepError
 from narrows.scenario import Scenario
-from narrows.shown import buffers_of
 from narrows.statistics import chosen_seeds, mean_and_interval
 from narrows.sweeps.cache import Cache, Passing, State, canonical, key_of
 from narrows.sweeps.dispatch import dispatch
@@ -76,13 +75,8 @@ class Plan:
     """The points of a sweep with their canonical scenarios, and the seeds."""
 
     points: list[Point]
-    scenarios: list[str]
+    scenarios: list[Scenario]
     seeds: list[int]
-    controllers: list[dict[str, Makes]]
-    weights: list[float]
-    buffers: list[str]
-    warmups: list[float]
-    checked: list[Scenario]
     failures: dict[str, Failure] = field(default_factory=dict)
 
     @classmethod
@@ -105,27 +99,18 @@ class Plan:
             checked_at(point, canonical(draft, series))
             for point, draft in zip(points, drafts, strict=True)
         ]
-        return cls.of_scenarios([named(point) for point in points], scenarios, chosen)
+        return cls([named(point) for point in points], scenarios, chosen)
 
-    @classmethod
-    def of_scenarios(cls, points: list[Point], scenarios: list[Scenario], seeds: list[int]) -> Plan:
-        """Plan what each point, whose values have names, runs under each seed."""
-        return cls(
-            points,
-            [scenario.to_toml() for scenario in scenarios],
-            seeds,
-            [scenario.controllers for scenario in scenarios],
-            [scenario.checked.weight() for scenario in scenarios],
-            buffers_of(scenarios),
-            [scenario.checked.times()[1] for scenario in scenarios],
-            scenarios,
-        )
+    @cached_property
+    def texts(self) -> list[str]:
+        """The scenarios as files."""
+        return [scenario.to_toml() for scenario in self.scenarios]
 
     def described(self) -> list[str]:
         """Return each point's scenario as a file that `narrows run` reads, with the first seed."""
         return [
-            f"# {describe(point)}\nseed = {self.seeds[0]}\n{scenario}"
-            for point, scenario in zip(self.points, self.scenarios, strict=True)
+            f"# {describe(point)}\nseed = {self.seeds[0]}\n{text}"
+            for point, text in zip(self.points, self.texts, strict=True)
         ]
 
     def run(
@@ -147,8 +132,9 @@ class Plan:
         """
         if executor is None or isinstance(executor, (ThreadPoolExecutor, ProcessPoolExecutor)):
             workers = getattr(executor, "_max_workers", None)
-            check_memory(self.weights, len(self.seeds), workers)
-        if any(self.controllers):
+            weights = [scenario.checked.weight() for scenario in self.scenarios]
+            check_memory(weights, len(self.seeds), workers)
+        if any(scenario.controllers for scenario in self.scenarios):
             cache = Passing(cache)
         say = tell if progress else _to_nobody
         members = self._members([self.seeds] * len(self.points))
@@ -168,16 +154,15 @@ class Plan:
         ]
         for failure in failures:
             say(str(failure))
-        return Sweep(self.points, members, cache, reused, ran, failures, self.buffers, self.warmups)
+        return Sweep(self.points, members, cache, reused, ran, failures, self.scenarios)
 
     def _members(self, seeds: Sequence[Sequence[int]]) -> list[Member]:
         """Return each point's runs with the seeds given for that point."""
-        groups = zip(range(len(self.points)), self.scenarios, seeds, strict=True)
+        groups = zip(self.scenarios, self.texts, seeds, strict=True)
         # A user's own law is known by its name only, which others may have at other points.
-        own = self.controllers or [{} for _ in self.points]
         return [
-            Member(point, seed, key_of(f"{point} {scenario}" if own[point] else scenario, seed))
-            for point, scenario, chosen in groups
+            Member(point, seed, key_of(f"{point} {text}" if scenario.controllers else text, seed))
+            for point, (scenario, text, chosen) in enumerate(groups)
             for seed in chosen
         ]
 
@@ -201,7 +186,7 @@ class Plan:
         if not missing:
             return reused, 0
         numbers = {member.key: number for number, member in enumerate(missing)}
-        jobs = (Job(member.key, self.checked[member.point], member.seed) for member in missing)
+        jobs = (Job(member.key, self.scenarios[member.point], member.seed) for member in missing)
         done = 0
         with bar(len(missing), hidden=not progress) as advance:
 
@@ -221,7 +206,7 @@ class Plan:
                     self.failures[outcome.key] = Failure.keep(
                         cache,
                         self.points[member.point],
-                        self.scenarios[member.point],
+                        self.texts[member.point],
                         member,
                         outcome,
                     )

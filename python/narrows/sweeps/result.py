@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from narrows._files import parquet, write_at_once, writing_into
 from narrows.errors import SweepError
-from narrows.metrics import numbers_of_runs, row_of_means, table_names
+from narrows.metrics import check_number, numbers_of_runs, row_of_means, table_names
 from narrows.remarks import numbered, numbers, of_runs
+from narrows.shown import buffers_of
 from narrows.statistics import paired
 from narrows.sweeps.cache import Cache
 from narrows.sweeps.points import Point, describe
@@ -23,6 +24,8 @@ from narrows.sweeps.work import Outcome
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from narrows.scenario import Scenario
 
 # Columns of a kept run that are not part of its summary.
 NESTED = ("flows", "links", "transfers", "flow_series", "law_series", "link_series")
@@ -81,11 +84,8 @@ class Sweep:
         The number of runs found in the cache, and the number run.
     failures
         The runs that failed.
-    buffers
-        Each buffer of the points' links in packets, bytes, time and bandwidth-delay products, with
-        the link's name; each once.
-    warmups
-        The seconds at the beginning of the runs of each point that are not measured.
+    scenarios
+        The scenario of each point.
     """
 
     def __init__(
@@ -96,12 +96,10 @@ class Sweep:
         reused: int,
         ran: int,
         failures: list[Failure],
-        buffers: list[str],
-        warmups: list[float],
+        scenarios: list[Scenario],
     ) -> None:
         self.points = points
-        self.buffers = buffers
-        self.warmups = warmups
+        self.scenarios = scenarios
         self.reused = reused
         self.ran = ran
         self.failures = failures
@@ -229,6 +227,11 @@ class Sweep:
                 'like sample = "10ms", or the sweep series=True'
             )
         return rows
+
+    @property
+    def buffers(self) -> list[str]:
+        """Each buffer of the points' links in all units, with the link's name; each once."""
+        return buffers_of(self.scenarios)
 
     @property
     def axes(self) -> list[str]:
@@ -368,8 +371,7 @@ class Sweep:
     def _by_point(self, metric: str) -> list[dict[int, float]]:
         """Return for each point its runs' values by seed, leaving out runs without a value."""
         known = [name for name in numbers_of_runs() if name in self.runs.columns]
-        if metric not in known:
-            raise SweepError(f'no metric "{metric}" that is a number; known: {", ".join(known)}')
+        check_number(metric, known)
         columns: list[dict[int, float]] = [{} for _ in self.points]
         for point, seed, value in self.runs.select("point", "seed", metric).iter_rows():
             if value is not None:
