@@ -1,8 +1,10 @@
 """`narrows send` and `narrows recv`, as two processes: killed, full, unreachable."""
 
+import asyncio
 import json
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -11,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from aioquic.asyncio.client import connect
+from aioquic.quic.configuration import QuicConfiguration
 
 NARROWS = [sys.executable, "-m", "narrows"]
 SIZE = 60_000_000
@@ -151,3 +155,35 @@ def test_what_is_wrong_is_said_in_one_line(here: Path) -> None:
         assert (sender.returncode, out) == (status, ""), err
         assert text in err.splitlines()[-1]
         assert "Traceback" not in err
+
+
+async def prove_wrongly(port: int, strangers: int) -> None:
+    """Connect as strangers that prove the wrong thing and stay for two seconds."""
+
+    async def one() -> None:
+        about = QuicConfiguration(alpn_protocols=["narrows-bulk/2"], verify_mode=ssl.CERT_NONE)
+        async with connect("127.0.0.1", port, configuration=about) as protocol:
+            _, writer = await protocol.create_stream()
+            writer.write(b"x" * 32)
+            await asyncio.sleep(2)
+
+    await asyncio.gather(*(one() for _ in range(strangers)), return_exceptions=True)
+
+
+def test_strangers_that_prove_the_wrong_thing_end_no_other_connection(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "data.bin").write_bytes(b"narrows")
+    with receiving(tmp_path) as (receiver, ticket):
+        port = int(ticket.split("/")[0].rpartition(":")[2])
+        strangers = subprocess.Popen([sys.executable, __file__, str(port), "10"])
+        time.sleep(0.8)
+        sender = sending(tmp_path, ticket)
+        out, err = sender.communicate(timeout=60)
+        assert sender.returncode == 0, err
+        assert "broke off" not in err and json.loads(out)["connections"] == 1, err
+        assert strangers.wait(timeout=60) == 0
+        assert receiver.wait(timeout=60) == 0
+
+
+if __name__ == "__main__":
+    asyncio.run(prove_wrongly(int(sys.argv[1]), int(sys.argv[2])))

@@ -438,42 +438,6 @@ mod tests {
         assert_eq!(receiver.join().expect("no panic").size, 3);
     }
 
-    /// Strangers that proved the wrong thing are gone before the sender comes, whose connection
-    /// then has the place of one of them: nobody ends it when their time to part is over.
-    #[test]
-    fn strangers_that_have_gone_end_no_connection_that_came_after() {
-        let place = tempfile::tempdir().expect("a directory");
-        let file = place.path().join("data");
-        std::fs::write(&file, vec![7; 20 << 20]).expect("written");
-        let identity = Identity::fresh().expect("an identity");
-        let (ticket, receiver) = receiving(&place.path().join("in"), &identity, "127.0.0.1:0");
-        let law = Law::parse("cubic").expect("a law");
-        let address = ticket.resolved(0).expect("an address");
-        let mut strangers: Vec<Line> =
-            (0..10).map(|_| Line::connect(&ticket, address, &law).expect("a socket").0).collect();
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_millis(300) {
-            for line in &mut strangers {
-                if line.is_open() {
-                    let _ = line.put(&[7; tls::PROOF]);
-                }
-                let _ = line.turn_within(Duration::from_millis(1));
-            }
-        }
-        let patience = Duration::from_secs(60);
-        let sending = crate::Sending { file: &file, to: &ticket, law: law.clone(), patience };
-        let begun = Instant::now();
-        let sent = crate::send(&sending, &mut |_| {
-            // It takes longer than strangers take to part.
-            if begun.elapsed() < Duration::from_secs(4) {
-                std::thread::sleep(Duration::from_millis(50));
-            }
-            ControlFlow::Continue(())
-        });
-        assert_eq!(sent.expect("sent").connections, 1);
-        assert_eq!(receiver.join().expect("no panic").size, 20 << 20);
-    }
-
     /// RFC 9000, §10.3: who is started again resets connections of before.
     #[test]
     fn a_receiver_that_is_started_again_says_so_at_once() {
