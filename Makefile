@@ -18,12 +18,13 @@ setup: .venv/.built
 tools:
 	scripts/tools
 
-.venv/.made: pyproject.toml
+.venv/.made: pyproject.toml papers/pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "narrows needs Python 3.11 or later"'
 	scripts/tools headers
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet --group dev
+	$(BIN)/pip install --quiet --no-deps --editable papers
 	touch $@
 
 .venv/.built: .venv/.made .venv/.features Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml -o -name fingerprints.txt)
@@ -90,10 +91,11 @@ built-tests: lint-rust test-core
 
 lint: lint-format lint-rust lint-types
 
+OF_FRONT := python papers tests benches validation
 lint-format: .venv/.made
 	cargo fmt --check
-	$(BIN)/ruff check --quiet python tests benches validation
-	$(BIN)/ruff format --check --quiet python tests benches validation
+	$(BIN)/ruff check --quiet $(OF_FRONT)
+	$(BIN)/ruff format --check --quiet $(OF_FRONT)
 
 lint-types: setup
 	$(BIN)/mypy --no-error-summary

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from narrows._batch import run_all
-from narrows.papers.gwa.setup import LAN, scenario
-from narrows.papers.lab import Lab
+
+from narrows.pool import run_all
 from narrows.results import Result
 from narrows.scenario import Scenario
 from narrows.statistics import mean_and_interval
+from narrows_papers.bench import Bench
+from narrows_papers.gwa.setup import LAN, scenario
 from tables import Section
 
 REFERENCE = Path(__file__).resolve().with_name("lan.jsonl")
@@ -40,7 +41,7 @@ FIGURES = {
 def scenario_of(queue: str, kilobytes: int) -> Scenario:
     """Describe a case of the reference as a scenario."""
     system, discipline = QUEUES[queue]
-    return scenario(Lab(), LAN, system, kilobytes, queue=discipline)
+    return scenario(Bench(), LAN, system, kilobytes, queue=discipline)
 
 
 def figures(result: Result) -> dict[str, float]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from counts import Count, Verdict, judge, judge_means, total
 from narrows import __version__, _core
-from narrows._batch import run_all
+from narrows.pool import run_all
 from narrows.results import Result
 from narrows.scenario import Scenario
 from narrows.statistics import mean_and_interval

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from narrows._batch import run_all
+from narrows.pool import run_all
 from narrows.results import Result
 from narrows.scenario import Scenario
 from narrows.statistics import mean_and_interval

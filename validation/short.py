@@ -14,7 +14,7 @@ from typing import Any
 
 from counts import Count, Verdict, judge, share_ratio_interval, total
 from linux import ENGINE
-from narrows._batch import run_all
+from narrows.pool import run_all
 from narrows.results import Result
 from narrows.scenario import Scenario
 from tables import Section

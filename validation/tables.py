@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from narrows._terminal import console
 from rich.box import SIMPLE
 from rich.table import Table
+
+from narrows.terminal import console
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES = (DOCS / "validation-ns2.md", DOCS / "validation-linux.md")

@@ -11,7 +11,6 @@ from . import kernel as kernel
 from . import lab as lab
 from . import listing as listing
 from . import networks as networks
-from . import papers as papers
 from . import plot as plot
 from . import report as report
 from . import results as results

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from narrows import _core
-from narrows._batch import run_all
 from narrows.controller import Law, name_of
 from narrows.errors import Error
 from narrows.metrics import row_of_means
+from narrows.pool import run_all
 from narrows.remarks import gathered
 from narrows.results import Result
 from narrows.scenario import Scenario

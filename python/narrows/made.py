@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from narrows import _core
-from narrows._files import MADE, read_text
 from narrows.errors import Error
+from narrows.files import MADE, read_text
 from narrows.metrics import numbers_of_runs
 from narrows.scenario import Scenario
 

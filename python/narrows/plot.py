@@ -15,7 +15,7 @@ import numpy as np
 
 from narrows import shown
 from narrows.errors import Error
-from narrows.metrics import metric
+from narrows.metrics import Metric, metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -191,7 +191,6 @@ def comparison(cases: Sequence[Case]) -> Figure:
     intervals of the means.
     """
     from narrows.comparison import common, varying  # noqa: PLC0415
-    from narrows.statistics import mean_and_interval  # noqa: PLC0415
 
     names = [name for name in varying(cases) if name != "pacing"]
     labels = [escaped(case.label(names, "\n")) for case in cases]
@@ -210,29 +209,8 @@ def comparison(cases: Sequence[Case]) -> Figure:
     columns = [metric(name) for name in ("utilisation", "loss_rate", "mean_queue", "jain")]
     several = any(len(case.runs) > 1 for case in cases)
     bars = _places_of_bars(shown_labels, pacings, records)
-    width = 0.8 / max(sum(label == it for label, _ in bars) for it in shown_labels)
     for column, ax in zip(columns, axes.flat, strict=False):
-        for pacing in pacings:
-            there = [(label, at) for (label, paced), at in bars.items() if paced == pacing]
-            values = [
-                [
-                    record[column.name] * column.scale
-                    for record in records
-                    if record["label"] == label and record["pacing"] == pacing
-                ]
-                for label, _ in there
-            ]
-            means, halves = map(np.array, zip(*map(mean_and_interval, values), strict=True))
-            whiskers = np.nan_to_num(np.array([halves, halves]))
-            if column.name == "jain":
-                whiskers[1] = np.minimum(whiskers[1], 1 - means)
-            ax.bar(
-                [shown_labels.index(label) + at * width for label, at in there],
-                means,
-                width,
-                yerr=whiskers if several else None,
-                label=_paced(pacing),
-            )
+        _draw_bars(ax, column, records, bars, pacings)
         turned = {"rotation": 90} if many else {}
         ax.set_xticks(range(len(shown_labels)), shown_labels, fontsize="x-small", **turned)
         ax.set_ylabel(column.axis)
@@ -278,6 +256,41 @@ def _places_of_bars(
         for number, pacing in enumerate(own):
             places[label, pacing] = number - (len(own) - 1) / 2
     return places
+
+
+def _draw_bars(
+    ax: Axes,
+    column: Metric,
+    records: Sequence[dict[str, Any]],
+    bars: dict[tuple[str, str], float],
+    pacings: Sequence[str],
+) -> None:
+    """Draw a metric of all runs: a bar at each of `bars`, with a whisker if there are seeds."""
+    from narrows.statistics import mean_and_interval  # noqa: PLC0415
+
+    labels = list(dict.fromkeys(label for label, _ in bars))
+    width = 0.8 / max(sum(label == it for label, _ in bars) for it in labels)
+    for pacing in pacings:
+        there = [(label, at) for (label, paced), at in bars.items() if paced == pacing]
+        values = [
+            [
+                record[column.name] * column.scale
+                for record in records
+                if record["label"] == label and record["pacing"] == pacing
+            ]
+            for label, _ in there
+        ]
+        means, halves = map(np.array, zip(*map(mean_and_interval, values), strict=True))
+        whiskers = np.nan_to_num(np.array([halves, halves]))
+        if column.name == "jain":
+            whiskers[1] = np.minimum(whiskers[1], 1 - means)
+        ax.bar(
+            [labels.index(label) + at * width for label, at in there],
+            means,
+            width,
+            yerr=whiskers if any(len(of_label) > 1 for of_label in values) else None,
+            label=_paced(pacing),
+        )
 
 
 def _bars_of_kinds(

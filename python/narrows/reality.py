@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from narrows import lab
-from narrows._batch import run_all
-from narrows._progress import bar
 from narrows.comparison import Case, Comparison
+from narrows.pool import run_all
+from narrows.progress import bar
 from narrows.results import Result
 from narrows.scenario import Scenario
 

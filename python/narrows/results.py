@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from narrows import _core
-from narrows._files import parquet, write_at_once, writing_into
 from narrows.errors import Error
+from narrows.files import parquet, write_at_once, writing_into
 from narrows.lateness import Real
 from narrows.metrics import table_names
 from narrows.scenario import Scenario
@@ -299,7 +299,7 @@ def run(
             pass
     folder = None if traces_to is None else os.fspath(traces_to)
     if progress is True:
-        from narrows._progress import bar  # noqa: PLC0415
+        from narrows.progress import bar  # noqa: PLC0415
 
         with bar(1) as advance:
             return Result(

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from narrows import _core
-from narrows._files import read_text
 from narrows.controller import Controller, Makes, known
 from narrows.fields import ScenarioFields
+from narrows.files import read_text
 from narrows.stack import is_stack, known_stack
 
 # A file with more bytes is not read: checking it would take gigabytes. `count` says many flows.

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from narrows import _core
+
 if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
@@ -121,19 +123,6 @@ def _paced(flow: dict[str, Any]) -> str:
 def warmup(result: Result) -> float:
     """Return the seconds at the beginning that are not measured."""
     return result.scenario.checked.times()[1]
-
-
-def seconds(text: str) -> float:
-    """Return a time in seconds, as the core writes it in a scenario's fields.
-
-    Examples
-    --------
-    >>> seconds("100ms"), seconds("90s")
-    (0.1, 90.0)
-    """
-    units = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-    number = text.rstrip("pnums")
-    return float(number) * units[text.removeprefix(number)]
 
 
 def top(lines: Sequence[Line], warmup: float) -> float | None:
@@ -268,7 +257,9 @@ def _while_sending(result: Result, column: str, flows: Sequence[int]) -> pl.Data
         "start",
         ends=pl.min_horizontal(
             pl.col("start") + pl.col("completion_time"),
-            pl.Series([seconds(stop) if stop else None for stop in stops], dtype=pl.Float64),
+            pl.Series(
+                [_core.seconds("stop", stop) if stop else None for stop in stops], dtype=pl.Float64
+            ),
         ).fill_null(np.inf),
     )
     return (

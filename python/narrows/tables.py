@@ -17,10 +17,10 @@ from rich.markup import escape, render
 from rich.table import Column, Table
 
 from narrows import shown
-from narrows._terminal import console_into, plain
 from narrows.comparison import Case, varying
 from narrows.metrics import Metric, metric
 from narrows.reality import HOST, IDEAL, REAL
+from narrows.terminal import console_into, plain
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,8 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from binary import BINARY, Run
 from hypothesis import settings
+
+from binary import BINARY, Run
 
 # The same cases each time: what a stranger runs must not depend on luck.
 settings.register_profile("fixed", derandomize=True)

@@ -11,8 +11,9 @@ import threading
 import time
 from pathlib import Path
 
-import narrows as nw
 from distributed import Client, LocalCluster
+
+import narrows as nw
 
 
 def kill_in_the_middle(victim: int, cache: Path) -> None:

@@ -6,8 +6,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import narrows as nw
 import pytest
+
+import narrows as nw
 from narrows import report
 from narrows.made import Made
 

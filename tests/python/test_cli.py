@@ -12,9 +12,10 @@ import sys
 import time
 from pathlib import Path
 
-import narrows as nw
 import polars as pl
 import pytest
+
+import narrows as nw
 from binary import BINARY, ROOT, Run
 from narrows.cli import complete
 

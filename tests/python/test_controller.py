@@ -11,10 +11,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, ClassVar
 
-import narrows as nw
 import numpy as np
 import polars as pl
 import pytest
+
+import narrows as nw
 from binary import ROOT
 
 

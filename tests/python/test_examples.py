@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+
 from binary import BINARY, ROOT, Run
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))

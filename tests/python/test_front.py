@@ -15,20 +15,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-import narrows as nw
 import numpy as np
 import polars as pl
 import pytest
-from binary import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
+
+import narrows as nw
+from binary import ROOT
 from narrows import _core, report, tables
-from narrows._files import Output
-from narrows._progress import Lines
 from narrows.comparison import Case
+from narrows.files import Output
 from narrows.made import Made
 from narrows.metrics import metric
+from narrows.progress import Lines
 from narrows.reality import HOST, IDEAL, REAL
 from narrows.report.page import MOST_POINTS, Chart
 from narrows.shown import Line, kinds, told

@@ -12,8 +12,9 @@ import sys
 import time
 from pathlib import Path
 
-import narrows as nw
 import pytest
+
+import narrows as nw
 from binary import Run
 from narrows import kernel, lab
 

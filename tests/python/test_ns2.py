@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from narrows.papers.gwa.ns2 import NS2, Network
+
+from narrows_papers.gwa.ns2 import NS2, Network
 
 VALIDATION = Path(__file__).parents[2] / "validation"
 # ns-2's RED with ECN, made to mark above the upper threshold, is the paper's ECN.

@@ -7,11 +7,12 @@ import math
 from pathlib import Path
 
 import pytest
+
 from binary import Run
-from narrows.papers import EXPERIMENTS
-from narrows.papers.claims import Claim, above, below, digits, falling, near, ranked, stated
-from narrows.papers.pxcp.setup import one_of
-from narrows.papers.reproduce import overview, page
+from narrows_papers import EXPERIMENTS
+from narrows_papers.claims import Claim, above, below, digits, falling, near, ranked, stated
+from narrows_papers.pages import overview, page
+from narrows_papers.pxcp.setup import one_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "papers"
 
@@ -20,7 +21,7 @@ def test_every_experiment_has_an_id_of_its_paper() -> None:
     for name, experiment in EXPERIMENTS.items():
         assert name == experiment.id == f"{experiment.paper}/{experiment.name}"
         assert (
-            experiment.run.__module__ == f"narrows.papers.{experiment.paper}"
+            experiment.run.__module__ == f"narrows_papers.{experiment.paper}"
             or f".{experiment.paper}." in experiment.run.__module__
         )
         assert experiment.run.__doc__, f"{name} does not say which part of the paper it reproduces"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from narrows.theory.queue import Gamma, Service, Sizes, elasticity, mg1b_loss, mm1b_load, mm1b_loss
 
 CONSTANT = Sizes([1.0])

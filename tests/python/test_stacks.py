@@ -6,8 +6,9 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-import narrows as nw
 import pytest
+
+import narrows as nw
 from narrows import _core
 
 EXAMPLES = Path(nw.__file__).parent / "examples"

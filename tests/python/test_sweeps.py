@@ -14,12 +14,13 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
-import narrows as nw
 import polars as pl
 import pytest
-from binary import BINARY, Run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+import narrows as nw
+from binary import BINARY, Run
 from narrows.statistics import estimate, paired
 from narrows.sweeps.cache import canonical, is_whole, key_of, sealed
 

@@ -7,11 +7,12 @@ import json
 import re
 from pathlib import Path
 
-import narrows as nw
 import pytest
-from binary import ROOT, Run
-from narrows._terminal import console_into, plain
 from rich.table import Table
+
+import narrows as nw
+from binary import ROOT, Run
+from narrows.terminal import console_into, plain
 
 HOSTILE = [
     "\x1b]0;PWNED\x07\x1b[2J\x1b[31m",
@@ -22,8 +23,8 @@ HOSTILE = [
     "a\x9b31mb",
     "a\rb",
 ]
-SOURCES = ROOT / "python" / "narrows"
-DOOR = SOURCES / "_terminal.py"
+SOURCES = [ROOT / "python" / "narrows", ROOT / "papers" / "narrows_papers"]
+DOOR = SOURCES[0] / "terminal.py"
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -42,7 +43,7 @@ def test_nothing_is_printed_around_the_one_door() -> None:
         r"(?<![\w.])print\(|sys\.(stdout|stderr)\.write|typer\.(echo|secho)|"
         r"(?<!_)Console\(|click\.echo"
     )
-    for file in SOURCES.rglob("*.py"):
+    for file in (file for place in SOURCES for file in place.rglob("*.py")):
         if file == DOOR or "examples" in file.parts:
             continue
         for number, line in enumerate(file.read_text().splitlines(), 1):

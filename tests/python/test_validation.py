@@ -7,10 +7,11 @@ import shutil
 import sys
 from pathlib import Path
 
+import pytest
+
 import counts
 import linux
 import ns2
-import pytest
 import short
 import tables
 import validate

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+
 from narrows import Scenario, run
 from narrows.theory.xcp import LARGEST_ALPHA, beta, fluid, phase_margin
-from numpy.typing import NDArray
 
 RTT = 0.08
 

@@ -31,7 +31,7 @@ mod _core {
     #[pymodule_export]
     use super::listing::{
         available_memory, controllers, decided_by, engine, metrics, presets, queues, recoveries,
-        schema, slow_starts, stacks,
+        schema, seconds, slow_starts, stacks,
     };
     #[pymodule_export]
     use super::run::{Run, Table, run};

@@ -1,6 +1,6 @@
 //! Everything that can be chosen by name, for `narrows list` and the docs.
 
-use crate::error::Failed;
+use crate::error::{Error, Failed};
 use narrows_control::registry::LAWS;
 use narrows_control::slow_start::SlowStart;
 use narrows_router::registry::QUEUES;
@@ -98,6 +98,13 @@ pub(crate) fn metrics() -> Vec<MetricLine> {
 #[pyfunction]
 pub(crate) fn engine() -> String {
     narrows_scenario::engine()
+}
+
+/// Return a time like ``100ms`` in seconds; the error of what is none begins with `place`.
+#[pyfunction]
+pub(crate) fn seconds(place: &str, text: &str) -> PyResult<f64> {
+    let time = text.parse::<narrows_units::Duration>();
+    Ok(time.map_err(|error| Error::new_err(format!("{place}: {error}")))?.seconds())
 }
 
 /// Return the bytes of memory that runs may still take; None if the system does not say.

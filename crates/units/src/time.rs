@@ -168,6 +168,7 @@ impl FromStr for Duration {
             "s" | "sec" | "seconds" => 1.0,
             "min" => 60.0,
             "h" => 3600.0,
+            "d" => 86_400.0,
             "" if number == 0.0 => 0.0,
             _ => return Err(wrong()),
         };
@@ -215,6 +216,7 @@ mod tests {
             ("350us", 350_000_000),
             ("1.5s", 1_500_000_000_000),
             ("2min", 120 * PER_SECOND),
+            ("30d", 30 * 24 * 3600 * PER_SECOND),
             ("0", 0),
             ("1e-3 s", 1_000_000_000),
         ] {

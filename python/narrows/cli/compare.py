@@ -1,222 +1,215 @@
-"""`narrows compare`: controllers and pacings over one bottleneck, with one seed or several."""
+"""`narrows compare`: controllers over one bottleneck; `narrows demo`: four of them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise, product
-from typing import Any
+from pathlib import Path
+from typing import Annotated
 
-from narrows import _core
-from narrows._files import Folder, parquet
-from narrows.comparison import Comparison, varying
-from narrows.errors import Error
-from narrows.made import Made
-from narrows.metrics import table_names
-from narrows.scenario import Scenario
+import typer
 
-# Runs with more seeds than these would not end.
-MOST_SEEDS = 1_000_000
-MOST_FLOWS = 2**32 - 1
+from narrows.cli import complete
+from narrows.cli.errors import end_unless
+from narrows.cli.options import Csv, Force, Json, Out, Seeds, split_list, split_seeds, with_unit
+
+commands = typer.Typer()
 
 
-def split_list(option: str, text: str) -> list[str]:
-    """Split a list by commas.
-
-    Examples
-    --------
-    >>> split_list("--cc", "cubic, reno")
-    ['cubic', 'reno']
-    """
-    items = [item.strip() for item in text.split(",")]
-    if not all(items):
-        raise Error(f'{option}: "{text}" has an empty item; separate names by single commas')
-    return items
-
-
-def split_seeds(text: str, first: int | None, usual: int = 1) -> list[int]:
-    """Read a number of seeds, like `10`, or a range of them, like `3..12`.
-
-    A number is counted from `first`, or from `usual` if that is None. A range begins where it says,
-    and has no `first` beside it.
-
-    Examples
-    --------
-    >>> split_seeds("3", 7), split_seeds("2..4", None)
-    ([7, 8, 9], [2, 3, 4])
-    """
-    match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", text.strip())
-    if first is not None and not 0 <= first < 2**64:
-        raise Error(f"--seed: {first} is not from 0 to 2^64 - 1; try 1")
-    if match and match[2]:
-        if first is not None:
-            raise Error(f"--seed: --seeds {text} says the first seed; leave one out")
-        _check_number(text, int(match[2]) - int(match[1]) + 1)
-        seeds = list(range(int(match[1]), int(match[2]) + 1))
-    else:
-        begin = usual if first is None else first
-        _check_number(text, int(match[1]) if match else 0)
-        seeds = list(range(begin, begin + int(match[1]))) if match else []
-    if seeds and seeds[-1] >= 2**64 and first is not None:
-        raise Error(f"--seed: {first} leaves no room for {len(seeds)} seeds below 2^64; try 1")
-    if not seeds or seeds[0] < 0 or seeds[-1] >= 2**64:
-        raise Error(f'--seeds: "{text}" is not a number or range of seeds; try 10 or 1..10')
-    return seeds
-
-
-def _check_number(text: str, seeds: int) -> None:
-    if seeds > MOST_SEEDS:
-        raise Error(f"--seeds: {text} is more than {MOST_SEEDS} seeds; try 10 or 1..10")
-
-
-@dataclass(frozen=True)
-class Combinations:
-    """Every combination of network, law, pacing and seed.
-
-    Parameters
-    ----------
-    networks
-        Lists of values by field of the dumbbell, like ``{"buffer": ["20p", "1bdp"]}``.
-    ccs, pacings, seeds
-        The laws, pacings and seeds to combine; a pacing that is None is the transport's. A law may
-        be a mixture, like ``cubic/bbr`` or ``40*cubic/10*bbr``.
-    flows
-        The number of flows.
-    fields
-        The scenario's other fields; those that are None take their defaults.
-    flow
-        The flows' other fields.
-    """
-
-    networks: dict[str, list[str]]
-    ccs: list[str]
-    pacings: Sequence[str | None]
-    seeds: list[int]
-    flows: int
-    fields: dict[str, Any]
-    flow: dict[str, Any]
-
-    def planned(self) -> list[tuple[dict[str, str], Scenario]]:
-        """Return each combination, as it was said and as a checked scenario.
-
-        What a law decides by itself is left out for that law: one that paces by itself has one
-        scenario whatever the pacings are.
-        """
-        fields = {name: value for name, value in self.fields.items() if value is not None}
-        found = []
-        for values in product(*map(dict.fromkeys, self.networks.values())):
-            network = dict(zip(self.networks, values, strict=True))
-            for cc in dict.fromkeys(self.ccs):
-                parts = mixture(cc, self.flows)
-                own = set.intersection(*(set(_core.decided_by(law)) for law, _ in parts))
-                for pacing in [None] if "pacing" in own else dict.fromkeys(self.pacings):
-                    groups = [self._group(law, count, pacing) for law, count in parts]
-                    scenario = Scenario(**fields, dumbbell=network, flows=groups)
-                    said = {"cc": cc, **network, "pacing": "own" if pacing is None else pacing}
-                    found.append((said, scenario))
-        return found
-
-    def _group(self, law: str, count: int, pacing: str | None) -> dict[str, Any]:
-        own = _core.decided_by(law)
-        # What is as usual is not said: a kernel could not do it otherwise.
-        usual = (None, False, 0.0, "0s")
-        flow = {
-            name: value
-            for name, value in self.flow.items()
-            if name not in own and value not in usual
-        }
-        spaced = {} if pacing is None or "pacing" in own else {"pacing": pacing}
-        return {"cc": law, "count": count, **spaced, **flow}
-
-    def left_out(self) -> list[str]:
-        """Say of each law which of the options it decides by itself."""
-        said = {name for name, value in self.flow.items() if value}
-        said |= {"pacing"} if list(self.pacings) != [None] else set()
-        laws = dict.fromkeys(law for cc in self.ccs for law, _ in mixture(cc, self.flows))
-        return [
-            f"{law} decides by itself: {', '.join(own)}"
-            for law in laws
-            if (own := sorted(said & set(_core.decided_by(law))))
-        ]
-
-    def made(self, planned: Sequence[tuple[dict[str, str], Scenario]], kind: str) -> Made:
-        """Return what is needed to run the planned combinations again; `kind` is that of `Made`."""
-        cases = [(dict(said), scenario.to_toml()) for said, scenario in planned]
-        return Made(kind, cases, self.seeds)
-
-
-def write(folder: Folder, comparison: Comparison, made: Made) -> None:
-    """Write one table of each kind for all runs, the scenario of each case, figure and report."""
-    from narrows import plot, report  # noqa: PLC0415 (matplotlib takes half a second)
-
-    for name in table_names():
-        frame = comparison.table(name)
-        if frame.height:
-            folder.data(f"{name}.parquet", parquet(frame))
-    names = varying(comparison.cases)
-    for case in comparison.cases:
-        name = re.sub(r"[^A-Za-z0-9.=+-]", "_", case.label(names, "-"))
-        folder.text(f"{name}.toml", case.runs[0].scenario.to_toml())
-    folder.data("comparison.png", plot.png(comparison.plot()))
-    folder.text("report.html", report.comparison(comparison, made))
-
-
-def mixture(cc: str, flows: int) -> list[tuple[str, int]]:
-    """Split a mixture of laws into laws and numbers of flows.
-
-    Examples
-    --------
-    >>> mixture("cubic/bbr", 5), mixture("4*cubic/bbr", 5), mixture("reno+newreno", 2)
-    ([('cubic', 3), ('bbr', 2)], [('cubic', 4), ('bbr', 1)], [('reno+newreno', 2)])
-    """
-    if flows > MOST_FLOWS:
-        raise Error(f"--flows: {flows} is more than {MOST_FLOWS} flows; try 50")
-    known = [name for name, *_ in _core.controllers()]
-    plus = re.fullmatch(r"([a-z0-9-]+)(?::\d+)?\+([a-z0-9-]+)(?::\d+)?", cc)
-    if plus and plus[1] in known and plus[2] in known and plus[2] != "reno":
-        raise Error(
-            f'--cc: "{cc}" is not a law over a recovery; for a mixture write {plus[1]}/{plus[2]}, '
-            f"or 5*{plus[1]}/5*{plus[2]}"
+def _no_delay(value: str | None) -> str | None:
+    if value is not None:
+        raise typer.BadParameter(
+            "it is not clear whether a delay is one-way or round-trip; use --rtt with the "
+            f"round-trip time, which is twice {value} if that is the one-way delay."
         )
-    laws, said, rest = _counted(cc)
-    left = flows - said
-    if left < rest or (left and not rest):
-        needed = f"at least {said + rest}" if rest else str(said)
-        raise Error(
-            f'--cc: "{cc}" is {needed} flows, and it would have {flows}, as --flows or another law '
-            "of the list says"
-        )
-    shares = iter(len(part) for part in _parts(left, rest))
-    return [(law, count or next(shares)) for law, count in laws]
+    return value
 
 
-def flows_of(ccs: Sequence[str]) -> int:
-    """Return how many flows a list of laws needs, if nobody says it.
+@commands.command(
+    epilog=(
+        "Example: narrows compare --rate 1Gbps --rtt 100ms --buffer 20p --flows 50 "
+        "--cc newreno,cubic --pacing none,even"
+    )
+)
+def compare(
+    rate: Annotated[
+        str, typer.Option(help="The bottleneck's rate, or several: 100Mbps,1Gbps.")
+    ] = "100Mbps",
+    rtt: Annotated[
+        str, typer.Option(help="Base round-trip time of the first flow, or several.")
+    ] = "50ms",
+    rtt_step: Annotated[
+        str, typer.Option(help="Amount by which each flow's RTT exceeds the previous flow's.")
+    ] = "0ms",
+    buffer: Annotated[
+        str,
+        typer.Option(
+            help="The bottleneck's buffer: 20p, 30kB, 5ms, 0.5bdp, bdp/sqrt(n); or several."
+        ),
+    ] = "1bdp",
+    queue: Annotated[
+        str,
+        typer.Option(
+            "--queue",
+            "-q",
+            help="The bottleneck's queue: drop-tail, red, codel, fq-codel, xcp …; or several.",
+            autocompletion=complete.queues,
+        ),
+    ] = "drop-tail",
+    ecn: Annotated[
+        bool, typer.Option("--ecn", help="Flows use ECN: they respond to marks (RFC 3168).")
+    ] = False,
+    flows: Annotated[
+        int | None,
+        typer.Option(
+            "--flows",
+            "-P",
+            help="The number of flows.  [default: as many as a mixture of --cc says, or 1]",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
+    cc: Annotated[
+        str,
+        typer.Option(
+            "--cc",
+            "-C",
+            help="Controllers, separated by commas: cubic, cubic:beta=0.8, reno+newreno; mixtures "
+            "of flows: cubic/bbr, 40*cubic/10*bbr.",
+            autocompletion=complete.controllers,
+        ),
+    ] = "sack,cubic",
+    pacing: Annotated[
+        str | None,
+        typer.Option(
+            help="How packets are spaced, separated by commas: none, even, exponential, fq.  "
+            "[default: none; over QUIC 1.25 windows per round trip]",
+            autocompletion=complete.pacings,
+        ),
+    ] = None,
+    packet_size: Annotated[
+        str | None,
+        typer.Option(
+            help="Size of a data packet on the wire.  [default: 1500B; 1000B with --tcp ns2]"
+        ),
+    ] = None,
+    duration: Annotated[
+        str,
+        typer.Option(
+            "--duration",
+            "-t",
+            help="Simulated time, or real time; a number without a unit is in seconds.",
+        ),
+    ] = "60s",
+    warmup: Annotated[
+        str | None,
+        typer.Option(
+            help="Initial part of the run that is not measured.  "
+            "[default: a quarter of the duration]"
+        ),
+    ] = None,
+    start_spread: Annotated[
+        str, typer.Option(help="Flows start at random times within this interval.")
+    ] = "100ms",
+    overhead: Annotated[
+        str,
+        typer.Option(
+            help="Senders wait a random time up to this before they send; breaks phase effects."
+        ),
+    ] = "0s",
+    tcp: Annotated[
+        str, typer.Option(help="The TCP implementation that flows imitate: linux or ns2.")
+    ] = "linux",
+    max_ssthresh: Annotated[
+        float,
+        typer.Option(
+            help="max_ssthresh of limited slow start (RFC 3742), in packets; 0 for the usual slow "
+            "start."
+        ),
+    ] = 0.0,
+    seeds: Seeds = "1",
+    seed: Annotated[
+        int | None,
+        typer.Option(help="The first seed, if --seeds is the number of seeds.  [default: 1]"),
+    ] = None,
+    real: Annotated[
+        bool,
+        typer.Option(
+            "--real",
+            help="In real time over this machine's TCP; narrows' laws are loaded into the kernel.",
+        ),
+    ] = False,
+    both: Annotated[
+        bool,
+        typer.Option(
+            "--both", help="Each case real, simulated, and simulated with this machine's timing."
+        ),
+    ] = False,
+    json_: Json = False,
+    csv: Csv = False,
+    output: Out = None,
+    force: Force = False,
+    delay: Annotated[str | None, typer.Option(hidden=True, callback=_no_delay)] = None,
+) -> None:
+    """Compare controllers over one bottleneck.
 
-    Examples
-    --------
-    >>> flows_of(["cubic", "bbr"]), flows_of(["cubic", "cubic/bbr"]), flows_of(["40*cubic/10*bbr"])
-    (1, 2, 50)
+    With --real and --both the exit status is 1 if the machine was too late for a run to be
+    believed.
     """
-    return max(said + rest for _, said, rest in map(_counted, ccs))
+    from narrows.cli.work import compare as work
+
+    ccs = split_list("--cc", cc)
+    combinations = work.Combinations(
+        networks={
+            "rate": split_list("--rate", rate),
+            "rtt": split_list("--rtt", rtt),
+            "rtt_step": [rtt_step],
+            "buffer": split_list("--buffer", buffer),
+            "queue": split_list("--queue", queue),
+        },
+        ccs=ccs,
+        pacings=split_list("--pacing", pacing) if pacing else [None],
+        seeds=split_seeds(seeds, seed),
+        flows=work.flows_of(ccs) if flows is None else flows,
+        fields={
+            "duration": with_unit(duration),
+            "warmup": warmup and with_unit(warmup),
+            "tcp": tcp,
+            "packet": packet_size,
+        },
+        flow={
+            "start_spread": start_spread,
+            "overhead": overhead,
+            "max_ssthresh": max_ssthresh,
+            "ecn": ecn,
+        },
+    )
+    is_valid = work.compare(combinations, (real, both), json_, csv, output, force)
+    end_unless(is_valid)
 
 
-def _counted(cc: str) -> tuple[list[tuple[str, int]], int, int]:
-    """Split a mixture into laws with their counts, 0 for a share of the rest.
+@commands.command(epilog="Example: narrows demo -o out/demo")
+def demo(
+    output: Annotated[Path, typer.Option("-o", "--output", help="Output folder.")] = Path(
+        "out/demo"
+    ),
+    duration: Annotated[str, typer.Option("--duration", "-t", help="Simulated time.")] = "30s",
+    force: Force = False,
+) -> None:
+    """Compare four TCPs with and without pacing.
 
-    Returns also the sum of the counts, and how many laws share the rest.
+    50 flows share a bottleneck of 1 Gbps with an RTT of 100 ms and a buffer of 20 packets.
     """
-    counted = [re.fullmatch(r"(?:(\d+)\*)?(.+)", part.strip()) for part in cc.split("/")]
-    if not all(counted):
-        raise Error(f'--cc: "{cc}" has an empty part; try cubic/bbr or 40*cubic/10*bbr')
-    laws = [(match[2], int(match[1] or 0)) for match in counted if match]
-    if any(match[1] and not int(match[1]) for match in counted if match):
-        raise Error(f'--cc: "{cc}" has a law of no flows; leave it out')
-    return laws, sum(count for _, count in laws), sum(not count for _, count in laws)
+    from narrows.cli.work import compare as work
 
-
-def _parts(whole: int, number: int) -> list[range]:
-    """Split a number into parts that differ by one at most, the larger first."""
-    ends = [(whole * place + number - 1) // number if number else 0 for place in range(number + 1)]
-    return [range(low, high) for low, high in pairwise(ends)]
+    combinations = work.Combinations(
+        networks={"rate": ["1Gbps"], "rtt": ["100ms"], "buffer": ["20p"]},
+        ccs=["reno", "newreno", "sack", "cubic"],
+        pacings=["none", "even"],
+        seeds=[1],
+        flows=50,
+        fields={
+            "duration": with_unit(duration),
+            "tcp": "ns2",
+        },
+        flow={"overhead": "8us"},
+    )
+    work.compare(combinations, (False, False), as_json=False, csv=False, output=output, force=force)

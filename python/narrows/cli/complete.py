@@ -35,14 +35,14 @@ def pacings(incomplete: str) -> list[str]:
 
 def example(incomplete: str) -> list[str]:
     """Complete the name of an example."""
-    from narrows.cli.examples import files  # noqa: PLC0415
+    from narrows.cli.work.examples import files
 
     return [name for name in files() if name.startswith(incomplete)]
 
 
 def listed(incomplete: str) -> list[str]:
     """Complete a kind or a name that `narrows list` knows."""
-    from narrows.listing import kinds  # noqa: PLC0415
+    from narrows.listing import kinds
 
     every = kinds()
     names = [*every, *(entry.name for entries in every.values() for entry in entries)]
@@ -51,8 +51,10 @@ def listed(incomplete: str) -> list[str]:
 
 def experiments(incomplete: str) -> list[str]:
     """Complete the name of an experiment of the papers, or of a paper."""
-    from narrows.papers import EXPERIMENTS  # noqa: PLC0415
-
+    try:
+        from narrows_papers import EXPERIMENTS
+    except ModuleNotFoundError:
+        return []
     papers = dict.fromkeys(name.split("/")[0] for name in EXPERIMENTS)
     return [name for name in ("all", *papers, *EXPERIMENTS) if name.startswith(incomplete)]
 

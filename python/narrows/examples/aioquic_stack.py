@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime
 import ssl
 
-import narrows as nw
 from aioquic._buffer import Buffer
 from aioquic.quic import events
 from aioquic.quic.configuration import QuicConfiguration
@@ -18,6 +17,8 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.packet import pull_quic_header
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+import narrows as nw
 
 SERVER, CLIENT = ("10.0.0.2", 443), ("10.0.0.1", 40_000)
 WINDOW = 16 << 20

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from narrows import _core
-from narrows._files import write_at_once
 from narrows.errors import SweepError
+from narrows.files import write_at_once
 from narrows.scenario import Scenario
 
 DEFAULT = Path(".narrows")

@@ -6,22 +6,21 @@ Only a few tasks wait at a time, and short runs are sent in portions.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
     CancelledError,
     Executor,
     Future,
-    ThreadPoolExecutor,
     wait,
 )
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
+from narrows.pool import StoppedError, Threads
 from narrows.sweeps.cache import Cache, State
-from narrows.sweeps.work import Job, Outcome, StoppedError, work
+from narrows.sweeps.work import Job, Outcome, work
 
 # Short runs go to a worker in portions of about this much work, so that the milliseconds that a
 # cluster takes per task are negligible.
@@ -70,20 +69,11 @@ Submit = Callable[[list[Job], str], "Future[list[Outcome]]"]
 
 @contextmanager
 def _threads(watch: Watch) -> Iterator[tuple[Submit, int]]:
-    stop = threading.Event()
-
-    def stoppable(key: str, share: float) -> None:
-        if stop.is_set():
-            raise StoppedError
-        watch(key, share)
-
-    workers = os.cpu_count() or 1
-    with ThreadPoolExecutor(workers, "narrows") as pool:
-        try:
-            yield lambda jobs, cache: pool.submit(work, jobs, cache, stoppable), workers
-        except BaseException:
-            stop.set()
-            raise
+    with Threads(watch) as threads:
+        yield (
+            lambda jobs, cache: threads.submit(work, jobs, cache, threads.watch),
+            threads.number,
+        )
 
 
 @contextmanager

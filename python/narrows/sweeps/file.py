@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from narrows._files import read_text
 from narrows.errors import Error, SweepError
+from narrows.files import read_text
 from narrows.scenario import LARGEST, Scenario
 from narrows.sweeps.expression import function_of
 from narrows.sweeps.plan import Plan, Until

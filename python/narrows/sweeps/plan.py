@@ -9,10 +9,9 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from narrows._batch import check_memory
-from narrows._progress import bar
-from narrows._terminal import tell
 from narrows.errors import SweepError
+from narrows.pool import check_memory
+from narrows.progress import bar
 from narrows.scenario import Scenario
 from narrows.statistics import chosen_seeds, mean_and_interval
 from narrows.sweeps.cache import Cache, Passing, State, canonical, key_of
@@ -20,6 +19,7 @@ from narrows.sweeps.dispatch import dispatch
 from narrows.sweeps.points import Base, Point, checked_at, describe, draft_at, named
 from narrows.sweeps.result import Failure, Member, Sweep, read
 from narrows.sweeps.work import Job, Outcome
+from narrows.terminal import tell
 
 # A confidence interval from two values says little.
 FEWEST_SEEDS = 3

@@ -12,8 +12,8 @@ from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from narrows._files import parquet, write_at_once, writing_into
 from narrows.errors import SweepError
+from narrows.files import parquet, write_at_once, writing_into
 from narrows.metrics import check_number, numbers_of_runs, row_of_means, table_names
 from narrows.remarks import numbered, numbers, of_runs
 from narrows.shown import buffers_of

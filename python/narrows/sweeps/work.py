@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrows import _core
+from narrows.pool import StoppedError
 from narrows.scenario import Scenario
 from narrows.sweeps.cache import Cache
 
@@ -41,10 +42,6 @@ class Outcome:
     key: str
     wall: float
     error: str | None = None
-
-
-class StoppedError(Exception):
-    """The sweep was stopped while this run was under way."""
 
 
 def work(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from narrows._types import Floats
+from narrows.types import Floats
 
 
 def matrix(alpha: ArrayLike, beta: ArrayLike) -> Floats:

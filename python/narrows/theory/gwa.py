@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from narrows._types import Floats
+from narrows.types import Floats
 
 
 def fluid(

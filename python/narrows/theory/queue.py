@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import gammaln, xlogy
 
-from narrows._types import Floats
+from narrows.types import Floats
 
 
 def _checked(name: str, values: ArrayLike, least: float, most: float) -> NDArray[np.float64]:

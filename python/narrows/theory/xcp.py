@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from narrows._types import Floats
+from narrows.types import Floats
 
 # Theorem 1: with β = α²√2 the model is stable for any delay, capacity and number of flows if α is
 # below this.

@@ -1,0 +1,21 @@
+"""The experiments of the papers: one module per paper, one function per experiment.
+
+Each experiment has its claims and their verdicts.
+"""
+
+from narrows_papers import etcp, gwa, htcp, laws, ltcp, pxcp
+from narrows_papers.claims import Claim
+from narrows_papers.registry import EXPERIMENTS, Experiment, choose
+
+__all__ = [
+    "EXPERIMENTS",
+    "Claim",
+    "Experiment",
+    "choose",
+    "etcp",
+    "gwa",
+    "htcp",
+    "laws",
+    "ltcp",
+    "pxcp",
+]

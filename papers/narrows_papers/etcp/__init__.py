@@ -1,0 +1,43 @@
+"""E-TCP (Gu, Towsley, Hollot, Zhang: "Congestion Control for Small Buffer High Speed Networks")."""
+
+from narrows_papers.etcp import (
+    analysis,
+    arrivals,
+    erasure,
+    errors,
+    estimates,
+    gaps,
+    large_buffers,
+    many,
+    paths,
+    rate,
+    reliability,
+    root,
+    signalling,
+    single,
+    start,
+    streaming,
+    timers,
+    web,
+)
+
+__all__ = [
+    "analysis",
+    "arrivals",
+    "erasure",
+    "errors",
+    "estimates",
+    "gaps",
+    "large_buffers",
+    "many",
+    "paths",
+    "rate",
+    "reliability",
+    "root",
+    "signalling",
+    "single",
+    "start",
+    "streaming",
+    "timers",
+    "web",
+]

@@ -1,0 +1,168 @@
+"""What the paper's experiments have in common (§VI-A)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from narrows.scenario import Scenario
+from narrows.types import Floats
+from narrows_papers.bench import Bench
+
+PACKET_BITS = 1040 * 8
+P0 = 0.01
+
+# The protocols compared, with the settings of §VI-A.
+ETCP = {"E-TCP": {"cc": "etcp"}}
+EVEN = {"E-TCP, even gaps": {"cc": "etcp", "pacing": "even"}}
+PEERS: dict[str, dict[str, Any]] = {
+    "NewReno": {"cc": "newreno"},
+    "NewReno paced": {"cc": "newreno", "pacing": "even"},
+    "HSTCP": {"cc": "highspeed", "max_ssthresh": 100},
+    "STCP": {"cc": "scalable", "max_ssthresh": 100},
+    "FAST": {"cc": "fast:alpha=1000:mi_threshold=0.00075"},
+}
+
+
+def scenario(
+    bench: Bench,
+    rate: str,
+    rtt: str,
+    flows: list[dict[str, Any]],
+    seconds: float,
+    *,
+    buffer: str = "20p",
+    sample: str = "0s",
+    warmup: float = 0.25,
+    **dumbbell: Any,
+) -> Scenario:
+    """Describe flows over the dumbbell of figure 4.
+
+    Packets have 1040 bytes, 1000 of them payload; the buffer is 20 packets unless given.
+    """
+    return Scenario(
+        tcp="ns2",
+        packet="1040B",
+        duration=bench.seconds(seconds),
+        warmup=bench.seconds(seconds * warmup),
+        sample=sample,
+        dumbbell={"rate": rate, "rtt": rtt, "buffer": buffer, **dumbbell},
+        flows=flows,
+    )
+
+
+def packets_a_second(megabits: float) -> float:
+    """Return a capacity in packets of 1040 bytes per second."""
+    return megabits * 1e6 / PACKET_BITS
+
+
+def with_rate(flow: pl.DataFrame) -> pl.DataFrame:
+    """Add the sending rate in packets per second.
+
+    The window of the rate law is its rate times the smoothed RTT.
+    """
+    return flow.with_columns((pl.col("window") / pl.col("rtt")).alias("rate")).drop_nulls("rate")
+
+
+def cumulative_loss(link: pl.DataFrame) -> Floats:
+    """Return the losses so far over the arrivals so far, at each sample."""
+    arrivals, drops = (
+        link[name].cum_sum().to_numpy().astype(np.float64) for name in ("arrivals", "drops")
+    )
+    return np.asarray(drops / np.maximum(arrivals, 1.0))
+
+
+def later(frame: pl.DataFrame, share: float = 0.5) -> pl.DataFrame:
+    """Return the rows of a series from a share of its duration on."""
+    times = frame["time"].to_numpy()
+    return frame.filter(pl.col("time") >= times.max() * share)
+
+
+def mean(frame: pl.DataFrame, column: str) -> float:
+    """Return the mean of a column."""
+    return float(frame[column].to_numpy().mean())
+
+
+def loss_of(link: pl.DataFrame) -> float:
+    """Return losses over arrivals of the whole frame."""
+    return float(link["drops"].sum()) / float(link["arrivals"].sum())
+
+
+def averaged(values: Any, samples: int) -> Floats:
+    """Return the means of consecutive groups of samples, for figures and measures of stability."""
+    array = np.asarray(values, dtype=np.float64)
+    rows = len(array) // samples
+    return np.asarray(array[: rows * samples].reshape(rows, samples).mean(axis=1))
+
+
+def variation(values: Any) -> float:
+    """Return the coefficient of variation."""
+    array = np.asarray(values, dtype=np.float64)
+    return float(array.std() / array.mean())
+
+
+def moved(frame: pl.DataFrame, column: str) -> float:
+    """Return the relative difference of a series' means over the last third and the one before."""
+    last = later(frame, 2 / 3)
+    before = later(frame, 1 / 3).filter(pl.col("time") < last["time"][0])
+    return abs(mean(last, column) / mean(before, column) - 1)
+
+
+# What `moved` computes, for a claim's text.
+MOVED = "relative difference between its means over the last third of the run and the one before"
+
+
+def still(frame: pl.DataFrame, column: str) -> float:
+    """Return how far a series' means over the last third and the one before are apart.
+
+    In standard errors, from twenty parts of each third: a queue's samples are noise about a mean.
+    """
+    last = later(frame, 2 / 3)
+    before = later(frame, 1 / 3).filter(pl.col("time") < last["time"][0])
+    thirds = [
+        [part.mean() for part in np.array_split(third[column].to_numpy(), 20)]
+        for third in (before, last)
+    ]
+    error = np.sqrt(sum(np.var(parts, ddof=1) / len(parts) for parts in thirds))
+    return float(abs(np.mean(thirds[1]) - np.mean(thirds[0])) / error)
+
+
+# What `still` computes, for a claim's text.
+STILL = (
+    "difference of its means over the last third of the run and the one before, in standard errors"
+)
+
+
+def drift_of_loss(link: pl.DataFrame) -> float:
+    """Return by how much the cumulative loss rate changes over the last third of the run."""
+    cumulative = cumulative_loss(link)
+    before = max(float(cumulative[2 * len(cumulative) // 3]), 1e-12)
+    return abs(float(cumulative[-1]) / before - 1)
+
+
+def per_acknowledged(per_sent: float) -> float:
+    """Return losses per acknowledged packet for losses per packet that comes to the link."""
+    return per_sent / (1 - per_sent)
+
+
+def draw_band(ax: Any, frame: pl.DataFrame, column: str, samples: int, label: str) -> None:
+    """Draw means of groups of samples, and the middle 98 % of the samples of each as a band."""
+    values = frame[column].to_numpy().astype(np.float64)
+    rows = len(values) // samples
+    groups = values[: rows * samples].reshape(rows, samples)
+    time = frame["time"].to_numpy()[samples - 1 :: samples][:rows]
+    low, high = np.quantile(groups, [0.01, 0.99], axis=1)
+    ax.fill_between(time, low, high, alpha=0.25, lw=0, label=f"98 % of {label}")
+    ax.plot(time, groups.mean(axis=1), lw=0.8, label="mean of a second")
+    # Room for a legend above.
+    ax.set_ylim(0, 1.3 * max(float(high.max()), 1e-9))
+
+
+def draw_loss(ax: Any, link: pl.DataFrame, samples: int, label: str, top: float) -> None:
+    """Draw the loss rate as `draw_band` does, and the cumulative loss rate over it."""
+    draw_band(ax, link, "loss_rate", samples, label)
+    ax.plot(link["time"], cumulative_loss(link), "k", lw=1, label="cumulative")
+    ax.set(xlabel="time (s)", ylabel="loss rate", ylim=(0, top))
+    ax.legend(fontsize="x-small", loc="upper right")

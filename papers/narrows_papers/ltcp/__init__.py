@@ -1,0 +1,8 @@
+"""LTCP, layered TCP.
+
+Bhandarkar, Jain, Reddy: "LTCP: a layered congestion control protocol for highspeed networks".
+"""
+
+from narrows_papers.ltcp import analysis, fairness, peers, real, sharing, single, testbed
+
+__all__ = ["analysis", "fairness", "peers", "real", "sharing", "single", "testbed"]

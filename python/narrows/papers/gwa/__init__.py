@@ -1,8 +1,0 @@
-"""GWA, generalized window advertising.
-
-Gerla, Lo Cigno, Mascolo, Weng: "Generalized window advertising for TCP congestion control".
-"""
-
-from narrows.papers.gwa import control, lan, many, mechanisms, wan
-
-__all__ = ["control", "lan", "many", "mechanisms", "wan"]

@@ -1,5 +1,0 @@
-"""H-TCP (Leith, Shorten: "H-TCP: TCP for high-speed and long-distance networks")."""
-
-from narrows.papers.htcp import comments, fast, slow, synchronised, unsynchronised
-
-__all__ = ["comments", "fast", "slow", "synchronised", "unsynchronised"]

@@ -1,8 +1,0 @@
-"""LTCP, layered TCP.
-
-Bhandarkar, Jain, Reddy: "LTCP: a layered congestion control protocol for highspeed networks".
-"""
-
-from narrows.papers.ltcp import analysis, fairness, peers, real, sharing, single, testbed
-
-__all__ = ["analysis", "fairness", "peers", "real", "sharing", "single", "testbed"]
