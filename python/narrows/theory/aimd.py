@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from narrows.theory.domain import above, between, within
 from narrows.types import Floats
 
 
@@ -20,12 +21,18 @@ def matrix(alpha: ArrayLike, beta: ArrayLike) -> Floats:
     Parameters
     ----------
     alpha, beta
-        Of n sources, shape (n,); β = 1 stands for a source that sees no drop (eq. 11).
+        Of n sources, shape (n,): packets gained per round trip, above 0, and shares kept, from 0 to
+        1; β = 1 stands for a source that sees no drop (eq. 11).
 
     Returns
     -------
     ndarray
         Shape (n, n). Its columns sum to 1, so the number of packets in the pipe is constant.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or a value is outside of these bounds.
 
     Examples
     --------
@@ -42,6 +49,22 @@ def perron_vector(alpha: ArrayLike, beta: ArrayLike) -> Floats:
 
     They are α_i/(1 − β_i), scaled to sum to 1.
 
+    Parameters
+    ----------
+    alpha, beta
+        Of n sources, shape (n,): packets gained per round trip, above 0, and shares kept, at
+        least 0 and below 1.
+
+    Returns
+    -------
+    ndarray
+        Shape (n,), summing to 1.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or a value is outside of these bounds.
+
     Examples
     --------
     With α = 2(1 − β) the sources are fair, and friendly to TCP:
@@ -50,6 +73,7 @@ def perron_vector(alpha: ArrayLike, beta: ArrayLike) -> Floats:
     array([0.5, 0.5])
     """
     a, b = _pair(alpha, beta)
+    within("beta", b, 0, np.nextafter(1.0, 0.0))
     shares = a / (1.0 - b)
     return np.asarray(shares / shares.sum())
 
@@ -58,6 +82,22 @@ def eigenvalues(alpha: ArrayLike, beta: ArrayLike) -> Floats:
     """Return the eigenvalues of A in descending order, beginning with 1 (§2, (ii)).
 
     They are real, lie in [β_1, 1] and interlace with the β.
+
+    Parameters
+    ----------
+    alpha, beta
+        Of n sources, shape (n,): packets gained per round trip, above 0, and shares kept, from 0 to
+        1.
+
+    Returns
+    -------
+    ndarray
+        Shape (n,).
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or a value is outside of these bounds.
 
     Examples
     --------
@@ -74,21 +114,58 @@ def rise_time(alpha: ArrayLike, beta: ArrayLike, left: float = 0.05) -> float:
     prints log(0.95), but 95 % of the way means that 5 % are left, and only log(0.05) gives its
     "about 4" at β = 0.5.
 
+    Parameters
+    ----------
+    alpha, beta
+        Of n sources, shape (n,): packets gained per round trip, above 0, and shares kept, at
+        least 0 and below 1; at least two sources.
+    left
+        Share of the distance that is left, between 0 and 1.
+
+    Returns
+    -------
+    float
+        In congestion epochs.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or a value is outside of these bounds.
+
     Examples
     --------
     >>> round(rise_time([1, 1], [0.5, 0.5]), 2)
     4.32
     """
-    return float(np.log(left) / np.log(eigenvalues(alpha, beta)[1]))
+    a, b = _pair(alpha, beta)
+    within("beta", b, 0, np.nextafter(1.0, 0.0))
+    if a.size < 2:
+        raise ValueError("alpha has one source; a distance from a share needs two")
+    return float(np.log(between("left", left, 0, 1)) / np.log(eigenvalues(alpha, beta)[1]))
 
 
 def evolve(alpha: ArrayLike, beta: ArrayLike, start: ArrayLike, epochs: int) -> Floats:
     """Compute W(0), W(1), … of synchronised sources (eq. 5).
 
+    Parameters
+    ----------
+    alpha, beta
+        Of n sources, shape (n,): packets gained per round trip, above 0, and shares kept, from 0 to
+        1.
+    start
+        W(0) in packets, shape (n,).
+    epochs
+        The number of congestion epochs, at least 0.
+
     Returns
     -------
     ndarray
-        Shape (epochs + 1, n).
+        Windows in packets just before each event, shape (epochs + 1, n).
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or a value is outside of these bounds.
     """
     step = matrix(alpha, beta)
     windows = [np.asarray(start, dtype=np.float64)]
@@ -112,7 +189,8 @@ def random_products(
     Parameters
     ----------
     alpha, beta, start
-        Of n sources.
+        Of n sources, shape (n,): packets gained per round trip, above 0, shares kept, from 0 to 1,
+        and W(0) in packets.
     drops
         Observed or assumed events, shape (events, n): true if the source sees a drop. Each epoch
         takes one of them at random.
@@ -124,7 +202,12 @@ def random_products(
     Returns
     -------
     ndarray
-        Shape (epochs + 1, n).
+        Windows in packets just before each event, shape (epochs + 1, n).
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or a value is outside of these bounds.
     """
     a, b = _pair(alpha, beta)
     events = np.asarray(drops, dtype=bool)
@@ -142,25 +225,70 @@ def mean_shares(alpha: ArrayLike, beta: ArrayLike, probabilities: ArrayLike) -> 
     1 − p_i(1 − β_i) in place of β_i, whatever the dependence between the sources, as long as events
     do not depend on windows (§2.1); the shares are its Perron vector.
 
+    Parameters
+    ----------
+    alpha, beta
+        Of n sources, shape (n,): packets gained per round trip, above 0, and shares kept, at
+        least 0 and below 1.
+    probabilities
+        p_i, with which a source sees a drop at an event, shape (n,), above 0 and at most 1.
+
+    Returns
+    -------
+    ndarray
+        Shape (n,), summing to 1.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or a value is outside of these bounds.
+
     Examples
     --------
     >>> mean_shares([1, 1], [0.5, 0.5], [1.0, 0.5]).round(3)
     array([0.333, 0.667])
     """
     a, b = _pair(alpha, beta)
-    p = np.asarray(probabilities, dtype=np.float64)
+    p = above("probabilities", probabilities, 0, 1)
     return perron_vector(a, 1.0 - p * (1.0 - b))
 
 
 def running_mean(windows: ArrayLike) -> Floats:
-    """Return the empirical mean of W(0) … W(k) for each k, which figure 7 shows to converge."""
+    """Return the empirical mean of W(0) … W(k) for each k, which figure 7 shows to converge.
+
+    Parameters
+    ----------
+    windows
+        W(0), W(1), … of n sources in packets, shape (epochs, n).
+
+    Returns
+    -------
+    ndarray
+        In packets, of the same shape.
+    """
     values = np.asarray(windows, dtype=np.float64)
     return np.asarray(values.cumsum(axis=0) / np.arange(1, len(values) + 1)[:, None])
 
 
 def throughput_ratio_beta(rtt_min: float, rtt_max: float) -> float:
-    """Return the back-off factor that just empties the queue, RTT_min/RTT_max (eqs. 9, 21)."""
-    return rtt_min / rtt_max
+    """Return the back-off factor that just empties the queue, RTT_min/RTT_max (eqs. 9, 21).
+
+    Parameters
+    ----------
+    rtt_min, rtt_max
+        The RTT without a queue and with a full one, above 0, in the same unit.
+
+    Returns
+    -------
+    float
+        The share of the window to keep, at most 1.
+
+    Raises
+    ------
+    ValueError
+        If an RTT is not above 0, or the smaller is larger than the larger.
+    """
+    return float(above("rtt_min", rtt_min, 0, rtt_max)) / rtt_max
 
 
 def _pair(
@@ -171,4 +299,4 @@ def _pair(
         raise ValueError(
             f"alpha has the shape {a.shape}, beta {b.shape}; both need one value per source"
         )
-    return a, b
+    return above("alpha", a, 0), within("beta", b, 0, 1)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from narrows.theory.domain import above, within
 from narrows.types import Floats
 
 
@@ -24,24 +25,29 @@ def fluid(
     Parameters
     ----------
     target
-        Target q* of the queue, in packets.
+        Target q* of the queue, in packets, above 0.
     forward, backward
         Delays in seconds from the source to the router, and from the router by way of the receiver
-        back to the source.
+        back to the source; together above 0.
     service
         The router's service rate in packets per second as a function of time in seconds; not
         negative.
     seconds
-        Length of the integration, in seconds.
+        Length of the integration, in seconds, above 0.
     gain
-        k in 1/s; 1/d if None.
+        k in 1/s, above 0; 1/d if None.
     step
-        Step of the integration, in seconds.
+        Step of the integration, in seconds, above 0 and at most the round trip.
 
     Returns
     -------
     time, rate, queue
         Shape (steps,): time in seconds, rate in packets per second, queue in packets.
+
+    Raises
+    ------
+    ValueError
+        If a value is outside of these bounds.
 
     Examples
     --------
@@ -52,7 +58,11 @@ def fluid(
     >>> round(float(rate[-1])), round(float(queue[-1]))
     (500, 0)
     """
-    delay = forward + backward
+    delay = float(above("forward + backward", forward + backward, 0))
+    within("forward", forward, 0, delay)
+    above("step", step, 0, delay)
+    for name, value in (("target", target), ("seconds", seconds), ("gain", gain or 1 / delay)):
+        above(name, value, 0)
     gain = 1 / delay if gain is None else gain
     steps, away, back, around = (round(span / step) for span in (seconds, forward, backward, delay))
     rate, queue = np.zeros(steps), np.zeros(steps)
@@ -76,15 +86,52 @@ def window_settles(target: float, capacity: float, delay: float) -> tuple[float,
     The number of outstanding packets is q + rate·d. With rate = capacity, 2q = q* − capacity·d; if
     that is negative, the queue is empty and the rate is q*/d.
 
+    Parameters
+    ----------
+    target
+        q*, the target of the queue in packets, above 0.
+    capacity
+        Of the link in packets per second, above 0.
+    delay
+        d, the round-trip time without the queue, in seconds, above 0.
+
     Returns
     -------
     queue, rate
         Packets, and packets per second.
+
+    Raises
+    ------
+    ValueError
+        If a value is not above 0.
     """
+    for name, value in (("target", target), ("capacity", capacity), ("delay", delay)):
+        above(name, value, 0)
     queue = max(0.0, (target - capacity * delay) / 2)
     return queue, min(capacity, target / delay)
 
 
-def overshoot(queue: Any, target: float) -> float:
-    """Return by how many packets a queue exceeds its target; negative if it stays below."""
-    return float(np.max(queue) - target)
+def overshoot(queue: ArrayLike, target: float) -> float:
+    """Return by how many packets a queue exceeds its target; negative if it stays below.
+
+    Parameters
+    ----------
+    queue
+        Packets at each instant, of any shape but empty.
+    target
+        q* in packets.
+
+    Returns
+    -------
+    float
+        In packets.
+
+    Raises
+    ------
+    ValueError
+        If the queue has no values.
+    """
+    values = np.asarray(queue, dtype=np.float64)
+    if not values.size:
+        raise ValueError("queue: it has no values")
+    return float(values.max() - target)

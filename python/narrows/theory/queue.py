@@ -11,16 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import gammaln, xlogy
 
+from narrows.theory.domain import above, within
 from narrows.types import Floats
-
-
-def _checked(name: str, values: ArrayLike, least: float, most: float) -> NDArray[np.float64]:
-    """Return `values` as an array. Raises ValueError unless all are from `least` to `most`."""
-    array = np.asarray(values, dtype=np.float64)
-    wrong = array[~((array >= least) & (array <= most))]
-    if wrong.size:
-        raise ValueError(f"{name}: {wrong.flat[0]:g} is not from {least:g} to {most:g}")
-    return array
 
 
 def mm1b_loss(load: ArrayLike, buffer: int) -> NDArray[np.float64]:
@@ -57,8 +49,8 @@ def mm1b_loss(load: ArrayLike, buffer: int) -> NDArray[np.float64]:
     >>> round(float(mm1b_loss(1.05, 100_000)), 6)
     0.047619
     """
-    rho = _checked("load", load, 0.0, np.inf)
-    _checked("buffer", buffer, 1, np.inf)
+    rho = within("load", load, 0.0, np.inf)
+    within("buffer", buffer, 1, np.inf)
     # Powers as differences from 1: of the two forms one does not overflow, and nothing cancels.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log = np.log(rho)
@@ -86,6 +78,11 @@ def mm1b_load(loss: ArrayLike, buffer: int) -> NDArray[np.float64]:
     ValueError
         If a loss probability or the buffer is out of these bounds.
 
+    Returns
+    -------
+    ndarray
+        The offered load over the capacity, of the same shape as `loss`.
+
     Examples
     --------
     For a loss of 0.01 at 20 packets, figure 1 of the E-TCP paper says 88 %, its text 90 %:
@@ -93,7 +90,7 @@ def mm1b_load(loss: ArrayLike, buffer: int) -> NDArray[np.float64]:
     >>> round(float(mm1b_load(0.01, 20)), 3)
     0.88
     """
-    losses = _checked("loss", loss, 0.0, 0.999999)
+    losses = within("loss", loss, 0.0, 0.999999)
 
     def root(p: float) -> float:
         return brentq(
@@ -107,7 +104,18 @@ class Service(Protocol):
     """A distribution of service times, with a mean of 1."""
 
     def arrivals(self, load: float) -> Floats:
-        """Return P(k arrivals in one service time) of a Poisson stream of rate `load`."""
+        """Return P(k arrivals in one service time) of a Poisson stream of rate `load`.
+
+        Parameters
+        ----------
+        load
+            ρ, the offered load over the capacity, above 0.
+
+        Returns
+        -------
+        ndarray
+            Probabilities of k = 0, 1, …, shape (k,), as far as they are above 1e-300.
+        """
         ...
 
 
@@ -137,15 +145,26 @@ class Sizes:
         """Raise ValueError if there is no size, one is not above 0, or shares do not fit them."""
         if not len(self.sizes):
             raise ValueError("sizes: [] has none; try [1500]")
-        _checked("sizes", self.sizes, np.finfo(float).tiny, np.finfo(float).max)
+        within("sizes", self.sizes, np.finfo(float).tiny, np.finfo(float).max)
         if self.shares is not None:
             if len(self.shares) != len(self.sizes):
                 raise ValueError(f"shares: {len(self.shares)} for {len(self.sizes)} sizes")
-            if not _checked("shares", self.shares, 0.0, np.finfo(float).max).sum():
+            if not within("shares", self.shares, 0.0, np.finfo(float).max).sum():
                 raise ValueError("shares: all are 0; leave them out for equal ones")
 
     def arrivals(self, load: float) -> Floats:
-        """Return a mixture of Poisson distributions, of mean λ·size."""
+        """Return a mixture of Poisson distributions, of mean λ·size.
+
+        Parameters
+        ----------
+        load
+            ρ, the offered load over the capacity, above 0.
+
+        Returns
+        -------
+        ndarray
+            P(k arrivals in one service time), k = 0, 1, …, shape (k,).
+        """
         sizes = np.asarray(self.sizes, dtype=np.float64)
         shares = np.ones(len(sizes)) if self.shares is None else np.asarray(self.shares)
         shares = shares / shares.sum()
@@ -175,10 +194,21 @@ class Gamma:
 
     def __post_init__(self) -> None:
         """Raise ValueError if the shape is not a number of use."""
-        _checked("shape", self.shape, 1e-3, 1e6)
+        within("shape", self.shape, 1e-3, 1e6)
 
     def arrivals(self, load: float) -> Floats:
-        """Return a negative binomial distribution."""
+        """Return a negative binomial distribution.
+
+        Parameters
+        ----------
+        load
+            ρ, the offered load over the capacity, above 0.
+
+        Returns
+        -------
+        ndarray
+            P(k arrivals in one service time), k = 0, 1, …, shape (k,).
+        """
         r, odds = self.shape, load / (self.shape + load)
         k = np.arange(int(min(700.0 / -np.log(odds), 1e6)) + 200.0)
         log = gammaln(k + r) - gammaln(r) - gammaln(k + 1.0) + xlogy(k, odds) + r * np.log1p(-odds)
@@ -238,8 +268,8 @@ def mg1b_loss(load: ArrayLike, buffer: int, service: Service) -> NDArray[np.floa
     >>> round(float(mg1b_loss(0.5, 1, Sizes([40, 1500]))), 6)
     0.333333
     """
-    loads = _checked("load", load, np.finfo(float).tiny, 1e6)
-    _checked("buffer", buffer, 1, np.inf)
+    loads = within("load", load, np.finfo(float).tiny, 1e6)
+    within("buffer", buffer, 1, np.inf)
 
     def loss(rho: float) -> float:
         pmf = service.arrivals(rho)
@@ -312,7 +342,17 @@ def elasticity(loss_of: Callable[[float], float], load: float) -> float:
     loss_of
         Loss probability as a function of the load.
     load
-        ρ.
+        ρ, above 0.
+
+    Returns
+    -------
+    float
+        E, a ratio.
+
+    Raises
+    ------
+    ValueError
+        If the load is not above 0, or nothing is lost at it.
 
     Examples
     --------
@@ -320,12 +360,33 @@ def elasticity(loss_of: Callable[[float], float], load: float) -> float:
     14.205
     """
     step = 1e-4
-    high, low = (float(np.log(loss_of(load * np.exp(sign * step)))) for sign in (1, -1))
+    above("load", load, 0)
+    high, low = (
+        float(np.log(above("loss_of(load)", loss_of(load * np.exp(sign * step)), 0)))
+        for sign in (1, -1)
+    )
     return (high - low) / (2 * step)
 
 
 def p0_for(buffer: int, utilisation: float) -> float:
     """Return the p0 with which E-TCP loads an M/M/1/B queue to a given utilisation.
+
+    Parameters
+    ----------
+    buffer
+        B in packets, at least 1.
+    utilisation
+        The load to reach, at least 0.
+
+    Returns
+    -------
+    float
+        Losses per packet.
+
+    Raises
+    ------
+    ValueError
+        If the buffer or the utilisation is outside of these bounds.
 
     Examples
     --------
@@ -340,9 +401,24 @@ def b_for(buffer: int) -> float:
 
     The paper takes 25 for a buffer of 20 packets (§III-A, §VIII).
 
+    Parameters
+    ----------
+    buffer
+        B in packets, at least 1.
+
+    Returns
+    -------
+    float
+        b in packets.
+
+    Raises
+    ------
+    ValueError
+        If the buffer holds less than a packet.
+
     Examples
     --------
     >>> b_for(20)
     25.0
     """
-    return 1.25 * buffer
+    return 1.25 * float(within("buffer", buffer, 1, np.inf))

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from narrows.theory.domain import above, within
 from narrows.types import Floats
 
 # Theorem 1: with β = α²√2 the model is stable for any delay, capacity and number of flows if α is
@@ -16,12 +17,27 @@ LARGEST_ALPHA = math.pi / (4 * math.sqrt(2))
 def beta(alpha: float) -> float:
     """Return the β that belongs to α, α²√2.
 
+    Parameters
+    ----------
+    alpha
+        XCP's α, above 0.
+
+    Returns
+    -------
+    float
+        β, with which the model is stable for α below `LARGEST_ALPHA`.
+
+    Raises
+    ------
+    ValueError
+        If α is not above 0.
+
     Examples
     --------
     >>> round(beta(0.4), 3), round(beta(0.2), 3)
     (0.226, 0.057)
     """
-    return alpha**2 * math.sqrt(2)
+    return float(above("alpha", alpha, 0)) ** 2 * math.sqrt(2)
 
 
 def phase_margin(alpha: float, beta: float) -> float:
@@ -30,11 +46,28 @@ def phase_margin(alpha: float, beta: float) -> float:
     It is negative if the loop is unstable. The gain is 1 at w = ωd with w⁴ = α²w² + β², and the
     phase there is −π + atan(αw/β) − w: it depends neither on the delay nor on the capacity.
 
+    Parameters
+    ----------
+    alpha, beta
+        XCP's parameters, above 0.
+
+    Returns
+    -------
+    float
+        In radians.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not above 0.
+
     Examples
     --------
     >>> round(phase_margin(0.4, 0.226), 2), phase_margin(0.6, 0.36 * 2**0.5) < 0
     (0.22, True)
     """
+    above("alpha", alpha, 0)
+    above("beta", beta, 0)
     square = (alpha**2 + math.sqrt(alpha**4 + 4 * beta**2)) / 2
     crossover = math.sqrt(square)
     return math.atan2(alpha * crossover, beta) - crossover
@@ -48,22 +81,31 @@ def fluid(
     Parameters
     ----------
     alpha, beta
-        XCP's parameters.
+        XCP's parameters, above 0.
     before
-        The rate until time 0, over the capacity; until then the queue is empty.
+        The rate until time 0, over the capacity, at least 0; until then the queue is empty.
     seconds
-        Length of the integration, in seconds.
+        Length of the integration, in seconds, above 0.
     delay
-        d, the round-trip time, in seconds.
+        d, the round-trip time, in seconds, above 0.
     step
-        Step of the integration, in seconds.
+        Step of the integration, in seconds, above 0 and at most the delay.
 
     Returns
     -------
     time, rate, queue
         Shape (steps,): time in seconds, rate over the capacity, queue in seconds that it takes to
         drain.
+
+    Raises
+    ------
+    ValueError
+        If a value is outside of these bounds.
     """
+    for name, value in (("alpha", alpha), ("beta", beta), ("seconds", seconds), ("delay", delay)):
+        above(name, value, 0)
+    within("before", before, 0, np.inf)
+    above("step", step, 0, delay)
     steps, lag = round(seconds / step), round(delay / step)
     rate, queue = np.full(steps, before), np.zeros(steps)
     for now in range(1, steps):
