@@ -55,6 +55,16 @@ class Bench:
     def seconds(self, full: float) -> str:
         """Return the scaled duration, as text, for `full` seconds at full scale.
 
+        Parameters
+        ----------
+        full
+            Seconds at full scale.
+
+        Returns
+        -------
+        str
+            For a scenario.
+
         Examples
         --------
         >>> Bench(scale=0.1).seconds(300)
@@ -63,7 +73,18 @@ class Bench:
         return f"{full * self.scale:.9g}s"
 
     def seeds(self, full: int) -> int:
-        """Return the scaled number of seeds, at least one."""
+        """Return the scaled number of seeds, at least one.
+
+        Parameters
+        ----------
+        full
+            The number at full scale.
+
+        Returns
+        -------
+        int
+            At least 1.
+        """
         return max(1, round(full * self.scale))
 
     def sweep(
@@ -74,7 +95,33 @@ class Bench:
         series: bool = False,
         **axes: Axis,
     ) -> Sweep:
-        """Run a sweep; a run that fails ends the experiment with a `RuntimeError`."""
+        """Run a sweep; a run that fails ends the experiment with a `RuntimeError`.
+
+        Parameters
+        ----------
+        scenario
+            A scenario, or a function that makes one of a point.
+        *zipped
+            Groups of lists whose values go together.
+        seeds
+            The number of seeds, counted from 1, or a list of them.
+        series
+            Whether to keep time series.
+        **axes
+            Lists of values by name, or functions of the point.
+
+        Returns
+        -------
+        Sweep
+            In which no run failed.
+
+        Raises
+        ------
+        ScenarioError
+            If a point is not a valid scenario.
+        RuntimeError
+            If a run fails, which ends the experiment.
+        """
         plan = Plan.of(scenario, points_of(zipped, axes), seeds, series, self.changes)
         self.scenarios += plan.described()
         result = plan.run(Cache(self.cache), executor=self._executor, progress=self._progress)
@@ -85,10 +132,32 @@ class Bench:
         return result
 
     def run(self, scenario: Scenario) -> Sweep:
-        """Run one scenario, with its time series."""
+        """Run one scenario, with its time series.
+
+        Parameters
+        ----------
+        scenario
+            The scenario.
+
+        Returns
+        -------
+        Sweep
+            Of one run.
+        """
         return self.sweep(scenario, series=True)
 
 
 def bottleneck(result: Sweep) -> pl.DataFrame:
-    """Return the time series of the first link, which is a dumbbell's bottleneck."""
+    """Return the time series of the first link, which is a dumbbell's bottleneck.
+
+    Parameters
+    ----------
+    result
+        A sweep of dumbbells, with time series.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row for each run and sample.
+    """
     return result.series("link_series").filter(pl.col("link") == 0)

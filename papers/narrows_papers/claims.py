@@ -46,7 +46,18 @@ class Claim:
             object.__setattr__(self, "why", "what it is judged by was not measured in these runs")
 
     def undecided(self, why: str) -> Claim:
-        """Return the same claim without a verdict, and why it has none."""
+        """Return the same claim without a verdict, and why it has none.
+
+        Parameters
+        ----------
+        why
+            Why nothing is decided.
+
+        Returns
+        -------
+        Claim
+            Another one.
+        """
         return replace(self, holds=None, why=why)
 
     @property
@@ -55,7 +66,13 @@ class Claim:
         return VERDICTS[self.holds]
 
     def record(self) -> dict[str, Any]:
-        """Return the claim and its verdict as a dictionary for a JSON file."""
+        """Return the claim and its verdict as a dictionary for a JSON file.
+
+        Returns
+        -------
+        dict
+            By name.
+        """
         return asdict(self) | {"verdict": self.verdict}
 
 
@@ -92,6 +109,11 @@ def near(
     by
         If the number is not in the paper: the equation or the argument that gives it.
 
+    Returns
+    -------
+    Claim
+        With its verdict.
+
     Examples
     --------
     >>> near("loss", 0.0102, 0.0101, within=0.02, since="three digits").text
@@ -121,6 +143,11 @@ def digits(text: str, paper: str, found: float, unit: str = "", why: str = "") -
     found
         Our number.
 
+    Returns
+    -------
+    Claim
+        With its verdict.
+
     Examples
     --------
     >>> digits("gain", "0.18", 0.1751).verdict, digits("loss", "1.12e-3", 1.13e-3).verdict
@@ -138,6 +165,16 @@ def digits(text: str, paper: str, found: float, unit: str = "", why: str = "") -
 
 def half_a_digit(number: str) -> float:
     """Return half a unit of a printed number's last digit.
+
+    Parameters
+    ----------
+    number
+        As it is printed, like ``1.12e-3``.
+
+    Returns
+    -------
+    float
+        Above 0.
 
     Examples
     --------
@@ -163,6 +200,11 @@ def above(
     says
         The paper's words, if the bound is our reading of them.
 
+    Returns
+    -------
+    Claim
+        With its verdict.
+
     Examples
     --------
     >>> above("utilisation", 0.9, 0.88).verdict
@@ -177,7 +219,22 @@ def above(
 def below(
     text: str, bound: float, found: float, unit: str = "", why: str = "", *, says: str = ""
 ) -> Claim:
-    """Claim that a number is below a bound; see `above`."""
+    """Claim that a number is below a bound; see `above`.
+
+    Parameters
+    ----------
+    text, unit, why
+        As in `near`.
+    bound, found
+        The numbers.
+    says
+        The paper's words, if the bound is our reading of them.
+
+    Returns
+    -------
+    Claim
+        With its verdict.
+    """
     paper = _read(f"< {_number(bound, unit)}", says)
     return Claim(text, paper, _number(found, unit), bool(found < bound), why)
 
@@ -190,6 +247,20 @@ def falling(text: str, names: Sequence[str], values: Sequence[float], why: str =
     """Claim an order: the first name has the highest value.
 
     For values that do not depend on a seed; `ranked` judges those that do.
+
+    Parameters
+    ----------
+    text, why
+        As in `Claim`.
+    names
+        What is compared, in the paper's order.
+    values
+        One for each name.
+
+    Returns
+    -------
+    Claim
+        With its verdict.
 
     Examples
     --------
@@ -219,6 +290,11 @@ def ranked(
     samples
         The values over the seeds, one sequence for each name, of at least two each.
 
+    Returns
+    -------
+    Claim
+        With its verdict.
+
     Examples
     --------
     >>> ranked("a > b", ["a", "b"], [[3.0, 3.1], [1.0, 1.1]]).verdict
@@ -237,6 +313,16 @@ def ranked(
 def ours(claim: Claim) -> Claim:
     """Mark a claim that the paper does not make.
 
+    Parameters
+    ----------
+    claim
+        A claim of an order or a bound.
+
+    Returns
+    -------
+    Claim
+        Another one, whose paper column says ``not given``.
+
     Examples
     --------
     >>> ours(ranked("a > b", ["a", "b"], [[3.0, 3.1], [1.0, 1.1]])).paper
@@ -247,6 +333,18 @@ def ours(claim: Claim) -> Claim:
 
 def interval(values: Sequence[float], unit: str = "") -> str:
     """Return mean and half-width of the 95 % confidence interval of values over seeds.
+
+    Parameters
+    ----------
+    values
+        One for each seed.
+    unit
+        Unit, shown at the end.
+
+    Returns
+    -------
+    str
+        For a table.
 
     Examples
     --------
@@ -283,6 +381,16 @@ def stated(text: str, paper: str, found: str, holds: bool | None, why: str = "")
     """Claim something that is not a number, such as a shape.
 
     The caller computes `holds` from the data; None means that they do not decide it.
+
+    Parameters
+    ----------
+    text, paper, found, holds, why
+        As in `Claim`.
+
+    Returns
+    -------
+    Claim
+        With its verdict.
     """
     return Claim(text, paper, found, None if holds is None else bool(holds), why)
 

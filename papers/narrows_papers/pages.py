@@ -42,6 +42,11 @@ def page(paper: str, folder: Path) -> str:
         The paper's short name.
     folder
         The folder with the experiments' ``.json`` and ``.png`` files; the page lies beside it.
+
+    Returns
+    -------
+    str
+        Markdown.
     """
     records = _records(folder)
     options = {_options(record) for record in records}
@@ -65,6 +70,11 @@ def overview(folder: Path) -> str:
     ----------
     folder
         The folder that has one folder for each paper.
+
+    Returns
+    -------
+    str
+        Markdown.
     """
     lines = [
         opening("README"),
@@ -131,7 +141,18 @@ def _section(record: dict[str, Any], folder: Path) -> list[str]:
 
 
 def scaled(record: dict[str, Any]) -> str:
-    """Return at which scale an experiment was run, in words."""
+    """Return at which scale an experiment was run, in words.
+
+    Parameters
+    ----------
+    record
+        An experiment's record.
+
+    Returns
+    -------
+    str
+        Like ``full scale``.
+    """
     return "full scale" if record.get("scale", 1) == 1 else f"scale {record['scale']:g}"
 
 
@@ -148,6 +169,18 @@ def _options(record: dict[str, Any]) -> str:
 
 def counting(number: int, what: str) -> str:
     """Return a number with what it counts, in the plural unless it is one.
+
+    Parameters
+    ----------
+    number
+        How many.
+    what
+        What, in the singular.
+
+    Returns
+    -------
+    str
+        Both.
 
     Examples
     --------

@@ -88,12 +88,28 @@ def experiment(name: str, title: str) -> Callable[[_Runs], _Runs]:
         The id, like ``etcp/fig06``.
     title
         What it shows, in one line.
+
+    Returns
+    -------
+    callable
+        What takes the function and returns it.
     """
     return _entering(EXPERIMENTS, name, title)
 
 
 def real_experiment(name: str, title: str) -> Callable[[_Runs], _Runs]:
-    """Return a decorator as `experiment` does, for runs over this machine's kernel."""
+    """Return a decorator as `experiment` does, for runs over this machine's kernel.
+
+    Parameters
+    ----------
+    name, title
+        As in `experiment`.
+
+    Returns
+    -------
+    callable
+        What takes the function and returns it.
+    """
     return _entering(REAL, name, title)
 
 
@@ -109,7 +125,22 @@ def _entering(registry: dict[str, Experiment], name: str, title: str) -> Callabl
 def choose(names: Sequence[str], real: bool = False) -> list[Experiment]:
     """Return the experiments with the given ids or of the given papers, or all of them.
 
-    With `real` those over this machine's kernel.
+    Parameters
+    ----------
+    names
+        Ids, papers, or ``all``.
+    real
+        Whether of those over this machine's kernel.
+
+    Returns
+    -------
+    list of Experiment
+        Each once.
+
+    Raises
+    ------
+    ExperimentError
+        If nothing has such a name.
 
     Examples
     --------

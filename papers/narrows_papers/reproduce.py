@@ -29,6 +29,21 @@ from narrows_papers.registry import EXPERIMENTS, Experiment, Finding, choose
 def parse_scale(text: str) -> float:
     """Read a scale: ``full``, ``quick``, or a number above 0 and at most 1.
 
+    Parameters
+    ----------
+    text
+        What ``--scale`` says.
+
+    Returns
+    -------
+    float
+        Above 0 and at most 1.
+
+    Raises
+    ------
+    ExperimentError
+        If it is not a scale.
+
     Examples
     --------
     >>> parse_scale("quick"), parse_scale("0.5")
@@ -56,8 +71,25 @@ def reproduce(
 ) -> bool:
     """Run experiments, print their claims, and write them and their papers' pages.
 
-    With `real` over this machine's kernel, and without the page over all papers. Return True if no
-    claim differs and each experiment could be computed.
+    Parameters
+    ----------
+    names
+        Ids, papers, or ``all``.
+    bench
+        What runs the sweeps.
+    output
+        Where pages, figures and data go.
+    as_json
+        Whether to print records instead of tables.
+    real
+        Whether over this machine's kernel; the page over all papers is not written then.
+    scenarios
+        Whether to write the scenarios of each experiment, too.
+
+    Returns
+    -------
+    bool
+        Whether no claim differs and each experiment could be computed.
 
     Raises
     ------
@@ -161,16 +193,41 @@ class Times:
             self._known = {}
 
     def of(self, experiment: str) -> float | None:
-        """Return the seconds that it took when all of its runs were run, or None."""
+        """Return the seconds that it took when all of its runs were run, or None.
+
+        Parameters
+        ----------
+        experiment
+            Its id.
+
+        Returns
+        -------
+        float or None
+            In seconds.
+        """
         return self._known.get(self._scale, {}).get(experiment)
 
     def keep(self, experiment: str, seconds: float) -> None:
-        """Keep what it took."""
+        """Keep what it took.
+
+        Parameters
+        ----------
+        experiment
+            Its id.
+        seconds
+            How long it took.
+        """
         self._known.setdefault(self._scale, {})[experiment] = round(seconds, 1)
         write_at_once(self._file, json.dumps(self._known, indent=1).encode())
 
     def announce(self, chosen: Sequence[Experiment]) -> None:
-        """Say how long the chosen ones will take, from what they took."""
+        """Say how long the chosen ones will take, from what they took.
+
+        Parameters
+        ----------
+        chosen
+            The experiments.
+        """
         known = [seconds for it in chosen if (seconds := self.of(it.id)) is not None]
         of = counting(len(chosen), "experiment")
         if not known:
@@ -182,7 +239,13 @@ class Times:
 
 
 def catalogue(as_json: bool) -> None:
-    """Print the id and title of every experiment, by paper."""
+    """Print the id and title of every experiment, by paper.
+
+    Parameters
+    ----------
+    as_json
+        Whether to print them as one JSON array.
+    """
     entries = [EXPERIMENTS[name] for name in sorted(EXPERIMENTS)]
     if as_json:
         put(json.dumps([{"id": entry.id, "title": entry.title} for entry in entries]))

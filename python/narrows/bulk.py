@@ -193,6 +193,11 @@ class Receiver:
         host
             The name or address under which senders find this machine; None for the address that it
             would send from.
+
+        Returns
+        -------
+        str
+            ``HOST:PORT/KEY``, for ``narrows send``; who has it may send.
         """
         return self._receiver.ticket(host or _own(self._listen.rpartition(":")[0]))
 

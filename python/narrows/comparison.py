@@ -32,19 +32,54 @@ class Case:
     runs: list[Result]
 
     def label(self, names: Sequence[str], between: str = ", ") -> str:
-        """Return what was said of it under these names, in a line."""
+        """Return what was said of it under these names, in a line.
+
+        Parameters
+        ----------
+        names
+            The names of what is said, such as ``cc``.
+        between
+            What stands between two values.
+
+        Returns
+        -------
+        str
+            The values, in the order of `names`.
+        """
         return between.join(self.said.get(name, "-") for name in names)
 
 
 def varying(cases: Sequence[Case]) -> list[str]:
-    """Return the names of what differs between cases, the law first and always."""
+    """Return the names of what differs between cases, the law first and always.
+
+    Parameters
+    ----------
+    cases
+        The cases that are compared.
+
+    Returns
+    -------
+    list of str
+        Such as ``["cc", "pacing"]``.
+    """
     names = list(dict.fromkeys(name for case in cases for name in case.said))
     differ = {name for name in names if len({case.said.get(name) for case in cases}) > 1}
     return [name for name in names if name == "cc" or name in differ]
 
 
 def common(cases: Sequence[Case]) -> str:
-    """Say in a line what is compared: what differs, and what all cases have in common."""
+    """Say in a line what is compared: what differs, and what all cases have in common.
+
+    Parameters
+    ----------
+    cases
+        The cases that are compared.
+
+    Returns
+    -------
+    str
+        A line for the caption of a figure.
+    """
     names = varying(cases)
     same = [
         f"{name} {value}"
@@ -95,6 +130,11 @@ class Comparison:
         name
             ``summary``, ``flows``, ``links``, ``transfers``, ``flow_series``, ``law_series`` or
             ``link_series``.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row per run and what the table is of.
         """
         import polars as pl  # noqa: PLC0415
 
@@ -181,7 +221,13 @@ class Comparison:
         return self.table("link_series")
 
     def plot(self) -> Figure:
-        """Draw utilisation, loss rate, mean queue and Jain's index as bars."""
+        """Draw utilisation, loss rate, mean queue and Jain's index as bars.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            With a panel for each of the four.
+        """
         from narrows import plot  # noqa: PLC0415
 
         return plot.comparison(self.cases)
@@ -202,7 +248,27 @@ class Comparison:
 def run_cases(
     planned: Sequence[tuple[dict[str, str], Scenario]], seeds: Sequence[int]
 ) -> Comparison:
-    """Run scenarios with every seed; each comes with what is said of it."""
+    """Run scenarios with every seed; each comes with what is said of it.
+
+    Parameters
+    ----------
+    planned
+        What is said of each scenario, by name, and the scenario.
+    seeds
+        The seeds of each.
+
+    Returns
+    -------
+    Comparison
+        The cases in the order of `planned`, their runs in that of `seeds`.
+
+    Raises
+    ------
+    Error
+        If the runs may need more memory than there is.
+    RuntimeError
+        If a run fails.
+    """
     runs = run_all([(scenario, seed) for _, scenario in planned for seed in seeds])
     parts = [runs[first : first + len(seeds)] for first in range(0, len(runs), len(seeds))]
     return Comparison([Case(said, part) for (said, _), part in zip(planned, parts, strict=True)])

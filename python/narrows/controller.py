@@ -89,23 +89,67 @@ class Controller:
         raise NotImplementedError(f"{type(self).__name__} needs __init__(self, initial_window)")
 
     def on_ack(self, ack: Ack) -> None:
-        """Respond to newly acknowledged packets."""
+        """Respond to newly acknowledged packets.
+
+        Parameters
+        ----------
+        ack
+            What the acknowledgement says: packets, times in seconds.
+
+        Raises
+        ------
+        NotImplementedError
+            If a subclass does not define it.
+        """
         raise NotImplementedError(f"{type(self).__name__} needs on_ack(self, ack)")
 
     def on_loss(self, loss: Loss) -> None:
-        """Respond to a lost packet or to a retransmission timeout."""
+        """Respond to a lost packet or to a retransmission timeout.
+
+        Parameters
+        ----------
+        loss
+            Which packet, when, and whether the timer expired.
+
+        Raises
+        ------
+        NotImplementedError
+            If a subclass does not define it.
+        """
         raise NotImplementedError(f"{type(self).__name__} needs on_loss(self, loss)")
 
     def on_mark(self, mark: Mark) -> None:
-        """Respond to packets that arrived with an ECN mark; define it to hear of marks."""
+        """Respond to packets that arrived with an ECN mark; define it to hear of marks.
+
+        Parameters
+        ----------
+        mark
+            How many packets, and when.
+        """
 
     def on_timer(self, now: float) -> None:
-        """Respond to the time of `timer`, in seconds; define both to have a timer."""
+        """Respond to the time of `timer`, in seconds; define both to have a timer.
+
+        Parameters
+        ----------
+        now
+            The simulated time in seconds.
+        """
 
     def window(self) -> float:
         """Return the congestion window in packets, at least 1 and at most ten million.
 
         It is called after the controller is created and after every event.
+
+        Returns
+        -------
+        float
+            In packets.
+
+        Raises
+        ------
+        NotImplementedError
+            If a subclass does not define it.
         """
         raise NotImplementedError(f"{type(self).__name__} needs window(self)")
 
@@ -113,11 +157,22 @@ class Controller:
         """Return packets per second, or None to send as soon as the window allows.
 
         Define it to pace; it is called when `window` is.
+
+        Returns
+        -------
+        float or None
+            Packets per second, above 0.
         """
         return None
 
     def timer(self) -> float | None:
-        """Return when `on_timer` is to be called, in seconds, or None; called when `window` is."""
+        """Return when `on_timer` is to be called, in seconds, or None; called when `window` is.
+
+        Returns
+        -------
+        float or None
+            The simulated time in seconds, later than now.
+        """
         return None
 
 
@@ -151,6 +206,16 @@ Law = str | Own
 def name_of(law: Law) -> str:
     """Return the name of a law as tables show it.
 
+    Parameters
+    ----------
+    law
+        A name, or a user's class of controllers or what makes them.
+
+    Returns
+    -------
+    str
+        The name, with its settings.
+
     Examples
     --------
     >>> name_of("cubic"), name_of(partial(Controller, delta=0.5))
@@ -183,6 +248,20 @@ def _same(one: Makes, other: Makes) -> bool:
 
 def known(place: str, law: Own, others: dict[str, Makes]) -> str:
     """Add what makes a user's controllers to the others, and return its name.
+
+    Parameters
+    ----------
+    place
+        Where it stands in the scenario, for errors.
+    law
+        A user's class, or a function that makes controllers.
+    others
+        What makes the other controllers, by name; this one is added.
+
+    Returns
+    -------
+    str
+        Its name in the scenario.
 
     Raises
     ------

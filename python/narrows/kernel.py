@@ -57,17 +57,34 @@ class Connection:
 
 
 def laws() -> dict[str, str]:
-    """Return the laws that there are for the kernel, with their names there."""
+    """Return the laws that there are for the kernel, with their names there.
+
+    Returns
+    -------
+    dict of str
+        Like ``{"etcp": "nw_etcp"}``.
+    """
     return dict(_core.kernel_laws())
 
 
 def installed() -> list[Installed]:
-    """Return the laws that are in the kernel to stay."""
+    """Return the laws that are in the kernel to stay.
+
+    Returns
+    -------
+    list of Installed
+        Empty where the kernel has none.
+    """
     return [Installed(*line) for line in _core.kernel_installed()]
 
 
 def check(law: str) -> None:
     """Check a law with settings, like ``etcp:p0=0.005``.
+
+    Parameters
+    ----------
+    law
+        Its name with settings.
 
     Raises
     ------
@@ -79,6 +96,11 @@ def check(law: str) -> None:
 
 def load(law: str) -> str:
     """Load a law with settings, like ``etcp:p0=0.005``, until `unload` or a reboot.
+
+    Parameters
+    ----------
+    law
+        Its name with settings.
 
     Returns
     -------
@@ -100,6 +122,11 @@ def unload(name: str) -> None:
 
     Connections that use it keep it until they close.
 
+    Parameters
+    ----------
+    name
+        As narrows or the kernel calls it.
+
     Raises
     ------
     Error
@@ -112,5 +139,10 @@ def connections() -> list[Connection]:
     """Return every open TCP connection of this network namespace.
 
     A lab's are in others: ``narrows lab exec left -- narrows kernel watch``.
+
+    Returns
+    -------
+    list of Connection
+        Windows in packets, times in seconds, rates in bytes per second.
     """
     return [Connection(*line) for line in _core.connections()]

@@ -27,7 +27,13 @@ class Check:
 
 
 def doctor() -> list[Check]:
-    """Return what this machine can do for a lab."""
+    """Return what this machine can do for a lab.
+
+    Returns
+    -------
+    list of Check
+        One for each thing that a lab needs or can use.
+    """
     return [Check(*line) for line in _core.doctor()]
 
 
@@ -68,6 +74,16 @@ def timing(seconds: float = 60.0, progress: Callable[[float], None] | None = Non
         For how long.
     progress
         A function that is called with the fraction done. An exception that it raises stops it.
+
+    Returns
+    -------
+    Timing
+        How late timers and threads are, in seconds.
+
+    Raises
+    ------
+    Error
+        If `seconds` is not above 0.
     """
     if isinstance(seconds, str) or not 0 < seconds < math.inf:
         raise Error(f"seconds: {seconds!r} is not a number above 0; try 60.0")

@@ -33,6 +33,11 @@ class Entry:
 def controllers() -> list[Entry]:
     """Return the congestion controllers: a flow's ``cc``.
 
+    Returns
+    -------
+    list of Entry
+        In the order of ``narrows list``.
+
     Examples
     --------
     >>> import narrows as nw
@@ -46,6 +51,11 @@ def controllers() -> list[Entry]:
 def queues() -> list[Entry]:
     """Return the queues: a link's ``queue``.
 
+    Returns
+    -------
+    list of Entry
+        In the order of ``narrows list``.
+
     Examples
     --------
     >>> import narrows as nw
@@ -56,12 +66,28 @@ def queues() -> list[Entry]:
 
 
 def kinds() -> dict[str, list[Entry]]:
-    """Return everything that can be named, by kind."""
+    """Return everything that can be named, by kind.
+
+    Returns
+    -------
+    dict
+        Lists of `Entry` by kind, like ``queues``.
+    """
     return {"controllers": controllers(), "queues": queues(), **others()}
 
 
 def chosen(what: str | None) -> dict[str, list[Entry]]:
     """Return what a kind or a name stands for, by kind; everything for None.
+
+    Parameters
+    ----------
+    what
+        A kind, a name, or None.
+
+    Returns
+    -------
+    dict
+        Lists of `Entry` by kind, like ``queues``.
 
     Raises
     ------
@@ -101,7 +127,13 @@ def _entry(named: _core.Named) -> Entry:
 
 
 def others() -> dict[str, list[Entry]]:
-    """Return recoveries, slow starts, presets, and stacks if this build has any, by kind."""
+    """Return recoveries, slow starts, presets, and stacks if this build has any, by kind.
+
+    Returns
+    -------
+    dict
+        Lists of `Entry` by kind, like ``queues``.
+    """
     kinds = {
         "recoveries": _core.recoveries(),
         "slow_starts": _core.slow_starts(),

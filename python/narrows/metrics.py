@@ -107,6 +107,16 @@ class Metric:
     def text(self, value: float) -> str:
         """Write one value as people read it.
 
+        Parameters
+        ----------
+        value
+            In the unit of the tables.
+
+        Returns
+        -------
+        str
+            In the unit that people read, without it.
+
         Examples
         --------
         >>> metric("loss_rate").text(0.00123)
@@ -117,6 +127,16 @@ class Metric:
 
     def cell(self, values: Sequence[float | None]) -> str:
         """Write the values of several seeds: their mean ± half of the 95 % confidence interval.
+
+        Parameters
+        ----------
+        values
+            One for each seed; None where it was not measured.
+
+        Returns
+        -------
+        str
+            For a cell of a table.
 
         Examples
         --------
@@ -132,6 +152,18 @@ class Metric:
 
 def metric(name: str, table: str = "summary") -> Metric:
     """Return the metric of a table; those of a run's record are in every table.
+
+    Parameters
+    ----------
+    name
+        Its name, like ``utilisation``.
+    table
+        The table in which it is a column.
+
+    Returns
+    -------
+    Metric
+        With its unit and scale.
 
     Raises
     ------
@@ -153,6 +185,11 @@ def metric(name: str, table: str = "summary") -> Metric:
 def numbers_of_runs() -> list[str]:
     """Return the names of the metrics of a whole run that are numbers, in order.
 
+    Returns
+    -------
+    list of str
+        As they come in a summary.
+
     Examples
     --------
     >>> numbers_of_runs()[:2]
@@ -162,7 +199,20 @@ def numbers_of_runs() -> list[str]:
 
 
 def check_number(metric: str, known: Sequence[str]) -> None:
-    """Raise a `SweepError` if `metric` is not one of the numbers that are known."""
+    """Raise a `SweepError` if `metric` is not one of the numbers that are known.
+
+    Parameters
+    ----------
+    metric
+        A name.
+    known
+        Those that are numbers.
+
+    Raises
+    ------
+    SweepError
+        If it is not.
+    """
     if metric not in known:
         raise SweepError(f'no metric "{metric}" that is a number; known: {", ".join(known)}')
 
@@ -214,7 +264,13 @@ def row_of_means(
 
 
 def table_names() -> list[str]:
-    """Return the names of the tables of a run."""
+    """Return the names of the tables of a run.
+
+    Returns
+    -------
+    list of str
+        Such as ``flows`` and ``link_series``.
+    """
     return list(dict.fromkeys(table for table, _ in _metrics() if table != "record"))
 
 

@@ -58,14 +58,44 @@ def window(
 def rtt(
     result: Result | Sequence[Result], ax: Axes | None = None, flows: Sequence[int] | None = None
 ) -> Axes:
-    """Draw smoothed round-trip times over time, in milliseconds."""
+    """Draw smoothed round-trip times over time, in milliseconds.
+
+    Parameters
+    ----------
+    result
+        A run with samples, or several of them.
+    ax
+        The axes to draw into; new ones if None.
+    flows
+        The numbers of the flows to draw; the first five if None.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+    """
     return _flow_lines(result, "rtt", ax, flows)
 
 
 def goodput(
     result: Result | Sequence[Result], ax: Axes | None = None, flows: Sequence[int] | None = None
 ) -> Axes:
-    """Draw goodput over time, in Mbit/s, as means over two round trips."""
+    """Draw goodput over time, in Mbit/s, as means over two round trips.
+
+    Parameters
+    ----------
+    result
+        A run with samples, or several of them.
+    ax
+        The axes to draw into; new ones if None.
+    flows
+        The numbers of the flows to draw; the first five if None.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+    """
     return _flow_lines(result, "goodput", ax, flows)
 
 
@@ -73,6 +103,25 @@ def queue(result: Result, ax: Axes | None = None, link: int | str | None = None)
     """Draw the queue of a link over time, in packets.
 
     The link is given by number or name, and is the bottleneck by default.
+
+    Parameters
+    ----------
+    result
+        A run with samples.
+    ax
+        The axes to draw into; new ones if None.
+    link
+        The number or name of a link; None for the bottleneck.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    Error
+        If there is no such link.
     """
     return _link_line(result, "queue", ax, link)
 
@@ -81,6 +130,25 @@ def loss(result: Result, ax: Axes | None = None, link: int | str | None = None) 
     """Draw the loss rate of a link over time, in percent.
 
     The link is given by number or name, and is the bottleneck by default.
+
+    Parameters
+    ----------
+    result
+        A run with samples.
+    ax
+        The axes to draw into; new ones if None.
+    link
+        The number or name of a link; None for the bottleneck.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    Error
+        If there is no such link.
     """
     return _link_line(result, "loss_rate", ax, link)
 
@@ -89,6 +157,25 @@ def utilisation(result: Result, ax: Axes | None = None, link: int | str | None =
     """Draw the utilisation of a link over time.
 
     The link is given by number or name, and is the bottleneck by default.
+
+    Parameters
+    ----------
+    result
+        A run with samples.
+    ax
+        The axes to draw into; new ones if None.
+    link
+        The number or name of a link; None for the bottleneck.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    Error
+        If there is no such link.
     """
     return _link_line(result, "utilisation", ax, link)
 
@@ -108,6 +195,11 @@ def law(
         The axes to draw into; new ones if None.
     flows
         The numbers of the flows to draw; the first five that show it if None.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
 
     Raises
     ------
@@ -135,6 +227,16 @@ def single(result: Result) -> Figure:
     What is not measured is grey. If flows made requests, two panels more show how long these took:
     each by the time of the request, and the share of them that took at most so long. A line of
     several flows is their mean, its band from the 10th to the 90th percentile.
+
+    Parameters
+    ----------
+    result
+        A run; without samples most panels are empty.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure, not shown and not written.
     """
     asked = shown.transfer_lines(result)
     figure, axes = panels(4 if asked else 3, 2)
@@ -189,6 +291,16 @@ def comparison(cases: Sequence[Case]) -> Figure:
 
     Each pacing has a colour. If there are several seeds, whiskers show the 95 % confidence
     intervals of the means.
+
+    Parameters
+    ----------
+    cases
+        The cases of a `Comparison`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure, not shown and not written.
     """
     from narrows.comparison import common, varying  # noqa: PLC0415
 
@@ -354,6 +466,11 @@ def sweep(
     -------
     matplotlib.axes.Axes
         The axes, with a legend if there are several lines.
+
+    Raises
+    ------
+    Error
+        If there is no such axis or metric, or a line would have several values at one place.
     """
     for axis in (x, *by):
         if axis not in result.axes:
@@ -422,6 +539,18 @@ def sweep_png(result: Sweep, y: str) -> bytes:
 
     The x axis is the first axis of the sweep with several values, all of them numbers in one unit.
     If there is none, it is the first with several values. Each combination of the others is a line.
+
+    Parameters
+    ----------
+    result
+        A finished sweep.
+    y
+        A column of the summary.
+
+    Returns
+    -------
+    bytes
+        A PNG file.
     """
     figure, axes = panels(1, 1)
     several = [
@@ -552,7 +681,18 @@ def _draw(ax: Axes, result: Result, lines: Sequence[shown.Line], label: str) -> 
 
 
 def escaped(text: str) -> str:
-    """Return a text as matplotlib shows it, with dollar signs that begin no formula."""
+    """Return a text as matplotlib shows it, with dollar signs that begin no formula.
+
+    Parameters
+    ----------
+    text
+        Any text.
+
+    Returns
+    -------
+    str
+        For labels and titles.
+    """
     return text.replace("$", r"\$")
 
 
@@ -568,6 +708,18 @@ def panels(
     """Make a figure of `rows` × `columns` panels, each `width` × `height` inches.
 
     Return the figure and a two-dimensional array of its axes.
+
+    Parameters
+    ----------
+    rows, columns
+        How many.
+    width, height
+        Of a panel, in inches.
+
+    Returns
+    -------
+    figure, axes
+        The figure, and its axes in an array of shape (rows, columns).
     """
     from matplotlib.figure import Figure  # noqa: PLC0415
 
@@ -576,7 +728,18 @@ def panels(
 
 
 def png(figure: Any) -> bytes:
-    """Return a figure as the bytes of a PNG file."""
+    """Return a figure as the bytes of a PNG file.
+
+    Parameters
+    ----------
+    figure
+        A matplotlib figure.
+
+    Returns
+    -------
+    bytes
+        The file.
+    """
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=150)
     return buffer.getvalue()

@@ -83,8 +83,10 @@ class Threads(Generic[Key]):
 
         Parameters
         ----------
-        function, arguments
+        function
             What to call.
+        *arguments
+            With what.
 
         Returns
         -------

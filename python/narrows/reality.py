@@ -21,7 +21,27 @@ Planned = Sequence[tuple[dict[str, str], Scenario]]
 
 
 def run_real(planned: Planned, seeds: Sequence[int]) -> Comparison:
-    """Run scenarios in real time with every seed, one after the other."""
+    """Run scenarios in real time with every seed, one after the other.
+
+    Parameters
+    ----------
+    planned
+        What is said of each scenario, by name, and the scenario.
+    seeds
+        The seeds of each.
+
+    Returns
+    -------
+    Comparison
+        Of what was measured.
+
+    Raises
+    ------
+    ScenarioError
+        If this machine cannot do what a scenario has.
+    RuntimeError
+        If a run fails.
+    """
     runs = iter(_measure([(scenario, seed) for _, scenario in planned for seed in seeds]))
     return Comparison([Case(said, [next(runs) for _ in seeds]) for said, _ in planned])
 
@@ -30,6 +50,25 @@ def run_both(planned: Planned, seeds: Sequence[int]) -> Comparison:
     """Run scenarios for real, then simulated with an ideal host, then with this one.
 
     The simulated hosts stand still as often, and for as long, as this machine did in the same run.
+
+    Parameters
+    ----------
+    planned
+        What is said of each scenario, by name, and the scenario.
+    seeds
+        The seeds of each.
+
+    Returns
+    -------
+    Comparison
+        Three cases for each scenario.
+
+    Raises
+    ------
+    ScenarioError
+        If this machine cannot do what a scenario has.
+    RuntimeError
+        If a run fails.
     """
     jobs = [(scenario, seed) for _, scenario in planned for seed in seeds]
     measured = _measure(jobs)

@@ -59,6 +59,11 @@ class Result:
         name
             ``summary``, ``flows``, ``links``, ``transfers``, ``flow_series``, ``law_series`` or
             ``link_series``.
+
+        Returns
+        -------
+        _core.Table
+            An object with ``__arrow_c_stream__``, which polars, pandas, pyarrow and DuckDB read.
         """
         return self._core.table(name)
 
@@ -146,6 +151,16 @@ class Result:
     def link_number(self, link: int | str | None = None) -> int:
         """Return the number of a link, given by number or name; of the bottleneck if None.
 
+        Parameters
+        ----------
+        link
+            The number or name of a link; None for the bottleneck.
+
+        Returns
+        -------
+        int
+            Its place among the links, from 0.
+
         Raises
         ------
         Error
@@ -170,6 +185,11 @@ class Result:
 
         It has the summary, the goodput of each flow, the groups of flows, the simulator's speed,
         the engine and the warnings.
+
+        Returns
+        -------
+        dict
+            By name: rates in bit/s, times in seconds, queues in packets, shares from 0 to 1.
         """
         record: dict[str, Any] = self.summary.row(0, named=True)
         record["flow_goodput"] = self.flows["goodput"].to_list()
@@ -281,6 +301,18 @@ def run(
     -------
     Result
         The results, as data frames.
+
+    Raises
+    ------
+    Error
+        If `scenario` is no scenario, the seed is not from 0 to 2^64 - 1, or `traces_to` has the
+        results of a command.
+    RuntimeError
+        If the run fails: a stack or a user's controller broke its promises.
+    OSError
+        If a trace cannot be written.
+    KeyboardInterrupt
+        On Ctrl-C.
 
     Examples
     --------

@@ -63,7 +63,20 @@ class Scenario:
 
     @classmethod
     def draft(cls, core: _core.Scenario, controllers: Mapping[str, Makes]) -> Scenario:
-        """Take a scenario of the core, which is checked when somebody first asks for that."""
+        """Take a scenario of the core, which is checked when somebody first asks for that.
+
+        Parameters
+        ----------
+        core
+            The scenario.
+        controllers
+            What makes the user's own controllers and stacks, by name.
+
+        Returns
+        -------
+        Scenario
+            Not checked yet.
+        """
         scenario = cls.__new__(cls)
         scenario.controllers = dict(controllers)
         scenario.core = core
@@ -72,6 +85,11 @@ class Scenario:
 
     def check(self) -> Scenario:
         """Check it, unless it has been checked, and return it.
+
+        Returns
+        -------
+        Scenario
+            This scenario.
 
         Raises
         ------
@@ -113,6 +131,17 @@ class Scenario:
         ----------
         text
             The contents of a scenario file.
+
+        Returns
+        -------
+        Scenario
+            Checked.
+
+        Raises
+        ------
+        ScenarioError
+            If the text is not a scenario that can be run; the message names the place, the value
+            and what would be right.
         """
         if not isinstance(text, str):
             raise _core.ScenarioError(f"from_toml: {type(text).__name__} is not a text; decode it")
@@ -126,6 +155,11 @@ class Scenario:
         ----------
         path
             The path of a TOML file.
+
+        Returns
+        -------
+        Scenario
+            Checked.
 
         Raises
         ------
@@ -151,6 +185,11 @@ class Scenario:
         **named
             Values of the scenario's own fields, like ``duration="10s"``.
 
+        Returns
+        -------
+        Scenario
+            Another one, checked.
+
         Raises
         ------
         ScenarioError
@@ -166,7 +205,18 @@ class Scenario:
         return self.drafted({**(values or {}), **named}).check()
 
     def drafted(self, values: Mapping[str, Any]) -> Scenario:
-        """Return the same with other values by path, unchecked."""
+        """Return the same with other values by path, unchecked.
+
+        Parameters
+        ----------
+        values
+            Values by path, like ``flows[0].cc``.
+
+        Returns
+        -------
+        Scenario
+            Another one, not checked yet.
+        """
         other = Scenario.draft(self.core, self.controllers)
         patches = []
         for path, value in values.items():
@@ -208,11 +258,23 @@ class Scenario:
         return self.checked.warnings()
 
     def to_toml(self) -> str:
-        """Return the scenario as TOML: what was given, and nothing else."""
+        """Return the scenario as TOML: what was given, and nothing else.
+
+        Returns
+        -------
+        str
+            What `from_toml` reads.
+        """
         return self.core.to_toml()
 
     def to_json(self) -> str:
-        """Return the scenario as JSON, with its fields as they were given."""
+        """Return the scenario as JSON, with its fields as they were given.
+
+        Returns
+        -------
+        str
+            An object with the fields of a scenario file.
+        """
         return self.core.to_json()
 
     def __eq__(self, other: object) -> bool:

@@ -66,16 +66,49 @@ class Endpoint(Protocol):
     """
 
     def handle(self, now: float, datagram: bytes, ecn: int) -> None:
-        """Take a datagram that arrives at `now` in seconds, with these ECN bits."""
+        """Take a datagram that arrives at `now` in seconds, with these ECN bits.
+
+        Parameters
+        ----------
+        now
+            The simulated time in seconds.
+        datagram
+            The payload of UDP.
+        ecn
+            The two ECN bits of its IP header: 0 for none, 1 ECT(1), 2 ECT(0), 3 CE.
+        """
 
     def handle_timeout(self, now: float) -> None:
-        """Begin, or respond to a time that `poll_timeout` gave."""
+        """Begin, or respond to a time that `poll_timeout` gave.
+
+        Parameters
+        ----------
+        now
+            The simulated time in seconds.
+        """
 
     def poll_transmit(self, now: float) -> bytes | Transmit | None:
-        """Return the next datagram that leaves at `now`, the payload of UDP, or None."""
+        """Return the next datagram that leaves at `now`, the payload of UDP, or None.
+
+        Parameters
+        ----------
+        now
+            The simulated time in seconds.
+
+        Returns
+        -------
+        bytes or Transmit or None
+            The datagram, with its ECN bits if it is a `Transmit`; None once all has left.
+        """
 
     def poll_timeout(self) -> float | None:
-        """Return when to wake it, in seconds; None if only a datagram can."""
+        """Return when to wake it, in seconds; None if only a datagram can.
+
+        Returns
+        -------
+        float or None
+            The simulated time in seconds.
+        """
 
 
 class Stack:
@@ -130,22 +163,68 @@ class Stack:
             Where their randomness comes from.
         size
             Bytes to transfer; None for no end.
+
+        Returns
+        -------
+        tuple of Endpoint
+            The sender and the receiver.
+
+        Raises
+        ------
+        NotImplementedError
+            If a subclass does not define it.
         """
         raise NotImplementedError(f"{type(self).__name__} needs ends(self, seed, size)")
 
 
 def is_stack(law: object) -> TypeGuard[Stack | type[Stack]]:
-    """Tell whether a law is a stack, or the class of one."""
+    """Tell whether a law is a stack, or the class of one.
+
+    Parameters
+    ----------
+    law
+        What a flow's ``host`` or ``cc`` is.
+
+    Returns
+    -------
+    bool
+        Whether it is.
+    """
     return isinstance(law, Stack) or (isinstance(law, type) and issubclass(law, Stack))
 
 
 def name_of_stack(stack: Stack | type[Stack]) -> str:
-    """Return the name of a stack as tables show it."""
+    """Return the name of a stack as tables show it.
+
+    Parameters
+    ----------
+    stack
+        The stack, or its class.
+
+    Returns
+    -------
+    str
+        Its ``name``, or that of its class.
+    """
     return stack.name or (stack if isinstance(stack, type) else type(stack)).__name__
 
 
 def known_stack(place: str, stack: Stack | type[Stack], others: dict[str, Any]) -> str:
     """Add a user's stack to the others, and return its name.
+
+    Parameters
+    ----------
+    place
+        Where it stands in the scenario, for errors.
+    stack
+        The stack, or a class that is made without arguments.
+    others
+        What is known already, by name; this one is added.
+
+    Returns
+    -------
+    str
+        Its name in the scenario.
 
     Raises
     ------

@@ -69,6 +69,11 @@ def estimate(values: Sequence[float], method: str = "student") -> Estimate:
     Estimate
         The mean and its interval; the interval's ends are None if there is only one observation.
 
+    Raises
+    ------
+    ValueError
+        If there is no such method.
+
     References
     ----------
     B. Efron: "Better bootstrap confidence intervals", JASA 82 (1987).
@@ -127,6 +132,18 @@ MOST_SEEDS = 1_000_000
 
 def chosen_seeds(given: int | Sequence[int], first: int = 1) -> list[int]:
     """Return seeds: as many as a number says, counted from `first`, or those of a list.
+
+    Parameters
+    ----------
+    given
+        A number of seeds, or a list of them.
+    first
+        The first seed of a number.
+
+    Returns
+    -------
+    list of int
+        In the order in which they run.
 
     Raises
     ------

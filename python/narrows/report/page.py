@@ -45,7 +45,13 @@ class Chart:
     dots: bool = False
 
     def packed(self) -> dict[str, Any]:
-        """Return the chart as JSON, with columns of little-endian 32-bit floats in base64."""
+        """Return the chart as JSON, with columns of little-endian 32-bit floats in base64.
+
+        Returns
+        -------
+        dict
+            By name.
+        """
         time, values = _on_one_time(self.lines)
         rows = _kept_rows(len(time), values)
         data = [
@@ -73,7 +79,13 @@ class Section:
     charts: Sequence[Chart]
 
     def packed(self) -> dict[str, Any]:
-        """Return the section as JSON."""
+        """Return the section as JSON.
+
+        Returns
+        -------
+        dict
+            By name.
+        """
         return {"title": self.title, "charts": [chart.packed() for chart in self.charts]}
 
 
@@ -113,7 +125,20 @@ def _kept_rows(rows: int, lines: list[npt.NDArray[np.float64]]) -> npt.NDArray[n
 
 
 def comparison(found: Comparison, made: Made) -> str:
-    """Report on compared cases: tables, and the first run of each as small charts over time."""
+    """Report on compared cases: tables, and the first run of each as small charts over time.
+
+    Parameters
+    ----------
+    found
+        The compared cases.
+    made
+        How they were made.
+
+    Returns
+    -------
+    str
+        HTML that needs no other file.
+    """
     shown_tables = tables.of_comparison(found.cases)
     title = common(found.cases)
     sections = [
@@ -138,6 +163,20 @@ def single(results: Sequence[Result], of_runs: Sequence[Table], made: Made) -> s
 
     The charts show windows and goodput of the flows that `shown` chooses, and queue, losses, marks
     and throughput of the bottlenecks.
+
+    Parameters
+    ----------
+    results
+        The runs, one for each seed.
+    of_runs
+        Their tables.
+    made
+        How they were made.
+
+    Returns
+    -------
+    str
+        HTML that needs no other file.
     """
     result = results[0]
     warmup = shown.warmup(result)
@@ -167,7 +206,24 @@ def single(results: Sequence[Result], of_runs: Sequence[Table], made: Made) -> s
 
 
 def sweep(result: Sweep, metric: str, picture: bytes, made: Made) -> str:
-    """Report on a sweep: tables, and its picture, a PNG."""
+    """Report on a sweep: tables, and its picture, a PNG.
+
+    Parameters
+    ----------
+    result
+        A finished sweep.
+    metric
+        The metric of the table.
+    picture
+        A PNG file.
+    made
+        How it was made.
+
+    Returns
+    -------
+    str
+        HTML that needs no other file.
+    """
     axes = ", ".join(f"{axis} ({len(result.values_of(axis))})" for axis in result.axes)
     title = f"sweep over {axes}" if axes else "sweep of one point"
     encoded = base64.b64encode(picture).decode()

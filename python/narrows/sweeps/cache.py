@@ -73,11 +73,38 @@ class Cache:
         self.path = path
 
     def file(self, key: str) -> Path:
-        """Return the path of a run's file, whether or not the file exists."""
+        """Return the path of a run's file, whether or not the file exists.
+
+        Parameters
+        ----------
+        key
+            The key of a run.
+
+        Returns
+        -------
+        Path
+            In the folder of the cache.
+        """
         return self.path / "runs" / key[:2] / f"{key}.parquet"
 
     def state(self, key: str) -> State:
-        """Return whether a run is finished, missing or damaged."""
+        """Return whether a run is finished, missing or damaged.
+
+        Parameters
+        ----------
+        key
+            The key of a run.
+
+        Returns
+        -------
+        State
+            ``DONE``, ``MISSING`` or ``DAMAGED``.
+
+        Raises
+        ------
+        SweepError
+            If a folder is where the run belongs.
+        """
         try:
             contents = self.file(key).read_bytes()
         except FileNotFoundError:
@@ -89,11 +116,25 @@ class Cache:
         return State.DONE if is_whole(contents, key) else State.DAMAGED
 
     def put(self, key: str, contents: bytes) -> None:
-        """Keep a run's file: seal it, write it under a temporary name, sync it and rename it."""
+        """Keep a run's file: seal it, write it under a temporary name, sync it and rename it.
+
+        Parameters
+        ----------
+        key
+            The key of the run.
+        contents
+            Its Parquet file, with room for the seal.
+        """
         write_at_once(self.file(key), sealed(contents, key), sync=True)
 
     def entries(self) -> Iterator[Entry]:
-        """Yield every file of a finished run, in order of name."""
+        """Yield every file of a finished run, in order of name.
+
+        Yields
+        ------
+        Entry
+            With key, size in bytes and time of writing.
+        """
         for path in sorted(self.path.glob("runs/*/*.parquet")):
             try:
                 found = path.stat()
@@ -104,7 +145,13 @@ class Cache:
             yield Entry(path, found.st_size, found.st_mtime)
 
     def leftovers(self) -> Iterator[Path]:
-        """Yield the temporary files of writers that were killed."""
+        """Yield the temporary files of writers that were killed.
+
+        Yields
+        ------
+        Path
+            In the folder of the cache.
+        """
         for path in sorted(self.path.glob("runs/*/*.tmp.*")):
             try:
                 if time.time() - path.stat().st_mtime > _STALE_SECONDS:
@@ -134,24 +181,68 @@ def canonical(scenario: Scenario, series: bool = False) -> Scenario:
         The scenario, checked or not.
     series
         Whether to keep time series even if the scenario has no ``sample``.
+
+    Returns
+    -------
+    Scenario
+        Not checked.
     """
     return Scenario.draft(scenario.core.canonical(series), scenario.controllers)
 
 
 def key_of(scenario: str, seed: int) -> str:
-    """Compute a run's key: the SHA-256 of engine, seed and canonical scenario."""
+    """Compute a run's key: the SHA-256 of engine, seed and canonical scenario.
+
+    Parameters
+    ----------
+    scenario
+        A canonical scenario as text.
+    seed
+        The seed.
+
+    Returns
+    -------
+    str
+        In hexadecimal.
+    """
     return hashlib.sha256(f"{_core.engine()}\n{seed}\n{scenario}".encode()).hexdigest()
 
 
 def sealed(contents: bytes, key: str) -> bytes:
-    """Write the digest of a file and its run's key over the placeholder for it."""
+    """Write the digest of a file and its run's key over the placeholder for it.
+
+    Parameters
+    ----------
+    contents
+        A file with a placeholder.
+    key
+        The key of its run.
+
+    Returns
+    -------
+    bytes
+        Of the same length.
+    """
     digest = _digest(contents, key)
     head, _, tail = contents.rpartition(_PLACE)
     return head + digest + tail
 
 
 def is_whole(contents: bytes, key: str) -> bool:
-    """Return whether a sealed file is, bit for bit, as it was written, and the run of this key."""
+    """Return whether a sealed file is, bit for bit, as it was written, and the run of this key.
+
+    Parameters
+    ----------
+    contents
+        A file.
+    key
+        The key of the run that it should be.
+
+    Returns
+    -------
+    bool
+        Whether it is.
+    """
     place = contents.rfind(b"narrows.seal")
     if place < 0:
         return False
@@ -180,7 +271,18 @@ def _digest_after(contents: bytes, place: int) -> tuple[int, bytes] | None:
 
 
 def metadata(path: Path) -> dict[str, Any]:
-    """Read from a run's file its key, engine and scenario, and some scalars of its summary."""
+    """Read from a run's file its key, engine and scenario, and some scalars of its summary.
+
+    Parameters
+    ----------
+    path
+        A whole file.
+
+    Returns
+    -------
+    dict
+        By name.
+    """
     import polars as pl  # noqa: PLC0415
 
     names = ["key", "engine", "scenario", "cc", "pacing", "seed", "utilisation"]

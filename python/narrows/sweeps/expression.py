@@ -57,6 +57,16 @@ def function_of(name: str, template: str) -> Callable[[Point], str | float | int
         ``+ - * / // **`` and ``sqrt log2 min max round ceil``. If the text is a single pair of
         braces, the function returns a number.
 
+    Returns
+    -------
+    callable
+        A function of the point.
+
+    Raises
+    ------
+    SweepError
+        If the text is too long, or cannot be computed.
+
     Examples
     --------
     >>> function_of("buffer", "{round(20 * sqrt(flows))}p")({"flows": 4})

@@ -50,6 +50,16 @@ class SweepFile:
     def load(cls, path: Path) -> SweepFile:
         """Read a sweep file.
 
+        Parameters
+        ----------
+        path
+            A TOML file.
+
+        Returns
+        -------
+        SweepFile
+            Whose points are not checked yet.
+
         Raises
         ------
         ScenarioError
@@ -101,6 +111,11 @@ class SweepFile:
 
     def plan(self) -> Plan:
         """Check every point and return the plan of the sweep.
+
+        Returns
+        -------
+        Plan
+            All of whose scenarios can be run.
 
         Raises
         ------

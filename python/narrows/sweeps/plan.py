@@ -48,6 +48,21 @@ class Until:
     def of(cls, given: str | float | Until | None) -> Until | None:
         """Read ``"2%"`` or ``0.02``.
 
+        Parameters
+        ----------
+        given
+            A share of the mean as text or number, or an `Until`.
+
+        Returns
+        -------
+        Until or None
+            None if nothing is asked for.
+
+        Raises
+        ------
+        SweepError
+            If it is not a share.
+
         Examples
         --------
         >>> Until.of("2%").within
@@ -63,7 +78,18 @@ class Until:
         return cls(within)
 
     def enough(self, values: Sequence[float]) -> bool:
-        """Return whether the confidence interval of the values is narrow enough."""
+        """Return whether the confidence interval of the values is narrow enough.
+
+        Parameters
+        ----------
+        values
+            The metric of a point, one for each seed.
+
+        Returns
+        -------
+        bool
+            Whether no more seeds are needed.
+        """
         if len(values) < FEWEST_SEEDS:
             return False
         mean, half = mean_and_interval(values)
@@ -92,6 +118,29 @@ class Plan:
 
         `seeds` is the number of seeds, counted from 1, or a list of them; `changes` are said of
         every point's scenario.
+
+        Parameters
+        ----------
+        base
+            A scenario, or a function that makes one of a point.
+        points
+            Values by name.
+        seeds
+            The number of seeds, counted from 1, or a list of them.
+        series
+            Whether to keep time series.
+        changes
+            Values that every point's scenario has instead of its own.
+
+        Returns
+        -------
+        Plan
+            All of whose scenarios can be run.
+
+        Raises
+        ------
+        ScenarioError
+            If a point cannot be run; the message names it.
         """
         chosen = chosen_seeds(seeds)
         drafts = [draft_at(base, point, changes or {}) for point in points]
@@ -107,7 +156,13 @@ class Plan:
         return [scenario.to_toml() for scenario in self.scenarios]
 
     def described(self) -> list[str]:
-        """Return each point's scenario as a file that `narrows run` reads, with the first seed."""
+        """Return each point's scenario as a file that `narrows run` reads, with the first seed.
+
+        Returns
+        -------
+        list of str
+            TOML, one for each point.
+        """
         return [
             f"# {describe(point)}\nseed = {self.seeds[0]}\n{text}"
             for point, text in zip(self.points, self.texts, strict=True)
@@ -125,10 +180,28 @@ class Plan:
 
         Runs of a user's own controllers are not kept, as their code may change.
 
+        Parameters
+        ----------
+        cache
+            Where finished runs are kept.
+        until
+            When a point has enough seeds; those of the plan if None.
+        executor
+            What runs them; one thread per core if None.
+        progress
+            Whether to show progress and failures.
+
+        Returns
+        -------
+        Sweep
+            With its failures.
+
         Raises
         ------
         Error
             If the runs that start together on this machine may need more memory than it has.
+        KeyboardInterrupt
+            On Ctrl-C; finished runs are kept.
         """
         if executor is None or isinstance(executor, (ThreadPoolExecutor, ProcessPoolExecutor)):
             workers = getattr(executor, "_max_workers", None)

@@ -59,6 +59,23 @@ def points_of(zipped: Sequence[Zipped], axes: Mapping[str, Axis]) -> list[Point]
     Functions are then called in order; each sees the values of the lists and of the functions
     before it.
 
+    Parameters
+    ----------
+    zipped
+        Groups of lists whose values go together.
+    axes
+        Lists of values, or functions of the point, by name.
+
+    Returns
+    -------
+    list of dict
+        Values by name, the last list fastest.
+
+    Raises
+    ------
+    SweepError
+        If something is not a list of values, or a group is no `Zipped`.
+
     Examples
     --------
     >>> buffer = lambda point: f"{20 * point['flows']}p"
@@ -109,6 +126,11 @@ def scenario_at(base: Base, point: Point) -> Scenario:
         like ``rate`` and ``buffer`` belong to the network, those like ``cc`` and ``pacing`` to all
         flows; ``flows`` is the number of flows.
 
+    Returns
+    -------
+    Scenario
+        Checked.
+
     Raises
     ------
     ScenarioError
@@ -126,6 +148,20 @@ def scenario_at(base: Base, point: Point) -> Scenario:
 
 def draft_at(base: Base, point: Point, changes: Point | None = None) -> Scenario:
     """Make the scenario of a point, which is checked later; `changes` are values for every point.
+
+    Parameters
+    ----------
+    base
+        As for `scenario_at`.
+    point
+        Values by name.
+    changes
+        Values by name that every point has.
+
+    Returns
+    -------
+    Scenario
+        Not checked yet.
 
     Raises
     ------
@@ -147,7 +183,25 @@ def draft_at(base: Base, point: Point, changes: Point | None = None) -> Scenario
 
 
 def checked_at(point: Point, draft: Scenario) -> Scenario:
-    """Check the scenario of a point; an error names the point."""
+    """Check the scenario of a point; an error names the point.
+
+    Parameters
+    ----------
+    point
+        Values by name.
+    draft
+        Its scenario.
+
+    Returns
+    -------
+    Scenario
+        The same, checked.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be run; the message names the point.
+    """
     try:
         return draft.check()
     except ScenarioError as error:
@@ -155,7 +209,18 @@ def checked_at(point: Point, draft: Scenario) -> Scenario:
 
 
 def named(point: Point) -> Point:
-    """Return a point whose laws are names, also those of the user's own controllers."""
+    """Return a point whose laws are names, also those of the user's own controllers.
+
+    Parameters
+    ----------
+    point
+        Values by name.
+
+    Returns
+    -------
+    dict
+        The same, of which tables can be made.
+    """
     return {
         name: name_of(value) if callable(value) or isinstance(value, Controller) else value
         for name, value in point.items()
@@ -164,6 +229,16 @@ def named(point: Point) -> Point:
 
 def describe(point: Point) -> str:
     """Describe a point in one line.
+
+    Parameters
+    ----------
+    point
+        Values by name.
+
+    Returns
+    -------
+    str
+        For messages.
 
     Examples
     --------

@@ -17,7 +17,18 @@ MOST = 10_000
 
 
 def is_range(value: Any) -> bool:
-    """Return whether a value is a text that describes a range."""
+    """Return whether a value is a text that describes a range.
+
+    Parameters
+    ----------
+    value
+        Any value of a sweep file.
+
+    Returns
+    -------
+    bool
+        Whether it is like ``1Mbps..1Gbps:7``.
+    """
     return isinstance(value, str) and _RANGE.fullmatch(value) is not None
 
 
@@ -34,6 +45,16 @@ def spread(name: str, text: str, base: Scenario | None = None) -> list[Any]:
     base
         The scenario whose bottleneck converts the ends of a buffer's range to packets if their
         units differ, like ``5p..2bdp:12``.
+
+    Returns
+    -------
+    list
+        Texts with the unit, or whole numbers.
+
+    Raises
+    ------
+    SweepError
+        If it is no range, falls, has too many values, or ends in two units.
 
     Examples
     --------

@@ -55,7 +55,20 @@ class Failure:
     def keep(
         cls, cache: Cache, point: Point, scenario: str, member: Member, outcome: Outcome
     ) -> Failure:
-        """Describe a failed run, and write its scenario into the cache's folder for the command."""
+        """Describe a failed run, and write its scenario into the cache's folder for the command.
+
+        Parameters
+        ----------
+        cache
+            Where the scenario is written.
+        point, scenario, member, outcome
+            What was run, its scenario as text, and how it ended.
+
+        Returns
+        -------
+        Failure
+            With the command that runs it again.
+        """
         file = cache.path / "failed" / f"{member.key[:16]}.toml"
         write_at_once(file, scenario.encode())
         return cls(
@@ -162,6 +175,11 @@ class Sweep:
             ``summary``, ``flows``, ``links``, ``transfers``, ``flow_series``, ``law_series`` or
             ``link_series``.
 
+        Returns
+        -------
+        polars.DataFrame
+            One row per run and what the table is of.
+
         Raises
         ------
         SweepError
@@ -214,6 +232,11 @@ class Sweep:
         name
             ``flow_series``, ``law_series`` or ``link_series``.
 
+        Returns
+        -------
+        polars.DataFrame
+            With the columns of the same table of a run.
+
         Raises
         ------
         SweepError
@@ -239,11 +262,35 @@ class Sweep:
         return list(self.points[0]) if self.points else []
 
     def values_of(self, axis: str) -> list[Any]:
-        """Return the values of an axis, each once, in order."""
+        """Return the values of an axis, each once, in order.
+
+        Parameters
+        ----------
+        axis
+            Its name.
+
+        Returns
+        -------
+        list
+            As the points have them.
+        """
         return list({str(point[axis]): point[axis] for point in self.points}.values())
 
     def values(self, point: Point, metric: str) -> list[float]:
-        """Return a metric of a point's runs, in order of seed."""
+        """Return a metric of a point's runs, in order of seed.
+
+        Parameters
+        ----------
+        point
+            Values by axis.
+        metric
+            A column of the summary.
+
+        Returns
+        -------
+        list of float
+            In the unit of the tables.
+        """
         number = self.points.index(point)
         column = self._by_point(metric)[number]
         return [value for _, value in sorted(column.items())]
@@ -299,6 +346,11 @@ class Sweep:
             One row for each point of the other axes: the mean ``difference``, first minus second,
             the ends ``low`` and ``high`` of its 95 % confidence interval, and the number of
             ``pairs``.
+
+        Raises
+        ------
+        SweepError
+            If there is no such axis, value or metric.
         """
         import polars as pl  # noqa: PLC0415
 
@@ -333,6 +385,16 @@ class Sweep:
 
         The tables are ``runs``, ``flows`` and ``links``, and ``transfers`` and time series if there
         are any. The folder is made if it is not there.
+
+        Parameters
+        ----------
+        folder
+            Where.
+
+        Returns
+        -------
+        list of Path
+            Of the files.
 
         Raises
         ------
@@ -414,7 +476,27 @@ def _column(values: list[Any]) -> list[Any]:
 
 
 def read(members: Sequence[Member], cache: Cache, columns: Any) -> pl.DataFrame:
-    """Read columns of the runs' files, each file once even if several points share it."""
+    """Read columns of the runs' files, each file once even if several points share it.
+
+    Parameters
+    ----------
+    members
+        The runs.
+    cache
+        Where they are kept.
+    columns
+        Expressions of polars for the columns to read.
+
+    Returns
+    -------
+    polars.DataFrame
+        The rows of all runs, in their order.
+
+    Raises
+    ------
+    SweepError
+        If a kept run lacks a column.
+    """
     import polars as pl  # noqa: PLC0415
 
     files = list(dict.fromkeys(cache.file(member.key) for member in members))

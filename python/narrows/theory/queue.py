@@ -73,15 +73,15 @@ def mm1b_load(loss: ArrayLike, buffer: int) -> NDArray[np.float64]:
     buffer
         B in packets; at least 1.
 
-    Raises
-    ------
-    ValueError
-        If a loss probability or the buffer is out of these bounds.
-
     Returns
     -------
     ndarray
         The offered load over the capacity, of the same shape as `loss`.
+
+    Raises
+    ------
+    ValueError
+        If a loss probability or the buffer is out of these bounds.
 
     Examples
     --------
