@@ -41,8 +41,8 @@ hosts: tools .venv/.made
 	$(HOSTS) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet $(OF_PYTHON) --features hosts
 	touch .venv/.features .venv/.built
 
-TEST_HOSTS := $(HOSTS) cargo test --quiet -p narrows-hosts -p narrows-quic -p narrows-lab -p narrows-c \
-	$(OF_HOSTS:%=--features narrows-hosts/%) --features narrows-quic/hosted
+TEST_HOSTS := $(HOSTS) cargo test --quiet -p narrows-hosts -p narrows-adapters -p narrows-lab -p narrows-c \
+	$(OF_HOSTS:%=--features narrows-hosts/%) --features narrows-adapters/hosted
 test-hosts: setup
 	$(TEST_HOSTS)
 	# As a user has it: copied out.
@@ -53,7 +53,7 @@ test-hosts: setup
 # s2n-quic's adapter, which compiles for minutes.
 test-s2n:
 	$(HOSTS) cargo test --quiet -p narrows-hosts --features s2n
-	$(HOSTS) cargo test --quiet -p narrows-quic --features hosted-s2n
+	$(HOSTS) cargo test --quiet -p narrows-adapters --features hosted-s2n
 
 # What a stack's own tests take from a registry, as it would be published; minutes.
 LAB := $(CORE) trace scenario hosts lab

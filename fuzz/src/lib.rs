@@ -5,7 +5,7 @@ use narrows_control::laws::reno::Reno;
 use narrows_control::{OncePerEpoch, SlowStart};
 use narrows_scenario::{Checked, Scenario, run};
 use narrows_signal::{Range, SackBlocks};
-use narrows_transport::congestion::Place;
+use narrows_transport::congestion::Path;
 use narrows_transport::tcp::{Habits, RecoveryKind, TcpSettings};
 use narrows_transport::{AckHeader, Header, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
@@ -70,7 +70,7 @@ pub fn sack(bytes: &[u8]) {
     // Without a handshake: no acknowledgement here is a SYN-ACK, and nothing else would leave.
     let habits = Arc::new(Habits { handshake: false, ..Habits::LINUX });
     let settings = TcpSettings::new(RecoveryKind::Sack, habits, 1000);
-    let mut sender = Sender::new(settings, Box::new(law), Place::new(Stream::new(1, 1, 1)));
+    let mut sender = Sender::new(settings, Box::new(law), Path::new(Stream::new(1, 1, 1)));
     sender.offer(u64::MAX / 2);
     let mut heard = BTreeSet::new();
     let (mut now, mut end) = (Time::ZERO, 0);

@@ -1,5 +1,5 @@
 //! Bulk transfer: a file, or a directory of files, to another machine over UDP, as QUIC by noq-
-//! proto, with any law that [`Law`] knows, and with packets spaced by a send loop of our own.
+//! proto, with any law that [`StackLaw`] knows, and with packets spaced by a send loop of our own.
 //!
 //! The receiver shows a [`Ticket`]: its address, the fingerprint of its certificate, and a secret.
 //! The sender goes on only if the certificate has that fingerprint; the receiver takes a file only
@@ -17,7 +17,7 @@
 //! let sending = Sending {
 //!     file: Path::new("measurements.parquet"),
 //!     to: &ticket,
-//!     law: narrows_bulk::Law::parse("etcp:p0=0.01").expect("a law"),
+//!     law: narrows_bulk::StackLaw::parse("etcp:p0=0.01").expect("a law"),
 //!     patience: Duration::from_secs(60),
 //! };
 //! let sent = send(&sending, &mut |_| ControlFlow::Continue(()))?;
@@ -43,7 +43,7 @@ mod watch;
 
 pub use error::Error;
 pub use identity::Identity;
-pub use narrows_quic::Law;
+pub use narrows_adapters::StackLaw;
 pub use receive::{Received, Receiver};
 pub use send::{Sending, Sent, send};
 pub use ticket::Ticket;

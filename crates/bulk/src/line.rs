@@ -9,8 +9,8 @@ use crate::tls::{PROOF, proves};
 use crate::watch::{Event, Watched};
 use crate::{Error, tls};
 use bytes::Bytes;
-use narrows_quic::Law;
-use narrows_quic::noq::{Factory, Pace};
+use narrows_adapters::StackLaw;
+use narrows_adapters::noq::{Factory, Pace};
 use narrows_units::text;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq_proto::{
@@ -294,7 +294,7 @@ impl Line {
     pub(crate) fn connect(
         ticket: &Ticket,
         remote: SocketAddr,
-        law: &Law,
+        law: &StackLaw,
     ) -> Result<(Self, tls::Found), Error> {
         let (crypto, found) = tls::client(ticket.fingerprint)?;
         let crypto = QuicClientConfig::try_from(crypto);

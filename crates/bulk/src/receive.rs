@@ -383,7 +383,7 @@ impl Receiver {
 mod tests {
     use super::*;
     use crate::tls;
-    use narrows_quic::Law;
+    use narrows_adapters::StackLaw;
     use std::ops::ControlFlow;
     use std::sync::atomic::Ordering;
     use std::thread::JoinHandle;
@@ -397,7 +397,7 @@ mod tests {
     }
 
     fn sending(file: &Path, to: &Ticket) -> crate::Sent {
-        let law = Law::parse("cubic").expect("a law");
+        let law = StackLaw::parse("cubic").expect("a law");
         let patience = Duration::from_secs(60);
         let sending = crate::Sending { file, to, law, patience };
         crate::send(&sending, &mut |_| ControlFlow::Continue(())).expect("sent")
@@ -412,7 +412,7 @@ mod tests {
         std::fs::write(&file, b"abc").expect("written");
         let identity = Identity::fresh().expect("an identity");
         let (ticket, receiver) = receiving(&place.path().join("in"), &identity, "127.0.0.1:0");
-        let law = Law::parse("cubic").expect("a law");
+        let law = StackLaw::parse("cubic").expect("a law");
         let address = ticket.resolved(0).expect("an address");
         let mut strangers: Vec<Line> =
             (0..300).map(|_| Line::connect(&ticket, address, &law).expect("a socket").0).collect();
@@ -443,7 +443,7 @@ mod tests {
     fn a_receiver_that_is_started_again_says_so_at_once() {
         let place = tempfile::tempdir().expect("a directory");
         let identity = Identity::fresh().expect("an identity");
-        let law = Law::parse("cubic").expect("a law");
+        let law = StackLaw::parse("cubic").expect("a law");
         let mut first = Line::listen("127.0.0.1:0", &identity).expect("listening");
         let ticket = Ticket {
             address: first.address().expect("one").to_string(),

@@ -10,7 +10,7 @@ use crate::ticket::Ticket;
 use crate::tls::proof;
 use crate::tree::Tree;
 use crate::watch::{Event, Watch, Watched};
-use crate::{Error, Law};
+use crate::{Error, StackLaw};
 use narrows_units::text;
 use std::collections::VecDeque;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub struct Sending<'a> {
     /// The receiver.
     pub to: &'a Ticket,
     /// What decides how fast.
-    pub law: Law,
+    pub law: StackLaw,
     /// For how long a receiver that does not answer is waited for and tried again.
     pub patience: Duration,
 }

@@ -1,6 +1,6 @@
 //! Files over loopback: whole, resumed, refused.
 
-use narrows_bulk::{Error, Event, Identity, Law, Receiver, Sending, Sent, Ticket, send};
+use narrows_bulk::{Error, Event, Identity, Receiver, Sending, Sent, StackLaw, Ticket, send};
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ fn sent_watched(
     law: &str,
     watch: &mut narrows_bulk::Watch<'_>,
 ) -> Result<Sent, Error> {
-    let law = Law::parse(law).expect("a law");
+    let law = StackLaw::parse(law).expect("a law");
     send(&Sending { file, to, law, patience: Duration::from_secs(20) }, watch)
 }
 
@@ -244,7 +244,7 @@ fn another_file_of_that_name_is_not_replaced_and_the_same_one_is_not_sent_again(
 fn a_receiver_that_is_not_there_is_said_with_what_would_help() {
     let place = Place::with(b"abc");
     let ticket = ticket_of_nobody();
-    let law = Law::parse("cubic").expect("a law");
+    let law = StackLaw::parse("cubic").expect("a law");
     let sending = Sending { file: &place.file, to: &ticket, law, patience: Duration::ZERO };
     let error = send(&sending, &mut go_on).expect_err("nobody").to_string();
     assert!(error.starts_with("127.0.0.1:9 took nothing for 0 s: no answer"), "{error}");

@@ -2,7 +2,7 @@
 
 use crate::clock::Span;
 use crate::frame::FIRST_PORT;
-use crate::laws::Control;
+use crate::laws::CongestionControl;
 use crate::sys::{self, TcpInfo};
 use narrows_scenario::{RealFlow, RealSends};
 use narrows_sim::Datagrams;
@@ -86,7 +86,7 @@ impl Connection {
         &self,
         number: usize,
         flow: &RealFlow,
-        law: &Control,
+        law: &CongestionControl,
         receiver: Ipv4Addr,
         span: Span<'_>,
     ) -> Result<()> {

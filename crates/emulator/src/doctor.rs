@@ -123,7 +123,7 @@ fn laws() -> Result<String, String> {
 /// Loads a law, and takes it away.
 #[cfg(feature = "bpf")]
 fn can_load() -> Result<(), String> {
-    let asked = narrows_kernel::Asked::parse("scalable").map_err(|error| error.to_string())?;
+    let asked = narrows_kernel::KernelLaw::parse("scalable").map_err(|error| error.to_string())?;
     let name = format!("nw_dr{}", std::process::id() % 100_000_000);
     narrows_kernel::load(&asked, Some(&name)).map(|_| ()).map_err(|error| error.to_string())
 }

@@ -7,7 +7,7 @@ use narrows_kernel::{LAWS, PREFIX};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// It was asked for in a way that no kernel can do.
-    Asked(String),
+    KernelLaw(String),
     /// This machine, or this build, cannot do it.
     Machine(String),
 }
@@ -20,28 +20,28 @@ pub fn laws() -> Vec<(String, String)> {
 
 /// Fails if `law:name=value:…` is not a law of ours for the kernel, with settings that it can do.
 pub fn check(law: &str) -> Result<(), Refused> {
-    let asked = narrows_kernel::Asked::parse(law);
-    asked.map(|_| ()).map_err(|error| Refused::Asked(error.to_string()))
+    let asked = narrows_kernel::KernelLaw::parse(law);
+    asked.map(|_| ()).map_err(|error| Refused::KernelLaw(error.to_string()))
 }
 
 #[cfg(feature = "bpf")]
 mod with_bpf {
     use super::Refused;
-    use narrows_kernel::{Asked, KernelError};
+    use narrows_kernel::{KernelError, KernelLaw};
 
     fn refused(error: KernelError) -> Refused {
         match &error {
             KernelError::Setting(_)
             | KernelError::Taken(_)
             | KernelError::Absent(_)
-            | KernelError::Kept(_) => Refused::Asked(error.to_string()),
+            | KernelError::Kept(_) => Refused::KernelLaw(error.to_string()),
             KernelError::Refused { .. } => Refused::Machine(error.to_string()),
         }
     }
 
     /// Loads `law:name=value:…` to stay; returns its name in the kernel.
     pub fn install(law: &str) -> Result<String, Refused> {
-        let asked = Asked::parse(law).map_err(|error| Refused::Asked(error.to_string()))?;
+        let asked = KernelLaw::parse(law).map_err(|error| Refused::KernelLaw(error.to_string()))?;
         narrows_kernel::install(&asked).map_err(refused)
     }
 
@@ -67,7 +67,8 @@ mod with_bpf {
 
     /// Fails: this build has no programs for the kernel.
     pub fn install(law: &str) -> Result<String, Refused> {
-        narrows_kernel::Asked::parse(law).map_err(|error| Refused::Asked(error.to_string()))?;
+        narrows_kernel::KernelLaw::parse(law)
+            .map_err(|error| Refused::KernelLaw(error.to_string()))?;
         cannot()
     }
 

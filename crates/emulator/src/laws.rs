@@ -1,7 +1,7 @@
 //! The congestion controls of a run: the kernel's own, and ours, which are loaded for as long as it
 //! lasts.
 
-use narrows_kernel::{Asked, LAWS};
+use narrows_kernel::{KernelLaw, LAWS};
 use narrows_scenario::{Available, RealFlow, RealLaw, ScenarioError};
 use narrows_settings::Given;
 use std::io;
@@ -30,7 +30,7 @@ pub(crate) fn available(loaded: &[String]) -> Available<'_> {
 
 /// A law as connections use it; datagrams have an empty one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Control {
+pub(crate) struct CongestionControl {
     /// The kernel's name of it.
     pub name: String,
     /// Whether it spaces packets by itself and shows its window as the threshold.
@@ -39,7 +39,7 @@ pub(crate) struct Control {
 
 /// The laws of a run; ours go when this goes.
 pub(crate) struct Laws {
-    of_flows: Vec<Control>,
+    of_flows: Vec<CongestionControl>,
     #[cfg(feature = "bpf")]
     _loaded: Vec<narrows_kernel::Loaded>,
 }
@@ -47,7 +47,7 @@ pub(crate) struct Laws {
 impl Laws {
     /// Loads what `flows` need, each law with its settings once.
     pub fn load(flows: &[RealFlow]) -> Result<Self, ScenarioError> {
-        let mut known: Vec<(&RealLaw, Control)> = Vec::new();
+        let mut known: Vec<(&RealLaw, CongestionControl)> = Vec::new();
         #[cfg(feature = "bpf")]
         let mut loaded = Vec::new();
         for flow in flows {
@@ -56,7 +56,7 @@ impl Laws {
                 continue;
             }
             let control = match law {
-                RealLaw::Kernel(name) => Control { name: name.clone(), is_paced: false },
+                RealLaw::Kernel(name) => CongestionControl { name: name.clone(), is_paced: false },
                 RealLaw::Ours(law, given) => {
                     let refused = |why: String| ScenarioError::new(format!("cc \"{law}\""), why);
                     let asked = asked(law, given).map_err(refused)?;
@@ -69,7 +69,7 @@ impl Laws {
                     };
                     #[cfg(not(feature = "bpf"))]
                     let name = asked.kernel_name();
-                    Control { name, is_paced: asked.is_paced() }
+                    CongestionControl { name, is_paced: asked.is_paced() }
                 }
             };
             known.push((law, control));
@@ -86,18 +86,18 @@ impl Laws {
     }
 
     /// That of each flow.
-    pub fn of_flows(&self) -> &[Control] {
+    pub fn of_flows(&self) -> &[CongestionControl] {
         &self.of_flows
     }
 }
 
-fn asked(law: &str, given: &Given) -> Result<Asked, String> {
-    Asked::new(law, given).map_err(|error| error.to_string())
+fn asked(law: &str, given: &Given) -> Result<KernelLaw, String> {
+    KernelLaw::new(law, given).map_err(|error| error.to_string())
 }
 
 /// Loads a law under a name that nobody has: two runs may be under way, with different settings.
 #[cfg(feature = "bpf")]
-fn bring(asked: &Asked) -> Result<narrows_kernel::Loaded, String> {
+fn bring(asked: &KernelLaw) -> Result<narrows_kernel::Loaded, String> {
     use narrows_kernel::{KernelError, load};
     // A name has 15 bytes, `nw_highspeed` 12.
     let names = (0..1000).map(|number| format!("{}{number}", asked.kernel_name()));

@@ -2,7 +2,7 @@
 
 use crate::clock::Span;
 use crate::connection::Connection;
-use crate::laws::Control;
+use crate::laws::CongestionControl;
 use crate::sys::TcpInfo;
 use crate::wire::Seen;
 use narrows_scenario::{
@@ -50,9 +50,9 @@ struct OfFlow {
 
 impl Samples {
     /// Nothing has been seen yet of `flows`, which have `laws`.
-    pub fn new(checked: &Checked, flows: &[RealFlow], laws: &[Control]) -> Self {
+    pub fn new(checked: &Checked, flows: &[RealFlow], laws: &[CongestionControl]) -> Self {
         let packet = checked.flows.first().map(|group| group.packet);
-        let of_flow = |flow: &RealFlow, law: &Control| OfFlow {
+        let of_flow = |flow: &RealFlow, law: &CongestionControl| OfFlow {
             is_paced: law.is_paced,
             payload: match flow.sends {
                 RealSends::Bytes(..) => packet.map_or(1, |packet| packet.payload()),

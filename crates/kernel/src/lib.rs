@@ -5,15 +5,15 @@
 //! are `bpf/window_law.h` for laws of two formulas and `bpf/paced_law.h` for E-TCP's. The tests
 //! compile the same headers for this machine and drive them beside the laws of narrows-control.
 //!
-//! [`Asked`] is a law with settings as the kernel's program reads them. With the feature `bpf`,
+//! [`KernelLaw`] is a law with settings as the kernel's program reads them. With the feature `bpf`,
 //! `load` brings it into the kernel while the process lives, and `install` until `uninstall`.
 
-mod asked;
+mod kernel_law;
 #[cfg(feature = "bpf")]
 mod load;
 mod ported;
 
-pub use asked::{Asked, PREFIX};
+pub use kernel_law::{KernelLaw, PREFIX};
 #[cfg(feature = "bpf")]
 pub use load::{Installed, KernelError, Loaded, install, installed, load, uninstall};
 pub use ported::LAWS;

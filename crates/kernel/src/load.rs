@@ -1,7 +1,7 @@
 //! Laws in the kernel: while this process lives, or until they are uninstalled.
 #![expect(unsafe_code, reason = "mounting a file system is a system call")]
 
-use crate::asked::{Asked, PREFIX};
+use crate::kernel_law::{KernelLaw, PREFIX};
 use crate::ported::PORTED;
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder, PrintLevel};
 use narrows_settings::SettingError;
@@ -101,7 +101,7 @@ pub struct Installed {
     pub given: Vec<String>,
 }
 
-fn program(asked: &Asked) -> &'static [u8] {
+fn program(asked: &KernelLaw) -> &'static [u8] {
     let ported = PORTED.iter().find(|ported| ported.name == asked.law);
     ported.expect("what was asked for is in the table").program
 }
@@ -124,9 +124,9 @@ fn heard(otherwise: impl fmt::Display) -> String {
     line.map_or_else(|| otherwise.to_string(), |line| format!("{otherwise} ({line})"))
 }
 
-/// Loads a law as `name`, at most 15 bytes, or as [`Asked::kernel_name`]. Fails if the kernel
+/// Loads a law as `name`, at most 15 bytes, or as [`KernelLaw::kernel_name`]. Fails if the kernel
 /// refuses, or if the name is taken.
-pub fn load(asked: &Asked, name: Option<&str>) -> Result<Loaded, KernelError> {
+pub fn load(asked: &KernelLaw, name: Option<&str>) -> Result<Loaded, KernelError> {
     let name = name.map_or_else(|| asked.kernel_name(), str::to_owned);
     if available()?.contains(&name) {
         return Err(KernelError::Taken(name));
@@ -168,7 +168,7 @@ pub fn load(asked: &Asked, name: Option<&str>) -> Result<Loaded, KernelError> {
 
 /// Loads a law that stays when this process ends, until [`uninstall`] or a reboot. Mounts
 /// `/sys/fs/bpf` if nobody has.
-pub fn install(asked: &Asked) -> Result<String, KernelError> {
+pub fn install(asked: &KernelLaw) -> Result<String, KernelError> {
     let mut loaded = load(asked, None).map_err(|error| match error {
         KernelError::Taken(name) if entries().all(|(_, installed)| installed.name != name) => {
             KernelError::Kept(name)

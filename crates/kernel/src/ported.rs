@@ -34,7 +34,7 @@ macro_rules! ported {
 ported! {
     "bic" "bic" bic;
     "etcp" "etcp" etcp;
-    "etcp-rate" "etcp_rate" etcp;
+    "etcp-rate" "etcp_rate" etcp_rate;
     "fast" "fast" fast;
     "highspeed" "highspeed" highspeed;
     "htcp" "htcp" htcp;
@@ -80,6 +80,15 @@ fn bic(given: &Given) -> Result<Vec<u64>, SettingError> {
 }
 
 fn etcp(given: &Given) -> Result<Vec<u64>, SettingError> {
+    if etcp::Params::read(given)?.rtt_scale != etcp::Params::default().rtt_scale {
+        let message = "rtt_scale: the kernel's etcp spaces packets by the RTT itself; leave it out, \
+                       or take etcp-rate";
+        return Err(SettingError::new(message));
+    }
+    etcp_rate(given)
+}
+
+fn etcp_rate(given: &Given) -> Result<Vec<u64>, SettingError> {
     let params = etcp::Params::read(given)?;
     if params.start != etcp::Params::default().start {
         let message =

@@ -4,16 +4,22 @@ mod host;
 #[expect(dead_code, reason = "thresholds are the transport's, here the kernel's")]
 #[path = "../../control/tests/known_answers/mod.rs"]
 mod known_answers;
+#[expect(dead_code, reason = "networks are for laws that run over some")]
+#[path = "../../scenario/tests/settings/mod.rs"]
+mod settings;
 
 use known_answers::Vectors;
 use narrows_control::laws::{bic, highspeed, htcp, ltcp, scalable};
 use narrows_control::registry::{self, Birth};
 use narrows_control::{Ack, Controller, Idle, Loss, Restart, Rtt, Timeout, WindowLaw};
-use narrows_kernel::{Asked, LAWS};
+use narrows_kernel::{KernelLaw, LAWS};
 use narrows_settings::{Given, Settings};
 use narrows_signal::Reply;
 use narrows_units::{Duration, Time};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use settings::values;
 
 #[test]
 fn known_answers_hold_for_the_headers() {
@@ -25,7 +31,8 @@ fn known_answers_hold_for_the_headers() {
             if case.given().pairs().any(|pair| pair == ("start", "delay")) {
                 continue;
             }
-            let asked = Asked::new(law, &case.given()).unwrap_or_else(|error| panic!("{error}"));
+            let asked =
+                KernelLaw::new(law, &case.given()).unwrap_or_else(|error| panic!("{error}"));
             let mut controller =
                 host::controller(&asked, case.start.window, case.initial_ssthresh());
             case.events.iter().for_each(|event| event.tell(&mut *controller));
@@ -257,7 +264,7 @@ fn compare(
     events: &[Happening],
 ) -> Result<(), String> {
     let given = Given::parse(settings.iter().copied()).expect("they are name=value");
-    let asked = Asked::new(law, &given).unwrap_or_else(|error| panic!("{law}: {error}"));
+    let asked = KernelLaw::new(law, &given).unwrap_or_else(|error| panic!("{law}: {error}"));
     let step = (window.max(2.0), shortest_us);
     macro_rules! steps {
         ($law:ident, $make:expr) => {{
@@ -287,6 +294,56 @@ fn compare(
             side_by_side(ours, header, (share, shortest_us), events)
         }
     }
+}
+
+/// The windows of a law of the kernel that is told of these events, from that window on.
+fn windows(asked: &KernelLaw, (window, shortest_us): (f64, u32), events: &[Happening]) -> Vec<u64> {
+    let mut law = host::controller(asked, window, window);
+    let mut story = Story::new(shortest_us);
+    let tell = |event: &Happening| {
+        match *event {
+            Happening::Loss { opens_epoch } => law.on_loss(&story.loss(opens_epoch)),
+            Happening::Timeout => {
+                law.on_timeout(&Timeout { now: story.now, opens_epoch: true, in_flight: 0.0 });
+            }
+            Happening::Pause { ms } => story.now += Duration::from_millis(u64::from(ms)),
+            Happening::Ack { packets, rtt, limited, recovering } => {
+                law.on_ack(&story.ack(packets, rtt, (limited, recovering)));
+            }
+        }
+        law.window().to_bits()
+    };
+    events.iter().map(tell).collect()
+}
+
+#[test]
+fn each_setting_of_each_law_counts_in_the_kernel_or_is_refused() {
+    let mut runner = TestRunner::deterministic();
+    let events = prop::collection::vec(happening(), 400).new_tree(&mut runner).expect("no filter");
+    let events = events.current();
+    let starts = [(20.0, 50_000), (300.0, 100_000), (5000.0, 20_000), (90_000.0, 100_000)];
+    let (mut idle, mut tried) = (Vec::new(), 0);
+    for law in LAWS {
+        let usual = KernelLaw::new(law, &Given::default()).expect("it is a law of the kernel");
+        for setting in registry::find(law).expect("it is registered").settings() {
+            let given = |value: &str| {
+                let given = Given::parse([format!("{}={value}", setting.name).as_str()]).ok()?;
+                KernelLaw::new(law, &given).ok()
+            };
+            let asked: Vec<_> =
+                values(&setting.default).iter().filter_map(|value| given(value)).collect();
+            let counts = starts.iter().any(|start| {
+                let before = windows(&usual, *start, &events);
+                asked.iter().any(|asked| windows(asked, *start, &events) != before)
+            });
+            tried += u32::from(!asked.is_empty());
+            if !asked.is_empty() && !counts {
+                idle.push(format!("{law} {} ({})", setting.name, setting.default));
+            }
+        }
+    }
+    assert!(idle.is_empty(), "accepted, and without effect:\n{}", idle.join("\n"));
+    assert!(tried > 20, "only {tried} settings were accepted");
 }
 
 fn cases() -> ProptestConfig {

@@ -3,7 +3,7 @@
 #![cfg(feature = "bpf")]
 
 use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
-use narrows_kernel::{Asked, KernelError, LAWS, install, installed, load, uninstall};
+use narrows_kernel::{KernelError, KernelLaw, LAWS, install, installed, load, uninstall};
 use socket2::{Domain, Socket, Type};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -22,8 +22,8 @@ fn alone() -> std::sync::MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-fn asked(law: &str) -> Asked {
-    Asked::parse(law).unwrap_or_else(|error| panic!("{law}: {error}"))
+fn asked(law: &str) -> KernelLaw {
+    KernelLaw::parse(law).unwrap_or_else(|error| panic!("{law}: {error}"))
 }
 
 /// Whether this machine lets us; says why it does not.

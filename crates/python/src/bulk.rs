@@ -1,7 +1,7 @@
 //! Files to and from other machines.
 
 use crate::error::Error as Refused;
-use narrows_bulk::{Error, Event, Identity, Law, Received, Sending, Sent, Ticket};
+use narrows_bulk::{Error, Event, Identity, Received, Sending, Sent, StackLaw, Ticket};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
@@ -28,7 +28,7 @@ pub(crate) fn send_file(
     watch: Py<PyAny>,
 ) -> PyResult<(SentWhat, SentHow)> {
     let to: Ticket = to.parse().map_err(raised)?;
-    let law = Law::parse(cc).map_err(Refused::new_err)?;
+    let law = StackLaw::parse(cc).map_err(Refused::new_err)?;
     let patience = Duration::try_from_secs_f64(patience)
         .map_err(|_| Refused::new_err(format!("patience is {patience} s; try 60")))?;
     let sent = watched(py, &watch, |watch| {

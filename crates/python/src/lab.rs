@@ -263,7 +263,7 @@ mod on_linux {
 
     fn refused(error: kernel::Refused) -> Failed {
         match error {
-            kernel::Refused::Asked(why) => Failed::Python(crate::error::Error::new_err(why)),
+            kernel::Refused::KernelLaw(why) => Failed::Python(crate::error::Error::new_err(why)),
             kernel::Refused::Machine(why) => Failed::Python(PyRuntimeError::new_err(why)),
         }
     }

@@ -3,11 +3,11 @@
 use crate::Checked;
 use crate::connection::Connection;
 use crate::error::RunError;
-use crate::flow::{CheckedFlow, Over};
+use crate::flow::{Carrier, CheckedFlow};
 use crate::network::Attachment;
 use crate::traces::Traces;
 use narrows_sim::{Application, Endpoints, FlowSettings, LinkSettings, Network, Served, Watch};
-use narrows_transport::congestion::Place;
+use narrows_transport::congestion::Path;
 use narrows_units::{Duration, Stream};
 use std::sync::Arc;
 
@@ -81,19 +81,19 @@ struct Member<'a> {
 impl Member<'_> {
     fn overhead(&self) -> Duration {
         match &self.group.over {
-            Over::Connection(connection) => connection.overhead,
-            Over::Datagrams { .. } | Over::Hosted(_) => Duration::ZERO,
+            Carrier::Connection(connection) => connection.overhead,
+            Carrier::Datagrams { .. } | Carrier::Hosted(_) => Duration::ZERO,
         }
     }
 
     fn endpoints(&self, traces: &mut Traces) -> Result<Endpoints, RunError> {
         let bytes = self.group.packet.bytes.count() as u32;
         let connection = match &self.group.over {
-            Over::Connection(connection) => connection,
-            Over::Datagrams { gap, periods } => {
+            Carrier::Connection(connection) => connection,
+            Carrier::Datagrams { gap, periods } => {
                 return Ok(Endpoints::Datagrams { gap: *gap, periods: *periods, bytes });
             }
-            Over::Hosted(hosted) => {
+            Carrier::Hosted(hosted) => {
                 let seed = Stream::new(self.seed, STACK_STREAMS, self.number).bits();
                 let log = traces.log(self.number)?;
                 let ends = hosted.ends((seed, self.number), self.group.packet, log);
@@ -107,7 +107,7 @@ impl Member<'_> {
             controller: traces.wrap(self.number, controller, self.group)?,
             ack_bytes: self.group.packet.ack_bytes,
             application: self.application(connection),
-            place: Place {
+            path: Path {
                 hops: self.attachment.hops,
                 stream: Stream::new(self.seed, PACING_STREAMS, 2 * self.number + 1),
             },

@@ -1,6 +1,6 @@
 //! One parse for every front: what passes here runs, and all of it counts.
 
-use crate::flow::{self, CheckedFlow, Over, Surroundings};
+use crate::flow::{self, Carrier, CheckedFlow, Surroundings};
 use crate::link::{CheckedLink, Load};
 use crate::network::{Network, positive};
 use crate::own::Own;
@@ -199,10 +199,10 @@ fn check_trace(
                 let last = members.clone().count() - 1;
                 format!("there is no flow {flow}; they are numbered from 0 to {last}")
             }
-            Some(CheckedFlow { over: Over::Datagrams { .. }, .. }) => {
+            Some(CheckedFlow { over: Carrier::Datagrams { .. }, .. }) => {
                 format!("flow {flow} is datagrams, which have no recovery; trace a link they cross")
             }
-            Some(CheckedFlow { over: Over::Hosted(hosted), cc, .. }) if !hosted.stack.logs() => {
+            Some(CheckedFlow { over: Carrier::Hosted(hosted), cc, .. }) if !hosted.stack.logs() => {
                 format!("flow {flow} is {cc}, which does not log itself; trace a link it crosses")
             }
             Some(_) => continue,

@@ -3,7 +3,7 @@
 use crate::ScenarioError;
 use crate::controller_spec::ControllerSpec;
 use crate::fields::Fields;
-use crate::flow::{Headers, Over, PacketSize, Surroundings, habits, why_not};
+use crate::flow::{Carrier, Headers, PacketSize, Surroundings, habits, why_not};
 use crate::hosted;
 use crate::network::{NO_RTT, is_of_bdp};
 use crate::scenario::{
@@ -93,7 +93,7 @@ pub(crate) fn check(
     mut given: Fields,
     bytes: Bytes,
     around: &Surroundings,
-) -> Result<(String, PacketSize, Over), ScenarioError> {
+) -> Result<(String, PacketSize, Carrier), ScenarioError> {
     let cc = given.take(|flow| &mut flow.cc).unwrap_or_else(|| USUAL_LAW.to_owned());
     let spec =
         ControllerSpec::parse(&cc, &around.own.laws).map_err(|error| given.error("cc", error))?;
@@ -144,7 +144,7 @@ pub(crate) fn check(
     connection.does_not_say_twice(&given, &spec, &*controller)?;
     connection.serves(&given, &spec, &*controller)?;
     connection.hears_marks(&given, &spec)?;
-    Ok((cc, packet, Over::Connection(connection)))
+    Ok((cc, packet, Carrier::Connection(connection)))
 }
 
 /// The habits of the flow, TCP's by name or QUIC's, and the headers of its packets. A scenario's

@@ -1,7 +1,7 @@
 //! Refuses what would run for days, before it starts.
 
 use crate::ScenarioError;
-use crate::flow::{CheckedFlow, Over};
+use crate::flow::{Carrier, CheckedFlow};
 use crate::link::CheckedLink;
 use crate::warnings::{Direction, way};
 use narrows_sim::{Application, Gap};
@@ -37,10 +37,10 @@ fn packets(links: &[CheckedLink], flows: &[CheckedFlow]) -> f64 {
     let mut offered = 0.0;
     for flow in flows {
         let gap = match &flow.over {
-            Over::Datagrams { gap, .. } => Some(*gap),
-            Over::Hosted(hosted) if hosted.is_finite() => continue,
-            Over::Hosted(_) => None,
-            Over::Connection(connection) => match connection.application {
+            Carrier::Datagrams { gap, .. } => Some(*gap),
+            Carrier::Hosted(hosted) if hosted.is_finite() => continue,
+            Carrier::Hosted(_) => None,
+            Carrier::Connection(connection) => match connection.application {
                 Application::Every(gap) => Some(gap),
                 Application::Endless => None,
                 _ => continue,

@@ -35,7 +35,7 @@ pub struct CheckedFlow {
     pub packet: PacketSize,
     /// The hosts at its ends.
     pub(crate) host: HostSettings,
-    pub(crate) over: Over,
+    pub(crate) over: Carrier,
     /// Where each is attached.
     pub(crate) attachments: Vec<Attachment>,
     starts: Starts,
@@ -70,7 +70,7 @@ pub enum Headers {
 
 /// What carries a flow's data.
 #[derive(Clone)]
-pub(crate) enum Over {
+pub(crate) enum Carrier {
     Connection(Connection),
     Datagrams { gap: Gap, periods: Option<Periods> },
     Hosted(Hosted),
@@ -218,7 +218,7 @@ impl CheckedFlow {
             }
         };
         let pacing = match (flow.pacing, &over) {
-            (Some(PacingName::None) | None, Over::Connection(connection))
+            (Some(PacingName::None) | None, Carrier::Connection(connection))
                 if connection.paces_itself =>
             {
                 "own"
@@ -233,23 +233,23 @@ impl CheckedFlow {
     /// Whether each flow has a given amount of data, and then ends.
     pub(crate) fn is_finite(&self) -> bool {
         match &self.over {
-            Over::Connection(connection) => {
+            Carrier::Connection(connection) => {
                 matches!(connection.application, Application::Packets { .. })
             }
-            Over::Hosted(hosted) => hosted.is_finite(),
-            Over::Datagrams { .. } => false,
+            Carrier::Hosted(hosted) => hosted.is_finite(),
+            Carrier::Datagrams { .. } => false,
         }
     }
 
     /// The stack that others wrote, if its ends are one.
     pub(crate) fn stack(&self) -> Option<&dyn Stack> {
-        if let Over::Hosted(hosted) = &self.over { Some(&*hosted.stack) } else { None }
+        if let Carrier::Hosted(hosted) = &self.over { Some(&*hosted.stack) } else { None }
     }
 
     /// By how much the last packet's payload is less than the others', in bytes.
     pub(crate) fn shortage(&self) -> u64 {
         match &self.over {
-            Over::Connection(Connection {
+            Carrier::Connection(Connection {
                 application: Application::Packets { last_bytes, .. },
                 ..
             }) => self.packet.bytes.count() - u64::from(*last_bytes),
@@ -312,7 +312,7 @@ fn datagrams(
     gaps: Datagrams,
     bytes: Bytes,
     around: &Surroundings,
-) -> Result<Over, ScenarioError> {
+) -> Result<Carrier, ScenarioError> {
     let Some(rate) = given.take(|flow| &mut flow.app_rate) else {
         return Err(given.error("app_rate", "datagrams need a rate, like \"10Mbps\""));
     };
@@ -332,7 +332,7 @@ fn datagrams(
                 .to_owned()
         })
     })?;
-    Ok(Over::Datagrams { gap, periods })
+    Ok(Carrier::Datagrams { gap, periods })
 }
 
 /// The periods of a datagram source that has some.

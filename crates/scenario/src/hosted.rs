@@ -2,7 +2,7 @@
 
 use crate::ScenarioError;
 use crate::fields::Fields;
-use crate::flow::{Headers, Over, PacketSize, Surroundings, why_not};
+use crate::flow::{Carrier, Headers, PacketSize, Surroundings, why_not};
 use crate::scenario::{Flow, Of};
 use crate::stack::{KNOWN, Stack, Transfer, Wish};
 use narrows_settings::unknown;
@@ -84,7 +84,7 @@ pub(crate) fn check(
     mut given: Fields,
     (stack, controller): Chosen,
     around: &Surroundings,
-) -> Result<(String, PacketSize, Over), ScenarioError> {
+) -> Result<(String, PacketSize, Carrier), ScenarioError> {
     let cc = given.take(|flow| &mut flow.cc);
     let name = cc.unwrap_or_else(|| stack.name().to_owned());
     let packet = given.take(|flow| &mut flow.packet).or(around.scenario.packet);
@@ -103,7 +103,7 @@ pub(crate) fn check(
         why_not(field, around.network)
             .unwrap_or_else(|| format!("has no effect: {name} decides that itself; leave it out"))
     })?;
-    Ok((name.clone(), size, Over::Hosted(Hosted { stack, wish, name })))
+    Ok((name.clone(), size, Carrier::Hosted(Hosted { stack, wish, name })))
 }
 
 /// The fields of a flow that the stack with this `cc` decides itself; `None` if narrows-hosts knows

@@ -3,7 +3,7 @@
 
 use crate::connection::Connection;
 use crate::controller_spec::ControllerSpec;
-use crate::flow::{CheckedFlow, Over, PacketSize};
+use crate::flow::{Carrier, CheckedFlow, PacketSize};
 use crate::scenario::{Flow, Of, QuantumField, Scenario};
 use crate::{Checked, ScenarioError};
 use narrows_router::Discipline;
@@ -180,19 +180,19 @@ impl Said<'_> {
         available: &Available<'_>,
     ) -> Result<RealSends, ScenarioError> {
         match &flow.over {
-            Over::Connection(_) if self.fields.app_rate.is_some() => {
+            Carrier::Connection(_) if self.fields.app_rate.is_some() => {
                 let message = "is for datagrams in a lab; leave it out, or give a size";
                 Err(self.error("app_rate", message))
             }
-            Over::Connection(connection) => {
+            Carrier::Connection(connection) => {
                 let law = law(&flow.cc, available).map_err(|why| self.error("cc", why))?;
                 Ok(RealSends::Bytes(law, payload(connection, flow.packet)))
             }
-            Over::Hosted(_) => {
+            Carrier::Hosted(_) => {
                 let message = "is a stack that lives in virtual time; leave it out of a lab";
                 Err(self.error("cc", message))
             }
-            Over::Datagrams { gap, periods } => {
+            Carrier::Datagrams { gap, periods } => {
                 let bytes = flow.packet.bytes.count();
                 let source = Datagrams::new(*gap, bytes as u32, *periods);
                 Ok(RealSends::Datagrams(

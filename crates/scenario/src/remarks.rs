@@ -2,7 +2,7 @@
 //! the network's, packets that wait elsewhere. The thresholds are ours.
 
 use crate::connection::Connection;
-use crate::flow::{CheckedFlow, Over};
+use crate::flow::{Carrier, CheckedFlow};
 use crate::network::Attachment;
 use crate::results::{FlowResult, LinkResult};
 use crate::warnings::Warning;
@@ -83,8 +83,8 @@ pub(crate) fn find(
 impl Group<'_> {
     fn connection(&self) -> Option<&Connection> {
         match &self.settings.over {
-            Over::Connection(connection) => Some(connection),
-            Over::Datagrams { .. } | Over::Hosted(_) => None,
+            Carrier::Connection(connection) => Some(connection),
+            Carrier::Datagrams { .. } | Carrier::Hosted(_) => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The traces that a scenario asks for, as files: written beside, renamed when the run is over.
 
 use crate::error::RunError;
-use crate::flow::Over;
+use crate::flow::Carrier;
 use crate::unfinished::Unfinished;
 use crate::{Checked, CheckedFlow, Headers};
 use narrows_control::Controller;
@@ -41,8 +41,8 @@ impl Tap for Several {
 /// What the headers of a flow need besides its segments.
 fn headers(group: &CheckedFlow) -> FlowHeaders {
     let carries = match (&group.over, group.packet.kind) {
-        (Over::Datagrams { .. }, _) => Carries::Datagrams,
-        (Over::Hosted(_), _) => Carries::Hosted,
+        (Carrier::Datagrams { .. }, _) => Carries::Datagrams,
+        (Carrier::Hosted(_), _) => Carries::Hosted,
         (_, kind) => Carries::Tcp { timestamps: kind == Headers::Tcp { timestamps: true } },
     };
     FlowHeaders { payload: group.packet.payload() as u32, carries }

@@ -2,7 +2,7 @@
 //! is not the network's.
 
 use crate::connection::Connection;
-use crate::flow::{CheckedFlow, Over};
+use crate::flow::{Carrier, CheckedFlow};
 use crate::link::CheckedLink;
 use crate::scenario::Scenario;
 use narrows_signal::{Ecn, Request};
@@ -37,7 +37,7 @@ pub(crate) fn find(
 ) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = short_rtt(scenario, flows).into_iter().collect();
     for (number, flow) in flows.iter().enumerate() {
-        let Over::Connection(connection) = &flow.over else { continue };
+        let Carrier::Connection(connection) = &flow.over else { continue };
         let way = way(flow, links, Direction::Out);
         let found = unserved(flow, connection, &way).into_iter();
         let found = found.chain(untold(flow, connection, &way));

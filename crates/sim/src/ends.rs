@@ -165,9 +165,9 @@ struct Machines {
 fn machines(endpoints: Endpoints, settings: HostSettings, streams: [Stream; 2]) -> Machines {
     let ours = |streams: [Stream; 2]| streams.map(|stream| Host::new(settings, stream));
     match endpoints {
-        Endpoints::Connection { transport, controller, ack_bytes, application, place } => {
+        Endpoints::Connection { transport, controller, ack_bytes, application, path } => {
             let hosts = ours(streams);
-            let (mut sender, receiver) = transport.ends(controller, ack_bytes, place);
+            let (mut sender, receiver) = transport.ends(controller, ack_bytes, path);
             if let [Some(host), _] = &hosts {
                 sender.set_ticks(host.ticks());
             }

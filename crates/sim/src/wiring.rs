@@ -8,7 +8,7 @@ use crate::packet::Travelling;
 use crate::traffic::{Application, Gap, Periods};
 use narrows_control::Controller;
 use narrows_transport::Transport;
-use narrows_transport::congestion::Place;
+use narrows_transport::congestion::Path;
 use narrows_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -62,8 +62,8 @@ pub enum Endpoints {
         ack_bytes: u32,
         /// The application, which decides what is sent.
         application: Application,
-        /// Where it is.
-        place: Place,
+        /// Its path.
+        path: Path,
     },
     /// Datagrams, which are not acknowledged.
     Datagrams {

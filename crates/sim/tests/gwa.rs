@@ -7,7 +7,7 @@ use narrows_router::queues::{Gwa, GwaSettings};
 use narrows_router::{Backlog, FlowCountSettings, Limit, OnDeparture, Packet, Room};
 use narrows_signal::{Ecn, Request};
 use narrows_transport::Timeouts;
-use narrows_transport::congestion::{Place, Spacing};
+use narrows_transport::congestion::{Path, Spacing};
 use narrows_transport::tcp::{Habits, RecoveryKind, TcpSettings};
 use narrows_transport::{Receiver, Segment, Sender, Transport};
 use narrows_units::{Duration, Stream, Time};
@@ -73,7 +73,7 @@ fn host(delays: (u64, u64), pacing: Option<Gaps>) -> Host {
         pacing: pacing.map(Spacing::Window),
         ..TcpSettings::new(RecoveryKind::Reno, habits, PACKET)
     };
-    let place = Place::new(Stream::new(1, 1, 1));
+    let place = Path::new(Stream::new(1, 1, 1));
     let (mut sender, receiver) = Transport::Tcp(settings).ends(controller, 40, place);
     sender.offer(1 << 40);
     Host { sender, receiver, there: VecDeque::new(), back: VecDeque::new(), delays }

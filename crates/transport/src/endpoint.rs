@@ -1,6 +1,6 @@
 //! The two ends of a connection, for any transport.
 
-use crate::congestion::{Congestion, EcnOfUser, Place, Quantum, Spacing};
+use crate::congestion::{Congestion, EcnOfUser, Path, Quantum, Spacing};
 use crate::etcp::{self, EtcpSettings};
 use crate::quic::{self, QuicSettings};
 use crate::tcp::{self, Cumulative, RecoveryKind, Selective, TcpSettings};
@@ -48,13 +48,13 @@ impl Recovery {
 /// calls, and after [`offer`](Self::offer), call [`poll_transmit`](Self::poll_transmit) until it
 /// returns `None`; then wake the sender at [`pace_at`](Self::pace_at) and
 /// [`retransmit_at`](Self::retransmit_at).
-pub struct Sender(Over);
+pub struct Sender(ByTransport);
 
 /// A sender, compiled for its transport; TCP's also for its recovery, which it asks a dozen things
 /// per packet.
 // Nearly every sender is TCP's; a box would cost each packet a cache miss.
 #[repr(u8)]
-enum Over {
+enum ByTransport {
     Cumulative(tcp::Sender<Cumulative>),
     Selective(tcp::Sender<Selective>),
     Etcp(etcp::Sender),
@@ -76,10 +76,10 @@ pub enum Receiver {
 macro_rules! over {
     ($sender:expr, $end:ident => $call:expr) => {
         match $sender {
-            Over::Cumulative($end) => $call,
-            Over::Selective($end) => $call,
-            Over::Etcp($end) => $call,
-            Over::Quic($end) => $call,
+            ByTransport::Cumulative($end) => $call,
+            ByTransport::Selective($end) => $call,
+            ByTransport::Etcp($end) => $call,
+            ByTransport::Quic($end) => $call,
         }
     };
 }
@@ -202,7 +202,7 @@ impl Transport {
         self,
         controller: Box<dyn Controller>,
         ack_bytes: u32,
-        place: Place,
+        path: Path,
     ) -> (Sender, Receiver) {
         let receiver = match &self {
             Self::Tcp(settings) => {
@@ -212,7 +212,7 @@ impl Transport {
             }
             Self::Etcp(settings) => {
                 // A stream of its own, so that gaps are the same with and without a code.
-                let stream = Stream::new(place.stream.clone().bits(), 0, 0);
+                let stream = Stream::new(path.stream.clone().bits(), 0, 0);
                 Receiver::Etcp(etcp::Receiver::new(settings.delivery, ack_bytes, stream))
             }
             Self::Quic(settings) => {
@@ -220,7 +220,7 @@ impl Transport {
                 Receiver::Quic(Box::new(quic::Receiver::new(settings.acks, buffer)))
             }
         };
-        (Sender::new(self, controller, place), receiver)
+        (Sender::new(self, controller, path), receiver)
     }
 }
 
@@ -234,20 +234,22 @@ impl Sender {
     pub fn new(
         transport: impl Into<Transport>,
         controller: Box<dyn Controller>,
-        place: Place,
+        path: Path,
     ) -> Self {
         Self(match transport.into() {
             Transport::Tcp(settings) => match settings.recovery {
                 RecoveryKind::Sack => {
-                    Over::Selective(tcp::Sender::new(settings, controller, place))
+                    ByTransport::Selective(tcp::Sender::new(settings, controller, path))
                 }
                 RecoveryKind::Reno | RecoveryKind::NewReno => {
-                    Over::Cumulative(tcp::Sender::new(settings, controller, place))
+                    ByTransport::Cumulative(tcp::Sender::new(settings, controller, path))
                 }
             },
-            Transport::Etcp(settings) => Over::Etcp(etcp::Sender::new(settings, controller, place)),
+            Transport::Etcp(settings) => {
+                ByTransport::Etcp(etcp::Sender::new(settings, controller, path))
+            }
             Transport::Quic(settings) => {
-                Over::Quic(Box::new(quic::Sender::new(settings, controller, place)))
+                ByTransport::Quic(Box::new(quic::Sender::new(settings, controller, path)))
             }
         })
     }
@@ -289,9 +291,9 @@ impl Sender {
     /// the others' always are.
     pub fn set_ticks(&mut self, ticks: Ticks) {
         match &mut self.0 {
-            Over::Cumulative(end) => end.set_ticks(ticks),
-            Over::Selective(end) => end.set_ticks(ticks),
-            Over::Etcp(_) | Over::Quic(_) => {}
+            ByTransport::Cumulative(end) => end.set_ticks(ticks),
+            ByTransport::Selective(end) => end.set_ticks(ticks),
+            ByTransport::Etcp(_) | ByTransport::Quic(_) => {}
         }
     }
 
@@ -343,9 +345,9 @@ impl Sender {
     /// outstanding, or if the sender is not TCP's.
     pub fn places(&self) -> [Option<*const ()>; 2] {
         match &self.0 {
-            Over::Cumulative(sender) => sender.places(),
-            Over::Selective(sender) => sender.places(),
-            Over::Etcp(_) | Over::Quic(_) => [None; 2],
+            ByTransport::Cumulative(sender) => sender.places(),
+            ByTransport::Selective(sender) => sender.places(),
+            ByTransport::Etcp(_) | ByTransport::Quic(_) => [None; 2],
         }
     }
 

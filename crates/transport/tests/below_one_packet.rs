@@ -2,7 +2,7 @@
 //! than a round trip.
 
 use narrows_control::{Ack, Controller, Gaps, Idle, Loss, Needs, Pacing, Timeout};
-use narrows_transport::congestion::Place;
+use narrows_transport::congestion::Path;
 use narrows_transport::tcp::{Habits, RecoveryKind, TcpSettings};
 use narrows_transport::{AckHeader, Header, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
@@ -89,7 +89,7 @@ fn answer(now: Time, number: u64, stamp: Time, header: Header) -> Segment {
 /// The sender over a path of 100 ms with `packets` to send, for `millis`: when each packet left.
 fn departures(law: &Quarter, packets: u64, millis: u64) -> (Sender, Vec<Time>) {
     let settings = TcpSettings::new(RecoveryKind::Sack, Arc::new(Habits::LINUX), 1000);
-    let mut sender = Sender::new(settings, Box::new(law.clone()), Place::new(Stream::new(1, 1, 1)));
+    let mut sender = Sender::new(settings, Box::new(law.clone()), Path::new(Stream::new(1, 1, 1)));
     sender.offer(packets);
     let trip = Duration::from_millis(100);
     let (mut left, mut arriving) = (Vec::new(), Vec::new());

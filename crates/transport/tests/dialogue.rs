@@ -4,7 +4,7 @@
 use narrows_control::laws::reno::Reno;
 use narrows_control::{Controller, OncePerEpoch, SlowStart};
 use narrows_signal::{Ecn, Range, SackBlocks};
-use narrows_transport::congestion::{EcnOfUser, Place};
+use narrows_transport::congestion::{EcnOfUser, Path};
 use narrows_transport::tcp::{Detection, Habits, Metering, Receiver, RecoveryKind, TcpSettings};
 use narrows_transport::{AckHeader, DataHeader, Header, Kind, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
@@ -13,8 +13,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Nothing there is random.
-fn place() -> Place {
-    Place::new(Stream::new(1, 1, 1))
+fn place() -> Path {
+    Path::new(Stream::new(1, 1, 1))
 }
 
 fn at(millis: u64) -> Time {

@@ -4,7 +4,7 @@
 use narrows_control::Controller;
 use narrows_control::registry::{self, Birth};
 use narrows_signal::EtcpAck;
-use narrows_transport::congestion::Place;
+use narrows_transport::congestion::Path;
 use narrows_transport::etcp::signalling::{Fate, Reception, Signalling};
 use narrows_transport::etcp::{Delivery, EtcpSettings, Receiver};
 use narrows_transport::tcp::Habits;
@@ -171,7 +171,7 @@ fn settings(delivery: Delivery) -> EtcpSettings {
 }
 
 fn sender(name: &str, delivery: Delivery) -> Sender {
-    Sender::new(settings(delivery), law(name), Place::new(Stream::new(5, 1, 1)))
+    Sender::new(settings(delivery), law(name), Path::new(Stream::new(5, 1, 1)))
 }
 
 struct Delivered {
@@ -246,7 +246,7 @@ fn a_damaged_packet_is_answered_as_received_and_its_data_sent_again() {
         let mut sender = Sender::new(
             EtcpSettings { payload: Payload::Apart, ..settings(delivery) },
             law("etcp"),
-            Place::new(Stream::new(5, 1, 1)),
+            Path::new(Stream::new(5, 1, 1)),
         );
         let mut receiver = Receiver::new(delivery, 40, Stream::new(5, 1, 2));
         sender.offer(10);

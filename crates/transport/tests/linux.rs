@@ -5,7 +5,7 @@ use narrows_control::{
     Ack, Controller, Gaps, Idle, Loss, Needs, OncePerEpoch, Pacing, RateSample, SlowStart, Timeout,
 };
 use narrows_signal::{Ecn, Range, SackBlocks};
-use narrows_transport::congestion::{EcnOfUser, Place, Quantum, Spacing};
+use narrows_transport::congestion::{EcnOfUser, Path, Quantum, Spacing};
 use narrows_transport::tcp::{Habits, Receiver, RecoveryKind, TcpSettings};
 use narrows_transport::{AckHeader, DataHeader, Header, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
@@ -13,8 +13,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Nothing there is random.
-fn place() -> Place {
-    Place::new(Stream::new(1, 1, 1))
+fn place() -> Path {
+    Path::new(Stream::new(1, 1, 1))
 }
 
 fn ms(millis: u64) -> Duration {

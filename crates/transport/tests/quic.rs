@@ -8,15 +8,15 @@ use narrows_control::{
     Ack, Controller, Gaps, Idle, Loss, Needs, OncePerEpoch, Pacing, SlowStart, Timeout,
 };
 use narrows_signal::{AckRanges, Ecn, QuicAck, Range};
-use narrows_transport::congestion::{EcnOfUser, Place, Spacing};
+use narrows_transport::congestion::{EcnOfUser, Path, Spacing};
 use narrows_transport::quic::{AckPolicy, INITIAL_BYTES, QuicSettings, Receiver, initial_window};
 use narrows_transport::{DataHeader, Header, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
 use std::sync::{Arc, Mutex};
 
 /// Nothing there is random.
-fn place() -> Place {
-    Place::new(Stream::new(1, 1, 1))
+fn place() -> Path {
+    Path::new(Stream::new(1, 1, 1))
 }
 
 fn ms(millis: u64) -> Duration {

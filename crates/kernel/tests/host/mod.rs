@@ -3,7 +3,7 @@
 
 use narrows_control::slow_start::SlowStart;
 use narrows_control::{Ack, Controller, Idle, Loss, OncePerEpoch, Rounds, Timeout, WindowLaw};
-use narrows_kernel::Asked;
+use narrows_kernel::KernelLaw;
 use narrows_units::{Duration, Time};
 use std::ffi::c_void;
 
@@ -111,7 +111,7 @@ pub fn ratio(a: u64, b: u64) -> u64 {
 }
 
 /// `asked` as a controller with a window of `window` packets and that threshold.
-pub fn controller(asked: &Asked, window: f64, ssthresh: f64) -> Box<dyn Controller> {
+pub fn controller(asked: &KernelLaw, window: f64, ssthresh: f64) -> Box<dyn Controller> {
     match asked.law {
         "fast" => Box::new(FastHeader { law: WindowHeader::new(&nw_fast, asked), window }),
         "etcp" => Box::new(PacedHeader::new(&nw_etcp, asked, window, ssthresh)),
@@ -124,7 +124,7 @@ pub fn controller(asked: &Asked, window: f64, ssthresh: f64) -> Box<dyn Controll
 }
 
 /// `asked`, which is a law of two formulas.
-pub fn window_law(asked: &Asked) -> impl WindowLaw + 'static + use<> {
+pub fn window_law(asked: &KernelLaw) -> impl WindowLaw + 'static + use<> {
     let functions = match asked.law {
         "bic" => &nw_bic,
         "highspeed" => &nw_highspeed,
@@ -160,7 +160,7 @@ struct WindowHeader {
 }
 
 impl WindowHeader {
-    fn new(functions: &'static Functions, asked: &Asked) -> Self {
+    fn new(functions: &'static Functions, asked: &KernelLaw) -> Self {
         assert_eq!(8 * asked.settings.len() as u64, functions.settings, "{}", asked.law);
         let (settings, mut memory) = (asked.settings.clone(), Memory::new(functions.state));
         // SAFETY: `settings` and `memory` have the sizes that the law wants.
@@ -260,7 +260,12 @@ struct PacedHeader {
 }
 
 impl PacedHeader {
-    fn new(functions: &'static PacedFunctions, asked: &Asked, window: f64, ssthresh: f64) -> Self {
+    fn new(
+        functions: &'static PacedFunctions,
+        asked: &KernelLaw,
+        window: f64,
+        ssthresh: f64,
+    ) -> Self {
         assert_eq!(8 * asked.settings.len() as u64, functions.settings, "{}", asked.law);
         let (settings, mut memory) = (asked.settings.clone(), Memory::new(functions.state));
         let past = u32::from(window >= ssthresh);

@@ -9,7 +9,7 @@ use narrows_sim::{
     Loss, Network, PageSettings, RunSettings, Served, Simulation, Usage, Watch,
 };
 use narrows_transport::Transport;
-use narrows_transport::congestion::{EcnOfUser, Place, Quantum, Spacing};
+use narrows_transport::congestion::{EcnOfUser, Path, Quantum, Spacing};
 use narrows_transport::etcp::EtcpSettings;
 use narrows_transport::quic::QuicSettings;
 use narrows_transport::tcp::{Habits, RecoveryKind, TcpSettings};
@@ -167,7 +167,7 @@ impl Dumbbell {
         let recipe = law.read(&birth).expect("it takes its defaults");
         let controller = recipe.make(self.seed);
         let transport = self.transport(law.moved_by == MovedBy::EachLoss);
-        let place = Place::new(Stream::new(self.seed, 8, u64::from(flow)));
+        let path = Path::new(Stream::new(self.seed, 8, u64::from(flow)));
         let application = match self.sends {
             Sends::Endless => Application::Endless,
             Sends::Packets(count) => Application::Packets { count, last_bytes: 1000 },
@@ -185,7 +185,7 @@ impl Dumbbell {
                 controller,
                 ack_bytes: 40,
                 application,
-                place,
+                path,
             },
             start,
             stop: Time::NEVER,

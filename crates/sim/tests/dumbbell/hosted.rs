@@ -109,12 +109,12 @@ pub fn network(dumbbell: &Dumbbell, through: impl Fn(usize) -> bool) -> Network 
             periods: None,
             bytes: 1,
         };
-        let Endpoints::Connection { transport, controller, ack_bytes, place, .. } =
+        let Endpoints::Connection { transport, controller, ack_bytes, path, .. } =
             std::mem::replace(&mut flow.endpoints, nothing)
         else {
             panic!("it is a connection");
         };
-        let (sender, receiver) = transport.ends(controller, ack_bytes, place);
+        let (sender, receiver) = transport.ends(controller, ack_bytes, path);
         let table = Table::default();
         let ours = |end| {
             let (table, answers) = (Arc::clone(&table), Vec::new());

@@ -30,8 +30,8 @@ pub(crate) use marks::Marks;
 pub use pacer::Pacer;
 pub(crate) use rate_sampler::RateSampler;
 pub use rate_sampler::Sending;
-pub use release::{Place, Spacing};
-pub(crate) use release::{Release, Room, Spread};
+pub(crate) use release::{Flight, Release, Spread};
+pub use release::{Path, Spacing};
 
 use limits::Limits;
 use marks::EcnOfLaw;

@@ -70,14 +70,14 @@ impl Spacing {
 
 /// Where a connection is, which its settings do not say.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Path {
     /// The links that a packet crosses.
     pub hops: u32,
     /// The random stream that gaps are drawn from.
     pub stream: Stream,
 }
 
-impl Place {
+impl Path {
     /// On a path of one link, with gaps drawn from `stream`.
     pub fn new(stream: Stream) -> Self {
         Self { hops: 1, stream }
@@ -95,9 +95,9 @@ pub(crate) struct Spread {
     pub rtt: Option<Rtt>,
 }
 
-/// Room for a burst.
+/// What a burst has room for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
+pub(crate) struct Flight {
     /// Packets that may be in flight.
     pub limit: f64,
     /// Packets that are.
@@ -115,7 +115,7 @@ impl Spread {
     }
 }
 
-impl Room {
+impl Flight {
     /// Packets that the window has room for.
     fn free(&self) -> u64 {
         (self.limit as u64).saturating_sub(self.in_flight)
@@ -141,8 +141,8 @@ pub(crate) struct Release {
 
 impl Release {
     /// Bursts of `quantum` packets, at least one, spaced as `spacing` says.
-    pub fn new(spacing: Option<Spacing>, quantum: Quantum, place: Place) -> Self {
-        let Place { hops, stream } = place;
+    pub fn new(spacing: Option<Spacing>, quantum: Quantum, path: Path) -> Self {
+        let Path { hops, stream } = path;
         let mut release = Self {
             pacer: spacing.map_or(Pacer::new(stream.clone()), |spacing| spacing.pacer(stream)),
             hops,
@@ -231,7 +231,7 @@ impl Release {
         &self,
         congestion: &Congestion,
         spread: &Spread,
-        room: &Room,
+        room: &Flight,
         (payload, at_first): (f64, f64),
         defers: impl FnOnce(u64) -> bool,
     ) -> Option<u32> {

@@ -4,7 +4,7 @@
 use super::coding::{Encoder, Symbol};
 use super::reliability::RetransmissionQueue;
 use super::signalling::{Fate, Signalling};
-use crate::congestion::{Abilities, Congestion, Lost, Place, Quantum, Release, Spacing, Spread};
+use crate::congestion::{Abilities, Congestion, Lost, Path, Quantum, Release, Spacing, Spread};
 use crate::{Header, Least, Outstanding, Payload, RttEstimator, Segment, SendLimit, Timeouts};
 use narrows_control::{Ack, Controller, Pacing, Restart, Rtt, Timeout};
 use narrows_signal::Reply;
@@ -83,7 +83,7 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// Creates a sender that has no data to send.
-    pub fn new(settings: EtcpSettings, controller: Box<dyn Controller>, place: Place) -> Self {
+    pub fn new(settings: EtcpSettings, controller: Box<dyn Controller>, path: Path) -> Self {
         let EtcpSettings { timeouts, delivery, payload, packet_bytes, pacing } = settings;
         let code = match delivery {
             Delivery::Coding { block } => Some(Box::new(Encoder::new(block))),
@@ -93,7 +93,7 @@ impl Sender {
         let timeouts = Timeouts { least_is: Least::OfTimeout, ..timeouts };
         let congestion = Congestion::new(controller, Abilities::default());
         Self {
-            release: Release::new(pacing, Quantum::Packets(1), place),
+            release: Release::new(pacing, Quantum::Packets(1), path),
             congestion,
             signalling: Signalling::default(),
             queue: (delivery == Delivery::Retransmission).then(RetransmissionQueue::default),

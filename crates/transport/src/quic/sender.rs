@@ -6,7 +6,7 @@ use super::rtt::RttEstimator;
 use super::sent_packets::{SentPacket, SentPackets};
 use super::{AckPolicy, INITIAL_BYTES, IP_AND_UDP};
 use crate::congestion::{
-    Abilities, Congestion, EcnOfUser, Lost, Marked, Place, Quantum, Release, Room, Sending,
+    Abilities, Congestion, EcnOfUser, Flight, Lost, Marked, Path, Quantum, Release, Sending,
     Spacing, Spread,
 };
 use crate::handshake::Handshake;
@@ -132,12 +132,12 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// Creates a sender that has no data to send.
-    pub fn new(settings: QuicSettings, controller: Box<dyn Controller>, place: Place) -> Self {
+    pub fn new(settings: QuicSettings, controller: Box<dyn Controller>, path: Path) -> Self {
         let congestion =
             Congestion::new(controller, Abilities { ecn: settings.ecn, deliveries: true });
         let quantum = Quantum::Packets(settings.quantum);
         Self {
-            release: Release::new(settings.pacing, quantum, place),
+            release: Release::new(settings.pacing, quantum, path),
             congestion,
             packets: SentPackets::default(),
             again: VecDeque::new(),
@@ -516,7 +516,7 @@ impl Sender {
         let mut burst = 1;
         let (limit, in_flight) = (self.limit(), self.packets.in_flight());
         if !self.release.is_single() && !again {
-            let room = Room { limit, in_flight, waiting: self.sendable() - self.end };
+            let room = Flight { limit, in_flight, waiting: self.sendable() - self.end };
             let payload = f64::from(self.settings.packet_bytes);
             let (congestion, spread) = (&self.congestion, self.spread());
             let sizes = (payload, 1.0);

@@ -5,7 +5,7 @@ use super::recovery::{Answer, Ears, Next, Recovery};
 use super::usage::{Pause, Usage};
 use super::{Detection, Habits, Metering, RecoveryKind, probe};
 use crate::congestion::{
-    Abilities, Chance, Congestion, EcnOfUser, Marked, Place, Quantum, Release, Room, Sending,
+    Abilities, Chance, Congestion, EcnOfUser, Flight, Marked, Path, Quantum, Release, Sending,
     Spacing, Spread,
 };
 use crate::handshake::Handshake;
@@ -120,7 +120,7 @@ macro_rules! ears {
 }
 
 impl<R: Recovery> Sender<R> {
-    pub fn new(settings: TcpSettings, controller: Box<dyn Controller>, place: Place) -> Self {
+    pub fn new(settings: TcpSettings, controller: Box<dyn Controller>, path: Path) -> Self {
         let TcpSettings { recovery, habits, packet_bytes, window_limit, pacing, quantum, ecn } =
             settings;
         assert!(
@@ -131,7 +131,7 @@ impl<R: Recovery> Sender<R> {
             Congestion::new(controller, Abilities { ecn, deliveries: R::TELLS_DELIVERIES });
         let metering = if congestion.own_recovery() { Metering::ByLaw } else { habits.metering };
         Self {
-            release: Release::new(pacing, quantum, place),
+            release: Release::new(pacing, quantum, path),
             recovery: R::new(recovery, metering, &habits),
             congestion,
             rtt: RttEstimator::default(),
@@ -668,7 +668,7 @@ impl<R: Recovery> Sender<R> {
         let mut packets = 1;
         if !self.release.is_single() && !again && !self.recovery.probing() {
             let waiting = self.offered - self.recovery.end();
-            let room = Room { limit: window, in_flight: self.in_flight(), waiting };
+            let room = Flight { limit: window, in_flight: self.in_flight(), waiting };
             let headers = if self.habits.timestamps { 52.0 } else { 40.0 };
             let sizes = (f64::from(self.packet_bytes) - headers, self.habits.initial_window);
             let (congestion, spread) = (&self.congestion, self.spread());

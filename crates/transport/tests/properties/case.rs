@@ -4,7 +4,7 @@ use super::law::Law;
 use super::network::Weather;
 use narrows_control::registry::{LAWS, MovedBy};
 use narrows_control::{Gaps, Restart};
-use narrows_transport::congestion::{EcnOfUser, Place, Quantum, Spacing};
+use narrows_transport::congestion::{EcnOfUser, Path, Quantum, Spacing};
 use narrows_transport::tcp::{AckPolicy, Detection, Habits, Metering, RecoveryKind, TcpSettings};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
@@ -40,8 +40,8 @@ impl Case {
         }
     }
 
-    pub fn place(&self) -> Place {
-        Place::new(Stream::new(self.seed, 1, 0))
+    pub fn place(&self) -> Path {
+        Path::new(Stream::new(self.seed, 1, 0))
     }
 
     /// All packets that the application has.

@@ -6,7 +6,7 @@ use super::law::{Law, Ledger};
 use super::network::{Network, Weather};
 use narrows_control::registry;
 use narrows_signal::{AckRanges, QuicAck, Range};
-use narrows_transport::congestion::{EcnOfUser, Place, Spacing};
+use narrows_transport::congestion::{EcnOfUser, Path, Spacing};
 use narrows_transport::quic::{AckPolicy, QuicSettings, Receiver};
 use narrows_transport::{DataHeader, Header, Kind, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
             sender: Sender::new(
                 case.settings.clone(),
                 law,
-                Place::new(Stream::new(case.seed, 1, 0)),
+                Path::new(Stream::new(case.seed, 1, 0)),
             ),
             receiver: Receiver::new(case.settings.acks, u64::MAX),
             network: Network::new(case.weather, case.seed),

@@ -6,8 +6,8 @@
 //! a [`Pace`].
 
 use crate::heard::{Counts, Heard};
-use crate::law::Law;
 use crate::scale::Scale;
+use crate::stack_law::StackLaw;
 use narrows_control::Pacing;
 use narrows_transport::Pacer;
 use narrows_units::{Stream, Time};
@@ -25,14 +25,14 @@ const GAP_STREAMS: u64 = 1;
 
 /// Makes noq's controllers of a law.
 pub struct Factory {
-    law: Law,
+    law: StackLaw,
     seed: u64,
     pace: Option<Pace>,
 }
 
 impl Factory {
     /// Controllers of `law`, paced by noq.
-    pub fn new(law: Law) -> Self {
+    pub fn new(law: StackLaw) -> Self {
         Self { law, seed: 0, pace: None }
     }
 

@@ -8,7 +8,7 @@ use narrows_settings::{Given, SettingError};
 pub const PREFIX: &str = "nw_";
 /// A law with settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct KernelLaw {
     /// One of [`LAWS`].
     pub law: &'static str,
     /// What was given, as `name=value`.
@@ -17,7 +17,7 @@ pub struct Asked {
     pub settings: Vec<u64>,
 }
 
-impl Asked {
+impl KernelLaw {
     /// Reads `law:name=value:…`. Fails if there is no such law for the kernel, or if a setting is
     /// not one that the kernel's law can do.
     pub fn parse(text: &str) -> Result<Self, SettingError> {

@@ -5,7 +5,7 @@ use narrows_control::{Controller, Need};
 
 /// A law with its settings, as a scenario writes it: `etcp`, `cubic:beta=0.8`.
 #[derive(Clone)]
-pub struct Law {
+pub struct StackLaw {
     recipe: Recipe,
     name: String,
     each_loss: bool,
@@ -23,18 +23,28 @@ fn why_not(need: Need) -> Option<&'static str> {
     }
 }
 
+/// Settings that nothing in a stack reaches, and why: law, setting, reason.
+const IDLE: [(&str, &str, &str); 1] =
+    [("cubic", "unknown_growth", "in a stack slow start ends with a loss, which is known then")];
+
 /// Packets of the first window (RFC 9002, §7.2).
 const INITIAL_WINDOW: f64 = 10.0;
 
-impl Law {
+impl StackLaw {
     /// The law that `text` names.
     ///
     /// # Errors If there is no such law, if a setting is wrong, or if the law needs what a stack's
     /// controllers cannot do: replies of routers, marks counted one by one, a timer, bursts of its
-    /// own length.
+    /// own length. Also if nothing in a stack reaches a setting.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, given) = registry::split(text).map_err(|error| error.to_string())?;
         let entry = registry::find(name).map_err(|error| error.to_string())?;
+        let idle = |(law, setting, _): &&(&str, &str, &str)| {
+            *law == entry.name && given.pairs().any(|(name, _)| name == *setting)
+        };
+        if let Some((law, setting, why)) = IDLE.iter().find(idle) {
+            return Err(format!("{law}: {setting} would do nothing: {why}; leave it out"));
+        }
         let birth = Birth { given, initial_window: INITIAL_WINDOW, ..Birth::default() };
         let recipe = entry.read(&birth).map_err(|error| error.to_string())?;
         let needs = recipe.make(0).needs();
@@ -72,7 +82,7 @@ mod tests {
 
     #[test]
     fn laws_that_need_what_quic_has_not_are_refused() {
-        let names: Vec<_> = Law::names().collect();
+        let names: Vec<_> = StackLaw::names().collect();
         assert!(["cubic", "bbr", "etcp", "fast"].iter().all(|name| names.contains(name)));
         for (name, why) in [
             ("xcp", "xcp asks routers, and QUIC carries no such header"),
@@ -81,8 +91,8 @@ mod tests {
                 "dctcp counts marks one by one, and a stack's controllers do not hear how many",
             ),
         ] {
-            assert_eq!(Law::parse(name).err().as_deref(), Some(why));
+            assert_eq!(StackLaw::parse(name).err().as_deref(), Some(why));
         }
-        assert!(Law::parse("cubic:beta=2").is_err() && Law::parse("vegass").is_err());
+        assert!(StackLaw::parse("cubic:beta=2").is_err() && StackLaw::parse("vegass").is_err());
     }
 }

@@ -9,8 +9,8 @@
 //! more would not have had room.
 
 use crate::heard::Heard;
-use crate::law::Law;
 use crate::scale::Scale;
+use crate::stack_law::StackLaw;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use std::any::Any;
@@ -19,13 +19,13 @@ use std::time::Instant;
 
 /// Makes quinn's controllers of a law.
 pub struct Factory {
-    law: Law,
+    law: StackLaw,
     seed: u64,
 }
 
 impl Factory {
     /// Controllers of `law`.
-    pub fn new(law: Law) -> Self {
+    pub fn new(law: StackLaw) -> Self {
         Self { law, seed: 0 }
     }
 

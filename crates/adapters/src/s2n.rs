@@ -9,7 +9,7 @@
 //! the first of a round trip is told.
 
 use crate::heard::Heard;
-use crate::law::Law;
+use crate::stack_law::StackLaw;
 use narrows_control::{Gaps, Pacing};
 use narrows_transport::Pacer;
 use narrows_units::{Duration, Stream, Time};
@@ -29,13 +29,13 @@ const GAP_STREAMS: u64 = 1;
 /// Makes s2n-quic's controllers of a law.
 #[derive(Clone)]
 pub struct Controllers {
-    law: Law,
+    law: StackLaw,
     seed: u64,
 }
 
 impl Controllers {
     /// Controllers of `law`.
-    pub fn new(law: Law) -> Self {
+    pub fn new(law: StackLaw) -> Self {
         Self { law, seed: 0 }
     }
 

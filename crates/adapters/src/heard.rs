@@ -2,7 +2,7 @@
 //! before the losses that they reveal; a law hears of the losses first, and of an acknowledgement
 //! once.
 
-use crate::law::Law;
+use crate::stack_law::StackLaw;
 use narrows_control::{Ack, Pacing, Restart, Rtt, Timeout};
 use narrows_signal::Reply;
 use narrows_transport::congestion::{Abilities, Congestion, Counters, Delivered, Lost, Sending};
@@ -69,7 +69,7 @@ const FIRST_TIMEOUT: Duration = Duration::from_millis(999);
 
 impl Heard {
     /// A controller of `law` that has heard nothing, with randomness from `seed`.
-    pub fn new(law: &Law, seed: u64) -> Self {
+    pub fn new(law: &StackLaw, seed: u64) -> Self {
         let abilities = Abilities { deliveries: true, ..Abilities::default() };
         Self {
             congestion: Congestion::new(law.controller(seed), abilities),

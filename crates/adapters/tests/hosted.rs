@@ -2,9 +2,16 @@
 
 #![cfg(feature = "hosted")]
 
-use narrows_quic::{Law, hosted};
-use narrows_scenario::{Checked, Own, Results, Scenario, run};
+#[path = "../../scenario/tests/settings/mod.rs"]
+mod settings;
+
+use narrows_adapters::{StackLaw, hosted};
+use narrows_control::registry;
+use narrows_scenario::{Checked, Own, Results, Scenario, Stack, StackEnds, Wish, run};
+use settings::{SCENES, Scene, text, values};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 fn results(text: &str) -> Results {
     let own = Own { laws: Vec::new(), stacks: hosted::stacks() };
@@ -48,14 +55,17 @@ const RANDOM: &str = "etcp-rate";
 
 #[test]
 fn each_law_does_in_noq_what_it_does_in_our_own_quic() {
-    compare("narrows-noq", &Law::names().filter(|law| *law != RANDOM).collect::<Vec<_>>());
+    compare("narrows-noq", &StackLaw::names().filter(|law| *law != RANDOM).collect::<Vec<_>>());
 }
 
 /// quinn spaces packets by itself, and a law that lives by its spacing is another law there.
 #[test]
 fn each_law_that_is_not_paced_does_in_quinn_what_it_does_in_our_own_quic() {
     let paced = ["bbr", "bbr1", "copa", "etcp", "etcp-rate", "etcp-sqrt", "fast", "ledbat++"];
-    compare("narrows-quinn", &Law::names().filter(|law| !paced.contains(law)).collect::<Vec<_>>());
+    compare(
+        "narrows-quinn",
+        &StackLaw::names().filter(|law| !paced.contains(law)).collect::<Vec<_>>(),
+    );
 }
 
 /// In s2n-quic timers nearer than a millisecond count as past, and every tenth packet is
@@ -63,7 +73,7 @@ fn each_law_that_is_not_paced_does_in_quinn_what_it_does_in_our_own_quic() {
 #[cfg(feature = "hosted-s2n")]
 #[test]
 fn each_law_does_in_s2n_what_it_does_in_our_own_quic() {
-    compare("narrows-s2n", &Law::names().filter(|law| *law != RANDOM).collect::<Vec<_>>());
+    compare("narrows-s2n", &StackLaw::names().filter(|law| *law != RANDOM).collect::<Vec<_>>());
 }
 
 fn compare(stack: &str, laws: &[&str]) {
@@ -96,4 +106,85 @@ fn a_law_forgets_what_nobody_tells_of() {
     };
     let (whole, small) = (used(""), used("mtu = \"1400B\"\n"));
     assert!((whole - small).abs() < 0.02, "{whole} and, with a smaller MTU, {small}");
+}
+
+/// noq with a law of ours and settings, which no scenario says of a stack.
+struct Tried {
+    noq: Arc<dyn Stack>,
+    law: String,
+}
+
+impl Stack for Tried {
+    fn name(&self) -> &str {
+        "tried"
+    }
+
+    fn source(&self) -> &str {
+        self.noq.source()
+    }
+
+    fn controllers(&self) -> &[&str] {
+        &["law"]
+    }
+
+    fn packet(&self) -> u32 {
+        self.noq.packet()
+    }
+
+    fn logs(&self) -> bool {
+        false
+    }
+
+    fn ends(&self, wish: &Wish) -> Result<StackEnds, String> {
+        self.noq.ends(&Wish { controller: Some(self.law.clone()), ..wish.clone() })
+    }
+
+    fn prepare(&self, seed: u64) {
+        self.noq.prepare(seed);
+    }
+}
+
+/// What happens with a flow of this law in noq, in numbers; `None` if it is refused.
+fn happens(law: &str, scene: &Scene) -> Option<String> {
+    StackLaw::parse(law).ok()?;
+    let noq = hosted::stacks().into_iter().find(|stack| stack.name() == "narrows-noq")?;
+    let tried = Tried { noq, law: law.to_owned() };
+    let own = Own { laws: Vec::new(), stacks: vec![Arc::new(tried)] };
+    let scenario = Scenario::from_toml(&text("tried:law", scene)).ok()?;
+    let checked = Checked::with_own(scenario, &own).ok()?;
+    let results = run(&checked, 1, None, |_| ControlFlow::Continue(())).expect("it runs");
+    Some(format!("{:?} {:?}", results.flows[0].summary, results.bottleneck().summary))
+}
+
+/// In noq, which is told of each packet; what a law hears in quinn and s2n-quic comes through the
+/// same seat.
+#[test]
+fn each_setting_of_each_law_counts_in_a_stack_or_is_refused() {
+    let (mut idle, mut tried) = (Vec::new(), 0);
+    for law in StackLaw::names() {
+        let entry = registry::find(law).expect("it is the registry's");
+        let mut usual = BTreeMap::new();
+        for setting in entry.settings() {
+            let cc = |value: &String| format!("{law}:{}={value}", setting.name);
+            let accepted: Vec<_> = values(&setting.default)
+                .iter()
+                .map(cc)
+                .filter(|law| StackLaw::parse(law).is_ok())
+                .collect();
+            let counts = SCENES.iter().enumerate().any(|(number, scene)| {
+                let usual = usual.entry(number).or_insert_with(|| happens(law, scene));
+                usual.is_some()
+                    && accepted.iter().any(|law| {
+                        let there = happens(law, scene);
+                        there.is_some() && there != *usual
+                    })
+            });
+            tried += u32::from(!accepted.is_empty());
+            if !accepted.is_empty() && !counts {
+                idle.push(format!("{law} {} ({})", setting.name, setting.default));
+            }
+        }
+    }
+    assert!(idle.is_empty(), "accepted, and without effect:\n{}", idle.join("\n"));
+    assert!(tried > 50, "only {tried} settings were accepted");
 }

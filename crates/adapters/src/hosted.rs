@@ -1,7 +1,7 @@
 //! Our laws in noq and quinn, in the simulator: `cc = "narrows-noq:etcp"`.
 
-use crate::law::Law;
 use crate::noq::{Factory, Pace};
+use crate::stack_law::StackLaw;
 use narrows_hosts::clock;
 use narrows_hosts::named::{Named, any};
 use narrows_hosts::noq::{End, pair, usual};
@@ -57,7 +57,7 @@ impl Endpoint for Sender {
 ///
 /// # Errors
 /// If the transfer is to be logged and cannot be.
-pub fn ends(law: Law, transfer: &Transfer) -> Result<(Box<Sender>, Box<End>), String> {
+pub fn ends(law: StackLaw, transfer: &Transfer) -> Result<(Box<Sender>, Box<End>), String> {
     let (factory, pace) = Factory::new(law).seeded(transfer.seed).paced();
     // The first configuration is the near end's.
     let factory = Mutex::new(Some(factory.shared()));
@@ -79,7 +79,7 @@ fn named(
     ends: fn(&str, &Wish) -> Result<StackEnds, String>,
 ) -> Arc<dyn Stack> {
     let packet = PAYLOAD + Transmit::UDP_HEADERS;
-    let mut controllers: Vec<&str> = Law::names().collect();
+    let mut controllers: Vec<&str> = StackLaw::names().collect();
     // A flow that names none gets this one.
     controllers.sort_by_key(|law| *law != "cubic");
     Arc::new(Named { name, source, controllers, packet, logs: false, ends })
@@ -97,10 +97,10 @@ fn without_packet(wish: &Wish) -> Result<&Transfer, String> {
 /// spaces their packets itself.
 pub fn stacks() -> Vec<Arc<dyn Stack>> {
     let noq = named("narrows-noq", "a law of narrows in noq-proto 1.4.0", |law, wish| {
-        ends(Law::parse(law)?, without_packet(wish)?).map(any)
+        ends(StackLaw::parse(law)?, without_packet(wish)?).map(any)
     });
     let quinn = named("narrows-quinn", "a law of narrows in quinn-proto 0.11.19", |law, wish| {
-        let (law, transfer) = (Law::parse(law)?, without_packet(wish)?);
+        let (law, transfer) = (StackLaw::parse(law)?, without_packet(wish)?);
         let config = || {
             let mut config = narrows_hosts::quinn::usual("cubic")?;
             let factory = crate::quinn::Factory::new(law.clone()).seeded(transfer.seed);
@@ -114,7 +114,7 @@ pub fn stacks() -> Vec<Arc<dyn Stack>> {
         quinn,
         #[cfg(feature = "hosted-s2n")]
         named("narrows-s2n", "a law of narrows in s2n-quic-transport 0.91.0", |law, wish| {
-            let (law, transfer) = (Law::parse(law)?, without_packet(wish)?);
+            let (law, transfer) = (StackLaw::parse(law)?, without_packet(wish)?);
             let controllers = crate::s2n::Controllers::new(law).seeded(transfer.seed);
             let packet = PAYLOAD + Transmit::UDP_HEADERS;
             narrows_hosts::s2n::pair_with(|| controllers.clone(), packet, transfer).map(any)

@@ -1,16 +1,17 @@
 //! narrows' congestion controllers in QUIC stacks that others wrote.
 //!
-//! A [`Law`] by name is what a stack's own interface makes controllers of: `noq::Factory`,
+//! A [`StackLaw`] by name is what a stack's own interface makes controllers of: `noq::Factory`,
 //! `quinn::Factory`, `s2n::Controllers`. They hear of each packet; what a stack does not tell is
 //! said in its module.
 //! For another stack, [`Heard`] is a law as that hears of packets.
 //!
 //! ```
 //! # #[cfg(feature = "noq")] {
-//! use narrows_quic::{Law, noq};
+//! use narrows_adapters::{StackLaw, noq};
 //!
 //! let mut config = noq_proto::TransportConfig::default();
-//! config.congestion_controller_factory(noq::Factory::new(Law::parse("etcp:p0=0.01")?).shared());
+//! let law = StackLaw::parse("etcp:p0=0.01")?;
+//! config.congestion_controller_factory(noq::Factory::new(law).shared());
 //! # }
 //! # Ok::<(), String>(())
 //! ```
@@ -23,7 +24,6 @@
 mod heard;
 #[cfg(feature = "hosted")]
 pub mod hosted;
-mod law;
 #[cfg(feature = "noq")]
 pub mod noq;
 #[cfg(feature = "quinn")]
@@ -32,6 +32,7 @@ pub mod quinn;
 pub mod s2n;
 #[cfg(any(feature = "quinn", feature = "noq"))]
 mod scale;
+mod stack_law;
 
 pub use heard::{Counts, Heard};
-pub use law::Law;
+pub use stack_law::StackLaw;
