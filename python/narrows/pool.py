@@ -51,12 +51,14 @@ class StoppedError(Exception):
 
 
 class Threads(Generic[Key]):
-    """One thread per core, all of whose runs end soon after the block is left.
+    """Threads, all of whose runs end soon after the block is left.
 
     Parameters
     ----------
     watch
         A function that is called, from any thread, with a run's key and the share of it done.
+    number
+        How many threads; one per core if None.
 
     Examples
     --------
@@ -65,8 +67,8 @@ class Threads(Generic[Key]):
     3
     """
 
-    def __init__(self, watch: Callable[[Key, float], None]) -> None:
-        self.number = os.cpu_count() or 1
+    def __init__(self, watch: Callable[[Key, float], None], number: int | None = None) -> None:
+        self.number = number or os.cpu_count() or 1
         self._tell = watch
         self._stop = threading.Event()
         self._pool = ThreadPoolExecutor(self.number, "narrows")
@@ -134,8 +136,8 @@ def run_all(jobs: Sequence[tuple[Scenario, int]], traces_to: str | None = None) 
     ------
     Error
         If the runs may need more memory than there is.
-    RuntimeError
-        If a run fails; the others are stopped.
+    Exception
+        What the first run raised that failed, in the order of `jobs`; the others are stopped.
     """
     own = {id(scenario): scenario for scenario, _ in jobs}
     weights = {key: scenario.checked.weight() for key, scenario in own.items()}
@@ -154,7 +156,9 @@ def run_all(jobs: Sequence[tuple[Scenario, int]], traces_to: str | None = None) 
             return result
 
         futures = [threads.submit(one, number, *job) for number, job in enumerate(jobs)]
-        finished, _ = wait(futures, return_when=FIRST_EXCEPTION)
-        for future in finished:
-            future.result()
-        return [future.result() for future in futures]
+        wait(futures, return_when=FIRST_EXCEPTION)
+    for future in futures:
+        error = None if future.cancelled() else future.exception()
+        if error is not None and not isinstance(error, StoppedError):
+            raise error
+    return [future.result() for future in futures]

@@ -305,7 +305,7 @@ def run(
     Raises
     ------
     Error
-        If `scenario` is no scenario, the seed is not from 0 to 2^64 - 1, or `traces_to` has the
+        If `scenario` is not a scenario, the seed is not from 0 to 2^64 - 1, or `traces_to` has the
         results of a command.
     RuntimeError
         If the run fails: a stack or a user's controller broke its promises.

@@ -339,5 +339,5 @@ def _plain(value: Any) -> Any:
         if hasattr(value, name) and (name == "tolist" or getattr(value, "ndim", 0) == 0):
             return getattr(value, name)()
     raise _core.ScenarioError(
-        f'{value!r} is no number, text, list or table; quantities are text, like "20p"'
+        f'{value!r} is not a number, text, list or table; quantities are text, like "20p"'
     )

@@ -339,6 +339,20 @@ def test_options_of_cache_prune_are_for_prune(narrows: Run) -> None:
     assert "--older: is for prune" in done.stderr
 
 
+def test_an_age_has_a_unit_and_may_be_a_year(narrows: Run) -> None:
+    for age in ("3", "1w", "", "100"):
+        done = narrows("cache", "prune", "--older", age)
+        assert done.returncode == 2, age
+        assert 'try "30d" or "12h"' in done.stderr
+    assert narrows("cache", "prune", "--older", "365d").returncode == 0
+
+
+def test_a_pipe_that_nobody_reads_ends_help_too(narrows: Run) -> None:
+    command = f"{BINARY} --help | true; exit ${{PIPESTATUS[0]}}"
+    statuses = {subprocess.run(["bash", "-c", command], check=False).returncode for _ in range(5)}
+    assert statuses <= {0, 141}
+
+
 def test_version_names_the_engine(narrows: Run) -> None:
     assert re.fullmatch(r"narrows \S+, engine \d+-[0-9a-f]{8}\n", narrows("--version").stdout)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -112,3 +113,16 @@ def test_public_functions_say_what_they_take_return_and_raise(part: str) -> None
         if raises and "Raises\n" not in (ast.get_docstring(function) or ""):
             wrong.append(f"{name}: no Raises section found")
     assert not wrong, "\n".join(wrong)
+
+
+def test_pages_name_files_that_exist() -> None:
+    named = re.compile(r"`((?:crates|python|papers|docs|validation)/[\w./-]+\.\w+)`")
+    missing = [
+        f"{page.relative_to(ROOT)}: {name}"
+        for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+        # Its reader is to make them.
+        if page.name != "your-own-controller.md"
+        for name in named.findall(page.read_text())
+        if not (ROOT / name).exists() and "<" not in name
+    ]
+    assert not missing, "\n".join(missing)

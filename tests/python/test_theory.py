@@ -63,6 +63,24 @@ OUTSIDE: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (xcp.beta, (0,)),
     (xcp.phase_margin, (0.4, -1)),
     (xcp.fluid, (0.4, 0.226, 1.0, 1.0, 0.0)),
+    (xcp.fluid, (0.4, 0.226, 1.0, float("inf"), 0.1)),
+    (xcp.phase_margin, (1e100, 1)),
+    (response.square_root_loss, (1,)),
+    (response.htcp, (1e-6, 30_000)),
+    (response.ltcp, (1e-12, 0.15, 0.01)),
+    (response.ltcp_layer, (1, float("inf"))),
+    (aimd.matrix, ([float("inf"), 1], [0.5, 0.5])),
+    (aimd.evolve, ([1, 1], [0.5, 0.5], [1, 2], -1)),
+    (aimd.evolve, ([1, 1], [0.5, 0.5], [1, 2, 3], 1)),
+    (aimd.evolve, ([1, 1], [0.5, 0.5], [1, -2], 1)),
+    (aimd.random_products, ([1, 1], [0.5, 0.5], [True, False], [1, 2], 1)),
+    (aimd.mean_shares, ([1, 1], [0.5, 0.5], 0.5)),
+    (aimd.running_mean, ([1, 2, 3],)),
+    (aimd.throughput_ratio_beta, (float("inf"), float("inf"))),
+    (gwa.fluid, (1.0, 0.1, 0.1, lambda t: 1.0, 1.0, 0.0)),
+    (gwa.fluid, (1.0, 0.1, 0.1, lambda t: -1.0, 1.0)),
+    (queue.mg1b_loss, (0.5, 2.5, queue.Gamma())),
+    (queue.mg1b_loss, (1e5, 20, queue.Gamma(1e6))),
 ]
 
 
@@ -72,8 +90,22 @@ def test_outside_of_its_domain_a_function_raises(
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(ValueError, match=r"not|no |needs|one source|shape"):
+        with pytest.raises(ValueError, match=r"not|no |needs|beyond|one source|shape"):
             function(*arguments)
+
+
+def test_a_bound_that_is_outside_is_told_as_one() -> None:
+    with pytest.raises(ValueError, match=r"beta: 1\.0 is not at least 0 and below 1"):
+        aimd.perron_vector([1.0], [1.0])
+    with pytest.raises(ValueError, match=r"loss: 0\.9999999 is not from 0 to 0\.999999"):
+        queue.mm1b_load(0.9999999, 1)
+
+
+def test_whole_numbers_are_numbers() -> None:
+    of_whole = xcp.fluid(0.4, 0.226, 2, 3.0, 0.1)
+    of_real = xcp.fluid(0.4, 0.226, 2.0, 3.0, 0.1)
+    np.testing.assert_array_equal(of_whole[1], of_real[1])
+    assert response.ltcp([]).shape == response.bic([]).shape == (0,)
 
 
 LAWS: list[Callable[[Any], Any]] = [

@@ -96,9 +96,25 @@ pub trait Controller: Send {
         Pacing::Unpaced
     }
 
+    /// How the law steers its sender: window, flight limit and pacing at once.
+    fn steer(&self) -> Steer {
+        Steer { window: self.window(), flight_limit: self.flight_limit(), pacing: self.pacing() }
+    }
+
     /// Shows the law's own quantities by name, in addition to window and threshold. They become the
     /// table `law_series`.
     fn probe(&self, _show: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// What a controller answers after each event, and nothing changes between two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Steer {
+    /// [`Controller::window`].
+    pub window: f64,
+    /// [`Controller::flight_limit`].
+    pub flight_limit: f64,
+    /// [`Controller::pacing`].
+    pub pacing: Pacing,
 }
 
 /// What a controller asks of the transport; what nobody asks for costs nothing.

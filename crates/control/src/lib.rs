@@ -14,7 +14,7 @@ pub mod laws;
 pub mod parts;
 pub mod registry;
 
-pub use controller::{Controller, Gaps, Need, Needs, Pacing};
+pub use controller::{Controller, Gaps, Need, Needs, Pacing, Steer};
 pub use event::{Ack, Idle, Loss, LossSample, Mark, RateSample, Restart, Rtt, Timeout};
 pub use parts::slow_start::{self, SlowStart};
 pub use parts::{

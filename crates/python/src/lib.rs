@@ -30,8 +30,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::listing::{
-        available_memory, controllers, decided_by, engine, metrics, presets, queues, recoveries,
-        schema, seconds, slow_starts, stacks,
+        age, available_memory, controllers, decided_by, engine, metrics, presets, queues,
+        recoveries, schema, seconds, slow_starts, stacks,
     };
     #[pymodule_export]
     use super::run::{Run, Table, run};

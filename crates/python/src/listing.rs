@@ -100,11 +100,18 @@ pub(crate) fn engine() -> String {
     narrows_scenario::engine()
 }
 
-/// Return a time like ``100ms`` in seconds; the error of what is none begins with `place`.
+/// Return a time like ``100ms`` in seconds; an error begins with `place`.
 #[pyfunction]
 pub(crate) fn seconds(place: &str, text: &str) -> PyResult<f64> {
     let time = text.parse::<narrows_units::Duration>();
     Ok(time.map_err(|error| Error::new_err(format!("{place}: {error}")))?.seconds())
+}
+
+/// Return an age like ``30d`` in seconds; an error begins with `place`.
+#[pyfunction]
+pub(crate) fn age(place: &str, text: &str) -> PyResult<f64> {
+    let age = narrows_units::age(text);
+    Ok(age.map_err(|error| Error::new_err(format!("{place}: {error}")))?)
 }
 
 /// Return the bytes of memory that runs may still take; None if the system does not say.

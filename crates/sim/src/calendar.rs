@@ -4,7 +4,12 @@
 //! therefore sorted only when its time has come, and then contains about a dozen entries. The width
 //! of the buckets is adapted to the density of events. Far events, such as the timers of many
 //! flows, enter the wheel when it has come near their half turn.
+//!
+//! Events that come in order need no wheel: those of one place, such as a bottleneck whose packets
+//! all come by the same delay, wait in a lane, and the next event is the first of the wheel's and
+//! the lanes'. What comes earlier than the last of its lane goes to the wheel.
 
+use crate::lane::Lane;
 use crate::prefetch::prefetch;
 use crate::slab::grow;
 use narrows_units::{Time, ties};
@@ -39,6 +44,9 @@ pub(crate) fn link_of(what: u32) -> u32 {
 }
 
 impl Event {
+    /// No event: it never comes.
+    pub const NONE: Self = Self { time: Time::NEVER, tag: 0 };
+
     pub fn new(time: Time, what: u32, payload: u32) -> Self {
         Self { time, tag: u64::from(what) << 32 | u64::from(payload) }
     }
@@ -116,7 +124,17 @@ pub(crate) struct Calendar {
     far_events: usize,
     drained_buckets: usize,
     drained_events: usize,
+    lanes: [Lane; LANES],
+    /// Nothing on the wheel, or beyond it, comes before this.
+    quiet_until: Time,
+    /// The lane of the event that was popped last, if it has waited in one.
+    popped: Option<usize>,
+    /// A bucket has been opened since that was last asked.
+    opened: bool,
 }
+
+/// Lanes of a calendar. Each costs every event a comparison.
+pub(crate) const LANES: usize = 2;
 
 impl Calendar {
     pub fn new() -> Self {
@@ -132,6 +150,28 @@ impl Calendar {
             far_events: 0,
             drained_buckets: 0,
             drained_events: 0,
+            lanes: [const { () }; LANES].map(|()| Lane::new()),
+            quiet_until: Time::ZERO,
+            popped: None,
+            opened: false,
+        }
+    }
+
+    /// Adds an event that is likely to come after all others of `lane`.
+    #[inline]
+    pub fn push_in_lane(&mut self, lane: usize, event: Event) {
+        if !self.lanes[lane].push(event) {
+            self.push(event);
+        }
+    }
+
+    /// The event after `behind` others in the lane of the last, if it has waited in one.
+    #[inline]
+    pub fn follows(&self, behind: usize) -> Option<Event> {
+        let lane = &self.lanes[self.popped?];
+        match behind {
+            0 => (lane.first.time < Time::NEVER).then_some(lane.first),
+            _ => lane.get(behind - 1),
         }
     }
 
@@ -155,6 +195,7 @@ impl Calendar {
     #[inline(always)]
     pub fn push(&mut self, event: Event) {
         let number = self.number(&event);
+        self.quiet_until = self.quiet_until.min(event.time);
         // Wraps for those that are not ahead.
         let ahead = number.wrapping_sub(self.now).wrapping_sub(1);
         if ahead < self.buckets.len() as u64 - 1 {
@@ -194,13 +235,32 @@ impl Calendar {
     /// Removes and returns the next event, if there is one no later than `end`.
     #[inline]
     pub fn pop(&mut self, end: Time) -> Option<Event> {
+        let [one, other] = &self.lanes;
+        let lane = usize::from(other.first.time <= one.first.time && other.first < one.first);
+        let first = self.lanes[lane].first;
+        let is_first = first.time < self.quiet_until
+            || first.time < Time::NEVER && self.peek(first.time).is_none_or(|event| first < event);
+        if !is_first {
+            return self.pop_from_wheel(end);
+        }
+        self.popped = Some(lane);
+        (first.time <= end).then(|| self.lanes[lane].pop())
+    }
+
+    #[inline]
+    fn pop_from_wheel(&mut self, end: Time) -> Option<Event> {
+        let event = self.peek(end)?;
+        self.popped = None;
+        self.head += 1;
+        Some(event)
+    }
+
+    /// The next event of the wheel, if there is one no later than `end`.
+    #[inline]
+    fn peek(&mut self, end: Time) -> Option<Event> {
         loop {
             if let Some(event) = self.current.get(self.head) {
-                if event.time > end {
-                    return None;
-                }
-                self.head += 1;
-                return Some(*event);
+                return (event.time <= end).then_some(*event);
             }
             if !self.advance(end) {
                 return None;
@@ -208,10 +268,10 @@ impl Calendar {
         }
     }
 
-    /// True right after the first event of a bucket has been popped.
+    /// True if a bucket has been opened since this was last asked.
     #[inline]
-    pub fn has_opened(&self) -> bool {
-        self.head == 1
+    pub fn has_opened(&mut self) -> bool {
+        std::mem::take(&mut self.opened)
     }
 
     /// The events of the current bucket that are still to come.
@@ -241,10 +301,15 @@ impl Calendar {
     /// later than `end`.
     #[inline(never)]
     fn advance(&mut self, end: Time) -> bool {
-        let Some(next) = self.next_bucket() else { return false };
+        let Some(next) = self.next_bucket() else {
+            self.quiet_until = Time::NEVER;
+            return false;
+        };
         if next > end.picos() >> self.shift {
+            self.quiet_until = Time::from_picos(next << self.shift);
             return false;
         }
+        self.quiet_until = Time::ZERO;
         self.drained_buckets += 1;
         self.drained_events += self.current.len();
         self.current.clear();
@@ -281,6 +346,7 @@ impl Calendar {
     }
 
     fn open_current(&mut self) {
+        self.opened = true;
         let slot = self.slot(self.now);
         self.occupied[slot / 64] &= !(1 << (slot % 64));
         let bucket = std::mem::replace(&mut self.buckets[slot], Bucket::EMPTY);
@@ -384,9 +450,8 @@ impl Chunks {
 
     #[cold]
     fn grow(&mut self) -> u32 {
-        const NOTHING: Event = Event { time: Time::ZERO, tag: 0 };
         grow(&mut self.events);
-        self.events.push([NOTHING; CHUNK]);
+        self.events.push([Event::NONE; CHUNK]);
         self.after.push(0);
         u32::try_from(self.after.len() - 1).expect("memory ends before 2^32 chunks")
     }

@@ -463,6 +463,22 @@ impl SendingEnd {
 }
 
 impl ReceivingEnd {
+    /// Answers data in its own place, if that is all that there is to do; returns false if it is
+    /// not. No timer runs at an end that answers so.
+    #[inline]
+    pub fn answer_plain(&mut self, at: Time, data: &mut Segment) -> bool {
+        if let Sink::Connection(receiver) = &mut self.sink
+            && self.delays.is_none()
+        {
+            // What is due by now is recorded before the packet counts.
+            if self.schedule.is_due(at) {
+                return false;
+            }
+            return receiver.answer_plain(at, data);
+        }
+        false
+    }
+
     /// Brings `wakes_at` up to date, after the sink has been told something at `now`.
     #[inline]
     pub fn set_timer(&mut self, now: Time) {

@@ -28,6 +28,7 @@ mod ends;
 mod histogram;
 mod host;
 mod hosted;
+mod lane;
 mod link;
 mod measured;
 mod observer;

@@ -352,9 +352,18 @@ impl Simulation {
     }
 
     fn schedule(&mut self, at: Time, segment: &Segment, place: u32, path: u32) {
-        let what = PACKET | (path ^ self.salt);
         let payload = self.packets.put(segment, place, path);
-        self.calendar.push(Event::new(at, what, payload));
+        self.file(at, path, self.paths.hops[place as usize], payload);
+    }
+
+    /// Enters into the calendar that the packet at `payload` reaches `hop` of `path` at `at`.
+    #[inline]
+    fn file(&mut self, at: Time, path: u32, hop: Hop, payload: u32) {
+        let event = Event::new(at, PACKET | (path ^ self.salt), payload);
+        match self.paths.lane(hop) {
+            Some(lane) => self.calendar.push_in_lane(lane, event),
+            None => self.calendar.push(event),
+        }
     }
 
     /// Sends a packet from its endpoint at `at`, on `path`.
@@ -374,7 +383,7 @@ impl Simulation {
             self.travel(at, &mut Travelling { segment, hop: place, path });
         } else {
             let payload = self.packets.keep(place, path);
-            self.calendar.push(Event::new(at, PACKET | (path ^ self.salt), payload));
+            self.file(at, path, hop, payload);
         }
     }
 
@@ -383,7 +392,16 @@ impl Simulation {
     #[inline]
     fn receive(&mut self, flow: u32, at: Time, packet: &mut Travelling) -> bool {
         self.books.arrive(packet.path);
-        if self.receivers[flow as usize].wakes_at < at {
+        let end = &mut self.receivers[flow as usize];
+        if end.answer_plain(at, &mut packet.segment) {
+            if end.total == Some(packet.segment.number) && end.finished.is_none() {
+                end.finished = Some(at);
+                self.ask_for_more(flow, at);
+            }
+            self.turn_back(packet);
+            return true;
+        }
+        if end.wakes_at < at {
             self.run_receiver_timer(flow, at);
         }
         let end = &mut self.receivers[flow as usize];
@@ -409,11 +427,17 @@ impl Simulation {
             self.arm_receiver(flow);
         }
         if answers {
-            packet.path += 1;
-            packet.hop = self.paths.starts[packet.path as usize];
-            self.books.send();
+            self.turn_back(packet);
         }
         answers
+    }
+
+    /// Puts an acknowledgement on its way back.
+    #[inline]
+    fn turn_back(&mut self, packet: &mut Travelling) {
+        packet.path += 1;
+        packet.hop = self.paths.starts[packet.path as usize];
+        self.books.send();
     }
 
     /// Lets a user who has received everything asked for make the next request.

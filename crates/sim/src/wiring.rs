@@ -1,6 +1,7 @@
 //! How the network is connected: nodes, links, flows, their paths, and which hops need no event of
 //! their own.
 
+use crate::calendar::LANES;
 use crate::host::HostSettings;
 use crate::hosted::Endpoint;
 use crate::link::{Link, LinkSettings};
@@ -206,6 +207,8 @@ pub(crate) struct Paths {
     pub hops: Vec<Hop>,
     /// First hop of each path.
     pub starts: Vec<u32>,
+    /// The hops whose events wait in lanes of their own: links that most paths reach as events.
+    lanes: [Option<Hop>; LANES],
 }
 
 impl Paths {
@@ -216,7 +219,7 @@ impl Paths {
         eager: bool,
     ) -> Result<Self, WiringError> {
         let mut routes = Routes::new(network);
-        let mut paths = Self { hops: Vec::new(), starts: Vec::new() };
+        let mut paths = Self { hops: Vec::new(), starts: Vec::new(), lanes: [None; LANES] };
         for (flow, settings) in network.flows.iter().enumerate() {
             let ways = [
                 (settings.from, settings.to, HopEnd::Receiver(flow as u32)),
@@ -248,8 +251,31 @@ impl Paths {
         }
         if eager {
             paths.mark_eager(network, links);
+            paths.find_lanes();
         }
         Ok(paths)
+    }
+
+    /// Gives lanes to the links that most paths reach as events.
+    fn find_lanes(&mut self) {
+        let mut reached = BTreeMap::<u32, u32>::new();
+        for hop in &self.hops {
+            if !hop.is_eager() && matches!(hop.end(), HopEnd::Link(_)) {
+                *reached.entry(hop.0).or_default() += 1;
+            }
+        }
+        let mut most: Vec<_> =
+            reached.into_iter().map(|(hop, paths)| (Reverse(paths), hop)).collect();
+        most.sort_unstable();
+        for (lane, (_, hop)) in self.lanes.iter_mut().zip(most) {
+            *lane = Some(Hop(hop));
+        }
+    }
+
+    /// The lane of events at `hop`.
+    #[inline]
+    pub fn lane(&self, hop: Hop) -> Option<usize> {
+        self.lanes.iter().position(|lane| *lane == Some(hop))
     }
 
     /// Packets no longer pass the links of `watched` unseen.

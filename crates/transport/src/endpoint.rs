@@ -302,6 +302,17 @@ impl Sender {
         Segment::written(|segment| self.transmit_into(now, segment))
     }
 
+    /// The same without its plain way, which must change nothing: tests hold both side by side.
+    #[must_use]
+    pub fn without_plain_way(mut self) -> Self {
+        match &mut self.0 {
+            ByTransport::Cumulative(sender) => sender.go_general(),
+            ByTransport::Selective(sender) => sender.go_general(),
+            ByTransport::Etcp(_) | ByTransport::Quic(_) => {}
+        }
+        self
+    }
+
     /// Puts the next segment to leave at `now` into `segment` and returns true, if one may. Written
     /// where it stays, it need not be copied: a load that spans two stores before it waits until
     /// both have reached the cache, since a processor forwards only one.
@@ -379,6 +390,13 @@ impl Sender {
 }
 
 impl Receiver {
+    /// Answers data in its own place, if that is all that there is to do; returns false if it is
+    /// not, and does nothing.
+    #[inline]
+    pub fn answer_plain(&mut self, now: Time, data: &mut Segment) -> bool {
+        if let Self::Tcp(end) = self { end.answer_plain(now, data) } else { false }
+    }
+
     /// Takes the data that arrived; returns the acknowledgement to send now, if one is due.
     pub fn on_data(&mut self, now: Time, data: &Segment) -> Option<Segment> {
         either!(self, end => end.on_data(now, data))

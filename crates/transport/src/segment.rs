@@ -207,6 +207,17 @@ impl Segment {
         !matches!(&self.header, Header::Ack(ack) if ack.duplicate || !ack.sack.is_empty())
     }
 
+    /// True of a TCP acknowledgement that says only that everything below its number has arrived.
+    #[inline]
+    pub fn is_bare(&self) -> bool {
+        match &self.header {
+            Header::Ack(ack) => {
+                ack.sack.is_empty() && !ack.duplicate && ack.reply == Reply::Nothing
+            }
+            _ => false,
+        }
+    }
+
     /// The packet that a TCP acknowledgement reports as having arrived more than once (RFC 2883).
     pub fn duplicate(&self) -> Option<u64> {
         match self.header {

@@ -29,4 +29,4 @@ pub use parse::UnitError;
 pub use probability::Probability;
 pub use rate::Rate;
 pub use stream::Stream;
-pub use time::{Duration, Time};
+pub use time::{Duration, Time, age};

@@ -158,27 +158,42 @@ impl FromStr for Duration {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let wrong = || UnitError::new(text, "time", "\"100ms\", \"350us\" or \"1.5s\"");
-        let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
-        let seconds = match unit {
-            "ps" => 1e-12,
-            "ns" => 1e-9,
-            "us" | "µs" | "μs" => 1e-6,
-            "ms" => 1e-3,
-            "s" | "sec" | "seconds" => 1.0,
-            "min" => 60.0,
-            "h" => 3600.0,
-            "d" => 86_400.0,
-            "" if number == 0.0 => 0.0,
-            _ => return Err(wrong()),
-        };
-        let most = Self::MAX.seconds();
-        if number * seconds > most {
+        let seconds = seconds(text)
+            .ok_or_else(|| UnitError::new(text, "time", "\"100ms\", \"350us\" or \"1.5s\""))?;
+        if seconds > Self::MAX.seconds() {
             let remedy = "at most \"5124h\" (2^64 ps)";
             return Err(UnitError::new(text, "time that can be counted", remedy));
         }
-        Ok(Self::from_secs(number * seconds))
+        Ok(Self::from_secs(seconds))
     }
+}
+
+/// The seconds of a time like `100ms`; `None` if it is not one.
+fn seconds(text: &str) -> Option<f64> {
+    let (number, unit) = number_and_unit(text)?;
+    let unit = match unit {
+        "ps" => 1e-12,
+        "ns" => 1e-9,
+        "us" | "µs" | "μs" => 1e-6,
+        "ms" => 1e-3,
+        "s" | "sec" | "seconds" => 1.0,
+        "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        "" if number == 0.0 => 0.0,
+        _ => return None,
+    };
+    Some(number * unit)
+}
+
+/// Seconds of an age like `30d`, however long, with its unit.
+///
+/// # Errors
+/// If it is not one.
+pub fn age(text: &str) -> Result<f64, UnitError> {
+    let has_unit = text.ends_with(|sign: char| sign.is_alphabetic());
+    let seconds = seconds(text).filter(|_| has_unit);
+    seconds.ok_or_else(|| UnitError::new(text, "span of time", "\"30d\" or \"12h\""))
 }
 
 impl fmt::Display for Duration {
@@ -221,6 +236,15 @@ mod tests {
             ("1e-3 s", 1_000_000_000),
         ] {
             assert_eq!(text.parse::<Duration>().unwrap().picos(), picos, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_age_has_a_unit_and_may_be_long() {
+        assert_eq!(age("365d").unwrap(), 365.0 * 86_400.0);
+        for text in ["3", "0", "1w", "3x", ""] {
+            let error = age(text).unwrap_err().to_string();
+            assert!(error.contains("is not a span of time; try \"30d\""), "{error}");
         }
     }
 

@@ -5,31 +5,23 @@ A file here says what a command is asked; what it does is in `work`, imported wh
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from io import TextIOWrapper
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from narrows import _core
 from narrows.cli import again, choices, compare, kernel, lab, reproduce, run, send, sweep
 from narrows.cli.errors import TerminatedError, one_line_errors
 from narrows.terminal import put
 
-
-class Commands(TyperGroup):
-    """The commands, whose errors are told in one line, whichever of them is called."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Call the command."""
-        with one_line_errors():
-            return super().invoke(ctx)
-
+# By this a shell asks for completions.
+COMPLETION = "_NARROWS_COMPLETE"
 
 app = typer.Typer(
-    cls=Commands,
     name="narrows",
     help="A laboratory for congestion control on fast links with small router buffers.",
     no_args_is_help=True,
@@ -38,9 +30,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 # In the order of --help.
-for _part in (compare, run, again, sweep, reproduce, lab, send, choices):
+for _part in (compare, run, again, sweep, reproduce, lab, kernel, send, choices):
     app.add_typer(_part.commands)
-app.add_typer(kernel.commands, name="kernel")
 
 
 def _version(asked: bool) -> None:
@@ -74,9 +65,16 @@ def main() -> None:
             # A sign that the terminal's encoding lacks is shown as ?, and stops nothing.
             stream.reconfigure(errors="replace")
     signal.signal(signal.SIGTERM, _terminate)
+    command = typer.main.get_command(app)
+    if COMPLETION in os.environ:
+        command()
     try:
-        with one_line_errors():
-            app()
+        # Not by `command()`, which tells errors and interruptions in its own way.
+        with (
+            one_line_errors(),
+            command.make_context("narrows", sys.argv[1:]) as context,
+        ):
+            command.invoke(context)
     except typer.Exit as exit_:
         sys.exit(exit_.exit_code)
 

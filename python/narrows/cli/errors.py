@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import typer
 
@@ -17,6 +18,8 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 TERMINATED = 143
+# What is wrong with arguments; typer names its classes by the one that it lets others raise.
+UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
 # Of a longer path the end is shown.
 LONGEST_PLACE = 60
 
@@ -37,8 +40,11 @@ def one_line_errors() -> Iterator[None]:
     try:
         yield
     except typer.Exit:
-        # An exit status is no error, though it is a RuntimeError.
+        # An exit status is not an error, though it is a RuntimeError.
         raise
+    except UsageError as error:
+        error.show()
+        raise typer.Exit(error.exit_code) from None
     except BrokenPipeError:
         # The reader, like head(1), has closed the pipe. Python flushes its buffer at exit; with
         # standard output on /dev/null, that flush does not fail as well.

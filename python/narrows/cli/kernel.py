@@ -9,10 +9,12 @@ import typer
 
 from narrows.cli.options import group, seconds_of
 
-commands = group("narrows' laws as congestion controls of Linux's kernel.")
+of_kernel = group("narrows' laws as congestion controls of Linux's kernel.")
+commands = typer.Typer()
+commands.add_typer(of_kernel, name="kernel")
 
 
-@commands.command("list")
+@of_kernel.command("list")
 def kernel_list() -> None:
     """Say which laws there are for the kernel, and which are loaded."""
     from narrows.cli.work.kernel import show
@@ -20,7 +22,7 @@ def kernel_list() -> None:
     show()
 
 
-@commands.command("load", epilog="Example: narrows kernel load etcp:p0=0.005 ltcp")
+@of_kernel.command("load", epilog="Example: narrows kernel load etcp:p0=0.005 ltcp")
 def kernel_load(
     laws: Annotated[list[str], typer.Argument(help="Laws, with settings: etcp, ltcp:beta=0.2.")],
 ) -> None:
@@ -30,7 +32,7 @@ def kernel_load(
     load(laws)
 
 
-@commands.command("unload")
+@of_kernel.command("unload")
 def kernel_unload(
     laws: Annotated[list[str] | None, typer.Argument(help="Laws; all if none is named.")] = None,
 ) -> None:
@@ -40,7 +42,7 @@ def kernel_unload(
     unload(laws or [])
 
 
-@commands.command("watch", epilog="Example: narrows kernel watch --cc nw_etcp -o etcp.parquet")
+@of_kernel.command("watch", epilog="Example: narrows kernel watch --cc nw_etcp -o etcp.parquet")
 def kernel_watch(
     every: Annotated[str, typer.Option(help="Time between two looks.")] = "100ms",
     duration: Annotated[

@@ -10,6 +10,7 @@ import typer
 from narrows.cli import complete
 from narrows.cli.errors import TerminatedError, end_unless
 from narrows.cli.options import Force, Json, Out, group, seconds_of
+from narrows.errors import Error
 from narrows.terminal import say
 
 ABOUT = "Real connections of this machine's kernel over a real path with narrows' queues."
@@ -121,8 +122,9 @@ def doctor(
         typer.Option("--host", help="Measure this machine's timing, and print a flow's host line."),
     ] = False,
     duration: Annotated[
-        str, typer.Option("--duration", "-t", help="For how long --host measures.")
-    ] = "60s",
+        str | None,
+        typer.Option("--duration", "-t", help="For how long --host measures.  [default: 60s]"),
+    ] = None,
 ) -> None:
     """Say what this machine can do for a lab, and what to do about what it cannot.
 
@@ -131,7 +133,9 @@ def doctor(
     from narrows.cli.work import lab as work
 
     if host:
-        work.host(seconds_of("--duration", duration))
+        work.host(seconds_of("--duration", duration or "60s"))
         return
+    if duration is not None:
+        raise Error("--duration: is for --host; leave it out")
     is_able = work.doctor()
     end_unless(is_able)

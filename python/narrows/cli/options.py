@@ -47,7 +47,7 @@ def group(about: str) -> typer.Typer:
 
 def with_unit(text: str) -> str:
     """Append seconds as the unit to a bare number, as in iperf3's `-t 10`."""
-    return f"{text}s" if text.replace(".", "", 1).isdigit() else text
+    return f"{text}s" if re.fullmatch(r"[0-9.]+(e[+-]?[0-9]+)?", text) else text
 
 
 def seconds_of(option: str, text: str) -> float:

@@ -90,12 +90,17 @@ def _papers() -> ModuleType:
     try:
         return import_module("narrows_papers.reproduce")
     except ModuleNotFoundError as error:
-        if error.name != "narrows_papers":
-            raise
-        raise Error(
-            "reproduce: the papers are a package of their own; pip install narrows-papers, or "
-            "make setup in a checkout"
-        ) from None
+        if error.name == "narrows_papers":
+            raise Error(
+                "reproduce: the papers are a package of their own; pip install ./papers in a "
+                "checkout, or make setup"
+            ) from None
+        if (error.name or "").startswith("narrows_papers."):
+            raise Error(
+                f"reproduce: the papers' package is not whole, it has no {error.name}; install it "
+                "again"
+            ) from None
+        raise
 
 
 def _change(text: str) -> tuple[str, Any]:

@@ -27,7 +27,7 @@ def send(
     patience: Annotated[
         str, typer.Option(help="For how long a receiver that says nothing is tried again.")
     ] = "60s",
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", "-J", help="Print a JSON object.")] = False,
 ) -> None:
     """Send a file or a directory to a machine where narrows recv runs, over UDP, with any law.
 
@@ -60,7 +60,8 @@ def recv(
         bool, typer.Option("--keep", help="Take any number of files, until Ctrl-C.")
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON object in each line: the ticket, files.")
+        bool,
+        typer.Option("--json", "-J", help="Print a JSON object in each line: the ticket, files."),
     ] = False,
 ) -> None:
     """Take a file from whoever has the ticket that this prints, over UDP.

@@ -96,7 +96,7 @@ def cache_(
     from narrows.cli.work.sweep import listed, prune, sizes
 
     for option, given in (("--older", older), ("--all", all_)):
-        if given and what is not CacheTask.PRUNE:
+        if given not in (None, False) and what is not CacheTask.PRUNE:
             raise Error(f"{option}: is for prune; leave it out of {what}")
     if what is CacheTask.LIST:
         listed(cache, json_)

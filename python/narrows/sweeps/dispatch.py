@@ -35,7 +35,7 @@ Watch = Callable[[str, float], None]
 
 
 def dispatch(
-    jobs: Iterable[Job], cache: str, executor: Executor | None, done: Done, watch: Watch
+    jobs: Iterable[Job], cache: str, executor: Executor | int | None, done: Done, watch: Watch
 ) -> None:
     """Run every job.
 
@@ -46,8 +46,8 @@ def dispatch(
     cache
         The folder where workers keep results.
     executor
-        The executor that runs them. If None, one thread per core does; the simulator releases the
-        GIL.
+        The executor that runs them, or a number of threads; one per core if None. The simulator
+        releases the GIL.
     done
         A function that is called in this thread with each outcome, as it arrives.
     watch
@@ -60,7 +60,11 @@ def dispatch(
         On Ctrl-C, once the runs under way in this process have been stopped. Finished runs have
         been kept.
     """
-    with _threads(watch) if executor is None else _given(executor) as (submit, workers):
+    if executor is None or isinstance(executor, int):
+        pool = _threads(watch, executor)
+    else:
+        pool = _given(executor)
+    with pool as (submit, workers):
         _keep_busy(iter(jobs), cache, submit, workers, done)
 
 
@@ -68,8 +72,8 @@ Submit = Callable[[list[Job], str], "Future[list[Outcome]]"]
 
 
 @contextmanager
-def _threads(watch: Watch) -> Iterator[tuple[Submit, int]]:
-    with Threads(watch) as threads:
+def _threads(watch: Watch, number: int | None) -> Iterator[tuple[Submit, int]]:
+    with Threads(watch, number) as threads:
         yield (
             lambda jobs, cache: threads.submit(work, jobs, cache, threads.watch),
             threads.number,

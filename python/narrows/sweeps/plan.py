@@ -173,7 +173,7 @@ class Plan:
         cache: Cache,
         *,
         until: Until | None = None,
-        executor: Executor | None = None,
+        executor: Executor | int | None = None,
         progress: bool = False,
     ) -> Sweep:
         """Run what is not yet in the cache, and return the finished sweep.
@@ -187,7 +187,7 @@ class Plan:
         until
             When a point has enough seeds; those of the plan if None.
         executor
-            What runs them; one thread per core if None.
+            What runs them, or a number of threads; one per core if None.
         progress
             Whether to show progress and failures.
 
@@ -203,8 +203,9 @@ class Plan:
         KeyboardInterrupt
             On Ctrl-C; finished runs are kept.
         """
-        if executor is None or isinstance(executor, (ThreadPoolExecutor, ProcessPoolExecutor)):
-            workers = getattr(executor, "_max_workers", None)
+        if executor is None or isinstance(executor, (int, ThreadPoolExecutor, ProcessPoolExecutor)):
+            number = executor if isinstance(executor, int) else None
+            workers = number or getattr(executor, "_max_workers", None)
             weights = [scenario.checked.weight() for scenario in self.scenarios]
             check_memory(weights, len(self.seeds), workers)
         if any(scenario.controllers for scenario in self.scenarios):
@@ -243,7 +244,7 @@ class Plan:
         self,
         members: list[Member],
         cache: Cache,
-        executor: Executor | None,
+        executor: Executor | int | None,
         progress: bool,
         say: Callable[[str], None],
     ) -> tuple[int, int]:

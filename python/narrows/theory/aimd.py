@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from narrows.theory.domain import above, between, within
+from narrows.theory.domain import above, below, between, whole, within
 from narrows.types import Floats
 
 
@@ -73,7 +73,7 @@ def perron_vector(alpha: ArrayLike, beta: ArrayLike) -> Floats:
     array([0.5, 0.5])
     """
     a, b = _pair(alpha, beta)
-    within("beta", b, 0, np.nextafter(1.0, 0.0))
+    below("beta", b, 0, 1)
     shares = a / (1.0 - b)
     return np.asarray(shares / shares.sum())
 
@@ -138,7 +138,7 @@ def rise_time(alpha: ArrayLike, beta: ArrayLike, left: float = 0.05) -> float:
     4.32
     """
     a, b = _pair(alpha, beta)
-    within("beta", b, 0, np.nextafter(1.0, 0.0))
+    below("beta", b, 0, 1)
     if a.size < 2:
         raise ValueError("alpha has one source; a distance from a share needs two")
     return float(np.log(between("left", left, 0, 1)) / np.log(eigenvalues(alpha, beta)[1]))
@@ -153,7 +153,7 @@ def evolve(alpha: ArrayLike, beta: ArrayLike, start: ArrayLike, epochs: int) -> 
         Of n sources, shape (n,): packets gained per round trip, above 0, and shares kept, from 0 to
         1.
     start
-        W(0) in packets, shape (n,).
+        W(0) in packets, at least 0, shape (n,).
     epochs
         The number of congestion epochs, at least 0.
 
@@ -168,8 +168,8 @@ def evolve(alpha: ArrayLike, beta: ArrayLike, start: ArrayLike, epochs: int) -> 
         If the shapes differ or a value is outside of these bounds.
     """
     step = matrix(alpha, beta)
-    windows = [np.asarray(start, dtype=np.float64)]
-    for _ in range(epochs):
+    windows = [_start(start, len(step))]
+    for _ in range(whole("epochs", epochs, 0)):
         windows.append(step @ windows[-1])
     return np.array(windows)
 
@@ -190,7 +190,7 @@ def random_products(
     ----------
     alpha, beta, start
         Of n sources, shape (n,): packets gained per round trip, above 0, shares kept, from 0 to 1,
-        and W(0) in packets.
+        and W(0) in packets, at least 0.
     drops
         Observed or assumed events, shape (events, n): true if the source sees a drop. Each epoch
         takes one of them at random.
@@ -211,9 +211,11 @@ def random_products(
     """
     a, b = _pair(alpha, beta)
     events = np.asarray(drops, dtype=bool)
+    if events.ndim != 2 or events.shape[1] != len(a) or not len(events):
+        raise ValueError(f"drops has the shape {events.shape}; it needs (events, {len(a)})")
     random = np.random.default_rng(seed)
-    windows = [np.asarray(start, dtype=np.float64)]
-    for event in events[random.integers(len(events), size=epochs)]:
+    windows = [_start(start, len(a))]
+    for event in events[random.integers(len(events), size=whole("epochs", epochs, 0))]:
         windows.append(matrix(a, np.where(event, b, 1.0)) @ windows[-1])
     return np.array(windows)
 
@@ -250,6 +252,8 @@ def mean_shares(alpha: ArrayLike, beta: ArrayLike, probabilities: ArrayLike) -> 
     """
     a, b = _pair(alpha, beta)
     p = above("probabilities", probabilities, 0, 1)
+    if p.shape != a.shape:
+        raise ValueError(f"probabilities has the shape {p.shape}; it needs {a.shape}")
     return perron_vector(a, 1.0 - p * (1.0 - b))
 
 
@@ -265,8 +269,15 @@ def running_mean(windows: ArrayLike) -> Floats:
     -------
     ndarray
         In packets, of the same shape.
+
+    Raises
+    ------
+    ValueError
+        If the shape is another.
     """
     values = np.asarray(windows, dtype=np.float64)
+    if values.ndim != 2:
+        raise ValueError(f"windows has the shape {values.shape}; it needs (epochs, n)")
     return np.asarray(values.cumsum(axis=0) / np.arange(1, len(values) + 1)[:, None])
 
 
@@ -288,7 +299,14 @@ def throughput_ratio_beta(rtt_min: float, rtt_max: float) -> float:
     ValueError
         If an RTT is not above 0, or the smaller is larger than the larger.
     """
-    return float(above("rtt_min", rtt_min, 0, rtt_max)) / rtt_max
+    return float(above("rtt_min", rtt_min, 0, rtt_max) / above("rtt_max", rtt_max, 0))
+
+
+def _start(start: ArrayLike, sources: int) -> Floats:
+    windows = within("start", start, 0, np.inf)
+    if windows.shape != (sources,):
+        raise ValueError(f"start has the shape {windows.shape}; it needs ({sources},)")
+    return windows
 
 
 def _pair(

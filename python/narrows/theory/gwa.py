@@ -61,9 +61,9 @@ def fluid(
     delay = float(above("forward + backward", forward + backward, 0))
     within("forward", forward, 0, delay)
     above("step", step, 0, delay)
-    for name, value in (("target", target), ("seconds", seconds), ("gain", gain or 1 / delay)):
-        above(name, value, 0)
     gain = 1 / delay if gain is None else gain
+    for name, value in (("target", target), ("seconds", seconds), ("gain", gain)):
+        above(name, value, 0)
     steps, away, back, around = (round(span / step) for span in (seconds, forward, backward, delay))
     rate, queue = np.zeros(steps), np.zeros(steps)
     sent = 0.0
@@ -73,7 +73,10 @@ def fluid(
         # Eq. 7: the free space, less what has been sent in the last round trip.
         rate[now] = max(0.0, gain * (target - seen - sent))
         sent += rate[now] * step - (rate[now - around] * step if now >= around else 0.0)
-        waiting += (rate[now - away] * step if now >= away else 0.0) - service(now * step) * step
+        served = service(now * step)
+        if not served >= 0:
+            raise ValueError(f"service: {served!r} at {now * step:g} s is not a rate of at least 0")
+        waiting += (rate[now - away] * step if now >= away else 0.0) - served * step
         waiting = max(0.0, waiting)
         queue[now] = waiting
     time: Floats = np.arange(steps, dtype=np.float64) * step

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import gammaln, xlogy
 
-from narrows.theory.domain import above, within
+from narrows.theory.domain import above, whole, within
 from narrows.types import Floats
 
 
@@ -50,13 +50,13 @@ def mm1b_loss(load: ArrayLike, buffer: int) -> NDArray[np.float64]:
     0.047619
     """
     rho = within("load", load, 0.0, np.inf)
-    within("buffer", buffer, 1, np.inf)
+    whole("buffer", buffer, 1)
     # Powers as differences from 1: of the two forms one does not overflow, and nothing cancels.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log = np.log(rho)
-        below = np.exp(buffer * log) * np.expm1(log) / np.expm1((buffer + 1) * log)
-        above = np.expm1(-log) / np.expm1(-(buffer + 1) * log)
-    loss = np.where(rho < 1.0, below, above)
+        light = np.exp(buffer * log) * np.expm1(log) / np.expm1((buffer + 1) * log)
+        heavy = np.expm1(-log) / np.expm1(-(buffer + 1) * log)
+    loss = np.where(rho < 1.0, light, heavy)
     loss = np.where(rho == 0.0, 0.0, loss)
     return np.where(rho == 1.0, 1.0 / (buffer + 1), loss)
 
@@ -145,11 +145,11 @@ class Sizes:
         """Raise ValueError if there is no size, one is not above 0, or shares do not fit them."""
         if not len(self.sizes):
             raise ValueError("sizes: [] has none; try [1500]")
-        within("sizes", self.sizes, np.finfo(float).tiny, np.finfo(float).max)
+        above("sizes", self.sizes, 0)
         if self.shares is not None:
             if len(self.shares) != len(self.sizes):
                 raise ValueError(f"shares: {len(self.shares)} for {len(self.sizes)} sizes")
-            if not within("shares", self.shares, 0.0, np.finfo(float).max).sum():
+            if not within("shares", self.shares, 0.0, np.inf).sum():
                 raise ValueError("shares: all are 0; leave them out for equal ones")
 
     def arrivals(self, load: float) -> Floats:
@@ -228,7 +228,7 @@ def mg1b_loss(load: ArrayLike, buffer: int, service: Service) -> NDArray[np.floa
     Parameters
     ----------
     load
-        ρ, the offered load over the capacity, of any shape, above 0.
+        ρ, the offered load over the capacity, of any shape, above 0 and at most 100.
     buffer
         B in packets, including the packet in service.
     service
@@ -242,7 +242,7 @@ def mg1b_loss(load: ArrayLike, buffer: int, service: Service) -> NDArray[np.floa
     Raises
     ------
     ValueError
-        If a load is not above 0, or the buffer holds less than a packet.
+        If a load is outside of these bounds, or the buffer is not a whole number of packets.
 
     Notes
     -----
@@ -268,8 +268,8 @@ def mg1b_loss(load: ArrayLike, buffer: int, service: Service) -> NDArray[np.floa
     >>> round(float(mg1b_loss(0.5, 1, Sizes([40, 1500]))), 6)
     0.333333
     """
-    loads = within("load", load, np.finfo(float).tiny, 1e6)
-    within("buffer", buffer, 1, np.inf)
+    loads = above("load", load, 0, 100)
+    buffer = whole("buffer", buffer, 1)
 
     def loss(rho: float) -> float:
         pmf = service.arrivals(rho)
@@ -421,4 +421,4 @@ def b_for(buffer: int) -> float:
     >>> b_for(20)
     25.0
     """
-    return 1.25 * float(within("buffer", buffer, 1, np.inf))
+    return 1.25 * whole("buffer", buffer, 1)

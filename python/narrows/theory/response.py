@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from narrows.theory.domain import above, between, within
+from narrows.theory.domain import above, below, between, within
 from narrows.types import Floats
 
-_BELOW_ONE = float(np.nextafter(1.0, 0.0))
+# Layers of LTCP that are told apart.
+_LAYERS = 2000
 
 
 def square_root(p: ArrayLike, constant: float = float(np.sqrt(1.5))) -> Floats:
@@ -29,7 +30,7 @@ def square_root(p: ArrayLike, constant: float = float(np.sqrt(1.5))) -> Floats:
     Raises
     ------
     ValueError
-        If a probability or the constant is not above 0.
+        If a probability is not above 0 and at most 1, or the constant is not above 0.
 
     References
     ----------
@@ -50,7 +51,7 @@ def square_root_loss(window: ArrayLike) -> Floats:
     Parameters
     ----------
     window
-        Mean window in packets, above 0, of any shape.
+        Mean window in packets, at least √2, where each packet is lost, of any shape.
 
     Returns
     -------
@@ -60,9 +61,9 @@ def square_root_loss(window: ArrayLike) -> Floats:
     Raises
     ------
     ValueError
-        If a window is not above 0.
+        If a window is below √2.
     """
-    return np.asarray(2.0 / above("window", window, 0) ** 2)
+    return np.asarray(2.0 / within("window", window, float(np.sqrt(2.0)), np.inf) ** 2)
 
 
 def etcp(p: ArrayLike, p0: float = 0.01) -> Floats:
@@ -197,7 +198,7 @@ def per_packet_sent(p: ArrayLike) -> Floats:
     >>> round(float(per_packet_sent(etcp_loss(12_020))), 5)
     0.01006
     """
-    lost = within("p", p, 0, np.finfo(float).max)
+    lost = within("p", p, 0, np.inf)
     return np.asarray(lost / (1.0 + lost))
 
 
@@ -232,7 +233,7 @@ def aimd(p: ArrayLike, alpha: float = 1.0, beta: float = 0.5) -> Floats:
     122.47
     """
     gain = above("alpha", alpha, 0)
-    kept = within("beta", beta, 0, _BELOW_ONE)
+    kept = below("beta", beta, 0, 1)
     return np.asarray(np.sqrt(gain * (1 + kept) / (2 * (1 - kept) * above("p", p, 0, 1))))
 
 
@@ -325,9 +326,9 @@ def ltcp_layer(window: ArrayLike, w_t: float = 50.0) -> Floats:
     >>> ltcp_layer([49, 50, 1200, 30_000])
     array([ 1.,  2.,  5., 15.])
     """
-    k = np.arange(1.0, 2001.0)
+    k = np.arange(1.0, _LAYERS + 1.0)
     begins = k * (k + 1) * (k - 1) / 6 * above("w_t", w_t, 0)
-    windows = within("window", window, 0, np.nextafter(begins[-1], 0))
+    windows = below("window", window, 0, float(begins[-1]))
     return np.asarray(np.searchsorted(begins, windows, side="right"), dtype=np.float64)
 
 
@@ -353,7 +354,7 @@ def ltcp(p: ArrayLike, beta: float = 0.15, w_t: float = 50.0) -> Floats:
     Raises
     ------
     ValueError
-        If a value is outside of these bounds.
+        If a value is outside of these bounds, or gives a window beyond layer 2000.
 
     Examples
     --------
@@ -368,12 +369,14 @@ def ltcp(p: ArrayLike, beta: float = 0.15, w_t: float = 50.0) -> Floats:
         k = 1.0
         while True:
             window = np.sqrt(k / (beta * (1 - beta / 2) * loss))
-            if ltcp_layer((1 - beta) * window, w_t) <= k:
+            if (1 - beta) * window < (k + 2) * (k + 1) * k / 6 * w_t:
                 return float(window)
             k += 1
+            if k >= _LAYERS:
+                raise ValueError(f"p: {loss:g} gives a window beyond layer {_LAYERS}")
 
     p = within("p", p, 1e-12, 1)
-    high = np.asarray(np.vectorize(peak)(p), dtype=np.float64) * (1 - beta / 2)
+    high = np.asarray(np.vectorize(peak, otypes=[np.float64])(p), dtype=np.float64) * (1 - beta / 2)
     return np.asarray(np.where(square_root(p) < w_t, square_root(p), high), dtype=np.float64)
 
 
@@ -426,7 +429,7 @@ def htcp(p: ArrayLike, rtt: float, beta: float = 0.5, delta_l: float = 1.0) -> F
     p
         Loss probability per packet, above 0 and at most 1, of any shape.
     rtt
-        RTT in seconds, above 0; queueing is left out.
+        RTT in seconds, above 0 and at most 1000; queueing is left out.
     beta
         Back-off factor, between 0 and 1; the law's is 0.5 to 0.8.
     delta_l
@@ -442,7 +445,7 @@ def htcp(p: ArrayLike, rtt: float, beta: float = 0.5, delta_l: float = 1.0) -> F
     ValueError
         If a value is outside of these bounds, or a loss so rare that an epoch lasts over 2000 s.
     """
-    above("rtt", rtt, 0)
+    above("rtt", rtt, 0, 1000)
     between("beta", beta, 0, 1)
     within("delta_l", delta_l, 0, np.inf)
 
@@ -531,4 +534,6 @@ def bic(
                 break
         return packets / rounds
 
-    return np.asarray(np.vectorize(mean)(within("p", p, 1e-10, 1)), dtype=np.float64)
+    return np.asarray(
+        np.vectorize(mean, otypes=[np.float64])(within("p", p, 1e-10, 1)), dtype=np.float64
+    )

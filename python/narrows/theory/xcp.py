@@ -49,7 +49,7 @@ def phase_margin(alpha: float, beta: float) -> float:
     Parameters
     ----------
     alpha, beta
-        XCP's parameters, above 0.
+        XCP's parameters, above 0 and at most a million.
 
     Returns
     -------
@@ -59,15 +59,15 @@ def phase_margin(alpha: float, beta: float) -> float:
     Raises
     ------
     ValueError
-        If a parameter is not above 0.
+        If a parameter is outside of these bounds.
 
     Examples
     --------
     >>> round(phase_margin(0.4, 0.226), 2), phase_margin(0.6, 0.36 * 2**0.5) < 0
     (0.22, True)
     """
-    above("alpha", alpha, 0)
-    above("beta", beta, 0)
+    above("alpha", alpha, 0, 1e6)
+    above("beta", beta, 0, 1e6)
     square = (alpha**2 + math.sqrt(alpha**4 + 4 * beta**2)) / 2
     crossover = math.sqrt(square)
     return math.atan2(alpha * crossover, beta) - crossover
@@ -107,7 +107,7 @@ def fluid(
     within("before", before, 0, np.inf)
     above("step", step, 0, delay)
     steps, lag = round(seconds / step), round(delay / step)
-    rate, queue = np.full(steps, before), np.zeros(steps)
+    rate, queue = np.full(steps, float(before)), np.zeros(steps)
     for now in range(1, steps):
         y, q = (rate[now - lag], queue[now - lag]) if now >= lag else (before, 0.0)
         rate[now] = max(0.0, rate[now - 1] - step * (alpha * (y - 1) / delay + beta * q / delay**2))

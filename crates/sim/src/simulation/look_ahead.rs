@@ -1,24 +1,40 @@
 //! What is fetched before the events that need it. With many flows each event finds its packet, its
 //! flow and its links far from the caches, and most of these are only known from one another: the
 //! events of the third bucket from here are fetched, then the packets of the second, then the ends
-//! of the next, and before each event what those lead to.
+//! of the next, and before each event what those lead to. Along a lane, whose events lie in order,
+//! each event fetches for those that follow it at these distances.
 
 use super::Simulation;
-use crate::calendar::{Bucket, PACKET, TIMER};
+use crate::calendar::{Bucket, Event, PACKET, TIMER};
 use crate::ends::Source;
 use crate::prefetch::{prefetch, prefetch_at};
+
+/// How far ahead in a lane packets are fetched, and ends, which are found by their packets.
+const PACKETS_AHEAD: usize = 24;
+const ENDS_AHEAD: usize = 12;
 
 impl Simulation {
     /// Fetches what the coming events will touch.
     #[inline]
-    pub(super) fn look_ahead(&self) {
+    pub(super) fn look_ahead(&mut self) {
         if self.calendar.has_opened() {
             self.look_far_ahead();
         }
-        if self.has_many_flows
-            && let Some(event) = self.calendar.current().first()
-            && event.what() & PACKET != 0
-        {
+        if let Some(event) = self.calendar.follows(PACKETS_AHEAD) {
+            self.packets.prefetch(event.payload());
+        }
+        if self.has_many_flows {
+            self.look_near();
+        }
+    }
+
+    /// Fetches the ends that a lane's events lead to, and what the next event needs of them.
+    fn look_near(&self) {
+        if let Some(event) = self.calendar.follows(ENDS_AHEAD) {
+            self.fetch_end_of(&event);
+        }
+        let next = self.calendar.follows(0).or_else(|| self.calendar.current().first().copied());
+        if let Some(event) = next.filter(|event| event.what() & PACKET != 0) {
             let (hop, path) = self.packets.whereabouts(event.payload());
             self.fetch_links(hop, path);
             self.fetch_apart(path);
@@ -51,19 +67,21 @@ impl Simulation {
 
     /// Fetches the ends of flows that the events of `bucket` are about, and where paths continue.
     fn fetch_ends(&self, bucket: Bucket) {
-        for event in self.calendar.events(bucket) {
-            match event.what() & (PACKET | TIMER) {
-                PACKET => {
-                    let (hop, path) = self.packets.whereabouts(event.payload());
-                    prefetch(&self.paths.hops[hop as usize]);
-                    prefetch(&self.paths.starts[(path ^ 1) as usize]);
-                    self.books.prefetch(path);
-                    self.fetch_end(path);
-                }
-                // A timer has the path on which its end sends.
-                TIMER => self.fetch_end((event.what() & !TIMER) ^ 1),
-                _ => {}
+        self.calendar.events(bucket).for_each(|event| self.fetch_end_of(event));
+    }
+
+    fn fetch_end_of(&self, event: &Event) {
+        match event.what() & (PACKET | TIMER) {
+            PACKET => {
+                let (hop, path) = self.packets.whereabouts(event.payload());
+                prefetch(&self.paths.hops[hop as usize]);
+                prefetch(&self.paths.starts[(path ^ 1) as usize]);
+                self.books.prefetch(path);
+                self.fetch_end(path);
             }
+            // A timer has the path on which its end sends.
+            TIMER => self.fetch_end((event.what() & !TIMER) ^ 1),
+            _ => {}
         }
     }
 

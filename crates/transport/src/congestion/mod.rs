@@ -36,7 +36,7 @@ pub use release::{Path, Spacing};
 use limits::Limits;
 use marks::EcnOfLaw;
 use narrows_control::{
-    Ack, Controller, Idle, Loss, Mark, Needs, Pacing, RateSample, Restart, Rtt, Timeout,
+    Ack, Controller, Idle, Loss, Mark, Needs, Pacing, RateSample, Restart, Rtt, Steer, Timeout,
 };
 use narrows_signal::{Reply, Request};
 use narrows_units::{Duration, Time};
@@ -44,6 +44,8 @@ use narrows_units::{Duration, Time};
 /// A law in its seat.
 pub struct Congestion {
     law: Box<dyn Controller>,
+    /// What the law has answered to its last event.
+    steer: Steer,
     sampler: Option<Box<RateSampler>>,
     pub(crate) marks: Option<Marks>,
     /// Whether the law has no answer to marks as of RFC 3168.
@@ -134,6 +136,7 @@ impl Congestion {
         let ecn_of_user = EcnOfUser { asked, ..abilities.ecn };
         let ecn_of_law = EcnOfLaw { marks: ecn, own_recovery, stops: mark_stops };
         Self {
+            steer: law.steer(),
             law,
             sampler: (rate_samples && abilities.deliveries).then(Box::default),
             marks: Marks::new(&ecn_of_law, ecn_of_user),
@@ -152,17 +155,35 @@ impl Congestion {
     /// packets of the old connection may still be acknowledged, and samples are of differences
     /// only.
     pub fn renew(&mut self, law: Box<dyn Controller>) {
-        self.law = law;
+        self.seat(law);
         self.marks.iter_mut().for_each(Marks::renew);
     }
 
     /// The same over a transport whose packet numbers of the old connection are never acknowledged
     /// again: samples begin anew with the packet `first`, and counts of marks go on.
     pub(crate) fn renew_from(&mut self, law: Box<dyn Controller>, first: u64) {
-        self.law = law;
+        self.seat(law);
         if let Some(sampler) = &mut self.sampler {
             **sampler = RateSampler::starting_at(first);
         }
+    }
+
+    fn seat(&mut self, law: Box<dyn Controller>) {
+        self.law = law;
+        self.heed();
+    }
+
+    /// Asks the law for its answer to what it has been told.
+    #[inline]
+    fn heed(&mut self) {
+        self.steer = self.law.steer();
+    }
+
+    /// What the law has answered to its last event.
+    #[inline]
+    fn steer(&self) -> &Steer {
+        debug_assert_eq!(self.steer, self.law.steer(), "the law was told of something else");
+        &self.steer
     }
 
     /// What the transport has done so far.
@@ -178,7 +199,7 @@ impl Congestion {
     /// The window in packets.
     #[inline]
     pub fn window(&self) -> f64 {
-        self.law.window()
+        self.steer().window
     }
 
     /// The slow-start threshold in packets; infinite if there is none.
@@ -189,23 +210,23 @@ impl Congestion {
     /// How packets are spaced.
     #[inline]
     pub fn pacing(&self) -> Pacing {
-        self.law.pacing()
+        self.steer().pacing
     }
 
     /// Packets that the law lets be in flight; infinite for one that only paces.
     #[inline]
     pub fn flight_limit(&self) -> f64 {
-        self.law.flight_limit()
+        self.steer().flight_limit
     }
 
     /// Packets that may be in flight over a transport that bounds that for every law (RFC 9002,
     /// §7); before there is an RTT nothing can be paced, and the window is the bound.
     pub fn bounded_flight(&self, knows_rtt: bool) -> f64 {
-        let limit = self.law.flight_limit();
+        let limit = self.flight_limit();
         match (limit < f64::INFINITY, knows_rtt) {
             (true, _) => limit,
-            (false, false) => self.law.window(),
-            (false, true) => PACED_FLIGHT * self.law.window(),
+            (false, false) => self.window(),
+            (false, true) => PACED_FLIGHT * self.window(),
         }
     }
 
@@ -219,6 +240,12 @@ impl Congestion {
     #[inline]
     pub fn samples(&self) -> bool {
         self.sampler.is_some()
+    }
+
+    /// Whether acknowledgements and departures tell the law's window alone: no marks, no rate
+    /// samples, no requests to routers, no timer.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.marks.is_none() && self.sampler.is_none() && !self.asks && !self.has_timer
     }
 
     /// Whether packets carry the law's requests to routers.
@@ -241,6 +268,7 @@ impl Congestion {
     pub(crate) fn accepted(&mut self, reply: Reply, rtt: Option<Rtt>) {
         if reply != Reply::Nothing {
             self.law.on_accepted(reply, rtt);
+            self.heed();
         }
     }
 
@@ -284,6 +312,7 @@ impl Congestion {
         self.counters.epochs += u32::from(opens_epoch);
         let loss = Loss { now, transmission, next, opens_epoch, again, in_flight, rtt, rate };
         self.law.on_loss(&loss);
+        self.heed();
     }
 
     /// Packets arrived with a mark.
@@ -295,15 +324,17 @@ impl Congestion {
         if answered.opens_epoch {
             marks.answered_to = next;
             marks.says_reduced = true;
-            answered.backs_off = marks.answered_at(self.law.window());
+            answered.backs_off = marks.answered_at(self.steer.window);
         }
         self.law.on_mark(&Mark { now, packets, opens_epoch: answered.opens_epoch });
+        self.heed();
         answered
     }
 
     /// A stack that keeps account of marks by itself tells of one, and whether an epoch opens.
     pub fn marked_by_stack(&mut self, now: Time, opens_epoch: bool) {
         self.law.on_mark(&Mark { now, packets: 1.0, opens_epoch });
+        self.heed();
     }
 
     /// Whether the law has no answer to marks as of RFC 3168, so that they open no epoch.
@@ -321,34 +352,40 @@ impl Congestion {
     #[inline]
     pub fn acknowledged(&mut self, ack: &Ack) {
         self.law.on_ack(ack);
+        self.heed();
     }
 
     /// The retransmission timer went off.
     pub fn timed_out(&mut self, timeout: &Timeout) {
         self.counters.timeouts += 1;
         self.law.on_timeout(timeout);
+        self.heed();
     }
 
     /// Something leaves at `now` after a silence that began at `since`.
     pub fn restarted(&mut self, now: Time, since: Time, timeout: Duration, restart: Restart) {
         let app_limited = self.sampler.as_ref().is_some_and(|sampler| sampler.is_app_limited());
         self.law.on_restart(&Idle { now, length: now.since(since), timeout, restart, app_limited });
+        self.heed();
     }
 
     /// No more than `used` packets of the window were in flight for a timeout.
     pub(crate) fn unused(&mut self, used: f64) {
         self.law.on_unused(used);
+        self.heed();
     }
 
     /// The transport limits the burst that would follow a recovery to `window` packets.
     pub(crate) fn moderated(&mut self, window: f64) {
         self.law.on_moderation(window);
+        self.heed();
     }
 
     /// All packets thought lost in this epoch have arrived after all.
     pub fn spurious(&mut self) {
         self.counters.spurious += 1;
         self.law.on_spurious();
+        self.heed();
     }
 
     /// A packet could leave and the application has none, with `in_flight` packets in flight.
@@ -369,6 +406,7 @@ impl Congestion {
     pub fn wake(&mut self, now: Time) {
         if self.has_timer && self.law.wakes_at() <= now {
             self.law.on_timer(now);
+            self.heed();
         }
     }
 

@@ -213,6 +213,18 @@ impl Release {
         (self.burst.0 == 0).then_some(self.burst.1)
     }
 
+    /// Whether packets leave one by one, as soon as the law lets them.
+    pub fn is_plain(&self) -> bool {
+        self.is_single() && self.spacing.is_none()
+    }
+
+    /// A packet leaves by itself, and the next may at once.
+    #[inline]
+    pub fn one_left_plain(&mut self) {
+        self.burst = (0, 1);
+        self.pacer.sent_unpaced(1);
+    }
+
     /// Whether packets always leave one by one.
     #[inline]
     pub fn is_single(&self) -> bool {

@@ -4,6 +4,7 @@
 mod ack_pacer;
 mod cumulative;
 mod outstanding;
+mod plain;
 mod probe;
 mod prr;
 mod rack;

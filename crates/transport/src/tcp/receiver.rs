@@ -85,6 +85,8 @@ pub struct Receiver {
     buffer: u64,
     /// Spaces acknowledgements, if they are paced.
     pacer: Option<Box<AckPacer>>,
+    /// Whether each packet is acknowledged by itself, at once.
+    is_plain: bool,
 }
 
 /// When marks ask for an acknowledgement (RFC 9768 §3.2.2.5.1, read in
@@ -120,6 +122,14 @@ impl Accurate {
     }
 }
 
+impl AckPolicy {
+    /// Whether each packet is acknowledged by itself, at once, and nothing is put together.
+    fn is_plain(&self) -> bool {
+        let Self { every, quick, merges_for, compresses, delay: _, reports_duplicates: _ } = *self;
+        every == 1 && quick == 0 && merges_for == Duration::ZERO && !compresses
+    }
+}
+
 impl Receiver {
     /// Creates a receiver whose acknowledgements have `ack_bytes` bytes on the wire, with a buffer
     /// of `buffer` bytes.
@@ -148,12 +158,14 @@ impl Receiver {
             reply: Reply::Nothing,
             buffer,
             pacer: None,
+            is_plain: cfg!(not(general)) && policy.is_plain(),
         }
     }
 
     /// Spaces acknowledgements over a round trip; the sender must echo their stamps.
     pub fn paced(mut self) -> Self {
         self.pacer = Some(Box::default());
+        self.is_plain = false;
         self
     }
 
@@ -164,6 +176,39 @@ impl Receiver {
             return Some(self.accept(now, data, request));
         }
         if self.pacer.is_some() { self.answer_paced(now, data) } else { self.answer(now, data) }
+    }
+
+    /// Answers data in order in its own place, if nothing rare is on; returns false if there is, and
+    /// leaves all of it to [`on_data`](Self::on_data). The round trip that stamps tell is not
+    /// measured here: only what is rare asks for it.
+    #[inline]
+    pub fn answer_plain(&mut self, now: Time, data: &mut Segment) -> bool {
+        let number = self.reassembly.next();
+        let is_plain = self.is_plain
+            && data.number == number
+            && !self.sees_ecn
+            && !self.reassembly.has_gap()
+            && matches!(
+                data.header,
+                Header::Data(DataHeader { ecn: Ecn::NotCapable, request: Request::Nothing, .. })
+            );
+        if !is_plain {
+            return false;
+        }
+        if number <= self.last_ack {
+            self.recent_stamp = data.stamp;
+        }
+        self.reassembly.arrive(number);
+        self.arrived += 1;
+        self.last_ack = number + 1;
+        *data = Segment {
+            number: self.last_ack,
+            stamp: now,
+            echoed_stamp: self.recent_stamp,
+            bytes: self.ack_bytes,
+            header: Header::Ack(AckHeader::NOTHING),
+        };
+        true
     }
 
     fn answer_paced(&mut self, now: Time, data: &Segment) -> Option<Segment> {

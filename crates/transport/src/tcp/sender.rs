@@ -54,37 +54,40 @@ impl TcpSettings {
 
 /// A TCP sender with recovery `R`. Its methods are [`Sender`](crate::Sender)'s.
 pub(crate) struct Sender<R> {
-    congestion: Congestion,
-    release: Release,
-    recovery: R,
-    rtt: RttEstimator,
+    pub(super) congestion: Congestion,
+    pub(super) release: Release,
+    pub(super) recovery: R,
+    pub(super) rtt: RttEstimator,
     /// The stamp of the last acknowledgement, which data echoes (TSecr).
-    echo: Time,
-    habits: Arc<Habits>,
-    packet_bytes: u32,
+    pub(super) echo: Time,
+    pub(super) habits: Arc<Habits>,
+    pub(super) packet_bytes: u32,
     /// The receiver's own window in packets.
     receive_window: f64,
     /// The window that acknowledgements advertise, in packets: the receiver's own, unless a router
     /// on their way has lowered it.
-    window_limit: f64,
+    pub(super) window_limit: f64,
     /// The same in whole packets.
     window_limit_packets: u64,
-    offered: u64,
+    pub(super) offered: u64,
     /// Karn's rule: the packet being timed, and when it left.
-    timed: Option<(u64, Time)>,
-    handshake: Handshake,
+    pub(super) timed: Option<(u64, Time)>,
+    pub(super) handshake: Handshake,
     ticks: Ticks,
     timer: Timer,
     /// When the timer expires.
-    retransmit_at: Time,
-    last_sent: Time,
+    pub(super) retransmit_at: Time,
+    pub(super) last_sent: Time,
     /// The timer has expired since the lowest number outstanding advanced.
-    timed_out: bool,
+    pub(super) timed_out: bool,
     /// The losses of a timeout have been repaired once everything below this number is
     /// acknowledged.
     timed_out_below: u64,
-    usage: Usage,
-    waits_for_pacer: bool,
+    pub(super) usage: Usage,
+    pub(super) waits_for_pacer: bool,
+    /// Whether the plain way may be tried, and whether it never is.
+    is_plain: bool,
+    pub(super) is_general: bool,
 }
 
 /// Bytes of a SYN and of its answer on the wire: IPv4 and TCP headers, with the options for the
@@ -130,7 +133,7 @@ impl<R: Recovery> Sender<R> {
         let congestion =
             Congestion::new(controller, Abilities { ecn, deliveries: R::TELLS_DELIVERIES });
         let metering = if congestion.own_recovery() { Metering::ByLaw } else { habits.metering };
-        Self {
+        let mut sender = Self {
             release: Release::new(pacing, quantum, path),
             recovery: R::new(recovery, metering, &habits),
             congestion,
@@ -152,7 +155,15 @@ impl<R: Recovery> Sender<R> {
             timed_out: false,
             timed_out_below: 0,
             waits_for_pacer: false,
-        }
+            is_plain: false,
+            is_general: cfg!(general),
+        };
+        sender.is_plain = sender.find_plain();
+        sender
+    }
+
+    pub fn go_general(&mut self) {
+        (self.is_plain, self.is_general) = (false, true);
     }
 
     pub fn set_ticks(&mut self, ticks: Ticks) {
@@ -175,9 +186,19 @@ impl<R: Recovery> Sender<R> {
         self.recovery.renew();
         self.handshake = Handshake::new(self.habits.handshake);
         self.usage = Usage::new();
+        self.is_plain = self.find_plain();
     }
 
+    #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &Segment) {
+        if !(self.is_plain && self.hear_plain(now, ack)) {
+            self.hear_any(now, ack);
+        }
+    }
+
+    /// Handles any acknowledgement.
+    #[inline]
+    fn hear_any(&mut self, now: Time, ack: &Segment) {
         let header = match &ack.header {
             Header::Ack(header) => header,
             Header::SynAck(reply) => return self.accepted(now, ack, *reply),
@@ -293,6 +314,7 @@ impl<R: Recovery> Sender<R> {
     fn accepted(&mut self, now: Time, answer: &Segment, reply: Reply) {
         let Handshake::Asked(times) = self.handshake else { return };
         self.handshake = Handshake::Done;
+        self.is_plain = self.find_plain();
         self.retransmit_at = Time::NEVER;
         self.echo = answer.stamp;
         if self.habits.timestamps || times == 1 {
@@ -376,6 +398,16 @@ impl<R: Recovery> Sender<R> {
 
     #[inline]
     pub fn transmit_into(&mut self, now: Time, segment: &mut Segment) -> bool {
+        if self.is_plain
+            && let Some(sent) = self.transmit_plain(now, segment)
+        {
+            return sent;
+        }
+        self.transmit_any(now, segment)
+    }
+
+    #[inline]
+    fn transmit_any(&mut self, now: Time, segment: &mut Segment) -> bool {
         self.waits_for_pacer = false;
         if !matches!(self.handshake, Handshake::Done) {
             return self.ask(now, segment);
@@ -435,13 +467,13 @@ impl<R: Recovery> Sender<R> {
     }
 
     /// Packets that the controller lets be in flight: below one it is for the pacer to wait.
-    fn flight_limit(&self) -> f64 {
+    pub(super) fn flight_limit(&self) -> f64 {
         self.congestion.flight_limit().max(1.0)
     }
 
     /// One past the highest number that the application and the receiver's window let leave (RFC
     /// 9293 §3.8.6).
-    fn sendable(&self) -> u64 {
+    pub(super) fn sendable(&self) -> u64 {
         self.offered.min(self.first().saturating_add(self.window_limit_packets))
     }
 
@@ -451,7 +483,7 @@ impl<R: Recovery> Sender<R> {
 
     /// Nothing more leaves at `now` because of `limit`, or because losses are being repaired.
     #[inline]
-    fn waits(&mut self, now: Time, limit: SendLimit) {
+    pub(super) fn waits(&mut self, now: Time, limit: SendLimit) {
         self.congestion.waits(now, limit, self.recovery.repairing());
     }
 
@@ -580,13 +612,13 @@ impl<R: Recovery> Sender<R> {
     }
 
     /// True if nothing is outstanding.
-    fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.first() == self.recovery.end()
     }
 
     /// Takes an RTT sample from a new acknowledgement, by its timestamp or from the packet being
     /// timed; returns true if there is one.
-    fn measure_rtt(&mut self, now: Time, ack: &Segment) -> bool {
+    pub(super) fn measure_rtt(&mut self, now: Time, ack: &Segment) -> bool {
         let timed = self.timed.take_if(|(number, _)| *number < ack.number);
         let keeps = self.congestion.marks.is_some_and(|marks| {
             marks.keeps_back_off(matches!(ack.header, Header::Ack(header) if header.ece))
@@ -631,7 +663,7 @@ impl<R: Recovery> Sender<R> {
     }
 
     /// The retransmission timer runs from now on.
-    fn restart_timer(&mut self, now: Time) {
+    pub(super) fn restart_timer(&mut self, now: Time) {
         self.set_to(Timer::Retransmission, now, now + self.timeout());
     }
 
@@ -698,7 +730,7 @@ impl<R: Recovery> Sender<R> {
     }
 
     /// Something leaves after a silence.
-    fn restart(&mut self, now: Time) {
+    pub(super) fn restart(&mut self, now: Time) {
         // A stamp from before the silence would be taken for an RTT as long.
         self.echo = Time::ZERO;
         let (timeout, restart) = (self.timeout(), self.habits.restart);

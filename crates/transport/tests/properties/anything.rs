@@ -1,6 +1,6 @@
 //! A sender to which anything is said, also what no receiver would say.
 
-use super::case::{Case, case};
+use super::case::{Case, case, plain_case};
 use super::law::Ledger;
 use narrows_signal::{Range, SackBlocks};
 use narrows_transport::{AckHeader, Header, Segment, Sender};
@@ -71,6 +71,16 @@ pub fn story() -> impl Strategy<Value = (Case, Vec<Happening>)> {
     (case(), prop::collection::vec(happening(), 1..120))
 }
 
+/// A sender of which the plain way is usual, and what happens to it: bare acknowledgements, mostly.
+pub fn plain_story() -> impl Strategy<Value = (Case, Vec<Happening>)> {
+    let bare = (0i64..4, 0i64..300).prop_map(|(number, age)| {
+        let blocks = Vec::new();
+        Happening::Ack(Claim { number, blocks, age, marked: 0, ece: false, duplicate: false })
+    });
+    let happening = prop_oneof![3 => bare, 1 => happening()];
+    (plain_case(), prop::collection::vec(happening, 1..120))
+}
+
 /// A sender under fire.
 pub struct Target<'a> {
     case: &'a Case,
@@ -79,13 +89,42 @@ pub struct Target<'a> {
     /// One past the highest number that left, and what was offered.
     end: u64,
     offered: u64,
+    /// What has left.
+    departures: Vec<(Time, Segment)>,
 }
 
 impl<'a> Target<'a> {
     pub fn new(case: &'a Case) -> Self {
         let law = case.law.make(case.habits.initial_window, Duration::ZERO, Ledger::default());
         let sender = Sender::new(case.settings(), law, case.place());
-        Self { case, sender, now: Time::ZERO, end: 0, offered: 0 }
+        let departures = Vec::new();
+        Self { case, sender, now: Time::ZERO, end: 0, offered: 0, departures }
+    }
+
+    /// The same, whose sender has no plain way.
+    pub fn general(case: &'a Case) -> Self {
+        let target = Self::new(case);
+        Self { sender: target.sender.without_plain_way(), ..target }
+    }
+
+    /// Everything that can be seen of it, in words.
+    pub fn state(&self) -> String {
+        let Self { sender, now, departures, .. } = self;
+        let law = sender.controller();
+        format!(
+            "{now} {:?} {:?} {:?} {:?} {} {} {} {:?} {:?} {:?} {:?}",
+            sender.counters(),
+            sender.limited(*now),
+            sender.retransmit_at(),
+            sender.pace_at(),
+            sender.in_flight(),
+            sender.first(),
+            sender.recovering(),
+            sender.rtt(),
+            (law.window(), law.ssthresh(), law.flight_limit()),
+            departures.len(),
+            departures.last(),
+        )
     }
 
     pub fn suffer(&mut self, happening: &Happening) {
@@ -129,6 +168,7 @@ impl<'a> Target<'a> {
         let most = window.max(self.sender.controller().window()) as u64 + 600;
         for _ in 0..most {
             let Some(segment) = self.sender.poll_transmit(self.now) else { return self.check() };
+            self.departures.push((self.now, segment));
             if segment.header == Header::SYN {
                 let (number, stamp) = (segment.number, self.now);
                 let header = Header::SYN_ACK;

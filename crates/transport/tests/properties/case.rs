@@ -242,3 +242,24 @@ pub fn steady_case() -> impl Strategy<Value = Case> {
 pub fn narrow_case() -> impl Strategy<Value = Case> {
     (case(), 2u64..30).prop_map(|(case, limit)| Case { window_limit: limit as f64, ..case })
 }
+
+/// A case in which little is on but the recovery and the law, so that the plain way is the usual
+/// one.
+pub fn plain_case() -> impl Strategy<Value = Case> {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), prop::bool::weighted(0.2));
+    (case(), flags, weather()).prop_map(|(case, flags, weather)| {
+        let (timestamps, keeps_back_off, counts_packets, handshake) = flags;
+        let habits = Habits {
+            timestamps,
+            keeps_back_off,
+            counts_packets,
+            handshake,
+            restart: case.habits.restart,
+            limited_transmit: case.habits.limited_transmit,
+            ..Habits::NS2
+        };
+        let weather = Weather { marked: 0.0, ..weather };
+        let (pacing, quantum) = (None, Quantum::Packets(1));
+        Case { habits, pacing, quantum, ecn: false, weather, ..case }
+    })
+}

@@ -13,8 +13,12 @@ mod quic;
 mod run;
 mod watch;
 
-use anything::{Target, story};
+use anything::{Target, plain_story, story};
 use case::{case, narrow_case, steady_case};
+use narrows_signal::Ecn;
+use narrows_transport::tcp::{self, AckPolicy, Habits};
+use narrows_transport::{DataHeader, Header, Receiver, Segment};
+use narrows_units::{Duration, Time};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use run::Run;
@@ -70,6 +74,55 @@ proptest! {
         let mut target = Target::new(&case);
         happenings.iter().for_each(|happening| target.suffer(happening));
         target.make_peace();
+    }
+
+    /// The plain way through a sender changes nothing: each state that can be seen is the same.
+    #[test]
+    fn the_plain_way_and_the_general_one_end_in_the_same_state(
+        (case, happenings) in plain_story(),
+    ) {
+        let (mut plain, mut general) = (Target::new(&case), Target::general(&case));
+        for happening in &happenings {
+            plain.suffer(happening);
+            general.suffer(happening);
+            prop_assert_eq!(plain.state(), general.state(), "after {:?}", happening);
+        }
+        plain.make_peace();
+        general.make_peace();
+        prop_assert_eq!(plain.state(), general.state());
+    }
+
+    /// And so for data: what is answered in its own place is answered alike.
+    #[test]
+    fn data_is_answered_in_its_own_place_as_it_is_elsewhere(
+        arrivals in prop::collection::vec((0u64..3, 0u64..5, any::<bool>(), 0u8..20), 1..200),
+        reports_duplicates in any::<bool>(),
+    ) {
+        let acks = AckPolicy { reports_duplicates, ..Habits::NS2.acks };
+        let receiver = || Receiver::Tcp(tcp::Receiver::new(acks, 40, 1 << 20));
+        let (mut plain, mut general) = (receiver(), receiver());
+        let (mut highest, mut now) = (0, Time::ZERO);
+        for (ahead, behind, is_back, rare) in arrivals {
+            now += Duration::from_millis(1);
+            let number = if is_back { highest.max(behind) - behind } else { highest + ahead };
+            highest = highest.max(number + u64::from(!is_back));
+            let header = DataHeader {
+                ecn: [Ecn::NotCapable, Ecn::Capable, Ecn::Marked][usize::from(rare % 17 % 3)],
+                pushes: rare % 2 == 0,
+                ..DataHeader::default()
+            };
+            let data = Segment::data(number, now, 1000, Header::Data(header));
+            let mut own = data;
+            let there = general.on_data(now, &data);
+            let here = if plain.answer_plain(now, &mut own) {
+                Some(own)
+            } else {
+                plain.on_data(now, &data)
+            };
+            prop_assert_eq!(here, there);
+            let seen = |it: &Receiver| (it.next(), it.arrived(), it.duplicates(), it.wakeup());
+            prop_assert_eq!(seen(&plain), seen(&general));
+        }
     }
 }
 

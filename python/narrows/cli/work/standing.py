@@ -166,7 +166,7 @@ def execute(name: str, end: str, command: list[str]) -> None:
     """Become `command` in the namespace at one end of a standing path."""
     path = _must_stand(name)
     if end not in ENDS:
-        raise Error(f'"{end}" is no end of a path; known: left, right')
+        raise Error(f'"{end}" is not an end of a path; known: left, right')
     if shutil.which(command[0]) is None:
         raise Error(f"{command[0]}: there is no such command")
     _core.enter(path.left if end == "left" else path.right)

@@ -6,14 +6,14 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from narrows import _core, shown, tables
-from narrows.cli.options import seconds_of, split_seeds
+from narrows.cli.options import split_seeds
 from narrows.errors import Error
 from narrows.files import Folder, Output
 from narrows.made import Made
@@ -79,7 +79,7 @@ def _check_metric(name: str) -> None:
 
 
 @contextmanager
-def _executor(workers: int | None, dask: str | None) -> Iterator[Executor | None]:
+def _executor(workers: int | None, dask: str | None) -> Iterator[Executor | int | None]:
     if dask:
         try:
             from distributed import Client
@@ -91,11 +91,8 @@ def _executor(workers: int | None, dask: str | None) -> Iterator[Executor | None
             raise Error(f'--dask: "{dask}" is not an address; try tcp://host:8786') from None
         with client:
             yield client.get_executor()
-    elif workers:
-        with ThreadPoolExecutor(workers) as pool:
-            yield pool
     else:
-        yield None
+        yield workers
 
 
 def _print(result: Sweep, metric: str, as_json: bool) -> None:
@@ -166,7 +163,7 @@ def prune(path: Path, older: str | None, everything: bool, as_json: bool) -> Non
 
     If `older` is given, runs older than that are removed too; if `everything` is set, all are.
     """
-    age = seconds_of("--older", older) if older else float("inf")
+    age = _core.age("--older", older) if older is not None else float("inf")
     cache = Cache(path)
     removed = Counter[str]()
     for entry in list(cache.entries()):
