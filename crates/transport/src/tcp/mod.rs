@@ -2,7 +2,9 @@
 //! [`Receiver`].
 
 mod ack_pacer;
+mod bursts;
 mod cumulative;
+mod hearing;
 mod outstanding;
 mod plain;
 mod probe;
@@ -15,8 +17,10 @@ mod recovery;
 mod scoreboard;
 mod selective;
 mod sender;
+mod timer;
 mod undo;
 mod usage;
+mod waiting;
 
 use crate::congestion::Quantum;
 pub(crate) use cumulative::Cumulative;

@@ -2,7 +2,7 @@
 //! on.
 //!
 //! It does what [`Sender`]'s general methods do in that case, without asking them in turn whether
-//! it is one. What is rare is known when the connection begins ([`Sender::find_plain`]), but for
+//! it is one. What is rare is known when the connection begins ([`Sender::find_way`]), but for
 //! the little that each method asks here. `crates/transport/tests/properties` holds that both ways
 //! end in the same state; built with `--cfg general`, there is only the other.
 
@@ -15,17 +15,33 @@ use narrows_control::{Ack, Pacing};
 use narrows_signal::{Ecn, Reply, Request};
 use narrows_units::Time;
 
+/// By which way a sender hears and sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// The plain way, if what happens is plain.
+    Plain,
+    /// The general way.
+    General,
+    /// The general way, whatever is on.
+    OnlyGeneral,
+}
+
 impl<R: Recovery> Sender<R> {
-    /// Whether nothing rare is on in this connection: marks, rate samples, requests to routers, a
-    /// timer of the law, pacing, bursts, probes, a window that is validated.
-    pub(super) fn find_plain(&self) -> bool {
-        !self.is_general
-            && matches!(self.handshake, Handshake::Done)
+    /// The way of this connection: plain if nothing rare is on, neither marks, rate samples,
+    /// requests to routers, a timer of the law, pacing, bursts, probes, nor a window that is
+    /// validated.
+    pub(super) fn find_way(&self) -> Way {
+        let is_plain = matches!(self.handshake, Handshake::Done)
             && self.congestion.is_plain()
             && self.release.is_plain()
             && self.habits.detection == Detection::ByCount
             && !self.habits.validates_window
-            && !self.habits.probes
+            && !self.habits.probes;
+        match self.way {
+            Way::OnlyGeneral => Way::OnlyGeneral,
+            _ if is_plain => Way::Plain,
+            _ => Way::General,
+        }
     }
 
     /// Handles an acknowledgement that says only that everything below its number has arrived, and
@@ -40,7 +56,7 @@ impl<R: Recovery> Sender<R> {
         if answer.restarts_timer {
             self.advance_plain(now, ack, &answer);
         } else if self.is_idle() {
-            self.retransmit_at = Time::NEVER;
+            self.timer.at = Time::NEVER;
         }
         true
     }
@@ -48,7 +64,7 @@ impl<R: Recovery> Sender<R> {
     #[inline]
     fn advance_plain(&mut self, now: Time, ack: &Segment, answer: &Answer) {
         let rtt_is_fresh = self.measure_rtt(now, ack);
-        self.timed_out = false;
+        self.timer.has_expired = false;
         if answer.packets > 0 {
             let recovering = self.recovering();
             if !recovering {
@@ -70,7 +86,7 @@ impl<R: Recovery> Sender<R> {
             });
         }
         if self.is_idle() {
-            self.retransmit_at = Time::NEVER;
+            self.timer.at = Time::NEVER;
         } else {
             self.restart_timer(now);
         }
@@ -84,14 +100,14 @@ impl<R: Recovery> Sender<R> {
             return None;
         }
         let window = self.flight_limit();
-        match self.recovery.next(window.min(self.window_limit), self.sendable()) {
+        match self.recovery.next(window.min(self.limit.packets), self.sendable()) {
             Next::New => {
                 self.send_plain(now, segment);
                 Some(true)
             }
             Next::WaitForWindow => {
                 self.waits_for_pacer = false;
-                let own = window <= self.window_limit;
+                let own = window <= self.limit.packets;
                 self.usage.forget(own);
                 self.waits(now, if own { SendLimit::Window } else { SendLimit::Receiver });
                 Some(false)
@@ -113,7 +129,7 @@ impl<R: Recovery> Sender<R> {
         if self.timed.is_none() && (!self.habits.timestamps || self.habits.keeps_back_off) {
             self.timed = Some((number, now));
         }
-        if self.retransmit_at == Time::NEVER {
+        if self.timer.at == Time::NEVER {
             self.restart_timer(now);
         }
         self.release.one_left_plain();

@@ -190,3 +190,19 @@ impl Ears<'_> {
         self.timestamps && resent_at.is_some_and(|resent_at| echoed_stamp < resent_at)
     }
 }
+
+/// What a recovery needs to report; borrows of the sender whatever else it does not use.
+macro_rules! ears {
+    ($sender:ident, $now:expr) => {
+        $crate::tcp::recovery::Ears {
+            next: $sender.congestion.counters.sent,
+            answered_to: $sender.congestion.marks.map_or(0, |marks| marks.answers_losses_to()),
+            congestion: &mut $sender.congestion,
+            now: $now,
+            rtt: &$sender.rtt,
+            timestamps: $sender.habits.timestamps,
+        }
+    };
+}
+
+pub(super) use ears;
