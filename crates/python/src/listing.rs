@@ -111,7 +111,7 @@ pub(crate) fn seconds(place: &str, text: &str) -> PyResult<f64> {
 #[pyfunction]
 pub(crate) fn age(place: &str, text: &str) -> PyResult<f64> {
     let age = narrows_units::age(text);
-    Ok(age.map_err(|error| Error::new_err(format!("{place}: {error}")))?)
+    age.map_err(|error| Error::new_err(format!("{place}: {error}")))
 }
 
 /// Return the bytes of memory that runs may still take; None if the system does not say.

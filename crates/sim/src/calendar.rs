@@ -150,7 +150,7 @@ impl Calendar {
             far_events: 0,
             drained_buckets: 0,
             drained_events: 0,
-            lanes: [const { () }; LANES].map(|()| Lane::new()),
+            lanes: std::array::from_fn(|_| Lane::new()),
             quiet_until: Time::ZERO,
             popped: None,
             opened: false,

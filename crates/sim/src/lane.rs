@@ -86,7 +86,9 @@ mod tests {
     proptest! {
         /// What is taken comes out in order, whatever is refused; a model of a queue agrees.
         #[test]
-        fn events_leave_in_order(steps in prop::collection::vec((any::<bool>(), 0u64..400), 1..600)) {
+        fn events_leave_in_order(
+            steps in prop::collection::vec((any::<bool>(), 0u64..400), 1..600),
+        ) {
             let (mut lane, mut model) = (Lane::new(), VecDeque::new());
             let mut now = 0;
             for (pushes, ahead) in steps {

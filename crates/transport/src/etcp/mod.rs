@@ -3,10 +3,12 @@
 //! can run without the second, or with [`coding`] in its place.
 
 pub mod coding;
+mod outgoing;
 pub mod receiver;
 pub mod reliability;
 pub mod sender;
 pub mod signalling;
+mod timers;
 
 pub use receiver::Receiver;
 pub(crate) use sender::Sender;

@@ -1,14 +1,15 @@
 //! The E-TCP sender: packet transmission, congestion control, and, if required, reliable
 //! transmission (E-TCP, §V-A).
 
-use super::coding::{Encoder, Symbol};
+use super::coding::Encoder;
 use super::reliability::RetransmissionQueue;
 use super::signalling::{Fate, Signalling};
+use super::timers::Timers;
 use crate::congestion::{Abilities, Congestion, Lost, Path, Quantum, Release, Spacing, Spread};
-use crate::{Header, Least, Outstanding, Payload, RttEstimator, Segment, SendLimit, Timeouts};
-use narrows_control::{Ack, Controller, Pacing, Restart, Rtt, Timeout};
+use crate::{Header, Least, Payload, RttEstimator, Segment, SendLimit, Timeouts};
+use narrows_control::{Ack, Controller, Restart, Rtt};
 use narrows_signal::Reply;
-use narrows_units::{Duration, Time};
+use narrows_units::Time;
 
 /// How an E-TCP sender is set up.
 #[derive(Clone, Debug)]
@@ -50,35 +51,32 @@ pub enum Delivery {
 
 /// An E-TCP sender. Its methods are [`Sender`](crate::Sender)'s.
 pub(crate) struct Sender {
-    congestion: Congestion,
-    release: Release,
-    signalling: Signalling,
+    pub(super) congestion: Congestion,
+    pub(super) release: Release,
+    pub(super) signalling: Signalling,
     /// `None` unless lost data is sent again.
-    queue: Option<RetransmissionQueue>,
+    pub(super) queue: Option<RetransmissionQueue>,
     /// `None` unless an erasure code makes up for lost data.
-    code: Option<Box<Encoder>>,
-    rtt: RttEstimator,
-    timeouts: Timeouts,
-    payload: Payload,
-    packet_bytes: u32,
-    offered: u64,
+    pub(super) code: Option<Box<Encoder>>,
+    pub(super) rtt: RttEstimator,
+    pub(super) timeouts: Timeouts,
+    pub(super) payload: Payload,
+    pub(super) packet_bytes: u32,
+    pub(super) offered: u64,
     /// The next number that has never been sent, used if delivery is not reliable.
-    next_number: u64,
-    waits_for_pacer: bool,
-    last_sent: Time,
+    pub(super) next_number: u64,
+    pub(super) waits_for_pacer: bool,
+    pub(super) last_sent: Time,
     /// Packets that had left when the connection began.
-    began_at: u64,
+    pub(super) began_at: u64,
     /// The application had nothing to send when the pacer was ready.
-    starved: bool,
-    /// When the timer of the smallest unacknowledged number expires.
-    data_timer: Time,
-    /// When the silence timer expires: nothing has been heard for a retransmission timeout.
-    silence_timer: Time,
+    pub(super) starved: bool,
+    pub(super) timers: Timers,
     /// Outstanding packets whose answers are no longer awaited, so that the sender can go on if all
     /// of the first packets have been lost.
-    written_off: u64,
+    pub(super) written_off: u64,
     /// The loss of a packet with this label or a later one opens an epoch.
-    epoch_ends: u64,
+    pub(super) epoch_ends: u64,
 }
 
 impl Sender {
@@ -108,8 +106,7 @@ impl Sender {
             last_sent: Time::ZERO,
             began_at: 0,
             starved: true,
-            data_timer: Time::NEVER,
-            silence_timer: Time::NEVER,
+            timers: Timers::new(),
             written_off: 0,
             epoch_ends: 0,
         }
@@ -185,56 +182,8 @@ impl Sender {
             self.release.hear(now, received.into(), rtt.map(|rtt| rtt.latest), &spread);
         }
         self.deliver(now, ack);
-        self.silence_timer =
+        self.timers.silence =
             if self.waits_for_answers() { now + self.timeout() } else { Time::NEVER };
-    }
-
-    /// Handles the part of an acknowledgement that concerns reliable delivery.
-    fn deliver(&mut self, now: Time, ack: &Segment) {
-        let Header::EtcpAck(fields) = &ack.header else { return };
-        if let Some(code) = &mut self.code {
-            code.on_ack(ack.number, fields.decoded());
-            if let Some(block) = fields.damaged_symbol() {
-                code.on_damage(block);
-            }
-            self.data_timer =
-                if code.is_empty() { Time::NEVER } else { now + self.rtt.timeout(&self.timeouts) };
-        }
-        let Some(queue) = &mut self.queue else { return };
-        let first = queue.first();
-        let (left_edge, tsn) = fields.block(ack.number);
-        if left_edge > tsn {
-            queue.on_damage(tsn);
-        }
-        queue.on_ack(ack.number, left_edge, tsn);
-        if queue.is_empty() {
-            self.data_timer = Time::NEVER;
-        } else if queue.first() > first {
-            self.data_timer = now + self.rtt.timeout(&self.timeouts);
-        }
-    }
-
-    /// One of the wake-up times has come.
-    pub fn on_wakeup(&mut self, now: Time) {
-        self.congestion.wake(now);
-        if self.data_timer <= now {
-            if let Some(queue) = &mut self.queue {
-                queue.on_timeout();
-            }
-            if let Some(code) = &mut self.code {
-                code.on_silence();
-            }
-            self.written_off = self.signalling.outstanding();
-            // "… and the timer is reset to the estimated round trip time" (§IV).
-            self.data_timer =
-                now + self.rtt.estimate().map_or(self.timeouts.initial, |rtt| rtt.smoothed);
-        }
-        if self.silence_timer <= now {
-            self.rtt.back_off();
-            self.written_off = self.signalling.outstanding();
-            self.congestion.timed_out(&Timeout { now, opens_epoch: true, in_flight: 0.0 });
-            self.silence_timer = now + self.timeout();
-        }
     }
 
     /// True if there is something to send and the pacer lets it go at `now`.
@@ -264,10 +213,10 @@ impl Sender {
         true
     }
 
-    fn transmit(&mut self, now: Time) -> Segment {
-        if self.silence_timer == Time::NEVER {
+    pub(super) fn transmit(&mut self, now: Time) -> Segment {
+        if self.timers.silence == Time::NEVER {
             self.restart(now);
-            self.silence_timer = now + self.timeout();
+            self.timers.silence = now + self.timeout();
         }
         let (number, retransmission, symbol) = self.take_number();
         let label = self.signalling.label();
@@ -275,8 +224,8 @@ impl Sender {
         self.congestion.sent(label, now, || self.signalling.outstanding() as u32);
         let cc_seq = label as u32;
         let is_reliable = self.queue.is_some() || self.code.is_some();
-        if self.data_timer == Time::NEVER && is_reliable {
-            self.data_timer = now + self.timeout();
+        if self.timers.data == Time::NEVER && is_reliable {
+            self.timers.data = now + self.timeout();
         }
         self.last_sent = now;
         let (congestion, signalling, rtt) = (&self.congestion, &self.signalling, &self.rtt);
@@ -293,33 +242,11 @@ impl Sender {
     /// A packet is about to leave at `now` while no answer is awaited. After a silence the law
     /// hears of it: nothing is outstanding, or only holes whose answers are overdue.
     #[cold]
-    fn restart(&mut self, now: Time) {
+    pub(super) fn restart(&mut self, now: Time) {
         let (since, timeout) = (self.last_sent, self.timeout());
         let is_silence = self.signalling.outstanding() == 0 || now.since(since) > timeout;
         if is_silence && self.congestion.counters.sent > self.began_at {
             self.congestion.restarted(now, since, timeout, Restart::Never);
-        }
-    }
-
-    /// Returns the number of the data that leaves, whether it makes up for a loss, and the symbol
-    /// that it is, if it is coded.
-    fn take_number(&mut self) -> (u64, bool, Option<Symbol>) {
-        if let Some(code) = &mut self.code
-            && let Some((symbol, first)) = code.next(self.offered)
-        {
-            let packet = if symbol.is_repair() { 0 } else { u64::from(symbol.number) };
-            return (first + packet, symbol.is_repair(), Some(symbol));
-        }
-        let Some(queue) = &mut self.queue else {
-            self.next_number += 1;
-            return (self.next_number - 1, false, None);
-        };
-        match queue.next_lost() {
-            Some(number) => {
-                queue.send_again(number);
-                (number, true, None)
-            }
-            None => (queue.send_new(), false, None),
         }
     }
 
@@ -330,7 +257,7 @@ impl Sender {
 
     /// When the earliest of the other timers expires; never if none is running.
     pub fn retransmit_at(&self) -> Time {
-        self.congestion.or_wakes(self.data_timer.min(self.silence_timer))
+        self.congestion.or_wakes(self.timers.data.min(self.timers.silence))
     }
 
     pub fn congestion(&self) -> &Congestion {
@@ -360,44 +287,5 @@ impl Sender {
 
     pub fn is_done(&self) -> bool {
         (self.queue.is_some() || self.code.is_some()) && self.first() >= self.offered
-    }
-
-    fn next_new(&self) -> u64 {
-        if let Some(code) = &self.code {
-            return code.end();
-        }
-        self.queue.as_ref().map_or(self.next_number, RetransmissionQueue::end)
-    }
-
-    fn has_data(&mut self) -> bool {
-        let lost = self.queue.as_mut().is_some_and(|queue| queue.next_lost().is_some());
-        let lacking = self.code.as_mut().is_some_and(|code| code.needs_repair());
-        lost || lacking || self.next_new() < self.offered
-    }
-
-    /// True if a packet may leave although earlier ones are unanswered: the window limits only the
-    /// first packets, before there is a pacing rate.
-    fn may_leave_unanswered(&self) -> bool {
-        let unanswered = self.signalling.outstanding().saturating_sub(self.written_off);
-        let has_pace = self.rtt.estimate().is_some() && self.congestion.pacing() != Pacing::Unpaced;
-        has_pace || (unanswered as f64) < self.congestion.window()
-    }
-
-    /// True if answers are due. While the application has nothing to send, the last holes wait for
-    /// the packets that come next.
-    fn waits_for_answers(&self) -> bool {
-        !self.starved && self.signalling.outstanding() > 0
-    }
-
-    fn timeout(&self) -> Duration {
-        self.rtt.timeout(&self.timeouts)
-    }
-
-    fn measure_rtt(&mut self, now: Time, ack: &Segment) {
-        let rtt = now.since(ack.echoed_stamp);
-        let outstanding = Outstanding { first: 0, end: 0 };
-        self.rtt.sample(rtt, &self.timeouts, outstanding);
-        self.rtt.end_back_off();
-        self.congestion.count_rtt(rtt);
     }
 }

@@ -8,8 +8,8 @@
 //! |---|---|---|
 //! | §5 | RTT samples, less what the receiver says that it waited | [`rtt`] |
 //! | §6.1 | lost: three packets, or 9/8 of an RTT, before one that was acknowledged | [`sent_packets`] |
-//! | §6.2 | after a probe timeout (PTO) one or two packets leave; nothing is lost yet | [`sender`] |
-//! | §7.3.2 | one reduction per round trip | [`sender`] |
+//! | §6.2 | after a probe timeout (PTO) one or two packets leave; nothing is lost yet | [`timer`] |
+//! | §7.3.2 | one reduction per round trip | [`losses`] |
 //! | §7.6 | all packets of a long time lost: the smallest window | [`persistent`] |
 //! | §7.7 | 1.25 windows per round trip, bursts of the initial window | `congestion/leaky_bucket.rs` |
 //!
@@ -19,12 +19,16 @@
 //! discarding them (RFC 9000, §12.3): the stream knows which data it has. The law decides what a
 //! reduction is, and what the smallest window is.
 
+mod bursts;
+mod losses;
+mod outgoing;
 mod persistent;
 mod ranges;
 mod receiver;
 mod rtt;
 mod sender;
 mod sent_packets;
+mod timer;
 
 pub use receiver::{AckPolicy, Receiver};
 pub(crate) use sender::Sender;

@@ -178,8 +178,8 @@ impl Receiver {
         if self.pacer.is_some() { self.answer_paced(now, data) } else { self.answer(now, data) }
     }
 
-    /// Answers data in order in its own place, if nothing rare is on; returns false if there is, and
-    /// leaves all of it to [`on_data`](Self::on_data). The round trip that stamps tell is not
+    /// Answers data in order in its own place, if nothing rare is on; returns false if there is,
+    /// and leaves all of it to [`on_data`](Self::on_data). The round trip that stamps tell is not
     /// measured here: only what is rare asks for it.
     #[inline]
     pub fn answer_plain(&mut self, now: Time, data: &mut Segment) -> bool {
