@@ -131,6 +131,8 @@ impl Hop {
     /// it is eager; a plain link that is eager has none of these bits.
     const INDEX_BITS: u32 = 28;
     const EAGER: u32 = 1 << 31;
+    /// No hop.
+    const NONE: Self = Self(u32::MAX);
 
     /// A hop that is an event.
     fn new(end: HopEnd) -> Self {
@@ -208,7 +210,7 @@ pub(crate) struct Paths {
     /// First hop of each path.
     pub starts: Vec<u32>,
     /// The hops whose events wait in lanes of their own: links that most paths reach as events.
-    lanes: [Option<Hop>; LANES],
+    lanes: [Hop; LANES],
 }
 
 impl Paths {
@@ -219,7 +221,7 @@ impl Paths {
         eager: bool,
     ) -> Result<Self, WiringError> {
         let mut routes = Routes::new(network);
-        let mut paths = Self { hops: Vec::new(), starts: Vec::new(), lanes: [None; LANES] };
+        let mut paths = Self { hops: Vec::new(), starts: Vec::new(), lanes: [Hop::NONE; LANES] };
         for (flow, settings) in network.flows.iter().enumerate() {
             let ways = [
                 (settings.from, settings.to, HopEnd::Receiver(flow as u32)),
@@ -268,14 +270,14 @@ impl Paths {
             reached.into_iter().map(|(hop, paths)| (Reverse(paths), hop)).collect();
         most.sort_unstable();
         for (lane, (_, hop)) in self.lanes.iter_mut().zip(most) {
-            *lane = Some(Hop(hop));
+            *lane = Hop(hop);
         }
     }
 
     /// The lane of events at `hop`.
     #[inline]
     pub fn lane(&self, hop: Hop) -> Option<usize> {
-        self.lanes.iter().position(|lane| *lane == Some(hop))
+        self.lanes.iter().position(|lane| *lane == hop)
     }
 
     /// Packets no longer pass the links of `watched` unseen.

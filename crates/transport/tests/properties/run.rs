@@ -92,7 +92,14 @@ impl<'a> Run<'a> {
             Law::Constant { .. } | Law::Named(_) => Duration::ZERO,
         };
         let round = weather.delay * 2 + weather.jitter + self.case.habits.acks.delay + gap;
-        Duration::from_millis(60_000) + round * 2 * self.case.offered()
+        // Where losses look like a policer's, BBRv1 keeps to the rate of the time in which it
+        // waited for them for 48 round trips (`bbr_lt_bw_max_rtts` in Linux's net/ipv4/tcp_bbr.c),
+        // each of which lasts as long as its packet waits for the pacer.
+        let policed = match self.case.law {
+            Law::Named("bbr1") => 48,
+            _ => 0,
+        };
+        Duration::from_millis(60_000) * (1 + policed) + round * 2 * self.case.offered()
     }
 
     /// Does what comes next.
