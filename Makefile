@@ -11,7 +11,7 @@ OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
 OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
 OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
-.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks package test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
+.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks package wheel test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built
 
@@ -32,7 +32,7 @@ tools:
 	touch $@
 
 # Stacks that others wrote draw from the run's seed what they would ask the system for.
-OF_HOSTS := quinn noq smoltcp qlog tls
+OF_HOSTS := quick tls
 HOSTS := RUSTFLAGS='--cfg getrandom_backend="custom"' CARGO_TARGET_DIR=target/hosts
 
 # narrows with QUIC and TCP stacks that others wrote; `touch Cargo.toml` and `make setup` take them
@@ -54,6 +54,11 @@ test-hosts: setup
 test-s2n:
 	$(HOSTS) cargo test --quiet -p narrows-hosts --features s2n
 	$(HOSTS) cargo test --quiet -p narrows-adapters --features hosted-s2n
+
+# The wheel that is published, in dist/, compiled for what runs of scripts/training.py do most;
+# minutes.
+wheel: .venv/.made .venv/.features
+	scripts/wheel $(OF_PYTHON)
 
 # What a stack's own tests take from a registry, as it would be published; minutes.
 LAB := $(CORE) trace scenario hosts lab
