@@ -13,22 +13,26 @@ OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
 .PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks package wheel test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
-setup: .venv/.built
+setup: .venv/.built .venv/.papers
 
 tools:
 	scripts/tools
 
-.venv/.made: pyproject.toml papers/pyproject.toml
+.venv/.made: pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "narrows needs Python 3.11 or later"'
 	scripts/tools headers
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet --group dev
-	$(BIN)/pip install --quiet --no-deps --editable papers
 	touch $@
 
 .venv/.built: .venv/.made .venv/.features Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml -o -name fingerprints.txt)
 	PIP_QUIET=1 $(BIN)/maturin develop --release --quiet $(OF_PYTHON)
+	touch $@
+
+# A package of its own, which needs narrows.
+.venv/.papers: papers/pyproject.toml | .venv/.built
+	$(BIN)/pip install --quiet --no-deps --editable papers
 	touch $@
 
 # Stacks that others wrote draw from the run's seed what they would ask the system for.
