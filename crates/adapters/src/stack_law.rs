@@ -33,7 +33,8 @@ const INITIAL_WINDOW: f64 = 10.0;
 impl StackLaw {
     /// The law that `text` names.
     ///
-    /// # Errors If there is no such law, if a setting is wrong, or if the law needs what a stack's
+    /// # Errors
+    /// If there is no such law, if a setting is wrong, or if the law needs what a stack's
     /// controllers cannot do: replies of routers, marks counted one by one, a timer, bursts of its
     /// own length. Also if nothing in a stack reaches a setting.
     pub fn parse(text: &str) -> Result<Self, String> {

@@ -5,9 +5,10 @@
 #[path = "../../scenario/tests/settings/mod.rs"]
 mod settings;
 
-use narrows_adapters::{StackLaw, hosted};
+use narrows_adapters::{Heard, StackLaw, hosted};
 use narrows_control::registry;
 use narrows_scenario::{Checked, Own, Results, Scenario, Stack, StackEnds, Wish, run};
+use narrows_units::{Duration, Time};
 use settings::{SCENES, Scene, text, values};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -106,6 +107,41 @@ fn a_law_forgets_what_nobody_tells_of() {
     };
     let (whole, small) = (used(""), used("mtu = \"1400B\"\n"));
     assert!((whole - small).abs() < 0.02, "{whole} and, with a smaller MTU, {small}");
+}
+
+/// Packets a second at which BBR leaves after two seconds in which the application had only a tenth
+/// of what it had before, if the stack says so or not.
+fn rate_after_a_pause(says_so: bool) -> f64 {
+    const RTT: u64 = 20;
+    let law = StackLaw::parse("bbr1").expect("it is a law");
+    let mut heard = Heard::new(&law, 1);
+    let at = |milliseconds| Time::ZERO + Duration::from_millis(milliseconds);
+    for millisecond in 0..3000_u64 {
+        let number_at = |millisecond: u64| match millisecond {
+            0..1000 => Some(millisecond),
+            _ => (millisecond % 10 == 0).then(|| 900 + millisecond / 10),
+        };
+        if let Some(arrived) = millisecond.checked_sub(RTT).and_then(number_at) {
+            heard.acknowledged(at(millisecond), arrived);
+            heard.counted();
+            if says_so && millisecond >= 1000 {
+                heard.application_limits();
+            }
+        }
+        if let Some(number) = number_at(millisecond) {
+            heard.sent(at(millisecond), number);
+        }
+    }
+    heard.conclude();
+    heard.rate().expect("BBR paces")
+}
+
+/// A packet in 10 ms is no sample of the bottleneck's rate if the application had no more.
+#[test]
+fn a_law_hears_that_the_application_was_the_limit() {
+    let (told, untold) = (rate_after_a_pause(true), rate_after_a_pause(false));
+    assert!(told > 900.0, "1000 packets a second had left before: {told}");
+    assert!(untold < 200.0, "ten round trips are over since: {untold}");
 }
 
 /// noq with a law of ours and settings, which no scenario says of a stack.

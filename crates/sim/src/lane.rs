@@ -59,15 +59,15 @@ impl Lane {
     /// Removes and returns the first event.
     #[inline]
     pub fn pop(&mut self) -> Event {
-        let next = match self.get(0) {
-            Some(next) => {
-                self.head = (self.head + 1) & (self.ring.len() - 1);
-                self.behind -= 1;
-                next
-            }
-            None => Event::NONE,
-        };
-        std::mem::replace(&mut self.first, next)
+        let first = self.first;
+        if self.behind == 0 {
+            self.first = Event::NONE;
+        } else {
+            self.first = self.ring[self.head];
+            self.head = (self.head + 1) & (self.ring.len() - 1);
+            self.behind -= 1;
+        }
+        first
     }
 
     /// The event after the first and `behind` others.
