@@ -11,7 +11,7 @@ OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
 OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
 OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
-.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks package wheel test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
+.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks package wheel general test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built .venv/.papers
 
@@ -59,10 +59,15 @@ test-s2n:
 	$(HOSTS) cargo test --quiet -p narrows-hosts --features s2n
 	$(HOSTS) cargo test --quiet -p narrows-adapters --features hosted-s2n
 
-# The wheel that is published, in dist/, compiled for what runs of scripts/training.py do most;
-# minutes.
-wheel: .venv/.made .venv/.features
+# A wheel for machines like this one, in dist/, compiled for what runs of scripts/training.py do most;
+# a quarter of an hour. A package index takes it only without what it links of the system's.
+wheel: setup
 	scripts/wheel $(OF_PYTHON)
+
+# Senders and receivers that have the general way only do what is kept.
+general:
+	RUSTFLAGS='--cfg general' CARGO_TARGET_DIR=target/general cargo test --release --quiet \
+		-p narrows-scenario --test kept_texts
 
 # What a stack's own tests take from a registry, as it would be published; minutes.
 LAB := $(CORE) trace scenario hosts lab
@@ -188,4 +193,4 @@ compare-bbr:
 	cd validation/bbr && cargo run --release --quiet -- $(WHAT)
 
 clean:
-	rm -rf target .venv out
+	rm -rf target .venv out dist

@@ -106,7 +106,8 @@ pub trait Controller: Send {
     fn probe(&self, _show: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// What a controller answers after each event, and nothing changes between two.
+/// What a controller answers after each event. Its sender asks once and keeps the answer until the
+/// next event, so nothing else may change it, and each number is a number, not NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steer {
     /// [`Controller::window`].

@@ -536,25 +536,42 @@ mod tests {
 
     proptest! {
         /// Compares the calendar with a heap, for delays of very different sizes, so that every
-        /// part is used: the current bucket, the wheel, the far events, and a change of width.
+        /// part is used: the current bucket, the wheel, the far events, a change of width, and
+        /// lanes, of which one has usually one delay; and to ends of any place.
         #[test]
         fn it_agrees_with_a_heap(
-            delays in prop::collection::vec((0u64..1_000_000, 0u32..42, 0u32..5), 1..400),
+            delays in prop::collection::vec(
+                (0u64..1_000_000, 0u32..42, 0u32..5, 0usize..LANES + 1),
+                1..400,
+            ),
             rounds in 1usize..60,
+            ends in prop_oneof![Just(None), (0u32..45).prop_map(Some)],
         ) {
             let mut calendar = Calendar::new();
             let mut heap = BinaryHeap::new();
             let mut now = 0;
             for round in 0..rounds {
-                for (delay, scale, what) in delays.iter().skip(round % 7) {
-                    let event = event(now + (delay << scale) / 1_000_000, *what);
-                    calendar.push(event);
+                for (place, (delay, scale, what, lane)) in delays.iter().skip(round % 7).enumerate()
+                {
+                    let event = match lane {
+                        // As events that come in order, some at the time of others.
+                        0 => event(now + (place as u64 / 2 * 1000), *what),
+                        _ => event(now + (delay << scale) / 1_000_000, *what),
+                    };
+                    if *lane < LANES {
+                        calendar.push_in_lane(*lane, event);
+                    } else {
+                        calendar.push(event);
+                    }
                     heap.push(Reverse(event));
                 }
                 for _ in 0..delays.len() {
-                    let expected = heap.pop().map(|Reverse(event)| event);
-                    let popped = calendar.pop(Time::NEVER);
-                    prop_assert_eq!(popped, expected);
+                    let soon = |scale: u32| Time::from_picos(now + (1_u64 << scale));
+                    let end = ends.map_or(Time::NEVER, soon);
+                    let is_due = heap.peek().is_some_and(|Reverse(event)| event.time <= end);
+                    let expected = if is_due { heap.pop() } else { None };
+                    let popped = calendar.pop(end);
+                    prop_assert_eq!(popped, expected.map(|Reverse(event)| event));
                     now = popped.map_or(now, |event| event.time.picos());
                 }
             }

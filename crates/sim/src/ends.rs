@@ -469,6 +469,7 @@ impl ReceivingEnd {
     pub fn answer_plain(&mut self, at: Time, data: &mut Segment) -> bool {
         if let Sink::Connection(receiver) = &mut self.sink
             && self.delays.is_none()
+            && self.host.is_none()
         {
             // What is due by now is recorded before the packet counts.
             if self.schedule.is_due(at) {

@@ -3,12 +3,14 @@
 //!
 //! It does what [`Sender`]'s general methods do in that case, without asking them in turn whether
 //! it is one. What is rare is known when the connection begins ([`Sender::find_way`]), but for
-//! the little that each method asks here. `crates/transport/tests/properties` holds that both ways
-//! end in the same state; built with `--cfg general`, there is only the other.
+//! the little that each method asks here: a law's pacing, a silence before what leaves. Today
+//! ns-2's habits are plain and Linux's are not; only SACK hears acknowledgements plainly.
+//! `crates/transport/tests/properties` holds that both ways end in the same state; built with
+//! `--cfg general` (`make general`), there is only the other.
 
-use super::Detection;
 use super::recovery::{Answer, Next, Recovery};
 use super::sender::Sender;
+use super::{Detection, Habits};
 use crate::handshake::Handshake;
 use crate::{DataHeader, Header, Segment, SendLimit};
 use narrows_control::{Ack, Pacing};
@@ -27,16 +29,37 @@ pub(super) enum Way {
 }
 
 impl<R: Recovery> Sender<R> {
-    /// The way of this connection: plain if nothing rare is on, neither marks, rate samples,
-    /// requests to routers, a timer of the law, pacing, bursts, probes, nor a window that is
-    /// validated.
+    /// The way of this connection: plain if nothing rare is on, neither a handshake under way,
+    /// marks, rate samples, requests to routers, a timer of the law, spacing at the user's wish,
+    /// bursts, losses found by time, probes, nor a window that is validated.
     pub(super) fn find_way(&self) -> Way {
+        let Habits {
+            detection,
+            probes,
+            validates_window,
+            // `release` and the receiver were made of these.
+            quantum: _,
+            acks: _,
+            paces_acks: _,
+            // What both ways ask, or hand to what they share.
+            initial_window: _,
+            timeouts: _,
+            timestamps: _,
+            keeps_back_off: _,
+            counts_packets: _,
+            limited_transmit: _,
+            metering: _,
+            restart: _,
+            // Means nothing where losses are counted, or is over.
+            frto: _,
+            handshake: _,
+        } = *self.habits;
         let is_plain = matches!(self.handshake, Handshake::Done)
             && self.congestion.is_plain()
             && self.release.is_plain()
-            && self.habits.detection == Detection::ByCount
-            && !self.habits.validates_window
-            && !self.habits.probes;
+            && detection == Detection::ByCount
+            && !validates_window
+            && !probes;
         match self.way {
             Way::OnlyGeneral => Way::OnlyGeneral,
             _ if is_plain => Way::Plain,
@@ -101,6 +124,8 @@ impl<R: Recovery> Sender<R> {
         }
         let window = self.flight_limit();
         match self.recovery.next(window.min(self.limit.packets), self.sendable()) {
+            // A silence is over: the law may begin to pace.
+            Next::New if self.is_idle() && self.congestion.counters.sent > 0 => None,
             Next::New => {
                 self.send_plain(now, segment);
                 Some(true)
@@ -120,9 +145,6 @@ impl<R: Recovery> Sender<R> {
     fn send_plain(&mut self, now: Time, segment: &mut Segment) {
         self.waits_for_pacer = false;
         let number = self.recovery.end();
-        if self.is_idle() && self.congestion.counters.sent > 0 {
-            self.restart(now);
-        }
         self.recovery.sent(number, self.congestion.counters.sent, now);
         self.congestion.counters.sent += 1;
         self.last_sent = now;

@@ -77,8 +77,14 @@ pub fn plain_story() -> impl Strategy<Value = (Case, Vec<Happening>)> {
         let blocks = Vec::new();
         Happening::Ack(Claim { number, blocks, age, marked: 0, ece: false, duplicate: false })
     });
-    let happening = prop_oneof![3 => bare, 1 => happening()];
-    (plain_case(), prop::collection::vec(happening, 1..120))
+    let offer = (1u64..50).prop_map(Happening::Offer);
+    let happening = prop_oneof![10 => bare, 2 => offer, 3 => happening()];
+    let happenings = (1u64..400, prop::collection::vec(happening, 1..120));
+    let happenings = happenings.prop_map(|(offered, mut happenings)| {
+        happenings.insert(0, Happening::Offer(offered));
+        happenings
+    });
+    (plain_case(), happenings)
 }
 
 /// A sender under fire.

@@ -15,7 +15,7 @@ mod watch;
 
 use anything::{Target, plain_story, story};
 use case::{case, narrow_case, steady_case};
-use narrows_signal::Ecn;
+use narrows_signal::{Ecn, Request};
 use narrows_transport::tcp::{self, AckPolicy, Habits};
 use narrows_transport::{DataHeader, Header, Receiver, Segment};
 use narrows_units::{Duration, Time};
@@ -92,29 +92,49 @@ proptest! {
         prop_assert_eq!(plain.state(), general.state());
     }
 
-    /// And so for data: what is answered in its own place is answered alike.
+    /// And so for data: what is answered in its own place is answered alike, and what is in order
+    /// with nothing rare before it is answered there.
     #[test]
     fn data_is_answered_in_its_own_place_as_it_is_elsewhere(
-        arrivals in prop::collection::vec((0u64..3, 0u64..5, any::<bool>(), 0u8..20), 1..200),
-        reports_duplicates in any::<bool>(),
+        arrivals in prop::collection::vec(
+            (prop_oneof![9 => Just(0u64), 1 => 1u64..4], 0u64..5, prop::bool::weighted(0.2)),
+            1..200,
+        ),
+        rare in prop::collection::btree_map(0usize..1000, 0usize..4, 0..4),
+        (reports_duplicates, seed) in any::<(bool, u64)>(),
     ) {
         let acks = AckPolicy { reports_duplicates, ..Habits::NS2.acks };
         let receiver = || Receiver::Tcp(tcp::Receiver::new(acks, 40, 1 << 20));
         let (mut plain, mut general) = (receiver(), receiver());
-        let (mut highest, mut now) = (0, Time::ZERO);
-        for (ahead, behind, is_back, rare) in arrivals {
+        let (mut highest, mut now, mut has_been_rare) = (0, Time::ZERO, false);
+        for (place, (ahead, behind, is_back)) in arrivals.into_iter().enumerate() {
             now += Duration::from_millis(1);
-            let number = if is_back { highest.max(behind) - behind } else { highest + ahead };
-            highest = highest.max(number + u64::from(!is_back));
-            let header = DataHeader {
-                ecn: [Ecn::NotCapable, Ecn::Capable, Ecn::Marked][usize::from(rare % 17 % 3)],
-                pushes: rare % 2 == 0,
-                ..DataHeader::default()
+            // The lowest that is missing comes as often as one that is not.
+            let number = match (is_back, behind) {
+                (true, 0..2) => general.next(),
+                (true, _) => highest.max(behind) - behind,
+                (false, _) => highest + ahead,
             };
-            let data = Segment::data(number, now, 1000, Header::Data(header));
+            highest = highest.max(number + 1);
+            let usual = DataHeader { pushes: place % 2 == 0, ..DataHeader::default() };
+            let request = Request::Rate(1e6);
+            let header = match rare.get(&place) {
+                None => usual,
+                Some(0) => DataHeader { ecn: Ecn::Capable, ..usual },
+                Some(1) => DataHeader { ecn: Ecn::Marked, ..usual },
+                Some(2) => DataHeader { request, ..usual },
+                Some(_) => DataHeader { retransmission: true, reduced: true, ..usual },
+            };
+            has_been_rare |= rare.contains_key(&place);
+            let age = seed.rotate_left(place as u32) % 1_000_000_000;
+            let stamp = Time::from_picos(now.picos() - age);
+            let data = Segment::data(number, stamp, 1000, Header::Data(header));
             let mut own = data;
+            let is_usual = number == general.next() && number == general.arrived();
             let there = general.on_data(now, &data);
-            let here = if plain.answer_plain(now, &mut own) {
+            let is_answered = plain.answer_plain(now, &mut own);
+            prop_assert!(is_answered || !is_usual || has_been_rare);
+            let here = if is_answered {
                 Some(own)
             } else {
                 plain.on_data(now, &data)
