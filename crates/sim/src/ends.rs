@@ -467,17 +467,12 @@ impl ReceivingEnd {
     /// not. No timer runs at an end that answers so.
     #[inline]
     pub fn answer_plain(&mut self, at: Time, data: &mut Segment) -> bool {
-        if let Sink::Connection(receiver) = &mut self.sink
-            && self.delays.is_none()
-            && self.host.is_none()
-        {
-            // What is due by now is recorded before the packet counts.
-            if self.schedule.is_due(at) {
-                return false;
-            }
-            return receiver.answer_plain(at, data);
+        // What is due by now is recorded before the packet counts.
+        let is_plain = self.delays.is_none() && self.host.is_none() && !self.schedule.is_due(at);
+        match &mut self.sink {
+            Sink::Connection(receiver) if is_plain => receiver.answer_plain(at, data),
+            _ => false,
         }
-        false
     }
 
     /// Brings `wakes_at` up to date, after the sink has been told something at `now`.

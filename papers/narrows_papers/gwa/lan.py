@@ -29,6 +29,7 @@ from narrows_papers.gwa.setup import (
     draw_shares,
     draw_telnet,
     draw_windows,
+    each_system,
     fair,
     longest,
     of,
@@ -51,12 +52,7 @@ FULL = (PAYLOAD - 0.008) / HOSTS
 
 def runs(bench: Bench) -> Sweep:
     """Run each system at each buffer."""
-    return bench.sweep(
-        lambda system, kilobytes: scenario(bench, LAN, system, kilobytes),
-        system=list(SYSTEMS),
-        kilobytes=SIZES,
-        seeds=bench.seeds(SEEDS),
-    )
+    return each_system(bench, LAN, SIZES)
 
 
 @experiment("gwa/fig04", "LAN: goodput of ten FTPs against the buffer")

@@ -250,6 +250,16 @@ def fair(frame: pl.DataFrame, system: str, why: str = "") -> Claim:
     )
 
 
+def each_system(bench: Bench, place: Place, sizes: list[int]) -> Sweep:
+    """Run each system at each buffer."""
+    return bench.sweep(
+        lambda system, kilobytes: scenario(bench, place, system, kilobytes),
+        system=list(SYSTEMS),
+        kilobytes=sizes,
+        seeds=bench.seeds(SEEDS),
+    )
+
+
 def two_packets(bench: Bench, place: Place, sizes: list[int], **more: Any) -> Sweep:
     """Run ECN with senders that keep two packets after a mark, as Linux's do."""
     return bench.sweep(

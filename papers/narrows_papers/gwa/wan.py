@@ -28,6 +28,7 @@ from narrows_papers.gwa.setup import (
     draw_shares,
     draw_telnet,
     draw_windows,
+    each_system,
     fair,
     of,
     samples,
@@ -49,12 +50,7 @@ PIPE = RATE * float(np.mean(RTTS)) / (8 * PACKET)
 
 def runs(bench: Bench) -> Sweep:
     """Run each system at each buffer."""
-    return bench.sweep(
-        lambda system, kilobytes: scenario(bench, WAN, system, kilobytes),
-        system=list(SYSTEMS),
-        kilobytes=SIZES,
-        seeds=bench.seeds(SEEDS),
-    )
+    return each_system(bench, WAN, SIZES)
 
 
 @experiment("gwa/fig07", "WAN: goodput of ten FTPs against the buffer")
