@@ -56,6 +56,20 @@ impl AckRanges {
         written
     }
 
+    /// Writes that the first range has `packets` packets, which must be some; returns false, and
+    /// leaves all as it is, if that takes another number of bytes than what is written.
+    pub fn rewrite_first(&mut self, packets: u64) -> bool {
+        if packets - 1 > MOST || self.length == 0 {
+            return false;
+        }
+        let integer = Integer::of((packets - 1) as u32);
+        let is_as_long = Integer::bytes(self.written[0]) == integer.bytes;
+        if is_as_long {
+            integer.write(&mut self.written);
+        }
+        is_as_long
+    }
+
     /// Bytes written.
     pub const fn bytes(&self) -> u32 {
         self.length as u32
@@ -69,17 +83,52 @@ impl AckRanges {
 
     /// Writes an integer, at most [`MOST`]; false if there is no room for it.
     fn push(&mut self, integer: u64) -> bool {
-        let integer = integer.min(MOST) as u32;
+        let integer = Integer::of(integer.min(MOST) as u32);
+        let start = usize::from(self.length);
+        let Some(room) = self.written.get_mut(start..start + integer.bytes) else { return false };
+        integer.write(room);
+        self.length += integer.bytes as u8;
+        true
+    }
+}
+
+/// A variable-length integer (RFC 9000, §16).
+#[derive(Clone, Copy, Debug)]
+struct Integer {
+    /// The integer with the two bits that say how many bytes it takes.
+    written: u32,
+    bytes: usize,
+}
+
+impl Integer {
+    /// An `integer` of at most [`MOST`].
+    fn of(integer: u32) -> Self {
         let (bytes, prefix) = match integer {
             0..64 => (1, 0),
             64..16_384 => (2, 1 << 14),
             _ => (4, 2 << 30),
         };
-        let start = usize::from(self.length);
-        let Some(room) = self.written.get_mut(start..start + bytes) else { return false };
-        room.copy_from_slice(&(integer | prefix).to_be_bytes()[4 - bytes..]);
-        self.length += bytes as u8;
-        true
+        Self { written: integer | prefix, bytes }
+    }
+
+    /// Bytes of the integer that begins with the byte `first`.
+    fn bytes(first: u8) -> usize {
+        match first >> 6 {
+            0 => 1,
+            1 => 2,
+            _ => 4,
+        }
+    }
+
+    /// Writes it into as many bytes as it takes.
+    // Each length by itself: a copy of a length that is not known goes through the C library.
+    fn write(self, room: &mut [u8]) {
+        let Self { written, bytes } = self;
+        match bytes {
+            1 => room[0] = written as u8,
+            2 => room[..2].copy_from_slice(&(written as u16).to_be_bytes()),
+            _ => room[..4].copy_from_slice(&written.to_be_bytes()),
+        }
     }
 }
 
@@ -93,11 +142,7 @@ pub struct Iter<'a> {
 
 impl Iter<'_> {
     fn read(&mut self) -> Option<u64> {
-        let bytes = match *self.unread.first()? >> 6 {
-            0 => 1,
-            1 => 2,
-            _ => 4,
-        };
+        let bytes = Integer::bytes(*self.unread.first()?);
         let (integer, rest) = self.unread.split_at_checked(bytes)?;
         self.unread = rest;
         let value = integer.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));

@@ -11,6 +11,9 @@ const MOST: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Received {
     ranges: VecDeque<Range>,
+    /// What was reported last; [`AckRanges::default`] if more than the end of the newest range has
+    /// changed since.
+    reported: AckRanges,
 }
 
 impl Received {
@@ -27,6 +30,7 @@ impl Received {
             newest.end += 1;
             return true;
         }
+        self.reported = AckRanges::default();
         let place = self.ranges.partition_point(|range| range.end < number);
         match self.ranges.get(place).copied() {
             Some(range) if range.contains(number) => return false,
@@ -56,8 +60,12 @@ impl Received {
     }
 
     /// The newest ranges, as many as an acknowledgement holds.
-    pub fn report(&self) -> AckRanges {
-        AckRanges::new(self.ranges.iter().rev().copied())
+    pub fn report(&mut self) -> AckRanges {
+        let newest = self.ranges.back().map_or(0, |range| range.len());
+        if newest == 0 || !self.reported.rewrite_first(newest) {
+            self.reported = AckRanges::new(self.ranges.iter().rev().copied());
+        }
+        self.reported
     }
 }
 
@@ -77,6 +85,17 @@ mod tests {
         assert_eq!(received.largest(), Some(78));
     }
 
+    /// The newest range grows from one byte of length to four; two ranges lie below it.
+    #[test]
+    fn what_is_reported_again_is_as_if_written_anew() {
+        let mut received = Received::default();
+        for number in [0, 2].into_iter().chain(4..17_000) {
+            received.arrive(number);
+            let anew = AckRanges::new(received.ranges.iter().rev().copied());
+            assert_eq!(received.report(), anew, "after {number}");
+        }
+    }
+
     proptest! {
         #[test]
         fn it_agrees_with_a_set(numbers in prop::collection::vec(0u64..50, 1..200)) {
@@ -88,6 +107,11 @@ mod tests {
                 prop_assert!(held.eq(set.iter().copied()));
                 let gaps = received.ranges.iter().zip(received.ranges.iter().skip(1));
                 prop_assert!(gaps.into_iter().all(|(below, above)| below.end < above.start));
+                // Asked seldom, or each time: with packets in order between, and without.
+                if number % 3 > 0 {
+                    let anew = AckRanges::new(received.ranges.iter().rev().copied());
+                    prop_assert_eq!(received.report(), anew);
+                }
             }
         }
     }
