@@ -145,8 +145,12 @@ impl Iter<'_> {
         let bytes = Integer::bytes(*self.unread.first()?);
         let (integer, rest) = self.unread.split_at_checked(bytes)?;
         self.unread = rest;
-        let value = integer.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
-        Some(value & ((1 << (8 * bytes - 2)) - 1))
+        Some(match *integer {
+            [only] => u64::from(only),
+            [high, low] => u64::from(u16::from_be_bytes([high, low]) & 0x3fff),
+            [a, b, c, d] => u64::from(u32::from_be_bytes([a, b, c, d]) & 0x3fff_ffff),
+            _ => unreachable!("an integer takes one, two or four bytes here"),
+        })
     }
 }
 

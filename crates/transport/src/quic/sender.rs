@@ -291,7 +291,7 @@ impl Sender {
             self.waits(now, if paced { SendLimit::Pacing } else { SendLimit::Window });
             return false;
         }
-        *segment = self.transmit(now, data, again);
+        self.transmit(now, data, again, segment);
         true
     }
 
@@ -319,7 +319,8 @@ impl Sender {
         self.congestion.bounded_flight(self.rtt.estimate().is_some())
     }
 
-    pub(super) fn transmit(&mut self, now: Time, data: u64, again: bool) -> Segment {
+    /// Puts a packet with `data`, which leaves at `now`, into `segment`.
+    pub(super) fn transmit(&mut self, now: Time, data: u64, again: bool, segment: &mut Segment) {
         if self.packets.in_flight() == 0 && self.packets.next() > self.begins_at {
             let (since, timeout) = (self.last_sent, self.probe_timeout());
             self.congestion.restarted(now, since, timeout, Restart::Never);
@@ -345,7 +346,7 @@ impl Sender {
         let (quic, reduced) = (Some(data as u32), false);
         let header =
             DataHeader { retransmission: again, ecn, reduced, pushes: false, request, quic };
-        Segment::data(number, now, self.settings.packet_bytes, Header::Data(header))
+        *segment = Segment::data(number, now, self.settings.packet_bytes, Header::Data(header));
     }
 
     /// When the pacer lets the next packet go; never if the sender waits for something else.
