@@ -94,6 +94,10 @@ impl Packet for Frame {
 }
 
 impl Cargo for Frame {
+    fn number_of_flow(&self) -> u32 {
+        self.flow()
+    }
+
     fn damage(&mut self) -> bool {
         false
     }

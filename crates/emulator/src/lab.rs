@@ -15,10 +15,11 @@ use narrows_scenario::{
     Checked, CheckedLink, RealFlow, RealSends, Results, Scenario, ScenarioError, assemble,
     real_flows,
 };
-use narrows_sim::{LinkSettings, Watch};
+use narrows_sim::{LinkSettings, Varying, Watch};
 use narrows_units::{Duration, Stream, Time};
 use std::net::{Ipv4Addr, TcpListener};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::{self, ScopedJoinHandle};
 use std::{fmt, io};
@@ -183,11 +184,12 @@ pub fn lab(
 
 fn wire(checked: &Checked, link: &CheckedLink, flows: &[RealFlow], seed: u64, way: u64) -> Wire {
     let [from, to] = [checked.warmup, checked.duration].map(|time| Time::ZERO + time);
+    let (settings, own) = passed(link, seed ^ way);
     Wire {
         parse: Frame::parse,
-        port: Port::new(passed(link), narrows_sim::Measured { from, to }, seed ^ way),
+        port: Port::new(settings, narrows_sim::Measured { from, to }, seed ^ way),
         rate: link.rate,
-        delays: flows.iter().map(|flow| flow.delay).collect(),
+        delays: flows.iter().map(|flow| flow.delay.saturating_sub(own)).collect(),
         sample: checked.sample.unwrap_or(Duration::ZERO),
     }
 }
@@ -200,13 +202,24 @@ fn told<'a>(checked: &Checked, rooms: &'a Rooms) -> [Told<'a>; 2] {
     }
 }
 
-/// A link as a lab has it: the delay is the flows'.
-pub(crate) fn passed(link: &CheckedLink) -> LinkSettings {
+/// A link as a lab has it, drawn from `seed`: the delay is the flows', but for what varies of it;
+/// and how much of theirs at the start is the link's own.
+pub(crate) fn passed(link: &CheckedLink, seed: u64) -> (LinkSettings, Duration) {
+    /// The family of the random stream of what is drawn before a run.
+    const FAMILY: u64 = 302;
     let queue = match link.queue {
         Discipline::Gwa(settings) => Discipline::Gwa(GwaSettings { rewrite: true, ..settings }),
         other => other,
     };
-    LinkSettings { queue, delay: Duration::ZERO, ..link.settings(0, Watch::Histograms) }
+    let settings = link.settings(0, Watch::Histograms, Stream::new(seed, FAMILY, 0));
+    let mut own = Duration::ZERO;
+    let varying = settings.varying.as_deref().map(|varying| {
+        let least = varying.delays.values().min().unwrap_or_default();
+        own = varying.delays.get(Time::ZERO).saturating_sub(least);
+        let delays = varying.delays.map(|delay| delay.saturating_sub(least));
+        Arc::new(Varying { delays, ..varying.clone() })
+    });
+    (LinkSettings { queue, delay: Duration::ZERO, varying, ..settings }, own)
 }
 
 /// Everything that the threads of a run share.

@@ -116,11 +116,12 @@ pub fn stand(
 
 fn wire(link: &CheckedLink, delay: Duration, seed: u64, way: u64) -> Wire {
     let measured = Measured { from: Time::ZERO, to: Time::NEVER };
+    let (settings, own) = passed(link, seed ^ way);
     Wire {
         parse: Frame::any,
-        port: Port::new(passed(link), measured, seed ^ way),
+        port: Port::new(settings, measured, seed ^ way),
         rate: link.rate,
-        delays: vec![delay; ANY_FLOWS as usize],
+        delays: vec![delay.saturating_sub(own); ANY_FLOWS as usize],
         sample: Duration::ZERO,
     }
 }

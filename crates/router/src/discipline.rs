@@ -127,6 +127,20 @@ pub enum OnArrival {
 }
 
 impl OnArrival {
+    /// Whether it counts with the rate of its line.
+    pub fn knows_rate(&self) -> bool {
+        matches!(self, Self::Red(_) | Self::Ba(_))
+    }
+
+    /// The line has `rate` from now on.
+    pub fn follow(&mut self, rate: Rate) {
+        match self {
+            Self::Red(red) => red.follow(rate.bytes_per_second()),
+            Self::Ba(ba) => ba.follow(rate.bytes_per_second()),
+            Self::MarkFrom(_) | Self::Pie(_) => {}
+        }
+    }
+
     /// A packet arrives at `now` at `fifo`. If the verdict is a mark, the packet already carries
     /// it.
     pub fn judge<P: Packet>(
@@ -149,8 +163,8 @@ impl OnArrival {
                 red.judge(waiting, now.since(fifo.busy_until()), packet.bytes(), ecn, stream)
             }
             Self::Pie(pie) => {
-                let backlog = fifo.backlog(now);
-                pie.judge(now, fifo.busy_until(), backlog, ecn, stream)
+                pie.catch_up(now, |at| fifo.delay(at));
+                pie.judge(fifo.backlog(now), ecn, stream)
             }
             Self::Ba(ba) => {
                 let backlog = fifo.backlog(now);
@@ -197,6 +211,18 @@ macro_rules! dispatch {
 }
 
 impl<P: Packet> OnDeparture<P> {
+    /// Whether it counts with the rate of its line.
+    pub fn knows_rate(&self) -> bool {
+        matches!(self, Self::Xcp(_))
+    }
+
+    /// The line has `rate` from now on.
+    pub fn follow(&mut self, rate: Rate) {
+        if let Self::Xcp(xcp) = self {
+            xcp.follow(rate.bytes_per_second());
+        }
+    }
+
     /// Room for a flow at `now` that an acknowledgement on its way back is told; `None` if the
     /// queue tells none.
     pub fn room_now(&mut self, now: Time, flow: u32) -> Option<AdvertisedRoom> {

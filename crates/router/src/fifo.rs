@@ -1,16 +1,17 @@
 //! First in, first out, at a fixed rate: a packet's departure is known on arrival.
 
-use crate::{Backlog, Limit, Transmitter};
-use narrows_units::{Rate, Time, ties};
+use crate::service::Service;
+use crate::{Backlog, Limit, Server};
+use narrows_units::{Bytes, Duration, Rate, Time, ties};
 use std::collections::VecDeque;
 
-/// A drop-tail queue and its transmitter.
+/// A drop-tail queue and its server.
 ///
 /// Arrivals must be offered in order of time. A packet that leaves at the instant at which another
 /// arrives has already left or not, as a lot says ([`ties`]).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Fifo {
-    transmitter: Transmitter,
+    server: Server,
     limit: Limit,
     /// Departures to come, with bytes; kept only if a limit or an observer needs them.
     departures: VecDeque<(Time, u32)>,
@@ -21,16 +22,22 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// A queue in front of a transmitter of `rate`.
+    /// A queue in front of a server of `rate`.
     pub fn new(rate: Rate, limit: Limit) -> Self {
         Self {
-            transmitter: Transmitter::new(rate),
+            server: Server::new(rate),
             limit,
             departures: VecDeque::new(),
             backlog_bytes: 0,
             keeps_departures: limit != Limit::Unlimited,
             salt: 0,
         }
+    }
+
+    /// In front of a `service` that varies, of the same rate by name.
+    pub fn with_service(mut self, service: Box<dyn Service>) -> Self {
+        self.server = Server::varying(self.server.rate(), service);
+        self
     }
 
     /// With lots of its own at equal times ([`ties`]).
@@ -49,13 +56,13 @@ impl Fifo {
     #[inline]
     pub fn offer(&mut self, now: Time, bytes: u32) -> Option<Time> {
         if !self.keeps_departures {
-            return Some(self.transmitter.send(now, bytes));
+            return Some(self.server.send(now, now, bytes));
         }
         let backlog = self.backlog(now);
         if !self.limit.admits(backlog, bytes) {
             return None;
         }
-        let departure = self.transmitter.send(now, bytes);
+        let departure = self.server.send(now, now, bytes);
         self.departures.push_back((departure, bytes));
         self.backlog_bytes += u64::from(bytes);
         Some(departure)
@@ -100,12 +107,26 @@ impl Fifo {
 
     /// When the last packet that arrived leaves, or left.
     pub fn busy_until(&self) -> Time {
-        self.transmitter.busy_until()
+        self.server.busy_until()
     }
 
-    /// The transmitter's rate.
-    pub fn rate(&self) -> Rate {
-        self.transmitter.rate()
+    /// How long what is queued at `now` takes to leave, as a router knows: where the rate varies,
+    /// as long as it would at the rate of the moment.
+    pub fn delay(&mut self, now: Time) -> Duration {
+        match self.server.rate_now(now) {
+            None => self.busy_until().since(now),
+            Some(rate) => rate.time_to_send(Bytes::new(self.backlog(now).bytes)),
+        }
+    }
+
+    /// Holds at most `limit` from now on: nothing that is queued is dropped.
+    pub fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    /// Its server.
+    pub fn server(&self) -> &Server {
+        &self.server
     }
 }
 

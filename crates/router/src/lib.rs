@@ -14,6 +14,8 @@ mod packet;
 pub mod parts;
 pub mod queues;
 pub mod registry;
+mod server;
+pub mod service;
 mod transmitter;
 
 pub use discipline::{Discipline, Machine, OnArrival, OnDeparture};
@@ -21,4 +23,5 @@ pub use fifo::Fifo;
 pub use limit::{Limit, Room};
 pub use packet::{Backlog, Packet, Verdict};
 pub use parts::{Drops, FlowCount, FlowCountSettings, TimedQueue};
+pub use server::Server;
 pub use transmitter::Transmitter;

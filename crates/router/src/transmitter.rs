@@ -37,23 +37,34 @@ impl Transmitter {
 /// A rate in the form in which it is used most: picoseconds per byte. If that is no whole number,
 /// it is bits per second, with [`Self::ODD`].
 #[derive(Clone, Copy, Debug)]
-struct Pace(u64);
+pub(crate) struct Pace(u64);
 
 impl Pace {
     const ODD: u64 = 1 << 63;
 
-    fn of(rate: Rate) -> Self {
+    /// The pace of `rate`. Panics if that is 2⁶³ bit/s or more.
+    pub fn of(rate: Rate) -> Self {
+        rate.whole_picos_per_byte().map_or_else(|| Self::odd(rate), Self)
+    }
+
+    /// The same, as if it were no whole number.
+    pub fn odd(rate: Rate) -> Self {
         let bits = rate.bits_per_second();
         assert!(bits < Self::ODD, "{bits} bit/s: a transmitter sends less than 2^63 bit/s");
-        Self(rate.whole_picos_per_byte().unwrap_or(bits | Self::ODD))
+        Self(bits | Self::ODD)
+    }
+
+    /// A byte's time, if that is a whole number of picoseconds.
+    #[inline]
+    pub fn whole(self) -> Option<Duration> {
+        (self.0 & Self::ODD == 0).then_some(Duration::from_picos(self.0))
     }
 
     #[inline]
-    fn time_to_send(self, bytes: u32) -> Duration {
-        if self.0 & Self::ODD == 0 {
-            Duration::from_picos(self.0 * u64::from(bytes))
-        } else {
-            self.divide(bytes)
+    pub fn time_to_send(self, bytes: u32) -> Duration {
+        match self.whole() {
+            Some(each) => each * u64::from(bytes),
+            None => self.divide(bytes),
         }
     }
 
@@ -64,7 +75,7 @@ impl Pace {
         self.rate().time_to_send(Bytes::new(u64::from(bytes)))
     }
 
-    fn rate(self) -> Rate {
+    pub fn rate(self) -> Rate {
         let rate = if self.0 & Self::ODD == 0 {
             Rate::from_picos_per_byte(self.0)
         } else {

@@ -16,6 +16,7 @@ pub(crate) const START_STREAMS: u64 = 101;
 const PACING_STREAMS: u64 = 102;
 const HASH_STREAMS: u64 = 103;
 const STACK_STREAMS: u64 = 104;
+const LINK_STREAMS: u64 = 105;
 
 /// The network of `checked` under `seed`: the links between routers come first, in their order.
 /// Controllers are seen by `traces`.
@@ -29,7 +30,9 @@ pub(crate) fn network(
     let watch = checked.sample.map_or(Watch::Histograms, Watch::Samples);
     for (number, link) in checked.links.iter().enumerate() {
         let perturbation = Stream::new(seed, HASH_STREAMS, number as u64).bits();
-        network.links.push((link.from, link.to, link.settings(perturbation, watch).into()));
+        let draws = Stream::new(seed, LINK_STREAMS, number as u64);
+        let settings = link.settings(perturbation, watch, draws);
+        network.links.push((link.from, link.to, settings.into()));
     }
     let routers = checked.links.iter().flat_map(|link| [link.from, link.to]).max();
     let mut next_host = routers.map_or(0, |router| router + 1);

@@ -64,7 +64,7 @@ impl Checked {
         }
         let sample = scenario.sample.unwrap_or_else(|| duration.scale(SAMPLE));
         let sample = (sample > Duration::ZERO).then_some(sample);
-        let load = load(&scenario)?;
+        let load = load(&scenario, duration)?;
         let network = Network::lay(&scenario, &load)?;
         let memory = memory::check(&network.links, &load, duration, sample)?;
         let around = Surroundings { scenario: &scenario, duration, network: &network, load, own };
@@ -127,8 +127,8 @@ impl Checked {
     }
 }
 
-/// What buffers are counted for. Fails if nobody sends.
-fn load(scenario: &Scenario) -> Result<Load, ScenarioError> {
+/// What links are checked for. Fails if nobody sends.
+fn load(scenario: &Scenario, duration: Duration) -> Result<Load, ScenarioError> {
     let Some(first) = scenario.flows.first() else {
         let message = "nobody sends; add [[flows]] with cc = \"cubic\"";
         return Err(ScenarioError::new("flows", message));
@@ -138,7 +138,7 @@ fn load(scenario: &Scenario) -> Result<Load, ScenarioError> {
         return Err(ScenarioError::new("packet", "0B is not a packet; try \"1500B\""));
     }
     let flows = scenario.flows.iter().map(|flow| u64::from(flow::count(flow))).sum();
-    Ok(Load { flows, packet })
+    Ok(Load { duration, flows, packet })
 }
 
 fn check_flows(around: &Surroundings) -> Result<Vec<CheckedFlow>, ScenarioError> {

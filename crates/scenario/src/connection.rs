@@ -13,7 +13,7 @@ use narrows_control::registry::{Birth, MovedBy, Recipe, SlowStartKind, Start};
 use narrows_control::slow_start::{HyStart, HyStartPlusPlus, Limited};
 use narrows_control::{Controller, Gaps, Need, Needs, Pacing, Restart, SlowStart};
 use narrows_signal::Request;
-use narrows_sim::{Application, FileSettings, Gap, Loss, PageSettings, Usage};
+use narrows_sim::{Application, FileSettings, Gap, PageSettings, Usage};
 use narrows_transport::congestion::{EcnOfUser, Quantum, Spacing};
 use narrows_transport::etcp::coding::LARGEST_BLOCK;
 use narrows_transport::etcp::{Delivery, EtcpSettings};
@@ -279,7 +279,7 @@ fn payload(given: &mut Fields, around: &Surroundings) -> Result<Payload, Scenari
     if !given.take(|flow| &mut flow.header_checksum).unwrap_or(false) {
         return Ok(Payload::WithHeader);
     }
-    if around.network.links.iter().all(|link| link.loss == Loss::None) {
+    if !around.network.links.iter().any(|link| link.loses()) {
         let message = "has no effect, as no wire loses anything; add loss = \"0.1%\" to a link";
         return Err(given.error("header_checksum", message));
     }

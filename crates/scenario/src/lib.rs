@@ -32,6 +32,7 @@ mod stack;
 mod tables;
 mod traces;
 mod unfinished;
+mod varying;
 mod warnings;
 
 pub use checked::Checked;

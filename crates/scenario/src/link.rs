@@ -2,11 +2,13 @@
 
 use crate::ScenarioError;
 use crate::queue_spec::QueueSpec;
-use crate::scenario::LinkFields;
+use crate::scenario::{LinkFields, LinkOptions};
+use crate::varying::{self, Amounts, CheckedVarying};
 use narrows_router::registry::Placement;
 use narrows_router::{Discipline, Limit};
 use narrows_sim::{Jitter, LinkSettings, Loss, Watch};
-use narrows_units::{Buffer, Bytes, Duration, Rate};
+use narrows_units::{Buffer, Bytes, Duration, Probability, Rate, Stream};
+use std::sync::Arc;
 
 /// A link between routers, checked; one direction.
 #[derive(Clone)]
@@ -35,19 +37,34 @@ pub struct CheckedLink {
     pub jitter: Jitter,
     /// The largest packet in bytes; `None` for no limit.
     pub mtu: Option<u32>,
+    /// What of it varies; `None` if nothing does.
+    pub(crate) varying: Option<Arc<CheckedVarying>>,
 }
 
 impl CheckedLink {
-    /// The settings of the simulator's link.
-    pub fn settings(&self, perturbation: u64, watch: Watch) -> LinkSettings {
+    /// The settings of the simulator's link; what of it is drawn is drawn from `stream`.
+    pub fn settings(&self, perturbation: u64, watch: Watch, stream: Stream) -> LinkSettings {
         let Self { rate, delay, limit, queue, loss, jitter, mtu, .. } = *self;
-        LinkSettings { rate, delay, limit, queue, perturbation, loss, jitter, mtu, watch }
+        let varying = self.varying.as_ref().map(|varying| Arc::new(varying.drawn(stream)));
+        LinkSettings { rate, delay, limit, queue, perturbation, loss, jitter, mtu, watch, varying }
+    }
+
+    /// Whether its wire ever loses packets by chance.
+    pub(crate) fn loses(&self) -> bool {
+        self.loss != Loss::None || self.varying.as_ref().is_some_and(|varying| varying.loses())
+    }
+
+    /// Whether something of it varies.
+    pub fn varies(&self) -> bool {
+        self.varying.is_some()
     }
 }
 
-/// What buffers are counted for.
+/// What links are checked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
+    /// The length of the run.
+    pub duration: Duration,
     /// Flows in all.
     pub flows: u64,
     /// The packet that buffers are counted in: that of the first group of flows.
@@ -99,33 +116,51 @@ pub(crate) fn check(
     load: &Load,
 ) -> Result<CheckedLink, ScenarioError> {
     let Placed { from, to, delay, base_rtt, place } = placed;
-    let (rate, buffer) = (fields.rate, fields.buffer);
-    let packets = |buffer: Buffer| buffer.packets(rate, base_rtt, load.flows, load.packet);
-    let limit = match buffer {
-        None => Limit::Unlimited,
-        Some(buffer) if buffer.counts_bytes() => {
-            Limit::Bytes(buffer.bytes(rate, base_rtt, load.flows, load.packet).count())
+    let LinkFields { rate, buffer, options } = &fields;
+    let trace = varying::trace(place, options)?;
+    let rate = match (rate, &trace) {
+        (Some(rate), None) => *rate,
+        (None, Some(trace)) => trace.mean_rate(),
+        (None, None) => {
+            return Err(ScenarioError::new(place, "missing field \"rate\"; add it"));
         }
-        Some(buffer) => Limit::Packets(packets(buffer)),
+        (Some(rate), Some(_)) => {
+            let message = format!("{rate} is not asked for: the trace has the rate; leave it out");
+            return Err(ScenarioError::new(format!("{place}.rate"), message));
+        }
     };
-    let mark = fields.mark.map(packets);
-    let queue = queue(place, fields.queue.as_deref(), mark, limit, load)?;
-    let loss = loss(place, &fields)?;
-    let jitter = jitter(place, &fields)?;
-    let mtu = mtu(place, &fields)?;
+    let packets = |buffer: Buffer| buffer.packets(rate, base_rtt, load.flows, load.packet);
+    let limit = |buffer: Buffer| {
+        if buffer.counts_bytes() {
+            Limit::Bytes(buffer.bytes(rate, base_rtt, load.flows, load.packet).count())
+        } else {
+            Limit::Packets(packets(buffer))
+        }
+    };
+    let held = buffer.map_or(Limit::Unlimited, limit);
+    let mark = options.mark.map(packets);
+    let queue = queue(place, options.queue.as_deref(), mark, held, load)?;
+    let loss = loss(place, options.loss, options.loss_burst)?;
+    let jitter = jitter(place, options)?;
+    let mtu = mtu(place, options.mtu)?;
+    let plain = LinkSettings::plain(rate, delay);
+    let steady = LinkSettings { limit: held, queue, loss, jitter, mtu, ..plain };
+    let amounts = Amounts { limit: &limit, packets: &packets };
+    let varying = varying::check(&placed, options, &steady, trace, load, &amounts)?;
     Ok(CheckedLink {
         name,
         from,
         to,
         rate,
         delay,
-        buffer,
+        buffer: *buffer,
         base_rtt,
         queue,
-        limit,
+        limit: held,
         loss,
         jitter,
         mtu,
+        varying: varying.map(Arc::new),
     })
 }
 
@@ -154,18 +189,22 @@ fn queue(
 
 /// Independent losses, or Gilbert and Elliott's chain with the same mean and bursts of the given
 /// mean length.
-fn loss(place: &str, fields: &LinkFields) -> Result<Loss, ScenarioError> {
+pub(crate) fn loss(
+    place: &str,
+    loss: Option<Probability>,
+    burst: Option<f64>,
+) -> Result<Loss, ScenarioError> {
     let at_burst = |message: String| ScenarioError::new(format!("{place}.loss_burst"), message);
-    let ratio = fields.loss.unwrap_or_default().value();
+    let ratio = loss.unwrap_or_default().value();
     if ratio >= 1.0 {
         let message = "everything would be lost; try \"0.1%\"";
         return Err(ScenarioError::new(format!("{place}.loss"), message));
     }
-    let burst = fields.loss_burst.unwrap_or(1.0);
+    let burst = burst.unwrap_or(1.0);
     if !(burst >= 1.0 && burst.is_finite()) {
         return Err(at_burst(format!("{burst} is not at least 1 packet; try 3")));
     }
-    if burst > 1.0 && fields.loss.is_none() {
+    if burst > 1.0 && loss.is_none() {
         return Err(at_burst(
             "has no effect without loss; add loss = \"0.1%\", or leave it out".into(),
         ));
@@ -188,8 +227,8 @@ fn loss(place: &str, fields: &LinkFields) -> Result<Loss, ScenarioError> {
 }
 
 /// The largest packet; below 68 bytes a link carries no IPv4 (RFC 791).
-fn mtu(place: &str, fields: &LinkFields) -> Result<Option<u32>, ScenarioError> {
-    let Some(bytes) = fields.mtu else { return Ok(None) };
+pub(crate) fn mtu(place: &str, mtu: Option<Bytes>) -> Result<Option<u32>, ScenarioError> {
+    let Some(bytes) = mtu else { return Ok(None) };
     if !(68..=65_535).contains(&bytes.count()) {
         let message = format!("{bytes} is not from 68 to 65535 bytes; try \"1500B\"");
         return Err(ScenarioError::new(format!("{place}.mtu"), message));
@@ -197,11 +236,16 @@ fn mtu(place: &str, fields: &LinkFields) -> Result<Option<u32>, ScenarioError> {
     Ok(Some(bytes.count() as u32))
 }
 
-fn jitter(place: &str, fields: &LinkFields) -> Result<Jitter, ScenarioError> {
-    let reorders = fields.reorder == Some(true);
-    if reorders && fields.jitter.unwrap_or_default() == Duration::ZERO {
+fn jitter(place: &str, options: &LinkOptions) -> Result<Jitter, ScenarioError> {
+    let reorders = options.reorder == Some(true);
+    let changes = options
+        .changes
+        .iter()
+        .any(|change| change.delay.is_some() || change.rtt.is_some() || change.jitter.is_some());
+    let varies = changes || options.handovers.is_some();
+    if reorders && !varies && options.jitter.unwrap_or_default() == Duration::ZERO {
         let message = "has no effect without jitter; add jitter = \"1ms\", or leave it out";
         return Err(ScenarioError::new(format!("{place}.reorder"), message));
     }
-    Ok(Jitter { most: fields.jitter.unwrap_or_default(), reorders })
+    Ok(Jitter { most: options.jitter.unwrap_or_default(), reorders })
 }

@@ -3,7 +3,10 @@
 use crate::fields::Fields;
 use crate::flow::count;
 use crate::link::{CheckedLink, Load, Placed};
-use crate::scenario::{Chain, ChainLink, Dumbbell, Flow, Link, LinkFields, ParkingLot, Scenario};
+use crate::scenario::{
+    Chain, ChainLink, Change, Dumbbell, Flow, Link, LinkFields, LinkOptions, ParkingLot, Scenario,
+    WayBack,
+};
 use crate::{ScenarioError, link};
 use narrows_settings::unknown;
 use narrows_units::{Buffer, Duration, Rate, text};
@@ -91,6 +94,8 @@ pub(crate) struct Access {
 /// What is wrong with an amount in bdp in a network of links without `rtt`.
 pub(crate) const NO_RTT: &str =
     "a bdp needs an RTT; give rtt = \"100ms\" at the top, or write \"20p\"";
+/// Why an RTT is no change of a link.
+const OF_A_DUMBBELL: &str = "is for a dumbbell; give the link's one-way delay";
 /// Each access link of a dumbbell takes this share of the RTT, one way.
 const ACCESS_SHARE: f64 = 0.05;
 /// Access links are faster than any bottleneck unless the scenario says otherwise.
@@ -139,25 +144,34 @@ impl Network {
             return Err(ScenarioError::new("dumbbell.rtt_step", message));
         }
         let middle = Duration::from_picos(rtt.picos() / 2 - 2 * rtt.scale(ACCESS_SHARE).picos());
-        let fields = dumbbell.link();
+        let mut fields = dumbbell.link();
         let there = Placed { from: 0, to: 1, delay: middle, base_rtt: rtt, place: "dumbbell" };
-        let back = flows.iter().any(|flow| flow.reverse == Some(true));
+        let delays = delays_of(&mut fields.options.changes, rtt, middle)?;
+        let (queue, buffer) = (fields.options.queue.clone(), fields.buffer);
+        let (mark, mtu) = (fields.options.mark, fields.options.mtu);
+        let bottleneck = link::check("bottleneck".to_owned(), there, fields, load)?;
         // The way back is as the way there if data flows back, else a plain link.
+        let back = flows.iter().any(|flow| flow.reverse == Some(true));
+        let given = dumbbell.reverse.as_ref();
+        let mut options = given.map(WayBack::options).unwrap_or_default();
+        refuse_rtts("dumbbell.reverse", &options.changes, "goes both ways; give it there")?;
+        options.changes = merged(options.changes, delays);
+        let has_trace = options.trace.is_some();
+        let rate = given.and_then(|it| it.rate).or((!has_trace).then_some(bottleneck.rate));
         let reverse = LinkFields {
-            buffer: dumbbell.reverse_buffer.or(if back { fields.buffer } else { None }),
-            queue: fields.queue.clone().filter(|_| back),
-            mark: fields.mark.filter(|_| back),
-            loss: None,
-            loss_burst: None,
-            jitter: None,
-            reorder: None,
-            mtu: fields.mtu,
-            rate: fields.rate,
+            rate,
+            buffer: given.and_then(|it| it.buffer).or(if back { buffer } else { None }),
+            options: LinkOptions {
+                queue: options.queue.or(queue.filter(|_| back)),
+                mark: options.mark.or(mark.filter(|_| back)),
+                mtu: options.mtu.or(mtu),
+                ..options
+            },
         };
-        let links = vec![
-            link::check("bottleneck".to_owned(), there, fields, load)?,
-            link::check("reverse".to_owned(), Placed { from: 1, to: 0, ..there }, reverse, load)?,
-        ];
+        let place = if given.is_some() { "dumbbell.reverse" } else { "dumbbell" };
+        let back = Placed { from: 1, to: 0, place, ..there };
+        let reverse = link::check("reverse".to_owned(), back, reverse, load)?;
+        let links = vec![bottleneck, reverse];
         let steps = Steps::new(dumbbell.rtt_step.unwrap_or_default(), flows);
         let access_rate = dumbbell.access_rate.unwrap_or(ACCESS_RATE);
         Ok(Self { links, sites: Sites::Dumbbell { rtt, steps, middle, access_rate } })
@@ -201,6 +215,7 @@ impl Network {
         for (number, (place, delay, fields)) in (0..).zip(hops) {
             let (from, to, base_rtt) = (number, number + 1, one_way * 2);
             let there = Placed { from, to, delay, base_rtt, place: &place };
+            refuse_rtts(&place, &fields.options.changes, OF_A_DUMBBELL)?;
             let name = format!("link{}", number + 1);
             links.push(link::check(name.clone(), there, fields.clone(), load)?);
             let back = Placed { from: to, to: from, ..there };
@@ -227,7 +242,8 @@ impl Network {
                 return Err(ScenarioError::new(format!("{place}.to"), message));
             }
             let fields = written.link();
-            let in_bdp = [("buffer", fields.buffer), ("mark", fields.mark)];
+            refuse_rtts(&place, &fields.options.changes, OF_A_DUMBBELL)?;
+            let in_bdp = [("buffer", fields.buffer), ("mark", fields.options.mark)];
             let in_bdp = in_bdp.into_iter().find(|(_, amount)| amount.is_some_and(is_of_bdp));
             if let (Some((field, _)), None) = (in_bdp, rtt) {
                 return Err(ScenarioError::new(format!("{place}.{field}"), NO_RTT));
@@ -351,6 +367,52 @@ impl Network {
         }
         let (from, to) = (&nodes[from as usize], &nodes[to as usize]);
         Err(given.error_here(format!("no path from \"{from}\" to \"{to}\"; add a link")))
+    }
+}
+
+/// Makes each RTT of a dumbbell's `changes` a delay of its bottleneck, of which `middle` is the
+/// first; returns the same changes of the way back.
+fn delays_of(
+    changes: &mut [Change],
+    rtt: Duration,
+    middle: Duration,
+) -> Result<Vec<Change>, ScenarioError> {
+    let hosts = rtt.saturating_sub(middle * 2);
+    let mut back = Vec::new();
+    for (number, change) in changes.iter_mut().enumerate() {
+        let place = |field: &str| format!("dumbbell.changes[{number}].{field}");
+        if change.delay.is_some() {
+            let message = "a dumbbell has an rtt, there and back, not a one-way delay; give rtt";
+            return Err(ScenarioError::new(place("delay"), message));
+        }
+        let Some(rtt) = change.rtt.take() else { continue };
+        if rtt < hosts {
+            let message = format!("{rtt} is below the round trip of {hosts} to the bottleneck");
+            return Err(ScenarioError::new(place("rtt"), message));
+        }
+        change.delay = Some(rtt.saturating_sub(hosts).scale(0.5));
+        back.push(Change { delay: change.delay, ..Change::nothing(change.at) });
+    }
+    Ok(back)
+}
+
+/// `changes` with those of the delay in `delays`.
+fn merged(mut changes: Vec<Change>, delays: Vec<Change>) -> Vec<Change> {
+    for other in delays {
+        match changes.iter_mut().find(|change| change.at == other.at) {
+            Some(change) => change.delay = other.delay,
+            None => changes.push(other),
+        }
+    }
+    changes.sort_by_key(|change| change.at);
+    changes
+}
+
+/// Fails if a change gives an RTT, and says `why` that is wrong.
+fn refuse_rtts(place: &str, changes: &[Change], why: &str) -> Result<(), ScenarioError> {
+    match changes.iter().position(|change| change.rtt.is_some()) {
+        None => Ok(()),
+        Some(number) => Err(ScenarioError::new(format!("{place}.changes[{number}].rtt"), why)),
     }
 }
 

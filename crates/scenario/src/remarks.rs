@@ -9,7 +9,7 @@ use crate::warnings::Warning;
 use crate::{Checked, CheckedLink};
 use narrows_control::Gaps;
 use narrows_router::Discipline;
-use narrows_sim::{Application, HostSettings, Jitter, Loss};
+use narrows_sim::{Application, HostSettings, Jitter};
 use narrows_transport::SendLimit;
 use narrows_transport::congestion::Spacing;
 use narrows_units::{Duration, Time};
@@ -337,7 +337,7 @@ fn in_phase(checked: &Checked, groups: &[Group], bottleneck: usize) -> Option<Wa
         && groups.iter().all(regular)
         && matches!(link.queue, Discipline::DropTail)
         && checked.links.iter().all(|link| link.jitter == Jitter::default())
-        && checked.links.iter().all(|link| link.loss == Loss::None);
+        && !checked.links.iter().any(|link| link.loses() || link.varies());
     in_phase.then(|| Warning {
         place: "flows".to_owned(),
         message: "equal RTTs and nothing random on the way: phase effects may decide which flow \

@@ -6,7 +6,6 @@ use crate::flow::{Carrier, CheckedFlow};
 use crate::link::CheckedLink;
 use crate::scenario::Scenario;
 use narrows_signal::{Ecn, Request};
-use narrows_sim::Loss;
 use narrows_transport::etcp::EtcpSettings;
 use narrows_transport::{Payload, Transport};
 use narrows_units::Duration;
@@ -76,7 +75,7 @@ fn undamaged(connection: &Connection, way: &[&CheckedLink]) -> Option<(&'static 
     if !matches!(&connection.transport, Transport::Etcp(settings) if checks(settings)) {
         return None;
     }
-    way.iter().all(|link| link.loss == Loss::None).then(|| {
+    (!way.iter().any(|link| link.loses())).then(|| {
         let message = "no wire on its data's way damages anything, so it changes nothing; add \
                        loss = \"0.1%\" to one of those links";
         ("header_checksum", message.to_owned())

@@ -47,7 +47,10 @@ pub use delays::PacketDelays;
 pub use histogram::Histogram;
 pub use host::{Cpu, HostSettings, Stalls};
 pub use hosted::{End, EndSummary, Endpoint, Exchanged, Told, Transmit};
-pub use link::{Cargo, Carried, Jitter, Link, LinkSettings, Loss, Watch};
+pub use link::{
+    Act, Admits, Cargo, Carried, Every, Hold, Jitter, Line, Link, LinkSettings, Loss, Policer,
+    Script, ScriptLine, Varying, Watch,
+};
 pub use measured::Measured;
 pub use requests::{FileSettings, PageSettings, Transfer, Usage};
 pub use series::{LinkSeries, ReceiverSeries, SenderSeries};

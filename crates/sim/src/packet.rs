@@ -38,6 +38,10 @@ impl Packet for Travelling {
 }
 
 impl Cargo for Travelling {
+    fn number_of_flow(&self) -> u32 {
+        self.path / 2
+    }
+
     fn damage(&mut self) -> bool {
         self.segment.damage()
     }

@@ -45,6 +45,10 @@ pub struct LinkSummary {
     pub arrivals: u64,
     /// Packets dropped by the queue, because it was full or by its discipline.
     pub drops: u64,
+    /// Packets dropped by the link's script.
+    pub scripted: u64,
+    /// Packets dropped by the link's policer.
+    pub policed: u64,
     /// Packets marked.
     pub marks: u64,
     /// Packets lost on the wire.
@@ -53,7 +57,7 @@ pub struct LinkSummary {
     pub departures: u64,
     /// Bytes of the packets whose last bit left.
     pub departed_bytes: u64,
-    /// Bytes departed divided by the bytes that the rate allows (a ratio).
+    /// Bytes departed divided by those that could have (a ratio); 0 if none could.
     pub utilisation: f64,
     /// Mean number of packets in the queue over time, the one in transmission included.
     pub mean_queue: f64,

@@ -329,8 +329,7 @@ impl Paths {
         for path in 0..self.starts.len() {
             let mut before: Option<LinkId> = None;
             for hop in self.range(path) {
-                let ordered =
-                    before.is_none_or(|link| !network.links[link as usize].2.jitter.reorders);
+                let ordered = before.is_none_or(|link| !network.links[link as usize].2.reorders());
                 let end = self.hops[hop].end();
                 let alone = match end {
                     // A queue that decides on departure must see events in order of time.

@@ -80,6 +80,11 @@ impl Ba {
         }
     }
 
+    /// The transmitter has `bytes_per_second` from now on.
+    pub fn follow(&mut self, bytes_per_second: f64) {
+        self.capacity = bytes_per_second;
+    }
+
     /// A packet arrives at `now` and finds `backlog`.
     pub fn stamp(&mut self, now: Time, backlog: Backlog, packet: &mut impl Packet) {
         loop {

@@ -75,20 +75,17 @@ impl Pie {
         }
     }
 
-    /// A packet arrives at `now` at a queue whose last packet departs at `busy_until`.
-    pub fn judge(
-        &mut self,
-        now: Time,
-        busy_until: Time,
-        backlog: Backlog,
-        ecn: Ecn,
-        stream: &mut Stream,
-    ) -> Verdict {
+    /// Updates the probability as often as is due by `now`; `delay` returns the queueing delay at
+    /// a given time.
+    pub fn catch_up(&mut self, now: Time, mut delay: impl FnMut(Time) -> Duration) {
         while self.updates_at <= now {
-            let delay = busy_until.since(self.updates_at);
-            self.update(delay.seconds());
+            self.update(delay(self.updates_at).seconds());
             self.updates_at += self.settings.update;
         }
+    }
+
+    /// A packet arrives, for which it has [caught up](Self::catch_up).
+    pub fn judge(&mut self, backlog: Backlog, ecn: Ecn, stream: &mut Stream) -> Verdict {
         let target = self.settings.target.seconds();
         let emptying = self.old_delay < target / 2.0 && self.probability < 0.2;
         if self.burst_left > 0.0
@@ -183,9 +180,7 @@ mod tests {
         let backlog = Backlog { packets: 50, bytes: 50_000 };
         for _ in 0..100_000 {
             gap += 1;
-            if pie.judge(Time::ZERO, Time::ZERO, backlog, Ecn::NotCapable, &mut stream)
-                == Verdict::Drop
-            {
+            if pie.judge(backlog, Ecn::NotCapable, &mut stream) == Verdict::Drop {
                 gaps.push(gap);
                 gap = 0;
             }
@@ -195,15 +190,7 @@ mod tests {
             "{:?}",
             gaps.iter().min().zip(gaps.iter().max())
         );
-        assert_eq!(
-            pie.judge(
-                Time::ZERO,
-                Time::ZERO,
-                Backlog { packets: 2, bytes: 3000 },
-                Ecn::Capable,
-                &mut stream
-            ),
-            Verdict::Admit
-        );
+        let short = Backlog { packets: 2, bytes: 3000 };
+        assert_eq!(pie.judge(short, Ecn::Capable, &mut stream), Verdict::Admit);
     }
 }

@@ -116,6 +116,11 @@ impl Red {
         }
     }
 
+    /// The transmitter has `bytes_per_second` from now on.
+    pub fn follow(&mut self, bytes_per_second: f64) {
+        self.service = self.settings.mean_packet / bytes_per_second;
+    }
+
     /// A packet of `bytes` arrives. `waiting` is the queue before it, not counting the packet in
     /// transmission; the transmitter has been idle for `idle`.
     pub fn judge(

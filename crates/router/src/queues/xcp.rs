@@ -146,6 +146,11 @@ impl<P: Packet> Xcp<P> {
         }
     }
 
+    /// The transmitter has `bytes_per_second` from now on. Control intervals go on.
+    pub fn follow(&mut self, bytes_per_second: f64) {
+        self.capacity = self.settings.capacity * bytes_per_second;
+    }
+
     /// A packet arrives, whether it finds room or not.
     pub fn observe(&mut self, now: Time, packet: &mut P) {
         self.catch_up(now);

@@ -1,5 +1,6 @@
 //! Flows as written.
 
+use super::names::names;
 use super::written::written;
 use narrows_units::{Buffer, Bytes, Duration, Probability, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -346,31 +347,6 @@ written! {
             shape: f64,
         }
     }
-}
-
-/// Declares a choice by name, and the name as in a scenario.
-macro_rules! names {
-    (
-        $(#[$meta:meta])*
-        pub enum $Name:ident {
-            $($(#[$variant_meta:meta])* $Variant:ident = $text:literal,)+
-        }
-    ) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
-        pub enum $Name {
-            $($(#[$variant_meta])* #[serde(rename = $text)] $Variant,)+
-        }
-
-        impl $Name {
-            /// As in a scenario.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$Variant => $text,)+
-                }
-            }
-        }
-    };
 }
 
 /// Declares a number of packets that may be left to a rule, by its name.

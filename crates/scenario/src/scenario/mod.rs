@@ -2,8 +2,11 @@
 //! schema. Fields that were not given stay `None`.
 
 mod flow;
+mod names;
 mod network;
+mod numbers;
 mod plain;
+mod varying;
 mod written;
 
 pub(crate) use flow::Of;
@@ -11,8 +14,10 @@ pub use flow::{
     AckEvery, Datagrams, Files, Flow, Host, HostField, HostName, PacingName, PeriodsName,
     QuantumField, SlowStartName, Stall, TcpName, Web,
 };
-pub(crate) use network::LinkFields;
-pub use network::{Chain, ChainLink, Dumbbell, Link, ParkingLot};
+pub use network::{Chain, ChainLink, Dumbbell, Link, ParkingLot, WayBack};
+pub(crate) use network::{LinkFields, LinkOptions};
+pub use numbers::Numbers;
+pub use varying::{Change, Does, Every, Handovers, Hold, Outage, Policer, ScriptLine, Shaper};
 
 use crate::ScenarioError;
 use narrows_units::{Bytes, Duration};

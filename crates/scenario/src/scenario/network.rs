@@ -1,5 +1,6 @@
 //! Networks as written: the presets, and links between named nodes.
 
+use super::varying::{Change, Handovers, Hold, Outage, Policer, ScriptLine, Shaper};
 use super::written::written;
 use narrows_units::{Buffer, Bytes, Duration, Probability, Rate};
 use schemars::JsonSchema;
@@ -8,8 +9,14 @@ use serde::{Deserialize, Serialize};
 /// What every link has in common, whether a preset's or of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LinkFields {
-    pub rate: Rate,
+    pub rate: Option<Rate>,
     pub buffer: Option<Buffer>,
+    pub options: LinkOptions,
+}
+
+/// What may be said of every link.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct LinkOptions {
     pub queue: Option<String>,
     pub mark: Option<Buffer>,
     pub loss: Option<Probability>,
@@ -17,6 +24,15 @@ pub(crate) struct LinkFields {
     pub jitter: Option<Duration>,
     pub reorder: Option<bool>,
     pub mtu: Option<Bytes>,
+    pub changes: Vec<Change>,
+    pub repeat: Option<Duration>,
+    pub outages: Vec<Outage>,
+    pub handovers: Option<Handovers>,
+    pub trace: Option<String>,
+    pub hold: Option<Hold>,
+    pub policer: Option<Policer>,
+    pub shaper: Option<Shaper>,
+    pub script: Vec<ScriptLine>,
 }
 
 written! {
@@ -32,12 +48,22 @@ written! {
         optional {
             /// Each further flow's RTT is longer by this.
             rtt_step: Duration,
-            /// The buffer of the way back: as `buffer` if data flows that way, else unlimited.
-            reverse_buffer: Buffer,
+            /// The way back: where it is not as the way there, or as the plain link that it is if no
+            /// data flows that way.
+            reverse: WayBack,
             /// The rate of the access links; "100Gbps" unless given.
             access_rate: Rate,
         }
         bounded_link
+    }
+}
+
+written! {
+    /// The way back of a preset.
+    pub struct WayBack {
+        required {}
+        optional {}
+        way_back
     }
 }
 

@@ -2,7 +2,7 @@
 
 /// Declares a struct as people write it: `required` fields, and `optional` ones, which are `None`
 /// unless given. `link` adds what every link has in common; of a `bounded_link` the buffer is
-/// required.
+/// required, and of a `way_back` nothing is.
 macro_rules! written {
     (
         $(#[$meta:meta])*
@@ -47,7 +47,59 @@ macro_rules! written {
         }
     };
     (
+        $(#[$meta:meta])*
+        pub struct $Name:ident {
+            required { $($required:tt)* }
+            optional { $($optional:tt)* }
+            way_back
+        }
+    ) => {
+        written! {
+            @options
+            $(#[$meta])*
+            pub struct $Name {
+                required { $($required)* }
+                optional {
+                    $($optional)*
+                    /// Its rate; that of the way there unless given.
+                    rate: Rate,
+                    /// Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp".
+                    buffer: Buffer,
+                }
+            }
+        }
+    };
+    (
         @link [$buffer:expr]
+        $(#[$meta:meta])*
+        pub struct $Name:ident {
+            required { $($required:tt)* }
+            optional { $($optional:tt)* }
+        }
+    ) => {
+        written! {
+            @options
+            $(#[$meta])*
+            pub struct $Name {
+                required { $($required)* }
+                optional {
+                    /// Its rate, like "1Gbps"; a link with a `trace` has none.
+                    rate: Rate,
+                    $($optional)*
+                }
+            }
+        }
+
+        impl $Name {
+            /// What every link has in common.
+            pub(crate) fn link(&self) -> LinkFields {
+                let buffer: fn(&Self) -> Option<Buffer> = $buffer;
+                LinkFields { rate: self.rate, buffer: buffer(self), options: self.options() }
+            }
+        }
+    };
+    (
+        @options
         $(#[$meta:meta])*
         pub struct $Name:ident {
             required { $($required:tt)* }
@@ -57,11 +109,7 @@ macro_rules! written {
         written! {
             $(#[$meta])*
             pub struct $Name {
-                required {
-                    /// Its rate, like "1Gbps".
-                    rate: Rate,
-                    $($required)*
-                }
+                required { $($required)* }
                 optional {
                     $($optional)*
                     /// Its queue: "drop-tail" unless given, "red:min=5", "codel", "fq-codel",
@@ -82,17 +130,36 @@ macro_rules! written {
                     /// The largest packet on the wire: larger ones are dropped and nobody is told;
                     /// no limit unless given.
                     mtu: Bytes,
+                    /// What changes while it runs, in the order of time.
+                    changes: Vec<Change>,
+                    /// With `changes`: they begin anew after each such time.
+                    repeat: Duration,
+                    /// Times at which it carries nothing.
+                    outages: Vec<Outage>,
+                    /// Its rate and its delay change at regular times, as a satellite's do that hands
+                    /// over to the next.
+                    handovers: Handovers,
+                    /// When packets may leave, in place of the rate: the name of a file in the
+                    /// format of mahimahi, a line for each opportunity to send 1500 bytes, in
+                    /// milliseconds; repeated to the end of the run.
+                    trace: String,
+                    /// Packets reach its other end at certain times only.
+                    hold: Hold,
+                    /// Packets that come faster are dropped or marked, by a token bucket before the
+                    /// queue.
+                    policer: Policer,
+                    /// Packets that come faster wait, for a token bucket behind the queue.
+                    shaper: Shaper,
+                    /// What happens to which packets.
+                    script: Vec<ScriptLine>,
                 }
             }
         }
 
         impl $Name {
-            /// What every link has in common.
-            pub(crate) fn link(&self) -> LinkFields {
-                let buffer: fn(&Self) -> Option<Buffer> = $buffer;
-                LinkFields {
-                    rate: self.rate,
-                    buffer: buffer(self),
+            /// What may be said of every link.
+            pub(crate) fn options(&self) -> LinkOptions {
+                LinkOptions {
                     queue: self.queue.clone(),
                     mark: self.mark,
                     loss: self.loss,
@@ -100,6 +167,15 @@ macro_rules! written {
                     jitter: self.jitter,
                     reorder: self.reorder,
                     mtu: self.mtu,
+                    changes: self.changes.clone().unwrap_or_default(),
+                    repeat: self.repeat,
+                    outages: self.outages.clone().unwrap_or_default(),
+                    handovers: self.handovers.clone(),
+                    trace: self.trace.clone(),
+                    hold: self.hold.clone(),
+                    policer: self.policer.clone(),
+                    shaper: self.shaper.clone(),
+                    script: self.script.clone().unwrap_or_default(),
                 }
             }
         }

@@ -1,17 +1,16 @@
 //! A link whose queue decides on arrival: a packet's departure is known as soon as it arrives.
 
+use super::gate::{self, Gate};
 use super::{Books, Cargo, Carried};
 use crate::measured::Measured;
-use narrows_router::{Fifo, OnArrival, Verdict};
-use narrows_units::{Stream, Time};
+use narrows_router::Fifo;
+use narrows_units::Time;
 
 /// A link whose queue decides on arrival.
 pub struct ArrivalLink {
     pub(super) fifo: Fifo,
-    /// `None` for a drop-tail queue.
-    pub(super) judge: Option<OnArrival>,
-    /// The random stream of the queue.
-    pub(super) chances: Stream,
+    /// `None` for a drop-tail queue of a link that does not vary.
+    pub(super) gate: Option<Box<Gate>>,
     pub(super) books: Books,
 }
 
@@ -23,7 +22,7 @@ impl ArrivalLink {
         let counts = measured.contains(now);
         self.books.arrivals += u64::from(counts);
         let bytes = packet.bytes();
-        if (self.judge.is_some() || !self.books.fits(bytes)) && !self.judge(now, packet, counts) {
+        if (self.gate.is_some() || !self.books.fits(bytes)) && !self.judge(now, packet, counts) {
             return Carried::Dropped;
         }
         let departure = self.fifo.offer(now, bytes);
@@ -42,28 +41,16 @@ impl ArrivalLink {
         self.books.depart(now, counts, departure, packet, measured)
     }
 
-    /// Lets the queue judge a packet, which it may mark; returns false if it is dropped, for that
-    /// or because it is too large for the link.
+    /// Lets a packet be judged, which may be marked; returns false if it is dropped, for that or
+    /// because it is too large for the link.
     #[cold]
     #[inline(never)]
     fn judge(&mut self, now: Time, packet: &mut impl Cargo, counts: bool) -> bool {
-        let Self { fifo, judge, chances, books } = self;
-        let verdict = match judge {
-            Some(judge) => judge.judge(now, fifo, packet, chances),
-            None => Verdict::Admit,
-        };
-        let bytes = packet.bytes();
-        let is_refused = verdict == Verdict::Drop || !books.fits(bytes);
-        let queue = fifo.backlog(now);
-        if is_refused {
-            if let Some(observer) = &mut books.observer {
-                observer.arrival(now, queue.packets, queue, counts);
-            }
-            books.drop(now, counts);
-        } else if verdict == Verdict::Mark && fifo.admits(bytes) {
-            books.mark(now, counts);
+        let Self { fifo, gate, books } = self;
+        if let Some(gate) = gate {
+            return gate.judge(now, packet, fifo, books, counts);
         }
-        !is_refused
+        gate::refuse(now, fifo, books, counts)
     }
 
     /// Takes the samples due by `now`.

@@ -1,16 +1,18 @@
 //! The counters of a link, and what its wire does.
 
-use super::wire::Impairments;
+use super::entrance::Refusal;
+use super::wire::Wire;
 use super::{Cargo, Carried, LinkSettings, Watch};
 use crate::measured::Measured;
 use crate::observer::Observer;
 use crate::summary::LinkSummary;
-use narrows_router::Backlog;
-use narrows_units::{Duration, Rate, Stream, Time};
+use narrows_router::{Backlog, Server};
+use narrows_units::{Duration, Stream, Time};
 
 pub(super) struct Books {
     delay: Duration,
-    impairments: Option<Impairments>,
+    /// What happens after departures besides a constant delay.
+    pub wire: Option<Wire>,
     /// The largest packet in bytes.
     mtu: u32,
     pub observer: Option<Observer>,
@@ -22,6 +24,8 @@ pub(super) struct Books {
     /// Counted in the measured part of the run.
     pub arrivals: u64,
     pub drops: u64,
+    scripted: u64,
+    policed: u64,
     marks: u64,
     departures: u64,
     departed_bytes: u64,
@@ -38,7 +42,7 @@ impl Books {
         };
         Self {
             delay: settings.delay,
-            impairments: Impairments::new(settings.loss, settings.jitter, stream),
+            wire: Wire::new(settings, stream),
             mtu: settings.mtu.unwrap_or(u32::MAX),
             observer,
             carried: 0,
@@ -47,6 +51,8 @@ impl Books {
             lost: 0,
             arrivals: 0,
             drops: 0,
+            scripted: 0,
+            policed: 0,
             marks: 0,
             departures: 0,
             departed_bytes: 0,
@@ -81,6 +87,27 @@ impl Books {
         }
     }
 
+    /// Shows the observer a packet that arrives at `now` and is not let into the `queue`.
+    pub fn see(&mut self, now: Time, queue: Backlog, counts: bool) {
+        if let Some(observer) = &mut self.observer {
+            observer.arrival(now, queue.packets, queue, counts);
+        }
+    }
+
+    /// Counts a packet that did not even reach the queue, in the measured part if it `counts`.
+    pub fn refuse(&mut self, now: Time, counts: bool, why: Refusal) {
+        let counter = match why {
+            Refusal::Scripted => &mut self.scripted,
+            Refusal::Policed => &mut self.policed,
+            Refusal::NotCarried => return self.drop(now, counts),
+        };
+        *counter += u64::from(counts);
+        self.dropped += 1;
+        if let Some(observer) = &mut self.observer {
+            observer.drop(now);
+        }
+    }
+
     /// Counts a packet that the queue marked, if it `counts`.
     pub fn mark(&mut self, now: Time, counts: bool) {
         self.marked += 1;
@@ -109,8 +136,8 @@ impl Books {
             observer.departure(came, counts, departure, bytes, measured);
         }
         let mut arrival = departure + self.delay;
-        if let Some(impairments) = &mut self.impairments {
-            match impair(impairments, (departure, arrival), packet, measured) {
+        if let Some(wire) = &mut self.wire {
+            match carry(wire, departure, packet, measured) {
                 Some(later) => arrival = later,
                 None => {
                     self.lost += 1;
@@ -122,19 +149,20 @@ impl Books {
         Carried::Arrives(arrival)
     }
 
-    /// The summary of the measured part of the run, for a transmitter of rate `rate`.
-    pub fn summary(&self, rate: Rate, measured: &Measured) -> LinkSummary {
-        let capacity = rate.bytes_per_second() * measured.seconds();
+    /// The summary of the measured part of the run, in which `server` could have sent more.
+    pub fn summary(&self, server: &Server, measured: &Measured) -> LinkSummary {
+        let capacity = server.offered(measured.from, measured.to) / 8.0;
         let observer = self.observer.as_ref();
-        let impairments = self.impairments.as_ref();
         LinkSummary {
             arrivals: self.arrivals,
             drops: self.drops,
+            scripted: self.scripted,
+            policed: self.policed,
             marks: self.marks,
-            wire_losses: impairments.map_or(0, |impairments| impairments.losses_in_window),
+            wire_losses: self.wire.as_ref().map_or(0, |wire| wire.losses_in_window),
             departures: self.departures,
             departed_bytes: self.departed_bytes,
-            utilisation: self.departed_bytes as f64 / capacity,
+            utilisation: if capacity > 0.0 { self.departed_bytes as f64 / capacity } else { 0.0 },
             mean_queue: self.queue_seconds / measured.seconds(),
             max_queue: observer.map(|observer| observer.max_queue.packets),
             max_queue_bytes: observer.map(|observer| observer.max_queue.bytes),
@@ -144,21 +172,22 @@ impl Books {
     }
 }
 
-/// When a packet that leaves and would arrive at these times does so over an impaired wire; `None`
-/// if it is lost.
+/// When a packet that departs at `departure` arrives over a wire that does more than delay it;
+/// `None` if it is lost.
 #[cold]
 #[inline(never)]
-fn impair(
-    impairments: &mut Impairments,
-    (departure, arrival): (Time, Time),
+fn carry(
+    wire: &mut Wire,
+    departure: Time,
     packet: &mut impl Cargo,
     measured: &Measured,
 ) -> Option<Time> {
-    if impairments.loses() {
-        impairments.losses_in_window += u64::from(measured.contains(departure));
+    if wire.loses(departure) {
+        wire.losses_in_window += u64::from(measured.contains(departure));
         if !packet.damage() {
+            wire.late = Duration::ZERO;
             return None;
         }
     }
-    Some(impairments.vary(arrival))
+    Some(wire.arrival(departure))
 }

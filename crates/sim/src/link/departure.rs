@@ -1,11 +1,12 @@
 //! A link whose queue decides on departure: packets are held until the transmitter is free.
 
+use super::entrance::{Entrance, Passed, Refusal};
 use super::{Books, Cargo, Carried};
 use crate::measured::Measured;
 use narrows_router::queues::AdvertisedRoom;
-use narrows_router::{Backlog, Drops, Limit, OnDeparture, Packet, Room, Transmitter};
+use narrows_router::{Backlog, Drops, Limit, OnDeparture, Packet, Room, Server};
 use narrows_signal::{Ecn, Request};
-use narrows_units::{Rate, Time};
+use narrows_units::{Duration, Rate, Time};
 
 /// A packet that waits.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +14,8 @@ pub struct Waiting<P> {
     came: Time,
     /// True if the packet arrived with a mark.
     was_marked: bool,
+    /// By how much it arrives later.
+    late: Duration,
     packet: P,
 }
 
@@ -38,7 +41,13 @@ impl<P: Packet> Packet for Waiting<P> {
 pub struct DepartureLink<P> {
     queue: OnDeparture<Waiting<P>>,
     limit: Limit,
-    transmitter: Transmitter,
+    server: Server,
+    /// `None` unless the link varies.
+    entrance: Option<Box<Entrance>>,
+    /// Why the packet that is given up next did not pass the entrance, if it did not.
+    refusal: Option<Refusal>,
+    /// The rate of a link that varies, as the queue knows it.
+    known: Option<Rate>,
     /// What is in transmission, or was last.
     transmitting: Backlog,
     /// True if an event is scheduled for when the transmitter is free.
@@ -52,14 +61,18 @@ pub struct DepartureLink<P> {
 impl<P: Cargo> DepartureLink<P> {
     pub(super) fn new(
         queue: OnDeparture<Waiting<P>>,
-        rate: Rate,
+        server: Server,
         limit: Limit,
+        entrance: Option<Box<Entrance>>,
         books: Books,
     ) -> Self {
         Self {
             queue,
             limit,
-            transmitter: Transmitter::new(rate),
+            server,
+            entrance,
+            refusal: None,
+            known: None,
             transmitting: Backlog::default(),
             awaited: false,
             given_up: Vec::new(),
@@ -68,14 +81,19 @@ impl<P: Cargo> DepartureLink<P> {
         }
     }
 
-    /// The transmitter's rate.
-    pub fn rate(&self) -> Rate {
-        self.transmitter.rate()
+    /// What serves the queue.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// What a packet meets first; `None` unless the link varies.
+    pub(super) fn entrance(&self) -> Option<&Entrance> {
+        self.entrance.as_deref()
     }
 
     /// When the last bit of the last packet leaves, or left.
     pub fn busy_until(&self) -> Time {
-        self.transmitter.busy_until()
+        self.server.busy_until()
     }
 
     /// Room that the queue tells `flow` at `now`, in bytes; `None` if it tells none.
@@ -94,17 +112,23 @@ impl<P: Cargo> DepartureLink<P> {
     }
 
     /// Hands a packet that arrives at `now` to the queue.
-    pub fn hold(&mut self, now: Time, packet: P, measured: &Measured) {
+    pub fn hold(&mut self, now: Time, mut packet: P, measured: &Measured) {
         self.catch_up(now);
         self.account(now, measured);
         self.books.arrivals += u64::from(measured.contains(now));
-        if !self.books.fits(packet.bytes()) {
+        let mut late = Duration::ZERO;
+        if self.entrance.is_some() {
+            match self.enter(now, &mut packet, measured) {
+                Some(passed) => late = passed.late,
+                None => return self.refuse(now, packet),
+            }
+        } else if !self.books.fits(packet.bytes()) {
             return self.refuse(now, packet);
         }
         let in_transmission = self.in_transmission(now);
         let found = (self.queue.backlog() + in_transmission).packets;
         let was_marked = packet.ecn() == Ecn::Marked;
-        let waiting = Waiting { came: now, was_marked, packet };
+        let waiting = Waiting { came: now, was_marked, late, packet };
         let room = Room { limit: self.limit, in_transmission };
         self.queue.enqueue(now, waiting, room, &mut self.given_up);
         if let Some(observer) = &mut self.books.observer {
@@ -113,28 +137,57 @@ impl<P: Cargo> DepartureLink<P> {
         }
     }
 
+    /// Lets a packet pass the entrance, if it does, and brings the queue up to date.
+    #[cold]
+    fn enter(&mut self, now: Time, packet: &mut P, measured: &Measured) -> Option<Passed> {
+        let entrance = self.entrance.as_deref_mut()?;
+        self.limit = entrance.limit(now);
+        if self.queue.knows_rate() {
+            let rate = self.server.rate_now(now);
+            if let Some(rate) = rate.filter(|rate| self.known.replace(*rate) != Some(*rate)) {
+                self.queue.follow(rate);
+            }
+        }
+        match entrance.pass(now, packet) {
+            Ok(passed) => {
+                if passed.marked {
+                    self.books.mark(now, measured.contains(now));
+                }
+                Some(passed)
+            }
+            Err(why) => {
+                self.refusal = Some(why);
+                None
+            }
+        }
+    }
+
     /// Drops a packet that is too large for the link.
     #[cold]
     fn refuse(&mut self, came: Time, packet: P) {
-        self.given_up.push(Waiting { came, was_marked: false, packet });
+        let (was_marked, late) = (false, Duration::ZERO);
+        self.given_up.push(Waiting { came, was_marked, late, packet });
     }
 
     /// Releases the next packet that the queue lets go at `now`, if the transmitter is free;
     /// returns it and what becomes of it.
     pub fn release(&mut self, now: Time, measured: &Measured) -> Option<(P, Carried)> {
-        if self.transmitter.busy_until() > now || self.awaited {
+        if self.server.busy_until() > now || self.awaited {
             return None;
         }
         self.account(now, measured);
         let mut waiting = self.queue.dequeue(now, &mut self.given_up)?;
         let bytes = waiting.bytes();
-        let departure = self.transmitter.send(now, bytes);
+        let departure = self.server.send(waiting.came, now, bytes);
         self.transmitting = Backlog { packets: 1, bytes: u64::from(bytes) };
         if waiting.ecn() == Ecn::Marked && !waiting.was_marked {
             self.books.mark(now, measured.contains(now));
         }
         self.books.queue_seconds += measured.overlap(now, departure);
         let (came, counts) = (waiting.came, measured.contains(waiting.came));
+        if let Some(wire) = &mut self.books.wire {
+            wire.late = waiting.late;
+        }
         let packet = &mut waiting.packet;
         let carried = self.books.depart(came, counts, departure, packet, measured);
         Some((waiting.packet, carried))
@@ -143,7 +196,10 @@ impl<P: Cargo> DepartureLink<P> {
     /// Returns the next packet that the queue has dropped by `now`, if there is one.
     pub fn give_up(&mut self, now: Time, measured: &Measured) -> Option<P> {
         let waiting = self.given_up.pop()?;
-        self.books.drop(now, measured.contains(now));
+        match self.refusal.take() {
+            Some(why) => self.books.refuse(now, measured.contains(now), why),
+            None => self.books.drop(now, measured.contains(now)),
+        }
         Some(waiting.packet)
     }
 
@@ -152,7 +208,7 @@ impl<P: Cargo> DepartureLink<P> {
     pub fn await_transmitter(&mut self) -> Option<Time> {
         let waits = !self.awaited && self.held() > 0;
         self.awaited |= waits;
-        waits.then_some(self.transmitter.busy_until())
+        waits.then_some(self.server.busy_until())
     }
 
     /// Notes that the requested event has come.
@@ -168,7 +224,7 @@ impl<P: Cargo> DepartureLink<P> {
 
     /// A packet whose last bit leaves at `at` counts until the event of that has come.
     fn in_transmission(&self, at: Time) -> Backlog {
-        let until = self.transmitter.busy_until();
+        let until = self.server.busy_until();
         let transmits = until > at || self.awaited && until == at;
         if transmits { self.transmitting } else { Backlog::default() }
     }
@@ -182,7 +238,7 @@ impl<P: Cargo> DepartureLink<P> {
 
     fn catch_up(&mut self, now: Time) {
         let waiting = self.queue.backlog();
-        let (busy_until, transmitting) = (self.transmitter.busy_until(), self.transmitting);
+        let (busy_until, transmitting) = (self.server.busy_until(), self.transmitting);
         self.books.catch_up(now, |at| {
             waiting + if busy_until > at { transmitting } else { Backlog::default() }
         });

@@ -8,18 +8,27 @@
 mod arrival;
 mod books;
 mod departure;
+mod entrance;
+mod gate;
+mod script;
+mod varying;
 mod wire;
 
 pub use arrival::ArrivalLink;
 pub use departure::DepartureLink;
-pub use wire::{Jitter, Loss};
+pub use script::{Act, Admits, Script, ScriptLine};
+pub use varying::{Line, Policer, Varying};
+pub use wire::{Every, Hold, Jitter, Loss};
 
 use crate::measured::Measured;
 use crate::series::LinkSeries;
 use crate::summary::LinkSummary;
 use books::Books;
-use narrows_router::{Backlog, Discipline, Fifo, Limit, Machine, Packet, Transmitter};
+use entrance::Entrance;
+use gate::Gate;
+use narrows_router::{Backlog, Discipline, Fifo, Limit, Machine, Packet, Server, Transmitter};
 use narrows_units::{Duration, Rate, Stream, Time};
+use std::sync::Arc;
 
 /// How a link is set up.
 #[derive(Clone, Debug)]
@@ -43,6 +52,9 @@ pub struct LinkSettings {
     pub mtu: Option<u32>,
     /// How closely the link is watched.
     pub watch: Watch,
+    /// What of it varies, if anything does: that counts in place of the limit, the losses, the
+    /// delay, its variation and the largest packet above.
+    pub varying: Option<Arc<Varying>>,
 }
 
 /// How closely a link is watched.
@@ -61,18 +73,28 @@ impl LinkSettings {
     pub fn plain(rate: Rate, delay: Duration) -> Self {
         let (limit, queue) = (Limit::Unlimited, Discipline::DropTail);
         let (loss, jitter, watch) = (Loss::None, Jitter::default(), Watch::No);
-        Self { rate, delay, limit, queue, perturbation: 0, loss, jitter, mtu: None, watch }
+        let (perturbation, mtu, varying) = (0, None, None);
+        Self { rate, delay, limit, queue, perturbation, loss, jitter, mtu, watch, varying }
     }
 
     fn is_plain(&self) -> bool {
         let impaired = self.loss != Loss::None || self.jitter.most > Duration::ZERO;
         let queues = self.limit != Limit::Unlimited || self.queue != Discipline::DropTail;
-        !impaired && !queues && self.mtu.is_none() && self.watch == Watch::No
+        let is_steady = self.mtu.is_none() && self.varying.is_none();
+        !impaired && !queues && is_steady && self.watch == Watch::No
+    }
+
+    /// Whether a packet may overtake another.
+    pub(crate) fn reorders(&self) -> bool {
+        self.varying.as_ref().map_or(self.jitter.reorders, |varying| varying.reorders())
     }
 }
 
 /// A packet that a link carries.
 pub trait Cargo: Packet {
+    /// The number of its flow among all, the same on its way and on its way back.
+    fn number_of_flow(&self) -> u32;
+
     /// The wire loses it. Returns true if it arrives all the same, damaged.
     fn damage(&mut self) -> bool;
 }
@@ -137,19 +159,31 @@ impl<P: Cargo> Link<P> {
         let mut chances = Stream::new(stream.clone().bits(), 0, 0);
         let salt = Stream::new(stream.clone().bits(), 1, 0).bits() as u32;
         let books = Books::new(settings, stream, warmup);
-        let mut fifo = Fifo::new(rate, settings.limit).with_salt(salt);
-        let judge = match settings.queue.machine(rate, settings.perturbation, &mut chances) {
+        let varying = settings.varying.as_deref();
+        let entrance = varying.map(Entrance::new);
+        let service = varying.and_then(|varying| varying.service(rate));
+        let discipline = match settings.queue.machine(rate, settings.perturbation, &mut chances) {
             Machine::OnDeparture(queue) => {
-                let link = DepartureLink::new(queue, rate, settings.limit, books);
+                let server = match service {
+                    Some(service) => Server::varying(rate, service),
+                    None => Server::new(rate),
+                };
+                let entrance = entrance.map(Box::new);
+                let link = DepartureLink::new(queue, server, settings.limit, entrance, books);
                 return Self::Departure(Box::new(link));
             }
-            Machine::OnArrival(judge) => Some(judge),
+            Machine::OnArrival(discipline) => Some(discipline),
             Machine::DropTail => None,
         };
-        if settings.watch != Watch::No || judge.is_some() {
+        let mut fifo = Fifo::new(rate, settings.limit).with_salt(salt);
+        if let Some(service) = service {
+            fifo = fifo.with_service(service);
+        }
+        if settings.watch != Watch::No || discipline.is_some() || entrance.is_some() {
             fifo.keep_backlog();
         }
-        Self::Arrival(Box::new(ArrivalLink { fifo, judge, chances, books }))
+        let gate = Gate::new(entrance, discipline, chances);
+        Self::Arrival(Box::new(ArrivalLink { fifo, gate, books }))
     }
 
     /// Offers a packet that arrives at `now`; the queue may mark it.
@@ -253,9 +287,19 @@ impl<P: Cargo> Link<P> {
     pub fn summary(&self, measured: &Measured) -> LinkSummary {
         match self {
             Self::Plain(_) => LinkSummary::default(),
-            Self::Arrival(link) => link.books.summary(link.fifo.rate(), measured),
-            Self::Departure(link) => link.books.summary(link.rate(), measured),
+            Self::Arrival(link) => link.books.summary(link.fifo.server(), measured),
+            Self::Departure(link) => link.books.summary(link.server(), measured),
         }
+    }
+
+    /// The lines of its script that have done nothing so far, from 0.
+    pub fn idle_lines(&self) -> Vec<usize> {
+        let entrance = match self {
+            Self::Plain(_) => None,
+            Self::Arrival(link) => link.gate.as_ref().and_then(|gate| gate.entrance()),
+            Self::Departure(link) => link.entrance(),
+        };
+        entrance.map_or(Vec::new(), |entrance| entrance.idle_lines().collect())
     }
 
     /// The samples so far with their interval; `None` if none are taken.

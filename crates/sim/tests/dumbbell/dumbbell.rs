@@ -1,5 +1,8 @@
 //! Networks that several tests run.
 
+#[path = "varying.rs"]
+mod varying;
+
 use narrows_control::registry::{self, Birth, MovedBy, Recipe};
 use narrows_control::{Gaps, SlowStart};
 use narrows_router::{Discipline, Limit};
@@ -54,6 +57,8 @@ pub struct Dumbbell {
     pub queue: Discipline,
     pub loss: Loss,
     pub jitter: Jitter,
+    /// What varies of the two links between routers is drawn from this; nothing does if it is 0.
+    pub varies: Option<u64>,
     pub sampled: Option<Duration>,
     pub duration: Duration,
     pub warmup: Duration,
@@ -87,6 +92,7 @@ impl Default for Dumbbell {
             queue: Discipline::DropTail,
             loss: Loss::None,
             jitter: Jitter::default(),
+            varies: None,
             sampled: None,
             duration: Duration::from_millis(20_000),
             warmup: Duration::from_millis(5_000),
@@ -125,6 +131,7 @@ impl Dumbbell {
             jitter: self.jitter,
             mtu: None,
             watch,
+            varying: None,
         };
         let back_limit = if self.reverse_flows > 0 { limit } else { Limit::Unlimited };
         let back = LinkSettings {
@@ -133,8 +140,11 @@ impl Dumbbell {
             jitter: Jitter::default(),
             ..bottleneck.clone()
         };
-        network.links.push((0, 1, bottleneck.into()));
-        network.links.push((1, 0, back.into()));
+        for (number, link) in (0..).zip([bottleneck, back]) {
+            let varying = self.varies.map(|seed| Arc::new(varying::drawn(&link, seed, number)));
+            let link = LinkSettings { varying, ..link };
+            network.links.push((number, 1 - number, link.into()));
+        }
         let mut starts = Stream::new(self.seed, 9, 0);
         for flow in 0..self.flows + self.reverse_flows {
             let delay = self.rtt.scale(0.05) + self.rtt_step.scale(0.25) * u64::from(flow);

@@ -105,13 +105,14 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
         prop_oneof![Just(None), Just(Some(Gaps::Even)), Just(Some(Gaps::Exponential))],
         0u64..300,
     );
-    let path = (0usize..3, 0u64..3, any::<bool>(), 0u64..1000, 0usize..4, 1u32..4);
+    let varies = prop_oneof![Just(None), (1u64..1000).prop_map(Some)];
+    let path = (0usize..3, 0u64..3, any::<bool>(), 0u64..1000, 0usize..4, 1u32..4, varies);
     let queue = (prop::sample::select(queues()), any::<bool>(), prop::bool::weighted(0.25));
     (network, tcp, path, queue, any_host()).prop_map(|(network, tcp, path, queue, host)| {
         let (queue, ecn, quic) = queue;
         let (rate, rtt, buffer, flows, reverse_flows, step) = network;
         let (recovery, law, linux, pacing, overhead) = tcp;
-        let (loss, jitter, reorders, seed, application, every) = path;
+        let (loss, jitter, reorders, seed, application, every, varies) = path;
         let habits = if linux { Habits::LINUX } else { Habits::NS2 };
         Dumbbell {
             rate: Rate::from_megabits(rate),
@@ -141,6 +142,7 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
                 Loss::GilbertElliott { enter: 0.005, leave: 0.4, good: 0.0, bad: 0.8 },
             ][loss],
             jitter: Jitter { most: Duration::from_millis(jitter), reorders },
+            varies,
             sampled: Some(Duration::from_millis(7)),
             duration: Duration::from_millis(3000),
             warmup: Duration::from_millis(500),
@@ -163,6 +165,14 @@ proptest! {
     fn eager_hops_change_nothing(dumbbell in any_dumbbell()) {
         let scheduled = Dumbbell { eager: false, ..dumbbell.clone() };
         prop_assert!(shown(&dumbbell.run(), &dumbbell) == shown(&scheduled.run(), &scheduled));
+    }
+
+    /// The entrance, the steps and the wire of a link that varies are there, and do nothing.
+    #[test]
+    fn a_link_of_which_nothing_varies_is_a_plain_one(dumbbell in any_dumbbell()) {
+        let plain = Dumbbell { varies: None, ..dumbbell.clone() };
+        let steady = Dumbbell { varies: Some(0), ..dumbbell };
+        prop_assert!(shown(&plain.run(), &plain) == shown(&steady.run(), &steady));
     }
 
     #[test]

@@ -1,0 +1,97 @@
+//! What a packet meets before the queue of a link that varies.
+
+use super::script::Player;
+use super::{Cargo, Varying};
+use narrows_router::Limit;
+use narrows_router::service::{Bucket, Steps};
+use narrows_units::{Duration, Time};
+
+/// The entrance to a link that varies: its script, its policer, and what of the queue changes.
+pub(super) struct Entrance {
+    script: Player,
+    policer: Option<(Bucket, bool)>,
+    down: Steps<bool>,
+    mtus: Steps<u32>,
+    /// The largest packet that a shaper's bucket holds.
+    largest: u64,
+    limits: Steps<Limit>,
+    marks: Option<Steps<u64>>,
+}
+
+/// Why a packet does not pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// The script drops it.
+    Scripted,
+    /// The policer drops it.
+    Policed,
+    /// The link is down, or the packet too large for it.
+    NotCarried,
+}
+
+/// A packet that passes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Passed {
+    /// Whether it has been marked.
+    pub marked: bool,
+    /// By how much it will arrive later.
+    pub late: Duration,
+}
+
+impl Entrance {
+    pub fn new(varying: &Varying) -> Self {
+        let policer = varying.policer.map(|it| (Bucket::new(it.bucket), it.marks));
+        Self {
+            script: Player::new(varying.script.clone()),
+            policer,
+            down: varying.down.clone(),
+            mtus: varying.mtus.clone(),
+            largest: varying.shaper.map_or(u64::MAX, |shaper| shaper.burst.count()),
+            limits: varying.limits.clone(),
+            marks: varying.marks.clone(),
+        }
+    }
+
+    /// A packet arrives at `now`. The script comes first, then the outage, the packet's size and
+    /// the policer.
+    pub fn pass(&mut self, now: Time, packet: &mut impl Cargo) -> Result<Passed, Refusal> {
+        let fate = self.script.play(now, packet);
+        if fate.drops {
+            return Err(Refusal::Scripted);
+        }
+        let bytes = packet.bytes();
+        let is_too_large = bytes > self.mtus.get(now) || u64::from(bytes) > self.largest;
+        if self.down.get(now) || is_too_large {
+            return Err(Refusal::NotCarried);
+        }
+        let mut marks = fate.marks;
+        if let Some((bucket, marks_instead)) = &mut self.policer
+            && !bucket.take(now, bytes)
+        {
+            if !(*marks_instead && packet.ecn().is_capable()) {
+                return Err(Refusal::Policed);
+            }
+            marks = true;
+        }
+        let marked = marks && packet.ecn().is_capable();
+        if marked {
+            packet.mark();
+        }
+        Ok(Passed { marked, late: fate.late })
+    }
+
+    /// How much the queue holds at `now`.
+    pub fn limit(&self, now: Time) -> Limit {
+        self.limits.get(now)
+    }
+
+    /// From how many packets on a drop-tail queue marks at `now`.
+    pub fn marks_from(&self, now: Time) -> Option<u64> {
+        Some(self.marks.as_ref()?.get(now))
+    }
+
+    /// The lines of the script that have done nothing so far.
+    pub fn idle_lines(&self) -> impl Iterator<Item = usize> {
+        self.script.idle()
+    }
+}
