@@ -24,7 +24,7 @@ Flows = int | Sequence[FlowFields | Mapping[str, Any]]
 
 
 def dumbbell(
-    rate: str,
+    rate: str | None,
     rtt: str,
     buffer: str,
     cc: Law = "cubic",
@@ -37,14 +37,14 @@ def dumbbell(
     ----------
     rate, rtt, buffer
         The bottleneck's rate, the base round-trip time of the first flow, and the bottleneck's
-        buffer, like ``"1Gbps"``, ``"100ms"`` and ``"20p"``.
+        buffer, like ``"1Gbps"``, ``"100ms"`` and ``"20p"``. A ``trace`` has the rate: None then.
     cc
         A law over a recovery, like ``"cubic:beta=0.8+newreno"``, or what makes a `Controller`.
     flows
         The number of flows, or a list of groups, each a dictionary of a flow's fields.
     **more
         Fields of the run (``duration``, ``warmup``, ``seed``, ``tcp``, ``packet``, …), of the
-        bottleneck (``queue``, ``loss``, ``reverse_buffer``, …) and of each flow (``pacing``,
+        bottleneck (``queue``, ``loss``, ``changes``, …) and of each flow (``pacing``,
         ``size``, ``ecn``, …). A group's own fields come first. docs/scenario.md has all.
 
     Returns
@@ -72,7 +72,7 @@ def dumbbell(
 
 
 def parking_lot(
-    rate: str,
+    rate: str | None,
     hops: int,
     delay: str,
     buffer: str,
@@ -85,7 +85,8 @@ def parking_lot(
     Parameters
     ----------
     rate, delay, buffer
-        The rate, one-way delay and buffer of each bottleneck.
+        The rate, one-way delay and buffer of each bottleneck. A ``trace`` has the rate: None
+        then.
     hops
         The number of bottlenecks.
     cc
@@ -193,6 +194,9 @@ def _scenario(
     """Sort the keywords into fields of the run, of each flow, and of the network."""
     given = _given(more)
     of_run = {name: given[name] for name in given.keys() & ScenarioOptions.__annotations__}
+    if isinstance(of_run.get("trace"), str):
+        # That is a link's; the run's is a table.
+        del of_run["trace"]
     of_flow = {name: given[name] for name in given.keys() & FlowOptions.__annotations__}
     # Unknown names are left to the network, whose error lists those that there are.
     rest = {name: value for name, value in given.items() if name not in of_run | of_flow}
@@ -204,7 +208,7 @@ def _scenario(
             )
     fields = {
         **of_run,
-        preset: {**network, **rest},
+        preset: _given({**network, **rest}),
         "flows": [{"cc": cc, **of_flow, **group} for group in groups],
     }
     return Scenario(**fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import keyword
 import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -36,7 +37,14 @@ OWN = {
     "ParkingLot": ("rate", "hops", "delay", "buffer"),
     "Chain": ("hops",),
 }
-WORDS = {"ParkingLot": "parking lot", "ChainLink": "link of a chain"}
+WORDS = {
+    "ParkingLot": "parking lot",
+    "ChainLink": "link of a chain",
+    "WayBack": "dumbbell's way back",
+    "ScriptLine": "line of a script",
+}
+# In a call, the name of a file that a link is read from is `trace`, too.
+OF_LINK = {"trace": "str"}
 
 
 def written() -> str:
@@ -72,19 +80,25 @@ def _classes(name: str, node: Mapping[str, Any], defs: Mapping[str, Any]) -> Ite
     fields = dict(node["properties"])
     required = node.get("required", [])
     bases = []
-    if "from" in fields:
-        # A keyword of Python, which only this form can have as a name.
-        kind = "Required[str]" if "from" in required else "str"
-        yield f'_{name}From = TypedDict("_{name}From", {{"from": "{kind}"}}, total=False)\n'
-        bases.append(f"_{name}From")
-        del fields["from"]
+    for field in [field for field in fields if keyword.iskeyword(field)]:
+        # Only this form can have it as a name.
+        kind = _type(fields.pop(field), defs)
+        kind = f"Required[{kind}]" if field in required else kind
+        form = f"_{name}{field.title()}"
+        yield f'{form} = TypedDict("{form}", {{"{field}": "{kind}"}}, total=False)\n'
+        bases.append(form)
     words = WORDS.get(name, name.lower())
     if name in OWN:
-        options = {field: kind for field, kind in fields.items() if field not in OWN[name]}
+        of_call = {field for field in fields if name != "Scenario" and field in OF_LINK}
+        options = {
+            field: kind
+            for field, kind in fields.items()
+            if field not in OWN[name] and field not in of_call
+        }
         doc = f"Fields of a {words} that the functions of `narrows.networks` take as keywords."
         yield _class(f"{name}Options", [], doc, options, required, defs)
         bases.append(f"{name}Options")
-        fields = {field: kind for field, kind in fields.items() if field in OWN[name]}
+        fields = {field: kind for field, kind in fields.items() if field not in options}
     yield _class(f"{name}Fields", bases, f"The fields of a {words}.", fields, required, defs)
 
 
@@ -100,6 +114,8 @@ def _class(
     lines.append("")
     for field, value in fields.items():
         kind = LAW if (name, field) == ("FlowFields", "cc") else _type(value, defs)
+        if name == "ScenarioOptions" and field in OF_LINK:
+            kind = f"{OF_LINK[field]} | {kind}"
         lines.append(f"    {field}: {f'Required[{kind}]' if field in required else kind}")
         lines += _doc(value.get("description", ""))
     return "\n".join(lines) + "\n"

@@ -188,7 +188,6 @@ fn wire(checked: &Checked, link: &CheckedLink, flows: &[RealFlow], seed: u64, wa
     Wire {
         parse: Frame::parse,
         port: Port::new(settings, narrows_sim::Measured { from, to }, seed ^ way),
-        rate: link.rate,
         delays: flows.iter().map(|flow| flow.delay.saturating_sub(own)).collect(),
         sample: checked.sample.unwrap_or(Duration::ZERO),
     }

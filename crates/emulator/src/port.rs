@@ -26,6 +26,8 @@ pub(crate) struct Counts {
     pub marks: u64,
     /// Bytes whose transmission has begun.
     pub bytes: u64,
+    /// Bits that could have left.
+    pub offered: f64,
 }
 
 /// A packet that is not lost: when its last bit reaches the other end, and the packet.
@@ -139,6 +141,7 @@ impl<P: Cargo> Port<P> {
             drops: self.link.dropped(),
             marks: self.link.marked(),
             bytes: self.departed_bytes,
+            offered: self.link.offered(Time::ZERO, now),
         }
     }
 }
@@ -147,9 +150,10 @@ impl<P: Cargo> Port<P> {
 mod tests {
     use super::*;
     use crate::frame::Frame;
+    use narrows_router::service::{BucketSettings, Opportunities, Steps};
     use narrows_router::{Discipline, Limit};
-    use narrows_sim::Loss;
-    use narrows_units::{Duration, Rate};
+    use narrows_sim::{Act, Admits, Every, Hold, Line, Loss, Policer, Script, ScriptLine, Varying};
+    use narrows_units::{Bytes, Duration, Rate};
 
     fn frame(bytes: usize) -> Frame {
         let mut raw = vec![0; bytes];
@@ -188,6 +192,149 @@ mod tests {
             // 1.0 + 2.0 + 1.6 ms in the queue, of a second.
             assert!((summary.mean_queue - 0.0046).abs() < 1e-9, "{}", summary.mean_queue);
         }
+    }
+
+    /// When packets of these bytes arrive that come at these microseconds, in microseconds, over a
+    /// link of 8 Mbps that varies as `vary` has it, behind a queue that decides on arrival and one
+    /// that decides on departure; it is looked at late.
+    fn arrivals(vary: impl Fn(&mut Varying), packets: &[(u64, usize)]) -> Vec<u64> {
+        let [first, second] = [Discipline::DropTail, Discipline::RoundRobin].map(|queue| {
+            let plain = LinkSettings::plain(Rate::from_megabits(8), Duration::ZERO);
+            let link = LinkSettings { limit: Limit::Packets(100), queue, ..plain };
+            let mut varying = Varying::of(&link);
+            vary(&mut varying);
+            let link = LinkSettings { varying: Some(varying.into()), ..link };
+            let measured = Measured { from: Time::ZERO, to: at(100_000) };
+            let (mut port, mut out) = (Port::new(link, measured, 1), Departed::new());
+            for (micros, bytes) in packets {
+                port.arrive(at(*micros), frame(*bytes), &mut out);
+            }
+            port.advance(at(90_000), &mut out);
+            let reached = out.iter().filter(|(time, _)| *time < at(90_000));
+            reached.map(|(time, _)| time.picos() / 1_000_000).collect::<Vec<_>>()
+        });
+        assert_eq!(first, second);
+        first
+    }
+
+    fn spans(from: u64, to: u64) -> Steps<bool> {
+        Steps::new(false, [(at(from), true), (at(to), false)], None)
+    }
+
+    fn course(steps: &[(u64, u64)]) -> Line {
+        let rate = |megabits: u64| Rate::from_bits_per_second(megabits * 1_000_000);
+        let changes = steps.iter().map(|(from, megabits)| (at(*from), rate(*megabits)));
+        Line::Course(Steps::new(rate(8), changes, None))
+    }
+
+    /// The values of `shared/specs/changes.md`, by hand: 1000 bytes take 1 ms at 8 Mbps.
+    #[test]
+    fn what_varies_is_known_from_arrivals() {
+        let six = [(0, 1000); 6];
+        let slow = [(2500, 2), (6000, 0), (10_000, 8)];
+        let found = arrivals(|varying| varying.line = course(&slow), &six);
+        assert_eq!(found, [1000, 2000, 4500, 10_625, 11_625, 12_625]);
+        let trace = || Line::Trace(Opportunities::parse("1\n3\n3\n7\n").expect("a trace"));
+        let found = arrivals(|varying| varying.line = trace(), &[(0, 1500); 6]);
+        assert_eq!(found, [1000, 3000, 3000, 7000, 8000, 10_000]);
+        let found = arrivals(|varying| varying.line = trace(), &[(0, 500); 7]);
+        assert_eq!(found, [1000, 1000, 3000, 3000, 3000, 3000, 3000]);
+        let late = [(0, 1500), (0, 40), (2500, 1500), (3000, 1500), (9900, 1500)];
+        let found = arrivals(|varying| varying.line = trace(), &late);
+        assert_eq!(found, [1000, 3000, 3000, 7000, 10_000]);
+        let shaped = |varying: &mut Varying| {
+            varying.line = Line::Course(Steps::always(Rate::from_bits_per_second(80_000_000)));
+            let burst = Bytes::new(3000);
+            varying.shaper = Some(BucketSettings { rate: Rate::from_megabits(8), burst });
+        };
+        assert_eq!(arrivals(shaped, &six), [100, 200, 300, 1100, 2100, 3100]);
+        let loses = arrivals(|varying| varying.loses = spans(2000, 4000), &six);
+        assert_eq!(loses, [1000, 4000, 5000, 6000], "what leaves at 2 and 3 ms is lost");
+        let spread: Vec<_> = (0..6).map(|n| (1000 * n, 500)).collect();
+        let down = arrivals(|varying| varying.down = spans(1000, 3000), &spread);
+        assert_eq!(down, [500, 3500, 4500, 5500], "what arrives at 1 and 2 ms is dropped");
+        let every = Every::Exactly(Duration::from_micros(4000));
+        let hold = Hold { every, most: u64::MAX, closed: None, phase: Duration::from_micros(4000) };
+        let held = arrivals(|varying| varying.hold = Some(hold), &six);
+        assert_eq!(held, [4000, 4000, 4000, 4000, 8000, 8000]);
+    }
+
+    #[test]
+    fn what_changes_counts_from_its_time_on() {
+        let eve = |micros| Time::from_picos(at(micros).picos() - 1);
+        for (when, delayed) in [(eve(1000), true), (at(1000), true), (at(1001), false)] {
+            let longer = Duration::from_micros(300);
+            let delays = |varying: &mut Varying| {
+                varying.delays = Steps::new(Duration::ZERO, [(when, longer)], None);
+            };
+            let found = arrivals(delays, &[(0, 1000)]);
+            assert_eq!(found, [if delayed { 1300 } else { 1000 }], "the last bit leaves at 1 ms");
+        }
+        for (when, admitted) in [(eve(500), false), (at(500), false), (at(501), true)] {
+            let limits = |varying: &mut Varying| {
+                let one = Limit::Packets(1);
+                varying.limits = Steps::new(Limit::Packets(9), [(when, one)], None);
+            };
+            let found = arrivals(limits, &[(0, 1000), (0, 1000), (500, 1000)]);
+            assert_eq!(found.len(), if admitted { 3 } else { 2 }, "nothing queued is dropped");
+        }
+        for (when, carried) in [(eve(500), false), (at(500), false), (at(501), true)] {
+            let mtus = |varying: &mut Varying| {
+                varying.mtus = Steps::new(1500, [(when, 900)], None);
+            };
+            assert_eq!(arrivals(mtus, &[(500, 1000)]).len(), usize::from(carried));
+        }
+    }
+
+    /// A delay that falls by 2 ms while packets leave each ms: order is kept.
+    #[test]
+    fn a_shorter_delay_lets_nothing_overtake() {
+        let falls = |varying: &mut Varying| {
+            let long = Duration::from_micros(5000);
+            let short = Duration::from_micros(3000);
+            varying.delays = Steps::new(long, [(at(1500), short)], None);
+        };
+        assert_eq!(arrivals(falls, &[(0, 1000); 3]), [6000, 6000, 6000]);
+        assert_eq!(arrivals(falls, &[(0, 1000); 4])[3], 7000);
+    }
+
+    #[test]
+    fn a_script_acts_before_the_queue() {
+        let line = |act, numbers: &[u64]| ScriptLine {
+            act,
+            admits: Admits::ALL,
+            numbers: numbers.iter().map(|number| *number..=*number).collect(),
+            each: None,
+        };
+        let late = Act::Late(Duration::from_micros(2500));
+        let lines: Script = Script([line(Act::Drop, &[2]), line(late, &[3])].into());
+        let script = |varying: &mut Varying| varying.script = lines.clone();
+        assert_eq!(arrivals(script, &[(0, 1000); 5]), [1000, 4500, 3000, 4000]);
+    }
+
+    /// A bucket of ten packets refuses as many as a queue of ten: a packet passes if what is
+    /// missing from the bucket is nine packets' worth at most, in both.
+    #[test]
+    fn a_policer_loses_what_a_queue_without_waiting_would() {
+        let end = Time::from_secs(2100.0);
+        let plain = LinkSettings::plain(Rate::from_megabits(8000), Duration::ZERO);
+        let mut varying = Varying::of(&plain);
+        let bucket = BucketSettings { rate: Rate::from_megabits(8), burst: Bytes::new(10_000) };
+        varying.policer = Some(Policer { bucket, marks: false });
+        let link = LinkSettings { varying: Some(varying.into()), ..plain };
+        let mut port = Port::new(link, Measured { from: Time::ZERO, to: end }, 1);
+        let (mut now, mut stream, mut out) = (0.0, Stream::new(7, 1, 1), Departed::new());
+        let packet = frame(1000);
+        while now < 2000.0 {
+            now += stream.exponential() * 1e-3 / 0.9;
+            port.arrive(Time::from_secs(now), packet.clone(), &mut out);
+            out.clear();
+        }
+        let (summary, _) = port.finish();
+        let loss = summary.policed as f64 / summary.arrivals as f64;
+        let theory = md1b_loss(0.9, 10);
+        assert!((loss - theory).abs() < 0.06 * theory, "{loss} for {theory}");
+        assert_eq!(summary.drops, 0);
     }
 
     /// A standing path is measured without an end.

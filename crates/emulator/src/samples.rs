@@ -204,12 +204,14 @@ impl Samples {
                 let [before, after] = sample else { continue };
                 let arrivals = after.arrivals - before.arrivals;
                 let drops = after.drops - before.drops;
-                let capacity = way.rate.bytes_per_second() * self.interval.seconds();
+                let offered = after.offered - before.offered;
+                let bits = 8.0 * (after.bytes - before.bytes) as f64;
                 columns.time.push((row + 1) as f64 * self.interval.seconds());
                 columns.link.push(number as u32);
                 columns.queue.push(after.queue as f64);
                 columns.loss_rate.push(drops as f64 / arrivals.max(1) as f64);
-                columns.utilisation.push((after.bytes - before.bytes) as f64 / capacity);
+                columns.capacity.push(offered / self.interval.seconds());
+                columns.utilisation.push(if offered > 0.0 { bits / offered } else { 0.0 });
                 columns.arrivals.push(arrivals);
                 columns.drops.push(drops);
                 columns.marks.push(after.marks - before.marks);

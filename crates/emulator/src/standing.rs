@@ -120,7 +120,6 @@ fn wire(link: &CheckedLink, delay: Duration, seed: u64, way: u64) -> Wire {
     Wire {
         parse: Frame::any,
         port: Port::new(settings, measured, seed ^ way),
-        rate: link.rate,
         delays: vec![delay.saturating_sub(own); ANY_FLOWS as usize],
         sample: Duration::ZERO,
     }

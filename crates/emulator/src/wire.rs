@@ -8,7 +8,7 @@ use crate::sys;
 use crate::window::{Rewriter, Rooms};
 use narrows_router::Packet;
 use narrows_sim::{Histogram, LinkSummary};
-use narrows_units::{Bytes, Duration, Rate, Time};
+use narrows_units::{Bytes, Duration, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fs::File;
@@ -47,7 +47,6 @@ pub(crate) struct Wire {
     /// Reads a packet; `None` if it does not belong here.
     pub parse: fn(&[u8]) -> Option<Frame>,
     pub port: Port<Frame>,
-    pub rate: Rate,
     /// Each flow's delay after the port.
     pub delays: Vec<Duration>,
     /// How often the queue is looked at; never if zero.
@@ -79,7 +78,6 @@ pub(crate) struct Seen {
     pub strange: u64,
     /// The port's counters at each sample.
     pub samples: Vec<Counts>,
-    pub rate: Rate,
 }
 
 /// Packets on their way to the other end, by when they arrive.
@@ -150,7 +148,7 @@ impl Wire {
         }
         let Progress { late, stalls, strange, samples, .. } = seen;
         let (link, drops) = self.port.finish();
-        Ok(Seen { link, drops, late, stalls, strange, samples, rate: self.rate })
+        Ok(Seen { link, drops, late, stalls, strange, samples })
     }
 
     /// Reads what has come, so many packets at most.

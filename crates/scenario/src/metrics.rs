@@ -284,14 +284,18 @@ columns! {
     name: Name = Text(|link| &link.name);
     /// The rate of its transmitter.
     rate: Rate = Number(|link| link.rate);
-    /// Bits that departed over bits that the rate allows.
+    /// Bits that departed over bits that could have, at the rates that there were.
     utilisation: Ratio, "RFC 5166 §2.1.1" = Number(|link| link.summary.utilisation);
-    /// Drops and wire losses over arrivals.
+    /// Packets dropped, by whatever, and lost on the wire, over arrivals.
     loss_rate: Share, "RFC 5166 §2.1.3" = Number(|link| link.loss_rate);
     /// Packets that came to the queue.
     arrivals: Count = Count(|link| link.summary.arrivals);
     /// Packets that found no room, or that the queue dropped.
     drops: Count = Count(|link| link.summary.drops);
+    /// Packets that the link's script dropped before the queue.
+    scripted: Count = Count(|link| link.summary.scripted);
+    /// Packets that the link's policer dropped before the queue.
+    policed: Count = Count(|link| link.summary.policed);
     /// Packets that the queue marked and took.
     marks: Count, "RFC 3168" = Count(|link| link.summary.marks);
     /// Packets lost or damaged on the wire.
@@ -391,7 +395,9 @@ columns! {
     queue: Packets = Numbers(|all| &all.queue);
     /// Drops over arrivals of the interval.
     loss_rate: Share, "RFC 5166 §2.1.3" = Numbers(|all| &all.loss_rate);
-    /// Bits that departed in the interval over bits that the rate allows.
+    /// Bits that could have departed in the interval, per second.
+    capacity: Rate = Numbers(|all| &all.capacity);
+    /// Bits that departed in the interval over bits that could have; 0 if none could.
     utilisation: Ratio, "RFC 5166 §2.1.1" = Numbers(|all| &all.utilisation);
     /// Packets that came to the queue in the interval.
     arrivals: Count = Counts(|all| &all.arrivals);

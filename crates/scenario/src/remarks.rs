@@ -222,7 +222,8 @@ fn few_epochs(checked: &Checked, groups: &[Group]) -> Option<Warning> {
 
 fn is_never_full(link: &LinkResult) -> bool {
     let seen = &link.summary;
-    seen.arrivals > 0 && seen.drops + seen.marks + seen.wire_losses == 0
+    let dropped = seen.drops + seen.scripted + seen.policed;
+    seen.arrivals > 0 && dropped + seen.marks + seen.wire_losses == 0
 }
 
 /// Nothing was lost or marked, so no window was cut.

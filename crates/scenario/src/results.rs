@@ -4,6 +4,7 @@
 use crate::{Checked, CheckedFlow, CheckedLink, Warning, remarks};
 use narrows_sim::{FlowSummary, Histogram, LinkSummary, PacketDelays, Simulation};
 use narrows_transport::SendLimit;
+use narrows_units::Time;
 
 /// Everything a run showed.
 pub struct Results {
@@ -202,7 +203,9 @@ pub struct LinkSeries {
     pub queue: Vec<f64>,
     /// Drops over arrivals of the interval.
     pub loss_rate: Vec<f64>,
-    /// Bits departed over the interval and the rate.
+    /// Bits that could have departed in the interval, per second.
+    pub capacity: Vec<f64>,
+    /// Bits departed over those that could have; 0 if none could.
     pub utilisation: Vec<f64>,
     /// Packets that came to the queue in the interval.
     pub arrivals: Vec<u64>,
@@ -355,7 +358,8 @@ fn flow_results(
 }
 
 fn link_result(number: usize, link: &CheckedLink, summary: LinkSummary) -> LinkResult {
-    let lost = (summary.drops + summary.wire_losses) as f64;
+    let dropped = summary.drops + summary.scripted + summary.policed;
+    let lost = (dropped + summary.wire_losses) as f64;
     let loss_rate = if summary.arrivals == 0 { 0.0 } else { lost / summary.arrivals as f64 };
     LinkResult {
         number: number as u32,
@@ -425,16 +429,19 @@ fn transfers(checked: &Checked, simulation: &Simulation) -> Transfers {
 
 fn link_series(checked: &Checked, simulation: &Simulation) -> LinkSeries {
     let mut columns = LinkSeries::default();
-    for (number, link) in checked.links.iter().enumerate() {
+    for number in 0..checked.links.len() {
         let Some((interval, series)) = simulation.link_series(number) else { continue };
-        let capacity = link.rate.bytes_per_second() * interval.seconds();
         for (row, queue) in series.queue.iter().enumerate() {
             let at = |column: &[u64]| column.get(row).copied().unwrap_or(0) as f64;
             columns.time.push((row + 1) as f64 * interval.seconds());
             columns.link.push(number as u32);
             columns.queue.push(*queue as f64);
             columns.loss_rate.push(at(&series.drops) / at(&series.arrivals).max(1.0));
-            columns.utilisation.push(at(&series.departed_bytes) / capacity);
+            let [from, to] = [row as u64, row as u64 + 1].map(|row| Time::ZERO + interval * row);
+            let offered = simulation.offered(number, from, to);
+            let used = if offered > 0.0 { at(&series.departed_bytes) * 8.0 / offered } else { 0.0 };
+            columns.capacity.push(offered / interval.seconds());
+            columns.utilisation.push(used);
             columns.arrivals.push(at(&series.arrivals) as u64);
             columns.drops.push(at(&series.drops) as u64);
             columns.marks.push(at(&series.marks) as u64);

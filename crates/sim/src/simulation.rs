@@ -704,6 +704,11 @@ impl Simulation {
         Some((self.senders[flow].series.as_deref()?, self.receivers[flow].series.as_deref()?))
     }
 
+    /// Bits that a link could have sent in `from..to`.
+    pub fn offered(&self, link: usize, from: Time, to: Time) -> f64 {
+        self.links[link].offered(from, to)
+    }
+
     /// The lines of a link's script that have done nothing so far, from 0.
     pub fn idle_lines(&self, link: usize) -> Vec<usize> {
         self.links[link].idle_lines()

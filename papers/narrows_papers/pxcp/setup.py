@@ -100,7 +100,7 @@ def dumbbell(
     are as those forth, and the buffer there is the same, unless given.
     """
     both = both_ways(flows) if back is None else [*flows, *back]
-    other = {} if reverse_buffer is None else {"reverse_buffer": f"{reverse_buffer}B"}
+    other = {} if reverse_buffer is None else {"reverse": {"buffer": f"{reverse_buffer}B"}}
     return Scenario(
         tcp="ns2",
         packet="1000B",

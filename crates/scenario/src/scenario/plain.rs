@@ -18,6 +18,10 @@ fn sentence(said: &str) -> String {
             let rtt = "a dumbbell has an rtt, there and back, not a one-way delay: rtt = \"100ms\"";
             return format!("unknown field \"delay\"; {rtt}");
         }
+        if names.first() == Some(&"reverse_buffer") {
+            let reverse = "the way back has fields of its own: reverse = { buffer = \"20p\" }";
+            return format!("unknown field \"reverse_buffer\"; {reverse}");
+        }
         return of_known("field", &names);
     }
     if let Some(rest) = said.strip_prefix("unknown variant ") {

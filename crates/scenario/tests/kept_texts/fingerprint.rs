@@ -202,7 +202,7 @@ const WHOLE: &[(&str, &str)] = &[
     ),
     (
         "RTTs of its own",
-        "duration = \"4s\"\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\nbuffer = \"20p\"\nreverse_buffer = \"5p\"\naccess_rate = \"50Mbps\"\n[[flows]]\ncount = 3\nrtt_spread = \"30ms\"\n[[flows]]\nrtt = \"90ms\"\nstarts = [\"500ms\"]\nstop = \"3s\"\n[[flows]]\nreverse = true\n",
+        "duration = \"4s\"\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\nbuffer = \"20p\"\nreverse = { buffer = \"5p\" }\naccess_rate = \"50Mbps\"\n[[flows]]\ncount = 3\nrtt_spread = \"30ms\"\n[[flows]]\nrtt = \"90ms\"\nstarts = [\"500ms\"]\nstop = \"3s\"\n[[flows]]\nreverse = true\n",
     ),
     (
         "halving that stalls",

@@ -84,20 +84,25 @@ fn metric_tables() -> String {
 fn field_tables(schema: &Value) -> String {
     let mut text = fields_of("A scenario", schema);
     let parts = schema["$defs"].as_object().expect("a scenario has parts");
-    for name in
-        ["Dumbbell", "ParkingLot", "Chain", "ChainLink", "Link", "Flow", "Web", "Files", "Trace"]
-    {
-        let title = match name {
-            "Dumbbell" => "`[dumbbell]`",
-            "ParkingLot" => "`[parking_lot]`",
-            "Chain" => "`[chain]`",
-            "ChainLink" => "a link of `chain.hops`",
-            "Link" => "`[[links]]`",
-            "Flow" => "`[[flows]]`",
-            "Web" => "`web` of a flow",
-            "Files" => "`files` of a flow",
-            _ => "`[trace]`",
-        };
+    for (name, title) in [
+        ("Dumbbell", "`[dumbbell]`"),
+        ("WayBack", "`reverse` of a dumbbell"),
+        ("ParkingLot", "`[parking_lot]`"),
+        ("Chain", "`[chain]`"),
+        ("ChainLink", "a link of `chain.hops`"),
+        ("Link", "`[[links]]`"),
+        ("Change", "one of a link's `changes`"),
+        ("Outage", "one of a link's `outages`"),
+        ("Handovers", "`handovers` of a link"),
+        ("Hold", "`hold` of a link"),
+        ("Policer", "`policer` of a link"),
+        ("Shaper", "`shaper` of a link"),
+        ("ScriptLine", "a line of a link's `script`"),
+        ("Flow", "`[[flows]]`"),
+        ("Web", "`web` of a flow"),
+        ("Files", "`files` of a flow"),
+        ("Trace", "`[trace]`"),
+    ] {
         text.push_str(&fields_of(title, &parts[name]));
     }
     text

@@ -14,8 +14,8 @@ pub struct Waiting<P> {
     came: Time,
     /// True if the packet arrived with a mark.
     was_marked: bool,
-    /// By how much it arrives later.
-    late: Duration,
+    /// By how many nanoseconds it arrives later: so short, it fits beside the mark.
+    late: u32,
     packet: P,
 }
 
@@ -116,10 +116,10 @@ impl<P: Cargo> DepartureLink<P> {
         self.catch_up(now);
         self.account(now, measured);
         self.books.arrivals += u64::from(measured.contains(now));
-        let mut late = Duration::ZERO;
+        let mut late = 0;
         if self.entrance.is_some() {
             match self.enter(now, &mut packet, measured) {
-                Some(passed) => late = passed.late,
+                Some(passed) => late = nanoseconds(passed.late),
                 None => return self.refuse(now, packet),
             }
         } else if !self.books.fits(packet.bytes()) {
@@ -165,7 +165,7 @@ impl<P: Cargo> DepartureLink<P> {
     /// Drops a packet that is too large for the link.
     #[cold]
     fn refuse(&mut self, came: Time, packet: P) {
-        let (was_marked, late) = (false, Duration::ZERO);
+        let (was_marked, late) = (false, 0);
         self.given_up.push(Waiting { came, was_marked, late, packet });
     }
 
@@ -186,7 +186,7 @@ impl<P: Cargo> DepartureLink<P> {
         self.books.queue_seconds += measured.overlap(now, departure);
         let (came, counts) = (waiting.came, measured.contains(waiting.came));
         if let Some(wire) = &mut self.books.wire {
-            wire.late = waiting.late;
+            wire.late = Duration::from_picos(1000 * u64::from(waiting.late));
         }
         let packet = &mut waiting.packet;
         let carried = self.books.depart(came, counts, departure, packet, measured);
@@ -243,4 +243,9 @@ impl<P: Cargo> DepartureLink<P> {
             waiting + if busy_until > at { transmitting } else { Backlog::default() }
         });
     }
+}
+
+/// What a script makes a packet late by, which is never as long as 2³² nanoseconds.
+fn nanoseconds(late: Duration) -> u32 {
+    u32::try_from(late.picos() / 1000).unwrap_or(u32::MAX)
 }

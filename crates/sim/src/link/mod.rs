@@ -292,6 +292,17 @@ impl<P: Cargo> Link<P> {
         }
     }
 
+    /// Bits that could have left in `from..to`.
+    pub fn offered(&self, from: Time, to: Time) -> f64 {
+        match self {
+            Self::Plain(link) => {
+                link.transmitter.rate().bits_per_second() as f64 * to.since(from).seconds()
+            }
+            Self::Arrival(link) => link.fifo.server().offered(from, to),
+            Self::Departure(link) => link.server().offered(from, to),
+        }
+    }
+
     /// The lines of its script that have done nothing so far, from 0.
     pub fn idle_lines(&self) -> Vec<usize> {
         let entrance = match self {

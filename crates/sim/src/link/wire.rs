@@ -118,6 +118,7 @@ pub(crate) struct Wire {
     gate: Option<Gate>,
     stream: Stream,
     in_bad_state: bool,
+    /// When the last packet arrived, or came to the gate.
     last_arrival: Time,
     /// When the last packet departed, and how many had at that instant before it.
     departed: (Time, u64),
@@ -189,11 +190,12 @@ impl Wire {
         if !jitter.reorders {
             arrival = arrival.max(self.last_arrival + Duration::from_picos(1));
         }
-        if let Some(gate) = &mut self.gate {
-            arrival = gate.passes(arrival, &mut self.stream);
-        }
         if !jitter.reorders {
             self.last_arrival = arrival;
+        }
+        // What keeps the order so far keeps it behind a gate.
+        if let Some(gate) = &mut self.gate {
+            arrival = gate.passes(arrival, &mut self.stream);
         }
         arrival + late
     }
