@@ -77,6 +77,7 @@ pub(crate) fn find(
     found.extend(waits_at_hosts(&groups, links));
     found.extend(in_phase(checked, &groups, bottleneck));
     found.extend(links.iter().filter_map(|link| grants_little(checked, link)));
+    found.extend(links.iter().flat_map(idle_lines));
     found
 }
 
@@ -217,6 +218,14 @@ fn few_epochs(checked: &Checked, groups: &[Group]) -> Option<Warning> {
             "{epochs}{each} in the measured {measured}: means over so few depend on when they \
              fall; take a longer duration"
         ),
+    })
+}
+
+/// Lines of scripts that did nothing.
+fn idle_lines(link: &LinkResult) -> impl Iterator<Item = Warning> {
+    link.summary.idle_lines.iter().map(|line| Warning {
+        place: format!("links \"{}\"", link.name),
+        message: format!("script[{line}] did nothing: too few packets came that it counts"),
     })
 }
 

@@ -709,11 +709,6 @@ impl Simulation {
         self.links[link].offered(from, to)
     }
 
-    /// The lines of a link's script that have done nothing so far, from 0.
-    pub fn idle_lines(&self, link: usize) -> Vec<usize> {
-        self.links[link].idle_lines()
-    }
-
     /// The interval of a link's samples, and the samples; `None` if none were taken.
     pub fn link_series(&self, link: usize) -> Option<(Duration, &LinkSeries)> {
         self.links[link].series()

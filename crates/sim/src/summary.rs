@@ -47,6 +47,8 @@ pub struct LinkSummary {
     pub drops: u64,
     /// Packets dropped by the link's script.
     pub scripted: u64,
+    /// The lines of that which did nothing in the whole run, numbered from 0.
+    pub idle_lines: Vec<usize>,
     /// Packets dropped by the link's policer.
     pub policed: u64,
     /// Packets marked.

@@ -157,6 +157,7 @@ impl Books {
             arrivals: self.arrivals,
             drops: self.drops,
             scripted: self.scripted,
+            idle_lines: Vec::new(),
             policed: self.policed,
             marks: self.marks,
             wire_losses: self.wire.as_ref().map_or(0, |wire| wire.losses_in_window),

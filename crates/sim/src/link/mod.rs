@@ -285,11 +285,12 @@ impl<P: Cargo> Link<P> {
     /// The summary of the measured part of the run, once that is over; all zero for a plain link,
     /// which keeps no counters.
     pub fn summary(&self, measured: &Measured) -> LinkSummary {
-        match self {
-            Self::Plain(_) => LinkSummary::default(),
+        let summary = match self {
+            Self::Plain(_) => return LinkSummary::default(),
             Self::Arrival(link) => link.books.summary(link.fifo.server(), measured),
             Self::Departure(link) => link.books.summary(link.server(), measured),
-        }
+        };
+        LinkSummary { idle_lines: self.idle_lines(), ..summary }
     }
 
     /// Bits that could have left in `from..to`.
@@ -304,7 +305,7 @@ impl<P: Cargo> Link<P> {
     }
 
     /// The lines of its script that have done nothing so far, from 0.
-    pub fn idle_lines(&self) -> Vec<usize> {
+    fn idle_lines(&self) -> Vec<usize> {
         let entrance = match self {
             Self::Plain(_) => None,
             Self::Arrival(link) => link.gate.as_ref().and_then(|gate| gate.entrance()),
