@@ -14,13 +14,193 @@ if TYPE_CHECKING:
     from narrows.controller import Law
 
 
+class ChangeFields(TypedDict, total=False):
+    """The fields of a change."""
+
+    at: Required[str]
+    """When."""
+    rate: str
+    """The rate from then on: bits in transmission go on at it."""
+    ramp: str
+    """With `rate`: it goes there evenly for so long, in steps of a hundredth, of 10ms at the least.
+    """
+    delay: str
+    """The one-way delay of packets that leave from then on; in a dumbbell give `rtt`."""
+    rtt: str
+    """In a dumbbell, the base round-trip time: half of the difference to that given at first goes
+    to each direction.
+    """
+    buffer: str
+    """The buffer for packets that arrive from then on; nothing in it is dropped. Units of time and
+    of bdp are of the rate given at first.
+    """
+    mark: str
+    """The marking threshold for packets that arrive from then on."""
+    loss: str
+    """The losses of packets that leave from then on."""
+    loss_burst: float
+    """With `loss`: the mean length of a burst of losses in packets."""
+    jitter: str
+    """The variation of the delay of packets that leave from then on."""
+    mtu: str
+    """The largest packet from then on."""
+
+
+_OutageFor = TypedDict("_OutageFor", {"for": "Required[str]"}, total=False)
+
+
+class OutageFields(_OutageFor, total=False):
+    """The fields of a outage."""
+
+    at: Required[str]
+    """When it begins."""
+    every: str
+    """It comes again after each such time."""
+    does: Literal["lose", "hold", "down"]
+    """What becomes of packets; "lose" unless given."""
+
+
+class HandoversFields(TypedDict, total=False):
+    """The fields of a handovers."""
+
+    every: Required[str]
+    """The time between them."""
+    first: str
+    """The first; after `every` unless given."""
+    rate: tuple[str, str]
+    """The least and the largest rate, between which each is drawn (evenly in their logarithms)."""
+    delay: tuple[str, str]
+    """The least and the largest one-way delay, between which each is drawn."""
+    gap: str
+    """How long each is an outage; "0s" unless given."""
+    does: Literal["lose", "hold", "down"]
+    """What becomes of packets in it; "lose" unless given."""
+    drift: str
+    """Until the next the delay grows by this, in steps of 100ms."""
+    slots: Sequence[tuple[str, str]]
+    """The rate and the delay after each, in turn, instead of drawn ones."""
+
+
+_HoldFor = TypedDict("_HoldFor", {"for": "str"}, total=False)
+
+
+class HoldFields(_HoldFor, total=False):
+    """The fields of a hold."""
+
+    every: Required[str | MeanFields | Mapping[str, Any]]
+    """The time from one to the next, like "4ms", or { mean = "4ms" } for times that are
+    exponentially distributed.
+    """
+    most: int
+    """Packets at one time, at most."""
+    phase: str
+    """The first; at `every` unless given."""
+
+
+class PolicerFields(TypedDict, total=False):
+    """The fields of a policer."""
+
+    rate: Required[str]
+    """How fast it fills."""
+    burst: Required[str]
+    """How much it holds."""
+    mark: bool
+    """Whether packets that can be marked are, instead of dropped."""
+
+
+class ShaperFields(TypedDict, total=False):
+    """The fields of a shaper."""
+
+    rate: Required[str]
+    """How fast it fills."""
+    burst: Required[str]
+    """How much it holds; larger packets are dropped."""
+
+
+_ScriptLineFrom = TypedDict("_ScriptLineFrom", {"from": "str"}, total=False)
+
+
+class ScriptLineFields(_ScriptLineFrom, total=False):
+    """The fields of a line of a script."""
+
+    drop: int | str | Sequence[int | str]
+    """Those with these numbers are dropped, like 3, "40-43" or [3, "40-43"]."""
+    mark: int | str | Sequence[int | str]
+    """Those with these numbers are marked, if they can be."""
+    late: str
+    """Those with the numbers of `packets` arrive so much later, overtaken by others."""
+    packets: int | str | Sequence[int | str]
+    """With `late`: the numbers."""
+    until: str
+    """Those count that arrive before."""
+    flow: int
+    """Only packets of this flow count, numbered from 0 in the order of the scenario; its data on
+    its way, its acknowledgements on their way back.
+    """
+    least: str
+    """Only packets of so many bytes or more count."""
+    each: int
+    """After so many the count begins anew."""
+
+
+class WayBackFields(TypedDict, total=False):
+    """The fields of a dumbbell's way back."""
+
+    rate: str
+    """Its rate; that of the way there unless given."""
+    buffer: str
+    """Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp"."""
+    queue: str
+    """Its queue: "drop-tail" unless given, "red:min=5", "codel", "fq-codel", "xcp", "gwa-rr" …;
+    `narrows list` has all.
+    """
+    mark: str
+    """Marking threshold of a drop-tail queue: ECN-capable packets that find at least this much are
+    marked (DCTCP's K), like "20p".
+    """
+    loss: str
+    """Packets are lost on the wire, each with this probability, like "0.1%"."""
+    loss_burst: float
+    """With `loss`: the mean length of a burst of losses in packets (Gilbert and Elliott); losses
+    are independent unless given.
+    """
+    jitter: str
+    """The delay varies uniformly by up to this."""
+    reorder: bool
+    """With `jitter`: whether packets may overtake each other."""
+    mtu: str
+    """The largest packet on the wire: larger ones are dropped and nobody is told; no limit unless
+    given.
+    """
+    changes: Sequence[ChangeFields | Mapping[str, Any]]
+    """What changes while it runs, in the order of time."""
+    repeat: str
+    """With `changes`: they begin anew after each such time."""
+    outages: Sequence[OutageFields | Mapping[str, Any]]
+    """Times at which it carries nothing."""
+    handovers: HandoversFields | Mapping[str, Any]
+    """Its rate and its delay change at regular times, as a satellite's do that hands over to the
+    next.
+    """
+    trace: str
+    """When packets may leave, in place of the rate: the name of a file in the format of mahimahi, a
+    line for each opportunity to send 1500 bytes, in milliseconds; repeated to the end of the run.
+    """
+    hold: HoldFields | Mapping[str, Any]
+    """Packets reach its other end at certain times only."""
+    policer: PolicerFields | Mapping[str, Any]
+    """Packets that come faster are dropped or marked, by a token bucket before the queue."""
+    shaper: ShaperFields | Mapping[str, Any]
+    """Packets that come faster wait, for a token bucket behind the queue."""
+    script: Sequence[ScriptLineFields | Mapping[str, Any]]
+    """What happens to which packets."""
+
+
 class DumbbellOptions(TypedDict, total=False):
     """Fields of a dumbbell that the functions of `narrows.networks` take as keywords."""
 
     rtt_step: str
     """Each further flow's RTT is longer by this."""
-    reverse_buffer: str
-    """The buffer of the way back: as `buffer` if data flows that way, else unlimited."""
     access_rate: str
     """The rate of the access links; "100Gbps" unless given."""
     queue: str
@@ -45,17 +225,50 @@ class DumbbellOptions(TypedDict, total=False):
     """The largest packet on the wire: larger ones are dropped and nobody is told; no limit unless
     given.
     """
+    changes: Sequence[ChangeFields | Mapping[str, Any]]
+    """What changes while it runs, in the order of time."""
+    repeat: str
+    """With `changes`: they begin anew after each such time."""
+    outages: Sequence[OutageFields | Mapping[str, Any]]
+    """Times at which it carries nothing."""
+    handovers: HandoversFields | Mapping[str, Any]
+    """Its rate and its delay change at regular times, as a satellite's do that hands over to the
+    next.
+    """
+    hold: HoldFields | Mapping[str, Any]
+    """Packets reach its other end at certain times only."""
+    policer: PolicerFields | Mapping[str, Any]
+    """Packets that come faster are dropped or marked, by a token bucket before the queue."""
+    shaper: ShaperFields | Mapping[str, Any]
+    """Packets that come faster wait, for a token bucket behind the queue."""
+    script: Sequence[ScriptLineFields | Mapping[str, Any]]
+    """What happens to which packets."""
 
 
 class DumbbellFields(DumbbellOptions, total=False):
     """The fields of a dumbbell."""
 
-    rate: Required[str]
-    """Its rate, like "1Gbps"."""
     rtt: Required[str]
     """Base round-trip time of the first flow, without queues and transmission."""
     buffer: Required[str]
     """Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp"."""
+    rate: str
+    """Its rate, like "1Gbps"; a link with a `trace` has none."""
+    reverse: WayBackFields | Mapping[str, Any]
+    """The way back: where it is not as the way there, or as the plain link that it is if no data
+    flows that way.
+    """
+    trace: str
+    """When packets may leave, in place of the rate: the name of a file in the format of mahimahi, a
+    line for each opportunity to send 1500 bytes, in milliseconds; repeated to the end of the run.
+    """
+
+
+class MeanFields(TypedDict, total=False):
+    """The fields of a mean."""
+
+    mean: Required[str]
+    """The mean."""
 
 
 class ParkingLotOptions(TypedDict, total=False):
@@ -87,30 +300,52 @@ class ParkingLotOptions(TypedDict, total=False):
     """The largest packet on the wire: larger ones are dropped and nobody is told; no limit unless
     given.
     """
+    changes: Sequence[ChangeFields | Mapping[str, Any]]
+    """What changes while it runs, in the order of time."""
+    repeat: str
+    """With `changes`: they begin anew after each such time."""
+    outages: Sequence[OutageFields | Mapping[str, Any]]
+    """Times at which it carries nothing."""
+    handovers: HandoversFields | Mapping[str, Any]
+    """Its rate and its delay change at regular times, as a satellite's do that hands over to the
+    next.
+    """
+    hold: HoldFields | Mapping[str, Any]
+    """Packets reach its other end at certain times only."""
+    policer: PolicerFields | Mapping[str, Any]
+    """Packets that come faster are dropped or marked, by a token bucket before the queue."""
+    shaper: ShaperFields | Mapping[str, Any]
+    """Packets that come faster wait, for a token bucket behind the queue."""
+    script: Sequence[ScriptLineFields | Mapping[str, Any]]
+    """What happens to which packets."""
 
 
 class ParkingLotFields(ParkingLotOptions, total=False):
     """The fields of a parking lot."""
 
-    rate: Required[str]
-    """Its rate, like "1Gbps"."""
     hops: Required[int]
     """The number of bottlenecks."""
     delay: Required[str]
     """One-way delay of each."""
     buffer: Required[str]
     """Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp"."""
+    rate: str
+    """Its rate, like "1Gbps"; a link with a `trace` has none."""
+    trace: str
+    """When packets may leave, in place of the rate: the name of a file in the format of mahimahi, a
+    line for each opportunity to send 1500 bytes, in milliseconds; repeated to the end of the run.
+    """
 
 
 class ChainLinkFields(TypedDict, total=False):
     """The fields of a link of a chain."""
 
-    rate: Required[str]
-    """Its rate, like "1Gbps"."""
     delay: Required[str]
     """Its one-way delay."""
     buffer: Required[str]
     """Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp"."""
+    rate: str
+    """Its rate, like "1Gbps"; a link with a `trace` has none."""
     queue: str
     """Its queue: "drop-tail" unless given, "red:min=5", "codel", "fq-codel", "xcp", "gwa-rr" …;
     `narrows list` has all.
@@ -133,6 +368,28 @@ class ChainLinkFields(TypedDict, total=False):
     """The largest packet on the wire: larger ones are dropped and nobody is told; no limit unless
     given.
     """
+    changes: Sequence[ChangeFields | Mapping[str, Any]]
+    """What changes while it runs, in the order of time."""
+    repeat: str
+    """With `changes`: they begin anew after each such time."""
+    outages: Sequence[OutageFields | Mapping[str, Any]]
+    """Times at which it carries nothing."""
+    handovers: HandoversFields | Mapping[str, Any]
+    """Its rate and its delay change at regular times, as a satellite's do that hands over to the
+    next.
+    """
+    trace: str
+    """When packets may leave, in place of the rate: the name of a file in the format of mahimahi, a
+    line for each opportunity to send 1500 bytes, in milliseconds; repeated to the end of the run.
+    """
+    hold: HoldFields | Mapping[str, Any]
+    """Packets reach its other end at certain times only."""
+    policer: PolicerFields | Mapping[str, Any]
+    """Packets that come faster are dropped or marked, by a token bucket before the queue."""
+    shaper: ShaperFields | Mapping[str, Any]
+    """Packets that come faster wait, for a token bucket behind the queue."""
+    script: Sequence[ScriptLineFields | Mapping[str, Any]]
+    """What happens to which packets."""
 
 
 class ChainOptions(TypedDict, total=False):
@@ -157,12 +414,12 @@ _LinkFrom = TypedDict("_LinkFrom", {"from": "Required[str]"}, total=False)
 class LinkFields(_LinkFrom, total=False):
     """The fields of a link."""
 
-    rate: Required[str]
-    """Its rate, like "1Gbps"."""
     to: Required[str]
     """The node where it ends."""
     delay: Required[str]
     """One-way delay."""
+    rate: str
+    """Its rate, like "1Gbps"; a link with a `trace` has none."""
     name: str
     """Its name; "from-to" unless given."""
     duplex: bool
@@ -191,6 +448,28 @@ class LinkFields(_LinkFrom, total=False):
     """The largest packet on the wire: larger ones are dropped and nobody is told; no limit unless
     given.
     """
+    changes: Sequence[ChangeFields | Mapping[str, Any]]
+    """What changes while it runs, in the order of time."""
+    repeat: str
+    """With `changes`: they begin anew after each such time."""
+    outages: Sequence[OutageFields | Mapping[str, Any]]
+    """Times at which it carries nothing."""
+    handovers: HandoversFields | Mapping[str, Any]
+    """Its rate and its delay change at regular times, as a satellite's do that hands over to the
+    next.
+    """
+    trace: str
+    """When packets may leave, in place of the rate: the name of a file in the format of mahimahi, a
+    line for each opportunity to send 1500 bytes, in milliseconds; repeated to the end of the run.
+    """
+    hold: HoldFields | Mapping[str, Any]
+    """Packets reach its other end at certain times only."""
+    policer: PolicerFields | Mapping[str, Any]
+    """Packets that come faster are dropped or marked, by a token bucket before the queue."""
+    shaper: ShaperFields | Mapping[str, Any]
+    """Packets that come faster wait, for a token bucket behind the queue."""
+    script: Sequence[ScriptLineFields | Mapping[str, Any]]
+    """What happens to which packets."""
 
 
 class FilesFields(TypedDict, total=False):
@@ -370,7 +649,7 @@ class FlowOptions(TypedDict, total=False):
     """Whether `on` and `off` are exact lengths, "fixed" (the default), or means of exponential
     ones, "exponential".
     """
-    reverse: bool
+    reverse: WayBackFields | Mapping[str, Any] | bool
     """In a preset: from right to left. Between nodes: from `to` to `from`."""
     rtt_spread: str
     """In a preset: the base RTTs of `count` flows are spread evenly from the first's to this much
@@ -472,7 +751,7 @@ class ScenarioOptions(TypedDict, total=False):
     """The interval between samples of windows and queues; a thousandth of the duration unless
     given; "0s" for none.
     """
-    trace: TraceFields | Mapping[str, Any]
+    trace: str | TraceFields | Mapping[str, Any]
     """What to write down packet by packet."""
 
 

@@ -194,10 +194,12 @@ def _scenario(
     """Sort the keywords into fields of the run, of each flow, and of the network."""
     given = _given(more)
     of_run = {name: given[name] for name in given.keys() & ScenarioOptions.__annotations__}
-    if isinstance(of_run.get("trace"), str):
-        # That is a link's; the run's is a table.
-        del of_run["trace"]
     of_flow = {name: given[name] for name in given.keys() & FlowOptions.__annotations__}
+    # A link's is the name of a file, the run's a table; a link's is a table, a flow's yes or no.
+    if isinstance(of_run.get("trace"), str):
+        del of_run["trace"]
+    if isinstance(of_flow.get("reverse"), Mapping):
+        del of_flow["reverse"]
     # Unknown names are left to the network, whose error lists those that there are.
     rest = {name: value for name, value in given.items() if name not in of_run | of_flow}
     groups = list(flows) if isinstance(flows, Sequence) else [{"count": flows}]

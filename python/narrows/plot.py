@@ -180,6 +180,26 @@ def utilisation(result: Result, ax: Axes | None = None, link: int | str | None =
     return _link_line(result, "utilisation", ax, link)
 
 
+def capacity(result: Result, ax: Axes | None = None, link: int | str | None = None) -> Axes:
+    """Draw what leaves a link over time, in Mbit/s, before what could have left it, in grey.
+
+    Parameters
+    ----------
+    result
+        A run with samples.
+    ax
+        The axes to draw into; new ones if None.
+    link
+        The link's name or number; the bottleneck if None.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+    """
+    return _capacities(result, ax or _axes(), [result.link_number(link)])
+
+
 def law(
     result: Result, name: str, ax: Axes | None = None, flows: Sequence[int] | None = None
 ) -> Axes:
@@ -246,7 +266,10 @@ def single(result: Result) -> Figure:
     goodput(result, axes[1][0])
     _link_lines(result, "queue", axes[1][1], links)
     _losses(result, axes[2][0], links)
-    _link_lines(result, "utilisation", axes[2][1], links)
+    if shown.varies(result, links):
+        _capacities(result, axes[2][1], links)
+    else:
+        _link_lines(result, "utilisation", axes[2][1], links)
     # The legend of the flows is that of the panel beside it, too.
     for ax in (axes[0][1], axes[1][0]):
         if ax.get_legend():
@@ -645,6 +668,21 @@ def _link_lines(result: Result, column: str, ax: Axes | None, links: Sequence[in
     shown_as = metric(column, "link_series")
     lines = shown.link_lines(result, column, shown_as.scale, links)
     return _draw(ax, result, lines, shown_as.axis)
+
+
+def _capacities(result: Result, ax: Axes, links: Sequence[int]) -> Axes:
+    """Draw what leaves links, and what could."""
+    there = shown.link_lines(result, "capacity", 1e-6, links)
+    used = shown.link_lines(result, "utilisation", 1.0, links)
+    lines = [
+        replace(line, values=line.values * could.values)
+        for line, could in zip(used, there, strict=True)
+    ]
+    _draw(ax, result, lines, "throughput, capacity grey (Mbit/s)")
+    for could in there:
+        ax.fill_between(could.time, 0, could.values, step="pre", color="0.85", lw=0, zorder=0.5)
+    ax.set_ylim(0, 1.05 * max(float(could.values.max(initial=0.0)) for could in there))
+    return ax
 
 
 def _link_line(result: Result, column: str, ax: Axes | None, link: int | str | None) -> Axes:

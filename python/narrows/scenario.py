@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Unpack
 
-from narrows import _core
+from narrows import _core, trace_files
 from narrows.controller import Controller, Makes, known
 from narrows.fields import ScenarioFields
 from narrows.files import read_text
@@ -165,13 +165,18 @@ class Scenario:
         ------
         ScenarioError
             If the file cannot be read or is not a scenario. The message begins with its path.
+
+        Notes
+        -----
+        Files that its links are read from (``trace``) are found from the file's own folder.
         """
         try:
             text = read_text(Path(path), LARGEST)
         except (OSError, UnicodeDecodeError) as error:
             raise _core.ScenarioError(f"{path}: {error}") from None
         try:
-            return cls.from_toml(text)
+            core = trace_files.beside(_core.Scenario(text), Path(path).parent)
+            return cls.draft(core, {}).check()
         except _core.ScenarioError as error:
             raise _core.ScenarioError(f"{path}: {error}") from None
 

@@ -308,6 +308,12 @@ def bottlenecks(result: Result) -> list[int]:
     return sorted({result.bottleneck, *found[:LINKS]})
 
 
+def varies(result: Result, links: Sequence[int]) -> bool:
+    """Return whether what could leave these links is not the same all the time."""
+    lines = link_lines(result, "capacity", 1.0, links)
+    return any(bool((line.values != line.values[0]).any()) for line in lines if len(line.values))
+
+
 def link_lines(
     result: Result, column: str, scale: float, links: Sequence[int] | None = None
 ) -> list[Line]:

@@ -43,8 +43,11 @@ WORDS = {
     "WayBack": "dumbbell's way back",
     "ScriptLine": "line of a script",
 }
-# In a call, the name of a file that a link is read from is `trace`, too.
-OF_LINK = {"trace": "str"}
+# Names of a link's fields that a call has for something else, too: where, and what the link's are.
+OF_LINK = {
+    "trace": ("ScenarioOptions", "str"),
+    "reverse": ("FlowOptions", "WayBackFields | Mapping[str, Any]"),
+}
 
 
 def written() -> str:
@@ -89,7 +92,8 @@ def _classes(name: str, node: Mapping[str, Any], defs: Mapping[str, Any]) -> Ite
         bases.append(form)
     words = WORDS.get(name, name.lower())
     if name in OWN:
-        of_call = {field for field in fields if name != "Scenario" and field in OF_LINK}
+        links = name in {"Dumbbell", "ParkingLot"}
+        of_call = {field for field in fields if links and field in OF_LINK}
         options = {
             field: kind
             for field, kind in fields.items()
@@ -114,8 +118,9 @@ def _class(
     lines.append("")
     for field, value in fields.items():
         kind = LAW if (name, field) == ("FlowFields", "cc") else _type(value, defs)
-        if name == "ScenarioOptions" and field in OF_LINK:
-            kind = f"{OF_LINK[field]} | {kind}"
+        where, of_link = OF_LINK.get(field, ("", ""))
+        if name == where:
+            kind = f"{of_link} | {kind}"
         lines.append(f"    {field}: {f'Required[{kind}]' if field in required else kind}")
         lines += _doc(value.get("description", ""))
     return "\n".join(lines) + "\n"

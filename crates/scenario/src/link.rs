@@ -54,6 +54,11 @@ impl CheckedLink {
         self.loss != Loss::None || self.varying.as_ref().is_some_and(|varying| varying.loses())
     }
 
+    /// How many packets its wire lets go at once, and how often, if that is bounded.
+    pub(crate) fn lets_go(&self) -> Option<(u64, Duration)> {
+        self.varying.as_ref()?.lets_go()
+    }
+
     /// Whether something of it varies.
     pub fn varies(&self) -> bool {
         self.varying.is_some()

@@ -65,6 +65,14 @@ impl CheckedVarying {
         varying
     }
 
+    /// How many packets a hold lets go at once, and how often, if that is bounded.
+    pub fn lets_go(&self) -> Option<(u64, Duration)> {
+        let hold = self.base.hold?;
+        let (narrows_sim::Every::Exactly(every) | narrows_sim::Every::OnAverage(every)) =
+            hold.every;
+        (hold.most < u64::MAX).then_some((hold.most, every))
+    }
+
     /// Whether the wire loses packets by chance at times.
     pub fn loses(&self) -> bool {
         self.base.losses.values().any(|loss| loss != Loss::None)

@@ -13,6 +13,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 
+/// Bytes of a packet that is as large as most links let it be.
+const LARGEST_PACKET: f64 = 1500.0;
+
 /// Something that runs, but hardly as it was meant. Prints as `flows[0].cc: "xcp" asks routers …`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
@@ -47,6 +50,7 @@ pub(crate) fn find(
         }));
     }
     warnings.extend(passed_by(links, flows));
+    warnings.extend(links.iter().filter_map(piles_up));
     warnings
 }
 
@@ -79,6 +83,21 @@ fn undamaged(connection: &Connection, way: &[&CheckedLink]) -> Option<(&'static 
         let message = "no wire on its data's way damages anything, so it changes nothing; add \
                        loss = \"0.1%\" to one of those links";
         ("header_checksum", message.to_owned())
+    })
+}
+
+/// A wire that lets fewer packets pass than may leave.
+fn piles_up(link: &CheckedLink) -> Option<Warning> {
+    let (packets, every) = link.lets_go()?;
+    let passes = packets as f64 * LARGEST_PACKET * 8.0 / every.seconds();
+    let rate = link.rate.bits_per_second() as f64;
+    (passes < rate).then(|| Warning {
+        place: format!("links \"{}\"", link.name),
+        message: format!(
+            "hold lets {packets} packets pass in {every}, which is less than {}: they pile up where \
+             no buffer bounds them; give more",
+            link.rate
+        ),
     })
 }
 

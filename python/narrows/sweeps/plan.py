@@ -20,6 +20,7 @@ from narrows.sweeps.points import Base, Point, checked_at, describe, draft_at, n
 from narrows.sweeps.result import Failure, Member, Sweep, read
 from narrows.sweeps.work import Job, Outcome
 from narrows.terminal import tell
+from narrows.trace_files import digests
 
 # A confidence interval from two values says little.
 FEWEST_SEEDS = 3
@@ -232,7 +233,11 @@ class Plan:
 
     def _members(self, seeds: Sequence[Sequence[int]]) -> list[Member]:
         """Return each point's runs with the seeds given for that point."""
-        groups = zip(self.scenarios, self.texts, seeds, strict=True)
+        texts = [
+            text + digests(scenario.core)
+            for scenario, text in zip(self.scenarios, self.texts, strict=True)
+        ]
+        groups = zip(self.scenarios, texts, seeds, strict=True)
         # A user's own law is known by its name only, which others may have at other points.
         return [
             Member(point, seed, key_of(f"{point} {text}" if scenario.controllers else text, seed))

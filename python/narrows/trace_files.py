@@ -1,0 +1,86 @@
+"""Files that a scenario's links are read from: where they are, and what is in them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from narrows import _core
+
+
+def named(core: _core.Scenario) -> dict[str, str]:
+    """Return the files that links are read from, by the places that name them.
+
+    Parameters
+    ----------
+    core
+        A scenario of the core, checked or not.
+
+    Returns
+    -------
+    dict[str, str]
+        Like ``{"dumbbell.trace": "lte.mahimahi"}``.
+
+    Examples
+    --------
+    >>> from narrows import _core
+    >>> named(_core.Scenario('dumbbell = { trace = "a", rtt = "9ms", buffer = "9p" }'))
+    {'dumbbell.trace': 'a'}
+    """
+    return dict(_below("", json.loads(core.to_json())))
+
+
+def _below(place: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, field in value.items():
+            below = f"{place}.{name}" if place else str(name)
+            # The run's own `trace` is a table.
+            if name == "trace" and isinstance(field, str):
+                yield below, field
+            else:
+                yield from _below(below, field)
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _below(f"{place}[{number}]", item)
+
+
+def beside(core: _core.Scenario, folder: Path) -> _core.Scenario:
+    """Return a scenario whose files are found from a folder, in which its own file lies.
+
+    Parameters
+    ----------
+    core
+        A scenario of the core, not checked.
+    folder
+        Where relative names begin.
+
+    Returns
+    -------
+    _core.Scenario
+        With names that can be read from here.
+    """
+    found = {place: str(folder / name) for place, name in named(core).items()}
+    return core.patched([(place, json.dumps(name)) for place, name in found.items()])
+
+
+def digests(core: _core.Scenario) -> str:
+    """Return what the files hold, as text: runs are equal only if that is.
+
+    Parameters
+    ----------
+    core
+        A scenario of the core whose files can be read.
+
+    Returns
+    -------
+    str
+        A line for each file; empty if there is none.
+    """
+    lines = (
+        f"# {place}: {hashlib.sha256(Path(name).read_bytes()).hexdigest()}\n"
+        for place, name in named(core).items()
+    )
+    return "".join(lines)
