@@ -24,9 +24,9 @@ Flows = int | Sequence[FlowFields | Mapping[str, Any]]
 
 
 def dumbbell(
-    rate: str | None,
-    rtt: str,
-    buffer: str,
+    rate: str | None = None,
+    rtt: str | None = None,
+    buffer: str | None = None,
     cc: Law = "cubic",
     flows: Flows = 1,
     **more: Unpack[DumbbellKeywords],
@@ -37,7 +37,8 @@ def dumbbell(
     ----------
     rate, rtt, buffer
         The bottleneck's rate, the base round-trip time of the first flow, and the bottleneck's
-        buffer, like ``"1Gbps"``, ``"100ms"`` and ``"20p"``. A ``trace`` has the rate: None then.
+        buffer, like ``"1Gbps"``, ``"100ms"`` and ``"20p"``. A ``trace`` has the rate, and a ``link``
+        that is known by name, like ``"starlink"``, has all three.
     cc
         A law over a recovery, like ``"cubic:beta=0.8+newreno"``, or what makes a `Controller`.
     flows

@@ -10,6 +10,9 @@ from typing import Any
 
 from narrows import _core
 
+# Traces that come with narrows have names that begin so, and are no files.
+BUILT_IN = "narrows:"
+
 
 def named(core: _core.Scenario) -> dict[str, str]:
     """Return the files that links are read from, by the places that name them.
@@ -39,7 +42,8 @@ def _below(place: str, value: Any) -> Iterator[tuple[str, str]]:
             below = f"{place}.{name}" if place else str(name)
             # The run's own `trace` is a table.
             if name == "trace" and isinstance(field, str):
-                yield below, field
+                if not field.startswith(BUILT_IN):
+                    yield below, field
             else:
                 yield from _below(below, field)
     elif isinstance(value, list):

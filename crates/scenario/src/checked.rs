@@ -52,7 +52,7 @@ impl Checked {
 
     /// Checks a scenario whose flows may name what `own` has as well as the registry's laws.
     pub fn with_own(scenario: Scenario, own: &Own) -> Result<Self, ScenarioError> {
-        let scenario = scenario.without_idle_options();
+        let scenario = scenario.spelled_out();
         let duration = scenario.duration.unwrap_or(DURATION);
         positive("duration", duration, "60s")?;
         let warmup = scenario.warmup.unwrap_or_else(|| duration.scale(WARMUP));

@@ -56,7 +56,7 @@ pub use results::{
 };
 pub use run::{run, run_tapped};
 pub use scenario::{
-    Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Host, HostField, HostName, Link,
+    Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Host, HostField, HostName, Link, LinkName,
     PacingName, ParkingLot, PeriodsName, Scenario, SlowStartName, Stall, TcpName, Trace, Web,
 };
 pub use stack::{Stack, StackEnds, Transfer, Wish};

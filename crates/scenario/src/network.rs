@@ -134,7 +134,12 @@ impl Network {
     }
 
     fn dumbbell(dumbbell: &Dumbbell, flows: &[Flow], load: &Load) -> Result<Self, ScenarioError> {
-        let rtt = dumbbell.rtt;
+        let missing = |field| {
+            let message = format!("missing field \"{field}\"; add it");
+            ScenarioError::new("dumbbell", message)
+        };
+        let rtt = dumbbell.rtt.ok_or_else(|| missing("rtt"))?;
+        dumbbell.buffer.ok_or_else(|| missing("buffer"))?;
         positive("dumbbell.rtt", rtt, "100ms")?;
         let has_own = |flow: &Flow| flow.rtt.is_some() || flow.rtt_spread.is_some();
         let is_step = dumbbell.rtt_step.is_some_and(|step| step > Duration::ZERO);

@@ -35,6 +35,10 @@ struct Span {
 /// A ramp has so many steps, unless they would be shorter than this.
 const RAMP_STEPS: u64 = 100;
 const SHORTEST_STEP: Duration = Duration::from_millis(10);
+/// Names of traces that come with narrows begin so.
+const BUILT_IN: &str = "narrows:";
+const MADE_UP_DOWN: &str = include_str!("../../../python/narrows/examples/traces/made-up-lte.down");
+const MADE_UP_UP: &str = include_str!("../../../python/narrows/examples/traces/made-up-lte.up");
 /// A delay that drifts does so in steps of this.
 const DRIFT_STEP: Duration = Duration::from_millis(100);
 
@@ -209,9 +213,13 @@ pub(crate) fn trace(
 ) -> Result<Option<Opportunities>, ScenarioError> {
     let Some(file) = &options.trace else { return Ok(None) };
     let wrong = |message: String| ScenarioError::new(format!("{place}.trace"), message);
-    let text = std::fs::read_to_string(file).map_err(|error| {
-        wrong(format!("\"{file}\" cannot be read ({error}); name a file of opportunities"))
-    })?;
+    let text = match file.strip_prefix(BUILT_IN) {
+        Some("made-up-lte.down") => MADE_UP_DOWN.to_owned(),
+        Some("made-up-lte.up") => MADE_UP_UP.to_owned(),
+        _ => std::fs::read_to_string(file).map_err(|error| {
+            wrong(format!("\"{file}\" cannot be read ({error}); name a file of opportunities"))
+        })?,
+    };
     let parsed = Opportunities::parse(&text);
     parsed.map(Some).map_err(|error| wrong(format!("\"{file}\", {error}")))
 }

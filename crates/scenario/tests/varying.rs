@@ -1,6 +1,6 @@
 //! Links that vary, from a scenario's text to its results.
 
-use narrows_scenario::{Checked, Results, Scenario, ScenarioError};
+use narrows_scenario::{Checked, LinkName, Results, Scenario, ScenarioError};
 use std::ops::ControlFlow;
 
 fn check(link: &str, rest: &str) -> Result<Checked, ScenarioError> {
@@ -97,6 +97,31 @@ fn handovers_are_drawn_from_the_seed_and_are_the_same_for_every_law() {
     assert!(first[0] != first[1] && first[1] != first[2]);
     assert_eq!(first, capacities("", "reno"));
     assert_ne!(first, capacities("seed = 2", "cubic"));
+}
+
+/// Each carries what a flow sends; what the file gives itself counts.
+#[test]
+fn links_are_known_by_name() {
+    for link in LinkName::ALL {
+        let name = link.as_str();
+        let length = if link == LinkName::Mars { "9000s" } else { "40s" };
+        let text = format!(
+            "duration = \"{length}\"\n[dumbbell]\nlink = \"{name}\"\n[[flows]]\ncc = \"cubic\"\n"
+        );
+        let scenario = Scenario::from_toml(&text).expect("TOML");
+        let spelled_out = scenario.canonical(true).to_toml();
+        assert!(!spelled_out.contains("link =") && spelled_out.contains("rtt ="), "{spelled_out}");
+        let checked = Checked::new(scenario).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let run = narrows_scenario::run(&checked, 1, None, |_| ControlFlow::Continue(()));
+        let results = run.expect("it runs");
+        assert!(results.links[0].summary.departures > 100, "{name}");
+        assert_eq!(results.warnings.matches("pile up").count(), 0, "{}", results.warnings);
+    }
+    let text = "[dumbbell]\nlink = \"geo\"\nrate = \"1Mbps\"\n[[flows]]\ncc = \"cubic\"\n";
+    let checked = Scenario::from_toml(text).and_then(Checked::new).expect("a scenario");
+    assert_eq!(checked.links[0].rate.to_string(), "1Mbps");
+    let error = Scenario::from_toml(&text.replace("geo", "gio")).expect_err("no such link");
+    assert!(error.to_string().contains("did you mean \"geo\"?"), "{error}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod names;
 mod network;
 mod numbers;
 mod plain;
+mod presets;
 mod varying;
 mod written;
 
@@ -17,6 +18,7 @@ pub use flow::{
 pub use network::{Chain, ChainLink, Dumbbell, Link, ParkingLot, WayBack};
 pub(crate) use network::{LinkFields, LinkOptions};
 pub use numbers::Numbers;
+pub use presets::LinkName;
 pub use varying::{Change, Does, Every, Handovers, Hold, Outage, Policer, ScriptLine, Shaper};
 
 use crate::ScenarioError;
@@ -147,13 +149,15 @@ impl Scenario {
     #[must_use]
     pub fn canonical(&self, series: bool) -> Self {
         let nothing = (!series).then_some(Duration::ZERO);
-        Self { seed: None, trace: None, sample: self.sample.or(nothing), ..self.clone() }
+        let dumbbell = self.dumbbell.as_ref().map(Dumbbell::spelled_out);
+        Self { seed: None, trace: None, sample: self.sample.or(nothing), dumbbell, ..self.clone() }
     }
 
-    /// Removes options whose value has no effect, like `ecn = false`, `overhead = "0s"` or
-    /// `quantum = 1`. Such an option may be given for any flow.
-    pub(crate) fn without_idle_options(mut self) -> Self {
+    /// Spells out a link that is known by name, and removes options whose value has no effect, like
+    /// `ecn = false`, `overhead = "0s"` or `quantum = 1`, which may be given for any flow.
+    pub(crate) fn spelled_out(mut self) -> Self {
         self.flows.iter_mut().for_each(Flow::drop_idle_options);
+        self.dumbbell = self.dumbbell.as_ref().map(Dumbbell::spelled_out);
         self
     }
 

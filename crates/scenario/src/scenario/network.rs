@@ -1,5 +1,6 @@
 //! Networks as written: the presets, and links between named nodes.
 
+use super::presets::LinkName;
 use super::varying::{Change, Handovers, Hold, Outage, Policer, ScriptLine, Shaper};
 use super::written::written;
 use narrows_units::{Buffer, Bytes, Duration, Probability, Rate};
@@ -41,11 +42,13 @@ written! {
     ///
     /// Each access link takes a twentieth of the RTT one way, the bottleneck the rest.
     pub struct Dumbbell {
-        required {
+        required {}
+        optional {
+            /// A link that is known by name, which has all that is not given here: "lte",
+            /// "starlink", "geo", "wifi", "cable", "mars".
+            link: LinkName,
             /// Base round-trip time of the first flow, without queues and transmission.
             rtt: Duration,
-        }
-        optional {
             /// Each further flow's RTT is longer by this.
             rtt_step: Duration,
             /// The way back: where it is not as the way there, or as the plain link that it is if no
@@ -54,7 +57,7 @@ written! {
             /// The rate of the access links; "100Gbps" unless given.
             access_rate: Rate,
         }
-        bounded_link
+        link
     }
 }
 
