@@ -11,6 +11,7 @@ use crate::window::Rooms;
 use crate::wire::{Seen, Told, Wire};
 use narrows_router::Discipline;
 use narrows_router::queues::GwaSettings;
+use narrows_router::service::Steps;
 use narrows_scenario::{
     Checked, CheckedLink, RealFlow, RealSends, Results, Scenario, ScenarioError, assemble,
     real_flows,
@@ -216,7 +217,10 @@ pub(crate) fn passed(link: &CheckedLink, seed: u64) -> (LinkSettings, Duration) 
         let least = varying.delays.values().min().unwrap_or_default();
         own = varying.delays.get(Time::ZERO).saturating_sub(least);
         let delays = varying.delays.map(|delay| delay.saturating_sub(least));
-        Arc::new(Varying { delays, ..varying.clone() })
+        // A burst that a kernel sends as one packet is larger than any, and waits for several
+        // opportunities.
+        let mtus = Steps::always(u32::MAX);
+        Arc::new(Varying { delays, mtus, ..varying.clone() })
     });
     (LinkSettings { queue, delay: Duration::ZERO, varying, ..settings }, own)
 }

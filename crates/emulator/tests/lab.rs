@@ -73,6 +73,37 @@ fn other_queues_work_on_real_packets() {
     }
 }
 
+/// A rate that falls, an outage that holds, a trace, a policer: real packets take no more than there
+/// is, and what there was is told.
+#[test]
+fn links_that_vary_carry_real_packets() {
+    for (link, offered, least) in [
+        ("rate = \"20Mbps\"\nchanges = [{ at = \"2s\", rate = \"5Mbps\" }]", 30e6, 0.5),
+        (
+            "rate = \"20Mbps\"\noutages = [{ at = \"2s\", for = \"1s\", does = \"hold\" }]",
+            40e6,
+            0.2,
+        ),
+        ("trace = \"narrows:made-up-lte.down\"", 0.0, 0.2),
+        ("rate = \"20Mbps\"\npolicer = { rate = \"5Mbps\", burst = \"100kB\" }", 60e6, 0.0),
+    ] {
+        let text = format!(
+            "duration = \"4s\"\nwarmup = \"1s\"\n[dumbbell]\nrtt = \"20ms\"\nbuffer = \"200p\"\n\
+             {link}\n[[flows]]\ncc = \"cubic\"\n"
+        );
+        let Some(Measured { results, .. }) = run(&text) else { return };
+        let summary = &results.links[0].summary;
+        let used = summary.departed_bytes as f64 * 8.0;
+        let found = used / summary.utilisation;
+        assert!(offered == 0.0 || (found / offered - 1.0).abs() < 1e-6, "{link}: {found}");
+        assert!((least..=1.001).contains(&summary.utilisation), "{link}: {}", summary.utilisation);
+        if link.contains("policer") {
+            // The bucket holds a burst and fills for three seconds.
+            assert!(summary.policed > 0 && used <= 15e6 + 0.8e6, "{summary:?}");
+        }
+    }
+}
+
 #[test]
 fn what_a_kernel_cannot_do_is_refused_with_its_field() {
     let scenario =
@@ -98,6 +129,12 @@ fn what_a_kernel_cannot_do_is_refused_with_its_field() {
         (scenario("", "cc = \"bbr\""), "flows[0].cc: \"bbr\" is version 3"),
         (on_path("access_rate = \"1Gbps\""), "dumbbell.access_rate: hosts have no links"),
         (on_path("jitter = \"1ms\"\nreorder = true"), "dumbbell.reorder: a lab keeps"),
+        (on_path("script = [{ drop = 5 }]"), "dumbbell.script: is of single packets"),
+        (
+            on_path("shaper = { rate = \"1Mbps\", burst = \"9kB\" }"),
+            "dumbbell.shaper: is of single packets",
+        ),
+        (on_path("changes = [{ at = \"1s\", mtu = \"900B\" }]"), "dumbbell.changes: a lab's path"),
         (on_path("queue = \"xcp\""), "dumbbell.queue: answers what packets ask"),
         (on_path("queue = \"gwa-rr:backward=true\""), "dumbbell.queue: backward=true answers"),
         (on_path("[trace]\nflows = [0]"), "trace: a lab writes no traces"),

@@ -4,14 +4,14 @@
 use crate::connection::Connection;
 use crate::controller_spec::ControllerSpec;
 use crate::flow::{Carrier, CheckedFlow, PacketSize};
-use crate::scenario::{Flow, Of, QuantumField, Scenario};
+use crate::scenario::{Change, Dumbbell, Flow, Of, QuantumField, Scenario};
 use crate::{Checked, ScenarioError};
 use narrows_router::Discipline;
 use narrows_settings::Given;
 use narrows_sim::{Application, Datagrams, Transmit};
 use narrows_transport::Recovery;
 use narrows_transport::tcp::RecoveryKind;
-use narrows_units::{Duration, Stream, Time};
+use narrows_units::{Bytes, Duration, Stream, Time};
 
 /// A congestion control of this machine's kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +119,21 @@ fn refuse_path(scenario: &Scenario, checked: &Checked) -> Result<(), ScenarioErr
         let message = "a kernel has its own habits, and not those of ns-2; leave it out";
         return Err(ScenarioError::new("tcp", message));
     }
+    refuse_bursts(scenario, dumbbell)?;
+    let changes_mtu =
+        |changes: &Option<Vec<Change>>| changes.iter().flatten().any(|change| change.mtu.is_some());
+    let back = dumbbell.reverse.as_ref();
     let refused = [
+        (
+            back.is_some_and(|back| back.reorder.is_some() || back.mtu.is_some()),
+            "dumbbell.reverse",
+            "a lab keeps the order of packets and carries any; leave out reorder and mtu",
+        ),
+        (
+            changes_mtu(&dumbbell.changes) || back.is_some_and(|back| changes_mtu(&back.changes)),
+            "dumbbell.changes",
+            "a lab's path carries any packet; leave out mtu",
+        ),
         (
             dumbbell.access_rate.is_some(),
             "dumbbell.access_rate",
@@ -147,6 +161,34 @@ fn refuse_path(scenario: &Scenario, checked: &Checked) -> Result<(), ScenarioErr
              lab lowers windows by itself",
         )),
         _ => Ok(()),
+    }
+}
+
+/// Bytes that a kernel sends as one packet at most, unless segments leave one by one.
+const LARGEST_BURST: Bytes = Bytes::new(65_536);
+
+/// Fails if single packets are meant, and a kernel sends several as one.
+fn refuse_bursts(scenario: &Scenario, dumbbell: &Dumbbell) -> Result<(), ScenarioError> {
+    let singly = |flow: &Flow| flow.quantum == Some(QuantumField::Packets(1));
+    if scenario.flows.iter().all(|flow| singly(flow) || flow.datagrams.is_some()) {
+        return Ok(());
+    }
+    let small = |bucket: Option<Bytes>| bucket.is_some_and(|burst| burst < LARGEST_BURST);
+    let back = dumbbell.reverse.as_ref();
+    let policers = [dumbbell.policer.as_ref(), back.and_then(|back| back.policer.as_ref())];
+    let shapers = [dumbbell.shaper.as_ref(), back.and_then(|back| back.shaper.as_ref())];
+    let refused = [
+        (dumbbell.script.is_some() || back.is_some_and(|back| back.script.is_some()), "script"),
+        (policers.into_iter().any(|it| small(it.map(|it| it.burst))), "policer"),
+        (shapers.into_iter().any(|it| small(it.map(|it| it.burst))), "shaper"),
+    ];
+    match refused.into_iter().find(|(is_meant, _)| *is_meant) {
+        None => Ok(()),
+        Some((_, field)) => {
+            let message = "is of single packets, and a kernel's are bursts of up to 64 kB; give \
+                           the flows quantum = 1";
+            Err(ScenarioError::new(format!("dumbbell.{field}"), message))
+        }
     }
 }
 
