@@ -2,7 +2,7 @@
 
 use crate::service::Service;
 use crate::transmitter::Pace;
-use narrows_units::{Rate, Time};
+use narrows_units::{Duration, Rate, Time};
 
 /// The end of a queue. A service that varies costs one of a single rate nothing: it is asked where
 /// a rate that is no whole number of picoseconds a byte is divided.
@@ -60,7 +60,13 @@ impl Server {
         Some(self.service.as_ref()?.rate(now))
     }
 
-    /// Bits that could have left in `from..to`.
+    /// Bits that could have left from `from` to `to`, that instant included.
+    pub fn offered_up_to(&self, from: Time, to: Time) -> f64 {
+        let to = if self.service.is_some() { to + Duration::from_picos(1) } else { to };
+        self.offered(from, to)
+    }
+
+    /// Bits that could have left in `from..to`, the end not included.
     pub fn offered(&self, from: Time, to: Time) -> f64 {
         match &self.service {
             Some(service) => service.offered(from, to),

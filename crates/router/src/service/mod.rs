@@ -29,7 +29,7 @@ pub trait Service: Debug + Send {
     /// The rate that a router knows of at `at`: that of the moment, or the last if that is none.
     fn rate(&self, at: Time) -> Rate;
 
-    /// Bits that could have left in `from..to`.
+    /// Bits that could have left in `from..to`, the end not included.
     fn offered(&self, from: Time, to: Time) -> f64;
 }
 

@@ -149,7 +149,9 @@ impl Service for Opportunities {
     }
 
     fn offered(&self, from: Time, to: Time) -> f64 {
-        (self.up_to(to) - self.up_to(from)) as f64 * f64::from(Self::LARGEST) * 8.0
+        let before = |at: Time| Time::from_picos(at.picos().saturating_sub(1));
+        let [first, last] = [from, to].map(|at| self.up_to(before(at)));
+        (last - first) as f64 * f64::from(Self::LARGEST) * 8.0
     }
 }
 

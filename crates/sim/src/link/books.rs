@@ -151,7 +151,7 @@ impl Books {
 
     /// The summary of the measured part of the run, in which `server` could have sent more.
     pub fn summary(&self, server: &Server, measured: &Measured) -> LinkSummary {
-        let capacity = server.offered(measured.from, measured.to) / 8.0;
+        let capacity = server.offered_up_to(measured.from, measured.to) / 8.0;
         let observer = self.observer.as_ref();
         LinkSummary {
             arrivals: self.arrivals,

@@ -112,23 +112,22 @@ impl<P: Cargo> DepartureLink<P> {
     }
 
     /// Hands a packet that arrives at `now` to the queue.
-    pub fn hold(&mut self, now: Time, mut packet: P, measured: &Measured) {
+    pub fn hold(&mut self, now: Time, packet: P, measured: &Measured) {
         self.catch_up(now);
         self.account(now, measured);
         self.books.arrivals += u64::from(measured.contains(now));
-        let mut late = 0;
+        let mut waiting = Waiting { came: now, was_marked: false, late: 0, packet };
         if self.entrance.is_some() {
-            match self.enter(now, &mut packet, measured) {
-                Some(passed) => late = nanoseconds(passed.late),
-                None => return self.refuse(now, packet),
+            match self.enter(now, &mut waiting.packet, measured) {
+                Some(passed) => waiting.late = nanoseconds(passed.late),
+                None => return self.given_up.push(waiting),
             }
-        } else if !self.books.fits(packet.bytes()) {
-            return self.refuse(now, packet);
+        } else if !self.books.fits(waiting.bytes()) {
+            return self.given_up.push(waiting);
         }
         let in_transmission = self.in_transmission(now);
         let found = (self.queue.backlog() + in_transmission).packets;
-        let was_marked = packet.ecn() == Ecn::Marked;
-        let waiting = Waiting { came: now, was_marked, late, packet };
+        waiting.was_marked = waiting.ecn() == Ecn::Marked;
         let room = Room { limit: self.limit, in_transmission };
         self.queue.enqueue(now, waiting, room, &mut self.given_up);
         if let Some(observer) = &mut self.books.observer {
@@ -160,13 +159,6 @@ impl<P: Cargo> DepartureLink<P> {
                 None
             }
         }
-    }
-
-    /// Drops a packet that is too large for the link.
-    #[cold]
-    fn refuse(&mut self, came: Time, packet: P) {
-        let (was_marked, late) = (false, 0);
-        self.given_up.push(Waiting { came, was_marked, late, packet });
     }
 
     /// Releases the next packet that the queue lets go at `now`, if the transmitter is free;
