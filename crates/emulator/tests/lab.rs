@@ -73,8 +73,8 @@ fn other_queues_work_on_real_packets() {
     }
 }
 
-/// A rate that falls, an outage that holds, a trace, a policer: real packets take no more than there
-/// is, and what there was is told.
+/// A rate that falls, an outage that holds, a trace, a policer: real packets take no more than
+/// there is, and what there was is told.
 #[test]
 fn links_that_vary_carry_real_packets() {
     for (link, offered, least) in [

@@ -175,9 +175,21 @@ fn a_trace_is_the_rate() {
     );
 }
 
+/// Each link is refused with this place and these words.
+fn are_refused(cases: &[(&str, &str, &str)]) {
+    for (link, place, part) in cases {
+        let has_rate =
+            link.contains("rate = \"1Mbps\"\n") || link.starts_with("trace") || link.is_empty();
+        let rate = if has_rate { "" } else { "rate = \"50Mbps\"" };
+        let error =
+            check(rate, link).err().unwrap_or_else(|| panic!("{link} is taken")).to_string();
+        assert!(error.contains(place) && error.contains(part), "{link}\n{error}");
+    }
+}
+
 #[test]
-fn what_does_not_hold_together_is_refused_with_a_remedy() {
-    for (link, place, part) in [
+fn changes_and_outages_that_do_not_hold_together_are_refused_with_a_remedy() {
+    are_refused(&[
         ("rate = \"1Mbps\"\nrepeat = \"9s\"", "dumbbell.repeat", "is for changes"),
         ("changes = [{ at = \"1s\" }]", "dumbbell.changes[0]", "changes nothing"),
         ("changes = [{ at = \"0s\", rate = \"1Mbps\" }]", "dumbbell.changes[0].at", "not after 0s"),
@@ -213,6 +225,12 @@ fn what_does_not_hold_together_is_refused_with_a_remedy() {
             "does",
             "did you mean \"lose\"",
         ),
+    ]);
+}
+
+#[test]
+fn other_links_that_do_not_hold_together_are_refused_with_a_remedy() {
+    are_refused(&[
         ("handovers = { every = \"15s\" }", "dumbbell.handovers", "change nothing"),
         ("handovers = { every = \"5s\", gap = \"5s\" }", "handovers.gap", "not shorter"),
         (
@@ -257,12 +275,5 @@ fn what_does_not_hold_together_is_refused_with_a_remedy() {
         ("reverse_buffer = \"5p\"", "dumbbell", "reverse = { buffer = \"20p\" }"),
         ("trace = \"nowhere\"", "dumbbell.trace", "cannot be read"),
         ("", "dumbbell", "missing field \"rate\""),
-    ] {
-        let has_rate =
-            link.contains("rate = \"1Mbps\"\n") || link.starts_with("trace") || link.is_empty();
-        let rate = if has_rate { "" } else { "rate = \"50Mbps\"" };
-        let error =
-            check(rate, link).err().unwrap_or_else(|| panic!("{link} is taken")).to_string();
-        assert!(error.contains(place) && error.contains(part), "{link}\n{error}");
-    }
+    ]);
 }

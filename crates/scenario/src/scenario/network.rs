@@ -51,8 +51,8 @@ written! {
             rtt: Duration,
             /// Each further flow's RTT is longer by this.
             rtt_step: Duration,
-            /// The way back: where it is not as the way there, or as the plain link that it is if no
-            /// data flows that way.
+            /// The way back, where it is not as the way there, or not as the plain link that it is
+            /// if no data flows that way.
             reverse: WayBack,
             /// The rate of the access links; "100Gbps" unless given.
             access_rate: Rate,

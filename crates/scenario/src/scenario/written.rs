@@ -136,7 +136,7 @@ macro_rules! written {
                     repeat: Duration,
                     /// Times at which it carries nothing.
                     outages: Vec<Outage>,
-                    /// Its rate and its delay change at regular times, as a satellite's do that hands
+                    /// Its rate and its delay change at regular times, as where one satellite hands
                     /// over to the next.
                     handovers: Handovers,
                     /// When packets may leave, in place of the rate: the name of a file in the

@@ -249,7 +249,9 @@ mod tests {
     proptest! {
         /// Poisson arrivals wait half of the time between instants; no order is changed.
         #[test]
-        fn packets_wait_half_of_the_time_between_instants(seed in any::<u64>(), mean in any::<bool>()) {
+        fn packets_wait_half_of_the_time_between_instants(
+            seed in any::<u64>(), mean in any::<bool>(),
+        ) {
             let gap = Duration::from_millis(3);
             let every = if mean { Every::OnAverage(gap) } else { Every::Exactly(gap) };
             let hold = Hold { every, most: u64::MAX, closed: None, phase: gap };

@@ -1,0 +1,72 @@
+//! Scripts of a link.
+
+use super::{Context, at};
+use crate::ScenarioError;
+use crate::scenario::{Numbers, ScriptLine};
+use narrows_sim::{Act, Admits};
+use narrows_units::Duration;
+
+impl Context<'_> {
+    /// Line `number` of the script.
+    pub(super) fn line(
+        &self,
+        number: usize,
+        line: &ScriptLine,
+    ) -> Result<narrows_sim::ScriptLine, ScenarioError> {
+        let field = |name: &str| format!("script[{number}].{name}");
+        let ScriptLine { drop, mark, late, packets, from, until, flow, least, each } = line;
+        let (act, numbers) = match (drop, mark, late, packets) {
+            (Some(numbers), None, None, None) => (Act::Drop, numbers),
+            (None, Some(numbers), None, None) => (Act::Mark, numbers),
+            (None, None, Some(late), Some(numbers)) => (Act::Late(*late), numbers),
+            (None, None, Some(_), None) => {
+                let message = "must say which packets; add packets = 1";
+                return Err(self.error(&field("late"), message));
+            }
+            _ => {
+                let message =
+                    "must say one of drop, mark, and late with packets; like { drop = 17 }";
+                return Err(self.error(&format!("script[{number}]"), message));
+            }
+        };
+        if late.is_some_and(|late| late > Act::LATEST) {
+            let message = format!("is later than {} at most", Act::LATEST);
+            return Err(self.error(&field("late"), message));
+        }
+        if late.is_some() && self.options.hold.is_some() {
+            let message = "lets others overtake, and a hold keeps the order; leave one of them out";
+            return Err(self.error(&field("late"), message));
+        }
+        let (begins, ends) = (from.unwrap_or_default(), until.unwrap_or(Duration::MAX));
+        self.within(&field("from"), begins)?;
+        if ends <= begins {
+            let message = format!("{ends} is not after {begins}, where it begins");
+            return Err(self.error(&field("until"), message));
+        }
+        self.numbers(&field, numbers, *each)?;
+        let admits = Admits {
+            from: at(begins),
+            until: at(ends),
+            flow: *flow,
+            least: least.map_or(0, |least| least.count().min(u32::MAX.into()) as u32),
+        };
+        let numbers = numbers.ranges().to_vec();
+        Ok(narrows_sim::ScriptLine { act, admits, numbers, each: *each })
+    }
+
+    fn numbers(
+        &self,
+        field: &dyn Fn(&str) -> String,
+        numbers: &Numbers,
+        each: Option<u64>,
+    ) -> Result<(), ScenarioError> {
+        let last = numbers.ranges().iter().map(|range| *range.end()).max().unwrap_or(0);
+        match each {
+            Some(each) if each < last => {
+                let message = format!("{each} is below {last}, to which is never counted then");
+                Err(self.error(&field("each"), message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
