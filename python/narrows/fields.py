@@ -179,7 +179,7 @@ class WayBackFields(TypedDict, total=False):
     outages: Sequence[OutageFields | Mapping[str, Any]]
     """Times at which it carries nothing."""
     handovers: HandoversFields | Mapping[str, Any]
-    """Its rate and its delay change at regular times, as a satellite's do that hands over to the
+    """Its rate and its delay change at regular times, as where one satellite hands over to the
     next.
     """
     trace: str
@@ -199,6 +199,10 @@ class WayBackFields(TypedDict, total=False):
 class DumbbellOptions(TypedDict, total=False):
     """Fields of a dumbbell that the functions of `narrows.networks` take as keywords."""
 
+    link: Literal["lte", "starlink", "geo", "wifi", "cable", "mars"]
+    """A link that is known by name, which has all that is not given here: "lte", "starlink", "geo",
+    "wifi", "cable", "mars".
+    """
     rtt_step: str
     """Each further flow's RTT is longer by this."""
     access_rate: str
@@ -232,7 +236,7 @@ class DumbbellOptions(TypedDict, total=False):
     outages: Sequence[OutageFields | Mapping[str, Any]]
     """Times at which it carries nothing."""
     handovers: HandoversFields | Mapping[str, Any]
-    """Its rate and its delay change at regular times, as a satellite's do that hands over to the
+    """Its rate and its delay change at regular times, as where one satellite hands over to the
     next.
     """
     hold: HoldFields | Mapping[str, Any]
@@ -248,16 +252,16 @@ class DumbbellOptions(TypedDict, total=False):
 class DumbbellFields(DumbbellOptions, total=False):
     """The fields of a dumbbell."""
 
-    rtt: Required[str]
-    """Base round-trip time of the first flow, without queues and transmission."""
-    buffer: Required[str]
-    """Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp"."""
     rate: str
     """Its rate, like "1Gbps"; a link with a `trace` has none."""
+    rtt: str
+    """Base round-trip time of the first flow, without queues and transmission."""
     reverse: WayBackFields | Mapping[str, Any]
-    """The way back: where it is not as the way there, or as the plain link that it is if no data
-    flows that way.
+    """The way back, where it is not as the way there, or not as the plain link that it is if no
+    data flows that way.
     """
+    buffer: str
+    """Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp"."""
     trace: str
     """When packets may leave, in place of the rate: the name of a file in the format of mahimahi, a
     line for each opportunity to send 1500 bytes, in milliseconds; repeated to the end of the run.
@@ -307,7 +311,7 @@ class ParkingLotOptions(TypedDict, total=False):
     outages: Sequence[OutageFields | Mapping[str, Any]]
     """Times at which it carries nothing."""
     handovers: HandoversFields | Mapping[str, Any]
-    """Its rate and its delay change at regular times, as a satellite's do that hands over to the
+    """Its rate and its delay change at regular times, as where one satellite hands over to the
     next.
     """
     hold: HoldFields | Mapping[str, Any]
@@ -375,7 +379,7 @@ class ChainLinkFields(TypedDict, total=False):
     outages: Sequence[OutageFields | Mapping[str, Any]]
     """Times at which it carries nothing."""
     handovers: HandoversFields | Mapping[str, Any]
-    """Its rate and its delay change at regular times, as a satellite's do that hands over to the
+    """Its rate and its delay change at regular times, as where one satellite hands over to the
     next.
     """
     trace: str
@@ -455,7 +459,7 @@ class LinkFields(_LinkFrom, total=False):
     outages: Sequence[OutageFields | Mapping[str, Any]]
     """Times at which it carries nothing."""
     handovers: HandoversFields | Mapping[str, Any]
-    """Its rate and its delay change at regular times, as a satellite's do that hands over to the
+    """Its rate and its delay change at regular times, as where one satellite hands over to the
     next.
     """
     trace: str

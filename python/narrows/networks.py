@@ -37,8 +37,8 @@ def dumbbell(
     ----------
     rate, rtt, buffer
         The bottleneck's rate, the base round-trip time of the first flow, and the bottleneck's
-        buffer, like ``"1Gbps"``, ``"100ms"`` and ``"20p"``. A ``trace`` has the rate, and a ``link``
-        that is known by name, like ``"starlink"``, has all three.
+        buffer, like ``"1Gbps"``, ``"100ms"`` and ``"20p"``. A ``trace`` has the rate, and a
+        ``link`` that is known by name, like ``"starlink"``, has all three.
     cc
         A law over a recovery, like ``"cubic:beta=0.8+newreno"``, or what makes a `Controller`.
     flows
