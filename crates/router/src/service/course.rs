@@ -42,22 +42,34 @@ impl Course {
     }
 }
 
+/// How long `need` bits, each in as many parts as a second has picoseconds, take at `rate`.
+fn time_for(need: u128, rate: Rate) -> Duration {
+    let bits = rate.bits_per_second();
+    // Nearly always: the other division takes ten times as long.
+    let picos = match u64::try_from(need) {
+        Ok(need) => need.div_ceil(bits),
+        Err(_) => u64::try_from(need.div_ceil(u128::from(bits))).unwrap_or(u64::MAX),
+    };
+    Duration::from_picos(picos)
+}
+
 impl Service for Course {
     fn send(&mut self, _came: Time, from: Time, bytes: u32) -> Time {
         self.advance(from);
         let (mut at, mut need) = (from, u128::from(bytes) * 8 * PICOS);
         loop {
             let (rate, length) = self.rates.step(self.place);
-            let bits = rate.map_or(0, |rate| u128::from(rate.bits_per_second()));
-            let end = self.ends();
-            let passes = bits * u128::from(end.since(at).picos());
-            if bits > 0 && passes >= need {
-                return at + Duration::from_picos(need.div_ceil(bits) as u64);
+            let end = self.began + length;
+            if let Some(rate) = rate {
+                let takes = time_for(need, rate);
+                if takes <= end.since(at) {
+                    return at + takes;
+                }
+                need -= u128::from(rate.bits_per_second()) * u128::from(end.since(at).picos());
             }
             if length == Duration::MAX || end >= HELD {
                 return HELD;
             }
-            need -= passes;
             (at, self.began, self.place) = (end, end, self.rates.after(self.place));
         }
     }
