@@ -214,6 +214,16 @@ fn changes_and_outages_that_do_not_hold_together_are_refused_with_a_remedy() {
             "not after the last change",
         ),
         ("outages = [{ at = \"3s\", for = \"0s\" }]", "outages[0].for", "above 0"),
+        (
+            "outages = [{ at = \"1s\", for = \"1us\", every = \"10us\" }]",
+            "[0].every",
+            "1000000 outages",
+        ),
+        (
+            "changes = [{ at = \"9us\", rate = \"2Mbps\" }]\nrepeat = \"10us\"",
+            "dumbbell.repeat",
+            "below 1ms",
+        ),
         ("outages = [{ at = \"30s\", for = \"1s\" }]", "outages[0].at", "not within the run"),
         (
             "outages = [{ at = \"3s\", for = \"2s\", every = \"2s\" }]",
@@ -250,7 +260,8 @@ fn other_links_that_do_not_hold_together_are_refused_with_a_remedy() {
             "dumbbell.handovers",
             "cannot go with changes of rate",
         ),
-        ("hold = { every = \"0s\" }", "hold.every", "above 0"),
+        ("hold = { every = \"0s\" }", "hold.every", "below 1us"),
+        ("handovers = { every = \"1us\", gap = \"1ns\" }", "handovers.every", "1000000 handovers"),
         ("hold = { every = 4 }", "hold.every", "{ mean = \"4ms\" }"),
         ("hold = { every = \"4ms\", most = 0 }", "hold.most", "nothing would pass"),
         ("hold = { every = \"4ms\", for = \"4ms\" }", "hold.for", "below the 4ms"),

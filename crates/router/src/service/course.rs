@@ -84,7 +84,7 @@ impl Service for Course {
     }
 
     fn offered(&self, from: Time, to: Time) -> f64 {
-        let mut steps = self.rates.until(to).peekable();
+        let mut steps = self.rates.between(from, to).peekable();
         let mut bits = 0.0;
         while let Some((begins, rate)) = steps.next() {
             let ends = steps.peek().map_or(to, |(next, _)| *next);

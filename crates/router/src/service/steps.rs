@@ -53,15 +53,31 @@ impl<T: Copy> Steps<T> {
         self.at.iter().map(|(_, value)| *value)
     }
 
+    /// Every step that holds in `from..end`, with the time at which it begins.
+    pub fn between(&self, from: Time, end: Time) -> impl Iterator<Item = (Time, T)> {
+        let phase = self.phase(from);
+        let place = self.place(phase);
+        let begins = from.picos() - phase.since(self.begins(place)).picos();
+        let first = (Time::from_picos(begins), place);
+        let next = |(begins, place): &(Time, usize)| {
+            let length = self.step(*place).1;
+            (length < Duration::MAX).then(|| (*begins + length, self.after(*place)))
+        };
+        let steps = std::iter::successors(Some(first), next);
+        steps
+            .take_while(move |(begins, _)| *begins < end)
+            .map(|(begins, place)| (begins, self.at[place].1))
+    }
+
     /// Every step up to `end`, with the time at which it begins.
     pub fn until(&self, end: Time) -> impl Iterator<Item = (Time, T)> {
-        let period = self.period.unwrap_or(Duration::MAX);
-        let begins = std::iter::successors(Some(Time::ZERO), move |cycle| Some(*cycle + period));
-        let begins = begins.take_while(move |cycle| *cycle < end);
-        let steps = begins.flat_map(|cycle| {
-            self.at.iter().map(move |(at, value)| (cycle + at.since(Time::ZERO), *value))
-        });
-        steps.take_while(move |(at, _)| *at < end)
+        self.between(Time::ZERO, end)
+    }
+
+    /// How many steps there are up to `end`, about.
+    pub fn count_until(&self, end: Time) -> u64 {
+        let periods = self.period.map_or(0, |period| end.picos() / period.picos());
+        (periods + 1).saturating_mul(self.at.len() as u64)
     }
 
     /// How far `now` lies in its period.
@@ -122,6 +138,8 @@ mod tests {
         let steps = Steps::new('a', [(at(20), 'b')], period);
         let found = [at(49), at(50), at(69), at(70), at(1020)].map(|at| steps.get(at));
         assert_eq!(found, ['b', 'a', 'a', 'b', 'b']);
+        let late: Vec<_> = steps.between(at(60), at(75)).collect();
+        assert_eq!(late, [(at(50), 'a'), (at(70), 'b')]);
         let all: Vec<_> = steps.until(at(110)).map(|(at, _)| at).collect();
         assert_eq!(all, [0, 20, 50, 70, 100].map(at));
         assert_eq!(steps.step(1), ('b', Duration::from_millis(30)));

@@ -14,6 +14,9 @@ use std::fmt::Display;
 const RAMP_STEPS: u64 = 100;
 const SHORTEST_STEP: Duration = Duration::from_millis(10);
 
+/// Changes begin anew no more often than this.
+const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
+
 /// Which fields change.
 pub(super) struct Changed {
     pub rate: bool,
@@ -100,6 +103,10 @@ impl Later {
         varying: &mut Varying,
     ) -> Result<Steps<Rate>, ScenarioError> {
         let ends = self.ends;
+        if let Some(repeat) = repeat.filter(|repeat| *repeat < SHORTEST_PERIOD) {
+            let message = format!("{repeat} is below {SHORTEST_PERIOD}; give more");
+            return Err(context.error("repeat", message));
+        }
         if let Some(repeat) = repeat.filter(|repeat| *repeat <= ends) {
             let message = format!("{repeat} is not after the last change, which ends at {ends}");
             return Err(context.error("repeat", message));

@@ -1,7 +1,7 @@
 //! Handovers of a link: checked, and drawn for a run.
 
 use super::outages::Span;
-use super::{Context, at};
+use super::{Context, MOST, at};
 use crate::ScenarioError;
 use crate::scenario::{Does, Handovers};
 use narrows_units::{Duration, Rate, Stream, Time};
@@ -24,7 +24,7 @@ impl Drawn {
         let mut begins = at(handovers.first.unwrap_or(handovers.every));
         let mut number = 0;
         while begins < end {
-            drawn.hand_over(handovers, begins, number, stream);
+            drawn.hand_over(handovers, (begins, end), number, stream);
             begins += handovers.every;
             number += 1;
         }
@@ -34,7 +34,7 @@ impl Drawn {
     fn hand_over(
         &mut self,
         handovers: &Handovers,
-        begins: Time,
+        (begins, end): (Time, Time),
         number: usize,
         stream: &mut Stream,
     ) {
@@ -52,18 +52,31 @@ impl Drawn {
             Some(least + most.saturating_sub(least).scale(stream.uniform()))
         });
         if let Some(delay) = delay {
-            let drift = drift.unwrap_or_default();
-            let steps = if drift > Duration::ZERO { every.picos() / DRIFT_STEP.picos() } else { 1 };
-            let share = |step| drift.scale(step as f64 / steps.max(1) as f64);
-            self.delays.extend(
-                (0..steps.max(1)).map(|step| (begins + DRIFT_STEP * step, delay + share(step))),
-            );
+            self.delays.extend(drifting(delay, drift.unwrap_or_default(), *every, begins, end));
         }
         if let Some(gap) = gap.filter(|gap| *gap > Duration::ZERO) {
             let does = does.unwrap_or(Does::Lose);
             self.gaps.push(Span { from: begins, to: begins + gap, does });
         }
     }
+}
+
+/// The steps of a delay that grows by `drift` in a slot of length `every` from `begins` on, up to
+/// the end of the run.
+fn drifting(
+    delay: Duration,
+    drift: Duration,
+    every: Duration,
+    begins: Time,
+    end: Time,
+) -> impl Iterator<Item = (Time, Duration)> {
+    let steps = if drift > Duration::ZERO { every.picos() / DRIFT_STEP.picos() } else { 1 };
+    let steps = steps.max(1);
+    let step = move |number: u64| {
+        let share = number as f64 / steps as f64;
+        (begins + DRIFT_STEP * number, delay + drift.scale(share))
+    };
+    (0..steps).map(step).take_while(move |(at, _)| *at < end)
 }
 
 impl Context<'_> {
@@ -75,6 +88,10 @@ impl Context<'_> {
         if *every == Duration::ZERO || first_is_start {
             let name = if first_is_start { "first" } else { "every" };
             return Err(self.error(&field(name), "must be above 0; try \"15s\""));
+        }
+        if self.end.picos() / every.picos() > MOST {
+            let message = format!("{every} makes more than {MOST} handovers; give more");
+            return Err(self.error(&field("every"), message));
         }
         if gap.is_some_and(|gap| gap >= *every) {
             let message = format!("is not shorter than the {every} from one to the next");

@@ -36,6 +36,11 @@ const MADE_UP_DOWN: &str =
     include_str!("../../../../python/narrows/examples/traces/made-up-lte.down");
 const MADE_UP_UP: &str = include_str!("../../../../python/narrows/examples/traces/made-up-lte.up");
 
+/// A schedule has no more steps than this.
+const MOST: u64 = 1_000_000;
+/// The wire lets packets go no more often than this.
+const OFTEN: Duration = Duration::from_micros(1);
+
 fn at(span: Duration) -> Time {
     Time::ZERO + span
 }
@@ -110,6 +115,12 @@ pub(crate) fn check(
     let rates = later.put(*repeat, &context, &mut base)?;
     let outages = context.outages(outages)?;
     context.refuse_mixtures(trace.is_some(), &changed, &outages)?;
+    if outages.iter().any(|span| span.does != Does::Lose)
+        && rates.count_until(at(load.duration)) > MOST
+    {
+        let message = format!("makes more than {MOST} changes beside outages; give more");
+        return Err(context.error("repeat", message));
+    }
     let handovers = handovers.as_ref().map(|it| context.handovers(it)).transpose()?;
     base.hold = hold.as_ref().map(|hold| context.hold(hold)).transpose()?;
     base.policer = policer.as_ref().map(|it| context.policer(it, load)).transpose()?;
@@ -215,8 +226,9 @@ impl Context<'_> {
             Every::Exactly(every) => (narrows_sim::Every::Exactly(*every), *every),
             Every::OnAverage(every) => (narrows_sim::Every::OnAverage(every.mean), every.mean),
         };
-        if mean == Duration::ZERO {
-            return Err(self.error("hold.every", "must be above 0; try \"4ms\""));
+        if mean < OFTEN {
+            let message = format!("{mean} is below {OFTEN}; try \"4ms\"");
+            return Err(self.error("hold.every", message));
         }
         if hold.most == Some(0) {
             return Err(self.error("hold.most", "nothing would pass; try 64"));

@@ -1,6 +1,6 @@
 //! Outages of a link.
 
-use super::{Context, at};
+use super::{Context, MOST, at};
 use crate::ScenarioError;
 use crate::scenario::{Does, Outage};
 use narrows_router::service::Steps;
@@ -55,6 +55,11 @@ impl Context<'_> {
             }
             if let Some(every) = every.filter(|every| every <= lasts) {
                 let message = format!("{every} is no longer than the outage of {lasts}; give more");
+                return Err(self.error(&field("every"), message));
+            }
+            let lasting = self.end.saturating_sub(*begins).picos();
+            if let Some(every) = every.filter(|every| lasting / every.picos() > MOST) {
+                let message = format!("{every} makes more than {MOST} outages; give more");
                 return Err(self.error(&field("every"), message));
             }
             let does = does.unwrap_or(Does::Lose);
