@@ -286,6 +286,26 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_larger_packet_is_carried_from_its_time_on() {
+        let mtus = |varying: &mut Varying| {
+            varying.mtus = Steps::new(900, [(at(5000), 1500)], None);
+        };
+        assert_eq!(arrivals(mtus, &[(0, 1000), (6000, 1000)]), [7000]);
+    }
+
+    /// Always bad, then no losses, then a chain that never enters its bad state.
+    #[test]
+    fn a_chain_of_losses_begins_good_after_a_time_without_bursts() {
+        let chain = |enter, leave| Loss::GilbertElliott { enter, leave, good: 0.0, bad: 1.0 };
+        let losses = |varying: &mut Varying| {
+            let changes = [(at(10_500), Loss::None), (at(20_500), chain(0.0, 0.0))];
+            varying.losses = Steps::new(chain(1.0, 0.0), changes, None);
+        };
+        let packets: Vec<_> = (0..30).map(|n| (1000 * n, 1000)).collect();
+        assert_eq!(arrivals(losses, &packets).len(), 20);
+    }
+
     /// A delay that falls by 2 ms while packets leave each ms: order is kept.
     #[test]
     fn a_shorter_delay_lets_nothing_overtake() {

@@ -141,6 +141,13 @@ impl OnArrival {
         }
     }
 
+    /// Does what it does as time goes by, up to `now`.
+    pub fn catch_up(&mut self, now: Time, fifo: &mut Fifo) {
+        if let Self::Pie(pie) = self {
+            pie.catch_up(now, |at| fifo.delay(at));
+        }
+    }
+
     /// A packet arrives at `now` at `fifo`. If the verdict is a mark, the packet already carries
     /// it.
     pub fn judge<P: Packet>(

@@ -69,7 +69,7 @@ impl Server {
     /// Bits that could have left in `from..to`, the end not included.
     pub fn offered(&self, from: Time, to: Time) -> f64 {
         match &self.service {
-            Some(service) => service.offered(from, to),
+            Some(service) => service.offered(from, to, None),
             None => self.rate().bits_per_second() as f64 * to.since(from).seconds(),
         }
     }

@@ -152,6 +152,7 @@ impl Network {
         let mut fields = dumbbell.link();
         let there = Placed { from: 0, to: 1, delay: middle, base_rtt: rtt, place: "dumbbell" };
         let delays = delays_of(&mut fields.options.changes, rtt, middle)?;
+        let repeat = fields.options.repeat;
         let (queue, buffer) = (fields.options.queue.clone(), fields.buffer);
         let (mark, mtu) = (fields.options.mark, fields.options.mtu);
         let bottleneck = link::check("bottleneck".to_owned(), there, fields, load)?;
@@ -160,7 +161,13 @@ impl Network {
         let given = dumbbell.reverse.as_ref();
         let mut options = given.map(WayBack::options).unwrap_or_default();
         refuse_rtts("dumbbell.reverse", &options.changes, "goes both ways; give it there")?;
-        options.changes = merged(options.changes, delays);
+        if !delays.is_empty() {
+            if !options.changes.is_empty() {
+                let message = "has changes of its own, and rtt changes both ways; leave one out";
+                return Err(ScenarioError::new("dumbbell.reverse.changes", message));
+            }
+            (options.changes, options.repeat) = (delays, repeat);
+        }
         let has_trace = options.trace.is_some();
         let rate = given.and_then(|it| it.rate).or((!has_trace).then_some(bottleneck.rate));
         let reverse = LinkFields {
@@ -399,18 +406,6 @@ fn delays_of(
         back.push(Change { delay: change.delay, ..Change::nothing(change.at) });
     }
     Ok(back)
-}
-
-/// `changes` with those of the delay in `delays`.
-fn merged(mut changes: Vec<Change>, delays: Vec<Change>) -> Vec<Change> {
-    for other in delays {
-        match changes.iter_mut().find(|change| change.at == other.at) {
-            Some(change) => change.delay = other.delay,
-            None => changes.push(other),
-        }
-    }
-    changes.sort_by_key(|change| change.at);
-    changes
 }
 
 /// Fails if a change gives an RTT, and says `why` that is wrong.

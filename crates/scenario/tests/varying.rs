@@ -77,6 +77,55 @@ fn an_rtt_changes_on_both_ways() {
     assert!((0.08..0.12).contains(&rtt(12.0, 20.0)), "{}", rtt(12.0, 20.0));
 }
 
+/// What handovers do not say goes as the changes say; both ways begin anew.
+#[test]
+fn changes_go_on_beside_handovers_and_both_ways_repeat() {
+    let results = run(
+        "rate = \"50Mbps\"\nchanges = [{ at = \"5s\", rate = \"10Mbps\" }]\nhandovers = { every = \
+         \"15s\", delay = [\"10ms\", \"20ms\"], gap = \"80ms\" }",
+    );
+    assert!((capacity(&results, 6.0, 14.0) - 10.0).abs() < 1e-6);
+    let results =
+        run("rate = \"20Mbps\"\nchanges = [{ at = \"2s\", rtt = \"200ms\" }]\nrepeat = \"6s\"");
+    let series = &results.flow_series;
+    let least = |from: f64, to: f64| {
+        let rows = (0..series.time.len()).filter(|row| (from..to).contains(&series.time[*row]));
+        rows.map(|row| series.rtt[row]).fold(f64::INFINITY, f64::min)
+    };
+    assert!(least(6.5, 8.0) < 0.1 && least(12.5, 14.0) < 0.1, "{}", least(6.5, 8.0));
+    assert!(least(4.0, 6.0) > 0.18);
+}
+
+/// Whether samples are taken, and how often, changes nothing of what happens.
+#[test]
+fn watching_a_link_that_varies_changes_nothing() {
+    let seen = |sample: &str, queue: &str| {
+        let text = format!(
+            "duration = \"30s\"\nsample = \"{sample}\"\n[dumbbell]\nrtt = \"40ms\"\nbuffer = \"90p\"\n\
+             rate = \"2Mbps\"\nqueue = \"{queue}\"\nchanges = [{{ at = \"10s\", rate = \"1Mbps\" }}]\n\
+             [[flows]]\ncc = \"cubic\"\ncount = 3\n"
+        );
+        let checked = Scenario::from_toml(&text).and_then(Checked::new).expect("a scenario");
+        let run = narrows_scenario::run(&checked, 1, None, |_| ControlFlow::Continue(()));
+        run.expect("it runs").links[0].summary.clone()
+    };
+    for queue in ["pie", "red", "drop-tail", "codel"] {
+        let few = seen("100ms", queue);
+        assert_eq!(few, seen("1ms", queue), "{queue}");
+        assert_eq!(few, seen("7ms", queue), "{queue}");
+    }
+}
+
+#[test]
+fn a_shaper_bounds_each_moment() {
+    let results = run(
+        "rate = \"100Mbps\"\nshaper = { rate = \"10Mbps\", burst = \"30kB\" }\nchanges = [{ at = \
+         \"10s\", rate = \"1Mbps\" }]",
+    );
+    let utilisation = results.links[0].summary.utilisation;
+    assert!((0.9..1.01).contains(&utilisation), "{utilisation}");
+}
+
 #[test]
 fn handovers_are_drawn_from_the_seed_and_are_the_same_for_every_law() {
     let link = "rate = \"50Mbps\"\nhandovers = { every = \"3s\", first = \"2s\", rate = [\"20Mbps\", \
@@ -194,6 +243,11 @@ fn changes_and_outages_that_do_not_hold_together_are_refused_with_a_remedy() {
         ("changes = [{ at = \"1s\" }]", "dumbbell.changes[0]", "changes nothing"),
         ("changes = [{ at = \"0s\", rate = \"1Mbps\" }]", "dumbbell.changes[0].at", "not after 0s"),
         ("changes = [{ at = \"20s\", rate = \"1Mbps\" }]", "dumbbell.changes[0].at", "ends at 20s"),
+        (
+            "outages = [{ at = \"0s\", for = \"18446744s\", does = \"hold\" }]",
+            "dumbbell.outages",
+            "no time at which anything passes",
+        ),
         (
             "changes = [{ at = \"3s\", mtu = \"900B\" }, { at = \"2s\", mtu = \"800B\" }]",
             "dumbbell.changes[1].at",

@@ -78,17 +78,29 @@ impl Service for Course {
         let phase = self.rates.phase(at);
         let last = self.rates.place(phase);
         let known = (0..=last).rev().find_map(|place| self.rates.step(place).0);
-        // Before the first: the last of the period before.
-        let known = known.or_else(|| self.rates.values().flatten().last());
+        // Before the first: the last of the period before, or the first that there will be.
+        let known = known.or_else(|| {
+            let mut values = self.rates.values().flatten();
+            if self.rates.period().is_some() { values.last() } else { values.next() }
+        });
         known.expect("some bits pass")
     }
 
-    fn offered(&self, from: Time, to: Time) -> f64 {
+    fn offered(&self, from: Time, to: Time, most: Option<Rate>) -> f64 {
+        let span = to.since(from);
+        // Whole periods are alike.
+        if let Some(period) = self.rates.period().filter(|period| span > *period) {
+            let whole = span.picos() / period.picos();
+            let rest = from + period * whole;
+            let each = self.offered(from, from + period, most);
+            return each * whole as f64 + self.offered(rest, to, most);
+        }
         let mut steps = self.rates.between(from, to).peekable();
         let mut bits = 0.0;
         while let Some((begins, rate)) = steps.next() {
             let ends = steps.peek().map_or(to, |(next, _)| *next);
             let span = ends.min(to).since(begins.max(from)).seconds();
+            let rate = rate.map(|rate| most.map_or(rate, |most| most.min(rate)));
             bits += rate.map_or(0.0, |rate| rate.bits_per_second() as f64) * span;
         }
         bits
@@ -126,8 +138,8 @@ mod tests {
         let found = send_all(&mut course, 6, 1000);
         assert_eq!(found, [1000, 2000, 4500, 10_625, 11_625, 12_625].map(at));
         // 2.5 ms of 8 Mbps, 3.5 of 2 and 2 of 8 are 20, 7 and 16 kbit.
-        assert_eq!(course.offered(at(0), at(12_000)), 43_000.0);
-        assert_eq!(course.offered(at(2000), at(7000)), 11_000.0);
+        assert_eq!(course.offered(at(0), at(12_000), None), 43_000.0);
+        assert_eq!(course.offered(at(2000), at(7000), None), 11_000.0);
         let known = [0, 3000, 7000, 10_000].map(|micros| course.rate(at(micros)));
         assert_eq!(known.map(Some), [8, 2, 2, 8].map(mbps));
     }
@@ -145,7 +157,7 @@ mod tests {
         assert_eq!(send_all(&mut course, 3, 1000), [1000, 3000, 5000].map(at));
         assert_eq!(course.send(at(8500), at(8500), 1000), at(10_500));
         assert_eq!(course.rate(at(11_500)), Rate::from_megabits(8));
-        assert_eq!(course.offered(at(500), at(4500)), 8000.0 * 2.0);
+        assert_eq!(course.offered(at(500), at(4500), None), 8000.0 * 2.0);
     }
 
     fn steps() -> impl Strategy<Value = Vec<(u64, u64)>> {

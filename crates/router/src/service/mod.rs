@@ -29,8 +29,8 @@ pub trait Service: Debug + Send {
     /// The rate that a router knows of at `at`: that of the moment, or the last if that is none.
     fn rate(&self, at: Time) -> Rate;
 
-    /// Bits that could have left in `from..to`, the end not included.
-    fn offered(&self, from: Time, to: Time) -> f64;
+    /// Bits that could have left in `from..to`, the end not included, at `most` all the time.
+    fn offered(&self, from: Time, to: Time, most: Option<Rate>) -> f64;
 }
 
 /// A rate that stays.
@@ -43,7 +43,8 @@ impl Service for Rate {
         *self
     }
 
-    fn offered(&self, from: Time, to: Time) -> f64 {
-        self.bits_per_second() as f64 * to.since(from).seconds()
+    fn offered(&self, from: Time, to: Time, most: Option<Rate>) -> f64 {
+        let rate = most.map_or(*self, |most| most.min(*self));
+        rate.bits_per_second() as f64 * to.since(from).seconds()
     }
 }

@@ -143,12 +143,18 @@ impl Service for Opportunities {
     }
 
     fn rate(&self, at: Time) -> Rate {
-        let begins = Time::from_picos(at.picos().saturating_sub(KNOWN_BY.picos()));
-        let lately = self.up_to(at) - self.up_to(begins);
-        self.rate_of(lately, KNOWN_BY).unwrap_or_else(|| self.mean_rate())
+        let number = self.up_to(at);
+        let last = number.checked_sub(1).and_then(|last| self.at(last));
+        // At the start nothing has been seen yet; in a silence, what passed before it counts.
+        let Some(last) = last.filter(|_| at >= Time::ZERO + KNOWN_BY) else {
+            return self.mean_rate();
+        };
+        let begins = Time::ZERO + last.min(at).since(Time::ZERO + KNOWN_BY);
+        self.rate_of(number - self.up_to(begins), KNOWN_BY).unwrap_or_else(|| self.mean_rate())
     }
 
-    fn offered(&self, from: Time, to: Time) -> f64 {
+    /// A trace has no rate to bound.
+    fn offered(&self, from: Time, to: Time, _most: Option<Rate>) -> f64 {
         let before = |at: Time| Time::from_picos(at.picos().saturating_sub(1));
         let [first, last] = [from, to].map(|at| self.up_to(before(at)));
         (last - first) as f64 * f64::from(Self::LARGEST) * 8.0
@@ -197,7 +203,7 @@ mod tests {
         let mut trace = trace("1\n");
         assert_eq!(trace.mean_rate(), Rate::from_megabits(12));
         assert_eq!(trace.rate(Time::from_secs(3.0)), Rate::from_megabits(12));
-        assert_eq!(trace.offered(Time::from_secs(1.0), Time::from_secs(3.5)), 30e6);
+        assert_eq!(trace.offered(Time::from_secs(1.0), Time::from_secs(3.5), None), 30e6);
         let left = send(&mut trace, &[(0, 1500); 500]);
         assert_eq!(left, (1..=500).collect::<Vec<_>>());
     }
@@ -207,7 +213,7 @@ mod tests {
         let mut trace = trace("1\n3\n").once();
         assert_eq!(send(&mut trace, &[(0, 1500); 3])[..2], [1, 3]);
         assert_eq!(trace.send(Time::ZERO, Time::from_secs(1.0), 1500), HELD);
-        assert_eq!(trace.offered(Time::ZERO, Time::from_secs(9.0)), 24_000.0);
+        assert_eq!(trace.offered(Time::ZERO, Time::from_secs(9.0), None), 24_000.0);
     }
 
     #[test]

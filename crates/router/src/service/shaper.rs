@@ -30,9 +30,9 @@ impl Service for Shaper {
     }
 
     /// What tokens and line let pass; the burst is left out.
-    fn offered(&self, from: Time, to: Time) -> f64 {
-        let tokens = self.bucket.rate().bits_per_second() as f64 * to.since(from).seconds();
-        self.line.offered(from, to).min(tokens)
+    fn offered(&self, from: Time, to: Time, most: Option<Rate>) -> f64 {
+        let own = self.bucket.rate();
+        self.line.offered(from, to, Some(most.map_or(own, |most| most.min(own))))
     }
 }
 

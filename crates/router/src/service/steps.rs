@@ -74,6 +74,11 @@ impl<T: Copy> Steps<T> {
         self.between(Time::ZERO, end)
     }
 
+    /// After how long all begins anew; `None` if it never does.
+    pub fn period(&self) -> Option<Duration> {
+        self.period
+    }
+
     /// How many steps there are up to `end`, about.
     pub fn count_until(&self, end: Time) -> u64 {
         let periods = self.period.map_or(0, |period| end.picos() / period.picos());

@@ -7,7 +7,7 @@ use crate::scenario::Change;
 use narrows_router::service::Steps;
 use narrows_router::{Discipline, Limit};
 use narrows_sim::{Jitter, Loss, Varying};
-use narrows_units::{Duration, Rate, Time};
+use narrows_units::{Duration, Probability, Rate, Time};
 use std::fmt::Display;
 
 /// A ramp has so many steps, unless they would be shorter than this.
@@ -33,6 +33,9 @@ pub(super) struct Later {
     losses: Vec<(Time, Loss)>,
     jitters: Vec<(Time, Jitter)>,
     mtus: Vec<(Time, u32)>,
+    /// The last loss and length of its bursts.
+    loss: Option<Probability>,
+    burst: Option<f64>,
     /// When the last change so far is over.
     ends: Duration,
 }
@@ -42,7 +45,10 @@ impl Later {
     pub fn of(context: &Context, changes: &[Change]) -> Result<Self, ScenarioError> {
         let mut later = Self::default();
         for (number, change) in changes.iter().enumerate() {
-            let one = One { context, number, change };
+            // A ramp may go on where the last has ended.
+            let continues =
+                later.ends > changes.get(number.wrapping_sub(1)).map_or(later.ends, |it| it.at);
+            let one = One { context, number, change, continues };
             one.is_in_order(later.ends)?;
             later.ends = change.at;
             later.add_rate(&one)?;
@@ -63,6 +69,7 @@ impl Later {
             (Some(rate), ramp) => {
                 let before = self.rates.last().map_or(one.context.steady.rate, |last| last.1);
                 let ramp = ramp.unwrap_or_default();
+                self.rates.pop_if(|last| last.0 == at(*when));
                 self.rates.extend(ramped(before, *rate, *when, ramp));
                 self.ends += ramp;
                 Ok(())
@@ -85,7 +92,13 @@ impl Later {
             self.marks.push((when, (amounts.packets)(*mark)));
         }
         if lost.is_some() || loss_burst.is_some() {
-            self.losses.push((when, loss(&place, *lost, *loss_burst)?));
+            // What is not given stays as it is.
+            let ratio = lost.or(self.loss).or(one.context.options.loss);
+            let before = self.burst.or(one.context.options.loss_burst);
+            (self.loss, self.burst) = (ratio, loss_burst.or(before));
+            let loses = ratio.is_some_and(|ratio| ratio.value() > 0.0);
+            let burst = loss_burst.or(before.filter(|_| loses));
+            self.losses.push((when, loss(&place, ratio, burst)?));
         }
         let reorders = steady.jitter.reorders;
         let jitter = one.change.jitter.map(|most| Jitter { most, reorders });
@@ -134,6 +147,8 @@ struct One<'a> {
     context: &'a Context<'a>,
     number: usize,
     change: &'a Change,
+    /// It may begin when the last has ended.
+    continues: bool,
 }
 
 impl One<'_> {
@@ -145,7 +160,7 @@ impl One<'_> {
     fn is_in_order(&self, before: Duration) -> Result<(), ScenarioError> {
         let (number, when) = (self.number, self.change.at);
         self.context.within(&format!("changes[{number}].at"), when)?;
-        if when <= before {
+        if when < before || when == before && !self.continues {
             let after = if number == 0 { "0s, the start".to_owned() } else { before.to_string() };
             let message = format!("{when} is not after {after}; put the changes in order");
             return Err(self.error("at", message));
@@ -180,7 +195,8 @@ impl Change {
 /// The way from rate `from` to rate `to` in a `ramp` that begins at `when`: each step has the rate
 /// of its middle.
 fn ramped(from: Rate, to: Rate, when: Duration, ramp: Duration) -> Vec<(Time, Rate)> {
-    let steps = (ramp.picos() / SHORTEST_STEP.picos()).min(RAMP_STEPS);
+    let least = u64::from(ramp > Duration::ZERO);
+    let steps = (ramp.picos() / SHORTEST_STEP.picos()).clamp(least, RAMP_STEPS);
     let [low, high] = [from, to].map(|rate| rate.bits_per_second() as f64);
     let step = |number: u64| {
         let share = (number as f64 + 0.5) / steps as f64;

@@ -121,6 +121,11 @@ pub(crate) fn check(
         let message = format!("makes more than {MOST} changes beside outages; give more");
         return Err(context.error("repeat", message));
     }
+    let first = outages.first().filter(|span| span.from == Time::ZERO && span.does != Does::Lose);
+    if first.is_some() && !except_is_open(&rates, &outages, at(load.duration)) {
+        let message = "leave no time at which anything passes; make them shorter";
+        return Err(context.error("outages", message));
+    }
     let handovers = handovers.as_ref().map(|it| context.handovers(it)).transpose()?;
     base.hold = hold.as_ref().map(|hold| context.hold(hold)).transpose()?;
     base.policer = policer.as_ref().map(|it| context.policer(it, load)).transpose()?;
@@ -131,6 +136,12 @@ pub(crate) fn check(
         base.mtus = base.mtus.map(|mtu| mtu.min(Opportunities::LARGEST));
     }
     Ok(Some(CheckedVarying { base, rates, trace, outages, handovers, end: at(load.duration) }))
+}
+
+/// Whether outages leave a time at which bits pass.
+fn except_is_open(rates: &Steps<Rate>, outages: &[Span], end: Time) -> bool {
+    let held = during(outages, |does| does != Does::Lose);
+    except(rates, &held, end).values().any(|rate| rate.is_some())
 }
 
 /// The trace of the link at `place`, if it has one.

@@ -3,7 +3,7 @@
 use super::gate::{self, Gate};
 use super::{Books, Cargo, Carried};
 use crate::measured::Measured;
-use narrows_router::Fifo;
+use narrows_router::{Backlog, Fifo};
 use narrows_units::Time;
 
 /// A link whose queue decides on arrival.
@@ -53,8 +53,22 @@ impl ArrivalLink {
         gate::refuse(now, fifo, books, counts)
     }
 
+    /// What is queued or in transmission at `now`.
+    pub(super) fn backlog(&mut self, now: Time) -> Backlog {
+        if let Some(gate) = &mut self.gate {
+            gate.catch_up(now, &mut self.fifo);
+        }
+        self.fifo.backlog(now)
+    }
+
     /// Takes the samples due by `now`.
     pub(super) fn catch_up(&mut self, now: Time) {
-        self.books.catch_up(now, |at| self.fifo.backlog(at));
+        let Self { fifo, gate, books } = self;
+        books.catch_up(now, |at| {
+            if let Some(gate) = gate {
+                gate.catch_up(at, fifo);
+            }
+            fifo.backlog(at)
+        });
     }
 }

@@ -43,7 +43,8 @@ impl Books {
         Self {
             delay: settings.delay,
             wire: Wire::new(settings, stream),
-            mtu: settings.mtu.unwrap_or(u32::MAX),
+            // The entrance of a link that varies asks for the size.
+            mtu: settings.mtu.filter(|_| settings.varying.is_none()).unwrap_or(u32::MAX),
             observer,
             carried: 0,
             marked: 0,

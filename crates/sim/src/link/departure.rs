@@ -116,18 +116,22 @@ impl<P: Cargo> DepartureLink<P> {
         self.catch_up(now);
         self.account(now, measured);
         self.books.arrivals += u64::from(measured.contains(now));
-        let mut waiting = Waiting { came: now, was_marked: false, late: 0, packet };
+        let was_marked = packet.ecn() == Ecn::Marked;
+        let mut waiting = Waiting { came: now, was_marked, late: 0, packet };
         if self.entrance.is_some() {
-            match self.enter(now, &mut waiting.packet, measured) {
+            match self.enter(now, &mut waiting.packet) {
                 Some(passed) => waiting.late = nanoseconds(passed.late),
-                None => return self.given_up.push(waiting),
+                None => {
+                    let queue = self.backlog(now);
+                    self.books.see(now, queue, measured.contains(now));
+                    return self.given_up.push(waiting);
+                }
             }
         } else if !self.books.fits(waiting.bytes()) {
             return self.given_up.push(waiting);
         }
         let in_transmission = self.in_transmission(now);
         let found = (self.queue.backlog() + in_transmission).packets;
-        waiting.was_marked = waiting.ecn() == Ecn::Marked;
         let room = Room { limit: self.limit, in_transmission };
         self.queue.enqueue(now, waiting, room, &mut self.given_up);
         if let Some(observer) = &mut self.books.observer {
@@ -138,7 +142,7 @@ impl<P: Cargo> DepartureLink<P> {
 
     /// Lets a packet pass the entrance, if it does, and brings the queue up to date.
     #[cold]
-    fn enter(&mut self, now: Time, packet: &mut P, measured: &Measured) -> Option<Passed> {
+    fn enter(&mut self, now: Time, packet: &mut P) -> Option<Passed> {
         let entrance = self.entrance.as_deref_mut()?;
         self.limit = entrance.limit(now);
         if self.queue.knows_rate() {
@@ -148,12 +152,8 @@ impl<P: Cargo> DepartureLink<P> {
             }
         }
         match entrance.pass(now, packet) {
-            Ok(passed) => {
-                if passed.marked {
-                    self.books.mark(now, measured.contains(now));
-                }
-                Some(passed)
-            }
+            // A mark counts when the packet leaves.
+            Ok(passed) => Some(passed),
             Err(why) => {
                 self.refusal = Some(why);
                 None

@@ -77,7 +77,8 @@ impl Entrance {
         if marked {
             packet.mark();
         }
-        Ok(Passed { marked, late: fate.late })
+        let late = Duration::from_picos(fate.late.picos() / 1000 * 1000);
+        Ok(Passed { marked, late })
     }
 
     /// How much the queue holds at `now`.

@@ -31,6 +31,14 @@ impl Gate {
         self.entrance.as_ref()
     }
 
+    /// What a discipline does as time goes by, it has done by `now`. To be called before the queue
+    /// is asked what it holds: that forgets what it held before.
+    pub fn catch_up(&mut self, now: Time, fifo: &mut Fifo) {
+        if let Some(discipline) = &mut self.discipline {
+            discipline.catch_up(now, fifo);
+        }
+    }
+
     /// Judges a packet that arrives at `now`, which may be marked; returns false if it is dropped.
     pub fn judge(
         &mut self,
@@ -40,7 +48,8 @@ impl Gate {
         books: &mut Books,
         counts: bool,
     ) -> bool {
-        let mut late = Duration::ZERO;
+        self.catch_up(now, fifo);
+        let (mut late, mut marked) = (Duration::ZERO, false);
         if let Some(entrance) = &mut self.entrance {
             fifo.set_limit(entrance.limit(now));
             match entrance.pass(now, packet) {
@@ -49,18 +58,19 @@ impl Gate {
                     books.refuse(now, counts, why);
                     return false;
                 }
-                Ok(passed) => {
-                    late = passed.late;
-                    if passed.marked {
-                        books.mark(now, counts);
-                    }
-                }
+                Ok(passed) => (late, marked) = (passed.late, passed.marked),
             }
             if let Some(packets) = entrance.marks_from(now) {
                 self.discipline = Some(OnArrival::MarkFrom(packets));
             }
         }
         let is_admitted = self.ask(now, packet, fifo, books, counts);
+        if marked && is_admitted {
+            fifo.backlog(now);
+            if fifo.admits(packet.bytes()) {
+                books.mark(now, counts);
+            }
+        }
         if let Some(wire) = books.wire.as_mut().filter(|_| is_admitted) {
             wire.late = late;
         }

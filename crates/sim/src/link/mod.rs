@@ -236,7 +236,7 @@ impl<P: Cargo> Link<P> {
     pub fn backlog(&mut self, now: Time) -> Backlog {
         match self {
             Self::Plain(_) => Backlog::default(),
-            Self::Arrival(link) => link.fifo.backlog(now),
+            Self::Arrival(link) => link.backlog(now),
             Self::Departure(link) => link.backlog(now),
         }
     }

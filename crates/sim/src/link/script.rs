@@ -29,7 +29,8 @@ pub enum Act {
     Drop,
     /// It is marked, if it can be.
     Mark,
-    /// It arrives so much later, [`Self::LATEST`] at most, and lets others overtake it.
+    /// It arrives so much later, in whole nanoseconds and by [`Self::LATEST`] at most, by all lines
+    /// together, and lets others overtake it.
     Late(Duration),
 }
 
@@ -111,7 +112,7 @@ impl Player {
             match line.act {
                 Act::Drop => fate.drops = true,
                 Act::Mark => fate.marks = true,
-                Act::Late(by) => fate.late += by,
+                Act::Late(by) => fate.late = (fate.late + by).min(Act::LATEST),
             }
         }
         fate
