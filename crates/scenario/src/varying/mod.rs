@@ -141,7 +141,7 @@ pub(crate) fn check(
 /// Whether outages leave a time at which bits pass.
 fn except_is_open(rates: &Steps<Rate>, outages: &[Span], end: Time) -> bool {
     let held = during(outages, |does| does != Does::Lose);
-    except(rates, &held, end).values().any(|rate| rate.is_some())
+    except(rates, &held, end).until(end).any(|(_, rate)| rate.is_some())
 }
 
 /// The trace of the link at `place`, if it has one.
