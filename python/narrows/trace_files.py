@@ -64,9 +64,9 @@ def beside(core: _core.Scenario, folder: Path) -> _core.Scenario:
     Returns
     -------
     _core.Scenario
-        With names that can be read from here.
+        With whole names: the scenario is also written where its results are.
     """
-    found = {place: str(folder / name) for place, name in named(core).items()}
+    found = {place: str((folder / name).resolve()) for place, name in named(core).items()}
     return core.patched([(place, json.dumps(name)) for place, name in found.items()])
 
 
