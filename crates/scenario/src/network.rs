@@ -158,8 +158,9 @@ impl Network {
         let bottleneck = link::check("bottleneck".to_owned(), there, fields, load)?;
         // The way back is as the way there if data flows back, else a plain link.
         let back = flows.iter().any(|flow| flow.reverse == Some(true));
-        let given = dumbbell.reverse.as_ref();
-        let mut options = given.map(WayBack::options).unwrap_or_default();
+        let given = dumbbell.reverse.as_ref().map(WayBack::link);
+        let place = if given.is_some() { "dumbbell.reverse" } else { "dumbbell" };
+        let LinkFields { rate, buffer: own, mut options } = given.unwrap_or_default();
         refuse_rtts("dumbbell.reverse", &options.changes, "goes both ways; give it there")?;
         if !delays.is_empty() {
             if !options.changes.is_empty() {
@@ -169,10 +170,9 @@ impl Network {
             (options.changes, options.repeat) = (delays, repeat);
         }
         let has_trace = options.trace.is_some();
-        let rate = given.and_then(|it| it.rate).or((!has_trace).then_some(bottleneck.rate));
         let reverse = LinkFields {
-            rate,
-            buffer: given.and_then(|it| it.buffer).or(if back { buffer } else { None }),
+            rate: rate.or((!has_trace).then_some(bottleneck.rate)),
+            buffer: own.or(buffer.filter(|_| back)),
             options: LinkOptions {
                 queue: options.queue.or(queue.filter(|_| back)),
                 mark: options.mark.or(mark.filter(|_| back)),
@@ -180,7 +180,6 @@ impl Network {
                 ..options
             },
         };
-        let place = if given.is_some() { "dumbbell.reverse" } else { "dumbbell" };
         let back = Placed { from: 1, to: 0, place, ..there };
         let reverse = link::check("reverse".to_owned(), back, reverse, load)?;
         let links = vec![bottleneck, reverse];

@@ -151,7 +151,7 @@ fn handovers_are_drawn_from_the_seed_and_are_the_same_for_every_law() {
 /// Each carries what a flow sends; what the file gives itself counts.
 #[test]
 fn links_are_known_by_name() {
-    for link in LinkName::ALL {
+    for link in LinkName::ALL.iter().copied() {
         let name = link.as_str();
         let length = if link == LinkName::Mars { "9000s" } else { "40s" };
         let text = format!(

@@ -13,6 +13,7 @@ pub use opportunities::{Opportunities, TraceError};
 pub use shaper::Shaper;
 pub use steps::Steps;
 
+use crate::Server;
 use narrows_units::{Bytes, Rate, Time};
 use std::fmt::Debug;
 
@@ -31,6 +32,18 @@ pub trait Service: Debug + Send {
 
     /// Bits that could have left in `from..to`, the end not included, at `most` all the time.
     fn offered(&self, from: Time, to: Time, most: Option<Rate>) -> f64;
+}
+
+/// The rate of a service, as a queue knows it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KnownRate(Option<Rate>);
+
+impl KnownRate {
+    /// The rate that `server` has at `now`, if that varies and the queue does not know it yet.
+    pub fn news(&mut self, server: &Server, now: Time) -> Option<Rate> {
+        let rate = server.rate_now(now)?;
+        (self.0.replace(rate) != Some(rate)).then_some(rate)
+    }
 }
 
 /// A rate that stays.

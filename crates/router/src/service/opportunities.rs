@@ -73,19 +73,20 @@ impl Opportunities {
             let message = "the last opportunity must be after 0 ms, as it ends a period";
             return Err(TraceError { line: millis.len().max(1), message: message.to_owned() });
         }
+        let lines = millis.len();
         let millis = millis.into();
-        Ok(Self { millis, repeats: true, number: 0, left: 0, last: Time::ZERO })
+        let trace = Self { millis, repeats: true, number: 0, left: 0, last: Time::ZERO };
+        if trace.rate_of(lines as u64, Duration::from_millis(trace.period())).is_none() {
+            let message = "so late that less than a bit passes a second; end the period sooner";
+            return Err(TraceError { line: lines, message: message.to_owned() });
+        }
+        Ok(trace)
     }
 
     /// Without a second period: nothing leaves after the first.
     pub fn once(mut self) -> Self {
         self.repeats = false;
         self
-    }
-
-    /// Milliseconds of each opportunity in a period, which the last ends.
-    pub fn millis(&self) -> &[u32] {
-        &self.millis
     }
 
     fn period(&self) -> u64 {
@@ -227,11 +228,12 @@ mod tests {
             ("1\n-4\n", 2, "\"-4\""),
             ("1\n# noon\n", 2, "\"# noon\""),
             ("1\n99999999999\n", 2, "\"99999999999\""),
+            ("1\n4000000000\n", 2, "less than a bit passes a second"),
         ] {
             let error = Opportunities::parse(text).expect_err(text);
             assert_eq!(error.line, line, "{text:?}");
             assert!(error.message.contains(part), "{error}");
         }
-        assert_eq!(trace("1\n2").millis(), [1, 2], "the last line may have no end");
+        assert_eq!(*trace("1\n2").millis, [1, 2], "the last line may have no end");
     }
 }

@@ -15,6 +15,9 @@ macro_rules! names {
         }
 
         impl $Name {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$Variant,)+];
+
             /// As in a scenario.
             pub const fn as_str(self) -> &'static str {
                 match self {

@@ -8,14 +8,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What every link has in common, whether a preset's or of its own.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LinkFields {
     pub rate: Option<Rate>,
     pub buffer: Option<Buffer>,
     pub options: LinkOptions,
 }
 
-/// What may be said of every link.
+/// What may be said of every link besides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LinkOptions {
     pub queue: Option<String>,
@@ -62,11 +62,11 @@ written! {
 }
 
 written! {
-    /// The way back of a preset.
+    /// The way back of a preset. Its rate is that of the way there unless given.
     pub struct WayBack {
         required {}
         optional {}
-        way_back
+        link
     }
 }
 

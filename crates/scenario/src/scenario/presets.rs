@@ -25,10 +25,6 @@ names! {
 }
 
 impl LinkName {
-    /// Each by its name.
-    pub const ALL: [Self; 6] =
-        [Self::Lte, Self::Starlink, Self::Geo, Self::Wifi, Self::Cable, Self::Mars];
-
     /// Its fields, with their source, as text of TOML.
     pub const fn fields(self) -> &'static str {
         match self {
@@ -78,7 +74,7 @@ mod tests {
 
     #[test]
     fn what_is_given_counts_and_the_rest_is_the_presets() {
-        for link in LinkName::ALL {
+        for link in LinkName::ALL.iter().copied() {
             let whole: Dumbbell =
                 toml::from_str(&format!("link = \"{}\"", link.as_str())).expect("TOML");
             assert_eq!(whole.spelled_out(), link.dumbbell(), "{}", link.as_str());

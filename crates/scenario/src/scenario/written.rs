@@ -2,7 +2,7 @@
 
 /// Declares a struct as people write it: `required` fields, and `optional` ones, which are `None`
 /// unless given. `link` adds what every link has in common; of a `bounded_link` the buffer is
-/// required, and of a `way_back` nothing is.
+/// required.
 macro_rules! written {
     (
         $(#[$meta:meta])*
@@ -47,29 +47,6 @@ macro_rules! written {
         }
     };
     (
-        $(#[$meta:meta])*
-        pub struct $Name:ident {
-            required { $($required:tt)* }
-            optional { $($optional:tt)* }
-            way_back
-        }
-    ) => {
-        written! {
-            @options
-            $(#[$meta])*
-            pub struct $Name {
-                required { $($required)* }
-                optional {
-                    $($optional)*
-                    /// Its rate; that of the way there unless given.
-                    rate: Rate,
-                    /// Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp".
-                    buffer: Buffer,
-                }
-            }
-        }
-    };
-    (
         @link [$buffer:expr]
         $(#[$meta:meta])*
         pub struct $Name:ident {
@@ -78,39 +55,12 @@ macro_rules! written {
         }
     ) => {
         written! {
-            @options
             $(#[$meta])*
             pub struct $Name {
                 required { $($required)* }
                 optional {
                     /// Its rate, like "1Gbps"; a link with a `trace` has none.
                     rate: Rate,
-                    $($optional)*
-                }
-            }
-        }
-
-        impl $Name {
-            /// What every link has in common.
-            pub(crate) fn link(&self) -> LinkFields {
-                let buffer: fn(&Self) -> Option<Buffer> = $buffer;
-                LinkFields { rate: self.rate, buffer: buffer(self), options: self.options() }
-            }
-        }
-    };
-    (
-        @options
-        $(#[$meta:meta])*
-        pub struct $Name:ident {
-            required { $($required:tt)* }
-            optional { $($optional:tt)* }
-        }
-    ) => {
-        written! {
-            $(#[$meta])*
-            pub struct $Name {
-                required { $($required)* }
-                optional {
                     $($optional)*
                     /// Its queue: "drop-tail" unless given, "red:min=5", "codel", "fq-codel",
                     /// "xcp", "gwa-rr" …; `narrows list` has all.
@@ -157,9 +107,10 @@ macro_rules! written {
         }
 
         impl $Name {
-            /// What may be said of every link.
-            pub(crate) fn options(&self) -> LinkOptions {
-                LinkOptions {
+            /// What every link has in common.
+            pub(crate) fn link(&self) -> LinkFields {
+                let buffer: fn(&Self) -> Option<Buffer> = $buffer;
+                let options = LinkOptions {
                     queue: self.queue.clone(),
                     mark: self.mark,
                     loss: self.loss,
@@ -176,7 +127,8 @@ macro_rules! written {
                     policer: self.policer.clone(),
                     shaper: self.shaper.clone(),
                     script: self.script.clone().unwrap_or_default(),
-                }
+                };
+                LinkFields { rate: self.rate, buffer: buffer(self), options }
             }
         }
     };

@@ -4,9 +4,10 @@ use super::entrance::{Entrance, Passed, Refusal};
 use super::{Books, Cargo, Carried};
 use crate::measured::Measured;
 use narrows_router::queues::AdvertisedRoom;
+use narrows_router::service::KnownRate;
 use narrows_router::{Backlog, Drops, Limit, OnDeparture, Packet, Room, Server};
 use narrows_signal::{Ecn, Request};
-use narrows_units::{Duration, Rate, Time};
+use narrows_units::{Duration, Time};
 
 /// A packet that waits.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +48,7 @@ pub struct DepartureLink<P> {
     /// Why the packet that is given up next did not pass the entrance, if it did not.
     refusal: Option<Refusal>,
     /// The rate of a link that varies, as the queue knows it.
-    known: Option<Rate>,
+    known: KnownRate,
     /// What is in transmission, or was last.
     transmitting: Backlog,
     /// True if an event is scheduled for when the transmitter is free.
@@ -72,7 +73,7 @@ impl<P: Cargo> DepartureLink<P> {
             server,
             entrance,
             refusal: None,
-            known: None,
+            known: KnownRate::default(),
             transmitting: Backlog::default(),
             awaited: false,
             given_up: Vec::new(),
@@ -145,11 +146,10 @@ impl<P: Cargo> DepartureLink<P> {
     fn enter(&mut self, now: Time, packet: &mut P) -> Option<Passed> {
         let entrance = self.entrance.as_deref_mut()?;
         self.limit = entrance.limit(now);
-        if self.queue.knows_rate() {
-            let rate = self.server.rate_now(now);
-            if let Some(rate) = rate.filter(|rate| self.known.replace(*rate) != Some(*rate)) {
-                self.queue.follow(rate);
-            }
+        if self.queue.knows_rate()
+            && let Some(rate) = self.known.news(&self.server, now)
+        {
+            self.queue.follow(rate);
         }
         match entrance.pass(now, packet) {
             // A mark counts when the packet leaves.

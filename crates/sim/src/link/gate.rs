@@ -2,8 +2,9 @@
 
 use super::entrance::Entrance;
 use super::{Books, Cargo};
+use narrows_router::service::KnownRate;
 use narrows_router::{Fifo, OnArrival, Verdict};
-use narrows_units::{Duration, Rate, Stream, Time};
+use narrows_units::{Duration, Stream, Time};
 
 /// The entrance of a link that varies, and a discipline that decides on arrival.
 pub(super) struct Gate {
@@ -12,7 +13,7 @@ pub(super) struct Gate {
     /// The random stream of the discipline.
     chances: Stream,
     /// The rate of a link that varies, as the discipline knows it.
-    known: Option<Rate>,
+    known: KnownRate,
 }
 
 impl Gate {
@@ -23,7 +24,8 @@ impl Gate {
         chances: Stream,
     ) -> Option<Box<Self>> {
         let judges = entrance.is_some() || discipline.is_some();
-        judges.then(|| Box::new(Self { entrance, discipline, chances, known: None }))
+        judges
+            .then(|| Box::new(Self { entrance, discipline, chances, known: KnownRate::default() }))
     }
 
     /// What a packet meets first; `None` unless the link varies.
@@ -48,12 +50,12 @@ impl Gate {
         books: &mut Books,
         counts: bool,
     ) -> bool {
-        self.catch_up(now, fifo);
         let (mut late, mut marked) = (Duration::ZERO, false);
         if let Some(entrance) = &mut self.entrance {
             fifo.set_limit(entrance.limit(now));
             match entrance.pass(now, packet) {
                 Err(why) => {
+                    self.catch_up(now, fifo);
                     books.see(now, fifo.backlog(now), counts);
                     books.refuse(now, counts, why);
                     return false;
@@ -89,11 +91,10 @@ impl Gate {
         let Some(discipline) = &mut self.discipline else {
             return books.fits(packet.bytes()) || refuse(now, fifo, books, counts);
         };
-        if discipline.knows_rate() {
-            let rate = fifo.server().rate_now(now);
-            if let Some(rate) = rate.filter(|rate| self.known.replace(*rate) != Some(*rate)) {
-                discipline.follow(rate);
-            }
+        if discipline.knows_rate()
+            && let Some(rate) = self.known.news(fifo.server(), now)
+        {
+            discipline.follow(rate);
         }
         let verdict = discipline.judge(now, fifo, packet, &mut self.chances);
         let bytes = packet.bytes();

@@ -64,11 +64,6 @@ impl Admits {
 }
 
 impl Script {
-    /// True if nothing is said.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Whether packets are made late, and so overtaken.
     pub(super) fn delays(&self) -> bool {
         self.0.iter().any(|line| matches!(line.act, Act::Late(_)))

@@ -203,8 +203,6 @@ impl Wire {
         }
         if !jitter.reorders {
             arrival = arrival.max(self.last_arrival + Duration::from_picos(1));
-        }
-        if !jitter.reorders {
             self.last_arrival = arrival;
         }
         // What keeps the order so far keeps it behind a gate.
