@@ -26,7 +26,7 @@ pub(crate) fn network(
     traces: &mut Traces,
 ) -> Result<Network, RunError> {
     let flows = checked.flows.iter().map(|group| group.attachments.len()).sum();
-    let mut network = Network { links: Vec::new(), flows: Vec::with_capacity(flows) };
+    let mut network = Network { flows: Vec::with_capacity(flows), ..Network::default() };
     let watch = checked.sample.map_or(Watch::Histograms, Watch::Samples);
     for (number, link) in checked.links.iter().enumerate() {
         let perturbation = Stream::new(seed, HASH_STREAMS, number as u64).bits();
@@ -120,7 +120,11 @@ impl Member<'_> {
     fn application(&self, connection: &Connection) -> Application {
         connection.application.served_by(|| {
             let (recipe, seed) = (connection.recipe.clone(), self.seed);
-            Served { rtt: self.attachment.base_rtt, make: Box::new(move || recipe.make(seed)) }
+            Served {
+                rtt: self.attachment.base_rtt,
+                packet_bytes: self.group.packet.bytes.count() as u32,
+                make: Box::new(move || recipe.make(seed)),
+            }
         })
     }
 }

@@ -44,6 +44,11 @@ pub(crate) struct SendingEnd {
 pub(crate) struct Server {
     pub requester: Requester,
     pub make: ControllerMaker,
+    /// Bytes of a full data packet on the wire.
+    pub packet_bytes: u32,
+    /// By how many bytes of payload the packets that have arrived in the measured part are fewer
+    /// than as many full ones.
+    pub shortage: u64,
 }
 
 /// What sends.
@@ -246,11 +251,12 @@ impl SendingEnd {
             series: flow.sampled.map(|_| Box::default()),
             server: None,
         };
-        if let Application::Requests(usage, Served { rtt, make }) = application {
+        if let Application::Requests(usage, Served { rtt, packet_bytes, make }) = application {
             let requester = Requester::new(usage, rtt, sending.stream.clone(), flow.start);
             receiving.total = Some(0);
             sending.expect(&requester.request);
-            sending.server = Some(Box::new(Server { requester, make }));
+            let server = Server { requester, make, packet_bytes, shortage: 0 };
+            sending.server = Some(Box::new(server));
         }
         (sending, receiving)
     }
@@ -344,6 +350,24 @@ impl SendingEnd {
     pub fn expect(&mut self, request: &Request) {
         self.offering.acts_at = request.arrives;
         self.offering.asked = request.packets;
+    }
+
+    /// Begins to answer the request that has arrived, which ends with packet number `end`.
+    pub fn serve(&mut self, end: u64) {
+        let (Some(server), Source::Connection(sender)) = (&self.server, &mut self.source) else {
+            return;
+        };
+        let request = server.requester.request;
+        if request.fresh {
+            sender.renew((server.make)());
+        }
+        let short = (end - 1, server.packet_bytes - request.shortage);
+        self.last = (request.shortage > 0).then(|| Box::new(short));
+    }
+
+    /// The pool that its transfers come from, if they do.
+    pub fn pool(&self) -> Option<usize> {
+        self.server.as_ref()?.requester.pool()
     }
 
     pub fn obey(&mut self, act: Act, now: Time) {

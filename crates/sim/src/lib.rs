@@ -33,10 +33,12 @@ mod link;
 mod measured;
 mod observer;
 mod packet;
+mod pool;
 mod prefetch;
 mod requests;
 mod series;
 mod simulation;
+mod sizes;
 mod slab;
 mod summary;
 mod tap;
@@ -52,9 +54,11 @@ pub use link::{
     Script, ScriptLine, Varying, Watch,
 };
 pub use measured::Measured;
-pub use requests::{FileSettings, PageSettings, Transfer, Usage};
+pub use pool::{Arrivals, Overrun};
+pub use requests::{FileSettings, PageSettings, QuerySettings, Transfer, Usage};
 pub use series::{LinkSeries, ReceiverSeries, SenderSeries};
 pub use simulation::{RunSettings, Simulation};
+pub use sizes::{Knot, Sizes};
 pub use summary::{FlowSummary, HostedSummary, LinkSummary};
 pub use tap::{Crossing, EndTap, Tap, TapPoint};
 pub use traffic::{Application, ControllerMaker, Datagrams, Gap, Periods, Served};

@@ -40,6 +40,21 @@ pub struct FileSettings {
     pub shape: f64,
     /// Mean of the exponential silence.
     pub off: Duration,
+    /// Bytes of payload in a packet.
+    pub payload: u64,
+}
+
+/// The behaviour of one of many servers that answer a query together (incast).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QuerySettings {
+    /// Time from one query to the next.
+    pub every: Duration,
+    /// Each answer leaves up to this later, uniformly.
+    pub jitter: Duration,
+    /// Bytes of an answer.
+    pub bytes: u64,
+    /// Bytes of payload in a packet.
+    pub payload: u64,
 }
 
 /// What is requested, and when.
@@ -49,6 +64,10 @@ pub enum Usage {
     Pages(PageSettings),
     /// Files, by the sender itself.
     Files(FileSettings),
+    /// Answers to queries, over one connection.
+    Queries(QuerySettings),
+    /// What arrives at the pool of this place in [`Network::pools`](crate::Network::pools).
+    Arrivals(u32),
 }
 
 /// One object that a user requested.
@@ -56,10 +75,16 @@ pub enum Usage {
 pub struct Transfer {
     /// When the user sent the request.
     pub requested: Time,
-    /// When the last packet had arrived.
+    /// When the last packet had arrived; never if the run ended first.
     pub finished: Time,
+    /// Bytes of payload; pages and files have whole packets.
+    pub bytes: u64,
     /// Packets.
     pub packets: u64,
+    /// When the request reached the sender.
+    pub arrived: Time,
+    /// Whether it had a connection of its own.
+    pub fresh: bool,
 }
 
 /// The next request of a user.
@@ -70,8 +95,38 @@ pub(crate) struct Request {
     /// When the request reaches the server.
     pub arrives: Time,
     pub packets: u64,
+    /// Bytes of payload.
+    pub bytes: u64,
+    /// By how many bytes the last packet is shorter than the others.
+    pub shortage: u32,
     /// True if the object is sent over a connection of its own, which begins in slow start.
     pub fresh: bool,
+}
+
+impl Request {
+    /// Nothing is requested.
+    const NONE: Self = Self {
+        asked: Time::NEVER,
+        arrives: Time::NEVER,
+        packets: 0,
+        bytes: 0,
+        shortage: 0,
+        fresh: true,
+    };
+
+    /// The request at `at` for `bytes`, of which a packet carries `payload`, over a connection of
+    /// its own.
+    pub fn of_bytes(at: Time, bytes: u64, payload: u64) -> Self {
+        let packets = bytes.div_ceil(payload);
+        let shortage = (packets * payload - bytes) as u32;
+        Self { asked: at, arrives: at, packets, bytes, shortage, fresh: true }
+    }
+
+    /// The request at `at` for this many packets of `payload` bytes each, over a connection of its
+    /// own.
+    fn of_packets(at: Time, packets: u64, payload: u64) -> Self {
+        Self { asked: at, arrives: at, packets, bytes: packets * payload, ..Self::NONE }
+    }
 }
 
 /// One user or source of files: its random stream, its state and its requests.
@@ -103,24 +158,45 @@ impl Requester {
     /// Creates a user who begins to think at `start`, or a source whose first file leaves then, a
     /// base round-trip time of `rtt` away.
     pub fn new(usage: Usage, rtt: Duration, stream: Stream, start: Time) -> Self {
-        let request = Request { asked: start, arrives: start, packets: 0, fresh: true };
+        let request = Request::NONE;
         let mut user =
             Self { usage, rtt, stream, embedded: 0, pages_left: 0, request, transfers: Vec::new() };
         user.request = match usage {
             Usage::Pages(settings) => user.think(&settings, start),
             Usage::Files(settings) => user.file(&settings, start),
+            Usage::Queries(settings) => user.answer(&settings, start, start),
+            Usage::Arrivals(_) => request,
         };
         user
     }
 
+    /// The pool that its requests come from, if they do.
+    pub fn pool(&self) -> Option<usize> {
+        if let Usage::Arrivals(pool) = self.usage { Some(pool as usize) } else { None }
+    }
+
+    /// The transfer that is under way at `now`, of a source whose transfers do not wait for each
+    /// other.
+    pub fn under_way(&self, now: Time) -> Option<Transfer> {
+        let is_open = matches!(self.usage, Usage::Queries(_) | Usage::Arrivals(_));
+        (is_open && self.request.asked <= now).then(|| self.transfer(Time::NEVER))
+    }
+
+    /// What was requested last, as it has arrived at `finished`.
+    fn transfer(&self, finished: Time) -> Transfer {
+        let Request { asked, arrives, packets, bytes, fresh, .. } = self.request;
+        Transfer { requested: asked, finished, bytes, packets, arrived: arrives, fresh }
+    }
+
     /// Records that the requested object has arrived at `now`; returns the next request.
     pub fn finish(&mut self, now: Time) -> Request {
-        self.transfers.push(Transfer {
-            requested: self.request.asked,
-            finished: now,
-            packets: self.request.packets,
-        });
+        self.transfers.push(self.transfer(now));
         self.request = match self.usage {
+            Usage::Arrivals(_) => Request::NONE,
+            Usage::Queries(settings) => {
+                let next = self.request.asked + settings.every;
+                self.answer(&settings, next, now)
+            }
             Usage::Files(settings) => {
                 let silence = self.rtt.scale(0.5) + settings.off.scale(self.stream.exponential());
                 self.file(&settings, now + silence)
@@ -142,7 +218,15 @@ impl Requester {
         // The mean of a Pareto distribution is shape/(shape − 1) times its smallest value.
         let least = settings.mean * (settings.shape - 1.0) / settings.shape;
         let packets = self.pareto(least, settings.shape).round().max(1.0) as u64;
-        Request { asked, arrives: asked, packets, fresh: true }
+        Request::of_packets(asked, packets, settings.payload)
+    }
+
+    /// The answer to the query at `asked`; if the one before is under way until `now`, it waits
+    /// for that.
+    fn answer(&mut self, settings: &QuerySettings, asked: Time, now: Time) -> Request {
+        let arrives = now.max(asked + settings.jitter.scale(self.stream.uniform()));
+        let request = Request::of_bytes(asked, settings.bytes, settings.payload);
+        Request { arrives, fresh: false, ..request }
     }
 
     fn think(&mut self, settings: &PageSettings, now: Time) -> Request {
@@ -161,7 +245,8 @@ impl Requester {
         let setup = if fresh { self.rtt } else { Duration::ZERO };
         let packets =
             (self.size() * settings.size_factor / settings.payload as f64).ceil().max(1.0) as u64;
-        Request { asked, arrives: asked + setup + self.rtt.scale(0.5), packets, fresh }
+        let request = Request::of_packets(asked, packets, settings.payload);
+        Request { arrives: asked + setup + self.rtt.scale(0.5), fresh, ..request }
     }
 
     /// Draws the size of an object in bytes.
@@ -222,7 +307,7 @@ mod tests {
     #[test]
     fn files_have_the_mean_and_the_shape_they_should_and_silence_between_them() {
         let ms = Duration::from_millis;
-        let settings = FileSettings { mean: 30.0, shape: 2.5, off: ms(200) };
+        let settings = FileSettings { mean: 30.0, shape: 2.5, off: ms(200), payload: 1000 };
         let mut source = Requester::new(
             Usage::Files(settings),
             ms(80),

@@ -10,6 +10,7 @@ use crate::hosted::Payloads;
 use crate::link::{Carried, DepartureLink, Link, LinkSettings, Offered};
 use crate::measured::Measured;
 use crate::packet::Travelling;
+use crate::pool::{Overrun, Pool};
 use crate::requests::Transfer;
 use crate::series::{LinkSeries, ReceiverSeries, SenderSeries};
 use crate::slab::Slab;
@@ -55,6 +56,9 @@ pub struct Simulation {
     receivers: Vec<ReceivingEnd>,
     tap: Option<TappedLinks>,
     end_taps: Option<TappedEnds>,
+    pools: Vec<Pool>,
+    /// The first transfer that found no free flow, which ends the run.
+    overrun: Option<Overrun>,
     /// Whether there are so many flows that their ends are out of the caches.
     has_many_flows: bool,
     /// The end has been reached, and the books have been balanced.
@@ -67,6 +71,7 @@ const FLOW_STREAMS: u64 = 2;
 /// The hosts, by path.
 const HOST_STREAMS: u64 = 3;
 const TIE_STREAM: u64 = 4;
+const POOL_STREAMS: u64 = 5;
 /// Flows whose ends a processor's second cache does not hold.
 const MANY_FLOWS: usize = 2000;
 /// Number of descriptions of flows whose memory is given back at once.
@@ -102,6 +107,8 @@ impl Simulation {
             receivers: Vec::with_capacity(network.flows.len()),
             tap: None,
             end_taps: None,
+            pools: Vec::new(),
+            overrun: None,
             has_many_flows,
             is_finished: false,
         };
@@ -122,6 +129,10 @@ impl Simulation {
             simulation.receivers.push(receiver);
             simulation.arm_sender(flow as u32);
             flow += 1;
+        }
+        for (number, arrivals) in network.pools.into_iter().enumerate() {
+            simulation.pools.push(Pool::new(arrivals, stream(POOL_STREAMS, number)));
+            simulation.await_arrival(number);
         }
         Ok(simulation)
     }
@@ -162,6 +173,9 @@ impl Simulation {
             self.happen(event);
             until_asked -= 1;
             if until_asked == 0 {
+                if self.overrun.is_some() {
+                    return ControlFlow::Break(());
+                }
                 go_on(self.now)?;
                 until_asked = ASK_EVERY;
             }
@@ -444,25 +458,53 @@ impl Simulation {
     fn ask_for_more(&mut self, flow: u32, at: Time) {
         let end = &mut self.senders[flow as usize];
         let Some(server) = &mut end.server else { return };
+        if self.measured.contains(at) {
+            server.shortage += u64::from(server.requester.request.shortage);
+        }
         let request = server.requester.finish(at);
         end.expect(&request);
+        if let Some(pool) = end.pool() {
+            self.pools[pool].idle(flow, at);
+        }
         self.arm_sender(flow);
+    }
+
+    /// Gives the transfer that arrives at a pool to one of its flows.
+    #[cold]
+    fn arrive(&mut self, pool: usize, now: Time) {
+        match self.pools[pool].arrive() {
+            Some((flow, request)) => {
+                let end = &mut self.senders[flow as usize];
+                end.expect(&request);
+                if let Some(server) = &mut end.server {
+                    server.requester.request = request;
+                }
+                self.arm_sender(flow);
+                self.await_arrival(pool);
+            }
+            None => {
+                self.overrun.get_or_insert(Overrun { at: now, pool });
+            }
+        }
+    }
+
+    /// Enters the next arrival at a pool into the calendar, where pools come after flows.
+    fn await_arrival(&mut self, pool: usize) {
+        let time = self.pools[pool].next_at();
+        if time <= self.horizon {
+            let place = (self.senders.len() + pool) as u32;
+            self.calendar.push(Event::new(time, TIMER | (2 * place), 0));
+        }
     }
 
     /// Handles a request that has reached the sender: a new connection, if one is needed, begins in
     /// slow start, and the receiver expects what was asked for.
     fn serve(&mut self, flow: u32) {
-        let end = &mut self.senders[flow as usize];
-        let (Some(server), Source::Connection(sender)) = (&end.server, &mut end.source) else {
-            return;
-        };
-        let request = server.requester.request;
-        if request.fresh {
-            sender.renew((server.make)());
-        }
+        let sender = &mut self.senders[flow as usize];
         let receiver = &mut self.receivers[flow as usize];
-        receiver.total = receiver.total.map(|total| total + request.packets);
-        receiver.finished = None;
+        let end = receiver.total.unwrap_or_default() + sender.offering.asked;
+        (receiver.total, receiver.finished) = (Some(end), None);
+        sender.serve(end);
     }
 
     /// Delivers an acknowledgement to its sender.
@@ -564,7 +606,9 @@ impl Simulation {
     }
 
     fn sender_timer(&mut self, flow: u32, slot: usize, now: Time) {
-        let end = &mut self.senders[flow as usize];
+        let Some(end) = self.senders.get_mut(flow as usize) else {
+            return self.arrive(flow as usize - self.senders.len(), now);
+        };
         if end.scheduled[slot] != now {
             return;
         }
@@ -644,6 +688,18 @@ impl Simulation {
         self.senders[flow].server.as_ref().map_or(&[], |server| &server.requester.transfers)
     }
 
+    /// The transfer of a flow that the end of the run found under way.
+    pub fn unfinished(&self, flow: usize) -> Option<Transfer> {
+        let end = &self.senders[flow];
+        let last = self.now.min(end.offering.stop());
+        end.server.as_ref()?.requester.under_way(last)
+    }
+
+    /// The first transfer that found no flow of its pool free; no results mean anything then.
+    pub fn overrun(&self) -> Option<Overrun> {
+        self.overrun
+    }
+
     /// Takes the last samples and balances the books.
     fn finish(&mut self) {
         self.links.iter_mut().for_each(|link| link.finish(&self.measured));
@@ -690,6 +746,7 @@ impl Simulation {
             started: sender.started,
             finished: receiver.finished,
             delays: receiver.delays.as_deref().cloned(),
+            shortage: sender.server.as_ref().map_or(0, |server| server.shortage),
             hosted,
         }
     }

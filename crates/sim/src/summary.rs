@@ -25,6 +25,8 @@ pub struct FlowSummary {
     pub finished: Option<Time>,
     /// Delays of packets, if the application offers them one at a time.
     pub delays: Option<PacketDelays>,
+    /// By how many bytes of payload what has arrived of requests is less than as many full packets.
+    pub shortage: u64,
     /// What the ends did, if they are hosted; `sender` and `arrived` count datagrams then.
     pub hosted: Option<Box<HostedSummary>>,
 }

@@ -29,6 +29,8 @@ pub struct Served {
     /// Base round-trip time: a request takes half of it, and the sender of files learns half of it
     /// later that one has arrived.
     pub rtt: Duration,
+    /// Bytes of a full data packet on the wire.
+    pub packet_bytes: u32,
     /// Makes the controller of each connection but the first.
     pub make: ControllerMaker,
 }

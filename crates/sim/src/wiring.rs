@@ -6,6 +6,7 @@ use crate::host::HostSettings;
 use crate::hosted::Endpoint;
 use crate::link::{Link, LinkSettings};
 use crate::packet::Travelling;
+use crate::pool::Arrivals;
 use crate::traffic::{Application, Gap, Periods};
 use narrows_control::Controller;
 use narrows_transport::Transport;
@@ -28,6 +29,8 @@ pub struct Network {
     pub links: Vec<(NodeId, NodeId, Arc<LinkSettings>)>,
     /// The flows.
     pub flows: Vec<FlowSettings>,
+    /// What arrives at pools of them.
+    pub pools: Vec<Arrivals>,
 }
 
 /// How a flow is set up.

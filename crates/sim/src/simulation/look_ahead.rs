@@ -90,8 +90,8 @@ impl Simulation {
         let flow = path as usize / 2;
         if path.is_multiple_of(2) {
             prefetch(&self.receivers[flow]);
-        } else {
-            prefetch(&self.senders[flow]);
+        } else if let Some(end) = self.senders.get(flow) {
+            prefetch(end);
         }
     }
 

@@ -8,8 +8,9 @@ use narrows_control::{Gaps, SlowStart};
 use narrows_router::{Discipline, Limit};
 use narrows_settings::Given;
 use narrows_sim::{
-    Application, ControllerMaker, Endpoints, FlowSettings, Gap, HostSettings, Jitter, LinkSettings,
-    Loss, Network, PageSettings, RunSettings, Served, Simulation, Usage, Watch,
+    Application, Arrivals, ControllerMaker, Endpoints, FlowSettings, Gap, HostSettings, Jitter,
+    LinkSettings, Loss, Network, PageSettings, QuerySettings, RunSettings, Served, Simulation,
+    Sizes, Usage, Watch,
 };
 use narrows_transport::Transport;
 use narrows_transport::congestion::{EcnOfUser, Path, Quantum, Spacing};
@@ -26,6 +27,10 @@ pub enum Sends {
     Packets(u64),
     Every(Gap),
     Pages,
+    /// Answers to a query each so often.
+    Queries(Duration),
+    /// Transfers at such gaps, over the flows from left to right.
+    Arrivals(Duration),
 }
 
 /// A dumbbell: nodes 0 and 1 are the routers; each flow has its own hosts and links.
@@ -158,6 +163,16 @@ impl Dumbbell {
             let start = Time::ZERO + self.starts.get(flow as usize).copied().unwrap_or(random);
             network.flows.push(self.flow(from, to, start, flow));
         }
+        if let Sends::Arrivals(gap) = self.sends {
+            network.pools.push(Arrivals {
+                gap,
+                sizes: Sizes::pareto(20_000.0, 1.35),
+                from: Time::ZERO,
+                until: Time::NEVER,
+                flows: 0..self.flows,
+                payload: 960,
+            });
+        }
         network
     }
 
@@ -178,14 +193,23 @@ impl Dumbbell {
         let controller = recipe.make(self.seed);
         let transport = self.transport(law.moved_by == MovedBy::EachLoss);
         let path = Path::new(Stream::new(self.seed, 8, u64::from(flow)));
+        let served = |usage| {
+            let served = Served { rtt: self.rtt, packet_bytes: 1000, make: maker(recipe) };
+            Application::Requests(usage, served)
+        };
         let application = match self.sends {
             Sends::Endless => Application::Endless,
             Sends::Packets(count) => Application::Packets { count, last_bytes: 1000 },
             Sends::Every(gap) => Application::Every(gap),
-            Sends::Pages => {
-                let served = Served { rtt: self.rtt, make: maker(recipe) };
-                Application::Requests(Usage::Pages(self.reader()), served)
-            }
+            Sends::Pages => served(Usage::Pages(self.reader())),
+            Sends::Queries(every) => served(Usage::Queries(QuerySettings {
+                every,
+                jitter: Duration::from_micros(10),
+                bytes: 25_000,
+                payload: 960,
+            })),
+            Sends::Arrivals(_) if flow < self.flows => served(Usage::Arrivals(0)),
+            Sends::Arrivals(_) => Application::Endless,
         };
         FlowSettings {
             from,

@@ -9,7 +9,7 @@ use narrows_router::{Discipline, Limit};
 use narrows_settings::Given;
 use narrows_sim::{
     Cpu, Crossing, FlowSummary, Gap, HostSettings, Jitter, LinkSummary, Loss, Simulation, Stalls,
-    Tap,
+    Tap, Transfer,
 };
 use narrows_transport::tcp::{AckPolicy, Habits, RecoveryKind};
 use narrows_units::{Duration, Rate, Time};
@@ -22,6 +22,10 @@ fn shown(
     simulation: &Simulation,
     dumbbell: &Dumbbell,
 ) -> (Vec<FlowSummary>, Vec<LinkSummary>, Vec<Vec<u64>>) {
+    if let Some(overrun) = simulation.overrun() {
+        // The run ends at some time after that.
+        return (Vec::new(), Vec::new(), vec![vec![overrun.at.picos()]]);
+    }
     let flows = (dumbbell.flows + dumbbell.reverse_flows) as usize;
     let links = (0..2 + 4 * flows).map(|link| simulation.link(link)).collect();
     let bits = |column: &[f64]| column.iter().map(|value| value.to_bits()).collect();
@@ -43,6 +47,12 @@ fn shown(
             series.drops.clone(),
             series.departed_bytes.clone(),
         ]);
+    }
+    for flow in 0..flows {
+        let last = simulation.unfinished(flow);
+        let transfers = simulation.transfers(flow).iter().chain(&last);
+        let picos = |it: &Transfer| [it.requested.picos(), it.finished.picos(), it.bytes];
+        columns.push(transfers.flat_map(picos).collect());
     }
     ((0..flows).map(|flow| simulation.flow(flow)).collect(), links, columns)
 }
@@ -106,7 +116,7 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
         0u64..300,
     );
     let varies = prop_oneof![Just(None), (1u64..1000).prop_map(Some)];
-    let path = (0usize..3, 0u64..3, any::<bool>(), 0u64..1000, 0usize..4, 1u32..4, varies);
+    let path = (0usize..3, 0u64..3, any::<bool>(), 0u64..1000, 0usize..6, 1u32..4, varies);
     let queue = (prop::sample::select(queues()), any::<bool>(), prop::bool::weighted(0.25));
     (network, tcp, path, queue, any_host()).prop_map(|(network, tcp, path, queue, host)| {
         let (queue, ecn, quic) = queue;
@@ -135,6 +145,8 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
                 Sends::Packets(700),
                 Sends::Every(Gap::Exponential(Duration::from_micros(1900))),
                 Sends::Pages,
+                Sends::Queries(Duration::from_millis(90)),
+                Sends::Arrivals(Duration::from_millis(40)),
             ][application],
             loss: [
                 Loss::None,
@@ -182,7 +194,9 @@ proptest! {
         let mut end = Time::ZERO;
         while sliced.now() < Time::ZERO + dumbbell.duration {
             end += Duration::from_millis(slice);
-            let _ = sliced.run_until(end, |_| ControlFlow::Continue(()));
+            if sliced.run_until(end, |_| ControlFlow::Continue(())).is_break() {
+                break;
+            }
         }
         // It is over, whoever runs it once more.
         let _ = sliced.run(|_| ControlFlow::Continue(()));

@@ -52,7 +52,7 @@ fn poisson_loss(rho: f64, buffer: u64, seconds: f64, seed: u64) -> f64 {
     };
     let link = Arc::new(link);
     let links = vec![(0, 1, Arc::clone(&link)), (1, 0, link)];
-    let network = Network { links, flows: vec![flow] };
+    let network = Network { links, flows: vec![flow], ..Network::default() };
     let settings = RunSettings {
         seed,
         duration: Duration::from_secs(seconds),
