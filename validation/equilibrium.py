@@ -78,7 +78,7 @@ def poisson() -> list[str]:
             duration="31s",
             warmup="1s",
             dumbbell={"rate": "12Mbps", "rtt": "10ms", "buffer": "10p"},
-            flows=[{"datagrams": "poisson", "app_rate": f"{12 * load:g}Mbps"}],
+            flows=[{"datagrams": "poisson", "app": {"rate": f"{12 * load:g}Mbps"}}],
         )
         link = lab.run(scenario).links.row(0, named=True)
         offered = link["arrivals"] / 30 / 1000

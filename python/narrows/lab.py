@@ -103,8 +103,7 @@ def run(
     ----------
     scenario
         A dumbbell whose flows say what a kernel can do: ``cc``, ``count``, starts, ``stop``,
-        ``size``, ``ecn``, and ``quantum`` of 1, or ``datagrams`` with ``app_rate``, ``on`` and
-        ``off``.
+        ``size``, ``ecn``, and ``quantum`` of 1, or ``datagrams`` with ``app``.
     seed
         The seed of starts and of what queues and wires do at random; the scenario's if None.
     progress

@@ -77,7 +77,7 @@ def test_an_application_that_is_the_limit_lets_no_window_grow_after_a_loss() -> 
             duration="60s",
             sample="100ms",
             dumbbell={"rate": "50Mbps", "rtt": "40ms", "buffer": "1bdp", "loss": "0.1%"},
-            flows=[{"cc": Halver, "app_rate": "5Mbps"}],
+            flows=[{"cc": Halver, "app": {"rate": "5Mbps"}}],
         )
     )
     after = result.flow_series.filter(pl.col("time") > 20)["window"]

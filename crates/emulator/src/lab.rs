@@ -299,13 +299,13 @@ impl Path<'_> {
         span: Span<'_>,
     ) -> io::Result<()> {
         self.senders.enter()?;
-        match flow.sends {
+        match &flow.sends {
             RealSends::Bytes(..) => {
                 connection.send(number, flow, &self.laws.of_flows()[number], RECEIVERS, span)
             }
             RealSends::Datagrams(source, payload) => {
                 let stream = Stream::new(self.seed, DATAGRAM_STREAMS, number as u64);
-                let source = (source, payload);
+                let source = (source.clone(), *payload);
                 connection.send_datagrams(number, flow, source, RECEIVERS, (span, stream))
             }
         }

@@ -170,6 +170,7 @@ impl Samples {
             finished: flow.finished,
             hosted: None,
             delays: None,
+            shortage: 0,
         }
     }
 

@@ -169,7 +169,7 @@ fn a_kernel_obeys_lowered_windows() {
 #[test]
 fn datagrams_are_sent_and_counted() {
     let text = format!(
-        "{SMALL}buffer = \"50p\"\n[[flows]]\ndatagrams = \"poisson\"\napp_rate = \"10Mbps\"\n"
+        "{SMALL}buffer = \"50p\"\n[[flows]]\ndatagrams = \"poisson\"\napp = {{ rate = \"10Mbps\" }}\n"
     );
     let Some(Measured { results, .. }) = run(&text) else { return };
     let link = &results.links[0].summary;

@@ -1,14 +1,17 @@
 //! Builds the network that the simulator runs from a checked scenario.
 
 use crate::Checked;
+use crate::arrivals::Arriving;
 use crate::connection::Connection;
 use crate::error::RunError;
 use crate::flow::{Carrier, CheckedFlow};
 use crate::network::Attachment;
 use crate::traces::Traces;
-use narrows_sim::{Application, Endpoints, FlowSettings, LinkSettings, Network, Served, Watch};
+use narrows_sim::{
+    Application, Arrivals, Endpoints, FlowSettings, LinkSettings, Network, Served, Watch,
+};
 use narrows_transport::congestion::Path;
-use narrows_units::{Duration, Stream};
+use narrows_units::{Duration, Stream, Time};
 use std::sync::Arc;
 
 /// Families of random streams, apart from the simulator's own.
@@ -38,6 +41,7 @@ pub(crate) fn network(
     let mut next_host = routers.map_or(0, |router| router + 1);
     let mut number = 0;
     for (group, sampled) in checked.flows.iter().zip(checked.sampled()) {
+        network.pools.extend(pool(group, number as u32));
         for (index, attachment) in group.attachments.iter().enumerate() {
             let (from, to) = attach(&mut network, attachment, &mut next_host);
             let random = Stream::new(seed, START_STREAMS, number).uniform();
@@ -47,7 +51,8 @@ pub(crate) fn network(
                 to,
                 endpoints: flow.endpoints(traces)?,
                 start: group.start(index, random),
-                stop: group.stop,
+                // What has arrived is carried to its end.
+                stop: if group.arriving.is_some() { Time::NEVER } else { group.stop },
                 overhead: flow.overhead(),
                 host: group.host,
                 sampled: checked.sample.filter(|_| index < sampled),
@@ -56,6 +61,19 @@ pub(crate) fn network(
         }
     }
     Ok(network)
+}
+
+/// What arrives at `group`, of which `first` is the first flow.
+fn pool(group: &CheckedFlow, first: u32) -> Option<Arrivals> {
+    let Arriving { gap, sizes, .. } = group.arriving.clone()?;
+    Some(Arrivals {
+        gap,
+        sizes,
+        from: group.start(0, 0.0),
+        until: group.stop,
+        flows: first..first + group.count,
+        payload: group.packet.payload(),
+    })
 }
 
 /// Gives a flow hosts of its own at its routers; in a general network its ends are the nodes
@@ -85,17 +103,14 @@ impl Member<'_> {
     fn overhead(&self) -> Duration {
         match &self.group.over {
             Carrier::Connection(connection) => connection.overhead,
-            Carrier::Datagrams { .. } | Carrier::Hosted(_) => Duration::ZERO,
+            Carrier::Datagrams(_) | Carrier::Hosted(_) => Duration::ZERO,
         }
     }
 
     fn endpoints(&self, traces: &mut Traces) -> Result<Endpoints, RunError> {
-        let bytes = self.group.packet.bytes.count() as u32;
         let connection = match &self.group.over {
             Carrier::Connection(connection) => connection,
-            Carrier::Datagrams { gap, periods } => {
-                return Ok(Endpoints::Datagrams { gap: *gap, periods: *periods, bytes });
-            }
+            Carrier::Datagrams(source) => return Ok(Endpoints::Datagrams(source.clone())),
             Carrier::Hosted(hosted) => {
                 let seed = Stream::new(self.seed, STACK_STREAMS, self.number).bits();
                 let log = traces.log(self.number)?;

@@ -4,7 +4,7 @@ use crate::flow::{self, Carrier, CheckedFlow, Surroundings};
 use crate::link::{CheckedLink, Load};
 use crate::network::{Network, positive};
 use crate::own::Own;
-use crate::scenario::{Scenario, Trace};
+use crate::scenario::{Flow, Scenario, Trace};
 use crate::stack::Stack;
 use crate::warnings::{self, Warning};
 use crate::{ScenarioError, effort, memory};
@@ -67,8 +67,14 @@ impl Checked {
         let load = load(&scenario, duration)?;
         let network = Network::lay(&scenario, &load)?;
         let memory = memory::check(&network.links, &load, duration, sample)?;
-        let around = Surroundings { scenario: &scenario, duration, network: &network, load, own };
-        let flows = check_flows(&around)?;
+        let flows = check_flows(Surroundings {
+            scenario: &scenario,
+            duration,
+            network: &network,
+            load,
+            pool: 0,
+            own,
+        })?;
         packets_fit(&network.links, &flows)?;
         let trace = check_trace(scenario.trace.clone(), &network.links, &flows)?;
         let warnings = warnings::find(&scenario, &network.links, &flows);
@@ -103,7 +109,7 @@ impl Checked {
 
     /// The number of flows in all.
     pub fn flow_count(&self) -> u64 {
-        self.load.flows
+        self.load.all
     }
 
     /// The packet size that buffers are counted in: that of the first group of flows.
@@ -137,15 +143,20 @@ fn load(scenario: &Scenario, duration: Duration) -> Result<Load, ScenarioError> 
     if packet.count() == 0 {
         return Err(ScenarioError::new("packet", "0B is not a packet; try \"1500B\""));
     }
-    let flows = scenario.flows.iter().map(|flow| u64::from(flow::count(flow))).sum();
-    Ok(Load { duration, flows, packet })
+    let count = |flow: &Flow| u64::from(flow::count(flow));
+    let all = scenario.flows.iter().map(count).sum();
+    // A pool is as many flows as are busy, which nobody knows before.
+    let stay = scenario.flows.iter().filter(|flow| flow.arrivals.is_none());
+    let flows = stay.map(count).sum::<u64>().max(1);
+    Ok(Load { duration, flows, all, packet })
 }
 
-fn check_flows(around: &Surroundings) -> Result<Vec<CheckedFlow>, ScenarioError> {
+fn check_flows(mut around: Surroundings) -> Result<Vec<CheckedFlow>, ScenarioError> {
     let mut first = 0;
     let mut flows: Vec<CheckedFlow> = Vec::new();
     for (number, flow) in around.scenario.flows.iter().enumerate() {
-        let checked = CheckedFlow::new(number, first, flow, around)?;
+        let checked = CheckedFlow::new(number, first, flow, &around)?;
+        around.pool += u32::from(checked.arriving.is_some());
         if !checked.name.is_empty() && flows.iter().any(|other| other.name == checked.name) {
             let message =
                 format!("two groups are called \"{}\"; name one differently", checked.name);
@@ -199,7 +210,7 @@ fn check_trace(
                 let last = members.clone().count() - 1;
                 format!("there is no flow {flow}; they are numbered from 0 to {last}")
             }
-            Some(CheckedFlow { over: Carrier::Datagrams { .. }, .. }) => {
+            Some(CheckedFlow { over: Carrier::Datagrams(_), .. }) => {
                 format!("flow {flow} is datagrams, which have no recovery; trace a link they cross")
             }
             Some(CheckedFlow { over: Carrier::Hosted(hosted), cc, .. }) if !hosted.stack.logs() => {

@@ -1,19 +1,18 @@
 //! What a flow over a connection says of it: the law, the transport, the application.
 
 use crate::ScenarioError;
+use crate::application;
 use crate::controller_spec::ControllerSpec;
 use crate::fields::Fields;
 use crate::flow::{Carrier, Headers, PacketSize, Surroundings, habits, why_not};
 use crate::hosted;
 use crate::network::{NO_RTT, is_of_bdp};
-use crate::scenario::{
-    AckEvery, Files, Flow, Of, PacingName, QuantumField, SlowStartName, TcpName, Web,
-};
+use crate::scenario::{AckEvery, Flow, Of, PacingName, QuantumField, SlowStartName, TcpName};
 use narrows_control::registry::{Birth, MovedBy, Recipe, SlowStartKind, Start};
 use narrows_control::slow_start::{HyStart, HyStartPlusPlus, Limited};
 use narrows_control::{Controller, Gaps, Need, Needs, Pacing, Restart, SlowStart};
 use narrows_signal::Request;
-use narrows_sim::{Application, FileSettings, Gap, PageSettings, Usage};
+use narrows_sim::Application;
 use narrows_transport::congestion::{EcnOfUser, Quantum, Spacing};
 use narrows_transport::etcp::coding::LARGEST_BLOCK;
 use narrows_transport::etcp::{Delivery, EtcpSettings};
@@ -50,8 +49,6 @@ fn paces(transport: &Transport, controller: &dyn Controller) -> bool {
 pub(crate) const USUAL_LAW: &str = "cubic";
 /// The settings of laws that say what a mark does (RFC 8511; RFC 3168 §6.1.2).
 const OF_MARKS: [&str; 2] = ["beta_ecn", "mark_stops"];
-/// The shortest mean gap of an application that offers packets one by one.
-const SHORTEST_GAP: Duration = Duration::from_micros(1);
 const STALLS: &str =
     "missing; beside overhead say whether rate halving stalls as ns-2's does, true or false";
 /// The smallest block of an erasure code, in packets: two symbols beyond that are a fifth.
@@ -100,7 +97,7 @@ pub(crate) fn check(
     let (tcp, mut habits, headers) = own_habits(&mut given, &spec, bytes, around)?;
     let first_window = take_initial_window(&mut given, &mut habits)?;
     let packet = PacketSize::new(&given, bytes, headers)?.acknowledged(&mut given)?;
-    let application = application(&mut given, packet)?;
+    let application = application::check(&mut given, packet, around)?;
     let overhead = given.take(|flow| &mut flow.overhead).unwrap_or_default();
     let initial_window = habits.initial_window;
     let mut transport = transport(&mut given, &spec, bytes, habits, around)?;
@@ -370,7 +367,7 @@ impl Connection {
     fn encodes_blocks(&self, given: &Fields) -> Result<(), ScenarioError> {
         let codes = |it: &EtcpSettings| matches!(it.delivery, Delivery::Coding { .. });
         let coded = matches!(&self.transport, Transport::Etcp(settings) if codes(settings));
-        if !coded || !matches!(self.application, Application::Every(_)) {
+        if !coded || !matches!(self.application, Application::Made(_)) {
             return Ok(());
         }
         let message = "encodes blocks of packets, and this application offers one at a time; give \
@@ -662,84 +659,6 @@ fn threshold(given: &mut Fields, start: Start, initial_window: f64) -> Result<f6
     Ok(packets)
 }
 
-/// What the application sends, in packets of this size.
-fn application(given: &mut Fields, packet: PacketSize) -> Result<Application<()>, ScenarioError> {
-    let payload = packet.payload();
-    let web = given.take(|flow| &mut flow.web);
-    let files = given.take(|flow| &mut flow.files);
-    let telnet = given.take(|flow| &mut flow.telnet);
-    let size = given.take(|flow| &mut flow.size);
-    let app_rate = given.take(|flow| &mut flow.app_rate);
-    let kinds = [
-        (web.is_some(), "web"),
-        (files.is_some(), "files"),
-        (telnet.is_some(), "telnet"),
-        (size.is_some(), "size"),
-        (app_rate.is_some(), "app_rate"),
-    ];
-    let mut kinds = kinds.into_iter().filter_map(|(given, kind)| given.then_some(kind));
-    if let (Some(first), Some(second)) = (kinds.next(), kinds.next()) {
-        let message = format!(
-            "a flow sends one kind of data, and has {first} already; leave one of them out"
-        );
-        return Err(given.error(second, message));
-    }
-    if let Some(web) = web {
-        return pages(given, &web, payload).map(requested);
-    }
-    if let Some(written) = files {
-        return self::files(given, &written).map(requested);
-    }
-    if let Some(mean) = telnet {
-        if mean < SHORTEST_GAP {
-            let message = format!("{mean} is below {SHORTEST_GAP}; try \"100ms\"");
-            return Err(given.error("telnet", message));
-        }
-        return Ok(Application::Every(Gap::Exponential(mean)));
-    }
-    match (size, app_rate) {
-        (Some(size), _) if size.count() == 0 => {
-            Err(given.error("size", "must be above 0; try \"1MB\""))
-        }
-        (Some(size), _) => {
-            let count = size.count().div_ceil(payload);
-            let last_payload = size.count() - (count - 1) * payload;
-            Ok(Application::Packets { count, last_bytes: last_payload as u32 + packet.headers() })
-        }
-        (None, Some(rate)) => {
-            Ok(Application::Every(Gap::Constant(rate.time_to_send(Bytes::new(payload)))))
-        }
-        (None, None) => Ok(Application::Endless),
-    }
-}
-
-fn requested(usage: Usage) -> Application<()> {
-    Application::Requests(usage, ())
-}
-
-fn pages(given: &Fields, web: &Web, payload: u64) -> Result<Usage, ScenarioError> {
-    let size_factor = web.size_factor.unwrap_or(1.0);
-    if !(size_factor > 0.0 && size_factor <= 1e6) {
-        return Err(given.error("web.size_factor", format!("{size_factor} times; try 15")));
-    }
-    let think = web.think.unwrap_or(Duration::from_millis(40_000));
-    let persistent = web.persistent.unwrap_or_default().value();
-    Ok(Usage::Pages(PageSettings { think, size_factor, persistent, payload }))
-}
-
-fn files(given: &Fields, files: &Files) -> Result<Usage, ScenarioError> {
-    let (mean, shape) = (files.mean.unwrap_or(30.0), files.shape.unwrap_or(1.35));
-    let is_shape = shape > 1.0 && shape <= 100.0;
-    if !(1.0..=1e9).contains(&mean) || !is_shape {
-        let message = format!(
-            "mean {mean} packets is not from 1 to 1e9, or shape {shape} is not above 1 and at most \
-                 100; try mean = 30, shape = 1.35"
-        );
-        return Err(given.error("files", message));
-    }
-    Ok(Usage::Files(FileSettings { mean, shape, off: files.off }))
-}
-
 /// Whether a field counts over TCP, and not over another transport.
 fn is_tcps_alone(field: &str, other: Of) -> bool {
     Flow::counts_for(field, Of::Tcp) && !Flow::counts_for(field, other)
@@ -806,9 +725,6 @@ fn why_it_does_not_count(
             format!("{law} has a slow start of its own; leave it out")
         }
         "ssthresh" => format!("{law} starts without a threshold; leave it out"),
-        "on" | "off" | "periods" => {
-            "is for datagrams; add datagrams = \"constant\", or leave it out".to_owned()
-        }
         _ => why_not(field, around.network)
             .unwrap_or_else(|| format!("has no effect for {law}; leave it out")),
     }

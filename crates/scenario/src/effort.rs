@@ -4,7 +4,7 @@ use crate::ScenarioError;
 use crate::flow::{Carrier, CheckedFlow};
 use crate::link::CheckedLink;
 use crate::warnings::{Direction, way};
-use narrows_sim::{Application, Gap};
+use narrows_sim::Application;
 use narrows_units::Duration;
 
 /// Packets that one core carries in a second, about (docs/speed.md).
@@ -36,25 +36,29 @@ fn packets(links: &[CheckedLink], flows: &[CheckedFlow]) -> f64 {
     let mut slowest: Vec<(&CheckedLink, f64)> = Vec::new();
     let mut offered = 0.0;
     for flow in flows {
-        let gap = match &flow.over {
-            Carrier::Datagrams { gap, .. } => Some(*gap),
+        if let Some(arriving) = &flow.arriving {
+            let packets = arriving.sizes.mean_packets(flow.packet.payload() as f64);
+            offered += packets / arriving.gap.seconds();
+            continue;
+        }
+        let offers = match &flow.over {
+            Carrier::Datagrams(source) => Some(source.packets_per_second()),
             Carrier::Hosted(hosted) if hosted.is_finite() => continue,
             Carrier::Hosted(_) => None,
-            Carrier::Connection(connection) => match connection.application {
-                Application::Every(gap) => Some(gap),
+            Carrier::Connection(connection) => match &connection.application {
+                Application::Made(making) => Some(making.packets_per_second()),
                 Application::Endless => None,
                 _ => continue,
             },
         };
-        let Some(gap) = gap else {
+        let Some(packets) = offers else {
             let way = way(flow, links, Direction::Out);
             let link = way.into_iter().min_by_key(|link| link.rate.bits_per_second());
             let bytes = flow.packet.bytes.count() as f64;
             slowest.extend(link.map(|link| (link, link.rate.bytes_per_second() / bytes)));
             continue;
         };
-        let (Gap::Constant(mean) | Gap::Exponential(mean)) = gap;
-        offered += f64::from(flow.count) / mean.seconds();
+        offered += f64::from(flow.count) * packets;
     }
     slowest.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let mut seen: Vec<&CheckedLink> = Vec::new();

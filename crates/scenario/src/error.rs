@@ -37,6 +37,19 @@ pub enum RunError {
         /// Simulated seconds reached.
         seconds: f64,
     },
+    /// More transfers were under way than a group of flows can carry.
+    #[error(
+        "flows[{group}]: at {seconds:.3} s a transfer arrives, and all {most} flows are busy; give \
+         a lower load, or a larger count"
+    )]
+    Overrun {
+        /// The group.
+        group: usize,
+        /// When that was, in simulated seconds.
+        seconds: f64,
+        /// Flows of the group.
+        most: u32,
+    },
     /// The network cannot be simulated.
     #[error(transparent)]
     Wiring(#[from] narrows_sim::WiringError),

@@ -4,16 +4,18 @@
 //! error that says what to do.
 
 use crate::ScenarioError;
+use crate::application;
+use crate::arrivals::{self, Arriving};
 use crate::connection::{self, Connection};
 use crate::fields::Fields;
 use crate::host;
 use crate::hosted::{self, Hosted};
 use crate::link::Load;
-use crate::network::{Attachment, Network, positive};
+use crate::network::{Attachment, Network};
 use crate::own::Own;
-use crate::scenario::{Datagrams, Flow, PacingName, PeriodsName, QuantumField, Scenario, TcpName};
+use crate::scenario::{Datagrams, Flow, PacingName, QuantumField, Scenario, TcpName};
 use crate::stack::Stack;
-use narrows_sim::{Application, Gap, HostSettings, Periods, Transmit};
+use narrows_sim::{Application, Gap, HostSettings, Transmit};
 use narrows_transport::quic;
 use narrows_transport::tcp::Habits;
 use narrows_units::{Bytes, Duration, Time, text};
@@ -41,6 +43,8 @@ pub struct CheckedFlow {
     starts: Starts,
     /// When it offers no more.
     pub(crate) stop: Time,
+    /// The transfers that arrive at it, if some do.
+    pub(crate) arriving: Option<Arriving>,
 }
 
 /// The packets of a flow.
@@ -72,7 +76,7 @@ pub enum Headers {
 #[derive(Clone)]
 pub(crate) enum Carrier {
     Connection(Connection),
-    Datagrams { gap: Gap, periods: Option<Periods> },
+    Datagrams(narrows_sim::Datagrams),
     Hosted(Hosted),
 }
 
@@ -88,6 +92,8 @@ pub(crate) struct Surroundings<'a> {
     pub duration: Duration,
     pub network: &'a Network,
     pub load: Load,
+    /// The number of groups before this one at which transfers arrive.
+    pub pool: u32,
     /// Laws besides the registry's, and stacks.
     pub own: &'a Own,
 }
@@ -150,9 +156,12 @@ impl Headers {
     }
 }
 
+/// Flows over which transfers that arrive at random are carried, unless the scenario says how many.
+const POOL: u32 = 1000;
+
 /// The number of flows in a group.
 pub(crate) fn count(flow: &Flow) -> u32 {
-    flow.count.unwrap_or(1)
+    flow.count.unwrap_or(if flow.arrivals.is_some() { POOL } else { 1 })
 }
 
 /// Bytes of a data packet on the wire.
@@ -186,7 +195,8 @@ impl CheckedFlow {
         around: &Surroundings,
     ) -> Result<Self, ScenarioError> {
         let mut given = Fields::new(flow.clone(), format!("flows[{number}]"));
-        let count = given.take(|flow| &mut flow.count).unwrap_or(1);
+        given.take(|flow| &mut flow.count);
+        let count = count(flow);
         if count == 0 {
             return Err(given.error("count", "must be at least 1"));
         }
@@ -195,39 +205,38 @@ impl CheckedFlow {
             return Err(given.error("name", message));
         }
         let name = name.unwrap_or_default();
+        if flow.arrivals.is_some() {
+            arrivals::refuse_starts(&given)?;
+        }
         let (starts, stop) = times(&mut given, count, around.duration)?;
         let attachments = around.network.attach(&mut given, first, count)?;
-        let bytes = packet_bytes(around.scenario, flow);
         let stack = hosted::named(&given, host::stack(flow), around)?;
         let host = host::take(&mut given, stack.is_some())?;
-        if stack.is_none() {
-            given.take(|flow| &mut flow.packet);
-        }
-        let (cc, packet, over) = match (stack, given.take(|flow| &mut flow.datagrams)) {
-            (Some(stack), None) => hosted::check(given, stack, around)?,
-            (Some(_), Some(_)) => {
-                let message = "are not of a stack that others wrote; leave one of them out";
-                return Err(given.error("datagrams", message));
-            }
-            (None, None) => connection::check(given, bytes, around)?,
-            (None, Some(gaps)) => {
-                given.drop_default(|flow| &mut flow.cc, connection::USUAL_LAW.to_owned());
-                let timestamps = habits(around.scenario.tcp).timestamps;
-                let packet = PacketSize::new(&given, bytes, Headers::Tcp { timestamps })?;
-                ("datagrams".to_owned(), packet, datagrams(given, gaps, bytes, around)?)
-            }
-        };
-        let pacing = match (flow.pacing, &over) {
-            (Some(PacingName::None) | None, Carrier::Connection(connection))
-                if connection.paces_itself =>
-            {
-                "own"
-            }
-            (Some(pacing), _) => pacing.as_str(),
-            (None, _) => PacingName::None.as_str(),
-        };
+        let (cc, packet, over) = carried(given, stack, flow, around)?;
+        let pacing = pacing(flow, &over);
         let reverse = flow.reverse == Some(true);
-        Ok(Self { count, name, cc, pacing, reverse, packet, host, over, attachments, starts, stop })
+        let arriving = None;
+        let group = Self {
+            count,
+            name,
+            cc,
+            pacing,
+            reverse,
+            packet,
+            host,
+            over,
+            attachments,
+            starts,
+            stop,
+            arriving,
+        };
+        match &flow.arrivals {
+            None => Ok(group),
+            Some(written) => {
+                let arriving = arrivals::check(&group, written, number, around)?;
+                Ok(Self { arriving: Some(arriving), ..group })
+            }
+        }
     }
 
     /// Whether each flow has a given amount of data, and then ends.
@@ -237,8 +246,13 @@ impl CheckedFlow {
                 matches!(connection.application, Application::Packets { .. })
             }
             Carrier::Hosted(hosted) => hosted.is_finite(),
-            Carrier::Datagrams { .. } => false,
+            Carrier::Datagrams(_) => false,
         }
+    }
+
+    /// What its application sends, over a connection of ours.
+    pub(crate) fn application(&self) -> Option<&Application<()>> {
+        if let Carrier::Connection(it) = &self.over { Some(&it.application) } else { None }
     }
 
     /// The stack that others wrote, if its ends are one.
@@ -267,6 +281,46 @@ impl CheckedFlow {
     }
 }
 
+/// What carries a flow's data: its `cc`, its packets, and the rest.
+fn carried(
+    mut given: Fields,
+    stack: Option<hosted::Chosen>,
+    flow: &Flow,
+    around: &Surroundings,
+) -> Result<(String, PacketSize, Carrier), ScenarioError> {
+    let bytes = packet_bytes(around.scenario, flow);
+    if stack.is_none() {
+        given.take(|flow| &mut flow.packet);
+    }
+    match (stack, given.take(|flow| &mut flow.datagrams)) {
+        (Some(stack), None) => hosted::check(given, stack, around),
+        (Some(_), Some(_)) => {
+            let message = "are not of a stack that others wrote; leave one of them out";
+            Err(given.error("datagrams", message))
+        }
+        (None, None) => connection::check(given, bytes, around),
+        (None, Some(gaps)) => {
+            given.drop_default(|flow| &mut flow.cc, connection::USUAL_LAW.to_owned());
+            let timestamps = habits(around.scenario.tcp).timestamps;
+            let packet = PacketSize::new(&given, bytes, Headers::Tcp { timestamps })?;
+            Ok(("datagrams".to_owned(), packet, datagrams(given, gaps, bytes, around)?))
+        }
+    }
+}
+
+/// The pacing as written; "own" if the law or its transport paces by itself.
+fn pacing(flow: &Flow, over: &Carrier) -> &'static str {
+    match (flow.pacing, over) {
+        (Some(PacingName::None) | None, Carrier::Connection(connection))
+            if connection.paces_itself =>
+        {
+            "own"
+        }
+        (Some(pacing), _) => pacing.as_str(),
+        (None, _) => PacingName::None.as_str(),
+    }
+}
+
 /// When the flows of a group of `count` begin and stop, within a run of `duration`.
 fn times(
     given: &mut Fields,
@@ -274,6 +328,7 @@ fn times(
     duration: Duration,
 ) -> Result<(Starts, Time), ScenarioError> {
     let mut field = "start";
+    let together = given.field(application::begins_together);
     let (starts, earliest) = match given.take(|flow| &mut flow.starts) {
         Some(starts) if starts.len() == count as usize => {
             let earliest = starts.iter().min().copied().unwrap_or_default();
@@ -288,7 +343,8 @@ fn times(
         }
         None => {
             let first = given.take(|flow| &mut flow.start).unwrap_or_default();
-            let spread = given.take(|flow| &mut flow.start_spread).unwrap_or(START_SPREAD);
+            let usual = if together { Duration::ZERO } else { START_SPREAD };
+            let spread = given.take(|flow| &mut flow.start_spread).unwrap_or(usual);
             (Starts::Within { first, spread }, first)
         }
     };
@@ -313,54 +369,38 @@ fn datagrams(
     bytes: Bytes,
     around: &Surroundings,
 ) -> Result<Carrier, ScenarioError> {
-    let Some(rate) = given.take(|flow| &mut flow.app_rate) else {
-        return Err(given.error("app_rate", "datagrams need a rate, like \"10Mbps\""));
+    let Some(app) = given.take(|flow| &mut flow.app) else {
+        return Err(given.error("app", "datagrams need a rate: app = { rate = \"10Mbps\" }"));
     };
-    let mean = rate.time_to_send(bytes);
+    if app.frames.is_some() || app.deadline.is_some() {
+        let message = "are of a connection, whose receiver puts them in order; leave it out";
+        return Err(given.error("app.frames", message));
+    }
+    let mean = app.rate.time_to_send(bytes);
     let gap = match gaps {
         Datagrams::Constant => Gap::Constant(mean),
         Datagrams::Poisson => Gap::Exponential(mean),
     };
-    let periods = periods(&mut given)?;
+    let periods = application::periods(&given, &app)?;
+    let silent = application::silences(&given, &app, around.duration)?;
     given.drop_default(|flow| &mut flow.quantum, QuantumField::Packets(1));
     given.drop_default(|flow| &mut flow.pacing, PacingName::None);
     given.nothing_left(|field| {
         let known = why_not(field, around.network);
         known.unwrap_or_else(|| {
-            "has no effect for datagrams, which leave at app_rate and are never answered; leave \
+            "has no effect for datagrams, which leave at app.rate and are never answered; leave \
              it out"
                 .to_owned()
         })
     })?;
-    Ok(Carrier::Datagrams { gap, periods })
-}
-
-/// The periods of a datagram source that has some.
-fn periods(given: &mut Fields) -> Result<Option<Periods>, ScenarioError> {
-    let (on, off) = (given.take(|flow| &mut flow.on), given.take(|flow| &mut flow.off));
-    match (on, off) {
-        (None, None) => Ok(None),
-        (Some(on), Some(off)) => {
-            positive(&given.at("on"), on, "5s")?;
-            positive(&given.at("off"), off, "5s")?;
-            let exponential =
-                given.take(|flow| &mut flow.periods) == Some(PeriodsName::Exponential);
-            let period = if exponential { Gap::Exponential } else { Gap::Constant };
-            Ok(Some(Periods { on: period(on), off: period(off) }))
-        }
-        (on, _) => {
-            let given_one = if on.is_some() { "on" } else { "off" };
-            let message = "on and off go together, like on = \"5s\", off = \"5s\"";
-            Err(given.error(given_one, message))
-        }
-    }
+    let source = narrows_sim::Datagrams::new(gap, bytes.count() as u32, periods);
+    Ok(Carrier::Datagrams(source.silent_at(silent)))
 }
 
 /// Why a field has no effect, if the reason does not depend on the transport.
 pub(crate) fn why_not(field: &str, network: &Network) -> Option<String> {
     let why = match field {
         "start" | "start_spread" => "starts says it already; leave one of them out",
-        "periods" => "has no effect without on and off; add those, or leave it out",
         _ => network.why_not(field)?,
     };
     Some(why.to_owned())

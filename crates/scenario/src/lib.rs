@@ -3,6 +3,8 @@
 //! One set of serde types and one validation serve TOML files, Python and the browser:
 //! [`Scenario::from_toml`] or [`Scenario::from_json`], then [`Checked::new`], then [`run()`].
 
+mod application;
+mod arrivals;
 mod build;
 mod checked;
 mod connection;
@@ -14,6 +16,7 @@ mod fields;
 #[cfg(feature = "parquet")]
 mod files;
 mod flow;
+mod groups;
 mod host;
 mod hosted;
 mod law;
@@ -23,14 +26,17 @@ mod metrics;
 mod network;
 mod own;
 mod queue_spec;
+mod reading;
 mod real;
 mod remarks;
 mod results;
 mod run;
 mod scenario;
+mod sizes;
 mod stack;
 mod tables;
 mod traces;
+mod transfers;
 mod unfinished;
 mod varying;
 mod warnings;
@@ -43,6 +49,7 @@ pub use error::{RunError, ScenarioError};
 #[cfg(feature = "parquet")]
 pub use files::{parquet, small_parquet};
 pub use flow::{CheckedFlow, Headers, PacketSize};
+pub use groups::{GroupResult, Queries, SizeClass, Spread, Taken};
 pub use law::{Law, OwnLaw};
 pub use link::CheckedLink;
 pub use memory::available as available_memory;
@@ -51,16 +58,17 @@ pub use own::Own;
 pub use queue_spec::QueueSpec;
 pub use real::{Available, RealFlow, RealLaw, RealSends, real_flows};
 pub use results::{
-    FlowResult, FlowSeries, LawSeries, LinkResult, LinkSeries, Observed, Results, Transfers,
-    assemble,
+    FlowResult, FlowSeries, LawSeries, LinkResult, LinkSeries, Observed, Results, assemble,
 };
 pub use run::{run, run_tapped};
 pub use scenario::{
-    Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Host, HostField, HostName, Link, LinkName,
-    PacingName, ParkingLot, PeriodsName, Scenario, SlowStartName, Stall, TcpName, Trace, Web,
+    App, Arrivals, Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Host, HostField, HostName,
+    Incast, Link, LinkName, PacingName, ParkingLot, PeriodsName, Scenario, SlowStartName, Stall,
+    TcpName, Trace, Web,
 };
 pub use stack::{Stack, StackEnds, Transfer, Wish};
 pub use tables::{FORMAT, TABLES, row, table};
+pub use transfers::Transfers;
 pub use unfinished::write_whole;
 pub use warnings::Warning;
 

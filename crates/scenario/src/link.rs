@@ -71,6 +71,8 @@ pub(crate) struct Load {
     /// The length of the run.
     pub duration: Duration,
     /// Flows in all.
+    pub all: u64,
+    /// Those that are there for the whole time, at least 1: buffers in `bdp/sqrt(n)` count them.
     pub flows: u64,
     /// The packet that buffers are counted in: that of the first group of flows.
     pub packet: Bytes,

@@ -13,7 +13,7 @@ const SAMPLE: f64 = 64.0;
 
 /// Bytes that a run may need: flows, packets in flight and queued, samples.
 fn estimate(links: &[CheckedLink], load: &Load, duration: Duration, samples: f64) -> f64 {
-    let flows = load.flows as f64;
+    let flows = load.all as f64;
     let packet = load.packet.count() as f64;
     let in_flight = links.iter().map(|link| {
         let buffer = link.buffer_packets(load) as f64;

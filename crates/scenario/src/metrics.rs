@@ -1,9 +1,9 @@
 //! What a run shows, each column said once: its name, its unit, what it means and where that comes
 //! from. The tables, Python's tables for people and `docs/metrics.md` are made from this.
 
-use crate::results::{
-    FlowResult, FlowSeries, LawSeries, LinkResult, LinkSeries, Results, Transfers,
-};
+use crate::groups::{GroupResult, Queries, SizeClass};
+use crate::results::{FlowResult, FlowSeries, LawSeries, LinkResult, LinkSeries, Results};
+use crate::transfers::Transfers;
 use narrows_sim::PacketDelays;
 use narrows_transport::SendLimit;
 
@@ -117,7 +117,10 @@ pub fn metrics() -> Vec<Metric> {
     let mut metrics = of("summary", SUMMARY);
     metrics.extend(of("flows", FLOWS));
     metrics.extend(of("links", LINKS));
+    metrics.extend(of("groups", GROUPS));
     metrics.extend(of("transfers", TRANSFERS));
+    metrics.extend(of("size_classes", SIZE_CLASSES));
+    metrics.extend(of("queries", QUERIES));
     metrics.extend(of("flow_series", FLOW_SERIES));
     metrics.extend(of("law_series", LAW_SERIES));
     metrics.extend(of("link_series", LINK_SERIES));
@@ -265,13 +268,113 @@ columns! {
     arrived: Count = Count(|flow| flow.summary.arrived);
     /// Packets that reached the receiver again.
     duplicates: Count = Count(|flow| flow.summary.duplicates);
-    /// If the application offers packets one by one (`telnet`, `app_rate`): mean time from offer to
-    /// delivery in order, retransmissions included.
+    /// If the application makes its data at a rate of its own (`telnet`, `app`): mean time from the
+    /// offer of a packet to its delivery in order, retransmissions included.
     mean_packet_delay: Delay, "RFC 5166 §2.1.2" =
         Number(|flow| flow.packet_delay(PacketDelays::mean));
     /// The longest such time.
     max_packet_delay: Delay, "RFC 5166 §2.1.2" =
         Number(|flow| flow.packet_delay(PacketDelays::longest));
+    /// If it makes frames: those whose last packet arrived, or whose deadline passed without.
+    frames: Count = Count(|flow| flow.summary.delays.as_ref().map_or(0, PacketDelays::frames));
+    /// The share of them that missed their deadline.
+    late_frames: Share, "RFC 8867 §4.1" = Number(|flow| flow.packet_delay(PacketDelays::late));
+}
+
+columns! {
+    /// One row per group of flows, `[[flows]]` of the scenario.
+    GROUPS: GroupResult;
+
+    /// Its number, from 0.
+    group: Number = Small(|group| group.number);
+    /// Its name; empty if it was given none.
+    name: Name = Text(|group| &group.name);
+    /// Its `cc` as written, or "datagrams".
+    cc: Name = Text(|group| &group.cc);
+    /// Its flows.
+    flows: Count = Small(|group| group.flows);
+    /// Whether it goes from right to left.
+    reverse: Switch = Switch(|group| group.reverse);
+    /// Payload that reached its receivers for the first time.
+    goodput: Rate, "RFC 5166 §2.1.1" = Number(|group| group.goodput);
+    /// Its goodput over that of all groups that go its way.
+    share: Ratio = Number(|group| group.share);
+    /// Data sent, on the wire, headers and retransmissions included.
+    throughput: Rate = Number(|group| group.throughput);
+    /// Packets found lost over packets sent, or 1 if more were found lost.
+    loss_rate: Share, "RFC 5166 §2.1.3" = Number(|group| group.loss_rate);
+    /// Mean of its flows' RTT samples.
+    mean_rtt: Delay = Number(|group| group.mean_rtt);
+    /// Jain's index over the goodput of its flows; empty if transfers come to them at random.
+    jain: Ratio, "RFC 5166 §2.3.1" = Number(|group| group.jain);
+    /// The share of its frames that missed their deadline, if it makes frames.
+    late_frames: Share, "RFC 8867 §4.1" = Number(|group| group.late_frames);
+    /// Transfers that were asked for in the measured window and ended.
+    transfers: Count = Count(|group| group.transfers.finished);
+    /// Transfers that were asked for in the measured window and had not ended when the run did;
+    /// those of web users and files are not counted.
+    unfinished: Count = Count(|group| group.transfers.unfinished);
+    /// Mean time from a request to the arrival of its last packet, of those that ended.
+    mean_completion_time: Time, "RFC 7928" =
+        Number(|group| group.transfers.completion_time.mean);
+    /// Its 99th percentile; empty unless ten values lie beyond it.
+    completion_time_p99: Time = Number(|group| group.transfers.completion_time.p99);
+    /// Mean slowdown.
+    mean_slowdown: Ratio = Number(|group| group.transfers.slowdown.mean);
+    /// Its 99th percentile; empty unless ten values lie beyond it.
+    slowdown_p99: Ratio = Number(|group| group.transfers.slowdown.p99);
+}
+
+columns! {
+    /// One row per group of flows and class of sizes, of the transfers that were asked for in the
+    /// measured window.
+    SIZE_CLASSES: SizeClass;
+
+    /// The group.
+    group: Number = Small(|class| class.group);
+    /// Its name; empty if it was given none.
+    name: Name = Text(|class| &class.name);
+    /// The sizes.
+    class: Name = Text(|class| class.class);
+    /// Transfers that ended.
+    transfers: Count = Count(|class| class.transfers.finished);
+    /// Transfers that had not ended when the run did.
+    unfinished: Count = Count(|class| class.transfers.unfinished);
+    /// Mean time from the request to the arrival of the last packet, of those that ended.
+    mean_completion_time: Time, "RFC 7928" =
+        Number(|class| class.transfers.completion_time.mean);
+    /// Its median.
+    completion_time_p50: Time = Number(|class| class.transfers.completion_time.p50);
+    /// Its 95th percentile; a percentile above the median is empty unless ten values lie beyond it.
+    completion_time_p95: Time = Number(|class| class.transfers.completion_time.p95);
+    /// Its 99th percentile.
+    completion_time_p99: Time = Number(|class| class.transfers.completion_time.p99);
+    /// Its 99.9th percentile.
+    completion_time_p999: Time = Number(|class| class.transfers.completion_time.p999);
+    /// Mean slowdown.
+    mean_slowdown: Ratio = Number(|class| class.transfers.slowdown.mean);
+    /// Its median.
+    slowdown_p50: Ratio = Number(|class| class.transfers.slowdown.p50);
+    /// Its 95th percentile.
+    slowdown_p95: Ratio = Number(|class| class.transfers.slowdown.p95);
+    /// Its 99th percentile.
+    slowdown_p99: Ratio = Number(|class| class.transfers.slowdown.p99);
+    /// Its 99.9th percentile.
+    slowdown_p999: Ratio = Number(|class| class.transfers.slowdown.p999);
+}
+
+columns! {
+    /// One row per query that a group of flows answers (`incast`), in the whole run.
+    QUERIES: Queries;
+
+    /// The group.
+    group: Number = Smalls(|all| &all.group);
+    /// When it was asked.
+    asked: Time = Numbers(|all| &all.asked);
+    /// Time from then to the arrival of the last answer; empty if the run ended first.
+    completion_time: Time = Numbers(|all| &all.completion_time);
+    /// Answers that were complete at the end of the run.
+    answers: Count = Smalls(|all| &all.answers);
 }
 
 columns! {
@@ -331,17 +434,24 @@ columns! {
 }
 
 columns! {
-    /// One row per object that was requested, in the whole run.
+    /// One row per object that was requested or arrived at random, in the whole run.
     TRANSFERS: Transfers;
 
     /// The flow that carried the object.
     flow: Number = Smalls(|all| &all.flow);
-    /// When it was requested.
+    /// When it was requested, or arrived.
     requested: Time = Numbers(|all| &all.requested);
-    /// Time from the request to the arrival of its last packet.
+    /// Time from the request to the arrival of its last packet; empty if the run ended first, of
+    /// transfers that arrive at random and of answers to queries.
     completion_time: Time, "RFC 7928" = Numbers(|all| &all.completion_time);
     /// Payload of the object.
     bytes: Bytes = Counts(|all| &all.bytes);
+    /// The group of that flow.
+    group: Number = Smalls(|all| &all.group);
+    /// Completion time over the least that it could be: the request's time, a handshake if the
+    /// connection is new and there is one, half a base RTT, and the bits on the wire at the rate
+    /// that the slowest link was given first.
+    slowdown: Ratio = Numbers(|all| &all.slowdown);
 }
 
 columns! {

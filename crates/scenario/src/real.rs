@@ -222,9 +222,9 @@ impl Said<'_> {
         available: &Available<'_>,
     ) -> Result<RealSends, ScenarioError> {
         match &flow.over {
-            Carrier::Connection(_) if self.fields.app_rate.is_some() => {
+            Carrier::Connection(_) if self.fields.app.is_some() => {
                 let message = "is for datagrams in a lab; leave it out, or give a size";
-                Err(self.error("app_rate", message))
+                Err(self.error("app", message))
             }
             Carrier::Connection(connection) => {
                 let law = law(&flow.cc, available).map_err(|why| self.error("cc", why))?;
@@ -234,13 +234,9 @@ impl Said<'_> {
                 let message = "is a stack that lives in virtual time; leave it out of a lab";
                 Err(self.error("cc", message))
             }
-            Carrier::Datagrams { gap, periods } => {
-                let bytes = flow.packet.bytes.count();
-                let source = Datagrams::new(*gap, bytes as u32, *periods);
-                Ok(RealSends::Datagrams(
-                    source,
-                    (bytes - u64::from(Transmit::UDP_HEADERS)) as usize,
-                ))
+            Carrier::Datagrams(source) => {
+                let payload = flow.packet.bytes.count() - u64::from(Transmit::UDP_HEADERS);
+                Ok(RealSends::Datagrams(source.clone(), payload as usize))
             }
         }
     }

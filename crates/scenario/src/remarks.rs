@@ -85,7 +85,7 @@ impl Group<'_> {
     fn connection(&self) -> Option<&Connection> {
         match &self.settings.over {
             Carrier::Connection(connection) => Some(connection),
-            Carrier::Datagrams { .. } | Carrier::Hosted(_) => None,
+            Carrier::Datagrams(_) | Carrier::Hosted(_) => None,
         }
     }
 

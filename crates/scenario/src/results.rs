@@ -1,6 +1,8 @@
 //! What a run showed, in the units that people compare: bits per second, ratios, seconds, packets.
 //! The definitions are those of `docs/metrics.md`.
 
+use crate::groups::{self, GroupResult, Queries, SizeClass};
+use crate::transfers::{self, Transfers};
 use crate::{Checked, CheckedFlow, CheckedLink, Warning, remarks};
 use narrows_sim::{FlowSummary, Histogram, LinkSummary, PacketDelays, Simulation};
 use narrows_transport::SendLimit;
@@ -29,8 +31,14 @@ pub struct Results {
     pub goodput: f64,
     /// Data packets delivered in the whole run.
     pub delivered: u64,
-    /// What web users got, a column each.
+    /// What was requested or arrived at random, a column each.
     pub transfers: Transfers,
+    /// Each group of flows.
+    pub groups: Vec<GroupResult>,
+    /// Its transfers by size.
+    pub size_classes: Vec<SizeClass>,
+    /// Queries that many answered, a column each.
+    pub queries: Queries,
     /// Samples of flows, a column each.
     pub flow_series: FlowSeries,
     /// Samples of what laws show of themselves, a column each.
@@ -143,19 +151,6 @@ impl LinkResult {
     }
 }
 
-/// What web users got in the whole run, one row per object.
-#[derive(Clone, Debug, Default)]
-pub struct Transfers {
-    /// Number of the flow.
-    pub flow: Vec<u32>,
-    /// When it was asked for, in seconds.
-    pub requested: Vec<f64>,
-    /// From then to the last packet's arrival, in seconds.
-    pub completion_time: Vec<f64>,
-    /// Payload in bytes.
-    pub bytes: Vec<u64>,
-}
-
 /// Samples of flows, one row per flow and sample.
 #[derive(Clone, Debug, Default)]
 pub struct FlowSeries {
@@ -224,7 +219,7 @@ pub struct Observed<Flows = Vec<FlowSummary>> {
     pub links: Vec<LinkSummary>,
     /// Data packets delivered in the whole run.
     pub delivered: u64,
-    /// What web users got.
+    /// What was requested or arrived at random.
     pub transfers: Transfers,
     /// Samples of flows.
     pub flow_series: FlowSeries,
@@ -241,7 +236,7 @@ pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> R
         flows,
         links: links.collect(),
         delivered: simulation.delivered(),
-        transfers: transfers(checked, simulation),
+        transfers: transfers::gather(checked, simulation),
         flow_series: flow_series(checked, simulation),
         law_series: law_series(checked, simulation),
         link_series: link_series(checked, simulation),
@@ -261,7 +256,11 @@ pub fn assemble(
         described.map(|(number, (link, summary))| link_result(number, link, summary)).collect();
     let forward: Vec<&FlowResult> =
         flows.iter().filter(|flow| flow.reverse == flows[0].reverse).collect();
-    let goodputs: Vec<f64> = forward.iter().map(|flow| flow.goodput).collect();
+    // A flow of a pool has as much to do as chance gives it.
+    let stay = checked.groups().zip(&flows).filter(|(group, _)| group.arriving.is_none());
+    let stay = stay.filter(|(_, flow)| flow.reverse == flows[0].reverse);
+    let shares: Vec<f64> = stay.map(|(_, flow)| flow.goodput).collect();
+    let goodput = forward.iter().map(|flow| flow.goodput).sum();
     let rtt_sum: f64 = forward.iter().map(|flow| flow.summary.sender.rtt_sum).sum();
     let rtt_samples: u64 = forward.iter().map(|flow| flow.summary.sender.rtt_samples).sum();
     let joined = |texts: Vec<&str>| {
@@ -270,6 +269,10 @@ pub fn assemble(
         texts.join("+")
     };
     let bottleneck = bottleneck(&links);
+    let transfers = observed.transfers;
+    let groups = groups::gather(checked, &flows, &transfers);
+    let size_classes = groups::by_size(checked, &transfers);
+    let queries = groups::queries(checked, &transfers);
     let remarks = remarks::find(checked, &flows, &links, bottleneck);
     let warnings: Vec<_> =
         checked.warnings.iter().chain(&remarks).map(Warning::to_string).collect();
@@ -279,11 +282,14 @@ pub fn assemble(
         cc: joined(checked.flows.iter().map(|group| group.cc.as_str()).collect()),
         pacing: joined(checked.flows.iter().map(|group| group.pacing).collect()),
         bottleneck,
-        jain: jain(&goodputs),
+        jain: jain(&shares),
         mean_rtt: rtt_sum / rtt_samples as f64,
-        goodput: goodputs.iter().sum(),
+        goodput,
         delivered: observed.delivered,
-        transfers: observed.transfers,
+        transfers,
+        groups,
+        size_classes,
+        queries,
         flow_series: observed.flow_series,
         law_series: observed.law_series,
         link_series: observed.link_series,
@@ -336,7 +342,10 @@ fn flow_results(
         let shortage = if ended_here && summary.arrived > 0 { group.shortage() } else { 0 };
         let new_bytes = match hosted {
             Some(hosted) => hosted.far.delivered,
-            None => summary.arrived * group.packet.payload() - shortage,
+            None => {
+                let full = summary.arrived * group.packet.payload();
+                full.saturating_sub(shortage + summary.shortage)
+            }
         };
         let bytes = group.packet.bytes.count();
         let sent_bytes = hosted.map_or(sent * bytes, |hosted| hosted.near.wire_bytes.sent);
@@ -408,20 +417,6 @@ fn law_series(checked: &Checked, simulation: &Simulation) -> LawSeries {
             columns.flow.extend(std::iter::repeat_n(flow as u32, values.len()));
             columns.name.extend(std::iter::repeat_n(*name, values.len()));
             columns.value.extend(values);
-        }
-    }
-    columns
-}
-
-fn transfers(checked: &Checked, simulation: &Simulation) -> Transfers {
-    let mut columns = Transfers::default();
-    let groups = checked.groups();
-    for (number, group) in groups.enumerate() {
-        for transfer in simulation.transfers(number) {
-            columns.flow.push(number as u32);
-            columns.requested.push(transfer.requested.seconds());
-            columns.completion_time.push(transfer.finished.since(transfer.requested).seconds());
-            columns.bytes.push(transfer.packets * group.packet.payload());
         }
     }
     columns

@@ -39,6 +39,7 @@ fn run_here(
     let mut simulation = simulation(checked, seed, &mut traces, eager)?;
     traces.tap(&mut simulation);
     let flow = simulation.run(|now| watch(now.seconds() / duration.seconds()));
+    arrivals_fit(checked, &simulation)?;
     if flow.is_break() {
         return Err(RunError::Stopped { seconds: simulation.now().seconds() });
     }
@@ -46,6 +47,16 @@ fn run_here(
     drop(simulation);
     traces.finish()?;
     believable(results)
+}
+
+/// Fails if a transfer that arrived found no idle flow: those after it would not have come.
+fn arrivals_fit(checked: &Checked, simulation: &Simulation) -> Result<(), RunError> {
+    let Some(overrun) = simulation.overrun() else { return Ok(()) };
+    let groups = checked.flows.iter().enumerate();
+    let mut pools = groups.filter(|(_, group)| group.arriving.is_some());
+    let (group, pool) = pools.nth(overrun.pool).expect("it has been built of one");
+    let (seconds, most) = (overrun.at.seconds(), pool.count);
+    Err(RunError::Overrun { group, seconds, most })
 }
 
 /// Fails if a stack that others wrote says of itself what cannot be: no number of that run is worth
@@ -64,6 +75,7 @@ pub fn run_tapped(checked: &Checked, seed: u64, tap: Box<dyn Tap>) -> Result<Res
     let mut simulation = simulation(checked, seed, &mut Traces::none(checked), false)?;
     simulation.set_tap((0..checked.links.len() as u32).collect(), tap);
     let _ = simulation.run(|_| ControlFlow::Continue(()));
+    arrivals_fit(checked, &simulation)?;
     believable(results::gather(checked, &simulation, seed))
 }
 

@@ -11,8 +11,18 @@ use arrow_schema::{DataType, Field, Schema};
 use std::sync::Arc;
 
 /// The tables of a run.
-pub const TABLES: [&str; 7] =
-    ["summary", "flows", "links", "transfers", "flow_series", "law_series", "link_series"];
+pub const TABLES: [&str; 10] = [
+    "summary",
+    "flows",
+    "links",
+    "groups",
+    "transfers",
+    "size_classes",
+    "queries",
+    "flow_series",
+    "law_series",
+    "link_series",
+];
 
 /// The version of the files of kept runs; a new column does not change it, as a missing
 /// column is read as empty.
@@ -28,6 +38,9 @@ fn columns(results: &Results, name: &str) -> Option<Columns> {
         "summary" => shown(metrics::SUMMARY, std::slice::from_ref(results)),
         "flows" => shown(metrics::FLOWS, &results.flows),
         "links" => shown(metrics::LINKS, &results.links),
+        "groups" => shown(metrics::GROUPS, &results.groups),
+        "size_classes" => shown(metrics::SIZE_CLASSES, &results.size_classes),
+        "queries" => shown(metrics::QUERIES, std::slice::from_ref(&results.queries)),
         "transfers" => shown(metrics::TRANSFERS, std::slice::from_ref(&results.transfers)),
         "flow_series" => shown(metrics::FLOW_SERIES, std::slice::from_ref(&results.flow_series)),
         "law_series" => shown(metrics::LAW_SERIES, std::slice::from_ref(&results.law_series)),

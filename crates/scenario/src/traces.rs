@@ -41,7 +41,7 @@ impl Tap for Several {
 /// What the headers of a flow need besides its segments.
 fn headers(group: &CheckedFlow) -> FlowHeaders {
     let carries = match (&group.over, group.packet.kind) {
-        (Carrier::Datagrams { .. }, _) => Carries::Datagrams,
+        (Carrier::Datagrams(_), _) => Carries::Datagrams,
         (Carrier::Hosted(_), _) => Carries::Hosted,
         (_, kind) => Carries::Tcp { timestamps: kind == Headers::Tcp { timestamps: true } },
     };

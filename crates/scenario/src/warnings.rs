@@ -1,6 +1,7 @@
 //! What runs, but hardly as it was meant: laws over queues that cannot serve them, and an RTT that
 //! is not the network's.
 
+use crate::arrivals::Arriving;
 use crate::connection::Connection;
 use crate::flow::{Carrier, CheckedFlow};
 use crate::link::CheckedLink;
@@ -8,13 +9,15 @@ use crate::scenario::Scenario;
 use narrows_signal::{Ecn, Request};
 use narrows_transport::etcp::EtcpSettings;
 use narrows_transport::{Payload, Transport};
-use narrows_units::Duration;
+use narrows_units::{Bytes, Duration};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 
 /// Bytes of a packet that is as large as most links let it be.
 const LARGEST_PACKET: f64 = 1500.0;
+/// Transfers below which a 99th percentile has fewer than ten values beyond it.
+const FEW_TRANSFERS: f64 = 1000.0;
 
 /// Something that runs, but hardly as it was meant. Prints as `flows[0].cc: "xcp" asks routers …`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +42,7 @@ pub(crate) fn find(
 ) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = short_rtt(scenario, flows).into_iter().collect();
     for (number, flow) in flows.iter().enumerate() {
+        warnings.extend(flow.arriving.iter().flat_map(|it| chance(it, number)));
         let Carrier::Connection(connection) = &flow.over else { continue };
         let way = way(flow, links, Direction::Out);
         let found = unserved(flow, connection, &way).into_iter();
@@ -52,6 +56,23 @@ pub(crate) fn find(
     warnings.extend(passed_by(links, flows));
     warnings.extend(links.iter().filter_map(piles_up));
     warnings
+}
+
+/// Transfers that are too many for a link, or too few for a percentile.
+fn chance(arriving: &Arriving, number: usize) -> impl Iterator<Item = Warning> {
+    let Arriving { load, expected, sizes, .. } = arriving;
+    let too_many = (*load >= 1.0)
+        .then(|| format!("a load of {load:.2} has no steady state: more and more are under way"));
+    let mean = Bytes::new(sizes.mean() as u64);
+    let too_few = (*expected < FEW_TRANSFERS).then(|| {
+        format!(
+            "about {expected:.0} transfers are expected, of {mean} each on average: percentiles \
+             want {FEW_TRANSFERS} and more; take a longer run, or leave the largest out with \
+             \":max=1MB\""
+        )
+    });
+    let place = move |message| Warning { place: format!("flows[{number}].arrivals"), message };
+    [too_many, too_few].into_iter().flatten().map(place)
 }
 
 /// A delay that is told to routers of which none counts with it.

@@ -191,7 +191,7 @@ fn a_host_that_cannot_be_is_named() {
         &host("stall = { every = \"1s\", length = \"0s\" }"),
         &["flows[0].host.stall.length", "above 0", "1ms"],
     );
-    let datagrams = "datagrams = \"constant\"\napp_rate = \"1Mbps\"\nhost.batch = \"1ms\"";
+    let datagrams = "datagrams = \"constant\"\napp = { rate = \"1Mbps\" }\nhost.batch = \"1ms\"";
     assert_names(&faulty("", "", datagrams), &["flows[0].host.batch: ", "datagrams"]);
 }
 
@@ -245,7 +245,19 @@ const IDLE: &[(&str, &str, &str)] = &[
     ("prr = true\nrate_halving = 0.5", "prr", "rate_halving takes its place"),
     ("slow_start = \"standard\"\nmax_ssthresh = 100", "max_ssthresh", "for limited slow start"),
     ("slow_start = \"limited\"\nmax_ssthresh = 0", "max_ssthresh", "at least 2 packets; try 100"),
-    ("on = \"1s\"\noff = \"1s\"", "on", "is for datagrams"),
+    ("app = { rate = \"1Mbps\", periods = \"exponential\" }", "app.periods", "without on and off"),
+    ("app = { rate = \"1Mbps\", on = \"1s\" }", "app.on", "go together"),
+    ("app = { rate = \"1Mbps\", deadline = \"1s\" }", "app.deadline", "is for frames"),
+    (
+        "arrivals = { sizes = \"web-search\", load = 0.3 }\nstart_spread = \"1s\"",
+        "start_spread",
+        "at random",
+    ),
+    (
+        "arrivals = { sizes = \"fixed:9kB\", rate = \"9/s\", of = \"bottleneck\" }",
+        "arrivals.of",
+        "for load",
+    ),
     ("starts = [\"1s\"]\nstart_spread = \"1s\"", "start_spread", "starts says it already"),
     ("starts = [\"1s\"]\nstart = \"2s\"", "start", "starts says it already"),
     ("over = [1, 2]", "over", "a parking_lot or a chain"),
@@ -277,7 +289,8 @@ fn an_option_that_does_not_count_is_refused() {
         assert_names(&faulty("", "", flow), &[&format!("flows[0].{field}: "), remedy]);
     }
     for (field, value) in NOT_FOR_DATAGRAMS {
-        let flow = format!("datagrams = \"constant\"\napp_rate = \"1Mbps\"\n{field} = {value}");
+        let flow =
+            format!("datagrams = \"constant\"\napp = {{ rate = \"1Mbps\" }}\n{field} = {value}");
         let place = format!("flows[0].{field}: ");
         assert_names(&faulty("", "", &flow), &[&place, "datagrams", "leave it out"]);
     }
@@ -332,13 +345,13 @@ fn files_of_before_are_read() {
         format!(
             "[[flows]]\ncc = \"{cc}\"\ncount = 1\nstart = \"0s\"\nstart_spread = \"100ms\"\n\
              pacing = \"none\"\noverhead = \"0s\"\nhost = {{}}\nquantum = 1\nreliable = true\n\
-             periods = \"fixed\"\nreverse = false\n"
+             reverse = false\n"
         )
     };
     for cc in ["cubic", "etcp", "bbr", "xcp", "newreno", "fast"] {
         let text = format!("{of_before}{}", flow(cc));
         let starts = text.replace("start = ", "starts = [\"0s\"]\nstart = ");
-        let datagrams = "datagrams = \"constant\"\napp_rate = \"1Mbps\"\n";
+        let datagrams = "datagrams = \"constant\"\napp = { rate = \"1Mbps\" }\n";
         for text in [starts, text.replace("\"etcp\"\n", &format!("\"cubic\"\n{datagrams}"))] {
             let read = Scenario::from_toml(&text).and_then(Checked::new);
             assert!(read.is_ok(), "{text}: {:?}", read.err());

@@ -10,7 +10,7 @@ fn waiting(flow: &str) -> (f64, f64) {
     let text = format!(
         "duration = \"12s\"\nsample = \"5ms\"\ntcp = \"ns2\"\npacket = \"1040B\"\n\
          [dumbbell]\nrate = \"100Mbps\"\nrtt = \"100ms\"\nbuffer = \"100p\"\nloss = \"0.5%\"\n\
-         [[flows]]\n{flow}\napp_rate = \"10Mbps\"\nstop = \"9s\"\n"
+         [[flows]]\n{flow}\napp = {{ rate = \"10Mbps\" }}\nstop = \"9s\"\n"
     );
     let checked = Scenario::from_toml(&text).and_then(Checked::new).expect("a scenario");
     let results = narrows_scenario::run(&checked, 1, None, |_| ControlFlow::Continue(()))

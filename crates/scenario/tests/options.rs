@@ -18,7 +18,12 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("starts", "[\"700ms\"]", ""),
     ("stop", "\"1s\"", ""),
     ("size", "\"50kB\"", ""),
-    ("app_rate", "\"1Mbps\"", ""),
+    ("app", "{ rate = \"1Mbps\" }", ""),
+    ("app", "{ rate = \"1Mbps\", on = \"100ms\", off = \"300ms\" }", ""),
+    ("app", "{ rate = \"1Mbps\", silent = [[\"200ms\", \"900ms\"]] }", ""),
+    ("app", "{ rate = \"1Mbps\", frames = 30 }", ""),
+    ("arrivals", "{ sizes = \"fixed:50kB\", load = 0.3 }", ""),
+    ("incast", "{ size = \"50kB\", every = \"300ms\" }", ""),
     ("telnet", "\"10ms\"", ""),
     ("files", "{ off = \"100ms\" }", ""),
     ("web", "{ think = \"100ms\" }", ""),
@@ -65,7 +70,6 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     // A tick counts if a timer goes off: a delayed acknowledgement's, a pacer's.
     ("host", "{ tick = \"7ms\" }", "ack_every = 8\nack_delay = \"5ms\""),
     ("host", "{ tick = \"7ms\" }", "reliable = false"),
-    ("host", "{ tick = \"7ms\" }", "on = \"100ms\"\noff = \"300ms\""),
     ("host", "{ batch = \"1ms\" }", ""),
     ("host", "{ wait = \"1ms\" }", ""),
     ("host", "{ stall = { every = \"50ms\", length = \"2ms\" } }", ""),
@@ -80,9 +84,6 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("raptorq", "100", ""),
     ("header_checksum", "true", ""),
     ("packet", "\"600B\"", ""),
-    ("on", "\"100ms\"", "off = \"300ms\""),
-    ("off", "\"300ms\"", "on = \"100ms\""),
-    ("periods", "\"exponential\"", "on = \"100ms\"\noff = \"300ms\""),
     ("reverse", "true", ""),
     ("rtt", "\"80ms\"", ""),
     ("rtt_spread", "\"80ms\"", "count = 2"),
@@ -93,7 +94,7 @@ const SHORT: &str = "files = { off = \"1ms\", mean = 20 }";
 /// Without stamps only new data shows that a timeout was needless. BBR version 1 seldom times out.
 const UNSTAMPED: &str = "timestamps = false\ncount = 24";
 /// An application that does not always fill its window.
-const SLOW: &str = "app_rate = \"700kbps\"";
+const SLOW: &str = "app = { rate = \"700kbps\" }";
 /// A user who thinks for longer than a timeout, over connections that stay.
 const PAGES: &str = "web = { think = \"500ms\", size_factor = 15, persistent = \"100%\" }";
 
@@ -142,8 +143,16 @@ fn flows() -> Vec<String> {
     laws.extend(["quic", "cubic+quic", "bbr+quic", "etcp+quic"].map(str::to_owned));
     laws.extend(["dctcp+quic", "prague+quic", "etcp-rate+quic"].map(str::to_owned));
     let mut flows: Vec<String> = laws.iter().map(|law| format!("cc = \"{law}\"")).collect();
-    flows.push("datagrams = \"poisson\"\napp_rate = \"9Mbps\"".to_owned());
+    flows.push("datagrams = \"poisson\"\napp = { rate = \"9Mbps\" }".to_owned());
     flows
+}
+
+/// The timer of a source of datagrams goes off when each is due.
+#[test]
+fn a_tick_counts_for_datagrams() {
+    let flow = "datagrams = \"poisson\"\napp = { rate = \"9Mbps\" }\n";
+    let ticks = happens(DUMBBELL, &format!("{flow}host = {{ tick = \"7ms\" }}"));
+    assert!(ticks.is_some() && ticks != happens(DUMBBELL, flow));
 }
 
 #[test]

@@ -17,17 +17,23 @@ pub struct PacketDelays {
     count: u64,
     sum: f64,
     longest: Duration,
+    /// How old a frame may be when its last packet is delivered; `None` of single packets.
+    deadline: Option<Duration>,
+    /// Frames that were delivered in the measured part, or whose deadline passed without.
+    frames: u64,
+    /// Those of them that came too late, or did not.
+    late: u64,
 }
 
 impl PacketDelays {
     /// Delays over a connection that loses data for good, if it is `with_gaps`.
-    pub(crate) fn new(with_gaps: bool) -> Self {
-        Self { with_gaps, ..Self::default() }
+    pub(crate) fn new(with_gaps: bool, deadline: Option<Duration>) -> Self {
+        Self { with_gaps, deadline, ..Self::default() }
     }
 
-    /// Records that a packet is offered at `now`.
-    pub(crate) fn offer(&mut self, now: Time) {
-        self.offered.push_back(now);
+    /// Records that `packets` are offered at `now`, together.
+    pub(crate) fn offer(&mut self, packets: u64, now: Time) {
+        self.offered.extend((0..packets).map(|_| now));
     }
 
     /// Records that all packets below `next` have arrived by `now`; with gaps, that the one just
@@ -37,6 +43,11 @@ impl PacketDelays {
             && let Some(offered) = self.offered.pop_front()
         {
             self.delivered += 1;
+            let is_last = self.offered.front() != Some(&offered);
+            if let Some(deadline) = self.deadline.filter(|_| is_last && measured.contains(now)) {
+                self.frames += 1;
+                self.late += u64::from(now.since(offered) > deadline);
+            }
             if self.with_gaps && self.delivered < next {
                 continue;
             }
@@ -47,6 +58,30 @@ impl PacketDelays {
                 self.longest = self.longest.max(delay);
             }
         }
+    }
+
+    /// The same with what is overdue at `now`, the end of the `measured` part.
+    pub(crate) fn at(&self, now: Time, measured: &Measured) -> Self {
+        let mut ended = self.clone();
+        let Some(deadline) = self.deadline else { return ended };
+        let mut frames: Vec<Time> = self.offered.iter().copied().collect();
+        frames.dedup();
+        let is_overdue =
+            |offered: &&Time| now.since(**offered) > deadline && **offered >= measured.from;
+        let overdue = frames.iter().filter(is_overdue).count() as u64;
+        ended.frames += overdue;
+        ended.late += overdue;
+        ended
+    }
+
+    /// Frames whose fate is known; 0 if packets come one by one.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// The share of frames that missed their deadline; NaN if there is none.
+    pub fn late(&self) -> f64 {
+        self.late as f64 / self.frames as f64
     }
 
     /// Mean delay in seconds; NaN if no packet was delivered.
@@ -70,7 +105,7 @@ mod tests {
         let measured = Measured { from: at(0), to: at(1000) };
         let mut delays = PacketDelays::default();
         assert!(delays.mean().is_nan() && delays.longest().is_nan());
-        [0, 10, 20].into_iter().for_each(|millis| delays.offer(at(millis)));
+        [0, 10, 20].into_iter().for_each(|millis| delays.offer(1, at(millis)));
         delays.deliver(1, at(30), &measured);
         delays.deliver(1, at(40), &measured);
         delays.deliver(3, at(250), &measured);
@@ -82,10 +117,26 @@ mod tests {
     fn what_is_gone_has_no_delay() {
         let at = |millis| Time::ZERO + Duration::from_millis(millis);
         let measured = Measured { from: at(0), to: at(1000) };
-        let mut delays = PacketDelays::new(true);
-        [0, 10, 20].into_iter().for_each(|millis| delays.offer(at(millis)));
+        let mut delays = PacketDelays::new(true, None);
+        [0, 10, 20].into_iter().for_each(|millis| delays.offer(1, at(millis)));
         delays.deliver(1, at(30), &measured);
         delays.deliver(3, at(60), &measured);
         assert!((delays.mean() - (0.030 + 0.040) / 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_frame_is_late_with_its_last_packet() {
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let measured = Measured { from: at(0), to: at(1000) };
+        let mut delays = PacketDelays::new(false, Some(Duration::from_millis(100)));
+        [0, 40, 80, 950].into_iter().for_each(|millis| delays.offer(3, at(millis)));
+        delays.deliver(3, at(100), &measured);
+        delays.deliver(5, at(110), &measured);
+        assert_eq!((delays.frames(), delays.late()), (1, 0.0));
+        delays.deliver(6, at(141), &measured);
+        assert_eq!((delays.frames(), delays.late()), (2, 0.5));
+        // The third never comes; nobody knows of the fourth.
+        let ended = delays.at(at(1000), &measured);
+        assert_eq!((ended.frames(), ended.late()), (3, 2.0 / 3.0));
     }
 }

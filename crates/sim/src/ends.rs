@@ -179,8 +179,8 @@ fn machines(endpoints: Endpoints, settings: HostSettings, streams: [Stream; 2]) 
             let (source, sink) = (Source::Connection(sender), Sink::Connection(receiver));
             Machines { source, sink, application, hosts }
         }
-        Endpoints::Datagrams { gap, bytes, periods } => Machines {
-            source: Source::Datagrams(Datagrams::new(gap, bytes, periods)),
+        Endpoints::Datagrams(source) => Machines {
+            source: Source::Datagrams(source),
             sink: Sink::Datagrams { arrived: 0 },
             application: Application::Endless,
             hosts: ours(streams),
@@ -197,11 +197,12 @@ fn machines(endpoints: Endpoints, settings: HostSettings, streams: [Stream; 2]) 
     }
 }
 
-/// Delays are recorded if the application offers packets one by one.
+/// Delays are recorded if the application limits the sender.
 fn delays(endpoints: &Endpoints) -> Option<Box<PacketDelays>> {
     match endpoints {
-        Endpoints::Connection { transport, application: Application::Every(_), .. } => {
-            Some(Box::new(PacketDelays::new(transport.loses_data())))
+        Endpoints::Connection { transport, application: Application::Made(making), .. } => {
+            let deadline = making.frames.map(|frames| frames.deadline);
+            Some(Box::new(PacketDelays::new(transport.loses_data(), deadline)))
         }
         _ => None,
     }
@@ -212,7 +213,7 @@ impl SendingEnd {
     /// receiver, from `hosts`; the counters are read at `warmup`.
     pub fn pair(
         flow: FlowSettings,
-        stream: Stream,
+        mut stream: Stream,
         hosts: [Stream; 2],
         warmup: Time,
     ) -> (Self, ReceivingEnd) {
@@ -221,7 +222,8 @@ impl SendingEnd {
         let finite = matches!(&flow.endpoints, Endpoints::Hosted(ends) if ends.finite);
         let Machines { source, sink, application, hosts: [host, receiving_host] } =
             machines(flow.endpoints, flow.host, hosts);
-        let offering = Offering::new(Offers::from(&application), flow.start, flow.stop);
+        let offers = Offers::from(&application);
+        let offering = Offering::new(offers, flow.start, flow.stop, &mut stream);
         let mut receiving = ReceivingEnd {
             sink,
             host: receiving_host,

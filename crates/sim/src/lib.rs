@@ -30,6 +30,7 @@ mod host;
 mod hosted;
 mod lane;
 mod link;
+mod making;
 mod measured;
 mod observer;
 mod packet;
@@ -53,6 +54,7 @@ pub use link::{
     Act, Admits, Cargo, Carried, Every, Hold, Jitter, Line, Link, LinkSettings, Loss, Policer,
     Script, ScriptLine, Varying, Watch,
 };
+pub use making::{Frames, Making};
 pub use measured::Measured;
 pub use pool::{Arrivals, Overrun};
 pub use requests::{FileSettings, PageSettings, QuerySettings, Transfer, Usage};

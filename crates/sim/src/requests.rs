@@ -179,7 +179,7 @@ impl Requester {
     /// other.
     pub fn under_way(&self, now: Time) -> Option<Transfer> {
         let is_open = matches!(self.usage, Usage::Queries(_) | Usage::Arrivals(_));
-        (is_open && self.request.asked <= now).then(|| self.transfer(Time::NEVER))
+        (is_open && self.request.asked < now).then(|| self.transfer(Time::NEVER))
     }
 
     /// What was requested last, as it has arrived at `finished`.

@@ -570,9 +570,10 @@ impl Simulation {
             if end.server.is_some() && act != Act::Stop {
                 self.serve(flow);
             }
-            if let (Act::Offer(_), Some(delays)) = (act, &mut self.receivers[flow as usize].delays)
+            if let (Act::Offer(packets), Some(delays)) =
+                (act, &mut self.receivers[flow as usize].delays)
             {
-                delays.offer(now);
+                delays.offer(packets, now);
             }
             self.senders[flow as usize].obey(act, now);
             if let Source::Hosted(_) = &self.senders[flow as usize].source {
@@ -745,7 +746,7 @@ impl Simulation {
             duplicates: receiver.sink.duplicates() - duplicates,
             started: sender.started,
             finished: receiver.finished,
-            delays: receiver.delays.as_deref().cloned(),
+            delays: receiver.delays.as_deref().map(|delays| delays.at(self.now, &self.measured)),
             shortage: sender.server.as_ref().map_or(0, |server| server.shortage),
             hosted,
         }

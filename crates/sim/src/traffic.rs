@@ -1,12 +1,14 @@
 //! Applications: when they offer data, and how much.
 
+use crate::making::{Maker, Making};
 use crate::requests::Usage;
 use narrows_control::Controller;
 use narrows_units::{Duration, Stream, Time};
+use std::sync::Arc;
 
 /// What the application at a connection does between its start and its stop. Who serves requests is
 /// known once a flow has its place.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Application<Service = Served> {
     /// Always has more to send.
     Endless,
@@ -17,9 +19,9 @@ pub enum Application<Service = Served> {
         /// Bytes of the last, headers included.
         last_bytes: u32,
     },
-    /// Offers one packet after each of these gaps, so that the application limits the sender. The
-    /// delay of each packet is measured.
-    Every(Gap),
+    /// Offers what it has made, so that the application limits the sender. The delay of each packet
+    /// is measured.
+    Made(Making),
     /// Sends what is requested.
     Requests(Usage, Service),
 }
@@ -37,11 +39,11 @@ pub struct Served {
 
 impl<Service> Application<Service> {
     /// The same, with requests served by what `by` returns.
-    pub fn served_by<Other>(self, by: impl FnOnce() -> Other) -> Application<Other> {
-        match self {
+    pub fn served_by<Other>(&self, by: impl FnOnce() -> Other) -> Application<Other> {
+        match *self {
             Self::Endless => Application::Endless,
             Self::Packets { count, last_bytes } => Application::Packets { count, last_bytes },
-            Self::Every(gap) => Application::Every(gap),
+            Self::Made(ref making) => Application::Made(making.clone()),
             Self::Requests(usage, _) => Application::Requests(usage, by()),
         }
     }
@@ -70,6 +72,12 @@ pub enum Gap {
 }
 
 impl Gap {
+    /// Its mean.
+    pub fn mean(self) -> Duration {
+        let (Self::Constant(mean) | Self::Exponential(mean)) = self;
+        mean
+    }
+
     pub(crate) fn draw(self, stream: &mut Stream) -> Duration {
         match self {
             Self::Constant(gap) => gap,
@@ -89,12 +97,14 @@ pub struct Periods {
 
 /// A source of datagrams, which nobody answers: told when a deadline has come, it says whether one
 /// leaves.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Datagrams {
     gap: Gap,
     /// Bytes of one on the wire.
     pub bytes: u32,
     periods: Option<Periods>,
+    /// Further silences, each from a time to another, in order and apart.
+    silent: Arc<[(Time, Time)]>,
     /// When the next datagram leaves; never while the source is silent.
     pub next_at: Time,
     /// When the source becomes silent or sends again; never if it has no periods.
@@ -106,7 +116,20 @@ pub struct Datagrams {
 impl Datagrams {
     /// A source that has not begun, of datagrams of `bytes` on the wire.
     pub fn new(gap: Gap, bytes: u32, periods: Option<Periods>) -> Self {
-        Self { gap, bytes, periods, next_at: Time::NEVER, turns_at: Time::NEVER, sent: 0 }
+        let (silent, never) = (Arc::default(), Time::NEVER);
+        Self { gap, bytes, periods, silent, next_at: never, turns_at: never, sent: 0 }
+    }
+
+    /// The same, silent at these times as well, which are in order and apart.
+    #[must_use]
+    pub fn silent_at(mut self, times: Arc<[(Time, Time)]>) -> Self {
+        self.silent = times;
+        self
+    }
+
+    /// Datagrams per second while it is not silent.
+    pub fn packets_per_second(&self) -> f64 {
+        1.0 / self.gap.mean().seconds()
     }
 
     /// Begins to send, unless the source is already sending.
@@ -125,13 +148,24 @@ impl Datagrams {
     pub fn wake(&mut self, now: Time, stream: &mut Stream) -> Option<u64> {
         let leaves = self.next_at <= now;
         if leaves {
-            self.next_at = now + self.gap.draw(stream);
+            self.next_at = self.next_after(now, stream);
             self.sent += 1;
         }
         if self.turns_at <= now {
             self.turn(now, stream);
         }
         leaves.then(|| self.sent - 1)
+    }
+
+    /// A gap after `now`; if that is in a silence, a gap after its end.
+    fn next_after(&self, now: Time, stream: &mut Stream) -> Time {
+        let mut next = now + self.gap.draw(stream);
+        for (from, to) in &*self.silent {
+            if (*from..*to).contains(&next) {
+                next = *to + self.gap.draw(stream);
+            }
+        }
+        next
     }
 
     fn turn(&mut self, now: Time, stream: &mut Stream) {
@@ -145,13 +179,13 @@ impl Datagrams {
     }
 
     fn send_from(&mut self, now: Time, stream: &mut Stream) {
-        self.next_at = now + self.gap.draw(stream);
+        self.next_at = self.next_after(now, stream);
         self.turns_at = self.periods.map_or(Time::NEVER, |periods| now + periods.on.draw(stream));
     }
 }
 
 /// The state of an application.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Offering {
     offers: Offers,
     stop: Time,
@@ -162,11 +196,11 @@ pub(crate) struct Offering {
 }
 
 /// What an application offers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Offers {
     Endless,
     Packets(u64),
-    Every(Gap),
+    Made(Box<Maker>),
     Asked,
 }
 
@@ -175,7 +209,7 @@ impl From<&Application> for Offers {
         match application {
             Application::Endless => Self::Endless,
             Application::Packets { count, .. } => Self::Packets(*count),
-            Application::Every(gap) => Self::Every(*gap),
+            Application::Made(making) => Self::Made(Box::new(Maker::new(making.clone()))),
             Application::Requests(..) => Self::Asked,
         }
     }
@@ -192,8 +226,12 @@ pub(crate) enum Act {
 const ENDLESS: u64 = u64::MAX / 4;
 
 impl Offering {
-    pub fn new(offers: Offers, start: Time, stop: Time) -> Self {
-        Self { offers, stop, acts_at: start, asked: 0 }
+    pub fn new(mut offers: Offers, start: Time, stop: Time, stream: &mut Stream) -> Self {
+        let acts_at = match &mut offers {
+            Offers::Made(maker) => maker.begin(start, stream).min(stop),
+            _ => start,
+        };
+        Self { offers, stop, acts_at, asked: 0 }
     }
 
     /// When the application stops; never if it does not.
@@ -207,18 +245,15 @@ impl Offering {
             self.acts_at = Time::NEVER;
             return Act::Stop;
         }
-        match self.offers {
-            Offers::Endless => self.offer(ENDLESS, self.stop),
-            Offers::Packets(packets) => self.offer(packets, self.stop),
-            Offers::Asked => self.offer(self.asked, Time::NEVER),
-            Offers::Every(gap) => {
-                let next = self.acts_at + gap.draw(stream);
-                self.offer(1, next.min(self.stop))
+        let (packets, next) = match &mut self.offers {
+            Offers::Endless => (ENDLESS, self.stop),
+            Offers::Packets(packets) => (*packets, self.stop),
+            Offers::Asked => (self.asked, Time::NEVER),
+            Offers::Made(maker) => {
+                let (packets, next) = maker.make(self.acts_at, stream);
+                (packets, next.min(self.stop))
             }
-        }
-    }
-
-    fn offer(&mut self, packets: u64, next: Time) -> Act {
+        };
         self.acts_at = next;
         Act::Offer(packets)
     }
@@ -254,16 +289,31 @@ mod tests {
     }
 
     #[test]
+    fn datagrams_that_are_due_in_a_silence_leave_a_gap_after_it() {
+        let at = |n: u64| Time::ZERO + Duration::from_millis(n);
+        let gap = Gap::Constant(Duration::from_millis(10));
+        let silent = [(at(15), at(32)), (at(40), at(45))];
+        let mut source = Datagrams::new(gap, 1000, None).silent_at(silent.into());
+        let stream = &mut Stream::new(1, 1, 1);
+        source.begin(Time::ZERO, stream);
+        let mut left = Vec::new();
+        while source.next_at < at(70) {
+            let now = source.next_at;
+            left.extend(source.wake(now, stream).map(|_| now.picos() / 1_000_000_000));
+        }
+        assert_eq!(left, [10, 55, 65]);
+    }
+
+    #[test]
     fn an_application_that_offers_a_packet_every_so_often_stops_when_told() {
         let second = |s| Time::from_secs(f64::from(s));
-        let mut offering = Offering::new(
-            Offers::Every(Gap::Constant(Duration::from_millis(1000))),
-            second(1),
-            second(3),
-        );
+        let making = Making::packets(Gap::Constant(Duration::from_millis(1000)));
+        let offers = Offers::Made(Box::new(Maker::new(making)));
+        let stream = &mut Stream::new(1, 1, 1);
+        let mut offering = Offering::new(offers, second(1), second(3), stream);
         let mut acts = Vec::new();
         while offering.acts_at < Time::NEVER {
-            acts.push((offering.acts_at, offering.act(&mut Stream::new(1, 1, 1))));
+            acts.push((offering.acts_at, offering.act(stream)));
         }
         assert_eq!(
             acts,

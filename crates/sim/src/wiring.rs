@@ -7,7 +7,7 @@ use crate::hosted::Endpoint;
 use crate::link::{Link, LinkSettings};
 use crate::packet::Travelling;
 use crate::pool::Arrivals;
-use crate::traffic::{Application, Gap, Periods};
+use crate::traffic::{Application, Datagrams};
 use narrows_control::Controller;
 use narrows_transport::Transport;
 use narrows_transport::congestion::Path;
@@ -70,14 +70,7 @@ pub enum Endpoints {
         path: Path,
     },
     /// Datagrams, which are not acknowledged.
-    Datagrams {
-        /// The gap between two datagrams.
-        gap: Gap,
-        /// Alternating periods of sending and silence; if `None`, the source always sends.
-        periods: Option<Periods>,
-        /// Bytes of each datagram on the wire.
-        bytes: u32,
-    },
+    Datagrams(Datagrams),
     /// Ends that somebody else wrote.
     Hosted(HostedEnds),
 }

@@ -119,6 +119,15 @@ impl Transport {
         matches!(self, Self::Etcp(settings) if settings.delivery == etcp::Delivery::Unreliable)
     }
 
+    /// True if each connection begins with a handshake.
+    pub fn shakes_hands(&self) -> bool {
+        match self {
+            Self::Tcp(settings) => settings.habits.handshake,
+            Self::Quic(settings) => settings.handshake,
+            Self::Etcp(_) => false,
+        }
+    }
+
     /// What it is called.
     pub fn name(&self) -> &'static str {
         match self {

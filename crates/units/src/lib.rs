@@ -6,6 +6,7 @@
 //! | [`Duration`] | picoseconds | `100ms`, `350us` |
 //! | [`Rate`] | bits per second | `1Gbps`, `622.08Mbit/s`, `125MB/s` |
 //! | [`Bytes`] | bytes | `1500B`, `1.5MB`, `30KiB` |
+//! | [`Frequency`] | times per second | `31/s` |
 //! | [`Buffer`] | a queue's limit, still in the user's unit | `20p`, `30kB`, `5ms`, `0.5bdp`, `bdp/sqrt(n)` |
 //! | [`Probability`] | a ratio between 0 and 1 | `0.1%`, `1e-3` |
 //!
@@ -15,6 +16,7 @@
 
 mod buffer;
 mod bytes;
+mod frequency;
 mod parse;
 mod probability;
 mod rate;
@@ -25,6 +27,7 @@ mod time;
 
 pub use buffer::Buffer;
 pub use bytes::Bytes;
+pub use frequency::Frequency;
 pub use parse::UnitError;
 pub use probability::Probability;
 pub use rate::Rate;

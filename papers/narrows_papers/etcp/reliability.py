@@ -15,7 +15,7 @@ from narrows_papers.registry import Finding, experiment
 
 RTT, SEEDS, LOSS = 0.1, 5, "3e-4"
 # Half of its capacity is offered, and so few packets are lost on the wire that none is lost twice.
-OFFERED: dict[str, Any] = {"cc": "etcp", "app_rate": "50Mbps"}
+OFFERED: dict[str, Any] = {"cc": "etcp", "app": {"rate": "50Mbps"}}
 
 
 @experiment("etcp/sec4", "reliable delivery: how soon a lost packet is there")

@@ -2,7 +2,7 @@
 
 use super::names::names;
 use super::written::written;
-use narrows_units::{Buffer, Bytes, Duration, Probability, Rate};
+use narrows_units::{Buffer, Bytes, Duration, Frequency, Probability, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Unexpected, Visitor};
@@ -88,13 +88,19 @@ fields! {
         stop: Duration => Tcp Quic Etcp Stack Kernel,
         /// Payload to send; endless unless given.
         size: Bytes => Tcp Quic Etcp Stack Kernel,
-        /// The application offers payload at this rate only.
-        app_rate: Rate => Tcp Quic Etcp Kernel,
+        /// An application that makes its data at a rate of its own, now and then in silence; the
+        /// delay of its packets is measured.
+        app: App => Tcp Quic Etcp Datagrams Kernel,
         /// The application offers one packet at a time, at exponential gaps of this mean, like
         /// "100ms".
         telnet: Duration => Tcp Quic Etcp,
         /// Files instead, one after the other, each over a new connection.
         files: Files => Tcp Quic Etcp,
+        /// Transfers that arrive at random instead, each over a new connection of the next flow of
+        /// the group that is idle; `count` is the most at a time, 1000 unless given.
+        arrivals: Arrivals => Tcp Quic Etcp,
+        /// Answers to queries instead, each flow's at the same time: incast.
+        incast: Incast => Tcp Quic Etcp,
         /// A web user instead, who thinks, asks for pages and for what is embedded in them.
         web: Web => Tcp Quic Etcp,
         /// Spacing of packets: "none"; "even", "exponential" or "uniform", a window per round
@@ -202,16 +208,9 @@ fields! {
         header_checksum: bool => Etcp,
         /// A packet on the wire, if it differs from the scenario's.
         packet: Bytes => Tcp Quic Etcp Stack,
-        /// Datagrams at `app_rate` that nobody answers, instead of TCP: "constant" or "poisson"
-        /// gaps.
+        /// Datagrams at the rate of `app` that nobody answers, instead of TCP: "constant" or
+        /// "poisson" gaps.
         datagrams: Datagrams => Datagrams Kernel,
-        /// With datagrams: the length of a sending period, like "5s".
-        on: Duration => Datagrams Kernel,
-        /// With datagrams: the length of the silence between two sending periods.
-        off: Duration => Datagrams Kernel,
-        /// Whether `on` and `off` are exact lengths, "fixed" (the default), or means of
-        /// exponential ones, "exponential".
-        periods: PeriodsName => Datagrams,
         /// In a preset: from right to left. Between nodes: from `to` to `from`.
         reverse: bool => Tcp Quic Etcp Stack,
         /// In a preset: its base RTT, if that differs.
@@ -252,9 +251,79 @@ impl Flow {
         self.host.take_if(|host| *host == HostField::Host(Host::default()));
         self.reliable.take_if(|reliable| *reliable);
         self.header_checksum.take_if(|apart| !*apart);
-        self.periods.take_if(|periods| *periods == PeriodsName::Fixed);
+        if let Some(app) = &mut self.app {
+            app.periods.take_if(|periods| *periods == PeriodsName::Fixed);
+            app.silent.take_if(|times| times.is_empty());
+        }
         self.reverse.take_if(|reverse| !*reverse);
         self.starts.take_if(|starts| starts.is_empty());
+    }
+}
+
+written! {
+    /// An application that limits what its flow sends.
+    pub struct App {
+        required {
+            /// The rate at which it makes payload; of datagrams, at which they leave, headers
+            /// included.
+            rate: Rate,
+        }
+        optional {
+            /// The length of a period in which it makes data, like "5s".
+            on: Duration,
+            /// The length of the silence between two of those.
+            off: Duration,
+            /// Whether `on` and `off` are exact lengths, "fixed" (the default), or means of
+            /// exponential ones, "exponential".
+            periods: PeriodsName,
+            /// Further silences, from when to when: [["8s", "13s"]].
+            silent: Vec<(Duration, Duration)>,
+            /// Frames per second, as of a video: what comes between two is offered together. Packet
+            /// by packet unless given.
+            frames: f64,
+            /// With `frames`: how old a frame may be when its last packet arrives in order; "150ms"
+            /// unless given. The share that is older is `late_frames` of the results.
+            deadline: Duration,
+        }
+    }
+}
+
+written! {
+    /// Transfers that arrive at random: a Poisson process, which is the same under every law.
+    pub struct Arrivals {
+        required {
+            /// Their sizes, by name ("web-search", "data-mining", "hadoop", "ali-storage"),
+            /// "fixed:100kB", "pareto:mean=30kB,shape=1.35", or the name of a file of lines
+            /// `bytes percent`, which ends in .cdf; ":max=10MB" after any but the second leaves
+            /// out all that are larger.
+            sizes: String,
+        }
+        optional {
+            /// How many there are: bits that they bring, headers included, over bits that the link
+            /// `of` can carry at the rate given first (a ratio).
+            load: f64,
+            /// With `load`: the name of a link on their way; the slowest unless given.
+            of: String,
+            /// How many there are, said as a frequency: "31/s".
+            rate: Frequency,
+        }
+    }
+}
+
+written! {
+    /// Many senders answer the same queries, each over one connection.
+    pub struct Incast {
+        required {
+            /// The answer of each flow.
+            size: Bytes,
+            /// The time from one query to the next; one that comes before the last answer is there
+            /// waits for it.
+            every: Duration,
+        }
+        optional {
+            /// Each answer begins up to this later, uniformly.
+            jitter: Duration,
+        }
     }
 }
 
@@ -527,7 +596,7 @@ names! {
 }
 
 names! {
-    /// How long a datagram source sends and is silent.
+    /// How long an application sends and is silent.
     pub enum PeriodsName {
         /// Always as long.
         Fixed = "fixed",

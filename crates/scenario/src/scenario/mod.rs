@@ -12,8 +12,8 @@ mod written;
 
 pub(crate) use flow::Of;
 pub use flow::{
-    AckEvery, Datagrams, Files, Flow, Host, HostField, HostName, PacingName, PeriodsName,
-    QuantumField, SlowStartName, Stall, TcpName, Web,
+    AckEvery, App, Arrivals, Datagrams, Files, Flow, Host, HostField, HostName, Incast, PacingName,
+    PeriodsName, QuantumField, SlowStartName, Stall, TcpName, Web,
 };
 pub use network::{Chain, ChainLink, Dumbbell, Link, ParkingLot, WayBack};
 pub(crate) use network::{LinkFields, LinkOptions};

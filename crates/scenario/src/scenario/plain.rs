@@ -11,6 +11,15 @@ pub(super) fn plain(message: &str) -> String {
     }
 }
 
+/// Fields of versions before, and what says it now.
+const OF_BEFORE: &[(&str, &str)] = &[
+    ("reverse_buffer", "the way back has fields of its own: reverse = { buffer = \"20p\" }"),
+    ("app_rate", "an application has fields of its own: app = { rate = \"1Mbps\" }"),
+    ("on", "it is the application's: app = { rate = \"1Mbps\", on = \"5s\", off = \"5s\" }"),
+    ("off", "it is the application's: app = { rate = \"1Mbps\", on = \"5s\", off = \"5s\" }"),
+    ("periods", "it is the application's: app = { …, periods = \"exponential\" }"),
+];
+
 fn sentence(said: &str) -> String {
     if let Some(rest) = said.strip_prefix("unknown field ") {
         let names = quoted(rest);
@@ -18,9 +27,9 @@ fn sentence(said: &str) -> String {
             let rtt = "a dumbbell has an rtt, there and back, not a one-way delay: rtt = \"100ms\"";
             return format!("unknown field \"delay\"; {rtt}");
         }
-        if names.first() == Some(&"reverse_buffer") {
-            let reverse = "the way back has fields of its own: reverse = { buffer = \"20p\" }";
-            return format!("unknown field \"reverse_buffer\"; {reverse}");
+        let old = |(name, _): &&(&str, &str)| names.first() == Some(name);
+        if let Some((name, instead)) = OF_BEFORE.iter().find(old) {
+            return format!("unknown field \"{name}\"; {instead}");
         }
         return of_known("field", &names);
     }

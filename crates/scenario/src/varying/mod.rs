@@ -7,6 +7,7 @@ mod script;
 
 use crate::ScenarioError;
 use crate::link::{Load, Placed};
+use crate::reading::read_text;
 use crate::scenario::{Does, Every, Handovers, LinkOptions, Policer, Shaper};
 use changes::{Changed, Later};
 use handovers::Drawn;
@@ -154,9 +155,7 @@ pub(crate) fn trace(
     let text = match file.strip_prefix(BUILT_IN) {
         Some("made-up-lte.down") => MADE_UP_DOWN.to_owned(),
         Some("made-up-lte.up") => MADE_UP_UP.to_owned(),
-        _ => std::fs::read_to_string(file).map_err(|error| {
-            wrong(format!("\"{file}\" cannot be read ({error}); name a file of opportunities"))
-        })?,
+        _ => read_text(file, "opportunities").map_err(&wrong)?,
     };
     let parsed = Opportunities::parse(&text);
     parsed.map(Some).map_err(|error| wrong(format!("\"{file}\", {error}")))

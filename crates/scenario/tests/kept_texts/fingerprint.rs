@@ -46,7 +46,7 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ("bursts of losses", "", "loss = \"0.5%\"\nloss_burst = 4", "cc = \"newreno\"\ncount = 3"),
     ("reordering", "", "jitter = \"5ms\"\nreorder = true", "cc = \"sack\"\ncount = 3"),
     ("short flows", "", "", "cc = \"cubic\"\ncount = 20\nsize = \"200kB\"\nstart_spread = \"2s\""),
-    ("application-limited", "", "", "cc = \"cubic\"\ncount = 3\napp_rate = \"1Mbps\""),
+    ("application-limited", "", "", "cc = \"cubic\"\ncount = 3\napp = { rate = \"1Mbps\" }"),
     ("offload", "", "", "cc = \"cubic\"\ncount = 3\nquantum = 8\nack_every = 8"),
     ("limited slow start", "", "buffer = \"200p\"", "cc = \"sack\"\nmax_ssthresh = 20"),
     ("etcp", "", "", "cc = \"etcp\"\ncount = 3"),
@@ -93,7 +93,7 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ("bbr1", "", "", "cc = \"bbr1\"\ncount = 3"),
     ("copa", "", "", "cc = \"copa\"\ncount = 3"),
     ("ledbat++", "", "", "cc = \"ledbat++\"\ncount = 3"),
-    ("bbr, application-limited", "", "", "cc = \"bbr\"\ncount = 3\napp_rate = \"1Mbps\""),
+    ("bbr, application-limited", "", "", "cc = \"bbr\"\ncount = 3\napp = { rate = \"1Mbps\" }"),
     ("bic", "", "buffer = \"200p\"", "cc = \"bic\"\ncount = 2"),
     ("dctcp", "", "mark = \"5p\"", "cc = \"dctcp\"\ncount = 3"),
     ("htcp", "", "buffer = \"50p\"", "cc = \"htcp\"\ncount = 2"),
@@ -119,7 +119,7 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
         "datagrams by turns",
         "",
         "",
-        "datagrams = \"constant\"\napp_rate = \"12Mbps\"\non = \"500ms\"\noff = \"300ms\"\nperiods = \"exponential\"",
+        "datagrams = \"constant\"\napp = { rate = \"12Mbps\", on = \"500ms\", off = \"300ms\", periods = \"exponential\" }",
     ),
     (
         "ECN through RED",
@@ -174,7 +174,7 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ),
     ("ba", "", "buffer = \"50p\"\nqueue = \"ba\"", "cc = \"ba\"\ncount = 3"),
     ("files", "", "", "cc = \"sack\"\ncount = 10\nfiles = { off = \"200ms\" }"),
-    ("datagrams", "", "", "datagrams = \"poisson\"\napp_rate = \"12Mbps\""),
+    ("datagrams", "", "", "datagrams = \"poisson\"\napp = { rate = \"12Mbps\" }"),
 ];
 
 /// Whole scenarios by name. They give as little as they can, so that what is not given is pinned as

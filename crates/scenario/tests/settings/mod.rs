@@ -20,7 +20,7 @@ pub const SCENES: &[Scene] = &[
     ("10Mbps 40ms 2bdp queue=ba", "", 8),
     ("1Mbps 40ms 20p queue=ba", "count = 10", 8),
     ("10Mbps 40ms 40p loss=3% jitter=5ms", "", 30),
-    ("10Mbps 40ms 40p loss=0.5%", "app_rate = \"2Mbps\"", 20),
+    ("10Mbps 40ms 40p loss=0.5%", "app = { rate = \"2Mbps\" }", 20),
     ("10Mbps 40ms 4p queue=red:min=1:max=2", "ecn = true\ncount = 20", 8),
 ];
 

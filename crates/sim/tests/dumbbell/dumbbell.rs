@@ -9,8 +9,8 @@ use narrows_router::{Discipline, Limit};
 use narrows_settings::Given;
 use narrows_sim::{
     Application, Arrivals, ControllerMaker, Endpoints, FlowSettings, Gap, HostSettings, Jitter,
-    LinkSettings, Loss, Network, PageSettings, QuerySettings, RunSettings, Served, Simulation,
-    Sizes, Usage, Watch,
+    LinkSettings, Loss, Making, Network, PageSettings, Periods, QuerySettings, RunSettings, Served,
+    Simulation, Sizes, Usage, Watch,
 };
 use narrows_transport::Transport;
 use narrows_transport::congestion::{EcnOfUser, Path, Quantum, Spacing};
@@ -200,7 +200,13 @@ impl Dumbbell {
         let application = match self.sends {
             Sends::Endless => Application::Endless,
             Sends::Packets(count) => Application::Packets { count, last_bytes: 1000 },
-            Sends::Every(gap) => Application::Every(gap),
+            Sends::Every(gap) => Application::Made(Making {
+                periods: Some(Periods {
+                    on: Gap::Exponential(Duration::from_millis(300)),
+                    off: gap,
+                }),
+                ..Making::packets(gap)
+            }),
             Sends::Pages => served(Usage::Pages(self.reader())),
             Sends::Queries(every) => served(Usage::Queries(QuerySettings {
                 every,

@@ -104,11 +104,8 @@ pub fn network(dumbbell: &Dumbbell, through: impl Fn(usize) -> bool) -> Network 
         if !through(number) {
             continue;
         }
-        let nothing = Endpoints::Datagrams {
-            gap: narrows_sim::Gap::Constant(Duration::MAX),
-            periods: None,
-            bytes: 1,
-        };
+        let never = narrows_sim::Gap::Constant(Duration::MAX);
+        let nothing = Endpoints::Datagrams(narrows_sim::Datagrams::new(never, 1, None));
         let Endpoints::Connection { transport, controller, ack_bytes, path, .. } =
             std::mem::replace(&mut flow.endpoints, nothing)
         else {

@@ -4,8 +4,8 @@ use crate::dumbbell::{BOTTLENECK, Dumbbell, Sends};
 use narrows_control::Gaps;
 use narrows_router::Limit;
 use narrows_sim::{
-    Crossing, Endpoints, FlowSettings, Gap, HostSettings, LinkSettings, Loss, Network, RunSettings,
-    Simulation, Tap, TapPoint,
+    Crossing, Datagrams, Endpoints, FlowSettings, Gap, HostSettings, LinkSettings, Loss, Network,
+    RunSettings, Simulation, Tap, TapPoint,
 };
 use narrows_transport::tcp::Habits;
 use narrows_units::{Duration, Rate, Time};
@@ -39,11 +39,11 @@ fn poisson_loss(rho: f64, buffer: u64, seconds: f64, seed: u64) -> f64 {
     let flow = FlowSettings {
         from: 0,
         to: 1,
-        endpoints: Endpoints::Datagrams {
-            gap: Gap::Exponential(Duration::from_secs(8e-6 / rho)),
-            bytes: 1000,
-            periods: None,
-        },
+        endpoints: Endpoints::Datagrams(Datagrams::new(
+            Gap::Exponential(Duration::from_secs(8e-6 / rho)),
+            1000,
+            None,
+        )),
         start: Time::ZERO,
         stop: Time::NEVER,
         overhead: Duration::ZERO,
