@@ -128,8 +128,8 @@ class Comparison:
         Parameters
         ----------
         name
-            ``summary``, ``flows``, ``links``, ``transfers``, ``flow_series``, ``law_series`` or
-            ``link_series``.
+            ``summary``, ``flows``, ``links``, ``groups``, ``transfers``, ``size_classes``,
+            ``queries``, ``flow_series``, ``law_series`` or ``link_series``.
 
         Returns
         -------
@@ -199,6 +199,21 @@ class Comparison:
     def transfers(self) -> pl.DataFrame:
         """One row per run and object that was requested: when, how long it took, its size."""
         return self.table("transfers")
+
+    @property
+    def groups(self) -> pl.DataFrame:
+        """One row per run and group of flows."""
+        return self.table("groups")
+
+    @property
+    def size_classes(self) -> pl.DataFrame:
+        """One row per run, group of flows and class of sizes: completion times and slowdown."""
+        return self.table("size_classes")
+
+    @property
+    def queries(self) -> pl.DataFrame:
+        """One row per run and query that a group of flows answered."""
+        return self.table("queries")
 
     @property
     def buffers(self) -> list[str]:

@@ -57,8 +57,8 @@ class Result:
         Parameters
         ----------
         name
-            ``summary``, ``flows``, ``links``, ``transfers``, ``flow_series``, ``law_series`` or
-            ``link_series``.
+            ``summary``, ``flows``, ``links``, ``groups``, ``transfers``, ``size_classes``,
+            ``queries``, ``flow_series``, ``law_series`` or ``link_series``.
 
         Returns
         -------
@@ -96,25 +96,10 @@ class Result:
         """One row per group of flows: its name, its law, its first and last flow, what they did.
 
         Goodput, epochs and timeouts are sums, the loss rate is of all packets of the group, the
-        completion time is a median, and RTT and shares of time under each limit are means.
+        completion time is a median, and RTT and shares of time under each limit are means. What
+        was asked of it or arrived at random is counted, with slowdown and percentiles.
         """
-        import polars as pl  # noqa: PLC0415
-
-        return (
-            self.flows.with_columns(group=pl.Series(group_of_flow(self)))
-            .group_by("group", maintain_order=True)
-            .agg(
-                pl.col("name", "cc").first(),
-                pl.len().alias("flows"),
-                pl.col("flow").min().alias("first"),
-                pl.col("flow").max().alias("last"),
-                pl.col("goodput", "epochs", "timeouts").sum(),
-                (pl.col("lost").sum() / pl.col("sent").sum()).fill_nan(None).alias("loss_rate"),
-                pl.col("mean_rtt").mean(),
-                pl.col("completion_time").median(),
-                pl.selectors.starts_with("limited_by_").mean(),
-            )
-        )
+        return self._frame("groups")
 
     @cached_property
     def links(self) -> pl.DataFrame:
@@ -123,8 +108,18 @@ class Result:
 
     @cached_property
     def transfers(self) -> pl.DataFrame:
-        """One row per object that a web user requested: when, how long it took, its size."""
+        """One row per object that was requested or arrived: when, how long it took, its size."""
         return self._frame("transfers")
+
+    @cached_property
+    def size_classes(self) -> pl.DataFrame:
+        """One row per group of flows and class of sizes: completion times and slowdown."""
+        return self._frame("size_classes")
+
+    @cached_property
+    def queries(self) -> pl.DataFrame:
+        """One row per query that a group of flows answered: when, and how long the last took."""
+        return self._frame("queries")
 
     @cached_property
     def flow_series(self) -> pl.DataFrame:

@@ -58,7 +58,7 @@ def told(result: Result) -> str:
     counts = _counts(fields["flows"], _law)
     if len(counts) > NAMED:
         counts = _counts(fields["flows"], _unnamed)
-    groups = [f"{count} × {told}" for told, count in counts.items()]
+    groups = [f"{count} × {told}" if count else told for told, count in counts.items()]
     if (more := len(groups) - NAMED) > 0:
         groups = [*groups[:NAMED], f"{more} more"]
     return f"{', '.join(groups)} over {network(fields)}; seed {result.seed}"
@@ -70,6 +70,10 @@ def _counts(
     counts: dict[str, int] = {}
     for flow in flows:
         told = f"{called(flow)}{_paced(flow)}"
+        if "arrivals" in flow:
+            # Nobody knows how many are under way.
+            counts[f"{flow['arrivals']['sizes']} over {told}"] = 0
+            continue
         counts[told] = counts.get(told, 0) + flow.get("count", 1)
     return counts
 
@@ -296,8 +300,7 @@ def _in_blocks(line: Line, each: int) -> Line:
 
 def group_of_flow(result: Result) -> list[int]:
     """Return the number of the group of each flow."""
-    counts = [flow.get("count", 1) for flow in result.scenario.fields["flows"]]
-    return [group for group, count in enumerate(counts) for _ in range(count)]
+    return [group for group, count in enumerate(result.groups["flows"]) for _ in range(count)]
 
 
 def bottlenecks(result: Result) -> list[int]:

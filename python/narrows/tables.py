@@ -38,9 +38,19 @@ OF_LINKS = ("utilisation", "loss_rate", "mean_queue", "max_queue", "delay_p50", 
 LIMITS = tuple(
     f"limited_by_{limit}" for limit in ("window", "pacing", "application", "receiver", "recovery")
 )
+# What flows may be told to do that makes transfers.
+ASKED = {"web", "files", "arrivals", "incast"}
 # Of the times that transfers took.
 PERCENTS = (10, 50, 90, 99)
 SWEPT = ("utilisation", "goodput", "loss_rate", "mean_queue", "delay_p99", "jain")
+OF_SIZES = (
+    "transfers",
+    "unfinished",
+    "completion_time_p50",
+    "completion_time_p99",
+    "mean_slowdown",
+    "slowdown_p99",
+)
 OF_LAWS = ("goodput", "loss_rate", "mean_rtt", "epochs")
 
 
@@ -162,8 +172,9 @@ def flows(results: Sequence[Result]) -> Table:
     a mean, and its completion time a median.
     """
     names = ["goodput", "loss_rate", "mean_rtt", "epochs", "timeouts"]
-    if any(result.flows["completion_time"].is_not_null().any() for result in results):
-        names.append("completion_time")
+    for name in ("completion_time", "late_frames"):
+        if any(result.flows[name].is_not_null().any() for result in results):
+            names.append(name)
     columns = [metric(name, "flows") for name in names]
     paths = _paths(results[0])
     named = ["name"] if _has_names(results[0]) else []
@@ -190,9 +201,58 @@ def _has_names(result: Result) -> bool:
 def of_runs(results: Sequence[Result]) -> list[Table]:
     """Return the tables of runs of one scenario with several seeds.
 
-    They are of links, of groups of flows, of what these transferred, and of what held them back.
+    They are of links, of groups of flows, of what these transferred and answered, and of what held
+    them back.
     """
-    return [links(results), flows(results), *transfers(results), *limits(results)]
+    return [
+        links(results),
+        flows(results),
+        *transfers(results),
+        *sizes(results),
+        *queries(results),
+        *limits(results),
+    ]
+
+
+def sizes(results: Sequence[Result]) -> list[Table]:
+    """Return a table of transfers by size, or none if none arrived at random.
+
+    A percentile is left out where fewer than ten values lie beyond it.
+    """
+    groups = results[0].scenario.fields["flows"]
+    arriving = [number for number, flow in enumerate(groups) if "arrivals" in flow]
+    columns = [metric(name, "size_classes") for name in OF_SIZES]
+    table = _table(["group", "size"], columns)
+    table.title, table.title_justify = "transfers by size, and time over the least time", "left"
+    by_class: dict[tuple[int, str], list[dict[str, Any]]] = {}
+    for result in results:
+        for row in result.size_classes.iter_rows(named=True):
+            if row["group"] in arriving:
+                by_class.setdefault((row["group"], row["class"]), []).append(row)
+    for (group, size), runs in sorted(by_class.items(), key=lambda it: it[0][0]):
+        called = shown.label_of(results[0].groups.row(group, named=True))
+        table.add_row(escape(called), size, *_cells(runs, columns))
+    return [table] if table.rows else []
+
+
+def queries(results: Sequence[Result]) -> list[Table]:
+    """Return a table of the queries that groups answered in the measured time, or none."""
+    import polars as pl  # noqa: PLC0415
+
+    frame = pl.concat(
+        result.queries.filter(pl.col("asked") >= shown.warmup(result)) for result in results
+    )
+    table = _table(["group"], [])
+    table.title, table.title_justify = "queries: until the last answer", "left"
+    for heading in ("number", "unfinished", "p50\ns", "p90\ns", "longest\ns"):
+        table.add_column(heading, justify="right")
+    for (group,), rows in frame.group_by("group", maintain_order=True):
+        times = rows["completion_time"].drop_nulls()
+        called = shown.label_of(results[0].groups.row(int(str(group)), named=True))
+        shares = [times.quantile(share, "linear") for share in (0.5, 0.9, 1.0)]
+        cells = ["-" if share is None else f"{share:.3f}" for share in shares]
+        table.add_row(escape(called), str(len(times)), str(len(rows) - len(times)), *cells)
+    return [table] if table.rows else []
 
 
 def limits(results: Sequence[Result]) -> list[Table]:
@@ -294,7 +354,7 @@ def of_sweep(sweep: Sweep, first: str = "utilisation") -> list[Table]:
 
 def _transfers_of_points(sweep: Sweep) -> list[Table]:
     flows = (flow for scenario in sweep.scenarios for flow in scenario.fields["flows"])
-    if not any("web" in flow or "files" in flow for flow in flows):
+    if not any(ASKED & flow.keys() for flow in flows):
         return []
     asked = sweep.transfers
     rows = []

@@ -5,10 +5,12 @@ use crate::arrivals::Arriving;
 use crate::connection::Connection;
 use crate::error::RunError;
 use crate::flow::{Carrier, CheckedFlow};
+use crate::memories::CheckedMemory;
 use crate::network::Attachment;
 use crate::traces::Traces;
 use narrows_sim::{
-    Application, Arrivals, Endpoints, FlowSettings, LinkSettings, Network, Served, Watch,
+    Application, Arrivals, Endpoints, FlowSettings, LinkSettings, Memory, MemoryPort, Network,
+    Served, Varying, Watch,
 };
 use narrows_transport::congestion::Path;
 use narrows_units::{Duration, Stream, Time};
@@ -31,10 +33,12 @@ pub(crate) fn network(
     let flows = checked.flows.iter().map(|group| group.attachments.len()).sum();
     let mut network = Network { flows: Vec::with_capacity(flows), ..Network::default() };
     let watch = checked.sample.map_or(Watch::Histograms, Watch::Samples);
+    let ports = ports(checked);
     for (number, link) in checked.links.iter().enumerate() {
         let perturbation = Stream::new(seed, HASH_STREAMS, number as u64).bits();
         let draws = Stream::new(seed, LINK_STREAMS, number as u64);
-        let settings = link.settings(perturbation, watch, draws);
+        let mut settings = link.settings(perturbation, watch, draws);
+        share(&mut settings, ports[number].clone());
         network.links.push((link.from, link.to, settings.into()));
     }
     let routers = checked.links.iter().flat_map(|link| [link.from, link.to]).max();
@@ -61,6 +65,33 @@ pub(crate) fn network(
         }
     }
     Ok(network)
+}
+
+/// The port that each link has in a memory that it shares, if it does.
+fn ports(checked: &Checked) -> Vec<Option<MemoryPort>> {
+    let mut ports = vec![None; checked.links.len()];
+    for CheckedMemory { name, settings } in &checked.memories {
+        let parts = checked.links.iter().enumerate().filter_map(|(number, link)| {
+            let part = link.part.as_ref().filter(|part| part.memory == *name)?;
+            Some((number, part.reserved))
+        });
+        let parts: Vec<(usize, u64)> = parts.collect();
+        let memory = Memory::new(settings.clone(), parts.iter().map(|(_, reserved)| *reserved));
+        let memory = memory.expect("what is reserved has been checked");
+        for (port, (number, _)) in parts.into_iter().enumerate() {
+            ports[number] = Some(memory.port(port));
+        }
+    }
+    ports
+}
+
+/// Lets a link's queue have its part in a memory.
+fn share(settings: &mut LinkSettings, port: Option<MemoryPort>) {
+    if port.is_some() {
+        let varying = settings.varying.as_deref().cloned();
+        let varying = varying.unwrap_or_else(|| Varying::of(settings));
+        settings.varying = Some(Arc::new(Varying { memory: port, ..varying }));
+    }
 }
 
 /// What arrives at `group`, of which `first` is the first flow.

@@ -2,12 +2,13 @@
 
 use crate::flow::{self, Carrier, CheckedFlow, Surroundings};
 use crate::link::{CheckedLink, Load};
+use crate::memories::CheckedMemory;
 use crate::network::{Network, positive};
 use crate::own::Own;
 use crate::scenario::{Flow, Scenario, Trace};
 use crate::stack::Stack;
 use crate::warnings::{self, Warning};
-use crate::{ScenarioError, effort, memory};
+use crate::{ScenarioError, effort, memories, memory};
 use narrows_settings::unknown;
 use narrows_units::{Bytes, Duration};
 
@@ -30,6 +31,8 @@ pub struct Checked {
     pub trace: Option<Trace>,
     /// What runs, but hardly as it was meant.
     pub warnings: Vec<Warning>,
+    /// What queues of links share.
+    pub(crate) memories: Vec<CheckedMemory>,
     load: Load,
     memory: f64,
 }
@@ -67,6 +70,7 @@ impl Checked {
         let load = load(&scenario, duration)?;
         let network = Network::lay(&scenario, &load)?;
         let memory = memory::check(&network.links, &load, duration, sample)?;
+        let memories = memories::check(&scenario.memories, &network.links, duration)?;
         let flows = check_flows(Surroundings {
             scenario: &scenario,
             duration,
@@ -79,7 +83,19 @@ impl Checked {
         let trace = check_trace(scenario.trace.clone(), &network.links, &flows)?;
         let warnings = warnings::find(&scenario, &network.links, &flows);
         let (seed, links) = (scenario.seed.unwrap_or(1), network.links);
-        Ok(Self { seed, duration, warmup, sample, links, flows, trace, warnings, load, memory })
+        Ok(Self {
+            seed,
+            duration,
+            warmup,
+            sample,
+            links,
+            flows,
+            trace,
+            warnings,
+            memories,
+            load,
+            memory,
+        })
     }
 
     /// Fails if it would run for days; a description of that is as good as any other.

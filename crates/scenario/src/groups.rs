@@ -4,6 +4,7 @@ use crate::results::{FlowResult, jain};
 use crate::transfers::Transfers;
 use crate::{Checked, CheckedFlow};
 use narrows_sim::{Application, Usage};
+use narrows_transport::SendLimit;
 
 /// What a group of flows showed within the measured window.
 #[derive(Clone, Debug)]
@@ -16,6 +17,8 @@ pub struct GroupResult {
     pub cc: String,
     /// Flows of it.
     pub flows: u32,
+    /// The number of the first of them.
+    pub first: u32,
     /// True from right to left.
     pub reverse: bool,
     /// New payload at its receivers, bit/s.
@@ -26,12 +29,21 @@ pub struct GroupResult {
     pub throughput: f64,
     /// Packets found lost over packets sent.
     pub loss_rate: f64,
-    /// Mean of its RTT samples in seconds; NaN if there are none.
+    /// Mean of its flows' mean RTTs in seconds; NaN if there are none.
     pub mean_rtt: f64,
+    /// Recovery epochs opened.
+    pub epochs: u64,
+    /// Expiries of retransmission timers.
+    pub timeouts: u64,
+    /// Median of its flows' completion times in seconds; NaN if none has one.
+    pub completion_time: f64,
     /// Jain's index over its flows; NaN if transfers come to them by chance.
     pub jain: f64,
     /// The share of frames that missed their deadline (a ratio); NaN without frames.
     pub late_frames: f64,
+    /// Means over its flows of the shares of time that each spent under each limit; NaN if nothing
+    /// limits them.
+    limited: [f64; SendLimit::ALL.len()],
     /// Its transfers, whatever their size.
     pub transfers: Taken,
 }
@@ -159,25 +171,60 @@ pub(crate) fn gather(
         let goodput = sum(|flow| flow.goodput);
         let sent = sum(|flow| flow.summary.sender.sent as f64);
         let lost = sum(|flow| f64::from(flow.summary.sender.lost));
-        let samples = sum(|flow| flow.summary.sender.rtt_samples as f64);
+        let limited = SendLimit::ALL.map(|limit| mean(flows.iter().map(|it| it.limited(limit))));
+        let first = flows.first().map_or(0, |flow| flow.number);
         let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput).collect();
         GroupResult {
             number: number as u32,
             name: group.name.clone(),
             cc: group.cc.clone(),
             flows: group.count,
+            first,
             reverse: group.reverse,
             goodput,
             share: goodput / ways[usize::from(group.reverse)],
             throughput: sum(|flow| flow.throughput),
             loss_rate: if lost == 0.0 { 0.0 } else { lost / sent.max(lost) },
-            mean_rtt: sum(|flow| flow.summary.sender.rtt_sum) / samples,
+            mean_rtt: mean(flows.iter().map(|flow| flow.mean_rtt)),
+            epochs: flows.iter().map(|flow| u64::from(flow.summary.sender.epochs)).sum(),
+            timeouts: flows.iter().map(|flow| u64::from(flow.summary.sender.timeouts)).sum(),
+            completion_time: median(flows.iter().filter_map(|flow| flow.completion_time)),
+            limited,
             jain: if group.arriving.is_some() { f64::NAN } else { jain(&goodputs) },
             late_frames: late_frames(flows),
             transfers: Taken::of(transfers, &rows[number]),
         }
     };
     checked.flows.iter().enumerate().map(group).collect()
+}
+
+/// Mean of the values that are numbers; NaN without any.
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (count, sum) = values
+        .filter(|value| !value.is_nan())
+        .fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value));
+    sum / count
+}
+
+/// The middle of the values, or the mean of the two in the middle; NaN without any.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let Some(last) = values.len().checked_sub(1) else { return f64::NAN };
+    f64::midpoint(values[last / 2], values[last.div_ceil(2)])
+}
+
+impl GroupResult {
+    /// The number of its last flow.
+    pub fn last(&self) -> u32 {
+        self.first + self.flows - 1
+    }
+
+    /// Mean over its flows of the share of time that each spent under `limit` (a ratio).
+    pub fn limited(&self, limit: SendLimit) -> f64 {
+        let place = SendLimit::ALL.iter().position(|other| *other == limit);
+        place.map_or(f64::NAN, |place| self.limited[place])
+    }
 }
 
 /// The share of all flows' frames that missed their deadline; NaN without frames.

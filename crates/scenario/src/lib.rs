@@ -21,6 +21,7 @@ mod host;
 mod hosted;
 mod law;
 mod link;
+mod memories;
 mod memory;
 mod metrics;
 mod network;
@@ -62,9 +63,9 @@ pub use results::{
 };
 pub use run::{run, run_tapped};
 pub use scenario::{
-    App, Arrivals, Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Host, HostField, HostName,
-    Incast, Link, LinkName, PacingName, ParkingLot, PeriodsName, Scenario, SlowStartName, Stall,
-    TcpName, Trace, Web,
+    App, Arrivals, Background, Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Host, HostField,
+    HostName, Incast, Link, LinkName, Memory, PacingName, ParkingLot, PeriodsName, Scenario,
+    SlowStartName, Stall, TcpName, Trace, Web,
 };
 pub use stack::{Stack, StackEnds, Transfer, Wish};
 pub use tables::{FORMAT, TABLES, row, table};

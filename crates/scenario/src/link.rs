@@ -1,6 +1,7 @@
 //! Checks a link: its queue, its losses, its jitter.
 
 use crate::ScenarioError;
+use crate::memories::{self, Part};
 use crate::queue_spec::QueueSpec;
 use crate::scenario::{LinkFields, LinkOptions};
 use crate::varying::{self, Amounts, CheckedVarying};
@@ -39,6 +40,8 @@ pub struct CheckedLink {
     pub mtu: Option<u32>,
     /// What of it varies; `None` if nothing does.
     pub(crate) varying: Option<Arc<CheckedVarying>>,
+    /// Its part in a memory that it shares with others.
+    pub(crate) part: Option<Part>,
 }
 
 impl CheckedLink {
@@ -154,6 +157,7 @@ pub(crate) fn check(
     let steady = LinkSettings { limit: held, queue, loss, jitter, mtu, ..plain };
     let amounts = Amounts { limit: &limit, packets: &packets };
     let varying = varying::check(&placed, options, &steady, trace, load, &amounts)?;
+    let part = memories::part(place, options, &queue)?;
     Ok(CheckedLink {
         name,
         from,
@@ -168,6 +172,7 @@ pub(crate) fn check(
         jitter,
         mtu,
         varying: varying.map(Arc::new),
+        part,
     })
 }
 

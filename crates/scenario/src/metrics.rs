@@ -293,6 +293,10 @@ columns! {
     cc: Name = Text(|group| &group.cc);
     /// Its flows.
     flows: Count = Small(|group| group.flows);
+    /// The number of the first of them.
+    first: Number = Small(|group| group.first);
+    /// The number of the last of them.
+    last: Number = Small(GroupResult::last);
     /// Whether it goes from right to left.
     reverse: Switch = Switch(|group| group.reverse);
     /// Payload that reached its receivers for the first time.
@@ -303,8 +307,25 @@ columns! {
     throughput: Rate = Number(|group| group.throughput);
     /// Packets found lost over packets sent, or 1 if more were found lost.
     loss_rate: Share, "RFC 5166 §2.1.3" = Number(|group| group.loss_rate);
-    /// Mean of its flows' RTT samples.
+    /// Mean of its flows' mean RTTs.
     mean_rtt: Delay = Number(|group| group.mean_rtt);
+    /// Recovery epochs opened, of all its flows.
+    epochs: Count = Count(|group| group.epochs);
+    /// Expiries of retransmission timers, of all its flows.
+    timeouts: Count = Count(|group| group.timeouts);
+    /// Median of its flows' completion times, if they have a `size`.
+    completion_time: Time, "RFC 7928" = Number(|group| group.completion_time);
+    /// Mean over its flows of the share of time that each was limited by its window.
+    limited_by_window: Part, "RFC 4898" = Number(|group| group.limited(SendLimit::Window));
+    /// The same by its pacer.
+    limited_by_pacing: Part = Number(|group| group.limited(SendLimit::Pacing));
+    /// The same by its application.
+    limited_by_application: Part, "RFC 4898" =
+        Number(|group| group.limited(SendLimit::Application));
+    /// The same by the receiver's window.
+    limited_by_receiver: Part, "RFC 4898" = Number(|group| group.limited(SendLimit::Receiver));
+    /// The same by repairs of losses.
+    limited_by_recovery: Part = Number(|group| group.limited(SendLimit::Recovery));
     /// Jain's index over the goodput of its flows; empty if transfers come to them at random.
     jain: Ratio, "RFC 5166 §2.3.1" = Number(|group| group.jain);
     /// The share of its frames that missed their deadline, if it makes frames.

@@ -139,7 +139,9 @@ impl Network {
             ScenarioError::new("dumbbell", message)
         };
         let rtt = dumbbell.rtt.ok_or_else(|| missing("rtt"))?;
-        dumbbell.buffer.ok_or_else(|| missing("buffer"))?;
+        if dumbbell.memory.is_none() {
+            dumbbell.buffer.ok_or_else(|| missing("buffer"))?;
+        }
         positive("dumbbell.rtt", rtt, "100ms")?;
         let has_own = |flow: &Flow| flow.rtt.is_some() || flow.rtt_spread.is_some();
         let is_step = dumbbell.rtt_step.is_some_and(|step| step > Duration::ZERO);

@@ -145,6 +145,11 @@ fn refuse_path(scenario: &Scenario, checked: &Checked) -> Result<(), ScenarioErr
             "dumbbell.reorder",
             "a lab keeps the order of packets; leave it out",
         ),
+        (
+            dumbbell.memory.is_some() || back.is_some_and(|back| back.memory.is_some()),
+            "dumbbell.memory",
+            "a lab's path has one port, which shares with none; leave it out",
+        ),
         (scenario.trace.is_some(), "trace", "a lab writes no traces; leave it out"),
     ];
     if let Some((_, place, why)) = refused.into_iter().find(|(is_given, ..)| *is_given) {

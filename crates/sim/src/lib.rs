@@ -51,8 +51,8 @@ pub use histogram::Histogram;
 pub use host::{Cpu, HostSettings, Stalls};
 pub use hosted::{End, EndSummary, Endpoint, Exchanged, Told, Transmit};
 pub use link::{
-    Act, Admits, Cargo, Carried, Every, Hold, Jitter, Line, Link, LinkSettings, Loss, Policer,
-    Script, ScriptLine, Varying, Watch,
+    Act, Admits, Cargo, Carried, Every, Hold, Jitter, Line, Link, LinkSettings, Loss, Memory,
+    MemoryPort, MemorySettings, Policer, Script, ScriptLine, Varying, Watch,
 };
 pub use making::{Frames, Making};
 pub use measured::Measured;

@@ -330,7 +330,8 @@ impl Paths {
                 let alone = match end {
                     // A queue that decides on departure must see events in order of time.
                     HopEnd::Link(link) => {
-                        feeders[link as usize] != Feeder::Several && !links[link as usize].holds()
+                        feeders[link as usize] != Feeder::Several
+                            && !links[link as usize].needs_order()
                     }
                     // Requests reach the sender in addition to the acknowledgements.
                     HopEnd::Sender(flow) => !network.flows[flow as usize].takes_requests(),

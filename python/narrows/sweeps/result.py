@@ -28,7 +28,17 @@ if TYPE_CHECKING:
     from narrows.scenario import Scenario
 
 # Columns of a kept run that are not part of its summary.
-NESTED = ("flows", "links", "transfers", "flow_series", "law_series", "link_series")
+NESTED = (
+    "flows",
+    "links",
+    "groups",
+    "transfers",
+    "size_classes",
+    "queries",
+    "flow_series",
+    "law_series",
+    "link_series",
+)
 ABOUT = ("key", "engine", "scenario")
 
 
@@ -138,8 +148,23 @@ class Sweep:
 
     @cached_property
     def transfers(self) -> pl.DataFrame:
-        """One row per run and object that a web user requested."""
+        """One row per run and object that was requested or arrived at random."""
         return self._rows("transfers")
+
+    @cached_property
+    def groups(self) -> pl.DataFrame:
+        """One row per run and group of flows."""
+        return self._rows("groups")
+
+    @cached_property
+    def size_classes(self) -> pl.DataFrame:
+        """One row per run, group of flows and class of sizes."""
+        return self._rows("size_classes")
+
+    @cached_property
+    def queries(self) -> pl.DataFrame:
+        """One row per run and query that a group of flows answered."""
+        return self._rows("queries")
 
     @cached_property
     def laws(self) -> pl.DataFrame:
@@ -172,8 +197,8 @@ class Sweep:
         Parameters
         ----------
         name
-            ``summary``, ``flows``, ``links``, ``transfers``, ``flow_series``, ``law_series`` or
-            ``link_series``.
+            ``summary``, ``flows``, ``links``, ``groups``, ``transfers``, ``size_classes``,
+            ``queries``, ``flow_series``, ``law_series`` or ``link_series``.
 
         Returns
         -------
@@ -383,8 +408,7 @@ class Sweep:
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write the tables as Parquet and return the paths.
 
-        The tables are ``runs``, ``flows`` and ``links``, and ``transfers`` and time series if there
-        are any. The folder is made if it is not there.
+        The tables are ``runs``, ``flows`` and ``links``, and of the others those that have rows. The folder is made if it is not there.
 
         Parameters
         ----------

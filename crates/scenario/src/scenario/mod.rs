@@ -1,6 +1,7 @@
 //! A scenario as people write it: the types behind TOML files, Python's keywords and the JSON
 //! schema. Fields that were not given stay `None`.
 
+mod background;
 mod flow;
 mod names;
 mod network;
@@ -10,12 +11,13 @@ mod presets;
 mod varying;
 mod written;
 
+pub use background::Background;
 pub(crate) use flow::Of;
 pub use flow::{
     AckEvery, App, Arrivals, Datagrams, Files, Flow, Host, HostField, HostName, Incast, PacingName,
     PeriodsName, QuantumField, SlowStartName, Stall, TcpName, Web,
 };
-pub use network::{Chain, ChainLink, Dumbbell, Link, ParkingLot, WayBack};
+pub use network::{Chain, ChainLink, Dumbbell, Link, Memory, ParkingLot, WayBack};
 pub(crate) use network::{LinkFields, LinkOptions};
 pub use numbers::Numbers;
 pub use presets::LinkName;
@@ -66,6 +68,9 @@ pub struct Scenario {
     /// Any network: its nodes are those that the links name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
+    /// Memories that queues of links share.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memories: Vec<Memory>,
     /// The flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<Flow>,

@@ -1,5 +1,6 @@
 //! Networks as written: the presets, and links between named nodes.
 
+use super::background::Background;
 use super::presets::LinkName;
 use super::varying::{Change, Handovers, Hold, Outage, Policer, ScriptLine, Shaper};
 use super::written::written;
@@ -34,6 +35,31 @@ pub(crate) struct LinkOptions {
     pub policer: Option<Policer>,
     pub shaper: Option<Shaper>,
     pub script: Vec<ScriptLine>,
+    pub memory: Option<String>,
+    pub reserved: Option<Bytes>,
+}
+
+written! {
+    /// Memory of a switch that the queues of several links share: each may hold `alpha` times what
+    /// is free (Choudhury and Hahne, 1998).
+    pub struct Memory {
+        required {
+            /// What links call it.
+            name: String,
+            /// Its size, like "16MB".
+            bytes: Bytes,
+        }
+        optional {
+            /// How many times what is free a queue may hold (a ratio); 1 unless given.
+            alpha: f64,
+            /// Packets take whole cells of so many bytes; "1B" unless given. Broadcom's Trident+
+            /// has "208B".
+            cell: Bytes,
+            /// What ports of which nothing else is said hold of it, like "2MB", or from which time
+            /// on they do: [["0s", "2MB"], ["5s", "9MB"]].
+            background: Background,
+        }
+    }
 }
 
 written! {

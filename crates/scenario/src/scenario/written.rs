@@ -102,6 +102,11 @@ macro_rules! written {
                     shaper: Shaper,
                     /// What happens to which packets.
                     script: Vec<ScriptLine>,
+                    /// The name of one of `memories`, which its queue shares with those of other
+                    /// links; a buffer is then a limit besides.
+                    memory: String,
+                    /// With `memory`: bytes of it that are this link's own.
+                    reserved: Bytes,
                 }
             }
         }
@@ -127,6 +132,8 @@ macro_rules! written {
                     policer: self.policer.clone(),
                     shaper: self.shaper.clone(),
                     script: self.script.clone().unwrap_or_default(),
+                    memory: self.memory.clone(),
+                    reserved: self.reserved,
                 };
                 LinkFields { rate: self.rate, buffer: buffer(self), options }
             }

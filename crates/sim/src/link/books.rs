@@ -184,6 +184,9 @@ fn carry(
     packet: &mut impl Cargo,
     measured: &Measured,
 ) -> Option<Time> {
+    if let Some(memory) = &wire.memory {
+        memory.take(departure, packet.bytes());
+    }
     if wire.loses(departure) {
         wire.losses_in_window += u64::from(measured.contains(departure));
         if !packet.damage() {

@@ -1,5 +1,6 @@
 //! What a packet meets before the queue of a link that varies.
 
+use super::memory::MemoryPort;
 use super::script::Player;
 use super::{Cargo, Varying};
 use narrows_router::Limit;
@@ -16,6 +17,7 @@ pub(super) struct Entrance {
     largest: u64,
     limits: Steps<Limit>,
     marks: Option<Steps<u64>>,
+    memory: Option<MemoryPort>,
 }
 
 /// Why a packet does not pass.
@@ -25,7 +27,7 @@ pub(super) enum Refusal {
     Scripted,
     /// The policer drops it.
     Policed,
-    /// The link is down, or the packet too large for it.
+    /// The link is down, the packet too large for it, or the memory too full.
     NotCarried,
 }
 
@@ -49,11 +51,12 @@ impl Entrance {
             largest: varying.shaper.map_or(u64::MAX, |shaper| shaper.burst.count()),
             limits: varying.limits.clone(),
             marks: varying.marks.clone(),
+            memory: varying.memory.clone(),
         }
     }
 
-    /// A packet arrives at `now`. The script comes first, then the outage, the packet's size and
-    /// the policer.
+    /// A packet arrives at `now`. The script comes first, then the outage, the packet's size, the
+    /// policer, and the memory.
     pub fn pass(&mut self, now: Time, packet: &mut impl Cargo) -> Result<Passed, Refusal> {
         let fate = self.script.play(now, packet);
         if fate.drops {
@@ -72,6 +75,9 @@ impl Entrance {
                 return Err(Refusal::Policed);
             }
             marks = true;
+        }
+        if self.memory.as_ref().is_some_and(|memory| !memory.admits(now, bytes)) {
+            return Err(Refusal::NotCarried);
         }
         let marked = marks && packet.ecn().is_capable();
         if marked {

@@ -10,12 +10,14 @@ mod books;
 mod departure;
 mod entrance;
 mod gate;
+mod memory;
 mod script;
 mod varying;
 mod wire;
 
 pub use arrival::ArrivalLink;
 pub use departure::DepartureLink;
+pub use memory::{Memory, MemoryPort, MemorySettings};
 pub use script::{Act, Admits, Script, ScriptLine};
 pub use varying::{Line, Policer, Varying};
 pub use wire::{Every, Hold, Jitter, Loss};
@@ -225,6 +227,13 @@ impl<P: Cargo> Link<P> {
     /// True if the queue decides on departure.
     pub fn holds(&self) -> bool {
         matches!(self, Self::Departure(_))
+    }
+
+    /// True if it must hear of packets in the order of time: because its queue decides on
+    /// departure, or shares its memory with others.
+    pub(crate) fn needs_order(&self) -> bool {
+        let shares = |books: &Books| books.wire.as_ref().is_some_and(|wire| wire.memory.is_some());
+        self.holds() || self.books().is_some_and(shares)
     }
 
     /// Packets that wait in the queue for the transmitter; 0 if the queue decides on arrival.

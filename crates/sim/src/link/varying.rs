@@ -2,6 +2,7 @@
 //! when a run begins, so that a packet's departure still is when the packet arrives.
 
 use super::LinkSettings;
+use super::memory::MemoryPort;
 use super::script::Script;
 use super::wire::{Hold, Jitter, Loss};
 use narrows_router::service::{
@@ -39,6 +40,8 @@ pub struct Varying {
     pub hold: Option<Hold>,
     /// What happens to which packets.
     pub script: Script,
+    /// The memory that its queue shares with others; only of queues that decide on arrival.
+    pub memory: Option<MemoryPort>,
 }
 
 /// When bits leave.
@@ -82,6 +85,7 @@ impl Varying {
             loses: Steps::always(false),
             hold: None,
             script: Script::default(),
+            memory: None,
         }
     }
 
@@ -102,11 +106,12 @@ impl Varying {
         self.jitters.values().any(|jitter| jitter.reorders) || self.script.delays()
     }
 
-    /// Whether anything happens on the wire besides a constant delay.
+    /// Whether anything happens on the wire besides a constant delay, or somebody asks when packets
+    /// get there.
     pub(super) fn impairs(&self) -> bool {
         let loses = self.losses.values().any(|loss| loss != Loss::None)
             || self.loses.values().any(|loses| loses);
-        loses || self.spaces() || self.script.delays()
+        loses || self.spaces() || self.script.delays() || self.memory.is_some()
     }
 
     /// Whether packets could arrive out of order, or at one instant, if the wire did not keep them

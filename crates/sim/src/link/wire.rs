@@ -1,5 +1,6 @@
 //! A wire: losses, a delay that varies, reordering, and packets that are held.
 
+use super::memory::MemoryPort;
 use super::{LinkSettings, Varying};
 use narrows_router::service::{HELD, Steps};
 use narrows_units::{Duration, Stream, Time};
@@ -132,6 +133,8 @@ pub(crate) struct Wire {
     departed: (Time, u64),
     /// Whether packets are kept in order, and apart.
     spaces: bool,
+    /// Where packets have been until they departed, if that is shared.
+    pub memory: Option<MemoryPort>,
     /// By how much the packet that departs next arrives later, overtaken by others.
     pub late: Duration,
     pub losses_in_window: u64,
@@ -159,6 +162,7 @@ impl Wire {
             in_bad_state: false,
             last_arrival: Time::ZERO,
             departed: (Time::NEVER, 0),
+            memory: varying.memory.clone(),
             late: Duration::ZERO,
             losses_in_window: 0,
         })
