@@ -1,4 +1,4 @@
-"""Files that a scenario's links are read from: where they are, and what is in them."""
+"""Files that a scenario names: traces of links, and sizes of transfers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from narrows import _core
 
 # Traces that come with narrows have names that begin so, and are no files.
 BUILT_IN = "narrows:"
+# Files of sizes have names that end so; what follows a colon is no part of the name.
+SIZES = ".cdf"
+MOST = ":max="
 
 
 def named(core: _core.Scenario) -> dict[str, str]:
-    """Return the files that links are read from, by the places that name them.
+    """Return the files that a scenario is read from, by the places that name them.
 
     Parameters
     ----------
@@ -44,6 +47,9 @@ def _below(place: str, value: Any) -> Iterator[tuple[str, str]]:
             if name == "trace" and isinstance(field, str):
                 if not field.startswith(BUILT_IN):
                     yield below, field
+            elif name == "sizes" and isinstance(field, str):
+                if field.partition(MOST)[0].endswith(SIZES):
+                    yield below, field
             else:
                 yield from _below(below, field)
     elif isinstance(value, list):
@@ -66,8 +72,20 @@ def beside(core: _core.Scenario, folder: Path) -> _core.Scenario:
     _core.Scenario
         With whole names: the scenario is also written where its results are.
     """
-    found = {place: str((folder / name).resolve()) for place, name in named(core).items()}
+    found = {place: _within(folder, name) for place, name in named(core).items()}
     return core.patched([(place, json.dumps(name)) for place, name in found.items()])
+
+
+def _within(folder: Path, name: str) -> str:
+    """Return a whole name, with what follows a file of sizes.
+
+    Examples
+    --------
+    >>> _within(Path("/a"), "b/mine.cdf:max=1MB")
+    '/a/b/mine.cdf:max=1MB'
+    """
+    file, most, limit = name.partition(MOST)
+    return f"{(folder / file).resolve()}{most}{limit}"
 
 
 def digests(core: _core.Scenario) -> str:
@@ -84,7 +102,7 @@ def digests(core: _core.Scenario) -> str:
         A line for each file; empty if there is none.
     """
     lines = (
-        f"# {place}: {hashlib.sha256(Path(name).read_bytes()).hexdigest()}\n"
+        f"# {place}: {hashlib.sha256(Path(name.partition(MOST)[0]).read_bytes()).hexdigest()}\n"
         for place, name in named(core).items()
     )
     return "".join(lines)

@@ -114,6 +114,8 @@ impl Checked {
         let mut left = Self::MOST_SAMPLED.min(self.flow_count() as usize);
         // What small groups leave, large ones have.
         let mut groups: Vec<usize> = (0..self.flows.len()).collect();
+        // A flow of a pool is another connection each time.
+        groups.retain(|group| self.flows[*group].arriving.is_none());
         groups.sort_by_key(|group| self.flows[*group].count);
         for (done, group) in groups.iter().enumerate() {
             let share = left.div_ceil(groups.len() - done);

@@ -182,10 +182,13 @@ mod tests {
         let memory = memory(1.0, 2);
         let at = |micros| Time::ZERO + Duration::from_micros(micros);
         let (one, other) = (memory.port(0), memory.port(1));
-        assert!(one.admits(at(0), 8_000_000) && !one.admits(at(0), 8_000_001));
-        one.take(at(5), 8_000_000);
-        assert!(other.admits(at(5 - 1), 4_000_000) && !other.admits(at(4), 4_000_001));
-        assert!(other.admits(at(5), 8_000_000));
+        for _ in 0..2 {
+            assert!(one.admits(at(0), 4_000_000));
+            one.take(at(5), 4_000_000);
+        }
+        assert!(!one.admits(at(0), 1), "half of it is held, and as much is free");
+        assert!(other.admits(at(4), 8_000_000) && !other.admits(at(4), 8_000_001));
+        assert!(other.admits(at(5), 16_000_000) && !other.admits(at(5), 16_000_001));
     }
 
     #[test]
@@ -195,10 +198,10 @@ mod tests {
         assert!(Memory::new(settings.clone(), [1500, 600]).is_none(), "more than there is");
         let memory = Memory::new(settings, [600, 0]).expect("it is large enough");
         let (own, other) = (memory.port(0), memory.port(1));
-        // 1400 are shared: 700 at most, in cells 600; of which 201 bytes take two.
-        assert!(other.admits(Time::ZERO, 600) && !other.admits(Time::ZERO, 601));
+        // 1400 are shared, which is seven cells; 201 bytes take two, and leave 1000.
+        assert!(other.admits(Time::ZERO, 1400) && !other.admits(Time::ZERO, 1401));
         other.take(Time::NEVER, 201);
-        assert!(other.admits(Time::ZERO, 1) && !other.admits(Time::ZERO, 201));
+        assert!(other.admits(Time::ZERO, 600) && !other.admits(Time::ZERO, 601));
         // Others then hold 900 of them: 100 are free, which is no cell; what is its own is there.
         let later = Time::ZERO + Duration::from_millis(1);
         assert!(!other.admits(later, 1));
