@@ -185,11 +185,13 @@ def stand(
     scenario: Scenario,
     seed: int,
     single: bool,
+    behind: bool,
     watch: Callable[
-        [Path, Path, list[tuple[int, int, int, int, int, list[float], int]]],
+        [Path, Path, tuple[str, str], list[tuple[int, int, int, int, int, list[float], int]]],
         None,
     ],
 ) -> None: ...
+def become_root() -> None: ...
 def enter(path: str | Path) -> None: ...
 def connections() -> list[
     tuple[str, str, str, float, float, float, int, float, int, int, int, int]

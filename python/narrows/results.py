@@ -14,7 +14,6 @@ from narrows.files import parquet, write_at_once, writing_into
 from narrows.lateness import Real
 from narrows.metrics import table_names
 from narrows.scenario import Scenario
-from narrows.shown import group_of_flow
 
 if TYPE_CHECKING:
     import polars as pl

@@ -29,5 +29,5 @@ pub use diag::{Known, connections};
 pub use doctor::{Check, doctor};
 pub use lab::{LabError, Lateness, Measured, lab};
 pub use port::Port;
-pub use standing::{Standing, Way, enter, stand};
+pub use standing::{Between, Standing, Way, become_root, enter, stand};
 pub use timing::{HostTiming, measure_host};

@@ -3,13 +3,15 @@
 use crate::clock::{Clock, Span};
 use crate::frame::{ANY_FLOWS, Frame};
 use crate::lab::{LabError, RECEIVERS, SENDERS, passed};
-use crate::namespace::{Device, MOST_BUFFER, Namespace};
+use crate::namespace::{Device, MOST_BUFFER, Namespace, Outside, free_ends};
 use crate::port::Port;
 use crate::wire::{Live, Told, Wire};
 use narrows_router::Discipline;
 use narrows_scenario::{Checked, CheckedLink, ScenarioError};
 use narrows_sim::Measured;
 use narrows_units::{Duration, Time};
+use std::fs::File;
+use std::net::Ipv4Addr;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,11 +20,22 @@ use std::thread;
 /// How often `watch` is called.
 const WATCHED_EVERY: std::time::Duration = std::time::Duration::from_millis(200);
 
+/// What a standing path lies between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Between {
+    /// Two new network namespaces.
+    Namespaces,
+    /// The caller's network namespace and a new one, from which all goes out over the path.
+    HereAndBehind,
+}
+
 /// A standing path, as it is at present.
 #[derive(Clone, Debug)]
 pub struct Standing {
     /// Files that are the two namespaces while this process lives.
     pub namespaces: [PathBuf; 2],
+    /// The addresses of the two ends.
+    pub addresses: [Ipv4Addr; 2],
     /// There and back.
     pub ways: [Way; 2],
 }
@@ -62,13 +75,14 @@ impl Way {
     }
 }
 
-/// Lets the dumbbell of a scenario stand until `watch` breaks; its first flow says the delay. With
-/// `single`, segments leave one by one. Fails if the network is not a dumbbell, or if the machine
+/// Lets the dumbbell of a scenario stand `between` two ends until `watch` breaks; its first flow says
+/// the delay. With `single`, segments leave one by one. Fails if the network is not a dumbbell, or if the machine
 /// lets us make no namespace or no device.
 pub fn stand(
     checked: &Checked,
     seed: u64,
     single: bool,
+    between: Between,
     mut watch: impl FnMut(&Standing) -> ControlFlow<()>,
 ) -> Result<(), LabError> {
     let (Some([there, back]), Some(flow)) =
@@ -85,23 +99,23 @@ pub fn stand(
     let delay = flow.base_rtt().scale(0.5);
     let mtu = checked.packet().count() as i32;
     let device = Device { mtu, single, ecn: false, buffer: MOST_BUFFER };
-    let left = Namespace::new("left", SENDERS, device)?;
-    let right = Namespace::new("right", RECEIVERS, device)?;
+    let ends = Ends::new(between, device)?;
     let ways = [wire(there, delay, seed, 0), wire(back, delay, seed, 1)];
     let stop = AtomicBool::new(false);
     let span = Span { clock: Clock::start(), end: Time::NEVER, stop: &stop };
     let live = [Live::default(), Live::default()];
     thread::scope(|scope| {
         let [there, back] = ways;
-        let (a, b) = (&left.tun, &right.tun);
+        let [a, b] = [&ends.tuns[0], &ends.tuns[1]];
         let threads = [
             scope.spawn(|| there.carry(span, (a, b), Told::Nothing, Some(&live[0]))),
             scope.spawn(|| back.carry(span, (b, a), Told::Nothing, Some(&live[1]))),
         ];
-        let namespaces = [left.path(), right.path()];
+        let (namespaces, addresses) = (&ends.namespaces, ends.addresses);
         while !threads.iter().any(thread::ScopedJoinHandle::is_finished) {
             let ways = [Way::of(&live[0]), Way::of(&live[1])];
-            if watch(&Standing { namespaces: namespaces.clone(), ways }).is_break() {
+            let namespaces = namespaces.clone();
+            if watch(&Standing { namespaces, addresses, ways }).is_break() {
                 break;
             }
             thread::sleep(WATCHED_EVERY);
@@ -114,6 +128,43 @@ pub fn stand(
     })
 }
 
+/// The two ends of a standing path.
+struct Ends {
+    tuns: [File; 2],
+    namespaces: [PathBuf; 2],
+    addresses: [Ipv4Addr; 2],
+    /// They last as long as these.
+    _open: Vec<Namespace>,
+}
+
+impl Ends {
+    fn new(between: Between, device: Device) -> std::io::Result<Self> {
+        match between {
+            Between::Namespaces => {
+                let left = Namespace::new("left", SENDERS, device)?;
+                let right = Namespace::new("right", RECEIVERS, device)?;
+                Ok(Self {
+                    tuns: [left.tun.try_clone()?, right.tun.try_clone()?],
+                    namespaces: [left.path(), right.path()],
+                    addresses: [SENDERS, RECEIVERS],
+                    _open: vec![left, right],
+                })
+            }
+            Between::HereAndBehind => {
+                let [here, there] = free_ends()?;
+                let outside = Outside::new(here, device)?;
+                let inside = Namespace::behind(there, device)?;
+                Ok(Self {
+                    tuns: [outside.tun, inside.tun.try_clone()?],
+                    namespaces: [PathBuf::from("/proc/self/ns/net"), inside.path()],
+                    addresses: [here.0, there.0],
+                    _open: vec![inside],
+                })
+            }
+        }
+    }
+}
+
 fn wire(link: &CheckedLink, delay: Duration, seed: u64, way: u64) -> Wire {
     let measured = Measured { from: Time::ZERO, to: Time::NEVER };
     let (settings, own) = passed(link, seed ^ way);
@@ -123,6 +174,12 @@ fn wire(link: &CheckedLink, delay: Duration, seed: u64, way: u64) -> Wire {
         delays: vec![delay.saturating_sub(own); ANY_FLOWS as usize],
         sample: Duration::ZERO,
     }
+}
+
+/// The calling process, which must have one thread, becomes root of a user namespace with a network
+/// namespace that has nothing but itself. Fails if the kernel lets nobody have one.
+pub fn become_root() -> std::io::Result<()> {
+    crate::sys::unshare_user()
 }
 
 /// The calling thread enters the network namespace that is the file at `path`.

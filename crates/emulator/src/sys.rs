@@ -70,19 +70,28 @@ pub(crate) fn wait_readable(file: &File, nanos: u64) -> Result<bool> {
 }
 
 /// Makes `/dev/net/tun`, opened, a device called `name` for whole IP packets in the namespace of
-/// the calling thread.
-pub(crate) fn make_tun(file: &File, name: &str) -> Result<()> {
+/// the calling thread; returns its name, in which the kernel puts a number for `%d`.
+pub(crate) fn make_tun(file: &File, name: &str) -> Result<String> {
     /// `TUNSETIFF` of linux/if_tun.h.
     const SET: libc::Ioctl = 0x4004_54ca;
     let mut request = request(name);
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
     // SAFETY: the request outlives the call, and is what TUNSETIFF reads.
-    done(unsafe { libc::ioctl(file.as_raw_fd(), SET, &raw mut request) })
+    done(unsafe { libc::ioctl(file.as_raw_fd(), SET, &raw mut request) })?;
+    let name = request.ifr_name.iter().take_while(|byte| **byte != 0);
+    Ok(name.map(|byte| char::from(*byte as u8)).collect())
 }
 
-/// Gives the device `name` an address of a network of 16 bits, room for `queue` packets of `mtu`
-/// bytes, and brings it up.
-pub(crate) fn configure(name: &str, address: Ipv4Addr, queue: i32, mtu: i32) -> Result<()> {
+/// An address, and the bits of its network.
+pub(crate) type Interface = (Ipv4Addr, u8);
+
+/// Gives the device `name` an address, room for `queue` packets of `mtu` bytes, and brings it up.
+pub(crate) fn configure(
+    name: &str,
+    (address, bits): Interface,
+    queue: i32,
+    mtu: i32,
+) -> Result<()> {
     let socket = std::net::UdpSocket::bind("0.0.0.0:0")?;
     let fd = socket.as_raw_fd();
     let with_address = |address: Ipv4Addr| {
@@ -99,7 +108,7 @@ pub(crate) fn configure(name: &str, address: Ipv4Addr, queue: i32, mtu: i32) -> 
         request
     };
     let mut address = with_address(address);
-    let mut mask = with_address(Ipv4Addr::new(255, 255, 0, 0));
+    let mut mask = with_address(Ipv4Addr::from(u32::MAX << (32 - u32::from(bits))));
     let mut length = request(name);
     length.ifr_ifru.ifru_metric = queue;
     let mut size = request(name);
@@ -114,6 +123,63 @@ pub(crate) fn configure(name: &str, address: Ipv4Addr, queue: i32, mtu: i32) -> 
         done(unsafe { libc::ioctl(fd, what as libc::Ioctl, std::ptr::from_mut(request)) })?;
     }
     bring_up(name)
+}
+
+/// Sends all that goes nowhere else to the device `name`.
+pub(crate) fn route_all_to(name: &str) -> Result<()> {
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0")?;
+    let mut device = std::ffi::CString::new(name)?.into_bytes_with_nul();
+    let family = libc::AF_INET as libc::sa_family_t;
+    // SAFETY: zeros are a valid rtentry.
+    let mut route: libc::rtentry = unsafe { zeroed() };
+    route.rt_dst.sa_family = family;
+    route.rt_genmask.sa_family = family;
+    route.rt_flags = libc::RTF_UP;
+    route.rt_dev = device.as_mut_ptr().cast();
+    // SAFETY: the route and the name that it points to outlive the call.
+    done(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCADDRT as libc::Ioctl, &raw mut route) })
+}
+
+/// The names, addresses and bits of IPv4 of the calling thread's namespace.
+pub(crate) fn interfaces() -> Result<Vec<(String, Interface)>> {
+    let mut first: *mut libc::ifaddrs = std::ptr::null_mut();
+    // SAFETY: the call fills in a list, which is given back below.
+    done(unsafe { libc::getifaddrs(&raw mut first) })?;
+    let mut found = Vec::new();
+    let mut entry = first;
+    // SAFETY: each entry of the list is valid until it is given back; an address of this family is
+    // a sockaddr_in, and so is its mask.
+    unsafe {
+        while let Some(it) = entry.as_ref() {
+            let is_ipv4 = |address: *const libc::sockaddr| {
+                address.as_ref().is_some_and(|it| i32::from(it.sa_family) == libc::AF_INET)
+            };
+            if is_ipv4(it.ifa_addr) && !it.ifa_netmask.is_null() {
+                let number = |address: *const libc::sockaddr| {
+                    u32::from_be((*address.cast::<libc::sockaddr_in>()).sin_addr.s_addr)
+                };
+                let bits = number(it.ifa_netmask).leading_ones() as u8;
+                let name = std::ffi::CStr::from_ptr(it.ifa_name).to_string_lossy().into_owned();
+                found.push((name, (Ipv4Addr::from(number(it.ifa_addr)), bits)));
+            }
+            entry = it.ifa_next;
+        }
+        libc::freeifaddrs(first);
+    }
+    Ok(found)
+}
+
+/// The calling process, which must have one thread, gets a user namespace in which it is root, and
+/// a network namespace there.
+pub(crate) fn unshare_user() -> Result<()> {
+    // SAFETY: take no pointers.
+    let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
+    // SAFETY: takes no pointers.
+    done(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) })?;
+    std::fs::write("/proc/self/setgroups", "deny")?;
+    std::fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
+    std::fs::write("/proc/self/gid_map", format!("0 {group} 1"))?;
+    bring_up("lo")
 }
 
 /// Brings up the device `name` of the calling thread's namespace.

@@ -49,17 +49,25 @@ pub(crate) fn lab(
     Ok(py.detach(|| on_linux::lab(scenario, seed, progress.as_ref()))?)
 }
 
-/// Let a scenario's path stand until `watch` raises. It is called with the files that are the two
-/// namespaces, and with how both directions are.
+/// Let a scenario's path stand until `watch` raises: between two new network namespaces, or if
+/// `behind`, between this one and a new one. It is called with the files that are the two namespaces,
+/// with the addresses of the ends, and with how both directions are.
 #[pyfunction]
 pub(crate) fn stand(
     py: Python<'_>,
     scenario: &Scenario,
     seed: u64,
     single: bool,
+    behind: bool,
     watch: Py<PyAny>,
 ) -> PyResult<()> {
-    Ok(py.detach(|| on_linux::stand(scenario, seed, single, &watch))?)
+    Ok(py.detach(|| on_linux::stand(scenario, seed, single, behind, &watch))?)
+}
+
+/// This process, which must have one thread, becomes root of a user namespace with an empty network.
+#[pyfunction]
+pub(crate) fn become_root() -> PyResult<()> {
+    Ok(on_linux::become_root()?)
 }
 
 /// The calling thread enters the network namespace that is the file at `path`.
@@ -110,7 +118,7 @@ mod on_linux {
     use crate::error::Failed;
     use crate::run::{Clock, look};
     use narrows_emulator::{
-        HostTiming, Known, LabError, Lateness, Measured, Standing, Way, kernel,
+        Between, HostTiming, Known, LabError, Lateness, Measured, Standing, Way, kernel,
     };
     use narrows_scenario::Checked;
     use narrows_units::Duration;
@@ -187,6 +195,7 @@ mod on_linux {
         scenario: &Scenario,
         seed: u64,
         single: bool,
+        behind: bool,
         watch: &Py<PyAny>,
     ) -> Result<(), Failed> {
         let checked = Checked::new(scenario.0.clone())?;
@@ -198,15 +207,25 @@ mod on_linux {
         let call = |py: Python<'_>, now: &Standing| {
             py.check_signals()?;
             let [left, right] = &now.namespaces;
-            watch.call1(py, (left, right, now.ways.map(way))).map(|_| ())
+            let addresses = now.addresses.map(|address| address.to_string());
+            watch.call1(py, (left, right, addresses, now.ways.map(way))).map(|_| ())
         };
         let mut watch = watched(&mut raised, call);
-        let stood = narrows_emulator::stand(&checked, seed, single, |now| watch(now));
+        let between = if behind { Between::HereAndBehind } else { Between::Namespaces };
+        let stood = narrows_emulator::stand(&checked, seed, single, between, |now| watch(now));
         drop(watch);
         match raised {
             Some(error) => Err(Failed::Python(error)),
             None => stood.map_err(failed),
         }
+    }
+
+    pub fn become_root() -> Result<(), Failed> {
+        let refused = |error: std::io::Error| {
+            let message = format!("no user namespace: {error}; it needs root then");
+            Failed::Python(PyOSError::new_err(message))
+        };
+        narrows_emulator::become_root().map_err(refused)
     }
 
     pub fn enter(path: &Path) -> Result<(), Failed> {
@@ -298,7 +317,11 @@ mod on_linux {
         needs_linux()
     }
 
-    pub fn stand(_: &Scenario, _: u64, _: bool, _: &Py<PyAny>) -> Result<(), Failed> {
+    pub fn stand(_: &Scenario, _: u64, _: bool, _: bool, _: &Py<PyAny>) -> Result<(), Failed> {
+        needs_linux()
+    }
+
+    pub fn become_root() -> Result<(), Failed> {
         needs_linux()
     }
 

@@ -25,8 +25,8 @@ mod _core {
     use super::error::{Error, ScenarioError};
     #[pymodule_export]
     use super::lab::{
-        connections, doctor, enter, kernel_check, kernel_install, kernel_installed, kernel_laws,
-        kernel_uninstall, lab, measure_host, stand,
+        become_root, connections, doctor, enter, kernel_check, kernel_install, kernel_installed,
+        kernel_laws, kernel_uninstall, lab, measure_host, stand,
     };
     #[pymodule_export]
     use super::listing::{

@@ -154,9 +154,10 @@ mod tests {
         let silent =
             Making { silent: [(at(12), at(50)), (at(51), at(60))].into(), ..every.clone() };
         assert_eq!(times(silent, 5, 4), [5, 60 + 2, 72, 82]);
-        // It would begin in a silence: 5 ms are in one, and so is the end of the period.
+        // It would begin in a silence. The first period is from 5 to 40 ms, the second from 105 ms:
+        // what is due at 30 ms is made, and the next 10 ms are those from 105 ms on.
         let both = Making { silent: [(at(0), at(20)), (at(30), at(102))].into(), ..periods };
-        assert_eq!(times(both, 5, 5), [20, 30, 112, 122, 132]);
+        assert_eq!(times(both, 5, 5), [20, 30, 115, 125, 135]);
         let ends = Making { silent: [(at(10), at(15))].into(), ..every };
         assert_eq!(times(ends, 0, 3), [0, 10, 25], "what is due when silence begins is made");
     }

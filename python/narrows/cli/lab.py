@@ -49,42 +49,73 @@ def lab_run(
     end_unless(is_valid)
 
 
+Rate = Annotated[str | None, typer.Option(help="The rate of the way there.  [default: 100Mbps]")]
+Rtt = Annotated[
+    str | None, typer.Option(help="The round-trip time without queues.  [default: 50ms]")
+]
+Buffer = Annotated[
+    str | None,
+    typer.Option(help="The buffer: 20p, 30kB, 5ms, 0.5bdp.  [default: 1bdp]"),
+]
+Queue = Annotated[
+    str | None,
+    typer.Option(
+        "--queue", "-q", help="The queue.  [default: drop-tail]", autocompletion=complete.queues
+    ),
+]
+Loss = Annotated[str | None, typer.Option(help="Random loss on the way there.")]
+Jitter = Annotated[str | None, typer.Option(help="The longest random addition to the delay.")]
+TraceFile = Annotated[
+    str | None,
+    typer.Option(help="Opportunities to send in place of the rate: a file in mahimahi's format."),
+]
+UpRate = Annotated[str | None, typer.Option("--up-rate", help="The rate of the way back.")]
+UpTrace = Annotated[str | None, typer.Option("--up-trace", help="The trace of the way back.")]
+PathFile = Annotated[
+    Path | None,
+    typer.Option("--file", help="A scenario file whose dumbbell it is, with all that changes."),
+]
+Seed = Annotated[int, typer.Option(help="The seed of what the path does at random.")]
+Single = Annotated[
+    bool,
+    typer.Option(
+        "--single",
+        help="Segments leave one by one, without segmentation offload; paced laws need it.",
+    ),
+]
+
+
+def _given(*values: str | None) -> dict[str, str | None]:
+    """Return fields of a path by name, in the order of the options."""
+    names = ("rate", "rtt", "buffer", "queue", "loss", "jitter", "trace")
+    return dict(zip(names, values, strict=True))
+
+
 @of_lab.command(
     "up", epilog="Example: narrows lab up --rate 500Mbps --rtt 70ms --buffer 0.2bdp -q fq-codel"
 )
 def lab_up(
-    rate: Annotated[str, typer.Option(help="The bottleneck's rate.")] = "100Mbps",
-    rtt: Annotated[str, typer.Option(help="The round-trip time without queues.")] = "50ms",
-    buffer: Annotated[
-        str, typer.Option(help="The bottleneck's buffer: 20p, 30kB, 5ms, 0.5bdp.")
-    ] = "1bdp",
-    queue: Annotated[
-        str,
-        typer.Option(
-            "--queue", "-q", help="The bottleneck's queue.", autocompletion=complete.queues
-        ),
-    ] = "drop-tail",
-    loss: Annotated[str, typer.Option(help="Random loss on the way there.")] = "0%",
-    jitter: Annotated[str, typer.Option(help="The longest random addition to the delay.")] = "0ms",
-    seed: Annotated[int, typer.Option(help="The seed of what the path does at random.")] = 1,
-    single: Annotated[
-        bool,
-        typer.Option(
-            "--single",
-            help="Segments leave one by one, without segmentation offload; paced laws need it.",
-        ),
-    ] = False,
+    rate: Rate = None,
+    rtt: Rtt = None,
+    buffer: Buffer = None,
+    queue: Queue = None,
+    loss: Loss = None,
+    jitter: Jitter = None,
+    trace: TraceFile = None,
+    up_rate: UpRate = None,
+    up_trace: UpTrace = None,
+    file: PathFile = None,
+    seed: Seed = 1,
+    single: Single = False,
     name: Annotated[str, typer.Option(help="Its name, if several are to stand.")] = "lab",
 ) -> None:
     """Let a path stand between two network namespaces, for your own programs."""
-    from narrows.cli.work.standing import up
-    from narrows.scenario import Scenario
+    from narrows.cli.work.standing import path_of, up
 
-    path = {"rate": rate, "rtt": rtt, "buffer": buffer, "queue": queue}
-    extra = {"loss": (loss, "0%"), "jitter": (jitter, "0ms")}
-    path |= {field: value for field, (value, usual) in extra.items() if value != usual}
+    given = _given(rate, rtt, buffer, queue, loss, jitter, trace)
+    path = path_of(given, up_rate, up_trace, file, seed, single)
     try:
-        up(Scenario(seed=seed, dumbbell=path, flows=[{"cc": "cubic"}]), name, single)
+        up(path, name, single)
     except (TerminatedError, KeyboardInterrupt):
         say("the path is down")
 
@@ -92,17 +123,58 @@ def lab_up(
 @of_lab.command(
     "exec",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-    epilog="Example: narrows lab exec left -- ping 10.77.0.2",
+    epilog="Examples: narrows lab exec --rate 10Mbps --rtt 60ms -- curl -s 10.77.0.1:8000;  "
+    "narrows lab exec left -- ping 10.77.0.2",
 )
 def lab_exec(
-    end: Annotated[str, typer.Argument(help="left or right.")],
-    command: Annotated[list[str], typer.Argument(help="The command and its arguments.")],
-    name: Annotated[str, typer.Option(help="The path's name.")] = "lab",
+    command: Annotated[
+        list[str],
+        typer.Argument(
+            help="left or right of a path that stands, then the command; or after "
+            "options of a path, and --, the command alone."
+        ),
+    ],
+    rate: Rate = None,
+    rtt: Rtt = None,
+    buffer: Buffer = None,
+    queue: Queue = None,
+    loss: Loss = None,
+    jitter: Jitter = None,
+    trace: TraceFile = None,
+    up_rate: UpRate = None,
+    up_trace: UpTrace = None,
+    file: PathFile = None,
+    seed: Seed = 1,
+    single: Single = False,
+    beside: Annotated[
+        str | None,
+        typer.Option(help="A server to run before the path, by the shell, while the command runs."),
+    ] = None,
+    name: Annotated[str, typer.Option(help="The path's name, of one that stands.")] = "lab",
 ) -> None:
-    """Run a command at one end of a standing path."""
-    from narrows.cli.work.standing import execute
+    """Run a command at one end of a standing path, or behind a path of its own.
 
-    execute(name, end, command[1:] if command[0] == "--" else command)
+    A path of its own begins in this network and ends in a new one, in which the command runs: the
+    way there is to the command. It may begin behind another. Without root it begins in a network
+    that has nothing but what --beside runs.
+    """
+    from narrows.cli.work.standing import execute, execute_behind, path_of
+
+    given = _given(rate, rtt, buffer, queue, loss, jitter, trace)
+    words = command[1:] if command[0] == "--" else command
+    if not any([*given.values(), up_rate, up_trace, file]):
+        if beside is not None:
+            raise Error("--beside: is for a path of the command's own; say its --rate")
+        if len(words) < 2 or words[0] not in ("left", "right"):
+            raise Error(
+                "say left or right of a path that stands, and a command; or a path, like --rate "
+                "10Mbps, and -- COMMAND"
+            )
+        rest = words[1:]
+        execute(name, words[0], rest[1:] if rest[0] == "--" else rest)
+        return
+    path = path_of(given, up_rate, up_trace, file, seed, single)
+    raise typer.Exit(execute_behind(path, single, words, beside))
 
 
 @of_lab.command("down")

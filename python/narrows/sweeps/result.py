@@ -408,7 +408,8 @@ class Sweep:
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write the tables as Parquet and return the paths.
 
-        The tables are ``runs``, ``flows`` and ``links``, and of the others those that have rows. The folder is made if it is not there.
+        The tables are ``runs``, ``flows`` and ``links``, and of the others those that have rows.
+        The folder is made if it is not there.
 
         Parameters
         ----------

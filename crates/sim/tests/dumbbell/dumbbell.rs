@@ -5,12 +5,13 @@ mod varying;
 
 use narrows_control::registry::{self, Birth, MovedBy, Recipe};
 use narrows_control::{Gaps, SlowStart};
+use narrows_router::service::Steps;
 use narrows_router::{Discipline, Limit};
 use narrows_settings::Given;
 use narrows_sim::{
     Application, Arrivals, ControllerMaker, Endpoints, FlowSettings, Gap, HostSettings, Jitter,
-    LinkSettings, Loss, Making, Network, PageSettings, Periods, QuerySettings, RunSettings, Served,
-    Simulation, Sizes, Usage, Watch,
+    LinkSettings, Loss, Making, Memory, MemorySettings, Network, PageSettings, Periods,
+    QuerySettings, RunSettings, Served, Simulation, Sizes, Usage, Varying, Watch,
 };
 use narrows_transport::Transport;
 use narrows_transport::congestion::{EcnOfUser, Path, Quantum, Spacing};
@@ -145,8 +146,12 @@ impl Dumbbell {
             jitter: Jitter::default(),
             ..bottleneck.clone()
         };
+        let memory = self.memory();
         for (number, link) in (0..).zip([bottleneck, back]) {
-            let varying = self.varies.map(|seed| Arc::new(varying::drawn(&link, seed, number)));
+            let varying = self.varies.map(|seed| {
+                let memory = memory.as_ref().map(|memory| memory.port(number as usize));
+                Arc::new(Varying { memory, ..varying::drawn(&link, seed, number) })
+            });
             let link = LinkSettings { varying, ..link };
             network.links.push((number, 1 - number, link.into()));
         }
@@ -174,6 +179,22 @@ impl Dumbbell {
             });
         }
         network
+    }
+
+    /// What both links share, if much varies and their queues decide on arrival.
+    fn memory(&self) -> Option<Memory> {
+        let on_arrival = matches!(
+            self.queue,
+            Discipline::DropTail
+                | Discipline::MarkFrom(_)
+                | Discipline::Red(_)
+                | Discipline::Pie(_)
+        );
+        let shares = on_arrival && self.varies.is_some_and(|seed| seed % 3 == 1);
+        let (bytes, alpha, cell) = (60_000, 0.7, 208);
+        let background = Steps::new(0, [(Time::from_secs(1.0), 30_000)], None);
+        let settings = MemorySettings { bytes, alpha, cell, background };
+        shares.then(|| Memory::new(settings, [0, 5000]).expect("it is large enough"))
     }
 
     fn flow(&self, from: u32, to: u32, start: Time, flow: u32) -> FlowSettings {

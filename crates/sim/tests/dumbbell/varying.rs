@@ -43,6 +43,7 @@ pub fn drawn(link: &LinkSettings, seed: u64, number: u32) -> Varying {
         loses: draw.spans(),
         hold: (orders && draw.seldom()).then(|| draw.hold()),
         script: draw.script(orders),
+        memory: None,
     }
 }
 

@@ -8,17 +8,20 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from narrows import _core
 from narrows.errors import Error
 from narrows.scenario import Scenario
 from narrows.terminal import complain, live, put, tell
+from narrows.trace_files import BUILT_IN
 
 # Where a standing path says that it stands.
 PLACE = Path("/run/narrows")
@@ -61,6 +64,55 @@ def _file(name: str) -> Path:
     return PLACE / f"{name}.json"
 
 
+# What becomes of a process that is to run a command elsewhere: the first word is the namespace.
+ENTERS = (
+    "import os, sys; from narrows import _core; _core.enter(sys.argv[1]); "
+    "os.execvp(sys.argv[2], sys.argv[2:])"
+)
+# What a path is like unless it is said.
+USUAL = {"rate": "100Mbps", "rtt": "50ms", "buffer": "1bdp"}
+# Of single packets, which bursts of up to 64 kB are not.
+OF_PACKETS = ("script", "policer", "shaper")
+
+
+def path_of(
+    given: Mapping[str, str | None],
+    up_rate: str | None,
+    up_trace: str | None,
+    file: Path | None,
+    seed: int,
+    single: bool,
+) -> Scenario:
+    """Return a scenario whose dumbbell is the path that options describe."""
+    said = {field: value for field, value in given.items() if value is not None}
+    back = {"rate": up_rate, "trace": up_trace}
+    back = {field: value for field, value in back.items() if value is not None}
+    if file is not None:
+        if said or back:
+            raise Error("--file: has the whole path; leave the other options of it out")
+        scenario = Scenario.load(file)
+        path = scenario.fields.get("dumbbell")
+        if path is None:
+            raise Error(f"{file}: has no [dumbbell]; a path is one")
+        if not single and (found := [name for name in OF_PACKETS if name in path]):
+            raise Error(f"{file}: dumbbell.{found[0]} is of single packets; say --single")
+        # What a path has is checked against the time of a run.
+        about = {name: scenario.fields[name] for name in ("duration",) if name in scenario.fields}
+        return Scenario(seed=seed, dumbbell=path, flows=[{"cc": "cubic"}], **about)
+    usual = {name: value for name, value in USUAL.items() if name != "rate" or "trace" not in said}
+    path = {**usual, **said, **({"reverse": back} if back else {})}
+    whole = {field: _whole(value) if field == "trace" else value for field, value in path.items()}
+    if "trace" in back:
+        whole["reverse"] = {**back, "trace": _whole(back["trace"])}
+    return Scenario(seed=seed, dumbbell=whole, flows=[{"cc": "cubic"}])
+
+
+def _whole(trace: Any) -> str:
+    """Return a trace's name from the root; those that come with narrows have no place."""
+    name = str(trace)
+    return name if name.startswith(BUILT_IN) else str(Path(name).resolve())
+
+
 def standing(name: str) -> StandingPath | None:
     """Return the path of that name that stands, if one does."""
     try:
@@ -78,7 +130,7 @@ def up(scenario: Scenario, name: str, single: bool) -> None:
     with _alone(name):
         line = _Line(file, name)
         try:
-            _core.stand(scenario.core, scenario.seed, single, line)
+            _core.stand(scenario.core, scenario.seed, single, False, line)
         finally:
             line.end()
             file.unlink(missing_ok=True)
@@ -110,7 +162,9 @@ class _Line:
         self._before: tuple[float, int] | None = None
         self._live = sys.stderr.isatty()
 
-    def __call__(self, left: Path, right: Path, ways: list[_Way]) -> None:
+    def __call__(
+        self, left: Path, right: Path, _addresses: Sequence[str], ways: list[_Way]
+    ) -> None:
         now = time.monotonic()
         if not self._next:
             self._begin(left, right)
@@ -171,6 +225,78 @@ def execute(name: str, end: str, command: list[str]) -> None:
         raise Error(f"{command[0]}: there is no such command")
     _core.enter(path.left if end == "left" else path.right)
     os.execvp(command[0], command)
+
+
+class _EndedError(Exception):
+    """The command has ended, and so does its path."""
+
+
+class _Behind:
+    """Runs a command behind a path as soon as that stands, and another before it."""
+
+    def __init__(self, command: list[str], beside: str | None) -> None:
+        self.ways: list[_Way] = []
+        self.status = 0
+        self.began = 0.0
+        self._command = command
+        self._beside = beside
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def __call__(
+        self, _here: Path, there: Path, addresses: Sequence[str], ways: list[_Way]
+    ) -> None:
+        self.ways = ways
+        if not self._processes:
+            self._begin(there, addresses)
+        status = self._processes[0].poll()
+        if status is not None:
+            self.status = status
+            raise _EndedError
+
+    def _begin(self, there: Path, addresses: Sequence[str]) -> None:
+        here, own = addresses
+        environment = {**os.environ, "NARROWS_PEER": here, "NARROWS_OWN": own}
+        tell(f"this end is {here}, the command's is {own} (NARROWS_PEER and NARROWS_OWN there)")
+        beside = []
+        if self._beside:
+            beside.append(
+                subprocess.Popen(self._beside, shell=True, stdout=2, start_new_session=True)
+            )
+        self.began = time.monotonic()
+        enters = [sys.executable, "-c", ENTERS, str(there)]
+        command = subprocess.Popen([*enters, *self._command], env=environment)
+        self._processes = [command, *beside]
+
+    def end(self) -> None:
+        """Stop what still runs."""
+        for place, process in enumerate(self._processes):
+            if process.poll() is None:
+                if place:
+                    os.killpg(process.pid, signal.SIGTERM)
+                else:
+                    process.terminate()
+                process.wait()
+
+
+def execute_behind(scenario: Scenario, single: bool, command: list[str], beside: str | None) -> int:
+    """Run a command behind a path of its own; return its exit status."""
+    if shutil.which(command[0]) is None:
+        raise Error(f"{command[0]}: there is no such command")
+    if os.geteuid() != 0:
+        _core.become_root()
+    behind = _Behind(command, beside)
+    try:
+        _core.stand(scenario.core, scenario.seed, single, True, behind)
+    except _EndedError:
+        pass
+    finally:
+        behind.end()
+    if behind.ways:
+        seconds = max(time.monotonic() - behind.began, 1e-9)
+        rates = [8e-6 * way[4] / seconds for way in behind.ways]
+        tell(f"to the command {_told(behind.ways, rates[0])}")
+        tell(f"from it {_told(behind.ways[::-1], rates[1])}")
+    return behind.status if behind.status >= 0 else 128 - behind.status
 
 
 def down(name: str) -> None:
