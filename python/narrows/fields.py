@@ -147,7 +147,7 @@ class WayBackFields(TypedDict, total=False):
     """The fields of a dumbbell's way back."""
 
     rate: str
-    """Its rate; that of the way there unless given."""
+    """Its rate, like "1Gbps"; a link with a `trace` has none."""
     buffer: str
     """Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp"."""
     queue: str
@@ -194,6 +194,12 @@ class WayBackFields(TypedDict, total=False):
     """Packets that come faster wait, for a token bucket behind the queue."""
     script: Sequence[ScriptLineFields | Mapping[str, Any]]
     """What happens to which packets."""
+    memory: str
+    """The name of one of `memories`, which its queue shares with those of other links; a buffer is
+    then a limit besides.
+    """
+    reserved: str
+    """With `memory`: bytes of it that are this link's own."""
 
 
 class DumbbellOptions(TypedDict, total=False):
@@ -247,6 +253,12 @@ class DumbbellOptions(TypedDict, total=False):
     """Packets that come faster wait, for a token bucket behind the queue."""
     script: Sequence[ScriptLineFields | Mapping[str, Any]]
     """What happens to which packets."""
+    memory: str
+    """The name of one of `memories`, which its queue shares with those of other links; a buffer is
+    then a limit besides.
+    """
+    reserved: str
+    """With `memory`: bytes of it that are this link's own."""
 
 
 class DumbbellFields(DumbbellOptions, total=False):
@@ -322,6 +334,12 @@ class ParkingLotOptions(TypedDict, total=False):
     """Packets that come faster wait, for a token bucket behind the queue."""
     script: Sequence[ScriptLineFields | Mapping[str, Any]]
     """What happens to which packets."""
+    memory: str
+    """The name of one of `memories`, which its queue shares with those of other links; a buffer is
+    then a limit besides.
+    """
+    reserved: str
+    """With `memory`: bytes of it that are this link's own."""
 
 
 class ParkingLotFields(ParkingLotOptions, total=False):
@@ -394,6 +412,12 @@ class ChainLinkFields(TypedDict, total=False):
     """Packets that come faster wait, for a token bucket behind the queue."""
     script: Sequence[ScriptLineFields | Mapping[str, Any]]
     """What happens to which packets."""
+    memory: str
+    """The name of one of `memories`, which its queue shares with those of other links; a buffer is
+    then a limit besides.
+    """
+    reserved: str
+    """With `memory`: bytes of it that are this link's own."""
 
 
 class ChainOptions(TypedDict, total=False):
@@ -474,6 +498,55 @@ class LinkFields(_LinkFrom, total=False):
     """Packets that come faster wait, for a token bucket behind the queue."""
     script: Sequence[ScriptLineFields | Mapping[str, Any]]
     """What happens to which packets."""
+    memory: str
+    """The name of one of `memories`, which its queue shares with those of other links; a buffer is
+    then a limit besides.
+    """
+    reserved: str
+    """With `memory`: bytes of it that are this link's own."""
+
+
+class MemoryFields(TypedDict, total=False):
+    """The fields of a memory."""
+
+    name: Required[str]
+    """What links call it."""
+    bytes: Required[str]
+    """Its size, like "16MB"."""
+    alpha: float
+    """How many times what is free a queue may hold (a ratio); 1 unless given."""
+    cell: str
+    """Packets take whole cells of so many bytes; "1B" unless given. Broadcom's Trident+ has "208B".
+    """
+    background: str | Sequence[tuple[str, str]]
+    """What ports of which nothing else is said hold of it, like "2MB", or from which time on they
+    do: [["0s", "2MB"], ["5s", "9MB"]].
+    """
+
+
+class AppFields(TypedDict, total=False):
+    """The fields of a app."""
+
+    rate: Required[str]
+    """The rate at which it makes payload; of datagrams, at which they leave, headers included."""
+    on: str
+    """The length of a period in which it makes data, like "5s"."""
+    off: str
+    """The length of the silence between two of those."""
+    periods: Literal["fixed", "exponential"]
+    """Whether `on` and `off` are exact lengths, "fixed" (the default), or means of exponential
+    ones, "exponential".
+    """
+    silent: Sequence[tuple[str, str]]
+    """Further silences, from when to when: [["8s", "13s"]]."""
+    frames: float
+    """Frames per second, as of a video: what comes between two is offered together. Packet by
+    packet unless given.
+    """
+    deadline: str
+    """With `frames`: how old a frame may be when its last packet arrives in order; "150ms" unless
+    given. The share that is older is `late_frames` of the results.
+    """
 
 
 class FilesFields(TypedDict, total=False):
@@ -485,6 +558,37 @@ class FilesFields(TypedDict, total=False):
     """Mean size in packets; 30 unless given."""
     shape: float
     """Pareto's shape, above 1; 1.35 unless given."""
+
+
+class ArrivalsFields(TypedDict, total=False):
+    """The fields of a arrivals."""
+
+    sizes: Required[str]
+    """Their sizes, by name ("web-search", "data-mining", "hadoop", "ali-storage"), "fixed:100kB",
+    "pareto:mean=30kB,shape=1.35", or the name of a file of lines `bytes percent`, which ends in
+    .cdf; ":max=10MB" after any but the second leaves out all that are larger.
+    """
+    load: float
+    """How many there are: bits that they bring, headers included, over bits that the link `of` can
+    carry at the rate given first (a ratio).
+    """
+    of: str
+    """With `load`: the name of a link on their way; the slowest unless given."""
+    rate: str
+    """How many there are, said as a frequency: "31/s"."""
+
+
+class IncastFields(TypedDict, total=False):
+    """The fields of a incast."""
+
+    size: Required[str]
+    """The answer of each flow."""
+    every: Required[str]
+    """The time from one query to the next; one that comes before the last answer is there waits for
+    it.
+    """
+    jitter: str
+    """Each answer begins up to this later, uniformly."""
 
 
 class WebFields(TypedDict, total=False):
@@ -516,13 +620,21 @@ class FlowOptions(TypedDict, total=False):
     """When it offers no more."""
     size: str
     """Payload to send; endless unless given."""
-    app_rate: str
-    """The application offers payload at this rate only."""
+    app: AppFields | Mapping[str, Any]
+    """An application that makes its data at a rate of its own, now and then in silence; the delay
+    of its packets is measured.
+    """
     telnet: str
     """The application offers one packet at a time, at exponential gaps of this mean, like "100ms".
     """
     files: FilesFields | Mapping[str, Any]
     """Files instead, one after the other, each over a new connection."""
+    arrivals: ArrivalsFields | Mapping[str, Any]
+    """Transfers that arrive at random instead, each over a new connection of the next flow of the
+    group that is idle; `count` is the most at a time, 1000 unless given.
+    """
+    incast: IncastFields | Mapping[str, Any]
+    """Answers to queries instead, each flow's at the same time: incast."""
     web: WebFields | Mapping[str, Any]
     """A web user instead, who thinks, asks for pages and for what is embedded in them."""
     pacing: Literal["none", "even", "exponential", "uniform", "fq", "westwood", "four-hop"]
@@ -644,14 +756,8 @@ class FlowOptions(TypedDict, total=False):
     congestion control does not answer it.
     """
     datagrams: Literal["constant", "poisson"]
-    """Datagrams at `app_rate` that nobody answers, instead of TCP: "constant" or "poisson" gaps."""
-    on: str
-    """With datagrams: the length of a sending period, like "5s"."""
-    off: str
-    """With datagrams: the length of the silence between two sending periods."""
-    periods: Literal["fixed", "exponential"]
-    """Whether `on` and `off` are exact lengths, "fixed" (the default), or means of exponential
-    ones, "exponential".
+    """Datagrams at the rate of `app` that nobody answers, instead of TCP: "constant" or "poisson"
+    gaps.
     """
     reverse: WayBackFields | Mapping[str, Any] | bool
     """In a preset: from right to left. Between nodes: from `to` to `from`."""
@@ -755,6 +861,8 @@ class ScenarioOptions(TypedDict, total=False):
     """The interval between samples of windows and queues; a thousandth of the duration unless
     given; "0s" for none.
     """
+    memories: Sequence[MemoryFields | Mapping[str, Any]]
+    """Memories that queues of links share."""
     trace: str | TraceFields | Mapping[str, Any]
     """What to write down packet by packet."""
 

@@ -43,18 +43,61 @@ def _below(place: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         for name, field in value.items():
             below = f"{place}.{name}" if place else str(name)
-            # The run's own `trace` is a table.
-            if name == "trace" and isinstance(field, str):
-                if not field.startswith(BUILT_IN):
-                    yield below, field
-            elif name == "sizes" and isinstance(field, str):
-                if field.partition(MOST)[0].endswith(SIZES):
-                    yield below, field
+            if _is_file(name, field):
+                yield below, field
             else:
                 yield from _below(below, field)
     elif isinstance(value, list):
         for number, item in enumerate(value):
             yield from _below(f"{place}[{number}]", item)
+
+
+def _is_file(name: str, field: Any) -> bool:
+    """Return whether a field names a file. The run's own `trace` is a table.
+
+    Examples
+    --------
+    >>> [_is_file("trace", "narrows:a"), _is_file("sizes", "b.cdf:max=1MB"), _is_file("cc", "bbr")]
+    [False, True, False]
+    """
+    if not isinstance(field, str):
+        return False
+    if name == "trace":
+        return not field.startswith(BUILT_IN)
+    return name == "sizes" and field.partition(MOST)[0].endswith(SIZES)
+
+
+def fields_beside(fields: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return fields of a scenario whose files are found from a folder.
+
+    Parameters
+    ----------
+    fields
+        As in a file in that folder.
+    folder
+        Where relative names begin.
+
+    Returns
+    -------
+    dict
+        With whole names.
+
+    Examples
+    --------
+    >>> fields_beside({"links": [{"trace": "up"}]}, Path("/a"))
+    {'links': [{'trace': '/a/up'}]}
+    """
+
+    def whole(name: str, value: Any) -> Any:
+        if _is_file(name, value):
+            return _within(folder, value)
+        if isinstance(value, Mapping):
+            return {below: whole(below, field) for below, field in value.items()}
+        if isinstance(value, list):
+            return [whole("", item) for item in value]
+        return value
+
+    return {name: whole(name, value) for name, value in fields.items()}
 
 
 def beside(core: _core.Scenario, folder: Path) -> _core.Scenario:

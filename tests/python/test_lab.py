@@ -186,24 +186,90 @@ def test_a_path_stands_for_other_programs(narrows: Run, tmp_path: Path) -> None:
     assert narrows("lab", "exec", "--name", name, "left", "--", "true").returncode == 2
 
 
+SERVE = (
+    "import socket; s = socket.create_server(('0.0.0.0', 8099)); c = s.accept()[0];"
+    "c.sendall(bytes(2000000)); c.close()"
+)
+FETCH = (
+    "import os, socket, time\nfor _ in range(200):\n"
+    "    try: s = socket.create_connection(('{peer}', 8099)); break\n"
+    "    except ConnectionRefusedError: time.sleep(0.02)\n"
+    "began = time.monotonic(); got = sum(len(b) for b in iter(lambda: s.recv(65536), b''))\n"
+    "print(got, time.monotonic() - began)"
+)
+
+
+def test_a_command_has_a_path_of_its_own(narrows: Run, tmp_path: Path) -> None:
+    needs_lab()
+    beside = ("--beside", f'{sys.executable} -c "{SERVE}"')
+    fetch = ("--", sys.executable, "-c", FETCH.format(peer="10.77.0.1"))
+    path = ("--rate", "20Mbps", "--rtt", "10ms", "--buffer", "1bdp")
+    before = devices()
+    done = narrows("lab", "exec", *path, *beside, *fetch)
+    assert done.returncode == 0, done.stderr
+    got, seconds = done.stdout.split()
+    # 2 MB at 20 Mbps take 0.8 s, headers included 0.83 s.
+    assert int(got) == 2_000_000 and 0.8 < float(seconds) < 2.0, done.stdout
+    assert "to the command" in done.stderr and "late" in done.stderr
+    # Behind another path: both delays, and the slower rate.
+    trace = tmp_path / "slow.trace"
+    trace.write_text("1\n2\n")
+    inner = (sys.executable, "-m", "narrows", "lab", "exec", "--trace", str(trace), *fetch)
+    done = narrows("lab", "exec", *path, *beside, "--", *inner)
+    assert done.returncode == 0, done.stderr
+    got, seconds = done.stdout.split()
+    # 12 Mbps of packets of 1500 bytes.
+    assert int(got) == 2_000_000 and 1.33 < float(seconds) < 3.0, done.stdout
+    assert devices() == before
+    assert narrows("lab", "exec", *path, "--", "false").returncode == 1
+    missing = narrows("lab", "exec", *path, "--", "no-such-command")
+    assert missing.returncode == 2 and "no-such-command" in missing.stderr
+    for wrong, said in {
+        ("--beside", "true", "--", "true"): "--beside",
+        ("--file", "none.toml", "--", "true"): "none.toml",
+        ("--file", "none.toml", "--rate", "1Mbps", "--", "true"): "leave the other options",
+        ("true",): "say left or right",
+    }.items():
+        done = narrows("lab", "exec", *wrong)
+        assert done.returncode == 2 and said in done.stderr, done.stderr
+
+
+def devices() -> set[str]:
+    return {device.name for device in Path("/sys/class/net").iterdir()}
+
+
+CHANGING = SMALL.replace(
+    "[dumbbell]",
+    '[dumbbell]\nrepeat = "200ms"\nchanges = [{ at = "100ms", rate = "5Mbps", rtt = "30ms" }]',
+)
+
+
 def test_a_killed_lab_leaves_nothing(tmp_path: Path, narrows: Run) -> None:
     needs_lab()
     seed = random.randrange(2**32)
     print(f"seed {seed}")
     moments = random.Random(seed)
-    (tmp_path / "small.toml").write_text(SMALL)
+    (tmp_path / "small.toml").write_text(CHANGING)
     name = f"k{os.getpid()}"
-    commands = [("lab", "run", "small.toml"), ("lab", "up", "--name", name)]
+    commands = [
+        ("lab", "run", "small.toml"),
+        ("lab", "up", "--name", name, "--file", "small.toml"),
+        ("lab", "exec", "--file", "small.toml", "--", "sleep", "0.5"),
+    ]
+    before = devices()
     own, made = namespaces("self"), set()
     for number in range(20):
-        process = start(*commands[number % 2], cwd=tmp_path)
+        process = start(*commands[number % 3], cwd=tmp_path)
         # From before it begins to the middle of a run.
         time.sleep(moments.uniform(0.1, 1.0))
         made |= namespaces(str(process.pid)) - own
         process.send_signal(signal.SIGKILL)
         process.communicate()
     assert made, "no process had come so far"
+    # A command that ran behind a path ends by itself.
+    time.sleep(0.6)
     assert not made & namespaces()
+    assert devices() == before
     assert narrows("lab", "down", "--name", name).returncode == 2
     Path(f"/run/narrows/{name}.json").unlink(missing_ok=True)
 

@@ -106,6 +106,11 @@ impl CheckedLink {
         format!("{packets}p = {bytes} = {time} = {share}")
     }
 
+    /// Whether anything there marks packets.
+    pub(crate) fn marks(&self) -> bool {
+        self.queue.marks() || self.varying.as_ref().is_some_and(|varying| varying.marks())
+    }
+
     /// Packets that its buffer holds; 0 if that is unlimited.
     pub(crate) fn buffer_packets(&self, load: &Load) -> u64 {
         let packets = |buffer: Buffer| self.packets(buffer, load);

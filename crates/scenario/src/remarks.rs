@@ -101,8 +101,11 @@ impl Group<'_> {
         if self.flows.iter().any(sends) {
             return None;
         }
-        let began = self.flows.iter().any(|flow| flow.summary.started.is_some());
-        let why = if began { ": it was over before that" } else { "" };
+        let over = |flow: &FlowResult| {
+            let ended = flow.summary.finished.filter(|_| self.settings.is_finite());
+            flow.summary.started.is_some() && ended.unwrap_or(self.settings.stop) < Time::NEVER
+        };
+        let why = if self.flows.iter().any(over) { ": it was over before that" } else { "" };
         Some(format!("nothing was sent in the measured time{why}"))
     }
 

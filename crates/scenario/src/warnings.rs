@@ -177,7 +177,7 @@ fn unserved(
         );
         return Some(("cc", message));
     }
-    if path.iter().any(|link| link.queue.marks()) {
+    if path.iter().any(|link| link.marks()) {
         return None;
     }
     let marking = match needs.ecn {

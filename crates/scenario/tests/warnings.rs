@@ -36,6 +36,13 @@ const SERVED: &[(&str, &str, &str, &str)] = &[
     ("ecn = true", "", "queue = \"pie\"", "no queue on its way marks"),
     ("ecn = true", "queue = \"fq-codel:ecn=off\"", "queue = \"fq-codel\"", "queue = \"codel\""),
     ("ecn = true", "queue = \"red:ecn=off\"", "queue = \"red\"", "no queue on its way marks"),
+    ("ecn = true", "", "script = [{ mark = 100 }]", "no queue on its way marks"),
+    (
+        "ecn = true",
+        "policer = { rate = \"5Mbps\", burst = \"30kB\" }",
+        "policer = { rate = \"5Mbps\", burst = \"30kB\", mark = true }",
+        "no queue on its way marks",
+    ),
 ];
 
 #[test]

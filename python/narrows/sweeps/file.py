@@ -14,6 +14,7 @@ from narrows.sweeps.expression import function_of
 from narrows.sweeps.plan import Plan, Until
 from narrows.sweeps.points import Axis, Zipped, points_of
 from narrows.sweeps.ranges import is_range, spread
+from narrows.trace_files import fields_beside
 
 FIELDS = {"scenario", "product", "zipped", "function", "seeds", "until", "series"}
 
@@ -81,7 +82,7 @@ class SweepFile:
         base = (
             Scenario.load(path.parent / given["scenario"])
             if isinstance(given["scenario"], str)
-            else Scenario(**given["scenario"])
+            else Scenario(**fields_beside(given["scenario"], path.parent))
         )
         axes: dict[str, Axis] = {
             name: _list(name, values, base) for name, values in _table(given, "product").items()

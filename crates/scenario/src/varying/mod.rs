@@ -13,7 +13,7 @@ use changes::{Changed, Later};
 use handovers::Drawn;
 use narrows_router::Limit;
 use narrows_router::service::{BucketSettings, Opportunities, Steps};
-use narrows_sim::{Hold, Line, LinkSettings, Loss, Script, Varying};
+use narrows_sim::{Act, Hold, Line, LinkSettings, Loss, Script, Varying};
 use narrows_units::{Buffer, Bytes, Duration, Rate, Stream, Time};
 use outages::{Span, during, except};
 use std::fmt::Display;
@@ -80,6 +80,12 @@ impl CheckedVarying {
         let (narrows_sim::Every::Exactly(every) | narrows_sim::Every::OnAverage(every)) =
             hold.every;
         (hold.most < u64::MAX).then_some((hold.most, every))
+    }
+
+    /// Whether packets are marked before the queue at times: by a policer, or by a script.
+    pub fn marks(&self) -> bool {
+        let polices = self.base.policer.is_some_and(|policer| policer.marks);
+        polices || self.base.script.0.iter().any(|line| line.act == Act::Mark)
     }
 
     /// Whether the wire loses packets by chance at times.
