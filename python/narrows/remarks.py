@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 # More labels of cases than these are counted.
 LABELS = 3
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+# A number that counts something: what is said of flows[0] is not said of flows[1].
+_NUMBER = re.compile(r"(?<![\[\d.])\d+(?:\.\d+)?")
 
 
 def gathered(groups: Sequence[tuple[str, Sequence[Sequence[str]]]]) -> list[str]:

@@ -72,7 +72,7 @@ def _counts(
         told = f"{called(flow)}{_paced(flow)}"
         if "arrivals" in flow:
             # Nobody knows how many are under way.
-            counts[f"{flow['arrivals']['sizes']} over {told}"] = 0
+            counts[f"{told} for {flow['arrivals']['sizes']}"] = 0
             continue
         counts[told] = counts.get(told, 0) + flow.get("count", 1)
     return counts

@@ -302,14 +302,17 @@ def _completions(
     """Return a table of completion times, a row for each of several named columns of them."""
     table = _table(names, [])
     table.title, table.title_justify = "transfers", "left"
-    for heading in ("number", *(f"p{percent}\ns" for percent in PERCENTS)):
+    columns = [(said, column) for said, column in rows if len(column)]
+    told = any(column.null_count() for _, column in columns)
+    unfinished = ["unfinished"] if told else []
+    for heading in ("number", *unfinished, *(f"p{percent}\ns" for percent in PERCENTS)):
         table.add_column(heading, justify="right")
-    for said, column in rows:
+    for said, column in columns:
         times = column.drop_nulls()
-        if times.is_empty():
-            continue
-        places = [f"{times.quantile(percent / 100, 'linear'):.3f}" for percent in PERCENTS]
-        table.add_row(*map(escape, said), str(len(times)), *places)
+        left = [str(column.null_count())] if told else []
+        places = [times.quantile(percent / 100, "linear") for percent in PERCENTS]
+        cells = ["-" if place is None else f"{place:.3f}" for place in places]
+        table.add_row(*map(escape, said), str(len(times)), *left, *cells)
     return [table] if table.rows else []
 
 

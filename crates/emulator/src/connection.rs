@@ -167,7 +167,7 @@ impl Connection {
         let piece = vec![0; payload];
         source.begin(flow.start, &mut stream);
         while !span.is_over() {
-            let due = source.next_at.min(source.turns_at);
+            let due = source.next_at;
             if clock.now() < due {
                 clock.sleep_until(due.min(span.end));
                 continue;

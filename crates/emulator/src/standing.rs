@@ -75,9 +75,9 @@ impl Way {
     }
 }
 
-/// Lets the dumbbell of a scenario stand `between` two ends until `watch` breaks; its first flow says
-/// the delay. With `single`, segments leave one by one. Fails if the network is not a dumbbell, or if the machine
-/// lets us make no namespace or no device.
+/// Lets the dumbbell of a scenario stand `between` two ends until `watch` breaks; its first flow
+/// says the delay. With `single`, segments leave one by one. Fails if the network is not a
+/// dumbbell, or if the machine lets us make no namespace or no device.
 pub fn stand(
     checked: &Checked,
     seed: u64,
@@ -95,6 +95,9 @@ pub fn stand(
         let message = "counts flows, and a standing path knows of none; try \"fq-codel\", or a file \
                        with narrows lab run";
         return Err(LabError::Scenario(ScenarioError::new("dumbbell.queue", message)));
+    }
+    if let Some((field, why)) = [there, back].into_iter().find_map(CheckedLink::only_simulated) {
+        return Err(LabError::Scenario(ScenarioError::new(format!("dumbbell.{field}"), why)));
     }
     let delay = flow.base_rtt().scale(0.5);
     let mtu = checked.packet().count() as i32;

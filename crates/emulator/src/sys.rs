@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "system calls; each says why its arguments are valid")]
 
 use std::fs::File;
-use std::io::{Error, Result};
+use std::io::{Error, ErrorKind, Result};
 use std::mem::{size_of, zeroed};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -60,11 +60,7 @@ pub(crate) fn wait_readable(file: &File, nanos: u64) -> Result<bool> {
     let ready = unsafe { libc::ppoll(&raw mut poll, 1, &raw const timeout, std::ptr::null()) };
     if ready < 0 {
         let error = Error::last_os_error();
-        return if error.kind() == std::io::ErrorKind::Interrupted {
-            Ok(false)
-        } else {
-            Err(error)
-        };
+        return if error.kind() == ErrorKind::Interrupted { Ok(false) } else { Err(error) };
     }
     Ok(ready > 0)
 }
@@ -120,7 +116,13 @@ pub(crate) fn configure(
         (libc::SIOCSIFMTU, &mut size),
     ] {
         // SAFETY: each request outlives its call, and has the field that the call reads.
-        done(unsafe { libc::ioctl(fd, what as libc::Ioctl, std::ptr::from_mut(request)) })?;
+        let set =
+            done(unsafe { libc::ioctl(fd, what as libc::Ioctl, std::ptr::from_mut(request)) });
+        // Root of a user namespace may not set a device's queue; 500 packets are usual.
+        let may_not = set.as_ref().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
+        if !(may_not && what == libc::SIOCSIFTXQLEN) {
+            set?;
+        }
     }
     bring_up(name)
 }

@@ -50,8 +50,8 @@ pub(crate) fn lab(
 }
 
 /// Let a scenario's path stand until `watch` raises: between two new network namespaces, or if
-/// `behind`, between this one and a new one. It is called with the files that are the two namespaces,
-/// with the addresses of the ends, and with how both directions are.
+/// `behind`, between this one and a new one. It is called with the files that are the two
+/// namespaces, with the addresses of the ends, and with how both directions are.
 #[pyfunction]
 pub(crate) fn stand(
     py: Python<'_>,
@@ -64,7 +64,8 @@ pub(crate) fn stand(
     Ok(py.detach(|| on_linux::stand(scenario, seed, single, behind, &watch))?)
 }
 
-/// This process, which must have one thread, becomes root of a user namespace with an empty network.
+/// This process, which must have one thread, becomes root of a user namespace with an empty
+/// network.
 #[pyfunction]
 pub(crate) fn become_root() -> PyResult<()> {
     Ok(on_linux::become_root()?)

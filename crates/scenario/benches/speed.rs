@@ -31,6 +31,8 @@ struct Case {
     buffer: u64,
     queue: &'static str,
     seconds: f64,
+    /// More of the bottleneck, and more flows, as in a file.
+    more: [&'static str; 2],
 }
 
 const DROP_TAIL: &str = "drop-tail";
@@ -39,8 +41,27 @@ const DROP_TAIL: &str = "drop-tail";
 const fn sack(name: &'static str, megabits: u64, flows: u64, buffer: u64, seconds: f64) -> Case {
     let (cc, tcp, queue) = ("sack", "ns2", DROP_TAIL);
     let (rtt_ms, rtt_spread_ms) = (100, 0);
-    Case { name, cc, tcp, megabits, rtt_ms, rtt_spread_ms, flows, buffer, queue, seconds }
+    let more = ["", ""];
+    Case { name, cc, tcp, megabits, rtt_ms, rtt_spread_ms, flows, buffer, queue, seconds, more }
 }
+
+/// `case` with more of the bottleneck, and more flows.
+const fn and(link: &'static str, flows: &'static str, case: Case) -> Case {
+    Case { more: [link, flows], ..case }
+}
+
+/// A change of the rate each 60 ms, back and forth.
+const CHANGES: &str = "changes = [{ at = \"60ms\", rate = \"90Mbps\" }]\nrepeat = \"120ms\"\n";
+/// Ten lines, of which each drops a packet of so many.
+const SCRIPT: &str = "script = [{ each = 10007, drop = 1 }, { each = 10009, drop = 2 }, \
+                      { each = 10037, drop = 3 }, { each = 10039, drop = 4 }, \
+                      { each = 10061, drop = 5 }, { each = 10067, drop = 6 }, \
+                      { each = 10069, drop = 7 }, { each = 10079, drop = 8 }, \
+                      { each = 10091, drop = 9 }, { each = 10093, drop = 10 }]\n";
+/// Some 10⁵ transfers in 16.5 s of 10 Gbps, at a load of 0.6.
+const SHORT: &str = "[[flows]]\narrivals = { sizes = \"hadoop\", load = 0.6 }\n";
+/// A cellular link up and down.
+const CELLULAR: &str = "trace = \"narrows:made-up-lte.down\"\n";
 
 /// `case` with another law and queue.
 const fn with(cc: &'static str, queue: &'static str, case: Case) -> Case {
@@ -52,7 +73,7 @@ const fn linux(cc: &'static str, case: Case) -> Case {
     Case { cc, tcp: "linux", rtt_ms: 50, rtt_spread_ms: 20, ..case }
 }
 
-const CASES: [Case; 16] = [
+const CASES: [Case; 20] = [
     sack("a", 1_000, 50, 20, 20.0),
     sack("b", 1_000, 1, 12_000, 20.0),
     sack("c", 10_000, 100, 1_000, 5.0),
@@ -69,16 +90,27 @@ const CASES: [Case; 16] = [
     linux("bbr", sack("bbr", 10_000, 500, 6_250, 5.0)),
     linux("cubic", sack("m", 100_000, 100_000, 62_500, 10.0)),
     linux("cubic", sack("n", 100_000, 1_000_000, 62_500, 1.0)),
+    and(CHANGES, "", linux("cubic", sack("changes", 100, 1, 400, 60.0))),
+    and(CELLULAR, "", linux("cubic", sack("trace", 0, 1, 500, 120.0))),
+    and(SCRIPT, "", linux("cubic", sack("script", 100, 1, 400, 60.0))),
+    and("", SHORT, linux("cubic", sack("short", 10_000, 4, 6_250, 16.5))),
 ];
 
 impl Case {
     fn scenario(&self, seconds: f64) -> Checked {
         let Self { cc, tcp, megabits, rtt_ms, rtt_spread_ms, flows, buffer, queue, .. } = self;
+        let [link, others] = self.more;
+        let rate = match megabits {
+            // A trace has the rate.
+            0 => String::new(),
+            megabits => format!("rate = \"{megabits}Mbps\"\n"),
+        };
         let text = format!(
             "duration = \"{seconds}s\"\nwarmup = \"0s\"\ntcp = \"{tcp}\"\nsample = \"0s\"\n\
-             [dumbbell]\nrate = \"{megabits}Mbps\"\nrtt = \"{rtt_ms}ms\"\n\
+             [dumbbell]\n{rate}{link}rtt = \"{rtt_ms}ms\"\n\
              buffer = \"{buffer}p\"\nqueue = \"{queue}\"\n\
-             [[flows]]\ncc = \"{cc}\"\ncount = {flows}\nrtt_spread = \"{rtt_spread_ms}ms\"\n"
+             [[flows]]\ncc = \"{cc}\"\ncount = {flows}\nrtt_spread = \"{rtt_spread_ms}ms\"\n\
+             {others}"
         );
         Scenario::from_toml(&text).and_then(Checked::new).expect("the cases are scenarios")
     }
@@ -96,7 +128,7 @@ impl Case {
     /// True if ns-2 and htsim have the same, or nearly: not E-TCP, XCP, GWA, round robin, Linux's
     /// habits. 10,000 flows take ns-2 longer than anybody waits, for their routes alone.
     fn is_common(&self) -> bool {
-        self.flows <= 1_000 && self.cc == "sack" && self.queue == DROP_TAIL
+        self.flows <= 1_000 && self.cc == "sack" && self.more == ["", ""] && self.queue == DROP_TAIL
     }
 
     /// ns-2 over the same network: packets a wall second.

@@ -18,22 +18,27 @@ pub(crate) struct Arriving {
     pub sizes: Sizes,
     /// Bits that they bring over bits that the link can carry (a ratio).
     pub load: f64,
-    /// How many are expected in the whole run.
+    /// How many are expected in the measured window.
     pub expected: f64,
+    /// The name of that link.
+    pub link: String,
 }
 
-/// Times that say what a process of arrivals decides.
-const STARTS: &str = "transfers arrive at random from start on; leave it out";
 /// The most transfers of a run, whose records are kept.
 const MOST: f64 = 5e7;
 
-/// Fails if the flows of a group at which transfers arrive are told when to begin.
+/// Fails if flows that all have one process, of arrivals or of queries, are told when each begins.
 pub(crate) fn refuse_starts(given: &Fields) -> Result<(), ScenarioError> {
+    let why = if given.field(|flow| flow.arrivals.is_some()) {
+        "transfers arrive at random from start on; leave it out"
+    } else {
+        "all flows answer the same queries, from start on; leave it out"
+    };
     if given.field(|flow| flow.starts.is_some()) {
-        return Err(given.error("starts", STARTS));
+        return Err(given.error("starts", why));
     }
     if given.field(|flow| flow.start_spread.is_some()) {
-        return Err(given.error("start_spread", STARTS));
+        return Err(given.error("start_spread", why));
     }
     Ok(())
 }
@@ -71,17 +76,19 @@ pub(crate) fn check(
         }
     };
     let end = (Time::ZERO + around.duration).min(group.stop);
-    let lasts = end.since(group.start(0, 0.0)).seconds();
-    let expected = frequency * lasts;
-    if expected > MOST {
+    let begins = group.start(0, 0.0);
+    let all = frequency * end.since(begins).seconds();
+    let expected = frequency * end.since(begins.max(Time::ZERO + around.warmup)).seconds();
+    if all > MOST {
         let message = format!(
-            "{expected:.1e} transfers are expected, and {MOST:.0e} are the most; take fewer, or a \
+            "{all:.1e} transfers are expected, and {MOST:.0e} are the most; take fewer, or a \
              shorter run"
         );
         return Err(ScenarioError::new(format!("flows[{number}].arrivals"), message));
     }
     let gap = Duration::from_secs(1.0 / frequency);
-    Ok(Arriving { gap, sizes, load: frequency * bits / rate, expected })
+    let (load, link) = (frequency * bits / rate, link.name.clone());
+    Ok(Arriving { gap, sizes, load, expected, link })
 }
 
 /// The link that a load is of: the one that is named, or the slowest on the way.

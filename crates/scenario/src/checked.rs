@@ -74,6 +74,7 @@ impl Checked {
         let flows = check_flows(Surroundings {
             scenario: &scenario,
             duration,
+            warmup,
             network: &network,
             load,
             pool: 0,

@@ -363,10 +363,15 @@ impl Connection {
     }
 
     /// Fails if packets are to be encoded that are offered one by one: a block would have to wait
-    /// for its packets.
+    /// for its packets; or if what is lost is to be the end of a transfer.
     fn encodes_blocks(&self, given: &Fields) -> Result<(), ScenarioError> {
         let codes = |it: &EtcpSettings| matches!(it.delivery, Delivery::Coding { .. });
         let coded = matches!(&self.transport, Transport::Etcp(settings) if codes(settings));
+        let loses = self.transport.loses_data();
+        if loses && matches!(self.application, Application::Requests(..)) {
+            let message = "false loses ends of transfers, which then never end; leave it out";
+            return Err(given.error("reliable", message));
+        }
         if !coded || !matches!(self.application, Application::Made(_)) {
             return Ok(());
         }

@@ -15,7 +15,7 @@ use crate::network::{Attachment, Network};
 use crate::own::Own;
 use crate::scenario::{Datagrams, Flow, PacingName, QuantumField, Scenario, TcpName};
 use crate::stack::Stack;
-use narrows_sim::{Application, Gap, HostSettings, Transmit};
+use narrows_sim::{Application, Gap, HostSettings, Making, Transmit};
 use narrows_transport::quic;
 use narrows_transport::tcp::Habits;
 use narrows_units::{Bytes, Duration, Time, text};
@@ -90,6 +90,7 @@ enum Starts {
 pub(crate) struct Surroundings<'a> {
     pub scenario: &'a Scenario,
     pub duration: Duration,
+    pub warmup: Duration,
     pub network: &'a Network,
     pub load: Load,
     /// The number of groups before this one at which transfers arrive.
@@ -205,7 +206,7 @@ impl CheckedFlow {
             return Err(given.error("name", message));
         }
         let name = name.unwrap_or_default();
-        if flow.arrivals.is_some() {
+        if application::begins_together(flow) {
             arrivals::refuse_starts(&given)?;
         }
         let (starts, stop) = times(&mut given, count, around.duration)?;
@@ -393,8 +394,8 @@ fn datagrams(
                 .to_owned()
         })
     })?;
-    let source = narrows_sim::Datagrams::new(gap, bytes.count() as u32, periods);
-    Ok(Carrier::Datagrams(source.silent_at(silent)))
+    let making = Making { gap, frames: None, periods, silent };
+    Ok(Carrier::Datagrams(narrows_sim::Datagrams::made(making, bytes.count() as u32)))
 }
 
 /// Why a field has no effect, if the reason does not depend on the transport.

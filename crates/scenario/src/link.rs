@@ -97,13 +97,28 @@ impl CheckedLink {
     /// The buffer in all four units, of packets of `packet` bytes and `flows` flows:
     /// `20p = 20kB = 160us = 0.0016bdp`.
     pub fn describe_buffer(&self, flows: u64, packet: Bytes) -> String {
-        let Some(buffer) = self.buffer else { return "unlimited".to_owned() };
+        let Some(buffer) = self.buffer else {
+            let shared = self.part.as_ref().map(|part| format!("of {}", part.memory));
+            return shared.unwrap_or_else(|| "unlimited".to_owned());
+        };
         let bytes = buffer.bytes(self.rate, self.base_rtt, flows, packet);
         let packets = buffer.packets(self.rate, self.base_rtt, flows, packet);
         let bdp = self.rate.bytes_per_second() * self.base_rtt.seconds();
         let time = self.rate.time_to_send(bytes);
         let share = Buffer::Bdp(bytes.count() as f64 / bdp);
         format!("{packets}p = {bytes} = {time} = {share}")
+    }
+
+    /// What of it no lab can have: the field, and what to do.
+    pub fn only_simulated(&self) -> Option<(&'static str, &'static str)> {
+        if self.part.is_some() {
+            return Some((
+                "memory",
+                "a lab's path has one port, which shares with none; leave it out",
+            ));
+        }
+        let doubles = self.varying.as_ref().is_some_and(|varying| varying.doubles());
+        doubles.then_some(("script", "a lab sends no packet twice; leave out twice"))
     }
 
     /// Whether anything there marks packets.

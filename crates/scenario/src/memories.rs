@@ -91,12 +91,16 @@ pub(crate) fn check(
         if reserved.is_empty() {
             return wrong("name", format!("no link has memory = \"{name}\"; leave it out"));
         }
-        if memory.bytes > LARGEST || reserved.iter().sum::<u64>() > memory.bytes.count() {
-            let own = Bytes::new(reserved.iter().sum());
+        if memory.bytes > LARGEST || memory.bytes.count() == 0 {
             return wrong(
                 "bytes",
-                format!("{} is above {LARGEST}, or less than the {own} reserved", memory.bytes),
+                format!("{} is not above 0 and at most {LARGEST}", memory.bytes),
             );
+        }
+        if reserved.iter().sum::<u64>() > memory.bytes.count() {
+            let own = Bytes::new(reserved.iter().sum());
+            let message = format!("{} is less than the {own} that links reserve", memory.bytes);
+            return wrong("bytes", message);
         }
         settings(memory, duration, &place)
     };

@@ -232,7 +232,7 @@ impl Network {
             let name = format!("link{}", number + 1);
             links.push(link::check(name.clone(), there, fields.clone(), load)?);
             let back = Placed { from: to, to: from, ..there };
-            links.push(link::check(format!("{name}-back"), back, fields, load)?);
+            links.push(link::check(format!("{name}-back"), back, fields.without_memory(), load)?);
         }
         let access_rate = access_rate.unwrap_or(ACCESS_RATE);
         Ok(Self { links, sites: Sites::Row { delays, access_delay, access_rate } })
@@ -268,7 +268,7 @@ impl Network {
                 let back = Placed { from: end, to: start, ..there };
                 let name = name.as_ref().map(|name| format!("{name}-back"));
                 let name = name.unwrap_or_else(|| format!("{to}-{from}"));
-                links.push(link::check(name, back, fields.clone(), load)?);
+                links.push(link::check(name, back, fields.clone().without_memory(), load)?);
             }
             let name = name.clone().unwrap_or_else(|| format!("{from}-{to}"));
             links.push(link::check(name, there, fields, load)?);

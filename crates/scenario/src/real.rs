@@ -5,7 +5,7 @@ use crate::connection::Connection;
 use crate::controller_spec::ControllerSpec;
 use crate::flow::{Carrier, CheckedFlow, PacketSize};
 use crate::scenario::{Change, Dumbbell, Flow, Of, QuantumField, Scenario};
-use crate::{Checked, ScenarioError};
+use crate::{Checked, CheckedLink, ScenarioError};
 use narrows_router::Discipline;
 use narrows_settings::Given;
 use narrows_sim::{Application, Datagrams, Transmit};
@@ -145,15 +145,13 @@ fn refuse_path(scenario: &Scenario, checked: &Checked) -> Result<(), ScenarioErr
             "dumbbell.reorder",
             "a lab keeps the order of packets; leave it out",
         ),
-        (
-            dumbbell.memory.is_some() || back.is_some_and(|back| back.memory.is_some()),
-            "dumbbell.memory",
-            "a lab's path has one port, which shares with none; leave it out",
-        ),
         (scenario.trace.is_some(), "trace", "a lab writes no traces; leave it out"),
     ];
     if let Some((_, place, why)) = refused.into_iter().find(|(is_given, ..)| *is_given) {
         return Err(ScenarioError::new(place, why));
+    }
+    if let Some((field, why)) = checked.links.iter().find_map(CheckedLink::only_simulated) {
+        return Err(ScenarioError::new(format!("dumbbell.{field}"), why));
     }
     match checked.links.first().map(|link| link.queue) {
         Some(Discipline::Xcp(_) | Discipline::Ba(_)) => Err(ScenarioError::new(

@@ -282,7 +282,7 @@ pub fn assemble(
         cc: joined(checked.flows.iter().map(|group| group.cc.as_str()).collect()),
         pacing: joined(checked.flows.iter().map(|group| group.pacing).collect()),
         bottleneck,
-        jain: jain(&shares),
+        jain: if shares.is_empty() { f64::NAN } else { jain(&shares) },
         mean_rtt: rtt_sum / rtt_samples as f64,
         goodput,
         delivered: observed.delivered,
@@ -348,7 +348,11 @@ fn flow_results(
             }
         };
         let bytes = group.packet.bytes.count();
-        let sent_bytes = hosted.map_or(sent * bytes, |hosted| hosted.near.wire_bytes.sent);
+        let sent_bytes = match hosted {
+            Some(hosted) => hosted.near.wire_bytes.sent,
+            // What is short is sent about as often as it arrives.
+            None => (sent * bytes).saturating_sub(shortage + summary.shortage),
+        };
         FlowResult {
             number: number as u32,
             name: group.name.clone(),

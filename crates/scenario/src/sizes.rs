@@ -115,7 +115,11 @@ pub(crate) fn parse(text: &str) -> Result<Sizes, String> {
 fn table(name: &str) -> Result<Sizes, String> {
     let Some((_, knots)) = TABLES.iter().find(|(known, _)| *known == name) else {
         let known = TABLES.iter().map(|(name, _)| *name).chain(["fixed", "pareto"]);
-        return Err(unknown("sizes", name, known));
+        if let Some(table) = known.clone().find(|it| name.strip_prefix(*it).is_some()) {
+            return Err(format!("\"{name}\" is not as it should be; try \"{table}:max=10MB\""));
+        }
+        let message = unknown("sizes", name, known);
+        return Err(format!("{message}; a file of sizes ends in {ENDING}"));
     };
     Ok(of_knots(knots.iter().copied()).expect("the tables are distributions"))
 }
@@ -171,7 +175,7 @@ fn file(name: &str) -> Result<Sizes, String> {
             ));
         };
         let (least, lowest) = knots.last().copied().unwrap_or_default();
-        if bytes < least || percent < lowest {
+        if !(bytes >= least && percent >= lowest && bytes.is_finite()) {
             return Err(format!(
                 "\"{name}\", line {number}: {bytes} B at {percent} % after {least} B at {lowest} \
                  %; neither may fall"

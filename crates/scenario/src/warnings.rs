@@ -7,6 +7,7 @@ use crate::flow::{Carrier, CheckedFlow};
 use crate::link::CheckedLink;
 use crate::scenario::Scenario;
 use narrows_signal::{Ecn, Request};
+use narrows_sim::{Application, Usage};
 use narrows_transport::etcp::EtcpSettings;
 use narrows_transport::{Payload, Transport};
 use narrows_units::{Bytes, Duration};
@@ -16,6 +17,8 @@ use std::fmt;
 
 /// Bytes of a packet that is as large as most links let it be.
 const LARGEST_PACKET: f64 = 1500.0;
+/// Bytes above which a few transfers make most of a load.
+const LARGE: f64 = 1e6;
 /// Transfers below which a 99th percentile has fewer than ten values beyond it.
 const FEW_TRANSFERS: f64 = 1000.0;
 
@@ -53,6 +56,7 @@ pub(crate) fn find(
             message,
         }));
     }
+    warnings.extend(links.iter().filter_map(|link| overload(link, links, flows)));
     warnings.extend(passed_by(links, flows));
     warnings.extend(links.iter().filter_map(piles_up));
     warnings
@@ -64,15 +68,55 @@ fn chance(arriving: &Arriving, number: usize) -> impl Iterator<Item = Warning> {
     let too_many = (*load >= 1.0)
         .then(|| format!("a load of {load:.2} has no steady state: more and more are under way"));
     let mean = Bytes::new(sizes.mean() as u64);
+    let short = sizes.clone().at_most(LARGE).filter(|short| short.mean() < 0.5 * sizes.mean());
+    let or = if short.is_some() { ", or leave the largest out with \":max=1MB\"" } else { "" };
     let too_few = (*expected < FEW_TRANSFERS).then(|| {
         format!(
-            "about {expected:.0} transfers are expected, of {mean} each on average: percentiles \
-             want {FEW_TRANSFERS} and more; take a longer run, or leave the largest out with \
-             \":max=1MB\""
+            "about {expected:.0} transfers are expected in the measured time, of {mean} each on \
+             average: percentiles want {FEW_TRANSFERS} and more; take a longer run{or}"
         )
     });
     let place = move |message| Warning { place: format!("flows[{number}].arrivals"), message };
     [too_many, too_few].into_iter().flatten().map(place)
+}
+
+/// Arrivals, answers and datagrams that together are more than a link carries, where none is alone.
+fn overload(link: &CheckedLink, links: &[CheckedLink], flows: &[CheckedFlow]) -> Option<Warning> {
+    let rate = link.rate.bits_per_second() as f64;
+    let crosses = |flow: &CheckedFlow| {
+        way(flow, links, Direction::Out).iter().any(|other| std::ptr::eq(*other, link))
+    };
+    let loads = flows.iter().filter(|flow| crosses(flow)).filter_map(|flow| {
+        let bits = 8.0 * flow.packet.bytes.count() as f64 * f64::from(flow.count);
+        if let Some(arriving) = &flow.arriving {
+            return (arriving.link == link.name).then_some(arriving.load);
+        }
+        match (&flow.over, flow.application()) {
+            (Carrier::Datagrams(source), _) => Some(bits * source.packets_per_second() / rate),
+            (_, Some(Application::Requests(Usage::Queries(it), ()))) => {
+                let packets = it.bytes.div_ceil(it.payload) as f64;
+                Some(bits * packets / it.every.seconds() / rate)
+            }
+            _ => None,
+        }
+    });
+    let loads: Vec<f64> = loads.collect();
+    let sum: f64 = loads.iter().sum();
+    let told = flows.iter().any(|flow| flow.arriving.as_ref().is_some_and(|it| it.load >= 1.0));
+    let chance = flows.iter().any(|flow| {
+        let answers = matches!(
+            flow.application(),
+            Some(Application::Requests(Usage::Queries(_) | Usage::Arrivals(_), ()))
+        );
+        answers && crosses(flow)
+    });
+    (sum >= 1.0 && chance && !told).then(|| Warning {
+        place: format!("links \"{}\"", link.name),
+        message: format!(
+            "arrivals, answers and datagrams bring {sum:.2} times what it carries: more and more \
+             wait"
+        ),
+    })
 }
 
 /// A delay that is told to routers of which none counts with it.

@@ -254,6 +254,16 @@ const IDLE: &[(&str, &str, &str)] = &[
         "at random",
     ),
     (
+        "cc = \"etcp\"\nreliable = false\narrivals = { sizes = \"fixed:9kB\", rate = \"9/s\" }",
+        "reliable",
+        "never end",
+    ),
+    (
+        "incast = { size = \"9kB\", every = \"1s\" }\nstart_spread = \"1s\"",
+        "start_spread",
+        "the same queries",
+    ),
+    (
         "arrivals = { sizes = \"fixed:9kB\", rate = \"9/s\", of = \"bottleneck\" }",
         "arrivals.of",
         "for load",

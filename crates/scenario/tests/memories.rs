@@ -71,6 +71,20 @@ impl Tap for Nobody {
     fn crossing(&mut self, _: &Crossing) {}
 }
 
+/// The way back begins at another switch.
+#[test]
+fn the_way_back_has_no_part_in_it() {
+    let text = "duration = \"2s\"\nwarmup = \"1s\"\n[[memories]]\nname = \"chip\"\nbytes = \"1MB\"\n\
+                [[links]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\ndelay = \"1ms\"\n\
+                memory = \"chip\"\nreserved = \"400kB\"\n\
+                [[flows]]\nfrom = \"a\"\nto = \"b\"\ndatagrams = \"poisson\"\n\
+                app = { rate = \"1.2Gbps\" }\n";
+    let checked = Scenario::from_toml(text).and_then(Checked::new).expect("a scenario");
+    // q ≤ 600 − (q − 400): 500.
+    let held = queues(&run(&checked))[0];
+    assert!((held - 500e3).abs() < 8.0 * 1500.0, "{held}");
+}
+
 /// Ports hear of each other in the order of time, however hops are computed.
 #[test]
 fn eager_hops_change_nothing() {

@@ -152,6 +152,28 @@ fn a_query_ends_with_its_last_answer() {
     assert!(late > 0 && timeouts > 0, "{late} late, {timeouts} timeouts");
 }
 
+/// What is asked of a flow that is busy waits, and is told when it does not end: 1 MB take 0.83 s
+/// of 10 Mbps and are asked for every 0.5 s.
+#[test]
+fn queries_that_wait_are_late_and_told() {
+    let results =
+        run("duration = \"10s\"\nwarmup = \"0s\"\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"1ms\"\n\
+         buffer = \"100p\"\n[[flows]]\nincast = { size = \"1MB\", every = \"500ms\" }\n");
+    let queries = &results.queries;
+    assert_eq!(queries.asked.len(), 20);
+    let group = &results.groups[0].transfers;
+    assert_eq!(group.finished + group.unfinished, 20);
+    assert!((11..=12).contains(&group.finished), "{}", group.finished);
+    for (number, time) in queries.completion_time.iter().take(11).enumerate() {
+        // The nth ends when n + 1 have been sent.
+        let expected = (number + 1) as f64 * 0.829 - number as f64 * 0.5;
+        assert!((time - expected).abs() < 0.1, "query {number}: {time}, not {expected}");
+        let slowdown = results.transfers.slowdown[number];
+        assert!((slowdown / (time / 0.829) - 1.0).abs() < 0.02, "{slowdown}");
+    }
+    assert!(results.warnings.contains("1.66 times what it carries"), "{}", results.warnings);
+}
+
 /// 2 Mbps of payload for 100 of 300 ms, and nothing from 8 s to 13 s.
 #[test]
 fn an_application_makes_as_much_as_it_says() {

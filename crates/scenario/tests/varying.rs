@@ -187,6 +187,21 @@ fn a_policer_drops_and_a_shaper_does_not() {
     assert!(policed.goodput < shaped.goodput);
 }
 
+/// Each copy reaches the receiver, over queues of both kinds.
+#[test]
+fn a_script_sends_packets_twice() {
+    for queue in ["drop-tail", "codel", "fq-codel"] {
+        let script = "script = [{ twice = [100, \"200-202\"] }]";
+        let link = format!("rate = \"20Mbps\"\nqueue = \"{queue}\"\n{script}");
+        let (plain, twice) = (run(&link.replace(script, "")), run(&link));
+        let duplicates = |results: &Results| -> u64 {
+            results.flows.iter().map(|flow| flow.summary.duplicates).sum()
+        };
+        assert_eq!(duplicates(&twice) - duplicates(&plain), 4, "{queue}");
+        assert!(!twice.warnings.contains("script"), "{}", twice.warnings);
+    }
+}
+
 #[test]
 fn a_script_counts_beside_drops_and_idle_lines_are_told() {
     let results = run(

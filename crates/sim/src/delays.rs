@@ -19,6 +19,8 @@ pub struct PacketDelays {
     longest: Duration,
     /// How old a frame may be when its last packet is delivered; `None` of single packets.
     deadline: Option<Duration>,
+    /// A packet of the frame that arrives is gone.
+    is_broken: bool,
     /// Frames that were delivered in the measured part, or whose deadline passed without.
     frames: u64,
     /// Those of them that came too late, or did not.
@@ -43,12 +45,12 @@ impl PacketDelays {
             && let Some(offered) = self.offered.pop_front()
         {
             self.delivered += 1;
-            let is_last = self.offered.front() != Some(&offered);
-            if let Some(deadline) = self.deadline.filter(|_| is_last && measured.contains(now)) {
-                self.frames += 1;
-                self.late += u64::from(now.since(offered) > deadline);
+            let is_gone = self.with_gaps && self.delivered < next;
+            self.is_broken |= is_gone;
+            if self.offered.front() != Some(&offered) {
+                self.end_frame(offered, now, measured);
             }
-            if self.with_gaps && self.delivered < next {
+            if is_gone {
                 continue;
             }
             if measured.contains(now) {
@@ -57,6 +59,15 @@ impl PacketDelays {
                 self.sum += delay.seconds();
                 self.longest = self.longest.max(delay);
             }
+        }
+    }
+
+    /// The last packet of the frame of `offered` has come by `now`, or is gone.
+    fn end_frame(&mut self, offered: Time, now: Time, measured: &Measured) {
+        let is_broken = std::mem::take(&mut self.is_broken);
+        if let Some(deadline) = self.deadline.filter(|_| measured.contains(now)) {
+            self.frames += 1;
+            self.late += u64::from(is_broken || now.since(offered) > deadline);
         }
     }
 
@@ -138,5 +149,18 @@ mod tests {
         // The third never comes; nobody knows of the fourth.
         let ended = delays.at(at(1000), &measured);
         assert_eq!((ended.frames(), ended.late()), (3, 2.0 / 3.0));
+    }
+
+    #[test]
+    fn a_frame_of_which_a_packet_is_gone_is_late() {
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let measured = Measured { from: at(0), to: at(1000) };
+        let mut delays = PacketDelays::new(true, Some(Duration::from_millis(100)));
+        [0, 40, 80].into_iter().for_each(|millis| delays.offer(2, at(millis)));
+        // The second packet of the first frame is gone, and the first of the third.
+        [(1, 20), (3, 60), (4, 61), (6, 100)]
+            .into_iter()
+            .for_each(|(next, millis)| delays.deliver(next, at(millis), &measured));
+        assert_eq!((delays.frames(), delays.late()), (3, 2.0 / 3.0));
     }
 }

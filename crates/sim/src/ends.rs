@@ -68,7 +68,7 @@ impl Source {
     fn deadlines(&self, acts_at: Time) -> [Time; 2] {
         match self {
             Self::Connection(_) => [Time::NEVER; 2],
-            Self::Datagrams(source) => [source.next_at, source.turns_at.min(acts_at)],
+            Self::Datagrams(source) => [source.next_at, acts_at],
             Self::Hosted(near) => [near.next_turn(), acts_at],
         }
     }
@@ -293,9 +293,7 @@ impl SendingEnd {
                 };
                 [soon, host.expires(sender.retransmit_at()).min(acts_at)]
             }
-            Source::Datagrams(source) => {
-                [host.expires(source.next_at), host.wakes(source.turns_at).min(acts_at)]
-            }
+            Source::Datagrams(source) => [host.expires(source.next_at), acts_at],
             Source::Hosted(near) => [near.next_turn(), acts_at],
         }
     }
@@ -328,7 +326,7 @@ impl SendingEnd {
             Source::Connection(sender) => {
                 (host.expires(sender.retransmit_at()) <= now).then_some(now)
             }
-            Source::Datagrams(source) => Some(source.next_at.min(source.turns_at).min(now)),
+            Source::Datagrams(source) => Some(source.next_at.min(now)),
             Source::Hosted(_) => Some(now),
         }
     }

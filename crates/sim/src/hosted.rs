@@ -140,6 +140,13 @@ impl Payloads {
         })
     }
 
+    /// A place with the same bytes as `place`.
+    pub fn copy(&mut self, place: u32) -> u32 {
+        let copy = self.claim();
+        self.bytes[copy as usize] = self.bytes[place as usize].clone();
+        copy
+    }
+
     /// The bytes at `place`.
     pub fn at(&self, place: u32) -> &[u8] {
         &self.bytes[place as usize]

@@ -57,6 +57,11 @@ impl Maker {
         Self { making, silence: (Time::NEVER, Time::NEVER), place: 0, made: 0 }
     }
 
+    /// How it is made.
+    pub fn making(&self) -> &Making {
+        &self.making
+    }
+
     /// When the first piece is there, of an application that begins at `start`.
     pub fn begin(&mut self, start: Time, stream: &mut Stream) -> Time {
         if let Some(periods) = self.making.periods {

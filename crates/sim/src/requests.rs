@@ -175,17 +175,34 @@ impl Requester {
         if let Usage::Arrivals(pool) = self.usage { Some(pool as usize) } else { None }
     }
 
-    /// The transfer that is under way at `now`, of a source whose transfers do not wait for each
-    /// other.
-    pub fn under_way(&self, now: Time) -> Option<Transfer> {
-        let is_open = matches!(self.usage, Usage::Queries(_) | Usage::Arrivals(_));
-        (is_open && self.request.asked < now).then(|| self.transfer(Time::NEVER))
+    /// What was asked for before `now` and has not ended, of a source that is asked whether it is
+    /// busy or not: what is under way, and the queries behind it.
+    pub fn unfinished(&self, now: Time) -> Vec<Transfer> {
+        let every = match self.usage {
+            Usage::Pages(_) | Usage::Files(_) => return Vec::new(),
+            Usage::Arrivals(_) => Duration::MAX,
+            Usage::Queries(settings) => settings.every,
+        };
+        let last = self.transfer(Time::NEVER);
+        let mut asked = last.requested;
+        let mut left = Vec::new();
+        while asked < now {
+            let fresh = last.fresh && left.is_empty();
+            left.push(Transfer { requested: asked, arrived: asked, fresh, ..last });
+            asked += every;
+        }
+        left
     }
 
     /// What was requested last, as it has arrived at `finished`.
     fn transfer(&self, finished: Time) -> Transfer {
         let Request { asked, arrives, packets, bytes, fresh, .. } = self.request;
-        Transfer { requested: asked, finished, bytes, packets, arrived: arrives, fresh }
+        // An answer that waits for another is late by that, and the first connects.
+        let (arrived, fresh) = match self.usage {
+            Usage::Queries(_) => (asked, self.transfers.is_empty()),
+            _ => (arrives, fresh),
+        };
+        Transfer { requested: asked, finished, bytes, packets, arrived, fresh }
     }
 
     /// Records that the requested object has arrived at `now`; returns the next request.

@@ -7,7 +7,7 @@ use crate::books::PathBooks;
 use crate::calendar::{Calendar, Event, PACKET, TIMER, link_of, transmitter};
 use crate::ends::{LATE, ReceivingEnd, SOON, SendingEnd, Sink, Source};
 use crate::hosted::Payloads;
-use crate::link::{Carried, DepartureLink, Link, LinkSettings, Offered};
+use crate::link::{Carried, DepartureLink, Link, LinkSettings, Offered, Player};
 use crate::measured::Measured;
 use crate::packet::Travelling;
 use crate::pool::{Overrun, Pool};
@@ -19,7 +19,7 @@ use crate::tap::{EndTap, Tap, TappedEnds, TappedLinks};
 use crate::traffic::Act;
 use crate::wiring::{Hop, HopEnd, LinkId, Network, Paths, WiringError};
 use narrows_control::Controller;
-use narrows_transport::Segment;
+use narrows_transport::{Header, Segment};
 use narrows_units::{Duration, Stream, Time};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -57,6 +57,8 @@ pub struct Simulation {
     tap: Option<TappedLinks>,
     end_taps: Option<TappedEnds>,
     pools: Vec<Pool>,
+    /// The scripts of links that send packets twice.
+    doublers: Vec<(LinkId, Player)>,
     /// The first transfer that found no free flow, which ends the run.
     overrun: Option<Overrun>,
     /// Whether there are so many flows that their ends are out of the caches.
@@ -79,6 +81,16 @@ const GIVEN_BACK: usize = 1 << 12;
 /// Number of events after which the caller is asked whether to go on.
 const ASK_EVERY: u32 = 1 << 14;
 
+/// The scripts of links that send packets twice.
+fn doublers(network: &Network) -> Vec<(LinkId, Player)> {
+    let doubles = network.links.iter().enumerate().filter(|(_, (.., link))| link.doubles());
+    let player = |(number, (.., link)): (usize, &(_, _, Arc<LinkSettings>))| {
+        let varying = link.varying.as_ref()?;
+        Some((number as LinkId, Player::new(varying.script.clone())))
+    };
+    doubles.filter_map(player).collect()
+}
+
 impl Simulation {
     /// Builds what `network` describes. Fails if the ends of a flow are not connected.
     pub fn new(network: Network, settings: RunSettings) -> Result<Self, WiringError> {
@@ -91,6 +103,7 @@ impl Simulation {
         let links: Vec<Link<Travelling>> = network.links.iter().enumerate().map(link).collect();
         let paths = Paths::find(&network, &links, settings.eager)?;
         let books = PathBooks::new(paths.starts.len());
+        let doublers = doublers(&network);
         let has_many_flows = network.flows.len() >= MANY_FLOWS;
         let mut simulation = Self {
             now: Time::ZERO,
@@ -108,6 +121,7 @@ impl Simulation {
             tap: None,
             end_taps: None,
             pools: Vec::new(),
+            doublers,
             overrun: None,
             has_many_flows,
             is_finished: false,
@@ -268,6 +282,10 @@ impl Simulation {
                 self.notice(link, at, packet);
                 at
             }
+            HopEnd::Double(link) => {
+                self.double(link, at, packet);
+                at
+            }
             HopEnd::Hosted(_) => {
                 self.deliver(at, packet);
                 return None;
@@ -289,6 +307,22 @@ impl Simulation {
             &mut self.senders[flow].host
         };
         host.as_deref_mut().expect("a path leads to a host only if that is not ideal").sees(at)
+    }
+
+    /// Sends a copy of a packet that reaches `link` at `at` behind it, if its script says so.
+    fn double(&mut self, link: LinkId, at: Time, packet: &Travelling) {
+        let mut doublers = self.doublers.iter_mut();
+        let Some((_, player)) = doublers.find(|(other, _)| *other == link) else { return };
+        if !player.play(at, packet).doubles {
+            return;
+        }
+        let mut copy = packet.segment;
+        if let Header::Hosted { place, .. } = &mut copy.header {
+            *place = self.payloads.copy(*place);
+            self.books.count_hosted(1, 0);
+        }
+        self.books.send();
+        self.schedule(at, &copy, packet.hop + 1, packet.path);
     }
 
     /// Tells an acknowledgement the room in the queue that its flow's data goes through.
@@ -318,8 +352,9 @@ impl Simulation {
         if let Some(tapped) = &mut self.tap {
             tapped.show_arrival(link, at, packet, &self.payloads);
             if let Offered::Carried(carried) = offered {
-                let leaves = self.links[link as usize].busy_until();
-                tapped.show_fate((link, at, leaves), packet, carried, &self.payloads);
+                let there = &self.links[link as usize];
+                let told = (link, at, there.busy_until(), there.drop_point());
+                tapped.show_fate(told, packet, carried, &self.payloads);
             }
         }
         offered
@@ -336,7 +371,8 @@ impl Simulation {
         let released = self.holding(link).release(now, &measured);
         while let Some(packet) = self.holding(link).give_up(now, &measured) {
             if let Some(tapped) = &mut self.tap {
-                tapped.show_drop(link, now, &packet, &self.payloads);
+                let point = self.links[link as usize].drop_point();
+                tapped.show_drop((link, point), now, &packet, &self.payloads);
             }
             self.lose(&packet, now);
         }
@@ -345,8 +381,9 @@ impl Simulation {
         }
         let Some((packet, carried)) = released else { return };
         if let Some(tapped) = &mut self.tap {
-            let leaves = self.links[link as usize].busy_until();
-            tapped.show_fate((link, now, leaves), &packet, carried, &self.payloads);
+            let there = &self.links[link as usize];
+            let told = (link, now, there.busy_until(), there.drop_point());
+            tapped.show_fate(told, &packet, carried, &self.payloads);
         }
         let Carried::Arrives(arrival) = carried else {
             return self.lose(&packet, now);
@@ -689,11 +726,12 @@ impl Simulation {
         self.senders[flow].server.as_ref().map_or(&[], |server| &server.requester.transfers)
     }
 
-    /// The transfer of a flow that the end of the run found under way.
-    pub fn unfinished(&self, flow: usize) -> Option<Transfer> {
+    /// What was asked of a flow and had not ended at the end of the run, of those that are asked
+    /// whether they are busy or not.
+    pub fn unfinished(&self, flow: usize) -> Vec<Transfer> {
         let end = &self.senders[flow];
         let last = self.now.min(end.offering.stop());
-        end.server.as_ref()?.requester.under_way(last)
+        end.server.as_ref().map_or(Vec::new(), |server| server.requester.unfinished(last))
     }
 
     /// The first transfer that found no flow of its pool free; no results mean anything then.

@@ -16,6 +16,10 @@ pub enum TapPoint {
     Departure,
     /// The queue has no room, or drops the packet later.
     Drop,
+    /// The link's script drops the packet.
+    ScriptDrop,
+    /// The link's policer drops the packet.
+    PolicerDrop,
     /// The packet departs and is lost on the wire.
     WireLoss,
 }
@@ -82,22 +86,29 @@ impl TappedLinks {
         self.show((link, TapPoint::Arrival), at, packet, bytes);
     }
 
-    /// Reports that the queue dropped a packet at time `at`.
-    pub fn show_drop(&mut self, link: LinkId, at: Time, packet: &Travelling, bytes: &Payloads) {
-        self.show((link, TapPoint::Drop), at, packet, bytes);
+    /// Reports that a packet was dropped at time `at`, at this point.
+    pub fn show_drop(
+        &mut self,
+        (link, point): (LinkId, TapPoint),
+        at: Time,
+        packet: &Travelling,
+        bytes: &Payloads,
+    ) {
+        self.show((link, point), at, packet, bytes);
     }
 
-    /// Reports the fate of a packet, decided at time `at`; if it departs, it leaves at `leaves`.
+    /// Reports the fate of a packet, decided at time `at`; if it departs, it leaves at `leaves`,
+    /// and if not, it was dropped at the point `drop`.
     pub fn show_fate(
         &mut self,
-        (link, at, leaves): (LinkId, Time, Time),
+        (link, at, leaves, drop): (LinkId, Time, Time, TapPoint),
         packet: &Travelling,
         carried: Carried,
         bytes: &Payloads,
     ) {
         let (at, point) = match carried {
             Carried::Arrives(_) => (leaves, TapPoint::Departure),
-            Carried::Dropped => (at, TapPoint::Drop),
+            Carried::Dropped => (at, drop),
             Carried::Lost => (leaves, TapPoint::WireLoss),
         };
         self.show((link, point), at, packet, bytes);

@@ -4,7 +4,6 @@ use crate::making::{Maker, Making};
 use crate::requests::Usage;
 use narrows_control::Controller;
 use narrows_units::{Duration, Stream, Time};
-use std::sync::Arc;
 
 /// What the application at a connection does between its start and its stop. Who serves requests is
 /// known once a flow has its place.
@@ -99,16 +98,11 @@ pub struct Periods {
 /// leaves.
 #[derive(Clone, Debug)]
 pub struct Datagrams {
-    gap: Gap,
+    maker: Maker,
     /// Bytes of one on the wire.
     pub bytes: u32,
-    periods: Option<Periods>,
-    /// Further silences, each from a time to another, in order and apart.
-    silent: Arc<[(Time, Time)]>,
-    /// When the next datagram leaves; never while the source is silent.
+    /// When the next datagram leaves; never before the source begins, and after its stop.
     pub next_at: Time,
-    /// When the source becomes silent or sends again; never if it has no periods.
-    pub turns_at: Time,
     /// How many have left.
     pub sent: u64,
 }
@@ -116,71 +110,41 @@ pub struct Datagrams {
 impl Datagrams {
     /// A source that has not begun, of datagrams of `bytes` on the wire.
     pub fn new(gap: Gap, bytes: u32, periods: Option<Periods>) -> Self {
-        let (silent, never) = (Arc::default(), Time::NEVER);
-        Self { gap, bytes, periods, silent, next_at: never, turns_at: never, sent: 0 }
+        Self::made(Making { periods, ..Making::packets(gap) }, bytes)
     }
 
-    /// The same, silent at these times as well, which are in order and apart.
-    #[must_use]
-    pub fn silent_at(mut self, times: Arc<[(Time, Time)]>) -> Self {
-        self.silent = times;
-        self
+    /// The same of datagrams that are made so.
+    pub fn made(making: Making, bytes: u32) -> Self {
+        Self { maker: Maker::new(making), bytes, next_at: Time::NEVER, sent: 0 }
     }
 
     /// Datagrams per second while it is not silent.
     pub fn packets_per_second(&self) -> f64 {
-        1.0 / self.gap.mean().seconds()
+        self.maker.making().packets_per_second()
     }
 
-    /// Begins to send, unless the source is already sending.
+    /// Begins to send, unless the source is already sending; the first datagram is made after a
+    /// gap.
     pub fn begin(&mut self, now: Time, stream: &mut Stream) {
-        if self.next_at == Time::NEVER && self.turns_at == Time::NEVER {
-            self.send_from(now, stream);
+        if self.next_at == Time::NEVER {
+            self.maker.begin(now, stream);
+            self.next_at = self.maker.make(now, stream).1;
         }
     }
 
     /// Sends no more.
     pub fn stop(&mut self) {
-        (self.next_at, self.turns_at) = (Time::NEVER, Time::NEVER);
+        self.next_at = Time::NEVER;
     }
 
     /// Handles a deadline; returns the number of the datagram that leaves at `now`, if one does.
     pub fn wake(&mut self, now: Time, stream: &mut Stream) -> Option<u64> {
         let leaves = self.next_at <= now;
         if leaves {
-            self.next_at = self.next_after(now, stream);
+            self.next_at = self.maker.make(now, stream).1;
             self.sent += 1;
         }
-        if self.turns_at <= now {
-            self.turn(now, stream);
-        }
         leaves.then(|| self.sent - 1)
-    }
-
-    /// A gap after `now`; if that is in a silence, a gap after its end.
-    fn next_after(&self, now: Time, stream: &mut Stream) -> Time {
-        let mut next = now + self.gap.draw(stream);
-        for (from, to) in &*self.silent {
-            if (*from..*to).contains(&next) {
-                next = *to + self.gap.draw(stream);
-            }
-        }
-        next
-    }
-
-    fn turn(&mut self, now: Time, stream: &mut Stream) {
-        let Some(periods) = self.periods else { return };
-        if self.next_at == Time::NEVER {
-            self.send_from(now, stream);
-        } else {
-            self.next_at = Time::NEVER;
-            self.turns_at = now + periods.off.draw(stream);
-        }
-    }
-
-    fn send_from(&mut self, now: Time, stream: &mut Stream) {
-        self.next_at = self.next_after(now, stream);
-        self.turns_at = self.periods.map_or(Time::NEVER, |periods| now + periods.on.draw(stream));
     }
 }
 
@@ -276,32 +240,12 @@ mod tests {
         let mut stream = Stream::new(1, 1, 1);
         source.begin(Time::ZERO, &mut stream);
         let mut left = Vec::new();
-        loop {
-            let now = source.next_at.min(source.turns_at);
-            if now > Time::ZERO + millis(240) {
-                break;
-            }
-            if source.wake(now, &mut stream).is_some() {
-                left.push(now.picos() / 1_000_000_000);
-            }
-        }
-        assert_eq!(left, [10, 20, 30, 110, 120, 130, 210, 220, 230]);
-    }
-
-    #[test]
-    fn datagrams_that_are_due_in_a_silence_leave_a_gap_after_it() {
-        let at = |n: u64| Time::ZERO + Duration::from_millis(n);
-        let gap = Gap::Constant(Duration::from_millis(10));
-        let silent = [(at(15), at(32)), (at(40), at(45))];
-        let mut source = Datagrams::new(gap, 1000, None).silent_at(silent.into());
-        let stream = &mut Stream::new(1, 1, 1);
-        source.begin(Time::ZERO, stream);
-        let mut left = Vec::new();
-        while source.next_at < at(70) {
+        while source.next_at < Time::ZERO + millis(240) {
             let now = source.next_at;
-            left.extend(source.wake(now, stream).map(|_| now.picos() / 1_000_000_000));
+            left.extend(source.wake(now, &mut stream).map(|_| now.picos() / 1_000_000_000));
         }
-        assert_eq!(left, [10, 55, 65]);
+        // Half of one is made before each silence, and finished after it.
+        assert_eq!(left, [10, 20, 30, 105, 115, 125, 135, 210, 220, 230]);
     }
 
     #[test]

@@ -139,8 +139,9 @@ impl Hop {
             HopEnd::Sender(flow) => (4, flow),
             HopEnd::Hosted(path) => (5, path),
             HopEnd::Host(path) => (6, path),
+            HopEnd::Double(link) => (7, link),
         };
-        assert!(index >> Self::INDEX_BITS == 0, "memory ends before 2^28 links or paths");
+        assert!(index < (1 << Self::INDEX_BITS) - 1, "memory ends before 2^28 links or paths");
         Self(kind << Self::INDEX_BITS | index)
     }
 
@@ -179,7 +180,8 @@ impl Hop {
             3 => HopEnd::Receiver(index),
             4 => HopEnd::Sender(index),
             5 => HopEnd::Hosted(index),
-            _ => HopEnd::Host(index),
+            6 => HopEnd::Host(index),
+            _ => HopEnd::Double(index),
         }
     }
 }
@@ -190,6 +192,8 @@ pub(crate) enum HopEnd {
     /// The router before this link of the way out, which an acknowledgement passes on its way back
     /// and which tells it the room in the link's queue.
     Notice(LinkId),
+    /// Just before this link, whose script sends some packets there twice.
+    Double(LinkId),
     Receiver(u32),
     Sender(u32),
     /// The hosted end of this path.
@@ -241,7 +245,9 @@ impl Paths {
                     let passed = |out: &&LinkId| network.links[**out as usize].0 == *node;
                     let back = if path.is_multiple_of(2) { &[][..] } else { &answering[..] };
                     let notices = back.iter().filter(passed).map(|out| HopEnd::Notice(*out));
-                    [HopEnd::Link(link)].into_iter().chain(notices).collect::<Vec<_>>()
+                    let double = settings.doubles().then_some(HopEnd::Double(link));
+                    let link = [HopEnd::Link(link)].into_iter();
+                    double.into_iter().chain(link).chain(notices).collect::<Vec<_>>()
                 });
                 let ends = ends.chain(host).chain([last]);
                 paths.hops.extend(ends.map(Hop::new));
@@ -338,6 +344,8 @@ impl Paths {
                     HopEnd::Host(_) | HopEnd::Receiver(_) => true,
                     // It must see the queue as it is.
                     HopEnd::Notice(_) => false,
+                    // What it counts must come in the order of time.
+                    HopEnd::Double(_) => false,
                     // It sends what and when it likes, and so lives in the present.
                     HopEnd::Hosted(_) => false,
                 };

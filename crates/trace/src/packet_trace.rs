@@ -159,6 +159,12 @@ impl<W: Write + Send> Tap for PacketTrace<W> {
             (Side::Arrivals, TapPoint::Drop) => {
                 inner.settle(crossing, Some("dropped by the queue"));
             }
+            (Side::Arrivals, TapPoint::ScriptDrop) => {
+                inner.settle(crossing, Some("dropped by the script"));
+            }
+            (Side::Arrivals, TapPoint::PolicerDrop) => {
+                inner.settle(crossing, Some("dropped by the policer"));
+            }
             (Side::Arrivals, TapPoint::WireLoss) => {
                 inner.settle(crossing, Some("lost on the wire"));
             }
@@ -167,7 +173,7 @@ impl<W: Write + Send> Tap for PacketTrace<W> {
                 inner.departures.push(Reverse(packet));
             }
             (Side::Departures, TapPoint::Arrival) => inner.write_until(crossing.at),
-            (Side::Departures, TapPoint::Drop | TapPoint::WireLoss) => {}
+            (Side::Departures, _) => {}
         }
     }
 }

@@ -162,6 +162,8 @@ def lab_exec(
 
     given = _given(rate, rtt, buffer, queue, loss, jitter, trace)
     words = command[1:] if command[0] == "--" else command
+    if command[0].startswith("-") and command[0] != "--":
+        raise Error(f"there is no option {command[0]}; narrows lab exec --help has all")
     if not any([*given.values(), up_rate, up_trace, file]):
         if beside is not None:
             raise Error("--beside: is for a path of the command's own; say its --rate")
@@ -173,6 +175,8 @@ def lab_exec(
         rest = words[1:]
         execute(name, words[0], rest[1:] if rest[0] == "--" else rest)
         return
+    if words[0] in ("left", "right") or name != "lab":
+        raise Error("a path that stands is as it is: leave out the options of a path, or its name")
     path = path_of(given, up_rate, up_trace, file, seed, single)
     raise typer.Exit(execute_behind(path, single, words, beside))
 

@@ -41,7 +41,7 @@ def spread(name: str, text: str, base: Scenario | None = None) -> list[Any]:
         The name of the field, for error messages.
     text
         A range like ``1Mbps..1Gbps:7``. Numbers without a unit, and packets, are rounded to
-        integers, and duplicates are removed.
+        integers, and duplicates are removed, unless an end has a decimal point.
     base
         The scenario whose bottleneck converts the ends of a buffer's range to packets if their
         units differ, like ``5p..2bdp:12``.
@@ -49,7 +49,7 @@ def spread(name: str, text: str, base: Scenario | None = None) -> list[Any]:
     Returns
     -------
     list
-        Texts with the unit, or whole numbers.
+        Texts with the unit, or numbers.
 
     Raises
     ------
@@ -62,6 +62,8 @@ def spread(name: str, text: str, base: Scenario | None = None) -> list[Any]:
     ['10Mbps', '100Mbps', '1000Mbps']
     >>> spread("flows", "1..100:5")
     [1, 3, 10, 32, 100]
+    >>> spread("flows[0].arrivals.load", "0.1..0.9:3")
+    [0.1, 0.3, 0.9]
     """
     match = _RANGE.fullmatch(text)
     if match is None or int(match[5]) < 2:
@@ -83,6 +85,8 @@ def spread(name: str, text: str, base: Scenario | None = None) -> list[Any]:
     if not 0 < low < high:
         raise SweepError(f'{name}: "{text}" must rise from a value above 0; try 10Mbps..1Gbps:5')
     values = [low * (high / low) ** (step / (count - 1)) for step in range(count)]
+    if not unit and "." in match[1] + match[3]:
+        return [float(f"{value:.4g}") for value in values]
     if unit in ("", "p"):
         whole = list(dict.fromkeys(round(value) for value in values))
         return [f"{value}p" for value in whole] if unit else list(whole)

@@ -16,6 +16,14 @@ pub(crate) struct LinkFields {
     pub options: LinkOptions,
 }
 
+impl LinkFields {
+    /// The way back of a link that shares a memory: it begins at another switch.
+    pub fn without_memory(mut self) -> Self {
+        (self.options.memory, self.options.reserved) = (None, None);
+        self
+    }
+}
+
 /// What may be said of every link besides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LinkOptions {

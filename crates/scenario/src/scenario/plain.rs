@@ -43,7 +43,12 @@ fn sentence(said: &str) -> String {
         return "not a name; write it as text, like \"constant\"".to_owned();
     }
     [
-        ("a tuple of size 2", "two numbers, like [1, 2]"),
+        ("struct App", "a table, like { rate = \"1Mbps\" }"),
+        ("struct Arrivals", "a table, like { sizes = \"web-search\", load = 0.3 }"),
+        ("struct Incast", "a table, like { size = \"32kB\", every = \"100ms\" }"),
+        ("struct Files", "a table, like { off = \"1s\" }"),
+        ("struct Web", "a table, like { think = \"40s\" }"),
+        ("a tuple of size 2", "a pair, like [1, 2] or [\"8s\", \"13s\"]"),
         ("u32", "a whole number, like 1"),
         ("u64", "a whole number, like 1"),
         ("f64", "a number, like 1.5"),

@@ -210,8 +210,8 @@ written! {
 }
 
 written! {
-    /// What happens to packets by their number, before the queue sees them: one of `drop`, `mark`
-    /// and `late`. Packets that the other fields admit are counted as they arrive, from 1.
+    /// What happens to packets by their number, before the queue sees them: one of `drop`, `mark`,
+    /// `twice` and `late`. Packets that the other fields admit are counted as they arrive, from 1.
     pub struct ScriptLine {
         required {}
         optional {
@@ -219,6 +219,8 @@ written! {
             drop: Numbers,
             /// Those with these numbers are marked, if they can be.
             mark: Numbers,
+            /// A copy of those with these numbers comes right behind them, which other lines count.
+            twice: Numbers,
             /// Those with the numbers of `packets` arrive so much later, overtaken by others.
             late: Duration,
             /// With `late`: the numbers.

@@ -103,7 +103,7 @@ macro_rules! written {
                     /// What happens to which packets.
                     script: Vec<ScriptLine>,
                     /// The name of one of `memories`, which its queue shares with those of other
-                    /// links; a buffer is then a limit besides.
+                    /// links, of the way there only; a buffer is then a limit besides.
                     memory: String,
                     /// With `memory`: bytes of it that are this link's own.
                     reserved: Bytes,

@@ -82,6 +82,11 @@ impl CheckedVarying {
         (hold.most < u64::MAX).then_some((hold.most, every))
     }
 
+    /// Whether a script sends packets twice.
+    pub fn doubles(&self) -> bool {
+        self.base.script.0.iter().any(|line| line.act == Act::Twice)
+    }
+
     /// Whether packets are marked before the queue at times: by a policer, or by a script.
     pub fn marks(&self) -> bool {
         let polices = self.base.policer.is_some_and(|policer| policer.marks);

@@ -14,20 +14,24 @@ impl Context<'_> {
         line: &ScriptLine,
     ) -> Result<narrows_sim::ScriptLine, ScenarioError> {
         let field = |name: &str| format!("script[{number}].{name}");
-        let ScriptLine { drop, mark, late, packets, from, until, flow, least, each } = line;
-        let (act, numbers) = match (drop, mark, late, packets) {
-            (Some(numbers), None, None, None) => (Act::Drop, numbers),
-            (None, Some(numbers), None, None) => (Act::Mark, numbers),
-            (None, None, Some(late), Some(numbers)) => (Act::Late(*late), numbers),
-            (None, None, Some(_), None) => {
-                let message = "must say which packets; add packets = 1";
-                return Err(self.error(&field("late"), message));
-            }
-            _ => {
-                let message =
-                    "must say one of drop, mark, and late with packets; like { drop = 17 }";
-                return Err(self.error(&format!("script[{number}]"), message));
-            }
+        let ScriptLine { late, packets, from, until, flow, least, each, .. } = line;
+        let acts = [
+            (line.drop.as_ref(), Act::Drop),
+            (line.mark.as_ref(), Act::Mark),
+            (line.twice.as_ref(), Act::Twice),
+            (packets.as_ref().filter(|_| late.is_some()), Act::Late(late.unwrap_or_default())),
+        ];
+        let mut said = acts.into_iter().filter_map(|(numbers, act)| Some((numbers?, act)));
+        if late.is_some() && packets.is_none() {
+            let message = "must say which packets; add packets = 1";
+            return Err(self.error(&field("late"), message));
+        }
+        let (Some((numbers, act)), None, true) =
+            (said.next(), said.next(), packets.is_some() == late.is_some())
+        else {
+            let message =
+                "must say one of drop, mark, twice, and late with packets; like { drop = 17 }";
+            return Err(self.error(&format!("script[{number}]"), message));
         };
         if late.is_some_and(|late| late > Act::LATEST) {
             let message = format!("is later than {} at most", Act::LATEST);

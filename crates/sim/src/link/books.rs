@@ -13,6 +13,8 @@ pub(super) struct Books {
     delay: Duration,
     /// What happens after departures besides a constant delay.
     pub wire: Option<Wire>,
+    /// Why the last packet that was dropped did not reach the queue; `None` if it did.
+    pub why: Option<Refusal>,
     /// The largest packet in bytes.
     mtu: u32,
     pub observer: Option<Observer>,
@@ -42,6 +44,7 @@ impl Books {
         };
         Self {
             delay: settings.delay,
+            why: None,
             wire: Wire::new(settings, stream),
             // The entrance of a link that varies asks for the size.
             mtu: settings.mtu.filter(|_| settings.varying.is_none()).unwrap_or(u32::MAX),
@@ -81,6 +84,7 @@ impl Books {
 
     /// Counts a packet that the queue dropped, in the measured part if it `counts`.
     pub fn drop(&mut self, now: Time, counts: bool) {
+        self.why = None;
         self.dropped += 1;
         self.drops += u64::from(counts);
         if let Some(observer) = &mut self.observer {
@@ -103,6 +107,7 @@ impl Books {
             Refusal::NotCarried => return self.drop(now, counts),
         };
         *counter += u64::from(counts);
+        self.why = Some(why);
         self.dropped += 1;
         if let Some(observer) = &mut self.observer {
             observer.drop(now);

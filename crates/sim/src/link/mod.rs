@@ -18,6 +18,7 @@ mod wire;
 pub use arrival::ArrivalLink;
 pub use departure::DepartureLink;
 pub use memory::{Memory, MemoryPort, MemorySettings};
+pub(crate) use script::Player;
 pub use script::{Act, Admits, Script, ScriptLine};
 pub use varying::{Line, Policer, Varying};
 pub use wire::{Every, Hold, Jitter, Loss};
@@ -25,8 +26,9 @@ pub use wire::{Every, Hold, Jitter, Loss};
 use crate::measured::Measured;
 use crate::series::LinkSeries;
 use crate::summary::LinkSummary;
+use crate::tap::TapPoint;
 use books::Books;
-use entrance::Entrance;
+use entrance::{Entrance, Refusal};
 use gate::Gate;
 use narrows_router::{Backlog, Discipline, Fifo, Limit, Machine, Packet, Server, Transmitter};
 use narrows_units::{Duration, Rate, Stream, Time};
@@ -84,6 +86,11 @@ impl LinkSettings {
         let queues = self.limit != Limit::Unlimited || self.queue != Discipline::DropTail;
         let is_steady = self.mtu.is_none() && self.varying.is_none();
         !impaired && !queues && is_steady && self.watch == Watch::No
+    }
+
+    /// Whether its script sends packets twice.
+    pub(crate) fn doubles(&self) -> bool {
+        self.varying.as_ref().is_some_and(|varying| varying.script.doubles())
     }
 
     /// Whether a packet may overtake another.
@@ -258,6 +265,15 @@ impl<P: Cargo> Link<P> {
     /// Packets that the queue marked in the whole run.
     pub fn marked(&self) -> u64 {
         self.books().map_or(0, |books| books.marked)
+    }
+
+    /// What dropped the last packet that was dropped.
+    pub(crate) fn drop_point(&self) -> TapPoint {
+        match self.books().and_then(|books| books.why) {
+            Some(Refusal::Scripted) => TapPoint::ScriptDrop,
+            Some(Refusal::Policed) => TapPoint::PolicerDrop,
+            Some(Refusal::NotCarried) | None => TapPoint::Drop,
+        }
     }
 
     fn books(&self) -> Option<&Books> {

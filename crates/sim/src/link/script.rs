@@ -32,6 +32,8 @@ pub enum Act {
     /// It arrives so much later, in whole nanoseconds and by [`Self::LATEST`] at most, by all lines
     /// together, and lets others overtake it.
     Late(Duration),
+    /// A copy comes right behind it.
+    Twice,
 }
 
 impl Act {
@@ -64,14 +66,20 @@ impl Admits {
 }
 
 impl Script {
+    /// Whether packets are sent twice.
+    pub(super) fn doubles(&self) -> bool {
+        self.0.iter().any(|line| line.act == Act::Twice)
+    }
+
     /// Whether packets are made late, and so overtaken.
     pub(super) fn delays(&self) -> bool {
         self.0.iter().any(|line| matches!(line.act, Act::Late(_)))
     }
 }
 
-/// A script as it is played.
-pub(super) struct Player {
+/// A script as it is played: once at the entrance of its link, and if it sends packets twice, once
+/// just before that, where copies are not counted.
+pub(crate) struct Player {
     script: Script,
     /// Packets that each line has counted, and on how many it has acted.
     counted: Vec<(u64, u64)>,
@@ -79,8 +87,10 @@ pub(super) struct Player {
 
 /// What all lines together do to a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Fate {
+pub(crate) struct Fate {
     pub drops: bool,
+    /// A copy comes right behind it; whoever offers packets to the link sees to that.
+    pub doubles: bool,
     pub marks: bool,
     pub late: Duration,
 }
@@ -107,6 +117,7 @@ impl Player {
             match line.act {
                 Act::Drop => fate.drops = true,
                 Act::Mark => fate.marks = true,
+                Act::Twice => fate.doubles = true,
                 Act::Late(by) => fate.late = (fate.late + by).min(Act::LATEST),
             }
         }

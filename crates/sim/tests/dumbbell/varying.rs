@@ -135,9 +135,9 @@ impl Draw {
         let line = |draw: &mut Self| {
             let first = 1 + draw.below(300);
             let late = Act::Late(Duration::from_micros(draw.below(30_000)));
-            let act = [Act::Drop, Act::Mark, if orders { Act::Drop } else { late }];
+            let act = [Act::Drop, Act::Mark, Act::Twice, if orders { Act::Drop } else { late }];
             ScriptLine {
-                act: act[draw.below(3) as usize],
+                act: act[draw.below(4) as usize],
                 admits: Admits { least: draw.below(600) as u32, ..Admits::ALL },
                 numbers: vec![first..=first + draw.below(5)],
                 each: draw.seldom().then(|| first + 5 + draw.below(200)),

@@ -25,8 +25,10 @@ from narrows.trace_files import BUILT_IN
 
 # Where a standing path says that it stands.
 PLACE = Path("/run/narrows")
-# How long `down` waits.
+# How long `down` waits, and a command that is told to end has.
 PATIENCE = 5.0
+# How long a server has to begin before the command does.
+BESIDE = 0.3
 # How often the line is written where standard error is no terminal.
 QUIET_SECONDS = 10.0
 ENDS = {"left": "10.77.0.1", "right": "10.77.0.2"}
@@ -65,9 +67,10 @@ def _file(name: str) -> Path:
 
 
 # What becomes of a process that is to run a command elsewhere: the first word is the namespace.
+# It ends with this process, however that ends (PR_SET_PDEATHSIG is 1, SIGTERM is 15).
 ENTERS = (
-    "import os, sys; from narrows import _core; _core.enter(sys.argv[1]); "
-    "os.execvp(sys.argv[2], sys.argv[2:])"
+    "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 15); from narrows import _core; "
+    "sys.argv[1] and _core.enter(sys.argv[1]); os.execvp(sys.argv[2], sys.argv[2:])"
 )
 # What a path is like unless it is said.
 USUAL = {"rate": "100Mbps", "rtt": "50ms", "buffer": "1bdp"}
@@ -259,13 +262,19 @@ class _Behind:
         tell(f"this end is {here}, the command's is {own} (NARROWS_PEER and NARROWS_OWN there)")
         beside = []
         if self._beside:
-            beside.append(
-                subprocess.Popen(self._beside, shell=True, stdout=2, start_new_session=True)
-            )
+            words = [sys.executable, "-c", ENTERS, "", "sh", "-c", self._beside]
+            server = subprocess.Popen(words, stdout=2, start_new_session=True)
+            beside.append(server)
+            time.sleep(BESIDE)
+            if server.poll():
+                raise Error(f"--beside: it ended with status {server.returncode}")
         self.began = time.monotonic()
         enters = [sys.executable, "-c", ENTERS, str(there)]
         command = subprocess.Popen([*enters, *self._command], env=environment)
         self._processes = [command, *beside]
+        # The terminal's Ctrl-C is for the command, which may have something to say; its path stands
+        # until it ends.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def end(self) -> None:
         """Stop what still runs."""
@@ -275,7 +284,28 @@ class _Behind:
                     os.killpg(process.pid, signal.SIGTERM)
                 else:
                     process.terminate()
-                process.wait()
+                try:
+                    process.wait(PATIENCE)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+
+
+def _over(way: _Way, seconds: float) -> str:
+    """Say in a line what went one way in all, and how late it was delivered.
+
+    Examples
+    --------
+    >>> _over((0, 200, 3, 0, 250000, [2e-5, 1e-4, 3e-4], 1), 2.0)
+    '1.00 Mbit/s over 2.0 s, 3 drops (1.50 %), late by 20/100/300 us (50, 99, 99.9 %), 1 stalls'
+    """
+    _, arrivals, drops, marks, sent, late, stalls = way
+    share = f" ({100 * drops / arrivals:.2f} %)" if drops else ""
+    marked = f", {marks} marks" if marks else ""
+    by = "/".join(f"{1e6 * value:.0f}" for value in late)
+    return (
+        f"{8e-6 * sent / seconds:.2f} Mbit/s over {seconds:.1f} s, {drops} drops{share}{marked}, "
+        f"late by {by} us (50, 99, 99.9 %), {stalls} stalls"
+    )
 
 
 def execute_behind(scenario: Scenario, single: bool, command: list[str], beside: str | None) -> int:
@@ -293,9 +323,8 @@ def execute_behind(scenario: Scenario, single: bool, command: list[str], beside:
         behind.end()
     if behind.ways:
         seconds = max(time.monotonic() - behind.began, 1e-9)
-        rates = [8e-6 * way[4] / seconds for way in behind.ways]
-        tell(f"to the command {_told(behind.ways, rates[0])}")
-        tell(f"from it {_told(behind.ways[::-1], rates[1])}")
+        for name, way in zip(("to the command", "from it"), behind.ways, strict=True):
+            tell(f"{name} {_over(way, seconds)}")
     return behind.status if behind.status >= 0 else 128 - behind.status
 
 
