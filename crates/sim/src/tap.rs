@@ -16,12 +16,12 @@ pub enum TapPoint {
     Departure,
     /// The queue has no room, or drops the packet later.
     Drop,
+    /// The packet departs and is lost on the wire.
+    WireLoss,
     /// The link's script drops the packet.
     ScriptDrop,
     /// The link's policer drops the packet.
     PolicerDrop,
-    /// The packet departs and is lost on the wire.
-    WireLoss,
 }
 
 /// One packet at one tap.
