@@ -3,12 +3,13 @@
 
 use narrows_control::laws::reno::Reno;
 use narrows_control::{OncePerEpoch, SlowStart};
+use narrows_router::service::{Course, HELD, Opportunities, Service, Steps};
 use narrows_scenario::{Checked, Scenario, run};
 use narrows_signal::{Range, SackBlocks};
 use narrows_transport::congestion::Path;
 use narrows_transport::tcp::{Habits, RecoveryKind, TcpSettings};
 use narrows_transport::{AckHeader, Header, Segment, Sender};
-use narrows_units::{Duration, Stream, Time};
+use narrows_units::{Duration, Rate, Stream, Time};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -61,6 +62,71 @@ fn check(scenario: Scenario) -> Option<Checked> {
             None
         }
     }
+}
+
+/// A trace of opportunities is read, or refused in words; packets leave in their order, none before
+/// it came.
+pub fn trace(text: &str) {
+    match Opportunities::parse(text) {
+        Err(error) => assert!(!error.to_string().trim().is_empty()),
+        Ok(mut trace) => {
+            assert!(trace.mean_rate().bits_per_second() > 0);
+            let sizes = text.bytes().chain([0; 8]).map(u32::from).take(40);
+            serve(&mut trace, sizes.map(|byte| (40 + 4 * byte, u64::from(byte % 8))));
+        }
+    }
+}
+
+/// A course of rates, two bytes for each step, serves packets in their order, and as many bits as
+/// its rates allow.
+pub fn course(bytes: &[u8]) {
+    let step = |pair: &[u8]| {
+        let rate = Rate::from_bits_per_second(u64::from(pair[1]) * 40_000);
+        (Duration::from_millis(1 + u64::from(pair[0])), rate)
+    };
+    let mut at = Time::ZERO;
+    let changes: Vec<(Time, Option<Rate>)> = bytes
+        .chunks_exact(2)
+        .take(64)
+        .map(|pair| {
+            let (lasts, rate) = step(pair);
+            at += lasts;
+            (at, rate)
+        })
+        .collect();
+    let rates = Steps::new(Rate::from_bits_per_second(1_000_000), changes, None);
+    let mut course = Course::new(rates.clone());
+    let packets = bytes.iter().chain(&[9; 8]).take(40);
+    let busy = serve(&mut course, packets.map(|byte| (40 + 4 * u32::from(*byte), 0)));
+    let Some((sent, end)) = busy else { return };
+    // All come at once: until the last has left, the line is never idle.
+    let mut could = 0.0;
+    let mut steps = rates.between(Time::ZERO, end).peekable();
+    while let Some((from, rate)) = steps.next() {
+        let to = steps.peek().map_or(end, |(next, _)| *next);
+        let rate = rate.map_or(0, Rate::bits_per_second) as f64;
+        could += rate * to.since(from).seconds();
+    }
+    assert!((could - sent).abs() < 1.0 + 1e-9 * sent, "{could} bits could leave, {sent} did");
+}
+
+/// Offers packets of so many bytes to a service, so many milliseconds after each other; returns the
+/// bits that have left, and when, unless some never do.
+fn serve(
+    service: &mut dyn Service,
+    packets: impl Iterator<Item = (u32, u64)>,
+) -> Option<(f64, Time)> {
+    let (mut came, mut last, mut sent) = (Time::ZERO, Time::ZERO, 0.0);
+    for (bytes, later) in packets {
+        came += Duration::from_millis(later);
+        let leaves = service.send(came, came.max(last), bytes);
+        assert!(leaves >= last && leaves >= came, "{leaves} after {last}, came at {came}");
+        if leaves >= HELD {
+            return None;
+        }
+        (last, sent) = (leaves, sent + f64::from(bytes) * 8.0);
+    }
+    Some((sent, last))
 }
 
 /// A sender with SACK hears of blocks, three bytes for each event: it never sends what it has heard

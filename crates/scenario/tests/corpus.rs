@@ -49,3 +49,27 @@ fn a_sender_keeps_what_it_hears_of_blocks() {
         facts::sack(&std::fs::read(&file).expect("a file of the corpus can be read"));
     }
 }
+
+#[test]
+fn traces_serve_packets_or_are_refused() {
+    texts("fuzz/corpus/trace", facts::trace);
+    texts("examples/traces", facts::trace);
+}
+
+#[test]
+fn courses_serve_what_their_rates_allow() {
+    for file in files("fuzz/corpus/course") {
+        facts::course(&std::fs::read(&file).expect("a file of the corpus can be read"));
+    }
+}
+
+/// Random courses, a few thousand: what `make fuzz` does for longer.
+#[test]
+fn random_courses_serve_what_their_rates_allow() {
+    let mut stream = narrows_units::Stream::new(7, 0, 0);
+    for _ in 0..3000 {
+        let length = stream.bits() % 60;
+        let bytes: Vec<u8> = (0..length).map(|_| stream.bits() as u8).collect();
+        facts::course(&bytes);
+    }
+}
