@@ -87,3 +87,15 @@ def test_a_sweep_has_classes_of_sizes() -> None:
     of_point = [asked.filter(pl.col("point") == point).drop("point") for point in range(2)]
     assert of_point[0].equals(of_point[1])
     assert "transfers" in repr(sweep)
+
+
+def test_a_trace_is_told(narrows: Run, tmp_path: Path) -> None:
+    (tmp_path / "slow.trace").write_text("1\n2\n900\n1000\n")
+    done = narrows("trace", "info", "slow.trace")
+    assert done.returncode == 0, done.stderr
+    assert "4 opportunities in 1.000 s" in done.stdout
+    assert "0.05 Mbit/s on average" in done.stdout
+    assert "longest silence 0.898 s, 1 of more than 0.5 s" in done.stdout
+    (tmp_path / "bad.trace").write_text("1\nx\n")
+    done = narrows("trace", "info", "bad.trace")
+    assert done.returncode == 2 and "line 2" in done.stderr, done.stderr

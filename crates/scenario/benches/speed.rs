@@ -50,16 +50,16 @@ const fn and(link: &'static str, flows: &'static str, case: Case) -> Case {
     Case { more: [link, flows], ..case }
 }
 
-/// A change of the rate each 60 ms, back and forth.
-const CHANGES: &str = "changes = [{ at = \"60ms\", rate = \"90Mbps\" }]\nrepeat = \"120ms\"\n";
+/// Two changes of the rate each 120 ms.
+const CHANGES: &str = "changes = [{ at = \"500us\", rate = \"90Mbps\" }]\nrepeat = \"120ms\"\n";
 /// Ten lines, of which each drops a packet of so many.
-const SCRIPT: &str = "script = [{ each = 10007, drop = 1 }, { each = 10009, drop = 2 }, \
-                      { each = 10037, drop = 3 }, { each = 10039, drop = 4 }, \
-                      { each = 10061, drop = 5 }, { each = 10067, drop = 6 }, \
-                      { each = 10069, drop = 7 }, { each = 10079, drop = 8 }, \
-                      { each = 10091, drop = 9 }, { each = 10093, drop = 10 }]\n";
+const SCRIPT: &str = "script = [{ each = 10007, drop = 5001 }, { each = 10009, drop = 5002 }, \
+                      { each = 10037, drop = 5003 }, { each = 10039, drop = 5004 }, \
+                      { each = 10061, drop = 5005 }, { each = 10067, drop = 5006 }, \
+                      { each = 10069, drop = 5007 }, { each = 10079, drop = 5008 }, \
+                      { each = 10091, drop = 5009 }, { each = 10093, drop = 5010 }]\n";
 /// Some 10⁵ transfers in 16.5 s of 10 Gbps, at a load of 0.6.
-const SHORT: &str = "[[flows]]\narrivals = { sizes = \"hadoop\", load = 0.6 }\n";
+const SHORT: &str = "[[flows]]\ncount = 10000\narrivals = { sizes = \"hadoop\", load = 0.6 }\n";
 /// A cellular link up and down.
 const CELLULAR: &str = "trace = \"narrows:made-up-lte.down\"\n";
 
