@@ -73,6 +73,21 @@ impl Discipline {
         matches!(self, Self::Gwa(settings) if settings.rewrite)
     }
 
+    /// Whether its machine can have the settings of `other` while packets are in it: both are of
+    /// one kind, and what they count with is as large.
+    pub fn can_become(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Red(_), Self::Red(_))
+            | (Self::Pie(_), Self::Pie(_))
+            | (Self::Codel(_), Self::Codel(_))
+            | (Self::DualPi2(_), Self::DualPi2(_)) => true,
+            (Self::FqCodel(one), Self::FqCodel(other)) => {
+                one.options.queues == other.options.queues
+            }
+            _ => false,
+        }
+    }
+
     /// True if it marks packets that can be marked.
     pub fn marks(self) -> bool {
         match self {
@@ -138,6 +153,16 @@ impl OnArrival {
             Self::Red(red) => red.follow(rate.bytes_per_second()),
             Self::Ba(ba) => ba.follow(rate.bytes_per_second()),
             Self::MarkFrom(_) | Self::Pie(_) => {}
+        }
+    }
+
+    /// It has the settings of `discipline` from now on, which it [can
+    /// become](Discipline::can_become).
+    pub fn retune(&mut self, discipline: Discipline) {
+        match (self, discipline) {
+            (Self::Red(red), Discipline::Red(settings)) => red.retune(settings),
+            (Self::Pie(pie), Discipline::Pie(settings)) => pie.retune(settings),
+            (queue, other) => unreachable!("{queue:?} does not become {other:?}"),
         }
     }
 
@@ -227,6 +252,17 @@ impl<P: Packet> OnDeparture<P> {
     pub fn follow(&mut self, rate: Rate) {
         if let Self::Xcp(xcp) = self {
             xcp.follow(rate.bytes_per_second());
+        }
+    }
+
+    /// It has the settings of `discipline` from now on, which it [can
+    /// become](Discipline::can_become).
+    pub fn retune(&mut self, discipline: Discipline) {
+        match (self, discipline) {
+            (Self::Codel(queue), Discipline::Codel(settings)) => queue.retune(settings),
+            (Self::FqCodel(queue), Discipline::FqCodel(settings)) => queue.retune(settings),
+            (Self::DualPi2(queue), Discipline::DualPi2(settings)) => queue.retune(settings),
+            (_, other) => unreachable!("nothing here becomes {other:?}"),
         }
     }
 

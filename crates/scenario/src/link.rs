@@ -175,7 +175,8 @@ pub(crate) fn check(
     let mtu = mtu(place, options.mtu)?;
     let plain = LinkSettings::plain(rate, delay);
     let steady = LinkSettings { limit: held, queue, loss, jitter, mtu, ..plain };
-    let amounts = Amounts { limit: &limit, packets: &packets };
+    let of_text = |text: &str| discipline(text, held, load);
+    let amounts = Amounts { limit: &limit, packets: &packets, queue: &of_text };
     let varying = varying::check(&placed, options, &steady, trace, load, &amounts)?;
     let part = memories::part(place, options, &queue)?;
     Ok(CheckedLink {
@@ -194,6 +195,12 @@ pub(crate) fn check(
         varying: varying.map(Arc::new),
         part,
     })
+}
+
+/// The queue that `text` describes, with room for so much.
+fn discipline(text: &str, limit: Limit, load: &Load) -> Result<Discipline, String> {
+    let placement = Placement { limit, packet: load.packet.count() };
+    QueueSpec::parse(text)?.build(&placement).map_err(|error| error.to_string())
 }
 
 fn queue(

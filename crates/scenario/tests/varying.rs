@@ -187,6 +187,43 @@ fn a_policer_drops_and_a_shaper_does_not() {
     assert!(policed.goodput < shaped.goodput);
 }
 
+/// RED that lets the queue be longer from 10 s on, and CoDel and PIE that do.
+#[test]
+fn settings_of_queues_change() {
+    let mean = |results: &Results, from: f64, to: f64| {
+        let series = &results.link_series;
+        let rows = (0..series.time.len())
+            .filter(|row| series.link[*row] == 0 && (from..to).contains(&series.time[*row]));
+        let queue: Vec<f64> = rows.map(|row| series.queue[row]).collect();
+        queue.iter().sum::<f64>() / queue.len() as f64
+    };
+    for (before, after) in [
+        ("red:min=2:max=6:weight=0.02", "red:min=20:max=40:weight=0.02"),
+        ("pie:target=2ms", "pie:target=20ms"),
+        ("codel:target=1ms", "codel:target=20ms:interval=200ms"),
+        ("fq-codel:target=1ms", "fq-codel:target=20ms:interval=200ms"),
+    ] {
+        let results = run(&format!(
+            "rate = \"20Mbps\"\nqueue = \"{before}\"\n\
+             changes = [{{ at = \"10s\", queue = \"{after}\" }}]"
+        ));
+        let (short, long) = (mean(&results, 3.0, 10.0), mean(&results, 12.0, 20.0));
+        assert!(long > 1.5 * short, "{before} {after}: {short} and {long} packets");
+    }
+    for (queue, change, said) in [
+        ("", "codel", "another kind"),
+        ("queue = \"codel\"", "pie", "another kind"),
+        ("queue = \"fq-codel:queues=8\"", "fq-codel:queues=9", "another kind"),
+        ("queue = \"red\"", "red:mini=3", "mini"),
+    ] {
+        let link = format!(
+            "rate = \"20Mbps\"\n{queue}\nchanges = [{{ at = \"10s\", queue = \"{change}\" }}]"
+        );
+        let error = check(&link, "").map(|_| ()).expect_err(change).to_string();
+        assert!(error.contains("changes[0].queue") && error.contains(said), "{error}");
+    }
+}
+
 /// Each copy reaches the receiver, over queues of both kinds.
 #[test]
 fn a_script_sends_packets_twice() {

@@ -59,6 +59,11 @@ impl<P: Packet> Codel<P> {
     pub fn new(settings: CodelSettings) -> Self {
         Self { settings, state: CodelState::default(), queue: TimedQueue::default() }
     }
+
+    /// It has these settings from now on; its state stays.
+    pub fn retune(&mut self, settings: CodelSettings) {
+        self.settings = settings;
+    }
 }
 
 impl<P: Packet> Departure<P> for Codel<P> {

@@ -88,6 +88,11 @@ impl<P: Packet> DualPi2<P> {
         }
     }
 
+    /// It has these settings from now on; what it has counted stays.
+    pub fn retune(&mut self, settings: DualPi2Settings) {
+        self.settings = settings;
+    }
+
     fn serves_scalable(&mut self) -> bool {
         match (self.scalable.waiting.head_bytes(), self.classic.waiting.head_bytes()) {
             (Some(scalable), Some(classic)) => {

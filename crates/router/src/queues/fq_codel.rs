@@ -87,6 +87,11 @@ impl<P: Packet> FqCodel<P> {
         }
     }
 
+    /// It has these settings from now on; its queues and their states stay.
+    pub fn retune(&mut self, settings: FqCodelSettings) {
+        self.settings = settings;
+    }
+
     /// Drops the packet at the head of the fattest queue. Looks at every queue, as Linux does,
     /// because this happens at overload only.
     pub fn relieve(&mut self, dropped: &mut Drops<P>) {

@@ -75,6 +75,11 @@ impl Pie {
         }
     }
 
+    /// It has these settings from now on; what it has counted stays.
+    pub fn retune(&mut self, settings: PieSettings) {
+        self.settings = settings;
+    }
+
     /// Updates the probability as often as is due by `now`; `delay` returns the queueing delay at
     /// a given time.
     pub fn catch_up(&mut self, now: Time, mut delay: impl FnMut(Time) -> Duration) {

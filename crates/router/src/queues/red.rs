@@ -116,6 +116,12 @@ impl Red {
         }
     }
 
+    /// It has these settings from now on; what it has averaged stays.
+    pub fn retune(&mut self, settings: RedSettings) {
+        self.service *= settings.mean_packet / self.settings.mean_packet;
+        self.settings = settings;
+    }
+
     /// The transmitter has `bytes_per_second` from now on.
     pub fn follow(&mut self, bytes_per_second: f64) {
         self.service = self.settings.mean_packet / bytes_per_second;

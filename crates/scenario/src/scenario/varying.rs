@@ -34,6 +34,9 @@ written! {
             buffer: Buffer,
             /// The marking threshold for packets that arrive from then on.
             mark: Buffer,
+            /// The settings of its queue for packets that arrive from then on, like "red:min=9"; it
+            /// stays of the same kind.
+            queue: String,
             /// The losses of packets that leave from then on.
             loss: Probability,
             /// With `loss`: the mean length of a burst of losses in packets.

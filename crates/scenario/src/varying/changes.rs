@@ -30,6 +30,7 @@ pub(super) struct Later {
     delays: Vec<(Time, Duration)>,
     limits: Vec<(Time, Limit)>,
     marks: Vec<(Time, u64)>,
+    queues: Vec<(Time, Discipline)>,
     losses: Vec<(Time, Loss)>,
     jitters: Vec<(Time, Jitter)>,
     mtus: Vec<(Time, u32)>,
@@ -91,6 +92,17 @@ impl Later {
             }
             self.marks.push((when, (amounts.packets)(*mark)));
         }
+        if let Some(queue) = &one.change.queue {
+            let next = (amounts.queue)(queue).map_err(|error| one.error("queue", error))?;
+            if !steady.queue.can_become(next) {
+                let message = format!(
+                    "\"{queue}\" is another kind of queue, or one without settings that change; \
+                     only settings may"
+                );
+                return Err(one.error("queue", message));
+            }
+            self.queues.push((when, next));
+        }
         if lost.is_some() || loss_burst.is_some() {
             // What is not given stays as it is.
             let ratio = lost.or(self.loss).or(one.context.options.loss);
@@ -129,6 +141,9 @@ impl Later {
         varying.limits = steps(steady.limit, self.limits, repeat);
         if let Discipline::MarkFrom(packets) = steady.queue {
             varying.marks = Some(steps(packets, self.marks, repeat));
+        }
+        if !self.queues.is_empty() {
+            varying.queues = Some(steps(steady.queue, self.queues, repeat));
         }
         varying.losses = steps(steady.loss, self.losses, repeat);
         varying.jitters = steps(steady.jitter, self.jitters, repeat);
@@ -184,6 +199,7 @@ impl Change {
             rtt: None,
             buffer: None,
             mark: None,
+            queue: None,
             loss: None,
             loss_burst: None,
             jitter: None,

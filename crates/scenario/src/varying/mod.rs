@@ -11,8 +11,8 @@ use crate::reading::read_text;
 use crate::scenario::{Does, Every, Handovers, LinkOptions, Policer, Shaper};
 use changes::{Changed, Later};
 use handovers::Drawn;
-use narrows_router::Limit;
 use narrows_router::service::{BucketSettings, Opportunities, Steps};
+use narrows_router::{Discipline, Limit};
 use narrows_sim::{Act, Hold, Line, LinkSettings, Loss, Script, Varying};
 use narrows_units::{Buffer, Bytes, Duration, Rate, Stream, Time};
 use outages::{Span, during, except};
@@ -178,6 +178,8 @@ pub(crate) struct Amounts<'a> {
     pub limit: &'a dyn Fn(Buffer) -> Limit,
     /// An amount in packets.
     pub packets: &'a dyn Fn(Buffer) -> u64,
+    /// A queue of the link as given first.
+    pub queue: &'a dyn Fn(&str) -> Result<Discipline, String>,
 }
 
 struct Context<'a> {

@@ -146,6 +146,9 @@ impl<P: Cargo> DepartureLink<P> {
     fn enter(&mut self, now: Time, packet: &mut P) -> Option<Passed> {
         let entrance = self.entrance.as_deref_mut()?;
         self.limit = entrance.limit(now);
+        if let Some(next) = entrance.retuned(now) {
+            self.queue.retune(next);
+        }
         if self.queue.knows_rate()
             && let Some(rate) = self.known.news(&self.server, now)
         {

@@ -3,8 +3,8 @@
 use super::memory::MemoryPort;
 use super::script::Player;
 use super::{Cargo, Varying};
-use narrows_router::Limit;
 use narrows_router::service::{Bucket, Steps};
+use narrows_router::{Discipline, Limit};
 use narrows_units::{Duration, Time};
 
 /// The entrance to a link that varies: its script, its policer, and what of the queue changes.
@@ -17,6 +17,8 @@ pub(super) struct Entrance {
     largest: u64,
     limits: Steps<Limit>,
     marks: Option<Steps<u64>>,
+    /// The queue's settings, and those that it has.
+    queues: Option<(Steps<Discipline>, Discipline)>,
     memory: Option<MemoryPort>,
 }
 
@@ -51,6 +53,10 @@ impl Entrance {
             largest: varying.shaper.map_or(u64::MAX, |shaper| shaper.burst.count()),
             limits: varying.limits.clone(),
             marks: varying.marks.clone(),
+            queues: varying.queues.clone().map(|queues| {
+                let first = queues.get(Time::ZERO);
+                (queues, first)
+            }),
             memory: varying.memory.clone(),
         }
     }
@@ -95,6 +101,16 @@ impl Entrance {
     /// From how many packets on a drop-tail queue marks at `now`.
     pub fn marks_from(&self, now: Time) -> Option<u64> {
         Some(self.marks.as_ref()?.get(now))
+    }
+
+    /// The settings that the queue has from now on, if they have changed by `now`.
+    pub fn retuned(&mut self, now: Time) -> Option<Discipline> {
+        let (queues, has) = self.queues.as_mut()?;
+        let next = queues.get(now);
+        (next != *has).then(|| {
+            *has = next;
+            next
+        })
     }
 
     /// The lines of the script that have done nothing so far.

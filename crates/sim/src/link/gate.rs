@@ -53,6 +53,11 @@ impl Gate {
         let (mut late, mut marked) = (Duration::ZERO, false);
         if let Some(entrance) = &mut self.entrance {
             fifo.set_limit(entrance.limit(now));
+            if let (Some(discipline), Some(next)) = (&mut self.discipline, entrance.retuned(now)) {
+                // What it does as time goes by, it has done as before.
+                discipline.catch_up(now, fifo);
+                discipline.retune(next);
+            }
             match entrance.pass(now, packet) {
                 Err(why) => {
                     self.catch_up(now, fifo);

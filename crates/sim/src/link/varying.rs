@@ -24,6 +24,8 @@ pub struct Varying {
     pub limits: Steps<Limit>,
     /// A drop-tail queue's marking threshold in packets; `None` for any other queue.
     pub marks: Option<Steps<u64>>,
+    /// The queue's discipline, whose settings change; `None` if they do not.
+    pub queues: Option<Steps<Discipline>>,
     /// The largest packet in bytes.
     pub mtus: Steps<u32>,
     /// One-way propagation delay, of packets by their departure.
@@ -77,6 +79,7 @@ impl Varying {
             policer: None,
             limits: Steps::always(settings.limit),
             marks: mark,
+            queues: None,
             mtus: Steps::always(settings.mtu.unwrap_or(u32::MAX)),
             delays: Steps::always(settings.delay),
             losses: Steps::always(settings.loss),

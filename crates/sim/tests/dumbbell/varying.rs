@@ -32,6 +32,7 @@ pub fn drawn(link: &LinkSettings, seed: u64, number: u32) -> Varying {
             .then(|| Policer { bucket: draw.bucket(link.rate, 6000), marks: draw.seldom() }),
         limits: draw.steps(link.limit, |draw| Limit::Packets(1 + draw.below(2 * most))),
         marks: steady.marks.clone(),
+        queues: None,
         mtus: draw.steps(u32::MAX, |draw| [1500, 1200, 900][draw.below(3) as usize]),
         delays: draw.steps(link.delay, |draw| Duration::from_micros(draw.below(60_000))),
         losses: draw.steps(link.loss, |draw| Loss::Bernoulli(draw.0.uniform() * 0.02)),
