@@ -36,6 +36,10 @@ class ChangeFields(TypedDict, total=False):
     """
     mark: str
     """The marking threshold for packets that arrive from then on."""
+    queue: str
+    """The settings of its queue for packets that arrive from then on, like "red:min=9"; it stays of
+    the same kind.
+    """
     loss: str
     """The losses of packets that leave from then on."""
     loss_burst: float
@@ -127,6 +131,8 @@ class ScriptLineFields(_ScriptLineFrom, total=False):
     """Those with these numbers are dropped, like 3, "40-43" or [3, "40-43"]."""
     mark: int | str | Sequence[int | str]
     """Those with these numbers are marked, if they can be."""
+    twice: int | str | Sequence[int | str]
+    """A copy of those with these numbers comes right behind them, which other lines count."""
     late: str
     """Those with the numbers of `packets` arrive so much later, overtaken by others."""
     packets: int | str | Sequence[int | str]
@@ -195,8 +201,8 @@ class WayBackFields(TypedDict, total=False):
     script: Sequence[ScriptLineFields | Mapping[str, Any]]
     """What happens to which packets."""
     memory: str
-    """The name of one of `memories`, which its queue shares with those of other links; a buffer is
-    then a limit besides.
+    """The name of one of `memories`, which its queue shares with those of other links, of the way
+    there only; a buffer is then a limit besides.
     """
     reserved: str
     """With `memory`: bytes of it that are this link's own."""
@@ -254,8 +260,8 @@ class DumbbellOptions(TypedDict, total=False):
     script: Sequence[ScriptLineFields | Mapping[str, Any]]
     """What happens to which packets."""
     memory: str
-    """The name of one of `memories`, which its queue shares with those of other links; a buffer is
-    then a limit besides.
+    """The name of one of `memories`, which its queue shares with those of other links, of the way
+    there only; a buffer is then a limit besides.
     """
     reserved: str
     """With `memory`: bytes of it that are this link's own."""
@@ -335,8 +341,8 @@ class ParkingLotOptions(TypedDict, total=False):
     script: Sequence[ScriptLineFields | Mapping[str, Any]]
     """What happens to which packets."""
     memory: str
-    """The name of one of `memories`, which its queue shares with those of other links; a buffer is
-    then a limit besides.
+    """The name of one of `memories`, which its queue shares with those of other links, of the way
+    there only; a buffer is then a limit besides.
     """
     reserved: str
     """With `memory`: bytes of it that are this link's own."""
@@ -413,8 +419,8 @@ class ChainLinkFields(TypedDict, total=False):
     script: Sequence[ScriptLineFields | Mapping[str, Any]]
     """What happens to which packets."""
     memory: str
-    """The name of one of `memories`, which its queue shares with those of other links; a buffer is
-    then a limit besides.
+    """The name of one of `memories`, which its queue shares with those of other links, of the way
+    there only; a buffer is then a limit besides.
     """
     reserved: str
     """With `memory`: bytes of it that are this link's own."""
@@ -499,8 +505,8 @@ class LinkFields(_LinkFrom, total=False):
     script: Sequence[ScriptLineFields | Mapping[str, Any]]
     """What happens to which packets."""
     memory: str
-    """The name of one of `memories`, which its queue shares with those of other links; a buffer is
-    then a limit besides.
+    """The name of one of `memories`, which its queue shares with those of other links, of the way
+    there only; a buffer is then a limit besides.
     """
     reserved: str
     """With `memory`: bytes of it that are this link's own."""

@@ -590,6 +590,7 @@ def test_an_example_sweeps_and_writes_everything(
         "runs.parquet",
         "flows.parquet",
         "links.parquet",
+        "groups.parquet",
         "sweep.png",
         "report.html",
         "made.json",
