@@ -87,6 +87,8 @@ def test_a_sweep_has_classes_of_sizes() -> None:
     of_point = [asked.filter(pl.col("point") == point).drop("point") for point in range(2)]
     assert of_point[0].equals(of_point[1])
     assert "transfers" in repr(sweep)
+    means = sweep.means("mean_slowdown", "mean_completion_time")
+    assert (means["mean_slowdown"] > 1.0).all()
 
 
 def test_a_trace_is_told(narrows: Run, tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ impl Checked {
             own,
         })?;
         packets_fit(&network.links, &flows)?;
+        scripts_name_flows(&network.links, load.all)?;
         let trace = check_trace(scenario.trace.clone(), &network.links, &flows)?;
         let warnings = warnings::find(&scenario, &network.links, &flows);
         let (seed, links) = (scenario.seed.unwrap_or(1), network.links);
@@ -185,6 +186,20 @@ fn check_flows(mut around: Surroundings) -> Result<Vec<CheckedFlow>, ScenarioErr
         first += u64::from(flow::count(flow));
     }
     Ok(flows)
+}
+
+/// Fails if a line of a script is about a flow that is not there, of `flows` in all.
+fn scripts_name_flows(links: &[CheckedLink], flows: u64) -> Result<(), ScenarioError> {
+    for link in links {
+        let named = link.varying.iter().flat_map(|varying| varying.flows_of_script());
+        if let Some((line, flow)) = named.into_iter().find(|(_, flow)| u64::from(*flow) >= flows) {
+            let place = format!("links \"{}\".script[{line}].flow", link.name);
+            let message =
+                format!("there is no flow {flow}; they are numbered from 0 to {}", flows - 1);
+            return Err(ScenarioError::new(place, message));
+        }
+    }
+    Ok(())
 }
 
 /// Fails if a flow's packets are too large for a link on its way; a stack that others wrote may

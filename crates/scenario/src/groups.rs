@@ -237,6 +237,11 @@ fn late_frames(flows: &[FlowResult]) -> f64 {
     late / all
 }
 
+/// The transfers of all groups that were asked for in the measured window.
+pub(crate) fn of_all(checked: &Checked, transfers: &Transfers) -> Taken {
+    Taken::of(transfers, &measured(checked, transfers).concat())
+}
+
 /// The rows of each group's transfers that were asked for in the measured window.
 fn measured(checked: &Checked, transfers: &Transfers) -> Vec<Vec<usize>> {
     let mut rows = vec![Vec::new(); checked.flows.len()];

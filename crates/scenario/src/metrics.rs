@@ -203,6 +203,18 @@ columns! {
     mean_rtt: Delay = Number(|run| run.mean_rtt);
     /// Data packets that reached their receivers, in the whole run.
     delivered: Count = Count(|run| run.delivered);
+    /// Transfers of all groups that were asked for in the measured window and ended.
+    finished_transfers: Count = Count(|run| run.taken.finished);
+    /// Transfers that were asked for in it and had not ended when the run did.
+    unfinished_transfers: Count = Count(|run| run.taken.unfinished);
+    /// Mean time from a request to the arrival of its last packet, of those that ended.
+    mean_completion_time: Time, "RFC 7928" = Number(|run| run.taken.completion_time.mean);
+    /// Its 99th percentile; empty unless ten values lie beyond it.
+    completion_time_p99: Time = Number(|run| run.taken.completion_time.p99);
+    /// Mean slowdown of those that ended.
+    mean_slowdown: Ratio = Number(|run| run.taken.slowdown.mean);
+    /// Its 99th percentile; empty unless ten values lie beyond it.
+    slowdown_p99: Ratio = Number(|run| run.taken.slowdown.p99);
     /// What the numbers should be read with, one warning a line; empty if there is none.
     warnings: Name = Text(|run| &run.warnings);
 }

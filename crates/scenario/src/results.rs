@@ -1,7 +1,7 @@
 //! What a run showed, in the units that people compare: bits per second, ratios, seconds, packets.
 //! The definitions are those of `docs/metrics.md`.
 
-use crate::groups::{self, GroupResult, Queries, SizeClass};
+use crate::groups::{self, GroupResult, Queries, SizeClass, Taken};
 use crate::transfers::{self, Transfers};
 use crate::{Checked, CheckedFlow, CheckedLink, Warning, remarks};
 use narrows_sim::{FlowSummary, Histogram, LinkSummary, PacketDelays, Simulation};
@@ -33,6 +33,8 @@ pub struct Results {
     pub delivered: u64,
     /// What was requested or arrived at random, a column each.
     pub transfers: Transfers,
+    /// How long those of the measured window took.
+    pub taken: Taken,
     /// Each group of flows.
     pub groups: Vec<GroupResult>,
     /// Its transfers by size.
@@ -270,6 +272,7 @@ pub fn assemble(
     };
     let bottleneck = bottleneck(&links);
     let transfers = observed.transfers;
+    let taken = groups::of_all(checked, &transfers);
     let groups = groups::gather(checked, &flows, &transfers);
     let size_classes = groups::by_size(checked, &transfers);
     let queries = groups::queries(checked, &transfers);
@@ -287,6 +290,7 @@ pub fn assemble(
         goodput,
         delivered: observed.delivered,
         transfers,
+        taken,
         groups,
         size_classes,
         queries,

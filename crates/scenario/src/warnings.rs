@@ -159,8 +159,8 @@ fn piles_up(link: &CheckedLink) -> Option<Warning> {
     (passes < rate).then(|| Warning {
         place: format!("links \"{}\"", link.name),
         message: format!(
-            "hold lets {packets} packets pass in {every}, which is less than {}: they pile up where \
-             no buffer bounds them; give more",
+            "hold lets {packets} pass at once, each {every}, which is less than {}: packets pile up \
+             where no buffer bounds them; give more",
             link.rate
         ),
     })

@@ -383,7 +383,9 @@ fn other_links_that_do_not_hold_together_are_refused_with_a_remedy() {
         ("script = [{ late = \"1ms\" }]", "script[0].late", "packets = 1"),
         ("script = [{ late = \"5s\", packets = 1 }]", "script[0].late", "4s at most"),
         ("script = [{ drop = 0 }]", "script[0].drop", "numbers from 1"),
-        ("script = [{ drop = 5, each = 4 }]", "script[0].each", "never counted"),
+        ("script = [{ late = \"0s\", packets = 1 }]", "script[0].late", "not above 0"),
+        ("script = [{ drop = 1, flow = 99 }]", "script[0].flow", "there is no flow 99"),
+        ("script = [{ drop = 5, each = 4 }]", "script[0].each", "begins anew"),
         (
             "script = [{ drop = 5, from = \"3s\", until = \"2s\" }]",
             "script[0].until",

@@ -110,7 +110,11 @@ def _delay(bench: Bench) -> Claim:
     """Judge the delay of a stream of 5 Mbps beside nine E-TCP connections that fill the link."""
 
     def at(reliable: bool) -> Scenario:
-        stream = {"cc": "etcp", "app": {"rate": "5Mbps"}, **({} if reliable else {"reliable": False})}
+        stream = {
+            "cc": "etcp",
+            "app": {"rate": "5Mbps"},
+            **({} if reliable else {"reliable": False}),
+        }
         flows = [stream, {"cc": "etcp", "count": FLOWS - 1}]
         return scenario(bench, "100Mbps", "100ms", flows, 60)
 

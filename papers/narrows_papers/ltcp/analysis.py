@@ -221,7 +221,12 @@ def _rounds_to_layers(bench: Bench) -> pl.DataFrame:
         dumbbell={"rate": "10Gbps", "rtt": "20ms", "buffer": "20p"},
         flows=[
             {"cc": "ltcp"},
-            {"datagrams": "constant", "app": {"rate": "9.99Gbps"}, "start_spread": "0s", "stop": "1s"},
+            {
+                "datagrams": "constant",
+                "app": {"rate": "9.99Gbps"},
+                "start_spread": "0s",
+                "stop": "1s",
+            },
         ],
     )
     flow = flow_series(bench.run(scenario), 0).filter(pl.col("time") > 1.0)

@@ -82,6 +82,12 @@ impl CheckedVarying {
         (hold.most < u64::MAX).then_some((hold.most, every))
     }
 
+    /// The lines of a script that are about one flow, by number, and the flow.
+    pub fn flows_of_script(&self) -> Vec<(usize, u32)> {
+        let lines = self.base.script.0.iter().enumerate();
+        lines.filter_map(|(number, line)| Some((number, line.admits.flow?))).collect()
+    }
+
     /// Whether a script sends packets twice.
     pub fn doubles(&self) -> bool {
         self.base.script.0.iter().any(|line| line.act == Act::Twice)

@@ -33,8 +33,11 @@ impl Context<'_> {
                 "must say one of drop, mark, twice, and late with packets; like { drop = 17 }";
             return Err(self.error(&format!("script[{number}]"), message));
         };
-        if late.is_some_and(|late| late > Act::LATEST) {
-            let message = format!("is later than {} at most", Act::LATEST);
+        if let Some(late) = late
+            && !(Duration::from_picos(1)..=Act::LATEST).contains(late)
+        {
+            let message =
+                format!("{late} is not above 0 and {} at most; try \"20ms\"", Act::LATEST);
             return Err(self.error(&field("late"), message));
         }
         if late.is_some() && self.options.hold.is_some() {
@@ -67,7 +70,9 @@ impl Context<'_> {
         let last = numbers.ranges().iter().map(|range| *range.end()).max().unwrap_or(0);
         match each {
             Some(each) if each < last => {
-                let message = format!("{each} is below {last}, to which is never counted then");
+                let message = format!(
+                    "{each} is below {last}: the count begins anew before it gets there; give more"
+                );
                 Err(self.error(&field("each"), message))
             }
             _ => Ok(()),
