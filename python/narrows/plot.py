@@ -270,9 +270,11 @@ def single(result: Result) -> Figure:
         _capacities(result, axes[2][1], links)
     else:
         _link_lines(result, "utilisation", axes[2][1], links)
-    # The legend of the flows is that of the panel beside it, too.
+    # The legend of the flows is that of the panel beside it, too, unless that has fewer: datagrams
+    # have no window.
+    said = axes[0][0].get_legend_handles_labels()[1]
     for ax in (axes[0][1], axes[1][0]):
-        if ax.get_legend():
+        if ax.get_legend() and ax.get_legend_handles_labels()[1] == said:
             ax.get_legend().remove()
     over_time = [*axes[:3].flat]
     if asked:
@@ -296,7 +298,7 @@ def _requests(over_time: Axes, shares: Axes, lines: Sequence[shown.Line], warmup
     over_time.set_xlabel("time of the request (s)")
     over_time.set_ylabel("completion time (s)")
     over_time.set_ylim(bottom=0)
-    if len(lines) > 1:
+    if len(lines) > 1 or lines[0].colour:
         over_time.legend(fontsize="x-small", frameon=False)
     shares.set_xscale("log")
     low, high = shares.get_xlim()
@@ -641,7 +643,8 @@ def _flow_lines(
             raise Error(f"flows: there is no flow {flow}; they are numbered from 0 to {known[-1]}")
     shown_as = metric(column, "flow_series")
     lines = shown.flow_lines(result, column, shown_as.scale, flows)
-    return _draw(ax, result, lines, shown_as.axis)
+    # A pool's flows, and datagrams, may be no lines here.
+    return _draw(ax, result, lines, shown_as.axis, named=result.groups.height > 1)
 
 
 def _losses(result: Result, ax: Axes, links: Sequence[int]) -> Axes:
@@ -693,7 +696,9 @@ def _link_line(result: Result, column: str, ax: Axes | None, link: int | str | N
     return _link_lines(result, column, ax, [result.link_number(link)])
 
 
-def _draw(ax: Axes, result: Result, lines: Sequence[shown.Line], label: str) -> Axes:
+def _draw(
+    ax: Axes, result: Result, lines: Sequence[shown.Line], label: str, named: bool = False
+) -> Axes:
     for line in lines:
         ax.plot(line.time, line.values, lw=0.7, color=f"C{line.colour}", label=escaped(line.label))
         if line.low is not None and line.high is not None:
@@ -706,7 +711,7 @@ def _draw(ax: Axes, result: Result, lines: Sequence[shown.Line], label: str) -> 
     top = shown.top(lines, shown.warmup(result))
     if top is not None:
         ax.set_ylim(0, top)
-    if len(lines) > 1:
+    if len(lines) > 1 or (lines and named):
         # Above the axes, so that it hides no line.
         ax.legend(
             fontsize="x-small",
