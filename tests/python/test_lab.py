@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
@@ -9,7 +10,9 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -199,6 +202,15 @@ FETCH = (
 )
 
 
+@pytest.fixture
+def alone() -> Iterator[None]:
+    """Hold what tests of devices of this machine's own network must not share."""
+    with (Path(tempfile.gettempdir()) / "narrows-devices.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.mark.usefixtures("alone")
 def test_a_command_has_a_path_of_its_own(narrows: Run, tmp_path: Path) -> None:
     needs_lab()
     beside = ("--beside", f'{sys.executable} -c "{SERVE}"')
@@ -244,6 +256,7 @@ CHANGING = SMALL.replace(
 )
 
 
+@pytest.mark.usefixtures("alone")
 def test_a_killed_lab_leaves_nothing(tmp_path: Path, narrows: Run) -> None:
     needs_lab()
     seed = random.randrange(2**32)
