@@ -15,13 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from narrows import _core
 from narrows.errors import Error
 from narrows.scenario import Scenario
 from narrows.terminal import complain, live, put, tell
-from narrows.trace_files import BUILT_IN
+from narrows.trace_files import fields_beside
 
 # Where a standing path says that it stands.
 PLACE = Path("/run/narrows")
@@ -97,23 +96,15 @@ def path_of(
         path = scenario.fields.get("dumbbell")
         if path is None:
             raise Error(f"{file}: has no [dumbbell]; a path is one")
-        if not single and (found := [name for name in OF_PACKETS if name in path]):
+        ways = (path, path.get("reverse", {}))
+        if not single and (found := [name for name in OF_PACKETS for way in ways if name in way]):
             raise Error(f"{file}: dumbbell.{found[0]} is of single packets; say --single")
         # What a path has is checked against the time of a run.
         about = {name: scenario.fields[name] for name in ("duration",) if name in scenario.fields}
         return Scenario(seed=seed, dumbbell=path, flows=[{"cc": "cubic"}], **about)
     usual = {name: value for name, value in USUAL.items() if name != "rate" or "trace" not in said}
-    path = {**usual, **said, **({"reverse": back} if back else {})}
-    whole = {field: _whole(value) if field == "trace" else value for field, value in path.items()}
-    if "trace" in back:
-        whole["reverse"] = {**back, "trace": _whole(back["trace"])}
-    return Scenario(seed=seed, dumbbell=whole, flows=[{"cc": "cubic"}])
-
-
-def _whole(trace: Any) -> str:
-    """Return a trace's name from the root; those that come with narrows have no place."""
-    name = str(trace)
-    return name if name.startswith(BUILT_IN) else str(Path(name).resolve())
+    path = fields_beside({**usual, **said, **({"reverse": back} if back else {})}, Path.cwd())
+    return Scenario(seed=seed, dumbbell=path, flows=[{"cc": "cubic"}])
 
 
 def standing(name: str) -> StandingPath | None:
