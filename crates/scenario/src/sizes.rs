@@ -94,7 +94,7 @@ const ENDING: &str = ".cdf";
 
 /// The sizes that `text` names; what is wrong with it otherwise.
 pub(crate) fn parse(text: &str) -> Result<Sizes, String> {
-    let (name, most) = match text.rsplit_once(":max=") {
+    let (name, mut most) = match text.rsplit_once(":max=") {
         Some((name, most)) => (name, Some(bytes(most)?)),
         None => (text, None),
     };
@@ -103,7 +103,11 @@ pub(crate) fn parse(text: &str) -> Result<Sizes, String> {
         _ if name.ends_with(ENDING) => file(name)?,
         "fixed" if most.is_none() => Sizes::fixed(bytes(rest)?),
         "fixed" => return Err("fixed sizes have no max; leave it out".to_owned()),
-        "pareto" => return pareto(rest, most),
+        "pareto" => {
+            let (sizes, own) = pareto(rest)?;
+            most = own.or(most);
+            sizes
+        }
         _ => table(name)?,
     };
     match most {
@@ -128,9 +132,9 @@ fn of_knots(knots: impl Iterator<Item = (f64, f64)>) -> Option<Sizes> {
     Sizes::table(knots.map(|(bytes, percent)| Knot { bytes, share: percent / 100.0 }))
 }
 
-/// `mean=30kB,shape=1.35`, and perhaps `max=10MB`.
-fn pareto(settings: &str, mut most: Option<f64>) -> Result<Sizes, String> {
-    let (mut mean, mut shape) = (None, None);
+/// The sizes of `mean=30kB,shape=1.35`, and the limit of a `max=10MB` behind it.
+fn pareto(settings: &str) -> Result<(Sizes, Option<f64>), String> {
+    let (mut mean, mut shape, mut most) = (None, None, None);
     for setting in settings.split(',') {
         match setting.split_once('=') {
             Some(("mean", value)) => mean = Some(bytes(value)?),
@@ -143,11 +147,7 @@ fn pareto(settings: &str, mut most: Option<f64>) -> Result<Sizes, String> {
         let message = "pareto needs a mean and a shape above 1: pareto:mean=30kB,shape=1.35";
         return Err(message.to_owned());
     };
-    let sizes = Sizes::pareto(mean, shape);
-    match most {
-        None => Ok(sizes),
-        Some(most) => sizes.at_most(most).ok_or_else(|| format!("max={most} B leaves nothing")),
-    }
+    Ok((Sizes::pareto(mean, shape), most))
 }
 
 fn bytes(text: &str) -> Result<f64, String> {
