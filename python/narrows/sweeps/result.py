@@ -27,19 +27,13 @@ if TYPE_CHECKING:
 
     from narrows.scenario import Scenario
 
-# Columns of a kept run that are not part of its summary.
-NESTED = (
-    "flows",
-    "links",
-    "groups",
-    "transfers",
-    "size_classes",
-    "queries",
-    "flow_series",
-    "law_series",
-    "link_series",
-)
+# Columns of a kept run that are neither of its summary nor a table.
 ABOUT = ("key", "engine", "scenario")
+
+
+def _nested() -> list[str]:
+    """Return the tables of a run that a kept run has as columns beside its summary."""
+    return [name for name in table_names() if name != "summary"]
 
 
 @dataclass(frozen=True)
@@ -134,7 +128,9 @@ class Sweep:
         """One row per run: the point's values, the seed and the summary."""
         import polars as pl  # noqa: PLC0415
 
-        return self._with_points(read(self._whole(), self._cache, pl.exclude(*NESTED, *ABOUT[1:])))
+        return self._with_points(
+            read(self._whole(), self._cache, pl.exclude(*_nested(), *ABOUT[1:]))
+        )
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -427,7 +423,8 @@ class Sweep:
             If results of another command are there, or nothing can be written there.
         """
         tables = {"runs": self.runs, "flows": self.flows, "links": self.links}
-        tables |= {name: rows for name in NESTED[2:] if not (rows := self._rows(name)).is_empty()}
+        others = (name for name in _nested() if name not in tables)
+        tables |= {name: rows for name in others if not (rows := self._rows(name)).is_empty()}
         files = []
         with writing_into(folder):
             for name, frame in tables.items():
