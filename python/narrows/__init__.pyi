@@ -3,6 +3,7 @@
 
 from . import _core as _core
 from . import bulk as bulk
+from . import check as check
 from . import comparison as comparison
 from . import controller as controller
 from . import errors as errors
@@ -21,6 +22,8 @@ from . import theory as theory
 from ._core import Ack as Ack
 from ._core import Loss as Loss
 from ._core import Mark as Mark
+from .check import Check as Check
+from .check import Verdict as Verdict
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
 from .controller import Controller as Controller

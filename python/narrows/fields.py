@@ -850,6 +850,15 @@ class TraceFields(TypedDict, total=False):
     """Flows whose recovery goes to a qlog file, by number from 0."""
 
 
+class SeedsFields(TypedDict, total=False):
+    """The fields of a seeds."""
+
+    count: int
+    """The number of seeds, from the scenario's own on; 5 unless given."""
+    confidence: str
+    """The confidence of the interval that decides; "95%" unless given."""
+
+
 class ScenarioOptions(TypedDict, total=False):
     """Fields of a scenario that the functions of `narrows.networks` take as keywords."""
 
@@ -871,6 +880,12 @@ class ScenarioOptions(TypedDict, total=False):
     """Memories that queues of links share."""
     trace: str | TraceFields | Mapping[str, Any]
     """What to write down packet by packet."""
+    expect: Mapping[str, Any]
+    """What runs are expected to show, for `narrows check`."""
+    reference: Mapping[str, Mapping[str, Any]]
+    """Scenarios that bounds of `expect` speak of, by name."""
+    seeds: SeedsFields | Mapping[str, Any]
+    """Under how many seeds `expect` is tried."""
 
 
 class ScenarioFields(ScenarioOptions, total=False):

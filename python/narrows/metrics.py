@@ -156,6 +156,36 @@ class Metric:
         return self.text(mean) if len(known) == 1 else f"{self.text(mean)} ± {self.text(half)}"
 
 
+def quantity(kind: str, value: float, half: float | None = None) -> str:
+    """Write a number with its unit as people read it.
+
+    Parameters
+    ----------
+    kind
+        The kind of quantity, as metrics have it.
+    value
+        In the unit of the tables.
+    half
+        Half of its interval, if it has one.
+
+    Returns
+    -------
+    str
+        With the unit behind.
+
+    Examples
+    --------
+    >>> quantity("delay", 0.0051), quantity("share", 0.02, 0.001), quantity("ratio", 0.5)
+    ('5.10 ms', '2.000 ± 0.100 %', '0.500')
+    """
+    unit, scale, digits = SHOWN[kind]
+    if kind == "count" and value * scale != round(value * scale):
+        digits = 1
+    interval = "" if half is None else f" ± {half * scale:.{digits}f}"
+    unit = "" if kind == "packets" else unit
+    return f"{value * scale:.{digits}f}{interval} {unit}".rstrip()
+
+
 def metric(name: str, table: str = "summary") -> Metric:
     """Return the metric of a table; those of a run's record are in every table.
 

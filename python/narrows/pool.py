@@ -142,20 +142,44 @@ def run_all(jobs: Sequence[tuple[Scenario, int]], traces_to: str | None = None) 
     own = {id(scenario): scenario for scenario, _ in jobs}
     weights = {key: scenario.checked.weight() for key, scenario in own.items()}
     check_memory([weights[id(scenario)] for scenario, _ in jobs])
-    with bar(len(jobs)) as advance, Threads(advance) as threads:
 
-        def one(number: int, scenario: Scenario, seed: int) -> Result:
-            def watch(share: float) -> None:
-                threads.watch(number, share)
+    def one(number: int, watch: Callable[[float], None]) -> Result:
+        scenario, seed = jobs[number]
+        return run(scenario, seed=seed, progress=watch, traces_to=None if number else traces_to)
 
-            watch(0.0)
-            result = run(
-                scenario, seed=seed, progress=watch, traces_to=None if number else traces_to
-            )
+    return each(len(jobs), one)
+
+
+def each(jobs: int, one: Callable[[int, Callable[[float], None]], Done]) -> list[Done]:
+    """Do jobs in parallel with a progress bar; Ctrl-C stops all of them.
+
+    Parameters
+    ----------
+    jobs
+        Their number.
+    one
+        What does a job, called with its number and a function that it calls with the share of it
+        done, and which may raise.
+
+    Returns
+    -------
+    list
+        What the jobs returned, in order.
+
+    Raises
+    ------
+    Exception
+        What the first job raised that failed, in order; the others are stopped.
+    """
+    with bar(jobs) as advance, Threads[int](advance) as threads:
+
+        def job(number: int) -> Done:
+            threads.watch(number, 0.0)
+            result = one(number, lambda share: threads.watch(number, share))
             advance(number, 1.0)
             return result
 
-        futures = [threads.submit(one, number, *job) for number, job in enumerate(jobs)]
+        futures = [threads.submit(job, number) for number in range(jobs)]
         wait(futures, return_when=FIRST_EXCEPTION)
     for future in futures:
         error = None if future.cancelled() else future.exception()

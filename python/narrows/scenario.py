@@ -8,13 +8,16 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from narrows import _core, trace_files
 from narrows.controller import Controller, Makes, known
 from narrows.fields import ScenarioFields
 from narrows.files import read_text
 from narrows.stack import is_stack, known_stack
+
+if TYPE_CHECKING:
+    from narrows.check import Check
 
 # A file with more bytes is not read: checking it would take gigabytes. `count` says many flows.
 LARGEST = 8 << 20
@@ -59,7 +62,7 @@ class Scenario:
             fields = fields | {"flows": [self._named(flow) for flow in fields["flows"]]}
         self.core = _core.Scenario.from_json(_json(fields))
         self._checked: _core.Checked | None = None
-        self.check()
+        self.valid()
 
     @classmethod
     def draft(cls, core: _core.Scenario, controllers: Mapping[str, Makes]) -> Scenario:
@@ -83,8 +86,8 @@ class Scenario:
         scenario._checked = None
         return scenario
 
-    def check(self) -> Scenario:
-        """Check it, unless it has been checked, and return it.
+    def valid(self) -> Scenario:
+        """Return it, once it has been checked that it can be run.
 
         Returns
         -------
@@ -98,6 +101,39 @@ class Scenario:
         """
         _ = self.checked
         return self
+
+    def check(self, seeds: int | Sequence[int] | None = None) -> Check:
+        """Find out whether runs show what the scenario expects (``expect``).
+
+        Parameters
+        ----------
+        seeds
+            The number of seeds, counted from the scenario's own, or a list of seeds; as the
+            scenario says if None.
+
+        Returns
+        -------
+        Check
+            What was found, of each expectation; true if all hold.
+
+        Raises
+        ------
+        Error
+            If it expects nothing, or a seed is not from 0 to 2^64 - 1.
+        RuntimeError
+            If a run fails.
+
+        Examples
+        --------
+        >>> import narrows as nw
+        >>> scenario = nw.dumbbell("10Mbps", "40ms", "20p", flows=2, duration="5s")
+        >>> check = scenario.with_(expect={"utilisation": ">= 0.9"}).check(seeds=2)
+        >>> check.judgements[0].verdict, bool(check)
+        (<Verdict.HOLDS: 'holds'>, True)
+        """
+        from narrows.check import check_all, seeds_of  # noqa: PLC0415
+
+        return check_all([(self, seeds_of(self, seeds))])[0]
 
     @property
     def checked(self) -> _core.Checked:
@@ -145,7 +181,7 @@ class Scenario:
         """
         if not isinstance(text, str):
             raise _core.ScenarioError(f"from_toml: {type(text).__name__} is not a text; decode it")
-        return cls.draft(_core.Scenario(text), {}).check()
+        return cls.draft(_core.Scenario(text), {}).valid()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scenario:
@@ -176,7 +212,7 @@ class Scenario:
             raise _core.ScenarioError(f"{path}: {error}") from None
         try:
             core = trace_files.beside(_core.Scenario(text), Path(path).parent)
-            return cls.draft(core, {}).check()
+            return cls.draft(core, {}).valid()
         except _core.ScenarioError as error:
             raise _core.ScenarioError(f"{path}: {error}") from None
 
@@ -207,7 +243,7 @@ class Scenario:
         >>> scenario.with_({"flows[0].count": 3}, duration="5s").fields["flows"][0]["count"]
         3
         """
-        return self.drafted({**(values or {}), **named}).check()
+        return self.drafted({**(values or {}), **named}).valid()
 
     def drafted(self, values: Mapping[str, Any]) -> Scenario:
         """Return the same with other values by path, unchecked.

@@ -11,13 +11,15 @@ from typing import SupportsIndex
 from narrows.errors import SweepError
 
 
-def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
-    """Compute the mean and the half-width of its 95 % confidence interval, by Student's t.
+def mean_and_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
+    """Compute the mean and the half-width of its confidence interval, by Student's t.
 
     Parameters
     ----------
     values
         Independent observations.
+    confidence
+        The interval's, from 0 to 1.
 
     Returns
     -------
@@ -41,7 +43,7 @@ def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
     from scipy.stats import t  # noqa: PLC0415 (a third of a second, needed for several seeds only)
 
     variance = sum((value - mean) ** 2 for value in values) / (n - 1)
-    return mean, float(t.ppf(0.975, n - 1)) * math.sqrt(variance / n)
+    return mean, float(t.ppf((1 + confidence) / 2, n - 1)) * math.sqrt(variance / n)
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def written() -> str:
 
 def _in_order(defs: Mapping[str, Any]) -> list[str]:
     """Return the tables, each after those that it is made of."""
-    tables = [name for name, node in defs.items() if node.get("type") == "object"]
+    tables = [name for name, node in defs.items() if "properties" in node]
     found: list[str] = []
 
     def visit(name: str) -> None:
@@ -154,7 +154,7 @@ def _doc(text: str) -> Iterator[str]:
 def _type(node: Mapping[str, Any], defs: Mapping[str, Any]) -> str:
     if "$ref" in node:
         name = node["$ref"].rpartition("/")[2]
-        is_table = defs[name].get("type") == "object"
+        is_table = "properties" in defs[name]
         return f"{name}Fields | Mapping[str, Any]" if is_table else _type(defs[name], defs)
     if "const" in node:
         return f'Literal["{node["const"]}"]'
@@ -168,6 +168,9 @@ def _type(node: Mapping[str, Any], defs: Mapping[str, Any]) -> str:
 def _plain(kind: str, node: Mapping[str, Any], defs: Mapping[str, Any]) -> str:
     if kind == "array" and "prefixItems" in node:
         return f"tuple[{', '.join(_type(item, defs) for item in node['prefixItems'])}]"
+    if kind == "object":
+        values = node["additionalProperties"]
+        return f"Mapping[str, {'Any' if values is True else _type(values, defs)}]"
     if kind == "array":
         return f"Sequence[{_type(node['items'], defs)}]"
     names = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}

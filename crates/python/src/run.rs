@@ -55,6 +55,11 @@ impl Run {
     pub fn new(results: Results, wall: f64) -> Self {
         Self { results, wall }
     }
+
+    /// What it showed.
+    pub fn results(&self) -> &Results {
+        &self.results
+    }
 }
 
 #[pymethods]

@@ -3,6 +3,7 @@
 use crate::controller::PythonLaw;
 use crate::error::Failed;
 use crate::failure;
+use crate::run::Run;
 use crate::stack::PythonStack;
 use narrows_scenario::{self as scenario, CheckedLink};
 use pyo3::prelude::*;
@@ -70,6 +71,9 @@ impl Scenario {
     }
 }
 
+/// Name, bound, whether that is more than a number, side, kind of quantity, reason, source.
+type ExpectationLine = (String, String, bool, &'static str, &'static str, String, String);
+
 /// A scenario that has been checked.
 #[pyclass(module = "narrows._core", frozen)]
 pub(crate) struct Checked(pub scenario::Checked);
@@ -94,6 +98,36 @@ impl Checked {
     /// Returns what runs, but hardly as it was meant, each with its place and a remedy.
     fn warnings(&self) -> Vec<String> {
         self.0.warnings.iter().map(ToString::to_string).collect()
+    }
+
+    /// Returns what runs are expected to show: name, bound, whether that is more than a number,
+    /// side, kind of quantity, reason and source of each.
+    fn expectations(&self) -> Vec<ExpectationLine> {
+        let line = |it: &scenario::Expectation| {
+            let (side, kind) = (it.side().as_str(), it.kind().as_str());
+            let [name, bound, why, source] = [&it.name, &it.written, &it.why, &it.source];
+            (name.clone(), bound.clone(), it.is_relative(), side, kind, why.clone(), source.clone())
+        };
+        self.0.expectations.all.iter().map(line).collect()
+    }
+
+    /// Returns the scenarios that bounds speak of, by name.
+    fn references(&self) -> Vec<(String, Self)> {
+        let references = &self.0.expectations.references;
+        references.iter().map(|(name, checked)| (name.clone(), Self(checked.clone()))).collect()
+    }
+
+    /// Returns the number of seeds under which expectations are tried, and the confidence.
+    fn seeds(&self) -> (u32, f64) {
+        (self.0.expectations.seeds, self.0.expectations.confidence)
+    }
+
+    /// Returns each expectation's number and what its bound amounts to, in the scenario's own run
+    /// and those of its references, all under one seed; NaN for what such a run does not show.
+    #[expect(clippy::needless_pass_by_value, reason = "as Python hands lists")]
+    fn expected(&self, runs: Vec<Bound<'_, Run>>) -> Vec<[f64; 2]> {
+        let runs: Vec<&scenario::Results> = runs.iter().map(|run| run.get().results()).collect();
+        self.0.expectations.all.iter().map(|it| it.read(&runs)).collect()
     }
 
     /// Returns when the run ends and from when on it is measured, in seconds.

@@ -1,5 +1,6 @@
 //! One parse for every front: what passes here runs, and all of it counts.
 
+use crate::expectations::Expectations;
 use crate::flow::{self, Carrier, CheckedFlow, Surroundings};
 use crate::link::{CheckedLink, Load};
 use crate::memories::CheckedMemory;
@@ -31,6 +32,8 @@ pub struct Checked {
     pub trace: Option<Trace>,
     /// What runs, but hardly as it was meant.
     pub warnings: Vec<Warning>,
+    /// What runs are expected to show.
+    pub expectations: Expectations,
     /// What queues of links share.
     pub(crate) memories: Vec<CheckedMemory>,
     load: Load,
@@ -85,7 +88,7 @@ impl Checked {
         let trace = check_trace(scenario.trace.clone(), &network.links, &flows)?;
         let warnings = warnings::find(&scenario, &network.links, &flows);
         let (seed, links) = (scenario.seed.unwrap_or(1), network.links);
-        Ok(Self {
+        let mut checked = Self {
             seed,
             duration,
             warmup,
@@ -94,10 +97,13 @@ impl Checked {
             flows,
             trace,
             warnings,
+            expectations: Expectations::none(),
             memories,
             load,
             memory,
-        })
+        };
+        checked.expectations = Expectations::new(&scenario, &checked, own)?;
+        Ok(checked)
     }
 
     /// Fails if it would run for days; a description of that is as good as any other.

@@ -12,6 +12,7 @@ mod controller_spec;
 mod effort;
 mod engine;
 mod error;
+mod expectations;
 mod fields;
 #[cfg(feature = "parquet")]
 mod files;
@@ -47,6 +48,7 @@ pub use connection::decided_by;
 pub use controller_spec::ControllerSpec;
 pub use engine::engine;
 pub use error::{RunError, ScenarioError};
+pub use expectations::{Expectation, Expectations, Side};
 #[cfg(feature = "parquet")]
 pub use files::{parquet, small_parquet};
 pub use flow::{CheckedFlow, Headers, PacketSize};
@@ -63,9 +65,9 @@ pub use results::{
 };
 pub use run::{run, run_tapped};
 pub use scenario::{
-    App, Arrivals, Background, Chain, ChainLink, Datagrams, Dumbbell, Files, Flow, Host, HostField,
-    HostName, Incast, Link, LinkName, Memory, PacingName, ParkingLot, PeriodsName, Scenario,
-    SlowStartName, Stall, TcpName, Trace, Web,
+    App, Arrivals, Background, Chain, ChainLink, Datagrams, Dumbbell, Expect, Expected, Files,
+    Flow, Host, HostField, HostName, Incast, Link, LinkName, Memory, PacingName, ParkingLot,
+    PeriodsName, Reference, Scenario, Seeds, SlowStartName, Stall, TcpName, Trace, Web,
 };
 pub use stack::{Stack, StackEnds, Transfer, Wish};
 pub use tables::{FORMAT, TABLES, row, table};

@@ -21,7 +21,12 @@ pub fn run(
     watch: impl FnMut(f64) -> ControlFlow<()>,
 ) -> Result<Results, RunError> {
     if checked.stacks().next().is_some() {
-        return own_thread::run(checked, seed, traces_to, watch);
+        return own_thread::run(
+            checked,
+            seed,
+            |note| run_here(checked, seed, traces_to, note),
+            watch,
+        );
     }
     run_here(checked, seed, traces_to, watch)
 }
@@ -72,10 +77,26 @@ fn believable(results: Results) -> Result<Results, RunError> {
 /// Runs `checked` under `seed`, and shows each packet that crosses a link between routers to `tap`,
 /// arrivals in order of time.
 pub fn run_tapped(checked: &Checked, seed: u64, tap: Box<dyn Tap>) -> Result<Results, RunError> {
+    if checked.stacks().next().is_some() {
+        let run = |note: own_thread::Note<'_>| run_tapped_here(checked, seed, tap, note);
+        return own_thread::run(checked, seed, run, |_| ControlFlow::Continue(()));
+    }
+    run_tapped_here(checked, seed, tap, |_| ControlFlow::Continue(()))
+}
+
+fn run_tapped_here(
+    checked: &Checked,
+    seed: u64,
+    tap: Box<dyn Tap>,
+    mut watch: impl FnMut(f64) -> ControlFlow<()>,
+) -> Result<Results, RunError> {
     let mut simulation = simulation(checked, seed, &mut Traces::none(checked), false)?;
     simulation.set_tap((0..checked.links.len() as u32).collect(), tap);
-    let _ = simulation.run(|_| ControlFlow::Continue(()));
+    let flow = simulation.run(|now| watch(now.seconds() / checked.duration.seconds()));
     arrivals_fit(checked, &simulation)?;
+    if flow.is_break() {
+        return Err(RunError::Stopped { seconds: simulation.now().seconds() });
+    }
     believable(results::gather(checked, &simulation, seed))
 }
 
@@ -97,13 +118,18 @@ mod own_thread {
     use std::sync::mpsc::{RecvTimeoutError, channel};
     use std::time::Duration;
 
+    /// What a run calls with the share done, and which may stop it.
+    pub type Note<'a> = &'a (dyn Fn(f64) -> ControlFlow<()> + Sync);
+
     /// How often the caller is asked whether to go on.
     const ASK_EVERY: Duration = Duration::from_millis(20);
 
+    /// Calls `run` in a thread that is prepared for `checked` under `seed`, with what `run` is to
+    /// call with the share done.
     pub fn run(
         checked: &Checked,
         seed: u64,
-        traces_to: Option<&Path>,
+        run: impl FnOnce(Note<'_>) -> Result<Results, RunError> + Send,
         mut watch: impl FnMut(f64) -> ControlFlow<()>,
     ) -> Result<Results, RunError> {
         let (reached, stopped) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -111,13 +137,14 @@ mod own_thread {
             reached.store(share.to_bits(), Relaxed);
             if stopped.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
+        let note: Note<'_> = &note;
         let joining: Vec<_> = checked.stacks().map(|stack| stack.joining()).collect();
         let outcome = std::thread::scope(|scope| {
             let (done, is_done) = channel();
             let thread = scope.spawn(move || {
                 joining.into_iter().for_each(|join| join());
                 checked.stacks().for_each(|stack| stack.prepare(seed));
-                let outcome = run_here(checked, seed, traces_to, note);
+                let outcome = run(note);
                 // Nobody listens if the caller panics.
                 let _ = done.send(());
                 outcome

@@ -14,7 +14,19 @@ from typing import Annotated
 import typer
 
 from narrows import _core
-from narrows.cli import again, choices, compare, kernel, lab, reproduce, run, send, sweep, trace
+from narrows.cli import (
+    again,
+    check,
+    choices,
+    compare,
+    kernel,
+    lab,
+    reproduce,
+    run,
+    send,
+    sweep,
+    trace,
+)
 from narrows.cli.errors import TerminatedError, one_line_errors
 from narrows.terminal import put
 
@@ -30,7 +42,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 # In the order of --help.
-for _part in (compare, run, again, sweep, reproduce, lab, kernel, send, trace, choices):
+for _part in (compare, run, check, again, sweep, reproduce, lab, kernel, send, trace, choices):
     app.add_typer(_part.commands)
 
 

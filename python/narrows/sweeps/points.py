@@ -203,7 +203,7 @@ def checked_at(point: Point, draft: Scenario) -> Scenario:
         If it cannot be run; the message names the point.
     """
     try:
-        return draft.check()
+        return draft.valid()
     except ScenarioError as error:
         raise ScenarioError(f"at {describe(point)}: {error}") from None
 

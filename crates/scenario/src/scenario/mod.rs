@@ -2,6 +2,7 @@
 //! schema. Fields that were not given stay `None`.
 
 mod background;
+mod expect;
 mod flow;
 mod names;
 mod network;
@@ -12,6 +13,7 @@ mod varying;
 mod written;
 
 pub use background::Background;
+pub use expect::{Expect, Expected, Reference, Seeds};
 pub(crate) use flow::Of;
 pub use flow::{
     AckEvery, App, Arrivals, Datagrams, Files, Flow, Host, HostField, HostName, Incast, PacingName,
@@ -28,6 +30,7 @@ use narrows_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// One experiment. Exactly one of `dumbbell`, `parking_lot`, `chain` and `links` says what the
 /// network is.
@@ -77,6 +80,15 @@ pub struct Scenario {
     /// What to write down packet by packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
+    /// What runs are expected to show, for `narrows check`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Expect>,
+    /// Scenarios that bounds of `expect` speak of, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reference: BTreeMap<String, Reference>,
+    /// Under how many seeds `expect` is tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seeds: Option<Seeds>,
 }
 
 /// What to write down packet by packet.
@@ -149,13 +161,22 @@ impl Scenario {
         })
     }
 
-    /// What decides the run: without seed and traces, and without samples unless it asks for them
-    /// or `series` are kept.
+    /// What decides the run: without seed, traces and expectations, and without samples unless it
+    /// asks for them or `series` are kept.
     #[must_use]
     pub fn canonical(&self, series: bool) -> Self {
         let nothing = (!series).then_some(Duration::ZERO);
         let dumbbell = self.dumbbell.as_ref().map(Dumbbell::spelled_out);
-        Self { seed: None, trace: None, sample: self.sample.or(nothing), dumbbell, ..self.clone() }
+        Self {
+            seed: None,
+            trace: None,
+            sample: self.sample.or(nothing),
+            dumbbell,
+            expect: None,
+            reference: BTreeMap::new(),
+            seeds: None,
+            ..self.clone()
+        }
     }
 
     /// Spells out a link that is known by name, and removes options whose value has no effect, like

@@ -1,0 +1,106 @@
+//! A number of a run, by its name.
+
+use crate::Checked;
+use crate::groups::GroupResult;
+use crate::metrics::{self, Column, Kind, Values};
+use crate::results::{FlowResult, LinkResult, Results};
+use narrows_settings::unknown;
+
+/// A number of a run.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    Summary(&'static Column<Results>),
+    Link(usize, &'static Column<LinkResult>),
+    Group(usize, &'static Column<GroupResult>),
+    Flow(usize, &'static Column<FlowResult>),
+}
+
+impl Place {
+    /// The number called `name` in what `checked` shows: a metric of the summary, or one of a link,
+    /// of a group of flows or of a flow, like `links.bottleneck.drops`, `groups[0].share` or
+    /// `flows[3].timeouts`.
+    pub fn find(name: &str, checked: &Checked) -> Result<Self, String> {
+        let Some((owner, metric)) = name.rsplit_once('.') else {
+            return Ok(Self::Summary(column(metrics::SUMMARY, name)?));
+        };
+        let links = checked.links.iter().map(|link| link.name.as_str());
+        let groups = checked.flows.iter().map(|group| group.name.as_str());
+        if let Some(link) = row(owner, "link", links)? {
+            return Ok(Self::Link(link, column(metrics::LINKS, metric)?));
+        }
+        if let Some(group) = row(owner, "group", groups)? {
+            return Ok(Self::Group(group, column(metrics::GROUPS, metric)?));
+        }
+        let flows = std::iter::repeat_n("", checked.flow_count() as usize);
+        if let Some(flow) = row(owner, "flow", flows)? {
+            return Ok(Self::Flow(flow, column(metrics::FLOWS, metric)?));
+        }
+        Err(format!(
+            "\"{name}\" is no number of a run; try utilisation, links.bottleneck.{metric}, \
+             groups.NAME.{metric} or flows[0].{metric}"
+        ))
+    }
+
+    /// What `results` show; NaN if they show nothing there.
+    pub fn read(self, results: &Results) -> f64 {
+        match self {
+            Self::Summary(column) => number(column, results),
+            Self::Link(link, column) => number(column, &results.links[link]),
+            Self::Group(group, column) => number(column, &results.groups[group]),
+            Self::Flow(flow, column) => number(column, &results.flows[flow]),
+        }
+    }
+
+    /// What kind of quantity it is.
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Summary(column) => column.kind,
+            Self::Link(_, column) => column.kind,
+            Self::Group(_, column) => column.kind,
+            Self::Flow(_, column) => column.kind,
+        }
+    }
+}
+
+/// The row that `owner` means, `links.NAME` or `links[0]` for a `kind` of "link"; `None` if it
+/// means a row of another kind.
+fn row<'a>(
+    owner: &str,
+    kind: &str,
+    names: impl ExactSizeIterator<Item = &'a str> + Clone,
+) -> Result<Option<usize>, String> {
+    let Some(rest) = owner.strip_prefix(kind).and_then(|rest| rest.strip_prefix('s')) else {
+        return Ok(None);
+    };
+    let number = rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    if let Some(number) = number.and_then(|number| number.parse().ok()) {
+        let last = names.len() - 1;
+        let missing = format!("there is no {kind} {number}; they are numbered from 0 to {last}");
+        return if number <= last { Ok(Some(number)) } else { Err(missing) };
+    }
+    let Some(name) = rest.strip_prefix('.') else { return Ok(None) };
+    let named = names.clone().filter(|name| !name.is_empty());
+    if named.clone().next().is_none() {
+        return Err(format!("{kind}s have no names here; write {kind}s[0]"));
+    }
+    let found = names.clone().position(|other| other == name && !name.is_empty());
+    found.map(Some).ok_or_else(|| unknown(kind, name, named))
+}
+
+/// The column of a number called `name`.
+fn column<R>(columns: &'static [Column<R>], name: &str) -> Result<&'static Column<R>, String> {
+    let mut numbers = columns.iter().filter(|it| {
+        matches!(it.values, Values::Number(_) | Values::Count(_)) && it.kind != Kind::Number
+    });
+    let known = numbers.clone().map(|column| column.name);
+    numbers.find(|it| it.name == name).ok_or_else(|| unknown("metric", name, known))
+}
+
+/// What `column` shows of `row`.
+fn number<R>(column: &Column<R>, row: &R) -> f64 {
+    match column.values {
+        Values::Number(read) => read(row),
+        Values::Count(read) => read(row) as f64,
+        _ => f64::NAN,
+    }
+}

@@ -1,0 +1,154 @@
+//! What a run is expected to show: how it is written, what is refused, what it amounts to.
+
+use narrows_scenario::{Checked, Results, Scenario, run};
+use std::ops::ControlFlow;
+
+const BASE: &str = "
+duration = \"2s\"
+[dumbbell]
+rate = \"10Mbps\"
+rtt = \"20ms\"
+buffer = \"20p\"
+[[flows]]
+name = \"video\"
+cc = \"cubic\"
+count = 2
+[[flows]]
+name = \"bulk\"
+cc = \"reno\"
+";
+
+fn checked(more: &str) -> Result<Checked, String> {
+    let scenario = Scenario::from_toml(&format!("{BASE}{more}")).map_err(|it| it.to_string())?;
+    Checked::new(scenario).map_err(|error| error.to_string())
+}
+
+fn results(checked: &Checked) -> Results {
+    run(checked, 1, None, |_| ControlFlow::Continue(())).expect("it runs to its end")
+}
+
+/// Number and bound of each expectation, under seed 1.
+fn read(more: &str) -> Vec<[f64; 2]> {
+    let checked = checked(more).expect("it can be run");
+    let references = checked.expectations.references.iter();
+    let references: Vec<Results> = references.map(|(_, checked)| results(checked)).collect();
+    let own = results(&checked);
+    let runs: Vec<&Results> = [&own].into_iter().chain(&references).collect();
+    checked.expectations.all.iter().map(|it| it.read(&runs)).collect()
+}
+
+#[test]
+fn a_bound_is_read_in_the_units_of_its_number() {
+    for (line, bound) in [
+        ("utilisation = '>= 0.9'", 0.9),
+        ("loss_rate = '<= 1.5%'", 0.015),
+        ("delay_p99 = '<= 5ms + 2ms'", 0.007),
+        ("goodput = '> 0.5 * 8Mbps'", 4e6),
+        ("max_queue = '<= 20p'", 20.0),
+        ("'links.bottleneck.departed_bytes' = '< 3MB'", 3e6),
+        ("'flows[2].timeouts' = '== 0'", 0.0),
+        ("'groups[1].share' = '<= max(0.2, 0.4) - 0.1'", 0.4 - 0.1),
+        ("mean_queue = '<= 2 * (1 + 3)'", 8.0),
+    ] {
+        let [[value, read]] = read(&format!("[expect]\n{line}"))[..] else { panic!("{line}") };
+        assert!((read - bound).abs() < 1e-12 && value.is_finite(), "{line}: {value} {read}");
+    }
+}
+
+#[test]
+fn numbers_of_the_run_and_of_references_are_read_where_they_are() {
+    let found = read(
+        "[expect]
+         'groups.video.share' = '>= 0.5 * groups.bulk.share'
+         utilisation = '>= reno - 0.01'
+         'flows[0].goodput' = '<= 0.9 * alone.goodput'
+         [reference]
+         reno = { cc = 'reno' }
+         alone = { without = 'bulk', 'flows[0].count' = 1 }",
+    );
+    let [reno, alone] = ["[[flows]]\ncc = 'reno'\ncount = 3", "[[flows]]\ncc = 'cubic'\ncount = 1"]
+        .map(|flows| {
+            let text = format!("{}{flows}", BASE.split("[[flows]]").next().unwrap());
+            Checked::new(Scenario::from_toml(&text).unwrap()).unwrap()
+        });
+    let own = results(&checked("").unwrap());
+    // By name: flows[0].goodput, groups.video.share, utilisation.
+    let one = results(&alone);
+    assert_eq!(found[0], [own.flows[0].goodput, 0.9 * one.goodput]);
+    assert_eq!(found[1], [own.groups[0].share, 0.5 * own.groups[1].share]);
+    assert_eq!(found[2][0], own.bottleneck().summary.utilisation);
+    let all_reno = results(&reno).bottleneck().summary.utilisation;
+    assert!((found[2][1] - (all_reno - 0.01)).abs() < 0.02, "start times differ by group only");
+}
+
+#[test]
+fn tables_in_tables_say_the_same_as_a_name_in_quotation_marks() {
+    let text = |expect: &str| Scenario::from_toml(&format!("{BASE}[expect]\n{expect}")).unwrap();
+    let nested = text("links.bottleneck.drops = { bound = '<= 9', why = 'small' }");
+    assert_eq!(nested, text("'links.bottleneck.drops' = { bound = '<= 9', why = 'small' }"));
+    assert_eq!(nested, Scenario::from_toml(&nested.to_toml()).unwrap());
+    assert_eq!(nested, Scenario::from_json(&nested.to_json()).unwrap());
+    assert_eq!(nested.canonical(true), text("utilisation = '> 0'").canonical(true));
+}
+
+#[test]
+fn what_cannot_be_expected_is_refused_with_a_place_and_a_remedy() {
+    for (more, said) in [
+        (
+            "[expect]\nutilization = '>= 0.9'",
+            "expect.utilization: unknown metric \"utilization\"; did you mean \"utilisation\"?",
+        ),
+        (
+            "[expect]\nutilisation = '0.9'",
+            "begins with none of <=, >=, <, > and ==; try \">= 0.9\"",
+        ),
+        ("[expect]\nutilisation = '>= 0.9 0.8'", "\"0.8\" is too much"),
+        ("[expect]\nutilisation = '>='", "the bound ends too early"),
+        ("[expect]\ndelay_p99 = '<= 5'", "delay_p99 is a time; compare it with one, like 5ms"),
+        ("[expect]\nutilisation = '<= 5ms'", "utilisation is a plain number"),
+        ("[expect]\ngoodput = '<= 5Mbps + 3ms'", "what is added must be of one kind"),
+        ("[expect]\ngoodput = '<= 5Mbps * 3ms'", "of two factors one is a plain number"),
+        ("[expect]\nutilisation = '>= 0.9 * sack'", "unknown metric \"sack\""),
+        ("[expect]\n'links.x.drops' = '<= 1'", "unknown link \"x\"; known: bottleneck, reverse"),
+        ("[expect]\n'flows[7].sent' = '> 1'", "there is no flow 7; they are numbered from 0 to 2"),
+        (
+            "[expect]\n'groups.video.shares' = '> 1'",
+            "unknown metric \"shares\"; did you mean \"share\"?",
+        ),
+        ("[expect]\n'host.x' = '> 1'", "is no number of a run"),
+        ("[expect]\nutilisation = 0.9", "utilisation: 0.9 is not a bound"),
+        (
+            "[expect]\nutilisation = { bound = '> 0', wy = 'x' }",
+            "unknown field \"wy\"; did you mean \"why\"?",
+        ),
+        ("[seeds]\ncount = 3", "seeds: seeds are those of expectations"),
+        ("[expect]\nutilisation = '> 0'\n[seeds]\ncount = 0", "seeds.count: 0 is not from 1"),
+        ("[expect]\nutilisation = '> 0'\n[seeds]\nconfidence = '100%'", "seeds.confidence"),
+        ("[reference]\na = { cc = 'reno' }", "reference: bounds speak of references"),
+        (
+            "[expect]\nutilisation = '> a'\n[reference]\na = { c = 1 }",
+            "reference.a: c: unknown field \"c\"",
+        ),
+        (
+            "[expect]\nutilisation = '> a'\n[reference]\na = {}",
+            "reference.a: nothing differs in it",
+        ),
+        (
+            "[expect]\nutilisation = '> a'\n[reference]\na = { without = 'x' }",
+            "no group is called \"x\"; known: video, bulk",
+        ),
+        (
+            "[expect]\nutilisation = '> flows'\n[reference]\nflows = { cc = 'reno' }",
+            "choose another name",
+        ),
+    ] {
+        let error = checked(more).err().unwrap_or_else(|| panic!("{more} is taken"));
+        assert!(error.contains(said), "{more}: {error}");
+    }
+}
+
+#[test]
+fn what_a_run_does_not_show_is_no_number() {
+    let [[value, _]] = read("[expect]\nmean_completion_time = '<= 1s'")[..] else { panic!() };
+    assert!(value.is_nan(), "{value}");
+}

@@ -1,0 +1,241 @@
+"""`narrows check`: expectations of scenario files, judged, printed, and kept where they fail."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from narrows import _core, forge
+from narrows.check import Check, Judgement, Verdict, check_all, lines, seeds_of
+from narrows.cli.options import split_seeds
+from narrows.cli.work.run import write as write_run
+from narrows.errors import Error
+from narrows.files import Output, write_at_once
+from narrows.junit import Case, Outcome, Suite, xml
+from narrows.made import Made
+from narrows.pool import run_all
+from narrows.scenario import Scenario
+from narrows.terminal import complain, put, say
+
+SIGNS = {Verdict.HOLDS: "✓", Verdict.FAILS: "✗", Verdict.UNDECIDED: "?"}
+OUTCOMES = {
+    Verdict.HOLDS: Outcome.PASSED,
+    Verdict.FAILS: Outcome.FAILED,
+    Verdict.UNDECIDED: Outcome.SKIPPED,
+}
+# Of a run with more packets no captures are kept, as they would fill disks: about 200 MB.
+MOST_CAPTURED = 2_000_000
+# Flows whose recovery is logged.
+MOST_LOGGED = 4
+
+
+@dataclass
+class Checked:
+    """A file, and what came of it: a check, or the reason why there is none."""
+
+    file: Path
+    check: Check | None = None
+    error: str = ""
+    seconds: float = 0.0
+    kept: Path | None = None
+
+
+def check_files(
+    paths: Sequence[Path],
+    seeds: str | None,
+    strict: bool,
+    junit: Path | None,
+    keep: Path,
+    as_json: bool,
+) -> bool:
+    """Check scenario files; return whether all holds.
+
+    Raises
+    ------
+    Error
+        If there is no file with expectations, or one that cannot be read or run.
+    """
+    files = [Checked(file) for file in _files(paths)]
+    for one in files:
+        _check(one, seeds)
+        if one.check is not None and one.check.of(Verdict.FAILS):
+            one.kept = _keep(one.check, one.file, keep)
+        if as_json:
+            _print_json(one)
+        else:
+            _print(one)
+    if junit:
+        write_at_once(junit, xml([_suite(one) for one in files]).encode())
+    _tell_forge(files)
+    if not as_json:
+        _print_sum(files)
+    if errors := [one for one in files if one.error]:
+        raise Error(f"{len(errors)} of {len(files)} files could not be run")
+    wrong = {Verdict.FAILS, Verdict.UNDECIDED} if strict else {Verdict.FAILS}
+    return not any(it.verdict in wrong for one in files for it in _judgements(one))
+
+
+def _files(paths: Sequence[Path]) -> list[Path]:
+    """Return the files to check: those named, and those of folders that expect something."""
+    files: dict[Path, None] = {}
+    for path in paths:
+        if not path.is_dir():
+            files[path] = None
+            continue
+        found = [file for file in sorted(path.rglob("*.toml")) if _expects(file)]
+        if not found:
+            raise Error(f"{path}: no file there has an [expect]; write one, or name another folder")
+        files |= dict.fromkeys(found)
+    return list(files)
+
+
+def _expects(file: Path) -> bool:
+    """Return whether a file is a scenario with expectations; others in a folder are passed over."""
+    try:
+        return "expect" in tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        # What cannot be read may have been meant to expect something.
+        return True
+
+
+def _check(one: Checked, seeds: str | None) -> None:
+    begun = time.monotonic()
+    try:
+        scenario = Scenario.load(one.file)
+        chosen = split_seeds(seeds, None, scenario.seed) if seeds else seeds_of(scenario, None)
+        one.check = check_all([(scenario, chosen)])[0]
+    except (Error, RuntimeError) as error:
+        one.error = str(error).removeprefix(f"{one.file}: ")
+    one.seconds = time.monotonic() - begun
+
+
+def _print(one: Checked) -> None:
+    if one.check is None:
+        complain(f"{one.file}: {one.error}")
+        return
+    count = len(one.check.seeds)
+    put(f"{one.file}: {count} seed{'s' if count > 1 else ''}, {one.seconds:.1f} s")
+    for judgement, line in zip(one.check.judgements, lines(one.check), strict=True):
+        put(f"  {SIGNS[judgement.verdict]} {line}")
+        if judgement.verdict is not Verdict.HOLDS:
+            for reason in _reasons(judgement):
+                put(f"      {reason}")
+    if one.kept:
+        put(f"  kept: {one.kept}/; again: {_again(one.kept)}")
+
+
+def _reasons(judgement: Judgement) -> Iterator[str]:
+    if judgement.reason:
+        yield judgement.reason
+    if judgement.why or judgement.source:
+        yield ": ".join(filter(None, (judgement.source, judgement.why)))
+
+
+def _again(kept: Path) -> str:
+    return shlex.join(["narrows", "check", str(kept / "scenario.toml")])
+
+
+def _print_sum(files: Sequence[Checked]) -> None:
+    found = [it.verdict for one in files for it in _judgements(one)]
+    told = [
+        f"{found.count(verdict)} {words}"
+        for verdict, words in (
+            (Verdict.HOLDS, "hold"),
+            (Verdict.FAILS, "fail"),
+            (Verdict.UNDECIDED, "not decided"),
+        )
+    ]
+    say(f"{len(files)} file{'s' if len(files) > 1 else ''}: {', '.join(told)}")
+
+
+def _print_json(one: Checked) -> None:
+    record: dict[str, Any] = {"file": str(one.file), "seconds": one.seconds}
+    if one.check is None:
+        record["error"] = one.error
+    else:
+        record["seeds"] = one.check.seeds
+        record["expectations"] = [it.record() for it in one.check.judgements]
+        record["kept"] = str(one.kept) if one.kept else None
+    put(json.dumps(record))
+
+
+def _judgements(one: Checked) -> list[Judgement]:
+    return one.check.judgements if one.check is not None else []
+
+
+def _suite(one: Checked) -> Suite:
+    name = str(one.file)
+    group = ".".join(one.file.with_suffix("").parts).strip("/.") or name
+    if one.check is None:
+        cases = [Case(group, "run", Outcome.ERROR, one.error.splitlines()[0], one.error)]
+        return Suite(name, cases, one.seconds)
+    cases = [_case(it, group, one) for it in one.check.judgements]
+    told = ", ".join(map(str, one.check.seeds))
+    return Suite(name, cases, one.seconds, {"seeds": told, "engine": _core.engine()})
+
+
+def _case(judgement: Judgement, group: str, one: Checked) -> Case:
+    outcome = OUTCOMES[judgement.verdict]
+    if outcome is Outcome.PASSED:
+        return Case(group, judgement.name, outcome)
+    count = len(judgement.values)
+    message = f"{judgement.name} {judgement.number} ({count} seeds), bound {judgement.limit}"
+    body = [message, f"file: {one.file}", *_reasons(judgement)]
+    if one.kept:
+        body += [f"kept: {one.kept}", f"again: {_again(one.kept)}"]
+        body += [f"[[ATTACHMENT|{file}]]" for file in sorted(one.kept.glob("*.html"))]
+    return Case(group, judgement.name, outcome, message, "\n".join(body))
+
+
+def _tell_forge(files: Sequence[Checked]) -> None:
+    rows = []
+    order = [Verdict.FAILS, Verdict.UNDECIDED, Verdict.HOLDS]
+    for one in files:
+        if one.check is None:
+            rows.append(["✗ error", str(one.file), one.error, ""])
+            forge.point_at(str(one.file), one.error)
+        for it in sorted(_judgements(one), key=lambda it: order.index(it.verdict)):
+            sign = f"{SIGNS[it.verdict]} {it.verdict}"
+            rows.append([sign, f"{one.file}: {it.name}", it.number, it.limit])
+            if it.verdict is Verdict.FAILS:
+                forge.point_at(str(one.file), f"{it.name}: {it.number}, expected {it.limit}")
+    forge.summarise("narrows check", ["", "number", "seen", "expected"], rows)
+
+
+def _keep(check: Check, file: Path, below: Path) -> Path:
+    """Run the worst seed again with series, captures and logs, and keep all that."""
+    seed = check.worst_seed()
+    scenario = check.scenario.drafted({"seed": seed, "seeds": {"count": 1}}).valid()
+    traced = _traced(scenario, seed)
+    target = below / file.stem
+    with Output(target, force=True) as folder:
+        [result] = run_all([(traced, seed)], str(folder.path))
+        made = Made("run", [({}, traced.to_toml())], [seed])
+        write_run(folder, [result], made)
+        folder.finish(made)
+    return target
+
+
+def _traced(scenario: Scenario, seed: int) -> Scenario:
+    """Return a scenario whose run writes captures and logs, unless they would be too large."""
+    if "trace" in scenario.fields:
+        return scenario
+    [result] = run_all([(scenario.drafted({"sample": "0s"}).valid(), seed)])
+    if result.summary["delivered"][0] > MOST_CAPTURED:
+        say(f"seed {seed}: no captures are kept of more than {MOST_CAPTURED} packets")
+        return scenario
+    link = result.links["name"][result.bottleneck]
+    logged = list(range(min(result.flows.height, MOST_LOGGED)))
+    for flows in (logged, []):
+        try:
+            return scenario.drafted({"trace": {"links": [link], "flows": flows}}).valid()
+        except Error:
+            # Datagrams and some stacks have nothing to log.
+            continue
+    return scenario
