@@ -5,6 +5,7 @@ from . import _core as _core
 from . import bulk as bulk
 from . import check as check
 from . import comparison as comparison
+from . import conformance as conformance
 from . import controller as controller
 from . import errors as errors
 from . import fields as fields
@@ -26,6 +27,7 @@ from .check import Check as Check
 from .check import Verdict as Verdict
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
+from .conformance import conform as conform
 from .controller import Controller as Controller
 from .errors import Error as Error
 from .errors import ExperimentError as ExperimentError

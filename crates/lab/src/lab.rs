@@ -29,9 +29,9 @@ pub struct Lab {
 }
 
 /// A stack that a test brings along.
-struct Mine<F> {
-    name: String,
-    ends: F,
+pub(crate) struct Mine<F> {
+    pub name: String,
+    pub ends: F,
 }
 
 impl<F, E> Stack for Mine<F>

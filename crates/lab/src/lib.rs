@@ -36,13 +36,16 @@
 //! `NARROWS_SEED=7 cargo test` runs under that seed alone.
 
 mod artefacts;
+mod conform;
 mod html;
 mod lab;
 mod path;
 mod report;
 mod reports;
 
+pub use conform::{Conform, Conformance};
 pub use lab::Lab;
+pub use narrows_conform::{Row, Verdict};
 pub use narrows_scenario::{Results, Transfer};
 pub use narrows_sim::{Endpoint, Told, Transmit};
 pub use path::Path;

@@ -21,6 +21,8 @@ create_exception!(
 /// The errors of the functions in this module.
 pub(crate) enum Failed {
     Scenario(scenario::ScenarioError),
+    /// Anything else that a user gave.
+    Input(String),
     Write(String),
     Run(scenario::RunError),
     /// Raised in Python: by Ctrl-C, by the progress callback or by a controller.
@@ -37,6 +39,7 @@ impl From<Failed> for PyErr {
     fn from(error: Failed) -> Self {
         match error {
             Failed::Scenario(error) => ScenarioError::new_err(error.to_string()),
+            Failed::Input(message) => Error::new_err(message),
             Failed::Write(message) => PyOSError::new_err(message),
             Failed::Run(error @ scenario::RunError::Trace { .. }) => {
                 PyOSError::new_err(error.to_string())

@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod bulk;
+mod conform;
 mod controller;
 mod error;
 mod failure;
@@ -19,6 +20,8 @@ mod _core {
     #[cfg(unix)]
     #[pymodule_export]
     use super::bulk::{Receiver, send_file};
+    #[pymodule_export]
+    use super::conform::{conform_checks, conform_rows, conform_subject, conform_wire};
     #[pymodule_export]
     use super::controller::{Ack, Loss, Mark};
     #[pymodule_export]

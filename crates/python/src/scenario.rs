@@ -146,6 +146,15 @@ pub(crate) fn built_in() -> Vec<Arc<dyn scenario::Stack>> {
 
 /// `scenario`, checked.
 pub(crate) fn checked(scenario: &Scenario, own: Option<Own>) -> Result<scenario::Checked, Failed> {
+    let all = own_of(own);
+    failure::forget();
+    let checked = scenario::Checked::with_own(scenario.0.clone(), &all);
+    // What Python raised says more than that it did.
+    failure::take().map_or_else(|| Ok(checked?), |error| Err(Failed::Python(error)))
+}
+
+/// The built-in stacks, and what Python brings along.
+pub(crate) fn own_of(own: Option<Own>) -> scenario::Own {
     let mut all = scenario::Own { laws: Vec::new(), stacks: built_in() };
     for (name, object) in own.unwrap_or_default() {
         let is_stack = Python::attach(|py| object.bind(py).hasattr("ends"));
@@ -155,8 +164,5 @@ pub(crate) fn checked(scenario: &Scenario, own: Option<Own>) -> Result<scenario:
             all.laws.push(Arc::new(PythonLaw::new(name, object)));
         }
     }
-    failure::forget();
-    let checked = scenario::Checked::with_own(scenario.0.clone(), &all);
-    // What Python raised says more than that it did.
-    failure::take().map_or_else(|| Ok(checked?), |error| Err(Failed::Python(error)))
+    all
 }

@@ -19,6 +19,7 @@ from narrows.cli import (
     check,
     choices,
     compare,
+    conform,
     kernel,
     lab,
     reproduce,
@@ -42,7 +43,20 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 # In the order of --help.
-for _part in (compare, run, check, again, sweep, reproduce, lab, kernel, send, trace, choices):
+for _part in (
+    compare,
+    run,
+    again,
+    sweep,
+    check,
+    conform,
+    reproduce,
+    lab,
+    kernel,
+    send,
+    trace,
+    choices,
+):
     app.add_typer(_part.commands)
 
 

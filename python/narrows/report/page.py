@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from narrows.comparison import Case, Comparison
+    from narrows.conformance import Conformance, Row, Wire
     from narrows.made import Made
     from narrows.results import Result
     from narrows.sweeps import Sweep
@@ -203,6 +204,69 @@ def single(results: Sequence[Result], of_runs: Sequence[Table], made: Made) -> s
     said = remarks.of_runs([result.warnings for result in results])
     buffers = buffers_of([result.scenario])
     return _page(shown.told(result), buffers, of_runs, said, made, _drawn(results, sections))
+
+
+def conformance(found: Conformance, row: Row, wire: Wire, made: Made) -> str:
+    """Report on a check that is not as asked: what is asked, what was seen, and the packets.
+
+    Parameters
+    ----------
+    found
+        The conformance that it is part of.
+    row
+        What the check found.
+    wire
+        The packets of its run.
+    made
+        How it was made.
+
+    Returns
+    -------
+    str
+        HTML that needs no other file.
+    """
+    check = row.check
+    table = Table("", "", show_header=False, box=None)
+    for name, told in (
+        ("found", f"{row.finding}: {row.seen}"),
+        ("asked", row.bound),
+        ("by", f"{check.source} {check.word}"),
+        ("which says", check.asks),
+    ):
+        table.add_row(name, told)
+    data = {"warmup": 0.0, "sections": [section.packed() for section in _of_wire(wire)]}
+    hint = (
+        "Drag across a chart to zoom all charts in to that time; double-click to zoom out. What is "
+        "in flight has been sent, and its sender cannot know yet that it has arrived or is lost."
+    )
+    title = f"{found.cc} as {found.profile}: {check.id} {check.name}"
+    return _page(title, [], [table], [], made, _Charts(hint, "", data))
+
+
+def _of_wire(wire: Wire) -> list[Section]:
+    """Return charts of what is on the wire: flight, losses, packets by number, delays."""
+    times = np.array([at for at, _ in wire.flight])
+    flight = Line("in flight", 0, times, np.array([packets for _, packets in wire.flight]))
+    sent = np.array([packet[0] for packet in wire.packets])
+    places = np.clip(np.searchsorted(times, sent, side="right") - 1, 0, None)
+    in_flight = flight.values[places] if len(times) else np.zeros(len(sent))
+
+    def those(label: str, colour: int, which: int) -> Line:
+        chosen = np.array([bool(packet[which]) for packet in wire.packets], dtype=bool)
+        return Line(label, colour, sent[chosen], in_flight[chosen])
+
+    known = np.array([packet[2] for packet in wire.packets])
+    finite = np.isfinite(known)
+    delays = Line("until it was known", 0, sent[finite], 1e3 * (known - sent)[finite])
+    numbers = Line("sent", 0, sent, np.arange(1.0, len(sent) + 1))
+    marks = [line for line in (those("lost", 1, 3), those("marked", 2, 4)) if len(line.time)]
+    lost = Chart("", "packets in flight", marks, None, dots=True)
+    return [
+        Section("Packets in flight", [Chart("", "packets", [flight], None)]),
+        *([Section("Lost or marked, when sent", [lost])] if marks else []),
+        Section("Sent, by number", [Chart("", "packets", [numbers], None, dots=True)]),
+        Section("From sending to knowing", [Chart("", "ms", [delays], None, dots=True)]),
+    ]
 
 
 def sweep(result: Sweep, metric: str, picture: bytes, made: Made) -> str:

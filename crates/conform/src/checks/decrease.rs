@@ -1,0 +1,145 @@
+//! The answer to a loss.
+
+use super::{THEN, avoidance, first_lost, if_it_reduces, losing, ratio};
+use crate::check::{Check, Finding, Group, Range, Stop, Word};
+use crate::network::{Network, Stimulus};
+use crate::subject::{Profile, Subject};
+use crate::trial::Trial;
+
+pub(super) static CHECKS: &[Check] = &[
+    Check {
+        id: "D1",
+        name: "beta",
+        group: Group::Decrease,
+        word: Word::Should,
+        source: "RFC 9438 §4.6; RFC 9002 §7.3.2, RFC 5681 §3.1 (eq. 4)",
+        asks: "A loss reduces the window to 0.7 of it (CUBIC), or to a half (Reno).",
+        applies: if_it_reduces,
+        measure: |trial| after(trial, &[1]),
+    },
+    Check {
+        id: "D2",
+        name: "beta below W_max",
+        group: Group::Decrease,
+        word: Word::Should,
+        source: "RFC 9438 §4.7; RFC 9002 §7.3.2",
+        asks: "A loss below the last W_max reduces the window by the same factor: fast convergence \
+               moves W_max, not cwnd.",
+        applies: if_it_reduces,
+        measure: |trial| {
+            let stimulus = avoidance(8.2).lose(6.0, &[1]).lose(7.5, &[1]);
+            let wire = trial.run(&stimulus)?;
+            let lost = first_lost(&wire, 7.5)?;
+            Ok(reduced(trial.subject, ratio(&wire, &lost)?))
+        },
+    },
+    Check {
+        id: "D4",
+        name: "two losses in a round",
+        group: Group::Decrease,
+        word: Word::Must,
+        source: "RFC 9002 §7.3.2, RFC 6582",
+        asks: "Two losses in one round reduce the window once.",
+        applies: if_it_reduces,
+        measure: |trial| after(trial, &[1, 41]),
+    },
+    Check {
+        id: "D5",
+        name: "a burst of losses",
+        group: Group::Decrease,
+        word: Word::Must,
+        source: "RFC 9002 §7.3.2, RFC 6582",
+        asks: "Four losses one behind the other reduce the window once.",
+        applies: if_it_reduces,
+        measure: |trial| after(trial, &[1, 2, 3, 4]),
+    },
+    Check {
+        id: "D6",
+        name: "losses in two rounds",
+        group: Group::Decrease,
+        word: Word::Must,
+        source: "RFC 9438 §4.6, RFC 9002 §7.3.2",
+        asks: "A loss of what was sent after the reduction reduces the window again.",
+        applies: if_it_reduces,
+        measure: twice,
+    },
+    Check {
+        id: "D7",
+        name: "the window's floor",
+        group: Group::Decrease,
+        word: Word::Recommended,
+        source: "RFC 9002 §7.2, RFC 9438 §4.6",
+        asks: "While every 20th packet is lost the window stays at one packet or more, and it grows \
+               again afterwards: five seconds later it is three times as large.",
+        applies: if_it_reduces,
+        measure: floor,
+    },
+    Check {
+        id: "D8",
+        name: "one loss in a hundred",
+        group: Group::Decrease,
+        word: Word::Follows,
+        source: "RFC 9438 §5.1 (tables 1 and 2); RFC 5681",
+        asks: "If every 100th packet is lost, Reno's window is 12.2 packets on average, 1.22/√p, and \
+               CUBIC's is the same in its Reno-friendly region.",
+        applies: if_it_reduces,
+        measure: |trial| {
+            let stimulus = avoidance(38.0).each("drop", (THEN, 38.0), 100);
+            let wire = trial.run(&stimulus)?;
+            let bytes: f64 = wire.sent(14.0, 38.0).iter().map(|it| f64::from(it.bytes)).sum();
+            let mean = bytes / wire.size * wire.rtt / 24.0;
+            Ok(Finding::of(mean, "packets").must(Range::between(9.2, 15.3)))
+        },
+    },
+];
+
+/// Where the ratio of windows lies that a loss should give, growth of up to three rounds included.
+fn range(subject: &Subject) -> Range {
+    match subject.profile {
+        Profile::Cubic => Range::between(0.68, 0.74),
+        _ => Range::between(0.49, 0.54),
+    }
+}
+
+fn reduced(subject: &Subject, ratio: f64) -> Finding {
+    Finding::of(ratio, "").must(range(subject))
+}
+
+/// The ratio of windows after the loss of these packets.
+fn after(trial: &mut Trial<'_>, numbers: &[u64]) -> Result<Finding, Stop> {
+    let (wire, lost) = losing(trial, numbers)?;
+    Ok(reduced(trial.subject, ratio(&wire, &lost)?))
+}
+
+/// The ratio of windows after a loss, and another two rounds after it.
+fn twice(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
+    let (wire, first) = losing(trial, &[1])?;
+    let round = wire.rtt;
+    let again = first.sent + 2.0 * round + 2e-3;
+    let stimulus = avoidance(THEN + 1.0).lose(THEN, &[1]).lose(again, &[1]);
+    let wire = trial.run(&stimulus)?;
+    let first = first_lost(&wire, THEN)?;
+    let before = wire.window(first.sent, first.sent + 0.95 * round);
+    if before < super::LARGE {
+        return Err(Stop::Undecided(format!("the window was {before:.0} packets; 60 are needed")));
+    }
+    let after = wire.window(again + 3.0 * round, again + 4.0 * round);
+    let beta: f64 = if trial.subject.profile == Profile::Cubic { 0.7 } else { 0.5 };
+    let range = Range::between(beta.powi(2) - 0.05, beta.powi(2) + 0.05);
+    Ok(Finding::of(after / before, "").must(range))
+}
+
+/// The window five seconds after ten seconds of many losses, over the least in these.
+fn floor(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
+    let wire =
+        trial.run(&Stimulus::on(Network::F, 23.2).avoidance(200).each("drop", (THEN, 18.0), 20))?;
+    let rounds = (0..(10.0 / wire.rtt) as u32).map(|place| THEN + f64::from(place) * wire.rtt);
+    let windows = rounds.map(|at| wire.window(at, at + wire.rtt));
+    let least = windows.fold(f64::INFINITY, f64::min);
+    let after = wire.window(23.0, 23.0 + wire.rtt);
+    let told = format!("from {least:.0} to {after:.0} packets");
+    if least < 1.0 {
+        return Ok(Finding::of(least, "packets").should(Range::at_least(1.0)).told(told));
+    }
+    Ok(Finding::of(after / least, "").must(Range::at_least(3.0)).told(told))
+}

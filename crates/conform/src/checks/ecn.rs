@@ -1,0 +1,124 @@
+//! Congestion marks.
+
+use super::{THEN, always, avoidance, if_it_reduces, losing, ratio};
+use crate::check::{Check, Finding, Group, Range, Stop, Word};
+use crate::network::Stimulus;
+use crate::subject::{Profile, Subject, Transport};
+use crate::trial::Trial;
+use narrows_signal::Ecn;
+
+pub(super) static CHECKS: &[Check] = &[
+    Check {
+        id: "E1",
+        name: "answer to a mark",
+        group: Group::Ecn,
+        word: Word::Must,
+        source: "RFC 3168 §6.1.2, RFC 9002 §7.3.2, RFC 8511 §3.1",
+        asks: "A mark reduces the window as a loss does, or to 0.8 or 0.85 (ABE).",
+        applies: if_it_reduces,
+        measure: |trial| after_marks(trial, &[1]),
+    },
+    Check {
+        id: "E2",
+        name: "two marks in a round",
+        group: Group::Ecn,
+        word: Word::Must,
+        source: "RFC 3168 §6.1.2, RFC 9002 §7.3.2",
+        asks: "Two marks in one round reduce the window once.",
+        applies: if_it_reduces,
+        measure: |trial| after_marks(trial, &[1, 41]),
+    },
+    Check {
+        id: "E3",
+        name: "a mark and a loss in a round",
+        group: Group::Ecn,
+        word: Word::Must,
+        source: "RFC 9002 §7.3.2, RFC 3168 §6.1.2",
+        asks: "A mark and a loss in one round reduce the window once.",
+        applies: if_it_reduces,
+        measure: |trial| {
+            let stimulus = avoidance(THEN + 0.7).mark(THEN, &[1]).lose(THEN, &[41]);
+            of_marks(trial, &stimulus)
+        },
+    },
+    Check {
+        id: "E4",
+        name: "retransmissions cannot be marked",
+        group: Group::Ecn,
+        word: Word::Must,
+        source: "RFC 3168 §6.1.5",
+        asks: "What TCP sends again has no ECT.",
+        applies: if_tcp,
+        measure: |trial| {
+            let stimulus = avoidance(THEN + 0.7).lose(THEN, &[1]).with_ecn();
+            let wire = trial.run(&stimulus)?;
+            let again: Vec<_> = wire.packets.iter().filter(|packet| packet.repeats).collect();
+            if again.is_empty() || wire.packets.iter().all(|it| it.ecn == Ecn::NotCapable) {
+                return Err(Stop::Undecided("nothing was sent again, or without ECN".to_owned()));
+            }
+            let capable = again.iter().filter(|packet| packet.ecn != Ecn::NotCapable).count();
+            Ok(Finding::of(capable as f64, "of them with ECT").must(Range::at_most(0.0)))
+        },
+    },
+    Check {
+        id: "E7",
+        name: "ECT(1) only of scalable laws",
+        group: Group::Ecn,
+        word: Word::Must,
+        source: "RFC 9331 §4.1",
+        asks: "ECT(1) says that the law is scalable, and only such a law sets it.",
+        applies: always,
+        measure: |trial| {
+            let wire = trial.run(&avoidance(THEN).with_ecn())?;
+            let first = wire.packets.iter().take(100);
+            let scalable = first.filter(|packet| packet.ecn == Ecn::Scalable).count() as f64;
+            let found = Finding::of(scalable, "of 100 packets with ECT(1)");
+            let is_scalable = matches!(trial.subject.profile, Profile::Prague | Profile::Dctcp);
+            Ok(if is_scalable { found } else { found.must(Range::at_most(0.0)) })
+        },
+    },
+    Check {
+        id: "E8",
+        name: "loss under a scalable law",
+        group: Group::Ecn,
+        word: Word::Must,
+        source: "RFC 9331 §4.3, RFC 8257 §3.5",
+        asks: "A loss reduces the window as Reno's or CUBIC's.",
+        applies: |subject| match subject.profile {
+            Profile::Prague | Profile::Dctcp => Ok(()),
+            _ => Err("asked of scalable laws only"),
+        },
+        measure: |trial| {
+            let (wire, lost) = losing(trial, &[1])?;
+            Ok(Finding::of(ratio(&wire, &lost)?, "").must(Range::between(0.49, 0.74)))
+        },
+    },
+];
+
+/// Only TCP says on the wire what it sends again.
+fn if_tcp(subject: &Subject) -> Result<(), &'static str> {
+    match subject.transport {
+        Transport::Tcp if !subject.cc.contains(':') || subject.profile != Profile::Any => Ok(()),
+        _ => Err("asked of TCP only"),
+    }
+}
+
+fn after_marks(trial: &mut Trial<'_>, numbers: &[u64]) -> Result<Finding, Stop> {
+    of_marks(trial, &avoidance(THEN + 0.7).mark(THEN, numbers))
+}
+
+/// The ratio of windows after the first mark: that of a loss, or ABE's.
+fn of_marks(trial: &mut Trial<'_>, stimulus: &Stimulus) -> Result<Finding, Stop> {
+    let wire = trial.run(stimulus)?;
+    let none = || Stop::Undecided("no packet may be marked".to_owned());
+    let marked = wire.marked(THEN - 0.1).next().copied().ok_or_else(none)?;
+    let found = ratio(&wire, &marked)?;
+    let as_loss = match trial.subject.profile {
+        Profile::Cubic => Range::between(0.68, 0.74),
+        _ => Range::between(0.49, 0.54),
+    };
+    let abe = Range::between(0.78, 0.9);
+    let is_abe = found > 0.76;
+    let words = if is_abe { "as ABE" } else { "as a loss" };
+    Ok(Finding::of(found, "").must(if is_abe { abe } else { as_loss }).told(words))
+}

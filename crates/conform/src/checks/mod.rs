@@ -1,0 +1,140 @@
+//! The checks, a file a group.
+
+mod bbr;
+mod decrease;
+mod ecn;
+mod growth;
+mod pacing;
+mod recovery;
+mod robustness;
+mod start;
+mod timeouts;
+
+use crate::check::{Check, Finding, Range, Stop};
+use crate::network::{Network, Stimulus};
+use crate::subject::{Profile, Subject, Transport};
+use crate::trial::Trial;
+use crate::wire::{Packet, Wire};
+use std::sync::Arc;
+
+/// All checks, in the order of their groups.
+pub fn all() -> impl Iterator<Item = &'static Check> {
+    let groups: [&[Check]; 9] = [
+        start::CHECKS,
+        growth::CHECKS,
+        decrease::CHECKS,
+        recovery::CHECKS,
+        pacing::CHECKS,
+        ecn::CHECKS,
+        timeouts::CHECKS,
+        bbr::CHECKS,
+        robustness::CHECKS,
+    ];
+    groups.into_iter().flatten()
+}
+
+/// The checks that `names` means, between commas: numbers like `T1`, groups like `timeouts` or
+/// `T*`, or `all`. Fails if one means none.
+pub fn chosen(names: &str) -> Result<Vec<&'static Check>, String> {
+    let mut chosen = vec![false; all().count()];
+    for name in names.split(',').map(str::trim) {
+        let means = |check: &Check| {
+            let family = name.strip_suffix('*').is_some_and(|start| check.id.starts_with(start));
+            name == "all"
+                || check.id.eq_ignore_ascii_case(name)
+                || check.group.as_str() == name
+                || family
+        };
+        let found: Vec<bool> = all().map(means).collect();
+        if !found.contains(&true) {
+            return Err(format!("\"{name}\" is no check; try D1, D*, decrease, or --list"));
+        }
+        chosen.iter_mut().zip(found).for_each(|(chosen, found)| *chosen |= found);
+    }
+    Ok(all().zip(chosen).filter_map(|(check, chosen)| chosen.then_some(check)).collect())
+}
+
+/// When the stimulus of most checks comes, in seconds.
+const THEN: f64 = 8.0;
+/// The window that a ratio of windows needs, in packets.
+const LARGE: f64 = 60.0;
+
+/// Asked of all.
+fn always(_: &Subject) -> Result<(), &'static str> {
+    Ok(())
+}
+
+/// Asked of what answers each loss with a smaller window.
+fn if_it_reduces(subject: &Subject) -> Result<(), &'static str> {
+    if subject.profile.reduces() { Ok(()) } else { Err("not asked of this profile") }
+}
+
+fn if_cubic(subject: &Subject) -> Result<(), &'static str> {
+    if subject.profile == Profile::Cubic { Ok(()) } else { Err("asked of CUBIC only") }
+}
+
+fn if_reno(subject: &Subject) -> Result<(), &'static str> {
+    if subject.profile == Profile::Reno { Ok(()) } else { Err("asked of Reno only") }
+}
+
+fn if_bbr(subject: &Subject) -> Result<(), &'static str> {
+    if subject.profile.is_bbr() { Ok(()) } else { Err("asked of BBR only") }
+}
+
+/// What RFCs ask of TCP and QUIC is not asked of E-TCP, whose recovery is that of its paper.
+fn if_rfc(subject: &Subject) -> Result<(), &'static str> {
+    if subject.transport == Transport::Etcp { Err("asked of TCP and QUIC") } else { Ok(()) }
+}
+
+fn if_quic(subject: &Subject) -> Result<(), &'static str> {
+    if subject.transport == Transport::Quic { Ok(()) } else { Err("asked of QUIC only") }
+}
+
+/// A flow on network F in congestion avoidance.
+fn avoidance(until: f64) -> Stimulus {
+    Stimulus::on(Network::F, until).avoidance(200)
+}
+
+/// Data packets with these numbers from 8 s on are lost, of a flow in congestion avoidance: what is
+/// on the wire, and the first of them.
+fn losing(trial: &mut Trial<'_>, numbers: &[u64]) -> Result<(Arc<Wire>, Packet), Stop> {
+    let wire = trial.run(&avoidance(THEN + 0.7).lose(THEN, numbers))?;
+    let first = first_lost(&wire, THEN)?;
+    Ok((wire, first))
+}
+
+/// The first packet that was lost from about `from` seconds on.
+fn first_lost(wire: &Wire, from: f64) -> Result<Packet, Stop> {
+    let lost = wire.lost(from - 0.1).next().copied();
+    lost.ok_or_else(|| Stop::Undecided(format!("nothing was sent after {from} s")))
+}
+
+/// The window in the round before something happened to `packet` and the window from three rounds
+/// after it on, as a ratio.
+fn ratio(wire: &Wire, packet: &Packet) -> Result<f64, Stop> {
+    let (at, round) = (packet.sent, wire.rtt);
+    let before = wire.window(at, at + 0.95 * round);
+    if before < LARGE {
+        let why = format!("the window was {before:.0} packets; {LARGE:.0} are needed");
+        return Err(Stop::Undecided(why));
+    }
+    Ok(wire.window(at + 3.0 * round, at + 4.0 * round) / before)
+}
+
+/// Over QUIC it should be at most so much; TCP is not asked to pace.
+fn of_quic(trial: &Trial<'_>, found: Finding, most: f64) -> Finding {
+    if trial.subject.transport == Transport::Quic {
+        found.should(Range::at_most(most))
+    } else {
+        found
+    }
+}
+
+/// The first full-size packet of the first round that has three data packets or more: before it
+/// there may be a handshake.
+fn first_flight(wire: &Wire) -> Result<f64, Stop> {
+    let full = wire.packets.iter().filter(|it| f64::from(it.bytes) == wire.size);
+    let mut starts = full.map(|packet| packet.sent);
+    let start = starts.find(|at| wire.sent(*at, at + 0.9 * wire.rtt).len() >= 2);
+    start.ok_or_else(|| Stop::Undecided("nothing was sent".to_owned()))
+}

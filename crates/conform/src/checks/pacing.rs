@@ -1,0 +1,105 @@
+//! How packets are spread over a round.
+
+use super::{always, avoidance, first_flight, of_quic};
+use crate::check::{Check, Finding, Group, Range, Stop, Word};
+use crate::network::{Network, Stimulus};
+use crate::subject::Transport;
+use crate::trial::Trial;
+use crate::wire::Wire;
+use std::sync::Arc;
+
+pub(super) static CHECKS: &[Check] = &[
+    Check {
+        id: "P1",
+        name: "spread",
+        group: Group::Pacing,
+        word: Word::Should,
+        source: "RFC 9002 §7.7",
+        asks: "Packets are spread over the round: no silence is longer than a third of it.",
+        applies: always,
+        measure: |trial| {
+            let wire = steady(trial)?;
+            Ok(of_quic(trial, Finding::of(silence(&wire), "of a round"), 0.35))
+        },
+    },
+    Check {
+        id: "P2",
+        name: "bursts",
+        group: Group::Pacing,
+        word: Word::Should,
+        source: "RFC 9002 §7.7",
+        asks: "In congestion avoidance no more than ten packets leave one behind the other.",
+        applies: always,
+        measure: |trial| {
+            let wire = steady(trial)?;
+            let longest = wire.longest_train(2.0, THEN) as f64;
+            Ok(of_quic(trial, Finding::of(longest, "packets"), 10.0))
+        },
+    },
+    Check {
+        id: "P3",
+        name: "pacing rate",
+        group: Group::Pacing,
+        word: Word::Follows,
+        source: "RFC 9002 §7.7",
+        asks: "What is paced leaves at N·cwnd/srtt with an N of one or more, and of two at most.",
+        applies: |subject| match (subject.transport, subject.profile.is_bbr()) {
+            (Transport::Quic, false) => Ok(()),
+            _ => Err("asked of QUIC, and of laws that do not pace by themselves"),
+        },
+        measure: rate,
+    },
+    Check {
+        id: "P4",
+        name: "bursts at the start",
+        group: Group::Pacing,
+        word: Word::Should,
+        source: "RFC 9002 §7.7",
+        asks: "In slow start, too, no more than ten packets leave one behind the other.",
+        applies: always,
+        measure: |trial| {
+            let wire = trial.run(&Stimulus::on(Network::L, 0.7))?;
+            let at = first_flight(&wire)?;
+            let (from, to) = (at + 0.9 * wire.rtt, at + 4.0 * wire.rtt);
+            let longest = wire.longest_train(from, to) as f64;
+            Ok(of_quic(trial, Finding::of(longest, "packets"), 10.0))
+        },
+    },
+];
+
+const THEN: f64 = super::THEN;
+
+/// A flow in congestion avoidance to which nothing happens.
+fn steady(trial: &mut Trial<'_>) -> Result<Arc<Wire>, Stop> {
+    trial.run(&avoidance(THEN))
+}
+
+/// The longest time of a round without a data packet, as a share of it: the middle one of rounds.
+fn silence(wire: &Wire) -> f64 {
+    let rounds = ((THEN - 5.0) / wire.rtt) as u32;
+    let silence = |number: u32| {
+        let from = 5.0 + f64::from(number) * wire.rtt;
+        wire.silence(from, from + wire.rtt)
+    };
+    let mut silences: Vec<f64> = (0..rounds).map(silence).collect();
+    silences.sort_by(f64::total_cmp);
+    silences[silences.len() / 2]
+}
+
+/// The rate at which packets leave, over window and RTT.
+fn rate(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
+    let wire = steady(trial)?;
+    let silence = silence(&wire);
+    if silence > 0.5 {
+        return Err(Stop::Undecided(format!(
+            "it does not pace: {silence:.2} of a round are silent"
+        )));
+    }
+    let trains = wire.trains(5.0, THEN);
+    let rates = trains.windows(2).map(|pair| pair[0].1 as f64 / (pair[1].0 - pair[0].0));
+    let mut rates: Vec<f64> = rates.collect();
+    rates.sort_by(f64::total_cmp);
+    let middle = rates.get(rates.len() / 2).copied().unwrap_or(f64::NAN);
+    let ratio = middle * wire.rtt / wire.window(5.0, THEN);
+    Ok(Finding::of(ratio, "of cwnd/srtt").must(Range::between(0.97, 2.1)))
+}

@@ -1,0 +1,147 @@
+//! What happens until a loss is repaired.
+
+use super::{THEN, always, avoidance, if_it_reduces, if_rfc, losing, of_quic, ratio};
+use crate::check::{Check, Finding, Group, Range, Stop, Word};
+use crate::network::{Network, Stimulus};
+use crate::trial::Trial;
+use crate::wire::Wire;
+
+pub(super) static CHECKS: &[Check] = &[
+    Check {
+        id: "R1",
+        name: "reordering threshold",
+        group: Group::Recovery,
+        word: Word::Should,
+        source: "RFC 9002 §6.1.1, RFC 5681 §3.2",
+        asks: "A packet that two others have overtaken is not lost.",
+        applies: if_it_reduces,
+        measure: |trial| {
+            let wire = trial.run(&avoidance(THEN + 0.7).late(THEN, OVERTAKEN_BY_TWO))?;
+            Ok(Finding::of(at_then(&wire)?, "").should(Range::at_least(0.97)))
+        },
+    },
+    Check {
+        id: "R2",
+        name: "late by 20 ms",
+        group: Group::Recovery,
+        word: Word::May,
+        source: "RFC 8985 §6.2, RFC 4015",
+        asks: "A packet that comes late, when it has been taken for lost: the window afterwards; 1 \
+               if the reduction was undone.",
+        applies: if_it_reduces,
+        measure: |trial| {
+            let wire = trial.run(&avoidance(THEN + 0.7).late(THEN, 0.02))?;
+            Ok(Finding::of(at_then(&wire)?, ""))
+        },
+    },
+    Check {
+        id: "R3",
+        name: "undo",
+        group: Group::Recovery,
+        word: Word::May,
+        source: "RFC 9438 §4.9.2",
+        asks: "Twenty rounds later.",
+        applies: if_it_reduces,
+        measure: |trial| {
+            let wire = trial.run(&avoidance(THEN + 1.3).late(THEN, 0.02))?;
+            let before = wire.window(THEN, THEN + 0.95 * wire.rtt);
+            let at = THEN + 20.0 * wire.rtt;
+            Ok(Finding::of(wire.window(at, at + wire.rtt) / before, ""))
+        },
+    },
+    Check {
+        id: "R5",
+        name: "tail loss",
+        group: Group::Recovery,
+        word: Word::Must,
+        source: "RFC 9002 §6.2, RFC 8985 §7",
+        asks: "If the last three packets of a file are lost, a probe repairs that: the file arrives \
+               within three rounds, a probe timeout of three more and 200 ms.",
+        applies: if_rfc,
+        measure: tail,
+    },
+    Check {
+        id: "R6",
+        name: "end of recovery",
+        group: Group::Recovery,
+        word: Word::Must,
+        source: "RFC 9002 §7.3.2, RFC 6582",
+        asks: "Twenty losses over one window are one reduction: the window does not fall again until \
+               a packet sent after it is lost.",
+        applies: if_it_reduces,
+        measure: |trial| {
+            let numbers: Vec<u64> = (0..20).map(|place| 1 + 5 * place).collect();
+            let (wire, lost) = losing(trial, &numbers)?;
+            let at = |from: f64| {
+                let begins = lost.sent + from * wire.rtt;
+                wire.window(begins, begins + wire.rtt)
+            };
+            ratio(&wire, &lost)?;
+            Ok(Finding::of(at(7.0) / at(4.0), "").must(Range::at_least(0.95)))
+        },
+    },
+    Check {
+        id: "R7",
+        name: "bursts in recovery",
+        group: Group::Recovery,
+        word: Word::Should,
+        source: "RFC 9002 §7.7, RFC 9937",
+        asks: "No more than ten packets leave one behind the other while a loss is repaired.",
+        applies: always,
+        measure: |trial| {
+            let (wire, lost) = losing(trial, &[1])?;
+            let (from, to) = (lost.sent + wire.rtt, lost.sent + 3.0 * wire.rtt);
+            let longest = wire.longest_train(from, to) as f64;
+            Ok(of_quic(trial, Finding::of(longest, "packets"), 10.0))
+        },
+    },
+    Check {
+        id: "R9",
+        name: "few acknowledgements",
+        group: Group::Recovery,
+        word: Word::Should,
+        source: "RFC 9002 §7.3.1, RFC 5681 §3.1",
+        asks: "If every second acknowledgement is lost, nine tenths as much arrives.",
+        applies: always,
+        measure: |trial| {
+            let used = |wire: &Wire| wire.used(Network::THIN.rate, 3.0, 8.0);
+            let all = used(&*trial.run(&Stimulus::on(Network::THIN, 8.0))?);
+            let half = Stimulus::on(Network::THIN, 8.0).thin_acks((2.0, 8.0));
+            let half = used(&*trial.run(&half)?);
+            Ok(Finding::of(half / all, "").should(Range::at_least(0.9)))
+        },
+    },
+];
+
+/// A packet of 1500 bytes takes 60 µs at the bottleneck of network F: in this time two others can
+/// overtake another.
+const OVERTAKEN_BY_TWO: f64 = 130e-6;
+
+/// The ratio of windows after 8 s and before.
+fn at_then(wire: &Wire) -> Result<f64, Stop> {
+    let first = wire.sent(THEN - 1e-3, f64::INFINITY).first();
+    let none = || Stop::Undecided("nothing was sent after 8 s".to_owned());
+    ratio(wire, first.ok_or_else(none)?)
+}
+
+/// By how many rounds a file arrives later if its last three packets are lost.
+fn tail(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
+    const FILE: u64 = 140_000;
+    let base = trial.run(&Stimulus::on(Network::F, 3.0).sized(FILE))?;
+    let last = |wire: &Wire| {
+        let came = wire.packets.iter().map(|packet| packet.arrived);
+        came.filter(|at| at.is_finite()).fold(0.0, f64::max)
+    };
+    let count = base.packets.len() as u64;
+    if count < 10 {
+        return Err(Stop::Undecided(format!("the file took {count} packets")));
+    }
+    let numbers: Vec<u64> = (count - 2..=count).collect();
+    let stimulus = Stimulus::on(Network::F, 3.0).sized(FILE).lose(0.0, &numbers);
+    let wire = trial.run(&stimulus)?;
+    let late = last(&wire) - last(&base);
+    let most = 6.0 + 0.2 / wire.rtt;
+    let found = Finding::of(late / wire.rtt, "rounds").must(Range::at_most(most));
+    let repaired = wire.arrived(0.0, 3.0) >= 0.99 * base.arrived(0.0, 3.0);
+    if repaired { Ok(found) } else { Ok(Finding::of(f64::INFINITY, "").must(Range::at_most(most))) }
+}

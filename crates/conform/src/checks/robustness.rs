@@ -1,0 +1,47 @@
+//! Paths that are unusual.
+
+use super::{THEN, always, avoidance, if_it_reduces};
+use crate::check::{Check, Finding, Group, Range, Stop, Word};
+use crate::wire::Wire;
+
+pub(super) static CHECKS: &[Check] = &[
+    Check {
+        id: "X3",
+        name: "packets that come twice",
+        group: Group::Robustness,
+        word: Word::Follows,
+        source: "RFC 5681 §2, RFC 9000 §12.3",
+        asks: "If every tenth packet comes twice for two seconds, the window is as if none did.",
+        applies: if_it_reduces,
+        measure: |trial| {
+            let without = avoidance(THEN + 2.2);
+            let with = without.clone().each("twice", (THEN, THEN + 2.0), 10);
+            let window = |wire: &Wire| wire.window(THEN + 1.5, THEN + 2.0);
+            let ratio = window(&*trial.run(&with)?) / window(&*trial.run(&without)?);
+            Ok(Finding::of(ratio, "of the window without").must(Range::between(0.9, 1.1)))
+        },
+    },
+    Check {
+        id: "X8",
+        name: "two runs",
+        group: Group::Robustness,
+        word: Word::Follows,
+        source: "what tests need",
+        asks: "Two runs under one seed are the same, packet by packet: no clock but the one it is \
+               given.",
+        applies: always,
+        measure: |trial| {
+            let (one, other) = trial.run_twice(&avoidance(THEN))?;
+            let pairs = one.packets.iter().zip(&other.packets);
+            let same = pairs.take_while(|(one, other)| one == other).count();
+            if same == one.packets.len().max(other.packets.len()) && one.acks == other.acks {
+                return Ok(Finding::of(0.0, "packets differ").must(Range::at_most(0.0)));
+            }
+            let differing = one.packets.len().max(other.packets.len()) - same;
+            if differing == 0 {
+                return Err(Stop::Undecided("acknowledgements differ".to_owned()));
+            }
+            Ok(Finding::of(differing as f64, "packets differ").must(Range::at_most(0.0)))
+        },
+    },
+];

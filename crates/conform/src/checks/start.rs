@@ -1,0 +1,153 @@
+//! The start of a connection.
+
+use super::{always, avoidance, first_flight, if_it_reduces};
+use crate::check::{Check, Finding, Group, Range, Stop, Word};
+use crate::network::{Network, Stimulus};
+use crate::subject::{Profile, Transport};
+use crate::trial::Trial;
+use crate::wire::{Packet, Wire};
+
+pub(super) static CHECKS: &[Check] = &[
+    Check {
+        id: "U1",
+        name: "initial window",
+        group: Group::Start,
+        word: Word::Should,
+        source: "RFC 9002 §7.2, RFC 6928 §2",
+        asks: "The first flight is ten packets at most; over QUIC two more may belong to the \
+               handshake.",
+        applies: always,
+        measure: |trial| {
+            let wire = trial.run(&Stimulus::on(Network::L, 0.7))?;
+            let at = first_flight(&wire)?;
+            let first = wire.sent(at, at + 0.9 * wire.rtt).len() as f64;
+            let handshake = if trial.subject.transport == Transport::Quic { 2.0 } else { 0.0 };
+            Ok(Finding::of(first, "packets").should(Range::at_most(10.0 + handshake)))
+        },
+    },
+    Check {
+        id: "U2",
+        name: "doubling",
+        group: Group::Start,
+        word: Word::Must,
+        source: "RFC 5681 §3.1, RFC 9002 §7.3.1",
+        asks: "In slow start the window grows by what is acknowledged at most: it doubles each round.",
+        applies: always,
+        measure: doubling,
+    },
+    Check {
+        id: "U3",
+        name: "slow start ends with a loss",
+        group: Group::Start,
+        word: Word::Must,
+        source: "RFC 9002 §7.3.1, RFC 5681 §3.1",
+        asks: "A loss ends slow start, and the window is reduced as for any loss.",
+        applies: if_it_reduces,
+        measure: |trial| {
+            let wire = trial.run(&avoidance(8.7).lose(8.0, &[1]))?;
+            let lost = super::first_lost(&wire, 0.0)?;
+            left_slow_start(trial, &wire, &lost)
+        },
+    },
+    Check {
+        id: "U4",
+        name: "slow start ends with a mark",
+        group: Group::Start,
+        word: Word::Must,
+        source: "RFC 9002 §7.3.1, RFC 3168 §6.1.2",
+        asks: "A mark ends slow start as a loss does.",
+        applies: if_it_reduces,
+        measure: |trial| {
+            let wire = trial.run(&Stimulus::on(Network::F, 2.0).mark(0.0, &[200]))?;
+            let marked = wire.marked(0.0).next().copied();
+            let none = || Stop::Undecided("no packet may be marked".to_owned());
+            left_slow_start(trial, &wire, &marked.ok_or_else(none)?)
+        },
+    },
+    Check {
+        id: "U5",
+        name: "overshoot",
+        group: Group::Start,
+        word: Word::Should,
+        source: "RFC 9406 §4.2, RFC 9438 §4.10",
+        asks: "HyStart++ leaves slow start before the buffer is full; packets lost by then are told \
+               in bandwidth-delay products and buffers.",
+        applies: always,
+        measure: |trial| {
+            let wire = trial.run(&Stimulus::on(Network::M, 4.0))?;
+            let lost = wire.lost(0.0).count() as f64;
+            let found = Finding::of(lost / (2.0 * Network::M.bdp(wire.size)), "of BDP + buffer");
+            let hystart = trial.subject.profile == Profile::Cubic;
+            Ok(if hystart { found.should(Range::at_most(0.15)) } else { found })
+        },
+    },
+    Check {
+        id: "U8",
+        name: "start with few acknowledgements",
+        group: Group::Start,
+        word: Word::Recommended,
+        source: "RFC 5681 §3.1, RFC 9002 §7.3.1",
+        asks: "The window grows by bytes acknowledged, not by acknowledgements: if every second one \
+               is lost, 4 MB take half as long again at most.",
+        applies: always,
+        measure: |trial| {
+            let all = trial.run(&Stimulus::on(Network::M, 6.0))?;
+            let half = trial.run(&Stimulus::on(Network::M, 6.0).thin_acks((0.0, 6.0)))?;
+            let (all, half) = (time_to(&all, 4e6)?, time_to(&half, 4e6)?);
+            Ok(Finding::of(half / all, "").should(Range::at_most(1.5)))
+        },
+    },
+];
+
+/// The largest ratio of packets sent in a round and in the one before, of five rounds.
+fn doubling(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
+    let wire = trial.run(&Stimulus::on(Network::L, 0.7))?;
+    let at = first_flight(&wire)?;
+    let round = |number: i32| {
+        let from = at - 0.1 * wire.rtt + f64::from(number) * wire.rtt;
+        wire.sent(from, from + wire.rtt).len() as f64
+    };
+    let counts: Vec<f64> = (0..5).map(round).collect();
+    // Two packets more are one of a handshake, and one whose acknowledgement came just before.
+    let ratio = |pair: &[f64]| (pair[1] - 2.0) / pair[0];
+    let largest = counts.windows(2).map(ratio).fold(0.0, f64::max);
+    let told: Vec<String> = counts.iter().map(|count| format!("{count:.0}")).collect();
+    Ok(Finding::of(largest, "a round").must(Range::at_most(2.05)).told(told.join(" ")))
+}
+
+/// The window three rounds after `packet` over that in flight when the sender could know of it.
+fn left_slow_start(trial: &Trial<'_>, wire: &Wire, packet: &Packet) -> Result<Finding, Stop> {
+    let round = wire.rtt;
+    let before = wire.flight_at(packet.settled - 1e-6);
+    if !packet.settled.is_finite() || before < super::LARGE {
+        let why = format!("{before:.0} packets were in flight; {:.0} are needed", super::LARGE);
+        return Err(Stop::Undecided(why));
+    }
+    let window =
+        |from: f64| wire.window(packet.sent + from * round, packet.sent + (from + 1.0) * round);
+    // What is paced is not yet in flight when the loss is known: up to a sixth of the window.
+    let reduced = if trial.subject.profile == Profile::Reno { 0.55 } else { 0.75 };
+    let most =
+        if trial.subject.transport == Transport::Quic { reduced * 7.0 / 6.0 } else { reduced };
+    let growth = window(5.0) / window(3.0);
+    if growth > 1.1 {
+        let told = format!("and goes on growing, by {:.0} % in two rounds", 100.0 * (growth - 1.0));
+        return Ok(Finding::of(growth, "").must(Range::at_most(1.1)).told(told));
+    }
+    Ok(Finding::of(window(3.0) / before, "").must(Range::at_most(most)))
+}
+
+/// When so many bytes had arrived, in seconds.
+fn time_to(wire: &Wire, bytes: f64) -> Result<f64, Stop> {
+    let mut came: Vec<(f64, u32)> =
+        wire.packets.iter().map(|packet| (packet.arrived, packet.bytes)).collect();
+    came.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut sum = 0.0;
+    let last = came.iter().find(|(_, more)| {
+        sum += f64::from(*more);
+        sum >= bytes
+    });
+    let time = last.map_or(f64::INFINITY, |(at, _)| *at);
+    let why = || Stop::Undecided("4 MB have not arrived in 6 s".to_owned());
+    if time.is_finite() { Ok(time) } else { Err(why()) }
+}

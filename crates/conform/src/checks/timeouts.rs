@@ -1,0 +1,173 @@
+//! Timers.
+
+use super::{THEN, always, avoidance, if_it_reduces, if_quic, if_rfc};
+use crate::check::{Check, Finding, Group, Range, Stop, Word};
+use crate::network::{Network, Stimulus};
+use crate::trial::Trial;
+use crate::wire::{Packet, Wire};
+use std::sync::Arc;
+
+pub(super) static CHECKS: &[Check] = &[
+    Check {
+        id: "T1",
+        name: "back-off",
+        group: Group::Timeouts,
+        word: Word::Must,
+        source: "RFC 9002 §6.2.1, RFC 6298 §5 (5.5)",
+        asks: "Each time that a timer expires, the next time is twice as long.",
+        applies: if_rfc,
+        measure: back_off,
+    },
+    Check {
+        id: "T2",
+        name: "after a long silence of the network",
+        group: Group::Timeouts,
+        word: Word::Must,
+        source: "RFC 9002 §7.6.2, RFC 5681 §3.1",
+        asks: "After three seconds in which all was lost the window begins again at its minimum.",
+        applies: if_rfc,
+        measure: begins_again,
+    },
+    Check {
+        id: "T3",
+        name: "a probe timeout is no loss",
+        group: Group::Timeouts,
+        word: Word::Must,
+        source: "RFC 9002 §6.2, §7.5",
+        asks: "If all acknowledgements of a window are late by more than a probe timeout, the window \
+               is not reduced.",
+        applies: if_quic,
+        measure: |trial| {
+            let stimulus = avoidance(THEN + 0.9).acks_late((THEN, THEN + 0.05), 0.12);
+            let wire = trial.run(&stimulus)?;
+            let first = wire.sent(THEN, f64::INFINITY).first().copied();
+            let first = first.ok_or_else(|| Stop::Undecided("nothing was sent".to_owned()))?;
+            let before = wire.window(first.sent - 3.0 * wire.rtt, first.sent);
+            let after = wire.window(first.sent + 8.0 * wire.rtt, first.sent + 9.0 * wire.rtt);
+            Ok(Finding::of(after / before, "").must(Range::at_least(0.97)))
+        },
+    },
+    Check {
+        id: "T4",
+        name: "a window late by 400 ms",
+        group: Group::Timeouts,
+        word: Word::May,
+        source: "RFC 5682, RFC 4015",
+        asks: "If all data of a window are late by 400 ms and none is lost: the window twenty rounds \
+               later.",
+        applies: if_it_reduces,
+        measure: |trial| {
+            let stimulus = avoidance(THEN + 1.7).all_late((THEN, THEN + 0.05), 0.4);
+            let wire = trial.run(&stimulus)?;
+            let before = wire.window(THEN - 2.0 * wire.rtt, THEN);
+            let at = THEN + 0.4 + 20.0 * wire.rtt;
+            Ok(Finding::of(wire.window(at, at + wire.rtt) / before, ""))
+        },
+    },
+    Check {
+        id: "T5",
+        name: "a probe comes",
+        group: Group::Timeouts,
+        word: Word::Must,
+        source: "RFC 9002 §6.2.4, §7.5",
+        asks: "When nothing is answered any more, a probe leaves within a second, whatever the \
+               window.",
+        applies: always,
+        measure: |trial| {
+            let (wire, silent) = silence(trial)?;
+            let probe = probes(&wire, silent).first().copied().unwrap_or(f64::INFINITY);
+            Ok(Finding::of(probe - silent, "s").must(Range::at_most(1.0)))
+        },
+    },
+    Check {
+        id: "T6",
+        name: "no storm",
+        group: Group::Timeouts,
+        word: Word::Must,
+        source: "RFC 8961 §4, RFC 9002 §6.2.4",
+        asks: "In thirty seconds without an answer no more than two packets leave for each expiry of \
+               a timer that doubles.",
+        applies: always,
+        measure: |trial| {
+            let (wire, silent) = silence(trial)?;
+            let sent = wire.sent(silent + 1e-6, FROM + OUTAGE).len() as f64;
+            // log2(30 s / 0.1 s) expiries, and two more.
+            let expiries = (OUTAGE / 0.1).log2() + 2.0;
+            Ok(Finding::of(sent, "packets").must(Range::at_most((2.0 * expiries).floor())))
+        },
+    },
+];
+
+/// When all data begin to be lost, in seconds.
+const FROM: f64 = 6.0;
+/// For how long, in seconds.
+const OUTAGE: f64 = 30.0;
+
+/// A flow whose data are all lost for thirty seconds, and when it had sent all that it might.
+fn silence(trial: &mut Trial<'_>) -> Result<(Arc<Wire>, f64), Stop> {
+    let stimulus = Stimulus::on(Network::D, FROM + OUTAGE).avoidance(100);
+    let wire = trial.run(&stimulus.outage(FROM, FROM + OUTAGE))?;
+    let came = wire.acks.iter().map(|[_, came]| *came).filter(|came| came.is_finite());
+    let last = came.fold(0.0, f64::max);
+    if wire.sent(FROM - 1.0, FROM).is_empty() {
+        return Err(Stop::Undecided(format!("nothing was sent before {FROM} s")));
+    }
+    // What its window still let go ends with the first silence of a round.
+    let sent = wire.sent(last - wire.rtt, f64::INFINITY);
+    let ends = sent.windows(2).find(|pair| {
+        pair[0].sent >= last - wire.rtt
+            && pair[1].sent.max(last) - pair[0].sent.max(last) > wire.rtt
+    });
+    let silent = ends.map_or(last, |pair| pair[0].sent);
+    Ok((wire, silent.max(last)))
+}
+
+/// The times at which something left after `silent`, those within 10 ms as one.
+fn probes(wire: &Wire, silent: f64) -> Vec<f64> {
+    let mut probes: Vec<f64> = Vec::new();
+    let mut last = f64::NEG_INFINITY;
+    for Packet { sent, .. } in wire.sent(silent + 1e-6, f64::INFINITY) {
+        if sent - last > 0.01 {
+            probes.push(*sent);
+        }
+        last = *sent;
+    }
+    probes
+}
+
+/// The least ratio of the times between probes, from the second time on: the first may begin with a
+/// probe that another timer sent.
+fn back_off(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
+    let (wire, silent) = silence(trial)?;
+    let probes = probes(&wire, silent);
+    let gaps: Vec<f64> = probes.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // Up to 60 s a timer may stop to grow.
+    let ratios =
+        gaps.windows(2).skip(1).filter(|pair| pair[0] < 30.0).map(|pair| pair[1] / pair[0]);
+    let least = ratios.fold(f64::INFINITY, f64::min);
+    if !least.is_finite() {
+        return Err(Stop::Undecided(format!("{} probes left in 30 s", probes.len())));
+    }
+    let told: Vec<String> = gaps.iter().map(|gap| format!("{gap:.2}")).collect();
+    Ok(Finding::of(least, "").must(Range::at_least(1.8)).told(format!("{} s", told.join(" "))))
+}
+
+/// The packets of the first two rounds after three seconds of silence.
+fn begins_again(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
+    let stimulus = Stimulus::on(Network::D, 12.0).avoidance(100).outage(FROM, FROM + 3.0);
+    let wire = trial.run(&stimulus)?;
+    let answer = wire.answered(FROM + 3.0);
+    if !answer.is_finite() || answer > 11.5 {
+        return Err(Stop::Undecided("there was no answer within 2.5 s afterwards".to_owned()));
+    }
+    let round = |number: f64| {
+        let from = answer + number * wire.rtt;
+        wire.sent(from, from + wire.rtt).len() as f64
+    };
+    let (first, second) = (round(0.0), round(1.0));
+    let told = format!("{first:.0} and {second:.0}");
+    // Of BBR the window that it had comes back when the recovery ends, as its draft has it.
+    let (number, most) =
+        if trial.subject.profile.is_bbr() { (first, 8.0) } else { (first + second, 10.0) };
+    Ok(Finding::of(number, "packets").must(Range::at_most(most)).told(told))
+}

@@ -1,0 +1,198 @@
+//! The networks that checks use, and what happens in them.
+
+use crate::subject::Subject;
+use serde_json::{Value, json};
+
+/// A path: the sender's link, a bottleneck, the receiver's link, and the same back without a limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Network {
+    /// Bits per second of the bottleneck.
+    pub rate: f64,
+    /// Base RTT in seconds.
+    pub rtt: f64,
+    /// The bottleneck's buffer, as a scenario has it; without a limit if `None`.
+    pub buffer: Option<&'static str>,
+}
+
+/// The rate of the hosts' links, bit/s.
+pub(crate) const ACCESS: f64 = 1e9;
+/// The one-way delay of each, in seconds.
+pub(crate) const ACCESS_DELAY: f64 = 1e-3;
+
+impl Network {
+    /// All of the flight is on the wire: the RTT is constant, and the flight is the window.
+    pub const F: Self = Self { rate: 200e6, rtt: 0.05, buffer: None };
+    /// The same for windows of thousands of packets.
+    pub const L: Self = Self { rate: 1e9, rtt: 0.1, buffer: None };
+    /// A slow path with a deep buffer, for timeouts.
+    pub const D: Self = Self { rate: 20e6, rtt: 0.04, buffer: Some("4bdp") };
+    /// A usual path, for a start.
+    pub const M: Self = Self { rate: 50e6, rtt: 0.04, buffer: Some("1bdp") };
+    /// A path with a deep buffer, for BBR.
+    pub const Q: Self = Self { rate: 50e6, rtt: 0.04, buffer: Some("4bdp") };
+    /// A path that holds less than a packet.
+    pub const T: Self = Self { rate: 64e3, rtt: 0.04, buffer: Some("10p") };
+    /// A short path on which CUBIC is in its Reno-friendly region.
+    pub const FRIENDLY: Self = Self { rate: 20e6, rtt: 0.01, buffer: None };
+    /// A usual path with one bandwidth-delay product, for acknowledgements that are lost.
+    pub const THIN: Self = Self { rate: 20e6, rtt: 0.04, buffer: Some("1bdp") };
+
+    /// Bandwidth-delay product in packets of `bytes`.
+    pub fn bdp(self, bytes: f64) -> f64 {
+        self.rate * self.rtt / 8.0 / bytes
+    }
+}
+
+/// One flow over one network, and what it meets there.
+#[derive(Clone, Debug)]
+pub(crate) struct Stimulus {
+    pub network: Network,
+    /// Seconds.
+    pub until: f64,
+    forward: Vec<Value>,
+    back: Vec<Value>,
+    outage: Option<(f64, f64)>,
+    pub ecn: bool,
+    size: Option<String>,
+}
+
+/// Bytes that make a packet one of data.
+pub(crate) const LEAST: u32 = 400;
+
+impl Stimulus {
+    /// Nothing happens until `until` seconds.
+    pub fn on(network: Network, until: f64) -> Self {
+        let (forward, back) = (Vec::new(), Vec::new());
+        Self { network, until, forward, back, outage: None, ecn: false, size: None }
+    }
+
+    /// Data packets with these numbers, of those that come to the bottleneck from `from` seconds
+    /// on, meet `act`.
+    fn act(mut self, act: &str, from: f64, numbers: &[u64]) -> Self {
+        self.forward.push(json!({ "from": time(from), "least": bytes(LEAST), act: numbers }));
+        self
+    }
+
+    /// They are lost.
+    pub fn lose(self, from: f64, numbers: &[u64]) -> Self {
+        self.act("drop", from, numbers)
+    }
+
+    /// They are marked, and the flow may be marked.
+    pub fn mark(mut self, from: f64, numbers: &[u64]) -> Self {
+        self.ecn = true;
+        self.act("mark", from, numbers)
+    }
+
+    /// Data packet number `number` is lost in slow start, so that the flow soon is in congestion
+    /// avoidance.
+    pub fn avoidance(self, number: u64) -> Self {
+        self.lose(0.0, &[number])
+    }
+
+    /// The first data packet from `from` on comes late by `by` seconds.
+    pub fn late(mut self, from: f64, by: f64) -> Self {
+        let least = bytes(LEAST);
+        self.forward
+            .push(json!({ "from": time(from), "least": least, "late": time(by), "packets": 1 }));
+        self
+    }
+
+    /// Of each `each` data packets within these seconds the last meets `act`.
+    pub fn each(mut self, act: &str, (from, until): (f64, f64), each: u64) -> Self {
+        self.forward.push(json!({
+            "from": time(from), "until": time(until), "least": bytes(LEAST), "each": each, act: each,
+        }));
+        self
+    }
+
+    /// All packets within these seconds come late by `by` seconds.
+    pub fn all_late(mut self, (from, until): (f64, f64), by: f64) -> Self {
+        self.forward.push(all_late(from, until, by));
+        self
+    }
+
+    /// All acknowledgements within these seconds come late by `by` seconds.
+    pub fn acks_late(mut self, (from, until): (f64, f64), by: f64) -> Self {
+        self.back.push(all_late(from, until, by));
+        self
+    }
+
+    /// Every second acknowledgement within these seconds is lost.
+    pub fn thin_acks(mut self, (from, until): (f64, f64)) -> Self {
+        self.back.push(json!({ "from": time(from), "until": time(until), "each": 2, "drop": 2 }));
+        self
+    }
+
+    /// All packets of data within these seconds are lost.
+    pub fn outage(mut self, from: f64, until: f64) -> Self {
+        self.outage = Some((from, until));
+        self
+    }
+
+    /// The flow may be marked.
+    pub fn with_ecn(mut self) -> Self {
+        self.ecn = true;
+        self
+    }
+
+    /// The flow sends so many bytes.
+    pub fn sized(mut self, bytes: u64) -> Self {
+        self.size = Some(format!("{bytes}B"));
+        self
+    }
+
+    /// The scenario of `subject` that meets it, as JSON.
+    pub fn scenario(&self, subject: &Subject) -> String {
+        let Network { rate, rtt, buffer } = self.network;
+        let middle = rtt / 2.0 - 2.0 * ACCESS_DELAY;
+        let link = |name: &str, from: &str, to: &str, rate: f64, delay: f64| {
+            json!({
+                "name": name, "from": from, "to": to, "duplex": false, "delay": time(delay),
+                "rate": format!("{rate}bps"),
+            })
+        };
+        let mut bottleneck = link("bottleneck", "a", "b", rate, middle);
+        let mut back = link("back", "b", "a", rate, middle);
+        bottleneck["buffer"] = json!(buffer);
+        for (link, script) in [(&mut bottleneck, &self.forward), (&mut back, &self.back)] {
+            if !script.is_empty() {
+                link["script"] = json!(script);
+            }
+        }
+        if let Some((from, until)) = self.outage {
+            let outage = json!({ "at": time(from), "for": time(until - from), "does": "lose" });
+            bottleneck["outages"] = json!([outage]);
+        }
+        let mut flow = subject.flow();
+        flow["size"] = json!(self.size);
+        if self.ecn {
+            flow["ecn"] = json!(true);
+        }
+        let links = json!([
+            link("sender", "sender", "a", ACCESS, ACCESS_DELAY),
+            bottleneck,
+            link("receiver", "b", "receiver", ACCESS, ACCESS_DELAY),
+            link("receiver-back", "receiver", "b", ACCESS, ACCESS_DELAY),
+            back,
+            link("sender-back", "a", "sender", ACCESS, ACCESS_DELAY),
+        ]);
+        json!({
+            "duration": time(self.until), "warmup": "0s", "sample": "0s", "rtt": time(rtt),
+            "links": links, "flows": [flow],
+        })
+        .to_string()
+    }
+}
+
+fn all_late(from: f64, until: f64, by: f64) -> Value {
+    json!({ "from": time(from), "until": time(until), "late": time(by), "packets": "1-1000000000" })
+}
+
+fn time(seconds: f64) -> String {
+    format!("{}us", (seconds * 1e6).round())
+}
+
+fn bytes(number: u32) -> String {
+    format!("{number}B")
+}

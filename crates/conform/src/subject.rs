@@ -1,0 +1,132 @@
+//! What is judged, and as what.
+
+use serde_json::{Value, json};
+
+/// What a controller is to be: what must hold of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// RFC 5681, and over QUIC RFC 9002, §7.
+    Reno,
+    /// RFC 9438.
+    Cubic,
+    /// draft-ietf-ccwg-bbr, version 3.
+    Bbr,
+    /// Linux's `bbr`, version 1.
+    Bbr1,
+    /// RFC 8257.
+    Dctcp,
+    /// draft-briscoe-iccrg-prague-congestion-control, for RFC 9331.
+    Prague,
+    /// Whatever it is: what RFCs ask of every controller.
+    Any,
+}
+
+impl Profile {
+    /// Each with its names, the usual one first.
+    const NAMES: [(Self, &[&str]); 7] = [
+        (Self::Reno, &["reno", "newreno", "new_reno", "sack", "quic"]),
+        (Self::Cubic, &["cubic"]),
+        (Self::Bbr, &["bbr", "bbr3"]),
+        (Self::Bbr1, &["bbr1"]),
+        (Self::Dctcp, &["dctcp"]),
+        (Self::Prague, &["prague"]),
+        (Self::Any, &["any"]),
+    ];
+
+    /// The profile called `name`. Fails if there is none.
+    pub fn named(name: &str) -> Result<Self, String> {
+        let known = Self::NAMES.iter().find(|(_, names)| names.contains(&name));
+        known.map(|(profile, _)| *profile).ok_or_else(|| {
+            let names: Vec<&str> = Self::NAMES.iter().map(|(_, names)| names[0]).collect();
+            format!("--as: there is no profile \"{name}\"; known: {}", names.join(", "))
+        })
+    }
+
+    /// The profile that a `cc` like `cubic+quic` or `quinn:cubic` names.
+    fn of(cc: &str) -> Self {
+        let (first, rest) = cc.split_once(':').unwrap_or((cc, ""));
+        let law = |text: &str| text.split(['+', ':']).next().unwrap_or_default().to_owned();
+        let own = Self::named(&law(first)).ok();
+        own.or_else(|| Self::named(&law(rest)).ok()).unwrap_or(Self::Any)
+    }
+
+    /// Its usual name.
+    pub fn as_str(self) -> &'static str {
+        let known = Self::NAMES.iter().find(|(profile, _)| *profile == self);
+        known.map_or("", |(_, names)| names[0])
+    }
+
+    /// Whether it answers a loss with a smaller window.
+    pub fn reduces(self) -> bool {
+        matches!(self, Self::Reno | Self::Cubic)
+    }
+
+    /// Whether it is one of BBR's.
+    pub fn is_bbr(self) -> bool {
+        matches!(self, Self::Bbr | Self::Bbr1)
+    }
+}
+
+/// What carries the controller, which decides what RFCs ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// RFC 9293.
+    Tcp,
+    /// RFC 9000.
+    Quic,
+    /// E-TCP, of its paper.
+    Etcp,
+}
+
+/// A flow whose controller is judged.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The flow's `cc`, like `cubic`, `cubic+quic` or `quinn:cubic`.
+    pub cc: String,
+    /// What must hold of it.
+    pub profile: Profile,
+    /// What carries it.
+    pub transport: Transport,
+    /// Other fields of the flow.
+    pub fields: Vec<(String, Value)>,
+}
+
+impl Subject {
+    /// The flow with this `cc`, to be judged as the profile of a name; as what its own name says if
+    /// none is given. Fails if there is no such profile.
+    pub fn new(cc: &str, profile: Option<&str>) -> Result<Self, String> {
+        let profile = profile.map_or_else(|| Ok(Profile::of(cc)), Profile::named)?;
+        let name = cc.split(':').next().unwrap_or_default();
+        let is_quic = ["quinn", "noq", "s2n"].contains(&name)
+            || cc.split(['+', ':']).any(|part| part == "quic");
+        let transport = match name {
+            _ if is_quic => Transport::Quic,
+            "etcp" | "etcp-rate" | "etcp-sqrt" => Transport::Etcp,
+            _ => Transport::Tcp,
+        };
+        Ok(Self { cc: cc.to_owned(), profile, transport, fields: Vec::new() })
+    }
+
+    /// The same with another field of its flow, like `initial_window`.
+    #[must_use]
+    pub fn with(mut self, field: &str, value: impl Into<Value>) -> Self {
+        self.fields.push((field.to_owned(), value.into()));
+        self
+    }
+
+    /// The same over another transport.
+    #[must_use]
+    pub fn over(mut self, transport: Transport) -> Self {
+        self.transport = transport;
+        self
+    }
+
+    /// Its flow, as a scenario has it.
+    pub(crate) fn flow(&self) -> Value {
+        let mut flow = json!({ "cc": self.cc, "from": "sender", "to": "receiver" });
+        for (field, value) in &self.fields {
+            flow[field] = value.clone();
+        }
+        flow
+    }
+}

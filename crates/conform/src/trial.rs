@@ -1,0 +1,147 @@
+//! Runs what checks ask for, each stimulus once, over all cores.
+
+use crate::check::{Check, Stop, Verdict};
+use crate::network::{Network, Stimulus};
+use crate::subject::Subject;
+use crate::wire::{Watching, Wire};
+use narrows_scenario::{Checked, Own, Scenario, run_tapped};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// What a check found.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The check.
+    pub check: &'static Check,
+    /// What was found.
+    pub verdict: Verdict,
+    /// The number; NaN if there is none.
+    pub number: f64,
+    /// The number for people, or why there is none.
+    pub seen: String,
+    /// Where it lies if all is right.
+    pub bound: String,
+    /// The scenarios that were run for it, as JSON.
+    pub scenarios: Vec<String>,
+}
+
+/// The seed of all runs: chance decides nothing but a stack's own keys.
+const SEED: u64 = 1;
+
+/// What is said of a flow that cannot be marked begins with this.
+const ECN: &str = "flows[0].ecn: ";
+
+type Ran = Result<Arc<Wire>, String>;
+
+/// What has been run, by scenario.
+#[derive(Default)]
+struct Runs(Mutex<BTreeMap<String, Arc<OnceLock<Ran>>>>);
+
+/// One check of one subject.
+pub(crate) struct Trial<'a> {
+    pub subject: &'a Subject,
+    own: &'a Own,
+    runs: &'a Runs,
+    scenarios: Vec<String>,
+}
+
+impl Trial<'_> {
+    /// What is on the wire when the subject meets `stimulus`.
+    pub fn run(&mut self, stimulus: &Stimulus) -> Result<Arc<Wire>, Stop> {
+        let scenario = stimulus.scenario(self.subject);
+        if !self.scenarios.contains(&scenario) {
+            self.scenarios.push(scenario.clone());
+        }
+        let slot = {
+            let mut runs = self.runs.0.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(runs.entry(scenario.clone()).or_default())
+        };
+        let ran = slot.get_or_init(|| run(&scenario, stimulus, self.own)).clone();
+        ran.map_err(|error| {
+            if stimulus.ecn && error.starts_with(ECN) {
+                return Stop::NotAsked("its flows cannot be marked".to_owned());
+            }
+            Stop::Failed(error)
+        })
+    }
+
+    /// The same, and what a second run of it shows.
+    pub fn run_twice(&mut self, stimulus: &Stimulus) -> Result<(Arc<Wire>, Arc<Wire>), Stop> {
+        let first = self.run(stimulus)?;
+        let scenario = stimulus.scenario(self.subject);
+        let second = run(&scenario, stimulus, self.own).map_err(Stop::Failed)?;
+        Ok((first, second))
+    }
+}
+
+fn run(scenario: &str, stimulus: &Stimulus, own: &Own) -> Ran {
+    let watching = Watching::default();
+    let parsed = Scenario::from_json(scenario).map_err(|error| error.to_string())?;
+    let checked = Checked::with_own(parsed, own).map_err(|error| error.to_string())?;
+    run_tapped(&checked, SEED, Box::new(watching.clone())).map_err(|error| error.to_string())?;
+    Ok(Arc::new(watching.seen().wire(stimulus.network, stimulus.until)))
+}
+
+/// What is on the wire when a `scenario` of a check, as [`Row::scenarios`] has it, is run again; the
+/// base RTT in seconds is the scenario's own. Fails if it cannot be run.
+pub fn observe(scenario: &str, rtt: f64, own: &Own) -> Result<Arc<Wire>, String> {
+    let network = Network { rtt, ..Network::F };
+    run(scenario, &Stimulus::on(network, f64::INFINITY), own)
+}
+
+/// Tries `checks` of `subject`, whose flow may use the laws and stacks of `own`, on as many threads
+/// as there are cores. Fails if one of them cannot be run.
+pub fn conform(
+    subject: &Subject,
+    own: &Own,
+    checks: &[&'static Check],
+) -> Result<Vec<Row>, String> {
+    let (runs, next) = (Runs::default(), AtomicUsize::new(0));
+    let rows: Vec<OnceLock<Result<Row, String>>> = checks.iter().map(|_| OnceLock::new()).collect();
+    let work = || {
+        while let Some(place) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).filter(|it| *it < rows.len())
+        {
+            let trial = Trial { subject, own, runs: &runs, scenarios: Vec::new() };
+            let _ = rows[place].set(row(checks[place], trial));
+        }
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..cores.min(checks.len()) {
+            let joining: Vec<_> = own.stacks.iter().map(|stack| stack.joining()).collect();
+            scope.spawn(|| {
+                joining.into_iter().for_each(|join| join());
+                work();
+            });
+        }
+    });
+    let found = rows.into_iter().zip(checks).map(|(row, check)| {
+        let row = row.into_inner().unwrap_or_else(|| Err("it was not run".to_owned()));
+        row.map_err(|error| format!("{}: {error}", check.id))
+    });
+    found.collect()
+}
+
+fn row(check: &'static Check, mut trial: Trial<'_>) -> Result<Row, String> {
+    let none = |verdict, seen: String, scenarios| {
+        Ok(Row { check, verdict, number: f64::NAN, seen, bound: String::new(), scenarios })
+    };
+    if let Err(reason) = (check.applies)(trial.subject) {
+        return none(Verdict::NotAsked, reason.to_owned(), Vec::new());
+    }
+    match (check.measure)(&mut trial) {
+        Err(Stop::Failed(error)) => Err(error),
+        Err(Stop::NotAsked(reason)) => none(Verdict::NotAsked, reason, Vec::new()),
+        Err(Stop::Undecided(reason)) => none(Verdict::Undecided, reason, trial.scenarios),
+        Ok(found) => Ok(Row {
+            check,
+            verdict: found.verdict(),
+            number: found.number,
+            bound: found.bound(),
+            seen: found.seen,
+            scenarios: trial.scenarios,
+        }),
+    }
+}

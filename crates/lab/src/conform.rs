@@ -1,0 +1,179 @@
+//! Conformance of a stack's congestion controller, in that stack's own tests.
+
+use crate::lab::Mine;
+use narrows_conform::{Profile, Row, Subject, Transport, Verdict, chosen, conform};
+use narrows_scenario::{Own, Stack, Transfer};
+use narrows_sim::Endpoint;
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// A stack whose congestion controller is judged from what is on the wire.
+///
+/// ```
+/// # use narrows_lab::Conform;
+/// # use narrows_hosts::smoltcp;
+/// Conform::of("mine", |transfer| smoltcp::pair("reno", 1500, transfer))
+///     .over_tcp()
+///     .as_law("reno")
+///     .check("D1, T1")
+///     .expect_holds();
+/// ```
+#[derive(Clone)]
+pub struct Conform {
+    subject: Subject,
+    own: Own,
+}
+
+impl Conform {
+    /// The stack whose ends `ends` makes, over QUIC unless [`over_tcp`](Self::over_tcp) says
+    /// otherwise, as a controller of which only that is asked that is asked of all.
+    pub fn of<E: Endpoint>(
+        name: &str,
+        ends: impl Fn(&Transfer) -> Result<(Box<E>, Box<E>), String> + Send + Sync + 'static,
+    ) -> Self {
+        Self::stack(Arc::new(Mine { name: name.to_owned(), ends }), name)
+    }
+
+    /// A stack by name, like those of `narrows-hosts`, with a `cc` like `quinn:cubic`.
+    pub fn stack(stack: Arc<dyn Stack>, cc: &str) -> Self {
+        let mut own = Own::default();
+        own.stacks.push(stack);
+        let (profile, transport) = (Profile::Any, Transport::Quic);
+        let subject = Subject { cc: cc.to_owned(), profile, transport, fields: Vec::new() };
+        Self { subject, own }
+    }
+
+    /// It carries TCP: what RFC 9002 asks is not asked of it.
+    #[must_use]
+    pub fn over_tcp(mut self) -> Self {
+        self.subject.transport = Transport::Tcp;
+        self
+    }
+
+    /// What the controller is to be: `reno`, `cubic`, `bbr`, `bbr1`, `prague`, `dctcp` or `any`.
+    ///
+    /// # Panics
+    /// If there is no such profile.
+    #[must_use]
+    pub fn as_law(mut self, profile: &str) -> Self {
+        self.subject.profile = Profile::named(profile).unwrap_or_else(|error| panic!("{error}"));
+        self
+    }
+
+    /// Another field of its flow, as scenarios have it.
+    #[must_use]
+    pub fn with(mut self, field: &str, value: impl Into<Value>) -> Self {
+        self.subject = self.subject.with(field, value);
+        self
+    }
+
+    /// Tries checks: `"T1"`, `"D*"`, `"timeouts"`, several between commas, or `"all"`; if
+    /// `NARROWS_ONLY` is set, those of them that it names.
+    ///
+    /// # Panics
+    /// If there is no such check, or one cannot be run; the message says why.
+    pub fn check(&self, names: &str) -> Conformance {
+        let checks = |names: &str| chosen(names).unwrap_or_else(|error| panic!("{error}"));
+        let mut all = checks(names);
+        if let Ok(only) = std::env::var("NARROWS_ONLY") {
+            let only = checks(&only);
+            all.retain(|check| only.iter().any(|other| other.id == check.id));
+        }
+        let rows = conform(&self.subject, &self.own, &all);
+        let name = self.subject.cc.clone();
+        Conformance { rows: rows.unwrap_or_else(|error| panic!("{name}: {error}")), name }
+    }
+}
+
+/// What checks have found.
+#[derive(Clone, Debug)]
+pub struct Conformance {
+    /// A row for each check.
+    pub rows: Vec<Row>,
+    name: String,
+}
+
+impl Conformance {
+    /// Ends the test if one of them fails.
+    ///
+    /// # Panics
+    /// With what was seen of those that fail, what is asked, and by whom.
+    pub fn expect_holds(&self) {
+        self.expect(&[Verdict::Fails]);
+    }
+
+    /// Ends the test if one of them fails, differs from what it should be, or could not be decided.
+    ///
+    /// # Panics
+    /// With what was seen of those that do, what is asked, and by whom.
+    pub fn expect_all(&self) {
+        self.expect(&[Verdict::Fails, Verdict::Differs, Verdict::Undecided]);
+    }
+
+    fn expect(&self, wrong: &[Verdict]) {
+        let mut told = String::new();
+        for row in self.rows.iter().filter(|row| wrong.contains(&row.verdict)) {
+            let Row { check, verdict, seen, bound, .. } = row;
+            let _ = write!(
+                told,
+                "\n  {} {} {}: {seen}; {bound}\n    {} {}: {}\n    again: NARROWS_ONLY={} cargo test",
+                check.id,
+                check.name,
+                verdict.as_str(),
+                check.source,
+                check.word.as_str(),
+                check.asks,
+                check.id,
+            );
+        }
+        assert!(told.is_empty(), "{}:{told}", self.name);
+    }
+}
+
+/// A test for each check of a stack, so that the runner shows and filters them: `conform::t1` and so
+/// on. The expression makes a [`Conform`].
+///
+/// ```ignore
+/// narrows_lab::conform! { Conform::of("mine", mine).as_law("cubic") }
+/// ```
+#[macro_export]
+macro_rules! conform {
+    ($of:expr) => {
+        $crate::conform_tests! { $of;
+            u1 u2 u3 u4 u5 u8 g1 g2 g3 g4 g7 g8 d1 d2 d4 d5 d6 d7 d8 r1 r2 r3 r5 r6 r7 r9 p1 p2 p3 p4
+            e1 e2 e3 e4 e7 e8 t1 t2 t3 t4 t5 t6 b1 b2 b3 b4 b7 b14 x3 x8
+        }
+    };
+}
+
+/// The tests of [`conform!`](crate::conform).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conform_tests {
+    ($of:expr; $($id:ident)+) => {
+        mod conform {
+            #[allow(unused_imports, reason = "the expression may need what is beside it")]
+            use super::*;
+
+            $(#[test]
+            fn $id() {
+                ($of).check(stringify!($id)).expect_holds();
+            })+
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    /// The macro's list of checks is the table's.
+    #[test]
+    fn the_macro_has_a_test_for_each_check() {
+        let text = include_str!("conform.rs");
+        let list = text.split("conform_tests! { $of;").nth(1).expect("the macro").split('}').next();
+        let list: Vec<&str> = list.unwrap_or_default().split_whitespace().collect();
+        let all: Vec<String> =
+            narrows_conform::all().map(|check| check.id.to_lowercase()).collect();
+        assert_eq!(list, all);
+    }
+}

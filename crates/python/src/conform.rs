@@ -1,0 +1,102 @@
+//! Conformance: whether a controller does what its RFC says.
+
+use crate::error::Failed;
+use crate::failure;
+use crate::scenario::{Own, own_of};
+use narrows_conform::{self as conform, Check, Packet, Row, Subject, Transport};
+use pyo3::prelude::*;
+
+/// Id, name, group, word, source, what is asked.
+type CheckLine =
+    (&'static str, &'static str, &'static str, &'static str, &'static str, &'static str);
+
+/// Id, verdict, number, the number for people, bound, scenarios as JSON.
+type RowLine = (&'static str, &'static str, f64, String, String, Vec<String>);
+
+/// The times and the packets of flight, then when each packet was sent, arrived and was known of,
+/// in seconds, and whether it was lost and marked.
+type WireLine = (Vec<(f64, f64)>, Vec<(f64, f64, f64, bool, bool)>);
+
+fn wrong(message: String) -> PyErr {
+    Failed::Input(message).into()
+}
+
+/// Return all checks: id, name, group, word, source, what is asked.
+#[pyfunction]
+pub(crate) fn conform_checks() -> Vec<CheckLine> {
+    let line = |check: &'static Check| {
+        let (group, word) = (check.group.as_str(), check.word.as_str());
+        (check.id, check.name, group, word, check.source, check.asks)
+    };
+    conform::all().map(line).collect()
+}
+
+/// Return the profile as which a controller is judged unless another is named, and its transport.
+#[pyfunction]
+#[pyo3(signature = (cc, profile=None))]
+pub(crate) fn conform_subject(
+    cc: &str,
+    profile: Option<&str>,
+) -> PyResult<(&'static str, &'static str)> {
+    let subject = Subject::new(cc, profile).map_err(wrong)?;
+    let transport = match subject.transport {
+        Transport::Tcp => "tcp",
+        Transport::Quic => "quic",
+        Transport::Etcp => "etcp",
+    };
+    Ok((subject.profile.as_str(), transport))
+}
+
+/// Judge a controller by the checks that `only` names: id, verdict, number, the number for people,
+/// bound and the scenarios that were run, of each. `fields` are others of its flow, as JSON.
+#[pyfunction]
+#[pyo3(signature = (cc, profile=None, only="all", fields="{}", transport=None, own=None))]
+pub(crate) fn conform_rows(
+    py: Python<'_>,
+    cc: &str,
+    profile: Option<&str>,
+    only: &str,
+    fields: &str,
+    transport: Option<&str>,
+    own: Option<Own>,
+) -> PyResult<Vec<RowLine>> {
+    let mut subject = Subject::new(cc, profile).map_err(wrong)?;
+    let fields: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(fields).map_err(|error| wrong(error.to_string()))?;
+    subject.fields.extend(fields);
+    subject = match transport {
+        None => subject,
+        Some("tcp") => subject.over(Transport::Tcp),
+        Some("quic") => subject.over(Transport::Quic),
+        Some(other) => {
+            return Err(wrong(format!("--transport: \"{other}\" is none; try tcp or quic")));
+        }
+    };
+    let checks = conform::chosen(only).map_err(|error| wrong(format!("--only: {error}")))?;
+    let own = own_of(own);
+    failure::forget();
+    let rows = py.detach(|| conform::conform(&subject, &own, &checks));
+    if let Some(error) = failure::take() {
+        return Err(error);
+    }
+    let line = |row: Row| {
+        (row.check.id, row.verdict.as_str(), row.number, row.seen, row.bound, row.scenarios)
+    };
+    Ok(rows.map_err(wrong)?.into_iter().map(line).collect())
+}
+
+/// Run a scenario of a check again, and return what is on the wire.
+#[pyfunction]
+#[pyo3(signature = (scenario, rtt, own=None))]
+pub(crate) fn conform_wire(
+    py: Python<'_>,
+    scenario: &str,
+    rtt: f64,
+    own: Option<Own>,
+) -> PyResult<WireLine> {
+    let own = own_of(own);
+    let wire = py.detach(|| conform::observe(scenario, rtt, &own)).map_err(wrong)?;
+    let packet =
+        |packet: &Packet| (packet.sent, packet.arrived, packet.settled, packet.lost, packet.marked);
+    Ok((wire.flight(), wire.packets.iter().map(packet).collect()))
+}

@@ -1,0 +1,213 @@
+"""`narrows conform`: controllers judged, printed, compared with a baseline, failures kept."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from narrows import _core, forge
+from narrows.cli.options import split_list
+from narrows.conformance import SIGNS, Conformance, Finding, Row, checks, conform, line, observe
+from narrows.errors import Error
+from narrows.files import Output, read_text, write_at_once
+from narrows.junit import Case, Outcome, Suite, xml
+from narrows.made import Made
+from narrows.scenario import Scenario
+from narrows.terminal import put, say
+
+OUTCOMES = {
+    Finding.HOLDS: Outcome.PASSED,
+    Finding.INFO: Outcome.PASSED,
+    Finding.FAILS: Outcome.FAILED,
+    Finding.DIFFERS: Outcome.SKIPPED,
+    Finding.UNDECIDED: Outcome.SKIPPED,
+    Finding.NOT_ASKED: Outcome.SKIPPED,
+}
+KEPT = (Finding.FAILS, Finding.DIFFERS)
+
+# By controller and check what is known.
+Known = dict[str, dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What a command was asked to judge."""
+
+    cc: str
+    as_: str | None
+    only: str
+    skip: str | None
+    transport: str | None
+
+    def checks(self) -> str:
+        """Return the checks to try, between commas."""
+        if self.skip is None:
+            return self.only
+        chosen, skipped = (_ids(names) for names in (self.only, self.skip))
+        left = [check for check in chosen if check not in skipped]
+        if not left:
+            raise Error(f"--skip: {self.skip} leaves nothing of {self.only}")
+        return ",".join(left)
+
+
+def _ids(names: str) -> list[str]:
+    """Return the numbers of the checks that names mean."""
+    found: list[str] = []
+    for name in split_list("--skip", names):
+        start = name.removesuffix("*") if name.endswith("*") else None
+        means = [
+            check.id
+            for check in checks().values()
+            if name in ("all", check.group)
+            or name.upper() == check.id
+            or (start is not None and check.id.startswith(start.upper()))
+        ]
+        if not means:
+            raise Error(f'--skip: "{name}" is no check; try D1, D*, decrease, or --list')
+        found += means
+    return found
+
+
+def listed(as_json: bool) -> None:
+    """Print the checks."""
+    for check in checks().values():
+        if as_json:
+            put(json.dumps(asdict(check)))
+        else:
+            put(f"{check.id:<4}{check.name}: {check.source} {check.word}\n    {check.asks}")
+
+
+def judge(
+    ask: Ask,
+    strict: bool,
+    baseline: Path | None,
+    bless: bool,
+    junit: Path | None,
+    keep: Path,
+    as_json: bool,
+) -> bool:
+    """Judge each controller; return whether nothing fails that is not known."""
+    known = _known(baseline, bless)
+    wanted = ask.checks()
+    all_found = []
+    for cc in split_list("--cc", ask.cc):
+        found = conform(cc, as_=ask.as_, only=wanted, transport=ask.transport)
+        all_found.append(found)
+        kept = _keep(found, keep)
+        if as_json:
+            for row in found.rows:
+                put(json.dumps({"cc": cc, "as": found.profile, **row.record()}))
+        else:
+            _print(found, kept, ask)
+    if junit:
+        write_at_once(junit, xml([_suite(found) for found in all_found]).encode())
+    _tell_forge(all_found)
+    if baseline and bless:
+        told = {it.cc: {row.check.id: row.finding.value for row in it.rows} for it in all_found}
+        write_at_once(baseline, (json.dumps(known | told, indent=1) + "\n").encode())
+        return True
+    wrong = {Finding.FAILS}
+    if strict:
+        wrong |= {Finding.DIFFERS, Finding.UNDECIDED}
+    news = [
+        row.check.id
+        for found in all_found
+        for row in found.rows
+        if row.finding in wrong and known.get(found.cc, {}).get(row.check.id) != row.finding
+    ]
+    return not news
+
+
+def _known(baseline: Path | None, bless: bool) -> Known:
+    if baseline is None or (bless and not baseline.exists()):
+        return {}
+    try:
+        known: Known = json.loads(read_text(baseline))
+        if not all(isinstance(rows, dict) for rows in known.values()):
+            raise ValueError("it is not what --bless writes")
+    except (ValueError, AttributeError) as error:
+        raise Error(f"{baseline}: {error}; write it anew by --bless") from None
+    return known
+
+
+def _print(found: Conformance, kept: dict[str, Path], ask: Ask) -> None:
+    put(found.title)
+    for row in found.rows:
+        if row.finding is not Finding.NOT_ASKED:
+            put(f" {line(row)}")
+    for row in found.rows:
+        if row.finding in KEPT:
+            put(f"\n {SIGNS[row.finding]} {row.check.id} {row.check.name}: {row.seen}; {row.bound}")
+            put(f"   {row.check.source} {row.check.word}: {row.check.asks}")
+            if row.check.id in kept:
+                put(f"   {kept[row.check.id]}/report.html; again: {_again(found, row, ask)}")
+    put(f"\n {found.sum}")
+
+
+def _again(found: Conformance, row: Row, ask: Ask) -> str:
+    words = ["narrows", "conform", "--cc", found.cc, "--only", row.check.id]
+    if ask.as_:
+        words += ["--as", ask.as_]
+    if ask.transport:
+        words += ["--transport", ask.transport]
+    return shlex.join(words)
+
+
+def _keep(found: Conformance, below: Path) -> dict[str, Path]:
+    """Write a page for each check that is not as asked; return the folders by check."""
+    from narrows import report
+
+    kept = {}
+    name = "".join(sign if sign.isalnum() else "-" for sign in found.cc)
+    for row in found.rows:
+        if row.finding not in KEPT or not row.scenarios:
+            continue
+        scenario = Scenario.draft(
+            _core.Scenario.from_json(row.scenarios[-1]), found.controllers
+        ).valid()
+        target = below / name / row.check.id
+        with Output(target, force=True) as folder:
+            made = Made("conform", [({}, scenario.to_toml())], [1])
+            page = report.conformance(found, row, observe(found, row.scenarios[-1]), made)
+            folder.text("report.html", page)
+            folder.text("scenario.toml", scenario.to_toml())
+            folder.finish(made)
+        kept[row.check.id] = target
+    return kept
+
+
+def _suite(found: Conformance) -> Suite:
+    about = {"cc": found.cc, "as": found.profile, "engine": _core.engine()}
+    if found.version:
+        about["version"] = found.version
+    return Suite(found.cc, [_case(row) for row in found.rows], found.seconds, about)
+
+
+def _case(row: Row) -> Case:
+    check, outcome = row.check, OUTCOMES[row.finding]
+    message = f"{row.finding}: {row.seen}" + (f"; {row.bound}" if row.bound else "")
+    body = f"{message}\n{check.source} {check.word}: {check.asks}"
+    return Case(f"conform.{check.group}", f"{check.id} {check.name}", outcome, message, body)
+
+
+def _tell_forge(all_found: Sequence[Conformance]) -> None:
+    order = list(dict.fromkeys([Finding.FAILS, Finding.DIFFERS, Finding.UNDECIDED, *Finding]))
+    for found in all_found:
+        rows = sorted(found.rows, key=lambda row: order.index(row.finding))
+        cells = [
+            [
+                f"{SIGNS[row.finding]} {row.finding}",
+                f"{row.check.id} {row.check.name}",
+                row.seen,
+                row.bound,
+                f"{row.check.source} {row.check.word}",
+            ]
+            for row in rows
+            if row.finding is not Finding.NOT_ASKED
+        ]
+        forge.summarise(found.title, ["", "check", "seen", "asked", "source"], cells)
+    if forge.is_there():
+        say("the table is in the job's summary")
