@@ -11,7 +11,7 @@ OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
 OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
 OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
-.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks package wheel general test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
+.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks conformance package wheel general test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built .venv/.papers
 
@@ -70,7 +70,7 @@ general:
 		-p narrows-scenario --test kept_texts
 
 # What a stack's own tests take from a registry, as it would be published; minutes.
-LAB := $(CORE) trace scenario hosts lab
+LAB := $(CORE) trace scenario hosts conform lab
 package:
 	cargo package --quiet --allow-dirty $(LAB:%=-p narrows-%)
 
@@ -82,6 +82,10 @@ objects:
 # docs/stacks.md, measured anew where there is no kept run; minutes.
 stacks: hosts
 	$(BIN)/python validation/stacks.py
+
+# docs/conformance.md, measured anew; two minutes.
+conformance: hosts
+	$(BIN)/python validation/conformance.py
 
 # Written anew only if it has changed.
 .venv/.features: .venv/.made FORCE

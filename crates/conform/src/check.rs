@@ -160,6 +160,11 @@ impl Range {
         Self { least, most: f64::INFINITY }
     }
 
+    /// Its upper end alone.
+    pub fn up_to(self) -> Self {
+        Self { least: f64::NEG_INFINITY, ..self }
+    }
+
     fn contains(self, number: f64) -> bool {
         (self.least..=self.most).contains(&number)
     }
@@ -190,6 +195,7 @@ pub(crate) struct Finding {
 impl Finding {
     /// A number of a `unit`, which may be empty.
     pub fn of(number: f64, unit: &str) -> Self {
+        let unit = if number.is_finite() { unit } else { "" };
         let seen = format!("{} {unit}", short(number)).trim_end().to_owned();
         Self { number, seen, must: None, should: None }
     }

@@ -52,6 +52,7 @@ pub(crate) struct Stimulus {
     forward: Vec<Value>,
     back: Vec<Value>,
     outage: Option<(f64, f64)>,
+    held: Option<(f64, f64)>,
     pub ecn: bool,
     size: Option<String>,
 }
@@ -63,7 +64,7 @@ impl Stimulus {
     /// Nothing happens until `until` seconds.
     pub fn on(network: Network, until: f64) -> Self {
         let (forward, back) = (Vec::new(), Vec::new());
-        Self { network, until, forward, back, outage: None, ecn: false, size: None }
+        Self { network, until, forward, back, outage: None, held: None, ecn: false, size: None }
     }
 
     /// Data packets with these numbers, of those that come to the bottleneck from `from` seconds
@@ -108,13 +109,15 @@ impl Stimulus {
 
     /// All packets within these seconds come late by `by` seconds.
     pub fn all_late(mut self, (from, until): (f64, f64), by: f64) -> Self {
-        self.forward.push(all_late(from, until, by));
+        self.forward.push(json!({
+            "from": time(from), "until": time(until), "late": time(by), "packets": "1-1000000000",
+        }));
         self
     }
 
-    /// All acknowledgements within these seconds come late by `by` seconds.
-    pub fn acks_late(mut self, (from, until): (f64, f64), by: f64) -> Self {
-        self.back.push(all_late(from, until, by));
+    /// No acknowledgement leaves the bottleneck of the way back within these seconds; then all do.
+    pub fn hold_acks(mut self, from: f64, until: f64) -> Self {
+        self.held = Some((from, until));
         self
     }
 
@@ -160,9 +163,13 @@ impl Stimulus {
                 link["script"] = json!(script);
             }
         }
-        if let Some((from, until)) = self.outage {
-            let outage = json!({ "at": time(from), "for": time(until - from), "does": "lose" });
-            bottleneck["outages"] = json!([outage]);
+        for (link, outage, does) in
+            [(&mut bottleneck, self.outage, "lose"), (&mut back, self.held, "hold")]
+        {
+            if let Some((from, until)) = outage {
+                let times = json!({ "at": time(from), "for": time(until - from), "does": does });
+                link["outages"] = json!([times]);
+            }
         }
         let mut flow = subject.flow();
         flow["size"] = json!(self.size);
@@ -183,10 +190,6 @@ impl Stimulus {
         })
         .to_string()
     }
-}
-
-fn all_late(from: f64, until: f64, by: f64) -> Value {
-    json!({ "from": time(from), "until": time(until), "late": time(by), "packets": "1-1000000000" })
 }
 
 fn time(seconds: f64) -> String {

@@ -5,7 +5,7 @@ use crate::network::{ACCESS, ACCESS_DELAY, LEAST, Network};
 use narrows_signal::Ecn;
 use narrows_sim::{Crossing, Tap, TapPoint};
 use narrows_transport::{DataHeader, Header};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A data packet. Times are in seconds; infinite for what has not happened.
@@ -34,6 +34,8 @@ pub struct Packet {
 pub struct Wire {
     /// The data packets, as they were sent.
     pub packets: Vec<Packet>,
+    /// When something left, small packets included.
+    pub departures: Vec<f64>,
     /// The acknowledgements: when each left the receiver, and when it reached the sender.
     pub acks: Vec<[f64; 2]>,
     /// The bytes of most data packets.
@@ -59,10 +61,11 @@ type Key = (u64, u64, u32);
 #[derive(Default)]
 pub(crate) struct Seen {
     packets: Vec<Packet>,
+    departures: Vec<f64>,
     /// The place of each packet that is under way.
-    under_way: HashMap<Key, usize>,
+    under_way: BTreeMap<Key, usize>,
     acks: Vec<[f64; 2]>,
-    acks_under_way: HashMap<Key, usize>,
+    acks_under_way: BTreeMap<Key, usize>,
 }
 
 /// A tap that several hands hold.
@@ -88,6 +91,9 @@ impl Seen {
         let place =
             if let Header::Hosted { place, .. } = crossing.segment.header { place } else { 0 };
         let key = (crossing.segment.number, crossing.segment.stamp.picos(), place);
+        if (crossing.link, crossing.point) == (SENDER, TapPoint::Arrival) {
+            self.departures.push(at);
+        }
         match (crossing.link, crossing.point) {
             (SENDER, TapPoint::Arrival) if crossing.segment.bytes >= LEAST => {
                 self.under_way.insert(key, self.packets.len());
@@ -123,14 +129,15 @@ impl Seen {
     /// What follows from it, over `network` until `end`.
     pub fn wire(mut self, network: Network, end: f64) -> Wire {
         self.settle();
-        let mut sizes: HashMap<u32, usize> = HashMap::new();
+        let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
         for packet in &self.packets {
             *sizes.entry(packet.bytes).or_default() += 1;
         }
         let size = sizes.into_iter().max_by_key(|(bytes, count)| (*count, *bytes));
         let size = size.map_or(1500.0, |(bytes, _)| f64::from(bytes));
         let flight = flight(&self.packets);
-        Wire { packets: self.packets, acks: self.acks, size, rtt: network.rtt, end, flight }
+        let Self { packets, departures, acks, .. } = self;
+        Wire { packets, departures, acks, size, rtt: network.rtt, end, flight }
     }
 
     /// Finds out when the sender could know of each packet (RFC 9002, §6.1.1, and RFC 5681, §3.2,
@@ -247,6 +254,19 @@ impl Wire {
     pub fn arrived(&self, from: f64, to: f64) -> f64 {
         let came = self.packets.iter().filter(|packet| (from..to).contains(&packet.arrived));
         came.map(|packet| f64::from(packet.bytes)).sum()
+    }
+
+    /// When so many bytes had arrived, in seconds.
+    pub fn time_to(&self, bytes: f64) -> f64 {
+        let came = self.packets.iter().map(|packet| (packet.arrived, packet.bytes));
+        let mut came: Vec<(f64, u32)> = came.collect();
+        came.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut sum = 0.0;
+        let last = came.iter().find(|(_, more)| {
+            sum += f64::from(*more);
+            sum >= bytes
+        });
+        last.map_or(f64::INFINITY, |(at, _)| *at)
     }
 
     /// The share of a `rate` that arrived in `from..to`.

@@ -130,11 +130,14 @@ fn of_quic(trial: &Trial<'_>, found: Finding, most: f64) -> Finding {
     }
 }
 
-/// The first full-size packet of the first round that has three data packets or more: before it
-/// there may be a handshake.
-fn first_flight(wire: &Wire) -> Result<f64, Stop> {
-    let full = wire.packets.iter().filter(|it| f64::from(it.bytes) == wire.size);
-    let mut starts = full.map(|packet| packet.sent);
-    let start = starts.find(|at| wire.sent(*at, at + 0.9 * wire.rtt).len() >= 2);
-    start.ok_or_else(|| Stop::Undecided("nothing was sent".to_owned()))
+/// When the first flight of data leaves. Over QUIC a flight of one or two packets before it is the
+/// handshake's.
+fn first_flight(trial: &Trial<'_>, wire: &Wire) -> Result<f64, Stop> {
+    let none = || Stop::Undecided("nothing was sent".to_owned());
+    let first = wire.packets.first().ok_or_else(none)?.sent;
+    let ends = first + 0.9 * wire.rtt;
+    if trial.subject.transport != Transport::Quic || wire.sent(first, ends).len() > 2 {
+        return Ok(first);
+    }
+    wire.sent(ends, f64::INFINITY).first().map(|packet| packet.sent).ok_or_else(none)
 }

@@ -59,7 +59,7 @@ pub(super) static CHECKS: &[Check] = &[
         applies: always,
         measure: |trial| {
             let wire = trial.run(&Stimulus::on(Network::L, 0.7))?;
-            let at = first_flight(&wire)?;
+            let at = first_flight(trial, &wire)?;
             let (from, to) = (at + 0.9 * wire.rtt, at + 4.0 * wire.rtt);
             let longest = wire.longest_train(from, to) as f64;
             Ok(of_quic(trial, Finding::of(longest, "packets"), 10.0))
@@ -86,20 +86,26 @@ fn silence(wire: &Wire) -> f64 {
     silences[silences.len() / 2]
 }
 
-/// The rate at which packets leave, over window and RTT.
+/// The rate at which packets leave while they do, over window and RTT: the middle one of rounds, each
+/// without its longest silence.
 fn rate(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     let wire = steady(trial)?;
-    let silence = silence(&wire);
-    if silence > 0.5 {
+    let silent = silence(&wire);
+    if silent > 0.5 {
         return Err(Stop::Undecided(format!(
-            "it does not pace: {silence:.2} of a round are silent"
+            "it does not pace: {silent:.2} of a round are silent"
         )));
     }
-    let trains = wire.trains(5.0, THEN);
-    let rates = trains.windows(2).map(|pair| pair[0].1 as f64 / (pair[1].0 - pair[0].0));
-    let mut rates: Vec<f64> = rates.collect();
-    rates.sort_by(f64::total_cmp);
-    let middle = rates.get(rates.len() / 2).copied().unwrap_or(f64::NAN);
-    let ratio = middle * wire.rtt / wire.window(5.0, THEN);
-    Ok(Finding::of(ratio, "of cwnd/srtt").must(Range::between(0.97, 2.1)))
+    let rounds = ((THEN - 5.0) / wire.rtt) as u32;
+    let pace = |number: u32| {
+        let from = 5.0 + f64::from(number) * wire.rtt;
+        let sent = wire.sent(from, from + wire.rtt);
+        let (first, last) = sent.first().zip(sent.last())?;
+        let spread = (last.sent - first.sent) / wire.rtt - wire.silence(from, from + wire.rtt);
+        Some((sent.len() as f64 - 2.0) / spread / wire.window(from, from + wire.rtt))
+    };
+    let mut paces: Vec<f64> = (0..rounds).filter_map(pace).collect();
+    paces.sort_by(f64::total_cmp);
+    let middle = paces.get(paces.len() / 2).copied().unwrap_or(f64::NAN);
+    Ok(Finding::of(middle, "of cwnd/srtt").should(Range::between(0.97, 2.1)))
 }

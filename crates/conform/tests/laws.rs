@@ -1,0 +1,82 @@
+//! Our own laws conform, but for departures that docs/conformance.md names.
+
+use narrows_conform::{Row, Subject, Verdict, all, chosen, conform};
+use narrows_scenario::Own;
+
+fn rows(cc: &str, profile: Option<&str>, only: &str) -> Vec<Row> {
+    let subject = Subject::new(cc, profile).expect("the profile is there");
+    conform(&subject, &Own::default(), &chosen(only).expect("they are checks")).expect("it runs")
+}
+
+fn red(rows: &[Row]) -> String {
+    let is_red =
+        |row: &&Row| matches!(row.verdict, Verdict::Fails | Verdict::Differs | Verdict::Undecided);
+    rows.iter().filter(is_red).map(|row| row.check.id).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn our_laws_depart_where_it_is_said() {
+    for (cc, departures) in [
+        ("sack", "X3"),
+        ("cubic", "X3"),
+        ("quic", ""),
+        ("cubic+quic", "U5"),
+        ("bbr", "B14"),
+        ("bbr+quic", "B14"),
+        ("bbr1", ""),
+        ("etcp", "T6"),
+    ] {
+        let rows = rows(cc, None, "all");
+        let told: Vec<String> =
+            rows.iter().map(|row| format!("{} {}", row.check.id, row.seen)).collect();
+        assert_eq!(red(&rows), departures, "{cc}: {told:?}");
+        assert!(
+            rows.iter().filter(|row| row.verdict == Verdict::Holds).count() >= 7,
+            "{cc}: {told:?}"
+        );
+    }
+}
+
+/// The checks that the small stack of `mutants` cannot turn red are turned red by settings.
+#[test]
+fn settings_that_are_no_longer_the_law_are_red() {
+    for (cc, profile, expected) in [
+        ("cubic:c=0.2", "cubic", "G2"),
+        ("cubic:friendly=off", "cubic", "G4"),
+        ("sack", "cubic", "G2"),
+        ("sack", "cubic", "U5"),
+        ("aimd:alpha=30", "cubic", "G3"),
+        ("sack", "bbr", "B1"),
+        ("sack", "bbr", "B2"),
+        ("bbr1", "bbr", "B3"),
+        ("sack", "bbr", "B14"),
+        ("sack", "bbr", "B7"),
+        ("cubic:beta=0.9", "prague", "E8"),
+    ] {
+        let rows = rows(cc, Some(profile), expected);
+        assert_eq!(red(&rows), expected, "{cc} as {profile}: {}", rows[0].seen);
+    }
+}
+
+#[test]
+fn a_path_that_is_not_filled_is_red() {
+    let small = Subject::new("bbr", None).expect("it is there").with("max_window", "100p");
+    let checks = chosen("B4").expect("it is a check");
+    assert_eq!(red(&conform(&small, &Own::default(), &checks).expect("it runs")), "B4");
+}
+
+/// What is chosen is found by number, by group, and by the beginning of its number.
+#[test]
+fn checks_are_chosen_by_name() {
+    let ids = |names: &str| -> Vec<&str> {
+        chosen(names).expect("they are checks").iter().map(|check| check.id).collect()
+    };
+    assert_eq!(ids("t1, D1"), ["D1", "T1"], "in the order of the table");
+    assert_eq!(ids("pacing"), ids("P*"));
+    assert_eq!(ids("all").len(), all().count());
+    assert!(chosen("D1,").is_err() && chosen("Q1").is_err());
+    let mut unique = ids("all");
+    unique.sort_unstable();
+    unique.dedup();
+    assert_eq!(unique.len(), all().count());
+}

@@ -1,0 +1,410 @@
+//! A sender as RFC 9002 has it, with NewReno, small enough to be read; and one fault of it.
+
+use narrows_scenario::{Stack, StackEnds, Wish};
+use narrows_signal::Ecn;
+use narrows_sim::{Endpoint, Told, Transmit};
+use narrows_units::{Duration, Time};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is wrong with it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fault {
+    Nothing,
+    /// The window after a loss, as a share of that before.
+    Beta(f64),
+    /// A loss below the last peak costs more, as in quinn's pull request 2640.
+    SecondBeta(f64),
+    /// Each lost packet reduces the window.
+    ReducesForEach,
+    /// A packet is lost once so many that were sent later have arrived.
+    Threshold(u64),
+    TimeoutReduces,
+    /// A timer grows by so much, not twofold.
+    BackOffAdds(Duration),
+    NeverStartsAnew,
+    InitialWindow(f64),
+    /// Packets by which the window grows for each that is acknowledged in slow start.
+    SlowStart(f64),
+    /// Packets by which it grows each round in congestion avoidance.
+    Avoidance(f64),
+    CountsAcks,
+    StaysInSlowStart,
+    IgnoresMarks,
+    MarkReducesTwice,
+    /// Each loss in the round after a reduction is another one.
+    LeavesRecoveryAtOnce,
+    StuckAtFloor,
+    /// It stops to grow at so many packets.
+    StandsStill(f64),
+    Unpaced,
+    Bursts,
+    /// Its pace over cwnd/srtt.
+    Pace(f64),
+    NoProbe,
+    Storm,
+    ScalableBit,
+    /// What arrives twice is a loss.
+    DuplicatesReduce,
+    HiddenClock,
+}
+
+/// Bytes of a packet's payload.
+const PAYLOAD: usize = 1252;
+/// The largest window in packets.
+const MOST: f64 = 5000.0;
+/// Packets of a burst.
+const BURST: u64 = 32;
+/// Numbers that an acknowledgement repeats, so that some may be lost.
+const REPEATED: usize = 128;
+
+/// The stack with a fault, as scenarios name it.
+pub struct Toy(pub Fault);
+
+impl Stack for Toy {
+    fn name(&self) -> &'static str {
+        "toy"
+    }
+
+    fn packet(&self) -> u32 {
+        PAYLOAD as u32 + Transmit::UDP_HEADERS
+    }
+
+    fn ends(&self, wish: &Wish) -> Result<StackEnds, String> {
+        let left = wish.transfer.bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(PAYLOAD as u64));
+        Ok((Box::new(Near::new(self.0, left)), Box::<Far>::default()))
+    }
+}
+
+struct Sent {
+    at: Time,
+}
+
+struct Near {
+    fault: Fault,
+    /// Packets of data that have not been sent, or were lost.
+    left: u64,
+    next: u64,
+    outstanding: BTreeMap<u64, Sent>,
+    largest: Option<u64>,
+    marks: u64,
+    doubles: u64,
+    window: f64,
+    threshold: f64,
+    peak: f64,
+    /// What was sent until then has been answered for.
+    recovery: Option<Time>,
+    srtt: Option<f64>,
+    variance: f64,
+    latest: f64,
+    timeouts: i32,
+    probes: u32,
+    last_sent: Time,
+    next_at: Time,
+}
+
+impl Near {
+    fn new(fault: Fault, left: u64) -> Self {
+        let window = if let Fault::InitialWindow(packets) = fault { packets } else { 10.0 };
+        Self {
+            fault,
+            left,
+            next: 0,
+            outstanding: BTreeMap::new(),
+            largest: None,
+            marks: 0,
+            doubles: 0,
+            window,
+            threshold: f64::INFINITY,
+            peak: 0.0,
+            recovery: None,
+            srtt: None,
+            variance: 0.0,
+            latest: 0.0,
+            timeouts: 0,
+            probes: 0,
+            last_sent: Time::ZERO,
+            next_at: Time::ZERO,
+        }
+    }
+
+    /// srtt + max(4 · rttvar, 1 ms) + 25 ms (RFC 9002, §6.2.1).
+    fn probe_timeout(&self) -> f64 {
+        let srtt = self.srtt.unwrap_or(0.333);
+        srtt + (4.0 * self.variance).max(1e-3) + 0.025
+    }
+
+    fn deadline(&self) -> Time {
+        if self.outstanding.is_empty() || self.fault == Fault::NoProbe {
+            return Time::NEVER;
+        }
+        let timeout = match self.fault {
+            Fault::BackOffAdds(more) => {
+                self.probe_timeout() + more.seconds() * f64::from(self.timeouts)
+            }
+            Fault::Storm => self.probe_timeout(),
+            _ => self.probe_timeout() * 2_f64.powi(self.timeouts),
+        };
+        self.last_sent + Duration::from_secs(timeout)
+    }
+
+    /// When a packet is lost because others that left so much later have arrived (§6.1.2).
+    fn lost_at(&self) -> Time {
+        let largest = self.largest.unwrap_or(0);
+        // Higher numbers left later.
+        let older = self.outstanding.range(..largest).map(|(_, sent)| sent.at).next();
+        let wait = Duration::from_secs(1.125 * self.latest.max(self.srtt.unwrap_or(0.0)));
+        older.map_or(Time::NEVER, |at| at + wait)
+    }
+
+    fn sample(&mut self, rtt: f64) {
+        self.latest = rtt;
+        let Some(srtt) = self.srtt else {
+            (self.srtt, self.variance) = (Some(rtt), rtt / 2.0);
+            return;
+        };
+        self.variance = 0.75 * self.variance + 0.25 * (srtt - rtt).abs();
+        self.srtt = Some(0.875 * srtt + 0.125 * rtt);
+    }
+
+    fn grow(&mut self, packets: f64) {
+        if self.window < self.threshold || self.fault == Fault::StaysInSlowStart {
+            let each = if let Fault::SlowStart(each) = self.fault { each } else { 1.0 };
+            self.window += each * packets;
+        } else {
+            let each = if let Fault::Avoidance(each) = self.fault { each } else { 1.0 };
+            self.window += each * packets / self.window;
+        }
+        let most = if let Fault::StandsStill(most) = self.fault { most } else { MOST };
+        self.window = self.window.min(most);
+    }
+
+    /// What was sent at `at` was lost, or marked.
+    fn congestion(&mut self, now: Time, at: Time) {
+        let answered = match self.fault {
+            Fault::ReducesForEach => false,
+            Fault::LeavesRecoveryAtOnce => self.recovery.is_some_and(|from| now <= from),
+            _ => self.recovery.is_some_and(|from| at <= from),
+        };
+        if answered {
+            return;
+        }
+        self.recovery = Some(now);
+        let beta = match self.fault {
+            Fault::Beta(beta) => beta,
+            Fault::SecondBeta(beta) if self.window < self.peak => beta,
+            _ => 0.5,
+        };
+        self.peak = self.window;
+        self.window = (self.window * beta).max(2.0);
+        self.threshold = self.window;
+        if self.fault == Fault::StuckAtFloor && self.window < 10.0 {
+            self.fault = Fault::StandsStill(self.window);
+        }
+    }
+
+    fn find_lost(&mut self, now: Time) {
+        let Some(largest) = self.largest else { return };
+        let threshold = if let Fault::Threshold(packets) = self.fault { packets } else { 3 };
+        let wait = Duration::from_secs(1.125 * self.latest.max(self.srtt.unwrap_or(0.0)));
+        let older = self.outstanding.range(..largest);
+        let is_lost = |(number, sent): &(&u64, &Sent)| {
+            **number + threshold <= largest || sent.at + wait <= now
+        };
+        let lost: Vec<(u64, Time)> =
+            older.take_while(is_lost).map(|(number, sent)| (*number, sent.at)).collect();
+        let Some(((_, first), (_, last))) = lost.first().zip(lost.last()) else { return };
+        let span = last.since(*first).seconds();
+        for (number, at) in &lost {
+            self.outstanding.remove(number);
+            self.left = self.left.saturating_add(1);
+            if self.fault == Fault::ReducesForEach {
+                self.congestion(now, *at);
+            }
+        }
+        self.congestion(now, *last);
+        if span > 3.0 * self.probe_timeout() && self.fault != Fault::NeverStartsAnew {
+            self.window = 2.0;
+        }
+    }
+
+    fn hear(&mut self, now: Time, ack: &Ack) {
+        let known: Vec<u64> =
+            ack.numbers.iter().copied().filter(|it| self.outstanding.contains_key(it)).collect();
+        let mut newest = None;
+        for number in &known {
+            let Some(sent) = self.outstanding.remove(number) else { continue };
+            if self.largest.is_none_or(|largest| *number > largest) {
+                newest = Some(sent.at);
+                self.largest = Some(*number);
+            }
+            if self.recovery.is_none_or(|from| sent.at > from) && self.fault != Fault::CountsAcks {
+                self.grow(1.0);
+            }
+        }
+        if !known.is_empty() && self.fault == Fault::CountsAcks {
+            self.grow(1.0);
+        }
+        if let Some(at) = newest {
+            self.sample(now.since(at).seconds());
+        }
+        if !known.is_empty() {
+            self.timeouts = 0;
+        }
+        self.find_lost(now);
+        if ack.marks > self.marks && self.fault != Fault::IgnoresMarks {
+            let at = newest.unwrap_or(now);
+            self.congestion(now, at);
+            if self.fault == Fault::MarkReducesTwice {
+                self.recovery = None;
+                self.congestion(now, at);
+            }
+        }
+        self.marks = ack.marks;
+        if ack.doubles > self.doubles && self.fault == Fault::DuplicatesReduce {
+            self.congestion(now, now);
+        }
+        self.doubles = ack.doubles;
+    }
+
+    fn may_send(&self, now: Time) -> bool {
+        if self.left == 0 && self.probes == 0 {
+            return false;
+        }
+        self.probes > 0
+            || (self.outstanding.len() as f64) < self.window.floor() && now >= self.next_at
+    }
+
+    fn pace(&mut self, now: Time) {
+        let Some(srtt) = self.srtt.filter(|_| self.fault != Fault::Unpaced) else { return };
+        let gain = match self.fault {
+            Fault::Pace(gain) => gain,
+            _ if self.window < self.threshold => 2.0,
+            _ => 1.25,
+        };
+        let mut gap = srtt / self.window / gain;
+        if self.fault == Fault::Bursts {
+            let rests = self.next.is_multiple_of(BURST);
+            gap = if rests { gap * BURST as f64 } else { 0.0 };
+        }
+        if self.fault == Fault::HiddenClock {
+            static CALLS: AtomicU64 = AtomicU64::new(0);
+            gap *= 1.0 - 1e-4 * (CALLS.fetch_add(1, Ordering::Relaxed) % 7) as f64;
+        }
+        self.next_at = self.next_at.max(now) + Duration::from_secs(gap);
+    }
+}
+
+impl Endpoint for Near {
+    fn handle(&mut self, now: Time, datagram: &mut Vec<u8>, _: Ecn) {
+        self.hear(now, &Ack::read(datagram));
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        if self.lost_at() <= now {
+            self.find_lost(now);
+        }
+        if self.deadline() <= now {
+            self.timeouts += 1;
+            self.probes = 1;
+            if self.fault == Fault::TimeoutReduces {
+                self.congestion(now, now);
+            }
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Time, datagram: &mut Vec<u8>) -> Option<Transmit> {
+        if !self.may_send(now) {
+            return None;
+        }
+        self.probes = self.probes.saturating_sub(1);
+        self.left = self.left.saturating_sub(u64::from(self.left < u64::MAX));
+        datagram.extend(self.next.to_le_bytes());
+        datagram.resize(PAYLOAD, 0);
+        self.outstanding.insert(self.next, Sent { at: now });
+        self.next += 1;
+        self.last_sent = now;
+        self.pace(now);
+        let ecn = if self.fault == Fault::ScalableBit { Ecn::Scalable } else { Ecn::Capable };
+        Some(Transmit::udp(datagram, ecn))
+    }
+
+    fn poll_timeout(&mut self) -> Option<Time> {
+        let waits = self.left > 0 && (self.outstanding.len() as f64) < self.window.floor();
+        let paced = if waits { self.next_at } else { Time::NEVER };
+        let at = paced.min(self.deadline()).min(self.lost_at());
+        (at < Time::NEVER).then_some(at)
+    }
+}
+
+/// What an acknowledgement says.
+struct Ack {
+    numbers: Vec<u64>,
+    marks: u64,
+    doubles: u64,
+}
+
+impl Ack {
+    fn read(datagram: &[u8]) -> Self {
+        let mut words = datagram
+            .chunks_exact(8)
+            .map(|word| u64::from_le_bytes(word.try_into().expect("words have eight bytes")));
+        let (marks, doubles) = (words.next().unwrap_or(0), words.next().unwrap_or(0));
+        Self { numbers: words.collect(), marks, doubles }
+    }
+}
+
+#[derive(Default)]
+struct Far {
+    seen: BTreeSet<u64>,
+    recent: VecDeque<u64>,
+    marks: u64,
+    doubles: u64,
+    unanswered: u32,
+    answers_at: Option<Time>,
+}
+
+impl Endpoint for Far {
+    fn handle(&mut self, now: Time, datagram: &mut Vec<u8>, ecn: Ecn) {
+        let number = Ack::read(datagram).marks;
+        let is_next = self.seen.last().is_none_or(|last| last + 1 == number);
+        if !self.seen.insert(number) {
+            self.doubles += 1;
+        }
+        self.recent.push_back(number);
+        if self.recent.len() > REPEATED {
+            self.recent.pop_front();
+        }
+        self.marks += u64::from(ecn == Ecn::Marked);
+        self.unanswered += if is_next { 1 } else { 2 };
+        self.answers_at = Some(now + Duration::from_millis(25));
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        if self.answers_at.is_some_and(|at| at <= now) {
+            self.unanswered = 2;
+        }
+    }
+
+    fn poll_transmit(&mut self, _: Time, datagram: &mut Vec<u8>) -> Option<Transmit> {
+        if self.unanswered < 2 {
+            return None;
+        }
+        (self.unanswered, self.answers_at) = (0, None);
+        datagram.extend(self.marks.to_le_bytes());
+        datagram.extend(self.doubles.to_le_bytes());
+        // Of the many that are repeated a short packet says only the last.
+        for number in self.recent.iter().rev().take(REPEATED) {
+            datagram.extend(number.to_le_bytes());
+        }
+        Some(Transmit::udp(datagram, Ecn::NotCapable))
+    }
+
+    fn poll_timeout(&mut self) -> Option<Time> {
+        self.answers_at.filter(|_| self.unanswered < 2)
+    }
+
+    fn tell(&self) -> Told {
+        Told { delivered: (self.seen.len() * PAYLOAD) as u64, ..Told::default() }
+    }
+}

@@ -1,0 +1,118 @@
+"""`narrows conform`: rows, exit status, baseline, pages, own controllers."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+import narrows as nw
+from binary import Run
+from narrows.conformance import Finding, checks, observe
+
+
+class Half(nw.Controller):
+    """A controller that answers a loss as Reno, and grows like it."""
+
+    beta = 0.5
+
+    def __init__(self, initial_window: float) -> None:
+        self.window = initial_window
+        self.ssthresh = float("inf")
+
+    def on_ack(self, ack: nw.Ack) -> None:
+        if self.window < self.ssthresh:
+            self.window += ack.packets
+        else:
+            self.window += ack.packets / self.window
+
+    def on_congestion(self, loss: nw.Loss) -> None:
+        self.window = self.ssthresh = max(2.0, self.window * self.beta)
+
+
+class Hardly(Half):
+    """The same with another factor."""
+
+    beta = 0.85
+
+
+def test_rows_say_who_asks_for_what() -> None:
+    found = nw.conform("cubic", only="D1, T1")
+    assert [row.check.id for row in found.rows] == ["D1", "T1"]
+    beta = found.rows[0]
+    assert beta.finding is Finding.HOLDS and 0.68 <= beta.number <= 0.74
+    assert "RFC 9438 §4.6" in beta.check.source and beta.bound == "0.68 .. 0.74"
+    assert found.frame["finding"].to_list() == ["holds", "holds"]
+    assert "✓ D1  beta" in repr(found)
+    assert len(checks()) >= 50 and len({check.name for check in checks().values()}) == len(checks())
+
+
+def test_the_same_bits_each_time() -> None:
+    one, other = (nw.conform("cubic+quic", only="D*,R7,E1") for _ in range(2))
+    assert [(row.number, row.seen) for row in one.rows] == [
+        (row.number, row.seen) for row in other.rows
+    ]
+
+
+def test_controllers_of_ones_own() -> None:
+    assert nw.conform(Half, as_="reno", only="D1").rows[0].finding is Finding.HOLDS
+    found = nw.conform(Hardly, as_="reno", only="D1")
+    assert not found and found.rows[0].number == pytest.approx(0.85, abs=0.03)
+    wire = observe(found, found.rows[0].scenarios[-1])
+    assert sum(packet[3] for packet in wire.packets) == 2, "one in slow start, one at 8 s"
+
+
+def test_what_cannot_be_judged() -> None:
+    for arguments, said in (
+        ({"cc": "cubic", "as_": "cubik"}, 'no profile "cubik"; known: reno, cubic'),
+        ({"cc": "cubic", "only": "Z9"}, '--only: "Z9" is no check'),
+        ({"cc": "cubik"}, 'unknown controller "cubik"; did you mean "cubic"'),
+        ({"cc": 3}, "neither a name nor a controller"),
+        ({"cc": "cubic", "transport": "sctp"}, "try tcp or quic"),
+    ):
+        with pytest.raises(nw.Error, match=said):
+            nw.conform(**arguments)  # type: ignore[arg-type]
+
+
+def test_the_command(narrows: Run, tmp_path: Path) -> None:
+    wrong = ("conform", "--cc", "cubic:beta=0.5", "--only", "D1,D2,T1")
+    done = narrows(*wrong, "-o", tmp_path / "kept", "--junit", tmp_path / "out.xml")
+    assert done.returncode == 1
+    assert "✗ D1  beta" in done.stdout and "RFC 9438 §4.6" in done.stdout
+    assert "2 fails (D1 D2)" in done.stdout
+    page = tmp_path / "kept" / "cubic-beta-0-5" / "D1"
+    assert "Packets in flight" in (page / "report.html").read_text()
+    assert narrows("run", page / "scenario.toml").returncode == 0, "what is kept runs by itself"
+    cases = ET.parse(tmp_path / "out.xml").getroot().findall(".//testcase")
+    assert [case.get("name") for case in cases] == ["D1 beta", "D2 beta below W_max", "T1 back-off"]
+    assert [case.find("failure") is not None for case in cases] == [True, True, False]
+    # What is known is green, until something else is red.
+    baseline = tmp_path / "known.json"
+    assert narrows(*wrong, "--baseline", baseline, "--bless").returncode == 0
+    assert narrows(*wrong, "--baseline", baseline).returncode == 0
+    known = json.loads(baseline.read_text())
+    known["cubic:beta=0.5"]["D2"] = "holds"
+    baseline.write_text(json.dumps(known))
+    assert narrows(*wrong, "--baseline", baseline).returncode == 1
+    baseline.write_text("[]")
+    assert narrows(*wrong, "--baseline", baseline).returncode == 2
+
+
+def test_choices(narrows: Run) -> None:
+    rows = [
+        json.loads(line)
+        for line in narrows(
+            "conform", "--cc", "sack,quic", "--only", "decrease", "--skip", "D8,D6", "--json"
+        ).stdout.splitlines()
+    ]
+    assert {row["cc"] for row in rows} == {"sack", "quic"}
+    assert [row["id"] for row in rows if row["cc"] == "quic"] == ["D1", "D2", "D4", "D5", "D7"]
+    listed = narrows("conform", "--list").stdout
+    assert all(check.asks in listed for check in checks().values())
+    assert narrows("conform").returncode == 2
+    assert narrows("conform", "--cc", "sack", "--only", "D1", "--skip", "D*").returncode == 2
+    strict = ("conform", "--cc", "cubic+quic", "--only", "U5")
+    assert narrows(*strict).returncode == 0
+    assert narrows(*strict, "--strict").returncode == 1
