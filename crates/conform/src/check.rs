@@ -160,11 +160,6 @@ impl Range {
         Self { least, most: f64::INFINITY }
     }
 
-    /// Its upper end alone.
-    pub fn up_to(self) -> Self {
-        Self { least: f64::NEG_INFINITY, ..self }
-    }
-
     fn contains(self, number: f64) -> bool {
         (self.least..=self.most).contains(&number)
     }

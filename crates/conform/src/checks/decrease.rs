@@ -111,12 +111,12 @@ fn reduced(subject: &Subject, ratio: f64) -> Finding {
     Finding::of(ratio, "").must(range(subject))
 }
 
-/// The ratio after several losses: TCP must reduce its window, and need not know that they are one
-/// event, as RFC 6582 is an option of it.
+/// The ratio after several losses: TCP need not know that they are one event, as RFC 6582 is an
+/// option of it.
 pub(super) fn of_several(subject: &Subject, ratio: f64) -> Finding {
     let range = range(subject);
     match subject.transport {
-        Transport::Tcp => Finding::of(ratio, "").must(range.up_to()).should(range),
+        Transport::Tcp => Finding::of(ratio, "").should(range),
         _ => Finding::of(ratio, "").must(range),
     }
 }

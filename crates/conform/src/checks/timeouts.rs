@@ -124,9 +124,13 @@ fn silence(trial: &mut Trial<'_>) -> Result<(Arc<Wire>, f64), Stop> {
     Ok((wire, silent.max(last)))
 }
 
-/// When something left after `silent`.
-fn after(wire: &Wire, silent: f64) -> &[f64] {
-    &wire.departures[wire.departures.partition_point(|at| *at < silent + 1e-6)..]
+/// When probes left after `silent`. If these are packets of data, what is smaller acknowledges those
+/// of the other end.
+fn after(wire: &Wire, silent: f64) -> Vec<f64> {
+    let data: Vec<f64> =
+        wire.sent(silent + 1e-6, f64::INFINITY).iter().map(|packet| packet.sent).collect();
+    let all = wire.departures.partition_point(|at| *at < silent + 1e-6);
+    if data.len() > 1 { data } else { wire.departures[all..].to_vec() }
 }
 
 /// The times at which something left after `silent`, those within 10 ms as one.
@@ -135,9 +139,9 @@ fn probes(wire: &Wire, silent: f64) -> Vec<f64> {
     let mut last = f64::NEG_INFINITY;
     for sent in after(wire, silent) {
         if sent - last > 0.01 {
-            probes.push(*sent);
+            probes.push(sent);
         }
-        last = *sent;
+        last = sent;
     }
     probes
 }

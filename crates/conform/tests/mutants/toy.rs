@@ -56,7 +56,7 @@ const MOST: f64 = 5000.0;
 /// Packets of a burst.
 const BURST: u64 = 32;
 /// Numbers that an acknowledgement repeats, so that some may be lost.
-const REPEATED: usize = 128;
+const REPEATED: usize = 40;
 
 /// The stack with a fault, as scenarios name it.
 pub struct Toy(pub Fault);
