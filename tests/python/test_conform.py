@@ -19,17 +19,20 @@ class Half(nw.Controller):
     beta = 0.5
 
     def __init__(self, initial_window: float) -> None:
-        self.window = initial_window
+        self.cwnd = initial_window
         self.ssthresh = float("inf")
 
     def on_ack(self, ack: nw.Ack) -> None:
-        if self.window < self.ssthresh:
-            self.window += ack.packets
-        else:
-            self.window += ack.packets / self.window
+        if not ack.recovering:
+            self.cwnd += ack.packets * (1.0 if self.cwnd < self.ssthresh else 1.0 / self.cwnd)
 
-    def on_congestion(self, loss: nw.Loss) -> None:
-        self.window = self.ssthresh = max(2.0, self.window * self.beta)
+    def on_loss(self, loss: nw.Loss) -> None:
+        if loss.opens_epoch:
+            self.ssthresh = max(self.cwnd * self.beta, 2.0)
+            self.cwnd = 1.0 if loss.timeout else self.ssthresh
+
+    def window(self) -> float:
+        return self.cwnd
 
 
 class Hardly(Half):
@@ -73,7 +76,7 @@ def test_what_cannot_be_judged() -> None:
         ({"cc": "cubic", "transport": "sctp"}, "try tcp or quic"),
     ):
         with pytest.raises(nw.Error, match=said):
-            nw.conform(**arguments)  # type: ignore[arg-type]
+            nw.conform(**arguments)
 
 
 def test_the_command(narrows: Run, tmp_path: Path) -> None:
