@@ -83,8 +83,8 @@ fn run(scenario: &str, stimulus: &Stimulus, own: &Own) -> Ran {
     Ok(Arc::new(watching.seen().wire(stimulus.network, stimulus.until)))
 }
 
-/// What is on the wire when a `scenario` of a check, as [`Row::scenarios`] has it, is run again; the
-/// base RTT in seconds is the scenario's own. Fails if it cannot be run.
+/// What is on the wire when a `scenario` of a check, as [`Row::scenarios`] has it, is run again;
+/// `rtt` is its base RTT in seconds. Fails if it cannot be run.
 pub fn observe(scenario: &str, rtt: f64, own: &Own) -> Result<Arc<Wire>, String> {
     let network = Network { rtt, ..Network::F };
     run(scenario, &Stimulus::on(network, f64::INFINITY), own)

@@ -131,8 +131,8 @@ impl Conformance {
     }
 }
 
-/// A test for each check of a stack, so that the runner shows and filters them: `conform::t1` and so
-/// on. The expression makes a [`Conform`].
+/// A test for each check of a stack, so that the runner shows and filters them: `conform::t1` and
+/// so on. The expression makes a [`Conform`].
 ///
 /// ```ignore
 /// narrows_lab::conform! { Conform::of("mine", mine).as_law("cubic") }
@@ -141,8 +141,8 @@ impl Conformance {
 macro_rules! conform {
     ($of:expr) => {
         $crate::conform_tests! { $of;
-            u1 u2 u3 u4 u5 u8 g1 g2 g3 g4 g7 g8 d1 d2 d4 d5 d6 d7 d8 r1 r2 r3 r5 r6 r7 r9 p1 p2 p3 p4
-            e1 e2 e3 e4 e7 e8 t1 t2 t3 t4 t5 t6 b1 b2 b3 b4 b7 b14 x3 x8
+            u1 u2 u3 u4 u5 u8 g1 g2 g3 g4 g7 g8 d1 d2 d4 d5 d6 d7 d8 r1 r2 r3 r5 r6 r7 r9
+            p1 p2 p3 p4 e1 e2 e3 e4 e7 e8 t1 t2 t3 t4 t5 t6 b1 b2 b3 b4 b7 b14 x3 x8
         }
     };
 }

@@ -37,7 +37,7 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Bbr,
         word: Word::Follows,
         source: "draft-ietf-ccwg-bbr, Drain",
-        asks: "After start-up the queue is drained: about a bandwidth-delay product stays in flight.",
+        asks: "After start-up the queue is drained: some bandwidth-delay product stays in flight.",
         applies: if_bbr,
         measure: |trial| {
             let wire = cruise(trial)?;

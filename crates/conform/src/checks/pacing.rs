@@ -86,8 +86,8 @@ fn silence(wire: &Wire) -> f64 {
     silences[silences.len() / 2]
 }
 
-/// The rate at which packets leave while they do, over window and RTT: the middle one of rounds, each
-/// without its longest silence.
+/// The rate at which packets leave while they do, over window and RTT: the middle one of rounds,
+/// each without its longest silence.
 fn rate(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     let wire = steady(trial)?;
     let silent = silence(&wire);

@@ -31,7 +31,7 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Start,
         word: Word::Must,
         source: "RFC 5681 §3.1, RFC 9002 §7.3.1",
-        asks: "In slow start the window grows by what is acknowledged at most: it doubles each round.",
+        asks: "In slow start the window grows by what is acknowledged at most: it doubles.",
         applies: always,
         measure: doubling,
     },

@@ -124,8 +124,8 @@ fn silence(trial: &mut Trial<'_>) -> Result<(Arc<Wire>, f64), Stop> {
     Ok((wire, silent.max(last)))
 }
 
-/// When probes left after `silent`. If these are packets of data, what is smaller acknowledges those
-/// of the other end.
+/// When probes left after `silent`. If these are packets of data, what is smaller acknowledges
+/// those of the other end.
 fn after(wire: &Wire, silent: f64) -> Vec<f64> {
     let data: Vec<f64> =
         wire.sent(silent + 1e-6, f64::INFINITY).iter().map(|packet| packet.sent).collect();

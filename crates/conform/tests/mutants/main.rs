@@ -1,5 +1,5 @@
-//! Each check is turned red by the fault that it is there for, and by no other: a small stack that is
-//! right, and the same with one fault.
+//! Each check is turned red by the fault that it is there for, and by no other: a small stack that
+//! is right, and the same with one fault.
 
 mod toy;
 
