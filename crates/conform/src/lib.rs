@@ -1,9 +1,9 @@
 //! Whether the congestion controller in a stack does what its RFC says.
 //!
 //! A check lets one flow meet one stimulus, which is scripted by the number of the packet, and
-//! takes one number from what is on the wire. What a stack tells of itself decides nothing, so that our
-//! own laws and a closed binary are judged by the same code; and chance decides nothing, so that a
-//! verdict is the same each time.
+//! takes one number from what is on the wire. What a stack tells of itself decides nothing, so that
+//! our own laws and a closed binary are judged by the same code; and chance decides nothing, so
+//! that a verdict is the same each time.
 //!
 //! ```
 //! use narrows_conform::{Subject, chosen, conform};

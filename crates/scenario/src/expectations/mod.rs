@@ -31,8 +31,8 @@ pub struct Expectation {
 
 impl Expectation {
     /// The number and what its bound amounts to, in the run of the scenario and those of its
-    /// references, in the order of [`Expectations::references`], all under one seed; NaN for what such
-    /// a run does not show.
+    /// references, in the order of [`Expectations::references`], all under one seed; NaN for what
+    /// such a run does not show.
     pub fn read(&self, runs: &[&Results]) -> [f64; 2] {
         [self.place.read(runs[0]), self.bound.value(runs)]
     }
