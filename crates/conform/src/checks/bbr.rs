@@ -114,17 +114,20 @@ fn cruise(trial: &mut Trial<'_>) -> Result<Arc<Wire>, Stop> {
     trial.run(&Stimulus::on(Network::Q, 40.0))
 }
 
-/// The largest flight in `from..to` by steps of 10 ms: when, and how many packets.
+/// The largest flight in `from..to` by steps of 10 ms: since when, and how many packets.
 fn peak(wire: &Wire, from: f64, to: f64) -> (f64, f64) {
     let steps = (0..((to - from) * 100.0) as u32).map(|step| from + f64::from(step) / 100.0);
-    let flights = steps.map(|at| (at, wire.flight_at(at)));
-    flights.fold((from, 0.0), |most, next| if next.1 > most.1 { next } else { most })
+    let flights: Vec<(f64, f64)> = steps.map(|at| (at, wire.flight_at(at))).collect();
+    let most = flights.iter().map(|(_, packets)| *packets).fold(0.0, f64::max);
+    // Of a plateau its beginning counts.
+    let near = flights.iter().find(|(_, packets)| *packets >= 0.95 * most);
+    (near.map_or(from, |(at, _)| *at), most)
 }
 
-/// How often the flight stays below three quarters of a bandwidth-delay product for 50 ms, from 2 s
-/// on.
+/// How often the flight stays below 0.65 of a bandwidth-delay product for 50 ms, from 2 s on: a
+/// probe for the RTT leaves a half of it or less, one for bandwidth ends above it.
 fn dips(wire: &Wire) -> usize {
-    let small = 0.75 * Network::Q.bdp(wire.size);
+    let small = 0.65 * Network::Q.bdp(wire.size);
     let is_small = |at: f64| peak(wire, at, at + 0.05).1 < small;
     let spans: Vec<bool> = (40..800).map(|place| is_small(f64::from(place) / 20.0)).collect();
     // A span or two between are the same dip.

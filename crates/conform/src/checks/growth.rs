@@ -56,7 +56,8 @@ pub(super) static CHECKS: &[Check] = &[
         word: Word::Should,
         source: "RFC 9438 §4.3",
         asks: "On short paths the window grows as that of a Reno with CUBIC's β would: by \
-               3(1 − β)/(1 + β) = 0.53 packets a round, and by one from W_max on.",
+               3(1 − β)/(1 + β) = 0.53 packets a round, and by one from W_max on; here while the \
+               RTT grows with the queue.",
         applies: if_cubic,
         measure: |trial| {
             let wire = trial.run(&Stimulus::on(Network::FRIENDLY, 6.2).avoidance(60))?;
