@@ -36,6 +36,8 @@ class Finding(StrEnum):
     NOT_ASKED = "not asked"
 
 
+# What several checks do.
+WORDS = {Finding.HOLDS: "hold", Finding.FAILS: "fail", Finding.DIFFERS: "differ"}
 SIGNS = {
     Finding.HOLDS: "✓",
     Finding.FAILS: "✗",
@@ -169,7 +171,8 @@ class Conformance:
             rows = self.of(finding)
             names = " ".join(row.check.id for row in rows)
             named = finding in (Finding.FAILS, Finding.DIFFERS, Finding.UNDECIDED) and rows
-            told += [f"{len(rows)} {finding}" + (f" ({names})" if named else "")] if rows else []
+            words = WORDS.get(finding, finding.value) if len(rows) > 1 else finding.value
+            told += [f"{len(rows)} {words}" + (f" ({names})" if named else "")] if rows else []
         return ", ".join(told)
 
     @property

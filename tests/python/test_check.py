@@ -112,6 +112,11 @@ def test_files_that_hold_fail_and_cannot_be_run(
     assert again.returncode == 1
     [utilisation] = [it for it in json.loads(again.stdout)["expectations"] if "util" in it["name"]]
     assert utilisation["verdict"] == "fails" and len(utilisation["values"]) == 1
+    # Two files of one name are kept apart.
+    (folder / "more").mkdir()
+    _file(folder / "more", "bad.toml", "utilisation = '>= 1.5'\n[seeds]\ncount = 1")
+    narrows("check", folder, "-o", tmp_path / "both")
+    assert {path.name for path in (tmp_path / "both").iterdir()} == {"bad", "bad-2"}
     _file(folder, "wrong.toml", "utilisatio = '>= 1.5'")
     wrong = narrows("check", folder, "-o", keep)
     assert wrong.returncode == 2 and "did you mean" in wrong.stderr

@@ -84,7 +84,7 @@ def test_the_command(narrows: Run, tmp_path: Path) -> None:
     done = narrows(*wrong, "-o", tmp_path / "kept", "--junit", tmp_path / "out.xml")
     assert done.returncode == 1
     assert "✗ D1  beta" in done.stdout and "RFC 9438 §4.6" in done.stdout
-    assert "2 fails (D1 D2)" in done.stdout
+    assert "2 fail (D1 D2)" in done.stdout
     page = tmp_path / "kept" / "cubic-beta-0-5" / "D1"
     assert "Packets in flight" in (page / "report.html").read_text()
     assert narrows("run", page / "scenario.toml").returncode == 0, "what is kept runs by itself"

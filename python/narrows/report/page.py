@@ -381,7 +381,7 @@ def _page(
 
     places = {
         "@title@": html.escape(title),
-        "@buffers@": html.escape(shown.buffers(buffers)),
+        "@buffers@": _hint(f"Buffers: {shown.buffers(buffers)}" if buffers else ""),
         "@hint@": html.escape(charts.hint),
         "@drawn@": charts.html,
         "@warnings@": "".join(
@@ -398,6 +398,10 @@ def _page(
     # All at once: what is put into one place may look like another.
     anywhere = "|".join(map(re.escape, places))
     return re.sub(anywhere, lambda place: places[place[0]], read("page.html"))
+
+
+def _hint(text: str) -> str:
+    return f'<p class="hint">{html.escape(text)}</p>' if text else ""
 
 
 def _others(made: Made) -> str:

@@ -8,6 +8,7 @@ import time
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def check_files(
     for one in files:
         _check(one, seeds)
         if one.check is not None and one.check.of(Verdict.FAILS):
-            one.kept = _keep(one.check, one.file, keep)
+            one.kept = _keep(one.check, _place(one.file, keep, [it.kept for it in files]))
         if as_json:
             _print_json(one)
         else:
@@ -119,8 +120,8 @@ def _print(one: Checked) -> None:
     if one.check is None:
         complain(f"{one.file}: {one.error}")
         return
-    count = len(one.check.seeds)
-    put(f"{one.file}: {count} seed{'s' if count > 1 else ''}, {one.seconds:.1f} s")
+    seeds = len(one.check.seeds)
+    put(f"{one.file}: {seeds} seed{'s' if seeds > 1 else ''}, {one.seconds:.1f} s")
     for judgement, line in zip(one.check.judgements, lines(one.check), strict=True):
         put(f"  {SIGNS[judgement.verdict]} {line}")
         if judgement.verdict is not Verdict.HOLDS:
@@ -184,8 +185,8 @@ def _case(judgement: Judgement, group: str, one: Checked) -> Case:
     outcome = OUTCOMES[judgement.verdict]
     if outcome is Outcome.PASSED:
         return Case(group, judgement.name, outcome)
-    count = len(judgement.values)
-    message = f"{judgement.name} {judgement.number} ({count} seeds), bound {judgement.limit}"
+    seeds = len(judgement.values)
+    message = f"{judgement.name} {judgement.number} ({seeds} seeds), bound {judgement.limit}"
     body = [message, f"file: {one.file}", *_reasons(judgement)]
     if one.kept:
         body += [f"kept: {one.kept}", f"again: {_again(one.kept)}"]
@@ -208,12 +209,17 @@ def _tell_forge(files: Sequence[Checked]) -> None:
     forge.summarise("narrows check", ["", "number", "seen", "expected"], rows)
 
 
-def _keep(check: Check, file: Path, below: Path) -> Path:
+def _place(file: Path, below: Path, taken: Sequence[Path | None]) -> Path:
+    """Return a folder for what is kept of a file, which no other of this command has."""
+    names = (file.stem if number == 1 else f"{file.stem}-{number}" for number in count(1))
+    return next(place for name in names if (place := below / name) not in taken)
+
+
+def _keep(check: Check, target: Path) -> Path:
     """Run the worst seed again with series, captures and logs, and keep all that."""
     seed = check.worst_seed()
     scenario = check.scenario.drafted({"seed": seed, "seeds": {"count": 1}}).valid()
     traced = _traced(scenario, seed)
-    target = below / file.stem
     with Output(target, force=True) as folder:
         [result] = run_all([(traced, seed)], str(folder.path))
         made = Made("run", [({}, traced.to_toml())], [seed])
