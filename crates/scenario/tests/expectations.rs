@@ -1,6 +1,7 @@
 //! What a run is expected to show: how it is written, what is refused, what it amounts to.
 
 use narrows_scenario::{Checked, Results, Scenario, run};
+use proptest::prelude::*;
 use std::ops::ControlFlow;
 
 const BASE: &str = "
@@ -151,4 +152,59 @@ fn what_cannot_be_expected_is_refused_with_a_place_and_a_remedy() {
 fn what_a_run_does_not_show_is_no_number() {
     let [[value, _]] = read("[expect]\nmean_completion_time = '<= 1s'")[..] else { panic!() };
     assert!(value.is_nan(), "{value}");
+}
+
+/// What stands in a bound.
+fn word() -> impl Strategy<Value = String> {
+    let words = [
+        "<=",
+        ">",
+        "==",
+        "0.9",
+        "5ms",
+        "1%",
+        "20p",
+        "3MB",
+        "50Mbps",
+        "1e9",
+        ".",
+        "+",
+        "-",
+        "*",
+        "(",
+        ")",
+        ",",
+        "min",
+        "max(",
+        "reno",
+        "reno.goodput",
+        "utilisation",
+        "flows[0].sent",
+        "groups.bulk.share",
+        "links[9].drops",
+        "µ",
+        "[",
+        "-1",
+        "nan",
+        "inf",
+    ];
+    proptest::sample::select(words.to_vec()).prop_map(str::to_owned)
+}
+
+proptest! {
+    /// Whatever a bound says, it is refused with its place, or amounts to something in a run.
+    #[test]
+    fn any_bound_is_refused_or_read(words in prop::collection::vec(word(), 0..9), tight in any::<bool>()) {
+        let bound = words.join(if tight { "" } else { " " });
+        let more = format!("[expect]\nutilisation = '>= {bound}'\n[reference]\nreno = {{ cc = 'reno' }}");
+        match checked(&more) {
+            Ok(checked) => {
+                let own = results(&checked);
+                let reno = results(&checked.expectations.references[0].1);
+                let [value, _] = checked.expectations.all[0].read(&[&own, &reno]);
+                prop_assert!(value.is_finite());
+            }
+            Err(error) => prop_assert!(error.starts_with("expect.utilisation: "), "{bound}: {error}"),
+        }
+    }
 }
