@@ -159,9 +159,8 @@ class Conformance:
     def title(self) -> str:
         """What was judged, as what, in a line."""
         version = f", {self.version}" if self.version else ""
-        return (
-            f"{self.cc} as {self.profile}{version}: {len(self.rows)} checks, {self.seconds:.1f} s"
-        )
+        checks = f"{len(self.rows)} check{'s' if len(self.rows) > 1 else ''}"
+        return f"{self.cc} as {self.profile}{version}: {checks}, {self.seconds:.1f} s"
 
     @property
     def sum(self) -> str:
@@ -271,6 +270,10 @@ def conform(
     else:
         version = {told[0]: told[2] for told in _core.stacks()}.get(cc.split(":")[0], "")
     profile, of_name = _core.conform_subject(name, as_)
+    if transport and isinstance(cc, str) and not version and transport != of_name:
+        raise Error(
+            f"--transport: {cc} goes over {of_name}; name the law over the other, like cubic+quic"
+        )
     begun = time.monotonic()
     given = json.dumps(dict(fields or {}))
     told = _core.conform_rows(name, as_, only, given, transport, controllers)
@@ -279,6 +282,8 @@ def conform(
         for check, finding, number, seen, bound, scenarios in told
     ]
     seconds = time.monotonic() - begun
+    if all(row.finding is Finding.NOT_ASKED for row in rows):
+        raise Error(f"--only: nothing of {only} is asked of {name} as {profile}; try --as")
     return Conformance(name, profile, transport or of_name, version, rows, seconds, controllers)
 
 

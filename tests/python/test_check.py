@@ -135,7 +135,10 @@ def test_what_is_not_decided_fails_on_demand(narrows: Run, tmp_path: Path) -> No
     done = narrows("check", file, "--junit", tmp_path / "out.xml")
     assert done.returncode == 0 and "? not decided" in done.stdout
     assert 'skipped="1"' in (tmp_path / "out.xml").read_text()
-    assert narrows("check", file, "--strict").returncode == 1
+    strict = ("--strict", "--junit", tmp_path / "strict.xml", "-o", tmp_path / "kept")
+    assert narrows("check", file, *strict).returncode == 1
+    assert 'failures="1"' in (tmp_path / "strict.xml").read_text()
+    assert (tmp_path / "kept" / "open" / "scenario.toml").is_file()
 
 
 def test_the_examples_hold(narrows: Run) -> None:

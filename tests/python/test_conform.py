@@ -73,7 +73,9 @@ def test_what_cannot_be_judged() -> None:
         ({"cc": "cubic", "only": "Z9"}, '--only: "Z9" is no check'),
         ({"cc": "cubik"}, 'unknown controller "cubik"; did you mean "cubic"'),
         ({"cc": 3}, "neither a name nor a controller"),
-        ({"cc": "cubic", "transport": "sctp"}, "try tcp or quic"),
+        ({"cc": "cubic", "transport": "quic"}, "goes over tcp"),
+        ({"cc": Half, "transport": "sctp"}, "try tcp or quic"),
+        ({"cc": "bbr", "only": "D1"}, "nothing of D1 is asked of bbr as bbr"),
     ):
         with pytest.raises(nw.Error, match=said):
             nw.conform(**arguments)
@@ -100,7 +102,8 @@ def test_the_command(narrows: Run, tmp_path: Path) -> None:
     baseline.write_text(json.dumps(known))
     assert narrows(*wrong, "--baseline", baseline).returncode == 1
     baseline.write_text("[]")
-    assert narrows(*wrong, "--baseline", baseline).returncode == 2
+    broken = narrows(*wrong, "--baseline", baseline)
+    assert broken.returncode == 2 and "it is not what --bless writes" in broken.stderr
 
 
 def test_choices(narrows: Run) -> None:
@@ -116,6 +119,7 @@ def test_choices(narrows: Run) -> None:
     assert all(check.asks in listed for check in checks().values())
     assert narrows("conform").returncode == 2
     assert narrows("conform", "--cc", "sack", "--only", "D1", "--skip", "D*").returncode == 2
+    assert narrows("conform", "--cc", "sack,sack", "--only", "D1").returncode == 2
     strict = ("conform", "--cc", "cubic+quic", "--only", "U5")
     assert narrows(*strict).returncode == 0
     assert narrows(*strict, "--strict").returncode == 1

@@ -50,6 +50,7 @@ fn a_bound_is_read_in_the_units_of_its_number() {
         ("'flows[2].timeouts' = '== 0'", 0.0),
         ("'groups[1].share' = '<= max(0.2, 0.4) - 0.1'", 0.4 - 0.1),
         ("mean_queue = '<= 2 * (1 + 3)'", 8.0),
+        ("utilisation = '>= -1'", -1.0),
     ] {
         let [[value, read]] = read(&format!("[expect]\n{line}"))[..] else { panic!("{line}") };
         assert!((read - bound).abs() < 1e-12 && value.is_finite(), "{line}: {value} {read}");
@@ -138,6 +139,11 @@ fn what_cannot_be_expected_is_refused_with_a_place_and_a_remedy() {
             "[expect]\nutilisation = '> a'\n[reference]\na = { without = 'x' }",
             "no group is called \"x\"; known: video, bulk",
         ),
+        ("[expect]\nutilisation = '<= 1e400'", "1e400 is not a number to compare with"),
+        (
+            "[expect]\nutilisation = '> 0'\n[reference]\na = { cc = 'reno' }",
+            "reference.a: no bound speaks of it; leave it out",
+        ),
         (
             "[expect]\nutilisation = '> flows'\n[reference]\nflows = { cc = 'reno' }",
             "choose another name",
@@ -194,17 +200,23 @@ fn word() -> impl Strategy<Value = String> {
 proptest! {
     /// Whatever a bound says, it is refused with its place, or amounts to something in a run.
     #[test]
-    fn any_bound_is_refused_or_read(words in prop::collection::vec(word(), 0..9), tight in any::<bool>()) {
+    fn any_bound_is_refused_or_read(
+        words in prop::collection::vec(word(), 0..9),
+        tight in any::<bool>(),
+    ) {
         let bound = words.join(if tight { "" } else { " " });
-        let more = format!("[expect]\nutilisation = '>= {bound}'\n[reference]\nreno = {{ cc = 'reno' }}");
+        let expect = format!("[expect]\nutilisation = '>= {bound}'\njain = '>= 0.1 * reno'\n");
+        let more = expect + "[reference]\nreno = { cc = 'reno' }";
         match checked(&more) {
             Ok(checked) => {
                 let own = results(&checked);
                 let reno = results(&checked.expectations.references[0].1);
-                let [value, _] = checked.expectations.all[0].read(&[&own, &reno]);
+                let [value, _] = checked.expectations.all[1].read(&[&own, &reno]);
                 prop_assert!(value.is_finite());
             }
-            Err(error) => prop_assert!(error.starts_with("expect.utilisation: "), "{bound}: {error}"),
+            Err(error) => {
+                prop_assert!(error.starts_with("expect.utilisation: "), "{bound}: {error}");
+            }
         }
     }
 }

@@ -70,7 +70,7 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Bbr,
         word: Word::Follows,
         source: "draft-ietf-ccwg-bbr, ProbeBW",
-        asks: "Alone on a path it uses 95 % of it, ProbeRTT included.",
+        asks: "Alone on a path it uses 94 % of it, ProbeRTT included.",
         applies: if_bbr,
         measure: |trial| {
             let wire = cruise(trial)?;
@@ -84,7 +84,7 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Bbr,
         word: Word::Follows,
         source: "draft-ietf-ccwg-bbr, Minimum cwnd",
-        asks: "On a path that holds less than a packet two to six are in flight.",
+        asks: "On a path that holds less than a packet two to six are in flight, or eight (v1).",
         applies: if_bbr,
         measure: |trial| {
             let wire = trial.run(&Stimulus::on(Network::T, 60.0))?;

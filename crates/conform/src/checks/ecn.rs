@@ -70,6 +70,9 @@ pub(super) static CHECKS: &[Check] = &[
         applies: always,
         measure: |trial| {
             let wire = trial.run(&avoidance(THEN).with_ecn())?;
+            if wire.packets.iter().all(|packet| packet.ecn == Ecn::NotCapable) {
+                return Err(Stop::Undecided("no packet may be marked".to_owned()));
+            }
             let first = wire.packets.iter().take(100);
             let scalable = first.filter(|packet| packet.ecn == Ecn::Scalable).count() as f64;
             let found = Finding::of(scalable, "of 100 packets with ECT(1)");

@@ -97,6 +97,10 @@ pub(super) static CHECKS: &[Check] = &[
             let stands = spans.filter(|from| round(&wire, *from) < 0.9 * bdp);
             let growths = stands.map(|from| round(&wire, from + 10.0) - round(&wire, from));
             let least = growths.fold(f64::INFINITY, f64::min);
+            if !least.is_finite() {
+                let why = "the window is all that the path holds, already at 2 s";
+                return Err(Stop::Undecided(why.to_owned()));
+            }
             let found = Finding::of(least, "packets in 200 rounds");
             Ok(found.must(Range::at_least(1.0)))
         },

@@ -39,7 +39,9 @@ pub fn chosen(names: &str) -> Result<Vec<&'static Check>, String> {
     let mut chosen = vec![false; all().count()];
     for name in names.split(',').map(str::trim) {
         let means = |check: &Check| {
-            let family = name.strip_suffix('*').is_some_and(|start| check.id.starts_with(start));
+            let family = name
+                .strip_suffix('*')
+                .is_some_and(|start| check.id.starts_with(&start.to_uppercase()));
             name == "all"
                 || check.id.eq_ignore_ascii_case(name)
                 || check.group.as_str() == name

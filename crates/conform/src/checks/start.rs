@@ -88,7 +88,7 @@ pub(super) static CHECKS: &[Check] = &[
         word: Word::Recommended,
         source: "RFC 5681 §3.1, RFC 9002 §7.3.1",
         asks: "The window grows by bytes acknowledged, not by acknowledgements: if every second one \
-               is lost, a megabyte takes a third longer at most.",
+               is lost, a megabyte takes three tenths longer at most.",
         applies: always,
         measure: |trial| {
             let all = trial.run(&Stimulus::on(Network::M, 6.0))?;

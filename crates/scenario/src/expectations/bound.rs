@@ -87,6 +87,11 @@ impl Bound {
         !matches!(self.value, Term::Number(_))
     }
 
+    /// True if it speaks of this one of the runs.
+    pub fn uses(&self, run: usize) -> bool {
+        self.value.uses(run)
+    }
+
     /// What it amounts to beside `runs`, the scenario's own and its references' under one seed.
     pub fn value(&self, runs: &[&crate::Results]) -> f64 {
         self.value.value(runs)
@@ -94,6 +99,17 @@ impl Bound {
 }
 
 impl Term {
+    fn uses(&self, run: usize) -> bool {
+        match self {
+            Self::Number(_) => false,
+            Self::Shown(shown, _) => *shown == run,
+            Self::Sum(a, b) | Self::Difference(a, b) | Self::Product(a, b) => {
+                a.uses(run) || b.uses(run)
+            }
+            Self::Least(terms) | Self::Greatest(terms) => terms.iter().any(|term| term.uses(run)),
+        }
+    }
+
     fn value(&self, runs: &[&crate::Results]) -> f64 {
         // A number that is not there makes the bound one that is not there.
         let of = |terms: &[Self], better: fn(f64, f64) -> bool| {
@@ -247,7 +263,11 @@ impl Parser<'_> {
             }
             "min" if self.peek() == Some("(") => self.choice(Term::Least),
             "max" if self.peek() == Some("(") => self.choice(Term::Greatest),
-            number if number.starts_with(|it: char| it.is_ascii_digit() || it == '.') => {
+            number
+                if number
+                    .trim_start_matches('-')
+                    .starts_with(|it: char| it.is_ascii_digit() || it == '.') =>
+            {
                 literal(number, self.kind)
             }
             name => self.named(name),
@@ -289,6 +309,9 @@ impl Parser<'_> {
 /// A number with its unit; one of packets only where packets are compared.
 fn literal(text: &str, kind: Kind) -> Parsed {
     if let Ok(number) = text.parse::<f64>() {
+        if !number.is_finite() {
+            return Err(format!("{text} is not a number to compare with; try {}", example(kind)));
+        }
         return Ok((Term::Number(number), Dimension::Plain));
     }
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());

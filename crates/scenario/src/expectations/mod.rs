@@ -111,7 +111,12 @@ impl Expectations {
             })
         };
         let all = scenario.expect.iter().flat_map(|expect| &expect.0);
-        let all = all.map(expectation).collect::<Result<_, _>>()?;
+        let all: Vec<Expectation> = all.map(expectation).collect::<Result<_, _>>()?;
+        let is_idle = |run: usize| !all.iter().any(|it| it.bound.uses(run));
+        if let Some(idle) = (1..runs.len()).find(|run| is_idle(*run)) {
+            let message = "no bound speaks of it; leave it out";
+            return Err(ScenarioError::new(format!("reference.{}", runs[idle].0), message));
+        }
         Ok(Self { all, references, seeds, confidence })
     }
 }

@@ -63,22 +63,22 @@ def check_files(
         If there is no file with expectations, or one that cannot be read or run.
     """
     files = [Checked(file) for file in _files(paths)]
+    wrong = {Verdict.FAILS, Verdict.UNDECIDED} if strict else {Verdict.FAILS}
     for one in files:
         _check(one, seeds)
-        if one.check is not None and one.check.of(Verdict.FAILS):
+        if one.check is not None and any(it.verdict in wrong for it in one.check.judgements):
             one.kept = _keep(one.check, _place(one.file, keep, [it.kept for it in files]))
         if as_json:
             _print_json(one)
         else:
             _print(one)
     if junit:
-        write_at_once(junit, xml([_suite(one) for one in files]).encode())
+        write_at_once(junit, xml([_suite(one, wrong) for one in files]).encode())
     _tell_forge(files)
     if not as_json:
         _print_sum(files)
     if errors := [one for one in files if one.error]:
         raise Error(f"{len(errors)} of {len(files)} files could not be run")
-    wrong = {Verdict.FAILS, Verdict.UNDECIDED} if strict else {Verdict.FAILS}
     return not any(it.verdict in wrong for one in files for it in _judgements(one))
 
 
@@ -126,7 +126,7 @@ def _print(one: Checked) -> None:
         put(f"  {SIGNS[judgement.verdict]} {line}")
         if judgement.verdict is not Verdict.HOLDS:
             for reason in _reasons(judgement):
-                put(f"      {reason}")
+                put("      " + " ".join(reason.split()))
     if one.kept:
         put(f"  kept: {one.kept}/; again: {_again(one.kept)}")
 
@@ -170,19 +170,21 @@ def _judgements(one: Checked) -> list[Judgement]:
     return one.check.judgements if one.check is not None else []
 
 
-def _suite(one: Checked) -> Suite:
+def _suite(one: Checked, wrong: set[Verdict]) -> Suite:
     name = str(one.file)
     group = ".".join(one.file.with_suffix("").parts).strip("/.") or name
     if one.check is None:
         cases = [Case(group, "run", Outcome.ERROR, one.error.splitlines()[0], one.error)]
         return Suite(name, cases, one.seconds)
-    cases = [_case(it, group, one) for it in one.check.judgements]
+    cases = [_case(it, group, one, wrong) for it in one.check.judgements]
     told = ", ".join(map(str, one.check.seeds))
     return Suite(name, cases, one.seconds, {"seeds": told, "engine": _core.engine()})
 
 
-def _case(judgement: Judgement, group: str, one: Checked) -> Case:
+def _case(judgement: Judgement, group: str, one: Checked, wrong: set[Verdict]) -> Case:
     outcome = OUTCOMES[judgement.verdict]
+    if judgement.verdict in wrong:
+        outcome = Outcome.FAILED
     if outcome is Outcome.PASSED:
         return Case(group, judgement.name, outcome)
     seeds = len(judgement.values)
