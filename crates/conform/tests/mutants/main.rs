@@ -41,7 +41,7 @@ fn each_fault_is_red() {
     let second = Duration::from_millis(1000);
     let mut wrong = Vec::new();
     for (fault, expected) in [
-        (Fault::Beta(0.7), "U3 U4 D1 D2 D4 D5 D6 E1 E2 E3"),
+        (Fault::Beta(0.7), "U3 U4 D1 D2 D4 D5 D6 R6 E1 E2 E3"),
         (Fault::Beta(0.35), "D1 D2 D4 D5 D6 D8 R6 E1 E2 E3"),
         (Fault::SecondBeta(0.425), "D2 D8"),
         (Fault::ReducesForEach, "D1 D2 D4 D5 D6 D8 R6 E2 E3"),
@@ -54,7 +54,7 @@ fn each_fault_is_red() {
         (Fault::Avoidance(2.0), "G1"),
         (Fault::Avoidance(0.5), "G1 D8"),
         (Fault::CountsAcks, "U8 G1 D8"),
-        (Fault::StaysInSlowStart, "U3 U4 G1 D1 D2 D4 D5 D6 D8 P3 E1 E2 E3"),
+        (Fault::StaysInSlowStart, "U3 U4 G1 G8 D1 D2 D4 D5 D6 D8 R6 P3 E1 E2 E3"),
         (Fault::IgnoresMarks, "U4 E1 E2"),
         (Fault::MarkReducesTwice, "E1 E2 E3"),
         (Fault::LeavesRecoveryAtOnce, "D4 D5 R6 E2 E3"),
