@@ -305,7 +305,7 @@ def judge(
 
     Examples
     --------
-    >>> judge(">=", [0.95, 0.96], [0.9, 0.9], 0.95), judge(">=", [0.9, 0.95], [0.91, 0.91], 0.95)
+    >>> judge(">=", [0.95, 0.96, 0.95], [0.9] * 3, 0.95), judge(">=", [0.9, 0.95], [0.91] * 2, 0.95)
     (<Verdict.HOLDS: 'holds'>, <Verdict.UNDECIDED: 'not decided'>)
     """
     differences = [value - bound for value, bound in zip(values, bounds, strict=True)]
