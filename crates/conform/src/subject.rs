@@ -78,6 +78,23 @@ pub enum Transport {
     Etcp,
 }
 
+impl Transport {
+    const ALL: [(Self, &str); 3] = [(Self::Tcp, "tcp"), (Self::Quic, "quic"), (Self::Etcp, "etcp")];
+
+    /// The one called `name`, of those that stacks of others have. Fails if there is none.
+    pub fn named(name: &str) -> Result<Self, String> {
+        let known =
+            Self::ALL.iter().find(|(transport, known)| *known == name && *transport != Self::Etcp);
+        let wrong = || format!("--transport: \"{name}\" is none; try tcp or quic");
+        known.map(|(transport, _)| *transport).ok_or_else(wrong)
+    }
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL.iter().find(|(transport, _)| *transport == self).map_or("", |(_, name)| name)
+    }
+}
+
 /// A flow whose controller is judged.
 #[derive(Clone, Debug)]
 pub struct Subject {

@@ -1,7 +1,7 @@
 //! Runs what checks ask for, each stimulus once, over all cores.
 
 use crate::check::{Check, Stop, Verdict};
-use crate::network::{Network, Stimulus};
+use crate::network::Stimulus;
 use crate::subject::Subject;
 use crate::wire::{Watching, Wire};
 use narrows_scenario::{Checked, Own, Scenario, run_tapped};
@@ -57,7 +57,8 @@ impl Trial<'_> {
             let mut runs = self.runs.0.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(runs.entry(scenario.clone()).or_default())
         };
-        let ran = slot.get_or_init(|| run(&scenario, stimulus, self.own)).clone();
+        let rtt = stimulus.network.rtt;
+        let ran = slot.get_or_init(|| observe(&scenario, rtt, self.own)).clone();
         ran.map_err(|error| {
             if stimulus.ecn && error.contains(ECN) {
                 return Stop::NotAsked("its flows cannot be marked".to_owned());
@@ -70,24 +71,19 @@ impl Trial<'_> {
     pub fn run_twice(&mut self, stimulus: &Stimulus) -> Result<(Arc<Wire>, Arc<Wire>), Stop> {
         let first = self.run(stimulus)?;
         let scenario = stimulus.scenario(self.subject);
-        let second = run(&scenario, stimulus, self.own).map_err(Stop::Failed)?;
+        let second = observe(&scenario, stimulus.network.rtt, self.own).map_err(Stop::Failed)?;
         Ok((first, second))
     }
 }
 
-fn run(scenario: &str, stimulus: &Stimulus, own: &Own) -> Ran {
+/// What is on the wire when a `scenario` of a check, as [`Row::scenarios`] has it, is run; `rtt` is
+/// its base RTT in seconds. Fails if it cannot be run.
+pub fn observe(scenario: &str, rtt: f64, own: &Own) -> Result<Arc<Wire>, String> {
     let watching = Watching::default();
     let parsed = Scenario::from_json(scenario).map_err(|error| error.to_string())?;
     let checked = Checked::with_own(parsed, own).map_err(|error| error.to_string())?;
     run_tapped(&checked, SEED, Box::new(watching.clone())).map_err(|error| error.to_string())?;
-    Ok(Arc::new(watching.seen().wire(stimulus.network, stimulus.until)))
-}
-
-/// What is on the wire when a `scenario` of a check, as [`Row::scenarios`] has it, is run again;
-/// `rtt` is its base RTT in seconds. Fails if it cannot be run.
-pub fn observe(scenario: &str, rtt: f64, own: &Own) -> Result<Arc<Wire>, String> {
-    let network = Network { rtt, ..Network::F };
-    run(scenario, &Stimulus::on(network, f64::INFINITY), own)
+    Ok(Arc::new(watching.seen().wire(rtt)))
 }
 
 /// Tries `checks` of `subject`, whose flow may use the laws and stacks of `own`, on as many threads

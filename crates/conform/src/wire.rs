@@ -1,7 +1,7 @@
 //! What is on the wire: each data packet at its sender's link and at its receiver, each
 //! acknowledgement at both; and what follows from that without asking the stack.
 
-use crate::network::{ACCESS, ACCESS_DELAY, LEAST, Network};
+use crate::network::{ACCESS, ACCESS_DELAY, LEAST};
 use narrows_signal::Ecn;
 use narrows_sim::{Crossing, Tap, TapPoint};
 use narrows_transport::{DataHeader, Header};
@@ -42,8 +42,6 @@ pub struct Wire {
     pub size: f64,
     /// Base RTT in seconds.
     pub rtt: f64,
-    /// When the run ended, in seconds.
-    pub end: f64,
     /// From when on how many bytes were in flight.
     flight: Vec<(f64, f64)>,
 }
@@ -126,8 +124,8 @@ impl Seen {
         }
     }
 
-    /// What follows from it, over `network` until `end`.
-    pub fn wire(mut self, network: Network, end: f64) -> Wire {
+    /// What follows from it, over a path with a base RTT of `rtt` seconds.
+    pub fn wire(mut self, rtt: f64) -> Wire {
         self.settle();
         let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
         for packet in &self.packets {
@@ -137,7 +135,7 @@ impl Seen {
         let size = size.map_or(1500.0, |(bytes, _)| f64::from(bytes));
         let flight = flight(&self.packets);
         let Self { packets, departures, acks, .. } = self;
-        Wire { packets, departures, acks, size, rtt: network.rtt, end, flight }
+        Wire { packets, departures, acks, size, rtt, flight }
     }
 
     /// Finds out when the sender could know of each packet (RFC 9002, §6.1.1, and RFC 5681, §3.2,

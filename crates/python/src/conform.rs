@@ -31,6 +31,13 @@ pub(crate) fn conform_checks() -> Vec<CheckLine> {
     conform::all().map(line).collect()
 }
 
+/// Return the ids of the checks that `names` means, of the option called `place`.
+#[pyfunction]
+pub(crate) fn conform_chosen(place: &str, names: &str) -> PyResult<Vec<&'static str>> {
+    let chosen = conform::chosen(names).map_err(|error| wrong(format!("{place}: {error}")))?;
+    Ok(chosen.iter().map(|check| check.id).collect())
+}
+
 /// Return the profile as which a controller is judged unless another is named, and its transport.
 #[pyfunction]
 #[pyo3(signature = (cc, profile=None))]
@@ -39,12 +46,7 @@ pub(crate) fn conform_subject(
     profile: Option<&str>,
 ) -> PyResult<(&'static str, &'static str)> {
     let subject = Subject::new(cc, profile).map_err(wrong)?;
-    let transport = match subject.transport {
-        Transport::Tcp => "tcp",
-        Transport::Quic => "quic",
-        Transport::Etcp => "etcp",
-    };
-    Ok((subject.profile.as_str(), transport))
+    Ok((subject.profile.as_str(), subject.transport.as_str()))
 }
 
 /// Judge a controller by the checks that `only` names: id, verdict, number, the number for people,
@@ -64,14 +66,9 @@ pub(crate) fn conform_rows(
     let fields: serde_json::Map<String, serde_json::Value> =
         serde_json::from_str(fields).map_err(|error| wrong(error.to_string()))?;
     subject.fields.extend(fields);
-    subject = match transport {
-        None => subject,
-        Some("tcp") => subject.over(Transport::Tcp),
-        Some("quic") => subject.over(Transport::Quic),
-        Some(other) => {
-            return Err(wrong(format!("--transport: \"{other}\" is none; try tcp or quic")));
-        }
-    };
+    if let Some(name) = transport {
+        subject = subject.over(Transport::named(name).map_err(wrong)?);
+    }
     let checks = conform::chosen(only).map_err(|error| wrong(format!("--only: {error}")))?;
     let own = own_of(own);
     failure::forget();

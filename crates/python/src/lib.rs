@@ -21,7 +21,9 @@ mod _core {
     #[pymodule_export]
     use super::bulk::{Receiver, send_file};
     #[pymodule_export]
-    use super::conform::{conform_checks, conform_rows, conform_subject, conform_wire};
+    use super::conform::{
+        conform_checks, conform_chosen, conform_rows, conform_subject, conform_wire,
+    };
     #[pymodule_export]
     use super::controller::{Ack, Loss, Mark};
     #[pymodule_export]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from narrows.cli.errors import end_unless
-from narrows.cli.options import Json
+from narrows.cli.options import Json, Junit
 
 commands = typer.Typer()
 
@@ -29,9 +29,7 @@ def check(
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail, too, if something is not decided.")
     ] = False,
-    junit: Annotated[
-        Path | None, typer.Option(help="Write the results as JUnit XML into this file.")
-    ] = None,
+    junit: Junit = None,
     keep: Annotated[
         Path,
         typer.Option("-o", "--output", help="Keep what shows a failure in folders below this."),

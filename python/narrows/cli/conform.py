@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from narrows.cli.errors import end_unless
-from narrows.cli.options import Json
+from narrows.cli.options import Json, Junit
 from narrows.errors import Error
 
 commands = typer.Typer()
@@ -52,9 +52,7 @@ def conform(
     list_: Annotated[
         bool, typer.Option("--list", help="Print the checks with their sources, and run none.")
     ] = False,
-    junit: Annotated[
-        Path | None, typer.Option(help="Write the results as JUnit XML into this file.")
-    ] = None,
+    junit: Junit = None,
     keep: Annotated[
         Path,
         typer.Option("-o", "--output", help="Keep a page for each failure in folders below this."),

@@ -29,6 +29,7 @@ Out = Annotated[
         "-o", "--output", help="Write Parquet tables, a figure and a report into this folder."
     ),
 ]
+Junit = Annotated[Path | None, typer.Option(help="Write the results as JUnit XML into this file.")]
 Force = Annotated[
     bool, typer.Option("--force", help="Replace the output folder if it has results of narrows.")
 ]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 4000
 MOST_SCENARIOS = 40
+ZOOM = "Drag across a chart to zoom all charts in to that time; double-click to zoom out."
 
 
 @dataclass(frozen=True)
@@ -236,8 +237,8 @@ def conformance(found: Conformance, row: Row, wire: Wire, made: Made) -> str:
         table.add_row(name, told)
     data = {"warmup": 0.0, "sections": [section.packed() for section in _of_wire(wire)]}
     hint = (
-        "Drag across a chart to zoom all charts in to that time; double-click to zoom out. What is "
-        "in flight has been sent, and its sender cannot know yet that it has arrived or is lost."
+        f"{ZOOM} What is in flight has been sent, and its sender cannot know yet that it has "
+        "arrived or is lost."
     )
     title = f"{found.cc} as {found.profile}: {check.id} {check.name}"
     return _page(title, [], [table], [], made, _Charts(hint, "", data))
@@ -353,8 +354,7 @@ def _drawn(results: Sequence[Result], sections: Sequence[Section]) -> _Charts:
     first = "first seed of each; " if len({run.seed for run in results}) > 1 else ""
     hint = (
         f"Charts: {first}grey is not measured; a chart is cut off above what is measured if slow "
-        "start is far above. Drag across a chart to zoom all charts in to that time; double-click "
-        "to zoom out. Click a name in a legend to hide its line."
+        f"start is far above. {ZOOM} Click a name in a legend to hide its line."
     )
     data = {
         "warmup": shown.warmup(results[0]),

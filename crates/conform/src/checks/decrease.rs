@@ -1,6 +1,6 @@
 //! The answer to a loss.
 
-use super::{THEN, avoidance, first_lost, if_it_reduces, losing, ratio};
+use super::{THEN, avoidance, before, first_lost, if_it_reduces, losing, ratio};
 use crate::check::{Check, Finding, Group, Range, Stop, Word};
 use crate::network::{Network, Stimulus};
 use crate::subject::{Profile, Subject, Transport};
@@ -43,7 +43,7 @@ pub(super) static CHECKS: &[Check] = &[
         applies: if_it_reduces,
         measure: |trial| {
             let (wire, lost) = losing(trial, &[1, 41])?;
-            Ok(of_several(trial.subject, ratio(&wire, &lost)?))
+            Ok(of_several(trial.subject, ratio(&wire, &lost)?, range(trial.subject)))
         },
     },
     Check {
@@ -56,7 +56,7 @@ pub(super) static CHECKS: &[Check] = &[
         applies: if_it_reduces,
         measure: |trial| {
             let (wire, lost) = losing(trial, &[1, 2, 3, 4])?;
-            Ok(of_several(trial.subject, ratio(&wire, &lost)?))
+            Ok(of_several(trial.subject, ratio(&wire, &lost)?, range(trial.subject)))
         },
     },
     Check {
@@ -100,7 +100,7 @@ pub(super) static CHECKS: &[Check] = &[
 ];
 
 /// Where the ratio of windows lies that a loss should give, growth of up to three rounds included.
-fn range(subject: &Subject) -> Range {
+pub(super) fn range(subject: &Subject) -> Range {
     match subject.profile {
         Profile::Cubic => Range::between(0.68, 0.74),
         _ => Range::between(0.49, 0.54),
@@ -111,10 +111,9 @@ fn reduced(subject: &Subject, ratio: f64) -> Finding {
     Finding::of(ratio, "").must(range(subject))
 }
 
-/// The ratio after several losses: TCP need not know that they are one event, as RFC 6582 is an
-/// option of it.
-pub(super) fn of_several(subject: &Subject, ratio: f64) -> Finding {
-    let range = range(subject);
+/// The ratio after several losses, which lies in `range`: TCP need not know that they are one
+/// event, as RFC 6582 is an option of it.
+pub(super) fn of_several(subject: &Subject, ratio: f64, range: Range) -> Finding {
     match subject.transport {
         Transport::Tcp => Finding::of(ratio, "").should(range),
         _ => Finding::of(ratio, "").must(range),
@@ -135,10 +134,7 @@ fn twice(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     let stimulus = avoidance(THEN + 1.0).lose(THEN, &[1]).lose(again, &[1]);
     let wire = trial.run(&stimulus)?;
     let first = first_lost(&wire, THEN)?;
-    let before = wire.window(first.sent, first.sent + 0.95 * round);
-    if before < super::LARGE {
-        return Err(Stop::Undecided(format!("the window was {before:.0} packets; 60 are needed")));
-    }
+    let before = before(&wire, &first)?;
     let after = wire.window(again + 3.0 * round, again + 4.0 * round);
     let beta: f64 = if trial.subject.profile == Profile::Cubic { 0.7 } else { 0.5 };
     let range = Range::between(beta.powi(2) - 0.05, beta.powi(2) + 0.05);

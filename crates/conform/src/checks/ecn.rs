@@ -1,5 +1,6 @@
 //! Congestion marks.
 
+use super::decrease::range;
 use super::{THEN, always, avoidance, if_it_reduces, losing, ratio};
 use crate::check::{Check, Finding, Group, Range, Stop, Word};
 use crate::network::Stimulus;
@@ -116,12 +117,8 @@ fn of_marks(trial: &mut Trial<'_>, stimulus: &Stimulus) -> Result<Finding, Stop>
     let none = || Stop::Undecided("no packet may be marked".to_owned());
     let marked = wire.marked(THEN - 0.1).next().copied().ok_or_else(none)?;
     let found = ratio(&wire, &marked)?;
-    let as_loss = match trial.subject.profile {
-        Profile::Cubic => Range::between(0.68, 0.74),
-        _ => Range::between(0.49, 0.54),
-    };
     let abe = Range::between(0.78, 0.9);
     let is_abe = found > 0.76;
     let words = if is_abe { "as ABE" } else { "as a loss" };
-    Ok(Finding::of(found, "").must(if is_abe { abe } else { as_loss }).told(words))
+    Ok(Finding::of(found, "").must(if is_abe { abe } else { range(trial.subject) }).told(words))
 }

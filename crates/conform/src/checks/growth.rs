@@ -1,10 +1,11 @@
 //! Congestion avoidance.
 
-use super::{always, avoidance, first_lost, if_cubic, if_it_reduces, if_reno};
+use super::{always, avoidance, first_lost, if_cubic, if_it_reduces, if_reno, large};
 use crate::check::{Check, Finding, Group, Range, Stop, Word};
 use crate::network::{Network, Stimulus};
 use crate::trial::Trial;
 use crate::wire::Wire;
+use std::sync::Arc;
 
 pub(super) static CHECKS: &[Check] = &[
     Check {
@@ -18,7 +19,7 @@ pub(super) static CHECKS: &[Check] = &[
         applies: if_reno,
         measure: |trial| {
             let wire = trial.run(&avoidance(7.2))?;
-            let slope = slope(&wire, 2.0, 7.0) * wire.rtt;
+            let slope = slope(&wire, 2.0, 7.0, wire.rtt) * wire.rtt;
             let found = Finding::of(slope, "packets a round");
             Ok(found.must(Range::at_most(1.02)).should(Range::at_least(0.9)))
         },
@@ -64,7 +65,7 @@ pub(super) static CHECKS: &[Check] = &[
             let sent = wire.sent(2.0, 6.0);
             let rtts = sent.iter().map(|packet| packet.settled - packet.sent);
             let rtt = rtts.filter(|rtt| rtt.is_finite()).sum::<f64>() / sent.len() as f64;
-            let slope = slope_by(&wire, 2.0, 6.0, rtt) * rtt;
+            let slope = slope(&wire, 2.0, 6.0, rtt) * rtt;
             Ok(Finding::of(slope, "packets a round").should(Range::between(0.47, 1.05)))
         },
     },
@@ -112,13 +113,9 @@ fn round(wire: &Wire, at: f64) -> f64 {
     wire.window(at, at + wire.rtt)
 }
 
-/// By how many packets a second the window grows in `from..to`: least squares over rounds.
-fn slope(wire: &Wire, from: f64, to: f64) -> f64 {
-    slope_by(wire, from, to, wire.rtt)
-}
-
-/// The same over spans of `step` seconds.
-fn slope_by(wire: &Wire, from: f64, to: f64, step: f64) -> f64 {
+/// By how many packets a second the window grows in `from..to`: least squares over spans of `step`
+/// seconds.
+fn slope(wire: &Wire, from: f64, to: f64, step: f64) -> f64 {
     let count = ((to - from) / step).floor() as u32;
     let points: Vec<(f64, f64)> = (0..count)
         .map(|place| {
@@ -146,7 +143,7 @@ const C: f64 = 0.4;
 const BETA: f64 = 0.7;
 
 /// The epoch of CUBIC that a loss in slow start begins, of some 400 packets.
-fn epoch(trial: &mut Trial<'_>) -> Result<(std::sync::Arc<Wire>, Epoch), Stop> {
+fn epoch(trial: &mut Trial<'_>) -> Result<(Arc<Wire>, Epoch), Stop> {
     let wire = trial.run(&Stimulus::on(Network::L, 16.0).avoidance(400))?;
     let lost = first_lost(&wire, 0.0)?;
     if !lost.settled.is_finite() {
@@ -154,10 +151,7 @@ fn epoch(trial: &mut Trial<'_>) -> Result<(std::sync::Arc<Wire>, Epoch), Stop> {
     }
     // The window in the second round says which W_max it began with, whatever β was.
     let t = 1.5 * wire.rtt;
-    let seen = wire.window(lost.settled + wire.rtt, lost.settled + 2.0 * wire.rtt);
-    if seen < super::LARGE {
-        return Err(Stop::Undecided(format!("the window was {seen:.0} packets; 60 are needed")));
-    }
+    let seen = large(round(&wire, lost.settled + wire.rtt))?;
     let (mut low, mut high) = (seen, 4.0 * seen);
     for _ in 0..50 {
         let middle = f64::midpoint(low, high);

@@ -111,16 +111,27 @@ fn first_lost(wire: &Wire, from: f64) -> Result<Packet, Stop> {
     lost.ok_or_else(|| Stop::Undecided(format!("nothing was sent after {from} s")))
 }
 
-/// The window in the round before something happened to `packet` and the window from three rounds
-/// after it on, as a ratio.
+/// A window of so many packets. Fails if that is too small for a ratio.
+fn large(packets: f64) -> Result<f64, Stop> {
+    let why = || format!("the window was {packets:.0} packets; {LARGE:.0} are needed");
+    if packets < LARGE { Err(Stop::Undecided(why())) } else { Ok(packets) }
+}
+
+/// The window in the round before anything that happened to `packet` could be known.
+fn before(wire: &Wire, packet: &Packet) -> Result<f64, Stop> {
+    large(wire.window(packet.sent, packet.sent + 0.95 * wire.rtt))
+}
+
+/// The window from three rounds after `packet` on over that before it.
 fn ratio(wire: &Wire, packet: &Packet) -> Result<f64, Stop> {
     let (at, round) = (packet.sent, wire.rtt);
-    let before = wire.window(at, at + 0.95 * round);
-    if before < LARGE {
-        let why = format!("the window was {before:.0} packets; {LARGE:.0} are needed");
-        return Err(Stop::Undecided(why));
-    }
-    Ok(wire.window(at + 3.0 * round, at + 4.0 * round) / before)
+    Ok(wire.window(at + 3.0 * round, at + 4.0 * round) / before(wire, packet)?)
+}
+
+/// The value in the middle; NaN without any.
+fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// Over QUIC it should be at most so much; TCP is not asked to pace.

@@ -1,6 +1,6 @@
 //! How packets are spread over a round.
 
-use super::{always, avoidance, first_flight, of_quic};
+use super::{THEN, always, avoidance, first_flight, middle, of_quic};
 use crate::check::{Check, Finding, Group, Range, Stop, Word};
 use crate::network::{Network, Stimulus};
 use crate::subject::Transport;
@@ -67,23 +67,20 @@ pub(super) static CHECKS: &[Check] = &[
     },
 ];
 
-const THEN: f64 = super::THEN;
-
 /// A flow in congestion avoidance to which nothing happens.
 fn steady(trial: &mut Trial<'_>) -> Result<Arc<Wire>, Stop> {
     trial.run(&avoidance(THEN))
 }
 
+/// When the rounds begin in which a steady flow is looked at, in seconds.
+fn rounds(wire: &Wire) -> impl Iterator<Item = f64> {
+    let (count, rtt) = (((THEN - 5.0) / wire.rtt) as u32, wire.rtt);
+    (0..count).map(move |number| 5.0 + f64::from(number) * rtt)
+}
+
 /// The longest time of a round without a data packet, as a share of it: the middle one of rounds.
 fn silence(wire: &Wire) -> f64 {
-    let rounds = ((THEN - 5.0) / wire.rtt) as u32;
-    let silence = |number: u32| {
-        let from = 5.0 + f64::from(number) * wire.rtt;
-        wire.silence(from, from + wire.rtt)
-    };
-    let mut silences: Vec<f64> = (0..rounds).map(silence).collect();
-    silences.sort_by(f64::total_cmp);
-    silences[silences.len() / 2]
+    middle(rounds(wire).map(|from| wire.silence(from, from + wire.rtt)).collect())
 }
 
 /// The rate at which packets leave while they do, over window and RTT: the middle one of rounds,
@@ -92,20 +89,15 @@ fn rate(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     let wire = steady(trial)?;
     let silent = silence(&wire);
     if silent > 0.5 {
-        return Err(Stop::Undecided(format!(
-            "it does not pace: {silent:.2} of a round are silent"
-        )));
+        let why = format!("it does not pace: {silent:.2} of a round are silent");
+        return Err(Stop::Undecided(why));
     }
-    let rounds = ((THEN - 5.0) / wire.rtt) as u32;
-    let pace = |number: u32| {
-        let from = 5.0 + f64::from(number) * wire.rtt;
+    let pace = |from: f64| {
         let sent = wire.sent(from, from + wire.rtt);
         let (first, last) = sent.first().zip(sent.last())?;
         let spread = (last.sent - first.sent) / wire.rtt - wire.silence(from, from + wire.rtt);
         Some((sent.len() as f64 - 2.0) / spread / wire.window(from, from + wire.rtt))
     };
-    let mut paces: Vec<f64> = (0..rounds).filter_map(pace).collect();
-    paces.sort_by(f64::total_cmp);
-    let middle = paces.get(paces.len() / 2).copied().unwrap_or(f64::NAN);
-    Ok(Finding::of(middle, "of cwnd/srtt").should(Range::between(0.97, 2.1)))
+    let pace = middle(rounds(&wire).filter_map(pace).collect());
+    Ok(Finding::of(pace, "of cwnd/srtt").should(Range::between(0.97, 2.1)))
 }

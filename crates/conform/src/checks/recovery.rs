@@ -1,5 +1,6 @@
 //! What happens until a loss is repaired.
 
+use super::decrease::of_several;
 use super::{THEN, always, avoidance, if_it_reduces, if_rfc, losing, of_quic, ratio};
 use crate::check::{Check, Finding, Group, Range, Stop, Word};
 use crate::network::{ACCESS, ACCESS_DELAY, Network, Stimulus};
@@ -78,10 +79,7 @@ pub(super) static CHECKS: &[Check] = &[
                 Profile::Cubic => Range::between(0.66, 0.74),
                 _ => Range::between(0.47, 0.54),
             };
-            let found = Finding::of(ratio(&wire, &lost)?, "");
-            // RFC 6582 is an option of TCP.
-            let is_tcp = trial.subject.transport == Transport::Tcp;
-            Ok(if is_tcp { found.should(range) } else { found.must(range) })
+            Ok(of_several(trial.subject, ratio(&wire, &lost)?, range))
         },
     },
     Check {

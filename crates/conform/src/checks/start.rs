@@ -1,6 +1,6 @@
 //! The start of a connection.
 
-use super::{always, avoidance, first_flight, if_it_reduces};
+use super::{always, avoidance, first_flight, if_it_reduces, large};
 use crate::check::{Check, Finding, Group, Range, Stop, Word};
 use crate::network::{Network, Stimulus};
 use crate::subject::{Profile, Transport};
@@ -118,11 +118,10 @@ fn doubling(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
 /// The window three rounds after `packet` over that in flight when the sender could know of it.
 fn left_slow_start(trial: &Trial<'_>, wire: &Wire, packet: &Packet) -> Result<Finding, Stop> {
     let round = wire.rtt;
-    let before = wire.flight_at(packet.settled - 1e-6);
-    if !packet.settled.is_finite() || before < super::LARGE {
-        let why = format!("{before:.0} packets were in flight; {:.0} are needed", super::LARGE);
-        return Err(Stop::Undecided(why));
+    if !packet.settled.is_finite() {
+        return Err(Stop::Undecided("it was never known".to_owned()));
     }
+    let before = large(wire.flight_at(packet.settled - 1e-6))?;
     let window =
         |from: f64| wire.window(packet.sent + from * round, packet.sent + (from + 1.0) * round);
     // What is paced is not yet in flight when the loss is known: up to a sixth of the window.

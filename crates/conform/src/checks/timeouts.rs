@@ -122,10 +122,8 @@ fn silence(trial: &mut Trial<'_>) -> Result<(Arc<Wire>, f64), Stop> {
     }
     // What its window still let go ends with the first silence of a round.
     let sent = wire.sent(last - wire.rtt, f64::INFINITY);
-    let ends = sent.windows(2).find(|pair| {
-        pair[0].sent >= last - wire.rtt
-            && pair[1].sent.max(last) - pair[0].sent.max(last) > wire.rtt
-    });
+    let ends =
+        sent.windows(2).find(|pair| pair[1].sent.max(last) - pair[0].sent.max(last) > wire.rtt);
     let silent = ends.map_or(last, |pair| pair[0].sent);
     Ok((wire, silent.max(last)))
 }

@@ -47,29 +47,12 @@ class Ask:
         """Return the checks to try, between commas."""
         if self.skip is None:
             return self.only
-        chosen, skipped = (_ids(names) for names in (self.only, self.skip))
+        chosen = _core.conform_chosen("--only", self.only)
+        skipped = _core.conform_chosen("--skip", self.skip)
         left = [check for check in chosen if check not in skipped]
         if not left:
             raise Error(f"--skip: {self.skip} leaves nothing of {self.only}")
         return ",".join(left)
-
-
-def _ids(names: str) -> list[str]:
-    """Return the numbers of the checks that names mean."""
-    found: list[str] = []
-    for name in split_list("--skip", names):
-        start = name.removesuffix("*") if name.endswith("*") else None
-        means = [
-            check.id
-            for check in checks().values()
-            if name in ("all", check.group)
-            or name.upper() == check.id
-            or (start is not None and check.id.startswith(start.upper()))
-        ]
-        if not means:
-            raise Error(f'--skip: "{name}" is no check; try D1, D*, decrease, or --list')
-        found += means
-    return found
 
 
 def listed(as_json: bool) -> None:
