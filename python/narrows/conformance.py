@@ -238,7 +238,7 @@ def conform(
     only
         The checks: ``"T1"``, ``"D*"``, ``"timeouts"``, several between commas.
     transport
-        ``tcp`` or ``quic``, of a stack of your own; as the name says if None.
+        ``tcp`` or ``quic``, of a stack of your own, which is QUIC's if None.
     fields
         Other fields of its flow, like ``{"initial_window": 4}``.
 
@@ -263,6 +263,7 @@ def conform(
     name, version = cc, ""
     if is_stack(cc):
         name = known_stack("cc", cc, controllers)
+        transport = transport or "quic"
     elif callable(cc) or isinstance(cc, Controller):
         name = known("cc", cc, controllers)
     elif not isinstance(cc, str):

@@ -447,7 +447,8 @@ def test_a_full_disk_and_a_poor_terminal_are_no_tracebacks(tmp_path: Path) -> No
 
 def test_examples_are_listed_printed_copied_and_run(narrows: Run, tmp_path: Path) -> None:
     listed = narrows("examples").stdout
-    assert "parking_lot" in listed and "sweeps/buffer" in listed
+    for name in ("parking_lot", "sweeps/buffer", "checks/small_buffer"):
+        assert name in listed
     text = narrows("examples", "parking_lot").stdout
     assert text == (ROOT / "examples" / "parking_lot.toml").read_text()
     assert "no example" in narrows("examples", "nope").stderr

@@ -20,9 +20,9 @@ LEFT_OUT = shutil.ignore_patterns("__pycache__", "target")
 
 
 def files() -> dict[str, Traversable]:
-    """Return the examples by name; those of sweeps are called like ``sweeps/buffer``."""
+    """Return the examples by name; those in folders are called like ``sweeps/buffer``."""
     home = resources.files("narrows") / "examples"
-    places = [("", home), ("sweeps/", home / "sweeps")]
+    places = [("", home), *((f"{name}/", home / name) for name in ("checks", "sweeps"))]
     found = {
         prefix + file.name.removesuffix(".toml"): file
         for prefix, folder in places
