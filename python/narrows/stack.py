@@ -164,6 +164,11 @@ class Stack:
         size
             Bytes to transfer; None for no end.
 
+        A definition with a fourth argument, ``ends(self, seed, size, offers)``, is given what the
+        application has offered, if that is not all at once: pairs of a time in seconds and the
+        bytes offered from then on in all, of which the last is None if there is no end. The near
+        end sends no more, and asks to be woken when there is more.
+
         Returns
         -------
         tuple of Endpoint

@@ -60,6 +60,18 @@ struct narrows_endpoint {
 typedef int (*narrows_make)(void *context, uint64_t seed, uint64_t size,
 			    struct narrows_endpoint *near_end, struct narrows_endpoint *far_end);
 
+/* How many bytes the application of a flow has offered so far: its near end sends no more, and is
+ * woken when there are more. */
+struct narrows_offers;
+
+/* Called from narrows_make, returns the offers of the flow whose ends are made, which live as long
+ * as one of these does; NULL if all is offered at once. */
+const struct narrows_offers *narrows_offers(void);
+
+/* Returns the bytes that have been offered by `now`; UINT64_MAX if there is no end of them. `next`,
+ * which may be NULL, becomes the time at which there are more, NARROWS_NEVER if there never are. */
+uint64_t narrows_offered(const struct narrows_offers *offers, uint64_t now, uint64_t *next);
+
 /* Runs a scenario, the text of a TOML file whose flows may say host = "NAME", under `seed`. Returns
  * what happened as JSON text, or an error as the text {"error": "..."}; to be freed with
  * narrows_free. Never NULL. "times" of a flow is a hash of when what left its near end: equal in two
@@ -68,7 +80,20 @@ typedef int (*narrows_make)(void *context, uint64_t seed, uint64_t size,
 char *narrows_run(const char *scenario, const char *name, narrows_make make, void *context,
 		  uint64_t seed);
 
-/* Frees what narrows_run returned. */
+/* Judges the controller of a stack from what is on the wire, as `as`: "reno", "cubic", "bbr",
+ * "bbr1", "dctcp", "prague", or "any" for what is asked of all. `only` names the checks: "T1", "D*",
+ * "timeouts", several between commas, or "all". `transport` is "quic" or "tcp". Returns JSON text
+ * with `rows`, of which each has `id`, `finding` ("holds", "fails", "differs", "info", "undecided",
+ * "not asked"), `seen`, `bound`, `source` and `asks`, and with `fails`, their number; or an error as
+ * above. Everything is called from one thread at a time. */
+char *narrows_conform(const char *as, const char *only, const char *transport, const char *name,
+		      narrows_make make, void *context);
+
+/* Returns the checks that there are as JSON text, a list of objects with `id`, `name`, `group`,
+ * `word`, `source` and `asks`; to be freed. */
+char *narrows_checks(void);
+
+/* Frees what the others returned. */
 void narrows_free(char *text);
 
 #ifdef __cplusplus

@@ -1,10 +1,12 @@
 //! One end of a flow, as C describes it.
 
+use narrows_scenario::Offered;
 use narrows_signal::Ecn;
 use narrows_sim::{Endpoint, Told, Transmit};
 use narrows_units::{Duration, Time};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::null_mut;
+use std::sync::Arc;
 
 /// `narrows_make`.
 pub(crate) type Make =
@@ -81,6 +83,9 @@ pub(crate) struct CEndpoint {
     room: Box<[u8]>,
     /// What it did that it must not.
     fault: Option<String>,
+    /// What it may ask for as long as it lives.
+    #[expect(dead_code, reason = "it is C that reads it")]
+    offers: Option<Arc<Offered>>,
 }
 
 // SAFETY: the header says that a run calls from one thread at a time.
@@ -88,7 +93,7 @@ unsafe impl Send for CEndpoint {}
 
 impl CEndpoint {
     /// Fails if a function is missing, and drops the end.
-    pub fn new(end: Described) -> Result<Self, String> {
+    pub fn new(end: Described, offers: Option<Arc<Offered>>) -> Result<Self, String> {
         let Described { state, handle, handle_timeout, poll_transmit, poll_timeout, tell, drop } =
             end;
         if let (Some(handle), Some(handle_timeout), Some(poll_transmit), Some(poll_timeout)) =
@@ -105,6 +110,7 @@ impl CEndpoint {
                 drop,
                 room,
                 fault,
+                offers,
             });
         }
         if let Some(drop) = drop {

@@ -4,10 +4,13 @@
 #![expect(unsafe_code, reason = "what C hands over is pointers")]
 
 mod end;
+mod offers;
 
 pub use end::Described;
 use end::{CEndpoint, Ends, Make};
+use narrows_conform::{Check, Profile, Row, Subject, Transport, Verdict, chosen, conform_on};
 use narrows_scenario::{Checked, Own, Results, Scenario, Stack, StackEnds, Wish, run};
+pub use offers::{narrows_offered, narrows_offers};
 use serde_json::{Value, json};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ops::ControlFlow;
@@ -41,13 +44,16 @@ impl Stack for CStack {
         }
         let mut ends = Ends::default();
         let (seed, size) = (wish.transfer.seed, wish.transfer.bytes.unwrap_or(0));
+        let offers = offers::of(&wish.transfer.offered);
         // SAFETY: the caller of narrows_run says what `make` is.
-        let outcome =
-            unsafe { (self.make)(self.context.0, seed, size, &mut ends.near, &mut ends.far) };
+        let make =
+            || unsafe { (self.make)(self.context.0, seed, size, &mut ends.near, &mut ends.far) };
+        let outcome = offers::during(offers.as_ref(), make);
         if outcome != 0 {
             return Err(format!("{} made no ends: its function returned {outcome}", self.name));
         }
-        let (near, far) = (CEndpoint::new(ends.near), CEndpoint::new(ends.far));
+        let near = CEndpoint::new(ends.near, offers.clone());
+        let far = CEndpoint::new(ends.far, offers);
         Ok((Box::new(near?), Box::new(far?)))
     }
 }
@@ -84,6 +90,51 @@ pub unsafe extern "C" fn narrows_run(
         let run = || ran(&scenario, CStack { name, make, context: Context(context) }, seed);
         guarded(run)
     });
+    said(outcome)
+}
+
+/// Judges a controller; see the header.
+///
+/// # Safety
+/// The texts are null or end with a zero; `make` is as the header says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn narrows_conform(
+    r#as: *const c_char,
+    only: *const c_char,
+    transport: *const c_char,
+    name: *const c_char,
+    make: Option<Make>,
+    context: *mut c_void,
+) -> *mut c_char {
+    // SAFETY: as this function's.
+    let texts = unsafe {
+        [(r#as, "as"), (only, "only"), (transport, "transport"), (name, "name")]
+            .map(|(it, what)| text(it, what))
+    };
+    let judge = || {
+        let [profile, only, transport, name] = texts;
+        let (profile, transport) = (Profile::named(&profile?)?, Transport::named(&transport?)?);
+        let (checks, name) = (chosen(&only?)?, name?);
+        let make = make.ok_or("make is NULL")?;
+        let subject = Subject { cc: name.clone(), profile, transport, fields: Vec::new() };
+        let stack = CStack { name, make, context: Context(context) };
+        let own = Own { laws: Vec::new(), stacks: vec![Arc::new(stack)] };
+        guarded(|| conform_on(1, &subject, &own, &checks))
+    };
+    said(judge().map(|rows| {
+        let fails = rows.iter().filter(|row| row.verdict == Verdict::Fails).count();
+        json!({ "fails": fails, "rows": rows.iter().map(Row::record).collect::<Vec<_>>() })
+    }))
+}
+
+/// The checks that there are; see the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn narrows_checks() -> *mut c_char {
+    said(Ok(narrows_conform::all().map(Check::record).collect()))
+}
+
+/// What C is told.
+fn said(outcome: Result<Value, String>) -> *mut c_char {
     let said = outcome.unwrap_or_else(|error| json!({ "error": error })).to_string();
     CString::new(said).unwrap_or_default().into_raw()
 }
@@ -98,10 +149,10 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     })
 }
 
-/// Frees what [`narrows_run`] returned.
+/// Frees what the others returned.
 ///
 /// # Safety
-/// `text` is null, or what that returned and nobody has freed.
+/// `text` is null, or what one of them returned and nobody has freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn narrows_free(text: *mut c_char) {
     if !text.is_null() {

@@ -2,6 +2,7 @@
 
 use crate::subject::Subject;
 use crate::trial::Trial;
+use serde_json::{Value, json};
 use std::fmt;
 
 /// What the checks of one group are about.
@@ -17,6 +18,8 @@ pub enum Group {
     Recovery,
     /// How packets are spread.
     Pacing,
+    /// What comes after silence, and while the application limits.
+    Idle,
     /// Congestion marks.
     Ecn,
     /// Timers.
@@ -36,6 +39,7 @@ impl Group {
             Self::Decrease => "decrease",
             Self::Recovery => "recovery",
             Self::Pacing => "pacing",
+            Self::Idle => "idle",
             Self::Ecn => "ecn",
             Self::Timeouts => "timeouts",
             Self::Bbr => "bbr",
@@ -121,6 +125,17 @@ pub struct Check {
     pub(crate) applies: fn(&Subject) -> Result<(), &'static str>,
     /// Takes its number.
     pub(crate) measure: fn(&mut Trial<'_>) -> Result<Finding, Stop>,
+}
+
+impl Check {
+    /// The check as one object.
+    pub fn record(&self) -> Value {
+        let Self { id, name, group, word, source, asks, .. } = self;
+        let (group, word) = (group.as_str(), word.as_str());
+        json!({
+            "id": id, "name": name, "group": group, "word": word, "source": source, "asks": asks,
+        })
+    }
 }
 
 impl fmt::Debug for Check {

@@ -1,7 +1,7 @@
 //! The networks that checks use, and what happens in them.
 
 use crate::subject::Subject;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// A path: the sender's link, a bottleneck, the receiver's link, and the same back without a limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +32,10 @@ impl Network {
     pub const Q: Self = Self { rate: 50e6, rtt: 0.04, buffer: Some("4bdp") };
     /// A path that holds less than a packet.
     pub const T: Self = Self { rate: 64e3, rtt: 0.04, buffer: Some("10p") };
+    /// A path that becomes ten times as fast, and one that becomes a tenth, both with 4 BDP of what
+    /// they become.
+    pub const SLOW: Self = Self { rate: 10e6, rtt: 0.04, buffer: Some("1333p") };
+    pub const FAST: Self = Self { rate: 100e6, rtt: 0.04, buffer: Some("133p") };
     /// A short path on which CUBIC is in its Reno-friendly region.
     pub const FRIENDLY: Self = Self { rate: 20e6, rtt: 0.01, buffer: None };
     /// A usual path with one bandwidth-delay product, for acknowledgements that are lost.
@@ -53,8 +57,12 @@ pub(crate) struct Stimulus {
     back: Vec<Value>,
     outage: Option<(f64, f64)>,
     held: Option<(f64, f64)>,
+    /// What else is said of the bottleneck and of the way back.
+    of_links: [Map<String, Value>; 2],
+    offers: Vec<Value>,
     pub ecn: bool,
     size: Option<String>,
+    ack_delay: Option<f64>,
 }
 
 /// Bytes that make a packet one of data.
@@ -63,8 +71,19 @@ pub(crate) const LEAST: u32 = 400;
 impl Stimulus {
     /// Nothing happens until `until` seconds.
     pub fn on(network: Network, until: f64) -> Self {
-        let (forward, back) = (Vec::new(), Vec::new());
-        Self { network, until, forward, back, outage: None, held: None, ecn: false, size: None }
+        Self {
+            network,
+            until,
+            forward: Vec::new(),
+            back: Vec::new(),
+            outage: None,
+            held: None,
+            of_links: Default::default(),
+            offers: Vec::new(),
+            ecn: false,
+            size: None,
+            ack_delay: None,
+        }
     }
 
     /// Data packets with these numbers, of those that come to the bottleneck from `from` seconds
@@ -89,6 +108,13 @@ impl Stimulus {
     /// avoidance.
     pub fn avoidance(self, number: u64) -> Self {
         self.lose(0.0, &[number])
+    }
+
+    /// The marks that packets may bear are taken off.
+    pub fn clear(mut self) -> Self {
+        self.ecn = true;
+        self.forward.push(json!({ "each": 1, "clear": 1 }));
+        self
     }
 
     /// The first data packet from `from` on comes late by `by` seconds.
@@ -121,6 +147,102 @@ impl Stimulus {
         self
     }
 
+    /// All acknowledgements within these seconds come late by `by` seconds.
+    pub fn late_acks(mut self, (from, until): (f64, f64), by: f64) -> Self {
+        self.back.push(json!({
+            "from": time(from), "until": time(until), "late": time(by), "packets": "1-1000000000",
+        }));
+        self
+    }
+
+    /// Of each ten data packets within these seconds the last comes late by `by` seconds.
+    pub fn tenth_late(mut self, (from, until): (f64, f64), by: f64) -> Self {
+        self.forward.push(json!({
+            "from": time(from), "until": time(until), "least": bytes(LEAST), "each": 10,
+            "late": time(by), "packets": 10,
+        }));
+        self
+    }
+
+    /// All acknowledgements within these seconds come twice.
+    pub fn twice_acks(mut self, (from, until): (f64, f64)) -> Self {
+        self.back.push(json!({ "from": time(from), "until": time(until), "each": 1, "twice": 1 }));
+        self
+    }
+
+    /// Acknowledgements reach the sender each `every` seconds only.
+    pub fn gathered_acks(mut self, every: f64) -> Self {
+        self.of_links[1].insert("hold".to_owned(), json!({ "every": time(every) }));
+        self
+    }
+
+    /// From `at` on the bottleneck has another rate, in bit/s.
+    pub fn rate_from(mut self, at: f64, rate: f64) -> Self {
+        let changes = json!([{ "at": time(at), "rate": format!("{rate}bps") }]);
+        self.of_links[0].insert("changes".to_owned(), changes);
+        self
+    }
+
+    /// From `at` on the base RTT is `rtt` seconds, half of what is more each way.
+    pub fn rtt_from(mut self, at: f64, rtt: f64) -> Self {
+        let changes = json!([{ "at": time(at), "delay": time(middle(rtt)) }]);
+        for link in &mut self.of_links {
+            link.insert("changes".to_owned(), changes.clone());
+        }
+        self
+    }
+
+    /// From `at` on larger packets than `most` bytes are dropped.
+    pub fn mtu_from(mut self, at: f64, most: u32) -> Self {
+        let changes = json!([{ "at": time(at), "mtu": bytes(most) }]);
+        self.of_links[0].insert("changes".to_owned(), changes);
+        self
+    }
+
+    /// A policer of `rate` bit/s and `burst` bytes stands before the bottleneck.
+    pub fn policed(mut self, rate: f64, burst: u32) -> Self {
+        let policer = json!({ "rate": format!("{rate}bps"), "burst": bytes(burst) });
+        self.of_links[0].insert("policer".to_owned(), policer);
+        self
+    }
+
+    /// The application offers so many bytes at `at` seconds.
+    pub fn offered(mut self, at: f64, payload: u64) -> Self {
+        self.offers.push(json!({ "at": time(at), "bytes": format!("{payload}B") }));
+        self
+    }
+
+    /// It offers so many each `every` seconds of these.
+    pub fn offered_each(mut self, (from, until): (f64, f64), every: f64, payload: u64) -> Self {
+        self.offers.push(json!({
+            "at": time(from), "until": time(until), "every": time(every),
+            "bytes": format!("{payload}B"),
+        }));
+        self
+    }
+
+    /// It offers without end from `at` seconds on.
+    pub fn endless_from(mut self, at: f64) -> Self {
+        self.offers.push(json!({ "at": time(at) }));
+        self
+    }
+
+    /// The fields of the flow that not every subject has, and what it then is like.
+    pub fn asks(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let asks = [
+            (self.ecn, "ecn", "its flows cannot be marked"),
+            (!self.offers.is_empty(), "offers", "its application sends all at once"),
+            (self.ack_delay.is_some(), "ack_delay", "its receiver decides when it acknowledges"),
+        ];
+        asks.into_iter().filter_map(|(asks, field, why)| asks.then_some((field, why)))
+    }
+
+    /// The receiver waits so many seconds before it acknowledges less than two packets.
+    pub fn ack_delay(mut self, seconds: f64) -> Self {
+        self.ack_delay = Some(seconds);
+        self
+    }
+
     /// Every second acknowledgement within these seconds is lost.
     pub fn thin_acks(mut self, (from, until): (f64, f64)) -> Self {
         self.back.push(json!({ "from": time(from), "until": time(until), "each": 2, "drop": 2 }));
@@ -131,6 +253,11 @@ impl Stimulus {
     pub fn outage(mut self, from: f64, until: f64) -> Self {
         self.outage = Some((from, until));
         self
+    }
+
+    /// It ends at `until` seconds instead.
+    pub fn till(self, until: f64) -> Self {
+        Self { until, ..self }
     }
 
     /// The flow may be marked.
@@ -148,7 +275,7 @@ impl Stimulus {
     /// The scenario of `subject` that meets it, as JSON.
     pub fn scenario(&self, subject: &Subject) -> String {
         let Network { rate, rtt, buffer } = self.network;
-        let middle = rtt / 2.0 - 2.0 * ACCESS_DELAY;
+        let middle = middle(rtt);
         let link = |name: &str, from: &str, to: &str, rate: f64, delay: f64| {
             json!({
                 "name": name, "from": from, "to": to, "duplex": false, "delay": time(delay),
@@ -171,7 +298,19 @@ impl Stimulus {
                 link["outages"] = json!([times]);
             }
         }
+        for (link, others) in [&mut bottleneck, &mut back].into_iter().zip(&self.of_links) {
+            for (field, value) in others {
+                link[field] = value.clone();
+            }
+        }
         let mut flow = subject.flow();
+        if !self.offers.is_empty() {
+            flow["offers"] = json!(self.offers);
+        }
+        if let Some(seconds) = self.ack_delay {
+            flow["ack_delay"] = json!(time(seconds));
+            flow["ack_every"] = json!(2);
+        }
         flow["size"] = json!(self.size);
         if self.ecn {
             flow["ecn"] = json!(true);
@@ -190,6 +329,11 @@ impl Stimulus {
         })
         .to_string()
     }
+}
+
+/// The one-way delay of the links between those of the hosts, in seconds.
+fn middle(rtt: f64) -> f64 {
+    rtt / 2.0 - 2.0 * ACCESS_DELAY
 }
 
 fn time(seconds: f64) -> String {

@@ -5,6 +5,7 @@ use crate::network::Stimulus;
 use crate::subject::Subject;
 use crate::wire::{Watching, Wire};
 use narrows_scenario::{Checked, Own, Scenario, run_tapped};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -26,11 +27,20 @@ pub struct Row {
     pub scenarios: Vec<String>,
 }
 
+impl Row {
+    /// The row as one object: what was asked and what was found, without the scenarios.
+    pub fn record(&self) -> Value {
+        let mut record = self.check.record();
+        record["finding"] = json!(self.verdict.as_str());
+        record["number"] = json!(self.number.is_finite().then_some(self.number));
+        record["seen"] = json!(self.seen);
+        record["bound"] = json!(self.bound);
+        record
+    }
+}
+
 /// The seed of all runs: chance decides nothing but a stack's own keys.
 const SEED: u64 = 1;
-
-/// What is said of a flow that cannot be marked names the field.
-const ECN: &str = "ecn";
 
 type Ran = Result<Arc<Wire>, String>;
 
@@ -60,10 +70,9 @@ impl Trial<'_> {
         let rtt = stimulus.network.rtt;
         let ran = slot.get_or_init(|| observe(&scenario, rtt, self.own)).clone();
         ran.map_err(|error| {
-            if stimulus.ecn && error.contains(ECN) {
-                return Stop::NotAsked("its flows cannot be marked".to_owned());
-            }
-            Stop::Failed(error)
+            // What is said of a flow that has not a field names it.
+            let lacks = stimulus.asks().find(|(field, _)| error.contains(field));
+            lacks.map_or(Stop::Failed(error), |(_, why)| Stop::NotAsked(why.to_owned()))
         })
     }
 
@@ -93,6 +102,17 @@ pub fn conform(
     own: &Own,
     checks: &[&'static Check],
 ) -> Result<Vec<Row>, String> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    conform_on(cores, subject, own, checks)
+}
+
+/// The same on so many threads; the rows do not depend on their number.
+pub fn conform_on(
+    threads: usize,
+    subject: &Subject,
+    own: &Own,
+    checks: &[&'static Check],
+) -> Result<Vec<Row>, String> {
     let (runs, next) = (Runs::default(), AtomicUsize::new(0));
     let rows: Vec<OnceLock<Result<Row, String>>> = checks.iter().map(|_| OnceLock::new()).collect();
     let work = || {
@@ -103,9 +123,8 @@ pub fn conform(
             let _ = rows[place].set(row(checks[place], trial));
         }
     };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
-        for _ in 0..cores.min(checks.len()) {
+        for _ in 0..threads.clamp(1, checks.len().max(1)) {
             let joining: Vec<_> = own.stacks.iter().map(|stack| stack.joining()).collect();
             scope.spawn(|| {
                 joining.into_iter().for_each(|join| join());

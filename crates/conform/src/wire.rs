@@ -207,6 +207,14 @@ impl Wire {
         place.checked_sub(1).map_or(0.0, |place| self.flight[place].1 / self.size)
     }
 
+    /// The most packets in flight in `from..to`, of the usual size.
+    pub fn largest_flight(&self, from: f64, to: f64) -> f64 {
+        let place = |at: f64| self.flight.partition_point(|(since, _)| *since <= at);
+        let within = self.flight[place(from)..place(to).max(place(from))].iter();
+        let most = within.map(|(_, bytes)| bytes / self.size).fold(0.0, f64::max);
+        most.max(self.flight_at(from))
+    }
+
     /// The window in `from..to`: the median over time of the packets in flight.
     pub fn window(&self, from: f64, to: f64) -> f64 {
         let mut spans = vec![(self.flight_at(from), 0.0)];

@@ -61,6 +61,18 @@ fn has_payload(bytes: &[u8]) -> bool {
     bytes.len() > header + transport
 }
 
+impl Frame {
+    /// Sets the two ECN bits, and brings the header's checksum up to date.
+    fn set_ecn(&mut self, ecn: Ecn) {
+        let word =
+            |bytes: &[u8], place: usize| u16::from_be_bytes([bytes[place], bytes[place + 1]]);
+        let (before, checksum) = (word(&self.bytes, 0), word(&self.bytes, 10));
+        self.bytes[1] = self.bytes[1] & !3 | ecn.bits();
+        let after = updated(checksum, before, word(&self.bytes, 0));
+        self.bytes[10..12].copy_from_slice(&after.to_be_bytes());
+    }
+}
+
 impl Packet for Frame {
     fn bytes(&self) -> u32 {
         self.bytes.len() as u32
@@ -74,17 +86,10 @@ impl Packet for Frame {
         Ecn::from_bits(self.bytes[1] & 3).expect("two bits hold at most 3")
     }
 
-    /// Sets CE, and brings the header's checksum up to date.
     fn mark(&mut self) {
-        if self.ecn() == Ecn::NotCapable {
-            return;
+        if self.ecn() != Ecn::NotCapable {
+            self.set_ecn(Ecn::Marked);
         }
-        let word =
-            |bytes: &[u8], place: usize| u16::from_be_bytes([bytes[place], bytes[place + 1]]);
-        let (before, checksum) = (word(&self.bytes, 0), word(&self.bytes, 10));
-        self.bytes[1] |= 3;
-        let after = updated(checksum, before, word(&self.bytes, 0));
-        self.bytes[10..12].copy_from_slice(&after.to_be_bytes());
     }
 
     /// A kernel's packets ask nothing; that it could is what tells data from acknowledgements.
@@ -96,6 +101,10 @@ impl Packet for Frame {
 impl Cargo for Frame {
     fn number_of_flow(&self) -> u32 {
         self.flow()
+    }
+
+    fn clear(&mut self) {
+        self.set_ecn(Ecn::NotCapable);
     }
 
     fn damage(&mut self) -> bool {

@@ -23,6 +23,8 @@
     expect(clippy::disallowed_types, reason = "these stacks count in the system's instants")
 )]
 
+#[cfg(any(feature = "quinn", feature = "noq", feature = "smoltcp", feature = "s2n"))]
+mod application;
 #[cfg(any(feature = "quinn", feature = "noq"))]
 pub mod clock;
 pub mod deterministic;

@@ -1,5 +1,6 @@
 //! noq-proto 1.4.0: QUIC as in noq, n0's fork of quinn.
 
+use crate::application::{Application, earlier};
 use crate::clock;
 use crate::named::{Named, any};
 #[cfg(feature = "tls")]

@@ -1,5 +1,6 @@
 //! quinn-proto 0.11.19: QUIC as in quinn, which drives it with tokio.
 
+use crate::application::{Application, earlier};
 use crate::clock;
 use crate::named::{Named, any};
 #[cfg(feature = "tls")]

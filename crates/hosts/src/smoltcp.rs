@@ -5,6 +5,7 @@
 //! It tells neither its window nor its RTT.
 
 use crate::WINDOW;
+use crate::application::{Application, earlier};
 use crate::named::{Named, any};
 use narrows_scenario::Transfer;
 use narrows_settings::unknown;
@@ -90,8 +91,7 @@ pub struct End {
     socket: SocketHandle,
     has_begun: bool,
     now: Time,
-    /// Bytes that the application still has to send; `None` for no end.
-    left: Option<u64>,
+    application: Application,
     delivered: u64,
     is_complete: bool,
     ended: Option<String>,
@@ -149,7 +149,7 @@ impl End {
             socket,
             has_begun: false,
             now: Time::ZERO,
-            left: transfer.bytes,
+            application: Application::new(transfer),
             delivered: 0,
             is_complete: false,
             ended: None,
@@ -180,15 +180,15 @@ impl End {
     fn settle(&mut self) {
         let socket = self.sockets.get_mut::<Socket>(self.socket);
         if self.is_near {
-            while socket.can_send() && self.left != Some(0) {
-                let most = self.left.unwrap_or(u64::MAX) as usize;
+            while socket.can_send() && !self.application.is_done() {
+                let most = self.application.ready(self.now, usize::MAX);
                 let room = |bytes: &mut [u8]| {
                     let taken = bytes.len().min(most);
                     (taken, taken)
                 };
                 let Ok(taken @ 1..) = socket.send(room) else { break };
-                self.left = self.left.map(|left| left - taken as u64);
-                if self.left == Some(0) {
+                self.application.wrote(taken);
+                if self.application.is_done() {
                     socket.close();
                 }
             }
@@ -200,7 +200,7 @@ impl End {
             self.is_complete |= self.delivered > 0 && !socket.may_recv();
         }
         // A socket that has sent all and closes is no error.
-        if self.has_begun && !socket.is_open() && self.left != Some(0) && !self.is_complete {
+        if self.has_begun && !socket.is_open() && !self.application.is_done() && !self.is_complete {
             self.ended.get_or_insert_with(|| "the connection was reset".to_owned());
         }
     }
@@ -235,8 +235,10 @@ impl Endpoint for End {
 
     fn poll_timeout(&mut self) -> Option<Time> {
         // "Now" is instant 0.
-        let at = self.interface.poll_at(instant(self.now), &self.sockets)?;
-        Some(Time::from_picos(at.total_micros() as u64 * 1_000_000))
+        let timer = self.interface.poll_at(instant(self.now), &self.sockets);
+        let timer = timer.map(|at| Time::from_picos(at.total_micros() as u64 * 1_000_000));
+        let offer = self.is_near.then(|| self.application.next(self.now)).flatten();
+        earlier(timer, offer)
     }
 
     fn tell(&self) -> Told {

@@ -1,7 +1,7 @@
 //! Stacks written in Python: two objects a flow that are given datagrams and times.
 
 use crate::failure;
-use narrows_scenario::{Stack, StackEnds, Wish};
+use narrows_scenario::{Stack, StackEnds, Transfer, Wish};
 use narrows_signal::Ecn;
 use narrows_sim::{Endpoint, Told, Transmit};
 use narrows_units::{Duration, Time};
@@ -33,9 +33,22 @@ impl Stack for PythonStack {
         if wish.packet.is_some() {
             return Err("packet is up to a stack in Python; leave it out".to_owned());
         }
+        let Transfer { seed, bytes, offered, .. } = &wish.transfer;
+        let waits = offered.is_at_once() || Python::attach(|py| takes_offers(self.object.bind(py)));
+        if !waits {
+            let name = &self.name;
+            return Err(format!(
+                "offers are for a stack whose ends(self, seed, size, offers) takes them, and {name}'s \
+                 does not"
+            ));
+        }
         let made = Python::attach(|py| {
-            let ends =
-                self.object.call_method1(py, "ends", (wish.transfer.seed, wish.transfer.bytes))?;
+            let ends = if offered.is_at_once() {
+                self.object.call_method1(py, "ends", (seed, bytes))?
+            } else {
+                let offers: Vec<(f64, Option<u64>)> = offered.totals().collect();
+                self.object.call_method1(py, "ends", (seed, bytes, offers))?
+            };
             ends.extract::<(Py<PyAny>, Py<PyAny>)>(py)
         });
         let (near, far) = made.map_err(|error| {
@@ -53,6 +66,17 @@ impl Stack for PythonStack {
     fn joining(&self) -> Box<dyn FnOnce() + Send> {
         failure::joining()
     }
+}
+
+/// Whether the method `ends` of a stack has a third argument.
+fn takes_offers(stack: &Bound<'_, PyAny>) -> bool {
+    let py = stack.py();
+    let signature = py.import("inspect").and_then(|inspect| {
+        inspect
+            .call_method1("signature", (stack.getattr("ends")?,))?
+            .call_method1("bind", (0, 0, 0))
+    });
+    signature.is_ok()
 }
 
 /// One end.

@@ -4,6 +4,7 @@ use crate::ScenarioError;
 use crate::fields::Fields;
 use crate::flow::{PacketSize, Surroundings};
 use crate::network::positive;
+use crate::offered;
 use crate::scenario::{App, Files, Flow, Incast, PeriodsName, Web};
 use narrows_sim::{
     Application, FileSettings, Frames, Gap, Making, PageSettings, Periods, QuerySettings, Usage,
@@ -34,6 +35,9 @@ pub(crate) fn check(
     let app = given.take(|flow| &mut flow.app);
     let arrivals = given.take(|flow| &mut flow.arrivals);
     let incast = given.take(|flow| &mut flow.incast);
+    if let Some(offered) = offered::check(given, around.duration)? {
+        return Ok(Application::Offered(offered.in_packets(payload)));
+    }
     if let Some(web) = web {
         return pages(given, &web, payload).map(requested);
     }
@@ -68,8 +72,9 @@ pub(crate) fn check(
 }
 
 /// Fails if the flow is told to send several kinds of data.
-fn sends_one_kind(given: &Fields) -> Result<(), ScenarioError> {
-    const KINDS: [&str; 7] = ["web", "files", "telnet", "size", "app", "arrivals", "incast"];
+pub(crate) fn sends_one_kind(given: &Fields) -> Result<(), ScenarioError> {
+    const KINDS: [&str; 8] =
+        ["web", "files", "telnet", "size", "app", "offers", "arrivals", "incast"];
     let named: Vec<&str> = given.field(|flow| flow.given().collect());
     let mut kinds = KINDS.into_iter().filter(|kind| named.contains(kind));
     let (Some(first), Some(second)) = (kinds.next(), kinds.next()) else { return Ok(()) };

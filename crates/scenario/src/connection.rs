@@ -372,7 +372,8 @@ impl Connection {
             let message = "false loses ends of transfers, which then never end; leave it out";
             return Err(given.error("reliable", message));
         }
-        if !coded || !matches!(self.application, Application::Made(_)) {
+        let offers = matches!(self.application, Application::Made(_) | Application::Offered(_));
+        if !coded || !offers {
             return Ok(());
         }
         let message = "encodes blocks of packets, and this application offers one at a time; give \

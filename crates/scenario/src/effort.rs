@@ -48,6 +48,7 @@ fn packets(links: &[CheckedLink], flows: &[CheckedFlow]) -> f64 {
             Carrier::Connection(connection) => match &connection.application {
                 Application::Made(making) => Some(making.packets_per_second()),
                 Application::Endless => None,
+                Application::Offered(_) if !flow.is_finite() => None,
                 _ => continue,
             },
         };

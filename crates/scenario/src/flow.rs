@@ -243,9 +243,13 @@ impl CheckedFlow {
     /// Whether each flow has a given amount of data, and then ends.
     pub(crate) fn is_finite(&self) -> bool {
         match &self.over {
-            Carrier::Connection(connection) => {
-                matches!(connection.application, Application::Packets { .. })
-            }
+            Carrier::Connection(connection) => match &connection.application {
+                Application::Packets { .. } => true,
+                Application::Offered(offers) => {
+                    offers.last().is_some_and(|offer| offer.packets.is_some())
+                }
+                _ => false,
+            },
             Carrier::Hosted(hosted) => hosted.is_finite(),
             Carrier::Datagrams(_) => false,
         }

@@ -1,8 +1,10 @@
 //! Checks a flow whose ends are a stack that others wrote.
 
 use crate::ScenarioError;
+use crate::application::sends_one_kind;
 use crate::fields::Fields;
 use crate::flow::{Carrier, Headers, PacketSize, Surroundings, why_not};
+use crate::offered;
 use crate::scenario::{Flow, Of};
 use crate::stack::{KNOWN, Stack, Transfer, Wish};
 use narrows_settings::unknown;
@@ -90,13 +92,16 @@ pub(crate) fn check(
     let packet = given.take(|flow| &mut flow.packet).or(around.scenario.packet);
     let usual = Bytes::new(u64::from(stack.packet()));
     let size = PacketSize::new(&given, packet.unwrap_or(usual), Headers::Udp)?;
-    let bytes = given.take(|flow| &mut flow.size).map(Bytes::count);
-    if bytes == Some(0) {
+    sends_one_kind(&given)?;
+    let offered = offered::check(&mut given, around.duration)?.unwrap_or_default();
+    let whole = given.take(|flow| &mut flow.size).map(Bytes::count);
+    if whole == Some(0) {
         return Err(given.error("size", "0B is nothing to send; try \"1MB\""));
     }
+    let bytes = whole.or_else(|| offered.bytes());
     let ecn = given.take(|flow| &mut flow.ecn).unwrap_or(false);
     let packet = packet.map(|bytes| bytes.count() as u32);
-    let transfer = Transfer { bytes, ..Transfer::default() };
+    let transfer = Transfer { bytes, offered, ..Transfer::default() };
     let wish = Wish { controller, transfer, packet, ecn };
     stack.ends(&wish).map_err(|error| given.error_here(format!("{name}: {error}")))?;
     given.nothing_left(|field| {

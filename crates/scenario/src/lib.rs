@@ -26,6 +26,7 @@ mod memories;
 mod memory;
 mod metrics;
 mod network;
+mod offered;
 mod own;
 mod queue_spec;
 mod reading;
@@ -57,6 +58,7 @@ pub use law::{Law, OwnLaw};
 pub use link::CheckedLink;
 pub use memory::available as available_memory;
 pub use metrics::{Kind, Metric, metrics};
+pub use offered::Offered;
 pub use own::Own;
 pub use queue_spec::QueueSpec;
 pub use real::{Available, RealFlow, RealLaw, RealSends, real_flows};
@@ -66,7 +68,7 @@ pub use results::{
 pub use run::{run, run_tapped};
 pub use scenario::{
     App, Arrivals, Background, Chain, ChainLink, Datagrams, Dumbbell, Expect, Expected, Files,
-    Flow, Host, HostField, HostName, Incast, Link, LinkName, Memory, PacingName, ParkingLot,
+    Flow, Host, HostField, HostName, Incast, Link, LinkName, Memory, Offer, PacingName, ParkingLot,
     PeriodsName, Reference, Scenario, Seeds, SlowStartName, Stall, TcpName, Trace, Web,
 };
 pub use stack::{Stack, StackEnds, Transfer, Wish};

@@ -1,5 +1,6 @@
 //! Stacks that others wrote, as the ends of flows.
 
+use crate::offered::Offered;
 use narrows_sim::Endpoint;
 use std::path::PathBuf;
 
@@ -68,6 +69,9 @@ pub struct Transfer {
     pub seed: u64,
     /// Bytes to transfer; `None` for no end.
     pub bytes: Option<u64>,
+    /// How many of them the application has offered so far. An end that cannot wait for it sends
+    /// them at once.
+    pub offered: Offered,
     /// Where the near end logs itself as qlog, if it can.
     pub qlog: Option<PathBuf>,
 }

@@ -63,5 +63,5 @@ pub use simulation::{RunSettings, Simulation};
 pub use sizes::{Knot, Sizes};
 pub use summary::{FlowSummary, HostedSummary, LinkSummary};
 pub use tap::{Crossing, EndTap, Tap, TapPoint};
-pub use traffic::{Application, ControllerMaker, Datagrams, Gap, Periods, Served};
+pub use traffic::{Application, ControllerMaker, Datagrams, Gap, Offer, Periods, Served};
 pub use wiring::{Endpoints, FlowSettings, HostedEnds, LinkId, Network, NodeId, WiringError};

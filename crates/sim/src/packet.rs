@@ -45,4 +45,8 @@ impl Cargo for Travelling {
     fn damage(&mut self) -> bool {
         self.segment.damage()
     }
+
+    fn clear(&mut self) {
+        self.segment.clear();
+    }
 }

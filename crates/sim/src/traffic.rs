@@ -4,6 +4,7 @@ use crate::making::{Maker, Making};
 use crate::requests::Usage;
 use narrows_control::Controller;
 use narrows_units::{Duration, Stream, Time};
+use std::sync::Arc;
 
 /// What the application at a connection does between its start and its stop. Who serves requests is
 /// known once a flow has its place.
@@ -21,8 +22,19 @@ pub enum Application<Service = Served> {
     /// Offers what it has made, so that the application limits the sender. The delay of each packet
     /// is measured.
     Made(Making),
+    /// Offers at given times.
+    Offered(Arc<[Offer]>),
     /// Sends what is requested.
     Requests(Usage, Service),
+}
+
+/// Data that an application offers all at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// When: in order, each later than the one before.
+    pub at: Time,
+    /// Packets; `None` for no end.
+    pub packets: Option<u64>,
 }
 
 /// How requests are served.
@@ -43,6 +55,7 @@ impl<Service> Application<Service> {
             Self::Endless => Application::Endless,
             Self::Packets { count, last_bytes } => Application::Packets { count, last_bytes },
             Self::Made(ref making) => Application::Made(making.clone()),
+            Self::Offered(ref offers) => Application::Offered(Arc::clone(offers)),
             Self::Requests(usage, _) => Application::Requests(usage, by()),
         }
     }
@@ -165,6 +178,8 @@ pub(crate) enum Offers {
     Endless,
     Packets(u64),
     Made(Box<Maker>),
+    /// Those from a place on are still to come.
+    Given(Arc<[Offer]>, usize),
     Asked,
 }
 
@@ -174,6 +189,7 @@ impl From<&Application> for Offers {
             Application::Endless => Self::Endless,
             Application::Packets { count, .. } => Self::Packets(*count),
             Application::Made(making) => Self::Made(Box::new(Maker::new(making.clone()))),
+            Application::Offered(offers) => Self::Given(Arc::clone(offers), 0),
             Application::Requests(..) => Self::Asked,
         }
     }
@@ -193,6 +209,9 @@ impl Offering {
     pub fn new(mut offers: Offers, start: Time, stop: Time, stream: &mut Stream) -> Self {
         let acts_at = match &mut offers {
             Offers::Made(maker) => maker.begin(start, stream).min(stop),
+            Offers::Given(offers, _) => {
+                offers.first().map_or(Time::NEVER, |offer| offer.at.max(start)).min(stop)
+            }
             _ => start,
         };
         Self { offers, stop, acts_at, asked: 0 }
@@ -213,6 +232,14 @@ impl Offering {
             Offers::Endless => (ENDLESS, self.stop),
             Offers::Packets(packets) => (*packets, self.stop),
             Offers::Asked => (self.asked, Time::NEVER),
+            Offers::Given(offers, place) => {
+                let due = offers[*place..].iter().take_while(|offer| offer.at <= self.acts_at);
+                let packets = due.map(|offer| offer.packets.unwrap_or(ENDLESS));
+                let (count, packets) =
+                    packets.fold((0, 0), |(count, sum), it| (count + 1, sum + it));
+                *place += count;
+                (packets, offers.get(*place).map_or(self.stop, |offer| offer.at.min(self.stop)))
+            }
             Offers::Made(maker) => {
                 let (packets, next) = maker.make(self.acts_at, stream);
                 (packets, next.min(self.stop))
@@ -224,7 +251,11 @@ impl Offering {
 
     /// Number of packets after which the data is complete; `None` unless it is known in advance.
     pub fn total(&self) -> Option<u64> {
-        if let Offers::Packets(packets) = self.offers { Some(packets) } else { None }
+        match &self.offers {
+            Offers::Packets(packets) => Some(*packets),
+            Offers::Given(offers, _) => offers.iter().map(|offer| offer.packets).sum(),
+            _ => None,
+        }
     }
 }
 
@@ -246,6 +277,24 @@ mod tests {
         }
         // Half of one is made before each silence, and finished after it.
         assert_eq!(left, [10, 20, 30, 105, 115, 125, 135, 210, 220, 230]);
+    }
+
+    /// What was offered before the flow begins is offered as it begins.
+    #[test]
+    fn offers_come_at_their_times() {
+        let second = |s| Time::from_secs(f64::from(s));
+        let offer = |at, packets| Offer { at: second(at), packets };
+        let offers: Arc<[Offer]> = [offer(0, Some(3)), offer(1, Some(4)), offer(5, None)].into();
+        let stream = &mut Stream::new(1, 1, 1);
+        let mut offering = Offering::new(Offers::Given(offers, 0), second(2), second(9), stream);
+        let mut acts = Vec::new();
+        while offering.acts_at < Time::NEVER {
+            acts.push((offering.acts_at, offering.act(stream)));
+        }
+        let expected =
+            [(second(2), Act::Offer(7)), (second(5), Act::Offer(ENDLESS)), (second(9), Act::Stop)];
+        assert_eq!(acts, expected);
+        assert_eq!(offering.total(), None);
     }
 
     #[test]

@@ -250,6 +250,14 @@ impl Segment {
         }
     }
 
+    /// Takes its ECN bits off: it can no longer be marked, and no mark is left.
+    pub const fn clear(&mut self) {
+        if let Header::Data(DataHeader { ecn, .. }) | Header::Hosted { ecn, .. } = &mut self.header
+        {
+            *ecn = Ecn::NotCapable;
+        }
+    }
+
     /// Damages the payload; returns false if nothing is left of the packet then.
     pub const fn damage(&mut self) -> bool {
         match &mut self.header {

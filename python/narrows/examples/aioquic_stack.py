@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import ssl
+from collections.abc import Sequence
 
 from aioquic._buffer import Buffer
 from aioquic.quic import events
@@ -23,6 +24,8 @@ import narrows as nw
 SERVER, CLIENT = ("10.0.0.2", 443), ("10.0.0.1", 40_000)
 WINDOW = 16 << 20
 CHUNK = bytes(1 << 17)
+# When how many bytes have been offered in all; None for no end.
+Offers = Sequence[tuple[float, int | None]]
 BEGINS = 1.0  # To aioquic, a time of 0.0 is no time at all.
 
 
@@ -40,7 +43,9 @@ def certificate() -> tuple[x509.Certificate, Ed25519PrivateKey]:
 class End:
     """One end of a transfer."""
 
-    def __init__(self, *, client: bool, algorithm: str, size: int | None) -> None:
+    def __init__(
+        self, *, client: bool, algorithm: str, size: int | None, offers: Offers = ()
+    ) -> None:
         self.configuration = QuicConfiguration(
             is_client=client,
             alpn_protocols=["bulk"],
@@ -60,6 +65,9 @@ class End:
             self.configuration.certificate, self.configuration.private_key = certificate()
         self.stream: int | None = None
         self.left = size
+        self.offers = list(offers)
+        self.offered = 0 if offers else None
+        self.written = 0
         self.leaving: list[bytes] = []
         self.begun = False
         self.told = nw.Told()
@@ -100,14 +108,18 @@ class End:
             elif isinstance(event, events.ConnectionTerminated):
                 self.told.ended = event.reason_phrase or f"error {event.error_code}"
 
-    def write(self) -> None:
-        """Keep half a chunk ready to leave; aioquic itself takes any amount."""
+    def write(self, now: float) -> None:
+        """Keep half a chunk ready to leave, of what is offered; aioquic itself takes any amount."""
+        while self.offers and self.offers[0][0] <= now:
+            self.offered = self.offers.pop(0)[1]
         if self.connection is None or self.stream is None or self.left == 0:
             return
         stream = self.connection._streams.get(self.stream)
         ready = stream.sender._buffer_stop - stream.sender.highest_offset if stream else 0
-        if ready < len(CHUNK) // 2:
-            chunk = CHUNK if self.left is None else CHUNK[: self.left]
+        most = len(CHUNK) if self.offered is None else self.offered - self.written
+        chunk = CHUNK[: most if self.left is None else min(most, self.left)]
+        if ready < len(CHUNK) // 2 and chunk:
+            self.written += len(chunk)
             self.left = None if self.left is None else self.left - len(chunk)
             self.connection.send_stream_data(self.stream, chunk, end_stream=self.left == 0)
 
@@ -116,7 +128,7 @@ class End:
         if self.connection is None or (self.client and not self.begun):
             return None
         if not self.leaving:
-            self.write()
+            self.write(now)
             sent = self.connection.datagrams_to_send(BEGINS + now)
             self.leaving = [datagram for datagram, _ in sent]
         return self.leaving.pop(0) if self.leaving else None
@@ -126,7 +138,8 @@ class End:
         if self.connection is None or (self.client and not self.begun) or self.told.ended:
             return None
         due = self.connection.get_timer()
-        return None if due is None else due - BEGINS
+        times = [due - BEGINS] if due is not None else []
+        return min([*times, *(at for at, _ in self.offers[:1])], default=None)
 
     def tell(self) -> nw.Told:
         """Return what it says of itself."""
@@ -145,9 +158,11 @@ class Aioquic(nw.Stack):
         self.algorithm = algorithm
         self.name = f"aioquic:{algorithm}"
 
-    def ends(self, seed: int, size: int | None) -> tuple[nw.Endpoint, nw.Endpoint]:
+    def ends(
+        self, seed: int, size: int | None, offers: Offers = ()
+    ) -> tuple[nw.Endpoint, nw.Endpoint]:
         """Return a client, which sends, and a server."""
-        near = End(client=True, algorithm=self.algorithm, size=size)
+        near = End(client=True, algorithm=self.algorithm, size=size, offers=offers)
         return near, End(client=False, algorithm=self.algorithm, size=None)
 
 

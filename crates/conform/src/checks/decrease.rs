@@ -1,6 +1,6 @@
 //! The answer to a loss.
 
-use super::{THEN, avoidance, before, first_lost, if_it_reduces, losing, ratio};
+use super::{THEN, avoidance, before, first_lost, idle, if_it_reduces, losing, ratio};
 use crate::check::{Check, Finding, Group, Range, Stop, Word};
 use crate::network::{Network, Stimulus};
 use crate::subject::{Profile, Subject, Transport};
@@ -31,6 +31,32 @@ pub(super) static CHECKS: &[Check] = &[
             let wire = trial.run(&stimulus)?;
             let lost = first_lost(&wire, 7.5)?;
             Ok(reduced(trial.subject, ratio(&wire, &lost)?))
+        },
+    },
+    Check {
+        id: "D3",
+        name: "fast convergence",
+        group: Group::Decrease,
+        word: Word::Should,
+        source: "RFC 9438 §4.7",
+        asks: "After a loss below the last W_max the next is (1 + β)/2 = 0.85 of the window: there \
+               the curve is flat.",
+        applies: super::if_cubic,
+        measure: |trial| {
+            let losses = Stimulus::on(Network::L, 18.0).avoidance(400);
+            let wire = trial.run(&losses.lose(THEN, &[1]).lose(10.5, &[1]))?;
+            let peak = before(&wire, &first_lost(&wire, THEN)?)?;
+            let lost = first_lost(&wire, 10.5)?;
+            let window = before(&wire, &lost)?;
+            if window > 0.97 * peak {
+                let why = format!("the window was {window:.0} packets again, of {peak:.0}");
+                return Err(Stop::Undecided(why));
+            }
+            // K = ∛((W_max − W)/C), with W_max = 0.85 and W = 0.7 of the window.
+            let k = (0.15 * window / 0.4).cbrt();
+            let flat = wire.window(lost.settled + k, lost.settled + k + wire.rtt);
+            let found = Finding::of(flat / window, "of the window");
+            Ok(found.should(Range::between(0.8, 0.9)))
         },
     },
     Check {
@@ -97,7 +123,35 @@ pub(super) static CHECKS: &[Check] = &[
             Ok(Finding::of(mean, "packets").should(Range::between(9.2, 15.3)))
         },
     },
+    Check {
+        id: "D9",
+        name: "a loss of a limited application",
+        group: Group::Decrease,
+        word: Word::Should,
+        source: "RFC 5681 §3.1 (eq. 4), RFC 9438 §4.6",
+        asks: "What is reduced is the flight, not a window that is not used: a second after a loss \
+               twice the flight may be sent (asked of TCP).",
+        applies: if_it_reduces,
+        measure: of_limited,
+    },
 ];
+
+/// The largest flight of a flow after its application has limited it to 2 Mbps, and a packet of
+/// that was lost.
+fn of_limited(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
+    let payload = idle::payload_by(&*trial.run(&avoidance(THEN))?, 3.0);
+    let limited =
+        avoidance(7.2).offered(0.0, payload).offered_each((3.0, 7.0), 0.05, 12_500).lose(6.0, &[1]);
+    let wire = trial.run(&limited.endless_from(7.0))?;
+    let round = idle::is_limited(&wire, 5.9, 20.0)?;
+    first_lost(&wire, 6.0)?;
+    let most = idle::peak(&wire, 7.0);
+    let found = Finding::of(most, "packets").told(format!("of {round:.0} a round before"));
+    Ok(match trial.subject.transport {
+        Transport::Tcp => found.should(Range::at_most((2.0 * round).max(10.0) + 2.0)),
+        _ => found,
+    })
+}
 
 /// Where the ratio of windows lies that a loss should give, growth of up to three rounds included.
 pub(super) fn range(subject: &Subject) -> Range {

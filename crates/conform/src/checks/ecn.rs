@@ -62,6 +62,43 @@ pub(super) static CHECKS: &[Check] = &[
         },
     },
     Check {
+        id: "E5",
+        name: "bits that a path takes off",
+        group: Group::Ecn,
+        word: Word::May,
+        source: "RFC 9000 §13.4.2",
+        asks: "If the path takes ECN's bits off: the share of packets that carry them all the same, \
+               seven seconds later.",
+        applies: always,
+        measure: |trial| {
+            let wire = trial.run(&avoidance(THEN).clear())?;
+            if wire.packets.iter().all(|packet| packet.ecn == Ecn::NotCapable) {
+                return Err(Stop::NotAsked("no packet may be marked".to_owned()));
+            }
+            let sent = wire.sent(THEN - 1.0, THEN);
+            let capable = sent.iter().filter(|packet| packet.ecn != Ecn::NotCapable).count();
+            Ok(Finding::of(capable as f64 / sent.len().max(1) as f64, "of packets"))
+        },
+    },
+    Check {
+        id: "E6",
+        name: "many marks under a scalable law",
+        group: Group::Ecn,
+        word: Word::Must,
+        source: "RFC 8257 §3.3, RFC 9331 §4.3",
+        asks: "If every tenth packet is marked, a round's marks reduce the window by a twentieth, \
+               which its growth of a packet makes good at twenty packets, or at ten if only every \
+               second round brings growth.",
+        applies: if_scalable,
+        measure: |trial| {
+            let marks = avoidance(THEN + 12.0).each("mark", (THEN, THEN + 12.0), 10);
+            let wire = trial.run(&marks)?;
+            let sent = wire.sent(THEN + 6.0, THEN + 12.0).len() as f64;
+            let window = sent * wire.rtt / 6.0;
+            Ok(Finding::of(window, "packets").must(Range::between(9.0, 23.0)))
+        },
+    },
+    Check {
         id: "E7",
         name: "ECT(1) only of scalable laws",
         group: Group::Ecn,
@@ -88,16 +125,20 @@ pub(super) static CHECKS: &[Check] = &[
         word: Word::Must,
         source: "RFC 9331 §4.3, RFC 8257 §3.5",
         asks: "A loss reduces the window as Reno's or CUBIC's.",
-        applies: |subject| match subject.profile {
-            Profile::Prague | Profile::Dctcp => Ok(()),
-            _ => Err("asked of scalable laws only"),
-        },
+        applies: if_scalable,
         measure: |trial| {
             let (wire, lost) = losing(trial, &[1])?;
             Ok(Finding::of(ratio(&wire, &lost)?, "").must(Range::between(0.49, 0.74)))
         },
     },
 ];
+
+fn if_scalable(subject: &Subject) -> Result<(), &'static str> {
+    match subject.profile {
+        Profile::Prague | Profile::Dctcp => Ok(()),
+        _ => Err("asked of scalable laws only"),
+    }
+}
 
 /// Only TCP says on the wire what it sends again.
 fn if_tcp(subject: &Subject) -> Result<(), &'static str> {

@@ -1,6 +1,6 @@
 //! Congestion avoidance.
 
-use super::{always, avoidance, first_lost, if_cubic, if_it_reduces, if_reno, large};
+use super::{always, avoidance, first_lost, idle, if_cubic, if_it_reduces, if_reno, large};
 use crate::check::{Check, Finding, Group, Range, Stop, Word};
 use crate::network::{Network, Stimulus};
 use crate::trial::Trial;
@@ -67,6 +67,49 @@ pub(super) static CHECKS: &[Check] = &[
             let rtt = rtts.filter(|rtt| rtt.is_finite()).sum::<f64>() / sent.len() as f64;
             let slope = slope(&wire, 2.0, 6.0, rtt) * rtt;
             Ok(Finding::of(slope, "packets a round").should(Range::between(0.47, 1.05)))
+        },
+    },
+    Check {
+        id: "G5",
+        name: "growth after silence",
+        group: Group::Growth,
+        word: Word::Should,
+        source: "RFC 9438 §4.2",
+        asks: "After ten silent seconds the window grows by a half each round at most, once it is \
+               nearly what it was.",
+        applies: if_cubic,
+        measure: |trial| {
+            let Silence { wire, before, again, .. } = silence(trial)?;
+            let round = |number: i32| {
+                let from = again + f64::from(number) * wire.rtt;
+                wire.sent(from, from + wire.rtt).len() as f64
+            };
+            let rounds: Vec<f64> = (0..12).map(round).collect();
+            let ratios = rounds.windows(2).filter(|pair| pair[0] >= 0.75 * before);
+            let most = ratios.map(|pair| pair[1] / pair[0]).fold(0.0, f64::max);
+            if most == 0.0 {
+                let why = "the window was not as large again within twelve rounds";
+                return Err(Stop::Undecided(why.to_owned()));
+            }
+            Ok(Finding::of(most, "a round").should(Range::at_most(1.55)))
+        },
+    },
+    Check {
+        id: "G6",
+        name: "CUBIC's time in silence",
+        group: Group::Growth,
+        word: Word::Must,
+        source: "RFC 9438 §4.2, §5.8",
+        asks: "Time in which the application sends nothing does not count: a second after ten \
+               silent ones the window is a tenth above the curve without them at most.",
+        applies: if_cubic,
+        measure: |trial| {
+            let Silence { wire, epoch, since, again, .. } = silence(trial)?;
+            let t = again + 1.0 - epoch.begins - (again - since);
+            let asked = cubic(t, epoch.w_max).max(epoch.w_max);
+            let seen = round(&wire, again + 0.95);
+            let told = format!("{seen:.0} packets");
+            Ok(Finding::of(seen / asked, "of the curve").must(Range::at_most(1.1)).told(told))
         },
     },
     Check {
@@ -137,6 +180,30 @@ struct Epoch {
     w_max: f64,
     /// When the window is that again, in seconds from its beginning.
     k: f64,
+}
+
+/// An epoch of CUBIC with ten silent seconds in it.
+struct Silence {
+    wire: Arc<Wire>,
+    epoch: Epoch,
+    /// The window before, in packets.
+    before: f64,
+    /// When it began and ended, in seconds.
+    since: f64,
+    again: f64,
+}
+
+/// A flow that falls silent for ten seconds in the first half of an epoch.
+fn silence(trial: &mut Trial<'_>) -> Result<Silence, Stop> {
+    let (steady, epoch) = epoch(trial)?;
+    let at = epoch.begins + epoch.k / 2.0;
+    let again = at + 10.0;
+    let stimulus = Stimulus::on(Network::L, again + 1.4).avoidance(400);
+    let payload = idle::payload_by(&steady, at);
+    let wire = trial.run(&stimulus.offered(0.0, payload).endless_from(again))?;
+    let since = idle::falls_silent(&wire, again, 9.0)?;
+    let before = large(round(&steady, at - steady.rtt))?;
+    Ok(Silence { wire, epoch, before, since, again })
 }
 
 const C: f64 = 0.4;

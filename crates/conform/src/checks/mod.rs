@@ -1,9 +1,11 @@
 //! The checks, a file a group.
 
 mod bbr;
+mod bbr_paths;
 mod decrease;
 mod ecn;
 mod growth;
+mod idle;
 mod pacing;
 mod recovery;
 mod robustness;
@@ -15,22 +17,30 @@ use crate::network::{Network, Stimulus};
 use crate::subject::{Profile, Subject, Transport};
 use crate::trial::Trial;
 use crate::wire::{Packet, Wire};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-/// All checks, in the order of their groups.
+/// All checks, in the order of their groups and numbers.
 pub fn all() -> impl Iterator<Item = &'static Check> {
-    let groups: [&[Check]; 9] = [
-        start::CHECKS,
-        growth::CHECKS,
-        decrease::CHECKS,
-        recovery::CHECKS,
-        pacing::CHECKS,
-        ecn::CHECKS,
-        timeouts::CHECKS,
-        bbr::CHECKS,
-        robustness::CHECKS,
-    ];
-    groups.into_iter().flatten()
+    static ALL: LazyLock<Vec<&'static Check>> = LazyLock::new(|| {
+        let groups: [&[Check]; 11] = [
+            start::CHECKS,
+            growth::CHECKS,
+            decrease::CHECKS,
+            recovery::CHECKS,
+            pacing::CHECKS,
+            idle::CHECKS,
+            ecn::CHECKS,
+            timeouts::CHECKS,
+            bbr::CHECKS,
+            bbr_paths::CHECKS,
+            robustness::CHECKS,
+        ];
+        let mut all: Vec<&Check> = groups.into_iter().flatten().collect();
+        let number = |check: &Check| check.id[1..].parse::<u32>().unwrap_or(u32::MAX);
+        all.sort_by_key(|check| (check.group as u8, number(check)));
+        all
+    });
+    ALL.iter().copied()
 }
 
 /// The checks that `names` means, between commas: numbers like `T1`, groups like `timeouts` or

@@ -65,6 +65,16 @@ pub(super) static CHECKS: &[Check] = &[
             Ok(of_quic(trial, Finding::of(longest, "packets"), 10.0))
         },
     },
+    Check {
+        id: "P5",
+        name: "bursts after silence",
+        group: Group::Pacing,
+        word: Word::Should,
+        source: "RFC 9002 §7.7, §7.8; RFC 5681 §4.1",
+        asks: "After five silent seconds no more than ten packets leave one behind the other.",
+        applies: super::if_rfc,
+        measure: super::idle::train_after_silence,
+    },
 ];
 
 /// A flow in congestion avoidance to which nothing happens.

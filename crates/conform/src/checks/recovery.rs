@@ -1,8 +1,8 @@
 //! What happens until a loss is repaired.
 
 use super::decrease::of_several;
-use super::{THEN, always, avoidance, if_it_reduces, if_rfc, losing, of_quic, ratio};
-use crate::check::{Check, Finding, Group, Range, Stop, Word};
+use super::{THEN, always, avoidance, first_lost, if_it_reduces, if_rfc, losing, of_quic, ratio};
+use crate::check::{Check, Finding, Group, Range, Stop, Verdict, Word};
 use crate::network::{ACCESS, ACCESS_DELAY, Network, Stimulus};
 use crate::subject::{Profile, Transport};
 use crate::trial::Trial;
@@ -53,6 +53,17 @@ pub(super) static CHECKS: &[Check] = &[
         },
     },
     Check {
+        id: "R4",
+        name: "a lost repair",
+        group: Group::Recovery,
+        word: Word::Should,
+        source: "RFC 8985 §6.2, RFC 9002 §6.1",
+        asks: "If the packet that repairs a loss is lost, too, what follows it says so: a file \
+               arrives later by four rounds at most, without waiting for a timer.",
+        applies: if_rfc,
+        measure: repair,
+    },
+    Check {
         id: "R5",
         name: "tail loss",
         group: Group::Recovery,
@@ -98,6 +109,17 @@ pub(super) static CHECKS: &[Check] = &[
         },
     },
     Check {
+        id: "R8",
+        name: "slow start after a long silence",
+        group: Group::Recovery,
+        word: Word::Should,
+        source: "RFC 5681 §3.1 (eq. 4), RFC 9002 §7.3.2",
+        asks: "After three seconds in which all was lost slow start goes on to half of what one \
+               reduction leaves at least: the losses reduced the threshold once.",
+        applies: if_it_reduces,
+        measure: threshold,
+    },
+    Check {
         id: "R9",
         name: "few acknowledgements",
         group: Group::Recovery,
@@ -111,6 +133,29 @@ pub(super) static CHECKS: &[Check] = &[
             let half = Stimulus::on(Network::THIN, 8.0).thin_acks((2.0, 8.0));
             let half = used(&*trial.run(&half)?);
             Ok(Finding::of(half / all, "").should(Range::at_least(0.9)))
+        },
+    },
+    Check {
+        id: "R10",
+        name: "acknowledgements in bunches",
+        group: Group::Recovery,
+        word: Word::Should,
+        source: "draft-ietf-ccwg-bbr, data aggregation; RFC 9002 §7.7",
+        asks: "If acknowledgements come each 4 ms only, nine tenths as much arrives, and QUIC sends \
+               no more at once than ten packets and 4 ms of the path.",
+        applies: always,
+        measure: |trial| {
+            let all = trial.run(&Stimulus::on(Network::THIN, 8.0))?;
+            let bunched = trial.run(&Stimulus::on(Network::THIN, 8.0).gathered_acks(0.004))?;
+            let used = |wire: &Wire| wire.used(Network::THIN.rate, 3.0, 8.0);
+            let train = bunched.longest_train(3.0, 8.0) as f64;
+            let most = 10.0 + (0.004 * Network::THIN.rate / 8.0 / bunched.size).ceil();
+            let quotient = Finding::of(used(&bunched) / used(&all), "of the rate without");
+            let found = quotient.should(Range::at_least(0.9)).told(format!("{train:.0} at once"));
+            if train > most && found.verdict() == Verdict::Holds {
+                return Ok(of_quic(trial, Finding::of(train, "packets at once"), most));
+            }
+            Ok(found)
         },
     },
 ];
@@ -133,6 +178,40 @@ fn at_then(wire: &Wire) -> Result<f64, Stop> {
     let first = wire.sent(THEN - 1e-3, f64::INFINITY).first();
     let none = || Stop::Undecided("nothing was sent after 8 s".to_owned());
     ratio(wire, first.ok_or_else(none)?)
+}
+
+/// By how many rounds a file arrives later if a packet is lost, and the first after that is known.
+fn repair(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
+    let file = Stimulus::on(Network::F, 3.0).sized(280_000);
+    let base = trial.run(&file)?;
+    let once = file.lose(0.0, &[60]);
+    let lost = first_lost(&*trial.run(&once)?, 0.0)?;
+    if !lost.settled.is_finite() {
+        return Err(Stop::Undecided("the loss was never known".to_owned()));
+    }
+    let wire = trial.run(&once.lose(lost.settled + ACCESS_DELAY, &[1]))?;
+    if wire.lost(0.0).count() < 2 {
+        return Err(Stop::Undecided("nothing was sent again".to_owned()));
+    }
+    let bytes: f64 = base.packets.iter().map(|packet| f64::from(packet.bytes)).sum();
+    let late = (wire.time_to(bytes) - base.time_to(bytes)) / wire.rtt;
+    Ok(Finding::of(late, "rounds").should(Range::at_most(4.0)))
+}
+
+/// Where slow start ends after all of three seconds was lost, as a share of the window before.
+fn threshold(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
+    let (wire, answer) = super::timeouts::long_silence(trial)?;
+    let before = wire.window(super::timeouts::FROM - 0.5, super::timeouts::FROM);
+    let round = |number: i32| {
+        let from = answer + f64::from(number) * wire.rtt;
+        wire.sent(from, from + wire.rtt).len() as f64
+    };
+    let rounds: Vec<f64> = (0..20).map(round).collect();
+    let steps = rounds.windows(2).filter(|pair| pair[1] >= 1.3 * pair[0]);
+    let ends = steps.map(|pair| pair[1]).fold(0.0, f64::max);
+    let beta = if trial.subject.profile == Profile::Cubic { 0.7 } else { 0.5 };
+    let told = format!("{ends:.0} of {before:.0} packets");
+    Ok(Finding::of(ends / before, "").should(Range::at_least(0.5 * beta)).told(told))
 }
 
 /// By how many rounds a file arrives later if its last three packets are lost.

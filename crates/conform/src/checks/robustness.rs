@@ -22,6 +22,74 @@ pub(super) static CHECKS: &[Check] = &[
         },
     },
     Check {
+        id: "X4",
+        name: "acknowledgements that come twice",
+        group: Group::Robustness,
+        word: Word::Follows,
+        source: "RFC 5681 §2, RFC 9000 §13.1",
+        asks: "If all acknowledgements of two seconds come twice, the window is as if none did.",
+        applies: if_it_reduces,
+        measure: |trial| {
+            let without = avoidance(THEN + 2.2);
+            let with = without.clone().twice_acks((THEN, THEN + 2.0));
+            let window = |wire: &Wire| wire.window(THEN + 1.5, THEN + 2.0);
+            let ratio = window(&*trial.run(&with)?) / window(&*trial.run(&without)?);
+            Ok(Finding::of(ratio, "of the window without").should(Range::between(0.9, 1.1)))
+        },
+    },
+    Check {
+        id: "X5",
+        name: "reordering",
+        group: Group::Robustness,
+        word: Word::May,
+        source: "RFC 4653, RFC 8985 §3.2",
+        asks: "If every tenth packet is late by 5 ms: what arrives in four seconds, as a share of \
+               what does without.",
+        applies: always,
+        measure: |trial| {
+            let without = avoidance(THEN + 4.0);
+            let with = without.clone().tenth_late((THEN, THEN + 4.0), 0.005);
+            let arrived = |wire: &Wire| wire.arrived(THEN, THEN + 4.0);
+            let share = arrived(&*trial.run(&with)?) / arrived(&*trial.run(&without)?);
+            Ok(Finding::of(share, "of what arrives without"))
+        },
+    },
+    Check {
+        id: "X6",
+        name: "a path for smaller packets",
+        group: Group::Robustness,
+        word: Word::May,
+        source: "RFC 8899 §3, RFC 9000 §14.3",
+        asks: "When packets above 1300 bytes no longer pass, and nobody says so: after how many \
+               seconds data arrive again.",
+        applies: always,
+        measure: |trial| {
+            let wire = trial.run(&avoidance(25.0).mtu_from(5.0, 1300))?;
+            let arrivals = wire.packets.iter().map(|packet| packet.arrived);
+            let first = arrivals.filter(|at| *at > 5.1).fold(f64::INFINITY, f64::min);
+            Ok(Finding::of(first - 5.0, "s"))
+        },
+    },
+    Check {
+        id: "X7",
+        name: "late acknowledgements",
+        group: Group::Robustness,
+        word: Word::Follows,
+        source: "RFC 9002 §5.3, RFC 5681 §4.2",
+        asks: "Whether a receiver waits for nothing or for 200 ms before it acknowledges a single \
+               packet changes nothing of the answer to a loss.",
+        applies: if_it_reduces,
+        measure: |trial| {
+            let mut ratio = |delay: f64| -> Result<f64, Stop> {
+                let losing = avoidance(THEN + 0.7).lose(THEN, &[1]).ack_delay(delay);
+                let wire = trial.run(&losing)?;
+                super::ratio(&wire, &super::first_lost(&wire, THEN)?)
+            };
+            let (usual, late) = (ratio(0.025)?, ratio(0.2)?);
+            Ok(Finding::of(late - usual, "of the window").should(Range::between(-0.02, 0.02)))
+        },
+    },
+    Check {
         id: "X8",
         name: "two runs",
         group: Group::Robustness,

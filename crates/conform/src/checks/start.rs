@@ -1,6 +1,6 @@
 //! The start of a connection.
 
-use super::{always, avoidance, first_flight, if_it_reduces, large};
+use super::{always, avoidance, first_flight, idle, if_it_reduces, large};
 use crate::check::{Check, Finding, Group, Range, Stop, Word};
 use crate::network::{Network, Stimulus};
 use crate::subject::{Profile, Transport};
@@ -79,6 +79,48 @@ pub(super) static CHECKS: &[Check] = &[
             let found = Finding::of(lost / (2.0 * Network::M.bdp(wire.size)), "of BDP + buffer");
             let hystart = trial.subject.profile == Profile::Cubic;
             Ok(if hystart { found.should(Range::at_most(0.15)) } else { found })
+        },
+    },
+    Check {
+        id: "U6",
+        name: "a round that is late",
+        group: Group::Start,
+        word: Word::Should,
+        source: "RFC 9406 §4.2",
+        asks: "If the acknowledgements of one round of slow start are late by 20 ms, and then are \
+               not, slow start goes on: four rounds later the window is half of what it is without \
+               at least.",
+        applies: if_it_reduces,
+        measure: |trial| {
+            let late = Stimulus::on(Network::L, 1.1).late_acks((0.5, 0.6), 0.02);
+            let window = |wire: &Wire| wire.window(0.97, 1.07);
+            let with = window(&*trial.run(&late)?);
+            let without = large(window(&*trial.run(&Stimulus::on(Network::L, 1.1))?))?;
+            let found = Finding::of(with / without, "of the window without");
+            Ok(found.should(Range::at_least(0.5)))
+        },
+    },
+    Check {
+        id: "U7",
+        name: "growth of a limited application",
+        group: Group::Start,
+        word: Word::Should,
+        source: "RFC 9002 §7.8, RFC 9438 §5.8, RFC 7661 §4.3",
+        asks: "Nine seconds of 1 Mbps let the window grow to twice the largest flight at most, or \
+               leave it the initial one; in the first round without that limit it may grow by what \
+               was still under way.",
+        applies: if_it_reduces,
+        measure: |trial| {
+            let limited = Stimulus::on(Network::L, 10.2).offered(0.0, 1000).offered_each(
+                (1.0, 10.0),
+                0.05,
+                6250,
+            );
+            let wire = trial.run(&limited.endless_from(10.0))?;
+            let round = idle::is_limited(&wire, 10.0, 20.0)?;
+            let (used, most) = (wire.largest_flight(0.0, 9.99), idle::peak(&wire, 10.0));
+            let found = Finding::of(most, "packets").told(format!("of {used:.0} before"));
+            Ok(found.should(Range::at_most((2.0 * used).max(10.0) + round + 2.0)))
         },
     },
     Check {

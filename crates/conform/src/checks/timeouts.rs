@@ -102,10 +102,31 @@ pub(super) static CHECKS: &[Check] = &[
             Ok(Finding::of(sent, "packets").must(Range::at_most((2.0 * expiries).floor())))
         },
     },
+    Check {
+        id: "T8",
+        name: "a longer path",
+        group: Group::Timeouts,
+        word: Word::Should,
+        source: "RFC 9002 §5.2, §6.1.2",
+        asks: "When the round trip becomes twice as long nothing is taken for lost: the window is \
+               not reduced; BBR uses eight tenths of the path fifteen seconds later.",
+        applies: |subject| if_it_reduces(subject).or_else(|_| super::if_bbr(subject)),
+        measure: |trial| {
+            if trial.subject.profile.is_bbr() {
+                let wire = trial.run(&Stimulus::on(Network::Q, 28.0).rtt_from(THEN, 0.08))?;
+                let used = wire.used(Network::Q.rate, 23.0, 28.0);
+                return Ok(Finding::of(used, "of the path").should(Range::at_least(0.8)));
+            }
+            let wire = trial.run(&avoidance(THEN + 2.3).rtt_from(THEN, 0.1))?;
+            let before = super::large(wire.window(THEN - wire.rtt, THEN))?;
+            let after = wire.window(THEN + 2.0, THEN + 2.2);
+            Ok(Finding::of(after / before, "").should(Range::at_least(0.97)))
+        },
+    },
 ];
 
 /// When all data begin to be lost, in seconds.
-const FROM: f64 = 6.0;
+pub(super) const FROM: f64 = 6.0;
 /// Of more times between probes the first are told.
 const MOST_TOLD: usize = 8;
 /// For how long, in seconds.
@@ -169,14 +190,20 @@ fn back_off(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     Ok(Finding::of(least, "").must(Range::at_least(1.8)).told(told))
 }
 
-/// The packets of the first two rounds after three seconds of silence.
-fn begins_again(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
+/// A flow whose data are all lost for three seconds, and when it was answered again.
+pub(super) fn long_silence(trial: &mut Trial<'_>) -> Result<(Arc<Wire>, f64), Stop> {
     let stimulus = Stimulus::on(Network::D, 16.0).avoidance(100).outage(FROM, FROM + 3.0);
     let wire = trial.run(&stimulus)?;
     let answer = wire.answered(FROM + 3.0);
     if !answer.is_finite() || answer > 15.5 {
         return Err(Stop::Undecided("there was no answer within 6 s afterwards".to_owned()));
     }
+    Ok((wire, answer))
+}
+
+/// The packets of the first two rounds after three seconds of silence.
+fn begins_again(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
+    let (wire, answer) = long_silence(trial)?;
     let round = |number: f64| {
         let from = answer + number * wire.rtt;
         wire.sent(from, from + wire.rtt).len() as f64

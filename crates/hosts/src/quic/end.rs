@@ -14,8 +14,8 @@ macro_rules! quic_end {
             answers: Vec<Vec<u8>>,
             train: Train,
             stream: Option<$proto::StreamId>,
-            /// Bytes that the application still has to send; `None` for no end.
-            left: Option<u64>,
+            application: Application,
+            now: Time,
             delivered: u64,
             is_complete: bool,
             ended: Option<String>,
@@ -32,7 +32,7 @@ macro_rules! quic_end {
             fn new(
                 endpoint: $proto::Endpoint,
                 client: Option<$proto::ClientConfig>,
-                bytes: Option<u64>,
+                transfer: &Transfer,
             ) -> Self {
                 Self {
                     endpoint,
@@ -41,7 +41,8 @@ macro_rules! quic_end {
                     answers: Vec::new(),
                     train: Train::default(),
                     stream: None,
-                    left: bytes,
+                    application: Application::new(transfer),
+                    now: Time::ZERO,
                     delivered: 0,
                     is_complete: false,
                     ended: None,
@@ -96,7 +97,7 @@ macro_rules! quic_end {
                     }
                     let Some(id) = self.stream else { continue };
                     if connection.side() == Side::Client {
-                        write(connection, id, &mut self.left);
+                        write(connection, id, &mut self.application, self.now);
                     } else {
                         let (bytes, complete) = read(connection, id);
                         self.delivered += bytes;
@@ -106,18 +107,19 @@ macro_rules! quic_end {
             }
         }
 
-        /// Writes as much as there is and as the connection takes.
+        /// Writes as much as there is at `now` and as the connection takes.
         fn write(
             connection: &mut $proto::Connection,
             id: $proto::StreamId,
-            left: &mut Option<u64>,
+            application: &mut Application,
+            now: Time,
         ) {
-            while *left != Some(0) {
-                let most = left.unwrap_or(u64::MAX).min(ZEROS.len() as u64) as usize;
-                let zeros = Bytes::from_static(&ZEROS[..most]);
+            loop {
+                let ready @ 1.. = application.ready(now, ZEROS.len()) else { return };
+                let zeros = Bytes::from_static(&ZEROS[..ready]);
                 let Ok(written @ 1..) = write_zeros(connection, id, zeros) else { return };
-                *left = left.map(|left| left - written as u64);
-                if *left == Some(0) {
+                application.wrote(written);
+                if application.is_done() {
                     // It fails if the other end wants no more.
                     let _ = connection.send_stream(id).finish();
                 }
@@ -143,6 +145,7 @@ macro_rules! quic_end {
 
         impl Endpoint for End {
             fn handle(&mut self, now: Time, datagram: &mut Vec<u8>, ecn: Ecn) {
+                self.now = now;
                 let at = clock::instant(now);
                 let bytes = BytesMut::from(Bytes::from(std::mem::take(datagram)));
                 let mut answer = Vec::new();
@@ -166,6 +169,7 @@ macro_rules! quic_end {
             }
 
             fn handle_timeout(&mut self, now: Time) {
+                self.now = now;
                 let at = clock::instant(now);
                 if let Some(client) = self.client.take() {
                     match self.endpoint.connect(at, client, peer(), "localhost") {
@@ -197,7 +201,9 @@ macro_rules! quic_end {
             fn poll_timeout(&mut self) -> Option<Time> {
                 let (_, connection) = self.connection.as_mut()?;
                 self.told = told(connection);
-                connection.poll_timeout().map(clock::time)
+                let timer = connection.poll_timeout().map(clock::time);
+                let offer = self.stream.and(self.application.next(self.now));
+                earlier(timer, offer)
             }
 
             fn tell(&self) -> Told {
@@ -331,8 +337,9 @@ macro_rules! quic_end {
             let mut far = $proto::ServerConfig::new(server, key);
             far.transport_config(Arc::new(config()?));
             far.time_source(Arc::new(TimeOfDay));
-            let near = End::new(endpoint(None, numbers(1)), Some(near), transfer.bytes);
-            let far = End::new(endpoint(Some(Arc::new(far)), numbers(2)), None, None);
+            let near = End::new(endpoint(None, numbers(1)), Some(near), transfer);
+            let far =
+                End::new(endpoint(Some(Arc::new(far)), numbers(2)), None, &Transfer::default());
             Ok((Box::new(near), Box::new(far)))
         }
 

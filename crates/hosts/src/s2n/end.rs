@@ -1,5 +1,6 @@
 //! One end: s2n's endpoint without I/O, and an application that waits for it, polled in turn.
 
+use crate::application::{Application, earlier};
 use narrows_signal::Ecn;
 use narrows_sim::{Endpoint as Door, Told, Transmit};
 use narrows_units::{Duration, Time};
@@ -15,7 +16,7 @@ use s2n_quic_core::time::Timestamp;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -52,6 +53,20 @@ pub(super) fn address(host: u8) -> SocketAddress {
 
 /// What an application returns if it ends.
 pub(super) type App = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+
+/// The time, as an application reads it.
+#[derive(Clone, Default)]
+pub(super) struct Clock(Arc<AtomicU64>);
+
+impl Clock {
+    pub fn now(&self) -> Time {
+        Time::from_picos(self.0.load(Relaxed))
+    }
+
+    fn set(&self, now: Time) {
+        self.0.store(now.picos(), Relaxed);
+    }
+}
 
 /// An endpoint of any configuration.
 pub(super) struct Machine(Box<dyn Works>);
@@ -221,6 +236,8 @@ pub struct End {
     is_due: bool,
     is_closed: bool,
     tells: Arc<Mutex<Tells>>,
+    /// What the application is offered over time, if it is a near end's, and its time.
+    offered: Option<(Application, Clock)>,
 }
 
 impl End {
@@ -236,6 +253,22 @@ impl End {
             is_due: false,
             is_closed: false,
             tells,
+            offered: None,
+        }
+    }
+
+    /// The same with an application that is offered what it sends, and that reads `clock`.
+    pub(super) fn offered(self, application: Application, clock: Clock) -> Self {
+        Self { offered: Some((application, clock)), ..self }
+    }
+
+    /// The time is `now`, and the application may have been offered more.
+    fn set(&mut self, now: Time) {
+        let Some((application, clock)) = &self.offered else { return };
+        let more = application.next(clock.now()).is_some_and(|at| at <= now);
+        clock.set(now);
+        if more {
+            self.flag.0.store(true, Relaxed);
         }
     }
 
@@ -270,6 +303,7 @@ impl End {
 
 impl Door for End {
     fn handle(&mut self, now: Time, datagram: &mut Vec<u8>, ecn: Ecn) {
+        self.set(now);
         let now = timestamp(now);
         self.inbox.ecn = codepoint(ecn);
         self.inbox.datagram = Some(std::mem::take(datagram));
@@ -280,6 +314,7 @@ impl Door for End {
 
     /// Its timers go off when it is asked for what leaves.
     fn handle_timeout(&mut self, now: Time) {
+        self.set(now);
         self.settle(timestamp(now));
         self.is_due = true;
     }
@@ -300,7 +335,11 @@ impl Door for End {
     }
 
     fn poll_timeout(&mut self) -> Option<Time> {
-        if self.is_closed { None } else { self.machine.0.timeout().map(time) }
+        if self.is_closed {
+            return None;
+        }
+        let offer = self.offered.as_ref().and_then(|(it, clock)| it.next(clock.now()));
+        earlier(self.machine.0.timeout().map(time), offer)
     }
 
     fn tell(&self) -> Told {

@@ -7,12 +7,13 @@
 mod config;
 mod end;
 
+use crate::application::Application;
 use crate::named::{Named, any};
 use crate::{SMALLEST, Transfer};
 use bytes::Bytes;
 use config::{Client, Server, config};
 pub use end::End;
-use end::{App, Machine};
+use end::{App, Clock, Machine};
 use narrows_settings::unknown;
 use s2n_quic_core::path::mtu;
 use s2n_quic_core::recovery::congestion_controller;
@@ -22,6 +23,7 @@ use s2n_quic_transport::endpoint::Endpoint;
 use s2n_quic_transport::endpoint::connect::Connect;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 
 /// s2n's controllers, the usual one first; `bbr` is BBRv2.
 pub const CONTROLLERS: [&str; 2] = ["cubic", "bbr"];
@@ -65,13 +67,15 @@ pub fn pair_with<C: congestion_controller::Endpoint>(
     let largest = u16::try_from(mtu).unwrap_or(u16::MAX);
     let mtu = mtu::Config::builder().with_max_mtu(largest).and_then(mtu::Builder::build);
     let mtu = mtu.map_err(|error| error.to_string())?;
-    let (seed, bytes) = (transfer.seed, transfer.bytes);
+    let (seed, application) = (transfer.seed, Application::new(transfer));
+    let clock = Clock::default();
     let told = Arc::default();
     let (endpoint, connector) =
         Endpoint::new_client(config::<_, Client>(controller(), seed, &told));
+    let sending = (application.clone(), clock.clone());
     let app: App =
-        Box::pin(async move { send(connector, bytes).await.map_err(|why| why.to_string()) });
-    let near = End::new(Machine::of(endpoint, mtu), app, 2, told);
+        Box::pin(async move { send(connector, sending).await.map_err(|why| why.to_string()) });
+    let near = End::new(Machine::of(endpoint, mtu), app, 2, told).offered(application, clock);
     let told = Arc::default();
     let (endpoint, acceptor) = Endpoint::new_server(config::<_, Server>(controller(), seed, &told));
     let received = Arc::clone(&told);
@@ -79,20 +83,25 @@ pub fn pair_with<C: congestion_controller::Endpoint>(
     Ok((Box::new(near), Box::new(End::new(Machine::of(endpoint, mtu), app, 1, told))))
 }
 
-/// The near end's application.
+/// The near end's application, and the time.
 async fn send(
     connector: s2n_quic_transport::endpoint::handle::Connector,
-    mut left: Option<u64>,
+    (mut application, clock): (Application, Clock),
 ) -> Result<(), s2n_quic_core::stream::StreamError> {
     let attempt = connector.connect(Connect::new(end::address(2)).with_server_name("localhost"));
     let mut connection = attempt.await?;
     let unidirectional = StreamType::Unidirectional;
     let mut stream = poll_fn(|cx| connection.poll_open_stream(unidirectional, cx)).await?;
-    while left != Some(0) {
-        let most = left.unwrap_or(u64::MAX).min(ZEROS.len() as u64);
-        let mut chunk = Bytes::from_static(&ZEROS[..most as usize]);
+    while !application.is_done() {
+        let offered = poll_fn(|_| match application.ready(clock.now(), ZEROS.len()) {
+            // It is polled again when more is offered.
+            0 => Poll::Pending,
+            ready => Poll::Ready(ready),
+        });
+        let ready = offered.await;
+        let mut chunk = Bytes::from_static(&ZEROS[..ready]);
         poll_fn(|cx| stream.poll_send(&mut chunk, cx)).await?;
-        left = left.map(|left| left - most);
+        application.wrote(ready);
     }
     stream.finish()?;
     // The connection ends with its last handle.

@@ -91,6 +91,9 @@ fields! {
         /// An application that makes its data at a rate of its own, now and then in silence; the
         /// delay of its packets is measured.
         app: App => Tcp Quic Etcp Datagrams Kernel,
+        /// Payload that the application offers at these times instead:
+        /// [{ at = "0s", bytes = "100kB" }, { at = "10s" }].
+        offers: Vec<Offer> => Tcp Quic Etcp Stack,
         /// The application offers one packet at a time, at exponential gaps of this mean, like
         /// "100ms".
         telnet: Duration => Tcp Quic Etcp,
@@ -284,6 +287,24 @@ written! {
             /// With `frames`: how old a frame may be when its last packet arrives in order; "150ms"
             /// unless given. The share that is older is `late_frames` of the results.
             deadline: Duration,
+        }
+    }
+}
+
+written! {
+    /// Payload that an application offers all at once.
+    pub struct Offer {
+        required {
+            /// When, from the beginning of the run on.
+            at: Duration,
+        }
+        optional {
+            /// How much; without end unless given.
+            bytes: Bytes,
+            /// As much again after each such time.
+            every: Duration,
+            /// With `every`: until then; it has no end unless given.
+            until: Duration,
         }
     }
 }

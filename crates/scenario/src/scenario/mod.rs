@@ -16,8 +16,8 @@ pub use background::Background;
 pub use expect::{Expect, Expected, Reference, Seeds};
 pub(crate) use flow::Of;
 pub use flow::{
-    AckEvery, App, Arrivals, Datagrams, Files, Flow, Host, HostField, HostName, Incast, PacingName,
-    PeriodsName, QuantumField, SlowStartName, Stall, TcpName, Web,
+    AckEvery, App, Arrivals, Datagrams, Files, Flow, Host, HostField, HostName, Incast, Offer,
+    PacingName, PeriodsName, QuantumField, SlowStartName, Stall, TcpName, Web,
 };
 pub use network::{Chain, ChainLink, Dumbbell, Link, Memory, ParkingLot, WayBack};
 pub(crate) use network::{LinkFields, LinkOptions};

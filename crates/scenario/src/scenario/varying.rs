@@ -214,7 +214,7 @@ written! {
 
 written! {
     /// What happens to packets by their number, before the queue sees them: one of `drop`, `mark`,
-    /// `twice` and `late`. Packets that the other fields admit are counted as they arrive, from 1.
+    /// `twice`, `clear` and `late`. Packets that the other fields admit are counted as they arrive, from 1.
     pub struct ScriptLine {
         required {}
         optional {
@@ -224,6 +224,8 @@ written! {
             mark: Numbers,
             /// A copy of those with these numbers comes right behind them, which other lines count.
             twice: Numbers,
+            /// The ECN bits of those with these numbers are taken off.
+            clear: Numbers,
             /// Those with the numbers of `packets` arrive so much later, overtaken by others.
             late: Duration,
             /// With `late`: the numbers.

@@ -19,6 +19,7 @@ impl Context<'_> {
             (line.drop.as_ref(), Act::Drop),
             (line.mark.as_ref(), Act::Mark),
             (line.twice.as_ref(), Act::Twice),
+            (line.clear.as_ref(), Act::Clear),
             (packets.as_ref().filter(|_| late.is_some()), Act::Late(late.unwrap_or_default())),
         ];
         let mut said = acts.into_iter().filter_map(|(numbers, act)| Some((numbers?, act)));
@@ -29,8 +30,7 @@ impl Context<'_> {
         let (Some((numbers, act)), None, true) =
             (said.next(), said.next(), packets.is_some() == late.is_some())
         else {
-            let message =
-                "must say one of drop, mark, twice, and late with packets; like { drop = 17 }";
+            let message = "must say one of drop, mark, twice, clear, and late with packets; like { drop = 17 }";
             return Err(self.error(&format!("script[{number}]"), message));
         };
         if let Some(late) = late

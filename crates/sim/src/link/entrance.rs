@@ -73,6 +73,9 @@ impl Entrance {
         if self.down.get(now) || is_too_large {
             return Err(Refusal::NotCarried);
         }
+        if fate.clears {
+            packet.clear();
+        }
         let mut marks = fate.marks;
         if let Some((bucket, marks_instead)) = &mut self.policer
             && !bucket.take(now, bytes)

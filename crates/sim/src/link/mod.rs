@@ -106,6 +106,9 @@ pub trait Cargo: Packet {
 
     /// The wire loses it. Returns true if it arrives all the same, damaged.
     fn damage(&mut self) -> bool;
+
+    /// Takes its ECN bits off, as paths do that do not know them.
+    fn clear(&mut self);
 }
 
 /// The fate of a packet whose departure is decided; if it departs, [`Link::busy_until`] says when.

@@ -34,6 +34,8 @@ pub enum Act {
     Late(Duration),
     /// A copy comes right behind it.
     Twice,
+    /// Its ECN bits are taken off.
+    Clear,
 }
 
 impl Act {
@@ -92,6 +94,7 @@ pub(crate) struct Fate {
     /// A copy comes right behind it; whoever offers packets to the link sees to that.
     pub doubles: bool,
     pub marks: bool,
+    pub clears: bool,
     pub late: Duration,
 }
 
@@ -117,6 +120,7 @@ impl Player {
             match line.act {
                 Act::Drop => fate.drops = true,
                 Act::Mark => fate.marks = true,
+                Act::Clear => fate.clears = true,
                 Act::Twice => fate.doubles = true,
                 Act::Late(by) => fate.late = (fate.late + by).min(Act::LATEST),
             }

@@ -238,6 +238,8 @@ pub struct Bbr {
     cwnd: f64,
     prior_cwnd: f64,
     recovery: Recovery,
+    /// This acknowledgement ends a fast recovery.
+    leaves_fast_recovery: bool,
     delivered: f64,
     newly_acked: f64,
     is_cwnd_limited: bool,
@@ -298,6 +300,7 @@ impl Bbr {
             cwnd: initial_window,
             prior_cwnd: 0.0,
             recovery: Recovery::None,
+            leaves_fast_recovery: false,
             delivered: 0.0,
             newly_acked: 0.0,
             is_cwnd_limited: false,
@@ -458,6 +461,7 @@ impl Bbr {
 
     /// §5.6.4.4: the window comes back when a recovery ends.
     fn leave_recovery(&mut self, ack: &Ack) {
+        self.leaves_fast_recovery = self.recovery == Recovery::Fast && !ack.recovering;
         let ends = match self.recovery {
             Recovery::None => false,
             Recovery::Fast => !ack.recovering,

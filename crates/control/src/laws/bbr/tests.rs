@@ -207,6 +207,15 @@ fn startup_ends_with_losses_in_six_places_of_a_round_above_two_percent() {
     }
 }
 
+/// QUIC's recovery ends with the acknowledgement that ends the round.
+#[test]
+fn startup_ends_with_the_recovery_that_its_losses_began() {
+    let mut rounds = Rounds::started();
+    (0..6).for_each(|place| rounds.lose(2 * place, place as f64 + 1.0, 160.0, place == 0));
+    let over = Round { recovering: false, lost: 8.0, rate: 1000.0, in_flight: 160.0, ..STEADY };
+    assert_eq!(rounds.pass(over), State::Drain);
+}
+
 #[test]
 fn after_losses_in_startup_a_bdp_or_what_was_delivered_is_thought_safe() {
     let mut rounds = Rounds::started();

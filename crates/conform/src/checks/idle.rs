@@ -1,0 +1,171 @@
+//! What comes after silence, and while the application limits what is sent.
+
+use super::{LARGE, THEN, avoidance, if_it_reduces, if_rfc, of_quic};
+use crate::check::{Check, Finding, Group, Range, Stop, Word};
+use crate::network::{Network, Stimulus};
+use crate::subject::Transport;
+use crate::trial::Trial;
+use crate::wire::Wire;
+use std::sync::Arc;
+
+pub(super) static CHECKS: &[Check] = &[
+    Check {
+        id: "I1",
+        name: "restart after silence",
+        group: Group::Idle,
+        word: Word::Should,
+        source: "RFC 5681 §4.1, RFC 9002 §7.8",
+        asks: "After five silent seconds TCP begins with ten packets at most, unless it paces, and \
+               QUIC with no more than its window was.",
+        applies: if_rfc,
+        measure: restart,
+    },
+    Check {
+        id: "I3",
+        name: "window of a limited application",
+        group: Group::Idle,
+        word: Word::Should,
+        source: "RFC 9002 §7.8, RFC 7661 §4.3",
+        asks: "In congestion avoidance a window that is not used does not grow: after twenty \
+               seconds of 5 Mbps the flight is no larger than before them.",
+        applies: if_it_reduces,
+        measure: |trial| {
+            let (stimulus, before) = limited(trial)?;
+            let wire = trial.run(&stimulus.endless_from(LIMITED.1).till(LIMITED.1 + 0.2))?;
+            is_limited(&wire, LIMITED.1, LARGE)?;
+            let most = peak(&wire, LIMITED.1);
+            let told = format!("{most:.0} packets");
+            Ok(Finding::of(most / before, "").should(Range::at_most(1.1)).told(told))
+        },
+    },
+    Check {
+        id: "I4",
+        name: "on and off",
+        group: Group::Idle,
+        word: Word::Should,
+        source: "RFC 7661 §4.3, RFC 9002 §7.8",
+        asks: "If 250 kB come all 200 ms the window grows to three times of that at most.",
+        applies: if_it_reduces,
+        measure: |trial| {
+            let bursts = Stimulus::on(Network::F, 10.2).offered_each((0.0, 10.0), 0.2, 250_000);
+            let wire = trial.run(&bursts.endless_from(10.0))?;
+            let used = wire.sent(5.0, 10.0).len() as f64 / 25.0;
+            if !(50.0..=250.0).contains(&used) {
+                return Err(Stop::Undecided(format!("it sent {used:.0} packets each time")));
+            }
+            let times = peak(&wire, 10.0) / used;
+            Ok(Finding::of(times, "of what was used").should(Range::at_most(3.0)))
+        },
+    },
+    Check {
+        id: "I5",
+        name: "probe timeout of a limited application",
+        group: Group::Idle,
+        word: Word::Must,
+        source: "RFC 9002 §5.3, §6.2.1",
+        asks: "After seventeen seconds of 5 Mbps a lost tail is probed for within three round trips \
+               and acknowledgement delays (TCP: three seconds).",
+        applies: if_rfc,
+        measure: probe,
+    },
+];
+
+/// When an application limits its flow, in seconds.
+const LIMITED: (f64, f64) = (3.0, 23.0);
+
+/// Payload that a flow which only the network limits has sent by about `at`: an application that
+/// offers so much falls silent just before.
+pub(super) fn payload_by(wire: &Wire, at: f64) -> u64 {
+    let bytes: f64 = wire.sent(0.0, at).iter().map(|packet| f64::from(packet.bytes)).sum();
+    // Headers of QUIC and of TCP are a twenty-fifth of a packet.
+    (0.95 * bytes) as u64
+}
+
+/// The largest flight in the round that begins at `from`, in packets.
+pub(super) fn peak(wire: &Wire, from: f64) -> f64 {
+    wire.largest_flight(from, from + wire.rtt)
+}
+
+/// The packets of a round while the application limits, in the second before `until`. Fails if
+/// there are more than `most`: then it does not.
+pub(super) fn is_limited(wire: &Wire, until: f64, most: f64) -> Result<f64, Stop> {
+    let round = wire.sent(until - 1.0, until).len() as f64 * wire.rtt;
+    if round > most || round < 1.0 {
+        let why = format!("it sent {round:.0} packets a round of what its application offered");
+        return Err(Stop::Undecided(why));
+    }
+    Ok(round)
+}
+
+/// A flow in congestion avoidance on network F until its application limits it to 5 Mbps, and the
+/// largest window before that.
+fn limited(trial: &mut Trial<'_>) -> Result<(Stimulus, f64), Stop> {
+    let steady = trial.run(&avoidance(THEN))?;
+    let payload = payload_by(&steady, LIMITED.0);
+    let rounds = (30..60).map(|number| f64::from(number) * steady.rtt);
+    let before = rounds.map(|at| steady.window(at, at + steady.rtt)).fold(0.0, f64::max);
+    let stimulus = avoidance(LIMITED.1).offered(0.0, payload).offered_each(LIMITED, 0.02, 12_500);
+    Ok((stimulus, super::large(before)?))
+}
+
+/// When what is silent from about 8 s on begins again, in seconds.
+const AGAIN: f64 = 13.0;
+
+/// A flow that is silent for five seconds, and the window before.
+fn silent(trial: &mut Trial<'_>) -> Result<(Arc<Wire>, f64), Stop> {
+    let base = Stimulus::on(Network::D, AGAIN + 1.0).avoidance(100);
+    let steady = trial.run(&base.clone().till(THEN + 1.0))?;
+    let payload = payload_by(&steady, THEN);
+    let wire = trial.run(&base.offered(0.0, payload).endless_from(AGAIN))?;
+    falls_silent(&wire, AGAIN, 4.0)?;
+    Ok((wire, steady.window(THEN - 0.5, THEN)))
+}
+
+/// The time of the last packet before `until`. Fails if it is less than `least` seconds earlier.
+pub(super) fn falls_silent(wire: &Wire, until: f64, least: f64) -> Result<f64, Stop> {
+    let last = wire.sent(0.0, until - 1e-3).last().map_or(0.0, |packet| packet.sent);
+    if until - last < least {
+        return Err(Stop::Undecided("it sent on when its application was silent".to_owned()));
+    }
+    Ok(last)
+}
+
+/// The packets of the first round after a silence.
+fn restart(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
+    let (wire, before) = silent(trial)?;
+    let first = wire.sent(AGAIN, AGAIN + 0.95 * wire.rtt).len() as f64;
+    let train = wire.longest_train(AGAIN, AGAIN + wire.rtt);
+    let told = format!("at most {train} at once, of a window of {before:.0}");
+    let found = Finding::of(first, "packets").told(told);
+    Ok(match trial.subject.transport {
+        Transport::Quic => found.should(Range::at_most((1.1 * before + 2.0).max(12.0))),
+        _ if train <= 10 && first > 10.0 => found,
+        _ => found.should(Range::at_most(11.0)),
+    })
+}
+
+/// The longest train of the round after a silence.
+pub(super) fn train_after_silence(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
+    let (wire, _) = silent(trial)?;
+    let longest = wire.longest_train(AGAIN, AGAIN + wire.rtt) as f64;
+    Ok(of_quic(trial, Finding::of(longest, "packets"), 10.0))
+}
+
+/// How long it takes until the lost end of limited data is probed for.
+fn probe(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
+    const END: f64 = 20.0;
+    let steady = trial.run(&avoidance(THEN))?;
+    let payload = payload_by(&steady, LIMITED.0);
+    let stimulus =
+        avoidance(END + 5.0).offered(0.0, payload).offered_each((LIMITED.0, END), 0.02, 12_500);
+    let wire = trial.run(&stimulus.outage(END - 0.025, END + 5.0))?;
+    is_limited(&wire, END, LARGE)?;
+    // What the last offer lets go leaves without a silence of half a round.
+    let all: Vec<f64> = wire.departures.iter().copied().filter(|at| *at >= END - 0.05).collect();
+    let gap = all.windows(2).map(|pair| pair[1] - pair[0]).find(|gap| *gap > 0.6 * wire.rtt);
+    let found = Finding::of(gap.unwrap_or(f64::INFINITY), "s");
+    Ok(match trial.subject.transport {
+        Transport::Quic => found.must(Range::at_most(3.0 * (wire.rtt + 0.025))),
+        _ => found.should(Range::at_most(3.0)),
+    })
+}
