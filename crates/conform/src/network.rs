@@ -227,12 +227,13 @@ impl Stimulus {
         self
     }
 
-    /// The fields of the flow that not every subject has, and what it then is like.
+    /// The fields of the flow that not every subject has, as messages name them, and what it then is
+    /// like.
     pub fn asks(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let asks = [
             (self.ecn, "ecn", "its flows cannot be marked"),
             (!self.offers.is_empty(), "offers", "its application sends all at once"),
-            (self.ack_delay.is_some(), "ack_delay", "its receiver decides when it acknowledges"),
+            (self.ack_delay.is_some(), "ack_", "its receiver decides when it acknowledges"),
         ];
         asks.into_iter().filter_map(|(asks, field, why)| asks.then_some((field, why)))
     }

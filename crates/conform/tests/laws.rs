@@ -17,11 +17,11 @@ fn red(rows: &[Row]) -> String {
 #[test]
 fn our_laws_depart_where_it_is_said() {
     for (cc, departures) in [
-        ("sack", "X3"),
-        ("cubic", "X3"),
+        ("sack", "D9 X3"),
+        ("cubic", "U6 D9 X3"),
         ("quic", ""),
         ("cubic+quic", "U5"),
-        ("bbr", "B14"),
+        ("bbr", "B6 B14"),
         ("bbr+quic", "B14"),
         ("bbr1", ""),
         ("etcp", "T6"),
@@ -52,6 +52,12 @@ fn settings_that_are_no_longer_the_law_are_red() {
         ("sack", "bbr", "B14"),
         ("sack", "bbr", "B7"),
         ("cubic:beta=0.9", "prague", "E8"),
+        ("sack", "dctcp", "E6"),
+        ("sack", "bbr", "B6"),
+        ("sack", "bbr", "B9"),
+        ("aimd:alpha=100", "bbr", "B8"),
+        ("bbr1", "bbr", "B12"),
+        ("aimd:beta=0.05+quic", "bbr", "B13"),
     ] {
         let rows = rows(cc, Some(profile), expected);
         assert_eq!(red(&rows), expected, "{cc} as {profile}: {}", rows[0].seen);
@@ -61,9 +67,11 @@ fn settings_that_are_no_longer_the_law_are_red() {
 #[test]
 fn a_path_that_is_not_filled_is_red() {
     let small = Subject::new("bbr", None).expect("it is there").with("max_window", "100p");
-    let checks = chosen("B4").expect("it is a check");
-    assert_eq!(red(&conform(&small, &Own::default(), &checks).expect("it runs")), "B4");
+    let checks = chosen("B4,B5,B10,B11,T8").expect("they are checks");
+    let rows = conform(&small, &Own::default(), &checks).expect("it runs");
+    assert_eq!(red(&rows), "T8 B4 B5 B10 B11");
 }
+
 
 /// What is chosen is found by number, by group, and by the beginning of its number.
 #[test]

@@ -75,7 +75,7 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Growth,
         word: Word::Should,
         source: "RFC 9438 §4.2",
-        asks: "After ten silent seconds the window grows by a half each round at most, once it is \
+        asks: "After twenty silent seconds the window grows by a half each round at most, once it is \
                nearly what it was.",
         applies: if_cubic,
         measure: |trial| {
@@ -100,7 +100,7 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Growth,
         word: Word::Must,
         source: "RFC 9438 §4.2, §5.8",
-        asks: "Time in which the application sends nothing does not count: a second after ten \
+        asks: "Time in which the application sends nothing does not count: a second after twenty \
                silent ones the window is a tenth above the curve without them at most.",
         applies: if_cubic,
         measure: |trial| {
@@ -182,7 +182,7 @@ struct Epoch {
     k: f64,
 }
 
-/// An epoch of CUBIC with ten silent seconds in it.
+/// An epoch of CUBIC with twenty silent seconds in it.
 struct Silence {
     wire: Arc<Wire>,
     epoch: Epoch,
@@ -193,15 +193,15 @@ struct Silence {
     again: f64,
 }
 
-/// A flow that falls silent for ten seconds in the first half of an epoch.
+/// A flow that falls silent for twenty seconds in the first half of an epoch.
 fn silence(trial: &mut Trial<'_>) -> Result<Silence, Stop> {
     let (steady, epoch) = epoch(trial)?;
     let at = epoch.begins + epoch.k / 2.0;
-    let again = at + 10.0;
+    let again = at + 20.0;
     let stimulus = Stimulus::on(Network::L, again + 1.4).avoidance(400);
     let payload = idle::payload_by(&steady, at);
     let wire = trial.run(&stimulus.offered(0.0, payload).endless_from(again))?;
-    let since = idle::falls_silent(&wire, again, 9.0)?;
+    let since = idle::falls_silent(&wire, again, 19.0)?;
     let before = large(round(&steady, at - steady.rtt))?;
     Ok(Silence { wire, epoch, before, since, again })
 }

@@ -136,9 +136,17 @@ fn restart(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     let first = wire.sent(AGAIN, AGAIN + 0.95 * wire.rtt).len() as f64;
     let train = wire.longest_train(AGAIN, AGAIN + wire.rtt);
     let told = format!("at most {train} at once, of a window of {before:.0}");
+    if trial.subject.transport == Transport::Quic {
+        // What is paced needs more than a round to leave, by a round trip that had a queue.
+        let flight = wire.largest_flight(AGAIN, AGAIN + 3.0 * wire.rtt);
+        let found = Finding::of(flight, "packets in flight").told(told);
+        if trial.subject.profile.is_bbr() {
+            return Ok(found);
+        }
+        return Ok(found.should(Range::at_most((1.1 * before + 3.0).max(12.0))));
+    }
     let found = Finding::of(first, "packets").told(told);
     Ok(match trial.subject.transport {
-        Transport::Quic => found.should(Range::at_most((1.1 * before + 2.0).max(12.0))),
         _ if train <= 10 && first > 10.0 => found,
         _ => found.should(Range::at_most(11.0)),
     })

@@ -182,7 +182,7 @@ fn at_then(wire: &Wire) -> Result<f64, Stop> {
 
 /// By how many rounds a file arrives later if a packet is lost, and the first after that is known.
 fn repair(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
-    let file = Stimulus::on(Network::F, 3.0).sized(280_000);
+    let file = Stimulus::on(Network::F, 3.0).sized(210_000);
     let base = trial.run(&file)?;
     let once = file.lose(0.0, &[60]);
     let lost = first_lost(&*trial.run(&once)?, 0.0)?;

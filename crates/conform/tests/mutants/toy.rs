@@ -1,6 +1,6 @@
 //! A sender as RFC 9002 has it, with NewReno, small enough to be read; and one fault of it.
 
-use narrows_scenario::{Stack, StackEnds, Wish};
+use narrows_scenario::{Offered, Stack, StackEnds, Transfer, Wish};
 use narrows_signal::Ecn;
 use narrows_sim::{Endpoint, Told, Transmit};
 use narrows_units::{Duration, Time};
@@ -46,6 +46,26 @@ pub enum Fault {
     ScalableBit,
     /// What arrives twice is a loss.
     DuplicatesReduce,
+    /// An acknowledgement that says nothing new is a loss.
+    DoubleAcksReduce,
+    /// What the application does not use of the window grows, too.
+    GrowsWhileLimited,
+    /// The window is twice as large after a silence.
+    GrowsInSilence,
+    /// A probe timeout is four times as long.
+    LateProbe,
+    /// What is sent again is lost only once the timer says so.
+    RepairsOnce,
+    /// What is lost for long leaves no threshold.
+    ForgetsThreshold,
+    /// A packet is lost if there is no answer within one and a half of the least round trip.
+    LeastRoundTrip,
+    /// Slow start ends as soon as a round trip is longer.
+    LeavesWhenLate,
+    /// CUBIC's time goes on in silence; and its window grows at once to where that is.
+    TimeInSilence,
+    TimeInSilenceAtOnce,
+    NoFastConvergence,
     HiddenClock,
 }
 
@@ -56,10 +76,18 @@ const MOST: f64 = 5000.0;
 /// Packets of a burst.
 const BURST: u64 = 32;
 /// Numbers that an acknowledgement repeats, so that some may be lost.
-const REPEATED: usize = 40;
+const REPEATED: usize = 150;
+
+/// How the window grows in congestion avoidance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Law {
+    Reno,
+    /// RFC 9438 without its Reno-friendly region.
+    Cubic,
+}
 
 /// The stack with a fault, as scenarios name it.
-pub struct Toy(pub Fault);
+pub struct Toy(pub Law, pub Fault);
 
 impl Stack for Toy {
     fn name(&self) -> &'static str {
@@ -71,19 +99,32 @@ impl Stack for Toy {
     }
 
     fn ends(&self, wish: &Wish) -> Result<StackEnds, String> {
-        let left = wish.transfer.bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(PAYLOAD as u64));
-        Ok((Box::new(Near::new(self.0, left)), Box::<Far>::default()))
+        Ok((Box::new(Near::new(self.0, self.1, &wish.transfer)), Box::<Far>::default()))
     }
 }
 
 struct Sent {
     at: Time,
+    /// It carries what was lost.
+    repeats: bool,
 }
 
 struct Near {
+    law: Law,
     fault: Fault,
-    /// Packets of data that have not been sent, or were lost.
-    left: u64,
+    /// Packets of data that there are, that have been sent, and that were lost.
+    total: u64,
+    fresh: u64,
+    lost: u64,
+    offered: Offered,
+    /// The application, not the window, was the limit when it was last asked.
+    limited: bool,
+    /// Since when nothing is under way.
+    silent: Option<Time>,
+    least_rtt: f64,
+    /// CUBIC's W_max, and when its epoch began.
+    w_max: f64,
+    epoch: Option<Time>,
     next: u64,
     outstanding: BTreeMap<u64, Sent>,
     largest: Option<u64>,
@@ -101,14 +142,25 @@ struct Near {
     probes: u32,
     last_sent: Time,
     next_at: Time,
+    now: Time,
 }
 
 impl Near {
-    fn new(fault: Fault, left: u64) -> Self {
+    fn new(law: Law, fault: Fault, transfer: &Transfer) -> Self {
+        let total = transfer.bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(PAYLOAD as u64));
         let window = if let Fault::InitialWindow(packets) = fault { packets } else { 10.0 };
         Self {
+            law,
             fault,
-            left,
+            total,
+            fresh: 0,
+            lost: 0,
+            offered: transfer.offered.clone(),
+            limited: false,
+            silent: None,
+            least_rtt: f64::INFINITY,
+            w_max: 0.0,
+            epoch: None,
             next: 0,
             outstanding: BTreeMap::new(),
             largest: None,
@@ -125,13 +177,15 @@ impl Near {
             probes: 0,
             last_sent: Time::ZERO,
             next_at: Time::ZERO,
+            now: Time::ZERO,
         }
     }
 
     /// srtt + max(4 · rttvar, 1 ms) + 25 ms (RFC 9002, §6.2.1).
     fn probe_timeout(&self) -> f64 {
         let srtt = self.srtt.unwrap_or(0.333);
-        srtt + (4.0 * self.variance).max(1e-3) + 0.025
+        let timeout = srtt + (4.0 * self.variance).max(1e-3) + 0.025;
+        if self.fault == Fault::LateProbe { 4.0 * timeout } else { timeout }
     }
 
     fn deadline(&self) -> Time {
@@ -152,13 +206,24 @@ impl Near {
     fn lost_at(&self) -> Time {
         let largest = self.largest.unwrap_or(0);
         // Higher numbers left later.
+        let largest = if self.fault == Fault::LeastRoundTrip { u64::MAX } else { largest };
         let older = self.outstanding.range(..largest).map(|(_, sent)| sent.at).next();
-        let wait = Duration::from_secs(1.125 * self.latest.max(self.srtt.unwrap_or(0.0)));
-        older.map_or(Time::NEVER, |at| at + wait)
+        older.map_or(Time::NEVER, |at| at + self.patience())
+    }
+
+    fn patience(&self) -> Duration {
+        if self.fault == Fault::LeastRoundTrip {
+            return Duration::from_secs(1.5 * self.least_rtt.min(10.0));
+        }
+        Duration::from_secs(1.125 * self.latest.max(self.srtt.unwrap_or(0.0)))
     }
 
     fn sample(&mut self, rtt: f64) {
         self.latest = rtt;
+        self.least_rtt = self.least_rtt.min(rtt);
+        if self.fault == Fault::LeavesWhenLate && rtt > 1.1 * self.least_rtt {
+            self.threshold = self.threshold.min(self.window);
+        }
         let Some(srtt) = self.srtt else {
             (self.srtt, self.variance) = (Some(rtt), rtt / 2.0);
             return;
@@ -167,16 +232,49 @@ impl Near {
         self.srtt = Some(0.875 * srtt + 0.125 * rtt);
     }
 
-    fn grow(&mut self, packets: f64) {
+    fn grow(&mut self, now: Time, packets: f64) {
+        if self.limited && self.fault != Fault::GrowsWhileLimited {
+            return;
+        }
         if self.window < self.threshold || self.fault == Fault::StaysInSlowStart {
             let each = if let Fault::SlowStart(each) = self.fault { each } else { 1.0 };
             self.window += each * packets;
+        } else if self.law == Law::Cubic {
+            self.window += packets * (self.target(now) / self.window - 1.0);
         } else {
             let each = if let Fault::Avoidance(each) = self.fault { each } else { 1.0 };
             self.window += each * packets / self.window;
         }
         let most = if let Fault::StandsStill(most) = self.fault { most } else { MOST };
         self.window = self.window.min(most);
+    }
+
+    /// Where CUBIC's window is a round trip later (RFC 9438, §4.2).
+    fn target(&mut self, now: Time) -> f64 {
+        let t = now.since(*self.epoch.get_or_insert(now)).seconds() + self.latest;
+        let k = (self.w_max * 0.3 / 0.4).cbrt();
+        let most = match self.fault {
+            Fault::TimeInSilenceAtOnce => f64::INFINITY,
+            _ => 1.5 * self.window,
+        };
+        (0.4 * (t - k).powi(3) + self.w_max).clamp(self.window, most.max(self.window))
+    }
+
+    /// Whether the application has nothing more to send at `now`.
+    fn is_limited(&self, now: Time) -> bool {
+        let offered = self.offered.by(now).div_ceil(PAYLOAD as u64);
+        self.lost == 0 && self.fresh >= self.total.min(offered)
+    }
+
+    /// Nothing was under way until `now`.
+    fn ends_silence(&mut self, now: Time) {
+        let Some(since) = self.silent.take() else { return };
+        let silent = now.since(since);
+        let runs = matches!(self.fault, Fault::TimeInSilence | Fault::TimeInSilenceAtOnce);
+        self.epoch = self.epoch.map(|epoch| if runs { epoch } else { epoch + silent });
+        if self.fault == Fault::GrowsInSilence && silent.seconds() > 1.0 {
+            self.window *= 2.0;
+        }
     }
 
     /// What was sent at `at` was lost, or marked.
@@ -193,8 +291,12 @@ impl Near {
         let beta = match self.fault {
             Fault::Beta(beta) => beta,
             Fault::SecondBeta(beta) if self.window < self.peak => beta,
+            _ if self.law == Law::Cubic => 0.7,
             _ => 0.5,
         };
+        let lower = self.window < self.w_max && self.fault != Fault::NoFastConvergence;
+        self.w_max = if lower { 0.85 * self.window } else { self.window };
+        self.epoch = None;
         self.peak = self.window;
         self.window = (self.window * beta).max(2.0);
         self.threshold = self.window;
@@ -206,18 +308,25 @@ impl Near {
     fn find_lost(&mut self, now: Time) {
         let Some(largest) = self.largest else { return };
         let threshold = if let Fault::Threshold(packets) = self.fault { packets } else { 3 };
-        let wait = Duration::from_secs(1.125 * self.latest.max(self.srtt.unwrap_or(0.0)));
-        let older = self.outstanding.range(..largest);
+        let wait = self.patience();
+        let end = if self.fault == Fault::LeastRoundTrip { u64::MAX } else { largest };
+        let older = self.outstanding.range(..end);
         let is_lost = |(number, sent): &(&u64, &Sent)| {
             **number + threshold <= largest || sent.at + wait <= now
         };
-        let lost: Vec<(u64, Time)> =
-            older.take_while(is_lost).map(|(number, sent)| (*number, sent.at)).collect();
+        let once = self.fault == Fault::RepairsOnce;
+        let waits = Duration::from_secs(8.0 * wait.seconds());
+        let late = |sent: &Sent| !(once && sent.repeats) || sent.at + waits <= now;
+        let lost: Vec<(u64, Time)> = older
+            .take_while(is_lost)
+            .filter(|(_, sent)| late(sent))
+            .map(|(number, sent)| (*number, sent.at))
+            .collect();
         let Some(((_, first), (_, last))) = lost.first().zip(lost.last()) else { return };
         let span = last.since(*first).seconds();
         for (number, at) in &lost {
             self.outstanding.remove(number);
-            self.left = self.left.saturating_add(1);
+            self.lost += 1;
             if self.fault == Fault::ReducesForEach {
                 self.congestion(now, *at);
             }
@@ -225,6 +334,9 @@ impl Near {
         self.congestion(now, *last);
         if span > 3.0 * self.probe_timeout() && self.fault != Fault::NeverStartsAnew {
             self.window = 2.0;
+            if self.fault == Fault::ForgetsThreshold {
+                self.threshold = 2.0;
+            }
         }
     }
 
@@ -239,11 +351,17 @@ impl Near {
                 self.largest = Some(*number);
             }
             if self.recovery.is_none_or(|from| sent.at > from) && self.fault != Fault::CountsAcks {
-                self.grow(1.0);
+                self.grow(now, 1.0);
             }
         }
         if !known.is_empty() && self.fault == Fault::CountsAcks {
-            self.grow(1.0);
+            self.grow(now, 1.0);
+        }
+        if known.is_empty() && self.fault == Fault::DoubleAcksReduce {
+            self.congestion(now, now);
+        }
+        if self.outstanding.is_empty() {
+            self.silent.get_or_insert(now);
         }
         if let Some(at) = newest {
             self.sample(now.since(at).seconds());
@@ -268,7 +386,7 @@ impl Near {
     }
 
     fn may_send(&self, now: Time) -> bool {
-        if self.left == 0 && self.probes == 0 {
+        if self.is_limited(now) && self.probes == 0 {
             return false;
         }
         self.probes > 0
@@ -297,10 +415,12 @@ impl Near {
 
 impl Endpoint for Near {
     fn handle(&mut self, now: Time, datagram: &mut Vec<u8>, _: Ecn) {
+        self.now = now;
         self.hear(now, &Ack::read(datagram));
     }
 
     fn handle_timeout(&mut self, now: Time) {
+        self.now = now;
         if self.lost_at() <= now {
             self.find_lost(now);
         }
@@ -315,13 +435,22 @@ impl Endpoint for Near {
 
     fn poll_transmit(&mut self, now: Time, datagram: &mut Vec<u8>) -> Option<Transmit> {
         if !self.may_send(now) {
+            // While it waits for its pace it is what it was.
+            let room = (self.outstanding.len() as f64) < self.window.floor();
+            self.limited = room && (self.limited || self.is_limited(now));
             return None;
         }
+        self.ends_silence(now);
         self.probes = self.probes.saturating_sub(1);
-        self.left = self.left.saturating_sub(u64::from(self.left < u64::MAX));
+        let repeats = self.lost > 0;
+        if repeats {
+            self.lost -= 1;
+        } else if !self.is_limited(now) {
+            self.fresh += 1;
+        }
         datagram.extend(self.next.to_le_bytes());
         datagram.resize(PAYLOAD, 0);
-        self.outstanding.insert(self.next, Sent { at: now });
+        self.outstanding.insert(self.next, Sent { at: now, repeats });
         self.next += 1;
         self.last_sent = now;
         self.pace(now);
@@ -330,9 +459,11 @@ impl Endpoint for Near {
     }
 
     fn poll_timeout(&mut self) -> Option<Time> {
-        let waits = self.left > 0 && (self.outstanding.len() as f64) < self.window.floor();
+        let waits =
+            !self.is_limited(self.now) && (self.outstanding.len() as f64) < self.window.floor();
         let paced = if waits { self.next_at } else { Time::NEVER };
-        let at = paced.min(self.deadline()).min(self.lost_at());
+        let offer = self.offered.next(self.now).unwrap_or(Time::NEVER);
+        let at = paced.min(self.deadline()).min(self.lost_at()).min(offer);
         (at < Time::NEVER).then_some(at)
     }
 }
