@@ -87,6 +87,14 @@ class Row:
     bound: str
     scenarios: list[str]
 
+    def __bool__(self) -> bool:
+        """Return whether the check does not fail."""
+        return self.finding is not Finding.FAILS
+
+    def __str__(self) -> str:
+        check = self.check
+        return f"{line(self)}\n  {check.source} {check.word}: {check.asks}"
+
     def record(self) -> dict[str, Any]:
         """Return it as one object for ``--json``.
 
@@ -259,6 +267,22 @@ def conform(
     >>> bool(found), [str(row.finding) for row in found.rows]
     (True, ['holds', 'holds'])
     """
+    found = _judge(cc, as_=as_, only=only, transport=transport, fields=fields)
+    if all(row.finding is Finding.NOT_ASKED for row in found.rows):
+        raise Error(
+            f"--only: nothing of {only} is asked of {found.cc} as {found.profile}; try --as"
+        )
+    return found
+
+
+def _judge(
+    cc: Any,
+    *,
+    as_: str | None = None,
+    only: str = "all",
+    transport: str | None = None,
+    fields: Mapping[str, Any] | None = None,
+) -> Conformance:
     controllers: dict[str, Makes] = {}
     name, version = cc, ""
     if is_stack(cc):
@@ -283,9 +307,27 @@ def conform(
         for check, finding, number, seen, bound, scenarios in told
     ]
     seconds = time.monotonic() - begun
-    if all(row.finding is Finding.NOT_ASKED for row in rows):
-        raise Error(f"--only: nothing of {only} is asked of {name} as {profile}; try --as")
     return Conformance(name, profile, transport or of_name, version, rows, seconds, controllers)
+
+
+def judged(cc: Any, check: str, **given: Any) -> Row:
+    """Judge a congestion controller by one check.
+
+    Parameters
+    ----------
+    cc
+        As `conform` takes it.
+    check
+        Its number.
+    **given
+        What else `conform` takes.
+
+    Returns
+    -------
+    Row
+        What it found, also if it is not asked.
+    """
+    return _judge(cc, only=check, **given).rows[0]
 
 
 @dataclass(frozen=True)

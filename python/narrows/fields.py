@@ -133,6 +133,8 @@ class ScriptLineFields(_ScriptLineFrom, total=False):
     """Those with these numbers are marked, if they can be."""
     twice: int | str | Sequence[int | str]
     """A copy of those with these numbers comes right behind them, which other lines count."""
+    clear: int | str | Sequence[int | str]
+    """The ECN bits of those with these numbers are taken off."""
     late: str
     """Those with the numbers of `packets` arrive so much later, overtaken by others."""
     packets: int | str | Sequence[int | str]
@@ -555,6 +557,19 @@ class AppFields(TypedDict, total=False):
     """
 
 
+class OfferFields(TypedDict, total=False):
+    """The fields of a offer."""
+
+    at: Required[str]
+    """When, from the beginning of the run on."""
+    bytes: str
+    """How much; without end unless given."""
+    every: str
+    """As much again after each such time."""
+    until: str
+    """With `every`: until then; it has no end unless given."""
+
+
 class FilesFields(TypedDict, total=False):
     """The fields of a files."""
 
@@ -629,6 +644,10 @@ class FlowOptions(TypedDict, total=False):
     app: AppFields | Mapping[str, Any]
     """An application that makes its data at a rate of its own, now and then in silence; the delay
     of its packets is measured.
+    """
+    offers: Sequence[OfferFields | Mapping[str, Any]]
+    """Payload that the application offers at these times instead: [{ at = "0s", bytes = "100kB" },
+    { at = "10s" }].
     """
     telnet: str
     """The application offers one packet at a time, at exponential gaps of this mean, like "100ms".

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -39,6 +44,64 @@ class Hardly(Half):
     """The same with another factor."""
 
     beta = 0.85
+
+
+PLUGIN = """
+import pytest
+
+@pytest.mark.conform("cubic:beta=0.5", only="D1,D2,B4", skip="D2")
+def test_controller(row):
+    assert row, row
+
+@pytest.mark.conform("quic", as_="reno", only="D1")
+def test_other(row):
+    assert row.number < 0.54
+"""
+
+
+def test_checks_are_tests_of_pytest(tmp_path: Path) -> None:
+    (tmp_path / "test_mine.py").write_text(PLUGIN)
+    words = [sys.executable, "-m", "pytest", "-rs", "-v", "-p", "no:cacheprovider", "test_mine.py"]
+    words += ["-p", "narrows.pytest_plugin"] if not installed_plugin() else []
+    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    told = ran.stdout
+    assert "1 failed, 1 passed, 1 skipped" in told, told + ran.stderr
+    assert "test_controller[D1] FAILED" in told and "test_other[D1] PASSED" in told
+    assert "B4: asked of BBR only" in told and "RFC 9438 §4.6" in told
+
+
+def installed_plugin() -> bool:
+    found = entry_points(group="pytest11")
+    return any(it.value == "narrows.pytest_plugin" for it in found)
+
+
+def test_the_action_judges_and_tells(tmp_path: Path) -> None:
+    """What `action.yml` runs, with its environment, as a forge does it."""
+    root = Path(nw.__file__).parents[2]
+    summary = tmp_path / "summary.md"
+    given = {"INPUT_CC": "cubic:beta=0.5", "INPUT_ONLY": "D1,T1", "INPUT_BADGE": "badge.json"}
+    path = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    always = {"GITHUB_STEP_SUMMARY": str(summary), "NARROWS_ACTION": str(root), **path}
+
+    def action(**inputs: str) -> subprocess.CompletedProcess[str]:
+        words = [str(root / "scripts" / "conform-action")]
+        environment = {"HOME": str(tmp_path), **always, **inputs}
+        return subprocess.run(
+            words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+
+    ran = action(**given)
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "✗ fails" in summary.read_text() and "RFC 9438 §4.6" in summary.read_text()
+    badge = json.loads((tmp_path / "badge.json").read_text())
+    assert (badge["message"], badge["color"], badge["schemaVersion"]) == ("1 of 2 hold", "red", 1)
+    assert ET.parse(tmp_path / "narrows-conform.xml").getroot().get("failures") == "1"
+    assert (tmp_path / "out/conform/cubic-beta-0-5/D1/report.html").exists()
+    assert action(INPUT_CC="cubic", INPUT_ONLY="D1").returncode == 0
+    assert action(INPUT_RUN="exit 7").returncode == 7
+    assert action().returncode == 2
+    names = set(re.findall(r"INPUT_\w+", (root / "action.yml").read_text()))
+    assert names == set(re.findall(r"INPUT_\w+", (root / "scripts/conform-action").read_text()))
 
 
 def test_rows_say_who_asks_for_what() -> None:

@@ -1,7 +1,10 @@
 /* A toy stack: additive increase, multiplicative decrease, a number in each datagram. Its receiver
  * answers each; three later answers, or a quarter of a second without any, say that one is lost.
  *
- *   cc toy.c -I ../include -L ../../../target/debug -lnarrows -o toy && ./toy */
+ *   cc toy.c -I ../include -L ../../../target/debug -lnarrows -o toy && ./toy
+ *
+ * `./toy checks` prints the checks of conformance, `./toy U2` tries one; CMakeLists.txt makes each a
+ * test. */
 #include "narrows_endpoint.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,8 +162,22 @@ static int make(void *context, uint64_t seed, uint64_t size, struct narrows_endp
 	return 0;
 }
 
-int main(void)
+/* Prints what narrows said, and returns whether `wrong` is in it. */
+static int said(char *text, const char *wrong)
 {
+	puts(text);
+	int failed = strstr(text, wrong) != NULL || strstr(text, "\"error\"") != NULL;
+	narrows_free(text);
+	return failed;
+}
+
+int main(int count, char **arguments)
+{
+	if (count == 2 && strcmp(arguments[1], "checks") == 0)
+		return said(narrows_checks(), "\"error\"");
+	if (count == 2)
+		return said(narrows_conform("any", arguments[1], "quic", "toy", make, NULL),
+			    "\"finding\":\"fails\"");
 	const char *scenario = "duration = \"20s\"\n"
 			       "[dumbbell]\n"
 			       "rate = \"20Mbps\"\n"
@@ -170,9 +187,5 @@ int main(void)
 			       "host = \"toy\"\n"
 			       "[[flows]]\n"
 			       "cc = \"reno\"\n";
-	char *said = narrows_run(scenario, "toy", make, NULL, 1);
-	puts(said);
-	int failed = strstr(said, "\"error\"") != NULL;
-	narrows_free(said);
-	return failed;
+	return said(narrows_run(scenario, "toy", make, NULL, 1), "\"error\"");
 }

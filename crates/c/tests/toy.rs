@@ -66,6 +66,61 @@ fn a_stack_in_c_shares_a_path_with_ours_twice_alike() {
     assert_eq!(once, run("cc", &["-std=c11"], "toy-again"));
 }
 
+/// What `toy` does with `argument`: whether it ends well, and what it prints.
+fn toy(argument: &str) -> (bool, serde_json::Value) {
+    let binary = compiled("cc", &["-std=c11"], "examples/toy.c", &format!("toy-{argument}"));
+    let mut command = Command::new(&binary);
+    let ran = command.arg(argument).env("LD_LIBRARY_PATH", built()).output().expect("it runs");
+    (ran.status.success(), serde_json::from_slice(&ran.stdout).expect("it prints JSON"))
+}
+
+#[test]
+fn a_stack_in_c_is_judged() {
+    let (_, checks) = toy("checks");
+    let ids: Vec<&str> =
+        checks.as_array().expect("a list").iter().filter_map(|it| it["id"].as_str()).collect();
+    assert_eq!((ids[0], ids.last().copied(), ids.len() > 70), ("U1", Some("X8"), true));
+    let (holds, row) = toy("U1");
+    assert!(holds && row["rows"][0]["finding"] == "holds" && row["fails"] == 0, "{row}");
+    // Its timer is a quarter of a second each time.
+    let (holds, row) = toy("T1");
+    assert!(!holds && row["rows"][0]["finding"] == "fails" && row["fails"] == 1, "{row}");
+    // It sends on when its application is silent, as it does not ask.
+    let (_, row) = toy("I1");
+    assert_eq!(row["rows"][0]["finding"], "undecided", "{row}");
+    let (holds, row) = toy("Q1");
+    assert!(!holds && row["error"].to_string().contains("is no check"), "{row}");
+}
+
+/// Each check is a test of ctest, where there is one.
+#[test]
+fn ctest_runs_the_checks() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let folder = built().join("ctest");
+    let run = |program: &str, arguments: &[&str]| {
+        Command::new(program)
+            .args(arguments)
+            .output()
+            .map(|ran| (ran.status.success(), String::from_utf8_lossy(&ran.stdout).into_owned()))
+    };
+    let (here, to) = (here.display().to_string(), folder.display().to_string());
+    let library = format!("-DNARROWS_LIBRARY={}", built().join("libnarrows.so").display());
+    if run("ctest", &["--version"]).is_err() {
+        eprintln!("left out the tests of ctest: there is no cmake");
+        return;
+    }
+    for (program, arguments) in [
+        ("cmake", &["-S", &here, "-B", &to, &library][..]),
+        ("cmake", &["--build", &to]),
+        ("ctest", &["--test-dir", &to, "-R", "conform.(U1|U2)$"]),
+    ] {
+        let (well, said) = run(program, arguments).expect("it is there");
+        assert!(well, "{program}: {said}");
+    }
+    let (well, said) = run("ctest", &["--test-dir", &to, "-R", "conform.T1$"]).expect("as above");
+    assert!(!well && said.contains("1 tests failed out of 1"), "{said}");
+}
+
 #[test]
 fn what_cannot_be_run_is_said() {
     unsafe_run(

@@ -252,6 +252,8 @@ pub(crate) fn short(number: f64) -> String {
     if number.is_infinite() {
         return "never".to_owned();
     }
+    // What is summed of nothing is −0.
+    let number = number + 0.0;
     let text = match number.abs() {
         0.0..10.0 => format!("{number:.3}"),
         10.0..100.0 => format!("{number:.1}"),

@@ -72,7 +72,6 @@ fn a_path_that_is_not_filled_is_red() {
     assert_eq!(red(&rows), "T8 B4 B5 B10 B11");
 }
 
-
 /// What is chosen is found by number, by group, and by the beginning of its number.
 #[test]
 fn checks_are_chosen_by_name() {

@@ -48,6 +48,25 @@ fn each_does_the_same_twice_bit_for_bit() {
     }
 }
 
+/// Each sends what its application offers, no earlier, and ends with it.
+#[test]
+fn each_waits_for_its_application() {
+    let offers =
+        "offers = [{ at = \"0s\", bytes = \"300kB\" }, { at = \"4s\", bytes = \"150kB\" }]";
+    for cc in ["quinn:cubic", "noq:cubic", "smoltcp:reno", "s2n:cubic"] {
+        if !controllers().iter().any(|known| known == cc) {
+            continue;
+        }
+        let text = dumbbell("1bdp", &[&format!("cc = \"{cc}\"\n{offers}")]);
+        let result = results(&text, 3);
+        let (flow, at) = (&result.flows[0], result.flows[0].completion_time);
+        // From 3 s to 8 s only the second offer is sent.
+        let arrived = flow.goodput * 5.0 / 8.0;
+        assert!((arrived - 150e3).abs() < 1500.0, "{cc}: {arrived} bytes");
+        assert!(at.is_some_and(|at| (3.9..4.5).contains(&at)), "{cc}: {at:?}");
+    }
+}
+
 #[test]
 fn each_fills_the_path_with_a_buffer_of_its_bdp_or_says_why_not() {
     // Least utilisation; smoltcp without a controller loses nearly everything.

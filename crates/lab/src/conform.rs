@@ -6,6 +6,7 @@ use narrows_scenario::{Own, Stack, Transfer};
 use narrows_sim::Endpoint;
 use serde_json::Value;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::sync::Arc;
 
 /// A stack whose congestion controller is judged from what is on the wire.
@@ -127,8 +128,19 @@ impl Conformance {
                 check.id,
             );
         }
+        if !told.is_empty() {
+            summarise(&self.name, &told);
+        }
         assert!(told.is_empty(), "{}:{told}", self.name);
     }
+}
+
+/// Adds what is wrong to the summary of a forge's job, if there is one: the test fails anyway.
+fn summarise(name: &str, told: &str) {
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY") else { return };
+    let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+    let _ = file
+        .and_then(|mut file| file.write_all(format!("### {name}\n```{told}\n```\n").as_bytes()));
 }
 
 /// A test for each check of a stack, so that the runner shows and filters them: `conform::t1` and
@@ -141,8 +153,9 @@ impl Conformance {
 macro_rules! conform {
     ($of:expr) => {
         $crate::conform_tests! { $of;
-            u1 u2 u3 u4 u5 u8 g1 g2 g3 g4 g7 g8 d1 d2 d4 d5 d6 d7 d8 r1 r2 r3 r5 r6 r7 r9
-            p1 p2 p3 p4 e1 e2 e3 e4 e7 e8 t1 t2 t3 t4 t5 t6 b1 b2 b3 b4 b7 b14 x3 x8
+            u1 u2 u3 u4 u5 u6 u7 u8 g1 g2 g3 g4 g5 g6 g7 g8 d1 d2 d3 d4 d5 d6 d7 d8 d9 r1 r2 r3 r4 r5 r6 r7 r8 r9 r10
+            p1 p2 p3 p4 p5 i1 i3 i4 i5 e1 e2 e3 e4 e5 e6 e7 e8 t1 t2 t3 t4 t5 t6 t8
+            b1 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 x3 x4 x5 x6 x7 x8
         }
     };
 }

@@ -214,3 +214,50 @@ fn frames_that_come_too_late_are_counted() {
     assert_eq!(slow.groups[0].late_frames, late);
     assert!(fast.flows[0].goodput / 5e6 > 0.99 && fast.flows[0].goodput / 5e6 < 1.01);
 }
+
+/// 300 kB, ten times 15 kB, and nothing else: 450 kB arrive, whoever carries them; and what ends says
+/// when all has arrived.
+#[test]
+fn what_is_offered_arrives_and_no_more() {
+    for cc in ["cubic", "cubic+quic", "etcp"] {
+        let offers = "[{ at = \"0s\", bytes = \"300kB\" }, \
+                      { at = \"2s\", until = \"3s\", every = \"100ms\", bytes = \"15kB\" }]";
+        let results = run(&format!(
+            "duration = \"6s\"\nwarmup = \"0s\"\n\
+             [dumbbell]\nrate = \"50Mbps\"\nrtt = \"20ms\"\nbuffer = \"1bdp\"\n\
+             [[flows]]\ncc = \"{cc}\"\noffers = {offers}\n"
+        ));
+        let flow = &results.flows[0];
+        let (arrived, end) = (flow.goodput * 6.0 / 8.0, flow.completion_time.unwrap_or(0.0));
+        assert!((arrived - 450e3).abs() < 1500.0, "{cc}: {arrived} bytes");
+        assert!((2.8..3.1).contains(&end), "{cc}: all has arrived after {end} s");
+    }
+}
+
+#[test]
+fn offers_that_are_none_are_named() {
+    for (offers, says) in [
+        ("[]", "flows[0].offers: offers nothing"),
+        ("[{ at = \"0s\", bytes = \"0B\" }]", "flows[0].offers[0].bytes: 0B is nothing"),
+        ("[{ at = \"0s\", every = \"1s\" }]", "flows[0].offers[0].every: what has no end"),
+        ("[{ at = \"0s\", until = \"1s\" }]", "flows[0].offers[0].until: has no effect"),
+        (
+            "[{ at = \"0s\", every = \"1ns\", bytes = \"1kB\" }]",
+            "flows[0].offers[0].every: 1ns makes more than 1000000 offers",
+        ),
+        ("[{ at = \"0s\", every = \"0s\", bytes = \"1kB\" }]", "0s makes more than"),
+    ] {
+        let text = format!(
+            "[dumbbell]\nrate = \"50Mbps\"\nrtt = \"20ms\"\nbuffer = \"1bdp\"\n\
+             [[flows]]\noffers = {offers}\n"
+        );
+        let error =
+            Scenario::from_toml(&text).and_then(Checked::new).err().map(|it| it.to_string());
+        let error = error.unwrap_or_default();
+        assert!(error.contains(says), "{offers}: {error}");
+    }
+    let twice = "[dumbbell]\nrate = \"50Mbps\"\nrtt = \"20ms\"\nbuffer = \"1bdp\"\n\
+                 [[flows]]\nsize = \"1MB\"\noffers = [{ at = \"0s\" }]\n";
+    let error = Scenario::from_toml(twice).and_then(Checked::new).err().map(|it| it.to_string());
+    assert!(error.unwrap_or_default().contains("sends one kind of data"));
+}

@@ -53,6 +53,10 @@ def conform(
         bool, typer.Option("--list", help="Print the checks with their sources, and run none.")
     ] = False,
     junit: Junit = None,
+    badge: Annotated[
+        Path | None,
+        typer.Option(help="Write how many hold, as JSON for shields.io's endpoint badge."),
+    ] = None,
     keep: Annotated[
         Path,
         typer.Option("-o", "--output", help="Keep a page for each failure in folders below this."),
@@ -63,7 +67,7 @@ def conform(
 
     The exit status is 0 if nothing fails, 1 if something does, and 2 if it cannot be run.
     """
-    from narrows.cli.work.conform import Ask, judge, listed
+    from narrows.cli.work.conform import Ask, Known, Papers, judge, listed
 
     if list_:
         listed(json_)
@@ -73,4 +77,4 @@ def conform(
     if bless and baseline is None:
         raise Error("--bless: it writes the file of --baseline; name one")
     ask = Ask(cc, as_, only, skip, transport)
-    end_unless(judge(ask, strict, baseline, bless, junit, keep, json_))
+    end_unless(judge(ask, strict, Known(baseline, bless), Papers(junit, badge, keep), json_))

@@ -62,7 +62,7 @@ pub(super) static CHECKS: &[Check] = &[
     },
     Check {
         id: "B9",
-        name: "restart after silence",
+        name: "restart at full rate",
         group: Group::Bbr,
         word: Word::Follows,
         source: "draft-ietf-ccwg-bbr, Restarting from Idle",

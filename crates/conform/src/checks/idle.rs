@@ -1,6 +1,6 @@
 //! What comes after silence, and while the application limits what is sent.
 
-use super::{LARGE, THEN, avoidance, if_it_reduces, if_rfc, of_quic};
+use super::{LARGE, THEN, at_once, avoidance, if_it_reduces, if_rfc, of_quic};
 use crate::check::{Check, Finding, Group, Range, Stop, Word};
 use crate::network::{Network, Stimulus};
 use crate::subject::Transport;
@@ -156,7 +156,7 @@ fn restart(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
 pub(super) fn train_after_silence(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     let (wire, _) = silent(trial)?;
     let longest = wire.longest_train(AGAIN, AGAIN + wire.rtt) as f64;
-    Ok(of_quic(trial, Finding::of(longest, "packets"), 10.0))
+    Ok(of_quic(trial, Finding::of(longest, "packets"), at_once(&wire)))
 }
 
 /// How long it takes until the lost end of limited data is probed for.

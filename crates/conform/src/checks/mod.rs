@@ -17,6 +17,7 @@ use crate::network::{Network, Stimulus};
 use crate::subject::{Profile, Subject, Transport};
 use crate::trial::Trial;
 use crate::wire::{Packet, Wire};
+use narrows_sim::Transmit;
 use std::sync::{Arc, LazyLock};
 
 /// All checks, in the order of their groups and numbers.
@@ -151,6 +152,13 @@ fn of_quic(trial: &Trial<'_>, found: Finding, most: f64) -> Finding {
     } else {
         found
     }
+}
+
+/// The packets that may leave one behind the other: an initial window, ten or 14,720 bytes of payload
+/// (RFC 9002, §7.7, §7.2).
+fn at_once(wire: &Wire) -> f64 {
+    let payload = wire.size - f64::from(Transmit::UDP_HEADERS);
+    (14_720.0 / payload).floor().max(10.0)
 }
 
 /// When the first flight of data leaves. Over QUIC a flight of one or two packets before it is the

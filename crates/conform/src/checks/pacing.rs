@@ -1,6 +1,6 @@
 //! How packets are spread over a round.
 
-use super::{THEN, always, avoidance, first_flight, middle, of_quic};
+use super::{THEN, always, at_once, avoidance, first_flight, middle, of_quic};
 use crate::check::{Check, Finding, Group, Range, Stop, Word};
 use crate::network::{Network, Stimulus};
 use crate::subject::Transport;
@@ -28,12 +28,13 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Pacing,
         word: Word::Should,
         source: "RFC 9002 §7.7",
-        asks: "In congestion avoidance no more than ten packets leave one behind the other.",
+        asks: "In congestion avoidance no more than ten packets, or 14,720 bytes, leave one behind the \
+               other.",
         applies: always,
         measure: |trial| {
             let wire = steady(trial)?;
             let longest = wire.longest_train(2.0, THEN) as f64;
-            Ok(of_quic(trial, Finding::of(longest, "packets"), 10.0))
+            Ok(of_quic(trial, Finding::of(longest, "packets"), at_once(&wire)))
         },
     },
     Check {
@@ -55,14 +56,15 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Pacing,
         word: Word::Should,
         source: "RFC 9002 §7.7",
-        asks: "In slow start, too, no more than ten packets leave one behind the other.",
+        asks: "In slow start, too, no more than ten packets, or 14,720 bytes, leave one behind the \
+               other.",
         applies: always,
         measure: |trial| {
             let wire = trial.run(&Stimulus::on(Network::L, 0.7))?;
             let at = first_flight(trial, &wire)?;
             let (from, to) = (at + 0.9 * wire.rtt, at + 4.0 * wire.rtt);
             let longest = wire.longest_train(from, to) as f64;
-            Ok(of_quic(trial, Finding::of(longest, "packets"), 10.0))
+            Ok(of_quic(trial, Finding::of(longest, "packets"), at_once(&wire)))
         },
     },
     Check {

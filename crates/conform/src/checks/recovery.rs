@@ -1,7 +1,9 @@
 //! What happens until a loss is repaired.
 
 use super::decrease::of_several;
-use super::{THEN, always, avoidance, first_lost, if_it_reduces, if_rfc, losing, of_quic, ratio};
+use super::{
+    THEN, always, at_once, avoidance, first_lost, if_it_reduces, if_rfc, losing, of_quic, ratio,
+};
 use crate::check::{Check, Finding, Group, Range, Stop, Verdict, Word};
 use crate::network::{ACCESS, ACCESS_DELAY, Network, Stimulus};
 use crate::subject::{Profile, Transport};
@@ -105,7 +107,7 @@ pub(super) static CHECKS: &[Check] = &[
             let (wire, lost) = losing(trial, &[1])?;
             let (from, to) = (lost.sent + wire.rtt, lost.sent + 3.0 * wire.rtt);
             let longest = wire.longest_train(from, to) as f64;
-            Ok(of_quic(trial, Finding::of(longest, "packets"), 10.0))
+            Ok(of_quic(trial, Finding::of(longest, "packets"), at_once(&wire)))
         },
     },
     Check {
@@ -149,7 +151,7 @@ pub(super) static CHECKS: &[Check] = &[
             let bunched = trial.run(&Stimulus::on(Network::THIN, 8.0).gathered_acks(0.004))?;
             let used = |wire: &Wire| wire.used(Network::THIN.rate, 3.0, 8.0);
             let train = bunched.longest_train(3.0, 8.0) as f64;
-            let most = 10.0 + (0.004 * Network::THIN.rate / 8.0 / bunched.size).ceil();
+            let most = at_once(&bunched) + (0.004 * Network::THIN.rate / 8.0 / bunched.size).ceil();
             let quotient = Finding::of(used(&bunched) / used(&all), "of the rate without");
             let found = quotient.should(Range::at_least(0.9)).told(format!("{train:.0} at once"));
             if train > most && found.verdict() == Verdict::Holds {

@@ -29,8 +29,34 @@ OUTCOMES = {
 KEPT = (Finding.FAILS, Finding.DIFFERS)
 STRICT = {Finding.DIFFERS, Finding.UNDECIDED}
 
-# By controller and check what is known.
-Known = dict[str, dict[str, str]]
+
+@dataclass(frozen=True)
+class Known:
+    """The file of what is known, and whether it is written anew."""
+
+    path: Path | None
+    bless: bool
+
+    def read(self) -> dict[str, dict[str, str]]:
+        """Return what is known, by controller and check."""
+        if self.path is None or (self.bless and not self.path.exists()):
+            return {}
+        try:
+            known: dict[str, dict[str, str]] = json.loads(read_text(self.path))
+            if not all(isinstance(rows, dict) for rows in known.values()):
+                raise ValueError
+        except (ValueError, AttributeError):
+            raise Error(f"{self.path}: it is not what --bless writes; write it anew") from None
+        return known
+
+
+@dataclass(frozen=True)
+class Papers:
+    """What is written of the findings, and where pages are kept."""
+
+    junit: Path | None
+    badge: Path | None
+    keep: Path
 
 
 @dataclass(frozen=True)
@@ -67,14 +93,12 @@ def listed(as_json: bool) -> None:
 def judge(
     ask: Ask,
     strict: bool,
-    baseline: Path | None,
-    bless: bool,
-    junit: Path | None,
-    keep: Path,
+    baseline: Known,
+    papers: Papers,
     as_json: bool,
 ) -> bool:
     """Judge each controller; return whether nothing fails that is not known."""
-    known = _known(baseline, bless)
+    known = baseline.read()
     wanted = ask.checks()
     all_found = []
     names = split_list("--cc", ask.cc)
@@ -83,18 +107,20 @@ def judge(
     for cc in names:
         found = conform(cc, as_=ask.as_, only=wanted, transport=ask.transport)
         all_found.append(found)
-        kept = _keep(found, keep)
+        kept = _keep(found, papers.keep)
         if as_json:
             for row in found.rows:
                 put(json.dumps({"cc": cc, "as": found.profile, **row.record()}))
         else:
             _print(found, kept, ask)
-    if junit:
-        write_at_once(junit, xml([_suite(found, strict) for found in all_found]).encode())
+    if papers.junit:
+        write_at_once(papers.junit, xml([_suite(found, strict) for found in all_found]).encode())
+    if papers.badge:
+        write_at_once(papers.badge, _badge(all_found).encode())
     _tell_forge(all_found)
-    if baseline and bless:
+    if baseline.path and baseline.bless:
         told = {it.cc: {row.check.id: row.finding.value for row in it.rows} for it in all_found}
-        write_at_once(baseline, (json.dumps(known | told, indent=1) + "\n").encode())
+        write_at_once(baseline.path, (json.dumps(known | told, indent=1) + "\n").encode())
         return True
     wrong = {Finding.FAILS}
     if strict:
@@ -108,16 +134,16 @@ def judge(
     return not news
 
 
-def _known(baseline: Path | None, bless: bool) -> Known:
-    if baseline is None or (bless and not baseline.exists()):
-        return {}
-    try:
-        known: Known = json.loads(read_text(baseline))
-        if not all(isinstance(rows, dict) for rows in known.values()):
-            raise ValueError
-    except (ValueError, AttributeError):
-        raise Error(f"{baseline}: it is not what --bless writes; write it anew") from None
-    return known
+def _badge(all_found: list[Conformance]) -> str:
+    """Return how many checks hold, as shields.io's endpoint wants it."""
+    rows = [row for found in all_found for row in found.rows]
+    told = {finding: sum(row.finding is finding for row in rows) for finding in Finding}
+    holds, fails = told[Finding.HOLDS], told[Finding.FAILS]
+    asked = holds + fails + told[Finding.DIFFERS] + told[Finding.UNDECIDED]
+    color = "red" if fails else "brightgreen" if holds == asked else "yellow"
+    message = f"{holds} of {asked} hold"
+    badge = {"schemaVersion": 1, "label": "conformance", "message": message, "color": color}
+    return json.dumps(badge) + "\n"
 
 
 def _print(found: Conformance, kept: dict[str, Path], ask: Ask) -> None:
