@@ -33,8 +33,8 @@ pub extern "C" fn narrows_offers() -> *const Offered {
 /// What has been offered by `now`; see the header.
 ///
 /// # Safety
-/// `offers` is null or what [`narrows_offers`] returned, of ends that live; `next` is null or can be
-/// written to.
+/// `offers` is null or what [`narrows_offers`] returned, of ends that live; `next` is null or can
+/// be written to.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn narrows_offered(offers: *const Offered, now: u64, next: *mut u64) -> u64 {
     let now = now.checked_mul(1000).map_or(Time::NEVER, Time::from_picos);

@@ -227,8 +227,8 @@ impl Stimulus {
         self
     }
 
-    /// The fields of the flow that not every subject has, as messages name them, and what it then is
-    /// like.
+    /// The fields of the flow that not every subject has, as messages name them, and what it then
+    /// is like.
     pub fn asks(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let asks = [
             (self.ecn, "ecn", "its flows cannot be marked"),

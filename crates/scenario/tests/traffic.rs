@@ -215,8 +215,8 @@ fn frames_that_come_too_late_are_counted() {
     assert!(fast.flows[0].goodput / 5e6 > 0.99 && fast.flows[0].goodput / 5e6 < 1.01);
 }
 
-/// 300 kB, ten times 15 kB, and nothing else: 450 kB arrive, whoever carries them; and what ends says
-/// when all has arrived.
+/// 300 kB, ten times 15 kB, and nothing else: 450 kB arrive, whoever carries them; and what ends
+/// says when all has arrived.
 #[test]
 fn what_is_offered_arrives_and_no_more() {
     for cc in ["cubic", "cubic+quic", "etcp"] {

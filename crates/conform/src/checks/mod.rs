@@ -154,8 +154,8 @@ fn of_quic(trial: &Trial<'_>, found: Finding, most: f64) -> Finding {
     }
 }
 
-/// The packets that may leave one behind the other: an initial window, ten or 14,720 bytes of payload
-/// (RFC 9002, §7.7, §7.2).
+/// The packets that may leave one behind the other: an initial window, ten or 14,720 bytes of
+/// payload (RFC 9002, §7.7, §7.2).
 fn at_once(wire: &Wire) -> f64 {
     let payload = wire.size - f64::from(Transmit::UDP_HEADERS);
     (14_720.0 / payload).floor().max(10.0)

@@ -86,7 +86,7 @@ fn each_fault_is_red() {
         (Fault::LateProbe, "I5 T2"),
         (Fault::RepairsOnce, "D7 R4"),
         (Fault::ForgetsThreshold, "R8"),
-        (Fault::LeastRoundTrip, "T8"),
+        (Fault::LeastRoundTrip, "D7 R8 T1 T3 T6 T8"),
         (Fault::LeavesWhenLate, "U6 R8"),
     ] {
         let (found, told) = red(Law::Reno, fault, "all");

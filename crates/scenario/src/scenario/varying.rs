@@ -214,7 +214,8 @@ written! {
 
 written! {
     /// What happens to packets by their number, before the queue sees them: one of `drop`, `mark`,
-    /// `twice`, `clear` and `late`. Packets that the other fields admit are counted as they arrive, from 1.
+    /// `twice`, `clear` and `late`. Packets that the other fields admit are counted as they arrive,
+    /// from 1.
     pub struct ScriptLine {
         required {}
         optional {

@@ -30,7 +30,8 @@ impl Context<'_> {
         let (Some((numbers, act)), None, true) =
             (said.next(), said.next(), packets.is_some() == late.is_some())
         else {
-            let message = "must say one of drop, mark, twice, clear, and late with packets; like { drop = 17 }";
+            let message = "must say one of drop, mark, twice, clear, and late with packets; like \
+                           { drop = 17 }";
             return Err(self.error(&format!("script[{number}]"), message));
         };
         if let Some(late) = late

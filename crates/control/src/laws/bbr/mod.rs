@@ -123,7 +123,7 @@ enum AckPhase {
 }
 
 /// §2.15: what is restored if a recovery proves spurious.
-#[derive(Clone, Copy, Debug)]
+#[derive(Default, Clone, Copy, Debug)]
 struct Undo {
     state: Option<State>,
     bw_shortterm: f64,
@@ -279,12 +279,6 @@ impl Bbr {
     /// (§5.2.1, OnInit).
     pub fn new(params: Params, quantum: SendQuantum, initial_window: f64, seed: u64) -> Self {
         let infinity = f64::INFINITY;
-        let undo = Undo {
-            state: None,
-            bw_shortterm: 0.0,
-            inflight_shortterm: 0.0,
-            inflight_longterm: 0.0,
-        };
         let mut bbr = Self {
             ecn: params.ecn,
             quantum,
@@ -329,7 +323,7 @@ impl Bbr {
             cycle_stamp: Time::ZERO,
             prev_probe_too_high: false,
             prev_probe_precautionary: false,
-            undo,
+            undo: Undo::default(),
             path: Path::unknown(),
             probe_rtt: ProbeRtt { min_delay: infinity, ..ProbeRtt::default() },
             marks: Marks { alpha: 1.0, ..Marks::default() },

@@ -86,8 +86,8 @@ impl Bbr {
         if self.full_bw_reached {
             return;
         }
-        // A recovery of QUIC's ends with the very acknowledgement that ends its first round: that of
-        // a packet sent since the loss was known (RFC 9002 §7.3.2).
+        // A recovery of QUIC's ends with the very acknowledgement that ends its first round: that
+        // of a packet sent since the loss was known (RFC 9002 §7.3.2).
         let recovering = ack.recovering || self.leaves_fast_recovery;
         let several = self.loss_ranges_in_round >= STARTUP_FULL_LOSS_CNT;
         if self.loss_round_start
