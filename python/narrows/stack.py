@@ -157,17 +157,17 @@ class Stack:
     def ends(self, seed: int, size: int | None) -> tuple[Endpoint, Endpoint]:
         """Return the two ends of a flow: data goes from the first to the second.
 
+        A definition with a fourth argument, ``ends(self, seed, size, offers)``, is given what the
+        application has offered, if that is not all at once: pairs of a time in seconds and the
+        bytes offered from then on in all, of which the last is None if there is no end. The near
+        end sends no more, and asks to be woken when there is more.
+
         Parameters
         ----------
         seed
             Where their randomness comes from.
         size
             Bytes to transfer; None for no end.
-
-        A definition with a fourth argument, ``ends(self, seed, size, offers)``, is given what the
-        application has offered, if that is not all at once: pairs of a time in seconds and the
-        bytes offered from then on in all, of which the last is None if there is no end. The near
-        end sends no more, and asks to be woken when there is more.
 
         Returns
         -------
