@@ -1,9 +1,9 @@
-"""The experiments of the papers: one module per paper, one function per experiment.
+"""The experiments of the papers, and testbeds: a module each, one function per experiment.
 
 Each experiment has its claims and their verdicts.
 """
 
-from narrows_papers import etcp, gwa, htcp, laws, ltcp, pxcp
+from narrows_papers import etcp, gwa, htcp, laws, ltcp, pxcp, testbeds
 from narrows_papers.claims import Claim
 from narrows_papers.registry import EXPERIMENTS, Experiment, choose
 
@@ -18,4 +18,5 @@ __all__ = [
     "laws",
     "ltcp",
     "pxcp",
+    "testbeds",
 ]

@@ -91,7 +91,7 @@ class Row:
         """Return whether the check does not fail."""
         return self.finding is not Finding.FAILS
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         check = self.check
         return f"{line(self)}\n  {check.source} {check.word}: {check.asks}"
 

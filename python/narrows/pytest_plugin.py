@@ -12,7 +12,8 @@ not be decided, is skipped with its reason.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -29,7 +30,9 @@ def pytest_configure(config: pytest.Config) -> None:
         Of pytest.
     """
     config.addinivalue_line(
-        "markers", "conform(cc, as_=None, only='all', skip='', ...): once for each check"
+        "markers",
+        "conform(cc, as_=None, only='all', skip='', transport=None, fields=None): "
+        "once for each check",
     )
 
 
@@ -42,17 +45,39 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         A function that may be marked.
     """
     mark = metafunc.definition.get_closest_marker("conform")
-    if mark is None or "row" not in metafunc.fixturenames:
+    if mark is None:
         return
-    from narrows import _core  # noqa: PLC0415
+    where = f"{metafunc.definition.nodeid}: @pytest.mark.conform"
+    if "row" not in metafunc.fixturenames:
+        raise pytest.UsageError(f"{where}: the test looks at nothing; give it an argument row")
+    try:
+        cc, checks, given = _asked(*mark.args, **mark.kwargs)
+    except (TypeError, ValueError) as error:
+        raise pytest.UsageError(f"{where}: {error}") from None
+    metafunc.parametrize("row", [(cc, check, given) for check in checks], ids=checks, indirect=True)
 
-    given = dict(mark.kwargs)
-    chosen = _core.conform_chosen("only", given.pop("only", "all"))
-    skip = given.pop("skip", "")
+
+def _asked(
+    cc: Any,
+    as_: str | None = None,
+    only: str = "all",
+    skip: str = "",
+    transport: str | None = None,
+    fields: Mapping[str, Any] | None = None,
+) -> tuple[Any, list[str], dict[str, Any]]:
+    """Return what is judged, by which checks, and what else `narrows.conform` is given."""
+    from narrows import _core  # noqa: PLC0415
+    from narrows.networks import dumbbell  # noqa: PLC0415
+
+    if isinstance(cc, str):
+        # A law that does not exist would only be skipped.
+        dumbbell("10Mbps", "40ms", "1bdp", cc=cc).valid()
+    chosen = _core.conform_chosen("only", only)
     skipped = _core.conform_chosen("skip", skip) if skip else []
     checks = [check for check in chosen if check not in skipped]
-    asks = [(mark.args[0], check, given) for check in checks]
-    metafunc.parametrize("row", asks, ids=checks, indirect=True)
+    if not checks:
+        raise ValueError(f"skip={skip!r} leaves nothing of {only!r}")
+    return cc, checks, {"as_": as_, "transport": transport, "fields": fields}
 
 
 @pytest.fixture
@@ -71,6 +96,8 @@ def row(request: pytest.FixtureRequest) -> Row:
     """
     from narrows.conformance import Finding, judged  # noqa: PLC0415
 
+    if not hasattr(request, "param"):
+        raise pytest.UsageError("row is of tests that are marked with @pytest.mark.conform")
     cc, check, given = request.param
     found = judged(cc, check, **given)
     if found.finding in (Finding.NOT_ASKED, Finding.UNDECIDED):

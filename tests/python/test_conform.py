@@ -68,6 +68,25 @@ def test_checks_are_tests_of_pytest(tmp_path: Path) -> None:
     assert "1 failed, 1 passed, 1 skipped" in told, told + ran.stderr
     assert "test_controller[D1] FAILED" in told and "test_other[D1] PASSED" in told
     assert "B4: asked of BBR only" in told and "RFC 9438 §4.6" in told
+    assert "✗ D1  beta" in told and "0.68 .. 0.74" in told
+
+
+@pytest.mark.parametrize(
+    ("mark", "says"),
+    [
+        ('"cubik", only="D1"', "cubik"),
+        ('"cubic", only="Q9"', '"Q9" is no check'),
+        ('"cubic", only="D1", skip="D*"', "leaves nothing"),
+        ('"cubic", strict=True', "strict"),
+    ],
+)
+def test_marks_that_judge_nothing_are_errors(tmp_path: Path, mark: str, says: str) -> None:
+    text = f"import pytest\n@pytest.mark.conform({mark})\ndef test_it(row):\n    assert row\n"
+    (tmp_path / "test_mine.py").write_text(text)
+    words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "test_mine.py"]
+    words += ["-p", "narrows.pytest_plugin"] if not installed_plugin() else []
+    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode not in (0, 5) and says in ran.stdout + ran.stderr, ran.stdout
 
 
 def installed_plugin() -> bool:
@@ -99,6 +118,7 @@ def test_the_action_judges_and_tells(tmp_path: Path) -> None:
     assert (tmp_path / "out/conform/cubic-beta-0-5/D1/report.html").exists()
     assert action(INPUT_CC="cubic", INPUT_ONLY="D1").returncode == 0
     assert action(INPUT_RUN="exit 7").returncode == 7
+    assert action(INPUT_RUN="true", INPUT_CC="cubic").returncode == 2
     assert action().returncode == 2
     names = set(re.findall(r"INPUT_\w+", (root / "action.yml").read_text()))
     assert names == set(re.findall(r"INPUT_\w+", (root / "scripts/conform-action").read_text()))

@@ -62,7 +62,6 @@ pub(crate) struct Stimulus {
     offers: Vec<Value>,
     pub ecn: bool,
     size: Option<String>,
-    ack_delay: Option<f64>,
 }
 
 /// Bytes that make a packet one of data.
@@ -82,7 +81,6 @@ impl Stimulus {
             offers: Vec::new(),
             ecn: false,
             size: None,
-            ack_delay: None,
         }
     }
 
@@ -112,7 +110,6 @@ impl Stimulus {
 
     /// The marks that packets may bear are taken off.
     pub fn clear(mut self) -> Self {
-        self.ecn = true;
         self.forward.push(json!({ "each": 1, "clear": 1 }));
         self
     }
@@ -233,15 +230,8 @@ impl Stimulus {
         let asks = [
             (self.ecn, "ecn", "its flows cannot be marked"),
             (!self.offers.is_empty(), "offers", "its application sends all at once"),
-            (self.ack_delay.is_some(), "ack_", "its receiver decides when it acknowledges"),
         ];
         asks.into_iter().filter_map(|(asks, field, why)| asks.then_some((field, why)))
-    }
-
-    /// The receiver waits so many seconds before it acknowledges less than two packets.
-    pub fn ack_delay(mut self, seconds: f64) -> Self {
-        self.ack_delay = Some(seconds);
-        self
     }
 
     /// Every second acknowledgement within these seconds is lost.
@@ -307,10 +297,6 @@ impl Stimulus {
         let mut flow = subject.flow();
         if !self.offers.is_empty() {
             flow["offers"] = json!(self.offers);
-        }
-        if let Some(seconds) = self.ack_delay {
-            flow["ack_delay"] = json!(time(seconds));
-            flow["ack_every"] = json!(2);
         }
         flow["size"] = json!(self.size);
         if self.ecn {

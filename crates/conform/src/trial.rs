@@ -132,9 +132,22 @@ pub fn conform_on(
             });
         }
     });
-    let found = rows.into_iter().zip(checks).map(|(row, check)| {
-        let row = row.into_inner().unwrap_or_else(|| Err("it was not run".to_owned()));
-        row.map_err(|error| format!("{}: {error}", check.id))
+    let rows: Vec<Result<Row, String>> = rows
+        .into_iter()
+        .map(|row| row.into_inner().unwrap_or_else(|| Err("it was not run".to_owned())))
+        .collect();
+    // What no check can run is no subject; of one that some can the others say why not.
+    let runs = rows.iter().flatten().any(|row| row.verdict != Verdict::NotAsked);
+    let found = rows.into_iter().zip(checks).map(|(row, check)| match row {
+        Err(error) if runs => Ok(Row {
+            check,
+            verdict: Verdict::Undecided,
+            number: f64::NAN,
+            seen: format!("could not be run: {error}"),
+            bound: String::new(),
+            scenarios: Vec::new(),
+        }),
+        row => row.map_err(|error| format!("{}: {error}", check.id)),
     });
     found.collect()
 }

@@ -18,13 +18,15 @@ fn red(rows: &[Row]) -> String {
 fn our_laws_depart_where_it_is_said() {
     for (cc, departures) in [
         ("sack", "D9 X3"),
-        ("cubic", "U6 D9 X3"),
-        ("quic", ""),
-        ("cubic+quic", "U5"),
+        ("cubic", "U6 X3"),
+        ("quic", "E5"),
+        ("cubic+quic", "U5 E5"),
         ("bbr", "B6 B14"),
         ("bbr+quic", "B14"),
         ("bbr1", ""),
         ("etcp", "T6"),
+        ("dctcp", ""),
+        ("prague", ""),
     ] {
         let rows = rows(cc, None, "all");
         let told: Vec<String> =

@@ -73,6 +73,12 @@ pub(crate) fn check(
     for (number, offer) in written.iter().enumerate() {
         let wrong =
             |field: &str, why: String| Err(given.error(&format!("offers[{number}]{field}"), why));
+        if offer.at >= duration {
+            return wrong(".at", format!("{} is past the end of the run, {duration}", offer.at));
+        }
+        if let Some(until) = offer.until.filter(|until| *until <= offer.at) {
+            return wrong(".until", format!("{until} is not after {}, where it begins", offer.at));
+        }
         if offer.bytes.is_some_and(|bytes| bytes.count() == 0) {
             return wrong(".bytes", "0B is nothing; try \"100kB\"".to_owned());
         }
@@ -102,6 +108,14 @@ pub(crate) fn check(
                 }
             }
         }
+    }
+    let endless = single.iter().filter(|(_, bytes)| bytes.is_none()).map(|(at, _)| *at).min();
+    if let Some(end) = endless
+        && single.iter().any(|(at, bytes)| *at > end && bytes.is_some())
+    {
+        let why =
+            format!("what comes after {end} has no effect: there is no end of what is offered");
+        return Err(given.error("offers", why));
     }
     if single.is_empty() {
         let why = "offers nothing; try [{ at = \"0s\", bytes = \"100kB\" }]";

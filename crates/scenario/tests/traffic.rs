@@ -239,6 +239,12 @@ fn offers_that_are_none_are_named() {
     for (offers, says) in [
         ("[]", "flows[0].offers: offers nothing"),
         ("[{ at = \"0s\", bytes = \"0B\" }]", "flows[0].offers[0].bytes: 0B is nothing"),
+        ("[{ at = \"99s\" }]", "flows[0].offers[0].at: 99s is past the end of the run, 60s"),
+        (
+            "[{ at = \"2s\", until = \"1s\", every = \"1s\", bytes = \"1kB\" }]",
+            "flows[0].offers[0].until: 1s is not after 2s",
+        ),
+        ("[{ at = \"0s\" }, { at = \"1s\", bytes = \"1kB\" }]", "what comes after 0"),
         ("[{ at = \"0s\", every = \"1s\" }]", "flows[0].offers[0].every: what has no end"),
         ("[{ at = \"0s\", until = \"1s\" }]", "flows[0].offers[0].until: has no effect"),
         (

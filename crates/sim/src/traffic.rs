@@ -209,9 +209,6 @@ impl Offering {
     pub fn new(mut offers: Offers, start: Time, stop: Time, stream: &mut Stream) -> Self {
         let acts_at = match &mut offers {
             Offers::Made(maker) => maker.begin(start, stream).min(stop),
-            Offers::Given(offers, _) => {
-                offers.first().map_or(Time::NEVER, |offer| offer.at.max(start)).min(stop)
-            }
             _ => start,
         };
         Self { offers, stop, acts_at, asked: 0 }

@@ -83,6 +83,7 @@ fn each_fault_is_red() {
         (Fault::DoubleAcksReduce, "U6 X3 X4"),
         (Fault::GrowsWhileLimited, "U7 I3 I4"),
         (Fault::GrowsInSilence, "I1"),
+        (Fault::NeverValidates, "E5"),
         (Fault::LateProbe, "I5 T2"),
         (Fault::RepairsOnce, "D7 R4"),
         (Fault::ForgetsThreshold, "R8"),

@@ -52,6 +52,8 @@ pub enum Fault {
     GrowsWhileLimited,
     /// The window is twice as large after a silence.
     GrowsInSilence,
+    /// That the path takes ECN's bits off is not looked at.
+    NeverValidates,
     /// A probe timeout is four times as long.
     LateProbe,
     /// What is sent again is lost only once the timer says so.
@@ -119,6 +121,7 @@ struct Near {
     offered: Offered,
     /// The application, not the window, was the limit when it was last asked.
     limited: bool,
+    no_ecn: bool,
     /// Since when nothing is under way.
     silent: Option<Time>,
     least_rtt: f64,
@@ -157,6 +160,7 @@ impl Near {
             lost: 0,
             offered: transfer.offered.clone(),
             limited: false,
+            no_ecn: false,
             silent: None,
             least_rtt: f64::INFINITY,
             w_max: 0.0,
@@ -379,6 +383,9 @@ impl Near {
             }
         }
         self.marks = ack.marks;
+        // RFC 9000, §13.4.2: none of what has arrived had ECN's bits.
+        let taken_off = ack.capable == 0 && self.fresh > 10 && !known.is_empty();
+        self.no_ecn |= taken_off && self.fault != Fault::NeverValidates;
         if ack.doubles > self.doubles && self.fault == Fault::DuplicatesReduce {
             self.congestion(now, now);
         }
@@ -454,7 +461,11 @@ impl Endpoint for Near {
         self.next += 1;
         self.last_sent = now;
         self.pace(now);
-        let ecn = if self.fault == Fault::ScalableBit { Ecn::Scalable } else { Ecn::Capable };
+        let ecn = match self.fault {
+            Fault::ScalableBit => Ecn::Scalable,
+            _ if self.no_ecn => Ecn::NotCapable,
+            _ => Ecn::Capable,
+        };
         Some(Transmit::udp(datagram, ecn))
     }
 
@@ -473,6 +484,8 @@ struct Ack {
     numbers: Vec<u64>,
     marks: u64,
     doubles: u64,
+    /// Packets that arrived with any of ECN's bits.
+    capable: u64,
 }
 
 impl Ack {
@@ -480,8 +493,9 @@ impl Ack {
         let mut words = datagram
             .chunks_exact(8)
             .map(|word| u64::from_le_bytes(word.try_into().expect("words have eight bytes")));
-        let (marks, doubles) = (words.next().unwrap_or(0), words.next().unwrap_or(0));
-        Self { numbers: words.collect(), marks, doubles }
+        let mut next = || words.next().unwrap_or(0);
+        let (marks, doubles, capable) = (next(), next(), next());
+        Self { numbers: words.collect(), marks, doubles, capable }
     }
 }
 
@@ -491,6 +505,7 @@ struct Far {
     recent: VecDeque<u64>,
     marks: u64,
     doubles: u64,
+    capable: u64,
     unanswered: u32,
     answers_at: Option<Time>,
 }
@@ -507,6 +522,7 @@ impl Endpoint for Far {
             self.recent.pop_front();
         }
         self.marks += u64::from(ecn == Ecn::Marked);
+        self.capable += u64::from(ecn != Ecn::NotCapable);
         self.unanswered += if is_next { 1 } else { 2 };
         self.answers_at = Some(now + Duration::from_millis(25));
     }
@@ -524,6 +540,7 @@ impl Endpoint for Far {
         (self.unanswered, self.answers_at) = (0, None);
         datagram.extend(self.marks.to_le_bytes());
         datagram.extend(self.doubles.to_le_bytes());
+        datagram.extend(self.capable.to_le_bytes());
         // Of the many that are repeated a short packet says only the last.
         for number in self.recent.iter().rev().take(REPEATED) {
             datagram.extend(number.to_le_bytes());

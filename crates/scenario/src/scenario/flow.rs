@@ -91,8 +91,9 @@ fields! {
         /// An application that makes its data at a rate of its own, now and then in silence; the
         /// delay of its packets is measured.
         app: App => Tcp Quic Etcp Datagrams Kernel,
-        /// Payload that the application offers at these times instead:
-        /// [{ at = "0s", bytes = "100kB" }, { at = "10s" }].
+        /// Payload that the application offers at these times of the run instead:
+        /// [{ at = "0s", bytes = "100kB" }, { at = "10s" }]. Our own senders wait until a packet is
+        /// full, and round the last one up.
         offers: Vec<Offer> => Tcp Quic Etcp Stack,
         /// The application offers one packet at a time, at exponential gaps of this mean, like
         /// "100ms".

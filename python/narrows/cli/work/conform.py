@@ -142,6 +142,8 @@ def _badge(all_found: list[Conformance]) -> str:
     asked = holds + fails + told[Finding.DIFFERS] + told[Finding.UNDECIDED]
     color = "red" if fails else "brightgreen" if holds == asked else "yellow"
     message = f"{holds} of {asked} hold"
+    if not asked:
+        color, message = "lightgrey", "nothing asked"
     badge = {"schemaVersion": 1, "label": "conformance", "message": message, "color": color}
     return json.dumps(badge) + "\n"
 

@@ -1,0 +1,5 @@
+"""Testbeds of other laboratories, predicted: what their kernels did, and what narrows says."""
+
+from narrows_papers.testbeds import sets
+
+__all__ = ["sets"]

@@ -1,0 +1,232 @@
+"""The sets of cells, each an experiment: predicted over measured, by law and queue."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+
+from narrows.plot import panels
+from narrows.sweeps import Sweep
+from narrows_papers.bench import Bench
+from narrows_papers.claims import Claim, stated
+from narrows_papers.registry import Finding, experiment
+from narrows_papers.testbeds.cell import Cell, cells
+from narrows_papers.testbeds.compare import LOSS, POINTS, run, shares, worst
+from narrows_papers.testbeds.setup import why_not
+
+# What the project aims at, before any run: so many of the cells, and no law further off than this.
+GOAL, BIAS = 0.95, 2.0
+MEANT = f"within {POINTS:.0f} points of the link, or within the kernel's own trials"
+
+
+@experiment("testbeds/ware-bbr1", "BBRv1 beside CUBIC or Reno, 1 to 64 BDP, 1 to 32 flows")
+def ware_bbr1(bench: Bench) -> Finding:
+    """Predict 126 cells of Sarpkaya, Fund and Panwar (IFIP Networking 2025), BBRv1."""
+    return _shared(bench, _of("nyu-ware", lambda cell: "bbr1" in cell.laws), seeds=2)
+
+
+@experiment("testbeds/ware-bbr3", "BBRv3 beside CUBIC or Reno, 1 to 64 BDP, 1 to 32 flows")
+def ware_bbr3(bench: Bench) -> Finding:
+    """Predict the same with BBRv3."""
+    return _shared(bench, _of("nyu-ware", lambda cell: "bbr3" in cell.laws), seeds=2)
+
+
+@experiment("testbeds/ware-bbr2", "BBRv2 beside CUBIC or Reno")
+def ware_bbr2(bench: Bench) -> Finding:
+    """Count the cells with BBRv2, which is no law of narrows."""
+    return _shared(bench, _of("nyu-ware", lambda cell: "bbr2" in cell.laws), seeds=1)
+
+
+@experiment("testbeds/scherrer", "five and five flows of two laws, RTTs of 30 to 40 ms")
+def scherrer(bench: Bench) -> Finding:
+    """Predict Jain's index and loss of the same authors' cells after Scherrer and others."""
+    return _numbers(bench, _of("nyu-scherrer"), seeds=3)
+
+
+@experiment("testbeds/many", "10 to 50 flows of one law, 100 Mbps, RTTs of 20 to 200 ms")
+def many(bench: Bench) -> Finding:
+    """Predict the edge of Parasrampuria and others (after Philip and others, IMC 2021)."""
+    return _numbers(bench, _of("nyu-many-cloudlab") + _of("nyu-many-fabric"), seeds=1)
+
+
+@experiment("testbeds/l4s", "Prague beside CUBIC and BBR, 100 Mbps, 10 ms, in nine queues")
+def l4s(bench: Bench) -> Finding:
+    """Predict the cells of Sarpkaya and others (PAM 2025)."""
+    return _shared(bench, _of("nyu-l4s"), seeds=1)
+
+
+@experiment("testbeds/heist", "two flows of CUBIC, Reno and Prague with unequal RTTs")
+def heist(bench: Bench) -> Finding:
+    """Predict P. Heist's tests of L4S (2020 and 2021)."""
+    return _shared(bench, _of("heist"), seeds=1)
+
+
+@experiment("testbeds/l4steam", "one to four flows of CUBIC and Prague")
+def l4steam(bench: Bench) -> Finding:
+    """Predict the L4S team's own cells (IETF 109, and a rerun of Heist's tests)."""
+    return _shared(bench, _of("l4steam"), seeds=1)
+
+
+def _of(lab: str, which: Callable[[Cell], bool] = lambda _: True) -> list[Cell]:
+    return [cell for cell in cells(lab).values() if which(cell)]
+
+
+def _left_out(all_cells: Sequence[Cell]) -> tuple[list[Cell], str]:
+    """Return the cells that can be run, and a sentence about the others."""
+    reasons = Counter(why_not(cell) for cell in all_cells)
+    ran = reasons.pop("", 0)
+    told = "".join(f"; {number} are not: {reason}" for reason, number in reasons.items())
+    source = "; ".join(dict.fromkeys(cell.citation for cell in all_cells))
+    note = f"Measured by: {source}. {ran} of {len(all_cells)} cells are run{told}."
+    return [cell for cell in all_cells if not why_not(cell)], note
+
+
+def _shared(bench: Bench, all_cells: Sequence[Cell], seeds: int) -> Finding:
+    """Judge the shares of groups that share a link."""
+    chosen, note = _left_out(all_cells)
+    if not chosen:
+        why = "none of them can be run"
+        return Finding([stated(f"cells {MEANT}", f"{100 * GOAL:.0f} %", "-", None, why)], note=note)
+    table = shares(chosen, run(bench, chosen, seeds))
+    cells_of = worst(table)
+    claims = [_within("all cells", cells_of)]
+    for (laws,), part in sorted(cells_of.group_by("laws")):
+        claims.append(_within(f"{laws}", part))
+    for (queue,), part in sorted(cells_of.group_by("queue")):
+        if cells_of["queue"].n_unique() > 1:
+            claims.append(_within(f"queue {queue}", part))
+    for (law,), part in sorted(table.group_by("law")):
+        claims.append(_bias(str(law), part["error"].to_list()))
+    return Finding(claims, {"shares": table}, _scatter(table), note + _furthest(cells_of))
+
+
+def _within(what: str, part: pl.DataFrame) -> Claim:
+    held, number = int(part["within"].sum()), part.height
+    median = float(np.median(np.abs(part["error"].to_numpy())))
+    found = f"{held} of {number} ({100 * held / number:.0f} %), median {median:.1f} points"
+    return stated(
+        f"{what}: cells {MEANT}", f"{100 * GOAL:.0f} % (ours)", found, held >= GOAL * number
+    )
+
+
+def _bias(law: str, errors: Sequence[float]) -> Claim:
+    mean = float(np.mean(errors))
+    return stated(
+        f"{law} gets neither too much nor too little: mean of predicted less measured",
+        f"within {BIAS:.0f} points (ours)",
+        f"{mean:+.1f} points, {len(errors)} groups",
+        abs(mean) <= BIAS,
+    )
+
+
+def _furthest(cells_of: pl.DataFrame) -> str:
+    """Return the cells that are furthest off, in a sentence."""
+    wrong = cells_of.filter(~pl.col("within")).sort(pl.col("error").abs(), descending=True)
+    rows = wrong.head(5).select("cell", "law", "narrows", "kernel").iter_rows()
+    told = [
+        f"{cell.partition('/')[2]} ({law} {found:.0f} for {kernel:.0f})"
+        for cell, law, found, kernel in rows
+    ]
+    return f" Furthest off, in hundredths of the link: {', '.join(told)}." if told else ""
+
+
+def _scatter(table: pl.DataFrame) -> Figure:
+    """Draw predicted over measured shares, with the ranges of trials and of seeds."""
+    figure, axes = panels(1, 1)
+    ax = axes[0][0]
+    ax.plot([0, 100], [0, 100], color="grey", lw=0.8)
+    ax.fill_between([0, 100], [-POINTS, 100 - POINTS], [POINTS, 100 + POINTS], color="0.93")
+    for (law,), part in sorted(table.group_by("law")):
+        x, y = part["kernel"].to_numpy(), part["narrows"].to_numpy()
+        across = np.abs([x - part["kernel_min"].to_numpy(), part["kernel_max"].to_numpy() - x])
+        along = np.abs([y - part["narrows_min"].to_numpy(), part["narrows_max"].to_numpy() - y])
+        style = {"fmt": "o", "ms": 3, "lw": 0.6, "alpha": 0.7}
+        ax.errorbar(x, y, xerr=across, yerr=along, label=str(law), **style)
+    ax.set(xlabel="share in the testbed (% of the link)", ylabel="share in narrows (%)")
+    ax.set(xlim=(-2, 102), ylim=(-2, 102))
+    ax.legend(fontsize="x-small")
+    return figure
+
+
+def _numbers(bench: Bench, all_cells: Sequence[Cell], seeds: int) -> Finding:
+    """Judge Jain's index and loss."""
+    chosen, note = _left_out(all_cells)
+    result = run(bench, chosen, seeds)
+    table = _told(chosen, result)
+    claims: list[Claim] = []
+    for (lab,), part in sorted(table.group_by("lab")):
+        losses = part.filter(pl.col("number") == "loss")
+        indices = part.filter(pl.col("number") == "jfi")
+        if losses.height:
+            ratios = (losses["narrows"] / losses["kernel"]).to_numpy()
+            held = int(((ratios <= LOSS) & (ratios >= 1 / LOSS)).sum())
+            found = f"{held} of {len(ratios)}, median ratio {float(np.median(ratios)):.2f}"
+            text = f"{lab}: cells whose loss is within a factor of {LOSS:g}"
+            claims.append(stated(text, "80 % (ours)", found, held >= 0.8 * len(ratios)))
+        if indices.height:
+            off = np.abs((indices["narrows"] - indices["kernel"]).to_numpy())
+            median, most = float(np.median(off)), float(off.max())
+            found = f"median {median:.3f}, largest {most:.3f}, {len(off)} cells"
+            text = f"{lab}: Jain's index is off by 0.05 at most, in the median"
+            claims.append(stated(text, "0.05 (ours)", found, median <= 0.05))
+    return Finding(claims, {"numbers": table}, _draw_numbers(table), note)
+
+
+def _told(chosen: Sequence[Cell], result: Sweep) -> pl.DataFrame:
+    """Return Jain's index and loss of each cell, measured and predicted."""
+    flows = result.flows
+    links = result.links.filter(pl.col("link") == 0)
+    rows = []
+    for cell in chosen:
+        of_cell = flows.filter(pl.col("cell") == cell.id)
+        for name, measured in cell.numbers.items():
+            if name == "jfi":
+                found = float(
+                    np.mean(
+                        [_jain(part["goodput"].to_numpy()) for _, part in of_cell.group_by("seed")]
+                    )
+                )
+            elif name == "loss" and cell.lab == "nyu-scherrer":
+                # Retransmissions of 1500 bytes over goodput, as its authors reckon.
+                seconds = cell.duration_s - cell.warmup_s
+                again = _total(of_cell, "retransmitted") * 1500 * 8 / seconds
+                found = again / _total(of_cell, "goodput")
+            elif name == "loss":
+                link = links.filter(pl.col("cell") == cell.id)
+                found = _total(link, "drops") / _total(link, "arrivals")
+            else:
+                continue
+            rows.append((cell.id, cell.lab, cell.laws, name, measured.mean, found))
+    names = ["cell", "lab", "laws", "number", "kernel", "narrows"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def _total(table: pl.DataFrame, column: str) -> float:
+    return float(table[column].to_numpy().sum())
+
+
+def _jain(goodputs: np.ndarray) -> float:
+    return float(goodputs.sum() ** 2 / (len(goodputs) * (goodputs**2).sum()))
+
+
+def _draw_numbers(table: pl.DataFrame) -> Figure:
+    """Draw predicted over measured numbers, a panel each."""
+    names = [name for name in ("jfi", "loss") if (table["number"] == name).any()]
+    figure, axes = panels(1, len(names))
+    labels = {"jfi": "Jain's index", "loss": "loss"}
+    for ax, name in zip(axes[0], names, strict=True):
+        of_name = table.filter(pl.col("number") == name)
+        for (laws,), part in sorted(of_name.group_by("laws")):
+            ax.plot(part["kernel"], part["narrows"], "o", ms=3, alpha=0.7, label=str(laws))
+        both = np.concatenate([of_name["kernel"].to_numpy(), of_name["narrows"].to_numpy()])
+        low, high = float(both.min()), float(both.max())
+        ax.plot([low, high], [low, high], color="grey", lw=0.8)
+        if name == "loss":
+            ax.set(xscale="log", yscale="log")
+        ax.set(xlabel=f"{labels[name]} in the testbed", ylabel=f"{labels[name]} in narrows")
+        ax.legend(fontsize="xx-small")
+    return figure

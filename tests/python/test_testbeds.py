@@ -1,0 +1,71 @@
+"""Cells of published testbeds: read, made scenarios of, and judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from narrows_papers.bench import Bench
+from narrows_papers.testbeds.cell import Cell, cells
+from narrows_papers.testbeds.compare import run, shares, worst
+from narrows_papers.testbeds.setup import LAWS, QUEUES, scenario, why_not
+
+LABS = ["nyu-ware", "nyu-scherrer", "nyu-l4s", "heist", "l4steam", "nyu-many-cloudlab"]
+WARE = "nyu-ware/figure2a/1xbbr1+1xcubic/10mbps/40ms/1bdp"
+
+
+def test_a_cell_becomes_the_scenario_that_its_file_names() -> None:
+    made = scenario(Bench(), cells("nyu-ware")[WARE]).to_toml()
+    # htb and bfifo count 1514 bytes of what has 1500 here: 10 Mbps and 51,200 bytes.
+    for line in (
+        'rate = "9.90753Mbps"',
+        'buffer = "50.727kB"',
+        'rtt = "40ms"',
+        'duration = "1000s"',
+        'warmup = "600s"',
+        'cc = "bbr1"',
+        'cc = "cubic"',
+    ):
+        assert line in made, made
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_each_cell_is_a_scenario_or_says_why_not(lab: str) -> None:
+    bench, kinds = Bench(), set()
+    for cell in cells(lab).values():
+        known = all(group.law in LAWS for group in cell.groups) and cell.queue["kind"] in QUEUES
+        assert bool(why_not(cell)) is not (known and cell.rate_mbps <= 500), cell.id
+        kind = (cell.laws, str(cell.queue), tuple(group.rtt_ms for group in cell.groups))
+        if not why_not(cell) and kind not in kinds:
+            kinds.add(kind)
+            scenario(bench, cell).valid()
+    assert kinds
+
+
+def _judged(tmp_path: Path, *chosen: Cell) -> pl.DataFrame:
+    bench = Bench(scale=0.1, cache=tmp_path)
+    return shares(chosen, run(bench, chosen, seeds=1))
+
+
+def test_what_lies_within_the_trials_counts_where_these_are_far_apart(tmp_path: Path) -> None:
+    from dataclasses import replace  # noqa: PLC0415
+
+    cell = cells("l4steam")["l4steam/iccrg/Cubic__20_5/fq_codel_tst"]
+    plain = _judged(tmp_path, cell)
+    found = plain["narrows"][0]
+    assert plain["within"].to_list() == [True] and 85 < found < 97
+    measured = cell.goodput[0]
+
+    def other(low: float, high: float) -> bool:
+        mean = (low + high) / 2 * cell.rate_mbps / 100
+        spread = replace(
+            measured, mean=mean, min=low * cell.rate_mbps / 100, max=high * cell.rate_mbps / 100
+        )
+        table = _judged(tmp_path, replace(cell, goodput=(spread,)))
+        return bool(worst(table)["within"][0])
+
+    assert not other(found - 8, found - 6), "six points off, and the trials agree"
+    assert other(found - 30, found + 1), "the trials are 31 points apart, and it is among them"
+    assert not other(found - 30, found - 10), "it is above all of them"
