@@ -195,8 +195,7 @@ fn repair(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     if wire.lost(0.0).count() < 2 {
         return Err(Stop::Undecided("nothing was sent again".to_owned()));
     }
-    let count = file_packets(&base)?;
-    let late = (file_arrives(&wire, count) - file_arrives(&base, count)) / wire.rtt;
+    let late = (file_arrives(&wire) - file_arrives(&base)) / wire.rtt;
     Ok(Finding::of(late, "rounds").should(Range::at_most(4.0)))
 }
 
@@ -216,39 +215,28 @@ fn threshold(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     Ok(Finding::of(ends / before, "").should(Range::at_least(0.5 * beta)).told(told))
 }
 
-/// The place of a file's last packet: what leaves alone behind it are probes of the path.
-fn file_ends(wire: &Wire) -> Result<usize, Stop> {
-    let triple = |three: &[Packet]| three[2].sent - three[0].sent < 0.5 * wire.rtt;
-    let last = wire.packets.windows(3).rposition(triple).map(|place| place + 2);
-    let why = || Stop::Undecided(format!("the file took {} packets", wire.packets.len()));
-    last.filter(|last| *last >= 10).ok_or_else(why)
-}
-
-/// When as many packets had arrived as a file has: those of about the usual size, as probes of the
-/// path are larger, and others smaller.
-fn file_arrives(wire: &Wire, count: usize) -> f64 {
-    let mut arrivals: Vec<f64> =
-        wire.packets.iter().filter(|it| is_usual(it, wire)).map(|it| it.arrived).collect();
-    arrivals.sort_by(f64::total_cmp);
-    count.checked_sub(1).and_then(|last| arrivals.get(last)).copied().unwrap_or(f64::INFINITY)
-}
-
-fn is_usual(packet: &Packet, wire: &Wire) -> bool {
-    let bytes = f64::from(packet.bytes);
-    (0.9 * wire.size..=wire.size).contains(&bytes)
-}
-
-/// The packets of about the usual size up to the file's last.
-fn file_packets(base: &Wire) -> Result<usize, Stop> {
-    let packets = &base.packets[..=file_ends(base)?];
-    Ok(packets.iter().filter(|packet| is_usual(packet, base)).count())
+/// When a file has arrived: its last packet, or what repairs one. A packet larger than all before it
+/// is a probe of the path.
+fn file_arrives(wire: &Wire) -> f64 {
+    let mut largest = 0;
+    let of_file = wire.packets.iter().filter(|packet| {
+        let probes = packet.bytes > largest;
+        largest = largest.max(packet.bytes);
+        !probes && !packet.lost
+    });
+    of_file.map(|packet| packet.arrived).fold(0.0, f64::max)
 }
 
 /// By how many rounds a file arrives later if its last three packets are lost.
 fn tail(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     const FILE: u64 = 140_000;
     let base = trial.run(&Stimulus::on(Network::F, 3.0).sized(FILE))?;
-    let last = file_ends(&base)?;
+    // What leaves alone behind it are probes of the path.
+    let triple = |three: &[Packet]| three[2].sent - three[0].sent < 0.5 * base.rtt;
+    let last = base.packets.windows(3).rposition(triple).map(|place| place + 2);
+    let Some(last) = last.filter(|last| *last >= 10) else {
+        return Err(Stop::Undecided(format!("the file took {} packets", base.packets.len())));
+    };
     let numbers: Vec<u64> = (last as u64 - 1..=last as u64 + 1).collect();
     let stimulus = Stimulus::on(Network::F, 3.0).sized(FILE).lose(0.0, &numbers);
     let wire = trial.run(&stimulus)?;
