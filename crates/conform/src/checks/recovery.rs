@@ -215,8 +215,8 @@ fn threshold(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     Ok(Finding::of(ends / before, "").should(Range::at_least(0.5 * beta)).told(told))
 }
 
-/// When a file has arrived: its last packet, or what repairs one. A packet larger than all before it
-/// is a probe of the path.
+/// When a file has arrived: its last packet, or what repairs one. A packet larger than all before
+/// it is a probe of the path.
 fn file_arrives(wire: &Wire) -> f64 {
     let mut largest = 0;
     let of_file = wire.packets.iter().filter(|packet| {
