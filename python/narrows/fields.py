@@ -646,8 +646,9 @@ class FlowOptions(TypedDict, total=False):
     of its packets is measured.
     """
     offers: Sequence[OfferFields | Mapping[str, Any]]
-    """Payload that the application offers at these times instead: [{ at = "0s", bytes = "100kB" },
-    { at = "10s" }].
+    """Payload that the application offers at these times of the run instead: [{ at = "0s", bytes =
+    "100kB" }, { at = "10s" }]. Our own senders wait until a packet is full, and round the last one
+    up.
     """
     telnet: str
     """The application offers one packet at a time, at exponential gaps of this mean, like "100ms".

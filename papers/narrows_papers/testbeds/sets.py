@@ -159,7 +159,8 @@ def _numbers(bench: Bench, all_cells: Sequence[Cell], seeds: int) -> Finding:
     table = _told(chosen, result)
     claims: list[Claim] = []
     for (lab,), part in sorted(table.group_by("lab")):
-        losses = part.filter(pl.col("number") == "loss")
+        # A loss of nothing has no factor.
+        losses = part.filter((pl.col("number") == "loss") & (pl.col("kernel") > 0))
         indices = part.filter(pl.col("number") == "jfi")
         if losses.height:
             ratios = (losses["narrows"] / losses["kernel"]).to_numpy()

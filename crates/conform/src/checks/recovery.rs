@@ -195,7 +195,12 @@ fn repair(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     if wire.lost(0.0).count() < 2 {
         return Err(Stop::Undecided("nothing was sent again".to_owned()));
     }
-    let late = (file_arrives(&wire) - file_arrives(&base)) / wire.rtt;
+    let ((packets, arrives), (all, usual)) = (file_arrives(&wire), file_arrives(&base));
+    if packets < all {
+        let why = format!("of a file of {all} packets {packets} arrived, the repairs included");
+        return Err(Stop::Undecided(why));
+    }
+    let late = (arrives - usual) / wire.rtt;
     Ok(Finding::of(late, "rounds").should(Range::at_most(4.0)))
 }
 
@@ -215,16 +220,17 @@ fn threshold(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     Ok(Finding::of(ends / before, "").should(Range::at_least(0.5 * beta)).told(told))
 }
 
-/// When a file has arrived: its last packet, or what repairs one. A packet larger than all before
-/// it is a probe of the path.
-fn file_arrives(wire: &Wire) -> f64 {
+/// The packets of a file that arrived, and when the last did, which may be what repairs one. A
+/// packet larger than all before it is a probe of the path.
+fn file_arrives(wire: &Wire) -> (usize, f64) {
     let mut largest = 0;
     let of_file = wire.packets.iter().filter(|packet| {
         let probes = packet.bytes > largest;
         largest = largest.max(packet.bytes);
-        !probes && !packet.lost
+        !probes && packet.arrived.is_finite()
     });
-    of_file.map(|packet| packet.arrived).fold(0.0, f64::max)
+    let arrivals: Vec<f64> = of_file.map(|packet| packet.arrived).collect();
+    (arrivals.len(), arrivals.into_iter().fold(0.0, f64::max))
 }
 
 /// By how many rounds a file arrives later if its last three packets are lost.

@@ -60,7 +60,7 @@ fn each_fault_is_red() {
         (Fault::TimeoutReduces, "R8 T3"),
         (Fault::BackOffAdds(second), "T1"),
         (Fault::NeverStartsAnew, "T2"),
-        (Fault::InitialWindow(200.0), "U1 U4 U7"),
+        (Fault::InitialWindow(200.0), "U1 U4 U7 R4"),
         (Fault::SlowStart(2.0), "U2 U6"),
         (Fault::Avoidance(2.0), "G1"),
         (Fault::Avoidance(0.5), "G1 D8"),
@@ -87,7 +87,7 @@ fn each_fault_is_red() {
         (Fault::LateProbe, "I5 T2"),
         (Fault::RepairsOnce, "D7 R4"),
         (Fault::ForgetsThreshold, "R8"),
-        (Fault::LeastRoundTrip, "D7 R8 T1 T3 T6 T8"),
+        (Fault::LeastRoundTrip, "D7 R4 R8 T1 T3 T6 T8"),
         (Fault::LeavesWhenLate, "U6 R8"),
     ] {
         let (found, told) = red(Law::Reno, fault, "all");

@@ -462,8 +462,8 @@ impl Endpoint for Near {
         self.last_sent = now;
         self.pace(now);
         let ecn = match self.fault {
-            Fault::ScalableBit => Ecn::Scalable,
             _ if self.no_ecn => Ecn::NotCapable,
+            Fault::ScalableBit => Ecn::Scalable,
             _ => Ecn::Capable,
         };
         Some(Transmit::udp(datagram, ecn))
