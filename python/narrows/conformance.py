@@ -225,6 +225,43 @@ def checks() -> dict[str, Check]:
     return {told[0]: Check(*told) for told in _core.conform_checks()}
 
 
+def chosen(
+    only: str, skip: str | None = None, of_only: str = "only", of_skip: str = "skip"
+) -> list[str]:
+    """Return the numbers of the checks that are to be tried.
+
+    Parameters
+    ----------
+    only
+        Which.
+    skip
+        Which of them not.
+    of_only, of_skip
+        What these two are called where they were given.
+
+    Returns
+    -------
+    list of str
+        In the order of groups, at least one.
+
+    Raises
+    ------
+    Error
+        If one of the names means none, or nothing is left.
+
+    Examples
+    --------
+    >>> chosen("D1,D2,T1", skip="D*")
+    ['T1']
+    """
+    names = _core.conform_chosen(of_only, only)
+    skipped = _core.conform_chosen(of_skip, skip) if skip is not None else []
+    left = [name for name in names if name not in skipped]
+    if not left:
+        raise Error(f"{of_skip}: {skip} leaves nothing of {only}")
+    return left
+
+
 def conform(
     cc: Any,
     *,
@@ -267,7 +304,7 @@ def conform(
     >>> bool(found), [str(row.finding) for row in found.rows]
     (True, ['holds', 'holds'])
     """
-    found = _judge(cc, as_=as_, only=only, transport=transport, fields=fields)
+    found = _judge(cc, as_, only, transport, fields)
     if all(row.finding is Finding.NOT_ASKED for row in found.rows):
         raise Error(
             f"--only: nothing of {only} is asked of {found.cc} as {found.profile}; try --as"
@@ -276,12 +313,7 @@ def conform(
 
 
 def _judge(
-    cc: Any,
-    *,
-    as_: str | None = None,
-    only: str = "all",
-    transport: str | None = None,
-    fields: Mapping[str, Any] | None = None,
+    cc: Any, as_: str | None, only: str, transport: str | None, fields: Mapping[str, Any] | None
 ) -> Conformance:
     controllers: dict[str, Makes] = {}
     name, version = cc, ""
@@ -310,24 +342,28 @@ def _judge(
     return Conformance(name, profile, transport or of_name, version, rows, seconds, controllers)
 
 
-def judged(cc: Any, check: str, **given: Any) -> Row:
+def judged(
+    cc: Any,
+    check: str,
+    as_: str | None = None,
+    transport: str | None = None,
+    fields: Mapping[str, Any] | None = None,
+) -> Row:
     """Judge a congestion controller by one check.
 
     Parameters
     ----------
-    cc
-        As `conform` takes it.
+    cc, as_, transport, fields
+        As `conform` takes them.
     check
         Its number.
-    **given
-        What else `conform` takes.
 
     Returns
     -------
     Row
         What it found, also if it is not asked.
     """
-    return _judge(cc, only=check, **given).rows[0]
+    return _judge(cc, as_, check, transport, fields).rows[0]
 
 
 @dataclass(frozen=True)

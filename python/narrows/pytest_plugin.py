@@ -12,7 +12,7 @@ not be decided, is skipped with its reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -51,33 +51,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "row" not in metafunc.fixturenames:
         raise pytest.UsageError(f"{where}: the test looks at nothing; give it an argument row")
     try:
-        cc, checks, given = _asked(*mark.args, **mark.kwargs)
+        checks, given = _asked(*mark.args, **mark.kwargs)
     except (TypeError, ValueError) as error:
         raise pytest.UsageError(f"{where}: {error}") from None
-    metafunc.parametrize("row", [(cc, check, given) for check in checks], ids=checks, indirect=True)
+    metafunc.parametrize("row", [(check, given) for check in checks], ids=checks, indirect=True)
 
 
-def _asked(
-    cc: Any,
-    as_: str | None = None,
-    only: str = "all",
-    skip: str = "",
-    transport: str | None = None,
-    fields: Mapping[str, Any] | None = None,
-) -> tuple[Any, list[str], dict[str, Any]]:
-    """Return what is judged, by which checks, and what else `narrows.conform` is given."""
-    from narrows import _core  # noqa: PLC0415
+def _asked(*args: Any, skip: str | None = None, **kwargs: Any) -> tuple[list[str], dict[str, Any]]:
+    """Return the checks that a mark asks for, and what else `narrows.conform` is given."""
+    from narrows.conformance import chosen, conform  # noqa: PLC0415
     from narrows.networks import dumbbell  # noqa: PLC0415
 
-    if isinstance(cc, str):
+    given = inspect.signature(conform).bind(*args, **kwargs).arguments
+    if isinstance(given["cc"], str):
         # A law that does not exist would only be skipped.
-        dumbbell("10Mbps", "40ms", "1bdp", cc=cc).valid()
-    chosen = _core.conform_chosen("only", only)
-    skipped = _core.conform_chosen("skip", skip) if skip else []
-    checks = [check for check in chosen if check not in skipped]
-    if not checks:
-        raise ValueError(f"skip={skip!r} leaves nothing of {only!r}")
-    return cc, checks, {"as_": as_, "transport": transport, "fields": fields}
+        dumbbell("10Mbps", "40ms", "1bdp", cc=given["cc"]).valid()
+    return chosen(given.pop("only", "all"), skip), given
 
 
 @pytest.fixture
@@ -98,8 +87,8 @@ def row(request: pytest.FixtureRequest) -> Row:
 
     if not hasattr(request, "param"):
         raise pytest.UsageError("row is of tests that are marked with @pytest.mark.conform")
-    cc, check, given = request.param
-    found = judged(cc, check, **given)
+    check, given = request.param
+    found = judged(check=check, **given)
     if found.finding in (Finding.NOT_ASKED, Finding.UNDECIDED):
         pytest.skip(f"{check}: {found.seen}")
     return found

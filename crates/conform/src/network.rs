@@ -55,14 +55,16 @@ pub(crate) struct Stimulus {
     pub until: f64,
     forward: Vec<Value>,
     back: Vec<Value>,
-    outage: Option<(f64, f64)>,
-    held: Option<(f64, f64)>,
     /// What else is said of the bottleneck and of the way back.
     of_links: [Map<String, Value>; 2],
     offers: Vec<Value>,
     pub ecn: bool,
     size: Option<String>,
 }
+
+/// The links whose fields a stimulus may say.
+const BOTTLENECK: usize = 0;
+const BACK: usize = 1;
 
 /// Bytes that make a packet one of data.
 pub(crate) const LEAST: u32 = 400;
@@ -75,8 +77,6 @@ impl Stimulus {
             until,
             forward: Vec::new(),
             back: Vec::new(),
-            outage: None,
-            held: None,
             of_links: Default::default(),
             offers: Vec::new(),
             ecn: false,
@@ -139,9 +139,25 @@ impl Stimulus {
     }
 
     /// No acknowledgement leaves the bottleneck of the way back within these seconds; then all do.
-    pub fn hold_acks(mut self, from: f64, until: f64) -> Self {
-        self.held = Some((from, until));
+    pub fn hold_acks(self, from: f64, until: f64) -> Self {
+        self.out(BACK, (from, until), "hold")
+    }
+
+    /// Within these seconds a link `does` what an outage does.
+    fn out(self, link: usize, (from, until): (f64, f64), does: &str) -> Self {
+        let outage = json!({ "at": time(from), "for": time(until - from), "does": does });
+        self.with_link(link, "outages", json!([outage]))
+    }
+
+    /// A field of the bottleneck or of the way back.
+    fn with_link(mut self, link: usize, field: &str, value: Value) -> Self {
+        self.of_links[link].insert(field.to_owned(), value);
         self
+    }
+
+    /// From `at` on a field of a link is another.
+    fn change(self, link: usize, at: f64, field: &str, value: String) -> Self {
+        self.with_link(link, "changes", json!([{ "at": time(at), field: value }]))
     }
 
     /// All acknowledgements within these seconds come late by `by` seconds.
@@ -168,39 +184,30 @@ impl Stimulus {
     }
 
     /// Acknowledgements reach the sender each `every` seconds only.
-    pub fn gathered_acks(mut self, every: f64) -> Self {
-        self.of_links[1].insert("hold".to_owned(), json!({ "every": time(every) }));
-        self
+    pub fn gathered_acks(self, every: f64) -> Self {
+        self.with_link(BACK, "hold", json!({ "every": time(every) }))
     }
 
     /// From `at` on the bottleneck has another rate, in bit/s.
-    pub fn rate_from(mut self, at: f64, rate: f64) -> Self {
-        let changes = json!([{ "at": time(at), "rate": format!("{rate}bps") }]);
-        self.of_links[0].insert("changes".to_owned(), changes);
-        self
+    pub fn rate_from(self, at: f64, rate: f64) -> Self {
+        self.change(BOTTLENECK, at, "rate", format!("{rate}bps"))
     }
 
     /// From `at` on the base RTT is `rtt` seconds, half of what is more each way.
-    pub fn rtt_from(mut self, at: f64, rtt: f64) -> Self {
-        let changes = json!([{ "at": time(at), "delay": time(middle(rtt)) }]);
-        for link in &mut self.of_links {
-            link.insert("changes".to_owned(), changes.clone());
-        }
-        self
+    pub fn rtt_from(self, at: f64, rtt: f64) -> Self {
+        let delay = time(middle(rtt));
+        self.change(BOTTLENECK, at, "delay", delay.clone()).change(BACK, at, "delay", delay)
     }
 
     /// From `at` on larger packets than `most` bytes are dropped.
-    pub fn mtu_from(mut self, at: f64, most: u32) -> Self {
-        let changes = json!([{ "at": time(at), "mtu": bytes(most) }]);
-        self.of_links[0].insert("changes".to_owned(), changes);
-        self
+    pub fn mtu_from(self, at: f64, most: u32) -> Self {
+        self.change(BOTTLENECK, at, "mtu", bytes(most))
     }
 
     /// A policer of `rate` bit/s and `burst` bytes stands before the bottleneck.
-    pub fn policed(mut self, rate: f64, burst: u32) -> Self {
+    pub fn policed(self, rate: f64, burst: u32) -> Self {
         let policer = json!({ "rate": format!("{rate}bps"), "burst": bytes(burst) });
-        self.of_links[0].insert("policer".to_owned(), policer);
-        self
+        self.with_link(BOTTLENECK, "policer", policer)
     }
 
     /// The application offers so many bytes at `at` seconds.
@@ -241,9 +248,8 @@ impl Stimulus {
     }
 
     /// All packets of data within these seconds are lost.
-    pub fn outage(mut self, from: f64, until: f64) -> Self {
-        self.outage = Some((from, until));
-        self
+    pub fn outage(self, from: f64, until: f64) -> Self {
+        self.out(BOTTLENECK, (from, until), "lose")
     }
 
     /// It ends at `until` seconds instead.
@@ -279,14 +285,6 @@ impl Stimulus {
         for (link, script) in [(&mut bottleneck, &self.forward), (&mut back, &self.back)] {
             if !script.is_empty() {
                 link["script"] = json!(script);
-            }
-        }
-        for (link, outage, does) in
-            [(&mut bottleneck, self.outage, "lose"), (&mut back, self.held, "hold")]
-        {
-            if let Some((from, until)) = outage {
-                let times = json!({ "at": time(from), "for": time(until - from), "does": does });
-                link["outages"] = json!([times]);
             }
         }
         for (link, others) in [&mut bottleneck, &mut back].into_iter().zip(&self.of_links) {

@@ -124,6 +124,12 @@ impl Subject {
         Ok(Self { cc: cc.to_owned(), profile, transport, fields: Vec::new() })
     }
 
+    /// Whether it is Reno over TCP: of it RFC 5681 asks what RFC 9438 and RFC 9002 do not, and the
+    /// other way about.
+    pub(crate) fn is_reno_over_tcp(&self) -> bool {
+        (self.transport, self.profile) == (Transport::Tcp, Profile::Reno)
+    }
+
     /// The same with another field of its flow, like `initial_window`.
     #[must_use]
     pub fn with(mut self, field: &str, value: impl Into<Value>) -> Self {

@@ -246,6 +246,12 @@ impl Wire {
         &self.packets[place(from)..place(to).max(place(from))]
     }
 
+    /// The numbers of data packets sent in each of so many rounds from `from` on.
+    pub fn rounds(&self, from: f64, count: u32) -> Vec<f64> {
+        let begins = (0..count).map(|number| from + f64::from(number) * self.rtt);
+        begins.map(|at| self.sent(at, at + self.rtt).len() as f64).collect()
+    }
+
     /// The packets that were lost from `from` on.
     pub fn lost(&self, from: f64) -> impl Iterator<Item = &Packet> {
         self.packets.iter().filter(move |packet| packet.lost && packet.sent >= from)

@@ -11,10 +11,9 @@ from narrows_papers.bench import Bench
 from narrows_papers.testbeds.cell import Cell
 from narrows_papers.testbeds.setup import scenario
 
-# A cell is predicted if each group is within so many hundredths of the link of its mean …
-POINTS = 5.0
-# … or, if the kernel's own trials are further apart than that, within these.
-LOSS = 1.3
+# A cell is predicted if each group is within so many hundredths of the link of its mean or, if the
+# kernel's own trials are further apart than that, among them; a loss if it is within this factor.
+POINTS, LOSS = 5.0, 1.3
 
 
 def run(bench: Bench, chosen: Sequence[Cell], seeds: int) -> Sweep:
@@ -68,7 +67,7 @@ def shares(chosen: Sequence[Cell], result: Sweep) -> pl.DataFrame:
     numbers = {(row[0], row[1]): row[2:] for row in found.iter_rows()}
     rows = []
     for cell in chosen:
-        for number, (group, kernel) in enumerate(zip(cell.groups, cell.goodput, strict=False)):
+        for number, (group, kernel) in enumerate(zip(cell.groups, cell.goodput, strict=True)):
             scale = 100 / cell.rate_mbps
             mean, least, most = (value * scale / 1e6 for value in numbers[cell.id, number])
             low, high = kernel.min * scale, kernel.max * scale

@@ -127,11 +127,14 @@ fn peak(wire: &Wire, from: f64, to: f64) -> (f64, f64) {
 /// How often the flight stays below 0.65 of a bandwidth-delay product for 50 ms, from 2 s on: a
 /// probe for the RTT leaves a half of it or less, one for bandwidth ends above it.
 fn dips(wire: &Wire) -> usize {
-    let small = 0.65 * Network::Q.bdp(wire.size);
-    let is_small = |at: f64| peak(wire, at, at + 0.05).1 < small;
-    let spans: Vec<bool> = (40..800).map(|place| is_small(f64::from(place) / 20.0)).collect();
+    let spans: Vec<bool> = (40..800).map(|place| is_small(wire, f64::from(place) / 20.0)).collect();
     // A span or two between are the same dip.
     let begins =
         |place: usize| spans[place] && !spans[place.saturating_sub(6)..place].contains(&true);
     (0..spans.len()).filter(|place| begins(*place)).count()
+}
+
+/// Whether the flight on network Q stays below 0.65 of a bandwidth-delay product for 50 ms.
+pub(super) fn is_small(wire: &Wire, at: f64) -> bool {
+    peak(wire, at, at + 0.05).1 < 0.65 * Network::Q.bdp(wire.size)
 }

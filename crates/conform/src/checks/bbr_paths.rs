@@ -1,5 +1,6 @@
 //! BBR on paths that change, and under applications that stop.
 
+use super::bbr::is_small;
 use super::{idle, if_bbr};
 use crate::check::{Check, Finding, Group, Range, Stop, Word};
 use crate::network::{Network, Stimulus};
@@ -170,9 +171,8 @@ fn restart(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     idle::falls_silent(&wire, AGAIN, 5.0)?;
     let rounds = AGAIN + wire.rtt;
     let used = wire.used(Network::Q.rate, rounds, rounds + 10.0 * wire.rtt);
-    let small = 0.65 * Network::Q.bdp(wire.size);
     let steps = (10..58).map(|step| AGAIN + f64::from(step) * 0.05);
-    let dips = steps.filter(|at| wire.largest_flight(*at, at + 0.05) < small).count();
+    let dips = steps.filter(|at| is_small(&wire, *at)).count();
     // Version 1 probes ten seconds after the last time, which may be now.
     if used >= 0.9 && dips > 0 && trial.subject.profile == Profile::Bbr {
         let found = Finding::of(f64::from(dips as u32) * 0.05, "s of a small flight");

@@ -70,7 +70,7 @@ pub(super) static CHECKS: &[Check] = &[
         applies: if_it_reduces,
         measure: |trial| {
             let (wire, lost) = losing(trial, &[1, 41])?;
-            Ok(of_several(trial.subject, ratio(&wire, &lost)?, range(trial.subject)))
+            Ok(of_several(trial.subject, reduced(trial.subject, ratio(&wire, &lost)?)))
         },
     },
     Check {
@@ -83,7 +83,7 @@ pub(super) static CHECKS: &[Check] = &[
         applies: if_it_reduces,
         measure: |trial| {
             let (wire, lost) = losing(trial, &[1, 2, 3, 4])?;
-            Ok(of_several(trial.subject, ratio(&wire, &lost)?, range(trial.subject)))
+            Ok(of_several(trial.subject, reduced(trial.subject, ratio(&wire, &lost)?)))
         },
     },
     Check {
@@ -141,18 +141,14 @@ pub(super) static CHECKS: &[Check] = &[
 /// The largest flight of a flow after its application has limited it to 2 Mbps, and a packet of
 /// that was lost.
 fn of_limited(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
-    let payload = idle::payload_by(&*trial.run(&avoidance(THEN))?, 3.0);
-    let limited =
-        avoidance(7.2).offered(0.0, payload).offered_each((3.0, 7.0), 0.05, 12_500).lose(6.0, &[1]);
+    let limited = idle::limited(trial, 7.0, 0.05)?.till(7.2).lose(6.0, &[1]);
     let wire = trial.run(&limited.endless_from(7.0))?;
     let round = idle::is_limited(&wire, 5.9, 20.0)?;
     first_lost(&wire, 6.0)?;
     let most = idle::peak(&wire, 7.0);
     let found = Finding::of(most, "packets").told(format!("of {round:.0} a round before"));
-    let is_asked =
-        (trial.subject.transport, trial.subject.profile) == (Transport::Tcp, Profile::Reno);
     let most = Range::at_most((2.0 * round).max(10.0) + 2.0);
-    Ok(if is_asked { found.must(most) } else { found })
+    Ok(if trial.subject.is_reno_over_tcp() { found.must(most) } else { found })
 }
 
 /// Where the ratio of windows lies that a loss should give, growth of up to three rounds included.
@@ -167,12 +163,12 @@ fn reduced(subject: &Subject, ratio: f64) -> Finding {
     Finding::of(ratio, "").must(range(subject))
 }
 
-/// The ratio after several losses, which lies in `range`: TCP need not know that they are one
-/// event, as RFC 6582 is an option of it.
-pub(super) fn of_several(subject: &Subject, ratio: f64, range: Range) -> Finding {
+/// What is found after several losses: TCP need not know that they are one event, as RFC 6582 is an
+/// option of it.
+pub(super) fn of_several(subject: &Subject, found: Finding) -> Finding {
     match subject.transport {
-        Transport::Tcp => Finding::of(ratio, "").should(range),
-        _ => Finding::of(ratio, "").must(range),
+        Transport::Tcp => Finding { should: found.must, must: None, ..found },
+        _ => found,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Congestion marks.
 
-use super::decrease::range;
+use super::decrease::{of_several, range};
 use super::{THEN, always, avoidance, if_it_reduces, losing, ratio};
 use crate::check::{Check, Finding, Group, Range, Stop, Word};
 use crate::network::Stimulus;
@@ -40,9 +40,7 @@ pub(super) static CHECKS: &[Check] = &[
         measure: |trial| {
             let stimulus = avoidance(THEN + 0.7).mark(THEN, &[1]).lose(THEN, &[41]);
             let found = of_marks(trial, &stimulus)?;
-            // TCP need not know that they are one event (RFC 6582 is an option).
-            let tcp = trial.subject.transport == Transport::Tcp;
-            Ok(if tcp { Finding { should: found.must, must: None, ..found } } else { found })
+            Ok(of_several(trial.subject, found))
         },
     },
     Check {

@@ -80,11 +80,7 @@ pub(super) static CHECKS: &[Check] = &[
         applies: if_cubic,
         measure: |trial| {
             let Silence { wire, before, again, .. } = silence(trial)?;
-            let round = |number: i32| {
-                let from = again + f64::from(number) * wire.rtt;
-                wire.sent(from, from + wire.rtt).len() as f64
-            };
-            let rounds: Vec<f64> = (0..12).map(round).collect();
+            let rounds = wire.rounds(again, 12);
             let ratios = rounds.windows(2).filter(|pair| pair[0] >= 0.75 * before);
             let most = ratios.map(|pair| pair[1] / pair[0]).fold(0.0, f64::max);
             if most == 0.0 {

@@ -3,7 +3,7 @@
 use super::{LARGE, THEN, at_once, avoidance, if_it_reduces, if_rfc, of_quic};
 use crate::check::{Check, Finding, Group, Range, Stop, Word};
 use crate::network::{Network, Stimulus};
-use crate::subject::{Profile, Subject, Transport};
+use crate::subject::Transport;
 use crate::trial::Trial;
 use crate::wire::Wire;
 use std::sync::Arc;
@@ -30,10 +30,14 @@ pub(super) static CHECKS: &[Check] = &[
                seconds of 5 Mbps the flight is no larger than before them.",
         applies: if_it_reduces,
         measure: |trial| {
-            let (stimulus, before) = limited(trial)?;
-            let wire = trial.run(&stimulus.endless_from(LIMITED.1).till(LIMITED.1 + 0.2))?;
-            is_limited(&wire, LIMITED.1, LARGE)?;
-            let most = peak(&wire, LIMITED.1);
+            let steady = trial.run(&avoidance(THEN))?;
+            let rounds = (30..60).map(|number| f64::from(number) * steady.rtt);
+            let windows = rounds.map(|at| steady.window(at, at + steady.rtt));
+            let before = super::large(windows.fold(0.0, f64::max))?;
+            let stimulus = limited(trial, 23.0, 0.02)?.endless_from(23.0).till(23.2);
+            let wire = trial.run(&stimulus)?;
+            is_limited(&wire, 23.0, LARGE)?;
+            let most = peak(&wire, 23.0);
             let found = Finding::of(most / before, "").told(format!("{most:.0} packets"));
             Ok(unless_reno(trial, found, 1.1))
         },
@@ -72,13 +76,8 @@ pub(super) static CHECKS: &[Check] = &[
 
 /// It should be so much at most; to Reno over TCP only RFC 7661 says so, an experiment.
 pub(super) fn unless_reno(trial: &Trial<'_>, found: Finding, most: f64) -> Finding {
-    let Subject { transport, profile, .. } = trial.subject;
-    let is_reno = (*transport, *profile) == (Transport::Tcp, Profile::Reno);
-    if is_reno { found } else { found.should(Range::at_most(most)) }
+    if trial.subject.is_reno_over_tcp() { found } else { found.should(Range::at_most(most)) }
 }
-
-/// When an application limits its flow, in seconds.
-const LIMITED: (f64, f64) = (3.0, 23.0);
 
 /// Payload that a flow which only the network limits has sent by about `at`: an application that
 /// offers so much falls silent just before.
@@ -104,15 +103,11 @@ pub(super) fn is_limited(wire: &Wire, until: f64, most: f64) -> Result<f64, Stop
     Ok(round)
 }
 
-/// A flow in congestion avoidance on network F until its application limits it to 5 Mbps, and the
-/// largest window before that.
-fn limited(trial: &mut Trial<'_>) -> Result<(Stimulus, f64), Stop> {
-    let steady = trial.run(&avoidance(THEN))?;
-    let payload = payload_by(&steady, LIMITED.0);
-    let rounds = (30..60).map(|number| f64::from(number) * steady.rtt);
-    let before = rounds.map(|at| steady.window(at, at + steady.rtt)).fold(0.0, f64::max);
-    let stimulus = avoidance(LIMITED.1).offered(0.0, payload).offered_each(LIMITED, 0.02, 12_500);
-    Ok((stimulus, super::large(before)?))
+/// A flow in congestion avoidance on network F, which its application limits from 3 s until `until`
+/// to 12,500 bytes each `every` seconds.
+pub(super) fn limited(trial: &mut Trial<'_>, until: f64, every: f64) -> Result<Stimulus, Stop> {
+    let payload = payload_by(&*trial.run(&avoidance(THEN))?, 3.0);
+    Ok(avoidance(until).offered(0.0, payload).offered_each((3.0, until), every, 12_500))
 }
 
 /// When what is silent from about 8 s on begins again, in seconds.
@@ -153,10 +148,8 @@ fn restart(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
         return Ok(found.should(Range::at_most((1.1 * before + 3.0).max(12.0))));
     }
     let found = Finding::of(first, "packets").told(told);
-    Ok(match trial.subject.transport {
-        _ if train <= 10 && first > 10.0 => found,
-        _ => found.should(Range::at_most(11.0)),
-    })
+    let is_paced = train <= 10 && first > 10.0;
+    Ok(if is_paced { found } else { found.should(Range::at_most(11.0)) })
 }
 
 /// The longest train of the round after a silence.
@@ -169,10 +162,7 @@ pub(super) fn train_after_silence(trial: &mut Trial<'_>) -> Result<Finding, Stop
 /// How long it takes until the lost end of limited data is probed for.
 fn probe(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     const END: f64 = 20.0;
-    let steady = trial.run(&avoidance(THEN))?;
-    let payload = payload_by(&steady, LIMITED.0);
-    let stimulus =
-        avoidance(END + 5.0).offered(0.0, payload).offered_each((LIMITED.0, END), 0.02, 12_500);
+    let stimulus = limited(trial, END, 0.02)?.till(END + 5.0);
     let wire = trial.run(&stimulus.outage(END - 0.025, END + 5.0))?;
     is_limited(&wire, END, LARGE)?;
     // What the last offer lets go leaves without a silence of half a round.

@@ -92,7 +92,8 @@ pub(super) static CHECKS: &[Check] = &[
                 Profile::Cubic => Range::between(0.66, 0.74),
                 _ => Range::between(0.47, 0.54),
             };
-            Ok(of_several(trial.subject, ratio(&wire, &lost)?, range))
+            let found = Finding::of(ratio(&wire, &lost)?, "").must(range);
+            Ok(of_several(trial.subject, found))
         },
     },
     Check {
@@ -208,11 +209,7 @@ fn repair(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
 fn threshold(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     let (wire, answer) = super::timeouts::long_silence(trial)?;
     let before = wire.window(super::timeouts::FROM - 0.5, super::timeouts::FROM);
-    let round = |number: i32| {
-        let from = answer + f64::from(number) * wire.rtt;
-        wire.sent(from, from + wire.rtt).len() as f64
-    };
-    let rounds: Vec<f64> = (0..20).map(round).collect();
+    let rounds = wire.rounds(answer, 20);
     let steps = rounds.windows(2).filter(|pair| pair[1] >= 1.3 * pair[0]);
     let ends = steps.map(|pair| pair[1]).fold(0.0, f64::max);
     let beta = if trial.subject.profile == Profile::Cubic { 0.7 } else { 0.5 };

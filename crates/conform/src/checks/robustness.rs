@@ -2,6 +2,8 @@
 
 use super::{THEN, always, avoidance, if_it_reduces};
 use crate::check::{Check, Finding, Group, Range, Stop, Word};
+use crate::network::Stimulus;
+use crate::trial::Trial;
 use crate::wire::Wire;
 
 pub(super) static CHECKS: &[Check] = &[
@@ -16,9 +18,7 @@ pub(super) static CHECKS: &[Check] = &[
         measure: |trial| {
             let without = avoidance(THEN + 2.2);
             let with = without.clone().each("twice", (THEN, THEN + 2.0), 10);
-            let window = |wire: &Wire| wire.window(THEN + 1.5, THEN + 2.0);
-            let ratio = window(&*trial.run(&with)?) / window(&*trial.run(&without)?);
-            Ok(Finding::of(ratio, "of the window without").should(Range::between(0.9, 1.1)))
+            as_without(trial, &with, &without)
         },
     },
     Check {
@@ -32,9 +32,7 @@ pub(super) static CHECKS: &[Check] = &[
         measure: |trial| {
             let without = avoidance(THEN + 2.2);
             let with = without.clone().twice_acks((THEN, THEN + 2.0));
-            let window = |wire: &Wire| wire.window(THEN + 1.5, THEN + 2.0);
-            let ratio = window(&*trial.run(&with)?) / window(&*trial.run(&without)?);
-            Ok(Finding::of(ratio, "of the window without").should(Range::between(0.9, 1.1)))
+            as_without(trial, &with, &without)
         },
     },
     Check {
@@ -95,3 +93,10 @@ pub(super) static CHECKS: &[Check] = &[
         },
     },
 ];
+
+/// The window that two seconds of something leave, over that without: it should be the same.
+fn as_without(trial: &mut Trial<'_>, with: &Stimulus, without: &Stimulus) -> Result<Finding, Stop> {
+    let window = |wire: &Wire| wire.window(THEN + 1.5, THEN + 2.0);
+    let ratio = window(&*trial.run(with)?) / window(&*trial.run(without)?);
+    Ok(Finding::of(ratio, "of the window without").should(Range::between(0.9, 1.1)))
+}

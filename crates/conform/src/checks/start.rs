@@ -145,11 +145,7 @@ pub(super) static CHECKS: &[Check] = &[
 fn doubling(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     let wire = trial.run(&Stimulus::on(Network::L, 0.7))?;
     let at = first_flight(trial, &wire)?;
-    let round = |number: i32| {
-        let from = at - 0.1 * wire.rtt + f64::from(number) * wire.rtt;
-        wire.sent(from, from + wire.rtt).len() as f64
-    };
-    let counts: Vec<f64> = (0..5).map(round).collect();
+    let counts = wire.rounds(at - 0.1 * wire.rtt, 5);
     // Two packets more are one of a handshake, and one whose acknowledgement came just before.
     let ratio = |pair: &[f64]| (pair[1] - 2.0) / pair[0];
     let largest = counts.windows(2).map(ratio).fold(0.0, f64::max);

@@ -204,11 +204,8 @@ pub(super) fn long_silence(trial: &mut Trial<'_>) -> Result<(Arc<Wire>, f64), St
 /// The packets of the first two rounds after three seconds of silence.
 fn begins_again(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     let (wire, answer) = long_silence(trial)?;
-    let round = |number: f64| {
-        let from = answer + number * wire.rtt;
-        wire.sent(from, from + wire.rtt).len() as f64
-    };
-    let (first, second) = (round(0.0), round(1.0));
+    let rounds = wire.rounds(answer, 2);
+    let (first, second) = (rounds[0], rounds[1]);
     let told = format!("{first:.0} and {second:.0}");
     // Of BBR the window that it had comes back when the recovery ends, as its draft has it.
     let (number, most) =

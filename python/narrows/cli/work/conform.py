@@ -10,7 +10,17 @@ from pathlib import Path
 
 from narrows import _core, forge
 from narrows.cli.options import split_list
-from narrows.conformance import SIGNS, Conformance, Finding, Row, checks, conform, line, observe
+from narrows.conformance import (
+    SIGNS,
+    Conformance,
+    Finding,
+    Row,
+    checks,
+    chosen,
+    conform,
+    line,
+    observe,
+)
 from narrows.errors import Error
 from narrows.files import Output, read_text, write_at_once
 from narrows.junit import Case, Outcome, Suite, xml
@@ -71,14 +81,7 @@ class Ask:
 
     def checks(self) -> str:
         """Return the checks to try, between commas."""
-        if self.skip is None:
-            return self.only
-        chosen = _core.conform_chosen("--only", self.only)
-        skipped = _core.conform_chosen("--skip", self.skip)
-        left = [check for check in chosen if check not in skipped]
-        if not left:
-            raise Error(f"--skip: {self.skip} leaves nothing of {self.only}")
-        return ",".join(left)
+        return ",".join(chosen(self.only, self.skip, "--only", "--skip"))
 
 
 def listed(as_json: bool) -> None:
