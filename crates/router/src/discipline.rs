@@ -2,9 +2,9 @@
 
 use crate::departure::Departure;
 use crate::queues::{
-    AdvertisedRoom, Ba, BaSettings, Codel, CodelSettings, DualPi2, DualPi2Settings, FqCodel,
-    FqCodelSettings, Gwa, GwaSettings, Pie, PieSettings, Red, RedSettings, RoundRobin, Xcp,
-    XcpSettings,
+    AdvertisedRoom, Ba, BaSettings, Codel, CodelSettings, DualPi2, DualPi2Settings, Fq, FqCodel,
+    FqCodelSettings, FqSettings, Gwa, GwaSettings, Pie, PieSettings, Red, RedSettings, RoundRobin,
+    Xcp, XcpSettings,
 };
 use crate::{Backlog, Drops, Fifo, Packet, Room, Verdict};
 use narrows_signal::Request;
@@ -29,6 +29,8 @@ pub enum Discipline {
     Gwa(GwaSettings),
     /// CoDel.
     Codel(CodelSettings),
+    /// fq.
+    Fq(FqSettings),
     /// FQ-CoDel.
     FqCodel(FqCodelSettings),
     /// DualPI2.
@@ -94,8 +96,9 @@ impl Discipline {
             Self::MarkFrom(_) | Self::DualPi2(_) => true,
             Self::Red(settings) => settings.options.ecn,
             Self::Pie(settings) => settings.ecn,
-            Self::Codel(settings) => settings.options.ecn,
-            Self::FqCodel(settings) => settings.options.codel.ecn,
+            Self::Codel(settings) => settings.options.marks(),
+            Self::Fq(settings) => settings.ce_threshold.is_some(),
+            Self::FqCodel(settings) => settings.options.codel.marks(),
             Self::DropTail | Self::RoundRobin | Self::Ba(_) | Self::Gwa(_) | Self::Xcp(_) => false,
         }
     }
@@ -119,6 +122,7 @@ impl Discipline {
             Self::RoundRobin => Departure(OnDeparture::RoundRobin(RoundRobin::default())),
             Self::Gwa(settings) => Departure(OnDeparture::Gwa(Gwa::new(settings))),
             Self::Codel(settings) => Departure(OnDeparture::Codel(Codel::new(settings))),
+            Self::Fq(settings) => Departure(OnDeparture::Fq(Fq::new(settings, perturbation))),
             Self::FqCodel(settings) => {
                 Departure(OnDeparture::FqCodel(FqCodel::new(settings, perturbation)))
             }
@@ -220,6 +224,8 @@ pub enum OnDeparture<P> {
     Gwa(Gwa<P>),
     /// CoDel.
     Codel(Codel<P>),
+    /// fq.
+    Fq(Fq<P>),
     /// FQ-CoDel.
     FqCodel(FqCodel<P>),
     /// DualPI2.
@@ -235,6 +241,7 @@ macro_rules! dispatch {
             Self::RoundRobin($queue) => $call,
             Self::Gwa($queue) => $call,
             Self::Codel($queue) => $call,
+            Self::Fq($queue) => $call,
             Self::FqCodel($queue) => $call,
             Self::DualPi2($queue) => $call,
             Self::Xcp($queue) => $call,

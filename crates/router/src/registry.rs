@@ -77,7 +77,11 @@ mod tests {
         assert_eq!(
             error("codel", &["targt=3ms"], PLACE),
             "unknown setting of codel \"targt\"; did you mean \"target\"? \
-             known: target, interval, ecn"
+             known: target, interval, ecn, ce_threshold, ce_selector"
+        );
+        assert_eq!(
+            error("fq-codel", &["ce_selector=ect1"], PLACE),
+            "ce_selector: has no effect without ce_threshold; write that, or leave ce_selector out"
         );
         assert_eq!(error("codel", &["target=5"], PLACE), "target: \"5\" is not a time; try 5ms");
         assert_eq!(error("codel", &["target=0s"], PLACE), "target: 0s is not above 0; try 5ms");

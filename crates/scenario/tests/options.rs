@@ -23,6 +23,7 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("app", "{ rate = \"1Mbps\", silent = [[\"200ms\", \"900ms\"]] }", ""),
     ("app", "{ rate = \"1Mbps\", frames = 30 }", ""),
     ("arrivals", "{ sizes = \"fixed:50kB\", load = 0.3 }", ""),
+    ("offers", "[{ at = \"100ms\", bytes = \"50kB\" }]", ""),
     ("incast", "{ size = \"50kB\", every = \"300ms\" }", ""),
     ("telnet", "\"10ms\"", ""),
     ("files", "{ off = \"100ms\" }", ""),

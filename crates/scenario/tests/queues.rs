@@ -54,7 +54,8 @@ fn delay_stays_near_its_target_and_the_link_full() {
 
 #[test]
 fn what_can_be_marked_is_not_dropped() {
-    for queue in ["red", "codel", "fq-codel", "pie", "dualpi2"] {
+    let fq = "fq:ce_threshold=5ms:flow_limit=1000";
+    for queue in ["red", "codel", "codel:ce_threshold=1ms", "fq-codel", fq, "pie", "dualpi2"] {
         let results = deep(queue, &format!("{FOUR_CUBICS}ecn = true"));
         let link = &bottleneck(&results).summary;
         assert!(
@@ -83,6 +84,7 @@ fn a_flow_of_its_own_queue_does_not_wait_for_others() {
     // another waits for a round more.
     assert!(longest("rr") < 0.025, "{}", longest("rr"));
     assert!(longest("fq-codel") < 0.025, "{}", longest("fq-codel"));
+    assert!(longest("fq") < 0.025, "{}", longest("fq"));
     assert!(longest("drop-tail") > 0.06, "{}", longest("drop-tail"));
 }
 

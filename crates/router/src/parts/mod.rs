@@ -2,6 +2,8 @@
 
 mod flow_count;
 mod timed_queue;
+mod turns;
 
 pub use flow_count::{FlowCount, FlowCountSettings};
 pub use timed_queue::{Drops, TimedQueue};
+pub use turns::Turns;

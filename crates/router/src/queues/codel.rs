@@ -4,12 +4,14 @@
 //! |---|---|---|
 //! | §5.5, dodequeue | the delay has been above TARGET for an INTERVAL, and more than one packet waits | [`CodelState::should_drop`] |
 //! | §5.3, control_law | next drop INTERVAL/√count after the last | [`CodelState::control_law`] |
+//! | Linux, codel_impl.h | what leaves after more than `ce_threshold` is marked | [`CodelState::dequeue`] |
 //! | §5.6, dequeue | begins, continues or ends dropping; begins with the previous count if that was recent | [`CodelState::dequeue`] |
 
 use crate::departure::Departure;
 use crate::entry::Entry;
 use crate::{Backlog, Discipline, Drops, Packet, TimedQueue};
-use narrows_settings::{Settings, settings};
+use narrows_settings::{Given, SettingError, Settings, choice, settings};
+use narrows_signal::Ecn;
 use narrows_units::{Duration, Time};
 
 settings! {
@@ -21,6 +23,21 @@ settings! {
         interval: Duration = Duration::from_millis(100), above(0.0);
         /// Whether packets that can be marked are marked instead of dropped.
         ecn: bool = true;
+        /// From which waiting time on each packet that leaves is marked, if it can be, whatever
+        /// CoDel says (Linux, `ce_threshold`).
+        ce_threshold: Option<Duration> = None => "none";
+        /// Which packets ce_threshold marks (Linux, `ce_threshold_selector`).
+        ce_selector: Selector = Selector::Ect;
+    }
+}
+
+choice! {
+    /// Packets that `ce_threshold` marks.
+    pub enum Selector("choice among ect and ect1") {
+        /// All that can be marked.
+        Ect = "ect",
+        /// Those of scalable laws (L4S).
+        Ect1 = "ect1",
     }
 }
 
@@ -42,6 +59,7 @@ pub(super) const QUEUE: Entry = Entry {
     settings: CodelOptions::list,
     construct: |given, placement| {
         let options = CodelOptions::read(given)?;
+        options.check(given)?;
         Ok(Discipline::Codel(CodelSettings { options, mtu: placement.packet }))
     },
 };
@@ -90,11 +108,51 @@ pub struct CodelState {
     count: u32,
     last_count: u32,
     dropping: bool,
+    /// How long the packet that was taken last had waited.
+    delay: Duration,
+}
+
+impl CodelOptions {
+    /// Fails if a threshold's selector is given, and no threshold.
+    pub(super) fn check(&self, given: &Given) -> Result<(), SettingError> {
+        given.counts_if("ce_selector", self.ce_threshold.is_some(), "ce_threshold")
+    }
+
+    /// True if it marks packets that can be marked.
+    pub fn marks(&self) -> bool {
+        self.ecn || self.ce_threshold.is_some()
+    }
+}
+
+impl Selector {
+    fn selects(self, ecn: Ecn) -> bool {
+        match self {
+            Self::Ect => ecn.is_capable(),
+            Self::Ect1 => ecn == Ecn::Scalable,
+        }
+    }
 }
 
 impl CodelState {
     /// The next packet to leave `queue` at `now`, if any; those dropped before it go to `dropped`.
     pub fn dequeue<P: Packet>(
+        &mut self,
+        settings: &CodelSettings,
+        now: Time,
+        queue: &mut TimedQueue<P>,
+        dropped: &mut Drops<P>,
+    ) -> Option<P> {
+        let mut packet = self.controlled(settings, now, queue, dropped)?;
+        if settings.options.ce_threshold.is_some_and(|threshold| self.delay > threshold)
+            && settings.options.ce_selector.selects(packet.ecn())
+        {
+            packet.mark();
+        }
+        Some(packet)
+    }
+
+    /// The next packet as CoDel has it (RFC 8289 §5.6).
+    fn controlled<P: Packet>(
         &mut self,
         settings: &CodelSettings,
         now: Time,
@@ -152,20 +210,15 @@ impl CodelState {
                 (None, false)
             }
             Some((since, packet)) => {
-                let drop = self.should_drop(settings, now, now.since(since), queue.backlog().bytes);
+                self.delay = now.since(since);
+                let drop = self.should_drop(settings, now, queue.backlog().bytes);
                 (Some(packet), drop)
             }
         }
     }
 
-    fn should_drop(
-        &mut self,
-        settings: &CodelSettings,
-        now: Time,
-        sojourn: Duration,
-        left: u64,
-    ) -> bool {
-        if sojourn < settings.options.target || left <= settings.mtu {
+    fn should_drop(&mut self, settings: &CodelSettings, now: Time, left: u64) -> bool {
+        if self.delay < settings.options.target || left <= settings.mtu {
             self.first_above = None;
             return false;
         }
@@ -198,7 +251,6 @@ impl CodelState {
 mod tests {
     use super::*;
     use crate::packet::tests::Parcel;
-    use narrows_signal::Ecn;
 
     fn rfc() -> CodelSettings {
         CodelSettings { options: CodelOptions::default(), mtu: 1000 }
@@ -253,6 +305,24 @@ mod tests {
         let (dropped, _) = drops(300, arrive, Ecn::NotCapable);
         let (none, marked) = drops(300, arrive, Ecn::Capable);
         assert_eq!((none.len(), marked), (0, dropped));
+    }
+
+    #[test]
+    fn what_leaves_after_the_threshold_is_marked_if_it_is_selected() {
+        let after = |ce_selector, ecn, millis| {
+            let ce_threshold = Some(Duration::from_millis(1));
+            let options = CodelOptions { ce_threshold, ce_selector, ..CodelOptions::default() };
+            let settings = CodelSettings { options, mtu: 1000 };
+            let (mut codel, mut queue) = (CodelState::default(), TimedQueue::default());
+            queue.push(Time::ZERO, Parcel { ecn, ..Parcel::new(1, 0) });
+            let now = Time::ZERO + Duration::from_millis(millis);
+            codel.dequeue(&settings, now, &mut queue, &mut Vec::new()).unwrap().ecn
+        };
+        assert_eq!(after(Selector::Ect, Ecn::Capable, 1), Ecn::Capable);
+        assert_eq!(after(Selector::Ect, Ecn::Capable, 2), Ecn::Marked);
+        assert_eq!(after(Selector::Ect, Ecn::NotCapable, 2), Ecn::NotCapable);
+        assert_eq!(after(Selector::Ect1, Ecn::Capable, 2), Ecn::Capable);
+        assert_eq!(after(Selector::Ect1, Ecn::Scalable, 2), Ecn::Marked);
     }
 
     #[test]

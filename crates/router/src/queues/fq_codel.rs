@@ -9,10 +9,10 @@
 use super::codel::{CodelOptions, CodelSettings, CodelState};
 use crate::departure::Departure;
 use crate::entry::Entry;
+use crate::parts::Turns;
 use crate::{Backlog, Discipline, Drops, Packet, Room, TimedQueue};
 use narrows_settings::{Settings, settings};
 use narrows_units::Time;
-use std::collections::VecDeque;
 
 settings! {
     /// FQ-CoDel's settings as a user gives them.
@@ -44,6 +44,7 @@ pub(super) const QUEUE: Entry = Entry {
     settings: FqCodelOptions::list,
     construct: |given, placement| {
         let options = FqCodelOptions::read(given)?;
+        options.codel.check(given)?;
         Ok(Discipline::FqCodel(FqCodelSettings { options, mtu: placement.packet }))
     },
 };
@@ -52,39 +53,27 @@ pub(super) const QUEUE: Entry = Entry {
 struct Flow<P> {
     queue: TimedQueue<P>,
     codel: CodelState,
-    deficit: i64,
-    active: bool,
+}
+
+impl<P> Default for Flow<P> {
+    fn default() -> Self {
+        Self { queue: TimedQueue::default(), codel: CodelState::default() }
+    }
 }
 
 /// FQ-CoDel at work.
 #[derive(Clone, Debug)]
 pub struct FqCodel<P> {
     settings: FqCodelSettings,
-    perturbation: u64,
-    flows: Vec<Flow<P>>,
-    new: VecDeque<u32>,
-    old: VecDeque<u32>,
+    flows: Turns<Flow<P>>,
     backlog: Backlog,
 }
 
 impl<P: Packet> FqCodel<P> {
     /// Empty; `perturbation` changes which flow is hashed to which queue.
     pub fn new(settings: FqCodelSettings, perturbation: u64) -> Self {
-        let flow = || Flow {
-            queue: TimedQueue::default(),
-            codel: CodelState::default(),
-            deficit: 0,
-            active: false,
-        };
-        let flows = (0..settings.options.queues).map(|_| flow()).collect();
-        Self {
-            settings,
-            perturbation,
-            flows,
-            new: VecDeque::new(),
-            old: VecDeque::new(),
-            backlog: Backlog::default(),
-        }
+        let flows = Turns::new(settings.options.queues, 0, perturbation);
+        Self { settings, flows, backlog: Backlog::default() }
     }
 
     /// It has these settings from now on; its queues and their states stay.
@@ -101,12 +90,6 @@ impl<P: Packet> FqCodel<P> {
             dropped.push(packet);
         }
     }
-
-    /// Fibonacci hashing: the top bits of a product with 2⁶⁴/φ.
-    fn place(&self, flow: u32) -> u32 {
-        let mixed = (u64::from(flow) ^ self.perturbation).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (((mixed >> 32) * u64::from(self.settings.options.queues)) >> 32) as u32
-    }
 }
 
 impl<P: Packet> Departure<P> for FqCodel<P> {
@@ -115,47 +98,21 @@ impl<P: Packet> Departure<P> for FqCodel<P> {
     }
 
     fn admit(&mut self, now: Time, packet: P) {
-        let place = self.place(packet.flow());
-        let flow = &mut self.flows[place as usize];
+        let place = self.flows.place(packet.flow());
         self.backlog.add(&packet);
-        flow.queue.push(now, packet);
-        if !flow.active {
-            flow.active = true;
-            flow.deficit = i64::from(self.settings.options.quantum);
-            self.new.push_back(place);
-        }
+        self.flows.at(place).queue.push(now, packet);
+        self.flows.join(place, |_| i64::from(self.settings.options.quantum));
     }
 
     fn dequeue(&mut self, now: Time, dropped: &mut Drops<P>) -> Option<P> {
         let codel = CodelSettings { options: self.settings.options.codel, mtu: self.settings.mtu };
-        loop {
-            let is_new = !self.new.is_empty();
-            let list = if is_new { &mut self.new } else { &mut self.old };
-            let place = *list.front()?;
-            let flow = &mut self.flows[place as usize];
-            if flow.deficit <= 0 {
-                flow.deficit += i64::from(self.settings.options.quantum);
-                list.pop_front();
-                self.old.push_back(place);
-                continue;
-            }
+        let backlog = &mut self.backlog;
+        self.flows.next(self.settings.options.quantum, |flow| {
             let before = dropped.len();
             let packet = flow.codel.dequeue(&codel, now, &mut flow.queue, dropped);
-            dropped[before..].iter().for_each(|packet| self.backlog.remove(packet));
-            if let Some(packet) = packet {
-                flow.deficit -= i64::from(packet.bytes());
-                self.backlog.remove(&packet);
-                return Some(packet);
-            }
-            list.pop_front();
-            // §4.2: an empty new queue waits once among the old ones, so that it does not come back
-            // as new again and again.
-            if is_new && !self.old.is_empty() {
-                self.old.push_back(place);
-            } else {
-                flow.active = false;
-            }
-        }
+            dropped[before..].iter().chain(&packet).for_each(|packet| backlog.remove(packet));
+            packet
+        })
     }
 
     /// Over the limit, the fattest queue loses a packet, whichever packet arrived last (§4.1.2).
@@ -182,8 +139,11 @@ mod tests {
     #[test]
     fn a_new_flow_goes_before_the_old_and_flows_of_any_packet_size_get_alike() {
         let (mut fq, mut dropped) = (FqCodel::new(settings(1024), 7), Vec::new());
-        let flows: Vec<u32> =
-            (0..).filter(|flow| fq.place(*flow) != fq.place(1)).take(2).chain([1]).collect();
+        let flows: Vec<u32> = (0..)
+            .filter(|flow| fq.flows.place(*flow) != fq.flows.place(1))
+            .take(2)
+            .chain([1])
+            .collect();
         for number in 0..3000 {
             fq.admit(Time::ZERO, Parcel { bytes: 1500, ..Parcel::new(flows[0], number) });
             fq.admit(Time::ZERO, Parcel { bytes: 500, ..Parcel::new(flows[2], number) });

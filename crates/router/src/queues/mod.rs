@@ -4,6 +4,7 @@ mod ba;
 mod codel;
 mod drop_tail;
 mod dual_pi2;
+mod fq;
 mod fq_codel;
 mod gwa;
 mod pie;
@@ -14,6 +15,7 @@ mod xcp;
 pub use ba::{Ba, BaSettings};
 pub use codel::{Codel, CodelOptions, CodelSettings, CodelState};
 pub use dual_pi2::{DualPi2, DualPi2Settings};
+pub use fq::{Fq, FqSettings};
 pub use fq_codel::{FqCodel, FqCodelOptions, FqCodelSettings};
 pub use gwa::{AdvertisedRoom, Gwa, GwaSettings};
 pub use pie::{Pie, PieSettings};
@@ -29,6 +31,7 @@ pub(crate) static ALL: &[Entry] = &[
     codel::QUEUE,
     drop_tail::QUEUE,
     dual_pi2::QUEUE,
+    fq::QUEUE,
     fq_codel::QUEUE,
     gwa::FIRST_IN_FIRST_OUT,
     gwa::ROUND_ROBIN,

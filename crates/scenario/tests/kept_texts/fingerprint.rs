@@ -141,6 +141,18 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
         "buffer = \"100p\"\nqueue = \"fq-codel\"",
         "cc = \"cubic\"\ncount = 3\n[[flows]]\ntelnet = \"20ms\"",
     ),
+    (
+        "thresholds of fq-codel",
+        "",
+        "buffer = \"100p\"\nqueue = \"fq-codel:ce_threshold=1ms:ce_selector=ect1\"",
+        "cc = \"prague\"\n[[flows]]\ncc = \"cubic\"\necn = true",
+    ),
+    (
+        "fq",
+        "",
+        "buffer = \"100p\"\nqueue = \"fq:ce_threshold=2ms\"",
+        "cc = \"cubic\"\necn = true\ncount = 3\n[[flows]]\ncc = \"cubic\"",
+    ),
     ("pie", "", "buffer = \"100p\"\nqueue = \"pie\"", "cc = \"cubic\"\ncount = 3"),
     (
         "prague",
