@@ -113,6 +113,8 @@ pub struct Birth {
     /// True if a setting that is not given is as in today's Linux, where its law differs from the
     /// published one; false for the published one.
     pub as_linux: bool,
+    /// True if it runs in Linux's TCP, so that a law of which texts differ is Linux's.
+    pub in_linux: bool,
     /// Packets that leave together; `None` if they are a millisecond at the flow's rate.
     pub quantum: Option<f64>,
 }
@@ -128,6 +130,7 @@ impl Default for Birth {
             packet_bytes: 1500,
             receive_window: f64::INFINITY,
             as_linux: true,
+            in_linux: false,
             quantum: Some(1.0),
         }
     }

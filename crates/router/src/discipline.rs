@@ -126,7 +126,9 @@ impl Discipline {
             Self::FqCodel(settings) => {
                 Departure(OnDeparture::FqCodel(FqCodel::new(settings, perturbation)))
             }
-            Self::DualPi2(settings) => Departure(OnDeparture::DualPi2(DualPi2::new(settings))),
+            Self::DualPi2(settings) => {
+                Departure(OnDeparture::DualPi2(DualPi2::new(settings, stream)))
+            }
             Self::Xcp(settings) => Departure(OnDeparture::Xcp(Xcp::new(settings, speed, stream))),
         }
     }

@@ -109,6 +109,7 @@ pub(crate) fn check(
         packet_bytes: bytes.count() as u32,
         receive_window: transport.window_limit(),
         as_linux: tcp != Some(TcpName::Ns2),
+        in_linux: spec.recovery != Recovery::Quic && tcp != Some(TcpName::Ns2),
         quantum: transport.quantum().map(f64::from),
     };
     let recipe = spec.law.read(&birth);

@@ -123,8 +123,16 @@ pub fn meaning(doc: &str) -> String {
     doc.trim().trim_end_matches('.').to_owned()
 }
 
+/// A setting's name as people write it: without Rust's mark of a word that it keeps for itself.
+#[doc(hidden)]
+pub fn plain(identifier: &'static str) -> &'static str {
+    identifier.trim_start_matches("r#")
+}
+
 /// Makes a struct of settings. Each setting has its meaning (the doc comment), name, type, default
 /// and bounds.
+///
+/// A setting whose name is a word of Rust is written `r#as` and called `as`.
 ///
 /// A default that is not a fixed value is `None`, followed by `=> "in words"`. `..name: Struct;`,
 /// at the top and without a comment, includes the settings of another struct.
@@ -158,7 +166,7 @@ macro_rules! settings {
                 let default = Self::default();
                 let base: [Vec<$crate::Listed>; _] = [$(<$Base as $crate::Settings>::list())?];
                 let own = [$($crate::Listed {
-                    name: stringify!($name),
+                    name: $crate::plain(stringify!($name)),
                     default: $crate::settings!(@shown default.$name $(, $words)?),
                     bounds: $crate::settings!(@bounds $($bounds)?).to_string(),
                     meaning: $crate::meaning(concat!($($doc),+)),
@@ -168,10 +176,10 @@ macro_rules! settings {
 
             fn set(&mut self, name: &str, text: &str) -> Option<Result<(), $crate::SettingError>> {
                 match name {
-                    $(stringify!($name) => {
+                    $(name if name == $crate::plain(stringify!($name)) => {
                         let remedy = $crate::settings!(@remedy Self::default().$name $(, $words)?);
                         let bounds = $crate::settings!(@bounds $($bounds)?);
-                        let read = $crate::read_value(stringify!($name), text, bounds, &remedy);
+                        let read = $crate::read_value(name, text, bounds, &remedy);
                         Some(read.map(|value| self.$name = value))
                     })+
                     _ => $crate::settings!(@base self, name, text $(, $base)?),

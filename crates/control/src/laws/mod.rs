@@ -6,6 +6,7 @@ pub mod aimd;
 pub mod ba;
 pub mod bbr;
 pub mod bbr1;
+pub mod bbr_linux;
 pub mod bic;
 pub mod copa;
 pub mod cubic;
@@ -34,6 +35,7 @@ pub(crate) static ALL: &[Entry] = &[
     ba::LAW,
     bbr::LAW,
     bbr1::LAW,
+    bbr_linux::LAW,
     bic::LAW,
     copa::LAW,
     cubic::LAW,

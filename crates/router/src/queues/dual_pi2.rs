@@ -3,21 +3,23 @@
 //! | source | rule | here |
 //! |---|---|---|
 //! | A.1, dualpi2_update | p' ← p' + α(delay − target) + β(delay − old delay), with the longer of the two delays, every T_update | [`DualPi2::update`] |
-//! | eq. 1 | p_CL = k·p', p_C = p'² | [`DualPi2::dequeue`] |
+//! | eq. 1 | p_CL = k·p', p_C = p'² | [`DualPi2::must_drop`] |
 //! | A.1, laqm | a ramp from minTh over range, if more than one packet waits | [`DualPi2::native`] |
-//! | A.1, recur | marks every 1/p-th packet, not at random | [`recur`] |
-//! | A.2 | overload: from p_Cmax on both queues drop with p_C | [`DualPi2::dequeue`] |
+//! | Linux, dualpi2_roll | marks and drops at random; p'² is two rolls | [`DualPi2::must_drop`] |
+//! | Linux, must_drop | neither while less than two packets are left | [`DualPi2::must_drop`] |
+//! | A.2 | overload: from p_Cmax on both queues drop with p_C | [`DualPi2::must_drop`] |
 //!
-//! The scheduler is weighted round robin, as in Linux's qdisc, instead of Appendix A's time-shifted
-//! FIFO. The scalable queue goes first, but one of every ten bytes sent while both queues wait is
-//! classic.
+//! Where Appendix A leaves a choice it is Linux's (net/sched/sch_dualpi2.c of 6.18): chance instead
+//! of every 1/p-th packet (`recur`), and a weighted round robin (`dequeue_packet`) instead of a
+//! time-shifted FIFO. The scalable queue goes first, but one of every ten bytes sent while both
+//! queues wait is classic.
 
 use crate::departure::Departure;
 use crate::entry::Entry;
 use crate::{Backlog, Discipline, Drops, Packet, TimedQueue};
 use narrows_settings::{Settings, settings};
 use narrows_signal::Ecn;
-use narrows_units::{Duration, Time};
+use narrows_units::{Duration, Stream, Time};
 
 /// Its line in the registry.
 pub(super) const QUEUE: Entry = Entry {
@@ -25,13 +27,16 @@ pub(super) const QUEUE: Entry = Entry {
     aliases: &[],
     summary: "a shallow queue for scalable senders, coupled to a queue for classic senders",
     source: "RFC 9332",
-    settings: DualPi2Settings::list,
-    construct: |given, _| Ok(Discipline::DualPi2(DualPi2Settings::read(given)?)),
+    settings: DualPi2Options::list,
+    construct: |given, placement| {
+        let options = DualPi2Options::read(given)?;
+        Ok(Discipline::DualPi2(DualPi2Settings { options, mtu: placement.packet }))
+    },
 };
 
 settings! {
-    /// How DualPI2 is set up.
-    pub struct DualPi2Settings {
+    /// DualPI2's settings as a user gives them.
+    pub struct DualPi2Options {
         /// Delay at which the classic queue is held.
         target: Duration = Duration::from_millis(15), above(0.0);
         /// T_update, the time between updates of the probability.
@@ -45,47 +50,65 @@ settings! {
         coupling: f64 = 2.0, at_least(0.0);
         /// minTh, the delay at which the scalable queue begins to mark by itself.
         step: Duration = Duration::from_micros(800), above(0.0);
-        /// Delay beyond minTh at which every packet is marked.
-        range: Duration = Duration::from_micros(400), above(0.0);
+        /// Delay beyond minTh at which every packet is marked; 0s for a step, as Linux has it.
+        range: Duration = Duration::from_micros(400);
     }
+}
+
+/// How DualPI2 is set up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DualPi2Settings {
+    /// The user's settings.
+    pub options: DualPi2Options,
+    /// Bytes of the largest packet.
+    pub mtu: u64,
 }
 
 /// DualPI2 at work.
 #[derive(Clone, Debug)]
 pub struct DualPi2<P> {
     settings: DualPi2Settings,
-    scalable: Queue<P>,
-    classic: Queue<P>,
+    dice: Stream,
+    scalable: TimedQueue<P>,
+    classic: TimedQueue<P>,
     /// p'.
     base: f64,
     old_delay: f64,
     updates_at: Time,
-    /// Bytes that the scalable queue has sent beyond its share while both waited.
-    credit: f64,
+    /// The classic queue goes first while it is positive: hundredths of a byte
+    /// (`c_protection_credit`).
+    credit: i64,
 }
 
-#[derive(Clone, Debug)]
-struct Queue<P> {
-    waiting: TimedQueue<P>,
-    count: f64,
-}
+/// Hundredths of what is sent while both queues wait (`c_protection_wc`, `c_protection_wl`).
+const CLASSIC_WEIGHT: i64 = 10;
+const SCALABLE_WEIGHT: i64 = 100 - CLASSIC_WEIGHT;
 
-const CLASSIC_SHARE: f64 = 0.1;
+/// Which queue a packet comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum From {
+    Scalable,
+    Classic,
+}
 
 impl<P: Packet> DualPi2<P> {
-    /// Empty.
-    pub fn new(settings: DualPi2Settings) -> Self {
-        let queue = || Queue { waiting: TimedQueue::default(), count: 0.0 };
-        let updates_at = Time::ZERO + settings.update;
+    /// Empty; its dice are seeded from `stream`.
+    pub fn new(settings: DualPi2Settings, stream: &mut Stream) -> Self {
         Self {
             settings,
-            scalable: queue(),
-            classic: queue(),
+            dice: Stream::new(stream.bits(), 0, 0),
+            scalable: TimedQueue::default(),
+            classic: TimedQueue::default(),
             base: 0.0,
             old_delay: 0.0,
-            updates_at,
-            credit: 0.0,
+            updates_at: Time::ZERO + settings.options.update,
+            credit: Self::first_credit(settings),
         }
+    }
+
+    /// `c_protection_init`: the scalable queue goes first.
+    fn first_credit(settings: DualPi2Settings) -> i64 {
+        settings.mtu as i64 * (CLASSIC_WEIGHT - SCALABLE_WEIGHT)
     }
 
     /// It has these settings from now on; what it has counted stays.
@@ -93,47 +116,69 @@ impl<P: Packet> DualPi2<P> {
         self.settings = settings;
     }
 
-    fn serves_scalable(&mut self) -> bool {
-        match (self.scalable.waiting.head_bytes(), self.classic.waiting.head_bytes()) {
-            (Some(scalable), Some(classic)) => {
-                let serves = self.credit < f64::from(classic) * (1.0 - CLASSIC_SHARE);
-                self.credit += if serves {
-                    f64::from(scalable) * CLASSIC_SHARE
-                } else {
-                    f64::from(classic) * (CLASSIC_SHARE - 1.0)
-                };
-                serves
-            }
-            (scalable, _) => {
-                self.credit = 0.0;
-                scalable.is_some()
-            }
+    /// `dequeue_packet`: the next packet in turn, when it came, from where, and what it costs; a
+    /// packet that is dropped costs nothing.
+    fn take(&mut self) -> Option<(Time, P, From, i64)> {
+        let (scalable, classic) = (self.scalable.backlog().packets, self.classic.backlog().packets);
+        if scalable > 0 && (classic == 0 || self.credit <= 0) {
+            let (since, packet) = self.scalable.pop()?;
+            let weight = if classic > 0 { CLASSIC_WEIGHT } else { 0 };
+            let cost = weight * i64::from(packet.bytes());
+            return Some((since, packet, From::Scalable, cost));
         }
+        let Some((since, packet)) = self.classic.pop() else {
+            self.credit = Self::first_credit(self.settings);
+            return None;
+        };
+        let weight = if scalable > 0 { -SCALABLE_WEIGHT } else { 0 };
+        let cost = weight * i64::from(packet.bytes());
+        Some((since, packet, From::Classic, cost))
     }
 
-    /// p'_L.
-    fn native(&self, delay: Duration) -> f64 {
-        if self.scalable.waiting.backlog().packets <= 1 {
+    /// p'_L, with `left` packets left in the scalable queue.
+    fn native(&self, delay: Duration, left: u64) -> f64 {
+        let DualPi2Options { step, range, .. } = self.settings.options;
+        let above = delay.seconds() - step.seconds();
+        if left == 0 || above <= 0.0 {
             return 0.0;
         }
-        ((delay.seconds() - self.settings.step.seconds()) / self.settings.range.seconds())
-            .clamp(0.0, 1.0)
+        (above / range.seconds()).min(1.0)
+    }
+
+    /// `must_drop`: true if `packet` is to be dropped; may mark it.
+    fn must_drop(&mut self, packet: &mut P, from: From) -> bool {
+        if self.backlog().bytes < 2 * self.settings.mtu {
+            return false;
+        }
+        let coupled = self.settings.options.coupling * self.base;
+        let overload = coupled > 1.0;
+        let marks_always = from == From::Scalable && overload;
+        if from == From::Scalable && !overload {
+            if self.dice.happens(coupled) {
+                packet.mark();
+            }
+            return false;
+        }
+        let is_hit = self.dice.happens(self.base) && self.dice.happens(self.base);
+        if is_hit && (overload || !packet.ecn().is_capable()) {
+            return true;
+        }
+        if is_hit || marks_always {
+            packet.mark();
+        }
+        false
     }
 
     fn catch_up(&mut self, now: Time) {
         while self.updates_at <= now {
-            let delay = self
-                .scalable
-                .waiting
-                .delay(self.updates_at)
-                .max(self.classic.waiting.delay(self.updates_at));
-            self.update(delay.seconds());
-            self.updates_at += self.settings.update;
+            let at = self.updates_at;
+            self.update(self.scalable.delay(at).max(self.classic.delay(at)).seconds());
+            self.updates_at += self.settings.options.update;
         }
     }
 
     fn update(&mut self, delay: f64) {
-        let DualPi2Settings { target, alpha, beta, .. } = self.settings;
+        let DualPi2Options { target, alpha, beta, .. } = self.settings.options;
         self.base += alpha * (delay - target.seconds()) + beta * (delay - self.old_delay);
         self.base = self.base.clamp(0.0, 1.0);
         self.old_delay = delay;
@@ -142,7 +187,7 @@ impl<P: Packet> DualPi2<P> {
 
 impl<P: Packet> Departure<P> for DualPi2<P> {
     fn backlog(&self) -> Backlog {
-        self.scalable.waiting.backlog() + self.classic.waiting.backlog()
+        self.scalable.backlog() + self.classic.backlog()
     }
 
     /// Packets with ECT(1) or CE go to the scalable queue (RFC 9331 §5.1).
@@ -153,49 +198,27 @@ impl<P: Packet> Departure<P> for DualPi2<P> {
         } else {
             &mut self.classic
         };
-        queue.waiting.push(now, packet);
+        queue.push(now, packet);
     }
 
     fn dequeue(&mut self, now: Time, dropped: &mut Drops<P>) -> Option<P> {
         self.catch_up(now);
-        let p_classic = self.base * self.base;
-        let p_coupled = self.settings.coupling * self.base;
-        let overload = p_coupled >= 1.0;
-        loop {
-            if self.serves_scalable() {
-                let delay = self.scalable.waiting.delay(now);
-                let p = self.native(delay).max(p_coupled).min(1.0);
-                let (_, mut packet) = self.scalable.waiting.pop()?;
-                if overload && recur(&mut self.scalable.count, p_classic) {
-                    dropped.push(packet);
-                    continue;
-                }
-                if overload || recur(&mut self.scalable.count, p) {
+        while let Some((since, mut packet, from, cost)) = self.take() {
+            if self.must_drop(&mut packet, from) {
+                dropped.push(packet);
+                continue;
+            }
+            if from == From::Scalable {
+                let p = self.native(now.since(since), self.scalable.backlog().packets);
+                if p >= 1.0 || p > 0.0 && self.dice.happens(p) {
                     packet.mark();
                 }
-                return Some(packet);
             }
-            let (_, mut packet) = self.classic.waiting.pop()?;
-            if recur(&mut self.classic.count, p_classic) {
-                if overload || !packet.ecn().is_capable() {
-                    dropped.push(packet);
-                    continue;
-                }
-                packet.mark();
-            }
+            self.credit += cost;
             return Some(packet);
         }
+        None
     }
-}
-
-/// True once in 1/p calls.
-fn recur(count: &mut f64, p: f64) -> bool {
-    *count += p;
-    let recurs = *count > 1.0;
-    if recurs {
-        *count -= 1.0;
-    }
-    recurs
 }
 
 #[cfg(test)]
@@ -203,61 +226,106 @@ mod tests {
     use super::*;
     use crate::packet::tests::Parcel;
 
+    /// At 15 ms, for packets of 1000 bytes, with p' fixed at `base`.
+    fn queue(base: f64) -> DualPi2<Parcel> {
+        let settings = DualPi2Settings { options: DualPi2Options::default(), mtu: 1000 };
+        let empty = DualPi2::new(settings, &mut Stream::new(7, 0, 0));
+        DualPi2 { base, updates_at: Time::NEVER, ..empty }
+    }
+
+    fn scalable(number: u64) -> Parcel {
+        Parcel { ecn: Ecn::Scalable, ..Parcel::new(1, number) }
+    }
+
     #[test]
     fn the_base_probability_moves_as_worked_out_by_hand() {
-        let mut queue = DualPi2::<Parcel>::new(DualPi2Settings::default());
+        let mut queue = queue(0.0);
         queue.update(0.025);
         assert!((queue.base - (0.16 * 0.010 + 3.2 * 0.025)).abs() < 1e-12);
         queue.update(0.015);
         assert!((queue.base - (0.0816 - 3.2 * 0.010)).abs() < 1e-12);
     }
 
+    /// Sends 10,000 packets of each kind through a queue that holds ten of each; returns how many
+    /// scalable ones were marked and dropped, and classic ones dropped.
+    fn signals(base: f64) -> (usize, usize, usize) {
+        let (mut queue, mut dropped, mut marked) = (queue(base), Vec::new(), 0);
+        for number in 0..10_010 {
+            queue.admit(Time::ZERO, scalable(number));
+            queue.admit(Time::ZERO, Parcel::new(2, number));
+            for _ in 0..2 {
+                if queue.backlog().packets > 20 {
+                    let left = queue.dequeue(Time::ZERO, &mut dropped);
+                    marked += usize::from(left.is_some_and(|left| left.ecn == Ecn::Marked));
+                }
+            }
+        }
+        let lost = |flow| dropped.iter().filter(|packet| packet.flow == flow).count();
+        (marked, lost(1), lost(2))
+    }
+
+    /// 0.4 of the scalable packets that leave are marked, 0.04 of the classic ones dropped, each by
+    /// chance: of n within four times √(n·p·(1 − p)).
     #[test]
     fn scalable_packets_take_k_p_marks_and_classic_ones_the_square_in_drops() {
-        let mut queue = DualPi2 {
-            base: 0.2,
-            updates_at: Time::NEVER,
-            ..DualPi2::new(DualPi2Settings::default())
+        let (marked, lost, dropped) = signals(0.2);
+        let sent = 20_020.0 - 20.0;
+        let scalable = sent - 10_010.0 * 0.1;
+        assert_eq!(lost, 0);
+        assert!(marked as f64 > 0.35 * 10_000.0 && (marked as f64) < 0.45 * scalable, "{marked}");
+        assert!((200..600).contains(&dropped), "{dropped}");
+    }
+
+    /// Above p' = 1/k scalable packets are dropped with p'², too, and else marked.
+    #[test]
+    fn in_overload_both_are_dropped_alike() {
+        let (marked, lost, dropped) = signals(0.6);
+        let (lost, dropped) = (lost as f64, dropped as f64);
+        assert!(marked as f64 + lost > 6000.0 && lost > 2000.0, "{marked} marks, {lost} drops");
+        assert!(dropped > 500.0, "{dropped}");
+    }
+
+    #[test]
+    fn chance_takes_nothing_while_less_than_two_packets_are_left() {
+        let (mut queue, mut dropped) = (queue(1.0), Vec::new());
+        for number in 0..100 {
+            queue.admit(Time::ZERO, scalable(number));
+            queue.admit(Time::ZERO, Parcel::new(2, number));
+            let left = [0, 1].map(|_| queue.dequeue(Time::ZERO, &mut dropped).unwrap().ecn);
+            assert_eq!(left, [Ecn::Scalable, Ecn::NotCapable]);
+        }
+    }
+
+    #[test]
+    fn the_scalable_queue_marks_by_itself_along_its_ramp_or_from_its_step() {
+        let mut queue = queue(0.0);
+        let at = |queue: &DualPi2<Parcel>, left| {
+            [700, 800, 1000, 1200, 5000]
+                .map(|n| (queue.native(Duration::from_micros(n), left) * 1e6).round() / 1e6)
         };
-        let (mut dropped, mut marked) = (Vec::new(), 0);
-        for number in 0..1000 {
-            queue.admit(Time::ZERO, Parcel { ecn: Ecn::Scalable, ..Parcel::new(1, number) });
-            marked += u32::from(
-                queue
-                    .dequeue(Time::ZERO, &mut dropped)
-                    .is_some_and(|packet| packet.ecn == Ecn::Marked),
-            );
-            queue.admit(Time::ZERO, Parcel::new(2, number));
-            queue.dequeue(Time::ZERO, &mut dropped);
-        }
-        assert!((399..=400).contains(&marked), "2·0.2 of 1000: {marked}");
-        assert!((39..=40).contains(&dropped.len()), "0.2² of 1000: {}", dropped.len());
+        assert_eq!(at(&queue, 1), [0.0, 0.0, 0.5, 1.0, 1.0]);
+        assert_eq!(at(&queue, 0), [0.0; 5]);
+        queue.settings.options.range = Duration::ZERO;
+        assert_eq!(at(&queue, 1), [0.0, 0.0, 1.0, 1.0, 1.0]);
     }
 
     #[test]
-    fn the_scalable_queue_marks_by_itself_along_its_ramp() {
-        let mut queue = DualPi2::new(DualPi2Settings::default());
-        (0..5).for_each(|number| {
-            queue.admit(Time::ZERO, Parcel { ecn: Ecn::Scalable, ..Parcel::new(1, number) })
-        });
-        let micros = |n| Duration::from_micros(n);
-        let ramp = [700, 800, 1000, 1200, 5000].map(|n| queue.native(micros(n)));
-        assert_eq!(ramp.map(|p| (p * 1e6).round() / 1e6), [0.0, 0.0, 0.5, 1.0, 1.0]);
-    }
-
-    #[test]
-    fn while_both_wait_one_byte_in_ten_is_classic() {
-        let mut queue =
-            DualPi2 { updates_at: Time::NEVER, ..DualPi2::new(DualPi2Settings::default()) };
+    fn while_both_wait_one_byte_in_ten_is_classic_and_credit_outlasts_a_pause() {
+        let mut queue = queue(0.0);
         for number in 0..2000 {
-            queue.admit(Time::ZERO, Parcel { ecn: Ecn::Scalable, ..Parcel::new(1, number) });
+            queue.admit(Time::ZERO, scalable(number));
             queue.admit(Time::ZERO, Parcel::new(2, number));
         }
-        let classic = (0..1000)
-            .filter(|_| {
-                queue.dequeue(Time::ZERO, &mut Vec::new()).is_some_and(|packet| packet.flow == 2)
-            })
-            .count();
+        let mut flow = || queue.dequeue(Time::ZERO, &mut Vec::new()).map(|packet| packet.flow);
+        // Eight credits of ten bytes per hundred to begin with: the ninth packet is the first.
+        let first = (0..20).position(|_| flow() == Some(2));
+        assert_eq!(first, Some(9));
+        let classic = (0..1000).filter(|_| flow() == Some(2)).count();
         assert!((98..=102).contains(&classic), "{classic}");
+        // The scalable queue is empty for a while: what it owes stays.
+        let owed = queue.credit;
+        while queue.scalable.pop().is_some() {}
+        (0..5).for_each(|_| _ = queue.dequeue(Time::ZERO, &mut Vec::new()));
+        assert_eq!(queue.credit, owed);
     }
 }

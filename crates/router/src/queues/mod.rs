@@ -14,7 +14,7 @@ mod xcp;
 
 pub use ba::{Ba, BaSettings};
 pub use codel::{Codel, CodelOptions, CodelSettings, CodelState};
-pub use dual_pi2::{DualPi2, DualPi2Settings};
+pub use dual_pi2::{DualPi2, DualPi2Options, DualPi2Settings};
 pub use fq::{Fq, FqSettings};
 pub use fq_codel::{FqCodel, FqCodelOptions, FqCodelSettings};
 pub use gwa::{AdvertisedRoom, Gwa, GwaSettings};

@@ -2,7 +2,7 @@
 
 /// The largest value of this slot and of the one before (§5.5.3: two cycles, so two slots).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct TwoSlots {
+pub(in crate::laws) struct TwoSlots {
     before: f64,
     now: f64,
 }
@@ -14,6 +14,13 @@ impl TwoSlots {
 
     pub fn advance(&mut self) {
         (self.before, self.now) = (self.now, 0.0);
+    }
+
+    /// As Linux does: a slot without a sample does not count as one.
+    pub fn advance_unless_empty(&mut self) {
+        if self.now > 0.0 {
+            self.advance();
+        }
     }
 
     pub fn largest(&self) -> f64 {

@@ -34,11 +34,12 @@ pub(in crate::laws) mod low_samples;
 mod model;
 mod states;
 
+use super::bbr_linux::{self, Version};
 use crate::entry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Idle, Loss, Needs, Pacing, RateSample, Timeout};
 use filter::{TwoSlots, WindowedMax};
 use low_samples::LowSamples;
-use narrows_settings::{Settings, settings};
+use narrows_settings::{Settings, choice, settings};
 use narrows_signal::Ecn;
 use narrows_units::{Duration, Stream, Time};
 use states::Ending;
@@ -49,12 +50,15 @@ pub(super) const LAW: Entry = Entry {
     aliases: &["bbr3", "bbrv3"],
     summary: "BBR version 3: models the bandwidth and the RTT of the path, paces at that bandwidth \
               and limits the packets in flight by both",
-    source: "draft-ietf-ccwg-bbr-06",
+    source: "draft-ietf-ccwg-bbr-06; google/bbr, branch v3",
     moved_by: MovedBy::DeliveryRate,
     start: Start::Own,
     settings: Params::list,
     construct: |birth| {
         let params: Params = birth.settings()?;
+        if params.r#as.unwrap_or(if birth.in_linux { As::Linux } else { As::Draft }) == As::Linux {
+            return Ok(bbr_linux::recipe(Version::Three, params.ecn, birth));
+        }
         let quantum =
             SendQuantum { given: birth.quantum, most: 65_536.0 / f64::from(birth.packet_bytes) };
         let initial_window = birth.initial_window;
@@ -67,6 +71,18 @@ settings! {
     pub struct Params {
         /// Whether packets are ECN-capable and marks are answered (§3.7).
         ecn: bool = false;
+        /// Which text it follows: the draft's, or Google's Linux's (branch v3).
+        r#as: Option<As> = None => "linux over TCP with Linux's habits, draft elsewhere";
+    }
+}
+
+choice! {
+    /// What version 3 follows.
+    pub enum As("choice among draft and linux") {
+        /// draft-ietf-ccwg-bbr-06.
+        Draft = "draft",
+        /// google/bbr, branch v3.
+        Linux = "linux",
     }
 }
 

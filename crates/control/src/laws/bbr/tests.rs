@@ -615,7 +615,7 @@ fn aggregation_is_remembered_for_a_round_in_startup_and_for_ten_later() {
 #[test]
 fn marks_are_answered_by_their_share_on_short_paths_only() {
     for (rtt, answered) in [(5, true), (6, false)] {
-        let mut rounds = Rounds::with(Params { ecn: true });
+        let mut rounds = Rounds::with(Params { ecn: true, r#as: None });
         assert!(rounds.bbr.needs().ecn.is_capable());
         let steady = Round { rate: 16_000.0, rtt, ..STEADY };
         for rate in [2000.0, 4000.0, 8000.0, 16_000.0, 16_000.0, 16_000.0, 16_000.0] {

@@ -26,6 +26,7 @@
 //! draft's (`rate_sampler`): they begin anew when nothing is in flight, in tcp_rate.c when nothing
 //! is outstanding.
 
+pub(in crate::laws) mod aggregation;
 mod model;
 mod modes;
 
@@ -33,7 +34,8 @@ use super::bbr::filter::WindowedMax;
 use super::bbr::low_samples::LowSamples;
 use crate::entry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Idle, Loss, Needs, Pacing, RateSample, Timeout};
-use model::{Aggregation, LongTerm};
+use aggregation::Aggregation;
+use model::LongTerm;
 use narrows_units::{Duration, Stream, Time};
 
 /// Its line in the registry.
@@ -54,7 +56,7 @@ pub(super) const LAW: Entry = Entry {
 };
 
 /// Bytes of the headers of IPv4 and of TCP with timestamps.
-const HEADERS: f64 = 52.0;
+pub(in crate::laws) const HEADERS: f64 = 52.0;
 /// `high_gain`: 256·2885/1000, rounded down, and one more, in 256ths. 2/ln 2 = 2.885 is the least
 /// gain that lets the rate double each round.
 const HIGH_GAIN: f64 = 739.0 / 256.0;
@@ -75,9 +77,11 @@ const MIN_TSO_RATE: f64 = 1_200_000.0 / 8.0;
 /// `sk_pacing_shift` is 10: bursts per second.
 const BURSTS_PER_SECOND: f64 = 1024.0;
 /// GSO_LEGACY_MAX_SIZE − 1 − MAX_TCP_HEADER, the last of these of x86-64 with usual modules.
-const MOST_BYTES: f64 = 65_536.0 - 1.0 - 320.0;
+pub(in crate::laws) const MOST_BYTES: f64 = 65_536.0 - 1.0 - 320.0;
 /// `tso_segs_goal`: packets.
 const MOST_PACKETS: f64 = 127.0;
+/// A product that is whole but for the rounding of floating point stays as it is.
+pub(in crate::laws) const ROUNDING: f64 = 1e-6;
 /// `min_rtt_win_sec`.
 const MIN_RTT_WIN: Duration = Duration::from_millis(10_000);
 /// `probe_rtt_mode_ms`.
@@ -237,8 +241,6 @@ impl Bbr1 {
 
     /// `bdp`: packets, rounded up, on a path of `bw` packets per second.
     fn bdp(&self, bw: f64, gain: f64) -> f64 {
-        // A product that is whole but for the rounding of floating point stays as it is.
-        const ROUNDING: f64 = 1e-6;
         self.min_rtt.map_or(TCP_INIT_CWND, |rtt| (bw * rtt.seconds() * gain - ROUNDING).ceil())
     }
 
@@ -297,9 +299,8 @@ impl Bbr1 {
     fn set_cwnd(&mut self, ack: &Ack, rs: &RateSample) {
         if !self.recover_or_restore(ack, rs) {
             let bw = self.bw();
-            let target = self.quantization_budget(
-                self.bdp(bw, self.cwnd_gain) + self.aggregation.cwnd(bw, self.full_bw_reached),
-            );
+            let aggregated = if self.full_bw_reached { self.aggregation.cwnd(bw) } else { 0.0 };
+            let target = self.quantization_budget(self.bdp(bw, self.cwnd_gain) + aggregated);
             if self.full_bw_reached {
                 self.cwnd = (self.cwnd + ack.packets).min(target);
             } else if self.cwnd < target || self.delivered < TCP_INIT_CWND {

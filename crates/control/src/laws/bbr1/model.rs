@@ -18,10 +18,6 @@ const LT_BW_DIFF: f64 = 4000.0 / 8.0;
 const LT_BW_MAX_RTTS: u32 = 48;
 /// `extra_acked_win_rtts`: rounds in each of the two windows.
 const EXTRA_ACKED_WIN_RTTS: u32 = 5;
-/// `ack_epoch_acked_reset_thresh`: packets in an epoch of aggregation.
-const ACK_EPOCH_ACKED_RESET_THRESH: f64 = 1_048_576.0;
-/// `extra_acked_max_us`, in seconds: more than bw times this is not added to the window.
-const EXTRA_ACKED_MAX: f64 = 0.1;
 
 /// The rate that a policer allows, in packets and packets per second (`lt_`).
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,34 +30,6 @@ pub(super) struct LongTerm {
     last_delivered: f64,
     last_lost: f64,
     last_stamp: Time,
-}
-
-/// What acknowledgements brought beyond the bandwidth, in packets.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Aggregation {
-    pub epoch_mstamp: Time,
-    epoch_acked: f64,
-    extra_acked: [f64; 2],
-    win_rtts: u32,
-    win_idx: usize,
-}
-
-impl Aggregation {
-    /// A new epoch begins at `now`.
-    pub fn restart(&mut self, now: Time) {
-        (self.epoch_mstamp, self.epoch_acked) = (now, 0.0);
-    }
-
-    /// `extra_acked`: the largest of both windows.
-    pub fn largest(&self) -> f64 {
-        self.extra_acked[0].max(self.extra_acked[1])
-    }
-
-    /// `ack_aggregation_cwnd`: what is added to the window, on a path of `bw` packets per second.
-    pub fn cwnd(&self, bw: f64, full_bw_reached: bool) -> f64 {
-        let most = (bw * EXTRA_ACKED_MAX).floor();
-        if full_bw_reached { self.largest().min(most) } else { 0.0 }
-    }
 }
 
 impl Bbr1 {
@@ -161,30 +129,9 @@ impl Bbr1 {
 
     /// `update_ack_aggregation`.
     pub(super) fn update_ack_aggregation(&mut self, ack: &Ack, rs: &RateSample) {
-        if rs.delivery_rate.is_none() {
-            return;
+        if rs.delivery_rate.is_some() {
+            let rounds = self.round_start.then_some(EXTRA_ACKED_WIN_RTTS);
+            self.aggregation.update(ack, rounds, self.bw(), self.cwnd);
         }
-        let (bw, cwnd) = (self.bw(), self.cwnd);
-        let aggregation = &mut self.aggregation;
-        if self.round_start {
-            aggregation.win_rtts += 1;
-            if aggregation.win_rtts >= EXTRA_ACKED_WIN_RTTS {
-                aggregation.win_rtts = 0;
-                aggregation.win_idx = 1 - aggregation.win_idx;
-                aggregation.extra_acked[aggregation.win_idx] = 0.0;
-            }
-        }
-        let epoch = ack.now.since(aggregation.epoch_mstamp).seconds();
-        let mut expected = (bw * epoch).floor();
-        if aggregation.epoch_acked <= expected
-            || aggregation.epoch_acked + ack.packets >= ACK_EPOCH_ACKED_RESET_THRESH
-        {
-            aggregation.restart(ack.now);
-            expected = 0.0;
-        }
-        aggregation.epoch_acked += ack.packets;
-        let extra = (aggregation.epoch_acked - expected).min(cwnd);
-        let largest = &mut aggregation.extra_acked[aggregation.win_idx];
-        *largest = largest.max(extra);
     }
 }
