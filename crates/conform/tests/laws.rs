@@ -22,6 +22,8 @@ fn our_laws_depart_where_it_is_said() {
         ("quic", "E5"),
         ("cubic+quic", "U5 E5"),
         ("bbr", "B6 B14"),
+        ("bbr:as=draft", "B6 B14"),
+        ("bbr2", ""),
         ("bbr+quic", "B14"),
         ("bbr1", ""),
         ("etcp", "T6"),

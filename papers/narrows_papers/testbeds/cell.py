@@ -60,8 +60,8 @@ class Cell:
         Its key.
     lab
         The file that it is of.
-    citation, kernel
-        Whose it is, and of the senders.
+    citation, kernel, sockets
+        Whose it is; the senders' kernel; how large windows may be, as told.
     rate_mbps, rtt_ms
         The bottleneck's rate as its authors name it, and the base RTT.
     queue
@@ -80,6 +80,7 @@ class Cell:
     lab: str
     citation: str
     kernel: str
+    sockets: str
     rate_mbps: float
     rtt_ms: float
     queue: Mapping[str, Any]
@@ -131,6 +132,7 @@ def _cell(given: Mapping[str, Any]) -> Cell:
         given["lab"],
         given["source"]["citation"],
         given["kernel"],
+        given.get("sockets", ""),
         given["rate_mbps"],
         given["rtt_ms"],
         given["queue"],

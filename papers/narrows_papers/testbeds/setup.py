@@ -12,15 +12,40 @@ from narrows_papers.testbeds.cell import Cell, Group
 # htb and bfifo count the 14 bytes of an Ethernet header; a packet here has 1500 bytes.
 FRAME = 1500 / 1514
 # Linux's Reno has SACK, RACK and PRR; narrows' `reno` is RFC 5681's recovery.
-LAWS = {"cubic": "cubic", "reno": "sack", "bbr1": "bbr1", "bbr3": "bbr", "prague": "prague"}
+LAWS = {
+    "cubic": "cubic",
+    "reno": "sack",
+    "bbr1": "bbr1",
+    "bbr2": "bbr2",
+    "bbr3": "bbr",
+    "prague": "prague",
+}
+# Linux's DualPI2 has a step where RFC 9332 has a ramp (sch_dualpi2.c, do_step_aqm), at 1 ms unless
+# set. NYU's fq_codel has ce_threshold 1 ms for ECT(1), its fq one of the cell's threshold.
 QUEUES = {
     "fifo": "drop-tail",
     "fifo-threshold": "drop-tail",
     "codel": "codel",
     "fq-codel": "fq-codel",
+    "fq-codel-l4s": "fq-codel:ce_threshold=1ms:ce_selector=ect1",
+    "fq-threshold": "fq",
     "pie": "pie",
-    "dualpi2": "dualpi2:step=1ms",
+    "dualpi2": "dualpi2:step=1ms:range=0s",
 }
+# Prague by its senders' kernel, as the defaults of net/ipv4/tcp_prague.c have it: August 2020
+# (L4STeam/linux b256daed) without RTT control, as in what was before; autumn 2020
+# (JoakimMisund/net-next 03aa0451) with it after 500 rounds; 0.7 (L4STeam/tcp-prague 90aea47f) after
+# 4, and α 0. None spares a loss that follows a mark.
+OLD_PRAGUE = "halves_once=false:alpha=1:least_window=2"
+PRAGUE = {
+    "5.4.0-rc3 (L4STeam/linux@b256daed, 2020-08-04)": f"{OLD_PRAGUE}:rtt_control=none",
+    "5.4.0-rc31014c0e45f63-prague-1": f"{OLD_PRAGUE}:rtt_control=none",
+    "5.4.0-rc3-prague (2020-11-17)": f"{OLD_PRAGUE}:rtt_transition=500",
+}
+NEW_PRAGUE = "halves_once=false"
+# tcp_rmem's usual largest buffer, 6 MB, half of which is a window (tcp_adv_win_scale = 1, before
+# Linux 6.6), in packets of 1448 bytes.
+USUAL_WINDOW = f"{6_291_456 // 2 // 1448}p"
 # Runs of three hours are shortened. Of these the first tenth is not measured: a start would weigh
 # nine times as much as it does there, and with it the median loss is 1.45 times the kernel's.
 LONGEST_S, START = 1200.0, 0.1
@@ -41,8 +66,6 @@ def why_not(cell: Cell) -> str:
         A reason, the same for all cells of its kind.
     """
     kind = cell.queue["kind"]
-    if any(group.law not in LAWS for group in cell.groups):
-        return "BBRv2 is no law of narrows"
     if kind not in QUEUES:
         return f"there is no queue {kind}"
     if cell.rate_mbps > FASTEST_MBPS:
@@ -76,7 +99,7 @@ def scenario(bench: Bench, cell: Cell) -> Scenario:
         f"{cell.rate_mbps * FRAME:.6g}Mbps",
         f"{cell.rtt_ms:g}ms",
         _buffer(cell),
-        flows=[_flow(group) for group in cell.groups],
+        flows=[_flow(cell, group) for group in cell.groups],
         queue=_queue(cell),
         duration=bench.seconds(length),
         warmup=bench.seconds(warmup),
@@ -94,25 +117,36 @@ def _buffer(cell: Cell) -> str:
 def _queue(cell: Cell) -> str:
     """Return the queue with the settings that the cell names."""
     queue, kind = QUEUES[cell.queue["kind"]], cell.queue["kind"]
-    if kind not in ("codel", "fq-codel", "pie"):
-        return queue
-    target = cell.queue.get("target_ms", cell.queue.get("threshold_ms"))
-    settings = {"target": target, "interval": cell.queue.get("interval_ms")}
-    if kind == "pie":
+    threshold = cell.queue.get("threshold_ms")
+    settings = {}
+    if kind in ("codel", "fq-codel"):
+        target = cell.queue.get("target_ms", threshold)
+        settings = {"target": target, "interval": cell.queue.get("interval_ms")}
+    elif kind == "pie":
+        target = cell.queue.get("target_ms", threshold)
         settings = {"target": target, "update": cell.queue.get("update_ms")}
+    elif kind == "dualpi2":
+        settings = {"target": threshold}
+    elif kind == "fq-threshold":
+        settings = {"ce_threshold": threshold}
     given = "".join(f":{name}={value}ms" for name, value in settings.items() if value)
-    return f"{queue}{given}:ecn={str(bool(cell.queue.get('ecn', True))).lower()}"
+    if kind in ("codel", "fq-codel", "pie"):
+        given += f":ecn={str(bool(cell.queue.get('ecn', True))).lower()}"
+    return f"{queue}{given}"
 
 
-def _flow(group: Group) -> dict[str, Any]:
+def _flow(cell: Cell, group: Group) -> dict[str, Any]:
     cc = LAWS[group.law]
     flow: dict[str, Any] = {"cc": cc, "count": group.count}
-    if group.law == "prague" and group.fallback:
-        flow["cc"] = "prague:classic_fallback=true"
-    if group.law == "bbr3" and group.ecn:
-        flow["cc"] = "bbr:ecn=true"
+    if group.law == "prague":
+        fallback = ":classic_fallback=true" if group.fallback else ""
+        flow["cc"] = f"prague:{PRAGUE.get(cell.kernel, NEW_PRAGUE)}{fallback}"
+    if group.law in ("bbr2", "bbr3") and group.ecn:
+        flow["cc"] = f"{cc}:ecn=true"
     if group.law in ("cubic", "reno") and group.ecn:
         flow["ecn"] = True
+    if "default" in cell.sockets:
+        flow["max_window"] = USUAL_WINDOW
     if group.rtt_ms is not None:
         flow["rtt"] = f"{group.rtt_ms:g}ms"
     if group.rtt_spread_ms and group.count > 1:

@@ -90,6 +90,10 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ("aimd", "", "", "cc = \"aimd:alpha=2:beta=0.7\"\ncount = 3"),
     ("bbr", "", "", "cc = \"bbr\"\ncount = 3"),
     ("bbr with losses", "", "loss = \"0.5%\"", "cc = \"bbr\"\ncount = 3"),
+    ("bbr of the draft", "", "", "cc = \"bbr:as=draft\"\ncount = 3"),
+    ("bbr2", "", "", "cc = \"bbr2\"\ncount = 3"),
+    ("bbr2 with losses", "", "loss = \"0.5%\"", "cc = \"bbr2\"\ncount = 3"),
+    ("bbr with marks", "", "rtt = \"4ms\"\nmark = \"5p\"", "cc = \"bbr:ecn=true\"\ncount = 3"),
     ("bbr1", "", "", "cc = \"bbr1\"\ncount = 3"),
     ("copa", "", "", "cc = \"copa\"\ncount = 3"),
     ("ledbat++", "", "", "cc = \"ledbat++\"\ncount = 3"),
@@ -252,9 +256,16 @@ fn queues() -> Vec<(String, Checked)> {
 }
 
 fn scenario(head: &str, dumbbell: &str, flows: &str) -> Checked {
-    let buffer = if dumbbell.contains("buffer") { "" } else { "buffer = \"20p\"" };
+    let unless_given = |field: &str, value: &str| {
+        if dumbbell.contains(&format!("{field} = \"")) {
+            String::new()
+        } else {
+            format!("{field} = \"{value}\"")
+        }
+    };
+    let (buffer, rtt) = (unless_given("buffer", "20p"), unless_given("rtt", "40ms"));
     let text = format!(
-        "duration = \"6s\"\n{head}\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\n{buffer}\n\
+        "duration = \"6s\"\n{head}\n[dumbbell]\nrate = \"10Mbps\"\n{rtt}\n{buffer}\n\
          {dumbbell}\n[[flows]]\n{flows}\n"
     );
     checked(&text)
