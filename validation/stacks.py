@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs/stacks.md"
 KEPT = ROOT / "out/stacks.jsonl"
 BUFFERS = ["10p", "20p", "0.1bdp", "0.2bdp", "0.5bdp", "1bdp", "2bdp"]
-OURS = ["cubic", "bbr"]
+OURS = ["cubic", "bbr:as=draft"]
 THEIRS = [
     "quinn:cubic",
     "quinn:newreno",

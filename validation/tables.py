@@ -12,7 +12,7 @@ from rich.table import Table
 from narrows.terminal import console
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGES = (DOCS / "validation-ns2.md", DOCS / "validation-linux.md")
+PAGES = tuple(DOCS / f"validation{part}.md" for part in ("-ns2", "-linux", ""))
 
 
 @dataclass(frozen=True)

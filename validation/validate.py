@@ -1,4 +1,4 @@
-"""Compare narrows with runs of ns-2 and of Linux, and print a table of each (`make validate`).
+"""Compare narrows with ns-2, Linux and other laboratories; print a table each (`make validate`).
 
 What is compared, and where the runs come from, is in validation/README.md.
 """
@@ -13,8 +13,9 @@ import linux
 import ns2
 import short
 import tables
+import testbeds
 
-REFERENCES = {"ns2": ns2, "lan": lan, "linux": linux, "short": short}
+REFERENCES = {"ns2": ns2, "lan": lan, "linux": linux, "short": short, "testbeds": testbeds}
 
 
 def main() -> None:

@@ -104,7 +104,7 @@ def test_files_have_the_packets_of_their_bytes(size: int, packets: int, most: fl
 
 def test_a_page_has_a_place_for_each_table(tmp_path: Path) -> None:
     pages = [Path(shutil.copy(page, tmp_path)) for page in tables.PAGES]
-    names = ("ns2", "lan", "linux", "linux-host", "linux-bbr", "short")
+    names = ("ns2", "lan", "linux", "linux-host", "linux-bbr", "short", "testbeds")
     tables.write([tables.Section(name, ["x"], [["1"]], f"The {name}.") for name in names], pages)
     written = "".join(page.read_text() for page in pages)
     for name in names:
@@ -117,7 +117,7 @@ def test_a_page_has_a_place_for_each_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["bsd"], 'unknown part "bsd"; known: ns2, lan, linux, short'),
+        (["bsd"], 'unknown part "bsd"; known: ns2, lan, linux, short, testbeds'),
         (["--reference", "x"], "--reference needs one of the parts"),
         (["linux", "--write", "--only", "cubic"], "drop --only and --reference"),
         (["linux", "--only", "tahoe"], "no case of linux contains 'tahoe'"),

@@ -21,7 +21,7 @@ fn our_laws_depart_where_it_is_said() {
         ("cubic", "U6 X3"),
         ("quic", "E5"),
         ("cubic+quic", "U5 E5"),
-        ("bbr", "B6 B14"),
+        ("bbr", "B14"),
         ("bbr:as=draft", "B6 B14"),
         ("bbr2", ""),
         ("bbr+quic", "B14"),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from narrows.plot import panels
@@ -15,59 +14,72 @@ from narrows.sweeps import Sweep
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, stated
 from narrows_papers.registry import Finding, experiment
-from narrows_papers.testbeds.cell import Cell, cells
-from narrows_papers.testbeds.compare import LOSS, POINTS, run, shares, worst
+from narrows_papers.testbeds.cell import Cell
+from narrows_papers.testbeds.compare import LOSS, run, shares, worst
+from narrows_papers.testbeds.judge import bias, legend, scatter, within
 from narrows_papers.testbeds.setup import why_not
-
-# What the project aims at, before any run: so many of the cells, and no law further off than this.
-GOAL, BIAS = 0.95, 2.0
-MEANT = f"within {POINTS:.0f} points of the link, or within the kernel's own trials"
+from narrows_papers.testbeds.shared import cells_of, shared_set
 
 
 @experiment("testbeds/ware-bbr1", "BBRv1 beside CUBIC or Reno, 1 to 64 BDP, 1 to 32 flows")
 def ware_bbr1(bench: Bench) -> Finding:
     """Predict 126 cells of Sarpkaya, Fund and Panwar (IFIP Networking 2025), BBRv1."""
-    return _shared(bench, _of("nyu-ware", lambda cell: "bbr1" in cell.laws), seeds=2)
+    return _shared(bench, "ware-bbr1")
+
+
+@experiment("testbeds/ware-bbr2", "BBRv2 beside CUBIC or Reno, 1 to 64 BDP, 1 to 32 flows")
+def ware_bbr2(bench: Bench) -> Finding:
+    """Predict the same with BBRv2."""
+    return _shared(bench, "ware-bbr2")
 
 
 @experiment("testbeds/ware-bbr3", "BBRv3 beside CUBIC or Reno, 1 to 64 BDP, 1 to 32 flows")
 def ware_bbr3(bench: Bench) -> Finding:
     """Predict the same with BBRv3."""
-    return _shared(bench, _of("nyu-ware", lambda cell: "bbr3" in cell.laws), seeds=2)
+    return _shared(bench, "ware-bbr3")
 
 
 @experiment("testbeds/scherrer", "five and five flows of two laws, RTTs of 30 to 40 ms")
 def scherrer(bench: Bench) -> Finding:
     """Predict Jain's index and loss of the same authors' cells after Scherrer and others."""
-    return _numbers(bench, _of("nyu-scherrer"), seeds=3)
+    return _numbers(bench, cells_of("nyu-scherrer"), seeds=3)
 
 
 @experiment("testbeds/many", "10 to 50 flows of one law, 100 Mbps, RTTs of 20 to 200 ms")
 def many(bench: Bench) -> Finding:
     """Predict the edge of Parasrampuria and others (after Philip and others, IMC 2021)."""
-    return _numbers(bench, _of("nyu-many-cloudlab") + _of("nyu-many-fabric"), seeds=1)
+    both = cells_of("nyu-many-cloudlab") + cells_of("nyu-many-fabric")
+    return _numbers(bench, both, seeds=1)
 
 
 @experiment("testbeds/l4s", "Prague beside CUBIC and BBR, 100 Mbps, 10 ms, in nine queues")
 def l4s(bench: Bench) -> Finding:
     """Predict the cells of Sarpkaya and others (PAM 2025)."""
-    return _shared(bench, _of("nyu-l4s"), seeds=1)
+    return _shared(bench, "l4s")
 
 
 @experiment("testbeds/heist", "two flows of CUBIC, Reno and Prague with unequal RTTs")
 def heist(bench: Bench) -> Finding:
     """Predict P. Heist's tests of L4S (2020 and 2021)."""
-    return _shared(bench, _of("heist"), seeds=1)
+    return _shared(bench, "heist")
 
 
 @experiment("testbeds/l4steam", "one to four flows of CUBIC and Prague")
 def l4steam(bench: Bench) -> Finding:
     """Predict the L4S team's own cells (IETF 109, and a rerun of Heist's tests)."""
-    return _shared(bench, _of("l4steam"), seeds=1)
+    return _shared(bench, "l4steam")
 
 
-def _of(lab: str, which: Callable[[Cell], bool] = lambda _: True) -> list[Cell]:
-    return [cell for cell in cells(lab).values() if which(cell)]
+@experiment("testbeds/gomez", "BBRv3 beside CUBIC and beside itself, 1 Gbps, 20 ms, 0.1 to 50 BDP")
+def gomez(bench: Bench) -> Finding:
+    """Predict cells of Gomez, Kfoury, Crichigno and Srivastava (Computer Communications 2024)."""
+    return _shared(bench, "gomez")
+
+
+@experiment("testbeds/greenscreen", "Prague with its fallback beside CUBIC, 4 to 256 Mbps")
+def greenscreen(bench: Bench) -> Finding:
+    """Predict Greenscreen23's cells, with the fallback as it was and put right (2025)."""
+    return _shared(bench, "greenscreen")
 
 
 def _left_out(all_cells: Sequence[Cell]) -> tuple[list[Cell], str]:
@@ -80,39 +92,21 @@ def _left_out(all_cells: Sequence[Cell]) -> tuple[list[Cell], str]:
     return [cell for cell in all_cells if not why_not(cell)], note
 
 
-def _shared(bench: Bench, all_cells: Sequence[Cell], seeds: int) -> Finding:
+def _shared(bench: Bench, name: str) -> Finding:
     """Judge the shares of groups that share a link."""
+    all_cells, seeds = shared_set(name)
     chosen, note = _left_out(all_cells)
     table = shares(chosen, run(bench, chosen, seeds))
-    cells_of = worst(table)
-    claims = [_within("all cells", cells_of)]
-    for (laws,), part in sorted(cells_of.group_by("laws")):
-        claims.append(_within(f"{laws}", part))
-    for (queue,), part in sorted(cells_of.group_by("queue")):
-        if cells_of["queue"].n_unique() > 1:
-            claims.append(_within(f"queue {queue}", part))
+    whole = worst(table)
+    claims = [within("all cells", whole)]
+    for (laws,), part in sorted(whole.group_by("laws")):
+        claims.append(within(f"{laws}", part))
+    for (queue,), part in sorted(whole.group_by("queue")):
+        if whole["queue"].n_unique() > 1:
+            claims.append(within(f"queue {queue}", part))
     for (law,), part in sorted(table.group_by("law")):
-        claims.append(_bias(str(law), part["error"].to_list()))
-    return Finding(claims, {"shares": table}, _scatter(table), note + _furthest(cells_of))
-
-
-def _within(what: str, part: pl.DataFrame) -> Claim:
-    held, number = int(part["within"].sum()), part.height
-    median = float(np.median(np.abs(part["error"].to_numpy())))
-    found = f"{held} of {number} ({100 * held / number:.0f} %), median {median:.1f} points"
-    return stated(
-        f"{what}: cells {MEANT}", f"{100 * GOAL:.0f} % (ours)", found, held >= GOAL * number
-    )
-
-
-def _bias(law: str, errors: Sequence[float]) -> Claim:
-    mean = float(np.mean(errors))
-    return stated(
-        f"{law} gets neither too much nor too little: mean of predicted less measured",
-        f"within {BIAS:.0f} points (ours)",
-        f"{mean:+.1f} points, {len(errors)} groups",
-        abs(mean) <= BIAS,
-    )
+        claims.append(bias(str(law), part["error"].to_list()))
+    return Finding(claims, {"shares": table}, scatter(table), note + _furthest(whole))
 
 
 def _furthest(cells_of: pl.DataFrame) -> str:
@@ -124,29 +118,6 @@ def _furthest(cells_of: pl.DataFrame) -> str:
         for cell, law, found, kernel in rows
     ]
     return f" Furthest off, in hundredths of the link: {', '.join(told)}." if told else ""
-
-
-def _scatter(table: pl.DataFrame) -> Figure:
-    """Draw predicted over measured shares, with the ranges of trials and of seeds."""
-    figure, axes = panels(1, 1)
-    ax = axes[0][0]
-    ax.plot([0, 100], [0, 100], color="grey", lw=0.8)
-    ax.fill_between([0, 100], [-POINTS, 100 - POINTS], [POINTS, 100 + POINTS], color="0.93")
-    for (law,), part in sorted(table.group_by("law")):
-        x, y = part["kernel"].to_numpy(), part["narrows"].to_numpy()
-        across = np.abs([x - part["kernel_min"].to_numpy(), part["kernel_max"].to_numpy() - x])
-        along = np.abs([y - part["narrows_min"].to_numpy(), part["narrows_max"].to_numpy() - y])
-        style = {"fmt": "o", "ms": 3, "lw": 0.6, "alpha": 0.7}
-        ax.errorbar(x, y, xerr=across, yerr=along, label=str(law), **style)
-    ax.set(xlabel="share in the testbed (% of the link)", ylabel="share in narrows (%)")
-    ax.set(xlim=(-2, 102), ylim=(-2, 102))
-    _legend(ax)
-    return figure
-
-
-def _legend(ax: Axes) -> None:
-    """Name the laws beside the panel: points lie everywhere in it."""
-    ax.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _numbers(bench: Bench, all_cells: Sequence[Cell], seeds: int) -> Finding:
@@ -230,5 +201,5 @@ def _draw_numbers(table: pl.DataFrame) -> Figure:
         if name == "loss":
             ax.set(xscale="log", yscale="log")
         ax.set(xlabel=f"{labels[name]} in the testbed", ylabel=f"{labels[name]} in narrows")
-    _legend(axes[0][-1])
+    legend(axes[0][-1])
     return figure

@@ -43,13 +43,19 @@ PRAGUE = {
     "5.4.0-rc3-prague (2020-11-17)": f"{OLD_PRAGUE}:rtt_transition=500",
 }
 NEW_PRAGUE = "halves_once=false"
-# tcp_rmem's usual largest buffer, 6 MB, half of which is a window (tcp_adv_win_scale = 1, before
-# Linux 6.6), in packets of 1448 bytes.
-USUAL_WINDOW = f"{6_291_456 // 2 // 1448}p"
+# The fallback's reference queue as kernels before L4STeam/linux#38 took it: V0_LG and D0_LG of 20
+# bits, read with 24, are 2^0.5969 and 2^0.6854 µs.
+FALLBACK = "classic_fallback=true"
+MISREAD_FALLBACK = f"{FALLBACK}:classic_variation=1.51us:classic_depth=1.61us"
+MISREAD = ("V0_LG, D0_LG too small", "5.13.12; Prague: L4STeam/linux")
+# tcp_rmem's largest buffer, half of which is a window (tcp_adv_win_scale = 1, before Linux 6.6), in
+# packets of 1448 bytes; the usual one is 6 MB.
+BUFFERS = {"4096 1000000 200000000": 200_000_000, "64 MB": 67_108_864, "default": 6_291_456}
 # Runs of three hours are shortened. Of these the first tenth is not measured: a start would weigh
 # nine times as much as it does there, and with it the median loss is 1.45 times the kernel's.
 LONGEST_S, START = 1200.0, 0.1
-FASTEST_MBPS = 500
+# What is run of a cell, in Mbit.
+MOST_MBIT = 200_000
 
 
 def why_not(cell: Cell) -> str:
@@ -68,7 +74,7 @@ def why_not(cell: Cell) -> str:
     kind = cell.queue["kind"]
     if kind not in QUEUES:
         return f"there is no queue {kind}"
-    if cell.rate_mbps > FASTEST_MBPS:
+    if cell.rate_mbps * min(cell.duration_s, LONGEST_S) > MOST_MBIT:
         return "1 and 10 Gbps for hours are not run yet"
     return ""
 
@@ -129,6 +135,7 @@ def _queue(cell: Cell) -> str:
         settings = {"target": threshold}
     elif kind == "fq-threshold":
         settings = {"ce_threshold": threshold}
+        queue = f"{queue}:flow_limit={cell.queue['buffer_packets']}"
     given = "".join(f":{name}={value}ms" for name, value in settings.items() if value)
     if kind in ("codel", "fq-codel", "pie"):
         given += f":ecn={str(bool(cell.queue.get('ecn', True))).lower()}"
@@ -139,14 +146,17 @@ def _flow(cell: Cell, group: Group) -> dict[str, Any]:
     cc = LAWS[group.law]
     flow: dict[str, Any] = {"cc": cc, "count": group.count}
     if group.law == "prague":
-        fallback = ":classic_fallback=true" if group.fallback else ""
-        flow["cc"] = f"prague:{PRAGUE.get(cell.kernel, NEW_PRAGUE)}{fallback}"
-    if group.law in ("bbr2", "bbr3") and group.ecn:
-        flow["cc"] = f"{cc}:ecn=true"
+        flow["cc"] = f"prague:{PRAGUE.get(cell.kernel, NEW_PRAGUE)}{_fallback(cell, group)}"
+    if group.law == "bbr3" and group.ecn:
+        flow["cc"] = "bbr:ecn=true"
+    if group.law == "bbr2" and group.ecn:
+        # The authors' ecn_max_rtt_us = 0: on any path.
+        flow["cc"] = "bbr2:ecn=true:ecn_max_rtt=1000s"
     if group.law in ("cubic", "reno") and group.ecn:
         flow["ecn"] = True
-    if "default" in cell.sockets:
-        flow["max_window"] = USUAL_WINDOW
+    for told, buffer in BUFFERS.items():
+        if told in cell.sockets:
+            flow["max_window"] = f"{buffer // 2 // 1448}p"
     if group.rtt_ms is not None:
         flow["rtt"] = f"{group.rtt_ms:g}ms"
     if group.rtt_spread_ms and group.count > 1:
@@ -154,3 +164,9 @@ def _flow(cell: Cell, group: Group) -> dict[str, Any]:
     if group.start_s:
         flow["start"] = f"{group.start_s:g}s"
     return flow
+
+
+def _fallback(cell: Cell, group: Group) -> str:
+    if not group.fallback:
+        return ""
+    return f":{MISREAD_FALLBACK if any(told in cell.kernel for told in MISREAD) else FALLBACK}"

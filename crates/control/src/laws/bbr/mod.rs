@@ -57,7 +57,8 @@ pub(super) const LAW: Entry = Entry {
     construct: |birth| {
         let params: Params = birth.settings()?;
         if params.r#as.unwrap_or(if birth.in_linux { As::Linux } else { As::Draft }) == As::Linux {
-            return Ok(bbr_linux::recipe(Version::Three, params.ecn, birth));
+            let ecn = params.ecn.then_some(bbr_linux::ECN_MAX_RTT);
+            return Ok(bbr_linux::recipe(Version::Three, ecn, birth));
         }
         let quantum =
             SendQuantum { given: birth.quantum, most: 65_536.0 / f64::from(birth.packet_bytes) };

@@ -2,11 +2,8 @@
 
 use super::{BbrLinux, Version};
 use crate::{Ack, RateSample};
-use narrows_units::Duration;
 use std::collections::VecDeque;
 
-/// `ecn_max_rtt_us`: marks count on paths of at most this.
-const ECN_MAX_RTT: Duration = Duration::from_millis(5);
 /// `ecn_alpha_gain`, `ecn_factor` and `ecn_thresh` in 256ths.
 const ECN_ALPHA_GAIN: f64 = 16.0;
 const ECN_FACTOR: f64 = 85.0;
@@ -84,15 +81,16 @@ impl Marks {
 impl BbrLinux {
     /// Whether a mark makes this a round with marks (`is_ece`).
     pub(super) fn heeds_marks(&self) -> bool {
-        self.marks.eligible || self.version == Version::Two && self.ecn
+        self.marks.eligible || self.version == Version::Two && self.ecn.is_some()
     }
 
     /// `update_ecn_alpha`, once in a round.
     pub(super) fn update_ecn_alpha(&mut self) {
-        self.marks.eligible |= self.ecn && self.min_rtt.is_some_and(|rtt| rtt <= ECN_MAX_RTT);
+        let reach = self.ecn.zip(self.min_rtt);
+        self.marks.eligible |= reach.is_some_and(|(most, rtt)| rtt <= most);
         let marks = &mut self.marks;
         let delivered = self.delivered - marks.last_delivered;
-        let is_wanted = marks.eligible || self.version == Version::Two && self.ecn;
+        let is_wanted = marks.eligible || self.version == Version::Two && self.ecn.is_some();
         if !is_wanted || delivered <= 0.0 {
             return;
         }

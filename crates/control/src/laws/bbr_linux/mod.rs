@@ -48,7 +48,9 @@ pub(super) const LAW: Entry = Entry {
     settings: Params::list,
     construct: |birth| {
         let params: Params = birth.settings()?;
-        Ok(recipe(Version::Two, params.ecn, birth))
+        birth.given.counts_if("ecn_max_rtt", params.ecn, "ecn=true")?;
+        let ecn = params.ecn.then_some(params.ecn_max_rtt);
+        Ok(recipe(Version::Two, ecn, birth))
     },
 };
 
@@ -57,11 +59,14 @@ settings! {
     pub struct Params {
         /// Whether packets are ECN-capable and marks are answered (`ecn_enable`).
         ecn: bool = false;
+        /// The longest min_rtt of a path on which marks are answered (`ecn_max_rtt_us`, where 0
+        /// stands for any).
+        ecn_max_rtt: Duration = ECN_MAX_RTT, above(0.0);
     }
 }
 
-/// Makes controllers of `version`.
-pub(super) fn recipe(version: Version, ecn: bool, birth: &Birth) -> Recipe {
+/// Makes controllers of `version`, which answer marks on paths of at most `ecn`.
+pub(super) fn recipe(version: Version, ecn: Option<Duration>, birth: &Birth) -> Recipe {
     let payload = f64::from(birth.packet_bytes) - HEADERS;
     let initial_window = birth.initial_window;
     let make = move |seed| BbrLinux::new(version, ecn, payload, initial_window, seed);
@@ -77,6 +82,8 @@ pub enum Version {
     Three,
 }
 
+/// `ecn_max_rtt_us`: marks count on paths of at most this.
+pub(super) const ECN_MAX_RTT: Duration = Duration::from_millis(5);
 /// `cwnd_min_target`, packets.
 const CWND_MIN_TARGET: f64 = 4.0;
 /// `pacing_margin_percent`: it paces 1 % below the rate it aims at.
@@ -111,7 +118,8 @@ struct Undo {
 /// BBR's state. Names are Linux's; volumes are in packets, rates in packets per second.
 pub struct BbrLinux {
     version: Version,
-    ecn: bool,
+    /// The longest path on which marks are answered; `None` if none is.
+    ecn: Option<Duration>,
     /// Bytes of a packet without headers.
     payload: f64,
     random: Stream,
@@ -179,9 +187,15 @@ pub struct BbrLinux {
 }
 
 impl BbrLinux {
-    /// BBR of `version` for packets with `payload` bytes of data, whose marks count with `ecn`;
-    /// starts with `initial_window` packets (`init`).
-    pub fn new(version: Version, ecn: bool, payload: f64, initial_window: f64, seed: u64) -> Self {
+    /// BBR of `version` for packets with `payload` bytes of data, whose marks count on paths of at
+    /// most `ecn`; starts with `initial_window` packets (`init`).
+    pub fn new(
+        version: Version,
+        ecn: Option<Duration>,
+        payload: f64,
+        initial_window: f64,
+        seed: u64,
+    ) -> Self {
         let mut bbr = Self {
             version,
             ecn,
@@ -423,7 +437,7 @@ impl Controller for BbrLinux {
         self.is_cwnd_limited = ack.window_limited;
         self.follow_transport(&sample);
         let rs = self.low_samples.judge(sample);
-        let marked = self.marks.arrived(self.ecn, ack, &rs);
+        let marked = self.marks.arrived(self.ecn.is_some(), ack, &rs);
         self.update_round_start(&rs);
         if self.round_start {
             self.rounds_since_probe = (self.rounds_since_probe + 1.0).min(255.0);
@@ -524,10 +538,10 @@ impl Controller for BbrLinux {
 
     fn needs(&self) -> Needs {
         Needs {
-            ecn: if self.ecn { Ecn::Capable } else { Ecn::NotCapable },
+            ecn: if self.ecn.is_some() { Ecn::Capable } else { Ecn::NotCapable },
             rate_samples: true,
             own_recovery: true,
-            ignores_marks: !self.ecn,
+            ignores_marks: self.ecn.is_none(),
             ..Needs::default()
         }
     }

@@ -16,12 +16,11 @@
 //! scaled with them, were taken for 1.5 and 1.6 µs, so that every queue was a classic one
 //! (github.com/Greenscreen23/prague-fallback-experiments).
 
+use narrows_units::Duration;
+
 /// Weights of the variation and of the depth (`V`, `D`).
 const V: f64 = 0.5;
 const D: f64 = 0.5;
-/// Variation and depth of a reference queue, in seconds (`V0_LG`, `D0_LG`).
-const V0: f64 = 750e-6;
-const D0: f64 = 2e-3;
 /// Up to here the queue is taken for an L4S one (`L_STICKY`).
 const L_STICKY: f64 = 8.0;
 /// c is at most that much above `L_STICKY`, of which the first unit counts (`C_STICKY`).
@@ -36,6 +35,8 @@ const MICROSECOND: f64 = 1e-6;
 /// What is known of the variation of the RTT.
 #[derive(Clone, Debug)]
 pub struct Classic {
+    /// Variation and depth of a reference queue, in seconds (`V0_LG`, `D0_LG`).
+    reference: (f64, f64),
     /// s.
     bits: f64,
     /// In seconds; `None` until there is a sample.
@@ -46,13 +47,13 @@ pub struct Classic {
     score: f64,
 }
 
-impl Default for Classic {
-    fn default() -> Self {
-        Self { bits: MOST_BITS, smoothed: None, deviation: MICROSECOND, score: 0.0 }
-    }
-}
-
 impl Classic {
+    /// Nothing is known; queues are compared with one of this variation and depth.
+    pub fn new(variation: Duration, depth: Duration) -> Self {
+        let reference = (variation.seconds(), depth.seconds());
+        Self { reference, bits: MOST_BITS, smoothed: None, deviation: MICROSECOND, score: 0.0 }
+    }
+
     /// c: 0 for a queue that is surely L4S, 17 for one that is surely classic; from 8 on it counts.
     pub fn score(&self) -> f64 {
         self.score
@@ -80,8 +81,9 @@ impl Classic {
     /// A round has ended; the least RTT is `least` seconds.
     pub fn end_round(&mut self, least: f64) {
         let Some(smoothed) = self.smoothed else { return };
-        let varies = V * (self.deviation.max(MICROSECOND) / V0).log2();
-        let is_deep = D * ((smoothed - least) / D0).max(1.0).log2();
+        let (variation, depth) = self.reference;
+        let varies = V * (self.deviation.max(MICROSECOND) / variation).log2();
+        let is_deep = D * ((smoothed - least) / depth).max(1.0).log2();
         self.score = (self.score + varies + is_deep).clamp(0.0, MOST);
     }
 
@@ -95,10 +97,30 @@ impl Classic {
 mod tests {
     use super::*;
 
+    fn of_linux() -> Classic {
+        Classic::new(Duration::from_micros(750), Duration::from_micros(2000))
+    }
+
+    /// With the constants of L4STeam/linux#38 the same shallow queue counts as classic.
+    #[test]
+    fn a_reference_of_microseconds_takes_every_queue_for_a_classic_one() {
+        let shallow = |variation, depth| {
+            let mut classic = Classic::new(variation, depth);
+            classic.averages_over(256.0);
+            for n in 0..200_000 {
+                classic.sample(0.02 + if n % 2 == 0 { 1e-3 } else { 0.0 });
+            }
+            (0..100).for_each(|_| classic.end_round(0.02));
+            classic.score()
+        };
+        assert_eq!(shallow(Duration::from_micros(750), Duration::from_micros(2000)), 0.0);
+        assert_eq!(shallow(Duration::from_micros(2), Duration::from_micros(2)), 17.0);
+    }
+
     /// Samples of 20 ms, every second one longer by `above` seconds, of 200,000 packets; then
     /// `rounds`.
     fn after(above: f64, rounds: u32) -> Classic {
-        let mut classic = Classic::default();
+        let mut classic = of_linux();
         classic.averages_over(256.0);
         for n in 0..200_000 {
             classic.sample(0.02 + if n % 2 == 0 { above } else { 0.0 });
@@ -128,7 +150,7 @@ mod tests {
     #[test]
     fn averages_are_longer_for_larger_windows() {
         let bits = |ssthresh| {
-            let mut classic = Classic::default();
+            let mut classic = of_linux();
             classic.averages_over(ssthresh);
             classic.bits
         };

@@ -52,8 +52,15 @@ pub(super) const LAW: Entry = Entry {
     start: Start::Chosen(SlowStartKind::Standard),
     settings: Params::list,
     construct: |birth| {
-        let prague = Prague::new(birth.settings()?, birth.slow_start.clone(), birth.initial_window);
-        let prague = prague.with_packets_of(birth.packet_bytes);
+        let params: Params = birth.settings()?;
+        for name in ["classic_variation", "classic_depth"] {
+            birth.given.counts_if(name, params.classic_fallback, "classic_fallback=true")?;
+        }
+        let prague = Prague::new(params, birth.slow_start.clone(), birth.initial_window);
+        let mut prague = prague.with_packets_of(birth.packet_bytes);
+        if birth.in_linux {
+            prague = prague.with_pacer_of_linux();
+        }
         Ok(Recipe::clones(prague.with_ssthresh(birth.initial_ssthresh)))
     },
 };
@@ -85,6 +92,12 @@ settings! {
         /// Whether a queue that marks as classic queues do is recognised by the variation of the
         /// RTT, and answered as losses are (Linux 0.6, where it is off, too).
         classic_fallback: bool = false;
+        /// The variation of the RTT from which on classic_fallback takes a queue for a classic one
+        /// (Linux, `V0_LG`; L4STeam/linux#38 has 1.51us).
+        classic_variation: Duration = Duration::from_micros(750), above(0.0);
+        /// The queueing delay above which the depth counts, too (Linux, `D0_LG`; L4STeam/linux#38
+        /// has 1.61us).
+        classic_depth: Duration = Duration::from_millis(2), above(0.0);
     }
 }
 
@@ -100,6 +113,8 @@ choice! {
     }
 }
 
+/// Bytes of the headers of IPv4 and of TCP with timestamps.
+const HEADERS: f64 = 52.0;
 /// Share of the window that a loss and the first mark leave (§Fall-Back on Loss).
 const HALF: f64 = 0.5;
 /// The lowest pacing rate in bits per second (`MINIMUM_RATE` in Linux).
@@ -142,6 +157,8 @@ pub struct Prague {
     now: Time,
     in_flight: f64,
     classic: Option<Classic>,
+    /// Bytes of a packet over what the pacer charges for it (ratio).
+    overhead: f64,
 }
 
 impl Prague {
@@ -165,7 +182,10 @@ impl Prague {
             rtt: None,
             now: Time::ZERO,
             in_flight: 0.0,
-            classic: params.classic_fallback.then(Classic::default),
+            classic: params
+                .classic_fallback
+                .then(|| Classic::new(params.classic_variation, params.classic_depth)),
+            overhead: 1.0,
         }
     }
 
@@ -178,6 +198,13 @@ impl Prague {
     /// Packets have `bytes` bytes instead.
     pub fn with_packets_of(mut self, bytes: u32) -> Self {
         self.packet_bits = 8.0 * f64::from(bytes);
+        self
+    }
+
+    /// It is paced as in Linux: its rate counts whole packets (`prague_update_pacing_rate`), and
+    /// what is paced by it payload (`tcp_update_skb_after_send`).
+    pub fn with_pacer_of_linux(mut self) -> Self {
+        self.overhead = self.packet_bits / (self.packet_bits - 8.0 * HEADERS);
         self
     }
 
@@ -420,7 +447,7 @@ impl Controller for Prague {
             window.max(self.in_flight)
         };
         let catches_up = window < self.cwnd.ssthresh / 2.0;
-        let gain = packets / window * if catches_up { 2.0 } else { 1.0 };
+        let gain = self.overhead * packets / window * if catches_up { 2.0 } else { 1.0 };
         Pacing::Window { gain, gaps: Gaps::Even }
     }
 
