@@ -26,7 +26,7 @@ impl Profile {
     const NAMES: [(Self, &[&str]); 7] = [
         (Self::Reno, &["reno", "newreno", "new_reno", "sack", "quic"]),
         (Self::Cubic, &["cubic"]),
-        (Self::Bbr, &["bbr", "bbr3"]),
+        (Self::Bbr, &["bbr", "bbr3", "bbr2"]),
         (Self::Bbr1, &["bbr1"]),
         (Self::Dctcp, &["dctcp"]),
         (Self::Prague, &["prague"]),

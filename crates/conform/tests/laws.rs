@@ -23,7 +23,7 @@ fn our_laws_depart_where_it_is_said() {
         ("cubic+quic", "U5 E5"),
         ("bbr", "B14"),
         ("bbr:as=draft", "B6 B14"),
-        ("bbr2", ""),
+        ("bbr2", "B1 B3 B14"),
         ("bbr+quic", "B14"),
         ("bbr1", ""),
         ("etcp", "T6"),

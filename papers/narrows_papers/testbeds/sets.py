@@ -124,7 +124,7 @@ def _numbers(bench: Bench, all_cells: Sequence[Cell], seeds: int) -> Finding:
     """Judge Jain's index and loss."""
     chosen, note = _left_out(all_cells)
     result = run(bench, chosen, seeds)
-    table = _told(chosen, result)
+    table = _told(chosen, result, bench.scale)
     claims: list[Claim] = []
     for (lab,), part in sorted(table.group_by("lab")):
         # A loss of nothing has no factor.
@@ -145,7 +145,7 @@ def _numbers(bench: Bench, all_cells: Sequence[Cell], seeds: int) -> Finding:
     return Finding(claims, {"numbers": table}, _draw_numbers(table), note)
 
 
-def _told(chosen: Sequence[Cell], result: Sweep) -> pl.DataFrame:
+def _told(chosen: Sequence[Cell], result: Sweep, scale: float) -> pl.DataFrame:
     """Return Jain's index and loss of each cell, measured and predicted."""
     flows = result.flows
     links = result.links.filter(pl.col("link") == 0)
@@ -161,7 +161,7 @@ def _told(chosen: Sequence[Cell], result: Sweep) -> pl.DataFrame:
                 )
             elif name == "loss" and cell.lab == "nyu-scherrer":
                 # Retransmissions of 1500 bytes over goodput, as its authors reckon.
-                seconds = cell.duration_s - cell.warmup_s
+                seconds = scale * (cell.duration_s - cell.warmup_s)
                 again = _total(of_cell, "retransmitted") * 1500 * 8 / seconds
                 found = again / _total(of_cell, "goodput")
             elif name == "loss":

@@ -135,35 +135,37 @@ impl<P: Packet> DualPi2<P> {
         Some((since, packet, From::Classic, cost))
     }
 
-    /// p'_L, with `left` packets left in the scalable queue.
+    /// p'_L, with `left` packets left in the scalable queue. A ramp asks for one of them
+    /// (Appendix A, laqm), a step for none (Linux, `min_qlen_step` = 0).
     fn native(&self, delay: Duration, left: u64) -> f64 {
         let DualPi2Options { step, range, .. } = self.settings.options;
         let above = delay.seconds() - step.seconds();
-        if left == 0 || above <= 0.0 {
+        if above <= 0.0 || left == 0 && range > Duration::ZERO {
             return 0.0;
         }
         (above / range.seconds()).min(1.0)
     }
 
-    /// `must_drop`: true if `packet` is to be dropped; may mark it.
-    fn must_drop(&mut self, packet: &mut P, from: From) -> bool {
-        if self.backlog().bytes < 2 * self.settings.mtu {
-            return false;
-        }
-        let coupled = self.settings.options.coupling * self.base;
+    /// `must_drop` and `do_step_aqm`: true if `packet`, which waited for `delay`, is to be dropped;
+    /// may mark it. A scalable packet is marked with the larger of p'_L and p_CL.
+    fn must_drop(&mut self, packet: &mut P, from: From, delay: Duration) -> bool {
+        // Below two packets' bytes p' counts for nothing.
+        let is_short = self.backlog().bytes < 2 * self.settings.mtu;
+        let base = if is_short { 0.0 } else { self.base };
+        let coupled = self.settings.options.coupling * base;
         let overload = coupled > 1.0;
-        let marks_always = from == From::Scalable && overload;
         if from == From::Scalable && !overload {
-            if self.dice.happens(coupled) {
+            let p = self.native(delay, self.scalable.backlog().packets).max(coupled);
+            if p >= 1.0 || p > 0.0 && self.dice.happens(p) {
                 packet.mark();
             }
             return false;
         }
-        let is_hit = self.dice.happens(self.base) && self.dice.happens(self.base);
+        let is_hit = base > 0.0 && self.dice.happens(base) && self.dice.happens(base);
         if is_hit && (overload || !packet.ecn().is_capable()) {
             return true;
         }
-        if is_hit || marks_always {
+        if is_hit || from == From::Scalable {
             packet.mark();
         }
         false
@@ -204,15 +206,9 @@ impl<P: Packet> Departure<P> for DualPi2<P> {
     fn dequeue(&mut self, now: Time, dropped: &mut Drops<P>) -> Option<P> {
         self.catch_up(now);
         while let Some((since, mut packet, from, cost)) = self.take() {
-            if self.must_drop(&mut packet, from) {
+            if self.must_drop(&mut packet, from, now.since(since)) {
                 dropped.push(packet);
                 continue;
-            }
-            if from == From::Scalable {
-                let p = self.native(now.since(since), self.scalable.backlog().packets);
-                if p >= 1.0 || p > 0.0 && self.dice.happens(p) {
-                    packet.mark();
-                }
             }
             self.credit += cost;
             return Some(packet);
@@ -292,7 +288,7 @@ mod tests {
             queue.admit(Time::ZERO, scalable(number));
             queue.admit(Time::ZERO, Parcel::new(2, number));
             let left = [0, 1].map(|_| queue.dequeue(Time::ZERO, &mut dropped).unwrap().ecn);
-            assert_eq!(left, [Ecn::Scalable, Ecn::NotCapable]);
+            assert!(!left.contains(&Ecn::Marked));
         }
     }
 
@@ -307,6 +303,7 @@ mod tests {
         assert_eq!(at(&queue, 0), [0.0; 5]);
         queue.settings.options.range = Duration::ZERO;
         assert_eq!(at(&queue, 1), [0.0, 0.0, 1.0, 1.0, 1.0]);
+        assert_eq!(at(&queue, 0), [0.0, 0.0, 1.0, 1.0, 1.0]);
     }
 
     #[test]

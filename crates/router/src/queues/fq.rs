@@ -47,7 +47,7 @@ pub(super) const QUEUE: Entry = Entry {
 #[derive(Clone, Debug)]
 struct Flow<P> {
     queue: TimedQueue<P>,
-    /// When it was last seen (`age`).
+    /// When a turn last found it empty (`age`).
     seen: Time,
 }
 
@@ -95,9 +95,11 @@ impl<P: Packet> Departure<P> for Fq<P> {
         }
         let (backlog, threshold) = (&mut self.backlog, self.settings.ce_threshold);
         self.flows.next(self.settings.quantum, |flow| {
-            let (since, mut packet) = flow.queue.pop()?;
+            let Some((since, mut packet)) = flow.queue.pop() else {
+                flow.seen = now;
+                return None;
+            };
             backlog.remove(&packet);
-            flow.seen = now;
             if threshold.is_some_and(|threshold| now.since(since) > threshold) {
                 packet.mark();
             }

@@ -49,7 +49,7 @@ pub(super) const LAW: Entry = Entry {
     start: Start::Own,
     settings: Vec::new,
     construct: |birth| {
-        let payload = f64::from(birth.packet_bytes) - HEADERS;
+        let payload = (f64::from(birth.packet_bytes) - HEADERS).max(1.0);
         let initial_window = birth.initial_window;
         Ok(Recipe::seeded(move |seed| Box::new(Bbr1::new(payload, initial_window, seed))))
     },

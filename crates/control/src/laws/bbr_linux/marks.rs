@@ -26,7 +26,8 @@ pub(super) struct Marks {
     last_delivered: f64,
     last_delivered_ce: f64,
     startup_rounds: u32,
-    /// Packets delivered, and delivered with a mark, at acknowledgements of the last round trip.
+    /// Packets delivered, and delivered with a mark, at acknowledgements of the last round trip
+    /// and the one before these.
     course: VecDeque<(f64, f64)>,
     /// Marks and packets of the present sample (`rs->delivered_ce`, `rs->delivered`).
     sample: (f64, f64),
@@ -43,7 +44,7 @@ impl Default for Marks {
             last_delivered: 0.0,
             last_delivered_ce: 0.0,
             startup_rounds: 0,
-            course: VecDeque::new(),
+            course: VecDeque::from([(0.0, 0.0)]),
             sample: (0.0, 0.0),
         }
     }
@@ -60,8 +61,9 @@ impl Marks {
         while self.course.get(1).is_some_and(|(delivered, _)| *delivered <= rs.prior_delivered) {
             self.course.pop_front();
         }
-        let before = self.course.front().filter(|(delivered, _)| *delivered <= rs.prior_delivered);
-        let marked = self.delivered_ce - before.map_or(0.0, |(_, marked)| *marked);
+        // What arrives late left before the course begins: its first entry is the nearest.
+        let before = self.course.front().map_or(0.0, |(_, marked)| *marked);
+        let marked = self.delivered_ce - before;
         self.course.push_back((rs.total_delivered, self.delivered_ce));
         self.sample = (marked, rs.delivered());
         marked

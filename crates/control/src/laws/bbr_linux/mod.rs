@@ -18,7 +18,14 @@
 //! and times are not rounded to its units. A packet of a burst is judged alone where the file
 //! judges the burst (`tx.in_flight`). Packets are full-sized, so Linux would never take an
 //! acknowledgement for a delayed one (`is_ack_delayed`). Rehashing by load (PLB) has no paths to
-//! choose from. Samples of the rate are the draft's (`rate_sampler`).
+//! choose from. Samples of the rate are the draft's (`rate_sampler`): they begin anew when nothing
+//! is in flight, in Linux when nothing is outstanding. An acknowledgement that delivers nothing
+//! does not reach a law. Until data are acknowledged the rate is that of 1 ms, in Linux that of the
+//! handshake. A recovery that begins as another ends does not save the window again. What a loss
+//! probe has repaired is a loss to the sampler, and so version 2 sees it, which in Linux it does
+//! not; version 3 does not wait for the answer of an ambiguous probe
+//! (`is_acking_tlp_retrans_seq`). With `ecn` what is sent again is not ECN-capable, in Linux it is
+//! (`TCP_ECN_ECT_PERMANENT`).
 
 mod marks;
 mod model;
@@ -67,7 +74,7 @@ settings! {
 
 /// Makes controllers of `version`, which answer marks on paths of at most `ecn`.
 pub(super) fn recipe(version: Version, ecn: Option<Duration>, birth: &Birth) -> Recipe {
-    let payload = f64::from(birth.packet_bytes) - HEADERS;
+    let payload = (f64::from(birth.packet_bytes) - HEADERS).max(1.0);
     let initial_window = birth.initial_window;
     let make = move |seed| BbrLinux::new(version, ecn, payload, initial_window, seed);
     Recipe::seeded(move |seed| Box::new(make(seed)))
@@ -99,10 +106,12 @@ const MIN_TSO_RATE: f64 = 1_200_000.0 / 8.0;
 /// `init_cwnd` has seven bits.
 const MOST_INIT_CWND: f64 = 127.0;
 
-/// The transport's state, as far as BBR asks (`icsk_ca_state`); Disorder and CWR are Open to it.
+/// The transport's state, as far as BBR asks (`icsk_ca_state`); Disorder is Open to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CaState {
     Open,
+    /// A mark is being answered, until what has left by then is acknowledged.
+    Cwr(u64),
     Recovery,
     Loss,
 }
@@ -140,8 +149,6 @@ pub struct BbrLinux {
     prev_ca_state: CaState,
     /// A recovery has begun with the losses before this acknowledgement.
     enters_recovery: bool,
-    /// A loss probe has repaired a loss before this acknowledgement.
-    is_acking_tlp: bool,
     delivered: f64,
     /// Packets that this acknowledgement delivers.
     acked: f64,
@@ -217,7 +224,6 @@ impl BbrLinux {
             ca_state: CaState::Open,
             prev_ca_state: CaState::Open,
             enters_recovery: false,
-            is_acking_tlp: false,
             delivered: 0.0,
             acked: 0.0,
             bw_hi: TwoSlots::default(),
@@ -340,7 +346,8 @@ impl BbrLinux {
 
     /// `save_cwnd`: the last good window, for when a recovery or ProbeRTT is over.
     fn save_cwnd(&mut self) {
-        let good = self.prev_ca_state == CaState::Open && self.mode != Mode::ProbeRtt;
+        let is_whole = matches!(self.prev_ca_state, CaState::Open | CaState::Cwr(_));
+        let good = is_whole && self.mode != Mode::ProbeRtt;
         self.prior_cwnd = if good { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
     }
 
@@ -385,15 +392,23 @@ impl BbrLinux {
         self.cwnd = self.cwnd.min(cap.min(self.inflight_lo).max(CWND_MIN_TARGET));
     }
 
-    /// `set_state`, as the transport leaves a recovery, or what `ssthresh` saves, as one begins.
-    fn follow_transport(&mut self, rs: &RateSample) {
+    /// `set_state`, as the transport leaves a recovery, or what `ssthresh` saves, as one begins or
+    /// a mark is heard (`tcp_enter_cwr`).
+    fn follow_transport(&mut self, ack: &Ack, rs: &RateSample) {
         if std::mem::take(&mut self.enters_recovery) {
             self.save();
             self.ca_state = CaState::Recovery;
         }
-        if !rs.repairing {
-            self.ca_state = CaState::Open;
-        }
+        let is_marked = ack.marked > 0.0;
+        self.ca_state = match self.ca_state {
+            state if rs.repairing => state,
+            CaState::Cwr(end) if is_marked || ack.newest < end => CaState::Cwr(end),
+            CaState::Open if is_marked => {
+                self.save();
+                CaState::Cwr(ack.next)
+            }
+            _ => CaState::Open,
+        };
         if self.prev_ca_state == CaState::Loss && self.ca_state != CaState::Loss {
             self.cwnd = self.cwnd.max(self.prior_cwnd);
             self.try_fast_path = false;
@@ -435,7 +450,7 @@ impl Controller for BbrLinux {
         self.be_born(ack);
         (self.delivered, self.acked) = (sample.total_delivered, ack.packets);
         self.is_cwnd_limited = ack.window_limited;
-        self.follow_transport(&sample);
+        self.follow_transport(ack, &sample);
         let rs = self.low_samples.judge(sample);
         let marked = self.marks.arrived(self.ecn.is_some(), ack, &rs);
         self.update_round_start(&rs);
@@ -478,8 +493,7 @@ impl Controller for BbrLinux {
     /// `tcp_enter_loss` in net/ipv4/tcp_input.c, with `ssthresh` and `set_state`.
     fn on_timeout(&mut self, timeout: &Timeout) {
         self.now = timeout.now;
-        self.enters_recovery = false;
-        if timeout.opens_epoch {
+        if std::mem::take(&mut self.enters_recovery) || timeout.opens_epoch {
             self.save();
         }
         self.cwnd = timeout.in_flight + 1.0;
@@ -531,9 +545,10 @@ impl Controller for BbrLinux {
         self.cwnd
     }
 
-    /// A BDP when Startup is over, infinite before.
+    /// A BDP when Startup is over, infinite before. Never more than the window then, so that this
+    /// counts as used if it was full (`tp->is_cwnd_limited`), not if half of it was.
     fn ssthresh(&self) -> f64 {
-        self.ssthresh
+        if self.ssthresh.is_finite() { self.ssthresh.min(self.cwnd) } else { self.ssthresh }
     }
 
     fn needs(&self) -> Needs {

@@ -55,11 +55,9 @@ impl BbrLinux {
         }
     }
 
-    /// `advance_latest_delivery_signals`, once in a round. What came before a tail loss that a
-    /// probe has repaired is remembered.
+    /// `advance_latest_delivery_signals`, once in a round.
     pub(super) fn advance_latest_delivery_signals(&mut self, rs: &RateSample) {
-        let is_acking_tlp = std::mem::take(&mut self.is_acking_tlp);
-        if self.version == Version::Three && self.loss_round_start && !is_acking_tlp {
+        if self.version == Version::Three && self.loss_round_start {
             self.restart_latest(rs);
         }
     }
@@ -175,13 +173,12 @@ impl BbrLinux {
         }
     }
 
-    /// `run_loss_probe_recovery`: the probe has repaired the loss of one packet.
+    /// `run_loss_probe_recovery`: the probe has repaired the loss of one packet, the last that the
+    /// application had, so that inflight_hi stays (`tlp_orig_data_app_limited`).
     pub(super) fn run_loss_probe_recovery(&mut self) {
-        self.is_acking_tlp = true;
         self.note_loss();
-        let tx_in_flight = self.inflight_latest + 1.0;
-        if self.bw_probe_samples && is_lost_too_much(1.0, tx_in_flight) {
-            self.handle_inflight_too_high(tx_in_flight, false);
+        if self.bw_probe_samples && is_lost_too_much(1.0, self.inflight_latest + 1.0) {
+            self.handle_inflight_too_high(self.inflight_latest + 1.0, true);
         }
     }
 
