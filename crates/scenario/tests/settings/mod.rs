@@ -22,6 +22,8 @@ pub const SCENES: &[Scene] = &[
     ("10Mbps 40ms 40p loss=3% jitter=5ms", "", 30),
     ("10Mbps 40ms 40p loss=0.5%", "app = { rate = \"2Mbps\" }", 20),
     ("10Mbps 40ms 4p queue=red:min=1:max=2", "ecn = true\ncount = 20", 8),
+    ("10Mbps 20ms 40p queue=dualpi2 loss=0.2%", "", 20),
+    ("10Mbps 10ms 200p queue=codel:target=20ms", "", 20),
 ];
 
 /// A scenario with flows of this `cc`.
