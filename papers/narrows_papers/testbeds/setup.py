@@ -24,8 +24,8 @@ LAWS = {
     "bbr3": "bbr",
     "prague": "prague",
 }
-# Linux's DualPI2 has a step where RFC 9332 has a ramp (sch_dualpi2.c, do_step_aqm), at 1 ms unless
-# set. NYU's fq_codel has ce_threshold 1 ms for ECT(1), its fq one of the cell's threshold, with
+# DualPI2 of L4STeam's kernels has a step where RFC 9332 has a ramp (sch_dualpi2.c, do_step_aqm), at
+# 1 ms unless set, for packets that find two before them. NYU's fq_codel has ce_threshold 1 ms for ECT(1), its fq one of the cell's threshold, with
 # one queue for all flows where `fifo-threshold` is said (orphan_mask 0).
 QUEUES = {
     "fifo": "drop-tail",
@@ -35,7 +35,7 @@ QUEUES = {
     "fq-codel-l4s": "fq-codel:ce_threshold=1ms:ce_selector=ect1",
     "fq-threshold": "fq",
     "pie": "pie",
-    "dualpi2": "dualpi2:step=1ms:range=0s",
+    "dualpi2": "dualpi2:step=1ms:range=0s:min_qlen_step=2",
 }
 # Prague by its senders' kernel, as the defaults of net/ipv4/tcp_prague.c have it: August 2020
 # (L4STeam/linux b256daed) without RTT control, as in what was before; autumn 2020

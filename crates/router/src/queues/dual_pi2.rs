@@ -20,6 +20,7 @@ use crate::{Backlog, Discipline, Drops, Packet, TimedQueue};
 use narrows_settings::{Settings, settings};
 use narrows_signal::Ecn;
 use narrows_units::{Duration, Stream, Time};
+use std::collections::VecDeque;
 
 /// Its line in the registry.
 pub(super) const QUEUE: Entry = Entry {
@@ -30,6 +31,7 @@ pub(super) const QUEUE: Entry = Entry {
     settings: DualPi2Options::list,
     construct: |given, placement| {
         let options = DualPi2Options::read(given)?;
+        given.counts_if("min_qlen_step", options.range == Duration::ZERO, "range=0s")?;
         Ok(Discipline::DualPi2(DualPi2Settings { options, mtu: placement.packet }))
     },
 };
@@ -52,6 +54,9 @@ settings! {
         step: Duration = Duration::from_micros(800), above(0.0);
         /// Delay beyond minTh at which every packet is marked; 0s for a step, as Linux has it.
         range: Duration = Duration::from_micros(400);
+        /// Packets that have to be in the scalable queue when one arrives that a step may mark
+        /// (Linux; L4STeam's kernels of before have 2).
+        min_qlen_step: u32 = 0;
     }
 }
 
@@ -70,6 +75,8 @@ pub struct DualPi2<P> {
     settings: DualPi2Settings,
     dice: Stream,
     scalable: TimedQueue<P>,
+    /// Of each packet in it, whether a step may mark it (`apply_step`).
+    apply_step: VecDeque<bool>,
     classic: TimedQueue<P>,
     /// p'.
     base: f64,
@@ -98,6 +105,7 @@ impl<P: Packet> DualPi2<P> {
             settings,
             dice: Stream::new(stream.bits(), 0, 0),
             scalable: TimedQueue::default(),
+            apply_step: VecDeque::new(),
             classic: TimedQueue::default(),
             base: 0.0,
             old_delay: 0.0,
@@ -117,7 +125,7 @@ impl<P: Packet> DualPi2<P> {
     }
 
     /// `dequeue_packet`: the next packet in turn, when it came, from where, and what it costs; a
-    /// packet that is dropped costs nothing.
+    /// packet that is dropped costs nothing. Whether a step may mark it is still to be taken.
     fn take(&mut self) -> Option<(Time, P, From, i64)> {
         let (scalable, classic) = (self.scalable.backlog().packets, self.classic.backlog().packets);
         if scalable > 0 && (classic == 0 || self.credit <= 0) {
@@ -135,12 +143,11 @@ impl<P: Packet> DualPi2<P> {
         Some((since, packet, From::Classic, cost))
     }
 
-    /// p'_L, with `left` packets left in the scalable queue. A ramp asks for one of them
-    /// (Appendix A, laqm), a step for none (Linux, `min_qlen_step` = 0).
-    fn native(&self, delay: Duration, left: u64) -> f64 {
+    /// p'_L of a packet that waited for `delay`, if it `counts`.
+    fn native(&self, delay: Duration, counts: bool) -> f64 {
         let DualPi2Options { step, range, .. } = self.settings.options;
         let above = delay.seconds() - step.seconds();
-        if above <= 0.0 || left == 0 && range > Duration::ZERO {
+        if above <= 0.0 || !counts {
             return 0.0;
         }
         (above / range.seconds()).min(1.0)
@@ -149,13 +156,17 @@ impl<P: Packet> DualPi2<P> {
     /// `must_drop` and `do_step_aqm`: true if `packet`, which waited for `delay`, is to be dropped;
     /// may mark it. A scalable packet is marked with the larger of p'_L and p_CL.
     fn must_drop(&mut self, packet: &mut P, from: From, delay: Duration) -> bool {
+        // A ramp asks for a packet that is left (Appendix A, laqm), a step for some before it.
+        let apply_step = from == From::Scalable && self.apply_step.pop_front() == Some(true);
+        let is_step = self.settings.options.range == Duration::ZERO;
+        let counts = if is_step { apply_step } else { self.scalable.backlog().packets > 0 };
         // Below two packets' bytes p' counts for nothing.
         let is_short = self.backlog().bytes < 2 * self.settings.mtu;
         let base = if is_short { 0.0 } else { self.base };
         let coupled = self.settings.options.coupling * base;
         let overload = coupled > 1.0;
         if from == From::Scalable && !overload {
-            let p = self.native(delay, self.scalable.backlog().packets).max(coupled);
+            let p = self.native(delay, counts).max(coupled);
             if p >= 1.0 || p > 0.0 && self.dice.happens(p) {
                 packet.mark();
             }
@@ -195,12 +206,13 @@ impl<P: Packet> Departure<P> for DualPi2<P> {
     /// Packets with ECT(1) or CE go to the scalable queue (RFC 9331 §5.1).
     fn admit(&mut self, now: Time, packet: P) {
         self.catch_up(now);
-        let queue = if matches!(packet.ecn(), Ecn::Scalable | Ecn::Marked) {
-            &mut self.scalable
-        } else {
-            &mut self.classic
-        };
-        queue.push(now, packet);
+        if !matches!(packet.ecn(), Ecn::Scalable | Ecn::Marked) {
+            return self.classic.push(now, packet);
+        }
+        let waiting = self.scalable.backlog().packets;
+        let least = u64::from(self.settings.options.min_qlen_step);
+        self.apply_step.push_back(waiting >= least);
+        self.scalable.push(now, packet);
     }
 
     fn dequeue(&mut self, now: Time, dropped: &mut Drops<P>) -> Option<P> {
@@ -295,15 +307,33 @@ mod tests {
     #[test]
     fn the_scalable_queue_marks_by_itself_along_its_ramp_or_from_its_step() {
         let mut queue = queue(0.0);
-        let at = |queue: &DualPi2<Parcel>, left| {
+        let at = |queue: &DualPi2<Parcel>| {
             [700, 800, 1000, 1200, 5000]
-                .map(|n| (queue.native(Duration::from_micros(n), left) * 1e6).round() / 1e6)
+                .map(|n| (queue.native(Duration::from_micros(n), true) * 1e6).round() / 1e6)
         };
-        assert_eq!(at(&queue, 1), [0.0, 0.0, 0.5, 1.0, 1.0]);
-        assert_eq!(at(&queue, 0), [0.0; 5]);
+        assert_eq!(at(&queue), [0.0, 0.0, 0.5, 1.0, 1.0]);
         queue.settings.options.range = Duration::ZERO;
-        assert_eq!(at(&queue, 1), [0.0, 0.0, 1.0, 1.0, 1.0]);
-        assert_eq!(at(&queue, 0), [0.0, 0.0, 1.0, 1.0, 1.0]);
+        assert_eq!(at(&queue), [0.0, 0.0, 1.0, 1.0, 1.0]);
+    }
+
+    /// Three packets that all wait for 2 ms: a ramp marks those that leave another behind, a step
+    /// those that found enough before them.
+    #[test]
+    fn a_ramp_looks_behind_and_a_step_ahead() {
+        let marked = |range, min_qlen_step| {
+            let mut queue = queue(0.0);
+            queue.settings.options.range = range;
+            queue.settings.options.min_qlen_step = min_qlen_step;
+            (0..3).for_each(|number| queue.admit(Time::ZERO, scalable(number)));
+            let later = Time::ZERO + Duration::from_millis(2);
+            [(); 3].map(|()| {
+                queue.dequeue(later, &mut Vec::new()).map(|packet| packet.ecn == Ecn::Marked)
+            })
+        };
+        let [yes, no] = [Some(true), Some(false)];
+        assert_eq!(marked(Duration::from_micros(400), 0), [yes, yes, no]);
+        assert_eq!(marked(Duration::ZERO, 0), [yes, yes, yes]);
+        assert_eq!(marked(Duration::ZERO, 2), [no, no, yes]);
     }
 
     #[test]
