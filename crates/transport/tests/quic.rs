@@ -646,6 +646,7 @@ fn windows_after_a_silence(law: Box<dyn Controller>) -> [f64; 3] {
 const OWN_ANSWERS: &[(&str, f64)] = &[
     ("bbr", 4.0),
     ("bbr1", 4.0),
+    ("bbr2", 4.0),
     ("copa", 3.0),
     ("etcp", 10.0),
     ("etcp-rate", 20.0),

@@ -6,7 +6,7 @@ pub mod aimd;
 pub mod ba;
 pub mod bbr;
 pub mod bbr1;
-pub mod bbr_linux;
+pub mod bbr2;
 pub mod bic;
 pub mod copa;
 pub mod cubic;
@@ -35,7 +35,7 @@ pub(crate) static ALL: &[Entry] = &[
     ba::LAW,
     bbr::LAW,
     bbr1::LAW,
-    bbr_linux::LAW,
+    bbr2::LAW,
     bic::LAW,
     copa::LAW,
     cubic::LAW,

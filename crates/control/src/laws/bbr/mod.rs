@@ -34,7 +34,7 @@ pub(in crate::laws) mod low_samples;
 mod model;
 mod states;
 
-use super::bbr_linux::{self, Version};
+use super::bbr2::{self, Version};
 use crate::entry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Idle, Loss, Needs, Pacing, RateSample, Timeout};
 use filter::{TwoSlots, WindowedMax};
@@ -57,8 +57,8 @@ pub(super) const LAW: Entry = Entry {
     construct: |birth| {
         let params: Params = birth.settings()?;
         if params.r#as.unwrap_or(if birth.in_linux { As::Linux } else { As::Draft }) == As::Linux {
-            let ecn = params.ecn.then_some(bbr_linux::ECN_MAX_RTT);
-            return Ok(bbr_linux::recipe(Version::Three, ecn, birth));
+            let ecn = params.ecn.then_some(bbr2::ECN_MAX_RTT);
+            return Ok(bbr2::recipe(Version::Three, ecn, birth));
         }
         let quantum =
             SendQuantum { given: birth.quantum, most: 65_536.0 / f64::from(birth.packet_bytes) };

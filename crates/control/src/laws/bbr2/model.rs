@@ -27,10 +27,10 @@ impl BbrLinux {
 
     /// `update_round_start`. A sample without a rate is not valid.
     pub(super) fn update_round_start(&mut self, rs: &RateSample) {
-        self.round_start =
-            rs.delivery_rate.is_some() && rs.prior_delivered >= self.next_rtt_delivered;
-        if self.round_start {
-            self.next_rtt_delivered = self.delivered;
+        self.round.round_start =
+            rs.delivery_rate.is_some() && rs.prior_delivered >= self.round.next_rtt_delivered;
+        if self.round.round_start {
+            self.round.next_rtt_delivered = self.delivered;
         }
     }
 
@@ -39,25 +39,25 @@ impl BbrLinux {
         if rs.delivery_rate.is_some() {
             let rounds = if self.full_bw_reached { EXTRA_ACKED_WIN_RTTS } else { 1 };
             let (bw, cwnd) = (self.bw(), self.cwnd);
-            self.aggregation.update(ack, self.round_start.then_some(rounds), bw, cwnd);
+            self.aggregation.update(ack, self.round.round_start.then_some(rounds), bw, cwnd);
         }
     }
 
     /// `update_latest_delivery_signals`: the rate and the volume of the latest round trip.
     pub(super) fn update_latest_delivery_signals(&mut self, rs: &RateSample) {
-        self.loss_round_start = false;
+        self.round.loss_round_start = false;
         let Some(rate) = rs.delivery_rate else { return };
         self.bw_latest = self.bw_latest.max(rate);
         self.inflight_latest = self.inflight_latest.max(rs.delivered());
-        if rs.prior_delivered >= self.loss_round_delivered {
-            self.loss_round_delivered = self.delivered;
-            self.loss_round_start = true;
+        if rs.prior_delivered >= self.round.loss_round_delivered {
+            self.round.loss_round_delivered = self.delivered;
+            self.round.loss_round_start = true;
         }
     }
 
     /// `advance_latest_delivery_signals`, once in a round.
     pub(super) fn advance_latest_delivery_signals(&mut self, rs: &RateSample) {
-        if self.version == Version::Three && self.loss_round_start {
+        if self.version == Version::Three && self.round.loss_round_start {
             self.restart_latest(rs);
         }
     }
@@ -76,12 +76,12 @@ impl BbrLinux {
         if !rs.app_limited || rate >= self.max_bw() {
             self.bw_hi.update(rate);
         }
-        self.loss_in_round |= rs.newly_lost > 0.0;
-        if !self.loss_round_start {
+        self.round.loss_in_round |= rs.newly_lost > 0.0;
+        if !self.round.loss_round_start {
             return;
         }
         self.adapt_lower_bounds();
-        (self.loss_in_round, self.marks.in_round) = (false, false);
+        (self.round.loss_in_round, self.marks.in_round) = (false, false);
         if self.version == Version::Two {
             self.restart_latest(rs);
         }
@@ -89,7 +89,7 @@ impl BbrLinux {
 
     /// `reset_congestion_signals`.
     pub(super) fn reset_congestion_signals(&mut self) {
-        (self.loss_in_round, self.loss_in_cycle) = (false, false);
+        (self.round.loss_in_round, self.round.loss_in_cycle) = (false, false);
         (self.marks.in_round, self.marks.in_cycle) = (false, false);
         (self.bw_latest, self.inflight_latest) = (0.0, 0.0);
     }
@@ -101,7 +101,8 @@ impl BbrLinux {
 
     /// `adapt_lower_bounds`, with `init_lower_bounds`, `loss_lower_bounds` and `ecn_lower_bounds`.
     fn adapt_lower_bounds(&mut self) {
-        let (lossy, marked) = (self.loss_in_round, self.marks.in_round && self.marks.eligible);
+        let (lossy, marked) =
+            (self.round.loss_in_round, self.marks.in_round && self.marks.eligible);
         if self.is_probing_bandwidth() || !(lossy || marked) {
             return;
         }
@@ -146,8 +147,8 @@ impl BbrLinux {
 
     /// `handle_inflight_too_high`, with what was in flight.
     fn handle_inflight_too_high(&mut self, tx_in_flight: f64, app_limited: bool) {
-        self.prev_probe_too_high = true;
-        self.bw_probe_samples = false;
+        self.probe.prev_probe_too_high = true;
+        self.probe.bw_probe_samples = false;
         if !app_limited {
             self.inflight_hi = tx_in_flight.max((self.target_inflight() * KEPT).floor());
         }
@@ -158,17 +159,17 @@ impl BbrLinux {
 
     /// `note_loss`.
     fn note_loss(&mut self) {
-        if !self.loss_in_round {
-            self.loss_round_delivered = self.delivered;
+        if !self.round.loss_in_round {
+            self.round.loss_round_delivered = self.delivered;
         }
-        (self.loss_in_round, self.loss_in_cycle) = (true, true);
+        (self.round.loss_in_round, self.round.loss_in_cycle) = (true, true);
     }
 
     /// `skb_marked_lost`: a packet that had `tx_in_flight` in flight, itself included, of which
     /// `lost` are lost.
     pub(super) fn skb_marked_lost(&mut self, tx_in_flight: f64, lost: f64, app_limited: bool) {
         self.note_loss();
-        if self.bw_probe_samples && is_lost_too_much(lost, tx_in_flight) {
+        if self.probe.bw_probe_samples && is_lost_too_much(lost, tx_in_flight) {
             self.handle_inflight_too_high(inflight_hi_from_lost(tx_in_flight, lost), app_limited);
         }
     }
@@ -177,7 +178,7 @@ impl BbrLinux {
     /// application had, so that inflight_hi stays (`tlp_orig_data_app_limited`).
     pub(super) fn run_loss_probe_recovery(&mut self) {
         self.note_loss();
-        if self.bw_probe_samples && is_lost_too_much(1.0, self.inflight_latest + 1.0) {
+        if self.probe.bw_probe_samples && is_lost_too_much(1.0, self.inflight_latest + 1.0) {
             self.handle_inflight_too_high(self.inflight_latest + 1.0, true);
         }
     }
@@ -199,37 +200,40 @@ impl BbrLinux {
             return;
         }
         if rs.newly_lost > 0.0 {
-            self.loss_events_in_round = (self.loss_events_in_round + 1).min(15);
+            self.round.loss_events_in_round = (self.round.loss_events_in_round + 1).min(15);
         }
-        if self.loss_round_start
+        if self.round.loss_round_start
             && self.ca_state == CaState::Recovery
-            && self.loss_events_in_round >= self.version.full_loss_cnt()
+            && self.round.loss_events_in_round >= self.version.full_loss_cnt()
             && self.is_inflight_too_high(rs)
         {
             self.handle_queue_too_high_in_startup();
-        } else if self.loss_round_start {
-            self.loss_events_in_round = 0;
+        } else if self.round.loss_round_start {
+            self.round.loss_events_in_round = 0;
         }
     }
 
     /// `adapt_upper_bounds`; true if it has changed the phase.
     pub(super) fn adapt_upper_bounds(&mut self, rs: &RateSample) -> bool {
-        if self.ack_phase == AckPhase::ProbeStarting && self.round_start {
-            self.ack_phase = AckPhase::ProbeFeedback;
+        if self.probe.ack_phase == AckPhase::ProbeStarting && self.round.round_start {
+            self.probe.ack_phase = AckPhase::ProbeFeedback;
         }
-        if self.ack_phase == AckPhase::ProbeStopping && self.round_start {
-            self.bw_probe_samples = false;
-            self.ack_phase = AckPhase::Init;
+        if self.probe.ack_phase == AckPhase::ProbeStopping && self.round.round_start {
+            self.probe.bw_probe_samples = false;
+            self.probe.ack_phase = AckPhase::Init;
             if self.mode.is_probe_bw() && !rs.app_limited {
                 self.bw_hi.advance_unless_empty();
             }
-            if self.mode.is_probe_bw() && self.stopped_risky_probe && !self.prev_probe_too_high {
+            if self.mode.is_probe_bw()
+                && self.probe.stopped_risky_probe
+                && !self.probe.prev_probe_too_high
+            {
                 self.start_bw_probe_refill(0);
                 return true;
             }
         }
         if self.is_inflight_too_high(rs) {
-            if self.bw_probe_samples {
+            if self.probe.bw_probe_samples {
                 self.handle_inflight_too_high(rs.tx_in_flight, rs.app_limited);
             }
         } else if self.inflight_hi.is_finite() {
@@ -245,27 +249,27 @@ impl BbrLinux {
     fn probe_inflight_hi_upward(&mut self) {
         if !self.is_cwnd_limited || self.cwnd < self.inflight_hi {
             if self.version == Version::Two {
-                self.bw_probe_up_acks = 0.0;
+                self.probe.bw_probe_up_acks = 0.0;
             }
             return;
         }
-        self.bw_probe_up_acks += self.acked;
-        if self.bw_probe_up_acks >= self.bw_probe_up_cnt {
-            let delta = (self.bw_probe_up_acks / self.bw_probe_up_cnt).floor();
-            self.bw_probe_up_acks -= delta * self.bw_probe_up_cnt;
+        self.probe.bw_probe_up_acks += self.acked;
+        if self.probe.bw_probe_up_acks >= self.probe.bw_probe_up_cnt {
+            let delta = (self.probe.bw_probe_up_acks / self.probe.bw_probe_up_cnt).floor();
+            self.probe.bw_probe_up_acks -= delta * self.probe.bw_probe_up_cnt;
             self.inflight_hi += delta;
             self.try_fast_path = false;
         }
-        if self.round_start {
+        if self.round.round_start {
             self.raise_inflight_hi_slope();
         }
     }
 
     /// `raise_inflight_hi_slope`: 1, 2, 4, … packets per round.
     pub(super) fn raise_inflight_hi_slope(&mut self) {
-        let growth = f64::from(1u32 << self.bw_probe_up_rounds);
-        self.bw_probe_up_rounds = (self.bw_probe_up_rounds + 1).min(30);
-        self.bw_probe_up_cnt = (self.cwnd / growth).floor().max(1.0);
+        let growth = f64::from(1u32 << self.probe.bw_probe_up_rounds);
+        self.probe.bw_probe_up_rounds = (self.probe.bw_probe_up_rounds + 1).min(30);
+        self.probe.bw_probe_up_cnt = (self.cwnd / growth).floor().max(1.0);
     }
 }
 

@@ -124,6 +124,48 @@ struct Undo {
     inflight_hi: f64,
 }
 
+/// Round trips, and what was lost in them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    next_rtt_delivered: f64,
+    round_start: bool,
+    loss_round_delivered: f64,
+    loss_round_start: bool,
+    loss_in_round: bool,
+    loss_in_cycle: bool,
+    loss_events_in_round: u32,
+}
+
+/// The probing of bandwidth.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    ack_phase: AckPhase,
+    bw_probe_samples: bool,
+    bw_probe_up_rounds: u32,
+    bw_probe_up_cnt: f64,
+    bw_probe_up_acks: f64,
+    probe_wait: Duration,
+    rounds_since_probe: f64,
+    prev_probe_too_high: bool,
+    stopped_risky_probe: bool,
+}
+
+impl Default for Probe {
+    fn default() -> Self {
+        Self {
+            ack_phase: AckPhase::Init,
+            bw_probe_samples: false,
+            bw_probe_up_rounds: 0,
+            bw_probe_up_cnt: f64::INFINITY,
+            bw_probe_up_acks: 0.0,
+            probe_wait: Duration::ZERO,
+            rounds_since_probe: 0.0,
+            prev_probe_too_high: false,
+            stopped_risky_probe: false,
+        }
+    }
+}
+
 /// BBR's state. Names are Linux's; volumes are in packets, rates in packets per second.
 pub struct BbrLinux {
     version: Version,
@@ -158,13 +200,7 @@ pub struct BbrLinux {
     inflight_hi: f64,
     inflight_lo: f64,
     inflight_latest: f64,
-    next_rtt_delivered: f64,
-    round_start: bool,
-    loss_round_delivered: f64,
-    loss_round_start: bool,
-    loss_in_round: bool,
-    loss_in_cycle: bool,
-    loss_events_in_round: u32,
+    round: Round,
     /// None if there has been no sample.
     min_rtt: Option<Duration>,
     min_rtt_stamp: Time,
@@ -179,15 +215,7 @@ pub struct BbrLinux {
     full_bw_now: bool,
     full_bw_reached: bool,
     cycle_mstamp: Time,
-    ack_phase: AckPhase,
-    bw_probe_samples: bool,
-    bw_probe_up_rounds: u32,
-    bw_probe_up_cnt: f64,
-    bw_probe_up_acks: f64,
-    probe_wait: Duration,
-    rounds_since_probe: f64,
-    prev_probe_too_high: bool,
-    stopped_risky_probe: bool,
+    probe: Probe,
     undo: Undo,
     aggregation: Aggregation,
     marks: Marks,
@@ -232,13 +260,7 @@ impl BbrLinux {
             inflight_hi: f64::INFINITY,
             inflight_lo: f64::INFINITY,
             inflight_latest: 0.0,
-            next_rtt_delivered: 0.0,
-            round_start: false,
-            loss_round_delivered: 1.0,
-            loss_round_start: false,
-            loss_in_round: false,
-            loss_in_cycle: false,
-            loss_events_in_round: 0,
+            round: Round { loss_round_delivered: 1.0, ..Round::default() },
             min_rtt: None,
             min_rtt_stamp: Time::ZERO,
             probe_rtt_min: None,
@@ -252,15 +274,7 @@ impl BbrLinux {
             full_bw_now: false,
             full_bw_reached: false,
             cycle_mstamp: Time::ZERO,
-            ack_phase: AckPhase::Init,
-            bw_probe_samples: false,
-            bw_probe_up_rounds: 0,
-            bw_probe_up_cnt: f64::INFINITY,
-            bw_probe_up_acks: 0.0,
-            probe_wait: Duration::ZERO,
-            rounds_since_probe: 0.0,
-            prev_probe_too_high: false,
-            stopped_risky_probe: false,
+            probe: Probe::default(),
             undo: Undo::default(),
             aggregation: Aggregation::default(),
             marks: Marks::default(),
@@ -422,7 +436,7 @@ impl BbrLinux {
         let is_fast = self.try_fast_path
             && rs.app_limited
             && is_slower
-            && !self.loss_in_round
+            && !self.round.loss_in_round
             && !self.marks.in_round;
         if is_fast {
             let before = (self.mode.without_phase(), self.min_rtt);
@@ -454,8 +468,8 @@ impl Controller for BbrLinux {
         let rs = self.low_samples.judge(sample);
         let marked = self.marks.arrived(self.ecn.is_some(), ack, &rs);
         self.update_round_start(&rs);
-        if self.round_start {
-            self.rounds_since_probe = (self.rounds_since_probe + 1.0).min(255.0);
+        if self.round.round_start {
+            self.probe.rounds_since_probe = (self.probe.rounds_since_probe + 1.0).min(255.0);
             self.update_ecn_alpha();
         }
         self.marks.in_round |= self.heeds_marks() && ack.marked > 0.0;
@@ -470,7 +484,7 @@ impl Controller for BbrLinux {
         }
         self.advance_latest_delivery_signals(&rs);
         self.prev_ca_state = self.ca_state;
-        self.loss_in_cycle |= rs.lost > 0.0;
+        self.round.loss_in_cycle |= rs.lost > 0.0;
         self.marks.in_cycle |= marked > 0.0;
     }
 
@@ -531,7 +545,7 @@ impl Controller for BbrLinux {
         }
         self.ca_state = CaState::Open;
         self.reset_full_bw();
-        self.loss_in_round = false;
+        self.round.loss_in_round = false;
         self.bw_lo = self.bw_lo.max(self.undo.bw_lo);
         self.inflight_lo = self.inflight_lo.max(self.undo.inflight_lo);
         self.inflight_hi = self.inflight_hi.max(self.undo.inflight_hi);

@@ -131,7 +131,7 @@ impl BbrLinux {
     /// version 3 at each sample, and again in UP.
     pub(super) fn check_full_bw_reached(&mut self, rs: &RateSample) {
         let (is_over, bw) = match self.version {
-            Version::Two => (self.full_bw_reached || !self.round_start, self.max_bw()),
+            Version::Two => (self.full_bw_reached || !self.round.round_start, self.max_bw()),
             Version::Three => (self.full_bw_now, rs.delivery_rate.unwrap_or(0.0)),
         };
         if is_over || rs.app_limited {
@@ -140,7 +140,7 @@ impl BbrLinux {
         if bw >= self.full_bw * FULL_BW_THRESH {
             self.reset_full_bw();
             self.full_bw = bw;
-        } else if self.round_start {
+        } else if self.round.round_start {
             self.full_bw_cnt += 1;
             self.full_bw_now = self.full_bw_cnt >= FULL_BW_CNT;
             self.full_bw_reached |= self.full_bw_now;
@@ -170,18 +170,18 @@ impl BbrLinux {
     /// `start_bw_probe_refill`: UP begins as after `bw_probe_up_rounds` rounds of it.
     pub(super) fn start_bw_probe_refill(&mut self, bw_probe_up_rounds: u32) {
         self.reset_lower_bounds();
-        self.bw_probe_up_rounds = bw_probe_up_rounds;
-        self.bw_probe_up_acks = 0.0;
-        self.stopped_risky_probe = false;
-        self.ack_phase = AckPhase::Refilling;
-        self.next_rtt_delivered = self.delivered;
+        self.probe.bw_probe_up_rounds = bw_probe_up_rounds;
+        self.probe.bw_probe_up_acks = 0.0;
+        self.probe.stopped_risky_probe = false;
+        self.probe.ack_phase = AckPhase::Refilling;
+        self.round.next_rtt_delivered = self.delivered;
         self.enter(Mode::ProbeRefill);
     }
 
     /// `start_bw_probe_up`.
     fn start_bw_probe_up(&mut self, rs: &RateSample) {
-        self.ack_phase = AckPhase::ProbeStarting;
-        self.next_rtt_delivered = self.delivered;
+        self.probe.ack_phase = AckPhase::ProbeStarting;
+        self.round.next_rtt_delivered = self.delivered;
         self.cycle_mstamp = self.now;
         if self.version == Version::Three {
             self.look_for_plateau(rs);
@@ -198,12 +198,13 @@ impl BbrLinux {
     /// `start_bw_probe_down`, with `pick_probe_wait`.
     pub(super) fn start_bw_probe_down(&mut self) {
         self.reset_congestion_signals();
-        self.bw_probe_up_cnt = f64::INFINITY;
-        self.rounds_since_probe = if self.random.happens(0.5) { 1.0 } else { 0.0 };
-        self.probe_wait = BW_PROBE_BASE + Duration::from_millis(1_000).scale(self.random.uniform());
+        self.probe.bw_probe_up_cnt = f64::INFINITY;
+        self.probe.rounds_since_probe = if self.random.happens(0.5) { 1.0 } else { 0.0 };
+        self.probe.probe_wait =
+            BW_PROBE_BASE + Duration::from_millis(1_000).scale(self.random.uniform());
         self.cycle_mstamp = self.now;
-        self.ack_phase = AckPhase::ProbeStopping;
-        self.next_rtt_delivered = self.delivered;
+        self.probe.ack_phase = AckPhase::ProbeStopping;
+        self.round.next_rtt_delivered = self.delivered;
         self.enter(Mode::ProbeDown);
     }
 
@@ -219,15 +220,15 @@ impl BbrLinux {
     /// when there were marks and no losses.
     fn check_time_to_probe_bw(&mut self) -> bool {
         let marks = &self.marks;
-        let has_marks_only = marks.eligible && marks.in_cycle && !self.loss_in_cycle;
+        let has_marks_only = marks.eligible && marks.in_cycle && !self.round.loss_in_cycle;
         if self.version == Version::Three && has_marks_only && self.ca_state == CaState::Open {
             let half = (self.inflight_hi / 2.0).min(f64::from(1u32 << 30));
             self.start_bw_probe_refill(half.max(1.0).log2().floor() as u32);
             return true;
         }
-        let has_waited = self.now.since(self.cycle_mstamp) > self.probe_wait;
+        let has_waited = self.now.since(self.cycle_mstamp) > self.probe.probe_wait;
         let rounds = self.target_inflight().min(BW_PROBE_MAX_ROUNDS);
-        let is_time = has_waited || self.rounds_since_probe >= rounds;
+        let is_time = has_waited || self.probe.rounds_since_probe >= rounds;
         if is_time {
             self.start_bw_probe_refill(0);
         }
@@ -245,12 +246,12 @@ impl BbrLinux {
             Mode::ProbeCruise => {
                 self.check_time_to_probe_bw();
             }
-            Mode::ProbeRefill if self.round_start => {
-                self.bw_probe_samples = true;
+            Mode::ProbeRefill if self.round.round_start => {
+                self.probe.bw_probe_samples = true;
                 self.start_bw_probe_up(rs);
             }
             Mode::ProbeUp if self.is_bw_probe_done(inflight, rs) => {
-                self.prev_probe_too_high = false;
+                self.probe.prev_probe_too_high = false;
                 self.start_bw_probe_down();
             }
             Mode::ProbeDown
@@ -265,8 +266,8 @@ impl BbrLinux {
     /// Whether UP has seen enough, with `inflight` packets in the network: inflight_hi, after a
     /// probe that went too high; else a queue (version 2) or a plateau (version 3).
     fn is_bw_probe_done(&mut self, inflight: f64, rs: &RateSample) -> bool {
-        if self.prev_probe_too_high && inflight >= self.inflight_hi {
-            self.stopped_risky_probe = true;
+        if self.probe.prev_probe_too_high && inflight >= self.inflight_hi {
+            self.probe.stopped_risky_probe = true;
             return true;
         }
         if self.version == Version::Two {
@@ -311,8 +312,8 @@ impl BbrLinux {
             self.mode = Mode::ProbeRtt;
             self.save_cwnd();
             self.probe_rtt_done_stamp = None;
-            self.ack_phase = AckPhase::ProbeStopping;
-            self.next_rtt_delivered = self.delivered;
+            self.probe.ack_phase = AckPhase::ProbeStopping;
+            self.round.next_rtt_delivered = self.delivered;
         }
         if self.mode == Mode::ProbeRtt {
             self.probe_rtt(ack);
@@ -326,14 +327,14 @@ impl BbrLinux {
     fn probe_rtt(&mut self, ack: &Ack) {
         self.low_samples.ignore(self.delivered, ack.in_flight);
         if self.probe_rtt_done_stamp.is_some() {
-            self.probe_rtt_round_done |= self.round_start;
+            self.probe_rtt_round_done |= self.round.round_start;
             if self.probe_rtt_round_done {
                 self.check_probe_rtt_done();
             }
         } else if ack.in_flight <= self.probe_rtt_cwnd() {
             self.probe_rtt_done_stamp = Some(self.now + PROBE_RTT_MODE);
             self.probe_rtt_round_done = false;
-            self.next_rtt_delivered = self.delivered;
+            self.round.next_rtt_delivered = self.delivered;
         }
     }
 
