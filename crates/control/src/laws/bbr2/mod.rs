@@ -488,7 +488,8 @@ impl Controller for BbrLinux {
         self.marks.in_cycle |= marked > 0.0;
     }
 
-    /// `skb_marked_lost`; `run_loss_probe_recovery` for what a loss probe has repaired.
+    /// `skb_marked_lost` (net/ipv4/tcp_bbr.c); `run_loss_probe_recovery` for what a loss probe has
+    /// repaired.
     fn on_loss(&mut self, loss: &Loss) {
         self.enters_recovery |= loss.opens_epoch;
         if loss.again {
