@@ -41,7 +41,8 @@ def test_queues_and_laws_are_those_that_a_cell_names() -> None:
     assert 'queue = "fq:flow_limit=' in made and ":ce_threshold=5ms" in made, made
     assert 'cc = "bbr2' in made, made
     made = scenario(Bench(), next(_with("heist", "dualpi2", "cubic"))).to_toml()
-    assert 'queue = "dualpi2:step=1ms:range=0s:min_qlen_step=2"' in made, "its target is not said, so the usual"
+    # Its target is not said, and so the usual.
+    assert 'queue = "dualpi2:step=1ms:range=0s:min_qlen_step=2"' in made, made
     assert "rtt_control=none" in made and 'max_window = "2172p"' in made, made
 
 

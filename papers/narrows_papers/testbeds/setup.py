@@ -25,8 +25,9 @@ LAWS = {
     "prague": "prague",
 }
 # DualPI2 of L4STeam's kernels has a step where RFC 9332 has a ramp (sch_dualpi2.c, do_step_aqm), at
-# 1 ms unless set, for packets that find two before them. NYU's fq_codel has ce_threshold 1 ms for ECT(1), its fq one of the cell's threshold, with
-# one queue for all flows where `fifo-threshold` is said (orphan_mask 0).
+# 1 ms unless set, for packets that find two before them. NYU's fq_codel has ce_threshold 1 ms for
+# ECT(1), its fq one of the cell's threshold, with one queue for all flows where `fifo-threshold` is
+# said (orphan_mask 0).
 QUEUES = {
     "fifo": "drop-tail",
     "fifo-threshold": "fq:queues=1",
