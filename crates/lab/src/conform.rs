@@ -24,6 +24,7 @@ use std::sync::Arc;
 pub struct Conform {
     subject: Subject,
     own: Own,
+    skipped: Vec<&'static str>,
 }
 
 impl Conform {
@@ -42,7 +43,7 @@ impl Conform {
         own.stacks.push(stack);
         let (profile, transport) = (Profile::Any, Transport::Quic);
         let subject = Subject { cc: cc.to_owned(), profile, transport, fields: Vec::new() };
-        Self { subject, own }
+        Self { subject, own, skipped: Vec::new() }
     }
 
     /// It carries TCP: what RFC 9002 asks is not asked of it.
@@ -69,6 +70,17 @@ impl Conform {
         self
     }
 
+    /// Checks that are not tried, as it is known that they fail: `"G6"`, several between commas.
+    ///
+    /// # Panics
+    /// If there is no such check.
+    #[must_use]
+    pub fn skip(mut self, names: &str) -> Self {
+        let skipped = chosen(names).unwrap_or_else(|error| panic!("{error}"));
+        self.skipped.extend(skipped.iter().map(|check| check.id));
+        self
+    }
+
     /// Tries checks: `"T1"`, `"D*"`, `"timeouts"`, several between commas, or `"all"`; if
     /// `NARROWS_ONLY` is set, those of them that it names.
     ///
@@ -77,6 +89,7 @@ impl Conform {
     pub fn check(&self, names: &str) -> Conformance {
         let checks = |names: &str| chosen(names).unwrap_or_else(|error| panic!("{error}"));
         let mut all = checks(names);
+        all.retain(|check| !self.skipped.contains(&check.id));
         if let Ok(only) = std::env::var("NARROWS_ONLY") {
             let only = checks(&only);
             all.retain(|check| only.iter().any(|other| other.id == check.id));
