@@ -136,7 +136,15 @@ impl Default for Birth {
     }
 }
 
+/// Bytes of the headers of IPv4 and of TCP with timestamps.
+const HEADERS: f64 = 52.0;
+
 impl Birth {
+    /// Bytes of data in a packet of TCP, at least one.
+    pub(crate) fn payload(&self) -> f64 {
+        (f64::from(self.packet_bytes) - HEADERS).max(1.0)
+    }
+
     pub(crate) fn settings<S: Settings>(&self) -> Result<S, SettingError> {
         S::read(&self.given)
     }

@@ -11,7 +11,7 @@ const EXTRA_ACKED_MAX: f64 = 0.1;
 /// The most of two windows of rounds, in packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::laws) struct Aggregation {
-    pub epoch_mstamp: Time,
+    epoch_mstamp: Time,
     epoch_acked: f64,
     extra_acked: [f64; 2],
     win_rtts: u32,

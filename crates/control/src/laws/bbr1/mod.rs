@@ -49,14 +49,11 @@ pub(super) const LAW: Entry = Entry {
     start: Start::Own,
     settings: Vec::new,
     construct: |birth| {
-        let payload = (f64::from(birth.packet_bytes) - HEADERS).max(1.0);
-        let initial_window = birth.initial_window;
+        let (payload, initial_window) = (birth.payload(), birth.initial_window);
         Ok(Recipe::seeded(move |seed| Box::new(Bbr1::new(payload, initial_window, seed))))
     },
 };
 
-/// Bytes of the headers of IPv4 and of TCP with timestamps.
-pub(in crate::laws) const HEADERS: f64 = 52.0;
 /// `high_gain`: 256·2885/1000, rounded down, and one more, in 256ths. 2/ln 2 = 2.885 is the least
 /// gain that lets the rate double each round.
 const HIGH_GAIN: f64 = 739.0 / 256.0;
@@ -67,15 +64,15 @@ const CWND_GAIN: f64 = 2.0;
 /// `pacing_gain`: the phases of ProbeBW.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// `pacing_margin_percent`: it paces 1 % below the rate it aims at.
-const PACING_MARGIN: f64 = 0.99;
+pub(in crate::laws) const PACING_MARGIN: f64 = 0.99;
 /// `cwnd_min_target`, packets.
-const CWND_MIN_TARGET: f64 = 4.0;
+pub(in crate::laws) const CWND_MIN_TARGET: f64 = 4.0;
 /// TCP_INIT_CWND, packets.
 const TCP_INIT_CWND: f64 = 10.0;
 /// `min_tso_rate` in bytes per second: below it a burst is one packet.
-const MIN_TSO_RATE: f64 = 1_200_000.0 / 8.0;
+pub(in crate::laws) const MIN_TSO_RATE: f64 = 1_200_000.0 / 8.0;
 /// `sk_pacing_shift` is 10: bursts per second.
-const BURSTS_PER_SECOND: f64 = 1024.0;
+pub(in crate::laws) const BURSTS_PER_SECOND: f64 = 1024.0;
 /// GSO_LEGACY_MAX_SIZE − 1 − MAX_TCP_HEADER, the last of these of x86-64 with usual modules.
 pub(in crate::laws) const MOST_BYTES: f64 = 65_536.0 - 1.0 - 320.0;
 /// `tso_segs_goal`: packets.
@@ -207,7 +204,8 @@ impl Bbr1 {
         if !self.born {
             self.born = true;
             self.min_rtt = ack.rtt.map(|rtt| rtt.minimum);
-            (self.min_rtt_stamp, self.aggregation.epoch_mstamp) = (ack.now, ack.now);
+            self.min_rtt_stamp = ack.now;
+            self.aggregation.restart(ack.now);
         }
     }
 

@@ -34,7 +34,9 @@ mod states;
 use super::bbr::filter::TwoSlots;
 use super::bbr::low_samples::LowSamples;
 use super::bbr1::aggregation::Aggregation;
-use super::bbr1::{HEADERS, MOST_BYTES, ROUNDING};
+use super::bbr1::{
+    BURSTS_PER_SECOND, CWND_MIN_TARGET, MIN_TSO_RATE, MOST_BYTES, PACING_MARGIN, ROUNDING,
+};
 use crate::entry::{Birth, Entry, MovedBy, Recipe, Start};
 use crate::{Ack, Controller, Gaps, Idle, Loss, Needs, Pacing, RateSample, Timeout};
 use marks::Marks;
@@ -74,8 +76,7 @@ settings! {
 
 /// Makes controllers of `version`, which answer marks on paths of at most `ecn`.
 pub(super) fn recipe(version: Version, ecn: Option<Duration>, birth: &Birth) -> Recipe {
-    let payload = (f64::from(birth.packet_bytes) - HEADERS).max(1.0);
-    let initial_window = birth.initial_window;
+    let (payload, initial_window) = (birth.payload(), birth.initial_window);
     let make = move |seed| BbrLinux::new(version, ecn, payload, initial_window, seed);
     Recipe::seeded(move |seed| Box::new(make(seed)))
 }
@@ -91,18 +92,10 @@ pub enum Version {
 
 /// `ecn_max_rtt_us`: marks count on paths of at most this.
 pub(super) const ECN_MAX_RTT: Duration = Duration::from_millis(5);
-/// `cwnd_min_target`, packets.
-const CWND_MIN_TARGET: f64 = 4.0;
-/// `pacing_margin_percent`: it paces 1 % below the rate it aims at.
-const PACING_MARGIN: f64 = 0.99;
-/// `sk_pacing_shift` is 10: bursts per second.
-const BURSTS_PER_SECOND: f64 = 1024.0;
 /// GSO_LEGACY_MAX_SIZE: bytes of the burst that a path without delay has.
 const GSO_MAX_SIZE: f64 = 65_536.0;
 /// `tso_rtt_shift`: each so many seconds of min_rtt halve that (2⁹ µs).
 const TSO_RTT: Duration = Duration::from_micros(512);
-/// Version 2's `min_tso_rate` in bytes per second: below it a burst may be one packet.
-const MIN_TSO_RATE: f64 = 1_200_000.0 / 8.0;
 /// `init_cwnd` has seven bits.
 const MOST_INIT_CWND: f64 = 127.0;
 

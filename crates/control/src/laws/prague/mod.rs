@@ -59,7 +59,7 @@ pub(super) const LAW: Entry = Entry {
         let prague = Prague::new(params, birth.slow_start.clone(), birth.initial_window);
         let mut prague = prague.with_packets_of(birth.packet_bytes);
         if birth.in_linux {
-            prague = prague.with_pacer_of_linux();
+            prague = prague.with_pacer_of_linux(birth.payload());
         }
         Ok(Recipe::clones(prague.with_ssthresh(birth.initial_ssthresh)))
     },
@@ -113,8 +113,6 @@ choice! {
     }
 }
 
-/// Bytes of the headers of IPv4 and of TCP with timestamps.
-const HEADERS: f64 = 52.0;
 /// Share of the window that a loss and the first mark leave (§Fall-Back on Loss).
 const HALF: f64 = 0.5;
 /// The lowest pacing rate in bits per second (`MINIMUM_RATE` in Linux).
@@ -202,9 +200,9 @@ impl Prague {
     }
 
     /// It is paced as in Linux: its rate counts whole packets (`prague_update_pacing_rate`), and
-    /// what is paced by it payload (`tcp_update_skb_after_send`).
-    pub fn with_pacer_of_linux(mut self) -> Self {
-        self.overhead = self.packet_bits / (self.packet_bits - 8.0 * HEADERS);
+    /// what is paced by it the `payload` bytes of each (`tcp_update_skb_after_send`).
+    pub fn with_pacer_of_linux(mut self, payload: f64) -> Self {
+        self.overhead = self.packet_bits / (8.0 * payload);
         self
     }
 

@@ -1,6 +1,7 @@
 //! What known answers cannot express: rounds, pacing, and the classic queue.
 
 use super::*;
+use crate::entry::Birth;
 use crate::fixtures::ack;
 use crate::{RateSample, Rtt};
 
@@ -155,4 +156,18 @@ fn a_classic_queue_is_answered_nearly_as_reno_does() {
 
 fn sample(rtt: Duration) -> RateSample {
     RateSample { total_delivered: 1.0, rtt: Some(rtt), tx_in_flight: 1.0, ..RateSample::default() }
+}
+
+/// `prague_update_pacing_rate` counts packets of 1500 bytes, `tcp_update_skb_after_send` 1448 of
+/// each; a packet has one byte of data at least.
+#[test]
+fn linux_paces_by_payload_at_a_rate_of_whole_packets() {
+    let gain_of = |in_linux, packet_bytes| {
+        let birth = Birth { in_linux, packet_bytes, initial_ssthresh: 10.0, ..Birth::default() };
+        let law = LAW.read(&birth).expect("defaults").make(0);
+        let Pacing::Window { gain, .. } = law.pacing() else { panic!("it paces its window") };
+        gain
+    };
+    assert_eq!([(true, 1500), (false, 1500)].map(|(l, b)| gain_of(l, b)), [1500.0 / 1448.0, 1.0]);
+    assert_eq!(gain_of(true, 52), 52.0);
 }
