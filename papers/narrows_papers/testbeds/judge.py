@@ -65,6 +65,45 @@ def bias(law: str, errors: Sequence[float]) -> Claim:
     )
 
 
+def within_each(cells_of: pl.DataFrame, kind: str, words: str = "") -> list[Claim]:
+    """Return whether enough cells are predicted, for each class of them.
+
+    Parameters
+    ----------
+    cells_of
+        What `compare.worst` returns.
+    kind
+        The column that tells classes; cells where it is empty belong to none.
+    words
+        What is said before a class's name.
+
+    Returns
+    -------
+    list[Claim]
+        By name.
+    """
+    parts = sorted(cells_of.filter(pl.col(kind) != "").group_by(kind))
+    return [within(f"{words} {value}".strip(), part) for (value,), part in parts]
+
+
+def biases(table: pl.DataFrame) -> list[Claim]:
+    """Return for each law whether it gets neither too much nor too little.
+
+    Parameters
+    ----------
+    table
+        What `compare.shares` returns.
+
+    Returns
+    -------
+    list[Claim]
+        By name.
+    """
+    return [
+        bias(str(law), part["error"].to_list()) for (law,), part in sorted(table.group_by("law"))
+    ]
+
+
 def scatter(table: pl.DataFrame) -> Figure:
     """Draw predicted over measured shares, with the ranges of trials and of seeds.
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from narrows_papers.bench import Bench
-from narrows_papers.claims import Claim
 from narrows_papers.registry import Finding, experiment
 from narrows_papers.testbeds.cell import Cell
 from narrows_papers.testbeds.compare import run, shares, worst
-from narrows_papers.testbeds.judge import bias, scatter, within
+from narrows_papers.testbeds.judge import biases, scatter, within, within_each
 from narrows_papers.testbeds.setup import why_not
 from narrows_papers.testbeds.shared import SHARED, shared_set
 
@@ -29,19 +28,12 @@ def overview(bench: Bench) -> Finding:
     claims = [within("all cells", cells_of)]
     without = cells_of.filter(~pl.col("laws").str.contains("prague"))
     claims.append(within("without Prague", without))
-    claims += [
-        claim for kind in ("lab", "depth", "flows", "queue") for claim in _by(cells_of, kind)
-    ]
-    for (law,), part in sorted(table.group_by("law")):
-        claims.append(bias(str(law), part["error"].to_list()))
+    words = {"lab": "laboratory", "depth": "FIFO of", "flows": "flows:", "queue": "queue"}
+    for kind, said in words.items():
+        claims += within_each(cells_of, kind, said)
+    claims += biases(table)
     note = f"{len(chosen)} cells are run; the sets say what is left out, and why."
     return Finding(claims, {"shares": table}, scatter(table), note)
-
-
-def _by(cells_of: pl.DataFrame, kind: str) -> list[Claim]:
-    words = {"lab": "laboratory", "depth": "FIFO of", "flows": "flows:", "queue": "queue"}
-    parts = sorted(cells_of.filter(pl.col(kind) != "").group_by(kind))
-    return [within(f"{words[kind]} {value}", part) for (value,), part in parts]
 
 
 def _kinds(cell: Cell) -> dict[str, str]:

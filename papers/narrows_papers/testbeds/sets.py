@@ -16,7 +16,7 @@ from narrows_papers.claims import Claim, stated
 from narrows_papers.registry import Finding, experiment
 from narrows_papers.testbeds.cell import Cell
 from narrows_papers.testbeds.compare import LOSS, run, shares, worst
-from narrows_papers.testbeds.judge import bias, legend, scatter, within
+from narrows_papers.testbeds.judge import biases, legend, scatter, within, within_each
 from narrows_papers.testbeds.setup import why_not
 from narrows_papers.testbeds.shared import cells_of, shared_set
 
@@ -98,14 +98,10 @@ def _shared(bench: Bench, name: str) -> Finding:
     chosen, note = _left_out(all_cells)
     table = shares(chosen, run(bench, chosen, seeds))
     whole = worst(table)
-    claims = [within("all cells", whole)]
-    for (laws,), part in sorted(whole.group_by("laws")):
-        claims.append(within(f"{laws}", part))
-    for (queue,), part in sorted(whole.group_by("queue")):
-        if whole["queue"].n_unique() > 1:
-            claims.append(within(f"queue {queue}", part))
-    for (law,), part in sorted(table.group_by("law")):
-        claims.append(bias(str(law), part["error"].to_list()))
+    claims = [within("all cells", whole), *within_each(whole, "laws")]
+    if whole["queue"].n_unique() > 1:
+        claims += within_each(whole, "queue", "queue")
+    claims += biases(table)
     return Finding(claims, {"shares": table}, scatter(table), note + _furthest(whole))
 
 
