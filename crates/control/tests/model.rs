@@ -171,8 +171,10 @@ fn tell_rest(controller: &mut dyn Controller, now: Time, happening: &Happening) 
 /// Each law that keeps a window of its own, grown to a hundred packets and more in slow start.
 /// Those that set a rate have their own answers to silence and timeouts.
 fn windows_grown() -> impl Iterator<Item = (&'static str, Box<dyn Controller>)> {
-    let keeps_a_window =
-        |entry: &&Entry| !matches!(entry.moved_by, MovedBy::EachLoss | MovedBy::DeliveryRate);
+    let keeps_a_window = |entry: &&Entry| {
+        let by_rate = matches!(entry.moved_by, MovedBy::EachLoss | MovedBy::DeliveryRate);
+        !by_rate && entry.name != "gwa-rate"
+    };
     registry::LAWS.iter().filter(keeps_a_window).map(|entry| {
         let mut controller = born(entry, SlowStart::Standard);
         let latest = Duration::from_millis(40);

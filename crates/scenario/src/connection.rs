@@ -18,7 +18,7 @@ use narrows_transport::etcp::coding::LARGEST_BLOCK;
 use narrows_transport::etcp::{Delivery, EtcpSettings};
 use narrows_transport::quic::{self, QuicSettings};
 use narrows_transport::tcp::{AckPolicy, Detection, Habits, Metering, RecoveryKind, TcpSettings};
-use narrows_transport::{Least, Payload, Recovery, Transport};
+use narrows_transport::{Least, Payload, Recovery, Timeouts, Transport};
 use narrows_units::{Buffer, Bytes, Duration};
 use std::sync::Arc;
 
@@ -101,6 +101,7 @@ pub(crate) fn check(
     let overhead = given.take(|flow| &mut flow.overhead).unwrap_or_default();
     let initial_window = habits.initial_window;
     let mut transport = transport(&mut given, &spec, bytes, habits, around)?;
+    let is_ns2 = tcp.is_some_and(TcpName::is_ns2);
     let birth = Birth {
         given: spec.given.clone(),
         slow_start: slow_start(&mut given, spec.start(), tcp, transport.pacing().is_some(), bytes)?,
@@ -108,8 +109,8 @@ pub(crate) fn check(
         initial_ssthresh: threshold(&mut given, spec.start(), initial_window)?,
         packet_bytes: bytes.count() as u32,
         receive_window: transport.window_limit(),
-        as_linux: tcp != Some(TcpName::Ns2),
-        in_linux: spec.recovery != Recovery::Quic && tcp != Some(TcpName::Ns2),
+        as_linux: !is_ns2,
+        in_linux: spec.recovery != Recovery::Quic && !is_ns2,
         quantum: transport.quantum().map(f64::from),
     };
     let recipe = spec.law.read(&birth);
@@ -164,10 +165,29 @@ fn own_habits(
     if let Some(timestamps) = given.take(|flow| &mut flow.timestamps) {
         habits.timestamps = timestamps;
     }
+    take_timeouts(given, &mut habits.timeouts)?;
     if !spec.over_etcp() {
         take_clock(given, spec, &mut habits)?;
     }
     Ok((tcp, habits, Headers::Tcp { timestamps: habits.timestamps }))
+}
+
+/// Takes the first and the least retransmission timeout.
+fn take_timeouts(given: &mut Fields, timeouts: &mut Timeouts) -> Result<(), ScenarioError> {
+    let first = given.take(|flow| &mut flow.initial_rto);
+    let least = given.take(|flow| &mut flow.min_rto);
+    let longest = timeouts.longest;
+    for (field, told, habit) in
+        [("initial_rto", first, &mut timeouts.initial), ("min_rto", least, &mut timeouts.least)]
+    {
+        let Some(told) = told else { continue };
+        if told == Duration::ZERO || told > longest {
+            let message = format!("{told} is not above 0 and at most {longest}; try \"200ms\"");
+            return Err(given.error(field, message));
+        }
+        *habit = told;
+    }
+    Ok(())
 }
 
 /// Takes the clock of RTT samples, a coarse one if it is given. Fails if the law goes by RTTs or
@@ -188,7 +208,8 @@ fn take_clock(
                        like ba:delay=40ms, or leave it out";
         return Err(given.error("tick", message));
     }
-    let integers = given.take(|flow| &mut flow.tick_integers).unwrap_or(false);
+    let told = given.take(|flow| &mut flow.tick_integers);
+    let integers = told.unwrap_or(habits.timeouts.integers);
     if integers && habits.timeouts.least_is == Least::OfVariation {
         let message = "is for a least timeout as in RFC 6298; write tcp = \"ns2\", or leave it out";
         return Err(given.error("tick_integers", message));
@@ -520,6 +541,9 @@ fn take_recovery_habits(
 ) -> Result<(), ScenarioError> {
     let set = |habit: &mut bool, told: Option<bool>| *habit = told.unwrap_or(*habit);
     set(&mut habits.handshake, given.take(|flow| &mut flow.handshake));
+    if recovery != RecoveryKind::Sack {
+        set(&mut habits.limited_transmit, given.take(|flow| &mut flow.limited_transmit));
+    }
     set(&mut habits.paces_acks, given.take(|flow| &mut flow.ack_pacing));
     if habits.paces_acks && !habits.timestamps {
         let message = "needs the RTT at the receiver; write timestamps = true, or leave it out";
@@ -706,6 +730,9 @@ fn why_it_does_not_count(
         }
         "cwnd_validation" | "slow_start_after_idle" if own_recovery => {
             format!("{law} decides by itself what becomes of an unused window; leave it out")
+        }
+        "limited_transmit" if over_sack => {
+            format!("a SACK recovery counts what has arrived; leave it out, or write {law}+newreno")
         }
         "halving_stalls" if over_sack => {
             "has no effect without rate_halving; leave it out".to_owned()

@@ -167,10 +167,8 @@ pub(crate) fn count(flow: &Flow) -> u32 {
 
 /// Bytes of a data packet on the wire.
 pub(crate) fn packet_bytes(scenario: &Scenario, flow: &Flow) -> Bytes {
-    let usual = match flow.tcp.or(scenario.tcp) {
-        Some(TcpName::Ns2) => Bytes::new(1000),
-        Some(TcpName::Linux) | None => Bytes::new(1500),
-    };
+    let is_ns2 = flow.tcp.or(scenario.tcp).is_some_and(TcpName::is_ns2);
+    let usual = Bytes::new(if is_ns2 { 1000 } else { 1500 });
     flow.packet.or(scenario.packet).unwrap_or(usual)
 }
 
@@ -178,6 +176,9 @@ pub(crate) fn packet_bytes(scenario: &Scenario, flow: &Flow) -> Bytes {
 pub(crate) fn habits(name: Option<TcpName>) -> Habits {
     match name {
         Some(TcpName::Ns2) => Habits::NS2,
+        Some(TcpName::Ns2Of2005) => Habits::NS2_2005,
+        Some(TcpName::Ns2Of2000) => Habits::NS2_2000,
+        Some(TcpName::Linux24) => Habits::LINUX_24,
         Some(TcpName::Linux) | None => Habits::LINUX,
     }
 }

@@ -38,6 +38,8 @@ pub struct CheckedLink {
     pub jitter: Jitter,
     /// The largest packet in bytes; `None` for no limit.
     pub mtu: Option<u32>,
+    /// Whether it is the device of the host from which it leads.
+    pub is_device: bool,
     /// What of it varies; `None` if nothing does.
     pub(crate) varying: Option<Arc<CheckedVarying>>,
     /// Its part in a memory that it shares with others.
@@ -47,9 +49,21 @@ pub struct CheckedLink {
 impl CheckedLink {
     /// The settings of the simulator's link; what of it is drawn is drawn from `stream`.
     pub fn settings(&self, perturbation: u64, watch: Watch, stream: Stream) -> LinkSettings {
-        let Self { rate, delay, limit, queue, loss, jitter, mtu, .. } = *self;
+        let Self { rate, delay, limit, queue, loss, jitter, mtu, is_device, .. } = *self;
         let varying = self.varying.as_ref().map(|varying| Arc::new(varying.drawn(stream)));
-        LinkSettings { rate, delay, limit, queue, perturbation, loss, jitter, mtu, watch, varying }
+        LinkSettings {
+            rate,
+            delay,
+            limit,
+            queue,
+            perturbation,
+            loss,
+            jitter,
+            mtu,
+            is_device,
+            watch,
+            varying,
+        }
     }
 
     /// Whether its wire ever loses packets by chance.
@@ -60,6 +74,19 @@ impl CheckedLink {
     /// How many packets its wire lets go at once, and how often, if that is bounded.
     pub(crate) fn lets_go(&self) -> Option<(u64, Duration)> {
         self.varying.as_ref()?.lets_go()
+    }
+
+    /// The same as the device of the host from which it leads. Fails if its queue decides by
+    /// something else than room.
+    pub(crate) fn into_device(self, place: &str) -> Result<Self, ScenarioError> {
+        let wrong = |message: &str| ScenarioError::new(format!("{place}.device"), message);
+        if self.limit == Limit::Unlimited {
+            return Err(wrong("has no effect on a buffer without limit; give it a buffer"));
+        }
+        if self.queue != Discipline::DropTail {
+            return Err(wrong("is for drop-tail, as a network card's queue is; leave one out"));
+        }
+        Ok(Self { is_device: true, ..self })
     }
 
     /// Whether something of it varies.
@@ -192,6 +219,7 @@ pub(crate) fn check(
         loss,
         jitter,
         mtu,
+        is_device: false,
         varying: varying.map(Arc::new),
         part,
     })

@@ -271,7 +271,9 @@ impl Network {
                 links.push(link::check(name, back, fields.clone().without_memory(), load)?);
             }
             let name = name.clone().unwrap_or_else(|| format!("{from}-{to}"));
-            links.push(link::check(name, there, fields, load)?);
+            let link = link::check(name, there, fields, load)?;
+            let is_device = written.device == Some(true);
+            links.push(if is_device { link.into_device(&place)? } else { link });
         }
         no_name_twice(&links)?;
         Ok(Self { links, sites: Sites::Nodes(nodes) })

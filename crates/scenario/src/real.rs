@@ -115,8 +115,8 @@ fn refuse_path(scenario: &Scenario, checked: &Checked) -> Result<(), ScenarioErr
         let message = "a lab has one bottleneck; write [dumbbell]";
         return Err(ScenarioError::new("dumbbell", message));
     };
-    if scenario.tcp == Some(crate::TcpName::Ns2) {
-        let message = "a kernel has its own habits, and not those of ns-2; leave it out";
+    if scenario.tcp.is_some_and(|tcp| tcp != crate::TcpName::Linux) {
+        let message = "a kernel has its own habits; leave it out";
         return Err(ScenarioError::new("tcp", message));
     }
     refuse_bursts(scenario, dumbbell)?;

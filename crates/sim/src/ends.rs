@@ -7,7 +7,7 @@ use crate::hosted::HostedEnd;
 use crate::requests::{Request, Requester};
 use crate::series::{Due, ReceiverSeries, Schedule, SenderSeries};
 use crate::traffic::{Act, Application, ControllerMaker, Datagrams, Offering, Offers, Served};
-use crate::wiring::{Endpoints, FlowSettings};
+use crate::wiring::{Endpoints, FlowSettings, LinkId};
 use narrows_transport::{Counters, DataHeader, Header, Limited, Receiver, Segment, Sender};
 use narrows_units::{Duration, Stream, Time};
 
@@ -22,8 +22,10 @@ pub(crate) struct SendingEnd {
     pub host: Option<Box<Host>>,
     /// The number of the last packet, if it may be short, and its bytes on the wire.
     last: Option<Box<(u64, u32)>>,
-    /// True if the host is ideal and there is no overhead.
+    /// True if the host is ideal, there is no overhead, and its device never sends it back.
     pub at_once: bool,
+    /// The link that is its host's device and tells it of a lack of room, and a packet's bytes.
+    pub device: Option<Box<(LinkId, u32)>>,
     overhead: Duration,
     /// When the overhead ends and packets leave; never if no packet waits for it.
     sends_at: Time,
@@ -210,15 +212,18 @@ fn delays(endpoints: &Endpoints) -> Option<Box<PacketDelays>> {
 
 impl SendingEnd {
     /// Creates both ends of a flow, with randomness from `stream` and, for the hosts of sender and
-    /// receiver, from `hosts`; the counters are read at `warmup`.
+    /// receiver, from `hosts`; the counters are read at `warmup`, and `device` is the link that is
+    /// the sender's device, if it tells of a lack of room.
     pub fn pair(
         flow: FlowSettings,
+        device: Option<LinkId>,
         mut stream: Stream,
         hosts: [Stream; 2],
         warmup: Time,
     ) -> (Self, ReceivingEnd) {
         let sampling = flow.sampled.map(|interval| (Time::ZERO, interval));
         let delays = delays(&flow.endpoints);
+        let device = device.zip(flow.endpoints.tcp_bytes());
         let finite = matches!(&flow.endpoints, Endpoints::Hosted(ends) if ends.finite);
         let Machines { source, sink, application, hosts: [host, receiving_host] } =
             machines(flow.endpoints, flow.host, hosts);
@@ -240,7 +245,8 @@ impl SendingEnd {
             source,
             offering,
             last: application.last_packet().map(Box::new),
-            at_once: host.is_none() && flow.overhead == Duration::ZERO,
+            at_once: host.is_none() && flow.overhead == Duration::ZERO && device.is_none(),
+            device: device.map(Box::new),
             host,
             overhead: flow.overhead,
             sends_at: Time::NEVER,

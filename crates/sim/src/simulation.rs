@@ -126,6 +126,7 @@ impl Simulation {
             has_many_flows,
             is_finished: false,
         };
+        let devices: Vec<bool> = network.links.iter().map(|(.., link)| link.is_device).collect();
         // The descriptions of links take as much memory as all flows.
         drop(network.links);
         let mut flow = 0;
@@ -138,9 +139,11 @@ impl Simulation {
             }
             let chances = stream(FLOW_STREAMS, flow);
             let hosts = [2 * flow + 1, 2 * flow].map(|path| stream(HOST_STREAMS, path));
-            let (sender, receiver) = SendingEnd::pair(settings, chances, hosts, measured.from);
-            simulation.senders.push(sender);
-            simulation.receivers.push(receiver);
+            let first = simulation.paths.first_link(2 * flow as u32);
+            let device = first.filter(|link| devices[*link as usize]);
+            let ends = SendingEnd::pair(settings, device, chances, hosts, measured.from);
+            simulation.senders.push(ends.0);
+            simulation.receivers.push(ends.1);
             simulation.arm_sender(flow as u32);
             flow += 1;
         }
@@ -578,11 +581,16 @@ impl Simulation {
     /// late to a pacer's turn, the next turn may be over too, and is the next event.
     fn transmit(&mut self, flow: u32, mut now: Time) {
         let end = &mut self.senders[flow as usize];
+        let mut may_be_refused = false;
         if !end.at_once {
             let Some(due) = end.due(now) else { return };
             now = due;
+            may_be_refused = end.device.is_some();
         }
         loop {
+            if may_be_refused && self.is_refused(flow, now) {
+                return;
+            }
             let end = &mut self.senders[flow as usize];
             let Source::Connection(sender) = &mut end.source else { return };
             let segment = self.packets.draft();
@@ -594,8 +602,37 @@ impl Simulation {
             if let Some(tapped) = &mut self.end_taps {
                 tapped.show_sent(flow, departure, segment);
             }
-            self.launch_draft(departure, 2 * flow, bytes);
+            if may_be_refused {
+                self.launch_into_device(departure, 2 * flow);
+            } else {
+                self.launch_draft(departure, 2 * flow, bytes);
+            }
         }
+    }
+
+    /// Sends the slab's draft into the device of its host at once, so that what leaves next finds
+    /// it there: it is the first link, and what a host sends comes there in the order of time.
+    #[cold]
+    fn launch_into_device(&mut self, at: Time, path: u32) {
+        self.books.send();
+        let (segment, hop) = (*self.packets.draft(), self.paths.starts[path as usize]);
+        self.travel(at, &mut Travelling { segment, hop, path });
+    }
+
+    /// Whether what a sender would send at `now` finds no room in its host's device, of which it is
+    /// told; it tries again when something arrives. What cannot wait for that may be dropped.
+    #[cold]
+    fn is_refused(&mut self, flow: u32, now: Time) -> bool {
+        let end = &mut self.senders[flow as usize];
+        let (Some(device), Source::Connection(sender)) = (&end.device, &mut end.source) else {
+            return false;
+        };
+        let (link, bytes) = **device;
+        let refuses = sender.may_be_refused(now) && !self.links[link as usize].has_room(now, bytes);
+        if refuses {
+            sender.on_local_congestion(now);
+        }
+        refuses
     }
 
     /// Handles what is due at a sender at `now`.

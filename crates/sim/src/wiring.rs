@@ -91,6 +91,18 @@ pub struct HostedEnds {
     pub ecn: bool,
 }
 
+impl Endpoints {
+    /// Bytes of a data packet on the wire, of a TCP connection.
+    pub(crate) fn tcp_bytes(&self) -> Option<u32> {
+        match self {
+            Self::Connection { transport: Transport::Tcp(settings), .. } => {
+                Some(settings.packet_bytes)
+            }
+            _ => None,
+        }
+    }
+}
+
 impl FlowSettings {
     /// True if requests reach the sender in addition to acknowledgements.
     fn takes_requests(&self) -> bool {
@@ -294,6 +306,14 @@ impl Paths {
     fn range(&self, path: usize) -> std::ops::Range<usize> {
         let end = self.starts.get(path + 1).map_or(self.hops.len(), |start| *start as usize);
         self.starts[path] as usize..end
+    }
+
+    /// The link at which a path begins, if it does at one.
+    pub fn first_link(&self, path: u32) -> Option<LinkId> {
+        match self.hops[self.starts[path as usize] as usize].end() {
+            HopEnd::Link(link) => Some(link),
+            _ => None,
+        }
     }
 
     /// The last link of a path, which leads to its endpoint; `None` if the path has no link.

@@ -296,6 +296,26 @@ impl Sender {
         over!(&mut self.0, end => end.may_transmit(now))
     }
 
+    /// What would leave at `now` finds no room in the host's own device, and has not left. TCP is
+    /// told; datagrams are lost there.
+    pub fn on_local_congestion(&mut self, now: Time) {
+        match &mut self.0 {
+            ByTransport::Cumulative(end) => end.on_local_congestion(now),
+            ByTransport::Selective(end) => end.on_local_congestion(now),
+            ByTransport::Etcp(_) | ByTransport::Quic(_) => {}
+        }
+    }
+
+    /// Whether something would leave at `now` that a device without room sends back: not a probe,
+    /// and not if nothing is in flight, so that something always comes after which it tries again.
+    pub fn may_be_refused(&mut self, now: Time) -> bool {
+        match &mut self.0 {
+            ByTransport::Cumulative(end) => end.may_be_refused(now),
+            ByTransport::Selective(end) => end.may_be_refused(now),
+            ByTransport::Etcp(_) | ByTransport::Quic(_) => false,
+        }
+    }
+
     /// The retransmission timer of a TCP sender runs by `ticks`; it is exact unless told so, and
     /// the others' always are.
     pub fn set_ticks(&mut self, ticks: Ticks) {

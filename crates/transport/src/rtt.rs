@@ -37,6 +37,10 @@ pub struct Timeouts {
     pub least: Duration,
     /// Which of them `least` is.
     pub least_is: Least,
+    /// The longest timeout that back-off leads to.
+    pub longest: Duration,
+    /// How often back-off doubles a timeout at most.
+    pub doublings: u32,
     /// The granularity of the clock (G of RFC 6298).
     pub granularity: Duration,
     /// If true, an RTT sample is a whole number of `granularity`, to the nearest and at least one
@@ -86,9 +90,6 @@ impl Timeouts {
         (time(srtt, 8), time(rttvar, 4))
     }
 }
-
-/// RFC 6298 §2.5 allows a bound of at least 60 s.
-const LONGEST_TIMEOUT: Duration = Duration::from_millis(60_000);
 
 impl RttEstimator {
     /// Takes a sample (§2.2, §2.3).
@@ -160,12 +161,13 @@ impl RttEstimator {
     #[inline]
     pub fn timeout(&self, timeouts: &Timeouts) -> Duration {
         let timeout = if self.estimate.is_some() { self.settled } else { timeouts.initial };
-        if self.backoff == 0 { timeout } else { self.back_off_from(timeout) }
+        if self.backoff == 0 { timeout } else { self.back_off_from(timeout, timeouts) }
     }
 
     #[cold]
-    fn back_off_from(&self, timeout: Duration) -> Duration {
-        (timeout * (1 << self.backoff)).min(LONGEST_TIMEOUT.max(timeout))
+    fn back_off_from(&self, timeout: Duration, timeouts: &Timeouts) -> Duration {
+        let doublings = self.backoff.min(timeouts.doublings);
+        (timeout * (1 << doublings)).min(timeouts.longest.max(timeout))
     }
 
     /// Ends the back-off (§5.7).
@@ -238,6 +240,21 @@ mod tests {
         assert_eq!(found, expected);
         rtt.end_back_off();
         assert_eq!(rtt.timeout(&timeouts), ms(200));
+    }
+
+    /// 6 s before the first sample, 64 times that at most: `t_backoff_ << 6` of ns-2.28.
+    #[test]
+    fn ns2_of_2005_backs_off_sixty_four_times_and_no_further() {
+        let timeouts = Habits::NS2_2005.timeouts;
+        let mut rtt = RttEstimator::default();
+        let mut after = |expiries: u32| {
+            (0..expiries).for_each(|_| rtt.back_off());
+            rtt.timeout(&timeouts)
+        };
+        assert_eq!(
+            [after(0), after(5), after(1), after(9)].map(|it| it.picos() / 1_000_000_000_000),
+            [6, 192, 384, 384]
+        );
     }
 
     /// ns-2's `int(tao / tcp_tick_ + 0.5)`, at least 1.

@@ -50,17 +50,14 @@ fn ack_of(
 ) -> Vec<u64> {
     let ranges = blocks.iter().map(|(start, end)| Range { start: *start, end: *end });
     let sack = SackBlocks::of(number, ranges);
-    sender.on_ack(
-        now,
-        &Segment {
-            number,
-            stamp: now,
-            echoed_stamp,
-            bytes: 40,
-            header: Header::Ack(AckHeader { sack, ..AckHeader::default() }),
-        },
-    );
+    sender.on_ack(now, &segment(number, sack, now, echoed_stamp));
     leaving(sender, now)
+}
+
+/// An acknowledgement of everything below `number` and of `sack`.
+fn segment(number: u64, sack: SackBlocks, stamp: Time, echoed_stamp: Time) -> Segment {
+    let header = Header::Ack(AckHeader { sack, ..AckHeader::default() });
+    Segment { number, stamp, echoed_stamp, bytes: 40, header }
 }
 
 /// A sender in congestion avoidance with packets 0 to 9 in flight.
@@ -172,6 +169,25 @@ fn limited_transmit_sends_a_new_packet_for_each_of_the_first_two_duplicates() {
     assert_eq!(ack(&mut sender, at(100), 0, &[]), [4], "RFC 3042");
     assert_eq!(ack(&mut sender, at(101), 0, &[]), [5]);
     assert_eq!(ack(&mut sender, at(102), 0, &[]), [0]);
+}
+
+/// Linux 2.4: the device has no room for packet 10, so the window falls to the law's threshold, by
+/// one for every second acknowledgement, and once in a window of data; nothing is sent again.
+#[test]
+fn a_device_without_room_halves_the_window_once_and_one_packet_leaves_for_two() {
+    let habits = Habits { handshake: false, ..Habits::LINUX_24 };
+    let mut sender = sender(RecoveryKind::Sack, habits, 10.0, 10.0);
+    sender.offer(1000);
+    assert_eq!(leaving(&mut sender, at(0)), (0..10).collect::<Vec<_>>());
+    sender.on_ack(at(100), &segment(1, SackBlocks::default(), at(100), at(0)));
+    sender.on_local_congestion(at(100));
+    assert_eq!(sender.controller().window(), 5.05, "half of 10.1, as one was acknowledged");
+    sender.on_local_congestion(at(100));
+    assert_eq!(sender.controller().window(), 5.05, "one answer for a window of data");
+    let left: Vec<_> = (2..8).map(|n| ack(&mut sender, at(100 + n), n, &[])).collect();
+    let one = |number: u64| vec![number];
+    assert_eq!(left, [one(10), vec![], one(11), vec![], one(12), vec![]]);
+    assert_eq!(sender.counters().retransmitted, 0);
 }
 
 #[test]

@@ -16,6 +16,7 @@ pub mod etcp_rate;
 pub mod etcp_sqrt;
 pub mod fast;
 pub mod gwa;
+pub mod gwa_rate;
 pub mod highspeed;
 pub mod htcp;
 pub mod illinois;
@@ -45,6 +46,7 @@ pub(crate) static ALL: &[Entry] = &[
     etcp_sqrt::LAW,
     fast::LAW,
     gwa::LAW,
+    gwa_rate::LAW,
     highspeed::LAW,
     htcp::LAW,
     illinois::LAW,

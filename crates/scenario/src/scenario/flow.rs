@@ -149,6 +149,14 @@ fields! {
         /// quarters of a tick, as in ns-2 and BSD, so that the timeout stays at three ticks or
         /// more; they are exact unless true.
         tick_integers: bool => Tcp,
+        /// The retransmission timeout before the first RTT sample; the habit's unless given.
+        initial_rto: Duration => Tcp Etcp,
+        /// The least retransmission timeout, or with linux habits what it is longer than the
+        /// smoothed RTT at least; the habit's unless given.
+        min_rto: Duration => Tcp Etcp,
+        /// Each of the first two duplicate acknowledgements lets a new packet leave (RFC 3042);
+        /// the habit's unless given. A SACK recovery counts what has arrived instead.
+        limited_transmit: bool => Tcp,
         /// The window grows by packets acknowledged (RFC 3465), or if false by acknowledgements
         /// (RFC 5681), as in Linux 2.4; the habit's unless given.
         abc: bool => Tcp,
@@ -522,10 +530,23 @@ impl Visitor<'_> for PacketsOr {
 names! {
     /// A TCP's habits.
     pub enum TcpName {
-        /// The papers'.
+        /// ns-2.35's.
         Ns2 = "ns2",
-        /// Today's.
+        /// ns-2.28's, of 2005.
+        Ns2Of2005 = "ns2-2005",
+        /// ns-2.1b6's, of 2000.
+        Ns2Of2000 = "ns2-2000",
+        /// Today's Linux's.
         Linux = "linux",
+        /// Linux 2.4's, of 2004.
+        Linux24 = "linux24",
+    }
+}
+
+impl TcpName {
+    /// Whether it is a simulator's, of any year.
+    pub(crate) fn is_ns2(self) -> bool {
+        matches!(self, Self::Ns2 | Self::Ns2Of2005 | Self::Ns2Of2000)
     }
 }
 

@@ -170,6 +170,10 @@ written! {
             name: String,
             /// Whether there is the same link the other way; there is unless false.
             duplex: bool,
+            /// Whether it is the network card of the host at `from`, with its queue (Linux's
+            /// txqueuelen): TCP there is told when that is full, keeps its packet, and takes it for
+            /// congestion, as Linux does; the packet is dropped unless true.
+            device: bool,
         }
         link
     }

@@ -61,6 +61,13 @@ impl ArrivalLink {
         self.fifo.backlog(now)
     }
 
+    /// Whether a packet of `bytes` finds room at `now`.
+    pub(super) fn has_room(&mut self, now: Time, bytes: u32) -> bool {
+        self.catch_up(now);
+        self.backlog(now);
+        self.fifo.admits(bytes)
+    }
+
     /// Takes the samples due by `now`.
     pub(super) fn catch_up(&mut self, now: Time) {
         let Self { fifo, gate, books } = self;

@@ -54,6 +54,9 @@ pub struct LinkSettings {
     /// The largest packet in bytes, headers included; larger ones are dropped without a word.
     /// `None` for no limit.
     pub mtu: Option<u32>,
+    /// Whether it is the device of the host from which it leads: TCP there is told if it finds no
+    /// room, and keeps its packet. Only of drop-tail queues.
+    pub is_device: bool,
     /// How closely the link is watched.
     pub watch: Watch,
     /// What of it varies, if anything does: that counts in place of the limit, the losses, the
@@ -77,8 +80,20 @@ impl LinkSettings {
     pub fn plain(rate: Rate, delay: Duration) -> Self {
         let (limit, queue) = (Limit::Unlimited, Discipline::DropTail);
         let (loss, jitter, watch) = (Loss::None, Jitter::default(), Watch::No);
-        let (perturbation, mtu, varying) = (0, None, None);
-        Self { rate, delay, limit, queue, perturbation, loss, jitter, mtu, watch, varying }
+        let (perturbation, mtu, is_device, varying) = (0, None, false, None);
+        Self {
+            rate,
+            delay,
+            limit,
+            queue,
+            perturbation,
+            loss,
+            jitter,
+            mtu,
+            is_device,
+            watch,
+            varying,
+        }
     }
 
     fn is_plain(&self) -> bool {
@@ -222,6 +237,11 @@ impl<P: Cargo> Link<P> {
             Self::Arrival(link) => link.fifo.busy_until(),
             Self::Departure(link) => link.busy_until(),
         }
+    }
+
+    /// Whether a packet of `bytes` finds room at `now`; always unless the queue decides on arrival.
+    pub(crate) fn has_room(&mut self, now: Time, bytes: u32) -> bool {
+        if let Self::Arrival(link) = self { link.has_room(now, bytes) } else { true }
     }
 
     /// The link, if its queue decides on departure.

@@ -110,7 +110,7 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
     let network = (1u64..40, 5u64..80, 1u64..60, 1u32..6, 0u32..3, 0u64..20);
     let tcp = (
         0usize..3,
-        0usize..8,
+        0usize..9,
         any::<bool>(),
         prop_oneof![Just(None), Just(Some(Gaps::Even)), Just(Some(Gaps::Exponential))],
         0u64..300,
@@ -131,7 +131,8 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
             buffer,
             flows,
             reverse_flows,
-            law: ["reno", "cubic", "etcp", "etcp-rate", "xcp", "gwa", "ba", "dctcp"][law],
+            law: ["reno", "cubic", "etcp", "etcp-rate", "xcp", "gwa", "gwa-rate", "ba", "dctcp"]
+                [law],
             queue,
             ecn,
             quic,

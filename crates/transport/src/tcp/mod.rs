@@ -4,6 +4,8 @@
 mod ack_pacer;
 mod bursts;
 mod cumulative;
+mod cwnd_down;
+mod habits;
 mod hearing;
 mod outstanding;
 mod plain;
@@ -30,9 +32,8 @@ pub(crate) use selective::Selective;
 pub(crate) use sender::Sender;
 pub use sender::TcpSettings;
 
-use crate::{Least, Timeouts};
+use crate::Timeouts;
 use narrows_control::Restart;
-use narrows_units::Duration;
 
 /// How a sender detects losses and retransmits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +92,8 @@ pub enum Metering {
         /// load_to_linux).
         stalls: bool,
     },
+    /// Linux 2.4's rate halving, in which one packet at most leaves for an acknowledgement.
+    CwndDown,
 }
 
 /// How a SACK recovery finds losses.
@@ -147,77 +150,4 @@ pub struct Habits {
     /// If true, the receiver spaces acknowledgements over a round trip, and data echoes their
     /// stamps.
     pub paces_acks: bool,
-}
-
-impl Habits {
-    /// What the five papers ran: ns-2's TCP with one acknowledgement per packet, as `dumbbell.tcl`
-    /// sets it up.
-    pub const NS2: Self = Self {
-        initial_window: 2.0,
-        timeouts: Timeouts {
-            initial: Duration::from_millis(3000),
-            least: Duration::from_millis(200),
-            least_is: Least::OfTimeout,
-            granularity: Duration::from_millis(10),
-            whole_ticks: false,
-            integers: false,
-        },
-        timestamps: false,
-        keeps_back_off: true,
-        counts_packets: false,
-        limited_transmit: true,
-        metering: Metering::ByPipe,
-        detection: Detection::ByCount,
-        probes: false,
-        frto: false,
-        quantum: Quantum::Packets(1),
-        handshake: false,
-        validates_window: false,
-        restart: Restart::Initial,
-        acks: AckPolicy {
-            every: 1,
-            delay: Duration::ZERO,
-            quick: 0,
-            merges_for: Duration::ZERO,
-            reports_duplicates: false,
-            compresses: false,
-        },
-        paces_acks: false,
-    };
-
-    /// Today's Linux: a handshake, initial window 10 (RFC 6928), delayed acknowledgements after
-    /// quick acknowledgements at the start, 200 ms in each timeout, RACK-TLP, F-RTO, PRR, and a
-    /// window that must be used.
-    pub const LINUX: Self = Self {
-        initial_window: 10.0,
-        timeouts: Timeouts {
-            initial: Duration::from_millis(1000),
-            least: Duration::from_millis(200),
-            least_is: Least::OfVariation,
-            granularity: Duration::from_millis(1),
-            whole_ticks: false,
-            integers: false,
-        },
-        timestamps: true,
-        keeps_back_off: false,
-        counts_packets: true,
-        limited_transmit: true,
-        metering: Metering::Prr,
-        detection: Detection::ByTime,
-        probes: true,
-        frto: true,
-        quantum: Quantum::Auto,
-        handshake: true,
-        validates_window: true,
-        restart: Restart::Halving,
-        acks: AckPolicy {
-            every: 2,
-            delay: Duration::from_millis(40),
-            quick: 16,
-            merges_for: Duration::ZERO,
-            reports_duplicates: true,
-            compresses: true,
-        },
-        paces_acks: false,
-    };
 }

@@ -7,6 +7,7 @@
 //! retransmissions too, which ask for no further reduction in the same recovery (RFC 5681 §4.3 and
 //! RFC 8985 §3.4 do, Linux does not), and only what is lost is sent again, as in Linux.
 
+use super::cwnd_down::CwndDown;
 use super::probe::{Finding, Probe};
 use super::prr::Prr;
 use super::rack::Rack;
@@ -49,8 +50,42 @@ struct Episode {
     resend_now: bool,
     /// False for a reduction after a mark, in which nothing is known to be lost (TCP_CA_CWR).
     repairs: bool,
-    prr: Option<Prr>,
-    halving: Option<RateHalving>,
+    meter: Meter,
+}
+
+/// What lets packets leave in a recovery.
+#[derive(Clone, Copy, Debug)]
+enum Meter {
+    /// The window.
+    Window,
+    Prr(Prr),
+    Halving(RateHalving),
+    Down(CwndDown),
+}
+
+impl Meter {
+    /// For a recovery before which `flight` packets were in flight, of which `pipe` are, and the
+    /// window was `window`.
+    fn new(metering: Metering, flight: f64, pipe: f64, window: f64) -> Self {
+        match metering {
+            Metering::ByPipe | Metering::ByLaw => Self::Window,
+            Metering::Prr => Self::Prr(Prr::new(flight)),
+            Metering::RateHalving { share, stalls } => {
+                Self::Halving(RateHalving::new(share, stalls, window))
+            }
+            Metering::CwndDown => Self::Down(CwndDown::new(window, pipe)),
+        }
+    }
+
+    /// The window at the end of a recovery, if it is not the threshold `ssthresh`, with `pipe`
+    /// packets in flight.
+    fn left_with(&self, pipe: f64, ssthresh: f64) -> Option<f64> {
+        match self {
+            Self::Window | Self::Prr(_) => None,
+            Self::Halving(halving) => halving.left_with(pipe, ssthresh),
+            Self::Down(down) => Some(down.left_with(pipe, ssthresh)),
+        }
+    }
 }
 
 /// What is known after a timeout.
@@ -109,9 +144,7 @@ impl Selective {
             return;
         }
         let ssthresh = ears.congestion.window();
-        let left = episode
-            .halving
-            .and_then(|halving| halving.left_with(f64::from(self.board.pipe()), ssthresh));
+        let left = episode.meter.left_with(f64::from(self.board.pipe()), ssthresh);
         if let Some(window) = left {
             ears.congestion.moderated(window);
         }
@@ -328,21 +361,15 @@ impl Selective {
 
     /// A recovery begins; before it `flight` packets were in flight, and the window was `window`.
     fn begin(&mut self, flight: f64, window: f64) {
-        let (mut prr, mut halving) = (None, None);
-        match self.metering {
-            Metering::ByPipe | Metering::ByLaw => {}
-            Metering::Prr => prr = Some(Prr::new(flight)),
-            Metering::RateHalving { share, stalls } => {
-                halving = Some(RateHalving::new(share, stalls, window));
-            }
-        }
+        let pipe = f64::from(self.board.pipe());
+        let mut meter = Meter::new(self.metering, flight, pipe, window);
         // A reduction that is under way goes on (Linux's tcp_enter_recovery).
         if let Some(reduction) = &self.recovery {
-            prr = reduction.prr;
+            meter = reduction.meter;
         } else {
             self.recovery_point = self.board.end();
         }
-        self.recovery = Some(Box::new(Episode { resend_now: true, repairs: true, prr, halving }));
+        self.recovery = Some(Box::new(Episode { resend_now: true, repairs: true, meter }));
         let resent = self.board.resent_in_flight();
         self.undo = Some(Box::new(Undo::new(self.board.first(), resent)));
         (self.timed_out, self.probe) = (None, None);
@@ -351,11 +378,12 @@ impl Selective {
     fn meter(&mut self, delivered: f64, safe: bool, losses: u32, ears: &Ears) {
         let pipe = f64::from(self.board.pipe());
         let Some(episode) = &mut self.recovery else { return };
-        if let Some(prr) = &mut episode.prr {
-            prr.on_ack(delivered, pipe, ears.congestion.window(), safe);
-        }
-        if let Some(halving) = &mut episode.halving {
-            halving.on_ack(pipe, f64::from(losses));
+        let ssthresh = ears.congestion.window();
+        match &mut episode.meter {
+            Meter::Window => {}
+            Meter::Prr(prr) => prr.on_ack(delivered, pipe, ssthresh, safe),
+            Meter::Halving(halving) => halving.on_ack(pipe, f64::from(losses)),
+            Meter::Down(down) => down.on_ack(pipe, ssthresh),
         }
     }
 
@@ -399,9 +427,12 @@ impl Selective {
         }
         let may_send = match self.recovery.as_deref() {
             Some(Episode { resend_now: true, .. }) => true,
-            Some(Episode { prr: Some(prr), .. }) => prr.may_send(),
-            Some(Episode { halving: Some(halving), .. }) => {
+            Some(Episode { meter: Meter::Prr(prr), .. }) => prr.may_send(),
+            Some(Episode { meter: Meter::Halving(halving), .. }) => {
                 halving.may_send(f64::from(self.board.pipe()), window)
+            }
+            Some(Episode { meter: Meter::Down(down), .. }) => {
+                down.may_send(f64::from(self.board.pipe()))
             }
             _ => self.has_room(window),
         };
@@ -535,11 +566,10 @@ impl Recovery for Selective {
     /// 5; `tcp_rack_reo_timeout`).
     fn on_reordering_timer(&mut self, ears: &mut Ears) -> bool {
         let verdict = self.judge(0, ears);
-        let prr = self.recovery.as_mut().and_then(|episode| episode.prr.as_mut());
-        match prr {
+        match self.recovery.as_mut().map(|episode| &mut episode.meter) {
             _ if verdict.begins => self.meter(1.0, false, verdict.losses, ears),
-            Some(prr) => prr.lost(f64::from(verdict.losses)),
-            None => {}
+            Some(Meter::Prr(prr)) => prr.lost(f64::from(verdict.losses)),
+            _ => {}
         }
         verdict.begins
     }
@@ -549,17 +579,19 @@ impl Recovery for Selective {
     }
 
     fn reduces_for_mark(&mut self) {
-        if self.recovery.is_none() && self.timed_out.is_none() && self.metering == Metering::Prr {
-            let prr = Prr::new(self.missing());
-            let (resend_now, repairs, prr, halving) = (false, false, Some(prr), None);
-            self.recovery = Some(Box::new(Episode { resend_now, repairs, prr, halving }));
+        let follows = matches!(self.metering, Metering::Prr | Metering::CwndDown);
+        if self.recovery.is_none() && self.timed_out.is_none() && follows {
+            let (flight, pipe) = (self.missing(), f64::from(self.board.pipe()));
+            let meter = Meter::new(self.metering, flight, pipe, f64::INFINITY);
+            let (resend_now, repairs) = (false, false);
+            self.recovery = Some(Box::new(Episode { resend_now, repairs, meter }));
             self.recovery_point = self.board.end();
             (self.undo, self.probe) = (None, None);
         }
     }
 
     fn restarted(&mut self, window: f64) {
-        if let Some(Episode { prr: Some(prr), .. }) = self.recovery.as_deref_mut() {
+        if let Some(Episode { meter: Meter::Prr(prr), .. }) = self.recovery.as_deref_mut() {
             prr.restarted(window);
         }
     }
@@ -614,11 +646,10 @@ impl Recovery for Selective {
         }
         if let Some(episode) = &mut self.recovery {
             episode.resend_now = false;
-            if let Some(prr) = &mut episode.prr {
-                prr.on_sent();
-            }
-            if let Some(halving) = &mut episode.halving {
-                halving.on_sent(f64::from(self.board.pipe()));
+            match &mut episode.meter {
+                Meter::Prr(prr) => prr.on_sent(),
+                Meter::Halving(halving) => halving.on_sent(f64::from(self.board.pipe())),
+                Meter::Window | Meter::Down(_) => {}
             }
         }
     }

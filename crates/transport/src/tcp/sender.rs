@@ -69,6 +69,8 @@ pub(crate) struct Sender<R> {
     pub(super) timer: Timer,
     pub(super) last_sent: Time,
     pub(super) usage: Usage,
+    /// One past the highest number sent when the host's device last had no room.
+    refused_to: u64,
     pub(super) waits_for_pacer: bool,
     pub(super) way: Way,
 }
@@ -119,6 +121,7 @@ impl<R: Recovery> Sender<R> {
             timed: None,
             timer: Timer::new(),
             last_sent: Time::ZERO,
+            refused_to: 0,
             waits_for_pacer: false,
             way: if cfg!(general) { Way::OnlyGeneral } else { Way::General },
         };
@@ -262,6 +265,26 @@ impl<R: Recovery> Sender<R> {
         if !self.is_idle() {
             self.restart_timer(now);
         }
+    }
+
+    /// The host's own device has no room for what was to leave, which stays here: the window is
+    /// reduced, once in a window of data, as after a mark (`tcp_enter_cwr` in `tcp_transmit_skb` of
+    /// Linux's net/ipv4/tcp_output.c).
+    #[cold]
+    pub fn on_local_congestion(&mut self, now: Time) {
+        // It tries again when something arrives, not at the pacer's next turn, which has come.
+        self.waits_for_pacer = false;
+        let answered = self.first() < self.refused_to;
+        if answered || self.recovery.recovering() || self.recovery.repairing() {
+            return;
+        }
+        self.refused_to = self.recovery.end();
+        self.congestion.marked_by_stack(now, true);
+        self.recovery.reduces_for_mark();
+    }
+
+    pub fn may_be_refused(&mut self, now: Time) -> bool {
+        !self.recovery.probing() && self.in_flight() > 0 && self.may_transmit(now)
     }
 
     pub fn may_transmit(&mut self, now: Time) -> bool {

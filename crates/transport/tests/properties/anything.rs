@@ -162,7 +162,7 @@ impl<'a> Target<'a> {
 
     fn wait_for_timer(&mut self) {
         let due = self.sender.retransmit_at().min(self.sender.pace_at());
-        if due.since(self.now) <= Duration::from_millis(60_000) {
+        if due.since(self.now) <= self.case.habits.timeouts.longest {
             self.now = due.max(self.now);
             self.sender.on_wakeup(self.now);
         }

@@ -67,6 +67,7 @@ pub fn metering() -> impl Strategy<Value = Metering> {
     prop_oneof![
         Just(Metering::ByPipe),
         Just(Metering::Prr),
+        Just(Metering::CwndDown),
         (prop_oneof![Just(0.5), Just(1.0)], any::<bool>())
             .prop_map(|(share, stalls)| Metering::RateHalving { share, stalls }),
     ]

@@ -99,7 +99,7 @@ impl<'a> Run<'a> {
             Law::Named("bbr1") => 48,
             _ => 0,
         };
-        Duration::from_millis(60_000) * (1 + policed) + round * 2 * self.case.offered()
+        self.case.habits.timeouts.longest * (1 + policed) + round * 2 * self.case.offered()
     }
 
     /// Does what comes next.

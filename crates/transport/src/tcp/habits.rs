@@ -1,0 +1,134 @@
+//! The habits that have names.
+
+use super::{AckPolicy, Detection, Habits, Metering};
+use crate::congestion::Quantum;
+use crate::{Least, Timeouts};
+use narrows_control::Restart;
+use narrows_units::Duration;
+
+impl Habits {
+    /// ns-2.35's TCP with one acknowledgement per packet, as `dumbbell.tcl` sets it up: what the
+    /// papers from 2006 on ran.
+    pub const NS2: Self = Self {
+        initial_window: 2.0,
+        timeouts: Timeouts {
+            initial: Duration::from_millis(3000),
+            least: Duration::from_millis(200),
+            least_is: Least::OfTimeout,
+            longest: Duration::from_millis(60_000),
+            doublings: u32::MAX,
+            granularity: Duration::from_millis(10),
+            whole_ticks: false,
+            integers: false,
+        },
+        timestamps: false,
+        keeps_back_off: true,
+        counts_packets: false,
+        limited_transmit: true,
+        metering: Metering::ByPipe,
+        detection: Detection::ByCount,
+        probes: false,
+        frto: false,
+        quantum: Quantum::Packets(1),
+        handshake: false,
+        validates_window: false,
+        restart: Restart::Initial,
+        acks: AckPolicy {
+            every: 1,
+            delay: Duration::ZERO,
+            quick: 0,
+            merges_for: Duration::ZERO,
+            reports_duplicates: false,
+            compresses: false,
+        },
+        paces_acks: false,
+    };
+
+    /// ns-2.28's, of 2005, as the paper on paced XCP ran it: a first timeout of 6 s (3 s since
+    /// 2006-01-23) and back-off of at most 64 times, without a bound in seconds (60 s since
+    /// 2007-03-28; `TcpAgent::rtt_timeout` and CHANGES.html).
+    pub const NS2_2005: Self = Self {
+        timeouts: Timeouts {
+            initial: Duration::from_millis(6000),
+            longest: Duration::from_millis(100_000_000),
+            doublings: 6,
+            ..Self::NS2.timeouts
+        },
+        ..Self::NS2
+    };
+
+    /// ns-2.1b6's, of 2000, as the paper on GWA ran it: a window of one packet at first (two since
+    /// 2001-05-26), no limited transmit (since 2001-11-28), and a clock of 100 ms (10 ms since
+    /// 2002-03-08) with estimates in whole eighths and quarters of it. That the least timeout is
+    /// two ticks (`rtt_timeout` of 1998) is the same 200 ms.
+    pub const NS2_2000: Self = Self {
+        initial_window: 1.0,
+        timeouts: Timeouts {
+            granularity: Duration::from_millis(100),
+            whole_ticks: true,
+            integers: true,
+            ..Self::NS2_2005.timeouts
+        },
+        limited_transmit: false,
+        ..Self::NS2_2005
+    };
+
+    /// Today's Linux: a handshake, initial window 10 (RFC 6928), delayed acknowledgements after
+    /// quick acknowledgements at the start, 200 ms in each timeout, RACK-TLP, F-RTO, PRR, and a
+    /// window that must be used.
+    pub const LINUX: Self = Self {
+        initial_window: 10.0,
+        timeouts: Timeouts {
+            initial: Duration::from_millis(1000),
+            least: Duration::from_millis(200),
+            least_is: Least::OfVariation,
+            longest: Duration::from_millis(120_000),
+            doublings: u32::MAX,
+            granularity: Duration::from_millis(1),
+            whole_ticks: false,
+            integers: false,
+        },
+        timestamps: true,
+        keeps_back_off: false,
+        counts_packets: true,
+        limited_transmit: true,
+        metering: Metering::Prr,
+        detection: Detection::ByTime,
+        probes: true,
+        frto: true,
+        quantum: Quantum::Auto,
+        handshake: true,
+        validates_window: true,
+        restart: Restart::Halving,
+        acks: AckPolicy {
+            every: 2,
+            delay: Duration::from_millis(40),
+            quick: 16,
+            merges_for: Duration::ZERO,
+            reports_duplicates: true,
+            compresses: true,
+        },
+        paces_acks: false,
+    };
+
+    /// Linux 2.4's, of 2004 (net/ipv4 of 2.4.22 and 2.4.27, which agree): no segmentation offload,
+    /// a clock of 10 ms, a window that grows by acknowledgements, rate halving, no tail loss probe
+    /// and no F-RTO.
+    pub const LINUX_24: Self = Self {
+        initial_window: 2.0,
+        timeouts: Timeouts {
+            initial: Duration::from_millis(3000),
+            granularity: Duration::from_millis(10),
+            whole_ticks: true,
+            ..Self::LINUX.timeouts
+        },
+        counts_packets: false,
+        metering: Metering::CwndDown,
+        probes: false,
+        frto: false,
+        quantum: Quantum::Packets(1),
+        validates_window: false,
+        acks: AckPolicy { compresses: false, ..Self::LINUX.acks },
+        ..Self::LINUX
+    };
+}
