@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,101 @@ def opening(name: str) -> str:
         Markdown, each paragraph in one line.
     """
     text = resources.files("narrows_papers").joinpath("openings", f"{name}.md").read_text("utf-8")
-    return "\n\n".join(part.replace("\n", " ").strip() for part in text.split("\n\n"))
+    return "\n\n".join(
+        part.strip() if part.startswith("|") else part.replace("\n", " ").strip()
+        for part in text.split("\n\n")
+    )
+
+
+def headlines(name: str) -> list[str]:
+    """Return the rows of a paper's headline claims, as its opening has them.
+
+    Parameters
+    ----------
+    name
+        A paper's short name.
+
+    Returns
+    -------
+    list of str
+        Rows of a table in Markdown; none if it has no such table.
+    """
+    rows = [line for line in opening(name).splitlines() if line.startswith("|")]
+    return rows[2:]
+
+
+_OF_THE_PAPER = re.compile(r"(fig|tab|sec|eq)(\d+)")
+
+
+def is_own(name: str) -> bool:
+    """Return whether an experiment is the project's own, by its name within the paper.
+
+    Parameters
+    ----------
+    name
+        Like ``fig06``, which is the paper's, or ``gaps``, which is not.
+
+    Returns
+    -------
+    bool
+        Whether the paper has no such figure, table, section or equation.
+
+    Examples
+    --------
+    >>> is_own("fig06"), is_own("gaps")
+    (False, True)
+    """
+    return _OF_THE_PAPER.match(name) is None
+
+
+def place(name: str) -> tuple[bool, int, int, str]:
+    """Return what experiments are sorted by: the paper's figures and tables come first.
+
+    Parameters
+    ----------
+    name
+        The name within the paper.
+
+    Returns
+    -------
+    tuple
+        To compare.
+
+    Examples
+    --------
+    >>> sorted(["alt", "eq03", "sec2", "fig10", "tab09"], key=place)
+    ['tab09', 'fig10', 'sec2', 'eq03', 'alt']
+    """
+    found = _OF_THE_PAPER.match(name)
+    if found is None:
+        return (True, 0, 0, name)
+    return (False, {"sec": 1, "eq": 2}.get(found[1], 0), int(found[2]), name)
+
+
+OWN_BOUND = re.compile(r"taken as|bounds? (is|are|of) ours|\(here:|a bound of ours")
+KINDS = ("the paper's numbers and orders", "its words, with a bound of ours", "from its equations")
+
+
+def kind(experiment: str, claim: Mapping[str, Any]) -> str:
+    """Return what a claim is judged by.
+
+    Parameters
+    ----------
+    experiment
+        The experiment's name within the paper.
+    claim
+        The claim's record.
+
+    Returns
+    -------
+    str
+        One of `KINDS`, or that the experiment is the project's own.
+    """
+    if is_own(experiment):
+        return "experiments of the project's own"
+    if claim["paper"].startswith("not given"):
+        return KINDS[2]
+    return KINDS[1] if OWN_BOUND.search(claim["text"] + claim["paper"]) else KINDS[0]
 
 
 def page(paper: str, folder: Path) -> str:
@@ -58,7 +153,12 @@ def page(paper: str, folder: Path) -> str:
         f"{counting(len(records), 'experiment')}, {_counted(records)}.",
         "",
     ]
-    for record in records:
+    theirs = [record for record in records if not is_own(record["id"].split("/")[1])]
+    for record in theirs:
+        lines += _section(record, folder)
+    if theirs and len(theirs) < len(records):
+        lines += ["# Experiments of the project's own", ""]
+    for record in records[len(theirs) :]:
         lines += _section(record, folder)
     return "\n".join(lines).rstrip() + "\n"
 
@@ -76,8 +176,15 @@ def overview(folder: Path) -> str:
     str
         Markdown.
     """
+    papers = [paper for paper in PAPERS if headlines(paper)]
     lines = [
         opening("README"),
+        "",
+        "| | the paper claims | here | why |",
+        "|---|---|---|---|",
+        *(f"| [{_name(paper)}]({paper}.md) {row}" for paper in papers for row in headlines(paper)),
+        "",
+        *_kinds(folder),
         "",
         "| experiment | claims | hold | differ | not decided |",
         "|---|---|---|---|---|",
@@ -87,12 +194,30 @@ def overview(folder: Path) -> str:
         records = _records(folder / paper)
         if not records:
             continue
-        title = opening(paper).partition("\n")[0].removeprefix("# ")
-        name = title.partition(" — ")[0]
-        lines.append(_row(f"**[{name}]({paper}.md)**", records))
+        lines.append(_row(f"**[{_name(paper)}]({paper}.md)**", records))
         everything += records
         lines += [_row(f"{record['id']}: {record['title']}", [record]) for record in records]
     return "\n".join([*lines, _row("**all**", everything)]) + "\n"
+
+
+def _name(paper: str) -> str:
+    """Return a paper's name as people say it."""
+    return opening(paper).partition("\n")[0].removeprefix("# ").partition(" — ")[0]
+
+
+def _kinds(folder: Path) -> list[str]:
+    """Return the table of verdicts by what claims are judged by."""
+    counts: dict[str, dict[str, int]] = {}
+    for paper in PAPERS:
+        for record in _records(folder / paper):
+            for claim in record["claims"]:
+                row = counts.setdefault(kind(record["id"].split("/")[1], claim), {})
+                row[claim["verdict"]] = row.get(claim["verdict"], 0) + 1
+    lines = ["| claims judged by | hold | differ | not decided |", "|---|---|---|---|"]
+    for name in (*KINDS, "experiments of the project's own"):
+        cells = [str(counts.get(name, {}).get(verdict, 0)) for verdict in VERDICTS.values()]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
 
 
 def _row(name: str, records: Sequence[dict[str, Any]]) -> str:
@@ -101,7 +226,7 @@ def _row(name: str, records: Sequence[dict[str, Any]]) -> str:
 
 
 def _records(folder: Path) -> list[dict[str, Any]]:
-    paths = sorted(folder.glob("*.json"))
+    paths = sorted(folder.glob("*.json"), key=lambda path: place(path.stem))
     return [json.loads(read_text(path)) for path in paths]
 
 

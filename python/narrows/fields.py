@@ -460,6 +460,11 @@ class LinkFields(_LinkFrom, total=False):
     """Its name; "from-to" unless given."""
     duplex: bool
     """Whether there is the same link the other way; there is unless false."""
+    device: bool
+    """Whether it is the network card of the host at `from`, with its queue (Linux's txqueuelen):
+    TCP there is told when that is full, keeps its packet, and takes it for congestion, as Linux
+    does; the packet is dropped unless true.
+    """
     buffer: str
     """Its buffer: "20p" (packets), "30kB", "5ms", "0.5bdp"."""
     queue: str
@@ -708,6 +713,16 @@ class FlowOptions(TypedDict, total=False):
     a tick, as in ns-2 and BSD, so that the timeout stays at three ticks or more; they are exact
     unless true.
     """
+    initial_rto: str
+    """The retransmission timeout before the first RTT sample; the habit's unless given."""
+    min_rto: str
+    """The least retransmission timeout, or with linux habits what it is longer than the smoothed
+    RTT at least; the habit's unless given.
+    """
+    limited_transmit: bool
+    """Each of the first two duplicate acknowledgements lets a new packet leave (RFC 3042); the
+    habit's unless given. A SACK recovery counts what has arrived instead.
+    """
     abc: bool
     """The window grows by packets acknowledged (RFC 3465), or if false by acknowledgements (RFC
     5681), as in Linux 2.4; the habit's unless given.
@@ -805,7 +820,7 @@ class FlowFields(_FlowFrom, FlowOptions, total=False):
     """
     count: int
     """The number of such flows; 1 unless given."""
-    tcp: Literal["ns2", "linux"]
+    tcp: Literal["ns2", "ns2-2005", "ns2-2000", "linux", "linux24"]
     """The habits of this flow, if they differ from the scenario's."""
     packet: str
     """A packet on the wire, if it differs from the scenario's."""
@@ -888,8 +903,10 @@ class ScenarioOptions(TypedDict, total=False):
     """Simulated time, like "60s", which it is unless given."""
     warmup: str
     """The measured window begins here; at a quarter of the duration unless given."""
-    tcp: Literal["ns2", "linux"]
-    """The TCP's habits: "linux" (the default) or "ns2"."""
+    tcp: Literal["ns2", "ns2-2005", "ns2-2000", "linux", "linux24"]
+    """The TCP's habits: "linux" (the default), "linux24" (2.4, of 2004), "ns2" (2.35), "ns2-2005"
+    (2.28) or "ns2-2000" (2.1b6).
+    """
     packet: str
     """A data packet on the wire, headers included; "1500B" unless given, "1000B" with ns2."""
     sample: str

@@ -10,8 +10,10 @@ import pytest
 
 from binary import Run
 from narrows_papers import EXPERIMENTS
+from narrows_papers.bench import Bench, bottleneck
 from narrows_papers.claims import Claim, above, below, digits, falling, near, ranked, stated
-from narrows_papers.pages import overview, page
+from narrows_papers.etcp.setup import later, scenario, steady, steady_link
+from narrows_papers.pages import headlines, is_own, overview, page, place
 from narrows_papers.pxcp.setup import one_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "papers"
@@ -148,6 +150,26 @@ def test_a_page_kept_is_the_one_that_its_records_make(folder: Path) -> None:
 
 def test_the_page_over_all_papers_is_the_one_that_the_records_make() -> None:
     assert (DOCS / "README.md").read_text() == overview(DOCS)
+
+
+@pytest.mark.parametrize(("b", "verdict"), [(2, "differs"), (25, "holds")])
+def test_what_swings_is_not_called_stable(b: int, verdict: str, tmp_path: Path) -> None:
+    # etcp/sec3: b = 2 is far below the bound for stability, b = 25 is the paper's.
+    bench = Bench(cache=tmp_path)
+    flows = [{"cc": f"etcp:b={b}"}]
+    result = bench.run(scenario(bench, "1Gbps", "100ms", flows, 60, sample="100ms"))
+    window = later(result.series("flow_series"))["window"]
+    claims = [steady("the window is stable", window), *steady_link(bottleneck(result))]
+    assert [claim.verdict for claim in claims] == [verdict] * 3, claims
+
+
+def test_the_papers_experiments_come_before_our_own() -> None:
+    for paper in ("etcp", "ltcp", "htcp", "pxcp", "gwa"):
+        names = sorted((it.name for it in EXPERIMENTS.values() if it.paper == paper), key=place)
+        own = [is_own(name) for name in names]
+        assert own == sorted(own), names
+        assert names[0].startswith("fig") or names[0].startswith("tab"), names
+        assert 5 <= len(headlines(paper)) <= 10, paper
 
 
 def test_one_more_run_may_give_the_papers_number_if_the_seeds_spread_so_far() -> None:

@@ -197,17 +197,19 @@ fn take_clock(
     spec: &ControllerSpec,
     habits: &mut Habits,
 ) -> Result<(), ScenarioError> {
-    let Some(tick) = given.take(|flow| &mut flow.tick) else { return Ok(()) };
-    let law = spec.law.name();
-    if spec.law.moved_by() == MovedBy::DeliveryRate {
+    let tick = given.take(|flow| &mut flow.tick);
+    let (field, law) = (if tick.is_some() { "tick" } else { "tcp" }, spec.law.name());
+    let is_coarse = tick.is_some() || habits.timeouts.whole_ticks;
+    if is_coarse && spec.law.moved_by() == MovedBy::DeliveryRate {
         let message = format!("{law} samples rates, which needs exact RTTs; leave it out");
-        return Err(given.error("tick", message));
+        return Err(given.error(field, message));
     }
-    if law == "ba" && spec.given.pairs().all(|(name, _)| name != "delay") {
+    if is_coarse && law == "ba" && spec.given.pairs().all(|(name, _)| name != "delay") {
         let message = "ba counts with its smallest RTT, which such a clock rounds; say it in cc, \
                        like ba:delay=40ms, or leave it out";
-        return Err(given.error("tick", message));
+        return Err(given.error(field, message));
     }
+    let Some(tick) = tick else { return Ok(()) };
     let told = given.take(|flow| &mut flow.tick_integers);
     let integers = told.unwrap_or(habits.timeouts.integers);
     if integers && habits.timeouts.least_is == Least::OfVariation {

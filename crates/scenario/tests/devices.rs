@@ -33,6 +33,10 @@ fn drops(results: &Results) -> u64 {
 fn tcp_keeps_its_packets_and_fills_the_card() {
     for cc in ["sack", "newreno", "cubic", "reno", "bbr", "ltcp"] {
         for tcp in ["linux", "linux24", "ns2"] {
+            // Its samples of rates need a finer clock than 2.4 had.
+            if cc == "bbr" && tcp == "linux24" {
+                continue;
+            }
             let flows = flow(&format!("cc = \"{cc}\"\ntcp = \"{tcp}\"\ncount = 2"));
             let told = run(true, &flows);
             let sent_again: u32 =

@@ -12,25 +12,23 @@ from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows.sweeps import Sweep
 from narrows_papers.bench import Bench, bottleneck
-from narrows_papers.claims import Claim, above, below, digits, interval, near, stated
+from narrows_papers.claims import above, below, digits, interval, near, stated
 from narrows_papers.etcp.rate import share_per_loss
 from narrows_papers.etcp.setup import (
     ETCP,
-    MOVED,
     P0,
     PACKET_BITS,
     PEERS,
-    STILL,
+    all_windows,
     draw_band,
     draw_loss,
-    drift_of_loss,
     later,
     loss_of,
     mean,
-    moved,
     per_acknowledged,
     scenario,
-    still,
+    steady,
+    steady_link,
     variation,
     with_rate,
 )
@@ -76,18 +74,8 @@ def fig07(bench: Bench) -> Finding:
             "0.018",
             loss_of(later(link, 0.3)),
         ),
-        below(
-            f"the windows are stable: {MOVED}, mean of all (the bound is ours)",
-            0.01,
-            moved(flow, "window"),
-        ),
-        below(f"the queue is stable: {STILL}", 3, still(link, "queue")),
-        below(
-            "the cumulative loss rate is stable: change over the last third of the run (the "
-            "bound is ours)",
-            0.05,
-            drift_of_loss(link),
-        ),
+        steady("the windows are stable, mean of all", all_windows(flow)),
+        *steady_link(link),
     ]
     shown = flow.filter(pl.col("flow").is_in(SHOWN))
     figure = _three(shown, link, "window", "cwnd (packets)", 0.05)
@@ -218,7 +206,8 @@ def fig10(bench: Bench) -> Finding:
             since="windows vary, and 1/(p − p0) is not linear in them",
             by="eq. 5",
         ),
-        *_stable(link),
+        steady("the windows are stable, mean of all", all_windows(flow)),
+        *steady_link(link),
         digits(
             "utilisation by goodput",
             "0.947",
@@ -283,7 +272,8 @@ def fig18(bench: Bench) -> Finding:
             since="rates vary, and 1/(p − p0) is not linear in them",
             by="eq. 11",
         ),
-        *_stable(link),
+        steady("the rates are stable, mean of all", all_windows(flow, "rate")),
+        *steady_link(link),
     ]
     shown = flow.filter(pl.col("flow").is_in(SHOWN))
     swings = [
@@ -307,23 +297,6 @@ def _blocks(flow: pl.DataFrame, first: int) -> list[float]:
     group = flow.filter((pl.col("flow") >= first) & (pl.col("flow") < first + 10))
     means = group.group_by("time").agg(pl.col("rate").mean()).sort("time")["rate"].to_numpy()
     return [float(part.mean()) for part in np.array_split(means, 6)]
-
-
-def _stable(link: pl.DataFrame) -> list[Claim]:
-    """Claim that queue and loss of a run are stable, as figures 10 and 18 show them."""
-    return [
-        below(
-            f"the system is stable: the bottleneck's queue, {STILL}",
-            3,
-            still(link, "queue"),
-        ),
-        below(
-            "the system is stable: the cumulative loss rate, change over the last third of the run "
-            "(the bound is ours)",
-            0.05,
-            drift_of_loss(link),
-        ),
-    ]
 
 
 def _how_far_apart(bench: Bench, at: Callable[..., Scenario], table: dict[str, Any]) -> str:

@@ -14,16 +14,15 @@ from narrows.scenario import Scenario
 from narrows_papers.bench import Bench, bottleneck
 from narrows_papers.claims import Claim, above, below, near, ranked, stated
 from narrows_papers.etcp.setup import (
-    MOVED,
     P0,
-    drift_of_loss,
     later,
     loss_of,
     mean,
-    moved,
     packets_a_second,
     per_acknowledged,
     scenario,
+    steady,
+    steady_link,
     variation,
     with_rate,
 )
@@ -51,7 +50,7 @@ def fig19(bench: Bench) -> Finding:
             "packets/s",
             since='the paper says "close to"',
         ),
-        below(f"the rate is stable: {MOVED} (the bound is ours)", 0.01, moved(flow, "rate")),
+        steady("the rate is stable", later(flow)["rate"]),
         above(
             "the loss rate is a little above p0: losses per acknowledged packet, as in eq. 10",
             P0,
@@ -65,12 +64,7 @@ def fig19(bench: Bench) -> Finding:
             why="in eq. 10 a loss rate p is per acknowledged packet; p0 + 2/x = 0.010017 of those "
             "is 0.00992 per packet sent. The paper does not tell the two apart",
         ),
-        below(
-            "the cumulative loss rate is stable: change over the last third of the run (the "
-            "bound is ours)",
-            0.05,
-            drift_of_loss(link),
-        ),
+        *steady_link(link),
     ]
     return Finding(
         claims,

@@ -10,6 +10,7 @@ import polars as pl
 from narrows.scenario import Scenario
 from narrows.types import Floats
 from narrows_papers.bench import Bench
+from narrows_papers.claims import Claim, below
 
 PACKET_BITS = 1040 * 8
 P0 = 0.01
@@ -103,43 +104,51 @@ def variation(values: Any) -> float:
     return float(array.std() / array.mean())
 
 
-def moved(frame: pl.DataFrame, column: str) -> float:
-    """Return the relative difference of a series' means over the last third and the one before."""
-    last = later(frame, 2 / 3)
-    before = later(frame, 1 / 3).filter(pl.col("time") < last["time"][0])
-    return abs(mean(last, column) / mean(before, column) - 1)
+# A window is stable if its coefficient of variation is below this, the bound of etcp/sec3, where
+# b = 25 has 0.02 and b = 2, below the bound for stability, 0.98.
+STEADY = 0.05
+# A queue whose length is exponentially distributed has 1, and one that a buffer bounds, with equal
+# packets, less. A thousand losses of a second in clumps of ten vary by about 0.1: twice that.
+STEADY_QUEUE, STEADY_LOSS = 1.0, 0.2
 
 
-# What `moved` computes, for a claim's text.
-MOVED = "relative difference between its means over the last third of the run and the one before"
+def steady(what: str, values: Any) -> Claim:
+    """Claim that a window or a rate is stable, which one that swings is not."""
+    return below(
+        f"{what}: coefficient of variation (the bound is that of etcp/sec3)",
+        STEADY,
+        variation(values),
+        says="stable",
+    )
 
 
-def still(frame: pl.DataFrame, column: str) -> float:
-    """Return how far a series' means over the last third and the one before are apart.
-
-    In standard errors, from twenty parts of each third: a queue's samples are noise about a mean.
-    """
-    last = later(frame, 2 / 3)
-    before = later(frame, 1 / 3).filter(pl.col("time") < last["time"][0])
-    thirds = [
-        [part.mean() for part in np.array_split(third[column].to_numpy(), 20)]
-        for third in (before, last)
+def steady_link(link: pl.DataFrame, where: str = "") -> list[Claim]:
+    """Claim that a link's queue and its losses are stable over the second half of the run."""
+    half = later(link)
+    times = half["time"].to_numpy()
+    samples = max(1, round(1 / float(times[1] - times[0])))
+    return [
+        below(
+            f"the queue{where} is stable: coefficient of variation of its samples (the bound is "
+            "that of random arrivals, exponential)",
+            STEADY_QUEUE,
+            variation(half["queue"]),
+            says="stable",
+        ),
+        below(
+            f"the loss rate{where} is stable: coefficient of variation of the losses of a second "
+            "(the bound is ours: twice what chance makes of them)",
+            STEADY_LOSS,
+            variation(averaged(half["drops"], samples)),
+            says="stable",
+        ),
     ]
-    error = np.sqrt(sum(np.var(parts, ddof=1) / len(parts) for parts in thirds))
-    return float(abs(np.mean(thirds[1]) - np.mean(thirds[0])) / error)
 
 
-# What `still` computes, for a claim's text.
-STILL = (
-    "difference of its means over the last third of the run and the one before, in standard errors"
-)
-
-
-def drift_of_loss(link: pl.DataFrame) -> float:
-    """Return by how much the cumulative loss rate changes over the last third of the run."""
-    cumulative = cumulative_loss(link)
-    before = max(float(cumulative[2 * len(cumulative) // 3]), 1e-12)
-    return abs(float(cumulative[-1]) / before - 1)
+def all_windows(flow: pl.DataFrame, column: str = "window") -> Floats:
+    """Return the mean of all connections' windows or rates at each sample of the second half."""
+    means = later(flow).group_by("time").agg(pl.col(column).mean()).sort("time")
+    return np.asarray(means[column].to_numpy())
 
 
 def per_acknowledged(per_sent: float) -> float:

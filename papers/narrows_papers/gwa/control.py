@@ -60,6 +60,7 @@ def sec3(bench: Bench) -> Finding:
     claims = [
         *_claims_of_equations(time, stopped, expected, worst, stops, rate, double),
         *_claims_of_windows(shares, found, bursty, use, queue_of, wanted),
+        *_claims_of_rate_sender(bench),
     ]
     figure = _draw_sec3(time, stopped, expected, shares, use, wanted)
     data = pl.DataFrame(
@@ -227,7 +228,30 @@ def _steps(levels: NDArray[np.float64]) -> Callable[[float], float]:
     return lambda time: float(levels[int(time / 0.05)])
 
 
-def _window_form(share: float, pacing: str) -> Scenario:
+def _claims_of_rate_sender(bench: Bench) -> list[Claim]:
+    """Return the claims of gwa/sec3 on eq. 7 as a sender of packets, `gwa-rate`."""
+    shares = [0.5, 1.0, 2.0]
+    found = bench.sweep(lambda share: _window_form(share, "none", "gwa-rate"), share=shares)
+    use = dict(zip(shares, found.runs["utilisation"].to_list(), strict=True))
+    lost = int(found.links["drops"].sum())
+    return [
+        *(
+            near(
+                f"eq. 7 as a sender of packets, with {share:g} bandwidth-delay products: "
+                "utilisation",
+                share / 2,
+                use[share],
+                0.03,
+                since="whole packets, of which half a product here has 31 in flight",
+                by="r(d + 1/k) = q* − q with k = 1/d",
+            )
+            for share in shares
+        ),
+        stated("eq. 7 as a sender of packets loses nothing", "0", f"{lost}", lost == 0),
+    ]
+
+
+def _window_form(share: float, pacing: str, cc: str = "gwa+reno") -> Scenario:
     """Describe one flow that slow start brings to the advertised window before the measurement.
 
     The router is told the number of flows.
@@ -243,5 +267,5 @@ def _window_form(share: float, pacing: str) -> Scenario:
             "buffer": f"{round(share * BDP * 1000)}B",
             "queue": "gwa-rr:flows=1",
         },
-        flows=[{"cc": "gwa+reno", "start_spread": "0s", "pacing": pacing, "max_window": "1000p"}],
+        flows=[{"cc": cc, "start_spread": "0s", "pacing": pacing, "max_window": "1000p"}],
     )
