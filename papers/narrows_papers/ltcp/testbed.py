@@ -512,11 +512,13 @@ def udp_traffic(bench: Bench) -> dict[str, Any]:
     """Describe the UDP traffic that is silent for 5 minutes and sends for 5 (§V-B-3)."""
     return {
         "datagrams": "constant",
-        "app": {"rate": f"{UDP:g}Mbps"},
+        "app": {
+            "rate": f"{UDP:g}Mbps",
+            "on": bench.seconds(PERIOD),
+            "off": bench.seconds(PERIOD),
+        },
         "start": bench.seconds(PERIOD),
         "start_spread": "0s",
-        "on": bench.seconds(PERIOD),
-        "off": bench.seconds(PERIOD),
     }
 
 

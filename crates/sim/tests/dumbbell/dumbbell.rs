@@ -128,16 +128,13 @@ impl Dumbbell {
         let limit = Limit::Packets(self.buffer);
         let watch = self.sampled.map_or(Watch::Histograms, Watch::Samples);
         let bottleneck = LinkSettings {
-            rate: self.rate,
-            delay: middle,
             limit,
             queue: self.queue,
             perturbation: 3,
             loss: self.loss,
             jitter: self.jitter,
-            mtu: None,
             watch,
-            varying: None,
+            ..LinkSettings::plain(self.rate, middle)
         };
         let back_limit = if self.reverse_flows > 0 { limit } else { Limit::Unlimited };
         let back = LinkSettings {
