@@ -228,6 +228,7 @@ const IDLE: &[(&str, &str, &str)] = &[
         "initial_window",
         "ledbat++ starts with at most 2 packets",
     ),
+    ("cc = \"gwa-rate\"\npacing = \"fq\"", "pacing", "gwa-rate paces by itself"),
     ("cc = \"xcp\"\nslow_start = \"standard\"", "slow_start", "xcp has a slow start of its own"),
     ("cc = \"xcp\"\nssthresh = 64", "ssthresh", "leave it out"),
     ("cc = \"vegas\"\nslow_start = \"hystart++\"", "slow_start", "vegas has a slow start"),

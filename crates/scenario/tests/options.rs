@@ -134,6 +134,8 @@ fn repeats_the_default(cc: &str, option: &str, value: &str) -> bool {
             !quics || ["bbr", "etcp", "prague"].iter().any(|law| cc.starts_with(law))
         }
         "pacing" => cc.starts_with("etcp") && value == "\"exponential\"",
+        // No queue says how much room there is, so all that may leave has left by then.
+        "stop" => cc.starts_with("gwa-rate"),
         // At 10 Mbps its bursts of at most 250 µs are one packet, whatever is asked for.
         "quantum" => cc.starts_with("prague"),
         _ => false,

@@ -192,11 +192,10 @@ impl Controller for GwaRate {
         self.room.request()
     }
 
+    /// The rate; until it is known the initial window leaves at once.
     fn pacing(&self) -> Pacing {
-        match self.rate {
-            Some(packets_per_second) => Pacing::Rate { packets_per_second, gaps: Gaps::Even },
-            None => Pacing::Unpaced,
-        }
+        let packets_per_second = self.rate.unwrap_or(f64::INFINITY);
+        Pacing::Rate { packets_per_second, gaps: Gaps::Even }
     }
 
     fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {
