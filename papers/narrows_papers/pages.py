@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -102,8 +103,13 @@ def place(name: str) -> tuple[bool, int, int, str]:
     return (False, {"sec": 1, "eq": 2}.get(found[1], 0), int(found[2]), name)
 
 
-OWN_BOUND = re.compile(r"taken as|bounds? (is|are|of) ours|\(here:|a bound of ours")
-KINDS = ("the paper's numbers and orders", "its words, with a bound of ours", "from its equations")
+_OWN_BOUND = re.compile(r"taken as|bounds? (is|are|of) ours|\(here:")
+_NUMBERS, _WORDS, _EQUATIONS, _OWN = KINDS = (
+    "the paper's numbers and orders",
+    "its words, with a bound of ours",
+    "from its equations",
+    "experiments of the project's own",
+)
 
 
 def kind(experiment: str, claim: Mapping[str, Any]) -> str:
@@ -119,13 +125,13 @@ def kind(experiment: str, claim: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        One of `KINDS`, or that the experiment is the project's own.
+        One of `KINDS`.
     """
     if is_own(experiment):
-        return "experiments of the project's own"
+        return _OWN
     if claim["paper"].startswith("not given"):
-        return KINDS[2]
-    return KINDS[1] if OWN_BOUND.search(claim["text"] + claim["paper"]) else KINDS[0]
+        return _EQUATIONS
+    return _WORDS if _OWN_BOUND.search(claim["text"] + claim["paper"]) else _NUMBERS
 
 
 def page(paper: str, folder: Path) -> str:
@@ -153,12 +159,10 @@ def page(paper: str, folder: Path) -> str:
         f"{counting(len(records), 'experiment')}, {_counted(records)}.",
         "",
     ]
-    theirs = [record for record in records if not is_own(record["id"].split("/")[1])]
-    for record in theirs:
-        lines += _section(record, folder)
-    if theirs and len(theirs) < len(records):
-        lines += ["# Experiments of the project's own", ""]
-    for record in records[len(theirs) :]:
+    theirs = sum(not is_own(_short(record)) for record in records)
+    for number, record in enumerate(records):
+        if number == theirs > 0:
+            lines += [f"# {_OWN.capitalize()}", ""]
         lines += _section(record, folder)
     return "\n".join(lines).rstrip() + "\n"
 
@@ -207,17 +211,22 @@ def _name(paper: str) -> str:
 
 def _kinds(folder: Path) -> list[str]:
     """Return the table of verdicts by what claims are judged by."""
-    counts: dict[str, dict[str, int]] = {}
-    for paper in PAPERS:
-        for record in _records(folder / paper):
-            for claim in record["claims"]:
-                row = counts.setdefault(kind(record["id"].split("/")[1], claim), {})
-                row[claim["verdict"]] = row.get(claim["verdict"], 0) + 1
+    counts = Counter(
+        (kind(_short(record), claim), claim["verdict"])
+        for paper in PAPERS
+        for record in _records(folder / paper)
+        for claim in record["claims"]
+    )
     lines = ["| claims judged by | hold | differ | not decided |", "|---|---|---|---|"]
-    for name in (*KINDS, "experiments of the project's own"):
-        cells = [str(counts.get(name, {}).get(verdict, 0)) for verdict in VERDICTS.values()]
+    for name in KINDS:
+        cells = [str(counts[name, verdict]) for verdict in VERDICTS.values()]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
+
+
+def _short(record: Mapping[str, Any]) -> str:
+    """Return an experiment's name within its paper."""
+    return str(record["id"]).split("/")[1]
 
 
 def _row(name: str, records: Sequence[dict[str, Any]]) -> str:
@@ -242,7 +251,7 @@ def _counted(records: Sequence[dict[str, Any]]) -> str:
 
 
 def _section(record: dict[str, Any], folder: Path) -> list[str]:
-    name = record["id"].split("/")[1]
+    name = _short(record)
     lines = [f"## {record['id']}: {record['title']}", ""]
     if (folder / f"{name}.png").exists():
         lines += [f"![{record['id']}]({folder.name}/{name}.png)", ""]

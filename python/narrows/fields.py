@@ -705,8 +705,8 @@ class FlowOptions(TypedDict, total=False):
     tick: str
     """The clock of the retransmission timer and of RTT samples, which are whole ticks of it, as
     with ns-2's tcpTick_: pacing and a law that asks for RTTs have them so, too, as ns-2's XCP does.
-    Exact samples, and a timer's clock of 10 ms with ns2 and of 1 ms with linux habits, unless
-    given.
+    The habit's unless given: exact samples, and a timer's clock of 10 ms with ns2 and of 1 ms with
+    linux; whole ticks of 10 ms with linux24 and of 100 ms with ns2-2000.
     """
     tick_integers: bool
     """With `tick`: the RTT estimate is kept in whole eighths and its variation in whole quarters of

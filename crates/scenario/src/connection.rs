@@ -201,7 +201,9 @@ fn take_clock(
     let (field, law) = (if tick.is_some() { "tick" } else { "tcp" }, spec.law.name());
     let is_coarse = tick.is_some() || habits.timeouts.whole_ticks;
     if is_coarse && spec.law.moved_by() == MovedBy::DeliveryRate {
-        let message = format!("{law} samples rates, which needs exact RTTs; leave it out");
+        let message = format!(
+            "{law} samples rates, which needs exact RTTs, and these are whole ticks; leave it out"
+        );
         return Err(given.error(field, message));
     }
     if is_coarse && law == "ba" && spec.given.pairs().all(|(name, _)| name != "delay") {
@@ -543,9 +545,6 @@ fn take_recovery_habits(
 ) -> Result<(), ScenarioError> {
     let set = |habit: &mut bool, told: Option<bool>| *habit = told.unwrap_or(*habit);
     set(&mut habits.handshake, given.take(|flow| &mut flow.handshake));
-    if recovery != RecoveryKind::Sack {
-        set(&mut habits.limited_transmit, given.take(|flow| &mut flow.limited_transmit));
-    }
     set(&mut habits.paces_acks, given.take(|flow| &mut flow.ack_pacing));
     if habits.paces_acks && !habits.timestamps {
         let message = "needs the RTT at the receiver; write timestamps = true, or leave it out";
@@ -556,8 +555,7 @@ fn take_recovery_habits(
         set(&mut habits.acks.compresses, given.take(|flow| &mut flow.sack_compression));
     } else {
         habits.acks.compresses = false;
-    }
-    if recovery != RecoveryKind::Sack {
+        set(&mut habits.limited_transmit, given.take(|flow| &mut flow.limited_transmit));
         return Ok(());
     }
     let halves = given.field(|flow| flow.rate_halving.is_some());

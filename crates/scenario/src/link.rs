@@ -51,19 +51,9 @@ impl CheckedLink {
     pub fn settings(&self, perturbation: u64, watch: Watch, stream: Stream) -> LinkSettings {
         let Self { rate, delay, limit, queue, loss, jitter, mtu, is_device, .. } = *self;
         let varying = self.varying.as_ref().map(|varying| Arc::new(varying.drawn(stream)));
-        LinkSettings {
-            rate,
-            delay,
-            limit,
-            queue,
-            perturbation,
-            loss,
-            jitter,
-            mtu,
-            is_device,
-            watch,
-            varying,
-        }
+        let drops =
+            LinkSettings { limit, queue, mtu, is_device, ..LinkSettings::plain(rate, delay) };
+        LinkSettings { perturbation, loss, jitter, watch, varying, ..drops }
     }
 
     /// Whether its wire ever loses packets by chance.

@@ -58,6 +58,7 @@ pub(crate) fn find(
     }
     warnings.extend(links.iter().filter_map(|link| overload(link, links, flows)));
     warnings.extend(passed_by(links, flows));
+    warnings.extend(unused_devices(links, flows));
     warnings.extend(links.iter().filter_map(piles_up));
     warnings
 }
@@ -190,6 +191,30 @@ fn passed_by<'a>(
     })
 }
 
+/// Devices into which no host sends that would be told.
+fn unused_devices<'a>(
+    links: &'a [CheckedLink],
+    flows: &'a [CheckedFlow],
+) -> impl Iterator<Item = Warning> + 'a {
+    let tells = |flow: &CheckedFlow, link: &CheckedLink| {
+        let is_tcp = matches!(
+            &flow.over,
+            Carrier::Connection(Connection { transport: Transport::Tcp(_), .. })
+        );
+        let first = way(flow, links, Direction::Out).pop();
+        is_tcp && first.is_some_and(|first| std::ptr::eq(first, link))
+    };
+    let idle =
+        move |link: &&CheckedLink| link.is_device && !flows.iter().any(|flow| tells(flow, link));
+    links.iter().filter(idle).map(|link| Warning {
+        place: format!("links \"{}\"", link.name),
+        message:
+            "device=true has no effect, as no TCP of narrows begins at its node and goes this \
+                  way; leave it out"
+                .to_owned(),
+    })
+}
+
 /// An `rtt` at the top that is below that of every flow.
 fn short_rtt(scenario: &Scenario, flows: &[CheckedFlow]) -> Option<Warning> {
     let rtt = scenario.rtt?;
@@ -258,9 +283,9 @@ pub(crate) enum Direction {
     Back,
 }
 
-/// The links between routers that a flow's data or its acknowledgements take: the way of the least
-/// delay, then of the fewest links, then of those that come first, as in the simulator
-/// (crates/sim/src/wiring.rs).
+/// The links between routers that a flow's data or its acknowledgements take, the last one first:
+/// the way of the least delay, then of the fewest links, then of those that come first, as in the
+/// simulator (crates/sim/src/wiring.rs).
 pub(crate) fn way<'a>(
     flow: &CheckedFlow,
     links: &'a [CheckedLink],

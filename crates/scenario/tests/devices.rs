@@ -19,7 +19,11 @@ fn flow(settings: &str) -> String {
 }
 
 fn run(device: bool, flows: &str) -> Results {
-    let checked = Scenario::from_toml(&text(device, flows)).and_then(Checked::new);
+    run_text(&text(device, flows))
+}
+
+fn run_text(text: &str) -> Results {
+    let checked = Scenario::from_toml(text).and_then(Checked::new);
     let checked = checked.unwrap_or_else(|error| panic!("{error}"));
     narrows_scenario::run(&checked, 1, None, |_| ControlFlow::Continue(())).expect("it runs")
 }
@@ -57,17 +61,23 @@ fn tcp_keeps_its_packets_and_fills_the_card() {
 #[test]
 fn a_full_card_reduces_the_window() {
     let flows = flow("cc = \"sack\"\ntcp = \"linux24\"");
-    let text = text(true, &flows)
-        .replace("\"0s\"\n[[links]]\nfrom = \"host", "\"10ms\"\n[[links]]\nfrom = \"host");
-    let text = text.replace("\"30s\"", "\"60s\"");
-    let checked = Scenario::from_toml(&text).and_then(Checked::new).expect("a scenario");
-    let results = narrows_scenario::run(&checked, 1, None, |_| ControlFlow::Continue(()));
-    let windows = results.expect("it runs").flow_series.window;
+    let text = text(true, &flows).replace("sample = \"0s\"", "sample = \"10ms\"");
+    let windows = run_text(&text.replace("\"30s\"", "\"60s\"")).flow_series.window;
     let falls: Vec<f64> =
         windows.windows(2).map(|pair| pair[1] / pair[0]).filter(|ratio| *ratio < 0.9).collect();
     assert!(falls.len() >= 3, "{falls:?}");
     // A sample of the first is of a window that still doubled.
     assert!(falls[1..].iter().all(|ratio| (ratio - 0.5).abs() < 0.001), "{falls:?}");
+}
+
+/// TCP hears of the room that there is, which a change has made less.
+#[test]
+fn a_card_whose_queue_becomes_shorter_tells_of_that() {
+    let text = text(true, &flow("cc = \"sack\"\ncount = 2"));
+    let changes = "changes = [{ at = \"500ms\", buffer = \"20p\" }, { at = \"1500ms\", buffer = \"50p\" }]\n\
+                   repeat = \"2s\"\ndevice = true";
+    let results = run_text(&text.replace("device = true", changes));
+    assert!(drops(&results) <= 2, "{}", drops(&results));
 }
 
 /// UDP is told nothing.

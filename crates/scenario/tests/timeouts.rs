@@ -20,3 +20,34 @@ fn there_are_next_to_none() {
         assert!(timeouts <= 1, "seed {seed}: {timeouts} timeouts");
     }
 }
+
+/// When a transfer of one packet of 1000 bytes is over whose first packet, or request, is lost.
+fn after_a_loss(flow: &str) -> f64 {
+    let text = format!(
+        "duration = \"30s\"\nwarmup = \"0s\"\nsample = \"0s\"\npacket = \"1000B\"\n[dumbbell]\n\
+         rate = \"1Gbps\"\nrtt = \"100ms\"\nbuffer = \"20p\"\nscript = [{{ drop = 1 }}]\n\
+         [[flows]]\nsize = \"900B\"\nstart_spread = \"0s\"\n{flow}\n"
+    );
+    let checked = Scenario::from_toml(&text).and_then(Checked::new);
+    let checked = checked.unwrap_or_else(|error| panic!("{flow}: {error}"));
+    let results = run(&checked, 1, None, |_| ControlFlow::Continue(())).expect("a run");
+    results.flows[0].completion_time.expect("it ends")
+}
+
+/// The first timeout by the hosts' year; half a round trip later the data is there, with a
+/// handshake a whole one and a half.
+#[test]
+fn the_first_timeout_is_that_of_the_year() {
+    let cases = [
+        ("tcp = \"ns2\"\ncc = \"reno\"", 3.05),
+        ("tcp = \"ns2-2005\"\ncc = \"reno\"", 6.05),
+        ("tcp = \"ns2-2000\"\ncc = \"reno\"", 6.05),
+        ("tcp = \"ns2\"\ncc = \"reno\"\ninitial_rto = \"500ms\"", 0.55),
+        ("tcp = \"linux\"", 1.15),
+        ("tcp = \"linux24\"", 3.15),
+    ];
+    for (flow, expected) in cases {
+        let found = after_a_loss(flow);
+        assert!((found - expected).abs() < 0.002, "{flow}: {found} s, not {expected}");
+    }
+}

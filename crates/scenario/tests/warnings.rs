@@ -117,6 +117,27 @@ fn what_changes_nothing_on_this_way_is_warned_of() {
     assert_eq!(damaged("", "loss = \"1%\"").len(), 1);
 }
 
+/// A card tells the TCP of its own host.
+#[test]
+fn a_device_that_tells_nobody_is_warned_of() {
+    let link = |from: &str, to: &str, more: &str| {
+        format!(
+            "[[links]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"10Mbps\"\nbuffer = \"20p\"\n\
+             delay = \"5ms\"\n{more}\n"
+        )
+    };
+    let network = link("a", "b", "") + &link("b", "c", "device = true");
+    let found = |from: &str, flow: &str| {
+        warnings(&format!("{network}[[flows]]\nfrom = \"{from}\"\nto = \"c\"\n{flow}\n"))
+    };
+    assert_eq!(found("b", "cc = \"cubic\""), Vec::<String>::new());
+    for (from, flow) in [("a", "cc = \"cubic\""), ("b", "cc = \"cubic+quic\"")] {
+        let told = found(from, flow);
+        assert_eq!(told.len(), 1, "{from} {flow}: {told:?}");
+        assert!(told[0].starts_with("links \"b-c\": device=true has no effect"), "{}", told[0]);
+    }
+}
+
 #[test]
 fn an_rtt_below_that_of_every_flow_is_warned_of() {
     let network = "[[links]]\nfrom = \"a\"\nto = \"b\"\nrate = \"10Mbps\"\ndelay = \"10ms\"\n\

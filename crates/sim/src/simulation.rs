@@ -126,7 +126,6 @@ impl Simulation {
             has_many_flows,
             is_finished: false,
         };
-        let devices: Vec<bool> = network.links.iter().map(|(.., link)| link.is_device).collect();
         // The descriptions of links take as much memory as all flows.
         drop(network.links);
         let mut flow = 0;
@@ -140,7 +139,7 @@ impl Simulation {
             let chances = stream(FLOW_STREAMS, flow);
             let hosts = [2 * flow + 1, 2 * flow].map(|path| stream(HOST_STREAMS, path));
             let first = simulation.paths.first_link(2 * flow as u32);
-            let device = first.filter(|link| devices[*link as usize]);
+            let device = first.filter(|link| simulation.links[*link as usize].is_device());
             let ends = SendingEnd::pair(settings, device, chances, hosts, measured.from);
             simulation.senders.push(ends.0);
             simulation.receivers.push(ends.1);
@@ -581,14 +580,14 @@ impl Simulation {
     /// late to a pacer's turn, the next turn may be over too, and is the next event.
     fn transmit(&mut self, flow: u32, mut now: Time) {
         let end = &mut self.senders[flow as usize];
-        let mut may_be_refused = false;
+        let mut has_device = false;
         if !end.at_once {
             let Some(due) = end.due(now) else { return };
             now = due;
-            may_be_refused = end.device.is_some();
+            has_device = end.device.is_some();
         }
         loop {
-            if may_be_refused && self.is_refused(flow, now) {
+            if has_device && self.is_refused(flow, now) {
                 return;
             }
             let end = &mut self.senders[flow as usize];
@@ -602,7 +601,7 @@ impl Simulation {
             if let Some(tapped) = &mut self.end_taps {
                 tapped.show_sent(flow, departure, segment);
             }
-            if may_be_refused {
+            if has_device {
                 self.launch_into_device(departure, 2 * flow);
             } else {
                 self.launch_draft(departure, 2 * flow, bytes);

@@ -23,11 +23,12 @@ GAPS: dict[str, dict[str, Any]] = {
     "even gaps": {"cc": "etcp", "pacing": "even"},
 }
 COUNTS, MEGABITS, SECONDS, SEEDS = [2, 3, 5], [10, 50], 100, 5
-# Two connections that differ: in the second one's RTT, or in when it comes.
-UNEQUAL: dict[str, tuple[int, dict[str, Any]]] = {
-    "RTTs of 50 and 100 ms, 100 Mbps": (100, {"rtt": "100ms"}),
-    "RTTs of 50 and 100 ms, 10 Mbps": (10, {"rtt": "100ms"}),
-    "RTT 50 ms, the second 30 s later, 100 Mbps": (100, {"start": "30s"}),
+# Mbps, the RTT of the second of two connections, and how many seconds it comes after the first,
+# whose RTT is 50 ms.
+UNEQUAL: dict[str, tuple[int, str, float]] = {
+    "RTTs of 50 and 100 ms, 100 Mbps": (100, "100ms", 0),
+    "RTTs of 50 and 100 ms, 10 Mbps": (10, "100ms", 0),
+    "RTT 50 ms, the second 30 s later, 100 Mbps": (100, "50ms", 30),
 }
 LONG = 200
 
@@ -62,10 +63,9 @@ def gaps(bench: Bench) -> Finding:
 
 def _unequal(bench: Bench, seeds: int) -> Sweep:
     def at(case: str, spacing: str) -> Scenario:
-        mbps, second = UNEQUAL[case]
+        mbps, rtt, later = UNEQUAL[case]
+        second = {"rtt": rtt, "start": bench.seconds(later)}
         flows = [GAPS[spacing], {**GAPS[spacing], **second}]
-        if "start" in second:
-            flows[1]["start"] = bench.seconds(30)
         return scenario(bench, f"{mbps}Mbps", "50ms", flows, LONG)
 
     return bench.sweep(at, case=list(UNEQUAL), spacing=list(GAPS), seeds=seeds)
@@ -91,7 +91,7 @@ def _equal(bench: Bench, seeds: int) -> pl.DataFrame:
 
 def _starves(runs: pl.DataFrame, case: str) -> Claim:
     """Judge which gaps are fairer among connections that differ, by Jain's index over the seeds."""
-    jain = {name: runs.filter(case=case, spacing=name)["jain"].to_list() for name in GAPS}
+    jain = _jain(runs, case=case)
     return ranked(
         f"exponential gaps avoid the unfairness of even ones: {case}: Jain's index (1 is fair, "
         "0.5 one connection alone)",
@@ -125,7 +125,7 @@ def _apart(flows: pl.DataFrame, column: str) -> list[float]:
 
 
 def _figure_11(late: Sweep) -> Claim:
-    jain = {name: late.runs.filter(spacing=name)["jain"].to_list() for name in GAPS}
+    jain = _jain(late.runs)
     claim = ranked(
         "figure 11 at 100 Mbps, three connections of which each comes 60 s after the one before: "
         "Jain's index from 160 to 180 s",
@@ -145,15 +145,16 @@ def _goodputs(flows: pl.DataFrame, spacing: str) -> str:
     return ", ".join(each)
 
 
-def _jain(runs: pl.DataFrame, name: str, count: int, mbps: int) -> list[float]:
-    return runs.filter(spacing=name, count=count, mbps=mbps)["jain"].to_list()
+def _jain(runs: pl.DataFrame, **where: Any) -> dict[str, list[float]]:
+    """Return Jain's index over the seeds, by gaps."""
+    return {name: runs.filter(spacing=name, **where)["jain"].to_list() for name in GAPS}
 
 
 def _fairer(runs: pl.DataFrame, count: int, mbps: int) -> Claim:
     """Judge which gaps are fairer among connections that are alike, by nines of Jain's index."""
     nines = {
-        name: [-math.log10(max(1 - value, 1e-12)) for value in _jain(runs, name, count, mbps)]
-        for name in GAPS
+        name: [-math.log10(max(1 - value, 1e-12)) for value in jain]
+        for name, jain in _jain(runs, count=count, mbps=mbps).items()
     }
     return ranked(
         f"{count} connections that are alike, over {mbps} Mbps: even gaps are the fairer, by nines "
@@ -182,8 +183,9 @@ def _draw(flows: pl.DataFrame, equal: pl.DataFrame, seeds: int) -> Any:
     axes[0][0].set(ylabel="goodput over capacity", ylim=(0, 1.35), title="connections that differ")
     axes[0][0].legend(fontsize="x-small", ncols=2, loc="upper center")
     for mbps, style in zip(MEGABITS, ("o-", "s--"), strict=True):
+        by_count = [_jain(equal, count=count, mbps=mbps) for count in COUNTS]
         for number, name in enumerate(GAPS):
-            means = [1 - sum(_jain(equal, name, count, mbps)) / seeds for count in COUNTS]
+            means = [1 - sum(jain[name]) / seeds for jain in by_count]
             label = f"{name}, {mbps} Mbps"
             axes[0][1].semilogy(COUNTS, means, style, color=f"C{number}", ms=4, label=label)
     axes[0][1].set(xlabel="connections", ylabel="1 − Jain's index", title="connections alike")

@@ -116,7 +116,11 @@ def compare(
         ),
     ] = "0s",
     tcp: Annotated[
-        str, typer.Option(help="The TCP implementation that flows imitate: linux or ns2.")
+        str,
+        typer.Option(
+            help="The TCP implementation that flows imitate: linux, linux24, ns2, ns2-2005 or "
+            "ns2-2000."
+        ),
     ] = "linux",
     max_ssthresh: Annotated[
         float,

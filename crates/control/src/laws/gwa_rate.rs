@@ -14,9 +14,9 @@
 //! r is in packets per second, and W_a in packets. It is worked out at each acknowledgement, and 64
 //! times in a round trip in between, as what was sent leaves the integral. Departures: W_a comes
 //! back with acknowledgements only, and eq. 7, whose q comes back whatever happens, would send on
-//! at W_a/(d + 1/k) if none came, so no more than W_a is ever outstanding (eq. 1); a rate is at
-//! least a packet in a round trip, which probes a closed window; a flow that has less to send than
-//! its rate counts as if it had sent it.
+//! at W_a/(d + 1/k) if none came, so no more than W_a is ever outstanding (eq. 1), of which half
+//! may then be queue; a rate is at least a packet in a round trip, which probes a closed window; a
+//! flow that has less to send than its rate counts as if it had sent it.
 
 use super::gwa::{self, Gwa};
 use crate::entry::{Entry, MovedBy, Recipe, Start};
@@ -38,7 +38,8 @@ pub(super) const LAW: Entry = Entry {
     settings: Params::list,
     construct: |birth| {
         let params: Params = birth.settings()?;
-        let room = Gwa::new(gwa::Params::default(), birth.packet_bytes, birth.receive_window);
+        let asks = gwa::Params { syn: params.syn, ..gwa::Params::default() };
+        let room = Gwa::new(asks, birth.packet_bytes, birth.receive_window);
         Ok(Recipe::clones(GwaRate::new(params, room, birth.initial_window)))
     },
 };
@@ -134,10 +135,15 @@ impl GwaRate {
 
     /// Keeps the integral, once in a step.
     fn remember(&mut self) {
-        let step = Duration::from_picos(self.delay.picos() / STEPS);
+        let step = self.step();
         if self.history.back().is_none_or(|(time, _)| self.now.since(*time) >= step) {
             self.history.push_back((self.now, self.sent));
         }
+    }
+
+    /// The time from one step to the next.
+    fn step(&self) -> Duration {
+        Duration::from_picos((self.delay.picos() / STEPS).max(1))
     }
 }
 
@@ -162,7 +168,7 @@ impl Controller for GwaRate {
 
     fn wakes_at(&self) -> Time {
         match self.rate {
-            Some(_) => self.now + Duration::from_picos((self.delay.picos() / STEPS).max(1)),
+            Some(_) => self.now + self.step(),
             None => Time::NEVER,
         }
     }
@@ -180,7 +186,7 @@ impl Controller for GwaRate {
     fn needs(&self) -> Needs {
         Needs {
             routers: true,
-            routers_from_syn: self.params.syn,
+            routers_from_syn: self.room.asks_from_syn(),
             timer: true,
             own_recovery: true,
             ignores_marks: true,

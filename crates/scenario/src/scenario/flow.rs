@@ -142,8 +142,9 @@ fields! {
         timestamps: bool => Tcp Etcp,
         /// The clock of the retransmission timer and of RTT samples, which are whole ticks of
         /// it, as with ns-2's tcpTick_: pacing and a law that asks for RTTs have them so, too,
-        /// as ns-2's XCP does. Exact samples, and a timer's clock of 10 ms with ns2 and of 1 ms
-        /// with linux habits, unless given.
+        /// as ns-2's XCP does. The habit's unless given: exact samples, and a timer's clock of
+        /// 10 ms with ns2 and of 1 ms with linux; whole ticks of 10 ms with linux24 and of 100 ms
+        /// with ns2-2000.
         tick: Duration => Tcp,
         /// With `tick`: the RTT estimate is kept in whole eighths and its variation in whole
         /// quarters of a tick, as in ns-2 and BSD, so that the timeout stays at three ticks or

@@ -12,6 +12,8 @@ pub struct ArrivalLink {
     /// `None` for a drop-tail queue of a link that does not vary.
     pub(super) gate: Option<Box<Gate>>,
     pub(super) books: Books,
+    /// Whether it is the device of the host from which it leads.
+    pub(super) is_device: bool,
 }
 
 impl ArrivalLink {
@@ -46,7 +48,7 @@ impl ArrivalLink {
     #[cold]
     #[inline(never)]
     fn judge(&mut self, now: Time, packet: &mut impl Cargo, counts: bool) -> bool {
-        let Self { fifo, gate, books } = self;
+        let Self { fifo, gate, books, .. } = self;
         if let Some(gate) = gate {
             return gate.judge(now, packet, fifo, books, counts);
         }
@@ -65,12 +67,15 @@ impl ArrivalLink {
     pub(super) fn has_room(&mut self, now: Time, bytes: u32) -> bool {
         self.catch_up(now);
         self.backlog(now);
-        self.fifo.admits(bytes)
+        match self.gate.as_ref().and_then(|gate| gate.entrance()) {
+            Some(entrance) => entrance.limit(now).admits(self.fifo.backlog_then(), bytes),
+            None => self.fifo.admits(bytes),
+        }
     }
 
     /// Takes the samples due by `now`.
     pub(super) fn catch_up(&mut self, now: Time) {
-        let Self { fifo, gate, books } = self;
+        let Self { fifo, gate, books, .. } = self;
         books.catch_up(now, |at| {
             if let Some(gate) = gate {
                 gate.catch_up(at, fifo);

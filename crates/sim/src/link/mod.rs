@@ -210,7 +210,8 @@ impl<P: Cargo> Link<P> {
             fifo.keep_backlog();
         }
         let gate = Gate::new(entrance, discipline, chances);
-        Self::Arrival(Box::new(ArrivalLink { fifo, gate, books }))
+        let is_device = settings.is_device;
+        Self::Arrival(Box::new(ArrivalLink { fifo, gate, books, is_device }))
     }
 
     /// Offers a packet that arrives at `now`; the queue may mark it.
@@ -237,6 +238,11 @@ impl<P: Cargo> Link<P> {
             Self::Arrival(link) => link.fifo.busy_until(),
             Self::Departure(link) => link.busy_until(),
         }
+    }
+
+    /// Whether it is the device of the host from which it leads.
+    pub(crate) fn is_device(&self) -> bool {
+        matches!(self, Self::Arrival(link) if link.is_device)
     }
 
     /// Whether a packet of `bytes` finds room at `now`; always unless the queue decides on arrival.

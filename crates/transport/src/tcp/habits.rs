@@ -59,8 +59,8 @@ impl Habits {
 
     /// ns-2.1b6's, of 2000, as the paper on GWA ran it: a window of one packet at first (two since
     /// 2001-05-26), no limited transmit (since 2001-11-28), and a clock of 100 ms (10 ms since
-    /// 2002-03-08) with estimates in whole eighths and quarters of it. That the least timeout is
-    /// two ticks (`rtt_timeout` of 1998) is the same 200 ms.
+    /// 2002-03-08) with estimates in whole eighths and quarters of it. The least timeout, two ticks
+    /// (`rtt_timeout` of 1998), is the same 200 ms.
     pub const NS2_2000: Self = Self {
         initial_window: 1.0,
         timeouts: Timeouts {
