@@ -128,6 +128,11 @@ impl Fifo {
     pub fn server(&self) -> &Server {
         &self.server
     }
+
+    /// The same, to be changed.
+    pub fn server_mut(&mut self) -> &mut Server {
+        &mut self.server
+    }
 }
 
 #[cfg(test)]

@@ -24,6 +24,12 @@ impl Server {
         Self { pace: Pace::odd(rate), busy_until: Time::ZERO, service: Some(service) }
     }
 
+    /// Is a `service` from now on, which up to when it is busy says what has been.
+    pub fn follow(&mut self, service: Box<dyn Service>) {
+        self.pace = Pace::odd(self.rate());
+        self.service = Some(service);
+    }
+
     /// Serves a packet of `bytes` that came at `came` and is next from `now` on, after those before
     /// it; returns when its last bit leaves.
     #[inline]

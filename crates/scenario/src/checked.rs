@@ -117,7 +117,7 @@ impl Checked {
     }
 
     /// The number of flows of each group that are sampled, the first ones of it.
-    pub(crate) fn sampled(&self) -> Vec<usize> {
+    pub fn sampled(&self) -> Vec<usize> {
         let mut sampled = vec![0; self.flows.len()];
         let mut left = Self::MOST_SAMPLED.min(self.flow_count() as usize);
         // What small groups leave, large ones have.

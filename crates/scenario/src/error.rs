@@ -16,6 +16,16 @@ impl ScenarioError {
     pub fn new(place: impl Into<String>, message: impl fmt::Display) -> Self {
         Self { place: place.into(), message: message.to_string() }
     }
+
+    /// Where, as a path like `flows[2].cc`; empty if it is no one place.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// What is wrong, and what would be right.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
 }
 
 impl fmt::Display for ScenarioError {

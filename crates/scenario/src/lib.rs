@@ -34,9 +34,11 @@ mod real;
 mod remarks;
 mod results;
 mod run;
+mod running;
 mod scenario;
 mod sizes;
 mod stack;
+#[cfg(feature = "tables")]
 mod tables;
 mod traces;
 mod transfers;
@@ -66,12 +68,14 @@ pub use results::{
     FlowResult, FlowSeries, LawSeries, LinkResult, LinkSeries, Observed, Results, assemble,
 };
 pub use run::{run, run_tapped};
+pub use running::{FlowMoment, GroupMoment, LinkMoment, Moment, Running};
 pub use scenario::{
-    App, Arrivals, Background, Chain, ChainLink, Datagrams, Dumbbell, Expect, Expected, Files,
-    Flow, Host, HostField, HostName, Incast, Link, LinkName, Memory, Offer, PacingName, ParkingLot,
-    PeriodsName, Reference, Scenario, Seeds, SlowStartName, Stall, TcpName, Trace, Web,
+    App, Arrivals, Background, Chain, ChainLink, Change, Datagrams, Dumbbell, Expect, Expected,
+    Files, Flow, Host, HostField, HostName, Incast, Link, LinkName, Memory, Offer, PacingName,
+    ParkingLot, PeriodsName, Reference, Scenario, Seeds, SlowStartName, Stall, TcpName, Trace, Web,
 };
 pub use stack::{Stack, StackEnds, Transfer, Wish};
+#[cfg(feature = "tables")]
 pub use tables::{FORMAT, TABLES, row, table};
 pub use transfers::Transfers;
 pub use unfinished::write_whole;

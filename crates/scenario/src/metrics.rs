@@ -98,6 +98,7 @@ pub(crate) struct Column<R: 'static> {
 }
 
 /// What a column shows.
+#[cfg_attr(not(feature = "tables"), expect(dead_code, reason = "tables show it"))]
 pub(crate) enum Values<R: 'static> {
     /// A number of a row; a NaN is shown as none.
     Number(fn(&R) -> f64),

@@ -4,7 +4,7 @@ use crate::error::RunError;
 use crate::results::{self, Results};
 use crate::traces::Traces;
 use crate::{Checked, build};
-use narrows_sim::{RunSettings, Simulation, Tap};
+use narrows_sim::{Ahead, RunSettings, Simulation, Tap};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -40,8 +40,8 @@ fn run_here(
 ) -> Result<Results, RunError> {
     let duration = checked.duration;
     let mut traces = Traces::begin(checked, seed, traces_to)?;
-    let eager = !traces.watch_packets();
-    let mut simulation = simulation(checked, seed, &mut traces, eager)?;
+    let ahead = if traces.watch_packets() { Ahead::Nothing } else { Ahead::All };
+    let mut simulation = simulation(checked, seed, &mut traces, ahead)?;
     traces.tap(&mut simulation);
     let flow = simulation.run(|now| watch(now.seconds() / duration.seconds()));
     arrivals_fit(checked, &simulation)?;
@@ -90,7 +90,7 @@ fn run_tapped_here(
     tap: Box<dyn Tap>,
     mut watch: impl FnMut(f64) -> ControlFlow<()>,
 ) -> Result<Results, RunError> {
-    let mut simulation = simulation(checked, seed, &mut Traces::none(checked), false)?;
+    let mut simulation = simulation(checked, seed, &mut Traces::none(checked), Ahead::Nothing)?;
     simulation.set_tap((0..checked.links.len() as u32).collect(), tap);
     let flow = simulation.run(|now| watch(now.seconds() / checked.duration.seconds()));
     arrivals_fit(checked, &simulation)?;
@@ -100,14 +100,14 @@ fn run_tapped_here(
     believable(results::gather(checked, &simulation, seed))
 }
 
-/// `checked`, ready to run under `seed`; `eager` decides departures ahead of time.
+/// `checked`, ready to run under `seed`.
 fn simulation(
     checked: &Checked,
     seed: u64,
     traces: &mut Traces,
-    eager: bool,
+    ahead: Ahead,
 ) -> Result<Simulation, RunError> {
-    let settings = RunSettings { seed, duration: checked.duration, warmup: checked.warmup, eager };
+    let settings = RunSettings { seed, duration: checked.duration, warmup: checked.warmup, ahead };
     Ok(Simulation::new(build::network(checked, seed, traces)?, settings)?)
 }
 

@@ -105,7 +105,7 @@ buffer = \"20p\"
 #[test]
 fn what_cannot_be_counted_is_refused() {
     assert_names(&faulty("", "", "ssthresh = inf"), &["flows[0].ssthresh: inf", "leave it out"]);
-    assert_names(&faulty("", "", "max_ssthresh = nan"), &["flows[0].max_ssthresh: NaN"]);
+    assert_names(&faulty("", "", "max_ssthresh = nan"), &["flows[0].max_ssthresh: nan"]);
     assert_names(&faulty("", "", "initial_window = 1e9"), &["flows[0].initial_window", "100000"]);
     assert_names(&faulty("", "", "telnet = \"1ns\""), &["flows[0].telnet", "1ns is below 1us"]);
 }

@@ -36,6 +36,11 @@ impl PathBooks {
         Self { paths, sent: 0, lost: 0, hosted_sent: 0, hosted_gone: 0 }
     }
 
+    /// Adds the books of further paths, to have those of `paths` in all.
+    pub fn extend_to(&mut self, paths: usize) {
+        self.paths.resize(paths, PathCounters::default());
+    }
+
     /// Counts a packet that sets out.
     #[inline]
     pub fn send(&mut self) {

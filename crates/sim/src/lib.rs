@@ -59,9 +59,11 @@ pub use measured::Measured;
 pub use pool::{Arrivals, Overrun};
 pub use requests::{FileSettings, PageSettings, QuerySettings, Transfer, Usage};
 pub use series::{LinkSeries, ReceiverSeries, SenderSeries};
-pub use simulation::{RunSettings, Simulation};
+pub use simulation::{Glimpse, RunSettings, Simulation};
 pub use sizes::{Knot, Sizes};
 pub use summary::{FlowSummary, HostedSummary, LinkSummary};
 pub use tap::{Crossing, EndTap, Tap, TapPoint};
 pub use traffic::{Application, ControllerMaker, Datagrams, Gap, Offer, Periods, Served};
-pub use wiring::{Endpoints, FlowSettings, HostedEnds, LinkId, Network, NodeId, WiringError};
+pub use wiring::{
+    Ahead, Endpoints, FlowSettings, HostedEnds, LinkId, Network, NodeId, WiringError,
+};

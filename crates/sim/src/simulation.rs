@@ -2,6 +2,9 @@
 
 mod hosted;
 mod look_ahead;
+mod open;
+
+pub use open::Glimpse;
 
 use crate::books::PathBooks;
 use crate::calendar::{Calendar, Event, PACKET, TIMER, link_of, transmitter};
@@ -17,7 +20,7 @@ use crate::slab::Slab;
 use crate::summary::{FlowSummary, LinkSummary};
 use crate::tap::{EndTap, Tap, TappedEnds, TappedLinks};
 use crate::traffic::Act;
-use crate::wiring::{Hop, HopEnd, LinkId, Network, Paths, WiringError};
+use crate::wiring::{Ahead, FlowSettings, Hop, HopEnd, LinkId, Network, Paths, WiringError};
 use narrows_control::Controller;
 use narrows_transport::{Header, Segment};
 use narrows_units::{Duration, Stream, Time};
@@ -33,13 +36,13 @@ pub struct RunSettings {
     pub duration: Duration,
     /// The measured part begins after this time and ends with the run.
     pub warmup: Duration,
-    /// If true, hops that need no event of their own are computed early; if false, every hop is an
-    /// event. The result is the same.
-    pub eager: bool,
+    /// What is computed before its time comes. The result is the same.
+    pub ahead: Ahead,
 }
 
 /// A simulation under way.
 pub struct Simulation {
+    settings: RunSettings,
     now: Time,
     /// The end of the run: nothing is computed beyond it.
     horizon: Time,
@@ -81,6 +84,19 @@ const GIVEN_BACK: usize = 1 << 12;
 /// Number of events after which the caller is asked whether to go on.
 const ASK_EVERY: u32 = 1 << 14;
 
+/// The links of `network` from number `first` on.
+fn links<'a>(
+    network: &'a Network,
+    first: usize,
+    settings: &RunSettings,
+) -> impl Iterator<Item = Link<Travelling>> + use<'a> {
+    let RunSettings { seed, warmup, .. } = *settings;
+    let links = network.links.iter().enumerate().skip(first);
+    links.map(move |(number, (_, _, link))| {
+        Link::new(link, Time::ZERO + warmup, Stream::new(seed, LINK_STREAMS, number as u64))
+    })
+}
+
 /// The scripts of links that send packets twice.
 fn doublers(network: &Network) -> Vec<(LinkId, Player)> {
     let doubles = network.links.iter().enumerate().filter(|(_, (.., link))| link.doubles());
@@ -97,15 +113,13 @@ impl Simulation {
         let measured =
             Measured { from: Time::ZERO + settings.warmup, to: Time::ZERO + settings.duration };
         let stream = |family, index| Stream::new(settings.seed, family, index as u64);
-        let link = |(index, (_, _, link)): (usize, &(_, _, Arc<LinkSettings>))| {
-            Link::new(link, measured.from, stream(LINK_STREAMS, index))
-        };
-        let links: Vec<Link<Travelling>> = network.links.iter().enumerate().map(link).collect();
-        let paths = Paths::find(&network, &links, settings.eager)?;
+        let links: Vec<Link<Travelling>> = links(&network, 0, &settings).collect();
+        let paths = Paths::find(&network, &links, settings.ahead)?;
         let books = PathBooks::new(paths.starts.len());
         let doublers = doublers(&network);
         let has_many_flows = network.flows.len() >= MANY_FLOWS;
         let mut simulation = Self {
+            settings,
             now: Time::ZERO,
             horizon: measured.to,
             measured,
@@ -128,7 +142,6 @@ impl Simulation {
         };
         // The descriptions of links take as much memory as all flows.
         drop(network.links);
-        let mut flow = 0;
         // From the end of the list, which gives its memory back as it becomes shorter.
         let mut flows = network.flows;
         flows.reverse();
@@ -136,15 +149,7 @@ impl Simulation {
             if flows.len().is_multiple_of(GIVEN_BACK) {
                 flows.shrink_to_fit();
             }
-            let chances = stream(FLOW_STREAMS, flow);
-            let hosts = [2 * flow + 1, 2 * flow].map(|path| stream(HOST_STREAMS, path));
-            let first = simulation.paths.first_link(2 * flow as u32);
-            let device = first.filter(|link| simulation.links[*link as usize].is_device());
-            let ends = SendingEnd::pair(settings, device, chances, hosts, measured.from);
-            simulation.senders.push(ends.0);
-            simulation.receivers.push(ends.1);
-            simulation.arm_sender(flow as u32);
-            flow += 1;
+            simulation.settle(settings);
         }
         for (number, arrivals) in network.pools.into_iter().enumerate() {
             simulation.pools.push(Pool::new(arrivals, stream(POOL_STREAMS, number)));
@@ -153,8 +158,22 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// Shows each packet at the given links to `tap`. Arrivals are shown in order of time only if
-    /// `eager` is false.
+    /// Adds the ends of the next flow, whose paths are there.
+    fn settle(&mut self, settings: FlowSettings) {
+        let flow = self.senders.len();
+        let stream = |family, index| Stream::new(self.settings.seed, family, index as u64);
+        let hosts = [2 * flow + 1, 2 * flow].map(|path| stream(HOST_STREAMS, path));
+        let first = self.paths.first_link(2 * flow as u32);
+        let device = first.filter(|link| self.links[*link as usize].is_device());
+        let (chances, warmup) = (stream(FLOW_STREAMS, flow), self.measured.from);
+        let (sender, receiver) = SendingEnd::pair(settings, device, chances, hosts, warmup);
+        self.senders.push(sender);
+        self.receivers.push(receiver);
+        self.arm_sender(flow as u32);
+    }
+
+    /// Shows each packet at the given links to `tap`. Arrivals are shown in order of time unless all
+    /// is computed ahead.
     pub fn set_tap(&mut self, links: Vec<LinkId>, tap: Box<dyn Tap>) {
         self.paths.watch(&links);
         self.tap = Some(TappedLinks { links, tap });
@@ -171,8 +190,8 @@ impl Simulation {
         self.run_until(self.horizon, &mut go_on)
     }
 
-    /// Runs until all events up to `end` have happened. Eager hops may already have been computed
-    /// beyond `end`: to look at an instant exactly, set `eager` to false.
+    /// Runs until all events up to `end` have happened. What is computed [`Ahead`] may have been
+    /// beyond `end`.
     pub fn run_until(
         &mut self,
         end: Time,

@@ -219,6 +219,15 @@ impl Offering {
         self.stop
     }
 
+    /// The application stops at `stop`, which is still to come and before it would have.
+    pub fn stop_at(&mut self, stop: Time) {
+        self.stop = stop;
+        // Who serves requests stops at the first that comes later.
+        if !matches!(self.offers, Offers::Asked) {
+            self.acts_at = self.acts_at.min(stop);
+        }
+    }
+
     /// Performs the action that is due.
     pub fn act(&mut self, stream: &mut Stream) -> Act {
         if self.acts_at >= self.stop {

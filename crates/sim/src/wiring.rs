@@ -226,11 +226,11 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// Finds the paths of shortest delay; if `eager` is false, every hop is an event.
+    /// Finds the paths of shortest delay; `ahead` says which hops need no event.
     pub fn find(
         network: &Network,
         links: &[Link<Travelling>],
-        eager: bool,
+        ahead: Ahead,
     ) -> Result<Self, WiringError> {
         let mut routes = Routes::new(network);
         let mut paths = Self { hops: Vec::new(), starts: Vec::new(), lanes: [Hop::NONE; LANES] };
@@ -265,11 +265,17 @@ impl Paths {
                 paths.hops.extend(ends.map(Hop::new));
             }
         }
-        if eager {
-            paths.mark_eager(network, links);
+        if ahead != Ahead::Nothing {
+            paths.mark_eager(network, links, ahead);
             paths.find_lanes();
         }
         Ok(paths)
+    }
+
+    /// Takes over further paths of `all`, which begin with these. Lanes stay: their events do.
+    pub fn extend_to(&mut self, all: Self) {
+        assert!(all.hops.starts_with(&self.hops), "paths that are in use stay as they are");
+        (self.hops, self.starts) = (all.hops, all.starts);
     }
 
     /// Gives lanes to the links that most paths reach as events.
@@ -346,7 +352,7 @@ impl Paths {
     /// A hop is eager if all its packets come from one place that keeps their order, so computing
     /// them early cannot change their order. At least one hop of each flow's round trip must be an
     /// event, or the loop would never return.
-    fn mark_eager(&mut self, network: &Network, links: &[Link<Travelling>]) {
+    fn mark_eager(&mut self, network: &Network, links: &[Link<Travelling>], ahead: Ahead) {
         let feeders = self.feeders(network.links.len());
         for path in 0..self.starts.len() {
             let mut before: Option<LinkId> = None;
@@ -356,12 +362,16 @@ impl Paths {
                 let alone = match end {
                     // A queue that decides on departure must see events in order of time.
                     HopEnd::Link(link) => {
+                        let there = &links[link as usize];
                         feeders[link as usize] != Feeder::Several
-                            && !links[link as usize].needs_order()
+                            && !there.needs_order()
+                            && (ahead == Ahead::All || there.is_plain())
                     }
                     // Requests reach the sender in addition to the acknowledgements.
-                    HopEnd::Sender(flow) => !network.flows[flow as usize].takes_requests(),
-                    HopEnd::Host(_) | HopEnd::Receiver(_) => true,
+                    HopEnd::Sender(flow) => {
+                        ahead == Ahead::All && !network.flows[flow as usize].takes_requests()
+                    }
+                    HopEnd::Host(_) | HopEnd::Receiver(_) => ahead == Ahead::All,
                     // It must see the queue as it is.
                     HopEnd::Notice(_) => false,
                     // What it counts must come in the order of time.
@@ -401,6 +411,18 @@ impl Paths {
         }
         feeders
     }
+}
+
+/// What is computed before its time comes; the results are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ahead {
+    /// Nothing: every hop is an event.
+    Nothing,
+    /// What happens at links that are plain: the others may change while the run goes on, and flows
+    /// may join and leave it.
+    Plain,
+    /// All that keeps the order of packets.
+    All,
 }
 
 /// Where a link's packets come from.

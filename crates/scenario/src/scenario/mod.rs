@@ -9,6 +9,7 @@ mod network;
 mod numbers;
 mod plain;
 mod presets;
+mod text;
 mod varying;
 mod written;
 
@@ -107,59 +108,49 @@ pub struct Trace {
 impl Scenario {
     /// Reads a TOML file's text. The error names the path and shows the line.
     pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
-        let parsed = toml::Deserializer::parse(text)
-            .map_err(|error| ScenarioError::new("", error.to_string().trim_end()))?;
-        let read = serde_path_to_error::deserialize(parsed);
-        let scenario: Self =
-            read.map_err(|error: serde_path_to_error::Error<toml::de::Error>| {
-                read_error(error.path(), error.inner().to_string())
-            })?;
-        scenario.refuse_infinite()?;
-        Ok(scenario)
-    }
-
-    /// Fails if a number is infinite or none, which TOML can say and JSON cannot.
-    fn refuse_infinite(&self) -> Result<(), ScenarioError> {
-        let fields = toml::Value::try_from(self).expect("a scenario's types all have a TOML form");
-        match not_finite(&fields) {
-            None => Ok(()),
-            Some((place, number)) => {
-                let message = format!("{number} is not a number to count with; leave it out");
-                Err(ScenarioError::new(place.trim_start_matches('.'), message))
-            }
-        }
+        text::read_toml(text)
     }
 
     /// Reads JSON text, as Python and the browser send it.
     pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
-        let read = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(text));
-        read.map_err(|error| read_error(error.path(), without_position(error.inner())))
+        text::read_json(text)
+    }
+
+    /// Reads a group of flows from JSON text.
+    pub fn group_from_json(text: &str) -> Result<Flow, ScenarioError> {
+        text::read_json(text)
+    }
+
+    /// Reads a change of a link from JSON text.
+    pub fn change_from_json(text: &str) -> Result<Change, ScenarioError> {
+        text::read_json(text)
+    }
+
+    /// All that was given.
+    fn fields(&self) -> Value {
+        serde_json::to_value(self).expect("a scenario's types all have a JSON form")
     }
 
     /// Writes it as TOML: what was given, and nothing else.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a scenario's types all have a TOML form")
+        toml::to_string(&self.fields()).expect("what has a JSON form has a TOML form")
     }
 
     /// Writes it as JSON: what was given, and nothing else.
     pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("a scenario's types all have a JSON form")
+        self.fields().to_string()
     }
 
     /// The same with other values: each is a path like `flows[0].cc`, and JSON text. Fails if there
     /// is no such place, or the value is not of its kind.
     pub fn patched(&self, values: &[(String, String)]) -> Result<Self, ScenarioError> {
-        let mut fields =
-            serde_json::to_value(self).expect("a scenario's types all have a JSON form");
+        let mut fields = self.fields();
         for (path, text) in values {
             let wrong = |message: String| ScenarioError::new(path, message);
             let value = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
             *place_at(&mut fields, path).map_err(wrong)? = value;
         }
-        let read = serde_path_to_error::deserialize(fields);
-        read.map_err(|error: serde_path_to_error::Error<serde_json::Error>| {
-            read_error(error.path(), without_position(error.inner()))
-        })
+        text::read_value(fields)
     }
 
     /// What decides the run: without seed, traces and expectations, and without samples unless it
@@ -192,34 +183,6 @@ impl Scenario {
     pub fn schema() -> String {
         serde_json::to_string_pretty(&schemars::schema_for!(Self)).expect("a schema is JSON")
     }
-}
-
-/// serde_json counts lines and columns of a text that a program wrote and nobody sees.
-fn without_position(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.rsplit_once(" at line ").map_or(text.clone(), |(message, _)| message.to_owned())
-}
-
-/// The first place below `value` with a number that is not finite, and the number.
-fn not_finite(value: &toml::Value) -> Option<(String, f64)> {
-    let below =
-        |place: String, value| not_finite(value).map(|(rest, number)| (place + &rest, number));
-    match value {
-        toml::Value::Float(number) if !number.is_finite() => Some((String::new(), *number)),
-        toml::Value::Array(items) => {
-            let mut items = items.iter().enumerate();
-            items.find_map(|(number, item)| below(format!("[{number}]"), item))
-        }
-        toml::Value::Table(fields) => {
-            fields.iter().find_map(|(name, field)| below(format!(".{name}"), field))
-        }
-        _ => None,
-    }
-}
-
-fn read_error(place: &serde_path_to_error::Path, message: String) -> ScenarioError {
-    let place = place.to_string();
-    ScenarioError::new(if place == "." { String::new() } else { place }, plain::plain(&message))
 }
 
 /// The place that `path` leads to in `fields`, like `flows[0].cc`; a field that is not there yet is

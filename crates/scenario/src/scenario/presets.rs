@@ -38,7 +38,7 @@ impl LinkName {
     }
 
     fn dumbbell(self) -> Dumbbell {
-        toml::from_str(self.fields()).expect("a preset is a dumbbell")
+        super::text::read_toml(self.fields()).expect("a preset is a dumbbell")
     }
 }
 
@@ -64,7 +64,7 @@ impl Dumbbell {
             }
         }
         fields.extend(own);
-        serde_json::from_value(Value::Object(fields)).expect("fields of dumbbells make a dumbbell")
+        super::text::read_value(Value::Object(fields)).expect("fields of dumbbells are right")
     }
 }
 

@@ -88,6 +88,24 @@ impl CheckedVarying {
         lines.filter_map(|(number, line)| Some((number, line.admits.flow?))).collect()
     }
 
+    /// Whether its rate changes at given times.
+    pub fn changes_rate(&self) -> bool {
+        !self.rates.is_steady()
+    }
+
+    /// Whether changes begin anew.
+    pub fn repeats(&self) -> bool {
+        let Varying { delays, limits, losses, jitters, mtus, .. } = &self.base;
+        let periods = [delays.period(), limits.period(), losses.period(), jitters.period()];
+        let others = [mtus.period(), self.rates.period()];
+        periods.into_iter().chain(others).any(|period| period.is_some())
+    }
+
+    /// Whether a token bucket lets packets wait.
+    pub fn shapes(&self) -> bool {
+        self.base.shaper.is_some()
+    }
+
     /// Whether a script sends packets twice.
     pub fn doubles(&self) -> bool {
         self.base.script.0.iter().any(|line| line.act == Act::Twice)

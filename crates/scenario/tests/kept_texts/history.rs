@@ -24,7 +24,19 @@ impl Hash {
 
 /// Hashes each crossing: when, where, which packet, and how it was marked.
 #[derive(Clone)]
-struct History(Arc<Mutex<Hash>>);
+pub struct History(Arc<Mutex<Hash>>);
+
+impl History {
+    /// Of nothing so far.
+    pub fn new() -> Self {
+        Self(Arc::new(Mutex::new(Hash::EMPTY)))
+    }
+
+    /// Of what has happened.
+    pub fn hash(&self) -> Hash {
+        *self.0.lock().expect("one thread")
+    }
+}
 
 impl Tap for History {
     fn crossing(&mut self, crossing: &Crossing) {
@@ -50,9 +62,9 @@ impl Tap for History {
 
 /// What happened in a run of `checked`: a hash, and the results.
 pub fn history(checked: &Checked) -> (u64, Results) {
-    let history = History(Arc::new(Mutex::new(Hash::EMPTY)));
+    let history = History::new();
     let results = run_tapped(checked, 1, Box::new(history.clone())).expect("nothing is traced");
-    let mut hash = *history.0.lock().expect("one thread");
+    let mut hash = history.hash();
     for flow in &results.flows {
         let counted = &flow.summary.sender;
         for number in [

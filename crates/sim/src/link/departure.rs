@@ -92,6 +92,11 @@ impl<P: Cargo> DepartureLink<P> {
         self.entrance.as_deref()
     }
 
+    /// What serves the queue, what a packet meets first, and the books, to be changed.
+    pub(super) fn parts(&mut self) -> (&mut Server, Option<&mut Entrance>, &mut Books) {
+        (&mut self.server, self.entrance.as_deref_mut(), &mut self.books)
+    }
+
     /// When the last bit of the last packet leaves, or left.
     pub fn busy_until(&self) -> Time {
         self.server.busy_until()
@@ -231,7 +236,8 @@ impl<P: Cargo> DepartureLink<P> {
         self.counted_to = now;
     }
 
-    fn catch_up(&mut self, now: Time) {
+    /// Takes the samples that are due by `now`.
+    pub(super) fn catch_up(&mut self, now: Time) {
         let waiting = self.queue.backlog();
         let (busy_until, transmitting) = (self.server.busy_until(), self.transmitting);
         self.books.catch_up(now, |at| {

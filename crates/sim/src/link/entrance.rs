@@ -61,6 +61,17 @@ impl Entrance {
         }
     }
 
+    /// Changes from now on as `varying` says, which up to now says what has been.
+    pub fn follow(&mut self, varying: &Varying) {
+        self.mtus = varying.mtus.clone();
+        self.limits = varying.limits.clone();
+        self.marks = varying.marks.clone();
+        self.queues = varying.queues.clone().map(|queues| {
+            let has = self.queues.as_ref().map_or(queues.get(Time::ZERO), |(_, has)| *has);
+            (queues, has)
+        });
+    }
+
     /// A packet arrives at `now`. The script comes first, then the outage, the packet's size, the
     /// policer, and the memory.
     pub fn pass(&mut self, now: Time, packet: &mut impl Cargo) -> Result<Passed, Refusal> {

@@ -33,6 +33,11 @@ impl Gate {
         self.entrance.as_ref()
     }
 
+    /// The same, to be changed.
+    pub fn entrance_mut(&mut self) -> Option<&mut Entrance> {
+        self.entrance.as_mut()
+    }
+
     /// What a discipline does as time goes by, it has done by `now`. To be called before the queue
     /// is asked what it holds: that forgets what it held before.
     pub fn catch_up(&mut self, now: Time, fifo: &mut Fifo) {

@@ -30,6 +30,7 @@ use crate::tap::TapPoint;
 use books::Books;
 use entrance::{Entrance, Refusal};
 use gate::Gate;
+use narrows_router::service::Course;
 use narrows_router::{Backlog, Discipline, Fifo, Limit, Machine, Packet, Server, Transmitter};
 use narrows_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
@@ -305,6 +306,27 @@ impl<P: Cargo> Link<P> {
         }
     }
 
+    /// Changes from now on as `settings` say, which up to now say what has been: for packets that
+    /// arrive, or that leave once it is no longer busy. Only a link that was built open can.
+    pub(crate) fn follow(&mut self, settings: &LinkSettings) {
+        let varying = settings.varying.as_deref().filter(|varying| varying.is_open);
+        let varying = varying.expect("it is open");
+        let (server, entrance, books) = match self {
+            Self::Plain(_) => unreachable!("an open link is not plain"),
+            Self::Arrival(link) => {
+                let ArrivalLink { fifo, gate, books, .. } = &mut **link;
+                (fifo.server_mut(), gate.as_mut().and_then(|gate| gate.entrance_mut()), books)
+            }
+            Self::Departure(link) => link.parts(),
+        };
+        entrance.expect("it was built open").follow(varying);
+        books.wire.as_mut().expect("it was built open").follow(varying);
+        // A course has no memory; other services have one, and stay as they are.
+        if let (Line::Course(rates), None) = (&varying.line, varying.shaper) {
+            server.follow(Box::new(Course::new(rates.clone())));
+        }
+    }
+
     fn books(&self) -> Option<&Books> {
         match self {
             Self::Plain(_) => None,
@@ -325,6 +347,15 @@ impl<P: Cargo> Link<P> {
     /// Packets that did not reach the other end, in the whole run: dropped, or lost on the wire.
     pub fn missing(&self) -> u64 {
         self.books().map_or(0, Books::missing)
+    }
+
+    /// Takes the samples that are due by `now`.
+    pub(crate) fn look(&mut self, now: Time) {
+        match self {
+            Self::Plain(_) => {}
+            Self::Arrival(link) => link.catch_up(now),
+            Self::Departure(link) => link.catch_up(now),
+        }
     }
 
     /// Completes the books at the end of the run.

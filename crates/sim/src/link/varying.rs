@@ -1,5 +1,5 @@
 //! What of a link varies, and what is done to packets there besides queueing. All of it is known
-//! when a run begins, so that a packet's departure still is when the packet arrives.
+//! before it comes about, so that a packet's departure still is when the packet arrives.
 
 use super::LinkSettings;
 use super::memory::MemoryPort;
@@ -44,6 +44,8 @@ pub struct Varying {
     pub script: Script,
     /// The memory that its queue shares with others; only of queues that decide on arrival.
     pub memory: Option<MemoryPort>,
+    /// Whether more may change while the run goes on than is known when it begins.
+    pub is_open: bool,
 }
 
 /// When bits leave.
@@ -89,6 +91,7 @@ impl Varying {
             hold: None,
             script: Script::default(),
             memory: None,
+            is_open: false,
         }
     }
 
@@ -124,5 +127,6 @@ impl Varying {
             || self.jitters.values().any(|jitter| jitter.most > Duration::ZERO)
             || self.hold.is_some()
             || matches!(self.line, Line::Trace(_))
+            || self.is_open
     }
 }

@@ -168,6 +168,13 @@ impl Wire {
         })
     }
 
+    /// Changes from now on as `varying` says, which up to now says what has been.
+    pub fn follow(&mut self, varying: &Varying) {
+        self.delays = varying.delays.clone();
+        self.losses = varying.losses.clone();
+        self.jitters = varying.jitters.clone();
+    }
+
     /// Whether a packet is lost that departs at `departure`.
     pub fn loses(&mut self, departure: Time) -> bool {
         if self.loses_all.get(departure) {

@@ -117,7 +117,7 @@ impl Dumbbell {
             seed: self.seed,
             duration: self.duration,
             warmup: self.warmup,
-            eager: self.eager,
+            ahead: if self.eager { Ahead::All } else { Ahead::Nothing },
         }
     }
 

@@ -57,7 +57,7 @@ fn poisson_loss(rho: f64, buffer: u64, seconds: f64, seed: u64) -> f64 {
         seed,
         duration: Duration::from_secs(seconds),
         warmup: Duration::from_millis(100),
-        eager: true,
+        ahead: Ahead::All,
     };
     let mut simulation = Simulation::new(network, settings).expect("a sound network");
     let _ = simulation.run(|_| ControlFlow::Continue(()));
