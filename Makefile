@@ -11,7 +11,7 @@ OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
 OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
 OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
-.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks conformance package wheel general test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
+.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks conformance package wheel test-wheel general playground test-web test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built .venv/.papers
 
@@ -59,10 +59,25 @@ test-s2n:
 	$(HOSTS) cargo test --quiet -p narrows-hosts --features s2n
 	$(HOSTS) cargo test --quiet -p narrows-adapters --features hosted-s2n
 
-# A wheel for machines like this one, in dist/, compiled for what runs of scripts/training.py do most;
-# a quarter of an hour. A package index takes it only without what it links of the system's.
+# The wheel, in dist/, compiled for what runs of scripts/training.py do most, the source distribution
+# and the papers; half an hour. `make test-wheel` installs them elsewhere and runs what they promise.
 wheel: setup
-	scripts/wheel $(OF_PYTHON)
+	scripts/wheel
+
+test-wheel:
+	$(BIN)/python tests/wheel.py
+
+# What a browser loads, built into the package; needs node.
+playground: setup
+	@if command -v npm >/dev/null; then scripts/playground; \
+	else echo "left out the playground: there is no npm" >&2; fi
+
+# The simulator as WebAssembly against the native one, and the page in a real browser.
+test-web: playground
+	@if command -v npm >/dev/null; then \
+		cargo build --quiet -p narrows-wasm --example fingerprints && cd web && \
+		node --test --test-reporter=dot test/; \
+	else echo "left out the tests of the playground: there is no node" >&2; fi
 
 # Senders and receivers that have the general way only do what is kept.
 general:
@@ -100,8 +115,8 @@ demo: setup
 # alone: some are of real time.
 test: tools .venv/.made
 	$(MAKE) lint-format
-	$(MAKE) -j2 setup built-tests
-	$(MAKE) lint-types test-rust test-hosts test-instructions test-python
+	$(MAKE) -j2 playground built-tests
+	$(MAKE) lint-types test-rust test-hosts test-instructions test-web test-python
 
 built-tests: lint-rust test-core
 	$(TEST_RUST) --no-run
@@ -199,4 +214,4 @@ compare-bbr:
 	cd validation/bbr && cargo run --release --quiet -- $(WHAT)
 
 clean:
-	rm -rf target .venv out dist
+	rm -rf target .venv out dist web/node_modules web/pkg web/node python/narrows/page

@@ -13,6 +13,7 @@ from . import kernel as kernel
 from . import lab as lab
 from . import listing as listing
 from . import networks as networks
+from . import playground as playground
 from . import plot as plot
 from . import report as report
 from . import results as results
@@ -39,6 +40,7 @@ from .networks import chain as chain
 from .networks import dumbbell as dumbbell
 from .networks import network as network
 from .networks import parking_lot as parking_lot
+from .playground import play as play
 from .results import Result as Result
 from .results import run as run
 from .scenario import Scenario as Scenario

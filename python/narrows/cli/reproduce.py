@@ -92,8 +92,8 @@ def _papers() -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name == "narrows_papers":
             raise Error(
-                "reproduce: the papers are a package of their own; pip install ./papers in a "
-                "checkout, or make setup"
+                "reproduce: the papers are a package of their own; pip install narrows-papers, "
+                "which make wheel puts into dist beside narrows, or make setup in a checkout"
             ) from None
         if (error.name or "").startswith("narrows_papers."):
             raise Error(

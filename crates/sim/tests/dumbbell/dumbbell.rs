@@ -9,8 +9,8 @@ use narrows_router::service::Steps;
 use narrows_router::{Discipline, Limit};
 use narrows_settings::Given;
 use narrows_sim::{
-    Application, Arrivals, ControllerMaker, Endpoints, FlowSettings, Gap, HostSettings, Jitter,
-    LinkSettings, Loss, Making, Memory, MemorySettings, Network, PageSettings, Periods,
+    Ahead, Application, Arrivals, ControllerMaker, Endpoints, FlowSettings, Gap, HostSettings,
+    Jitter, LinkSettings, Loss, Making, Memory, MemorySettings, Network, PageSettings, Periods,
     QuerySettings, RunSettings, Served, Simulation, Sizes, Usage, Varying, Watch,
 };
 use narrows_transport::Transport;

@@ -4,8 +4,8 @@ use crate::dumbbell::{BOTTLENECK, Dumbbell, Sends};
 use narrows_control::Gaps;
 use narrows_router::Limit;
 use narrows_sim::{
-    Crossing, Datagrams, Endpoints, FlowSettings, Gap, HostSettings, LinkSettings, Loss, Network,
-    RunSettings, Simulation, Tap, TapPoint,
+    Ahead, Crossing, Datagrams, Endpoints, FlowSettings, Gap, HostSettings, LinkSettings, Loss,
+    Network, RunSettings, Simulation, Tap, TapPoint,
 };
 use narrows_transport::tcp::Habits;
 use narrows_units::{Duration, Rate, Time};

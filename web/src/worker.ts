@@ -1,0 +1,168 @@
+/** Simulates, in slices, and sends what it saw. */
+
+import init, { Run, check, engine, lists, version } from "../pkg/narrows_wasm.js";
+import type { FromWorker, Lists, Rows, ToWorker, Told, Wrong } from "./protocol";
+
+/** A slice takes no longer than this, in milliseconds of real time, so that a change is heard. */
+const SLICE = 12;
+/** Rows are sent no more often than this, in milliseconds. */
+const SEND_EVERY = 16;
+
+let run: Run | null = null;
+let speed = 1;
+let row = 0.02;
+/** Simulated seconds that are due. */
+let due = 0;
+let last = performance.now();
+let sent = 0;
+let rows: Rows[] = [];
+let packets = 0;
+let busy = 0;
+/** Simulated seconds that take a slice, by experience. */
+let step = 0.02;
+
+const say = (message: FromWorker, transfer: Transferable[] = []) =>
+  postMessage(message, { transfer });
+
+function asWrong(error: unknown): Wrong {
+  if (typeof error === "string") {
+    try {
+      return JSON.parse(error) as Wrong;
+    } catch {
+      return { place: "", message: error };
+    }
+  }
+  return { place: "", message: String(error) };
+}
+
+function told(run: Run): Told {
+  return JSON.parse(run.told()) as Told;
+}
+
+function start(text: string, seconds: number, at: number) {
+  const next = new Run(text, seconds);
+  run?.free();
+  [run, row, speed, due, rows, packets, busy] = [next, seconds, at, 0, [], 0, 0];
+  [step, last] = [seconds, performance.now()];
+  say({ is: "begun", told: told(next), row });
+}
+
+/** Goes on for so many simulated seconds. */
+function advance(run: Run, seconds: number) {
+  const before = performance.now();
+  packets += run.advance(seconds);
+  const took = performance.now() - before;
+  busy += took;
+  const times = run.times();
+  if (times.length > 0) {
+    const lawNames = (JSON.parse(run.columns()) as { law: string[] }).law;
+    rows.push({
+      times,
+      windows: run.windows(),
+      rtts: run.rtts(),
+      arrivals: run.arrivals(),
+      groups: run.groups(),
+      links: run.links(),
+      lawNames,
+      law: run.law(),
+    });
+  }
+  // The clock of a worker is coarse.
+  const ideal = took < 0.5 ? 2 : Math.min(2, Math.max(0.3, SLICE / 3 / took));
+  step = Math.min(2, Math.max(row, seconds * ideal));
+}
+
+function send(run: Run, force: boolean) {
+  const now = performance.now();
+  if (!force && (now - sent < SEND_EVERY || rows.length === 0)) return;
+  const buffers = rows.flatMap((part) =>
+    [part.times, part.windows, part.rtts, part.arrivals, part.groups, part.links, part.law].map(
+      (array) => array.buffer as ArrayBuffer,
+    ),
+  );
+  say({ is: "rows", rows, now: run.now(), over: run.is_over(), packets, busy }, buffers);
+  [rows, sent] = [[], now];
+}
+
+const channel = new MessageChannel();
+let awaited = false;
+function again() {
+  if (awaited) return;
+  awaited = true;
+  channel.port2.postMessage(0);
+}
+channel.port1.onmessage = () => {
+  awaited = false;
+  turn();
+};
+
+function turn() {
+  if (run === null) return;
+  const begun = performance.now();
+  // A hidden page is not called for a while: what was due then is not made up for.
+  due += speed === 0 ? 0 : Math.min((begun - last) / 1000, 0.25) * speed;
+  last = begun;
+  if (run.is_over()) return send(run, true);
+  if (speed === 0) return send(run, rows.length > 0);
+  while (performance.now() - begun < SLICE) {
+    const slice = Math.min(step, due);
+    if (slice < row && speed !== Infinity) break;
+    advance(run, speed === Infinity ? step : slice);
+    due = speed === Infinity ? 0 : due - slice;
+    if (run.is_over()) break;
+  }
+  // A machine that is too slow shows what it can.
+  due = Math.min(due, 0.5 * speed);
+  send(run, false);
+  if (due < row && speed !== Infinity) setTimeout(again, Math.max(1, ((row - due) / speed) * 1000));
+  else again();
+}
+
+function obey(message: ToWorker) {
+  if (message.do === "start") {
+    start(message.text, message.row, message.speed);
+    return again();
+  }
+  if (message.do === "check") return answer(message.text, message.ask);
+  if (run === null) return;
+  switch (message.do) {
+    case "speed":
+      [speed, last, due] = [message.speed, performance.now(), 0];
+      return again();
+    case "step":
+      advance(run, message.seconds);
+      return send(run, true);
+    case "watch":
+      return run.watch(message.flow);
+    case "change":
+      return say({ is: "changed", at: run.change(message.link, JSON.stringify(message.fields)), told: told(run) });
+    case "join":
+      send(run, true);
+      return say({ is: "changed", at: run.join(JSON.stringify(message.group)), told: told(run) });
+    case "leave":
+      return say({ is: "changed", at: run.leave(message.group), told: told(run) });
+  }
+}
+
+function answer(text: string, ask: number) {
+  try {
+    say({ is: "checked", told: JSON.parse(check(text)) as Told, wrong: null, ask });
+  } catch (error) {
+    say({ is: "checked", told: null, wrong: asWrong(error), ask });
+  }
+}
+
+addEventListener("message", (event: MessageEvent<ToWorker>) => {
+  void ready.then(() => {
+    try {
+      obey(event.data);
+    } catch (error) {
+      say({ is: "wrong", wrong: asWrong(error), what: event.data.do });
+    }
+  });
+});
+
+const module = new URL("../pkg/narrows_wasm_bg.wasm", import.meta.url);
+const ready = init({ module_or_path: module }).then(() => {
+  say({ is: "ready", engine: engine(), version: version(), lists: JSON.parse(lists()) as Lists });
+});
