@@ -75,7 +75,7 @@ playground: setup
 # The simulator as WebAssembly against the native one, and the page in a real browser.
 test-web: playground
 	@if command -v npm >/dev/null; then \
-		cargo build --quiet -p narrows-wasm --example fingerprints && cd web && \
+		cargo build --quiet --profile test -p narrows-wasm --example fingerprints && cd web && \
 		node --test --test-reporter=dot test/; \
 	else echo "left out the tests of the playground: there is no node" >&2; fi
 

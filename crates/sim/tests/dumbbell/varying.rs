@@ -45,6 +45,7 @@ pub fn drawn(link: &LinkSettings, seed: u64, number: u32) -> Varying {
         hold: (orders && draw.seldom()).then(|| draw.hold()),
         script: draw.script(orders),
         memory: None,
+        is_open: false,
     }
 }
 
