@@ -11,7 +11,7 @@ OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
 OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
 OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
-.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks conformance package wheel test-wheel general playground test-web test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
+.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks conformance package wheel test-wheel general playground docs test-web test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built .venv/.papers
 
@@ -71,6 +71,15 @@ test-wheel:
 playground: setup
 	@if command -v npm >/dev/null; then scripts/playground; \
 	else echo "left out the playground: there is no npm" >&2; fi
+
+# The site, into out/site: pages, reference, and the playground. A warning is an error, and each page
+# is visited in a browser.
+docs: playground
+	$(BIN)/pip install --quiet --group docs
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs out/site
+	rm -rf out/site/playground
+	cp -r python/narrows/page out/site/playground
+	cd web && node visit.mjs
 
 # The simulator as WebAssembly against the native one, and the page in a real browser.
 test-web: playground

@@ -46,7 +46,7 @@ const controls = new Controls({
 const engine = new Engine({
   ready({ engine: name, version, lists }) {
     engineName = `narrows ${version}, engine ${name}`;
-    find("#engine").textContent = `${version}, engine ${name}`;
+    find("#engine").textContent = engineName;
     controls.lists(lists);
     void open();
   },
