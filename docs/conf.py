@@ -11,7 +11,7 @@ from narrows import __version__
 DOCS = Path(__file__).parent
 
 project = "narrows"
-copyright = "the narrows developers"  # noqa: A001
+copyright = "the narrows developers"
 release = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -28,7 +28,7 @@ suppress_warnings = ["myst.header"]
 
 
 def outside(text: str, page: Path) -> str:
-    """Write links to files that are no pages as their names, which a reader of the sources knows."""
+    """Write links to files that are no pages as names, which a reader of the sources knows."""
 
     def named(link: re.Match[str]) -> str:
         words, place = link["words"], link["place"].partition("#")[0]
