@@ -70,11 +70,11 @@ def run_all(folder: Path, python: Path) -> None:
     assert (folder / "demo/report.html").stat().st_size > 10_000
     rows = run("compare", "--rate", "20Mbps", "--cc", "cubic,quinn:cubic,noq:bbr", "--json")
     assert len([json.loads(line) for line in rows.splitlines()]) >= 3, "stacks of others run"
-    run("examples", "dumbbell", "--copy", "dumbbell.toml")
-    run("run", "dumbbell.toml", "-o", "run")
+    run("examples", "dumbbell", "--copy", "one")
+    run("run", "one/dumbbell.toml", "-o", "run")
     run("again", "run")
-    run("examples", "sweeps/buffer", "--copy", "buffer.toml")
-    run("sweep", "buffer.toml", "-o", "sweep", "--seeds", "1")
+    run("examples", "sweeps/buffer", "--copy", "two")
+    run("sweep", "two/buffer.toml", "-o", "sweep", "--seeds", "1")
     run("reproduce", "etcp/fig07", "--scale", "0.05")
     run("conform", "--cc", "quinn:cubic", "--as", "cubic", "--only", "D1")
     assert "kernel" in run("doctor", status=0 if os.geteuid() == 0 else 1)
@@ -91,7 +91,11 @@ def send_and_receive(folder: Path, narrows: Path, env: dict[str, str]) -> None:
     """Send a file to this machine."""
     (folder / "file").write_bytes(os.urandom(3_000_000))
     receiver = subprocess.Popen(
-        [narrows, "recv", "-o", "received"], cwd=folder, env=env, stdout=subprocess.PIPE, text=True
+        [narrows, "recv", "received", "--listen", "127.0.0.1:0", "--host", "127.0.0.1"],
+        cwd=folder,
+        env=env,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert receiver.stdout is not None
     ticket = next(word for line in receiver.stdout for word in line.split() if len(word) > 40)
@@ -106,7 +110,7 @@ def send_and_receive(folder: Path, narrows: Path, env: dict[str, str]) -> None:
 def play(folder: Path, narrows: Path, env: dict[str, str]) -> None:
     """Serve the playground."""
     served = subprocess.Popen(
-        [narrows, "play", "--no-open", "dumbbell.toml"],
+        [narrows, "play", "--no-open", "one/dumbbell.toml"],
         cwd=folder, env=env, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert served.stdout is not None
