@@ -4,6 +4,7 @@ import { element, find, nameOf, sample } from "./controls";
 import type { Memory } from "./memory";
 import { type Numbers, amount, numbers, percent, remark, time } from "./numbers";
 import type { Told } from "./protocol";
+import { dumbbell, text } from "./setup";
 
 /** Numbers are of this many seconds at the most, and rows. */
 const ROWS = 500;
@@ -25,20 +26,37 @@ export class Board {
   forget() {
     this.only = null;
     this.last = null;
+    find("#totals").replaceChildren();
+    find("#groups").replaceChildren();
+    find("#remark").textContent = "";
   }
 
   draw(memory: Memory, told: Told, now: number) {
     if (memory.rows === 0) return;
     const shown = numbers(memory, told, Math.min(ROWS, memory.shown));
     this.last = shown;
-    const before = (of: (numbers: Numbers) => string) => (this.kept ? `kept: ${of(this.kept)}` : "");
-    const total = (name: string, of: (numbers: Numbers) => string, more: string) =>
-      element("div", {}, element("dt", { textContent: name }), element("dd", {}, of(shown), element("small", { textContent: before(of) || more })));
+    const total = (name: string, of: (numbers: Numbers) => string, more: (numbers: Numbers) => string) => {
+      const kept = this.kept ? [element("small", { textContent: `kept: ${of(this.kept)}, ${more(this.kept)}` })] : [];
+      const small = element("small", { textContent: more(shown) });
+      return element("div", {}, element("dt", { textContent: name }), element("dd", {}, of(shown), small, ...kept));
+    };
+    // Where queues are several, one behind another does not wait for all.
+    const single = /^(|drop-tail|red|pie|codel)(:|$)/.test(text(dumbbell(told.fields)?.["queue"]));
+    const forward = told.groups.filter((group) => !group.reverse).reduce((sum, group) => sum + group.count, 0);
+    const link = told.links.length > 2 ? ` of ${told.links[0]!.name}` : "";
     find("#totals").replaceChildren(
-      total("Utilisation", (of) => percent(of.utilisation), `over ${amount(shown.seconds)} s`),
-      total("Loss in the queue", (of) => percent(of.loss), "of what arrived"),
-      total("Queueing delay", (of) => time(of.delay.p50), `median; 99 %: ${time(shown.delay.p99)}`),
-      total("Fairness", (of) => amount(of.fairness), `Jain's index, ${shown.flows} flows`),
+      total(`Utilisation${link}`, (of) => percent(of.utilisation), (of) => `over ${amount(of.seconds)} s`),
+      total("Loss in the queue", (of) => percent(of.loss), () => "of what arrived"),
+      total(
+        single ? "Queueing delay" : "Queue ÷ rate",
+        (of) => time(of.delay.p50),
+        (of) => `median; 99 %: ${time(of.delay.p99)}`,
+      ),
+      total(
+        "Fairness",
+        (of) => amount(of.fairness),
+        (of) => `Jain's index, ${of.flows}${of.flows < forward && of === shown ? ` of ${forward}` : ""} flows`,
+      ),
     );
     this.cards(shown, told);
     find("#remark").textContent = remark(memory, told, now);
@@ -57,10 +75,10 @@ export class Board {
         place.append(card);
       }
       card.setAttribute("aria-pressed", String(this.only === number));
-      const { share, loss, rtt } = shown.groups[number]!;
+      const { share, loss, rtt } = shown.groups[number] ?? { share: NaN, loss: NaN, rtt: NaN };
       card.replaceChildren(
         element("b", {}, sample(number), nameOf(told, number)),
-        `${percent(share)} of the link`,
+        `${percent(share)} of the link${this.kept?.groups[number] ? `, kept: ${percent(this.kept.groups[number].share)}` : ""}`,
         element("br"),
         element("span", { className: "soft", textContent: `${percent(loss)} lost, RTT ${time(rtt)}` }),
       );

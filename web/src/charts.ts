@@ -21,7 +21,6 @@ export interface Shown {
 /** Mean windows and queue of a run that was kept. */
 export interface Kept {
   name: string;
-  times: Float64Array;
   window: Float64Array;
   queue: Float64Array;
 }
@@ -146,7 +145,7 @@ export class Windows extends Chart {
     const least = (values: Float64Array) => values.map((value) => (value < 1 ? 1 : value));
     const means = memory.groups.map((group) => least(group.window.last(memory.shown)));
     const times = memory.times.last(memory.shown);
-    return [times, ...means, kept ? aligned(kept, kept.window, times) : new Float64Array(times.length).fill(NaN)];
+    return [times, ...means, kept ? beside(kept.window, times) : new Float64Array(times.length).fill(NaN)];
   }
 
   /** Faint lines of flows, one path for each group. */
@@ -183,11 +182,9 @@ export class Windows extends Chart {
   }
 }
 
-/** The values of a run that was kept, at the times that are shown: as old as the run then was. */
-function aligned(kept: Kept, values: Float64Array, times: Float64Array): Float64Array {
-  const first = kept.times[0] ?? 0;
-  const shift = (times[0] ?? 0) - first;
-  return times.map((_, at) => (shift >= 0 ? (values[at] ?? NaN) : NaN));
+/** The values of a run that was kept, row by row beside those that are shown. */
+function beside(values: Float64Array, times: Float64Array): Float64Array {
+  return times.map((_, at) => values[at] ?? NaN);
 }
 
 export class Queue extends Chart {
@@ -218,7 +215,7 @@ export class Queue extends Chart {
     this.shown = shown;
     const { memory, kept } = shown;
     const [times, queue, limit] = [memory.times, memory.queue, memory.limit].map((it) => it.last(memory.shown));
-    const before = kept ? aligned(kept, kept.queue, times!) : new Float64Array(times!.length).fill(NaN);
+    const before = kept ? beside(kept.queue, times!) : new Float64Array(times!.length).fill(NaN);
     return [times!, queue!, limit!, before];
   }
 

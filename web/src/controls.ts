@@ -2,7 +2,7 @@
 
 import { colour, dash } from "./colours";
 import type { Fields, Json, Lists, Told, Wrong } from "./protocol";
-import { PRESETS, bottleneck, detents, dumbbell, flows, latest, text } from "./setup";
+import { PRESETS, asShare, bottleneck, detents, dumbbell, flows, latest, text } from "./setup";
 
 export interface Asks {
   preset(toml: string): void;
@@ -49,7 +49,7 @@ const slider = find<HTMLInputElement>("#buffer");
 const STEPS = 1000;
 
 /** Places of the slider are logarithms of packets, from 1 to two bandwidth-delay products. */
-const most = (told: Told) => Math.max(64, Math.round(2 * bottleneck(told).bdp));
+const most = (told: Told) => Math.max(64, Math.round(2 * bottleneck(told).bdp), bottleneck(told).buffer?.packets ?? 0);
 const toPackets = (place: number, told: Told) => Math.max(1, Math.round(Math.exp((place / STEPS) * Math.log(most(told)))));
 const toPlace = (packets: number, told: Told) => (STEPS * Math.log(Math.max(1, packets))) / Math.log(most(told));
 
@@ -58,6 +58,8 @@ export class Controls {
   /** The buffer in packets, as it was last set. */
   packets = 20;
   private waiting: number | null = null;
+  private rate = 1;
+  private slidAt = 0;
 
   constructor(private readonly asks: Asks) {
     const preset = find<HTMLSelectElement>("#preset");
@@ -70,7 +72,12 @@ export class Controls {
     slider.addEventListener("input", () => this.slide(toPackets(Number(slider.value), this.told!)));
     slider.addEventListener("keydown", (event) => this.keys(event));
     for (const input of document.querySelectorAll<HTMLInputElement>("[data-live]")) {
-      input.addEventListener("change", () => asks.live(input.dataset["live"]!, input.value.trim()));
+      input.addEventListener("change", () => {
+        const [name, value] = [input.dataset["live"]!, input.value.trim()];
+        // No loss is none; what a link must have stays as it was.
+        if (value !== "" || name === "loss") asks.live(name, value === "" ? "0%" : value);
+        else input.value = text(latest(this.told!.fields)[name]);
+      });
     }
     for (const input of document.querySelectorAll<HTMLInputElement>("[data-again]")) {
       input.addEventListener("change", () => asks.link(input.dataset["again"]!, input.value.trim()));
@@ -110,6 +117,7 @@ export class Controls {
   /** Asks once a frame at most, however often the slider moves. */
   private slide(packets: number) {
     this.packets = packets;
+    this.slidAt = performance.now();
     this.units();
     this.waiting ??= requestAnimationFrame(() => {
       this.waiting = null;
@@ -117,15 +125,17 @@ export class Controls {
     });
   }
 
-  private units() {
+  /** Shows the buffer in other units, at the rate of the moment. */
+  units(rate = this.rate) {
+    this.rate = rate;
     const link = bottleneck(this.told!);
     const bytes = this.packets * (this.told!.groups[0]?.packet ?? 1500);
-    const rate = link.rate;
+    const bdp = (rate * link.rtt) / 8 / (this.told!.groups[0]?.packet ?? 1500);
     const short = (value: number) => Number(value.toPrecision(3)).toString();
     find("#buffer-text").textContent = `${this.packets} packets`;
     slider.setAttribute("aria-valuetext", `${this.packets} packets`);
     find("#units").textContent =
-      `${short(bytes / 1000)} kB = ${short((bytes * 8000) / rate)} ms = ${short(this.packets / link.bdp)} BDP`;
+      `${short(bytes / 1000)} kB = ${short((bytes * 8000) / rate)} ms = ${short(this.packets / bdp)} BDP`;
   }
 
   /** Shows a scenario as it is now, under its title. */
@@ -136,8 +146,9 @@ export class Controls {
     find<HTMLFieldSetElement>("#link").disabled = !live;
     slider.disabled = !live;
     for (const input of document.querySelectorAll<HTMLInputElement>("[data-live], [data-again]")) {
-      const value = text(now[input.dataset["live"] ?? input.dataset["again"]!]);
-      if (document.activeElement !== input) input.value = value;
+      const name = input.dataset["live"] ?? input.dataset["again"]!;
+      const value = text(now[name]);
+      if (document.activeElement !== input || !input.hasAttribute("aria-invalid")) input.value = name === "loss" ? asShare(value) : value;
     }
     const tcp = find<HTMLSelectElement>("[data-head=tcp]");
     tcp.value = text(told.fields["tcp"]);
@@ -147,8 +158,10 @@ export class Controls {
     this.groups(told);
   }
 
-  /** Sets the slider to a buffer in packets. */
-  buffer(packets: number) {
+  /** Sets the slider to a buffer in packets, unless somebody is moving it. */
+  buffer(packets: number, rate: number) {
+    this.rate = rate;
+    if (Number.isNaN(packets) || performance.now() - this.slidAt < 1500) return;
     this.packets = Math.round(packets);
     slider.value = String(toPlace(this.packets, this.told!));
     this.units();
@@ -175,7 +188,11 @@ export class Controls {
       law.addEventListener("change", () => this.asks.group(number, "cc", law.value.trim()));
       const count = element("input", { value: text(flow["count"]) || "1", inputMode: "numeric" });
       count.dataset["place"] = `flows[${number}].count`;
-      count.addEventListener("change", () => this.asks.group(number, "count", Number(count.value)));
+      count.addEventListener("change", () => {
+        const flows = Number(count.value);
+        if (Number.isInteger(flows) && flows > 0) return this.asks.group(number, "count", flows);
+        this.wrong({ place: `flows[${number}].count`, message: `"${count.value}" is not a number of flows; try 10` });
+      });
       const pacing = element("select", {});
       for (const name of ["none", "even", "exponential", "fq"]) pacing.append(element("option", { value: name, textContent: name }));
       pacing.value = text(flow["pacing"]) || "none";
@@ -183,7 +200,8 @@ export class Controls {
       pacing.addEventListener("change", () => this.asks.group(number, "pacing", pacing.value === "none" ? "" : pacing.value));
       const gone = flow["stop"] !== undefined;
       const button = (name: string, title: string, act: () => void) => {
-        const made = element("button", { textContent: name, title, disabled: gone && name === "Leave" });
+        const disabled = (gone && name === "Leave") || dumbbell(told.fields) === null;
+        const made = element("button", { textContent: name, title, disabled });
         made.addEventListener("click", act);
         return made;
       };
@@ -205,13 +223,12 @@ export class Controls {
         ),
       );
     });
-    // A field that somebody is in stays.
+    // Who was in a field stays there.
     const place = find("#flows");
-    const inside = document.activeElement;
-    if (inside?.matches("#flows input, #flows select") && place.childElementCount === rows.length) return;
-    const focused = [...place.querySelectorAll("button")].indexOf(inside as HTMLButtonElement);
+    const all = "button, input, select";
+    const focused = [...place.querySelectorAll(all)].indexOf(document.activeElement!);
     place.replaceChildren(...rows);
-    if (focused >= 0) place.querySelectorAll("button")[focused]?.focus();
+    if (focused >= 0) place.querySelectorAll<HTMLElement>(all)[focused]?.focus();
   }
 
   /** Says what is wrong, and marks the field. */

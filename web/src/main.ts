@@ -4,12 +4,13 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { Board } from "./board";
 import { type Kept, Queue, Shares, Windows } from "./charts";
-import { Controls, find } from "./controls";
+import { Controls, find, nameOf } from "./controls";
 import { Engine } from "./engine";
 import { fromHash, toHash } from "./link";
 import { Memory } from "./memory";
+import { amount } from "./numbers";
 import type { Fields, Told, Wrong } from "./protocol";
-import { DURATION, PRESETS, bottleneck, flows, latest, question, rowOf, settled, withField, withGroup, withLink } from "./setup";
+import { DURATION, PRESETS, type Session, bottleneck, flows, latest, question, rowOf, settled, withField, withLink } from "./setup";
 import { Dialog, picture, python } from "./share";
 
 let told: Told | null = null;
@@ -17,9 +18,9 @@ let memory = new Memory(0.02);
 let kept: Kept | null = null;
 let now = 0;
 let speed = 1;
-/** What the charts' bottleneck is at the moment. */
-let rate = 0;
-let limit = NaN;
+/** Seconds of a round trip, as last set. */
+let rtt = 0.1;
+let session: Session = { begun: {}, link: {}, joined: [], left: new Set() };
 let title = "";
 let engineName = "";
 /** What has gone wrong at the start, where a first scene stands in for what was asked. */
@@ -32,13 +33,20 @@ const dialog = new Dialog();
 const controls = new Controls({
   preset: (toml) => begin(toml, question(toml)),
   live: (name, value) => live(name, value),
-  link: (name, value) => again(withLink(settled(told!.fields), name, value)),
-  head: (name, value) => again(withField(settled(told!.fields), name, value)),
-  group: (group, name, value) => again(withGroup(settled(told!.fields), group, name, value)),
-  join: (group) => engine.tell({ do: "join", group }),
-  leave: (group) => engine.tell({ do: "leave", group }),
+  link: (name, value) => again(withLink(settled(session), name, value)),
+  head: (name, value) => again(withField(settled(session), name, value)),
+  group: (group, name, value) =>
+    again(settled(session, (flow, number) => (number === group ? withField(flow, name, value) : flow))),
+  join: (group) => {
+    session.joined.push(group);
+    engine.tell({ do: "join", group });
+  },
+  leave: (group) => {
+    session.left.add(group);
+    engine.tell({ do: "leave", group });
+  },
   add: () => {
-    const fields = settled(told!.fields);
+    const fields = settled(session);
     again({ ...fields, flows: [...flows(fields), { cc: "bbr" }] });
   },
 });
@@ -53,10 +61,15 @@ const engine = new Engine({
   begun(message) {
     told = message.told;
     memory = new Memory(message.row);
-    [rate, limit, now] = [bottleneck(told).rate, bottleneck(told).buffer?.packets ?? NaN, 0];
+    memory.grow(told);
+    session = { begun: told.fields, link: {}, joined: [], left: new Set() };
+    [rtt, now] = [bottleneck(told).rtt, 0];
     board.forget();
     controls.show(told, title);
-    if (!Number.isNaN(limit)) controls.buffer(limit);
+    controls.buffer(bottleneck(told).buffer?.packets ?? NaN, bottleneck(told).rate);
+    find("#now").textContent = "0.00 s";
+    say("");
+    if (speed === 0) setSpeed(before);
     if (!startedWrong) controls.wrong(null);
     startedWrong = false;
     find("#question").textContent = title || "Your own scene";
@@ -65,20 +78,27 @@ const engine = new Engine({
     address();
   },
   rows(message) {
-    for (const rows of message.rows) memory.add(rows, told!, rate, limit);
+    for (const rows of message.rows) memory.add(rows, told!);
     now = message.now;
     document.documentElement.dataset["packets"] = String(message.packets);
     document.documentElement.dataset["busy"] = String(message.busy);
-    if (message.over) pause();
+    if (message.over && speed !== 0) {
+      pause();
+      say(`The run of ${told!.duration} s is over; Restart begins it anew.`);
+    }
   },
   changed(message) {
     told = message.told;
     controls.wrong(null);
+    memory.grow(told);
     controls.show(told, title);
-    void current();
+    void engine.check(JSON.stringify({ ...told.fields, dumbbell: currently(told) })).then((as) => {
+      if (as.told !== null) rtt = bottleneck(as.told).rtt;
+    });
     address();
   },
   wrong({ wrong, what }) {
+    if (what === "join") session.joined.pop();
     controls.wrong(wrong);
     if (what === "start" && told === null) fallBack(wrong);
     if (told !== null) controls.show(told, title);
@@ -102,17 +122,29 @@ function fallBack(wrong: Wrong) {
   controls.wrong(wrong);
 }
 
-/** Begins the scenario in `text`, TOML or JSON. */
-async function begin(text: string, asked: string) {
-  const { told: next, wrong } = await engine.check(text);
+/** More flows than these are for the command line. */
+const MOST = 2000;
+
+/** What the scenario in `text` is, or what is wrong with it here. */
+async function checked(text: string): Promise<{ told: Told | null; wrong: Wrong | null }> {
+  const answer = await engine.check(text);
+  if (answer.told === null || answer.told.flows <= MOST) return answer;
+  const message = `${answer.told.flows} flows are more than the ${MOST} that a page simulates; narrows run takes them`;
+  return { told: null, wrong: { place: "flows", message } };
+}
+
+/** Begins the scenario in `text`, TOML or JSON; returns what is wrong with it, if something is. */
+async function begin(text: string, asked: string): Promise<Wrong | null> {
+  const { told: next, wrong } = await checked(text);
   if (next === null) {
     controls.wrong(wrong);
     if (told === null) fallBack(wrong!);
-    return;
+    return wrong;
   }
   title = asked || question(text);
   const fields = next.fields["duration"] === undefined ? { ...next.fields, duration: DURATION } : next.fields;
   start(JSON.stringify(fields), bottleneck(next).rtt);
+  return null;
 }
 
 function start(text: string, rtt: number) {
@@ -122,7 +154,7 @@ function start(text: string, rtt: number) {
 /** Begins anew with other fields. */
 async function again(fields: Fields) {
   const text = JSON.stringify(fields);
-  const { told: next, wrong } = await engine.check(text);
+  const { told: next, wrong } = await checked(text);
   if (next === null) return controls.wrong(wrong);
   const known = PRESETS.find(({ question }) => question === title);
   if (known) title = "";
@@ -132,23 +164,14 @@ async function again(fields: Fields) {
 /** Changes the bottleneck while it runs. */
 function live(name: string, value: string) {
   if (told === null) return;
-  if (value === "") return controls.show(told, title);
+  session.link[name] = value;
   engine.change(bottleneck(told).name, { [name]: value });
 }
 
-/** Reads what the bottleneck has been changed to, in numbers. */
-async function current() {
-  const at = latest(told!.fields);
-  const { changes: _, at: __, ...link } = at;
-  const { told: as } = await engine.check(JSON.stringify({ ...told!.fields, dumbbell: link }));
-  if (as === null) return;
-  // Units of time and of bdp are of the rate given at first.
-  const first = bottleneck(told!);
-  const then = bottleneck(as);
-  rate = then.rate;
-  const isOfPath = String(at["buffer"] ?? "").includes("bdp");
-  limit = isOfPath ? (then.buffer?.bdp ?? NaN) * first.bdp : (then.buffer?.packets ?? NaN);
-  if (!Number.isNaN(limit) && document.activeElement?.id !== "buffer") controls.buffer(limit);
+/** The bottleneck as it is at the moment, as if it had begun so. */
+function currently(told: Told): Fields {
+  const { changes: _, at: __, ...link } = latest(told.fields);
+  return link;
 }
 
 let addressing: ReturnType<typeof setTimeout> | undefined;
@@ -188,15 +211,19 @@ for (const button of document.querySelectorAll<HTMLButtonElement>("[data-speed]"
 find("#pause").addEventListener("click", () => (speed === 0 ? setSpeed(before) : pause()));
 find("#step").addEventListener("click", () => {
   pause();
-  engine.tell({ do: "step", seconds: bottleneck(told!).rtt });
+  engine.tell({ do: "step", seconds: rtt });
 });
-find("#restart").addEventListener("click", () => void again(settled(told!.fields)));
+find("#restart").addEventListener("click", () => void again(settled(session)));
 addEventListener("keydown", (event) => {
   const target = event.target as HTMLElement;
-  if (event.key !== " " || ["INPUT", "TEXTAREA", "BUTTON", "SELECT"].includes(target.tagName)) return;
+  if (event.key !== " " || target.matches("textarea, select, button, summary, input:not([type=range])")) return;
   event.preventDefault();
   if (speed === 0) setSpeed(before);
   else pause();
+});
+// What was clicked with a pointer leaves the keys to the page.
+addEventListener("click", (event) => {
+  if (event.detail > 0) (event.target as HTMLElement).closest("button")?.blur();
 });
 addEventListener("hashchange", () => void open());
 
@@ -204,7 +231,7 @@ find("#keep").addEventListener("click", () => {
   const name = String(now);
   const [first, ...others] = memory.groups.map((group) => group.window.last(memory.shown));
   const means = first!.map((value, at) => (value + others.reduce((sum, other) => sum + (other[at] ?? 0), 0)) / (others.length + 1));
-  kept = { name, times: memory.times.last(memory.shown).slice(), window: means, queue: memory.queue.last(memory.shown).slice() };
+  kept = { name, window: means, queue: memory.queue.last(memory.shown).slice() };
   board.keep();
   say("Kept: its mean window and its queue are grey from now on, and its numbers stand below.");
 });
@@ -218,7 +245,7 @@ find("#copy").addEventListener("click", async () => {
 });
 const note = "All that you changed is in it: it makes the same run, packet by packet.";
 find("#toml").addEventListener("click", () =>
-  dialog.open("This session as TOML", `${note} narrows run scene.toml runs it.`, told!.toml, (text) => void begin(text, "")),
+  dialog.open("This session as TOML", `${note} narrows run scene.toml runs it.`, told!.toml, (text) => begin(text, "")),
 );
 find("#python").addEventListener("click", () => dialog.open("This session as Python", note, python(told!.toml), null));
 find("#png").addEventListener("click", () => {
@@ -239,6 +266,7 @@ function frame(at: number) {
   const logarithmic = find<HTMLInputElement>("#logarithmic").checked;
   const fresh = memory.rows !== drawn.rows || board.only !== drawn.only || kept !== drawn.kept;
   if (!fresh && at - drawn.at < 500) return;
+  if (board.only !== watched) watch(board.only);
   const shown = { memory, told, kept, only: board.only, logarithmic };
   const begun = performance.now();
   charts.forEach((chart) => chart.draw(shown));
@@ -247,6 +275,7 @@ function frame(at: number) {
   if (at - numbersAt > 250) {
     numbersAt = at;
     board.draw(memory, told, now);
+    controls.buffer(memory.buffer, memory.rate);
     readout();
   }
   document.documentElement.dataset["frame"] = (performance.now() - begun).toFixed(1);
@@ -254,11 +283,22 @@ function frame(at: number) {
 }
 let numbersAt = -Infinity;
 
+/** The group whose first flow's law is asked for its own quantities. */
+let watched: number | null = null;
+function watch(group: number | null) {
+  watched = group;
+  memory.law.clear();
+  const before = told!.groups.slice(0, group ?? 0).reduce((sum, { count }) => sum + count, 0);
+  engine.tell({ do: "watch", flow: group === null ? -1 : before });
+}
+
 /** The values at the end, in a line. */
 function readout() {
   const of = (column: { last(count: number): Float64Array }) => column.last(1)[0]!;
-  const windows = memory.groups.map((group, number) => `${told!.groups[number]!.cc} ${of(group.window).toFixed(1)}`);
+  const windows = memory.groups.map((group, number) => `${nameOf(told!, number)} ${amount(of(group.window))}`);
   find("#readout").textContent = `${now.toFixed(2)} s: mean windows ${windows.join(", ")} packets; queue ${of(memory.queue)} packets`;
+  const law = [...memory.law].map(([name, column]) => `${name} ${amount(of(column))}`);
+  find("#law").textContent = law.length > 0 ? `The law of its first flow: ${law.join(", ")}` : "";
 }
 
 setSpeed(1);

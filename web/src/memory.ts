@@ -55,20 +55,32 @@ export class Memory {
 
   constructor(readonly row: number) {}
 
+  /** The rate of the bottleneck in bit/s, and its buffer in packets, as of the last row. */
+  get rate(): number {
+    return this.capacity.last(1)[0]! / this.row;
+  }
+
+  get buffer(): number {
+    return this.limit.last(1)[0]!;
+  }
+
   /** Rows that can be shown. */
   get shown(): number {
     return Math.min(this.rows, SHOWN);
   }
 
-  /** Adds rows of a run that is as `told` says, over a bottleneck of `rate` bit/s and `limit`. */
-  add(rows: Rows, told: Told, rate: number, limit: number) {
+  /** Has a place for each group of `told`. */
+  grow(told: Told) {
     while (this.groups.length < told.groups.length) this.groups.push(new GroupMemory());
+  }
+
+  /** Adds rows of a run that is as `told` says. */
+  add(rows: Rows, told: Told) {
+    this.grow(told);
     const flows = told.sampled.reduce((sum, count) => sum + count, 0);
     for (let row = 0; row < rows.times.length; row++) {
       this.times.push(rows.times[row]!);
       this.addLink(rows.links, row * told.links.length * LINK_COLUMNS);
-      this.capacity.push(rate * this.row);
-      this.limit.push(limit);
       this.addGroups(rows.groups, row * told.groups.length * GROUP_COLUMNS);
       this.addFlows(rows, row * flows, told.sampled);
       for (const [name, column] of this.law) {
@@ -89,6 +101,8 @@ export class Memory {
     this.dropped.push(arrivals > 0 ? of(LINK.drops) / arrivals : 0);
     this.marked.push(arrivals > 0 ? of(LINK.marks) / arrivals : 0);
     this.departed.push(of(LINK.departed) * 8);
+    this.capacity.push(of(LINK.rate) * this.row);
+    this.limit.push(of(LINK.limit));
   }
 
   private addGroups(groups: Float32Array, at: number) {

@@ -44,10 +44,14 @@ export function numbers(memory: Memory, told: Told, rows: number): Numbers {
   const packet = told.groups[0]?.packet ?? 1500;
   const sorted = queues.toSorted((a, b) => a - b).map((queue) => (queue * packet * 8) / rate);
   const forward = told.groups.map((group) => !group.reverse);
+  const present = memory.groups.flatMap((group, number) =>
+    forward[number] ? group.windows.map((column, flow) => column.last(1)[0]! > 0 || group.arrivals[flow]!.last(1)[0]! > 0) : [],
+  );
   const goodputs = memory.groups.flatMap((group, number) =>
     forward[number] ? group.arrivals.map((column) => sum(column.last(count))) : [],
   );
-  const active = goodputs.filter((arrived) => arrived > 0);
+  // Those that are there, starved ones among them.
+  const active = goodputs.filter((_, flow) => present[flow]);
   const squares = active.reduce((total, value) => total + value * value, 0);
   const total = active.reduce((all, value) => all + value, 0);
   return {

@@ -49,6 +49,11 @@ export function flows(fields: Fields): Fields[] {
   return Array.isArray(given) ? given.filter(isFields) : [];
 }
 
+/** A share as people write it: a file may say 1e-3 for 0.1%. */
+export function asShare(text: string): string {
+  return /^[\d.]+(e-?\d+)?$/.test(text) ? `${Number((Number(text) * 100).toPrecision(6))}%` : text;
+}
+
 /** The text of a field, empty if it was not given. */
 export const text = (value: Json | undefined): string => (value === undefined || value === null ? "" : String(value));
 
@@ -62,23 +67,6 @@ export function withField(fields: Fields, name: string, value: Json): Fields {
   return value === "" ? rest : { ...rest, [name]: value };
 }
 
-/** The same with a field of a group set. */
-export function withGroup(fields: Fields, group: number, name: string, value: Json): Fields {
-  const groups = flows(fields).map((flow, number) => (number === group ? withField(flow, name, value) : flow));
-  return { ...fields, flows: groups };
-}
-
-/** What a session has added is what it begins with when it begins anew: changes, joins, leaves. */
-export function forgetful(fields: Fields): Fields {
-  const link = dumbbell(fields);
-  const next: Fields = link === null ? fields : { ...fields, dumbbell: withField(link, "changes", "") };
-  const staying = flows(next).filter((flow) => flow["stop"] === undefined);
-  const groups = (staying.length > 0 ? staying : flows(next)).map((flow) =>
-    withField(withField(flow, "start", ""), "stop", ""),
-  );
-  return { ...next, flows: groups };
-}
-
 /** The values that a session has changed the bottleneck to, as last. */
 export function latest(fields: Fields): Fields {
   const link = dumbbell(fields);
@@ -87,12 +75,24 @@ export function latest(fields: Fields): Fields {
   return changes.reduce((now, change) => ({ ...now, ...change }), { ...link });
 }
 
-/** What is live becomes what it begins with. */
-export function settled(fields: Fields): Fields {
-  const link = dumbbell(fields);
-  if (link === null) return forgetful(fields);
-  const { changes: _, at: __, ...now } = latest(fields);
-  return forgetful({ ...fields, dumbbell: now });
+/** What has been done since a run began. */
+export interface Session {
+  /** What it began with. */
+  begun: Fields;
+  /** Fields of the bottleneck that were changed. */
+  link: Fields;
+  joined: Fields[];
+  /** Numbers of groups that left. */
+  left: Set<number>;
+}
+
+/** A scenario that begins with what has been done; `edit` changes groups by their numbers before. */
+export function settled(session: Session, edit: (group: Fields, number: number) => Fields = (group) => group): Fields {
+  const { begun, link, joined, left } = session;
+  const groups = [...flows(begun), ...joined].map(edit).filter((_, number) => !left.has(number));
+  const given = dumbbell(begun);
+  const next: Fields = { ...begun, flows: groups.length > 0 ? groups : flows(begun).map(edit) };
+  return given === null ? next : { ...next, dumbbell: { ...given, ...link } };
 }
 
 /** Buffers that theory names, of `flows` flows over `bdp` packets. */

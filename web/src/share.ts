@@ -2,12 +2,12 @@
 
 import { styled } from "./colours";
 import { find, nameOf } from "./controls";
-import type { Told } from "./protocol";
+import type { Told, Wrong } from "./protocol";
 
 export class Dialog {
   private readonly box = find<HTMLDialogElement>("#text-dialog");
   private readonly text = find<HTMLTextAreaElement>("#text");
-  private run: ((text: string) => void) | null = null;
+  private run: ((text: string) => Promise<Wrong | null>) | null = null;
 
   constructor() {
     find("#text-copy").addEventListener("click", () => {
@@ -15,19 +15,22 @@ export class Dialog {
       void navigator.clipboard.writeText(this.text.value).catch(() => undefined);
     });
     find("#text-run").addEventListener("click", () => {
-      this.run?.(this.text.value);
-      this.box.close();
+      void this.run?.(this.text.value).then((wrong) => {
+        find("#text-wrong").textContent = wrong === null ? "" : [wrong.place, wrong.message].filter(Boolean).join(": ");
+        if (wrong === null) this.box.close();
+      });
     });
   }
 
   /** Shows `text`, to be changed and run if `run` is given. */
-  open(title: string, note: string, text: string, run: ((text: string) => void) | null) {
+  open(title: string, note: string, text: string, run: ((text: string) => Promise<Wrong | null>) | null) {
     this.run = run;
     find("#text-title").textContent = title;
     find("#text-note").textContent = note;
     find("#text-run").hidden = run === null;
     this.text.readOnly = run === null;
     this.text.value = text;
+    find("#text-wrong").textContent = "";
     this.box.showModal();
   }
 }

@@ -5,7 +5,7 @@ use crate::build;
 use crate::scenario::{Change, Flow};
 use crate::traces::Traces;
 use crate::{Checked, Scenario, ScenarioError};
-use narrows_router::Discipline;
+use narrows_router::{Discipline, Limit};
 use narrows_sim::{Ahead, Glimpse, LinkSettings, Network, RunSettings, Simulation, Tap, Varying};
 use narrows_units::{Duration, Time};
 use std::ops::ControlFlow;
@@ -98,6 +98,10 @@ pub struct LinkMoment {
     pub marks: u64,
     /// Bytes that have left.
     pub departed: u64,
+    /// Its rate in bit/s, without what is drawn.
+    pub rate: u64,
+    /// Packets that its queue holds, of the first group's; `None` if it is unlimited.
+    pub limit: Option<u64>,
 }
 
 /// The first instant of a whole microsecond after `time`: it can be read and written.
@@ -335,7 +339,16 @@ impl Running {
             return LinkMoment::default();
         };
         let of = |column: &Vec<u64>| column.get(row).copied().unwrap_or_default();
+        let (link, packet) = (&self.checked.links[link], self.checked.packet().count());
+        let varying = link.varying.as_ref();
+        let limit = match varying.map_or(link.limit, |varying| varying.limit(self.due)) {
+            Limit::Packets(packets) => Some(packets),
+            Limit::Bytes(bytes) => Some(bytes / packet),
+            Limit::Unlimited => None,
+        };
         LinkMoment {
+            rate: varying.map_or(link.rate, |varying| varying.rate(self.due)).bits_per_second(),
+            limit,
             queue: of(&series.queue),
             arrivals: of(&series.arrivals),
             drops: of(&series.drops),

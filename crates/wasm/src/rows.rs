@@ -9,8 +9,9 @@ pub(crate) const GROUP: [&str; 8] =
     ["delivered", "fresh", "sent", "lost", "window", "least", "largest", "rtt"];
 
 /// What each row says of each link: packets queued, and packets that arrived, were dropped and were
-/// marked in the interval; bytes that left.
-pub(crate) const LINK: [&str; 5] = ["queue", "arrivals", "drops", "marks", "departed"];
+/// marked in the interval; bytes that left; its rate in bit/s, and packets that its queue holds.
+pub(crate) const LINK: [&str; 7] =
+    ["queue", "arrivals", "drops", "marks", "departed", "rate", "limit"];
 
 /// Moments, as many rows of each.
 #[derive(Default)]
@@ -61,5 +62,9 @@ fn group(group: &GroupMoment) -> [f32; GROUP.len()] {
 }
 
 fn link(link: &LinkMoment) -> [f32; LINK.len()] {
-    [link.queue, link.arrivals, link.drops, link.marks, link.departed].map(|count| count as f32)
+    let LinkMoment { queue, arrivals, drops, marks, departed, rate, limit } = *link;
+    let [queue, arrivals, drops, marks, departed, rate] =
+        [queue, arrivals, drops, marks, departed, rate].map(|count| count as f32);
+    let limit = limit.map_or(f32::NAN, |packets| packets as f32);
+    [queue, arrivals, drops, marks, departed, rate, limit]
 }

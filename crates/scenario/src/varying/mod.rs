@@ -88,6 +88,16 @@ impl CheckedVarying {
         lines.filter_map(|(number, line)| Some((number, line.admits.flow?))).collect()
     }
 
+    /// The rate at `now`, without what is drawn.
+    pub fn rate(&self, now: Time) -> Rate {
+        self.rates.get(now)
+    }
+
+    /// How much the queue holds at `now`.
+    pub fn limit(&self, now: Time) -> Limit {
+        self.base.limits.get(now)
+    }
+
     /// Whether its rate changes at given times.
     pub fn changes_rate(&self) -> bool {
         !self.rates.is_steady()
