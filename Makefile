@@ -85,7 +85,7 @@ docs: playground
 test-web: playground
 	@if command -v npm >/dev/null; then \
 		cargo build --quiet --profile test -p narrows-wasm --example fingerprints && cd web && \
-		node --test --test-reporter=dot test/; \
+		node --test --test-concurrency=1 --test-reporter=dot test/; \
 	else echo "left out the tests of the playground: there is no node" >&2; fi
 
 # Senders and receivers that have the general way only do what is kept.
