@@ -172,8 +172,8 @@ impl Simulation {
         self.arm_sender(flow as u32);
     }
 
-    /// Shows each packet at the given links to `tap`. Arrivals are shown in order of time unless all
-    /// is computed ahead.
+    /// Shows each packet at the given links to `tap`. Arrivals are shown in order of time unless
+    /// all is computed ahead.
     pub fn set_tap(&mut self, links: Vec<LinkId>, tap: Box<dyn Tap>) {
         self.paths.watch(&links);
         self.tap = Some(TappedLinks { links, tap });

@@ -82,9 +82,9 @@ impl Simulation {
         self.arm_sender(flow);
     }
 
-    /// Flows join: `network` is the one that there is, followed by links and flows of its own, which
-    /// begin later than now. Panics if transfers arrive at a pool of flows. Fails if the ends of a
-    /// flow are not connected.
+    /// Flows join: `network` is the one that there is, followed by links and flows of its own,
+    /// which begin later than now. Panics if transfers arrive at a pool of flows. Fails if the ends
+    /// of a flow are not connected.
     pub fn join(&mut self, network: Network) -> Result<(), WiringError> {
         self.expect_open();
         assert!(self.pools.is_empty(), "pools come after the flows that there are");
