@@ -75,6 +75,7 @@ playground: setup
 # The site, into out/site: pages, reference, and the playground. A warning is an error, and each page
 # is visited in a browser.
 docs: playground
+	@test -e python/narrows/page/index.html || { echo "the site needs npm, for its playground" >&2; exit 1; }
 	$(BIN)/pip install --quiet --group docs
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs out/site
 	rm -rf out/site/playground
@@ -85,7 +86,7 @@ docs: playground
 test-web: playground
 	@if command -v npm >/dev/null; then \
 		cargo build --quiet --profile test -p narrows-wasm --example fingerprints && cd web && \
-		node --test --test-concurrency=1 --test-reporter=dot test/; \
+		node --test --test-concurrency=1 --test-reporter=dot test/*.test.mjs; \
 	else echo "left out the tests of the playground: there is no node" >&2; fi
 
 # Senders and receivers that have the general way only do what is kept.

@@ -8,7 +8,9 @@ function offline(): Plugin {
     name: "offline",
     generateBundle(_options, bundle) {
       const files = ["./", ...Object.keys(bundle).map((name) => `./${name}`)];
-      const version = createHash("sha256").update(files.join("\n")).digest("hex").slice(0, 12);
+      // The others have their contents in their names.
+      const told = [...files, readFileSync("index.html", "utf8")].join("\n");
+      const version = createHash("sha256").update(told).digest("hex").slice(0, 12);
       const template = readFileSync("src/offline.js", "utf8");
       const source = template
         .replace("__VERSION__", JSON.stringify(version))

@@ -1,6 +1,6 @@
 /** The worker that simulates, as the page speaks to it. */
 
-import type { Fields, FromWorker, ToWorker, Told, Wrong } from "./protocol";
+import type { FromWorker, ToWorker, Told, Wrong } from "./protocol";
 
 type Message<Is extends FromWorker["is"]> = Extract<FromWorker, { is: Is }>;
 
@@ -51,9 +51,5 @@ export class Engine {
     const answer = new Promise<{ told: Told | null; wrong: Wrong | null }>((resolve) => this.asked.set(ask, resolve));
     this.tell({ do: "check", text, ask });
     return answer;
-  }
-
-  change(link: string, fields: Fields) {
-    this.tell({ do: "change", link, fields });
   }
 }

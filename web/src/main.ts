@@ -9,8 +9,8 @@ import { Engine } from "./engine";
 import { fromHash, toHash } from "./link";
 import { Memory } from "./memory";
 import { amount } from "./numbers";
-import type { Fields, Told, Wrong } from "./protocol";
-import { DURATION, PRESETS, type Session, bottleneck, flows, latest, question, rowOf, settled, withField, withLink } from "./setup";
+import type { Deed, Fields, Told, Wrong } from "./protocol";
+import { DURATION, PRESETS, type Session, bottleneck, flows, question, rowOf, settled, withField, withLink } from "./setup";
 import { Dialog, picture, python } from "./share";
 
 let told: Told | null = null;
@@ -37,14 +37,8 @@ const controls = new Controls({
   head: (name, value) => again(withField(settled(session), name, value)),
   group: (group, name, value) =>
     again(settled(session, (flow, number) => (number === group ? withField(flow, name, value) : flow))),
-  join: (group) => {
-    session.joined.push(group);
-    engine.tell({ do: "join", group });
-  },
-  leave: (group) => {
-    session.left.add(group);
-    engine.tell({ do: "leave", group });
-  },
+  join: (group) => engine.tell({ do: "join", group }),
+  leave: (group) => engine.tell({ do: "leave", group }),
   add: () => {
     const fields = settled(session);
     again({ ...fields, flows: [...flows(fields), { cc: "bbr" }] });
@@ -74,14 +68,12 @@ const engine = new Engine({
     startedWrong = false;
     find("#question").textContent = title || "Your own scene";
     document.title = `narrows: ${title || "play with a bottleneck"}`;
-    Object.assign(document.documentElement.dataset, { begun: String(Date.now()) });
     address();
   },
   rows(message) {
     for (const rows of message.rows) memory.add(rows, told!);
     now = message.now;
     document.documentElement.dataset["packets"] = String(message.packets);
-    document.documentElement.dataset["busy"] = String(message.busy);
     if (message.over && speed !== 0) {
       pause();
       say(`The run of ${told!.duration} s is over; Restart begins it anew.`);
@@ -89,16 +81,13 @@ const engine = new Engine({
   },
   changed(message) {
     told = message.told;
+    remember(message.by);
     controls.wrong(null);
     memory.grow(told);
     controls.show(told, title);
-    void engine.check(JSON.stringify({ ...told.fields, dumbbell: currently(told) })).then((as) => {
-      if (as.told !== null) rtt = bottleneck(as.told).rtt;
-    });
     address();
   },
   wrong({ wrong, what }) {
-    if (what === "join") session.joined.pop();
     controls.wrong(wrong);
     if (what === "start" && told === null) fallBack(wrong);
     if (told !== null) controls.show(told, title);
@@ -156,22 +145,30 @@ async function again(fields: Fields) {
   const text = JSON.stringify(fields);
   const { told: next, wrong } = await checked(text);
   if (next === null) return controls.wrong(wrong);
-  const known = PRESETS.find(({ question }) => question === title);
-  if (known) title = "";
+  if (PRESETS.some(({ question }) => question === title)) title = "";
   start(text, bottleneck(next).rtt);
 }
 
 /** Changes the bottleneck while it runs. */
 function live(name: string, value: string) {
   if (told === null) return;
-  session.link[name] = value;
-  engine.change(bottleneck(told).name, { [name]: value });
+  engine.tell({ do: "change", link: bottleneck(told).name, fields: { [name]: value } });
 }
 
-/** The bottleneck as it is at the moment, as if it had begun so. */
-function currently(told: Told): Fields {
-  const { changes: _, at: __, ...link } = latest(told.fields);
-  return link;
+/** Remembers what has been done, for when it begins anew. */
+function remember(deed: Deed) {
+  if (deed.do === "join") session.joined.push(deed.group);
+  else if (deed.do === "leave") session.left.add(deed.group);
+  else {
+    Object.assign(session.link, deed.fields);
+    if (deed.fields["rtt"] !== undefined) void measure();
+  }
+}
+
+/** Reads the RTT that has been set, in seconds. */
+async function measure() {
+  const { told: as } = await engine.check(JSON.stringify(settled(session)));
+  if (as !== null) rtt = bottleneck(as).rtt;
 }
 
 let addressing: ReturnType<typeof setTimeout> | undefined;
@@ -245,7 +242,7 @@ find("#copy").addEventListener("click", async () => {
 });
 const note = "All that you changed is in it: it makes the same run, packet by packet.";
 find("#toml").addEventListener("click", () =>
-  dialog.open("This session as TOML", `${note} narrows run scene.toml runs it.`, told!.toml, (text) => begin(text, "")),
+  dialog.open("This session as TOML", `${note} narrows run scene.toml runs it, for as long as its duration says: an hour, unless you give less.`, told!.toml, (text) => begin(text, "")),
 );
 find("#python").addEventListener("click", () => dialog.open("This session as Python", note, python(told!.toml), null));
 find("#png").addEventListener("click", () => {
@@ -268,7 +265,6 @@ function frame(at: number) {
   if (!fresh && at - drawn.at < 500) return;
   if (board.only !== watched) watch(board.only);
   const shown = { memory, told, kept, only: board.only, logarithmic };
-  const begun = performance.now();
   charts.forEach((chart) => chart.draw(shown));
   find("#now").textContent = `${now.toFixed(2)} s`;
   // Numbers that change sixty times a second are read by nobody.
@@ -278,7 +274,6 @@ function frame(at: number) {
     controls.buffer(memory.buffer, memory.rate);
     readout();
   }
-  document.documentElement.dataset["frame"] = (performance.now() - begun).toFixed(1);
   drawn = { rows: memory.rows, at, only: board.only, kept };
 }
 let numbersAt = -Infinity;

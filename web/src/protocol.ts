@@ -69,7 +69,6 @@ export interface Lists {
 export interface Rows {
   times: Float64Array;
   windows: Float32Array;
-  rtts: Float32Array;
   arrivals: Float32Array;
   groups: Float32Array;
   links: Float32Array;
@@ -83,20 +82,24 @@ export const GROUP_COLUMNS = 8;
 export const LINK = { queue: 0, arrivals: 1, drops: 2, marks: 3, departed: 4, rate: 5, limit: 6 } as const;
 export const LINK_COLUMNS = 7;
 
+/** What is done to a run while it goes. */
+export type Deed =
+  | { do: "change"; link: string; fields: Fields }
+  | { do: "join"; group: Fields }
+  | { do: "leave"; group: number };
+
 export type ToWorker =
+  | Deed
   | { do: "start"; text: string; row: number; speed: number }
   | { do: "speed"; speed: number }
   | { do: "step"; seconds: number }
-  | { do: "change"; link: string; fields: Fields }
-  | { do: "join"; group: Fields }
-  | { do: "leave"; group: number }
   | { do: "watch"; flow: number }
   | { do: "check"; text: string; ask: number };
 
 export type FromWorker =
   | { is: "ready"; engine: string; version: string; lists: Lists }
   | { is: "begun"; told: Told; row: number }
-  | { is: "rows"; rows: Rows[]; now: number; over: boolean; packets: number; busy: number }
-  | { is: "changed"; told: Told; at: string }
+  | { is: "rows"; rows: Rows[]; now: number; over: boolean; packets: number }
+  | { is: "changed"; told: Told; by: Deed }
   | { is: "wrong"; wrong: Wrong; what: ToWorker["do"] }
   | { is: "checked"; told: Told | null; wrong: Wrong | null; ask: number };

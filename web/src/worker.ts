@@ -1,7 +1,7 @@
 /** Simulates, in slices, and sends what it saw. */
 
 import init, { Run, check, engine, lists, version } from "../pkg/narrows_wasm.js";
-import type { FromWorker, Lists, Rows, ToWorker, Told, Wrong } from "./protocol";
+import type { Deed, FromWorker, Lists, Rows, ToWorker, Told, Wrong } from "./protocol";
 
 /** A slice takes no longer than this, in milliseconds of real time, so that a change is heard. */
 const SLICE = 12;
@@ -17,7 +17,6 @@ let last = performance.now();
 let sent = 0;
 let rows: Rows[] = [];
 let packets = 0;
-let busy = 0;
 /** Simulated seconds that take a slice, by experience. */
 let step = 0.02;
 
@@ -42,7 +41,7 @@ function told(run: Run): Told {
 function start(text: string, seconds: number, at: number) {
   const next = new Run(text, seconds);
   run?.free();
-  [run, row, speed, due, rows, packets, busy] = [next, seconds, at, 0, [], 0, 0];
+  [run, row, speed, due, rows, packets] = [next, seconds, at, 0, [], 0];
   [step, last] = [seconds, performance.now()];
   say({ is: "begun", told: told(next), row });
 }
@@ -52,14 +51,12 @@ function advance(run: Run, seconds: number) {
   const before = performance.now();
   packets += run.advance(seconds);
   const took = performance.now() - before;
-  busy += took;
   const times = run.times();
   if (times.length > 0) {
     const lawNames = (JSON.parse(run.columns()) as { law: string[] }).law;
     rows.push({
       times,
       windows: run.windows(),
-      rtts: run.rtts(),
       arrivals: run.arrivals(),
       groups: run.groups(),
       links: run.links(),
@@ -76,11 +73,11 @@ function send(run: Run, force: boolean) {
   const now = performance.now();
   if (!force && (now - sent < SEND_EVERY || rows.length === 0)) return;
   const buffers = rows.flatMap((part) =>
-    [part.times, part.windows, part.rtts, part.arrivals, part.groups, part.links, part.law].map(
+    [part.times, part.windows, part.arrivals, part.groups, part.links, part.law].map(
       (array) => array.buffer as ArrayBuffer,
     ),
   );
-  say({ is: "rows", rows, now: run.now(), over: run.is_over(), packets, busy }, buffers);
+  say({ is: "rows", rows, now: run.now(), over: run.is_over(), packets }, buffers);
   [rows, sent] = [[], now];
 }
 
@@ -93,7 +90,13 @@ function again() {
 }
 channel.port1.onmessage = () => {
   awaited = false;
-  turn();
+  try {
+    turn();
+  } catch (error) {
+    // A run that cannot go on is over.
+    run = null;
+    say({ is: "wrong", wrong: asWrong(error), what: "step" });
+  }
 };
 
 function turn() {
@@ -134,14 +137,18 @@ function obey(message: ToWorker) {
       return send(run, true);
     case "watch":
       return run.watch(message.flow);
-    case "change":
-      return say({ is: "changed", at: run.change(message.link, JSON.stringify(message.fields)), told: told(run) });
-    case "join":
+    default:
+      // What was before has the form of before.
       send(run, true);
-      return say({ is: "changed", at: run.join(JSON.stringify(message.group)), told: told(run) });
-    case "leave":
-      return say({ is: "changed", at: run.leave(message.group), told: told(run) });
+      act(run, message);
+      return say({ is: "changed", by: message, told: told(run) });
   }
+}
+
+function act(run: Run, deed: Deed) {
+  if (deed.do === "change") run.change(deed.link, JSON.stringify(deed.fields));
+  else if (deed.do === "join") run.join(JSON.stringify(deed.group));
+  else run.leave(deed.group);
 }
 
 function answer(text: string, ask: number) {

@@ -50,6 +50,7 @@ function together(texts, compare) {
 
 test("examples, scenes, every law and every queue run as they do natively", () => {
   const texts = [];
+  const left = [];
   for (const folder of ["../../examples/", "../presets/"]) {
     const place = new URL(folder, import.meta.url);
     for (const file of readdirSync(place).filter((name) => name.endsWith(".toml"))) {
@@ -57,23 +58,25 @@ test("examples, scenes, every law and every queue run as they do natively", () =
       try {
         texts.push(short(text));
       } catch {
-        // A file that is no scenario of its own: a law in Python, or a trace beside it.
+        left.push(file);
       }
     }
   }
-  assert.ok(texts.length > 25, `${texts.length} files`);
+  // They need a file beside them, or what they are about comes after 12 s.
+  assert.deepEqual(left, [
+    "cellular.toml",
+    "changes.toml",
+    "highspeed.toml",
+    "ledbat.toml",
+    "outages.toml",
+    "satellites.toml",
+    "video.toml",
+  ]);
   const { laws, queues } = JSON.parse(lists());
   const dumbbell = { rate: "10Mbps", rtt: "40ms", buffer: "30p" };
   const three = (law, queue) => ({ duration: "3s", dumbbell: { ...dumbbell, queue }, flows: [{ cc: law, count: 3 }] });
   const every = [...laws.map(({ name }) => three(name, "drop-tail")), ...queues.map(({ name }) => three("cubic", name))];
-  for (const scenario of every) {
-    try {
-      check(JSON.stringify(scenario));
-      texts.push(JSON.stringify(scenario));
-    } catch {
-      // A law that wants another network.
-    }
-  }
+  texts.push(...every.map((scenario) => JSON.stringify(scenario)));
   together(texts, (hashes) => {
     texts.forEach((text, number) => assert.equal(fingerprint(text), hashes[number], text));
   });

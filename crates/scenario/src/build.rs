@@ -32,13 +32,7 @@ pub(crate) fn network(
 ) -> Result<Network, RunError> {
     let flows = checked.flows.iter().map(|group| group.attachments.len()).sum();
     let mut network = Network { flows: Vec::with_capacity(flows), ..Network::default() };
-    let watch = checked.sample.map_or(Watch::Histograms, Watch::Samples);
-    let ports = ports(checked);
-    for (number, link) in checked.links.iter().enumerate() {
-        let perturbation = Stream::new(seed, HASH_STREAMS, number as u64).bits();
-        let draws = Stream::new(seed, LINK_STREAMS, number as u64);
-        let mut settings = link.settings(perturbation, watch, draws);
-        share(&mut settings, ports[number].clone());
+    for (link, settings) in checked.links.iter().zip(links(checked, seed)) {
         network.links.push((link.from, link.to, settings.into()));
     }
     let routers = checked.links.iter().flat_map(|link| [link.from, link.to]).max();
@@ -65,6 +59,19 @@ pub(crate) fn network(
         }
     }
     Ok(network)
+}
+
+/// The links between routers of `checked` under `seed`.
+pub(crate) fn links(checked: &Checked, seed: u64) -> impl Iterator<Item = LinkSettings> {
+    let watch = checked.sample.map_or(Watch::Histograms, Watch::Samples);
+    let links = checked.links.iter().zip(ports(checked)).enumerate();
+    links.map(move |(number, (link, port))| {
+        let perturbation = Stream::new(seed, HASH_STREAMS, number as u64).bits();
+        let draws = Stream::new(seed, LINK_STREAMS, number as u64);
+        let mut settings = link.settings(perturbation, watch, draws);
+        share(&mut settings, port);
+        settings
+    })
 }
 
 /// The port that each link has in a memory that it shares, if it does.

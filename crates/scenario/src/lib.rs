@@ -16,6 +16,7 @@ mod expectations;
 mod fields;
 #[cfg(feature = "parquet")]
 mod files;
+mod fingerprint;
 mod flow;
 mod groups;
 mod host;
@@ -54,6 +55,7 @@ pub use error::{RunError, ScenarioError};
 pub use expectations::{Expectation, Expectations, Side};
 #[cfg(feature = "parquet")]
 pub use files::{parquet, small_parquet};
+pub use fingerprint::{Fingerprint, History};
 pub use flow::{CheckedFlow, Headers, PacketSize};
 pub use groups::{GroupResult, Queries, SizeClass, Spread, Taken};
 pub use law::{Law, OwnLaw};

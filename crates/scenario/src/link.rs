@@ -6,6 +6,7 @@ use crate::queue_spec::QueueSpec;
 use crate::scenario::{LinkFields, LinkOptions};
 use crate::varying::{self, Amounts, CheckedVarying};
 use narrows_router::registry::Placement;
+use narrows_router::service::Steps;
 use narrows_router::{Discipline, Limit};
 use narrows_sim::{Jitter, LinkSettings, Loss, Watch};
 use narrows_units::{Buffer, Bytes, Duration, Probability, Rate, Stream};
@@ -54,6 +55,11 @@ impl CheckedLink {
         let drops =
             LinkSettings { limit, queue, mtu, is_device, ..LinkSettings::plain(rate, delay) };
         LinkSettings { perturbation, loss, jitter, watch, varying, ..drops }
+    }
+
+    /// Its rates, if they change at given times.
+    pub(crate) fn changing_rates(&self) -> Option<&Steps<Rate>> {
+        self.varying.as_ref()?.changing_rates()
     }
 
     /// Whether its wire ever loses packets by chance.

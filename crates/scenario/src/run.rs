@@ -55,7 +55,7 @@ fn run_here(
 }
 
 /// Fails if a transfer that arrived found no idle flow: those after it would not have come.
-fn arrivals_fit(checked: &Checked, simulation: &Simulation) -> Result<(), RunError> {
+pub(crate) fn arrivals_fit(checked: &Checked, simulation: &Simulation) -> Result<(), RunError> {
     let Some(overrun) = simulation.overrun() else { return Ok(()) };
     let groups = checked.flows.iter().enumerate();
     let mut pools = groups.filter(|(_, group)| group.arriving.is_some());

@@ -3,7 +3,7 @@
 use crate::rows::{self, Rows};
 use crate::told::{read, told};
 use crate::wrong;
-use narrows_scenario::{Running, Scenario};
+use narrows_scenario::{Running, Scenario, ScenarioError};
 use narrows_units::{Duration, Time};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -32,12 +32,13 @@ impl Run {
     }
 
     /// Goes on for so many seconds of simulated time, or to the end; returns how many data packets
-    /// have arrived in them.
-    pub fn advance(&mut self, seconds: f64) -> f64 {
+    /// have arrived in them. Fails with JSON of place and message.
+    pub fn advance(&mut self, seconds: f64) -> Result<f64, JsValue> {
         let before = self.running.delivered();
-        self.running.run_until(self.running.now() + span(seconds));
+        let ran = self.running.run_until(self.running.now() + span(seconds));
+        ran.map_err(|error| wrong(ScenarioError::new("", error)))?;
         self.rows = Rows::of(&self.running.take_moments());
-        (self.running.delivered() - before) as f64
+        Ok((self.running.delivered() - before) as f64)
     }
 
     /// Simulated seconds reached.

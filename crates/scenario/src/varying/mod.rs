@@ -98,9 +98,9 @@ impl CheckedVarying {
         self.base.limits.get(now)
     }
 
-    /// Whether its rate changes at given times.
-    pub fn changes_rate(&self) -> bool {
-        !self.rates.is_steady()
+    /// Its rates, if they change at given times.
+    pub fn changing_rates(&self) -> Option<&Steps<Rate>> {
+        Some(&self.rates).filter(|rates| !rates.is_steady())
     }
 
     /// Whether changes begin anew.

@@ -6,12 +6,12 @@
 //! What tables show is pinned apart from it, a line for each column, so that a new column only adds
 //! lines, and voids no cache.
 
-use crate::history::{Hash, history};
+use crate::history::history;
 use crate::kept;
 
 use narrows_control::registry::LAWS;
 use narrows_router::registry::QUEUES;
-use narrows_scenario::{Checked, Results, Scenario, TABLES, engine, table};
+use narrows_scenario::{Checked, Fingerprint, Results, Scenario, TABLES, engine, table};
 
 /// Each scenario by name: what its head, `[dumbbell]` and `[[flows]]` say besides the same small
 /// bottleneck.
@@ -332,7 +332,7 @@ fn columns(name: &str, results: &Results) -> Vec<String> {
     for name_of_table in TABLES {
         let table = table(results, name_of_table).expect("TABLES names tables");
         for (field, column) in table.schema().fields().iter().zip(table.columns()) {
-            let mut hash = Hash::EMPTY;
+            let mut hash = Fingerprint::EMPTY;
             for buffer in column.to_data().buffers() {
                 hash.bytes(buffer.as_slice());
             }

@@ -14,7 +14,7 @@ fn running(dumbbell: &str, flows: &str) -> Result<Running, String> {
 /// What is said of a change after one second.
 fn change(dumbbell: &str, link: &str, fields: &str) -> String {
     let mut running = running(dumbbell, "").expect("it runs");
-    running.run_until(Time::ZERO + Duration::from_millis(1000));
+    running.run_until(Time::ZERO + Duration::from_millis(1000)).expect("all flows are there");
     let change = serde_json::from_str(&format!("{{\"at\": \"0s\", {fields}}}")).expect("a change");
     let before = running.scenario().clone();
     let said =
@@ -25,7 +25,7 @@ fn change(dumbbell: &str, link: &str, fields: &str) -> String {
 
 fn join(dumbbell: &str, flows: &str) -> String {
     let mut running = running(dumbbell, flows).expect("it runs");
-    running.run_until(Time::ZERO + Duration::from_millis(1000));
+    running.run_until(Time::ZERO + Duration::from_millis(1000)).expect("all flows are there");
     let group = serde_json::from_str("{\"cc\": \"reno\"}").expect("a group");
     running.join(group).map_or_else(|error| error.to_string(), |at| at.to_string())
 }
@@ -46,6 +46,13 @@ fn what_cannot_be_is_said() {
         change("buffer = \"20p\"\nqueue = \"pie\"", "bottleneck", "\"rate\": \"5Mbps\""),
         "rate: PIE measures a rate that changes in another way; give a change of rate at the start"
     );
+    let shaped = "buffer = \"20p\"\nshaper = { rate = \"5Mbps\", burst = \"9kB\" }\n\
+                  changes = [{ at = \"3s\", rate = \"9Mbps\" }]";
+    assert_eq!(change(shaped, "bottleneck", "\"buffer\": \"5p\""), "1.000001s");
+    assert_eq!(
+        change(shaped, "bottleneck", "\"rate\": \"5Mbps\""),
+        "rate: a shaper remembers; give a change of rate at the start"
+    );
     assert_eq!(
         join("buffer = \"20p\"\nrtt_step = \"1ms\"", "count = 3"),
         "rtt_step: deals RTTs to all flows anew; leave it out"
@@ -64,13 +71,22 @@ fn what_cannot_be_is_said() {
 #[test]
 fn groups_leave_once_and_the_end_is_the_end() {
     let mut running = running("buffer = \"20p\"", "count = 3").expect("it runs");
-    running.run_until(Time::ZERO + Duration::from_millis(1000));
+    running.run_until(Time::ZERO + Duration::from_millis(1000)).expect("all flows are there");
     let say = |error: narrows_scenario::ScenarioError| error.to_string();
     assert_eq!(running.leave(1).map_err(say), Err("flows[1].stop: there is no such group".into()));
     assert!(running.leave(0).is_ok());
     assert_eq!(running.leave(0).map_err(say), Err("flows[0].stop: the group has stopped".into()));
-    running.run_until(Time::ZERO + Duration::from_millis(9000));
+    running.run_until(Time::ZERO + Duration::from_millis(9000)).expect("all flows are there");
     let change = serde_json::from_str("{\"at\": \"0s\", \"buffer\": \"5p\"}").expect("a change");
     let over = "duration: the run of 5s is over; give more, and begin anew";
     assert_eq!(running.change("bottleneck", change).map_err(say), Err(over.into()));
+}
+
+#[test]
+fn a_transfer_that_finds_no_flow_is_told() {
+    let arriving = "count = 2\narrivals = { load = 0.9, sizes = \"web-search:max=1MB\" }";
+    let mut running = running("buffer = \"20p\"", arriving).expect("it runs");
+    let said = running.run_until(Time::ZERO + Duration::from_millis(5000));
+    let said = said.expect_err("two are too few").to_string();
+    assert!(said.contains("all 2 flows are busy"), "{said}");
 }

@@ -1,8 +1,7 @@
 //! Sessions, and the files that they leave.
 
-use crate::history::History;
 use narrows_router::registry::QUEUES;
-use narrows_scenario::{Change, Checked, Flow, Running, Scenario, run_tapped};
+use narrows_scenario::{Change, Checked, Flow, History, Running, Scenario, run_tapped};
 use narrows_units::{Duration, Time};
 use proptest::prelude::*;
 
@@ -11,14 +10,14 @@ const ROW: Duration = Duration::from_millis(20);
 /// The hash of a run from the start, of that seed which the scenario gives.
 fn from_the_start(scenario: &Scenario) -> u64 {
     let checked = Checked::new(scenario.clone()).expect("what has run is right");
-    let history = History::new();
+    let history = History::default();
     run_tapped(&checked, checked.seed, Box::new(history.clone())).expect("it runs");
-    history.hash().0
+    history.so_far().0
 }
 
 fn open(scenario: &Scenario) -> (Running, History) {
     let mut running = Running::new(scenario.clone(), ROW).expect("it can be changed");
-    let history = History::new();
+    let history = History::default();
     running.set_tap(Box::new(history.clone()));
     (running, history)
 }
@@ -49,9 +48,11 @@ fn examples_do_not_mind_being_open_and_looked_at() {
         let Ok(checked) = Checked::new(shorter.clone()) else { continue };
         let (mut running, history) = open(&shorter);
         for slice in 1..=40 {
-            running.run_until(Time::ZERO + Duration::from_millis(101) * slice);
+            running
+                .run_until(Time::ZERO + Duration::from_millis(101) * slice)
+                .expect("all flows are there");
         }
-        assert_eq!(history.hash().0, from_the_start(&shorter), "{}", path.display());
+        assert_eq!(history.so_far().0, from_the_start(&shorter), "{}", path.display());
         assert!(running.now() == Time::ZERO + checked.duration);
         let moments = running.take_moments();
         assert_eq!(moments.len(), 200, "{}", path.display());
@@ -118,6 +119,28 @@ fn anything() -> impl Strategy<Value = Scenario> {
         })
 }
 
+/// What a file says of later times stays where it is.
+#[test]
+fn a_change_comes_before_those_of_the_file_that_are_still_to_come() {
+    let text = "duration = \"5s\"\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\nbuffer = \"20p\"\n\
+                [[dumbbell.changes]]\nat = \"1s\"\nrate = \"8Mbps\"\nramp = \"500ms\"\n\
+                [[dumbbell.changes]]\nat = \"3s\"\nbuffer = \"9p\"\n[[flows]]\ncount = 3\n";
+    let (mut running, history) = open(&Scenario::from_toml(text).expect("a scenario"));
+    let at = |millis| Time::ZERO + Duration::from_millis(millis);
+    let mut tried = Vec::new();
+    for (millis, fields) in
+        [(500, "\"buffer\": \"50p\""), (1200, "\"loss\": \"1%\""), (2000, "\"rate\": \"5Mbps\"")]
+    {
+        running.run_until(at(millis)).expect("all flows are there");
+        tried.push(running.change("bottleneck", change(fields)).expect("it is exact").to_string());
+    }
+    running.run_until(at(5000)).expect("all flows are there");
+    assert_eq!(tried[..2], ["500.001ms", "1.500001s"], "a ramp ends first");
+    let file = running.scenario().to_toml();
+    assert!(file.find("5Mbps") < file.find("9p"), "{file}");
+    assert_eq!(history.so_far().0, from_the_start(running.scenario()), "{file}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
     #[test]
@@ -127,7 +150,7 @@ proptest! {
         let mut done = 0;
         for (micros, deed) in &deeds {
             now += Duration::from_micros(*micros);
-            running.run_until(now);
+            running.run_until(now).expect("all flows are there");
             let done_at = match deed {
                 Deed::Change(fields) => running.change("bottleneck", change(fields)),
                 Deed::Join(fields) => running.join(flow(fields)),
@@ -138,11 +161,11 @@ proptest! {
                 prop_assert!(Time::ZERO + at > now, "{at} is over");
             }
         }
-        running.run_until(Time::ZERO + Duration::from_millis(6000));
+        running.run_until(Time::ZERO + Duration::from_millis(6000)).expect("all flows are there");
         let file = running.scenario().to_toml();
         let read = Scenario::from_toml(&file).expect("what is written can be read");
         prop_assert_eq!(&read, running.scenario(), "{}", file);
-        prop_assert_eq!(history.hash().0, from_the_start(&read), "{} deeds:\n{}", done, file);
+        prop_assert_eq!(history.so_far().0, from_the_start(&read), "{} deeds:\n{}", done, file);
     }
 
     #[test]
@@ -152,14 +175,14 @@ proptest! {
         let scenario = Scenario::from_toml(text).expect("a scenario");
         let whole = Time::ZERO + Duration::from_millis(3000);
         let (mut one, _) = open(&scenario);
-        one.run_until(whole);
+        one.run_until(whole).expect("all flows are there");
         let (mut other, _) = open(&scenario);
         let mut now = Time::ZERO;
         for slice in slices {
             now += Duration::from_millis(slice);
-            other.run_until(now);
+            other.run_until(now).expect("all flows are there");
         }
-        other.run_until(whole);
+        other.run_until(whole).expect("all flows are there");
         let told = |moment: &narrows_scenario::Moment| format!("{moment:?}");
         let (one, other) = (one.take_moments(), other.take_moments());
         prop_assert_eq!(one.len(), 150);
@@ -174,9 +197,9 @@ fn what_moments_say_adds_up() {
     let text = "duration = \"10s\"\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\nbuffer = \"20p\"\n\
                 [[flows]]\ncount = 3\n[[flows]]\ncc = \"bbr\"\n";
     let (mut running, _) = open(&Scenario::from_toml(text).expect("a scenario"));
-    running.run_until(Time::ZERO + Duration::from_millis(5000));
+    running.run_until(Time::ZERO + Duration::from_millis(5000)).expect("all flows are there");
     running.join(flow("\"cc\": \"reno\"")).expect("it joins");
-    running.run_until(Time::ZERO + Duration::from_millis(10_000));
+    running.run_until(Time::ZERO + Duration::from_millis(10_000)).expect("all flows are there");
     let moments = running.take_moments();
     let late: Vec<_> = moments.iter().skip(400).collect();
     let delivered: u64 = late.iter().flat_map(|it| &it.groups).map(|group| group.delivered).sum();

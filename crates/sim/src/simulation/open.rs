@@ -7,7 +7,6 @@ use super::Simulation;
 use crate::ends::Source;
 use crate::link::LinkSettings;
 use crate::wiring::{Ahead, LinkId, Network, Paths, WiringError};
-use narrows_router::Backlog;
 use narrows_transport::Counters;
 use narrows_units::Time;
 
@@ -55,11 +54,6 @@ impl Simulation {
             arrived: receiver.sink.arrived(),
             duplicates: receiver.sink.duplicates(),
         }
-    }
-
-    /// What is queued at a link now, or in transmission.
-    pub fn backlog(&mut self, link: LinkId) -> Backlog {
-        self.links[link as usize].backlog(self.now)
     }
 
     /// From when on nothing has been decided yet of what leaves a link: not before now.
