@@ -226,8 +226,12 @@ addEventListener("hashchange", () => void open());
 
 find("#keep").addEventListener("click", () => {
   const name = String(now);
-  const [first, ...others] = memory.groups.map((group) => group.window.last(memory.shown));
-  const means = first!.map((value, at) => (value + others.reduce((sum, other) => sum + (other[at] ?? 0), 0)) / (others.length + 1));
+  const groups = memory.groups.map((group, number) => ({ values: group.window.last(memory.shown), flows: told!.groups[number]!.count }));
+  const means = groups[0]!.values.map((_, at) => {
+    const begun = groups.filter(({ values }) => !Number.isNaN(values[at]!));
+    const flows = begun.reduce((sum, group) => sum + group.flows, 0);
+    return begun.reduce((sum, group) => sum + group.values[at]! * group.flows, 0) / flows;
+  });
   kept = { name, window: means, queue: memory.queue.last(memory.shown).slice() };
   board.keep();
   say("Kept: its mean window and its queue are grey from now on, and its numbers stand below.");

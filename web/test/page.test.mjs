@@ -176,6 +176,10 @@ test("what is wrong is said at its field, and the scene goes on", async () => {
   assert.equal(await page.locator('[data-live="rate"]').getAttribute("aria-invalid"), "true");
   const now = await seconds(page);
   await until(page, seconds, (then) => then > now, "time");
+  // What was refused is not begun with, either.
+  await page.click("#restart");
+  await page.waitForSelector("#wrong", { state: "hidden" });
+  assert.match(await toml(page), /rate = "1Gbps"/);
   await context.close();
 });
 
