@@ -34,6 +34,8 @@ class Judgement:
     ----------
     name
         The name of the number, like ``links.bottleneck.delay_p99``.
+    during
+        The part of the run that it is about, from and to in seconds; None for the measured window.
     bound
         The bound as it was written.
     relative
@@ -53,6 +55,7 @@ class Judgement:
     """
 
     name: str
+    during: tuple[float, float] | None
     bound: str
     relative: bool
     values: list[float]
@@ -63,6 +66,28 @@ class Judgement:
     kind: str
     why: str
     source: str
+
+    @property
+    def title(self) -> str:
+        """The number's name for people, with the part of the run that it is about."""
+        if self.during is None:
+            return self.name
+        begin, end = self.during
+        return f"{self.name} {begin:g}-{end:g} s"
+
+    @property
+    def margin(self) -> float:
+        """How far the mean lies on the right side of the bound, as a part of the bound's amount.
+
+        Below 0 it lies on the wrong side; NaN if there is no number, infinite if a bound of 0 is
+        missed or met by any distance.
+        """
+        count = len(self.values)
+        amount = sum(self.bounds) / count
+        room = -_excess(self.bound, sum(self.values) / count, amount)
+        if room == 0 or amount != 0:
+            return room / abs(amount) if amount else 0.0
+        return math.copysign(math.inf, room)
 
     @property
     def number(self) -> str:
@@ -100,7 +125,7 @@ class Judgement:
         """
         told = {
             name: getattr(self, name)
-            for name in ("name", "bound", "verdict", "mean", "half", "kind", "why", "source")
+            for name in ("name", "during", "bound", "verdict", "mean", "half", "kind", "why", "source")
         }
         told |= {"values": self.values, "bounds": self.bounds}
         return {name: _plain(value) for name, value in told.items()}
@@ -168,7 +193,7 @@ def lines(check: Check) -> Iterator[str]:
     str
         In columns.
     """
-    rows = [(it.verdict.value, it.name, it.number, it.limit) for it in check.judgements]
+    rows = [(it.verdict.value, it.title, it.number, it.limit) for it in check.judgements]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for verdict, name, number, limit in rows:
         yield (
@@ -229,56 +254,127 @@ def check_all(cases: Sequence[tuple[Scenario, list[int]]]) -> list[Check]:
     RuntimeError
         If a run fails.
     """
-    sampled = [_without_samples(scenario).checked for scenario, _ in cases]
-    for checked in sampled:
-        if not checked.expectations():
-            raise Error('expect: nothing is expected; add expect = { utilisation = ">= 0.9" }')
+    sampled = [lean(scenario) for scenario, _ in cases]
     weights = [weight for checked in sampled for weight in _weights(checked)]
     check_memory(weights, max(len(seeds) for _, seeds in cases))
     jobs = [(number, seed) for number, (_, seeds) in enumerate(cases) for seed in seeds]
 
     def one(job: int, watch: Callable[[float], None]) -> list[list[float]]:
         number, seed = jobs[job]
-        checked = sampled[number]
-        runs = [checked, *(reference for _, reference in checked.references())]
-        done: list[_core.Run] = []
-        for run in runs:
-
-            def share_of_all(share: float, before: int = len(done)) -> None:
-                watch((before + share) / len(runs))
-
-            done.append(_core.run(run, seed, share_of_all, None))
-        return checked.expected(done)
+        return numbers(sampled[number], seed, watch, {})
 
     found = iter(each(len(jobs), one))
     return [
-        _judged(scenario, seeds, checked, [next(found) for _ in seeds])
+        judged(scenario, seeds, checked, [next(found) for _ in seeds])
         for (scenario, seeds), checked in zip(cases, sampled, strict=True)
     ]
 
 
-def _without_samples(scenario: Scenario) -> Scenario:
-    """Return a scenario whose runs keep no series, of which nothing is expected."""
-    return scenario.drafted({"sample": "0s", "trace": None}).valid()
+def numbers(
+    checked: _core.Checked,
+    seed: int,
+    watch: Callable[[float], None],
+    known: dict[str, _core.Run],
+) -> list[list[float]]:
+    """Return the number and what its bound amounts to, of each expectation, under a seed.
+
+    Parameters
+    ----------
+    checked
+        What is run, and its references with it.
+    seed
+        The seed of all of them.
+    watch
+        A function that is called with the share of them done.
+    known
+        References under that seed that have been run, by what they are; those that are missing are
+        added.
+
+    Returns
+    -------
+    list of list of float
+        Two for each expectation; NaN for what a run does not show.
+
+    Raises
+    ------
+    RuntimeError
+        If a run fails.
+    """
+    others = checked.references()
+    done: list[_core.Run] = []
+
+    def share_of_all(share: float) -> None:
+        watch((len(done) + share) / (len(others) + 1))
+
+    done.append(_core.run(checked, seed, share_of_all, None))
+    for _, what, other in others:
+        if what not in known:
+            known[what] = _core.run(other, seed, share_of_all, None)
+        done.append(known[what])
+    return checked.expected(done)
+
+
+def lean(scenario: Scenario) -> _core.Checked:
+    """Return a scenario whose runs keep nothing of which nothing is expected.
+
+    Parameters
+    ----------
+    scenario
+        One that expects something.
+
+    Returns
+    -------
+    Checked
+        Without traces, and without samples unless a number is from them.
+
+    Raises
+    ------
+    Error
+        If nothing is expected.
+    """
+    checked = scenario.checked
+    if not checked.expectations():
+        raise Error('expect: nothing is expected; add expect = { utilisation = ">= 0.9" }')
+    values = {"trace": None} if checked.needs_samples() else {"sample": "0s", "trace": None}
+    return scenario.drafted(values).valid().checked
 
 
 def _weights(checked: _core.Checked) -> list[float]:
-    return [checked.weight(), *(reference.weight() for _, reference in checked.references())]
+    return [checked.weight(), *(other.weight() for _, _, other in checked.references())]
 
 
-def _judged(
+def judged(
     scenario: Scenario, seeds: list[int], checked: _core.Checked, found: list[list[list[float]]]
 ) -> Check:
+    """Judge what was found under each seed.
+
+    Parameters
+    ----------
+    scenario
+        What was run.
+    seeds
+        Its seeds.
+    checked
+        The same with its expectations.
+    found
+        What `numbers` returned, for each seed.
+
+    Returns
+    -------
+    Check
+        A judgement of each expectation.
+    """
     confidence = checked.seeds()[1]
     judgements = []
     for place, told in enumerate(checked.expectations()):
-        name, bound, relative, side, kind, why, source = told
+        name, bound, relative, side, kind, why, source, during = told
         values = [run[place][0] for run in found]
         bounds = [run[place][1] for run in found]
         mean, half = mean_and_interval(values, confidence)
         verdict = judge(side, values, bounds, confidence)
+        numbers = (values, bounds, mean, half)
         judgements.append(
-            Judgement(name, bound, relative, values, bounds, mean, half, verdict, kind, why, source)
+            Judgement(name, during, bound, relative, *numbers, verdict, kind, why, source)
         )
     return Check(scenario, seeds, judgements)
 

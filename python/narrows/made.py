@@ -41,7 +41,7 @@ def _are_seeds(given: Any) -> bool:
 
 # What each field of a record must be.
 _RECORD: dict[str, Callable[[Any], bool]] = {
-    "kind": lambda given: given in ("run", "compare", "sweep", "lab", "conform"),
+    "kind": lambda given: given in ("run", "compare", "sweep", "lab", "conform", "score"),
     "cases": _are_cases,
     "seeds": _are_seeds,
     "until": lambda given: given is None or (isinstance(given, list) and len(given) == 3),

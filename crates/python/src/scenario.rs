@@ -72,7 +72,8 @@ impl Scenario {
 }
 
 /// Name, bound, whether that is more than a number, side, kind of quantity, reason, source.
-type ExpectationLine = (String, String, bool, &'static str, &'static str, String, String);
+type ExpectationLine =
+    (String, String, bool, &'static str, &'static str, String, String, Option<[f64; 2]>);
 
 /// A scenario that has been checked.
 #[pyclass(module = "narrows._core", frozen)]
@@ -101,20 +102,29 @@ impl Checked {
     }
 
     /// Returns what runs are expected to show: name, bound, whether that is more than a number,
-    /// side, kind of quantity, reason and source of each.
+    /// side, kind of quantity, reason, source and part of the run of each.
     fn expectations(&self) -> Vec<ExpectationLine> {
         let line = |it: &scenario::Expectation| {
             let (side, kind) = (it.side().as_str(), it.kind().as_str());
             let [name, bound, why, source] = [&it.name, &it.written, &it.why, &it.source];
-            (name.clone(), bound.clone(), it.is_relative(), side, kind, why.clone(), source.clone())
+            let [name, bound, why, source] = [name, bound, why, source].map(String::clone);
+            (name, bound, it.is_relative(), side, kind, why, source, it.during)
         };
         self.0.expectations.all.iter().map(line).collect()
     }
 
-    /// Returns the scenarios that bounds speak of, by name.
-    fn references(&self) -> Vec<(String, Self)> {
-        let references = &self.0.expectations.references;
-        references.iter().map(|(name, checked)| (name.clone(), Self(checked.clone()))).collect()
+    /// Returns the other runs that numbers are of, each with its name and with a text that is the
+    /// same where the run is.
+    fn references(&self) -> Vec<(String, String, Self)> {
+        let other = |it: &scenario::Other| {
+            (it.name.clone(), it.text.clone(), Self(it.checked.clone()))
+        };
+        self.0.expectations.references.iter().map(other).collect()
+    }
+
+    /// Returns whether a number that is expected is from samples.
+    fn needs_samples(&self) -> bool {
+        self.0.expectations.needs_samples()
     }
 
     /// Returns the number of seeds under which expectations are tried, and the confidence.

@@ -256,6 +256,19 @@ impl CheckedFlow {
         }
     }
 
+    /// Whether each flow has data from its start to its end.
+    pub(crate) fn is_greedy(&self) -> bool {
+        let is_greedy = match &self.over {
+            Carrier::Connection(connection) => matches!(
+                connection.application,
+                Application::Endless | Application::Packets { .. }
+            ),
+            Carrier::Hosted(_) => true,
+            Carrier::Datagrams(_) => false,
+        };
+        is_greedy && self.arriving.is_none()
+    }
+
     /// What its application sends, over a connection of ours.
     pub(crate) fn application(&self) -> Option<&Application<()>> {
         if let Carrier::Connection(it) = &self.over { Some(&it.application) } else { None }

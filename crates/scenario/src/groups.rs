@@ -1,5 +1,6 @@
 //! What the groups of flows showed: sums over their flows, and their transfers by size.
 
+use crate::courses::Courses;
 use crate::results::{FlowResult, jain};
 use crate::transfers::Transfers;
 use crate::{Checked, CheckedFlow};
@@ -39,6 +40,10 @@ pub struct GroupResult {
     pub completion_time: f64,
     /// Jain's index over its flows; NaN if transfers come to them by chance.
     pub jain: f64,
+    /// The longest time for which one of its flows starved, in seconds; NaN if that was not sampled.
+    pub starvation: f64,
+    /// Mean over its flows of the coefficient of variation of goodput; NaN if that was not sampled.
+    pub variation: f64,
     /// The share of frames that missed their deadline (a ratio); NaN without frames.
     pub late_frames: f64,
     /// Means over its flows of the shares of time that each spent under each limit; NaN if nothing
@@ -157,6 +162,7 @@ pub(crate) fn gather(
     checked: &Checked,
     flows: &[FlowResult],
     transfers: &Transfers,
+    courses: &Courses,
 ) -> Vec<GroupResult> {
     let rows = measured(checked, transfers);
     let of_way = |reverse: bool| -> f64 {
@@ -191,6 +197,8 @@ pub(crate) fn gather(
             completion_time: median(flows.iter().filter_map(|flow| flow.completion_time)),
             limited,
             jain: if group.arriving.is_some() { f64::NAN } else { jain(&goodputs) },
+            starvation: courses.starvation[number],
+            variation: courses.variation[number],
             late_frames: late_frames(flows),
             transfers: Taken::of(transfers, &rows[number]),
         }

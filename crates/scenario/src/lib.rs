@@ -9,6 +9,7 @@ mod build;
 mod checked;
 mod connection;
 mod controller_spec;
+mod courses;
 mod effort;
 mod engine;
 mod error;
@@ -52,7 +53,7 @@ pub use connection::decided_by;
 pub use controller_spec::ControllerSpec;
 pub use engine::engine;
 pub use error::{RunError, ScenarioError};
-pub use expectations::{Expectation, Expectations, Side};
+pub use expectations::{Expectation, Expectations, Other, Side};
 #[cfg(feature = "parquet")]
 pub use files::{parquet, small_parquet};
 pub use fingerprint::{Fingerprint, History};

@@ -97,11 +97,27 @@ pub(crate) struct Column<R: 'static> {
     pub values: Values<R>,
 }
 
+impl<R> Column<R> {
+    /// Whether less of it is better: times, losses, queues, and what is counted when things go
+    /// wrong.
+    pub fn is_cost(&self) -> bool {
+        const GOOD: [&str; 4] = ["delivered", "departures", "departed_bytes", "transfers"];
+        match self.kind {
+            Kind::Time | Kind::Delay | Kind::Share | Kind::Packets => true,
+            Kind::Count | Kind::Bytes => !GOOD.contains(&self.name),
+            Kind::Ratio => self.name.ends_with("slowdown") || self.name.starts_with("slowdown"),
+            _ => false,
+        }
+    }
+}
+
 /// What a column shows.
 #[cfg_attr(not(feature = "tables"), expect(dead_code, reason = "tables show it"))]
 pub(crate) enum Values<R: 'static> {
     /// A number of a row; a NaN is shown as none.
     Number(fn(&R) -> f64),
+    /// The same, from samples.
+    Sampled(fn(&R) -> f64),
     Count(fn(&R) -> u64),
     Small(fn(&R) -> u32),
     Text(fn(&R) -> &str),
@@ -182,6 +198,17 @@ columns! {
     loss_rate: Share, "RFC 5166 §2.1.3" = Number(|run| run.bottleneck().loss_rate);
     /// Jain's index, (Σx)²/(nΣx²), over the goodput of the flows in the first flow's direction.
     jain: Ratio, "RFC 5166 §2.3.1" = Number(|run| run.jain);
+    /// Time from the last start of a flow until each flow that always has data is within 25 % of
+    /// their mean goodput for 20 bins of ten base RTTs, 0.1 s at the least; empty if that never
+    /// happens, or without samples.
+    convergence_time: Time, "RFC 5166 §2.3.3" = Sampled(|run| run.convergence_time);
+    /// How much the windows of these flows move together: (Var ΣW / Σ Var W − 1)/(n − 1), 0 if they
+    /// are independent, 1 if they are in step; from samples.
+    synchronisation: Ratio, "RFC 7928 §2.4" = Sampled(|run| run.synchronisation);
+    /// Utilisation of the bottleneck times base RTT over mean RTT: Kleinrock's power as a share of
+    /// the most there could be.
+    power: Ratio, "RFC 5166 §2.2" =
+        Number(|run| run.bottleneck().summary.utilisation * run.rtt_ratio);
     /// Of the bottleneck: packets, the one in transmission included, mean over time.
     mean_queue: Packets = Number(|run| run.bottleneck().summary.mean_queue);
     /// Of the bottleneck: the most packets at any time.
@@ -341,6 +368,13 @@ columns! {
     limited_by_recovery: Part = Number(|group| group.limited(SendLimit::Recovery));
     /// Jain's index over the goodput of its flows; empty if transfers come to them at random.
     jain: Ratio, "RFC 5166 §2.3.1" = Number(|group| group.jain);
+    /// Payload that reached its receivers for the first time over data sent with headers.
+    efficiency: Ratio, "RFC 5166 §2.4" = Number(|group| group.goodput / group.throughput);
+    /// The longest time for which one of its flows, though it had data, had less than a tenth of the
+    /// mean goodput of the flows that had, in bins of ten base RTTs, 1 s at the least; from samples.
+    starvation: Time = Sampled(|group| group.starvation);
+    /// Mean over its flows of the coefficient of variation of goodput in the same bins.
+    variation: Ratio, "RFC 5166 §2.2" = Sampled(|group| group.variation);
     /// The share of its frames that missed their deadline, if it makes frames.
     late_frames: Share, "RFC 8867 §4.1" = Number(|group| group.late_frames);
     /// Transfers that were asked for in the measured window and ended.
@@ -433,6 +467,13 @@ columns! {
     scripted: Count = Count(|link| link.summary.scripted);
     /// Packets that the link's policer dropped before the queue.
     policed: Count = Count(|link| link.summary.policed);
+    /// Bursts of drops: between two drops of one burst fewer than 16 packets were taken.
+    loss_bursts: Count, "RFC 3611 §4.7.2" = Count(|link| link.summary.loss_bursts);
+    /// Drops of the longest of them.
+    longest_loss_burst: Count, "RFC 3611 §4.7.2" = Count(|link| link.summary.longest_loss_burst);
+    /// Variance over mean of the arrivals in a sample's interval: 1 for Poisson's, less if they come
+    /// more evenly.
+    burstiness: Ratio, "Gusella 1991" = Sampled(|link| link.burstiness);
     /// Packets that the queue marked and took.
     marks: Count, "RFC 3168" = Count(|link| link.summary.marks);
     /// Packets lost or damaged on the wire.

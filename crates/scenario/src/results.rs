@@ -1,6 +1,7 @@
 //! What a run showed, in the units that people compare: bits per second, ratios, seconds, packets.
 //! The definitions are those of `docs/metrics.md`.
 
+use crate::courses::{self, Courses};
 use crate::groups::{self, GroupResult, Queries, SizeClass, Taken};
 use crate::transfers::{self, Transfers};
 use crate::{Checked, CheckedFlow, CheckedLink, Warning, remarks};
@@ -25,6 +26,13 @@ pub struct Results {
     pub links: Vec<LinkResult>,
     /// Jain's index over the goodput of flows that go the way of the first.
     pub jain: f64,
+    /// From the last start of a flow until they shared the goodput fairly and stayed so, in seconds;
+    /// NaN if that never happened or nothing was sampled.
+    pub convergence_time: f64,
+    /// How much windows moved together; NaN if nothing was sampled.
+    pub synchronisation: f64,
+    /// Mean of base RTTs of those flows over their mean RTT (a ratio).
+    pub rtt_ratio: f64,
     /// Mean RTT over those flows' samples, in seconds; NaN without samples.
     pub mean_rtt: f64,
     /// Sum of all flows' goodput over that way, bit/s.
@@ -88,6 +96,8 @@ pub struct LinkResult {
     pub rate: f64,
     /// Drops and wire losses over arrivals.
     pub loss_rate: f64,
+    /// Index of dispersion of its arrivals; NaN if nothing was sampled.
+    pub burstiness: f64,
     /// Counters.
     pub summary: LinkSummary,
 }
@@ -254,8 +264,13 @@ pub fn assemble(
 ) -> Results {
     let flows = flow_results(checked, observed.flows);
     let described = checked.links.iter().zip(observed.links).enumerate();
-    let links: Vec<LinkResult> =
+    let mut links: Vec<LinkResult> =
         described.map(|(number, (link, summary))| link_result(number, link, summary)).collect();
+    for link in &mut links {
+        let warmup = checked.warmup.seconds();
+        link.burstiness = courses::burstiness(&observed.link_series, link.number, warmup);
+    }
+    let courses = Courses::new(checked, &flows, &observed.flow_series);
     let forward: Vec<&FlowResult> =
         flows.iter().filter(|flow| flow.reverse == flows[0].reverse).collect();
     // A flow of a pool has as much to do as chance gives it.
@@ -273,7 +288,8 @@ pub fn assemble(
     let bottleneck = bottleneck(&links);
     let transfers = observed.transfers;
     let taken = groups::of_all(checked, &transfers);
-    let groups = groups::gather(checked, &flows, &transfers);
+    let groups = groups::gather(checked, &flows, &transfers, &courses);
+    let mean_rtt = rtt_sum / rtt_samples as f64;
     let size_classes = groups::by_size(checked, &transfers);
     let queries = groups::queries(checked, &transfers);
     let remarks = remarks::find(checked, &flows, &links, bottleneck);
@@ -286,7 +302,10 @@ pub fn assemble(
         pacing: joined(checked.flows.iter().map(|group| group.pacing).collect()),
         bottleneck,
         jain: if shares.is_empty() { f64::NAN } else { jain(&shares) },
-        mean_rtt: rtt_sum / rtt_samples as f64,
+        convergence_time: courses.convergence_time,
+        synchronisation: courses.synchronisation,
+        rtt_ratio: base_rtt(checked, flows[0].reverse) / mean_rtt,
+        mean_rtt,
         goodput,
         delivered: observed.delivered,
         transfers,
@@ -307,6 +326,14 @@ pub(crate) fn jain(values: &[f64]) -> f64 {
     let (sum, squares) =
         values.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
     if squares == 0.0 { 1.0 } else { sum * sum / (values.len() as f64 * squares) }
+}
+
+/// Mean base RTT of the flows that go this way, in seconds.
+fn base_rtt(checked: &Checked, reverse: bool) -> f64 {
+    let groups = checked.flows.iter().filter(|group| group.reverse == reverse);
+    let rtts = groups.flat_map(|group| &group.attachments).map(|it| it.base_rtt.seconds());
+    let (count, sum) = rtts.fold((0.0, 0.0), |(count, sum), rtt| (count + 1.0, sum + rtt));
+    sum / count
 }
 
 /// What share of `sent` packets were found lost; all, if more were, which had left before.
@@ -383,6 +410,7 @@ fn link_result(number: usize, link: &CheckedLink, summary: LinkSummary) -> LinkR
         name: link.name.clone(),
         rate: link.rate.bits_per_second() as f64,
         loss_rate,
+        burstiness: f64::NAN,
         summary,
     }
 }

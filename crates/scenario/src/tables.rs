@@ -53,7 +53,7 @@ fn columns(results: &Results, name: &str) -> Option<Columns> {
 fn shown<R>(columns: &[Column<R>], rows: &[R]) -> Columns {
     let show = |column: &Column<R>| -> ArrayRef {
         match column.values {
-            Values::Number(value) => numbers(rows.iter().map(value)),
+            Values::Number(value) | Values::Sampled(value) => numbers(rows.iter().map(value)),
             Values::Count(value) => counts(rows.iter().map(value)),
             Values::Small(value) => small(rows.iter().map(value)),
             Values::Text(value) => texts(rows.iter().map(value)),

@@ -32,7 +32,7 @@ fn results(checked: &Checked) -> Results {
 fn read(more: &str) -> Vec<[f64; 2]> {
     let checked = checked(more).expect("it can be run");
     let references = checked.expectations.references.iter();
-    let references: Vec<Results> = references.map(|(_, checked)| results(checked)).collect();
+    let references: Vec<Results> = references.map(|it| results(&it.checked)).collect();
     let own = results(&checked);
     let runs: Vec<&Results> = [&own].into_iter().chain(&references).collect();
     checked.expectations.all.iter().map(|it| it.read(&runs)).collect()
@@ -84,12 +84,61 @@ fn numbers_of_the_run_and_of_references_are_read_where_they_are() {
 }
 
 #[test]
+fn a_part_of_the_run_is_measured_as_a_run_that_ends_there() {
+    let found = read(
+        "[expect]
+         goodput = [
+             { bound = '>= 0.5 * reno', during = ['500ms', '1s'] },
+             { bound = '>= 0.5 * reno', during = ['1s', '2s'] },
+             '>= 1Mbps',
+         ]
+         [reference]
+         reno = { cc = 'reno' }",
+    );
+    let of = |cc: &str, warmup: &str, duration: &str| {
+        let text = format!("warmup = '{warmup}'\nduration = '{duration}'\n{BASE}")
+            .replace("duration = \"2s\"\n", "")
+            .replace("\"cubic\"", &format!("\"{cc}\""));
+        results(&Checked::new(Scenario::from_toml(&text).unwrap()).unwrap()).goodput
+    };
+    assert_eq!(found[0], [of("cubic", "0.5s", "1s"), 0.5 * of("reno", "0.5s", "1s")]);
+    assert_eq!(found[1], [of("cubic", "1s", "2s"), 0.5 * of("reno", "1s", "2s")]);
+    assert_eq!(found[2], [of("cubic", "0.5s", "2s"), 1e6]);
+    let expected = checked("[expect]\ngoodput = { bound = '>= 0', during = ['1s', '2s'] }");
+    assert_eq!(expected.unwrap().expectations.references.len(), 1, "and no other");
+}
+
+#[test]
+fn harm_is_the_loss_as_a_part_of_the_better_of_the_two() {
+    let found = read(
+        "[expect]
+         'groups.video.goodput.harm' = '<= reno + 5%'
+         'links.bottleneck.delay_p99.harm' = '<= 0.9'
+         [reference]
+         reno = { cc = 'reno' }
+         alone = { without = 'bulk' }",
+    );
+    let shown = |text: &str| results(&Checked::new(Scenario::from_toml(text).unwrap()).unwrap());
+    let own = shown(BASE);
+    let reno = shown(&BASE.replace("\"cubic\"", "\"reno\""));
+    let alone = shown(BASE.split("[[flows]]\nname = \"bulk\"").next().unwrap());
+    let harm = |run: &Results| 1.0 - run.groups[0].goodput / alone.groups[0].goodput;
+    assert!(harm(&own) > 0.1, "{}", harm(&own));
+    assert!((found[0][0] - harm(&own)).abs() < 1e-12);
+    assert!((found[0][1] - harm(&reno) - 0.05).abs() < 1e-12);
+    let delays = [&own, &alone].map(|run| run.links[0].delay_quantile(0.99));
+    assert!((found[1][0] - (delays[0] - delays[1]) / delays[0]).abs() < 1e-12);
+}
+
+#[test]
 fn tables_in_tables_say_the_same_as_a_name_in_quotation_marks() {
     let text = |expect: &str| Scenario::from_toml(&format!("{BASE}[expect]\n{expect}")).unwrap();
     let nested = text("links.bottleneck.drops = { bound = '<= 9', why = 'small' }");
     assert_eq!(nested, text("'links.bottleneck.drops' = { bound = '<= 9', why = 'small' }"));
     assert_eq!(nested, Scenario::from_toml(&nested.to_toml()).unwrap());
     assert_eq!(nested, Scenario::from_json(&nested.to_json()).unwrap());
+    let several = text("jain = ['>= 0.5', { bound = '<= 1', during = ['1s', '2s'] }]");
+    assert_eq!(several, Scenario::from_toml(&several.to_toml()).unwrap());
     assert_eq!(nested.canonical(true), text("utilisation = '> 0'").canonical(true));
 }
 
@@ -103,6 +152,14 @@ fn what_cannot_be_expected_is_refused_with_a_place_and_a_remedy() {
         (
             "[expect]\nutilisation = '0.9'",
             "begins with none of <=, >=, <, > and ==; try \">= 0.9\"",
+        ),
+        (
+            "[expect]\nutilisation = { bound = '>= 0.9', during = ['1s', '3s'] }",
+            "expect.utilisation: during: 1s to 3s is no part of the run; it goes from 0s to 2s",
+        ),
+        (
+            "[expect]\n'groups.bulk.goodput.harm' = '<= 0.5'",
+            "harm is what differs from a reference called alone; add alone = { without",
         ),
         ("[expect]\nutilisation = '>= 0.9 0.8'", "\"0.8\" is too much"),
         ("[expect]\nutilisation = '>='", "the bound ends too early"),
@@ -210,7 +267,7 @@ proptest! {
         match checked(&more) {
             Ok(checked) => {
                 let own = results(&checked);
-                let reno = results(&checked.expectations.references[0].1);
+                let reno = results(&checked.expectations.references[0].checked);
                 let [value, _] = checked.expectations.all[1].read(&[&own, &reno]);
                 prop_assert!(value.is_finite());
             }

@@ -53,6 +53,10 @@ pub struct LinkSummary {
     pub idle_lines: Vec<usize>,
     /// Packets dropped by the link's policer.
     pub policed: u64,
+    /// Bursts of drops: between two of one burst fewer than 16 packets were taken.
+    pub loss_bursts: u64,
+    /// Drops of the longest of them.
+    pub longest_loss_burst: u64,
     /// Packets marked.
     pub marks: u64,
     /// Packets lost on the wire.

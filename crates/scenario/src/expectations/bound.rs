@@ -2,8 +2,8 @@
 //! runs, and sums, products, least and greatest of them.
 
 use super::place::Place;
-use crate::Checked;
 use crate::metrics::Kind;
+use crate::{Checked, Results};
 use narrows_units::{Bytes, Duration, Rate};
 
 /// Which side of the bound is right.
@@ -47,8 +47,7 @@ pub(super) struct Bound {
 #[derive(Clone)]
 enum Term {
     Number(f64),
-    /// A number of a run: of the scenario's own, or of this reference after it.
-    Shown(usize, Place),
+    Shown(Place),
     Sum(Box<Term>, Box<Term>),
     Difference(Box<Term>, Box<Term>),
     Product(Box<Term>, Box<Term>),
@@ -62,7 +61,7 @@ pub(super) type Runs<'a> = &'a [(&'a str, &'a Checked)];
 impl Bound {
     /// Reads a bound of the number called `place`.
     pub fn parse(text: &str, place: &str, runs: Runs<'_>) -> Result<Self, String> {
-        let kind = Place::find(place, runs[0].1)?.kind();
+        let kind = Place::find(place, 0, runs)?.kind();
         let (side, rest) = Side::ALL
             .iter()
             .find_map(|(side, sign)| Some((*side, text.trim().strip_prefix(sign)?)))
@@ -87,30 +86,35 @@ impl Bound {
         !matches!(self.value, Term::Number(_))
     }
 
-    /// True if it speaks of this one of the runs.
-    pub fn uses(&self, run: usize) -> bool {
-        self.value.uses(run)
+    /// The numbers that it speaks of.
+    pub fn places(&mut self) -> Vec<&mut Place> {
+        let mut places = Vec::new();
+        self.value.gather(&mut places);
+        places
     }
 
     /// What it amounts to beside `runs`, the scenario's own and its references' under one seed.
-    pub fn value(&self, runs: &[&crate::Results]) -> f64 {
+    pub fn value(&self, runs: &[&Results]) -> f64 {
         self.value.value(runs)
     }
 }
 
 impl Term {
-    fn uses(&self, run: usize) -> bool {
+    fn gather<'a>(&'a mut self, places: &mut Vec<&'a mut Place>) {
         match self {
-            Self::Number(_) => false,
-            Self::Shown(shown, _) => *shown == run,
+            Self::Number(_) => {}
+            Self::Shown(place) => places.push(place),
             Self::Sum(a, b) | Self::Difference(a, b) | Self::Product(a, b) => {
-                a.uses(run) || b.uses(run)
+                a.gather(places);
+                b.gather(places);
             }
-            Self::Least(terms) | Self::Greatest(terms) => terms.iter().any(|term| term.uses(run)),
+            Self::Least(terms) | Self::Greatest(terms) => {
+                terms.iter_mut().for_each(|term| term.gather(places));
+            }
         }
     }
 
-    fn value(&self, runs: &[&crate::Results]) -> f64 {
+    fn value(&self, runs: &[&Results]) -> f64 {
         // A number that is not there makes the bound one that is not there.
         let of = |terms: &[Self], better: fn(f64, f64) -> bool| {
             let values = terms.iter().map(|term| term.value(runs));
@@ -118,7 +122,7 @@ impl Term {
         };
         match self {
             Self::Number(number) => *number,
-            Self::Shown(run, place) => place.read(runs[*run]),
+            Self::Shown(place) => place.read(runs),
             Self::Sum(a, b) => a.value(runs) + b.value(runs),
             Self::Difference(a, b) => a.value(runs) - b.value(runs),
             Self::Product(a, b) => a.value(runs) * b.value(runs),
@@ -295,14 +299,14 @@ impl Parser<'_> {
         let (first, rest) = name.split_once('.').unwrap_or((name, self.place));
         let reference = self.runs.iter().skip(1).position(|(run, _)| *run == first);
         let (run, place) = reference.map_or((0, name), |number| (number + 1, rest));
-        let place = Place::find(place, self.runs[run].1).map_err(|error| {
+        let place = Place::find(place, run, self.runs).map_err(|error| {
             let references: Vec<_> = self.runs.iter().skip(1).map(|(name, _)| *name).collect();
             match references.is_empty() {
                 true => error,
                 false => format!("{error}; references: {}", references.join(", ")),
             }
         })?;
-        Ok((Term::Shown(run, place), Dimension::of(place.kind())))
+        Ok((Term::Shown(place), Dimension::of(place.kind())))
     }
 }
 

@@ -1,14 +1,27 @@
-//! A number of a run, by its name.
+//! A number of a run, by its name, and the harm to one.
 
+use super::bound::Runs;
 use crate::Checked;
 use crate::groups::GroupResult;
 use crate::metrics::{self, Column, Kind, Values};
 use crate::results::{FlowResult, LinkResult, Results};
 use narrows_settings::unknown;
 
-/// A number of a run.
+/// A number of runs under one seed.
 #[derive(Clone, Copy)]
-pub(super) enum Place {
+pub(super) struct Place {
+    /// Which of them shows it: the scenario's own, or of this reference after it.
+    pub run: usize,
+    shown: Shown,
+    /// The run with which the number is compared, if what counts is the harm to it.
+    alone: Option<usize>,
+}
+
+/// The reference that shows who is harmed without who does it.
+pub(super) const ALONE: &str = "alone";
+
+#[derive(Clone, Copy)]
+enum Shown {
     Summary(&'static Column<Results>),
     Link(usize, &'static Column<LinkResult>),
     Group(usize, &'static Column<GroupResult>),
@@ -16,10 +29,60 @@ pub(super) enum Place {
 }
 
 impl Place {
+    /// The number called `name` of the run numbered `run` among `runs`; with `.harm` behind it, the
+    /// harm to it (Ware et al., HotNets 2019): by how much it is worse there than in the reference
+    /// called "alone", as a part of the better of the two.
+    pub fn find(name: &str, run: usize, runs: Runs<'_>) -> Result<Self, String> {
+        let harmed = name.strip_suffix(".harm");
+        let alone = runs.iter().position(|(name, _)| *name == ALONE);
+        if harmed.is_some() && alone.is_none() {
+            return Err(format!(
+                "harm is what differs from a reference called {ALONE}; add \
+                 {ALONE} = {{ without = \"NAME\" }}"
+            ));
+        }
+        let shown = Shown::find(harmed.unwrap_or(name), runs[run].1)?;
+        Ok(Self { run, shown, alone: alone.filter(|_| harmed.is_some()) })
+    }
+
+    /// What `runs` show; NaN if they show nothing there.
+    pub fn read(self, runs: &[&Results]) -> f64 {
+        let value = self.shown.read(runs[self.run]);
+        let Some(alone) = self.alone else { return value };
+        let before = self.shown.read(runs[alone]);
+        let (loss, whole) = match self.shown.column().2 {
+            true => (value - before, value),
+            false => (before - value, before),
+        };
+        if whole == 0.0 { 0.0 } else { loss / whole }
+    }
+
+    /// The runs that it needs.
+    pub fn runs(self) -> impl Iterator<Item = usize> {
+        [Some(self.run), self.alone].into_iter().flatten()
+    }
+
+    /// The same number of other runs, by the number of each.
+    pub fn moved(self, to: &mut impl FnMut(usize) -> usize) -> Self {
+        Self { run: to(self.run), alone: self.alone.map(to), ..self }
+    }
+
+    /// What kind of quantity it is.
+    pub fn kind(self) -> Kind {
+        if self.alone.is_some() { Kind::Ratio } else { self.shown.column().0 }
+    }
+
+    /// Whether it is from samples.
+    pub fn is_sampled(self) -> bool {
+        self.shown.column().1
+    }
+}
+
+impl Shown {
     /// The number called `name` in what `checked` shows: a metric of the summary, or one of a link,
     /// of a group of flows or of a flow, like `links.bottleneck.drops`, `groups[0].share` or
     /// `flows[3].timeouts`.
-    pub fn find(name: &str, checked: &Checked) -> Result<Self, String> {
+    fn find(name: &str, checked: &Checked) -> Result<Self, String> {
         let Some((owner, metric)) = name.rsplit_once('.') else {
             return Ok(Self::Summary(column(metrics::SUMMARY, name)?));
         };
@@ -42,7 +105,7 @@ impl Place {
     }
 
     /// What `results` show; NaN if they show nothing there.
-    pub fn read(self, results: &Results) -> f64 {
+    fn read(self, results: &Results) -> f64 {
         match self {
             Self::Summary(column) => number(column, results),
             Self::Link(link, column) => number(column, &results.links[link]),
@@ -51,13 +114,17 @@ impl Place {
         }
     }
 
-    /// What kind of quantity it is.
-    pub fn kind(self) -> Kind {
+    /// What kind of quantity it is, whether it is from samples, and whether less of it is better.
+    fn column(self) -> (Kind, bool, bool) {
+        fn of<R>(column: &Column<R>) -> (Kind, bool, bool) {
+            let is_sampled = matches!(column.values, Values::Sampled(_));
+            (column.kind, is_sampled, column.is_cost())
+        }
         match self {
-            Self::Summary(column) => column.kind,
-            Self::Link(_, column) => column.kind,
-            Self::Group(_, column) => column.kind,
-            Self::Flow(_, column) => column.kind,
+            Self::Summary(column) => of(column),
+            Self::Link(_, column) => of(column),
+            Self::Group(_, column) => of(column),
+            Self::Flow(_, column) => of(column),
         }
     }
 }
@@ -90,7 +157,8 @@ fn row<'a>(
 /// The column of a number called `name`.
 fn column<R>(columns: &'static [Column<R>], name: &str) -> Result<&'static Column<R>, String> {
     let mut numbers = columns.iter().filter(|it| {
-        matches!(it.values, Values::Number(_) | Values::Count(_)) && it.kind != Kind::Number
+        matches!(it.values, Values::Number(_) | Values::Sampled(_) | Values::Count(_))
+            && it.kind != Kind::Number
     });
     let known = numbers.clone().map(|column| column.name);
     numbers.find(|it| it.name == name).ok_or_else(|| unknown("metric", name, known))
@@ -99,7 +167,7 @@ fn column<R>(columns: &'static [Column<R>], name: &str) -> Result<&'static Colum
 /// What `column` shows of `row`.
 fn number<R>(column: &Column<R>, row: &R) -> f64 {
     match column.values {
-        Values::Number(read) => read(row),
+        Values::Number(read) | Values::Sampled(read) => read(row),
         Values::Count(read) => read(row) as f64,
         _ => f64::NAN,
     }

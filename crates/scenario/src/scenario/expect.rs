@@ -2,7 +2,7 @@
 
 use super::Scenario;
 use crate::ScenarioError;
-use narrows_units::Probability;
+use narrows_units::{Duration, Probability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq)]
 #[serde(try_from = "Map<String, Value>", into = "BTreeMap<String, Written>")]
 #[schemars(with = "BTreeMap<String, Value>")]
-pub struct Expect(pub BTreeMap<String, Expected>);
+pub struct Expect(pub BTreeMap<String, Vec<Expected>>);
 
 /// One expectation.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq)]
@@ -28,14 +28,19 @@ pub struct Expected {
     /// Where that is asked for, like "RFC 9743 §5.1.3".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The part of the run that it is about, like ["30s", "40s"]; the measured window unless given.
+    /// The run is made once more for each such part, up to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub during: Option<[Duration; 2]>,
 }
 
-/// A bound alone, or with its reason.
+/// A bound alone, or with its reason; or several.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Written {
     Bound(String),
     Whole(Expected),
+    Several(Vec<Written>),
 }
 
 /// How a bound is written.
@@ -44,10 +49,14 @@ const EXAMPLE: &str = "utilisation = \">= 0.9\"";
 impl From<Expect> for BTreeMap<String, Written> {
     fn from(Expect(expected): Expect) -> Self {
         let written = |it: Expected| match it {
-            Expected { bound, why: None, source: None } => Written::Bound(bound),
+            Expected { bound, why: None, source: None, during: None } => Written::Bound(bound),
             whole => Written::Whole(whole),
         };
-        expected.into_iter().map(|(place, it)| (place, written(it))).collect()
+        let all = |all: Vec<Expected>| {
+            let mut all: Vec<_> = all.into_iter().map(written).collect();
+            if all.len() == 1 { all.remove(0) } else { Written::Several(all) }
+        };
+        expected.into_iter().map(|(place, it)| (place, all(it))).collect()
     }
 }
 
@@ -63,30 +72,37 @@ impl TryFrom<Map<String, Value>> for Expect {
 
 /// Takes what is `written` below `place` apart into expectations.
 fn gather(
-    expected: &mut BTreeMap<String, Expected>,
+    expected: &mut BTreeMap<String, Vec<Expected>>,
     place: &str,
     written: Map<String, Value>,
 ) -> Result<(), String> {
     for (name, value) in written {
         let place = if place.is_empty() { name } else { format!("{place}.{name}") };
-        let one = match value {
-            Value::String(bound) => Expected { bound, why: None, source: None },
-            Value::Object(fields) if fields.get("bound").is_some_and(Value::is_string) => {
-                serde_json::from_value(Value::Object(fields)).map_err(|error| {
-                    format!("{place}: {}", super::plain::plain(&error.to_string()))
-                })?
+        let all = match value {
+            Value::Array(all) if !all.is_empty() => {
+                all.into_iter().map(|one| bound(&place, one)).collect::<Result<_, _>>()?
             }
-            Value::Object(fields) => {
+            Value::Object(fields) if !fields.get("bound").is_some_and(Value::is_string) => {
                 gather(expected, &place, fields)?;
                 continue;
             }
-            other => return Err(format!("{place}: {other} is not a bound; write {EXAMPLE}")),
+            one => vec![bound(&place, one)?],
         };
-        if expected.insert(place.clone(), one).is_some() {
+        if expected.insert(place.clone(), all).is_some() {
             return Err(format!("{place}: it is expected twice; leave one out"));
         }
     }
     Ok(())
+}
+
+/// One expectation of the number at `place`.
+fn bound(place: &str, written: Value) -> Result<Expected, String> {
+    match written {
+        Value::String(bound) => Ok(Expected { bound, why: None, source: None, during: None }),
+        Value::Object(fields) => serde_json::from_value(Value::Object(fields))
+            .map_err(|error| format!("{place}: {}", super::plain::plain(&error.to_string()))),
+        other => Err(format!("{place}: {other} is not a bound; write {EXAMPLE}")),
+    }
 }
 
 /// Under how many seeds expectations are tried.

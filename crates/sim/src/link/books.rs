@@ -1,5 +1,6 @@
 //! The counters of a link, and what its wire does.
 
+use super::bursts::Bursts;
 use super::entrance::Refusal;
 use super::wire::Wire;
 use super::{Cargo, Carried, LinkSettings, Watch};
@@ -28,6 +29,7 @@ pub(super) struct Books {
     pub drops: u64,
     scripted: u64,
     policed: u64,
+    bursts: Bursts,
     marks: u64,
     departures: u64,
     departed_bytes: u64,
@@ -57,6 +59,7 @@ impl Books {
             drops: 0,
             scripted: 0,
             policed: 0,
+            bursts: Bursts::default(),
             marks: 0,
             departures: 0,
             departed_bytes: 0,
@@ -86,7 +89,10 @@ impl Books {
     pub fn drop(&mut self, now: Time, counts: bool) {
         self.why = None;
         self.dropped += 1;
-        self.drops += u64::from(counts);
+        if counts {
+            self.drops += 1;
+            self.bursts.drop(self.arrivals);
+        }
         if let Some(observer) = &mut self.observer {
             observer.drop(now);
         }
@@ -107,6 +113,9 @@ impl Books {
             Refusal::NotCarried => return self.drop(now, counts),
         };
         *counter += u64::from(counts);
+        if counts {
+            self.bursts.drop(self.arrivals);
+        }
         self.why = Some(why);
         self.dropped += 1;
         if let Some(observer) = &mut self.observer {
@@ -165,6 +174,8 @@ impl Books {
             scripted: self.scripted,
             idle_lines: Vec::new(),
             policed: self.policed,
+            loss_bursts: self.bursts.number,
+            longest_loss_burst: self.bursts.longest,
             marks: self.marks,
             wire_losses: self.wire.as_ref().map_or(0, |wire| wire.losses_in_window),
             departures: self.departures,

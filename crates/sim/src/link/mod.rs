@@ -7,6 +7,7 @@
 
 mod arrival;
 mod books;
+mod bursts;
 mod departure;
 mod entrance;
 mod gate;

@@ -182,18 +182,22 @@ def _suite(one: Checked, wrong: set[Verdict]) -> Suite:
 
 
 def _case(judgement: Judgement, group: str, one: Checked, wrong: set[Verdict]) -> Case:
+    name = judgement.title
+    if [it.title for it in _judgements(one)].count(name) > 1:
+        # Cases are told apart by their names.
+        name = f"{name} {judgement.bound}"
     outcome = OUTCOMES[judgement.verdict]
     if judgement.verdict in wrong:
         outcome = Outcome.FAILED
     if outcome is Outcome.PASSED:
-        return Case(group, judgement.name, outcome)
+        return Case(group, name, outcome)
     seeds = len(judgement.values)
-    message = f"{judgement.name} {judgement.number} ({seeds} seeds), bound {judgement.limit}"
+    message = f"{judgement.title} {judgement.number} ({seeds} seeds), bound {judgement.limit}"
     body = [message, f"file: {one.file}", *_reasons(judgement)]
     if one.kept:
         body += [f"kept: {one.kept}", f"again: {_again(one.kept)}"]
         body += [f"[[ATTACHMENT|{file}]]" for file in sorted(one.kept.glob("*.html"))]
-    return Case(group, judgement.name, outcome, message, "\n".join(body))
+    return Case(group, name, outcome, message, "\n".join(body))
 
 
 def _tell_forge(files: Sequence[Checked]) -> None:
@@ -205,9 +209,9 @@ def _tell_forge(files: Sequence[Checked]) -> None:
             forge.point_at(str(one.file), one.error)
         for it in sorted(_judgements(one), key=lambda it: order.index(it.verdict)):
             sign = f"{SIGNS[it.verdict]} {it.verdict}"
-            rows.append([sign, f"{one.file}: {it.name}", it.number, it.limit])
+            rows.append([sign, f"{one.file}: {it.title}", it.number, it.limit])
             if it.verdict is Verdict.FAILS:
-                forge.point_at(str(one.file), f"{it.name}: {it.number}, expected {it.limit}")
+                forge.point_at(str(one.file), f"{it.title}: {it.number}, expected {it.limit}")
     forge.summarise("narrows check", ["", "number", "seen", "expected"], rows)
 
 

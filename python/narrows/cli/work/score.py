@@ -1,0 +1,135 @@
+"""`narrows score`: cards of controllers, printed and written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.table import Table
+
+from narrows import _core, forge, own
+from narrows.check import Verdict
+from narrows.files import Folder, Output, write_at_once
+from narrows.junit import Case, Outcome, Suite, xml
+from narrows.made import Made
+from narrows.score.card import Card, Cell, Sign, told
+from narrows.score.store import Store
+from narrows.score.suite import KINDS, Requirement, load
+from narrows.score.work import score
+from narrows.terminal import console, put, say
+
+OUTCOMES = {
+    Verdict.HOLDS: Outcome.PASSED,
+    Verdict.FAILS: Outcome.FAILED,
+    Verdict.UNDECIDED: Outcome.SKIPPED,
+}
+KEPT = "score.jsonl"
+LEGEND = "✓ all hold, ✗ some fail, ? not decided, – not applicable; points that hold of those run"
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What a command was asked to score."""
+
+    suites: Sequence[str]
+    names: Sequence[str]
+    quick: bool
+    seeds: int | None
+    cache: Path
+
+
+def listed(suites: Sequence[str], as_json: bool) -> None:
+    """Print the requirements of suites."""
+    for it in load(suites):
+        if as_json:
+            record = {name: getattr(it, name) for name in ("name", "section", "word", "asks")}
+            put(json.dumps({**record, "kind": KINDS[it.kind], "bounds": it.bounds}))
+        else:
+            put(f"{it.name}: {it.section} {it.word}".rstrip())
+            put(f"    {it.asks}\n    bounds ({KINDS[it.kind]}): {it.bounds}")
+
+
+def score_all(
+    ask: Ask, strict: bool, junit: Path | None, as_json: bool, output: Path | None, force: bool
+) -> bool:
+    """Score controllers; return whether nothing fails that `strict` forbids."""
+    requirements = load(ask.suites, ask.quick)
+    ccs = own.named("--cc", ask.names)
+    store = Store(ask.cache / KEPT)
+    try:
+        cards = score(ccs, requirements, ask.seeds, store)
+    except KeyboardInterrupt:
+        say(f"what was done is kept in {ask.cache / KEPT}; the same command goes on from there")
+        raise
+    if as_json:
+        for card in cards:
+            for cell in card.cells:
+                put(json.dumps(cell.record(card.cc)))
+    else:
+        console().print(_table(cards, requirements))
+        put(LEGEND)
+    if junit:
+        write_at_once(junit, xml([_suite(card) for card in cards]).encode())
+    _tell_forge(cards, requirements)
+    if output:
+        with Output(output, force) as folder:
+            _write(folder, cards, requirements)
+        if not as_json:
+            say(f"cards written to {output}/index.html")
+    must = [cell for card in cards for cell in card.cells if cell.requirement.word == "MUST"]
+    return not (strict and any(cell.sign is Sign.FAILS for cell in must))
+
+
+def _table(cards: Sequence[Card], requirements: Sequence[Requirement]) -> Table:
+    table = Table("requirement", "asks", *(card.cc for card in cards), box=None)
+    for it in requirements:
+        table.add_row(it.name, it.word, *(told(card.of(it)) for card in cards))
+    return table
+
+
+def _write(folder: Folder, cards: Sequence[Card], requirements: Sequence[Requirement]) -> None:
+    """Write the cards, a page each, their cells as JSON lines, and each scenario."""
+    from narrows.report import card as page
+
+    made = Made("score", [], [1])
+    lines = []
+    for card in cards:
+        name = page.name_of(card.cc)
+        for number, cell in enumerate(card.cells):
+            lines.append(json.dumps(cell.record(card.cc)))
+            if cell.text:
+                (folder.path / name).mkdir(exist_ok=True)
+                folder.text(f"{name}/{page.file_of(cell, number)}", cell.text)
+        folder.text(f"{name}.html", page.of_law(card, requirements, made))
+    folder.text("cells.jsonl", "\n".join(lines) + "\n")
+    folder.text("index.html", page.of_all(cards, requirements, made))
+    folder.finish(made)
+
+
+def _suite(card: Card) -> Suite:
+    cases = [case for cell in card.cells for case in _cases(cell)]
+    return Suite(card.cc, cases, 0.0, {"cc": card.cc, "engine": _core.engine()})
+
+
+def _cases(cell: Cell) -> list[Case]:
+    group = f"score.{cell.requirement.name}"
+    if cell.check is None:
+        name = f"run {cell.title}".strip()
+        return [Case(group, name, Outcome.SKIPPED, cell.reason, cell.reason)]
+    cases = []
+    for it in cell.check.judgements:
+        message = f"{it.title} {it.number} ({len(it.values)} seeds), bound {it.limit}"
+        source = f"{cell.requirement.section} {cell.requirement.word}: {cell.requirement.asks}"
+        name = f"{it.title} {it.bound} [{cell.title}]" if cell.title else f"{it.title} {it.bound}"
+        cases.append(Case(group, name, OUTCOMES[it.verdict], message, f"{message}\n{source}"))
+    return cases
+
+
+def _tell_forge(cards: Sequence[Card], requirements: Sequence[Requirement]) -> None:
+    headings = ["requirement", "asks", *(card.cc for card in cards)]
+    rows = [[it.name, it.word, *(told(card.of(it)) for card in cards)] for it in requirements]
+    forge.summarise("narrows score", headings, rows)
+
+
