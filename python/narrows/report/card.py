@@ -10,7 +10,7 @@ from importlib import resources
 from narrows import _core
 from narrows.made import Made
 from narrows.score.card import SIGNS, Card, Cell, Sign, summed, told
-from narrows.score.suite import KINDS, Requirement
+from narrows.score.suite import HIDDEN, KINDS, Requirement
 
 TITLE = "Measured against what documents ask of a controller"
 HINT = (
@@ -192,7 +192,7 @@ def _heat(cells: Sequence[Cell]) -> str:
     names = [
         name
         for name in cells[0].point
-        if name[0] != "$" and len({str(cell.point[name]) for cell in cells}) > 1
+        if not name.startswith(HIDDEN) and len({str(cell.point[name]) for cell in cells}) > 1
     ]
     if not names:
         return ""
@@ -244,7 +244,7 @@ def _margin(cell: Cell) -> float:
 
 
 def _short(name: str) -> str:
-    return name.removeprefix("dumbbell.").lstrip("$")
+    return name.lstrip("$")
 
 
 def _class(sign: Sign) -> str:

@@ -19,8 +19,8 @@ from narrows.trace_files import fields_beside
 # What stands for the controller in a file; other names that begin so stand for what a list says.
 CC = "$cc"
 FIELDS = {"requirement", "scenario", "product", "zipped", "quick"}
-# Names of numbers in bounds, which are not part of what a point is called.
-BOUNDS = ("$least", "$most", "$part")
+# Names that begin so are not part of what a point is called.
+HIDDEN = "$_"
 # Where a bound is from: a document, another project's test, a derivation, a comparison with
 # standard controllers in the same file, or nobody but us.
 KINDS = {"L": "document", "T": "test", "D": "derived", "R": "relative", "J": "ours"}
@@ -172,13 +172,13 @@ class Requirement:
         Examples
         --------
         >>> requirement = Requirement.load(suites()["rfc9743"] / "5.1.4-two.toml")
-        >>> requirement.title({"dumbbell.buffer": "20p", "flows[1].rtt": "10ms"})
-        'buffer=20p flows[1].rtt=10ms'
+        >>> requirement.title({"buffer": "20p", "$load": 0.3, "$_least": "0.9"})
+        'buffer=20p load=0.3'
         """
         told = {
-            name.removeprefix("dumbbell.").lstrip(CC[0]): value
+            name.lstrip(CC[0]): value
             for name, value in point.items()
-            if name not in BOUNDS
+            if not name.startswith(HIDDEN)
         }
         return describe(told) if told else ""
 

@@ -93,7 +93,10 @@ def _write(folder: Folder, cards: Sequence[Card], requirements: Sequence[Require
     """Write the cards, a page each, their cells as JSON lines, and each scenario."""
     from narrows.report import card as page
 
-    made = Made("score", [], [1])
+    cells = [(card.cc, cell) for card in cards for cell in card.cells if cell.check is not None]
+    cases = [({"cc": cc, "point": cell.title}, cell.text) for cc, cell in cells]
+    seeds = sorted({seed for _, cell in cells if cell.check for seed in cell.check.seeds})
+    made = Made("score", cases, seeds)
     lines = []
     for card in cards:
         name = page.name_of(card.cc)
