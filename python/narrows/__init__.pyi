@@ -2,6 +2,7 @@
 # numpy alone takes a tenth of a second, scipy half a second.
 
 from . import _core as _core
+from . import arena as arena
 from . import bulk as bulk
 from . import check as check
 from . import comparison as comparison
@@ -18,6 +19,7 @@ from . import plot as plot
 from . import report as report
 from . import results as results
 from . import scenario as scenario
+from . import score as score
 from . import stack as stack
 from . import sweeps as sweeps
 from . import theory as theory

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from narrows.arena import Arena
     from narrows.comparison import Case
     from narrows.results import Result
     from narrows.sweeps import Sweep
 
 PACINGS = {"none": "not paced", "own": "paced by law or transport"}
 PANEL = (4.2, 2.8)
+# Cells of matrices with more controllers hold no numbers.
+MOST_WRITTEN = 10
 # More labels than these stand upright.
 FEW = 6
 
@@ -540,6 +543,75 @@ def sweep(
     if len(groups) > 1:
         ax.legend(fontsize="x-small")
     return ax
+
+
+def arena(found: Arena, metric: str = "share") -> Figure:
+    """Draw who wins: a matrix for each buffer, a row's controller beside each column's.
+
+    Parameters
+    ----------
+    found
+        An arena.
+    metric
+        ``share``, of the row's flows, which begin first; or ``harm`` to them.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Matrices side by side, from 0 to 1.
+    """
+    import matplotlib.pyplot as plt
+
+    names, buffers = found.names, found.ring.buffers
+    side = max(2.4, 0.34 * len(names))
+    columns = min(len(buffers), 4)
+    rows = -(-len(buffers) // columns)
+    figure, axes = plt.subplots(
+        rows,
+        columns,
+        figsize=(side * columns + 2.2, (side + 0.5) * rows + 1.0),
+        squeeze=False,
+        layout="constrained",
+        sharey=True,
+    )
+    fair = found.ring.flows[0] / sum(found.ring.flows) if metric == "share" else 0.0
+    colours = "RdBu" if metric == "share" else "Oranges"
+    for place, ax in enumerate(axes.flat):
+        if place >= len(buffers):
+            ax.set_visible(False)
+            continue
+        values = np.array(found.matrix(metric, buffers[place]))
+        shades = _shades(values, fair) if metric == "share" else np.clip(values, 0, 1)
+        image = ax.imshow(shades, cmap=colours, vmin=0, vmax=1)
+        ax.set_title(f"buffer {buffers[place]}")
+        ax.set_xticks(range(len(names)), [escaped(name) for name in names], rotation=90)
+        ax.set_yticks(range(len(names)), [escaped(name) for name in names])
+        if len(names) <= MOST_WRITTEN:
+            _write_cells(ax, values, shades)
+    bar = figure.colorbar(image, ax=axes, shrink=0.6, ticks=[0, 0.5, 1])
+    if metric == "share":
+        bar.ax.set_yticklabels(["nothing", "its part", "all"])
+    ring = found.ring
+    what = "share of the row's flows, which begin first" if metric == "share" else "harm to the row"
+    figure.suptitle(
+        f"{what}: {ring.flows[0]} beside {ring.flows[1]}, {ring.rate}, {ring.rtt}", fontsize=11
+    )
+    return figure
+
+
+def _shades(shares: np.ndarray[Any, Any], fair: float) -> np.ndarray[Any, Any]:
+    """Return shares with the fair one at a half."""
+    below = 0.5 * shares / fair
+    above = 0.5 + 0.5 * (shares - fair) / (1 - fair)
+    return np.where(shares <= fair, below, above)
+
+
+def _write_cells(ax: Axes, values: np.ndarray[Any, Any], shades: np.ndarray[Any, Any]) -> None:
+    """Write each value into its cell, in white where that is dark."""
+    for (row, column), value in np.ndenumerate(values):
+        dark = abs(shades[row, column] - 0.5) > 0.38
+        colour = "white" if dark and shades[row, column] > 0 else "black"
+        ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=7)
 
 
 def _check_lines(result: Sweep, x: str, by: Sequence[str]) -> None:

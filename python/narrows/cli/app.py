@@ -16,6 +16,7 @@ import typer
 from narrows import _core
 from narrows.cli import (
     again,
+    arena,
     check,
     choices,
     compare,
@@ -53,6 +54,7 @@ for _part in (
     check,
     conform,
     score,
+    arena,
     reproduce,
     play,
     lab,
