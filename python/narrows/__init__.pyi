@@ -20,6 +20,7 @@ from . import report as report
 from . import results as results
 from . import scenario as scenario
 from . import score as score
+from . import seek as seek
 from . import stack as stack
 from . import sweeps as sweeps
 from . import theory as theory

@@ -49,12 +49,12 @@ class Ring:
         By how much the column's flows begin later.
     """
 
-    rate: str = "10Mbps"
-    rtt: str = "50ms"
+    rate: str = "100Mbps"
+    rtt: str = "30ms"
     buffers: Sequence[str] = BUFFERS
     flows: tuple[int, int] = (1, 1)
-    duration: str = "180s"
-    warmup: str = "60s"
+    duration: str = "120s"
+    warmup: str = "40s"
     later: str = "5s"
 
     def scenario(self, buffer: str, row: Any, column: Any | None) -> Scenario:

@@ -84,7 +84,7 @@ class Judgement:
         """
         count = len(self.values)
         amount = sum(self.bounds) / count
-        room = -_excess(self.bound, sum(self.values) / count, amount)
+        room = -excess_of(self.bound, sum(self.values) / count, amount)
         if room == 0 or amount != 0:
             return room / abs(amount) if amount else 0.0
         return math.copysign(math.inf, room)
@@ -175,7 +175,7 @@ class Check:
         """Return the seed under which what fails first lies farthest beyond its bound."""
         failed = (self.of(Verdict.FAILS) or self.of(Verdict.UNDECIDED) or self.judgements)[0]
         excess = [
-            _excess(failed.bound, *pair) for pair in zip(failed.values, failed.bounds, strict=True)
+            excess_of(failed.bound, *pair) for pair in zip(failed.values, failed.bounds, strict=True)
         ]
         return self.seeds[max(range(len(excess)), key=excess.__getitem__)]
 
@@ -420,8 +420,26 @@ def judge(
     return Verdict.UNDECIDED
 
 
-def _excess(bound: str, value: float, amount: float) -> float:
-    """Return how far a value lies beyond its bound; infinite if there is no value."""
+def excess_of(bound: str, value: float, amount: float) -> float:
+    """Return how far a value lies beyond its bound.
+
+    Parameters
+    ----------
+    bound
+        As it was written, or its sign.
+    value, amount
+        The number, and what the bound amounts to.
+
+    Returns
+    -------
+    float
+        Below 0 if the bound holds, infinite if there is no value.
+
+    Examples
+    --------
+    >>> excess_of("<= 5ms", 0.007, 0.005) > 0, excess_of(">=", 0.9, 0.8) > 0
+    (True, False)
+    """
     difference = value - amount
     if math.isnan(difference):
         return math.inf

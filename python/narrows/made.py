@@ -41,7 +41,7 @@ def _are_seeds(given: Any) -> bool:
 
 # What each field of a record must be.
 _RECORD: dict[str, Callable[[Any], bool]] = {
-    "kind": lambda given: given in ("run", "compare", "sweep", "lab", "conform", "score", "arena"),
+    "kind": lambda given: given in ("run", "compare", "sweep", "lab", "conform", "score", "arena", "seek"),
     "cases": _are_cases,
     "seeds": _are_seeds,
     "until": lambda given: given is None or (isinstance(given, list) and len(given) == 3),
@@ -58,7 +58,8 @@ class Made:
     Attributes
     ----------
     kind
-        The command: ``run``, ``compare``, ``sweep``, ``lab``, ``conform``, ``score`` or ``arena``.
+        The command: ``run``, ``compare``, ``sweep``, ``lab``, ``conform``, ``score``, ``arena`` or
+        ``seek``.
     cases
         What was said of each scenario by name, and the scenario as TOML.
     seeds

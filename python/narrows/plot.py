@@ -587,7 +587,7 @@ def arena(found: Arena, metric: str = "share") -> Figure:
         ax.set_xticks(range(len(names)), [escaped(name) for name in names], rotation=90)
         ax.set_yticks(range(len(names)), [escaped(name) for name in names])
         if len(names) <= MOST_WRITTEN:
-            _write_cells(ax, values, shades)
+            _write_cells(ax, values, shades, metric == "share")
     bar = figure.colorbar(image, ax=axes, shrink=0.6, ticks=[0, 0.5, 1])
     if metric == "share":
         bar.ax.set_yticklabels(["nothing", "its part", "all"])
@@ -606,11 +606,13 @@ def _shades(shares: np.ndarray[Any, Any], fair: float) -> np.ndarray[Any, Any]:
     return np.where(shares <= fair, below, above)
 
 
-def _write_cells(ax: Axes, values: np.ndarray[Any, Any], shades: np.ndarray[Any, Any]) -> None:
+def _write_cells(
+    ax: Axes, values: np.ndarray[Any, Any], shades: np.ndarray[Any, Any], is_share: bool
+) -> None:
     """Write each value into its cell, in white where that is dark."""
     for (row, column), value in np.ndenumerate(values):
-        dark = abs(shades[row, column] - 0.5) > 0.38
-        colour = "white" if dark and shades[row, column] > 0 else "black"
+        dark = abs(shades[row, column] - 0.5) > 0.3
+        colour = "white" if dark and (is_share or shades[row, column] > 0.5) else "black"
         ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=7)
 
 

@@ -23,16 +23,16 @@ def arena(
         ),
     ] = "reno,cubic,bbr",
     buffer: Annotated[str, typer.Option(help="The bottleneck's buffers.")] = ",".join(BUFFERS),
-    rate: Annotated[str, typer.Option(help="The bottleneck's rate.")] = "10Mbps",
-    rtt: Annotated[str, typer.Option(help="Base round-trip time.")] = "50ms",
+    rate: Annotated[str, typer.Option(help="The bottleneck's rate.")] = "100Mbps",
+    rtt: Annotated[str, typer.Option(help="Base round-trip time.")] = "30ms",
     flows: Annotated[
         str, typer.Option(help="How many of one meet how many of the other, like 1v1 or 1v10.")
     ] = "1v1",
     later: Annotated[
         str, typer.Option(help="By how much the column's flows begin later than the row's.")
     ] = "5s",
-    duration: Annotated[str, typer.Option(help="Simulated time of each meeting.")] = "180s",
-    warmup: Annotated[str, typer.Option(help="The measured part begins here.")] = "60s",
+    duration: Annotated[str, typer.Option(help="Simulated time of each meeting.")] = "120s",
+    warmup: Annotated[str, typer.Option(help="The measured part begins here.")] = "40s",
     seeds: Seeds = "3",
     cache: CacheFolder = Path(".narrows"),
     json_: Json = False,

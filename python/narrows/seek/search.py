@@ -1,0 +1,181 @@
+"""The search: evenly spread candidates first, then CMA-ES from the worst of each region."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+import numpy as np
+from cmaes import CMA
+from scipy.stats import qmc
+
+from narrows.errors import Error
+from narrows.pool import Threads
+from narrows.progress import bar
+from narrows.seek.shrink import shrink
+from narrows.seek.space import Settings
+from narrows.seek.trial import NOTHING, Outcome, Trial
+from narrows.types import Floats
+
+# Seeds of every candidate, of the worst of a region, and of what is found, which are fresh.
+FIRST, RACED, FRESH = [1, 2], [1, 2, 3, 4, 5], list(range(101, 116))
+# The part of the budget that is spread evenly.
+EVEN = 0.35
+# The step of CMA-ES at first, as a part of the range.
+STEP = 0.2
+# Regions are boxes of the first numbers, so many to each side.
+SIDES = 3
+POPULATION = 12
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A worst case.
+
+    Attributes
+    ----------
+    settings
+        What was found.
+    small
+        The same, shrunk.
+    outcome, small_outcome
+        What comes of both under fresh seeds.
+    """
+
+    settings: Settings
+    small: Settings
+    outcome: Outcome
+    small_outcome: Outcome
+
+
+@dataclass
+class _Region:
+    """The worst of a region so far."""
+
+    score: float
+    places: Floats
+
+
+class _Search:
+    """A search in progress: what is tried in parallel, and the worst of each region."""
+
+    def __init__(self, trial: Trial, threads: Threads[int], advance: Callable[[int, float], None]):
+        self.trial = trial
+        self.regions: dict[tuple[int, ...], _Region] = {}
+        self._threads = threads
+        self._advance = advance
+        self._done = 0
+
+    def scores(self, population: Sequence[Floats], seeds: Sequence[int]) -> list[float]:
+        """Try all of a population, and return by how much what is expected is surely missed."""
+        waiting: list[Future[float]] = [
+            self._threads.submit(self._score, places, seeds, self._done + number)
+            for number, places in enumerate(population)
+        ]
+        self._done += len(population)
+        found = [future.result() for future in waiting]
+        for places, score in zip(population, found, strict=True):
+            self._keep(places, score)
+        return found
+
+    def _score(self, places: Floats, seeds: Sequence[int], number: int) -> float:
+        settings = self.trial.space.decoded(places.tolist())
+        watch = lambda share: self._threads.watch(number, 0.0)  # noqa: E731
+        outcome = self.trial.outcome(settings, seeds, watch)
+        self._advance(number, 1.0)
+        return NOTHING if outcome is None else outcome.sure
+
+    def _keep(self, places: Floats, score: float) -> None:
+        first = places[: min(3, len(self.trial.space.genes))]
+        region = tuple(int(place) for place in np.minimum(first * SIDES, SIDES - 1))
+        if region not in self.regions or score > self.regions[region].score:
+            self.regions[region] = _Region(score, places)
+
+    def worst(self, count: int) -> list[_Region]:
+        """Return the worst of the regions, the worst first."""
+        return sorted(self.regions.values(), key=lambda it: -it.score)[:count]
+
+
+def seek(trial: Trial, budget: int = 600, count: int = 1, seed: int = 1) -> list[Finding]:
+    """Search for the worst cases of what a scenario is expected to show.
+
+    Parameters
+    ----------
+    trial
+        The scenario, what varies, and where numbers are kept.
+    budget
+        How many candidates are tried.
+    count
+        How many cases to return at most, each of a region of its own.
+    seed
+        Of the search; those of the runs are always the same.
+
+    Returns
+    -------
+    list of Finding
+        Those that fail under fresh seeds, too, the worst first; none if all holds.
+
+    Raises
+    ------
+    Error
+        If the budget is too small.
+    KeyboardInterrupt
+        On Ctrl-C; runs that ended are kept, and the same search goes on from there.
+    """
+    if budget < 4 * POPULATION:
+        raise Error(f"budget: {budget} is too small to search with; try {4 * POPULATION} or more")
+    even = 2 ** round(math.log2(max(8, budget * EVEN)))
+    starts = max(count, 2)
+    rounds = max(1, (budget - even) // (starts * POPULATION))
+    size = trial.space.size
+    whole = even + starts * rounds * POPULATION
+    with bar(whole) as advance, Threads[int](lambda _number, _share: None) as threads:
+        search = _Search(trial, threads, advance)
+        spread = qmc.Sobol(size, seed=seed).random(even)
+        search.scores(list(spread), FIRST)
+        for number, region in enumerate(search.worst(starts)):
+            _climb(search, region.places, rounds, seed + number)
+        cases = _confirmed(search, count)
+    findings = [_finding(trial, settings, outcome) for settings, outcome in cases]
+    return sorted(findings, key=lambda it: -it.small_outcome.mean)
+
+
+def _climb(search: _Search, begin: Floats, rounds: int, seed: int) -> None:
+    """Go on from a candidate by CMA-ES, which minimises."""
+    size = len(begin)
+    mean = np.clip(begin, 0.02, 0.98)
+    bounds = np.array([[0.0, 1.0]] * size)
+    optimiser = CMA(mean=mean, sigma=STEP, bounds=bounds, seed=seed, population_size=POPULATION)
+    for _ in range(rounds):
+        population = [optimiser.ask() for _ in range(POPULATION)]
+        scores = search.scores(population, FIRST)
+        optimiser.tell([(it, -score) for it, score in zip(population, scores, strict=True)])
+
+
+def _confirmed(search: _Search, count: int) -> list[tuple[Settings, Outcome]]:
+    """Return the worst cases that fail under more seeds, and then under fresh ones."""
+    trial = search.trial
+    raced = []
+    for region in search.worst(4 * count):
+        settings = trial.space.decoded(region.places.tolist())
+        outcome = trial.outcome(settings, RACED)
+        if outcome is not None and outcome.fails():
+            raced.append((outcome.sure, settings))
+    raced.sort(key=lambda it: -it[0])
+    cases = []
+    for _, settings in raced[: 2 * count]:
+        outcome = trial.outcome(settings, FRESH)
+        if outcome is not None and outcome.fails():
+            cases.append((settings, outcome))
+    return cases[:count]
+
+
+def _finding(trial: Trial, settings: Settings, outcome: Outcome) -> Finding:
+    small = shrink(trial, settings)
+    shrunk = trial.outcome(small, FRESH)
+    if shrunk is None or not shrunk.fails():
+        # What became smaller under a few seeds only.
+        small, shrunk = settings, outcome
+    return Finding(settings, small, outcome, shrunk)
