@@ -242,7 +242,7 @@ def _frame(jobs: Sequence[tuple[_Bout, int]], found: Sequence[Numbers]) -> pl.Da
         # By place in the scenario, which is the order of what was found.
         names = ALONE if bout.column is None else PAIR
         order = sorted(names, key=names.__getitem__)
-        told = {name: pair[0] for name, pair in zip(order, values, strict=True)}
+        told: dict[str, Any] = {name: pair[0] for name, pair in zip(order, values, strict=True)}
         if bout.column is None:
             alone[bout.buffer, bout.row, seed] = told["row_goodput"]
             continue

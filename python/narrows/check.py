@@ -125,7 +125,17 @@ class Judgement:
         """
         told = {
             name: getattr(self, name)
-            for name in ("name", "during", "bound", "verdict", "mean", "half", "kind", "why", "source")
+            for name in (
+                "name",
+                "during",
+                "bound",
+                "verdict",
+                "mean",
+                "half",
+                "kind",
+                "why",
+                "source",
+            )
         }
         told |= {"values": self.values, "bounds": self.bounds}
         return {name: _plain(value) for name, value in told.items()}
@@ -175,7 +185,8 @@ class Check:
         """Return the seed under which what fails first lies farthest beyond its bound."""
         failed = (self.of(Verdict.FAILS) or self.of(Verdict.UNDECIDED) or self.judgements)[0]
         excess = [
-            excess_of(failed.bound, *pair) for pair in zip(failed.values, failed.bounds, strict=True)
+            excess_of(failed.bound, *pair)
+            for pair in zip(failed.values, failed.bounds, strict=True)
         ]
         return self.seeds[max(range(len(excess)), key=excess.__getitem__)]
 

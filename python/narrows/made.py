@@ -39,9 +39,10 @@ def _are_seeds(given: Any) -> bool:
     return _is_list_of(int, 1)(given) and all(0 <= seed < 2**64 for seed in given)
 
 
+KINDS = ("run", "compare", "sweep", "lab", "conform", "score", "arena", "seek")
 # What each field of a record must be.
 _RECORD: dict[str, Callable[[Any], bool]] = {
-    "kind": lambda given: given in ("run", "compare", "sweep", "lab", "conform", "score", "arena", "seek"),
+    "kind": lambda given: given in KINDS,
     "cases": _are_cases,
     "seeds": _are_seeds,
     "until": lambda given: given is None or (isinstance(given, list) and len(given) == 3),

@@ -560,7 +560,7 @@ def arena(found: Arena, metric: str = "share") -> Figure:
     matplotlib.figure.Figure
         Matrices side by side, from 0 to 1.
     """
-    import matplotlib.pyplot as plt
+    from matplotlib import pyplot as plt  # noqa: PLC0415 (as in `panels`)
 
     names, buffers = found.names, found.ring.buffers
     side = max(2.4, 0.34 * len(names))

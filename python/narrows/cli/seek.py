@@ -37,8 +37,8 @@ def seek(
     vary: Annotated[
         str,
         typer.Option(
-            help="What varies, each with a range of its own if given, like rate=1Mbps..1Gbps: rate, "
-            "rtt, buffer, start, loss, jitter, batch, other_rtt."
+            help="What varies, each with its own range if that is given, like rate=1Mbps..1Gbps: "
+            "rate, rtt, buffer, start, loss, jitter, batch, other_rtt."
         ),
     ] = "rate,rtt,buffer,start",
     changes: Annotated[

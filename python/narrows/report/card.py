@@ -200,9 +200,7 @@ def _heat(cells: Sequence[Cell]) -> str:
     columns = list(dict.fromkeys(str(cell.point[across]) for cell in cells))
     rows: dict[str, dict[str, Cell]] = {}
     for cell in cells:
-        rest = " ".join(
-            f"{_short(name)} {cell.point[name]}" for name in names if name != across
-        )
+        rest = " ".join(f"{_short(name)} {cell.point[name]}" for name in names if name != across)
         rows.setdefault(rest, {})[str(cell.point[across])] = cell
     head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
     body = "".join(
@@ -228,7 +226,9 @@ def _square(cell: Cell | None) -> str:
     hue = "var(--bad)" if margin < 0 or math.isnan(margin) else "var(--good)"
     share = round(15 + 60 * depth)
     style = f"background: color-mix(in srgb, {hue} {share}%, transparent)"
-    text = "none" if math.isnan(margin) else f"{margin:+.0%}" if abs(margin) < 10 else f"{margin:+.0e}"
+    text = (
+        "none" if math.isnan(margin) else f"{margin:+.0%}" if abs(margin) < 10 else f"{margin:+.0e}"
+    )
     worst = cell.worst
     told_ = f"{worst.title} {worst.number}, expected {worst.limit}" if worst else ""
     return f'<td style="{style}" title="{html.escape(told_)}">{SIGNS[cell.sign]} {text}</td>'

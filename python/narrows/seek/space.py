@@ -13,7 +13,7 @@ from narrows.errors import Error
 
 Settings = dict[str, Any]
 # Kinds of changes of the bottleneck, by the name of what changes.
-CHANGES = ("rate", "rtt", "loss", "outage")
+CHANGES = ("rate", "rtt", "loss", "outage", "hold")
 # A change of the rate or the RTT is by a factor between these; 1 is in the middle.
 FACTOR = (0.1, 10.0)
 LOSS = (0.001, 0.2)
@@ -46,9 +46,7 @@ class Gene:
         """Return the value at a place from 0 to 1, rounded to two digits."""
         if self.low <= 0:
             return round_to(self.low + place * (self.high - self.low), 2)
-        value = math.exp(
-            math.log(self.low) + place * (math.log(self.high) - math.log(self.low))
-        )
+        value = math.exp(math.log(self.low) + place * (math.log(self.high) - math.log(self.low)))
         return min(max(round_to(value, 2), self.low), self.high)
 
     def written(self, value: float) -> str:
@@ -130,7 +128,7 @@ class Space:
 
 
 def _amount(kind: str, place: float) -> float:
-    low, high = {"rate": FACTOR, "rtt": FACTOR, "loss": LOSS, "outage": OUTAGE}[kind]
+    low, high = {"rate": FACTOR, "rtt": FACTOR, "loss": LOSS}.get(kind, OUTAGE)
     return round_to(math.exp(math.log(low) + place * (math.log(high) - math.log(low))), 2)
 
 
@@ -207,9 +205,7 @@ def _number(gene: Gene, text: str) -> float:
     return float(text.removesuffix(gene.unit))
 
 
-def fields_of(
-    settings: Mapping[str, Any], genes: Sequence[Gene], last: int = 1
-) -> dict[str, Any]:
+def fields_of(settings: Mapping[str, Any], genes: Sequence[Gene], last: int = 1) -> dict[str, Any]:
     """Return the fields of a scenario, by path, that settings say.
 
     Parameters
@@ -248,7 +244,7 @@ def fields_of(
             fields[f"dumbbell.{gene.name}"] = (
                 f"{value * 100:g}%" if gene.name == "loss" else gene.written(value)
             )
-    changes, outages = _events(settings)
+    changes, outages = _events(settings, genes)
     if changes:
         fields["dumbbell.changes"] = changes
     if outages:
@@ -256,24 +252,28 @@ def fields_of(
     return fields
 
 
-def _events(settings: Mapping[str, Any]) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """Return changes and outages as fields; each change is of what was at first."""
+def _events(
+    settings: Mapping[str, Any], genes: Sequence[Gene]
+) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Return changes and outages as fields; a change is of what was at first, within its range."""
     changes: dict[float, dict[str, str]] = {}
     outages: list[dict[str, str]] = []
     for at, kind, amount in settings["changes"]:
         when = f"{at:g}s"
-        if kind == "outage":
+        if kind in ("outage", "hold"):
             if outages and _end(outages[-1]) >= at:
                 continue
             outages.append({"at": when, "for": f"{amount:g}s"})
+            if kind == "hold":
+                outages[-1]["does"] = "hold"
             continue
         change = changes.setdefault(at, {"at": when})
         if kind == "loss":
             change["loss"] = f"{amount * 100:g}%"
         else:
-            usual = GENES[kind]
-            base = settings.get(kind, usual.usual)
-            change[kind] = usual.written(max(round_to(base * amount, 2), 0.01))
+            gene = next((it for it in genes if it.name == kind), GENES[kind])
+            value = round_to(settings.get(kind, gene.usual) * amount, 2)
+            change[kind] = gene.written(min(max(value, gene.low), gene.high))
     return list(changes.values()), outages
 
 

@@ -13,7 +13,7 @@ from narrows import listing, own, plot
 from narrows.arena import Arena, Ring, arena
 from narrows.cli.work.score import KEPT
 from narrows.errors import Error
-from narrows.files import Folder, Output, parquet
+from narrows.files import Output, parquet
 from narrows.made import Made
 from narrows.networks import dumbbell
 from narrows.score.store import Store
@@ -94,7 +94,7 @@ def _print(found: Arena) -> None:
     put(f"{ring.flows[0]} beside {ring.flows[1]} flows: {fair:.2f} is a fair share")
 
 
-def _write(folder: Folder, found: Arena, seeds: Sequence[int]) -> None:
+def _write(folder: Output, found: Arena, seeds: Sequence[int]) -> None:
     folder.data("arena.parquet", parquet(found.frame))
     for metric in ("share", "harm"):
         folder.data(f"{metric}.png", plot.png(plot.arena(found, metric)))

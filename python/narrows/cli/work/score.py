@@ -11,7 +11,7 @@ from rich.table import Table
 
 from narrows import _core, forge, own
 from narrows.check import Verdict
-from narrows.files import Folder, Output, write_at_once
+from narrows.files import Output, write_at_once
 from narrows.junit import Case, Outcome, Suite, xml
 from narrows.made import Made
 from narrows.score.card import Card, Cell, Sign, told
@@ -89,7 +89,7 @@ def _table(cards: Sequence[Card], requirements: Sequence[Requirement]) -> Table:
     return table
 
 
-def _write(folder: Folder, cards: Sequence[Card], requirements: Sequence[Requirement]) -> None:
+def _write(folder: Output, cards: Sequence[Card], requirements: Sequence[Requirement]) -> None:
     """Write the cards, a page each, their cells as JSON lines, and each scenario."""
     from narrows.report import card as page
 
@@ -134,5 +134,3 @@ def _tell_forge(cards: Sequence[Card], requirements: Sequence[Requirement]) -> N
     headings = ["requirement", "asks", *(card.cc for card in cards)]
     rows = [[it.name, it.word, *(told(card.of(it)) for card in cards)] for it in requirements]
     forge.summarise("narrows score", headings, rows)
-
-
