@@ -211,7 +211,7 @@ def arena(
         for column in [None, *by_name]
     ]
     check_memory([bout.checked.weight() for bout in bouts])
-    keep = store or Store(None)
+    keep = Store(None) if store is None else store
     jobs = [(bout, seed) for bout in bouts for seed in seeds]
 
     def one(job: int, watch: Callable[[float], None]) -> Numbers:

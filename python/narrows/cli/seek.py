@@ -42,8 +42,12 @@ def seek(
         ),
     ] = "rate,rtt,buffer,start",
     changes: Annotated[
-        int, typer.Option(help="How often rate, RTT or loss may change, or the link be out.", min=0)
-    ] = 0,
+        str,
+        typer.Option(
+            help="How many changes there may be, and of which kinds, like 3:rate,hold: rate, rtt, "
+            "loss, outage, hold."
+        ),
+    ] = "0",
     duration: Annotated[
         str | None, typer.Option(help="Simulated time of a run.  [default: 60s, or the file's]")
     ] = None,

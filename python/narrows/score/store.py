@@ -28,8 +28,11 @@ class Store:
         self._path = path
         self._lock = threading.Lock()
         self._known: dict[str, Numbers] = {}
+        self._is_cut = False
         if path is not None and path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
+            text = path.read_text(encoding="utf-8")
+            self._is_cut = bool(text) and not text.endswith("\n")
+            for line in text.splitlines():
                 self._learn(line)
 
     def __len__(self) -> int:
@@ -65,6 +68,8 @@ class Store:
             return
         line = json.dumps({"run": _digest(*key), "found": _plain(numbers)})
         with self._lock:
+            if self._is_cut:
+                line, self._is_cut = f"\n{line}", False
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(line + "\n")

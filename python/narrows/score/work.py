@@ -97,7 +97,7 @@ def score(
         for point in requirement.points()
         for cc in ccs
     ]
-    found = _run(cases, store or Store(None))
+    found = _run(cases, Store(None) if store is None else store)
     cards: dict[str, list[Cell]] = {name: [] for name in names}
     for case, numbers_found in zip(cases, found, strict=True):
         cards[case.cc].append(case.cell(numbers_found))

@@ -79,12 +79,15 @@ class Space:
     changes
         How many changes of the bottleneck there may be.
     duration
-        Of each run in seconds: changes are within it, after the warm-up.
+        Of each run in seconds, within which changes are.
+    kinds
+        Of changes: those of `CHANGES` that there may be.
     """
 
     genes: tuple[Gene, ...]
     changes: int
     duration: float
+    kinds: tuple[str, ...] = CHANGES
 
     @property
     def size(self) -> int:
@@ -106,7 +109,7 @@ class Space:
 
         Examples
         --------
-        >>> space = space_of("rate,buffer", 1, 60.0)
+        >>> space = space_of("rate,buffer", "1", 60.0)
         >>> space.decoded([0.0, 1.0, 0.5, 0.1, 0.5])
         {'rate': 1.0, 'buffer': 2000.0, 'changes': ((30.0, 'rate', 1.0),)}
         """
@@ -119,10 +122,10 @@ class Space:
             begin = len(self.genes) + 3 * number
             at, kind, amount = (float(it) for it in places[begin : begin + 3])
             # A part of the kinds is for no change at all, so that fewer are tried, too.
-            which = min(int(kind * (len(CHANGES) + 1)), len(CHANGES))
-            if which < len(CHANGES):
+            which = min(int(kind * (len(self.kinds) + 1)), len(self.kinds))
+            if which < len(self.kinds):
                 when = round_to(0.1 * self.duration + at * 0.8 * self.duration, 2)
-                events.append((when, CHANGES[which], _amount(CHANGES[which], amount)))
+                events.append((when, self.kinds[which], _amount(self.kinds[which], amount)))
         settings["changes"] = tuple(sorted(events))
         return settings
 
@@ -132,7 +135,7 @@ def _amount(kind: str, place: float) -> float:
     return round_to(math.exp(math.log(low) + place * (math.log(high) - math.log(low))), 2)
 
 
-def space_of(vary: str, changes: int, duration: float) -> Space:
+def space_of(vary: str, changes: str, duration: float) -> Space:
     """Read what a search may vary.
 
     Parameters
@@ -141,7 +144,7 @@ def space_of(vary: str, changes: int, duration: float) -> Space:
         Names of genes between commas, each with a range of its own if that is given, like
         ``rate=1Mbps..1Gbps``.
     changes
-        The most changes of the bottleneck.
+        The most changes of the bottleneck, and of which kinds if not of all, like ``3:rate,hold``.
     duration
         Of each run in seconds.
 
@@ -157,7 +160,7 @@ def space_of(vary: str, changes: int, duration: float) -> Space:
 
     Examples
     --------
-    >>> [gene.high for gene in space_of("rtt=10ms..100ms,buffer", 0, 60.0).genes]
+    >>> [gene.high for gene in space_of("rtt=10ms..100ms,buffer", "0", 60.0).genes]
     [100.0, 2000.0]
     """
     genes = []
@@ -170,11 +173,13 @@ def space_of(vary: str, changes: int, duration: float) -> Space:
             low, high = _range(gene, given)
             gene = Gene(name, low, high, gene.unit, min(max(gene.usual, low), high))
         genes.append(gene)
-    if changes < 0:
-        raise Error(f"--changes: {changes} is below 0")
-    if not genes:
-        raise Error("--vary: nothing varies; try rate,rtt,buffer")
-    return Space(tuple(genes), changes, duration)
+    number, _, kinds = changes.partition(":")
+    chosen = tuple(kinds.split(",")) if kinds else CHANGES
+    if unknown := [kind for kind in chosen if kind not in CHANGES]:
+        raise Error(f'--changes: unknown "{unknown[0]}"; known: {", ".join(CHANGES)}')
+    if not number.isdigit():
+        raise Error(f'--changes: "{changes}" begins with no number; try 3, or 3:rate,hold')
+    return Space(tuple(genes), int(number), duration, chosen)
 
 
 def _range(gene: Gene, text: str) -> tuple[float, float]:
@@ -224,7 +229,7 @@ def fields_of(settings: Mapping[str, Any], genes: Sequence[Gene], last: int = 1)
 
     Examples
     --------
-    >>> genes = space_of("rate,rtt,buffer,loss", 0, 60.0).genes
+    >>> genes = space_of("rate,rtt,buffer,loss", "0", 60.0).genes
     >>> fields_of({"rate": 12.0, "rtt": 30.0, "buffer": 9.0, "loss": 0.0, "changes": ()}, genes)
     {'dumbbell.rate': '12Mbps', 'dumbbell.rtt': '30ms', 'dumbbell.buffer': '9p'}
     """

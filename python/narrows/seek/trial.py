@@ -172,8 +172,8 @@ def _miss(side: str, value: float, bound: float) -> float:
 
     Examples
     --------
-    >>> _miss(">=", 0.2, 0.25), _miss("<=", 2.0, 1.0), _miss(">=", 0.5, 0.25)
-    (0.2, 1.0, -1.0)
+    >>> _miss(">=", 0.75, 1.0), _miss("<=", 2.0, 1.0), _miss(">=", 0.5, 0.25)
+    (0.25, 1.0, -1.0)
     """
     if math.isnan(value):
         return WHOLE

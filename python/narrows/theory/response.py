@@ -175,6 +175,41 @@ def etcp_sqrt_loss(window: ArrayLike, p0: float = 0.01) -> Floats:
     return np.asarray(within("p0", p0, 0, np.inf) + 2.0 / above("window", window, 0) ** 2)
 
 
+def tfrc(p: ArrayLike, rtt: float, packet: float = 1500.0) -> Floats:
+    """Return the rate of TCP's throughput equation in bit/s (RFC 5348 §3.1).
+
+    X = s/(R√(2p/3) + t(3√(3p/8) p (1 + 32p²))), with b = 1 and a timeout t of four round trips.
+
+    Parameters
+    ----------
+    p
+        Loss event rates, above 0, at most 1.
+    rtt
+        R, in seconds, above 0.
+    packet
+        s, in bytes.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of `p`.
+
+    Raises
+    ------
+    ValueError
+        If a value is outside of these bounds.
+
+    Examples
+    --------
+    >>> (tfrc([0.05, 0.1, 0.2], 0.04) / 1e6).round(2)
+    array([1.11, 0.53, 0.16])
+    """
+    losses = above("p", p, 0, 1)
+    above("rtt", rtt, 0)
+    timeouts = 12 * np.sqrt(3 * losses / 8) * losses * (1 + 32 * losses**2)
+    return np.asarray(8 * packet / (rtt * (np.sqrt(2 * losses / 3) + timeouts)))
+
+
 def per_packet_sent(p: ArrayLike) -> Floats:
     """Convert losses per acknowledged packet into losses per packet sent, p/(1 + p).
 

@@ -75,18 +75,14 @@ def _print(found: Arena) -> None:
     ring = found.ring
     if len(found.names) <= MOST_SHOWN:
         for buffer in ring.buffers:
-            table = Table(
-                "", *found.names, title=f"share of the row, buffer {buffer}", title_justify="left"
-            )
-            table.box = None
+            put(f"share of the row's flows, buffer {buffer}")
+            table = Table("", *found.names, box=None)
             for name, shares in zip(found.names, found.matrix("share", buffer), strict=True):
                 table.add_row(name, *(f"{share:.2f}" for share in shares))
             console().print(table)
     means = {buffer: found.wins(buffer) for buffer in ring.buffers}
-    table = Table(
-        "", *ring.buffers, title="mean share beside the others, by buffer", title_justify="left"
-    )
-    table.box = None
+    put("mean share beside the others, by buffer")
+    table = Table("", *ring.buffers, box=None)
     for name in sorted(found.names, key=lambda name: -means[ring.buffers[0]][name]):
         table.add_row(name, *(f"{means[buffer][name]:.2f}" for buffer in ring.buffers))
     console().print(table)

@@ -53,7 +53,7 @@ class Ask:
     against: str | None
     worst: str
     vary: str
-    changes: int
+    changes: str
     duration: str | None
     budget: int
     count: int
