@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 
 import narrows as nw
-from binary import Run
+from binary import ROOT, Run
 from narrows.arena import Ring, arena
 from narrows.errors import Error
 from narrows.score.card import Card, Sign
@@ -339,3 +341,34 @@ def test_the_command_prints_a_scenario_that_fails_again(narrows: Run, tmp_path: 
     )
     assert nothing.returncode == 1
     assert "none fails" in nothing.stderr
+
+
+TRACES = ROOT / "suites" / "traces"
+LAWS = ("reno", "cubic", "bbr", "prague")
+
+
+def _digest(scenario: nw.Scenario, folder: Path) -> str:
+    """Return the digest of a sender's log without its first line, which names the engine."""
+    result = nw.run(scenario, traces_to=folder)
+    [log] = folder.glob("*.sqlog")
+    assert result.flows["completion_time"][0] is not None
+    _, _, events = log.read_bytes().partition(b"\n")
+    return hashlib.sha256(events).hexdigest()
+
+
+def test_reference_traces_are_as_they_were(tmp_path: Path) -> None:
+    kept = TRACES / "digests.json"
+    found: dict[str, dict[str, str]] = {}
+    for file in sorted(TRACES.glob("*.toml")):
+        for law in LAWS:
+            values: dict[str, Any] = {"flows[0].cc": law}
+            if file.stem == "mark" and law in ("bbr", "prague"):
+                # Prague has marks of its own kind, and BBR does not answer any.
+                values["flows[0].ecn"] = None
+            folder = tmp_path / file.stem / law
+            folder.mkdir(parents=True)
+            scenario = nw.Scenario.load(file).with_(values)
+            found.setdefault(file.stem, {})[law] = _digest(scenario, folder)
+    if os.environ.get("NARROWS_BLESS"):
+        kept.write_text(json.dumps(found, indent=1) + "\n")
+    assert found == json.loads(kept.read_text())

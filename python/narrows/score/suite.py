@@ -220,7 +220,13 @@ def suites() -> dict[str, Path]:
     True
     """
     with resources.as_file(resources.files("narrows") / "suites") as home:
-        return {folder.name: folder for folder in sorted(home.iterdir()) if folder.is_dir()}
+        return {folder.name: folder for folder in sorted(home.iterdir()) if _is_suite(folder)}
+
+
+def _is_suite(folder: Path) -> bool:
+    """Return whether a folder has requirements; reference traces are scenarios."""
+    first = next(iter(sorted(folder.glob("*.toml"))), None)
+    return first is not None and "[requirement]" in read_text(first, LARGEST)
 
 
 def load(paths: Sequence[str], quick: bool = False) -> list[Requirement]:
