@@ -116,9 +116,8 @@ impl Checked {
     /// Returns the other runs that numbers are of, each with its name and with a text that is the
     /// same where the run is.
     fn references(&self) -> Vec<(String, String, Self)> {
-        let other = |it: &scenario::Other| {
-            (it.name.clone(), it.text.clone(), Self(it.checked.clone()))
-        };
+        let other =
+            |it: &scenario::Other| (it.name.clone(), it.text.clone(), Self(it.checked.clone()));
         self.0.expectations.references.iter().map(other).collect()
     }
 

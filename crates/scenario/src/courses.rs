@@ -80,11 +80,7 @@ impl Courses {
 }
 
 /// The sampled flows that always have data and go the first flow's way.
-fn greedy<'a>(
-    checked: &Checked,
-    flows: &[FlowResult],
-    series: &'a FlowSeries,
-) -> Vec<Greedy<'a>> {
+fn greedy<'a>(checked: &Checked, flows: &[FlowResult], series: &'a FlowSeries) -> Vec<Greedy<'a>> {
     let groups = checked.flows.iter().enumerate();
     let group_of: Vec<(usize, &CheckedFlow)> =
         groups.flat_map(|it| std::iter::repeat_n(it, it.1.count as usize)).collect();

@@ -259,10 +259,9 @@ impl CheckedFlow {
     /// Whether each flow has data from its start to its end.
     pub(crate) fn is_greedy(&self) -> bool {
         let is_greedy = match &self.over {
-            Carrier::Connection(connection) => matches!(
-                connection.application,
-                Application::Endless | Application::Packets { .. }
-            ),
+            Carrier::Connection(connection) => {
+                matches!(connection.application, Application::Endless | Application::Packets { .. })
+            }
             Carrier::Hosted(_) => true,
             Carrier::Datagrams(_) => false,
         };

@@ -129,7 +129,8 @@ impl Expectations {
             return Err(ScenarioError::new(format!("reference.{}", runs[idle].0), message));
         }
         let own = Other { name: String::new(), text: plain(scenario), checked: checked.clone() };
-        let part = |part: &Part| part.of(part.run.checked_sub(1).map_or(&own, |it| &references[it]));
+        let part =
+            |part: &Part| part.of(part.run.checked_sub(1).map_or(&own, |it| &references[it]));
         let parts: Vec<_> = parts.0.iter().map(part).collect();
         let references = references.into_iter().chain(parts).collect();
         Ok(Self { all, references, seeds, confidence })
