@@ -40,7 +40,7 @@ pub struct GroupResult {
     pub completion_time: f64,
     /// Jain's index over its flows; NaN if transfers come to them by chance.
     pub jain: f64,
-    /// The longest time for which one of its flows starved, in seconds; NaN if that was not sampled.
+    /// The longest time for which one of its flows starved, in seconds; NaN if it was not sampled.
     pub starvation: f64,
     /// Mean over its flows of the coefficient of variation of goodput; NaN if that was not sampled.
     pub variation: f64,

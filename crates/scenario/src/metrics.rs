@@ -370,8 +370,9 @@ columns! {
     jain: Ratio, "RFC 5166 §2.3.1" = Number(|group| group.jain);
     /// Payload that reached its receivers for the first time over data sent with headers.
     efficiency: Ratio, "RFC 5166 §2.4" = Number(|group| group.goodput / group.throughput);
-    /// The longest time for which one of its flows, though it had data, had less than a tenth of the
-    /// mean goodput of the flows that had, in bins of ten base RTTs, 1 s at the least; from samples.
+    /// The longest time for which one of its flows, though it had data, had less than a tenth of
+    /// the mean goodput of the flows that had, in bins of ten base RTTs, 1 s at the least; from
+    /// samples.
     starvation: Time = Sampled(|group| group.starvation);
     /// Mean over its flows of the coefficient of variation of goodput in the same bins.
     variation: Ratio, "RFC 5166 §2.2" = Sampled(|group| group.variation);
@@ -471,8 +472,8 @@ columns! {
     loss_bursts: Count, "RFC 3611 §4.7.2" = Count(|link| link.summary.loss_bursts);
     /// Drops of the longest of them.
     longest_loss_burst: Count, "RFC 3611 §4.7.2" = Count(|link| link.summary.longest_loss_burst);
-    /// Variance over mean of the arrivals in a sample's interval: 1 for Poisson's, less if they come
-    /// more evenly.
+    /// Variance over mean of the arrivals in a sample's interval: 1 for Poisson's, less if they
+    /// come more evenly.
     burstiness: Ratio, "Gusella 1991" = Sampled(|link| link.burstiness);
     /// Packets that the queue marked and took.
     marks: Count, "RFC 3168" = Count(|link| link.summary.marks);

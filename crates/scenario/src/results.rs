@@ -26,8 +26,8 @@ pub struct Results {
     pub links: Vec<LinkResult>,
     /// Jain's index over the goodput of flows that go the way of the first.
     pub jain: f64,
-    /// From the last start of a flow until they shared the goodput fairly and stayed so, in seconds;
-    /// NaN if that never happened or nothing was sampled.
+    /// From the last start of a flow until they shared the goodput fairly and stayed so, in
+    /// seconds; NaN if that never happened or nothing was sampled.
     pub convergence_time: f64,
     /// How much windows moved together; NaN if nothing was sampled.
     pub synchronisation: f64,
@@ -266,25 +266,19 @@ pub fn assemble(
     let described = checked.links.iter().zip(observed.links).enumerate();
     let mut links: Vec<LinkResult> =
         described.map(|(number, (link, summary))| link_result(number, link, summary)).collect();
-    for link in &mut links {
-        let warmup = checked.warmup.seconds();
-        link.burstiness = courses::burstiness(&observed.link_series, link.number, warmup);
-    }
+    add_burstiness(&mut links, &observed.link_series, checked);
     let courses = Courses::new(checked, &flows, &observed.flow_series);
     let forward: Vec<&FlowResult> =
         flows.iter().filter(|flow| flow.reverse == flows[0].reverse).collect();
     // A flow of a pool has as much to do as chance gives it.
-    let stay = checked.groups().zip(&flows).filter(|(group, _)| group.arriving.is_none());
-    let stay = stay.filter(|(_, flow)| flow.reverse == flows[0].reverse);
+    let stay = checked
+        .groups()
+        .zip(&flows)
+        .filter(|(group, flow)| group.arriving.is_none() && flow.reverse == flows[0].reverse);
     let shares: Vec<f64> = stay.map(|(_, flow)| flow.goodput).collect();
     let goodput = forward.iter().map(|flow| flow.goodput).sum();
     let rtt_sum: f64 = forward.iter().map(|flow| flow.summary.sender.rtt_sum).sum();
     let rtt_samples: u64 = forward.iter().map(|flow| flow.summary.sender.rtt_samples).sum();
-    let joined = |texts: Vec<&str>| {
-        let mut texts = texts;
-        texts.dedup();
-        texts.join("+")
-    };
     let bottleneck = bottleneck(&links);
     let transfers = observed.transfers;
     let taken = groups::of_all(checked, &transfers);
@@ -399,6 +393,18 @@ fn flow_results(
         }
     };
     groups.enumerate().map(result).collect()
+}
+
+/// Texts joined by +, without those that repeat the one before.
+fn joined(mut texts: Vec<&str>) -> String {
+    texts.dedup();
+    texts.join("+")
+}
+
+fn add_burstiness(links: &mut [LinkResult], series: &LinkSeries, checked: &Checked) {
+    for link in links {
+        link.burstiness = courses::burstiness(series, link.number, checked.warmup.seconds());
+    }
 }
 
 fn link_result(number: usize, link: &CheckedLink, summary: LinkSummary) -> LinkResult {
