@@ -38,7 +38,7 @@ def seek(
         str,
         typer.Option(
             help="What varies, each with its own range if that is given, like rate=1Mbps..1Gbps: "
-            "rate, rtt, buffer, start, loss, jitter, batch, other_rtt."
+            "rate, rtt, buffer, start, loss, jitter, batch, on, off, other_rtt."
         ),
     ] = "rate,rtt,buffer,start",
     changes: Annotated[

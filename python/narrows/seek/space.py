@@ -63,6 +63,8 @@ GENES = {
     "loss": Gene("loss", 1e-5, 0.02, "", 0.0),
     "jitter": Gene("jitter", 0.0, 40.0, "ms", 0.0),
     "batch": Gene("batch", 0.0, 40.0, "ms", 0.0),
+    "on": Gene("on", 10.0, 1000.0, "ms", 100.0),
+    "off": Gene("off", 100.0, 5000.0, "ms", 1000.0),
     "other_rtt": Gene("other_rtt", 5.0, 500.0, "ms", 50.0),
 }
 USUAL = "rate,rtt,buffer,start"
@@ -243,6 +245,8 @@ def fields_of(settings: Mapping[str, Any], genes: Sequence[Gene], last: int = 1)
         elif value and gene.name == "other_rtt":
             # A preset's bottleneck has the shortest of the round trips.
             fields[f"flows[{last}].rtt"] = gene.written(max(value, settings.get("rtt", 0.0)))
+        elif gene.name in ("on", "off"):
+            fields[f"flows[{last}].app.{gene.name}"] = gene.written(value)
         elif value and gene.name == "batch":
             fields[f"flows[{last}].host"] = {"batch": gene.written(value)}
         elif value:
