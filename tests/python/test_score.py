@@ -212,12 +212,14 @@ def test_the_command_prints_and_writes_cards(narrows: Run, file: Path, tmp_path:
     )
     out, junit = tmp_path / "cards", tmp_path / "junit.xml"
     words = ["score", str(file), "--cc", f"cubic,{own}:Mine", "--cache", str(tmp_path)]
-    done = narrows(*words, "-o", str(out), "--junit", str(junit), "--strict")
+    done = narrows(*words, "-o", str(out), "--junit", str(junit), "--strict", "--figures")
     assert done.returncode == 1, done.stderr
     assert re.search(r"1\.2-fill +MUST +✗ \d/4 +✗ 0/4", done.stdout)
     page = (out / "Mine.html").read_text()
     assert "Where not to deploy it" in page
     assert 'href="http' not in page
+    assert 'href="Mine/1.2-fill.html"' in page
+    assert "uPlot" in (out / "Mine" / "1.2-fill.html").read_text()
     cells = [json.loads(line) for line in (out / "cells.jsonl").read_text().splitlines()]
     assert {cell["cc"] for cell in cells} == {"cubic", "Mine"}
     names = [case.get("name") for case in ET.parse(junit).getroot().iter("testcase")]

@@ -9,6 +9,7 @@ import typer
 
 from narrows.cli.errors import end_unless
 from narrows.cli.options import CacheFolder, Force, Json, Junit, split_list
+from narrows.errors import Error
 
 commands = typer.Typer()
 
@@ -50,13 +51,20 @@ def score(
             "-o", "--output", help="Write cards as pages, with every scenario, into this folder."
         ),
     ] = None,
+    figures: Annotated[
+        bool,
+        typer.Option(
+            "--figures",
+            help="With -o: run the worst point of each requirement once more, for its figures.",
+        ),
+    ] = False,
     force: Force = False,
 ) -> None:
     """Hold controllers against what documents ask of them, over grids of networks.
 
     There is no total: RFC 9743 gives no thresholds, and leaves the judgement to its readers.
     """
-    from narrows.cli.work.score import Ask, listed, score_all
+    from narrows.cli.work.score import Ask, Cards, listed, score_all
 
     chosen = suites or ["rfc9743"]
     if list_:
@@ -64,4 +72,7 @@ def score(
         return
     names = split_list("--cc", cc or "reno,cubic,bbr")
     ask = Ask(chosen, names, quick, seeds, cache)
-    end_unless(score_all(ask, strict, junit, json_, output, force))
+    if figures and output is None:
+        raise Error("--figures: figures are written into the folder of -o; name one")
+    cards = Cards(output, force, figures) if output else None
+    end_unless(score_all(ask, strict, junit, json_, cards))

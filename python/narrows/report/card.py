@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 
 from narrows import _core
@@ -100,7 +100,12 @@ def of_all(cards: Sequence[Card], requirements: Sequence[Requirement], made: Mad
     return _page(TITLE, f'<p class="hint">{HINT}</p>{table}', made)
 
 
-def of_law(card: Card, requirements: Sequence[Requirement], made: Made) -> str:
+def of_law(
+    card: Card,
+    requirements: Sequence[Requirement],
+    made: Made,
+    figures: Mapping[str, str] | None = None,
+) -> str:
     """Return the page of a controller: where not to deploy it, and every point with its numbers.
 
     Parameters
@@ -111,6 +116,8 @@ def of_law(card: Card, requirements: Sequence[Requirement], made: Made) -> str:
         The suite.
     made
         How it was made.
+    figures
+        The file with the figures of a requirement's worst point, by its name.
 
     Returns
     -------
@@ -120,7 +127,7 @@ def of_law(card: Card, requirements: Sequence[Requirement], made: Made) -> str:
     numbers = {id(cell): number for number, cell in enumerate(card.cells)}
     parts = [f'<p class="hint"><a href="index.html">all controllers</a>. {HINT}</p>', _where(card)]
     for it in requirements:
-        parts.append(_section(card, it, numbers))
+        parts.append(_section(card, it, numbers, (figures or {}).get(it.name)))
     return _page(f"{card.cc}: {TITLE.lower()}", "".join(parts), made)
 
 
@@ -130,7 +137,7 @@ def _where(card: Card) -> str:
     for cell in card.cells:
         if cell.requirement.word == "MUST" and cell.sign is Sign.FAILS:
             name = cell.requirement.name
-            if name not in worst or _margin(cell) < _margin(worst[name]):
+            if name not in worst or cell.margin < worst[name].margin:
                 worst[name] = cell
     if not worst:
         return "<p>Nothing that a MUST asks for fails.</p>"
@@ -148,12 +155,13 @@ def _where(card: Card) -> str:
     return f"<h2>Where not to deploy it</h2><ul>{''.join(items)}</ul>"
 
 
-def _section(card: Card, it: Requirement, numbers: dict[int, int]) -> str:
+def _section(card: Card, it: Requirement, numbers: dict[int, int], figure: str | None) -> str:
     cells = card.of(it)
+    link = f' <a href="{figure}">figures of the worst point</a>' if figure else ""
     parts = [
         f'<h2 id="{it.name}">{it.name} {told(cells)}</h2>',
         f"<p>{_badge(it)} {html.escape(it.section)}: {html.escape(it.asks)}. "
-        f'<span class="hint">Bounds ({KINDS[it.kind]}): {html.escape(it.bounds)}.</span></p>',
+        f'<span class="hint">Bounds ({KINDS[it.kind]}): {html.escape(it.bounds)}.</span>{link}</p>',
     ]
     if len(cells) > 3:
         parts.append(_heat(cells))
@@ -221,9 +229,9 @@ def _square(cell: Cell | None) -> str:
         return "<td></td>"
     if cell.check is None:
         return f'<td class="{_class(cell.sign)}">{SIGNS[cell.sign]}</td>'
-    margin = _margin(cell)
-    depth = min(abs(margin), DEEPEST) / DEEPEST if not math.isnan(margin) else DEEPEST
-    hue = "var(--bad)" if margin < 0 or math.isnan(margin) else "var(--good)"
+    margin = cell.margin
+    depth = min(abs(margin), DEEPEST) / DEEPEST
+    hue = "var(--bad)" if margin < 0 else "var(--good)"
     share = round(15 + 60 * depth)
     style = f"background: color-mix(in srgb, {hue} {share}%, transparent)"
     text = (
@@ -232,15 +240,6 @@ def _square(cell: Cell | None) -> str:
     worst = cell.worst
     told_ = f"{worst.title} {worst.number}, expected {worst.limit}" if worst else ""
     return f'<td style="{style}" title="{html.escape(told_)}">{SIGNS[cell.sign]} {text}</td>'
-
-
-def _margin(cell: Cell) -> float:
-    """Return the least margin of a cell's judgements, NaN if one shows no number."""
-    if cell.check is None:
-        return math.nan
-    worst = cell.worst
-    assert worst is not None
-    return worst.margin
 
 
 def _short(name: str) -> str:

@@ -76,6 +76,12 @@ class Cell:
         of = [it for it in self.check.judgements if it.verdict.value == self.sign.value]
         return min(of, key=lambda it: -math.inf if math.isnan(it.margin) else it.margin)
 
+    @property
+    def margin(self) -> float:
+        """The margin of the worst judgement; the least there is if that shows no number."""
+        worst = self.worst
+        return -math.inf if worst is None or math.isnan(worst.margin) else worst.margin
+
     def record(self, cc: str) -> dict[str, Any]:
         """Return it as one object for ``--json``.
 
@@ -168,6 +174,23 @@ def summed(cells: Sequence[Cell]) -> Sign:
     found = {cell.sign for cell in cells}
     order = [Sign.FAILS, Sign.UNDECIDED, Sign.HOLDS]
     return next((sign for sign in order if sign in found), Sign.NOT_APPLICABLE)
+
+
+def worst_of(cells: Sequence[Cell]) -> Cell | None:
+    """Return the cell that the sign of all is from, of several the one with the least margin.
+
+    Parameters
+    ----------
+    cells
+        Of one requirement and controller.
+
+    Returns
+    -------
+    Cell or None
+        None if none ran.
+    """
+    of = [cell for cell in cells if cell.check is not None and cell.sign is summed(cells)]
+    return min(of, key=lambda cell: cell.margin, default=None)
 
 
 def told(cells: Sequence[Cell]) -> str:

@@ -14,7 +14,8 @@ from narrows.check import Verdict
 from narrows.files import Output, write_at_once
 from narrows.junit import Case, Outcome, Suite, xml
 from narrows.made import Made
-from narrows.score.card import Card, Cell, Sign, told
+from narrows.pool import run_all
+from narrows.score.card import Card, Cell, Sign, told, worst_of
 from narrows.score.store import Store
 from narrows.score.suite import KINDS, Requirement, load
 from narrows.score.work import score
@@ -40,6 +41,15 @@ class Ask:
     cache: Path
 
 
+@dataclass(frozen=True)
+class Cards:
+    """Where cards are written, and whether with figures."""
+
+    output: Path
+    force: bool
+    figures: bool
+
+
 def listed(suites: Sequence[str], as_json: bool) -> None:
     """Print the requirements of suites."""
     for it in load(suites):
@@ -52,7 +62,7 @@ def listed(suites: Sequence[str], as_json: bool) -> None:
 
 
 def score_all(
-    ask: Ask, strict: bool, junit: Path | None, as_json: bool, output: Path | None, force: bool
+    ask: Ask, strict: bool, junit: Path | None, as_json: bool, written: Cards | None
 ) -> bool:
     """Score controllers; return whether nothing fails that `strict` forbids."""
     requirements = load(ask.suites, ask.quick)
@@ -73,11 +83,11 @@ def score_all(
     if junit:
         write_at_once(junit, xml([_suite(card) for card in cards]).encode())
     _tell_forge(cards, requirements)
-    if output:
-        with Output(output, force) as folder:
-            _write(folder, cards, requirements)
+    if written:
+        with Output(written.output, written.force) as folder:
+            _write(folder, cards, requirements, written.figures)
         if not as_json:
-            say(f"cards written to {output}/index.html")
+            say(f"cards written to {written.output}/index.html")
     must = [cell for card in cards for cell in card.cells if cell.requirement.word == "MUST"]
     return not (strict and any(cell.sign is Sign.FAILS for cell in must))
 
@@ -89,7 +99,9 @@ def _table(cards: Sequence[Card], requirements: Sequence[Requirement]) -> Table:
     return table
 
 
-def _write(folder: Output, cards: Sequence[Card], requirements: Sequence[Requirement]) -> None:
+def _write(
+    folder: Output, cards: Sequence[Card], requirements: Sequence[Requirement], figures: bool
+) -> None:
     """Write the cards, a page each, their cells as JSON lines, and each scenario."""
     from narrows.report import card as page
 
@@ -105,10 +117,30 @@ def _write(folder: Output, cards: Sequence[Card], requirements: Sequence[Require
             if cell.text:
                 (folder.path / name).mkdir(exist_ok=True)
                 folder.text(f"{name}/{page.file_of(cell, number)}", cell.text)
-        folder.text(f"{name}.html", page.of_law(card, requirements, made))
+        drawn = _draw(folder, card, requirements) if figures else {}
+        folder.text(f"{name}.html", page.of_law(card, requirements, made, drawn))
     folder.text("cells.jsonl", "\n".join(lines) + "\n")
     folder.text("index.html", page.of_all(cards, requirements, made))
     folder.finish(made)
+
+
+def _draw(folder: Output, card: Card, requirements: Sequence[Requirement]) -> dict[str, str]:
+    """Write a report of the worst point of each requirement; return their files by its name."""
+    from narrows import report, tables
+    from narrows.report import card as page
+
+    worst = {it.name: cell for it in requirements if (cell := worst_of(card.of(it))) is not None}
+    checks = {name: cell.check for name, cell in worst.items() if cell.check is not None}
+    jobs = [
+        (check.scenario.drafted({"trace": None}).valid(), check.worst_seed())
+        for check in checks.values()
+    ]
+    files = {}
+    for name, (scenario, seed), result in zip(checks, jobs, run_all(jobs), strict=True):
+        made = Made("run", [({}, scenario.to_toml())], [seed])
+        files[name] = f"{page.name_of(card.cc)}/{name}.html"
+        folder.text(files[name], report.single([result], tables.of_runs([result]), made))
+    return files
 
 
 def _suite(card: Card) -> Suite:
