@@ -3,6 +3,7 @@
 
 from . import _core as _core
 from . import arena as arena
+from . import buffer as buffer
 from . import bulk as bulk
 from . import check as check
 from . import comparison as comparison

@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from narrows.arena import Arena
+    from narrows.buffer import Answer, Target
     from narrows.comparison import Case
     from narrows.results import Result
     from narrows.sweeps import Sweep
+    from narrows.theory.buffers import Link
 
 PACINGS = {"none": "not paced", "own": "paced by law or transport"}
 PANEL = (4.2, 2.8)
@@ -614,6 +616,85 @@ def _write_cells(
         dark = abs(shades[row, column] - 0.5) > 0.3
         colour = "white" if dark and (is_share or shades[row, column] > 0.5) else "black"
         ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=7)
+
+
+def buffers(
+    seen: Sequence[dict[str, Any]],
+    targets: Sequence[Target],
+    answers: Sequence[Answer],
+    link: Link,
+    told: Sequence[tuple[str, str, float, str]],
+) -> Figure:
+    """Draw what targets amount to over the buffer, with their bounds and what rules say.
+
+    Parameters
+    ----------
+    seen
+        What `narrows.buffer.curve` returns.
+    targets, answers
+        What was asked, and found.
+    link
+        What rules were asked of.
+    told
+        What `narrows.theory.buffers.rules` yields.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A row for each target over a logarithmic axis of packets, with milliseconds above, and a
+        strip with the rules; those that do not hold are grey.
+    """
+    from matplotlib import pyplot as plt  # noqa: PLC0415 (as in `panels`)
+
+    figure, axes = plt.subplots(
+        len(targets) + 1,
+        1,
+        figsize=(8.0, 2.1 * len(targets) + 1.9),
+        sharex=True,
+        squeeze=False,
+        layout="constrained",
+        height_ratios=[2.1] * len(targets) + [1.7],
+    )
+    rows = list(axes[:, 0])
+    packets = [row["buffer"] for row in seen]
+    for ax, target, found in zip(rows, targets, answers, strict=False):
+        kind = metric(target.name.rpartition(".")[2], "summary")
+        ax.plot(packets, [row[target.name] * kind.scale for row in seen], "o-", markersize=4)
+        if np.isfinite(found.packets) and found.packets:
+            ax.axvspan(found.low, found.high, alpha=0.25)
+        ax.set_ylabel(escaped(kind.heading))
+        ax.set_title(f"{escaped(target.name)} {target.bound}", loc="left", fontsize=9)
+        ax.set_xscale("log")
+    _strip(rows[-1], told)
+    above = rows[0].secondary_xaxis(
+        "top", functions=(lambda x: x / link.rate * 1e3, lambda x: x * link.rate / 1e3)
+    )
+    above.set_xlabel("milliseconds")
+    for axis in (above.xaxis, rows[-1].xaxis):
+        for setter in (axis.set_major_formatter, axis.set_minor_formatter):
+            setter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "125" else "")
+    rows[-1].set_xlabel("buffer in packets")
+    return figure
+
+
+def _strip(ax: Axes, told: Sequence[tuple[str, str, float, str]]) -> None:
+    """Draw what rules say as marks with names, one below the other."""
+    lines = sorted((it for it in told if np.isfinite(it[2]) and it[2] >= 1), key=lambda it: it[2])
+    for row, (name, _, size, doubt) in enumerate(lines):
+        colour = "0.6" if doubt else "black"
+        ax.plot([size], [-row], "|", color=colour, markersize=9, markeredgewidth=2)
+        ax.annotate(
+            escaped(name),
+            (size, -row),
+            (6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+            color=colour,
+        )
+    ax.set_ylim(-len(lines), 1)
+    ax.set_yticks([])
+    ax.set_title("rules; grey where they do not hold", loc="left", fontsize=9)
 
 
 def _check_lines(result: Sweep, x: str, by: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from narrows import _core
 from narrows.cli import (
     again,
     arena,
+    buffer,
     check,
     choices,
     compare,
@@ -57,6 +58,7 @@ for _part in (
     score,
     arena,
     seek,
+    buffer,
     reproduce,
     play,
     lab,

@@ -65,6 +65,20 @@ def seconds_of(option: str, text: str) -> float:
     return seconds
 
 
+def rate_of(option: str, text: str) -> float:
+    """Read a rate in bit/s, like 10Gbps.
+
+    Examples
+    --------
+    >>> rate_of("--rate", "2.5Gbps")
+    2500000000.0
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([kMGT]?)bps", text.strip())
+    if not match or not float(match[1]):
+        raise Error(f'{option}: "{text}" is no rate; try 10Gbps')
+    return float(match[1]) * {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[match[2]]
+
+
 def split_list(option: str, text: str) -> list[str]:
     """Split a list by commas.
 

@@ -3,6 +3,6 @@
 All functions take and return numpy arrays or floats.
 """
 
-from narrows.theory import aimd, droptail, evolution, gwa, queue, response, xcp
+from narrows.theory import aimd, buffers, bursts, droptail, evolution, gwa, queue, response, xcp
 
-__all__ = ["aimd", "droptail", "evolution", "gwa", "queue", "response", "xcp"]
+__all__ = ["aimd", "buffers", "bursts", "droptail", "evolution", "gwa", "queue", "response", "xcp"]

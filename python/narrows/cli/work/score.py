@@ -15,7 +15,7 @@ from narrows.files import Output, write_at_once
 from narrows.junit import Case, Outcome, Suite, xml
 from narrows.made import Made
 from narrows.pool import run_all
-from narrows.score.card import Card, Cell, Sign, told, worst_of
+from narrows.score.card import Card, Cell, Sign, summed, told, worst_of
 from narrows.score.store import Store
 from narrows.score.suite import KINDS, Requirement, load
 from narrows.score.work import score
@@ -27,6 +27,8 @@ OUTCOMES = {
     Verdict.UNDECIDED: Outcome.SKIPPED,
 }
 KEPT = "score.jsonl"
+# A table of more controllers does not fit into a terminal.
+MOST_SHOWN = 8
 LEGEND = "✓ all hold, ✗ some fail, ? not decided, – not applicable; points that hold of those run"
 
 
@@ -77,9 +79,13 @@ def score_all(
         for card in cards:
             for cell in card.cells:
                 put(json.dumps(cell.record(card.cc)))
-    else:
+    elif len(cards) <= MOST_SHOWN:
         console().print(_table(cards, requirements))
         put(LEGEND)
+    else:
+        for card in cards:
+            put(_line(card, requirements))
+        put("named are the requirements of which some points fail; -o writes the cards")
     if junit:
         write_at_once(junit, xml([_suite(card) for card in cards]).encode())
     _tell_forge(cards, requirements)
@@ -90,6 +96,12 @@ def score_all(
             say(f"cards written to {written.output}/index.html")
     must = [cell for card in cards for cell in card.cells if cell.requirement.word == "MUST"]
     return not (strict and any(cell.sign is Sign.FAILS for cell in must))
+
+
+def _line(card: Card, requirements: Sequence[Requirement]) -> str:
+    """Return a controller with what fails of it, where a table would be too wide."""
+    failing = [it.name for it in requirements if summed(card.of(it)) is Sign.FAILS]
+    return f"{card.cc}: {', '.join(failing) or 'nothing fails'}"
 
 
 def _table(cards: Sequence[Card], requirements: Sequence[Requirement]) -> Table:

@@ -1,0 +1,400 @@
+"""How much buffer: the least and the greatest that meet targets, by runs around the answer.
+
+Each target is a number of a run with a bound. In the logarithm x of the buffer, the logarithm y of
+what misses (1 − utilisation, the loss, the delay) is close to a parabola. So five buffers around
+the answer are run under the same seeds, the parabola through their means crosses the bound at the
+answer, and leaving out one seed after the other says how sure that is. Seeds are added until it is
+sure to a tenth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as students
+
+from narrows.check import judge, lean, numbers
+from narrows.errors import Error
+from narrows.pool import each
+from narrows.scenario import Scenario
+from narrows.score.store import Numbers, Store
+from narrows.types import Floats
+
+# Buffers around the answer, by a factor from each to the next, first and then closer; and seeds: of
+# a look, of the parabola, and fresh ones.
+STEP, CLOSER = 1.5, 1.15
+PLACES = (-2, -1, 0, 1, 2)
+LOOK, FIRST, FRESH = [1, 2, 3], 6, list(range(1001, 1007))
+# Denied is what the interval of fresh seeds excludes on one side, at 95 %.
+DENIED = 0.9
+# Inside, a little more is asked for, as looking again and again costs some of it.
+INSIDE = 0.98
+WITHIN = math.log(1.1)
+# A share of the bound's distance from nothing below which a number is as good as none.
+LEAST_MISS = 1e-6
+MOST_RUNS = 200
+# So many steps of a fiftieth the safe end may move.
+STEPS = 5
+LEAST = 2
+# Numbers that grow with the buffer.
+GROWING = ("delay", "queue", "rtt")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A number of a run with its bound.
+
+    Attributes
+    ----------
+    name
+        Of the number, like ``utilisation`` or ``links.bottleneck.delay_p99``.
+    bound
+        As it is written.
+    """
+
+    name: str
+    bound: str
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether the number grows with the buffer, so that it bounds that from above."""
+        last = self.name.rpartition(".")[2]
+        return any(word in last for word in GROWING)
+
+    def miss(self, value: float) -> float:
+        """Return the logarithm of what misses: of 1 − value if that is to be large, or of it."""
+        missing = 1 - value if self.bound.startswith(">") else value
+        return math.log(max(missing, LEAST_MISS))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The buffer at which a target is just met.
+
+    Attributes
+    ----------
+    target
+        Which.
+    packets
+        The buffer; 0 if any is enough, infinite if none is.
+    low, high
+        The ends of its interval.
+    runs
+        How many runs it took.
+    seeds
+        How many seeds each buffer had.
+    doubt
+        Why it is not sure, for people; empty if it is.
+    """
+
+    target: Target
+    packets: float
+    low: float
+    high: float
+    runs: int
+    seeds: int
+    doubt: str = ""
+
+
+class Advisor:
+    """What asks runs, and keeps what they say.
+
+    Parameters
+    ----------
+    base
+        A scenario over a dumbbell, whose buffer varies.
+    targets
+        What is asked of it.
+    most
+        The largest buffer that is tried, in packets.
+    store
+        Where numbers are kept as they come.
+    """
+
+    def __init__(
+        self, base: Scenario, targets: Sequence[Target], most: float, store: Store | None = None
+    ) -> None:
+        self.targets = list(targets)
+        self.most = most
+        self._base = base.with_(expect={target.name: target.bound for target in targets})
+        self._store = Store(None) if store is None else store
+        self._known: dict[tuple[int, int], Floats] = {}
+        told = self._base.checked.expectations()
+        self._places = {name: place for place, (name, *_) in enumerate(told)}
+        self.sides = {name: side for name, _, _, side, *_ in told}
+        self.kinds = {name: kind for name, _, _, _, kind, *_ in told}
+        self.runs = 0
+
+    def scenario(self, packets: int) -> Scenario:
+        """Return the scenario with a buffer."""
+        return self._base.with_({"dumbbell.buffer": f"{packets}p"})
+
+    def bound(self, target: Target) -> float:
+        """Return what a target's bound amounts to; runs have been made."""
+        place = self._places[target.name]
+        return float(next(iter(self._known.values()))[place][1])
+
+    def ask(self, buffers: Sequence[int], seeds: Sequence[int]) -> None:
+        """Run buffers under seeds, as far as they have not been run."""
+        jobs = [
+            (packets, seed)
+            for packets in dict.fromkeys(buffers)
+            for seed in seeds
+            if (packets, seed) not in self._known
+        ]
+        cases = {packets: lean(self.scenario(packets)) for packets in {job[0] for job in jobs}}
+
+        def one(job: int, watch: Callable[[float], None]) -> Numbers:
+            packets, seed = jobs[job]
+            key = (self.scenario(packets).to_toml(), seed)
+            found = self._store.get(key)
+            if found is None or isinstance(found, str):
+                found = numbers(cases[packets], seed, watch, {})
+                self._store.put(key, found)
+            return found
+
+        if jobs:
+            for job, found in zip(jobs, each(len(jobs), one), strict=True):
+                self._known[job] = np.array(found, dtype=np.float64)
+                self.runs += 1
+
+    def values(self, target: Target, packets: int, seeds: Sequence[int]) -> list[float]:
+        """Return the number under each seed; it has been asked for."""
+        place = self._places[target.name]
+        return [float(self._known[packets, seed][place][0]) for seed in seeds]
+
+    def asked(self) -> list[int]:
+        """Return the buffers that have been run, in order."""
+        return sorted({packets for packets, seed in self._known if seed not in FRESH})
+
+    def seeds_of(self, packets: int) -> list[int]:
+        """Return the seeds under which a buffer has been run, but for fresh ones."""
+        return sorted(seed for size, seed in self._known if size == packets and seed not in FRESH)
+
+
+def answer(advisor: Advisor, target: Target, guess: float) -> Answer:
+    """Find the buffer at which a target is just met, with its interval.
+
+    Parameters
+    ----------
+    advisor
+        What asks runs.
+    target
+        One of its targets.
+    guess
+        Where to begin, in packets.
+
+    Returns
+    -------
+    Answer
+        With what makes it doubtful, if something does.
+    """
+    before = advisor.runs
+    low, high = _bracket(advisor, target, guess)
+    if low is None or high is None:
+        everything = low is None
+        packets = 0.0 if everything != target.is_growing else math.inf
+        return Answer(target, packets, packets, packets, advisor.runs - before, len(LOOK))
+    middle = math.sqrt(low * high)
+    count, found, step = FIRST, None, STEP
+    while advisor.runs - before < MOST_RUNS:
+        seeds = list(range(1, count + 1))
+        buffers = sorted({max(LEAST, round(middle * step**place)) for place in PLACES})
+        advisor.ask(buffers, seeds)
+        found = _crossing(advisor, target, buffers, seeds)
+        if found is None:
+            count += max(2, count // 3)
+            continue
+        root, half = found
+        away = abs(root - math.log(middle))
+        if away > math.log(step) and root > math.log(LEAST):
+            middle *= min(max(math.exp(root) / middle, step**-2), step**2)
+            continue
+        if half <= WITHIN and step == STEP:
+            # A parabola over a factor of five is bent where the number is steep.
+            middle, step = math.exp(root), CLOSER
+            continue
+        if half <= WITHIN:
+            break
+        count += max(2, count // 3)
+    return _told(advisor, target, found, count, advisor.runs - before)
+
+
+def _told(
+    advisor: Advisor,
+    target: Target,
+    found: tuple[float, float] | None,
+    seeds: int,
+    runs: int,
+) -> Answer:
+    if found is None:
+        return Answer(
+            target, math.nan, math.nan, math.nan, runs, seeds, "the parabola does not cross it"
+        )
+    root, half = found
+    packets, low, high = (math.exp(it) for it in (root, root - half, root + half))
+    doubts = [] if half <= WITHIN else [f"not sure to a tenth after {runs} runs"]
+    sure = _confirmed(advisor, target, low if target.is_growing else high)
+    if sure is None:
+        doubts.append("fresh seeds at the safe end do not confirm it")
+    elif target.is_growing:
+        low, packets = min(low, sure), min(packets, sure)
+    else:
+        high = max(high, sure)
+    return Answer(target, packets, low, high, runs, seeds, "; ".join(doubts))
+
+
+def _confirmed(advisor: Advisor, target: Target, end: float) -> int | None:
+    """Return the buffer at the safe end of the interval, or a little beyond, that meets the target.
+
+    Fresh seeds decide; None if up to a tenth beyond they deny it.
+    """
+    packets = max(LEAST, math.floor(end) if target.is_growing else math.ceil(end))
+    way = -1 if target.is_growing else 1
+    for _ in range(STEPS):
+        advisor.ask([packets], FRESH)
+        values = advisor.values(target, packets, FRESH)
+        bounds = [advisor.bound(target)] * len(values)
+        if judge(advisor.sides[target.name], values, bounds, DENIED).value != "fails":
+            return packets
+        packets = max(LEAST, packets + way * max(1, round(packets / 50)))
+    return None
+
+
+def _bracket(advisor: Advisor, target: Target, guess: float) -> tuple[float | None, float | None]:
+    """Return a smaller and a larger buffer between which the target begins or ceases to be met.
+
+    The first is None if it is met, or missed, from the smallest on, the second if up to the
+    largest.
+    """
+
+    def misses(packets: float) -> bool:
+        size = round(packets)
+        advisor.ask([size], LOOK)
+        mean = np.mean([target.miss(it) for it in advisor.values(target, size, LOOK)])
+        # What grows with the buffer is missed above; what falls, below.
+        return bool(mean > target.miss(advisor.bound(target))) != target.is_growing
+
+    here = min(max(guess, LEAST), advisor.most)
+    low: float | None = None
+    high: float | None = None
+    while low is None or high is None:
+        if misses(here):
+            low = here
+            if here >= advisor.most:
+                return low, None
+            here = min(here * 4, advisor.most)
+        else:
+            high = here
+            if here <= LEAST:
+                return None, high
+            here = max(here / 4, LEAST)
+    while high / low > 2 and round(high) - round(low) > 1:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if misses(middle) else (low, middle)
+    return low, high
+
+
+def _crossing(
+    advisor: Advisor, target: Target, buffers: Sequence[int], seeds: Sequence[int]
+) -> tuple[float, float] | None:
+    """Return ln B where the parabola crosses the bound, and half of its interval."""
+    x = np.log(np.array(buffers, dtype=np.float64))
+    wanted = target.miss(advisor.bound(target))
+    y = np.array(
+        [[target.miss(it) for it in advisor.values(target, size, seeds)] for size in buffers]
+    )
+    root = _root(x, y.mean(axis=1), wanted)
+    without = [
+        _root(x, np.delete(y, seed, axis=1).mean(axis=1), wanted) for seed in range(len(seeds))
+    ]
+    if root is None or any(it is None for it in without):
+        return None
+    count = len(seeds)
+    left = np.array(without, dtype=np.float64)
+    error = math.sqrt((count - 1) / count * float(np.sum((left - left.mean()) ** 2)))
+    return root, float(students.ppf((1 + INSIDE) / 2, count - 1)) * error
+
+
+def _root(x: Floats, y: Floats, wanted: float) -> float | None:
+    """Return where the parabola through points crosses a value, near their middle.
+
+    Examples
+    --------
+    >>> x = np.array([1.0, 2.0, 3.0])
+    >>> round(_root(x, 5 - x, 3.5), 6)
+    1.5
+    """
+    middle = float(x.mean())
+    degree = min(len(x) - 1, 2)
+    q, a, b = [0.0] * (2 - degree) + list(np.polyfit(x - middle, y, degree))
+    d = b - wanted
+    inside = a * a - 4 * q * d
+    if inside < 0 or a == 0:
+        return None
+    # Of the two roots the one that a straight line would have.
+    return middle + float(-2 * d / (a + math.copysign(math.sqrt(inside), a)))
+
+
+def targets_of(text: str) -> list[Target]:
+    """Read targets between commas, like ``utilisation >= 0.98, delay_p99 <= 2ms``.
+
+    Parameters
+    ----------
+    text
+        As on the command line.
+
+    Returns
+    -------
+    list of Target
+        In order.
+
+    Raises
+    ------
+    Error
+        If one has no bound, is named twice, or cannot be searched for.
+
+    Examples
+    --------
+    >>> targets_of("utilisation >= 0.98, delay_p99 <= 2ms")[1].is_growing
+    True
+    """
+    found: list[Target] = []
+    for part in text.split(","):
+        name, _, bound = part.strip().partition(" ")
+        if not bound or bound.strip()[:1] not in "<>":
+            raise Error(f'--target: "{part.strip()}" is no bound; try utilisation >= 0.98')
+        target = Target(name, bound.strip())
+        if target.is_growing == target.bound.startswith(">"):
+            raise Error(f"--target: {part.strip()}: any buffer that is large enough has that")
+        if name in [it.name for it in found]:
+            raise Error(f"--target: {name} is named twice; leave one out")
+        found.append(target)
+    return found
+
+
+def curve(advisor: Advisor) -> list[dict[str, Any]]:
+    """Return what has been seen at each buffer, means over its seeds.
+
+    Parameters
+    ----------
+    advisor
+        After answers.
+
+    Returns
+    -------
+    list of dict
+        ``buffer`` in packets, ``seeds``, and each target's number by name.
+    """
+    rows = []
+    for packets in advisor.asked():
+        seeds = advisor.seeds_of(packets)
+        row: dict[str, Any] = {"buffer": packets, "seeds": len(seeds)}
+        for target in advisor.targets:
+            row[target.name] = float(np.mean(advisor.values(target, packets, seeds)))
+        rows.append(row)
+    return rows

@@ -1,0 +1,87 @@
+"""`narrows buffer`: how much buffer a link needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from narrows.cli.errors import end_unless
+from narrows.cli.options import CacheFolder, Force, Json, with_unit
+
+commands = typer.Typer()
+
+
+@commands.command(
+    epilog="Example: narrows buffer --rate 1Gbps --rtt 20ms..80ms --flows 100 --target "
+    '"utilisation >= 0.98, delay_p99 <= 10ms"'
+)
+def buffer(
+    rate: Annotated[str, typer.Option(help="The link's rate.")] = "1Gbps",
+    rtt: Annotated[
+        str, typer.Option(help="Base round-trip time, or a range over which flows are spread.")
+    ] = "20ms..80ms",
+    flows: Annotated[
+        int | None,
+        typer.Option(help="The number of flows.  [default: the mixture's, or 100]", min=1),
+    ] = None,
+    cc: Annotated[
+        str, typer.Option(help="A law, a stack, or a mixture, like 400*cubic/100*bbr.")
+    ] = "cubic",
+    target: Annotated[
+        str, typer.Option(help="What is to be met, between commas.")
+    ] = "utilisation >= 0.98",
+    pacing: Annotated[
+        str | None, typer.Option(help="The senders' pacing: none, even, fq.  [default: the law's]")
+    ] = None,
+    queue: Annotated[str, typer.Option("--queue", "-q", help="The link's queue.")] = "drop-tail",
+    quantum: Annotated[
+        str | None,
+        typer.Option(help="Packets that leave together, or auto.  [default: as Linux does]"),
+    ] = None,
+    short: Annotated[
+        float | None,
+        typer.Option(
+            help="Load of short flows beside (web search up to 1 MB), like 0.1.", min=0.01
+        ),
+    ] = None,
+    two_way: Annotated[
+        bool, typer.Option("--two-way", help="As many flows of the same the other way.")
+    ] = False,
+    duration: Annotated[
+        str | None,
+        typer.Option(
+            help="Simulated time of a run.  [default: 10s, 100 RTTs, or 60s with BBR, if longer]"
+        ),
+    ] = None,
+    most: Annotated[str, typer.Option(help="The largest buffer to try.")] = "4bdp",
+    given: Annotated[
+        str | None,
+        typer.Option(
+            help="The inverse: with this buffer, like 1ms, how many flows of which law meet the "
+            "target.  --cc then is a list between commas."
+        ),
+    ] = None,
+    cache: CacheFolder = Path(".narrows"),
+    json_: Json = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Write a figure and what was seen into this folder."),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Find the least and the greatest buffer that meet targets, beside what each rule says.
+
+    Senders are Linux's unless --quantum or --pacing says otherwise. The exit status is 1 if no
+    buffer meets all.
+    """
+    from narrows.cli.work.buffer import Ask, Load, advise, invert
+
+    load = Load(pacing, queue, quantum, short, two_way)
+    length = with_unit(duration) if duration else None
+    ask = Ask(rate, rtt, flows, cc, target, load, length, most, cache)
+    if given:
+        invert(ask, given, json_)
+        return
+    end_unless(advise(ask, json_, output, force))

@@ -1,0 +1,423 @@
+"""How much buffer a link needs: what each rule says, in packets, and where it holds.
+
+A bandwidth-delay product (BDP) is C·T packets; s is the standard deviation of a window over its
+mean, (1 − β)/(√3(1 + β)) if it is uniform between its ends: 0.192 for Reno.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import erf, erfinv
+
+from narrows.theory.bursts import buffer_of, paced_buffer
+from narrows.theory.domain import above, below
+from narrows.types import Floats
+
+# E-TCP's answer (Gu and others, §III).
+ETCP = 20
+# Fewer flows keep in step, and smaller windows live by timeouts: √n rules do not hold.
+FEW, SMALL = 30, 10.0
+# The loss for which queues without feedback are asked.
+LOSS = 1e-3
+
+
+def spread(beta: float) -> float:
+    """Return s, the standard deviation of an AIMD window over its mean.
+
+    Parameters
+    ----------
+    beta
+        The share kept after a loss, at least 0 and below 1.
+
+    Returns
+    -------
+    float
+        A ratio.
+
+    Raises
+    ------
+    ValueError
+        If it is outside of these bounds.
+
+    Examples
+    --------
+    >>> round(spread(0.5), 3), round(spread(0.7), 3)
+    (0.192, 0.102)
+    """
+    kept = float(below("beta", beta, 0, 1))
+    return float((1 - kept) / (np.sqrt(3) * (1 + kept)))
+
+
+def full_queue(bdp: ArrayLike, beta: float = 0.5) -> Floats:
+    """Return the buffer that one AIMD flow needs never to empty it: BDP(1/β − 1).
+
+    Parameters
+    ----------
+    bdp
+        In packets, of any shape.
+    beta
+        The share kept after a loss; Villamizar and Song's whole BDP at Reno's 1/2.
+
+    Returns
+    -------
+    ndarray
+        Packets.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of bounds.
+
+    References
+    ----------
+    B. Spang, S. Arslan, N. McKeown: "Updating the theory of buffer sizing" (2021),
+    arXiv:2109.11693.
+
+    Examples
+    --------
+    >>> full_queue(1000.0), full_queue(1000.0, 0.7).round()
+    (array(1000.), np.float64(429.0))
+    """
+    return np.asarray(above("bdp", bdp, 0) * (1 / float(above("beta", beta, 0, 1)) - 1))
+
+
+def root_n(bdp: ArrayLike, flows: ArrayLike) -> Floats:
+    """Return BDP/√n (Appenzeller, Keslassy, McKeown, SIGCOMM 2004).
+
+    Parameters
+    ----------
+    bdp, flows
+        The BDP in packets and the number of flows, above 0.
+
+    Returns
+    -------
+    ndarray
+        Packets.
+
+    Raises
+    ------
+    ValueError
+        If a value is not above 0.
+
+    Examples
+    --------
+    >>> root_n(10_000.0, 100)
+    array(1000.)
+    """
+    return np.asarray(above("bdp", bdp, 0) / np.sqrt(above("flows", flows, 0)))
+
+
+def utilisation(buffer: ArrayLike, bdp: float, flows: float, beta: float = 0.5) -> Floats:
+    """Return the utilisation that n flows out of step have at least, by their windows' variance.
+
+    It is erf(B √n/((BDP + B) 2√2 s)): the sum of the windows is normal, and the link is idle while
+    it is below the BDP.
+
+    Parameters
+    ----------
+    buffer
+        In packets, of any shape, at least 0.
+    bdp, flows
+        The BDP in packets and the number of flows.
+    beta
+        The share kept after a loss.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of `buffer`.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of bounds.
+
+    References
+    ----------
+    G. Appenzeller, I. Keslassy, N. McKeown: "Sizing router buffers", SIGCOMM 2004, whose factor is
+    that of β = 1/2.
+
+    Examples
+    --------
+    >>> utilisation([100.0, 200.0], bdp=10_000, flows=10_000).round(4)
+    array([0.9899, 1.    ])
+    """
+    room = below("buffer", buffer, 0, np.inf)
+    factor = np.sqrt(float(above("flows", flows, 0))) / (2 * np.sqrt(2) * spread(beta))
+    return np.asarray(erf(factor * room / (float(above("bdp", bdp, 0)) + room)))
+
+
+def normal(bdp: float, flows: float, target: float, beta: float = 0.5) -> float:
+    """Return the buffer of which `utilisation` is a target.
+
+    Parameters
+    ----------
+    bdp, flows
+        As for `utilisation`.
+    target
+        Above 0, below 1.
+    beta
+        The share kept after a loss.
+
+    Returns
+    -------
+    float
+        Packets; infinite if no buffer is enough.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of bounds.
+
+    Examples
+    --------
+    >>> round(normal(10_000, 10_000, 0.9899), 1)
+    100.0
+    """
+    wanted = float(erfinv(float(above("target", target, 0, 1 - 1e-15))))
+    share = wanted * 2 * np.sqrt(2) * spread(beta) / np.sqrt(float(above("flows", flows, 0)))
+    return float(above("bdp", bdp, 0) * share / (1 - share)) if share < 1 else float(np.inf)
+
+
+def variance(bdp: float, flows: float, beta: float = 0.5) -> float:
+    """Return 3.3 s BDP/√n, within which 99.9 % of the sum of windows lie.
+
+    Parameters
+    ----------
+    bdp, flows
+        As for `utilisation`.
+    beta
+        The share kept after a loss.
+
+    Returns
+    -------
+    float
+        Packets.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of bounds.
+
+    References
+    ----------
+    D. Wischik, N. McKeown: "Part I: buffer sizes for core routers", CCR 35 (2005), which has 0.63
+    for Reno.
+
+    Examples
+    --------
+    >>> round(variance(10_000, 100), 1)
+    635.1
+    """
+    return float(3.3 * spread(beta) * root_n(bdp, flows))
+
+
+def log_window(window: float, target: float) -> float:
+    """Return E-TCP's rule for TCP, log_ρ(2/W²) − 2: the loss ρ^B is what windows W need (§II).
+
+    Parameters
+    ----------
+    window
+        W in packets, above 0.
+    target
+        ρ, the utilisation, above 0 and below 1.
+
+    Returns
+    -------
+    float
+        Packets.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of bounds.
+
+    Examples
+    --------
+    >>> round(log_window(83, 0.9)), round(log_window(83, 0.98))
+    (75, 401)
+    """
+    rho = float(above("target", target, 0, 1 - 1e-15))
+    return float(np.log(2 / float(above("window", window, 0)) ** 2) / np.log(rho) - 2)
+
+
+@dataclass(frozen=True)
+class Link:
+    """What rules are asked of.
+
+    Attributes
+    ----------
+    rate
+        Packets a second.
+    rtts
+        Base RTTs of the flows in seconds, shape (n,).
+    beta
+        The share that windows keep after a loss.
+    burst
+        Packets that leave together.
+    target
+        The utilisation that is wanted, below 1.
+    """
+
+    rate: float
+    rtts: Floats
+    beta: float
+    burst: int
+    target: float
+
+    @property
+    def flows(self) -> int:
+        """Their number."""
+        return len(self.rtts)
+
+    @property
+    def bdp(self) -> float:
+        """The BDP in packets, of the harmonic mean of the RTTs.
+
+        Equal losses give equal windows, so the sum of windows is C times that mean.
+        """
+        return self.rate * float(self.flows / np.sum(1 / self.rtts))
+
+    @property
+    def window(self) -> float:
+        """A flow's share of the BDP in packets."""
+        return self.bdp / self.flows
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule, and when it does not hold.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    source
+        Where it is from.
+    packets
+        What it says of a link.
+    doubt
+        Why it does not hold for a link; empty if it does.
+    """
+
+    name: str
+    source: str
+    packets: Callable[[Link], float]
+    doubt: Callable[[Link], str]
+
+
+def _never(_: Link) -> str:
+    return ""
+
+
+def _many(link: Link) -> str:
+    if link.window < SMALL:
+        return f"windows of {link.window:.1f} packets live by timeouts"
+    return f"{link.flows} flows keep in step" if link.flows < FEW else ""
+
+
+def _one(link: Link) -> str:
+    return f"{link.flows} flows are not in step" if link.flows > 1 else ""
+
+
+def _smooth(link: Link) -> str:
+    return f"bursts of {link.burst} packets decide" if link.burst > 1 else ""
+
+
+RULES = (
+    Rule("BDP", "Villamizar, Song, CCR 1994", lambda it: it.bdp, _one),
+    Rule(
+        "BDP(1/β − 1)",
+        "Spang, Arslan, McKeown 2021",
+        lambda it: float(full_queue(it.bdp, it.beta)),
+        _one,
+    ),
+    Rule(
+        "BDP/√n",
+        "Appenzeller and others, SIGCOMM 2004",
+        lambda it: float(root_n(it.bdp, it.flows)),
+        _many,
+    ),
+    Rule(
+        "3.3 s BDP/√n",
+        "Wischik, McKeown, CCR 2005",
+        lambda it: variance(it.bdp, it.flows, it.beta),
+        _many,
+    ),
+    Rule(
+        "normal windows",
+        "Appenzeller and others, SIGCOMM 2004",
+        lambda it: normal(it.bdp, it.flows, it.target, it.beta),
+        _many,
+    ),
+    Rule("log W", "E-TCP, §II", lambda it: log_window(it.window, it.target), _smooth),
+    Rule("E-TCP's constant", "E-TCP, §III", lambda _: ETCP, _smooth),
+    Rule("M/D/1/B", "equal packets at random", lambda it: buffer_of(LOSS, it.target), _smooth),
+    Rule(
+        "M[X]/D/1/B",
+        "bursts at random",
+        lambda it: buffer_of(LOSS, it.target, it.burst),
+        lambda it: "" if it.burst > 1 else "there are no bursts",
+    ),
+    Rule("nD/D/1", "paced evenly", lambda it: paced_buffer(it.flows, it.target, LOSS), _smooth),
+)
+
+
+def rules(link: Link) -> Iterator[tuple[str, str, float, str]]:
+    """Yield what each rule says of a link.
+
+    Parameters
+    ----------
+    link
+        Rate, RTTs, law and target.
+
+    Yields
+    ------
+    tuple
+        Name, source, packets, and why it does not hold there; that is empty if it does.
+
+    Examples
+    --------
+    >>> link = Link(1e10 / 12e3, np.linspace(0.02, 0.08, 500), 0.5, 1, 0.98)
+    >>> {name: round(packets) for name, _, packets, _ in rules(link)}["BDP/√n"]
+    1612
+    """
+    for rule in RULES:
+        yield rule.name, rule.source, float(rule.packets(link)), rule.doubt(link)
+
+
+def linux_burst(rate: float, rtt: float) -> int:
+    """Return how many packets leave together, as TSO of Linux 5.18 and later makes them.
+
+    A millisecond at the pacing rate, a fifth above the flow's, plus what a short RTT adds,
+    64 kB >> (RTT in µs >> 9); at least 2 packets and at most 64 kB (tcp_tso_autosize).
+
+    Parameters
+    ----------
+    rate
+        Of the flow in bit/s, above 0.
+    rtt
+        Its least RTT in seconds, above 0.
+
+    Returns
+    -------
+    int
+        Packets of 1448 bytes of payload.
+
+    Raises
+    ------
+    ValueError
+        If a value is not above 0.
+
+    Examples
+    --------
+    >>> [linux_burst(rate * 1e6, 0.02) for rate in (10, 50, 100, 200, 450)]
+    [2, 5, 10, 20, 45]
+    """
+    pacing = 1.2 * float(above("rate", rate, 0)) / 8
+    short = 65536 >> min(int(float(above("rtt", rtt, 0)) * 1e6) >> 9, 31)
+    return max(2, int(min(pacing / 1024 + short, 65536) / 1448))
