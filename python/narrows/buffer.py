@@ -40,8 +40,9 @@ MOST_RUNS = 200
 # So many steps of a fiftieth the safe end may move.
 STEPS = 5
 LEAST = 2
-# Numbers that grow with the buffer.
+# Numbers that grow with the buffer, and numbers that fall; of both less is better.
 GROWING = ("delay", "queue", "rtt")
+FALLING = ("loss", "lost", "drops", "timeouts", "slowdown", "completion_time")
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,16 @@ class Target:
     @property
     def is_growing(self) -> bool:
         """Whether the number grows with the buffer, so that it bounds that from above."""
+        return self._is_of(GROWING)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the bound keeps the number from what nobody wants."""
+        return self.bound.startswith("<" if self._is_of(GROWING + FALLING) else ">")
+
+    def _is_of(self, words: Sequence[str]) -> bool:
         last = self.name.rpartition(".")[2]
-        return any(word in last for word in GROWING)
+        return any(word in last for word in words)
 
     def miss(self, value: float) -> float:
         """Return the logarithm of what misses: of 1 − value if that is to be large, or of it."""
@@ -369,8 +378,8 @@ def targets_of(text: str) -> list[Target]:
         if not bound or bound.strip()[:1] not in "<>":
             raise Error(f'--target: "{part.strip()}" is no bound; try utilisation >= 0.98')
         target = Target(name, bound.strip())
-        if target.is_growing == target.bound.startswith(">"):
-            raise Error(f"--target: {part.strip()}: any buffer that is large enough has that")
+        if not target.is_wanted:
+            raise Error(f"--target: {part.strip()}: nobody wants that; turn the bound round")
         if name in [it.name for it in found]:
             raise Error(f"--target: {name} is named twice; leave one out")
         found.append(target)

@@ -1,0 +1,217 @@
+"""How much buffer: queues with bursts, rules, and the advisor, on known curves and on runs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from binary import Run
+from narrows.buffer import Advisor, Target, answer, targets_of
+from narrows.errors import Error
+from narrows.theory import buffers, bursts, queue
+from narrows.types import Floats
+
+
+@pytest.mark.parametrize("load", [0.3, 0.8, 0.95, 1.0, 1.2])
+def test_bursts_of_one_packet_are_the_queue_of_equal_packets(load: float) -> None:
+    for size in (3, 20, 100):
+        known = float(queue.mg1b_loss(load, size, queue.Sizes([1500])))
+        assert float(bursts.batch_loss(load, size)) == pytest.approx(known, rel=1e-6)
+    assert float(bursts.batch_loss(load, 1)) == pytest.approx(load / (1 + load), rel=1e-12)
+    two = 1 - 1 / (load + math.exp(-load))
+    assert float(bursts.batch_loss(load, 2)) == pytest.approx(two, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("burst", "load", "size", "known"),
+    [
+        # Computed for the specification by another program, checked there by simulation.
+        (1, 0.95, 1000, 3.548972e-46),
+        (1, 0.99, 1000, 1.953318e-11),
+        (1, 1.05, 1000, 4.761905e-2),
+        (2, 0.9, 200, 1.1011e-10),
+        (4, 0.8, 1000, 3.8083e-48),
+        (4, 0.95, 20, 7.5333e-2),
+        (16, 0.9, 500, 1.6139e-4),
+        (44, 0.95, 1000, 5.5814e-3),
+    ],
+)
+def test_losses_of_bursts_are_as_another_program_has_them(
+    burst: int, load: float, size: int, known: float
+) -> None:
+    assert float(bursts.batch_loss(load, size, burst)) == pytest.approx(known, rel=5e-5)
+
+
+def test_losses_of_bursts_are_those_of_a_simulation() -> None:
+    seed, load, size, burst, count = 7, 0.9, 30, 5, 200_000
+    print("seed", seed)
+    gaps = np.random.default_rng(seed).exponential(burst / load, count)
+    # Work that is left in packets; the one in service has its place until it is done.
+    work, lost = 0.0, 0
+    for gap in gaps:
+        work = max(0.0, work - gap)
+        room = size - math.ceil(work - 1e-9)
+        taken = min(burst, room)
+        lost += burst - taken
+        work += taken
+    assert lost / (burst * count) == pytest.approx(
+        float(bursts.batch_loss(load, size, burst)), rel=0.05
+    )
+
+
+def test_the_asymptote_and_the_recursion_meet() -> None:
+    for burst in (1, 3):
+        for load in (0.7, 0.9):
+            size = max(bursts.FAR * burst, math.ceil(3 * burst / (1 - load)))
+            near, far = bursts._near(load, size, burst), bursts._far(load, size, burst)
+            assert far == pytest.approx(near, rel=1e-6)
+
+
+def test_paced_flows_queue_as_often_as_a_simulation_of_phases_says() -> None:
+    seed, flows, load, limit, trials = 5, 50, 0.95, 5, 4000
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    gap = flows / load
+    above = 0
+    for _ in range(trials):
+        phases = np.sort(rng.uniform(0, gap, flows))
+        times = np.concatenate([phases - gap, phases])
+        # The largest excess of arrivals over service before a time that is drawn as well.
+        now = rng.uniform(0, gap)
+        before = times[(times <= now) & (times > now - gap)]
+        waits = np.arange(len(before), 0, -1) - (now - before)
+        above += waits.max(initial=0.0) > limit
+    assert above / trials == pytest.approx(bursts.paced_excess(flows, load, limit), abs=0.025)
+
+
+def test_the_bound_of_normal_windows_has_its_known_values() -> None:
+    for flows, known in ((100, 0.981818), (1000, 0.988212), (100_000, 0.990399)):
+        bdp = 1e6
+        found = float(buffers.utilisation(buffers.root_n(bdp, flows), bdp, flows))
+        assert found == pytest.approx(known, abs=1e-6)
+        assert buffers.normal(bdp, flows, found) == pytest.approx(bdp / math.sqrt(flows))
+    assert buffers.spread(0.875) == pytest.approx(0.03849, abs=1e-5)
+
+
+def test_rules_say_where_they_do_not_hold() -> None:
+    def doubts(flows: int, rate: float, burst: int) -> dict[str, str]:
+        link = buffers.Link(rate / 12e3, np.linspace(0.02, 0.08, flows), 0.7, burst, 0.98)
+        return {name: doubt for name, _, _, doubt in buffers.rules(link)}
+
+    crowd = doubts(100_000, 1e11, 2)
+    assert crowd["BDP/√n"] == "windows of 3.6 packets live by timeouts"
+    assert "bursts of 2 packets decide" in crowd["M/D/1/B"]
+    few = doubts(5, 1e9, 1)
+    assert few["BDP/√n"] == "5 flows keep in step"
+    assert few["M[X]/D/1/B"] == "there are no bursts"
+    assert not doubts(1, 1e9, 45)["BDP(1/β − 1)"]
+
+
+class _Known(Advisor):
+    """An advisor over a curve that is known: ln of what misses falls straight in ln B."""
+
+    def __init__(self, seed: int, slope: float, noise: float, truth: float) -> None:
+        self.targets = [Target("utilisation", ">= 0.98")]
+        self.most, self.runs = 1e6, 0
+        self.sides = {"utilisation": ">="}
+        self._rng = np.random.default_rng(seed)
+        self._common: dict[int, float] = {}
+        self._curve = (slope, noise, truth)
+        self._known: dict[tuple[int, int], Floats] = {}
+        self._places = {"utilisation": 0}
+
+    def ask(self, buffers: Sequence[int], seeds: Sequence[int]) -> None:
+        slope, noise, truth = self._curve
+        for size in dict.fromkeys(buffers):
+            for seed in seeds:
+                if (size, seed) in self._known:
+                    continue
+                common = self._common.setdefault(seed, float(self._rng.normal()))
+                chance = noise * (common + float(self._rng.normal()))
+                miss = math.log(0.02) - slope * math.log(size / truth) + chance
+                self._known[size, seed] = np.array([[1 - math.exp(miss), 0.98]])
+                self.runs += 1
+
+
+@pytest.mark.parametrize("slope", [0.7, 2.5])
+def test_the_advisors_interval_holds_the_truth_as_often_as_it_says(slope: float) -> None:
+    held, trials = 0, 60
+    for seed in range(trials):
+        advisor = _Known(seed, slope, 0.05, truth=137.0)
+        found = answer(advisor, advisor.targets[0], 400.0)
+        assert not found.doubt, (seed, found)
+        assert found.high / found.low < 1.35
+        # To a packet, as buffers are whole.
+        held += found.low - 1 <= 137.0 <= found.high + 1
+    assert held >= 0.9 * trials, held
+
+
+def test_an_answer_outside_of_what_is_tried_is_said_to_be() -> None:
+    advisor = _Known(1, 0.7, 0.01, truth=0.5)
+    assert answer(advisor, advisor.targets[0], 30.0).packets == 0
+    advisor = _Known(1, 0.7, 0.01, truth=1e8)
+    assert math.isinf(answer(advisor, advisor.targets[0], 30.0).packets)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("utilisation", '"utilisation" is no bound'),
+        ("delay_p99 >= 2ms", "nobody wants that"),
+        ("utilisation <= 0.9", "nobody wants that"),
+        ("loss_rate <= 1%", None),
+        ("utilisation >= 0.9, utilisation >= 0.8", "utilisation is named twice"),
+    ],
+)
+def test_targets_that_cannot_be_searched_for_are_refused(text: str, said: str | None) -> None:
+    if said is None:
+        assert not targets_of(text)[0].is_growing
+        return
+    with pytest.raises(Error, match=said):
+        targets_of(text)
+
+
+def test_the_command_finds_what_runs_around_its_answer_show(narrows: Run, tmp_path: Path) -> None:
+    words = [
+        "buffer",
+        "--rate",
+        "20Mbps",
+        "--rtt",
+        "20ms..60ms",
+        "--flows",
+        "8",
+        "--duration",
+        "20",
+    ]
+    words += ["--target", "utilisation >= 0.95, delay_p99 <= 40ms", "--cache", str(tmp_path)]
+    done = narrows(*words, "--json", "-o", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    least, greatest = rows[0], rows[1]
+    assert least["packets"] < greatest["packets"] <= 1.02 * 40e-3 * 20e6 / 12e3
+    seen = {row["seen"]["buffer"]: row["seen"]["utilisation"] for row in rows if "seen" in row}
+    assert all(value < 0.95 for size, value in seen.items() if size < 0.9 * least["low"])
+    assert all(value > 0.95 for size, value in seen.items() if size > 1.1 * least["high"])
+    assert {"buffer.png", "seen.jsonl", "made.json"} <= {
+        file.name for file in (tmp_path / "out").iterdir()
+    }
+    # All of it is known now, and said again for people.
+    again = narrows(*words)
+    assert "all is met" in again.stdout
+    assert "BDP/√n" in again.stdout
+
+
+def test_the_inverse_ranks_laws_by_the_flows_they_need(narrows: Run, tmp_path: Path) -> None:
+    words = ["buffer", "--rate", "20Mbps", "--rtt", "20ms", "--cc", "reno,cubic", "--given", "20p"]
+    words += ["--target", "utilisation >= 0.9", "--duration", "10", "--cache", str(tmp_path)]
+    done = narrows(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    rows = {row["cc"]: row for row in map(json.loads, done.stdout.splitlines())}
+    assert set(rows) == {"reno", "cubic"}
+    assert all(row["flows"] is not None and row["utilisation"] >= 0.9 for row in rows.values())
+    assert rows["cubic"]["flows"] <= rows["reno"]["flows"]
