@@ -77,6 +77,7 @@ def run_all(folder: Path, python: Path) -> None:
     run("sweep", "two/buffer.toml", "-o", "sweep", "--seeds", "1")
     run("reproduce", "etcp/fig07", "--scale", "0.05")
     run("conform", "--cc", "quinn:cubic", "--as", "cubic", "--only", "D1")
+    run("score", "--cc", "cubic,quinn:cubic", "--quick", "rfc9743")
     assert "kernel" in run("doctor", status=0 if os.geteuid() == 0 else 1)
     send_and_receive(folder, narrows, env)
     play(folder, narrows, env)
