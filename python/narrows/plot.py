@@ -564,9 +564,10 @@ def arena(found: Arena, metric: str = "share") -> Figure:
     """
     from matplotlib import pyplot as plt  # noqa: PLC0415 (as in `panels`)
 
-    names, buffers = found.names, found.ring.buffers
-    side = max(2.4, 0.34 * len(names))
-    columns = min(len(buffers), 4)
+    names, buffers = _ordered(found), found.ring.buffers
+    places = [found.names.index(name) for name in names]
+    side = max(2.4, 0.24 * len(names) + 0.3)
+    columns = min(len(buffers), 2 if len(names) > MOST_WRITTEN else 4)
     rows = -(-len(buffers) // columns)
     figure, axes = plt.subplots(
         rows,
@@ -582,7 +583,7 @@ def arena(found: Arena, metric: str = "share") -> Figure:
         if place >= len(buffers):
             ax.set_visible(False)
             continue
-        values = np.array(found.matrix(metric, buffers[place]))
+        values = np.array(found.matrix(metric, buffers[place]))[np.ix_(places, places)]
         shades = _shades(values, fair) if metric == "share" else np.clip(values, 0, 1)
         image = ax.imshow(shades, cmap=colours, vmin=0, vmax=1)
         ax.set_title(f"buffer {buffers[place]}")
@@ -599,6 +600,12 @@ def arena(found: Arena, metric: str = "share") -> Figure:
         f"{what}: {ring.flows[0]} beside {ring.flows[1]}, {ring.rate}, {ring.rtt}", fontsize=11
     )
     return figure
+
+
+def _ordered(found: Arena) -> list[str]:
+    """Return controllers by their mean share over all buffers, the largest first."""
+    wins = [found.wins(buffer) for buffer in found.ring.buffers]
+    return sorted(found.names, key=lambda name: -sum(of[name] for of in wins))
 
 
 def _shades(shares: np.ndarray[Any, Any], fair: float) -> np.ndarray[Any, Any]:
