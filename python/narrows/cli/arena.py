@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from narrows.arena import BUFFERS
 from narrows.cli.options import CacheFolder, Force, Json, Seeds, split_list, split_seeds, with_unit
 
 commands = typer.Typer()
@@ -22,7 +21,10 @@ def arena(
             "needs nothing of its queue."
         ),
     ] = "reno,cubic,bbr",
-    buffer: Annotated[str, typer.Option(help="The bottleneck's buffers.")] = ",".join(BUFFERS),
+    buffer: Annotated[
+        str | None,
+        typer.Option(help="The bottleneck's buffers.  [default: seven, from 5p to 5bdp]"),
+    ] = None,
     rate: Annotated[str, typer.Option(help="The bottleneck's rate.")] = "100Mbps",
     rtt: Annotated[str, typer.Option(help="Base round-trip time.")] = "30ms",
     flows: Annotated[
@@ -48,13 +50,13 @@ def arena(
 
     Each pair meets twice, as either may begin first. A share is of the goodput of both.
     """
-    from narrows.arena import Ring
+    from narrows.arena import BUFFERS, Ring
     from narrows.cli.work.arena import meet, versus
 
     ring = Ring(
         rate,
         rtt,
-        split_list("--buffer", buffer),
+        split_list("--buffer", buffer) if buffer else BUFFERS,
         versus(flows),
         with_unit(duration),
         with_unit(warmup),
