@@ -56,7 +56,8 @@ impl Courses {
         let rtts = checked.flows.iter().map(|group| group.base_rtt().seconds());
         let rtts = RTTS * rtts.fold(0.0, f64::max);
         let samples = |least: f64| (rtts.max(least) / interval).ceil() as usize;
-        let first = (checked.warmup.seconds() / interval).ceil() as usize;
+        let ends = [checked.warmup, checked.duration].map(|it| it.seconds());
+        let first = (ends[0] / interval).ceil() as usize;
         let rows = greedy.iter().map(|flow| flow.rows.len()).min().unwrap_or(0);
         let long = bins(&greedy, first, rows, samples(LONG_BIN), interval);
         let short = bins(&greedy, 0, rows, samples(SHORT_BIN), interval);
@@ -73,7 +74,7 @@ impl Courses {
                 values.iter().copied().fold(0.0, f64::max)
             }),
             variation: of_group(&|flow| variation(&long.of(flow)), &|values| mean(values)),
-            convergence_time: convergence_time(&greedy, &short),
+            convergence_time: convergence_time(&greedy, &short, ends),
             synchronisation: synchronisation(&greedy, first..rows),
         }
     }
@@ -152,13 +153,15 @@ fn starvation(bins: &Bins, flow: usize) -> f64 {
     if is_there { longest as f64 * bins.length } else { f64::NAN }
 }
 
-/// From the last start until each of at least two flows is within a quarter of their mean for
-/// [`STAYS`] bins; NaN if that never happens.
-fn convergence_time(flows: &[Greedy], bins: &Bins) -> f64 {
-    let last = flows.iter().map(|flow| flow.life.start).fold(f64::NAN, f64::max);
+/// From the last start, or the end of the warm-up, until each of at least two flows that stay to
+/// the end is within a quarter of their mean for [`STAYS`] bins; NaN if that never happens.
+fn convergence_time(flows: &[Greedy], bins: &Bins, [warmup, end]: [f64; 2]) -> f64 {
+    let stay: Vec<usize> = (0..flows.len()).filter(|it| flows[*it].life.end >= end).collect();
+    let last = stay.iter().map(|it| flows[*it].life.start).fold(f64::NAN, f64::max).max(warmup);
     let is_fair = |bin: &Vec<f64>| {
-        let mean = mean(bin);
-        bin.len() > 1 && bin.iter().all(|value| (value - mean).abs() <= FAIR * mean)
+        let values: Vec<f64> = stay.iter().map(|flow| bin[*flow]).collect();
+        let mean = mean(&values);
+        values.len() > 1 && values.iter().all(|value| (value - mean).abs() <= FAIR * mean)
     };
     let begin = |number: usize| bins.from + number as f64 * bins.length;
     let mut stayed = 0;
@@ -250,8 +253,16 @@ mod tests {
         let mut goodput = vec![[8.0, 12.0]; 25];
         // Fair before the second has come does not count, nor what does not stay.
         goodput[4] = [7.0, 13.0];
-        assert_eq!(convergence_time(&flows, &bins(&goodput)), 6.0);
-        assert!(convergence_time(&flows, &bins(&goodput[..24])).is_nan());
+        assert_eq!(convergence_time(&flows, &bins(&goodput), [0.0, 60.0]), 6.0);
+        // A flow that has gone is not asked.
+        let gone = Greedy { life: 0.0..20.0, ..flow(0.0) };
+        let mut three: Vec<_> = goodput.iter().map(|bin| vec![bin[0], bin[1], NONE]).collect();
+        three[4] = vec![7.0, 13.0, 1.0];
+        let three = Bins { length: 2.0, from: 0.0, goodput: three };
+        let flows = [flow(0.0), flow(4.0), gone];
+        assert_eq!(convergence_time(&flows, &three, [0.0, 60.0]), 6.0);
+        let flows = [flow(0.0), flow(4.0)];
+        assert!(convergence_time(&flows, &bins(&goodput[..24]), [0.0, 60.0]).is_nan());
     }
 
     #[test]

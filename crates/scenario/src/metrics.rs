@@ -98,17 +98,52 @@ pub(crate) struct Column<R: 'static> {
 }
 
 impl<R> Column<R> {
-    /// Whether less of it is better: times, losses, queues, and what is counted when things go
-    /// wrong.
-    pub fn is_cost(&self) -> bool {
-        const GOOD: [&str; 4] = ["delivered", "departures", "departed_bytes", "transfers"];
-        match self.kind {
-            Kind::Time | Kind::Delay | Kind::Share | Kind::Packets => true,
-            Kind::Count | Kind::Bytes => !GOOD.contains(&self.name),
-            Kind::Ratio => self.name.ends_with("slowdown") || self.name.starts_with("slowdown"),
-            _ => false,
+    /// What more of it is worth to who is measured.
+    pub fn worth(&self) -> Worth {
+        const GOOD: [&str; 8] = [
+            "goodput",
+            "throughput",
+            "utilisation",
+            "share",
+            "jain",
+            "power",
+            "efficiency",
+            "finished_transfers",
+        ];
+        const BAD: [&str; 10] = [
+            "drops",
+            "wire_losses",
+            "lost",
+            "retransmitted",
+            "timeouts",
+            "unfinished",
+            "unfinished_transfers",
+            "starvation",
+            "variation",
+            "mean_rtt",
+        ];
+        let holds = |words: &[&str]| words.iter().any(|word| self.name.contains(word));
+        if GOOD.contains(&self.name) {
+            Worth::Gain
+        } else if BAD.contains(&self.name)
+            || holds(&["delay", "loss", "queue", "slowdown", "completion_time", "late_frames"])
+        {
+            Worth::Cost
+        } else {
+            Worth::None
         }
     }
+}
+
+/// What more of a quantity is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Worth {
+    /// More is better.
+    Gain,
+    /// Less is better.
+    Cost,
+    /// Neither.
+    None,
 }
 
 /// What a column shows.
@@ -198,15 +233,15 @@ columns! {
     loss_rate: Share, "RFC 5166 §2.1.3" = Number(|run| run.bottleneck().loss_rate);
     /// Jain's index, (Σx)²/(nΣx²), over the goodput of the flows in the first flow's direction.
     jain: Ratio, "RFC 5166 §2.3.1" = Number(|run| run.jain);
-    /// Time from the last start of a flow until each flow that always has data is within 25 % of
-    /// their mean goodput for 20 bins of ten base RTTs, 0.1 s at the least; empty if that never
-    /// happens, or without samples.
+    /// Time from the last start of a flow, or the end of the warm-up if that is later, until each
+    /// flow that has data to the end of the run is within 25 % of their mean goodput for 20 bins of
+    /// ten base RTTs, 0.1 s at the least; empty if that never happens, or without samples.
     convergence_time: Time, "RFC 5166 §2.3.3" = Sampled(|run| run.convergence_time);
     /// How much the windows of these flows move together: (Var ΣW / Σ Var W − 1)/(n − 1), 0 if they
     /// are independent, 1 if they are in step; from samples.
     synchronisation: Ratio, "RFC 7928 §2.4" = Sampled(|run| run.synchronisation);
-    /// Utilisation of the bottleneck times base RTT over mean RTT: Kleinrock's power as a share of
-    /// the most there could be.
+    /// Utilisation of the bottleneck times the mean over flows of base RTT over mean RTT:
+    /// Kleinrock's power as a share of the most there could be.
     power: Ratio, "RFC 5166 §2.2" =
         Number(|run| run.bottleneck().summary.utilisation * run.rtt_ratio);
     /// Of the bottleneck: packets, the one in transmission included, mean over time.
@@ -468,12 +503,13 @@ columns! {
     scripted: Count = Count(|link| link.summary.scripted);
     /// Packets that the link's policer dropped before the queue.
     policed: Count = Count(|link| link.summary.policed);
-    /// Bursts of drops: between two drops of one burst fewer than 16 packets were taken.
-    loss_bursts: Count, "RFC 3611 §4.7.2" = Count(|link| link.summary.loss_bursts);
+    /// Bursts of drops, single ones included: between two drops of one burst fewer than 16 packets
+    /// were taken, RFC 3611's Gmin.
+    loss_bursts: Count = Count(|link| link.summary.loss_bursts);
     /// Drops of the longest of them.
-    longest_loss_burst: Count, "RFC 3611 §4.7.2" = Count(|link| link.summary.longest_loss_burst);
-    /// Variance over mean of the arrivals in a sample's interval: 1 for Poisson's, less if they
-    /// come more evenly.
+    longest_loss_burst: Count = Count(|link| link.summary.longest_loss_burst);
+    /// Variance over mean of the arrivals in the interval of `sample`, which decides it and should
+    /// be given: 1 for Poisson's, less if they come more evenly.
     burstiness: Ratio, "Gusella 1991" = Sampled(|link| link.burstiness);
     /// Packets that the queue marked and took.
     marks: Count, "RFC 3168" = Count(|link| link.summary.marks);

@@ -31,7 +31,7 @@ pub struct Results {
     pub convergence_time: f64,
     /// How much windows moved together; NaN if nothing was sampled.
     pub synchronisation: f64,
-    /// Mean of base RTTs of those flows over their mean RTT (a ratio).
+    /// Mean over those flows of base RTT over mean RTT (a ratio).
     pub rtt_ratio: f64,
     /// Mean RTT over those flows' samples, in seconds; NaN without samples.
     pub mean_rtt: f64,
@@ -283,7 +283,6 @@ pub fn assemble(
     let transfers = observed.transfers;
     let taken = groups::of_all(checked, &transfers);
     let groups = groups::gather(checked, &flows, &transfers, &courses);
-    let mean_rtt = rtt_sum / rtt_samples as f64;
     let size_classes = groups::by_size(checked, &transfers);
     let queries = groups::queries(checked, &transfers);
     let remarks = remarks::find(checked, &flows, &links, bottleneck);
@@ -298,8 +297,8 @@ pub fn assemble(
         jain: if shares.is_empty() { f64::NAN } else { jain(&shares) },
         convergence_time: courses.convergence_time,
         synchronisation: courses.synchronisation,
-        rtt_ratio: base_rtt(checked, flows[0].reverse) / mean_rtt,
-        mean_rtt,
+        rtt_ratio: rtt_ratio(checked, &flows),
+        mean_rtt: rtt_sum / rtt_samples as f64,
         goodput,
         delivered: observed.delivered,
         transfers,
@@ -322,11 +321,13 @@ pub(crate) fn jain(values: &[f64]) -> f64 {
     if squares == 0.0 { 1.0 } else { sum * sum / (values.len() as f64 * squares) }
 }
 
-/// Mean base RTT of the flows that go this way, in seconds.
-fn base_rtt(checked: &Checked, reverse: bool) -> f64 {
-    let groups = checked.flows.iter().filter(|group| group.reverse == reverse);
-    let rtts = groups.flat_map(|group| &group.attachments).map(|it| it.base_rtt.seconds());
-    let (count, sum) = rtts.fold((0.0, 0.0), |(count, sum), rtt| (count + 1.0, sum + rtt));
+/// Mean of base RTT over mean RTT of the flows that go the first's way and have RTTs.
+fn rtt_ratio(checked: &Checked, flows: &[FlowResult]) -> f64 {
+    let attached = checked.flows.iter().flat_map(|group| &group.attachments);
+    let ratios = attached.zip(flows).filter(|(_, flow)| flow.reverse == flows[0].reverse);
+    let ratios = ratios.map(|(it, flow)| it.base_rtt.seconds() / flow.mean_rtt);
+    let ratios = ratios.filter(|ratio| ratio.is_finite());
+    let (count, sum) = ratios.fold((0.0, 0.0), |(count, sum), ratio| (count + 1.0, sum + ratio));
     sum / count
 }
 

@@ -286,3 +286,38 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn harm_is_to_the_same_group_also_where_one_before_it_is_left_out() {
+    let found = read(
+        "[[flows]]
+         name = 'third'
+         cc = 'cubic'
+         [expect]
+         'groups.bulk.goodput.harm' = '<= 1'
+         [reference]
+         alone = { without = 'video' }",
+    );
+    let run = |text: &str| results(&Checked::new(Scenario::from_toml(text).unwrap()).unwrap());
+    let third = "[[flows]]\nname = 'third'\ncc = 'cubic'\n";
+    let own = run(&format!("{BASE}{third}"));
+    let [head, _, bulk] = BASE.split("[[flows]]").collect::<Vec<_>>()[..] else { panic!() };
+    let alone = run(&format!("{head}[[flows]]{bulk}{third}"));
+    let harm = 1.0 - own.groups[1].goodput / alone.groups[0].goodput;
+    assert!((found[0][0] - harm).abs() < 0.02, "{} {harm}", found[0][0]);
+}
+
+#[test]
+fn harm_to_what_is_not_there_or_means_nothing_is_refused() {
+    for (name, without, said) in [
+        ("groups.video.goodput.harm", "video", "in the reference alone: unknown group \"video\""),
+        ("groups.bulk.epochs.harm", "video", "epochs is neither better nor worse"),
+        ("links.bottleneck.burstiness.harm", "video", "burstiness is neither better nor worse"),
+    ] {
+        let more = format!(
+            "[expect]\n'{name}' = '<= 1'\n[reference]\nalone = {{ without = '{without}' }}"
+        );
+        let error = checked(&more).err().expect("it means nothing");
+        assert!(error.contains(said), "{error}");
+    }
+}

@@ -3,7 +3,7 @@
 use super::bound::Runs;
 use crate::Checked;
 use crate::groups::GroupResult;
-use crate::metrics::{self, Column, Kind, Values};
+use crate::metrics::{self, Column, Kind, Values, Worth};
 use crate::results::{FlowResult, LinkResult, Results};
 use narrows_settings::unknown;
 
@@ -13,8 +13,9 @@ pub(super) struct Place {
     /// Which of them shows it: the scenario's own, or of this reference after it.
     pub run: usize,
     shown: Shown,
-    /// The run with which the number is compared, if what counts is the harm to it.
-    alone: Option<usize>,
+    /// The same number of the run with which it is compared, and that run, if what counts is the
+    /// harm to it.
+    alone: Option<(usize, Shown)>,
 }
 
 /// The reference that shows who is harmed without who does it.
@@ -31,7 +32,7 @@ enum Shown {
 impl Place {
     /// The number called `name` of the run numbered `run` among `runs`; with `.harm` behind it, the
     /// harm to it (Ware et al., HotNets 2019): by how much it is worse there than in the reference
-    /// called "alone", as a part of the better of the two.
+    /// called "alone", as a part of the larger of the two.
     pub fn find(name: &str, run: usize, runs: Runs<'_>) -> Result<Self, String> {
         let harmed = name.strip_suffix(".harm");
         let alone = runs.iter().position(|(name, _)| *name == ALONE);
@@ -41,30 +42,42 @@ impl Place {
                  {ALONE} = {{ without = \"NAME\" }}"
             ));
         }
-        let shown = Shown::find(harmed.unwrap_or(name), runs[run].1)?;
-        Ok(Self { run, shown, alone: alone.filter(|_| harmed.is_some()) })
+        let plain = harmed.unwrap_or(name);
+        let shown = Shown::find(plain, runs[run].1)?;
+        let Some(alone) = alone.filter(|_| harmed.is_some()) else {
+            return Ok(Self { run, shown, alone: None });
+        };
+        if shown.column().2 == Worth::None {
+            return Err(format!(
+                "{plain} is neither better nor worse if it is more; leave harm out"
+            ));
+        }
+        // Groups have other numbers where one is left out.
+        let there = Shown::find(plain, runs[alone].1)
+            .map_err(|error| format!("in the reference {ALONE}: {error}"))?;
+        Ok(Self { run, shown, alone: Some((alone, there)) })
     }
 
     /// What `runs` show; NaN if they show nothing there.
     pub fn read(self, runs: &[&Results]) -> f64 {
         let value = self.shown.read(runs[self.run]);
-        let Some(alone) = self.alone else { return value };
-        let before = self.shown.read(runs[alone]);
+        let Some((run, there)) = self.alone else { return value };
+        let before = there.read(runs[run]);
         let (loss, whole) = match self.shown.column().2 {
-            true => (value - before, value),
-            false => (before - value, before),
+            Worth::Cost => (value - before, value),
+            _ => (before - value, before),
         };
-        if whole == 0.0 { 0.0 } else { loss / whole }
+        if loss == 0.0 { 0.0 } else { loss / whole }
     }
 
     /// The runs that it needs.
     pub fn runs(self) -> impl Iterator<Item = usize> {
-        [Some(self.run), self.alone].into_iter().flatten()
+        [Some(self.run), self.alone.map(|(run, _)| run)].into_iter().flatten()
     }
 
     /// The same number of other runs, by the number of each.
     pub fn moved(self, to: &mut impl FnMut(usize) -> usize) -> Self {
-        Self { run: to(self.run), alone: self.alone.map(to), ..self }
+        Self { run: to(self.run), alone: self.alone.map(|(run, shown)| (to(run), shown)), ..self }
     }
 
     /// What kind of quantity it is.
@@ -114,11 +127,11 @@ impl Shown {
         }
     }
 
-    /// What kind of quantity it is, whether it is from samples, and whether less of it is better.
-    fn column(self) -> (Kind, bool, bool) {
-        fn of<R>(column: &Column<R>) -> (Kind, bool, bool) {
+    /// What kind of quantity it is, whether it is from samples, and what more of it is worth.
+    fn column(self) -> (Kind, bool, Worth) {
+        fn of<R>(column: &Column<R>) -> (Kind, bool, Worth) {
             let is_sampled = matches!(column.values, Values::Sampled(_));
-            (column.kind, is_sampled, column.is_cost())
+            (column.kind, is_sampled, column.worth())
         }
         match self {
             Self::Summary(column) => of(column),

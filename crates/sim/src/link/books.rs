@@ -113,9 +113,6 @@ impl Books {
             Refusal::NotCarried => return self.drop(now, counts),
         };
         *counter += u64::from(counts);
-        if counts {
-            self.bursts.drop(self.arrivals);
-        }
         self.why = Some(why);
         self.dropped += 1;
         if let Some(observer) = &mut self.observer {

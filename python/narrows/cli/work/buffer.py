@@ -288,11 +288,11 @@ def invert(ask: Ask, given: str, as_json: bool) -> None:
         for row in rows:
             put(json.dumps(row))
         return
-    table = Table("law", "flows", "utilisation", *(it.name for it in targets), box=None)
+    names = list(dict.fromkeys(["utilisation", *(it.name for it in targets)]))
+    table = Table("law", "flows", *names, box=None)
     for row in rows:
         flows = f"{row['flows']}" if row["flows"] is not None else f"more than {SERIES[-1]}"
-        shown = [f"{row[it.name]:.4g}" for it in targets]
-        table.add_row(row["cc"], flows, f"{row['utilisation']:.3f}", *shown)
+        table.add_row(row["cc"], flows, *(f"{row[name]:.4g}" for name in names))
     console().print(table)
     put(f"the least of {', '.join(map(str, SERIES))} flows that meet {ask.target} with {given}")
 
