@@ -15,7 +15,8 @@ from narrows.errors import Error
 from narrows.networks import dumbbell
 from narrows.pool import check_memory, each
 from narrows.scenario import Scenario
-from narrows.score.store import Numbers, Store
+from narrows.score.store import Numbers, Store, key_of
+from narrows.statistics import mean_and_interval
 
 ROW, COLUMN = "row", "column"
 BUFFERS = ("5p", "20p", "0.1bdp", "0.5bdp", "1bdp", "2bdp", "5bdp")
@@ -125,6 +126,28 @@ class Arena:
         }
         return [[means[row, column] for column in self.names] for row in self.names]
 
+    def halves(self, metric: str, buffer: str) -> list[list[float]]:
+        """Return half of the 95 % confidence interval of each mean; NaN under one seed.
+
+        Parameters
+        ----------
+        metric, buffer
+            As for `matrix`.
+
+        Returns
+        -------
+        list of list of float
+            In the order of `names`.
+        """
+        of = self.frame.filter(pl.col("buffer") == buffer)
+        found = {
+            (row, column): mean_and_interval(values.to_list())[1]
+            for (row, column), values in (
+                (key, part[metric]) for key, part in of.group_by("row", "column")
+            )
+        }
+        return [[found[row, column] for column in self.names] for row in self.names]
+
     def wins(self, buffer: str) -> dict[str, float]:
         """Return each controller's mean share beside the others, both orders of starts together.
 
@@ -202,8 +225,13 @@ def arena(
     """
     there = ring or Ring()
     by_name = {cc if isinstance(cc, str) else name_of(cc): cc for cc in ccs}
-    if len(by_name) < max(2, len(ccs)):
-        raise Error("cc: name two controllers or more, each once")
+    said = [cc if isinstance(cc, str) else name_of(cc) for cc in ccs]
+    if twice := [name for name in said if said.count(name) > 1]:
+        raise Error(f"cc: {twice[0]} is named twice; leave one out")
+    if len(by_name) < 2:
+        raise Error("cc: name two controllers or more, like reno,cubic")
+    if len(set(there.buffers)) < len(there.buffers):
+        raise Error(f"buffers: {', '.join(there.buffers)} has one twice; leave it out")
     bouts = [
         _bout(there, buffer, by_name, row, column)
         for buffer in there.buffers
@@ -216,7 +244,7 @@ def arena(
 
     def one(job: int, watch: Callable[[float], None]) -> Numbers:
         bout, seed = jobs[job]
-        key = None if bout.scenario.controllers else (bout.scenario.to_toml(), seed)
+        key = key_of(bout.scenario, seed)
         found = keep.get(key)
         if found is None:
             found = numbers(bout.checked, seed, watch, {})

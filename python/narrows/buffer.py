@@ -21,7 +21,7 @@ from narrows.check import judge, lean, numbers
 from narrows.errors import Error
 from narrows.pool import each
 from narrows.scenario import Scenario
-from narrows.score.store import Numbers, Store
+from narrows.score.store import Numbers, Store, key_of
 from narrows.types import Floats
 
 # Buffers around the answer, by a factor from each to the next, first and then closer; and seeds: of
@@ -159,9 +159,9 @@ class Advisor:
 
         def one(job: int, watch: Callable[[float], None]) -> Numbers:
             packets, seed = jobs[job]
-            key = (self.scenario(packets).to_toml(), seed)
+            key = key_of(self.scenario(packets), seed)
             found = self._store.get(key)
-            if found is None or isinstance(found, str):
+            if found is None:
                 found = numbers(cases[packets], seed, watch, {})
                 self._store.put(key, found)
             return found

@@ -101,7 +101,9 @@ class Judgement:
         """The bound for people, and what it amounts to if it speaks of other numbers."""
         if not self.relative:
             return self.bound
-        return f"{self.bound} ({quantity(self.kind, sum(self.bounds) / len(self.bounds))})"
+        amount = sum(self.bounds) / len(self.bounds)
+        told = "none" if math.isnan(amount) else quantity(self.kind, amount)
+        return f"{self.bound} ({told})"
 
     @property
     def reason(self) -> str:

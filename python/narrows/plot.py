@@ -595,9 +595,11 @@ def arena(found: Arena, metric: str = "share") -> Figure:
     if metric == "share":
         bar.ax.set_yticklabels(["nothing", "its part", "all"])
     ring = found.ring
-    what = "share of the row's flows, which begin first" if metric == "share" else "harm to the row"
+    what = "share of the row, which begins first" if metric == "share" else "harm to the row"
+    break_ = "\n" if columns == 1 else ": "
     figure.suptitle(
-        f"{what}: {ring.flows[0]} beside {ring.flows[1]}, {ring.rate}, {ring.rtt}", fontsize=11
+        f"{what}{break_}{ring.flows[0]} beside {ring.flows[1]}, {ring.rate}, {ring.rtt}",
+        fontsize=9 if columns == 1 else 11,
     )
     return figure
 

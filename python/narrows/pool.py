@@ -14,6 +14,9 @@ from narrows.progress import bar
 from narrows.results import Result, run
 from narrows.scenario import Scenario
 
+# Seconds after which a wait looks whether Ctrl-C was pressed.
+PATIENCE = 0.2
+
 Key = TypeVar("Key")
 Done = TypeVar("Done")
 
@@ -150,6 +153,14 @@ def run_all(jobs: Sequence[tuple[Scenario, int]], traces_to: str | None = None) 
     return each(len(jobs), one)
 
 
+def _is_over(futures: Sequence[Future[Done]]) -> bool:
+    """Return whether all are done, or one has failed."""
+    done = [future for future in futures if future.done()]
+    return len(done) == len(futures) or any(
+        future.cancelled() or future.exception() is not None for future in done
+    )
+
+
 def each(jobs: int, one: Callable[[int, Callable[[float], None]], Done]) -> list[Done]:
     """Do jobs in parallel with a progress bar; Ctrl-C stops all of them.
 
@@ -180,7 +191,9 @@ def each(jobs: int, one: Callable[[int, Callable[[float], None]], Done]) -> list
             return result
 
         futures = [threads.submit(job, number) for number in range(jobs)]
-        wait(futures, return_when=FIRST_EXCEPTION)
+        # Not for ever: once polars is imported, Ctrl-C does not wake a wait that has no end.
+        while not _is_over(futures):
+            wait(futures, timeout=PATIENCE, return_when=FIRST_EXCEPTION)
     for future in futures:
         error = None if future.cancelled() else future.exception()
         if error is not None and not isinstance(error, StoppedError):

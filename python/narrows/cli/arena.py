@@ -40,9 +40,7 @@ def arena(
     json_: Json = False,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", help="Write a Parquet table, figures and scenarios into this folder."
-        ),
+        typer.Option("-o", "--output", help="Write a Parquet table and figures into this folder."),
     ] = None,
     force: Force = False,
 ) -> None:

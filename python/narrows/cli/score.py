@@ -40,7 +40,10 @@ def score(
         bool, typer.Option("--list", help="Print what is asked, with its source, and run nothing.")
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 if what a MUST asks for fails.")
+        bool,
+        typer.Option(
+            "--strict", help="Exit with 1 if a bound of what a MUST asks to be evaluated fails."
+        ),
     ] = False,
     junit: Junit = None,
     cache: CacheFolder = Path(".narrows"),
@@ -70,7 +73,7 @@ def score(
     if list_:
         listed(chosen, json_)
         return
-    names = split_list("--cc", cc or "reno,cubic,bbr")
+    names = split_list("--cc", "reno,cubic,bbr" if cc is None else cc)
     ask = Ask(chosen, names, quick, seeds, cache)
     if figures and output is None:
         raise Error("--figures: figures are written into the folder of -o; name one")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import math
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from narrows.score.suite import HIDDEN, KINDS, Requirement
 TITLE = "Measured against what documents ask of a controller"
 HINT = (
     "✓ all points hold, ✗ some fail, ? not decided within the interval of the seeds, – not "
-    "applicable; below it the points that hold, of those that could be run. There is no total and "
+    "applicable; behind it the points that hold, of those that could be run. There is no total and "
     "no rank: the documents give no weights. Where a bound is from: L a document, T another "
     "project's test, D derived, R relative to Reno and CUBIC in the same network, J nobody but us."
 )
@@ -41,7 +42,11 @@ def name_of(cc: str) -> str:
     >>> name_of("quinn:cubic")
     'quinn-cubic'
     """
-    return "".join(sign if sign.isalnum() else "-" for sign in cc)
+    plain = "".join(sign if sign.isalnum() else "-" for sign in cc)
+    # Names that are the same but for signs keep pages of their own.
+    digest = hashlib.sha256(cc.encode()).hexdigest()[:6]
+    is_alone = plain == cc or (plain.replace("-", ":") == cc and cc.count(":") == 1)
+    return plain if is_alone and plain != "index" else f"{plain}-{digest}"
 
 
 def file_of(cell: Cell, number: int) -> str:
@@ -59,7 +64,8 @@ def file_of(cell: Cell, number: int) -> str:
     str
         Ends in ``.toml``.
     """
-    return f"{cell.requirement.name}-{number}.toml"
+    plain = "".join(it if it.isalnum() or it in ".-" else "-" for it in cell.requirement.name)
+    return f"{plain}-{number}.toml"
 
 
 def of_all(cards: Sequence[Card], requirements: Sequence[Requirement], made: Made) -> str:
@@ -86,12 +92,12 @@ def of_all(cards: Sequence[Card], requirements: Sequence[Requirement], made: Mad
     for it in requirements:
         cells = "".join(
             f'<td class="{_class(summed(card.of(it)))}">'
-            f'<a href="{name_of(card.cc)}.html#{it.name}">{told(card.of(it))}</a></td>'
+            f'<a href="{name_of(card.cc)}.html#{_anchor(it)}">{told(card.of(it))}</a></td>'
             for card in cards
         )
         rows.append(
-            f'<tr><th title="{html.escape(it.asks)}">{it.name}</th><td>{_badge(it)}</td>'
-            f"<td>{it.kind}</td>{cells}</tr>"
+            f'<tr><th title="{html.escape(it.asks)}">{html.escape(it.name)}</th>'
+            f"<td>{_badge(it)}</td><td>{it.kind}</td>{cells}</tr>"
         )
     table = (
         f'<div class="wide"><table class="matrix"><thead><tr><th>requirement</th><th>asks</th>'
@@ -133,6 +139,8 @@ def of_law(
 
 def _where(card: Card) -> str:
     """Say where not to deploy it: where what a MUST asks for fails, and by how much at worst."""
+    if not any(cell.requirement.word == "MUST" for cell in card.cells):
+        return ""
     worst: dict[str, Cell] = {}
     for cell in card.cells:
         if cell.requirement.word == "MUST" and cell.sign is Sign.FAILS:
@@ -140,15 +148,16 @@ def _where(card: Card) -> str:
             if name not in worst or cell.margin < worst[name].margin:
                 worst[name] = cell
     if not worst:
-        return "<p>Nothing that a MUST asks for fails.</p>"
+        return "<p>No bound of what a MUST asks to be evaluated is missed.</p>"
     items = []
     for name, cell in worst.items():
         it = cell.worst
-        assert it is not None
+        if it is None:
+            continue
         failing = card.count(cell.requirement, Sign.FAILS)
         where = f" where {html.escape(cell.title)}" if cell.title else ""
         items.append(
-            f'<li><a href="#{name}">{html.escape(cell.requirement.section)}</a>, at {failing} '
+            f'<li><a href="#{_anchor(cell.requirement)}">{html.escape(name)}</a>, at {failing} '
             f"point{'s' if failing > 1 else ''}, worst{where}: {html.escape(it.title)} "
             f"{html.escape(it.number)}, expected {html.escape(it.limit)}</li>"
         )
@@ -159,7 +168,7 @@ def _section(card: Card, it: Requirement, numbers: dict[int, int], figure: str |
     cells = card.of(it)
     link = f' <a href="{figure}">figures of the worst point</a>' if figure else ""
     parts = [
-        f'<h2 id="{it.name}">{it.name} {told(cells)}</h2>',
+        f'<h2 id="{_anchor(it)}">{html.escape(it.name)} {told(cells)}</h2>',
         f"<p>{_badge(it)} {html.escape(it.section)}: {html.escape(it.asks)}. "
         f'<span class="hint">Bounds ({KINDS[it.kind]}): {html.escape(it.bounds)}.</span>{link}</p>',
     ]
@@ -209,7 +218,10 @@ def _heat(cells: Sequence[Cell]) -> str:
     rows: dict[str, dict[str, Cell]] = {}
     for cell in cells:
         rest = " ".join(f"{_short(name)} {cell.point[name]}" for name in names if name != across)
-        rows.setdefault(rest, {})[str(cell.point[across])] = cell
+        at, row = str(cell.point[across]), rows.setdefault(rest, {})
+        # Points of one name share a square, which shows the worst.
+        if at not in row or _rank(cell) < _rank(row[at]):
+            row[at] = cell
     head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
     body = "".join(
         f"<tr><th>{html.escape(rest)}</th>"
@@ -224,6 +236,11 @@ def _heat(cells: Sequence[Cell]) -> str:
     )
 
 
+def _rank(cell: Cell) -> tuple[int, float]:
+    order = [Sign.FAILS, Sign.UNDECIDED, Sign.HOLDS, Sign.NOT_APPLICABLE]
+    return order.index(cell.sign), cell.margin
+
+
 def _square(cell: Cell | None) -> str:
     if cell is None:
         return "<td></td>"
@@ -231,15 +248,25 @@ def _square(cell: Cell | None) -> str:
         return f'<td class="{_class(cell.sign)}">{SIGNS[cell.sign]}</td>'
     margin = cell.margin
     depth = min(abs(margin), DEEPEST) / DEEPEST
-    hue = "var(--bad)" if margin < 0 else "var(--good)"
+    if cell.sign is Sign.UNDECIDED:
+        return f'<td class="undecided">{SIGNS[cell.sign]} {_percent(margin)}</td>'
+    hue = "var(--bad)" if cell.sign is Sign.FAILS else "var(--good)"
     share = round(15 + 60 * depth)
     style = f"background: color-mix(in srgb, {hue} {share}%, transparent)"
-    text = (
-        "none" if math.isnan(margin) else f"{margin:+.0%}" if abs(margin) < 10 else f"{margin:+.0e}"
-    )
     worst = cell.worst
     told_ = f"{worst.title} {worst.number}, expected {worst.limit}" if worst else ""
-    return f'<td style="{style}" title="{html.escape(told_)}">{SIGNS[cell.sign]} {text}</td>'
+    shown = f"{SIGNS[cell.sign]} {_percent(margin)}"
+    return f'<td style="{style}" title="{html.escape(told_)}">{shown}</td>'
+
+
+def _percent(margin: float) -> str:
+    if math.isinf(margin):
+        return "none" if margin < 0 else "far"
+    return f"{margin:+.0%}" if abs(margin) < 10 else f"{1 + margin:.0f} times"
+
+
+def _anchor(it: Requirement) -> str:
+    return html.escape(it.name, quote=True).replace(" ", "-")
 
 
 def _short(name: str) -> str:

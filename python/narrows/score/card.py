@@ -46,6 +46,8 @@ class Cell:
         Why not; empty if it could.
     text
         The scenario as a file; empty if there is none.
+    has_failed
+        Whether a run ended with an error, so that there is no check.
     """
 
     requirement: Requirement
@@ -53,6 +55,7 @@ class Cell:
     check: Check | None
     reason: str = ""
     text: str = ""
+    has_failed: bool = False
 
     @property
     def title(self) -> str:
@@ -63,7 +66,7 @@ class Cell:
     def sign(self) -> Sign:
         """The worst of the verdicts."""
         if self.check is None:
-            return Sign.NOT_APPLICABLE
+            return Sign.FAILS if self.has_failed else Sign.NOT_APPLICABLE
         found = {it.verdict for it in self.check.judgements}
         order = [Verdict.FAILS, Verdict.UNDECIDED, Verdict.HOLDS]
         return Sign(next(verdict for verdict in order if verdict in found).value)
@@ -138,7 +141,7 @@ class Card:
         list of Cell
             In the order of its grid.
         """
-        return [cell for cell in self.cells if cell.requirement.name == requirement.name]
+        return [cell for cell in self.cells if cell.requirement.path == requirement.path]
 
     def count(self, requirement: Requirement, sign: Sign) -> int:
         """Return how many cells of a requirement have a sign.
@@ -207,7 +210,7 @@ def told(cells: Sequence[Cell]) -> str:
         The worst sign, and how many of the cells that ran hold.
     """
     sign = summed(cells)
-    ran = [cell for cell in cells if cell.check is not None]
+    ran = [cell for cell in cells if cell.sign is not Sign.NOT_APPLICABLE]
     if not ran:
         return SIGNS[sign]
     held = sum(cell.sign is Sign.HOLDS for cell in ran)

@@ -7,11 +7,13 @@ import json
 import math
 import threading
 from pathlib import Path
-from typing import Any
 
 from narrows import _core
+from narrows.errors import Error
+from narrows.scenario import Scenario
+from narrows.trace_files import digests
 
-Numbers = list[list[float]] | str
+Numbers = list[list[float]]
 
 
 class Store:
@@ -30,7 +32,9 @@ class Store:
         self._known: dict[str, Numbers] = {}
         self._is_cut = False
         if path is not None and path.exists():
-            text = path.read_text(encoding="utf-8")
+            if not path.is_file():
+                raise Error(f"{path}: it is no file; name another folder with --cache")
+            text = path.read_text(encoding="utf-8", errors="replace")
             self._is_cut = bool(text) and not text.endswith("\n")
             for line in text.splitlines():
                 self._learn(line)
@@ -49,8 +53,8 @@ class Store:
 
         Returns
         -------
-        list of list of float, str or None
-            Numbers, why it failed, or None if it is not known.
+        list of list of float, or None
+            None if it is not known.
         """
         return None if key is None else self._known.get(_digest(*key))
 
@@ -62,7 +66,7 @@ class Store:
         key
             Scenario and seed; None for what is not kept.
         numbers
-            Numbers and bounds, or why it failed.
+            Numbers and bounds.
         """
         if key is None or self._path is None:
             return
@@ -77,22 +81,39 @@ class Store:
     def _learn(self, line: str) -> None:
         try:
             record = json.loads(line)
-            run, found = record["run"], record["found"]
+            self._known[str(record["run"])] = _numbers(record["found"])
         except (ValueError, KeyError, TypeError):
+            # It was cut off, or is not ours.
             return
-        self._known[run] = found if isinstance(found, str) else _numbers(found)
+
+
+def key_of(scenario: Scenario, seed: int) -> tuple[str, int] | None:
+    """Return what the numbers of a run are kept by.
+
+    Parameters
+    ----------
+    scenario, seed
+        Of the run.
+
+    Returns
+    -------
+    tuple or None
+        Scenario with the digests of the files that it names, and seed; None with a law that is not
+        narrows' own, whose code may change.
+    """
+    if scenario.controllers:
+        return None
+    return scenario.to_toml() + digests(scenario.core), seed
 
 
 def _digest(text: str, seed: int) -> str:
     return hashlib.sha256(f"{_core.engine()}\n{seed}\n{text}".encode()).hexdigest()[:32]
 
 
-def _plain(numbers: Numbers) -> Any:
-    if isinstance(numbers, str):
-        return numbers
+def _plain(numbers: Numbers) -> list[list[float | str]]:
     # JSON has no infinity and no NaN.
     return [[it if math.isfinite(it) else repr(it) for it in pair] for pair in numbers]
 
 
 def _numbers(found: list[list[float | str]]) -> list[list[float]]:
-    return [[float(it) for it in pair] for pair in found]
+    return [[float(value), float(bound)] for value, bound in found]

@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from narrows._core import ScenarioError
 from narrows.errors import Error
 from narrows.files import read_text
 from narrows.scenario import LARGEST, Scenario
@@ -21,6 +22,8 @@ CC = "$cc"
 FIELDS = {"requirement", "scenario", "product", "zipped", "quick"}
 # Names that begin so are not part of what a point is called.
 HIDDEN = "$_"
+ABOUT = {"section", "word", "asks", "kind", "bounds"}
+QUICK = {"product", "zipped", "scenario"}
 # Where a bound is from: a document, another project's test, a derivation, a comparison with
 # standard controllers in the same file, or nobody but us.
 KINDS = {"L": "document", "T": "test", "D": "derived", "R": "relative", "J": "ours"}
@@ -91,8 +94,10 @@ class Requirement:
         try:
             given = tomllib.loads(read_text(path, LARGEST))
             return cls._of(given, path, quick)
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, Error) as error:
+        except (OSError, ValueError, Error) as error:
             raise Error(f"{path}: {error}") from None
+        except (AttributeError, TypeError) as error:
+            raise Error(f"{path}: a value is of another type than it should be: {error}") from None
 
     @classmethod
     def _of(cls, given: dict[str, Any], path: Path, quick: bool) -> Requirement:
@@ -100,6 +105,11 @@ class Requirement:
         if unknown:
             raise Error(f'unknown field "{unknown[0]}"; known: {", ".join(sorted(FIELDS))}')
         about = given.get("requirement", {})
+        for table, known in (("requirement", ABOUT), ("quick", QUICK)):
+            if more := sorted(given.get(table, {}).keys() - known):
+                raise Error(
+                    f'{table}: unknown field "{more[0]}"; known: {", ".join(sorted(known))}'
+                )
         texts = {name: about.get(name) for name in ("section", "word", "asks", "kind", "bounds")}
         for name, text in texts.items():
             if not isinstance(text, str):
@@ -119,6 +129,13 @@ class Requirement:
             scenario |= fewer.get("scenario", {})
             scenario["seeds"] = dict(scenario.get("seeds", {})) | {"count": 1}
         groups = [Zipped(**group) for group in zipped]
+        names = {name for group in zipped for name in group} | product.keys()
+        texts_of_it = " ".join(_texts([scenario, product, zipped]))
+        for name in sorted(it for it in names if it[:1] == CC[0]):
+            if not re.search(rf"{re.escape(name)}\b", texts_of_it):
+                raise Error(f"{name}: nothing in the scenario says it; leave it out")
+        for name in sorted(set(re.findall(r"\$\w+", texts_of_it)) - names - {CC}):
+            raise Error(f"{name}: no list says what it stands for; add one to [product]")
         return cls(path, **texts, scenario=scenario, zipped=groups, product=product)
 
     def points(self) -> list[Point]:
@@ -152,9 +169,12 @@ class Requirement:
             If it cannot be run with that controller.
         """
         said = {CC: cc} | {name: value for name, value in point.items() if name[0] == CC[0]}
-        base = Scenario(**fields_beside(_with(self.scenario, said), self.path.parent))
         rest = {name: value for name, value in point.items() if name not in said}
-        return scenario_at(base, _with(rest, said))
+        try:
+            fields = fields_beside(_with(self.scenario, said), self.path.parent)
+            return scenario_at(Scenario(**fields), _with(rest, said))
+        except ScenarioError as error:
+            raise ScenarioError(f"{self.path}: {error}") from None
 
     def title(self, point: Point) -> str:
         """Return what a point is called.

@@ -12,10 +12,10 @@ from narrows._core import ScenarioError
 from narrows.check import judged, lean, numbers, seeds_of
 from narrows.controller import name_of
 from narrows.errors import Error
-from narrows.pool import check_memory, each
+from narrows.pool import StoppedError, check_memory, each
 from narrows.scenario import Scenario
 from narrows.score.card import Card, Cell
-from narrows.score.store import Store
+from narrows.score.store import Store, key_of
 from narrows.score.suite import Requirement
 from narrows.sweeps.points import Point
 
@@ -39,6 +39,8 @@ class Case:
         try:
             scenario = requirement.scenario_of(cc, point)
         except ScenarioError as error:
+            # What Reno cannot do either is the file's mistake.
+            requirement.scenario_of("reno", point)
             return cls(name, requirement, point, None, None, [], _first(error))
         return cls(
             name, requirement, point, scenario, lean(scenario), seeds_of(scenario, seeds), ""
@@ -51,7 +53,7 @@ class Case:
         text = self.scenario.to_toml()
         failed = [it for it in found.values() if isinstance(it, str)]
         if failed:
-            return Cell(self.requirement, self.point, None, failed[0], text)
+            return Cell(self.requirement, self.point, None, failed[0], text, has_failed=True)
         rows = [it for seed in self.seeds if not isinstance(it := found[seed], str)]
         check = judged(self.scenario, self.seeds, self.checked, rows)
         return Cell(self.requirement, self.point, check, "", text)
@@ -110,7 +112,7 @@ def _run(cases: Sequence[Case], store: Store) -> list[dict[int, list[list[float]
     jobs: dict[tuple[str, str, int], list[int]] = defaultdict(list)
     for number, case in enumerate(cases):
         for seed in case.seeds:
-            known = store.get(_key(case, seed)) if case.scenario is not None else None
+            known = store.get(key_of(case.scenario, seed)) if case.scenario else None
             if known is not None:
                 found[number][seed] = known
             else:
@@ -130,8 +132,10 @@ def _run(cases: Sequence[Case], store: Store) -> list[dict[int, list[list[float]
             def share(done: float, before: int = place) -> None:
                 watch((before + done) / len(members))
 
-            found[number][seed] = _numbers(case, seed, share, runs)
-            store.put(_key(case, seed), found[number][seed])
+            numbers_found = _numbers(case, seed, share, runs)
+            found[number][seed] = numbers_found
+            if case.scenario is not None and not isinstance(numbers_found, str):
+                store.put(key_of(case.scenario, seed), numbers_found)
 
     each(len(order), one)
     return found
@@ -144,15 +148,11 @@ def _numbers(
     assert case.checked is not None
     try:
         return numbers(case.checked, seed, watch, runs)
-    except (Error, RuntimeError) as error:
-        return _first(error)
-
-
-def _key(case: Case, seed: int) -> tuple[str, int] | None:
-    """Return what numbers are kept by; None for a controller that is not narrows' own."""
-    if case.scenario is None or case.scenario.controllers:
-        return None
-    return case.scenario.to_toml(), seed
+    except (StoppedError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        # A law of one's own may raise anything; the other laws' cards are not its business.
+        return f"{type(error).__name__}: {_first(error)}"
 
 
 def _first(error: Exception) -> str:

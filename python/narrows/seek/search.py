@@ -67,6 +67,7 @@ class _Search:
         self._threads = threads
         self._advance = advance
         self._done = 0
+        self.tried, self.refused = 0, 0
 
     def scores(self, population: Sequence[Floats], seeds: Sequence[int]) -> list[float]:
         """Try all of a population, and return by how much what is expected is surely missed."""
@@ -76,6 +77,8 @@ class _Search:
         ]
         self._done += len(population)
         found = [future.result() for future in waiting]
+        self.tried += len(found)
+        self.refused += found.count(NOTHING)
         for places, score in zip(population, found, strict=True):
             self._keep(places, score)
         return found
@@ -98,7 +101,29 @@ class _Search:
         return sorted(self.regions.values(), key=lambda it: -it.score)[:count]
 
 
-def seek(trial: Trial, budget: int = 600, count: int = 1, seed: int = 1) -> list[Finding]:
+@dataclass
+class Effort:
+    """What a search took.
+
+    Attributes
+    ----------
+    tried
+        Candidates.
+    refused
+        Those of them that could not be run.
+    """
+
+    tried: int = 0
+    refused: int = 0
+
+
+def seek(
+    trial: Trial,
+    budget: int = 600,
+    count: int = 1,
+    seed: int = 1,
+    effort: Effort | None = None,
+) -> list[Finding]:
     """Search for the worst cases of what a scenario is expected to show.
 
     Parameters
@@ -111,6 +136,8 @@ def seek(trial: Trial, budget: int = 600, count: int = 1, seed: int = 1) -> list
         How many cases to return at most, each of a region of its own.
     seed
         Of the search; those of the runs are always the same.
+    effort
+        Is told what the search took.
 
     Returns
     -------
@@ -120,7 +147,7 @@ def seek(trial: Trial, budget: int = 600, count: int = 1, seed: int = 1) -> list
     Raises
     ------
     Error
-        If the budget is too small.
+        If the budget is too small, or no candidate could be run.
     KeyboardInterrupt
         On Ctrl-C; runs that ended are kept, and the same search goes on from there.
     """
@@ -135,9 +162,13 @@ def seek(trial: Trial, budget: int = 600, count: int = 1, seed: int = 1) -> list
         search = _Search(trial, threads, advance)
         spread = qmc.Sobol(size, seed=seed).random(even)
         search.scores(list(spread), FIRST)
+        if search.refused == search.tried:
+            raise Error(f"seek: none of {search.tried} candidates can be run; vary something else")
         for number, region in enumerate(search.worst(starts)):
             _climb(search, region.places, rounds, seed + number)
         cases = _confirmed(search, count)
+    if effort is not None:
+        effort.tried, effort.refused = search.tried, search.refused
     findings = [_finding(trial, settings, outcome) for settings, outcome in cases]
     return sorted(findings, key=lambda it: -it.small_outcome.mean)
 

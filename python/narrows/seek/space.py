@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from narrows import _core
@@ -16,6 +16,8 @@ Settings = dict[str, Any]
 CHANGES = ("rate", "rtt", "loss", "outage", "hold")
 # A change of the rate or the RTT is by a factor between these; 1 is in the middle.
 FACTOR = (0.1, 10.0)
+# What is searched has so many numbers at the most.
+MOST_CHANGES = 50
 LOSS = (0.001, 0.2)
 OUTAGE = (0.02, 5.0)
 
@@ -45,15 +47,21 @@ class Gene:
     def value(self, place: float) -> float:
         """Return the value at a place from 0 to 1, rounded to two digits."""
         if self.low <= 0:
-            return round_to(self.low + place * (self.high - self.low), 2)
+            return self._whole(round_to(self.low + place * (self.high - self.low), 2))
         value = math.exp(math.log(self.low) + place * (math.log(self.high) - math.log(self.low)))
-        return min(max(round_to(value, 2), self.low), self.high)
+        return self._whole(min(max(round_to(value, 2), self.low), self.high))
+
+    def _whole(self, value: float) -> float:
+        """Return a value, in whole packets if it is of packets."""
+        return float(round(value)) if self.unit == "p" else value
 
     def written(self, value: float) -> str:
         """Return a value as a scenario has it."""
         return f"{int(value)}{self.unit}" if value == int(value) else f"{value:g}{self.unit}"
 
 
+# A flow starts in this part of a run.
+EARLY = 0.1
 # What may vary unless a search says otherwise: the ranges of the suites.
 GENES = {
     "rate": Gene("rate", 1.0, 100.0, "Mbps", 10.0),
@@ -171,6 +179,9 @@ def space_of(vary: str, changes: str, duration: float) -> Space:
         if name not in GENES:
             raise Error(f'--vary: unknown "{name}"; known: {", ".join(GENES)}')
         gene = GENES[name]
+        if name == "start":
+            # A flow that is hardly there has nothing to show.
+            gene = replace(gene, high=min(gene.high, EARLY * duration))
         if given:
             low, high = _range(gene, given)
             gene = Gene(name, low, high, gene.unit, min(max(gene.usual, low), high))
@@ -181,6 +192,8 @@ def space_of(vary: str, changes: str, duration: float) -> Space:
         raise Error(f'--changes: unknown "{unknown[0]}"; known: {", ".join(CHANGES)}')
     if not number.isdigit():
         raise Error(f'--changes: "{changes}" begins with no number; try 3, or 3:rate,hold')
+    if int(number) > MOST_CHANGES:
+        raise Error(f"--changes: {number} are more than {MOST_CHANGES}; try 3")
     return Space(tuple(genes), int(number), duration, chosen)
 
 
@@ -209,6 +222,8 @@ def _number(gene: Gene, text: str) -> float:
     if gene.unit in ("ms", "s"):
         seconds = _core.seconds("--vary", text)
         return seconds * (1e3 if gene.unit == "ms" else 1.0)
+    if text.endswith("%"):
+        return float(text[:-1]) / 100
     return float(text.removesuffix(gene.unit))
 
 

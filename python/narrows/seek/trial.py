@@ -11,7 +11,7 @@ from typing import Any
 from narrows._core import ScenarioError
 from narrows.check import excess_of, lean, numbers
 from narrows.scenario import Scenario
-from narrows.score.store import Store
+from narrows.score.store import Store, key_of
 from narrows.seek.space import Settings, Space, fields_of
 from narrows.statistics import mean_and_interval
 
@@ -129,24 +129,23 @@ class Trial:
         Outcome or None
             Of the expectation that is missed most on average; None if it cannot be run, or would
             take too long.
+
+        Raises
+        ------
+        Exception
+            What a law of one's own raises.
         """
         scenario = self.scenario(settings)
         if scenario is None or self._packets(settings) > MOST_PACKETS:
             return None
         checked = lean(scenario)
-        text = scenario.to_toml()
         found = []
         for seed in seeds:
-            key = None if scenario.controllers else (text, seed)
+            key = key_of(scenario, seed)
             known = self.store.get(key)
             if known is None:
-                try:
-                    known = numbers(checked, seed, watch, {})
-                except RuntimeError as error:
-                    known = str(error).partition("\n")[0]
+                known = numbers(checked, seed, watch, {})
                 self.store.put(key, known)
-            if isinstance(known, str):
-                return None
             found.append(known)
         sides = [(told[0], told[3]) for told in checked.expectations()]
         outcomes = [

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from narrows import listing, own, plot
 from narrows.arena import Arena, Ring, arena
-from narrows.cli.work.score import KEPT
+from narrows.cli.work.score import KEPT, goes_on
 from narrows.errors import Error
 from narrows.files import Output, parquet
 from narrows.made import Made
@@ -54,32 +57,40 @@ def meet(
 ) -> None:
     """Let controllers meet, print the matrices, and write them."""
     said = [law for name in names for law in (everybody() if name == "all" else [name])]
+    ccs = own.named("--cc", said)
+    if output is None:
+        _meet(ccs, ring, seeds, cache, as_json)
+        return
+    # What cannot be replaced is refused before anything is run.
+    with Output(output, force) as folder:
+        _write(folder, _meet(ccs, ring, seeds, cache, as_json), seeds)
+    if not as_json:
+        say(f"matrices written to {output}/share.png and {output}/harm.png")
+
+
+def _meet(
+    ccs: Sequence[Any], ring: Ring, seeds: Sequence[int], cache: Path, as_json: bool
+) -> Arena:
     try:
-        found = arena(own.named("--cc", said), ring, seeds, Store(cache / KEPT))
+        found = arena(ccs, ring, seeds, Store(cache / KEPT))
     except KeyboardInterrupt:
-        say(f"what was done is kept in {cache / KEPT}; the same command goes on from there")
+        say(goes_on(cache / KEPT, ccs))
         raise
     if as_json:
         for row in found.frame.iter_rows(named=True):
             put(json.dumps(row))
     else:
         _print(found)
-    if output:
-        with Output(output, force) as folder:
-            _write(folder, found, seeds)
-        if not as_json:
-            say(f"matrices written to {output}/share.png and {output}/harm.png")
+    return found
 
 
 def _print(found: Arena) -> None:
     ring = found.ring
     if len(found.names) <= MOST_SHOWN:
-        for buffer in ring.buffers:
-            put(f"share of the row's flows, buffer {buffer}")
-            table = Table("", *found.names, box=None)
-            for name, shares in zip(found.names, found.matrix("share", buffer), strict=True):
-                table.add_row(name, *(f"{share:.2f}" for share in shares))
-            console().print(table)
+        for metric, what in (("share", "share of the row's flows"), ("harm", "harm to the row's")):
+            for buffer in ring.buffers:
+                put(f"{what}, buffer {buffer}")
+                console().print(_matrix(found, metric, buffer))
     means = {buffer: found.wins(buffer) for buffer in ring.buffers}
     put("mean share beside the others, by buffer")
     table = Table("", *ring.buffers, box=None)
@@ -87,7 +98,24 @@ def _print(found: Arena) -> None:
         table.add_row(name, *(f"{means[buffer][name]:.2f}" for buffer in ring.buffers))
     console().print(table)
     fair = ring.flows[0] / sum(ring.flows)
-    put(f"{ring.flows[0]} beside {ring.flows[1]} flows: {fair:.2f} is a fair share")
+    put(
+        f"{ring.flows[0]} beside {ring.flows[1]} flows: {fair:.2f} is a fair share of a row's, and "
+        "0.50 of both roles together"
+    )
+
+
+def _matrix(found: Arena, metric: str, buffer: str) -> Table:
+    """Return a matrix: means, with half of the interval where there are several seeds."""
+    table = Table("", *map(escape, found.names), box=None)
+    halves = found.halves(metric, buffer)
+    rows = zip(found.names, found.matrix(metric, buffer), halves, strict=True)
+    for name, means, half in rows:
+        cells = [
+            f"{mean:.2f}" if math.isnan(side) else f"{mean:.2f} ± {side:.2f}"
+            for mean, side in zip(means, half, strict=True)
+        ]
+        table.add_row(escape(name), *cells)
+    return table
 
 
 def _write(folder: Output, found: Arena, seeds: Sequence[int]) -> None:

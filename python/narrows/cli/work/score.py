@@ -6,7 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from narrows import _core, forge, own
@@ -19,7 +21,7 @@ from narrows.score.card import Card, Cell, Sign, summed, told, worst_of
 from narrows.score.store import Store
 from narrows.score.suite import KINDS, Requirement, load
 from narrows.score.work import score
-from narrows.terminal import console, put, say
+from narrows.terminal import complain, console, put, say
 
 OUTCOMES = {
     Verdict.HOLDS: Outcome.PASSED,
@@ -69,11 +71,30 @@ def score_all(
     """Score controllers; return whether nothing fails that `strict` forbids."""
     requirements = load(ask.suites, ask.quick)
     ccs = own.named("--cc", ask.names)
+    if written is None:
+        return _score(ask, ccs, requirements, strict, junit, as_json, None)
+    # What cannot be replaced is refused before anything is run.
+    with Output(written.output, written.force) as folder:
+        done = _score(ask, ccs, requirements, strict, junit, as_json, (folder, written.figures))
+    if not as_json:
+        say(f"cards written to {written.output}/index.html")
+    return done
+
+
+def _score(
+    ask: Ask,
+    ccs: Sequence[Any],
+    requirements: Sequence[Requirement],
+    strict: bool,
+    junit: Path | None,
+    as_json: bool,
+    written: tuple[Output, bool] | None,
+) -> bool:
     store = Store(ask.cache / KEPT)
     try:
         cards = score(ccs, requirements, ask.seeds, store)
     except KeyboardInterrupt:
-        say(f"what was done is kept in {ask.cache / KEPT}; the same command goes on from there")
+        say(goes_on(ask.cache / KEPT, ccs))
         raise
     if as_json:
         for card in cards:
@@ -82,6 +103,10 @@ def score_all(
     elif len(cards) <= MOST_SHOWN:
         console().print(_table(cards, requirements))
         put(LEGEND)
+        for cell in [cell for card in cards for cell in card.cells if cell.has_failed][:MOST_SHOWN]:
+            complain(f"{cell.requirement.name} {cell.title}: {cell.reason}")
+        if any(len(cell.check.seeds) == 1 for card in cards for cell in card.cells if cell.check):
+            put("where there is one seed it decides alone: near a bound another may say otherwise")
     else:
         for card in cards:
             put(_line(card, requirements))
@@ -90,24 +115,37 @@ def score_all(
         write_at_once(junit, xml([_suite(card) for card in cards]).encode())
     _tell_forge(cards, requirements)
     if written:
-        with Output(written.output, written.force) as folder:
-            _write(folder, cards, requirements, written.figures)
-        if not as_json:
-            say(f"cards written to {written.output}/index.html")
+        _write(written[0], cards, requirements, written[1])
     must = [cell for card in cards for cell in card.cells if cell.requirement.word == "MUST"]
     return not (strict and any(cell.sign is Sign.FAILS for cell in must))
+
+
+def goes_on(kept: Path, ccs: Sequence[Any]) -> str:
+    """Say what becomes of a command that was stopped: runs of one's own laws are not kept."""
+    told = f"what was done is kept in {kept}; the same command goes on from there"
+    return told if all(isinstance(cc, str) for cc in ccs) else f"{told}, but for laws of your own"
 
 
 def _line(card: Card, requirements: Sequence[Requirement]) -> str:
     """Return a controller with what fails of it, where a table would be too wide."""
     failing = [it.name for it in requirements if summed(card.of(it)) is Sign.FAILS]
-    return f"{card.cc}: {', '.join(failing) or 'nothing fails'}"
+    signs = [cell.sign for cell in card.cells]
+    counts = (
+        signs.count(Sign.HOLDS),
+        signs.count(Sign.UNDECIDED),
+        signs.count(Sign.NOT_APPLICABLE),
+    )
+    told = "{} points hold, {} not decided, {} not applicable".format(*counts)
+    return f"{card.cc}: {told}; fails: {', '.join(failing) or 'none'}"
 
 
 def _table(cards: Sequence[Card], requirements: Sequence[Requirement]) -> Table:
-    table = Table("requirement", "asks", *(card.cc for card in cards), box=None)
+    table = Table(box=None)
+    table.add_column("requirement", no_wrap=True, overflow="fold", min_width=19)
+    for heading in ("asks", *(escape(card.cc) for card in cards)):
+        table.add_column(heading)
     for it in requirements:
-        table.add_row(it.name, it.word, *(told(card.of(it)) for card in cards))
+        table.add_row(escape(it.name), it.word, *(told(card.of(it)) for card in cards))
     return table
 
 

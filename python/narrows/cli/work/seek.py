@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from narrows import own
-from narrows.cli.work.score import KEPT
+from narrows.cli.work.score import KEPT, goes_on
 from narrows.errors import Error
 from narrows.files import Output
 from narrows.made import Made
@@ -17,7 +18,7 @@ from narrows.metrics import quantity
 from narrows.networks import dumbbell
 from narrows.scenario import Scenario
 from narrows.score.store import Store
-from narrows.seek.search import FRESH, Finding, seek
+from narrows.seek.search import FRESH, Effort, Finding, seek
 from narrows.seek.space import space_of
 from narrows.seek.trial import Trial
 from narrows.statistics import mean_and_interval
@@ -85,11 +86,11 @@ class Ask:
     def _expected(self) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
         if self.worst in WORST:
             return WORST[self.worst]
-        name, _, bound = self.worst.strip().partition(" ")
-        if not bound:
+        match = re.fullmatch(r"([\w.\[\]]+)\s*([<>=].*)", self.worst.strip())
+        if not match:
             known = ", ".join(WORST)
             raise Error(f'--worst: unknown "{self.worst}"; known: {known}, or "jain >= 0.8"')
-        return {name: bound.strip()}, {}
+        return {match[1]: match[2]}, {}
 
 
 def found(ask: Ask, cache: Path, as_json: bool, output: Path | None, force: bool) -> bool:
@@ -98,22 +99,25 @@ def found(ask: Ask, cache: Path, as_json: bool, output: Path | None, force: bool
     duration, _ = scenario.checked.times()
     space = space_of(ask.vary, ask.changes, duration)
     trial = Trial(scenario, space, Store(cache / KEPT))
+    effort = Effort()
     try:
-        findings = seek(trial, ask.budget, ask.count, ask.seed)
+        findings = seek(trial, ask.budget, ask.count, ask.seed, effort)
     except KeyboardInterrupt:
-        say(f"what was done is kept in {cache / KEPT}; the same command goes on from there")
+        say(goes_on(cache / KEPT, list(scenario.controllers.values())))
         raise
     texts = [text_of(trial, finding) for finding in findings]
     for finding, text in zip(findings, texts, strict=True):
         put(json.dumps(_record(finding, text)) if as_json else text)
     if not findings:
-        say(f"of {ask.budget} candidates none fails: all that is expected holds")
+        ran = effort.tried - effort.refused
+        told = f"; {effort.refused} could not be run" if effort.refused else ""
+        say(f"of {ran} candidates none fails: all that is expected holds{told}")
     if output and findings:
         with Output(output, force) as folder:
             for number, text in enumerate(texts, 1):
                 folder.text(f"worst-{number}.toml", text)
             folder.finish(Made("seek", [({}, text) for text in texts], FRESH))
-        if not as_json:
+        if not as_json and not scenario.controllers:
             say(f"again: narrows check {output}")
     return bool(findings)
 
