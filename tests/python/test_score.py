@@ -133,6 +133,9 @@ def test_a_requirement_that_lacks_something_names_the_place(file: Path) -> None:
         ('asks = "fill the link"\n', "", "requirement.asks: it is missing"),
         ('cc = "$cc"', 'cc = "reno"', f'no flow has cc = "{CC}"'),
         ("[quick]", "[fast]", 'unknown field "fast"'),
+        ("[quick]", "[quick]\nspeed = 1", 'quick: unknown field "speed"'),
+        ("$_least * reno", "0.9 * reno", "$_least: nothing in the scenario says it"),
+        ('buffer = "$room"', 'buffer = "$size"', "$room: nothing in the scenario says it"),
     ):
         file.write_text(FILE.replace(old, new))
         with pytest.raises(Error, match=re.escape(said)) as error:
@@ -152,6 +155,25 @@ def test_cells_are_judged_each_and_the_worst_stands_for_all(file: Path) -> None:
     [quick] = score(["cubic"], load([str(file)], quick=True))
     assert len(quick.cells) == 2
     assert all(len(cell.check.seeds) == 1 for cell in quick.cells if cell.check)
+
+
+def test_what_cannot_be_replaced_is_refused_before_the_run(
+    narrows: Run, file: Path, tmp_path: Path
+) -> None:
+    done = narrows(
+        "score", str(file), "--cc", "cubic", "--cache", str(tmp_path), "-o", str(tmp_path)
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert not (tmp_path / "score.jsonl").exists()
+
+
+def test_damaged_lines_are_passed_over(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+    kept.write_bytes(b'{"run": "a", "found": 7}\n\xff\xfe\n{"run": "b", "found": [[1, "nan"]]}\n')
+    assert len(Store(kept)) == 1
+    with pytest.raises(Error, match="it is no file"):
+        Store(tmp_path)
 
 
 def test_laws_share_references_and_differ_only_in_themselves(file: Path) -> None:
@@ -192,6 +214,41 @@ def test_a_cell_that_cannot_be_run_says_why(file: Path) -> None:
     [card] = score(["bbr"], load([str(file)]))
     assert {cell.sign for cell in card.cells} == {Sign.NOT_APPLICABLE}
     assert "bbr paces by itself" in card.cells[0].reason
+
+
+def test_a_law_that_raises_fails_its_points_and_no_others(file: Path) -> None:
+    class Broken(nw.Controller):
+        def __init__(self, initial_window: float) -> None:
+            self.cwnd = initial_window
+
+        def on_ack(self, ack: nw.Ack) -> None:
+            raise LookupError("no such thing")
+
+        def on_loss(self, loss: nw.Loss) -> None: ...
+
+        def window(self) -> float:
+            return self.cwnd
+
+    broken, cubic = score([Broken, "cubic"], load([str(file)]))
+    assert {cell.sign for cell in broken.cells} == {Sign.FAILS}
+    assert "no such thing" in broken.cells[0].reason
+    assert all(cell.check is not None for cell in cubic.cells)
+
+
+def test_a_mistake_of_the_file_is_no_fault_of_the_law(file: Path) -> None:
+    file.write_text(FILE.replace("utilisation =", "utlisation ="))
+    with pytest.raises(Error, match=r"1\.2-fill\.toml: .*utlisation"):
+        score(["cubic"], load([str(file)]))
+
+
+def test_files_of_one_name_are_two_requirements(file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / file.name).write_text(FILE.replace('"99"', '"0.1"'))
+    requirements = load([str(file), str(other)])
+    [card] = score(["reno"], requirements)
+    held = [card.count(it, Sign.HOLDS) for it in requirements]
+    assert held == [2, 4]
 
 
 def test_standard_laws_are_bloated_as_the_document_says() -> None:
@@ -246,6 +303,9 @@ def test_the_command_prints_and_writes_cards(narrows: Run, file: Path, tmp_path:
         (["seek", "--cc", "bbr", "--vary", "rtt=9ms"], '"9ms" is no range of rtt'),
         (["seek", "--cc", "bbr", "--changes", "2:mood"], '--changes: unknown "mood"'),
         (["seek", "--cc", "bbr", "--budget", "5"], "budget: 5 is too small"),
+        (["seek", "--cc", "bbr", "--changes", "99999"], "99999 are more than 50"),
+        (["score", "--cc", ""], '--cc: "" has an empty item'),
+        (["arena", "--buffer", "20p,20p"], "buffers: 20p, 20p has one twice"),
     ],
 )
 def test_wrong_words_are_refused(narrows: Run, words: list[str], said: str, tmp_path: Path) -> None:
