@@ -135,7 +135,7 @@ def test_a_requirement_that_lacks_something_names_the_place(file: Path) -> None:
         ("[quick]", "[fast]", 'unknown field "fast"'),
         ("[quick]", "[quick]\nspeed = 1", 'quick: unknown field "speed"'),
         ("$_least * reno", "0.9 * reno", "$_least: nothing in the scenario says it"),
-        ('buffer = "$room"', 'buffer = "$size"', "$room: nothing in the scenario says it"),
+        ('buffer = "$room"', 'buffer = "$size"', "$size: no list says what it stands for"),
     ):
         file.write_text(FILE.replace(old, new))
         with pytest.raises(Error, match=re.escape(said)) as error:

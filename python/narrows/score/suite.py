@@ -131,7 +131,8 @@ class Requirement:
         groups = [Zipped(**group) for group in zipped]
         names = {name for group in zipped for name in group} | product.keys()
         texts_of_it = " ".join(_texts([scenario, product, zipped]))
-        for name in sorted(it for it in names if it[:1] == CC[0]):
+        # Others may be there for what a point is called.
+        for name in sorted(it for it in names if it.startswith(HIDDEN)):
             if not re.search(rf"{re.escape(name)}\b", texts_of_it):
                 raise Error(f"{name}: nothing in the scenario says it; leave it out")
         for name in sorted(set(re.findall(r"\$\w+", texts_of_it)) - names - {CC}):
