@@ -24,9 +24,9 @@ from narrows.scenario import Scenario
 from narrows.score.store import Numbers, Store, key_of
 from narrows.types import Floats
 
-# Buffers around the answer, by a factor from each to the next, first and then closer; and seeds: of
-# a look, of the parabola, and fresh ones.
-STEP, CLOSER = 1.5, 1.15
+# Buffers around the answer, by a factor from each to the next: more would bend the parabola where
+# the number is steep; and seeds: of a look, of the parabola, and fresh ones.
+STEP = 1.25
 PLACES = (-2, -1, 0, 1, 2)
 LOOK, FIRST, FRESH = [1, 2, 3], 6, list(range(1001, 1007))
 # Denied is what the interval of fresh seeds excludes on one side, at 95 %.
@@ -209,10 +209,10 @@ def answer(advisor: Advisor, target: Target, guess: float) -> Answer:
         packets = 0.0 if everything != target.is_growing else math.inf
         return Answer(target, packets, packets, packets, advisor.runs - before, len(LOOK))
     middle = math.sqrt(low * high)
-    count, found, step = FIRST, None, STEP
+    count, found = FIRST, None
     while advisor.runs - before < MOST_RUNS:
         seeds = list(range(1, count + 1))
-        buffers = sorted({max(LEAST, round(middle * step**place)) for place in PLACES})
+        buffers = sorted({max(LEAST, round(middle * STEP**place)) for place in PLACES})
         advisor.ask(buffers, seeds)
         found = _crossing(advisor, target, buffers, seeds)
         if found is None:
@@ -220,12 +220,8 @@ def answer(advisor: Advisor, target: Target, guess: float) -> Answer:
             continue
         root, half = found
         away = abs(root - math.log(middle))
-        if away > math.log(step) and root > math.log(LEAST):
-            middle *= min(max(math.exp(root) / middle, step**-2), step**2)
-            continue
-        if half <= WITHIN and step == STEP:
-            # A parabola over a factor of five is bent where the number is steep.
-            middle, step = math.exp(root), CLOSER
+        if away > math.log(STEP) and root > math.log(LEAST):
+            middle *= min(max(math.exp(root) / middle, STEP**-2), STEP**2)
             continue
         if half <= WITHIN:
             break
