@@ -37,6 +37,8 @@ WITHIN = math.log(1.1)
 # A share of the bound's distance from nothing below which a number is as good as none.
 LEAST_MISS = 1e-6
 MOST_RUNS = 200
+# So often the middle may move.
+MOST_MOVES = 6
 # So many steps of a fiftieth the safe end may move.
 STEPS = 5
 LEAST = 2
@@ -208,20 +210,22 @@ def answer(advisor: Advisor, target: Target, guess: float) -> Answer:
         everything = low is None
         packets = 0.0 if everything != target.is_growing else math.inf
         return Answer(target, packets, packets, packets, advisor.runs - before, len(LOOK))
-    middle = math.sqrt(low * high)
-    count, found = FIRST, None
+    # Of one lattice, so that what was run counts when the middle moves.
+    middle = round(math.log(math.sqrt(low * high)) / math.log(STEP))
+    count, moves, found = FIRST, 0, None
     while advisor.runs - before < MOST_RUNS:
         seeds = list(range(1, count + 1))
-        buffers = sorted({max(LEAST, round(middle * STEP**place)) for place in PLACES})
+        buffers = sorted({max(LEAST, round(STEP ** (middle + place))) for place in PLACES})
         advisor.ask(buffers, seeds)
         found = _crossing(advisor, target, buffers, seeds)
         if found is None:
             count += max(2, count // 3)
             continue
         root, half = found
-        away = abs(root - math.log(middle))
-        if away > math.log(STEP) and root > math.log(LEAST):
-            middle *= min(max(math.exp(root) / middle, STEP**-2), STEP**2)
+        away = round(root / math.log(STEP)) - middle
+        if abs(away) > 1 and root > math.log(LEAST) and moves < MOST_MOVES:
+            # Of a noisy parabola it might go to and fro for ever.
+            middle, moves = middle + min(max(away, -2), 2), moves + 1
             continue
         if half <= WITHIN:
             break
