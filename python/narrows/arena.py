@@ -9,13 +9,13 @@ from typing import Any
 import polars as pl
 
 from narrows import _core
-from narrows.check import lean, numbers
-from narrows.controller import name_of
+from narrows.check import lean
+from narrows.controller import names_of
 from narrows.errors import Error
 from narrows.networks import dumbbell
 from narrows.pool import check_memory, each
 from narrows.scenario import Scenario
-from narrows.score.store import Numbers, Store, key_of
+from narrows.score.store import Numbers, Store
 from narrows.statistics import mean_and_interval
 
 ROW, COLUMN = "row", "column"
@@ -224,10 +224,7 @@ def arena(
     4
     """
     there = ring or Ring()
-    by_name = {cc if isinstance(cc, str) else name_of(cc): cc for cc in ccs}
-    said = [cc if isinstance(cc, str) else name_of(cc) for cc in ccs]
-    if twice := [name for name in said if said.count(name) > 1]:
-        raise Error(f"cc: {twice[0]} is named twice; leave one out")
+    by_name = dict(zip(names_of(ccs), ccs, strict=True))
     if len(by_name) < 2:
         raise Error("cc: name two controllers or more, like reno,cubic")
     if len(set(there.buffers)) < len(there.buffers):
@@ -244,12 +241,7 @@ def arena(
 
     def one(job: int, watch: Callable[[float], None]) -> Numbers:
         bout, seed = jobs[job]
-        key = key_of(bout.scenario, seed)
-        found = keep.get(key)
-        if found is None:
-            found = numbers(bout.checked, seed, watch, {})
-            keep.put(key, found)
-        return found
+        return keep.numbers(bout.scenario, bout.checked, seed, watch)
 
     found = each(len(jobs), one)
     texts = {f"{bout.buffer} {bout.row} {bout.column}": bout.scenario.to_toml() for bout in bouts}
@@ -267,10 +259,9 @@ def _frame(jobs: Sequence[tuple[_Bout, int]], found: Sequence[Numbers]) -> pl.Da
     alone: dict[tuple[str, str, int], float] = {}
     rows: list[dict[str, Any]] = []
     for (bout, seed), values in zip(jobs, found, strict=True):
-        # By place in the scenario, which is the order of what was found.
-        names = ALONE if bout.column is None else PAIR
-        order = sorted(names, key=names.__getitem__)
-        told: dict[str, Any] = {name: pair[0] for name, pair in zip(order, values, strict=True)}
+        names = {place: name for name, place in PAIR.items()}
+        places = (names[place] for place, *_ in bout.checked.expectations())
+        told: dict[str, Any] = {name: pair[0] for name, pair in zip(places, values, strict=True)}
         if bout.column is None:
             alone[bout.buffer, bout.row, seed] = told["row_goodput"]
             continue

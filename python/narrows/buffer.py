@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as students
 
-from narrows.check import judge, lean, numbers
+from narrows.check import Verdict, judge, lean
 from narrows.errors import Error
-from narrows.pool import each
+from narrows.pool import check_memory, each
 from narrows.scenario import Scenario
-from narrows.score.store import Numbers, Store, key_of
+from narrows.score.store import Numbers, Store
 from narrows.types import Floats
 
 # Buffers around the answer, by a factor from each to the next: more would bend the parabola where
@@ -91,7 +91,8 @@ class Answer:
     target
         Which.
     packets
-        The buffer; 0 if any is enough, infinite if none is.
+        The least buffer that meets it, or of a number that grows with the buffer the greatest. 0 if
+        there is no smaller one to try, infinite if there is no larger one.
     low, high
         The ends of its interval.
     runs
@@ -138,6 +139,12 @@ class Advisor:
         self._places = {name: place for place, (name, *_) in enumerate(told)}
         self.sides = {name: side for name, _, _, side, *_ in told}
         self.kinds = {name: kind for name, _, _, _, kind, *_ in told}
+        for target in targets:
+            if target.bound.startswith(">") and self.kinds[target.name] not in ("ratio", "part"):
+                raise Error(
+                    f"--target: {target.name} has no greatest value to come near to; ask for a "
+                    "ratio, like utilisation >= 0.98"
+                )
         self.runs = 0
 
     def scenario(self, packets: int) -> Scenario:
@@ -157,16 +164,13 @@ class Advisor:
             for seed in seeds
             if (packets, seed) not in self._known
         ]
-        cases = {packets: lean(self.scenario(packets)) for packets in {job[0] for job in jobs}}
+        cases = {packets: self.scenario(packets) for packets in {job[0] for job in jobs}}
+        leans = {packets: lean(case) for packets, case in cases.items()}
+        check_memory([case.weight() for case in leans.values()], len(seeds))
 
         def one(job: int, watch: Callable[[float], None]) -> Numbers:
             packets, seed = jobs[job]
-            key = key_of(self.scenario(packets), seed)
-            found = self._store.get(key)
-            if found is None:
-                found = numbers(cases[packets], seed, watch, {})
-                self._store.put(key, found)
-            return found
+            return self._store.numbers(cases[packets], leans[packets], seed, watch)
 
         if jobs:
             for job, found in zip(jobs, each(len(jobs), one), strict=True):
@@ -176,7 +180,13 @@ class Advisor:
     def values(self, target: Target, packets: int, seeds: Sequence[int]) -> list[float]:
         """Return the number under each seed; it has been asked for."""
         place = self._places[target.name]
-        return [float(self._known[packets, seed][place][0]) for seed in seeds]
+        values = [float(self._known[packets, seed][place][0]) for seed in seeds]
+        if any(map(math.isnan, values)):
+            raise Error(
+                f"--target: runs with {packets} packets of buffer show no {target.name}; give a "
+                "longer --duration, or another target"
+            )
+        return values
 
     def asked(self) -> list[int]:
         """Return the buffers that have been run, in order."""
@@ -207,8 +217,7 @@ def answer(advisor: Advisor, target: Target, guess: float) -> Answer:
     before = advisor.runs
     low, high = _bracket(advisor, target, guess)
     if low is None or high is None:
-        everything = low is None
-        packets = 0.0 if everything != target.is_growing else math.inf
+        packets = 0.0 if low is None else math.inf
         return Answer(target, packets, packets, packets, advisor.runs - before, len(LOOK))
     # Of one lattice, so that what was run counts when the middle moves.
     middle = round(math.log(math.sqrt(low * high)) / math.log(STEP))
@@ -268,7 +277,7 @@ def _confirmed(advisor: Advisor, target: Target, end: float) -> int | None:
         advisor.ask([packets], FRESH)
         values = advisor.values(target, packets, FRESH)
         bounds = [advisor.bound(target)] * len(values)
-        if judge(advisor.sides[target.name], values, bounds, DENIED).value != "fails":
+        if judge(advisor.sides[target.name], values, bounds, DENIED) is not Verdict.FAILS:
             return packets
         packets = max(LEAST, packets + way * max(1, round(packets / 50)))
     return None

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from narrows import _core
 from narrows._core import Ack, Loss, Mark, ScenarioError
+from narrows.errors import Error
 from narrows.stack import Stack, is_stack, name_of_stack
 
 
@@ -244,6 +245,35 @@ def _same(one: Makes, other: Makes) -> bool:
         mine, yours = ((it.func, it.args, it.keywords) for it in (one, other))
         return mine == yours
     return one == other
+
+
+def names_of(laws: Sequence[Law]) -> list[str]:
+    """Return the names of laws, each of which is there once.
+
+    Parameters
+    ----------
+    laws
+        As for `name_of`.
+
+    Returns
+    -------
+    list of str
+        In order.
+
+    Raises
+    ------
+    Error
+        If two have one name.
+
+    Examples
+    --------
+    >>> names_of(["reno", "cubic"])
+    ['reno', 'cubic']
+    """
+    names = [name_of(law) for law in laws]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise Error(f"cc: {twice[0]} is named twice; leave one out")
+    return names
 
 
 def known(place: str, law: Own, others: dict[str, Makes]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,14 @@ import numpy as np
 
 from narrows import shown
 from narrows.errors import Error
-from narrows.metrics import Metric, metric
+from narrows.metrics import SHOWN, Metric, metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from narrows.arena import Arena
-    from narrows.buffer import Answer, Target
+    from narrows.buffer import Answer
     from narrows.comparison import Case
     from narrows.results import Result
     from narrows.sweeps import Sweep
@@ -629,8 +629,8 @@ def _write_cells(
 
 def buffers(
     seen: Sequence[dict[str, Any]],
-    targets: Sequence[Target],
     answers: Sequence[Answer],
+    kinds: Mapping[str, str],
     link: Link,
     told: Sequence[tuple[str, str, float, str]],
 ) -> Figure:
@@ -640,8 +640,10 @@ def buffers(
     ----------
     seen
         What `narrows.buffer.curve` returns.
-    targets, answers
-        What was asked, and found.
+    answers
+        What was found of each target.
+    kinds
+        The kinds of quantity of their numbers, by name.
     link
         What rules were asked of.
     told
@@ -656,22 +658,23 @@ def buffers(
     from matplotlib import pyplot as plt  # noqa: PLC0415 (as in `panels`)
 
     figure, axes = plt.subplots(
-        len(targets) + 1,
+        len(answers) + 1,
         1,
-        figsize=(8.0, 2.1 * len(targets) + 1.9),
+        figsize=(8.0, 2.1 * len(answers) + 1.9),
         sharex=True,
         squeeze=False,
         layout="constrained",
-        height_ratios=[2.1] * len(targets) + [1.7],
+        height_ratios=[2.1] * len(answers) + [1.7],
     )
     rows = list(axes[:, 0])
     packets = [row["buffer"] for row in seen]
-    for ax, target, found in zip(rows, targets, answers, strict=False):
-        kind = metric(target.name.rpartition(".")[2], "summary")
-        ax.plot(packets, [row[target.name] * kind.scale for row in seen], "o-", markersize=4)
+    for ax, found in zip(rows, answers, strict=False):
+        target = found.target
+        unit, scale, _ = SHOWN[kinds[target.name]]
+        ax.plot(packets, [row[target.name] * scale for row in seen], "o-", markersize=4)
         if np.isfinite(found.packets) and found.packets:
             ax.axvspan(found.low, found.high, alpha=0.25)
-        ax.set_ylabel(escaped(kind.heading))
+        ax.set_ylabel(unit)
         ax.set_title(f"{escaped(target.name)} {target.bound}", loc="left", fontsize=9)
         ax.set_xscale("log")
     _strip(rows[-1], told)

@@ -158,6 +158,45 @@ def test_an_answer_outside_of_what_is_tried_is_said_to_be() -> None:
     assert math.isinf(answer(advisor, advisor.targets[0], 30.0).packets)
 
 
+def test_any_delay_and_no_delay_are_told_apart(narrows: Run, tmp_path: Path) -> None:
+    words = ["buffer", "--rate", "20Mbps", "--rtt", "20ms", "--flows", "4", "--duration", "5"]
+    words += ["--cache", str(tmp_path), "--target"]
+    for target, status, size, told in (
+        ("delay_p99 <= 1us", 1, "none", "no buffer meets all"),
+        ("delay_p99 <= 10s", 0, "any", "any buffer meets all"),
+        ("utilisation >= 1%", 0, "any", "any buffer meets all"),
+    ):
+        done = narrows(*words, target)
+        assert done.returncode == status, done.stdout
+        assert f"{target}  {size}" in done.stdout
+        assert told in done.stdout
+
+
+def test_what_the_advisor_cannot_search_for_is_refused(narrows: Run, tmp_path: Path) -> None:
+    words = ["buffer", "--rate", "20Mbps", "--rtt", "20ms", "--duration", "5", "--target"]
+    for target, said in (
+        ("goodput >= 15Mbps", "goodput has no greatest value to come near to"),
+        ("utilisation >= much", '">= much" is no number to search for'),
+        ("completion_time_p99 <= 2s", "show no completion_time_p99"),
+    ):
+        done = narrows(*words, target, "--cache", str(tmp_path))
+        assert done.returncode == 2, target
+        assert said in done.stderr, done.stderr
+
+
+def test_a_target_of_a_link_is_drawn(narrows: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = ["buffer", "--rate", "20Mbps", "--rtt", "20ms", "--flows", "4", "--duration", "5"]
+    words += ["--target", "links.bottleneck.delay_p95 <= 5ms", "--cache", str(tmp_path)]
+    done = narrows(*words, "-o", str(out))
+    assert done.returncode == 0, done.stderr
+    assert (out / "buffer.png").exists()
+    # It is refused before anything is run.
+    again = narrows(*words, "-o", str(out))
+    assert again.returncode == 2
+    assert again.stdout == ""
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

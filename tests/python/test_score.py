@@ -204,7 +204,7 @@ def test_what_is_kept_is_not_run_again(file: Path, tmp_path: Path, monkeypatch: 
     def refused(*_: object) -> None:
         raise AssertionError("it is run again")
 
-    monkeypatch.setattr("narrows.score.work.numbers", refused)
+    monkeypatch.setattr("narrows.score.store.numbers", refused)
     [third] = score(["cubic"], requirements, store=Store(kept))
     assert [it.record("") for it in third.cells] == [it.record("") for it in first.cells]
 

@@ -10,7 +10,7 @@ from importlib import resources
 
 from narrows import _core
 from narrows.made import Made
-from narrows.score.card import SIGNS, Card, Cell, Sign, summed, told
+from narrows.score.card import SIGNS, WORST, Card, Cell, Sign, summed, told
 from narrows.score.suite import HIDDEN, KINDS, Requirement
 
 TITLE = "Measured against what documents ask of a controller"
@@ -153,6 +153,8 @@ def _where(card: Card) -> str:
     for name, cell in worst.items():
         it = cell.worst
         if it is None:
+            reason = html.escape(cell.reason)
+            items.append(f"<li>{html.escape(name)}, where a run failed: {reason}</li>")
             continue
         failing = card.count(cell.requirement, Sign.FAILS)
         where = f" where {html.escape(cell.title)}" if cell.title else ""
@@ -237,8 +239,7 @@ def _heat(cells: Sequence[Cell]) -> str:
 
 
 def _rank(cell: Cell) -> tuple[int, float]:
-    order = [Sign.FAILS, Sign.UNDECIDED, Sign.HOLDS, Sign.NOT_APPLICABLE]
-    return order.index(cell.sign), cell.margin
+    return WORST.index(cell.sign), cell.margin
 
 
 def _square(cell: Cell | None) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from narrows.check import Check, Judgement, Verdict
+from narrows.check import Check, Judgement
 from narrows.score.suite import Requirement
 from narrows.sweeps.points import Point
 
@@ -22,6 +22,8 @@ class Sign(StrEnum):
     NOT_APPLICABLE = "not applicable"
 
 
+# The worst first.
+WORST = (Sign.FAILS, Sign.UNDECIDED, Sign.HOLDS, Sign.NOT_APPLICABLE)
 SIGNS = {
     Sign.HOLDS: "✓",
     Sign.UNDECIDED: "?",
@@ -67,9 +69,7 @@ class Cell:
         """The worst of the verdicts."""
         if self.check is None:
             return Sign.FAILS if self.has_failed else Sign.NOT_APPLICABLE
-        found = {it.verdict for it in self.check.judgements}
-        order = [Verdict.FAILS, Verdict.UNDECIDED, Verdict.HOLDS]
-        return Sign(next(verdict for verdict in order if verdict in found).value)
+        return min((Sign(it.verdict.value) for it in self.check.judgements), key=WORST.index)
 
     @property
     def worst(self) -> Judgement | None:
@@ -174,9 +174,7 @@ def summed(cells: Sequence[Cell]) -> Sign:
     Sign
         Not applicable if none ran.
     """
-    found = {cell.sign for cell in cells}
-    order = [Sign.FAILS, Sign.UNDECIDED, Sign.HOLDS]
-    return next((sign for sign in order if sign in found), Sign.NOT_APPLICABLE)
+    return min((cell.sign for cell in cells), key=WORST.index, default=Sign.NOT_APPLICABLE)
 
 
 def worst_of(cells: Sequence[Cell]) -> Cell | None:

@@ -6,9 +6,11 @@ import hashlib
 import json
 import math
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from narrows import _core
+from narrows.check import numbers
 from narrows.errors import Error
 from narrows.scenario import Scenario
 from narrows.trace_files import digests
@@ -58,25 +60,61 @@ class Store:
         """
         return None if key is None else self._known.get(_digest(*key))
 
-    def put(self, key: tuple[str, int] | None, numbers: Numbers) -> None:
+    def put(self, key: tuple[str, int] | None, found: Numbers) -> None:
         """Keep what came of a run.
 
         Parameters
         ----------
         key
             Scenario and seed; None for what is not kept.
-        numbers
+        found
             Numbers and bounds.
         """
         if key is None or self._path is None:
             return
-        line = json.dumps({"run": _digest(*key), "found": _plain(numbers)})
+        line = json.dumps({"run": _digest(*key), "found": _plain(found)})
         with self._lock:
             if self._is_cut:
                 line, self._is_cut = f"\n{line}", False
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(line + "\n")
+
+    def numbers(
+        self,
+        scenario: Scenario,
+        checked: _core.Checked,
+        seed: int,
+        watch: Callable[[float], None],
+        references: dict[str, _core.Run] | None = None,
+    ) -> Numbers:
+        """Return the numbers of a run, which is made and kept if they are not known.
+
+        Parameters
+        ----------
+        scenario
+            What is run.
+        checked
+            The same, as `narrows.check.lean` returns it.
+        seed, watch, references
+            As for `narrows.check.numbers`.
+
+        Returns
+        -------
+        list of list of float
+            A number and what its bound amounts to, for each expectation.
+
+        Raises
+        ------
+        RuntimeError
+            If the run fails.
+        """
+        key = key_of(scenario, seed)
+        known = self.get(key)
+        if known is None:
+            known = numbers(checked, seed, watch, {} if references is None else references)
+            self.put(key, known)
+        return known
 
     def _learn(self, line: str) -> None:
         try:
@@ -110,9 +148,9 @@ def _digest(text: str, seed: int) -> str:
     return hashlib.sha256(f"{_core.engine()}\n{seed}\n{text}".encode()).hexdigest()[:32]
 
 
-def _plain(numbers: Numbers) -> list[list[float | str]]:
+def _plain(found: Numbers) -> list[list[float | str]]:
     # JSON has no infinity and no NaN.
-    return [[it if math.isfinite(it) else repr(it) for it in pair] for pair in numbers]
+    return [[it if math.isfinite(it) else repr(it) for it in pair] for pair in found]
 
 
 def _numbers(found: list[list[float | str]]) -> list[list[float]]:

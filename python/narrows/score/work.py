@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from narrows import _core
 from narrows._core import ScenarioError
-from narrows.check import judged, lean, numbers, seeds_of
-from narrows.controller import name_of
+from narrows.check import judged, lean, seeds_of
+from narrows.controller import name_of, names_of
 from narrows.errors import Error
 from narrows.pool import StoppedError, check_memory, each
 from narrows.scenario import Scenario
@@ -35,7 +36,7 @@ class Case:
     @classmethod
     def of(cls, cc: Any, requirement: Requirement, point: Point, seeds: int | None) -> Case:
         """Make the scenario of a cell; it has none if it cannot be run with the controller."""
-        name = name_of(cc) if not isinstance(cc, str) else cc
+        name = name_of(cc)
         try:
             scenario = requirement.scenario_of(cc, point)
         except ScenarioError as error:
@@ -88,9 +89,7 @@ def score(
     Error
         If there is no controller, one is named twice, or runs may need more memory than there is.
     """
-    names = [cc if isinstance(cc, str) else name_of(cc) for cc in ccs]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise Error(f"cc: {twice[0]} is named twice; leave one out")
+    names = names_of(ccs)
     if not names:
         raise Error("cc: no controller is named; try cubic")
     cases = [
@@ -109,14 +108,14 @@ def score(
 def _run(cases: Sequence[Case], store: Store) -> list[dict[int, list[list[float]] | str]]:
     """Run each case under each of its seeds; controllers share references of a point and seed."""
     found: list[dict[int, list[list[float]] | str]] = [{} for _ in cases]
-    jobs: dict[tuple[str, str, int], list[int]] = defaultdict(list)
+    jobs: dict[tuple[Path, str, int], list[int]] = defaultdict(list)
     for number, case in enumerate(cases):
         for seed in case.seeds:
             known = store.get(key_of(case.scenario, seed)) if case.scenario else None
             if known is not None:
                 found[number][seed] = known
             else:
-                jobs[case.requirement.name, str(case.point), seed].append(number)
+                jobs[case.requirement.path, str(case.point), seed].append(number)
     weights = [case.checked.weight() for case in cases if case.checked is not None]
     check_memory(weights)
     order = list(jobs.items())
@@ -132,22 +131,24 @@ def _run(cases: Sequence[Case], store: Store) -> list[dict[int, list[list[float]
             def share(done: float, before: int = place) -> None:
                 watch((before + done) / len(members))
 
-            numbers_found = _numbers(case, seed, share, runs)
-            found[number][seed] = numbers_found
-            if case.scenario is not None and not isinstance(numbers_found, str):
-                store.put(key_of(case.scenario, seed), numbers_found)
+            found[number][seed] = _numbers(case, seed, share, runs, store)
 
     each(len(order), one)
     return found
 
 
 def _numbers(
-    case: Case, seed: int, watch: Callable[[float], None], runs: dict[str, _core.Run]
+    case: Case,
+    seed: int,
+    watch: Callable[[float], None],
+    runs: dict[str, _core.Run],
+    store: Store,
 ) -> list[list[float]] | str:
     """Return the numbers of a case, or why its run failed."""
+    assert case.scenario is not None
     assert case.checked is not None
     try:
-        return numbers(case.checked, seed, watch, runs)
+        return store.numbers(case.scenario, case.checked, seed, watch, runs)
     except (StoppedError, KeyboardInterrupt):
         raise
     except Exception as error:

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any
 
 from narrows._core import ScenarioError
-from narrows.check import excess_of, lean, numbers
+from narrows.check import excess_of, lean
 from narrows.scenario import Scenario
-from narrows.score.store import Store, key_of
+from narrows.score.store import Store
 from narrows.seek.space import Settings, Space, fields_of
 from narrows.statistics import mean_and_interval
 
@@ -139,14 +139,7 @@ class Trial:
         if scenario is None or self._packets(settings) > MOST_PACKETS:
             return None
         checked = lean(scenario)
-        found = []
-        for seed in seeds:
-            key = key_of(scenario, seed)
-            known = self.store.get(key)
-            if known is None:
-                known = numbers(checked, seed, watch, {})
-                self.store.put(key, known)
-            found.append(known)
+        found = [self.store.numbers(scenario, checked, seed, watch) for seed in seeds]
         sides = [(told[0], told[3]) for told in checked.expectations()]
         outcomes = [
             Outcome(

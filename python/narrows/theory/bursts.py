@@ -111,7 +111,7 @@ def decay(load: float, burst: int = 1) -> float:
 
 
 def _near(rho: float, buffer: int, burst: int) -> float:
-    """Return the loss by the recursion, which takes time with the square root of the buffer."""
+    """Return the loss by the recursion, which takes time in proportion to the buffer."""
     pmf = _arrivals(rho / burst, burst)
     beyond = np.append(np.cumsum(pmf[::-1])[::-1][1:], 0.0)
     # P(m + A > k): certain below m.

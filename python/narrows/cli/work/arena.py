@@ -14,16 +14,14 @@ from rich.table import Table
 
 from narrows import listing, own, plot
 from narrows.arena import Arena, Ring, arena
-from narrows.cli.work.score import KEPT, goes_on
+from narrows.cli.work.printing import finish, folder_of
+from narrows.cli.work.score import KEPT, MOST_SHOWN, goes_on
 from narrows.errors import Error
 from narrows.files import Output, parquet
 from narrows.made import Made
 from narrows.networks import dumbbell
 from narrows.score.store import Store
 from narrows.terminal import console, put, say
-
-# Matrices of more controllers do not fit into a terminal; the table of means does.
-MOST_SHOWN = 8
 
 
 def versus(text: str) -> tuple[int, int]:
@@ -58,14 +56,10 @@ def meet(
     """Let controllers meet, print the matrices, and write them."""
     said = [law for name in names for law in (everybody() if name == "all" else [name])]
     ccs = own.named("--cc", said)
-    if output is None:
-        _meet(ccs, ring, seeds, cache, as_json)
-        return
-    # What cannot be replaced is refused before anything is run.
-    with Output(output, force) as folder:
-        _write(folder, _meet(ccs, ring, seeds, cache, as_json), seeds)
-    if not as_json:
-        say(f"matrices written to {output}/share.png and {output}/harm.png")
+    with folder_of(output, force) as folder:
+        found = _meet(ccs, ring, seeds, cache, as_json)
+        if folder:
+            _write(folder, found, seeds, quiet=as_json)
 
 
 def _meet(
@@ -118,9 +112,9 @@ def _matrix(found: Arena, metric: str, buffer: str) -> Table:
     return table
 
 
-def _write(folder: Output, found: Arena, seeds: Sequence[int]) -> None:
+def _write(folder: Output, found: Arena, seeds: Sequence[int], quiet: bool) -> None:
     folder.data("arena.parquet", parquet(found.frame))
     for metric in ("share", "harm"):
         folder.data(f"{metric}.png", plot.png(plot.arena(found, metric)))
     made = Made("arena", [({"bout": name}, text) for name, text in found.texts.items()], [*seeds])
-    folder.finish(made)
+    finish(folder, made, quiet)

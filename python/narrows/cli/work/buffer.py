@@ -14,10 +14,11 @@ from rich.table import Table
 
 from narrows import _core
 from narrows.buffer import FRESH, LEAST, Advisor, Answer, Target, answer, curve, targets_of
-from narrows.check import judge
+from narrows.check import Verdict, judge
 from narrows.cli.options import rate_of, split_list
 from narrows.cli.work.compare import mixture
-from narrows.cli.work.score import KEPT
+from narrows.cli.work.printing import finish, folder_of
+from narrows.cli.work.score import KEPT, goes_on
 from narrows.errors import Error
 from narrows.files import Output
 from narrows.made import Made
@@ -131,7 +132,7 @@ def advise(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
     groups = ask.groups(ask.cc, ask.flows)
     scenario = ask.scenario(groups)
     targets = targets_of(ask.target)
-    wanted = [float(it.bound.lstrip("<>= ")) for it in targets if it.name == "utilisation"]
+    wanted = [_share(it.bound) for it in targets if it.name == "utilisation"]
     link = ask.link(groups, min(wanted[0], 0.9999) if wanted else 0.98)
     told = list(rules(link))
     most = _packets(scenario.with_({"dumbbell.buffer": ask.most}))
@@ -140,18 +141,28 @@ def advise(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
     advisor = Advisor(scenario, targets, most, Store(ask.cache / KEPT))
     if not as_json:
         say(_assumed(ask, groups, link, scenario))
-    try:
-        answers = [answer(advisor, target, guess) for target in targets]
-    except KeyboardInterrupt:
-        say(f"what was done is kept in {ask.cache / KEPT}; the same command goes on from there")
-        raise
-    if as_json:
-        _print_json(answers, advisor, told)
-    else:
-        _print(ask, answers, advisor, link, told)
-    if output:
-        _write(output, force, ask, answers, advisor, link, told)
+    with folder_of(output, force) as folder:
+        try:
+            answers = [answer(advisor, target, guess) for target in targets]
+        except KeyboardInterrupt:
+            say(goes_on(ask.cache / KEPT, list(scenario.controllers.values())))
+            raise
+        if as_json:
+            _print_json(answers, advisor, told)
+        else:
+            _print(answers, advisor, link, told)
+        if folder:
+            _write(folder, answers, advisor, link, told, quiet=as_json)
     return _is_met(answers)
+
+
+def _share(bound: str) -> float:
+    """Return the number of a bound of utilisation, from 0.9 or from 90%."""
+    text = bound.lstrip("<>= ")
+    try:
+        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise Error(f'--target: "{bound}" is no number to search for; try >= 0.98') from None
 
 
 def _packets(scenario: Scenario) -> float:
@@ -178,11 +189,10 @@ def _range(answers: Sequence[Answer]) -> tuple[float, float]:
 
 def _is_met(answers: Sequence[Answer]) -> bool:
     least, greatest = _range(answers)
-    return least <= greatest and not math.isinf(least)
+    return max(least, LEAST) <= greatest and not math.isinf(least)
 
 
 def _print(
-    ask: Ask,
     answers: Sequence[Answer],
     advisor: Advisor,
     link: Link,
@@ -193,12 +203,16 @@ def _print(
         table.add_row(*_row(it, link))
     console().print(table)
     least, greatest = _range(answers)
-    if not _is_met(answers):
+    if any(math.isnan(it.packets) for it in answers):
+        put("what was not found cannot be said to be met")
+    elif not _is_met(answers):
         put("no buffer meets all")
+    elif least == 0 and math.isinf(greatest):
+        put("any buffer meets all")
     elif math.isinf(greatest):
         put(f"from {math.ceil(least)} packets on all is met")
     else:
-        put(f"from {math.ceil(least)} to {math.floor(greatest)} packets all is met")
+        put(f"from {max(LEAST, math.ceil(least))} to {math.floor(greatest)} packets all is met")
     seen = Table("buffer", *(it.name for it in advisor.targets), "seeds", box=None)
     for row in curve(advisor):
         cells = [quantity(advisor.kinds[it.name], row[it.name]) for it in advisor.targets]
@@ -213,10 +227,11 @@ def _print(
 def _row(it: Answer, link: Link) -> list[str]:
     name = f"{it.target.name} {it.target.bound}"
     if it.packets == 0:
-        return [name, "any", "", "", "", str(it.runs), ""]
+        size = "none" if it.target.is_growing else "any"
+        return [name, size, "", "", "", str(it.runs), f"from {LEAST} packets on"]
     if math.isinf(it.packets):
         size = "any" if it.target.is_growing else "none"
-        return [name, size, "", "", "", str(it.runs), f"up to {'the largest tried'}"]
+        return [name, size, "", "", "", str(it.runs), "up to the largest tried"]
     if math.isnan(it.packets):
         return [name, "?", "", "", "", str(it.runs), it.doubt]
     word = "at most" if it.target.is_growing else "at least"
@@ -257,26 +272,23 @@ def _number(value: float) -> float | None:
 
 
 def _write(
-    output: Path,
-    force: bool,
-    ask: Ask,
+    folder: Output,
     answers: Sequence[Answer],
     advisor: Advisor,
     link: Link,
     told: Sequence[tuple[str, str, float, str]],
+    quiet: bool,
 ) -> None:
     from narrows import plot
 
-    with Output(output, force) as folder:
-        figure = plot.buffers(curve(advisor), advisor.targets, answers, link, told)
-        folder.data("buffer.png", plot.png(figure))
-        rows = [json.dumps(row) for row in curve(advisor)]
-        folder.text("seen.jsonl", "\n".join(rows) + "\n")
-        sizes = advisor.asked()
-        cases = [({"buffer": f"{size}p"}, advisor.scenario(size).to_toml()) for size in sizes]
-        seeds = sorted({seed for size in sizes for seed in advisor.seeds_of(size)} | set(FRESH))
-        folder.finish(Made("buffer", cases, seeds))
-    say(f"the figure is {output}/buffer.png")
+    seen = curve(advisor)
+    figure = plot.buffers(seen, answers, advisor.kinds, link, told)
+    folder.data("buffer.png", plot.png(figure))
+    folder.text("seen.jsonl", "\n".join(map(json.dumps, seen)) + "\n")
+    sizes = advisor.asked()
+    cases = [({"buffer": f"{size}p"}, advisor.scenario(size).to_toml()) for size in sizes]
+    seeds = sorted({seed for size in sizes for seed in advisor.seeds_of(size)} | set(FRESH))
+    finish(folder, Made("buffer", cases, seeds), quiet)
 
 
 def invert(ask: Ask, given: str, as_json: bool) -> None:
@@ -305,8 +317,7 @@ def _least(ask: Ask, cc: str, given: str, targets: Sequence[Target]) -> dict[str
     for flows in SERIES:
         groups = ask.groups(cc, flows)
         scenario = ask.scenario(groups, given)
-        asked = [Target("utilisation", ">= 0"), *(it for it in targets if it.name != "utilisation")]
-        asked = [next((it for it in targets if it.name == one.name), one) for one in asked]
+        asked = list({it.name: it for it in (Target("utilisation", ">= 0"), *targets)}.values())
         advisor = Advisor(scenario, asked, math.inf, store)
         packets = round(_packets(scenario))
         advisor.ask([packets], SEEDS)
@@ -314,9 +325,8 @@ def _least(ask: Ask, cc: str, given: str, targets: Sequence[Target]) -> dict[str
         found |= {name: float(np.mean(values[name])) for name in names}
         bounds = {it.name: [advisor.bound(it)] * len(SEEDS) for it in targets}
         verdicts = [
-            judge(advisor.sides[it.name], values[it.name], bounds[it.name], 0.95).value
-            for it in targets
+            judge(advisor.sides[it.name], values[it.name], bounds[it.name], 0.95) for it in targets
         ]
-        if all(verdict == "holds" for verdict in verdicts):
+        if all(verdict is Verdict.HOLDS for verdict in verdicts):
             return found | {"flows": flows}
     return found

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from narrows import _core, forge, own
 from narrows.check import Verdict
+from narrows.cli.work.printing import folder_of
 from narrows.files import Output, write_at_once
 from narrows.junit import Case, Outcome, Suite, xml
 from narrows.made import Made
@@ -71,31 +72,26 @@ def score_all(
     """Score controllers; return whether nothing fails that `strict` forbids."""
     requirements = load(ask.suites, ask.quick)
     ccs = own.named("--cc", ask.names)
-    if written is None:
-        return _score(ask, ccs, requirements, strict, junit, as_json, None)
-    # What cannot be replaced is refused before anything is run.
-    with Output(written.output, written.force) as folder:
-        done = _score(ask, ccs, requirements, strict, junit, as_json, (folder, written.figures))
-    if not as_json:
-        say(f"cards written to {written.output}/index.html")
-    return done
+    output, force = (written.output, written.force) if written else (None, False)
+    with folder_of(output, force) as folder:
+        try:
+            cards = score(ccs, requirements, ask.seeds, Store(ask.cache / KEPT))
+        except KeyboardInterrupt:
+            say(goes_on(ask.cache / KEPT, ccs))
+            raise
+        _print(cards, requirements, as_json)
+        if junit:
+            write_at_once(junit, xml([_suite(card) for card in cards]).encode())
+        _tell_forge(cards, requirements)
+        if folder and written:
+            _write(folder, cards, requirements, written.figures)
+            if not as_json:
+                say(f"cards written to {written.output}/index.html")
+    must = [cell for card in cards for cell in card.cells if cell.requirement.word == "MUST"]
+    return not (strict and any(cell.sign is Sign.FAILS for cell in must))
 
 
-def _score(
-    ask: Ask,
-    ccs: Sequence[Any],
-    requirements: Sequence[Requirement],
-    strict: bool,
-    junit: Path | None,
-    as_json: bool,
-    written: tuple[Output, bool] | None,
-) -> bool:
-    store = Store(ask.cache / KEPT)
-    try:
-        cards = score(ccs, requirements, ask.seeds, store)
-    except KeyboardInterrupt:
-        say(goes_on(ask.cache / KEPT, ccs))
-        raise
+def _print(cards: Sequence[Card], requirements: Sequence[Requirement], as_json: bool) -> None:
     if as_json:
         for card in cards:
             for cell in card.cells:
@@ -111,13 +107,6 @@ def _score(
         for card in cards:
             put(_line(card, requirements))
         put("named are the requirements of which some points fail; -o writes the cards")
-    if junit:
-        write_at_once(junit, xml([_suite(card) for card in cards]).encode())
-    _tell_forge(cards, requirements)
-    if written:
-        _write(written[0], cards, requirements, written[1])
-    must = [cell for card in cards for cell in card.cells if cell.requirement.word == "MUST"]
-    return not (strict and any(cell.sign is Sign.FAILS for cell in must))
 
 
 def goes_on(kept: Path, ccs: Sequence[Any]) -> str:
@@ -202,7 +191,8 @@ def _cases(cell: Cell) -> list[Case]:
     group = f"score.{cell.requirement.name}"
     if cell.check is None:
         name = f"run {cell.title}".strip()
-        return [Case(group, name, Outcome.SKIPPED, cell.reason, cell.reason)]
+        outcome = Outcome.ERROR if cell.has_failed else Outcome.SKIPPED
+        return [Case(group, name, outcome, cell.reason, cell.reason)]
     cases = []
     for it in cell.check.judgements:
         message = f"{it.title} {it.number} ({len(it.values)} seeds), bound {it.limit}"

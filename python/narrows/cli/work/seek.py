@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from narrows import own
+from narrows.cli.work.printing import folder_of
 from narrows.cli.work.score import KEPT, goes_on
 from narrows.errors import Error
-from narrows.files import Output
 from narrows.made import Made
 from narrows.metrics import quantity
 from narrows.networks import dumbbell
@@ -100,25 +100,25 @@ def found(ask: Ask, cache: Path, as_json: bool, output: Path | None, force: bool
     space = space_of(ask.vary, ask.changes, duration)
     trial = Trial(scenario, space, Store(cache / KEPT))
     effort = Effort()
-    try:
-        findings = seek(trial, ask.budget, ask.count, ask.seed, effort)
-    except KeyboardInterrupt:
-        say(goes_on(cache / KEPT, list(scenario.controllers.values())))
-        raise
-    texts = [text_of(trial, finding) for finding in findings]
-    for finding, text in zip(findings, texts, strict=True):
-        put(json.dumps(_record(finding, text)) if as_json else text)
-    if not findings:
-        ran = effort.tried - effort.refused
-        told = f"; {effort.refused} could not be run" if effort.refused else ""
-        say(f"of {ran} candidates none fails: all that is expected holds{told}")
-    if output and findings:
-        with Output(output, force) as folder:
+    with folder_of(output, force) as folder:
+        try:
+            findings = seek(trial, ask.budget, ask.count, ask.seed, effort)
+        except KeyboardInterrupt:
+            say(goes_on(cache / KEPT, list(scenario.controllers.values())))
+            raise
+        texts = [text_of(trial, finding) for finding in findings]
+        for finding, text in zip(findings, texts, strict=True):
+            put(json.dumps(_record(finding, text)) if as_json else text)
+        if not findings:
+            ran = effort.tried - effort.refused
+            told = f"; {effort.refused} could not be run" if effort.refused else ""
+            say(f"of {ran} candidates none fails: all that is expected holds{told}")
+        elif folder:
             for number, text in enumerate(texts, 1):
                 folder.text(f"worst-{number}.toml", text)
             folder.finish(Made("seek", [({}, text) for text in texts], FRESH))
-        if not as_json and not scenario.controllers:
-            say(f"again: narrows check {output}")
+            if not as_json and not scenario.controllers:
+                say(f"again: narrows check {output}")
     return bool(findings)
 
 
