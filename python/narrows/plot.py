@@ -692,15 +692,19 @@ def buffers(
 def _strip(ax: Axes, told: Sequence[tuple[str, str, float, str]]) -> None:
     """Draw what rules say as marks with names, one below the other."""
     lines = sorted((it for it in told if np.isfinite(it[2]) and it[2] >= 1), key=lambda it: it[2])
+    middle = np.sqrt(lines[0][2] * lines[-1][2]) if lines else 1.0
     for row, (name, _, size, doubt) in enumerate(lines):
         colour = "0.6" if doubt else "black"
+        # Names stand where there is room for them.
+        offset, side = ((-6, 0), "right") if size > middle else ((6, 0), "left")
         ax.plot([size], [-row], "|", color=colour, markersize=9, markeredgewidth=2)
         ax.annotate(
             escaped(name),
             (size, -row),
-            (6, 0),
+            offset,
             textcoords="offset points",
             va="center",
+            ha=side,
             fontsize=8,
             color=colour,
         )
