@@ -45,7 +45,14 @@ fn headers(group: &CheckedFlow) -> FlowHeaders {
         (Carrier::Hosted(_), _) => Carries::Hosted,
         (_, kind) => Carries::Tcp { timestamps: kind == Headers::Tcp { timestamps: true } },
     };
-    FlowHeaders { payload: group.packet.payload() as u32, carries }
+    let payload = group.packet.payload() as u32;
+    let packets = match &group.over {
+        Carrier::Connection(connection) => connection.transport.window_limit(),
+        _ => f64::INFINITY,
+    };
+    // A window that nobody reaches is none.
+    let window = packets.is_finite().then(|| (packets.floor() * f64::from(payload)) as u32);
+    FlowHeaders { payload, carries, window }
 }
 
 impl<'a> Traces<'a> {

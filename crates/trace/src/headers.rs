@@ -13,6 +13,9 @@ pub struct FlowHeaders {
     pub payload: u32,
     /// What carries the payload.
     pub carries: Carries,
+    /// Bytes beyond those acknowledged that the receiver lets a TCP sender send, if that can be
+    /// less than any window.
+    pub window: Option<u32>,
 }
 
 /// What carries a flow's payload, apart from QUIC, which its segments tell.
@@ -35,9 +38,8 @@ const IP_HEADER: u32 = 20;
 const TIMESTAMPS: u32 = 12;
 /// The sequence number of the first data byte, as it would be after a handshake.
 const FIRST_BYTE: u32 = 1;
-/// The largest window scale (RFC 7323 §2.3): the receiver's window is not in a trace, and so is
-/// never the limit.
-const WINDOW_SCALE: u8 = 14;
+/// The largest window scale (RFC 7323 §2.3), for a receiver whose window is never the limit.
+const LARGEST_SCALE: u8 = 14;
 const SENDER_PORT: u16 = 40_000;
 const RECEIVER_PORT: u16 = 5001;
 /// The port of QUIC's receiver: HTTPS, which is what tools take for QUIC.
@@ -122,12 +124,21 @@ fn udp(segment: &Segment, length: u32, carries: Carries) -> [u8; 8] {
     UdpHeader { source_port, destination_port, length, checksum: 0 }.to_bytes()
 }
 
+/// The field and the scale (RFC 7323 §2.2) of a receive window, rounded up to what can be said.
+fn window(bytes: Option<u32>) -> (u16, u8) {
+    let Some(bytes) = bytes else { return (u16::MAX, LARGEST_SCALE) };
+    let fits = |scale: &u8| bytes.div_ceil(1 << scale) <= u32::from(u16::MAX);
+    let scale = (0..=LARGEST_SCALE).find(fits).unwrap_or(LARGEST_SCALE);
+    (u16::try_from(bytes.div_ceil(1 << scale)).unwrap_or(u16::MAX), scale)
+}
+
 fn tcp(segment: &Segment, flow: FlowHeaders) -> TcpHeader {
     let timestamps = flow.carries == Carries::Tcp { timestamps: true };
     let byte = |number: u64| FIRST_BYTE.wrapping_add((number as u32).wrapping_mul(flow.payload));
+    let (field, scale) = window(flow.window);
     let mut tcp = match segment.kind() {
-        Kind::Data => TcpHeader::new(SENDER_PORT, RECEIVER_PORT, byte(segment.number), 65_535),
-        Kind::Ack => TcpHeader::new(RECEIVER_PORT, SENDER_PORT, FIRST_BYTE, 65_535),
+        Kind::Data => TcpHeader::new(SENDER_PORT, RECEIVER_PORT, byte(segment.number), u16::MAX),
+        Kind::Ack => TcpHeader::new(RECEIVER_PORT, SENDER_PORT, FIRST_BYTE, field),
     };
     tcp.ack = !matches!(segment.header, Header::Syn(_));
     tcp.acknowledgment_number = match segment.kind() {
@@ -139,7 +150,10 @@ fn tcp(segment: &Segment, flow: FlowHeaders) -> TcpHeader {
     if tcp.syn {
         // A SYN takes the sequence number before the first byte.
         tcp.sequence_number = tcp.sequence_number.wrapping_sub(1);
+        // What a SYN says is not scaled.
+        tcp.window_size = u16::try_from(u32::from(field) << scale).unwrap_or(u16::MAX);
     }
+    tcp.psh = matches!(segment.header, Header::Data(data) if data.pushes);
     tcp.cwr = matches!(segment.header, Header::Data(data) if data.reduced);
     tcp.ece = matches!(segment.header, Header::Ack(ack) if ack.ece);
     let mut options = Vec::new();
@@ -154,7 +168,7 @@ fn tcp(segment: &Segment, flow: FlowHeaders) -> TcpHeader {
         let size = flow.payload.saturating_add(room).min(u32::from(u16::MAX)) as u16;
         options.push(TcpOptionElement::MaximumSegmentSize(size));
         options.push(TcpOptionElement::SelectiveAcknowledgementPermitted);
-        options.push(TcpOptionElement::WindowScale(WINDOW_SCALE));
+        options.push(TcpOptionElement::WindowScale(scale));
     }
     let sack = segment.sack();
     let duplicate = segment.duplicate().map(|number| (byte(number), byte(number + 1)));
@@ -200,7 +214,7 @@ mod tests {
 
     fn bytes(header: Header) -> Vec<u8> {
         let carries = Carries::Tcp { timestamps: false };
-        write(&arrives(header, 1000, None), FlowHeaders { payload: 960, carries }).0
+        write(&arrives(header, 1000, None), FlowHeaders { payload: 960, carries, window: None }).0
     }
 
     #[test]
@@ -208,7 +222,7 @@ mod tests {
         let header = Header::Hosted { place: 0, ecn: Ecn::Marked, back: true };
         let shown = |bytes: u32, payload: &[u8]| {
             let crossing = arrives(header, bytes, Some(payload));
-            write(&crossing, FlowHeaders { payload: 1200, carries: Carries::Hosted })
+            write(&crossing, FlowHeaders { payload: 1200, carries: Carries::Hosted, window: None })
         };
         let (udp, length) = shown(33, b"hello");
         assert_eq!((length, &udp[28..], udp[1] & 3, udp[9]), (33, &b"hello"[..], 3, 17));
@@ -220,7 +234,7 @@ mod tests {
     #[test]
     fn datagrams_are_udp() {
         let crossing = arrives(Header::Data(DataHeader::default()), 1000, None);
-        let flow = FlowHeaders { payload: 960, carries: Carries::Datagrams };
+        let flow = FlowHeaders { payload: 960, carries: Carries::Datagrams, window: None };
         let (data, length) = write(&crossing, flow);
         assert_eq!((data.len(), length, data[9], &data[22..24]), (28, 1000, 17, &[19, 137][..]));
     }
@@ -235,6 +249,17 @@ mod tests {
         let ack = bytes(Header::QuicAck(QuicAck::default()));
         assert_eq!(ack[20..24], [1, 187, 156, 64]);
         assert_eq!((&ack[12..16], &ack[16..20]), (&data[16..20], &data[12..16]));
+    }
+
+    #[test]
+    fn a_window_is_said_to_the_unit_of_its_scale() {
+        assert_eq!(window(None), (65_535, 14));
+        assert_eq!(
+            [1, 65_535, 65_536].map(|bytes| window(Some(bytes))),
+            [(1, 0), (65_535, 0), (32_768, 1)]
+        );
+        // RFC 7323 §2.2: 2³⁰ bytes are the most.
+        assert_eq!(window(Some(u32::MAX)), (65_535, 14));
     }
 
     #[test]

@@ -1,0 +1,265 @@
+//! What a capture tells of each connection.
+
+use crate::causes::{Cause, Shares, Timeline};
+use crate::losses::LossKind;
+use crate::path::{Path, Rate};
+use crate::sender::{Counts, Sender};
+use crate::survey::{Place, Survey};
+use serde::Serialize;
+
+/// A value in whatever unit, and between what it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Between {
+    /// The most likely value.
+    pub value: f64,
+    /// It is hardly less.
+    pub low: f64,
+    /// It is hardly more.
+    pub high: f64,
+}
+
+/// What a capture shows.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Frames.
+    pub frames: u64,
+    /// Frames that hold no TCP.
+    pub others: u64,
+    /// Segments that another interface shows as well.
+    pub doubled: u64,
+    /// Segments of connections beyond the number that is kept.
+    pub beyond: u64,
+    /// Why the file ended before its end, if it did.
+    pub broken: Option<String>,
+    /// Connections that are in it.
+    pub connections: u64,
+    /// Each way with payload, the largest first.
+    pub flows: Vec<Flow>,
+}
+
+/// One way of a connection.
+#[derive(Debug, Serialize)]
+pub struct Flow {
+    /// Address and port of the sender.
+    pub sender: String,
+    /// Address and port of the receiver.
+    pub receiver: String,
+    /// Seconds since the first frame of the capture.
+    pub begins: f64,
+    /// Seconds from its first segment, or from the handshake, to its last.
+    pub seconds: f64,
+    /// Bytes of payload that arrived.
+    pub bytes: u64,
+    /// The same per second, in bit/s.
+    pub goodput: f64,
+    /// Where the capture was made.
+    pub place: Place,
+    /// What it was held back by for the longest, unless that cannot be told.
+    pub cause: Cause,
+    /// Shares of its time, in the order of [`Cause::ALL`].
+    pub shares: Shares,
+    /// The least round-trip time in seconds.
+    pub base_rtt: Option<Between>,
+    /// The bottleneck's rate in bit/s, headers up to IP's included.
+    pub rate: Option<Between>,
+    /// The bottleneck's buffer in bytes, where congestion has filled it.
+    pub buffer: Option<Between>,
+    /// The median round-trip time in seconds.
+    pub rtt_p50: Option<f64>,
+    /// The 99th percentile of round-trip times in seconds.
+    pub rtt_p99: Option<f64>,
+    /// The share of its time for which the path had a queue.
+    pub busy: Option<f64>,
+    /// What lost packets.
+    pub loss: LossKind,
+    /// Segments with payload, as captured.
+    pub segments: u64,
+    /// Those that were sent again.
+    pub again: u64,
+    /// Segments that were lost.
+    pub lost: u64,
+    /// Segments that were sent again and had arrived.
+    pub needless: u64,
+    /// Losses that were found apart from each other, one repair each.
+    pub episodes: u64,
+    /// Timers that expired.
+    pub timeouts: u64,
+    /// Full segments for each acknowledgement.
+    pub per_acknowledgement: Option<f64>,
+    /// The share of acknowledgements that came in a tenth of the time that their bytes took.
+    pub compressed: Option<f64>,
+    /// Segments that a network card has put together or was to cut.
+    pub offloaded: u64,
+    /// The largest payload captured, in bytes.
+    pub largest_payload: u32,
+    /// The payload of a full segment on the wire, in bytes.
+    pub segment_size: u32,
+    /// Silences longer than a timeout after which it went on.
+    pub restarts: u64,
+    /// Times at which the receiver closed its window.
+    pub zero_windows: u64,
+    /// Seconds for which it was closed.
+    pub zero_seconds: f64,
+    /// Bytes that arrived and that the capture does not have.
+    pub unseen: u64,
+    /// Segments that a queue had marked (CE).
+    pub marked: u64,
+    /// What held it back when, if it is among the largest.
+    pub timeline: Option<Timeline>,
+}
+
+/// A path that had a queue for a larger share of the time has not shown itself without.
+const ALWAYS: f64 = 0.97;
+/// Shares below this are no reason.
+const LEAST_SHARE: f64 = 0.01;
+
+impl Flow {
+    /// What a finished reading of one way tells; `None` if nothing was sent.
+    pub fn of(sender: Sender, ends: [String; 2]) -> Option<Self> {
+        let Sender { survey, account, losses, path, counts, .. } = sender;
+        let account = account?;
+        let (first, last) = (counts.first?, counts.last?);
+        let whole: f64 = account.shares.iter().sum();
+        let shares = account.shares.map(|seconds| if whole > 0.0 { seconds / whole } else { 0.0 });
+        let rate = path.rate();
+        let base = base(&survey, rate);
+        let loss = losses.kind(&path.rtts, base.unwrap_or(0.0), path.noise());
+        let seconds = last.since(first).seconds().max(whole);
+        let [sender, receiver] = ends;
+        let has_rtt = path.rtts.total() > 0.0;
+        let flow = Self {
+            sender,
+            receiver,
+            begins: first.seconds(),
+            seconds,
+            bytes: counts.delivered,
+            goodput: if seconds > 0.0 { 8.0 * counts.delivered as f64 / seconds } else { 0.0 },
+            place: survey.place(),
+            cause: main_cause(&shares),
+            shares,
+            base_rtt: base.map(|base| base_between(base, &path)),
+            rate: rate.map(|Rate { value, low, high }| Between {
+                value: 8.0 * value,
+                low: 8.0 * low,
+                high: 8.0 * high,
+            }),
+            buffer: None,
+            rtt_p50: has_rtt.then(|| path.rtts.quantile(0.5)),
+            rtt_p99: has_rtt.then(|| path.rtts.quantile(0.99)),
+            busy: path.busy_share(),
+            loss,
+            lost: losses.lost.saturating_sub(losses.needless),
+            needless: losses.needless,
+            episodes: losses.episodes.len() as u64 + losses.further,
+            timeouts: losses.timeouts,
+            segment_size: survey.largest,
+            timeline: account.line,
+            ..Self::counted(&counts, survey.largest)
+        };
+        Some(Self {
+            buffer: buffer(&flow, &losses.full_queue(base.unwrap_or(0.0)), survey.packet()),
+            ..flow
+        })
+    }
+
+    fn counted(counts: &Counts, largest: u32) -> Self {
+        let ratio = |part: f64, whole: u64| (whole > 0).then(|| part / whole as f64);
+        let segments = counts.delivered as f64 / f64::from(largest.max(1));
+        Self {
+            segments: counts.segments,
+            again: counts.again,
+            per_acknowledgement: ratio(segments, counts.acknowledgements),
+            compressed: ratio(counts.compressed as f64, counts.advancing),
+            offloaded: counts.offloaded,
+            largest_payload: counts.largest,
+            restarts: counts.restarts,
+            zero_windows: counts.zero_windows,
+            zero_seconds: counts.zero_seconds,
+            unseen: counts.unseen,
+            marked: counts.marked,
+            ..Self::default()
+        }
+    }
+}
+
+impl Default for Flow {
+    fn default() -> Self {
+        Self {
+            sender: String::new(),
+            receiver: String::new(),
+            begins: 0.0,
+            seconds: 0.0,
+            bytes: 0,
+            goodput: 0.0,
+            place: Place::Untold,
+            cause: Cause::Untold,
+            shares: Shares::default(),
+            base_rtt: None,
+            rate: None,
+            buffer: None,
+            rtt_p50: None,
+            rtt_p99: None,
+            busy: None,
+            loss: LossKind::None,
+            segments: 0,
+            again: 0,
+            lost: 0,
+            needless: 0,
+            episodes: 0,
+            timeouts: 0,
+            per_acknowledgement: None,
+            compressed: None,
+            offloaded: 0,
+            largest_payload: 0,
+            segment_size: 0,
+            restarts: 0,
+            zero_windows: 0,
+            zero_seconds: 0.0,
+            unseen: 0,
+            marked: 0,
+            timeline: None,
+        }
+    }
+}
+
+fn main_cause(shares: &Shares) -> Cause {
+    let largest =
+        Cause::ALL.into_iter().max_by(|a, b| shares[*a as usize].total_cmp(&shares[*b as usize]));
+    largest.filter(|cause| shares[*cause as usize] >= LEAST_SHARE).unwrap_or(Cause::Untold)
+}
+
+/// The least round-trip time of a full segment in seconds: the least that was seen, or that of the
+/// handshake with the time that a full segment takes longer.
+fn base(survey: &Survey, rate: Option<Rate>) -> Option<f64> {
+    let seen = survey.base()?.seconds();
+    let (Some(first), Some(rate)) = (survey.there_first, rate) else { return Some(seen) };
+    let longer = (survey.packet() - f64::from(survey.headers)) / rate.value;
+    Some(seen.min((first + survey.back?).seconds() + longer))
+}
+
+/// The least that was ever seen may be more than the path's: by any time if the path always had a
+/// queue, else by a little, as the next above it tell.
+fn base_between(base: f64, path: &Path) -> Between {
+    if path.busy_share().is_some_and(|busy| busy > ALWAYS) {
+        return Between { value: base, low: 0.0, high: base };
+    }
+    let next = path.rtts.quantile(0.01);
+    let doubt = if next > 0.0 { (next - base).clamp(0.0, 0.02 * base) } else { 0.02 * base };
+    Between { value: base, low: base - 0.5 * doubt, high: base }
+}
+
+/// A full queue in bytes, where congestion has filled it.
+fn buffer(flow: &Flow, queue: &Option<f64>, packet: f64) -> Option<Between> {
+    let (rate, queue) = (flow.rate?, (*queue)?);
+    let is_known = flow.base_rtt.is_some_and(|base| base.low > 0.0);
+    if flow.loss != LossKind::Congestion || queue <= 0.0 || !is_known {
+        return None;
+    }
+    // The packet in service counts, and its time is part of the least round trip.
+    let bytes = |rate: f64| rate / 8.0 * queue + packet;
+    Some(Between {
+        value: bytes(rate.value),
+        low: bytes(0.9 * rate.low),
+        high: bytes(1.1 * rate.high),
+    })
+}

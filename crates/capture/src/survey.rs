@@ -1,0 +1,209 @@
+//! The first reading of a capture: what does not change during a connection. Delays to both ends,
+//! sizes, and how fast what was acknowledged came apart.
+
+use crate::conversations::Way;
+use crate::histogram::Histogram;
+use crate::numbers::{Board, Flight, Newly, Numbers, Sent, Stamps};
+use crate::segment::Segment;
+use narrows_units::{Duration, Time};
+use serde::Serialize;
+
+/// One way of a connection, from its sender.
+#[derive(Debug, Default)]
+pub struct Survey {
+    pub bytes: u64,
+    /// Payload bytes of a segment on the wire, as far as that can be told: no capture has to show
+    /// what a network card makes of its super-packets.
+    pub largest: u32,
+    /// Bytes of headers of a segment with payload.
+    pub headers: u32,
+    /// What the receiver allows in a segment.
+    pub allowed: Option<u32>,
+    /// Places by which the receiver's windows are shifted.
+    pub scale: Option<u8>,
+    /// The least time from the capture to the receiver and back; of an acknowledgement that
+    /// waited for nothing, if there is any.
+    pub there: Option<Duration>,
+    /// What that was for the handshake, whose packets are small.
+    pub there_first: Option<Duration>,
+    /// The least time from the capture to the sender and back.
+    pub back: Option<Duration>,
+    /// Seconds that a byte took at least between neighbours.
+    pub least_gap: Option<f64>,
+    /// When something was sent again for the first and for the last time, and what had arrived.
+    pub again: Option<[(Time, i64); 2]>,
+    /// Bytes per second at which acknowledged bytes came apart, weighed by bytes.
+    pub rates: Histogram,
+    /// Bytes per second at which segments came apart.
+    pub arrivals: Histogram,
+    numbers: Numbers,
+    highest: Option<i64>,
+    board: Board,
+    flight: Flight,
+    stamps: Stamps,
+    asked: Option<Time>,
+    answered: Option<Time>,
+    last_sent: Option<(Time, bool)>,
+    last_acked: Option<Time>,
+}
+
+/// Where a capture was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// Beside the sender: less than a tenth of the round trip lies before it.
+    Sender,
+    /// In the middle.
+    Between,
+    /// Beside the receiver.
+    Receiver,
+    /// One of both delays is not known.
+    Untold,
+}
+
+/// No segment of the wire is larger; what is was put together by a network card.
+const JUMBO: u32 = 9000;
+
+/// Both ways of a connection.
+pub type Surveys = [Survey; 2];
+
+/// Takes a segment that goes `way`.
+pub fn survey(both: &mut Surveys, way: Way, segment: &Segment) {
+    handshake(both, way, segment);
+    both[way].on_sent(segment);
+    both[1 - way].on_heard(segment);
+}
+
+fn shorter(least: &mut Option<Duration>, found: Duration) {
+    *least = Some(least.map_or(found, |least| least.min(found)));
+}
+
+fn handshake(both: &mut Surveys, way: Way, segment: &Segment) {
+    let at = segment.at;
+    match (segment.syn, segment.acknowledged.is_some()) {
+        (true, false) => {
+            // One that is sent again has no time that can be told.
+            both[1 - way].asked =
+                if both[1 - way].asked.is_none() { Some(at) } else { Some(Time::NEVER) };
+        }
+        (true, true) => {
+            if let Some(asked) = both[way].asked.take().filter(|asked| *asked <= at) {
+                shorter(&mut both[way].back, at.since(asked));
+                both[1 - way].there_first = Some(at.since(asked));
+            }
+            both[1 - way].answered = Some(at);
+        }
+        (false, _) => {
+            if let Some(answered) = both[way].answered.take() {
+                shorter(&mut both[way].back, at.since(answered));
+                both[1 - way].there_first = Some(at.since(answered));
+            }
+        }
+    }
+    if segment.syn {
+        both[1 - way].allowed = segment.options.largest.map(u32::from);
+        both[1 - way].scale = segment.options.scale;
+    }
+}
+
+impl Survey {
+    /// A segment of this way's sender.
+    fn on_sent(&mut self, segment: &Segment) {
+        if segment.payload == 0 {
+            return;
+        }
+        let at = segment.at;
+        if let Some((_, echo)) = segment.options.stamps
+            && let Some(since) = self.stamps.since(echo, at)
+        {
+            shorter(&mut self.back, since);
+        }
+        let start = self.numbers.whole(segment.number);
+        let end = start + i64::from(segment.payload);
+        // What a capture has missed counts as sent if it is acknowledged.
+        let highest = (*self.highest.get_or_insert(start)).max(self.board.below);
+        if start < highest {
+            self.flight.send_again(start, end);
+            let now = (at, self.board.below);
+            self.again = Some([self.again.map_or(now, |[first, _]| first), now]);
+        }
+        if end > highest {
+            self.flight.send(Sent { end, at, again: start < highest, tokens: 0.0 });
+            self.highest = Some(end);
+        }
+        self.bytes += u64::from(segment.payload);
+        self.headers = self.headers.max(segment.headers);
+        if segment.payload <= self.allowed.map_or(JUMBO, |allowed| allowed.min(JUMBO)) {
+            self.largest = self.largest.max(segment.payload);
+        }
+        // Behind a full segment the next comes no sooner than the sender's own link allows.
+        if let Some((last, is_full)) = self.last_sent {
+            let gap = at.since(last).seconds() / f64::from(segment.payload);
+            self.arrivals.add(1.0 / gap, f64::from(segment.payload));
+            if is_full && segment.payload == self.largest && gap > 0.0 {
+                self.least_gap = Some(self.least_gap.map_or(gap, |least| least.min(gap)));
+            }
+        }
+        self.last_sent = Some((at, segment.payload == self.largest));
+    }
+
+    /// A segment of this way's receiver.
+    fn on_heard(&mut self, segment: &Segment) {
+        let at = segment.at;
+        if let Some((stamp, _)) = segment.options.stamps {
+            self.stamps.see(stamp, at);
+        }
+        let Some(newly) = hear(&mut self.board, self.numbers, self.highest, segment) else {
+            return;
+        };
+        if let Some(age) = self.flight.age(newly.newest, at) {
+            shorter(&mut self.there, age);
+        }
+        self.flight.forget(self.board.below).for_each(drop);
+        if let Some(last) = self.last_acked.replace(at) {
+            let gap = at.since(last).seconds();
+            self.rates.add(newly.bytes as f64 / gap, newly.bytes as f64);
+        }
+    }
+
+    /// Bytes of a full segment on the wire, with its headers.
+    pub fn packet(&self) -> f64 {
+        f64::from(self.largest.max(1) + self.headers)
+    }
+
+    /// Where the capture was made, as far as delays tell.
+    pub fn place(&self) -> Place {
+        match (self.there, self.back) {
+            (Some(there), Some(back)) if back.seconds() < 0.1 * there.seconds() => Place::Sender,
+            (Some(there), Some(back)) if there.seconds() < 0.1 * back.seconds() => Place::Receiver,
+            (Some(_), Some(_)) => Place::Between,
+            _ => Place::Untold,
+        }
+    }
+
+    /// The least round-trip time, if both parts of it are known.
+    pub fn base(&self) -> Option<Duration> {
+        Some(self.there? + self.back?)
+    }
+}
+
+/// Tells a board what a segment of the receiver says, and returns what that is news of; `None` if
+/// it says nothing new.
+pub fn hear(
+    board: &mut Board,
+    mut numbers: Numbers,
+    highest: Option<i64>,
+    segment: &Segment,
+) -> Option<Newly> {
+    let highest = highest?;
+    let below = numbers.whole(segment.acknowledged?);
+    if board.below == 0 {
+        // What was acknowledged before the first segment that was seen is no news.
+        board.below = below.min(highest);
+    }
+    let blocks = segment.options.blocks.iter().flatten();
+    let blocks: Vec<_> =
+        blocks.map(|(start, end)| (numbers.whole(*start), numbers.whole(*end))).collect();
+    let newly = board.hear(below, blocks.into_iter());
+    (newly.bytes > 0).then_some(newly)
+}

@@ -1,0 +1,100 @@
+//! Whether new data waited for acknowledgements, for a pacer or for the application. One gap does
+//! not tell: what a pacer lets go may follow an acknowledgement by chance. So gaps are judged
+//! together, those of about a round trip.
+
+use crate::causes::{Account, Cause};
+use narrows_units::{Duration, Time};
+
+/// A wait that ended with new data.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    /// When the data left.
+    pub until: Time,
+    /// The time since the last acknowledgement.
+    pub after: Duration,
+    /// It left as soon as its link was free.
+    pub follows: bool,
+    /// What had left before was the last that the application had written.
+    pub ends: bool,
+    /// What had left before was more than a pacer lets go at once.
+    pub in_lumps: bool,
+}
+
+/// Waits that have no cause yet.
+#[derive(Debug, Default)]
+pub struct Waits {
+    waits: Vec<Wait>,
+    /// Acknowledgements of new data since the first of them.
+    pub heard: u64,
+}
+
+/// Waits that are judged together.
+const TOGETHER: usize = 32;
+/// What takes longer to answer an acknowledgement was not let go by it.
+const PROMPT: f64 = 200e-6;
+
+impl Waits {
+    /// Adds a wait; those before it get their causes once they are enough, or have taken two round
+    /// trips.
+    pub fn add(&mut self, wait: Wait, rtt: Duration, account: &mut Account) {
+        self.waits.push(wait);
+        let heads = self.waits.iter().filter(|wait| !wait.follows).count();
+        let two = (rtt.seconds() * 2.0).max(0.01);
+        if heads >= TOGETHER
+            || self.waits.len() >= 16 * TOGETHER
+            || wait.until.since(account.until()).seconds() > two
+        {
+            self.flush(account);
+        }
+    }
+
+    /// Gives all waits their causes.
+    pub fn flush(&mut self, account: &mut Account) {
+        let Some(last) = self.waits.last() else {
+            self.heard = 0;
+            return;
+        };
+        let whole = last.until.since(account.until()).seconds();
+        // An acknowledgement that came by chance is on average half of the time between two away.
+        let between = whole / self.heard.max(1) as f64;
+        let prompt = PROMPT.min(0.2 * between);
+        let mut sums = [0.0; 4];
+        let mut answered = 0;
+        let mut from = account.until();
+        for wait in &self.waits {
+            let seconds = wait.until.since(from).seconds();
+            from = wait.until;
+            if !wait.follows {
+                let is_prompt = wait.after.seconds() <= prompt;
+                sums[0] += seconds;
+                sums[1] += if is_prompt { seconds } else { 0.0 };
+                sums[2] += if wait.ends { seconds } else { 0.0 };
+                sums[3] += if wait.ends || wait.in_lumps { seconds } else { 0.0 };
+                answered += u64::from(is_prompt);
+            }
+        }
+        let [heads, prompted, ended, lumped] = sums;
+        // A window lets something go with each acknowledgement; a pacer lets several pass.
+        let is_written = heads > 0.0 && ended >= 0.8 * heads;
+        let is_clocked = !is_written
+            && heads > 0.0
+            && (prompted >= 0.85 * heads
+                || (prompted >= 0.5 * heads && 5 * answered >= 2 * self.heard));
+        let is_asked = is_written || (!is_clocked && lumped >= 0.6 * (heads - prompted));
+        let typical = heads / self.waits.len() as f64;
+        for wait in self.waits.drain(..) {
+            let seconds = wait.until.since(account.until()).seconds();
+            let is_prompt = wait.after.seconds() <= prompt;
+            let cause = match (is_clocked, is_asked) {
+                (true, _) if wait.ends && !is_prompt && seconds > 3.0 * typical => {
+                    Cause::Application
+                }
+                (true, _) => Cause::Window,
+                (_, true) => Cause::Application,
+                _ => Cause::Pacing,
+            };
+            account.spend(cause, wait.until);
+        }
+        self.heard = 0;
+    }
+}
