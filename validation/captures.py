@@ -149,7 +149,10 @@ def _row(seed: int, drawn: Drawn, found: dict[str, Any], result: nw.Result) -> d
     # A path that is seen to be full is what the window or the pacer waits for.
     rest = sum(max(true[name] - shares[name], 0.0) for name in ("window", "pacing"))
     agree += min(rest, shares["path"])
-    value = lambda name: (found[name] or {}).get("value")
+
+    def value(name: str) -> float | None:
+        return (found[name] or {}).get("value")
+
     return {
         "seed": seed, "cc": flow["cc"], "situation": drawn.situation, "place": drawn.place, "found_place": found["place"],
         "agree": agree, "shares": {k: round(v, 3) for k, v in shares.items() if v > 0.005},

@@ -5,6 +5,7 @@ from . import _core as _core
 from . import arena as arena
 from . import buffer as buffer
 from . import bulk as bulk
+from . import captures as captures
 from . import check as check
 from . import comparison as comparison
 from . import conformance as conformance
@@ -28,6 +29,8 @@ from . import theory as theory
 from ._core import Ack as Ack
 from ._core import Loss as Loss
 from ._core import Mark as Mark
+from .captures import Explained as Explained
+from .captures import why as why
 from .check import Check as Check
 from .check import Verdict as Verdict
 from .comparison import Comparison as Comparison

@@ -39,7 +39,7 @@ def _are_seeds(given: Any) -> bool:
     return _is_list_of(int, 1)(given) and all(0 <= seed < 2**64 for seed in given)
 
 
-KINDS = ("run", "compare", "sweep", "lab", "conform", "score", "arena", "seek", "buffer")
+KINDS = ("run", "compare", "sweep", "lab", "conform", "score", "arena", "seek", "buffer", "why")
 # What each field of a record must be.
 _RECORD: dict[str, Callable[[Any], bool]] = {
     "kind": lambda given: given in KINDS,
@@ -59,8 +59,8 @@ class Made:
     Attributes
     ----------
     kind
-        The command: ``run``, ``compare``, ``sweep``, ``lab``, ``conform``, ``score``, ``arena`` or
-        ``seek``.
+        The command: ``run``, ``compare``, ``sweep``, ``lab``, ``conform``, ``score``, ``arena``,
+        ``seek`` or ``why``.
     cases
         What was said of each scenario by name, and the scenario as TOML.
     seeds

@@ -11,7 +11,7 @@ use std::time::Duration as Real;
 
 /// A frame as it was captured.
 pub struct Frame<'a> {
-    /// Since the first frame of the file; zero if it is earlier than that.
+    /// Since the first frame of the file, at most some weeks; zero if it is earlier than that.
     pub at: Time,
     /// The interface of the file that it was captured on.
     pub interface: u32,
@@ -39,6 +39,8 @@ pub struct Frames<R: Read> {
 
 /// pcapng's section header block.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+/// Picoseconds after which nothing is later, so that sums of times are times: 26 days.
+const LATEST: u64 = u64::MAX >> 3;
 /// Bytes of the largest block that is read.
 const LARGEST: usize = 1 << 20;
 
@@ -67,8 +69,8 @@ impl<R: Read> Frames<R> {
         let first = &mut self.first;
         let mut give = |stamp: Real, length: u32, data: &[u8], (interface, link)| {
             let since = stamp.saturating_sub(*first.get_or_insert(stamp));
-            let nanos = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
-            let at = Time::from_picos(nanos.saturating_mul(1000));
+            let picos = since.as_nanos().saturating_mul(1000).min(u128::from(LATEST));
+            let at = Time::from_picos(picos as u64);
             see(Frame { at, interface, length: length.max(data.len() as u32), data, link });
         };
         match &mut self.format {

@@ -6,7 +6,7 @@ use crate::segment::Segment;
 use crate::survey::Survey;
 use narrows_units::Time;
 use serde::Serialize;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
 /// What lost packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -43,7 +43,7 @@ pub struct Losses {
     early: u64,
     duplicates: u64,
     /// Ends and timestamps of what was sent again and is not acknowledged.
-    waiting: VecDeque<(i64, Option<u32>)>,
+    waiting: BTreeMap<i64, Option<u32>>,
     /// Tokens that a policer would have had left for what was lost, and for what passed.
     tokens: [Sample; 2],
 }
@@ -71,7 +71,7 @@ impl Losses {
             self.tokens[0].add(sent.tokens);
         }
         if self.waiting.len() < MOST_WAITING {
-            self.waiting.push_back((end, stamp));
+            self.waiting.insert(end, stamp);
         }
     }
 
@@ -85,14 +85,11 @@ impl Losses {
     /// The receiver has all below a number, and says so with a segment.
     pub fn hear(&mut self, below: i64, segment: &Segment, mut numbers: Numbers) {
         let echo = segment.options.stamps.map(|(_, echo)| echo);
-        let early = &mut self.early;
-        self.waiting.retain(|(end, stamp)| {
-            let is_open = *end > below;
-            if let (false, Some(echo), Some(stamp)) = (is_open, echo, stamp) {
-                *early += u64::from((echo.wrapping_sub(*stamp) as i32) < 0);
+        while let Some(first) = self.waiting.first_entry().filter(|first| *first.key() <= below) {
+            if let (Some(echo), Some(stamp)) = (echo, first.remove()) {
+                self.early += u64::from((echo.wrapping_sub(stamp) as i32) < 0);
             }
-            is_open
-        });
+        }
         let mut blocks = segment.options.blocks.iter().flatten();
         if let (Some(first), Some(acknowledged)) = (blocks.next(), segment.acknowledged) {
             let whole = numbers.whole(acknowledged);
@@ -166,12 +163,18 @@ impl Losses {
         self.tokens[0].add(tokens);
     }
 
-    /// Whether fewer tokens were left for what was lost than for most that passed, and not by
-    /// chance.
+    /// Whether fewer tokens were left for what was lost than for most that passed, not by chance,
+    /// and about as many each time. Tokens are fewest before a random loss, too, as windows grow
+    /// until there is one, but not the same number.
     fn is_policed(&self) -> bool {
+        const ENOUGH: usize = 20;
         let [lost, passed] = &self.tokens;
+        if lost.0.len() < ENOUGH || passed.0.is_empty() {
+            return false;
+        }
         let error = (1.0 / 12.0 / lost.0.len() as f64).sqrt();
-        lost.0.len() >= 8 && !passed.0.is_empty() && passed.rank_of(lost) + 2.0 * error < 0.4
+        let is_dry = passed.rank_of(lost) + 2.0 * error < 0.4;
+        is_dry && lost.spread(0.25) < 0.55 * passed.spread(0.05)
     }
 }
 
@@ -196,6 +199,14 @@ impl Sample {
             self.0.push(value);
         }
         self.1 += u64::from(value.is_finite());
+    }
+
+    /// How far the values are apart of which a share is smaller and larger.
+    fn spread(&self, share: f64) -> f32 {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f32::total_cmp);
+        let last = (sorted.len() - 1) as f64;
+        sorted[(last * (1.0 - share)) as usize] - sorted[(last * share) as usize]
     }
 
     /// The mean share of these values that are below those of another series.

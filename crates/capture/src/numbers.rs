@@ -45,7 +45,10 @@ impl Board {
         if below > self.below {
             let known: i64 =
                 self.above.iter().map(|range| overlap(*range, (self.below, below))).sum();
-            newly = Newly { bytes: below - self.below - known, newest: below };
+            // What is above had arrived before.
+            let known_from = self.above.iter().find(|range| range.0 < below && below <= range.1);
+            let newest = known_from.map_or(below, |range| range.0);
+            newly = Newly { bytes: below - self.below - known, newest };
             self.below = below;
             self.above.retain(|range| range.1 > below);
             self.above.iter_mut().for_each(|range| range.0 = range.0.max(below));
@@ -53,9 +56,11 @@ impl Board {
         for block in blocks {
             let block = (block.0.max(self.below), block.1);
             if block.1 > block.0 && (self.above.len() < MOST_RANGES || self.touches(block)) {
+                let known = self.above.iter().find(|it| it.0 < block.1 && block.1 <= it.1);
+                let newest = known.map_or(block.1, |it| it.0);
                 let added = self.add(block);
                 newly.bytes += added;
-                newly.newest = if added > 0 { newly.newest.max(block.1) } else { newly.newest };
+                newly.newest = if added > 0 { newly.newest.max(newest) } else { newly.newest };
             }
         }
         newly
@@ -202,13 +207,15 @@ mod tests {
         ) {
             let (mut board, mut set) = (Board::default(), BTreeSet::new());
             for (below, blocks) in acks {
-                let before = set.len() as i64;
+                let (known, before) = (set.clone(), set.len() as i64);
                 set.extend(0..below);
                 let blocks: Vec<_> = blocks.iter().map(|(start, size)| (*start, start + size)).collect();
                 blocks.iter().for_each(|(start, end)| set.extend(*start..*end));
                 let newly = board.hear(below, blocks.into_iter());
                 prop_assert_eq!(newly.bytes, set.len() as i64 - before);
                 prop_assert_eq!(board.below + board.sacked(), set.len() as i64);
+                let highest = set.iter().rev().find(|it| !known.contains(*it));
+                prop_assert!(newly.bytes == 0 || Some(newly.newest - 1) == highest.copied());
             }
         }
     }

@@ -168,7 +168,10 @@ impl Sender {
         let start = self.numbers.whole(segment.number);
         let end = start + i64::from(segment.payload);
         let highest =
-            (*self.highest.get_or_insert(start)).max(self.heard.below).max(self.here.below);
+            self.highest.map_or(start, |it| it.max(self.heard.below).max(self.here.below));
+        if self.highest.is_none() {
+            (self.here.below, self.heard.below) = (start, start);
+        }
         let echo = segment.options.stamps.and_then(|(_, echo)| self.stamps.since(echo, at));
         // What waited for a timer or for the application says nothing of the path.
         let follows = self.last_sent.is_some_and(|last| at.since(last.at) < self.back());
@@ -327,7 +330,7 @@ impl Sender {
     /// A segment of this way's receiver.
     pub fn on_heard(&mut self, segment: &Segment) {
         let at = segment.at;
-        self.counts.acknowledgements += u64::from(segment.payload == 0);
+        self.counts.acknowledgements += u64::from(segment.payload == 0 && !segment.syn);
         if let Some((stamp, _)) = segment.options.stamps {
             self.stamps.see(stamp, at);
         }

@@ -121,7 +121,13 @@ impl Survey {
         let start = self.numbers.whole(segment.number);
         let end = start + i64::from(segment.payload);
         // What a capture has missed counts as sent if it is acknowledged.
-        let highest = (*self.highest.get_or_insert(start)).max(self.board.below);
+        let highest = match self.highest {
+            Some(highest) => highest.max(self.board.below),
+            None => {
+                self.board.below = start;
+                start
+            }
+        };
         if start < highest {
             self.flight.send_again(start, end);
             let now = (at, self.board.below);
@@ -195,15 +201,10 @@ pub fn hear(
     highest: Option<i64>,
     segment: &Segment,
 ) -> Option<Newly> {
-    let highest = highest?;
+    highest?;
     let below = numbers.whole(segment.acknowledged?);
-    if board.below == 0 {
-        // What was acknowledged before the first segment that was seen is no news.
-        board.below = below.min(highest);
-    }
     let blocks = segment.options.blocks.iter().flatten();
-    let blocks: Vec<_> =
-        blocks.map(|(start, end)| (numbers.whole(*start), numbers.whole(*end))).collect();
-    let newly = board.hear(below, blocks.into_iter());
+    let blocks = blocks.map(|(start, end)| (numbers.whole(*start), numbers.whole(*end)));
+    let newly = board.hear(below, blocks);
     (newly.bytes > 0).then_some(newly)
 }

@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod bulk;
+mod captures;
 mod conform;
 mod controller;
 mod error;
@@ -20,6 +21,8 @@ mod _core {
     #[cfg(unix)]
     #[pymodule_export]
     use super::bulk::{Receiver, send_file};
+    #[pymodule_export]
+    use super::captures::{causes, why};
     #[pymodule_export]
     use super::conform::{
         conform_checks, conform_chosen, conform_rows, conform_subject, conform_wire,

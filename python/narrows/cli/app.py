@@ -32,6 +32,7 @@ from narrows.cli import (
     send,
     sweep,
     trace,
+    why,
 )
 from narrows.cli.errors import TerminatedError, one_line_errors
 from narrows.terminal import put
@@ -59,6 +60,7 @@ for _part in (
     arena,
     seek,
     buffer,
+    why,
     reproduce,
     play,
     lab,

@@ -6,10 +6,9 @@ import hashlib
 import html
 import math
 from collections.abc import Mapping, Sequence
-from importlib import resources
 
-from narrows import _core
 from narrows.made import Made
+from narrows.report.sheet import sheet
 from narrows.score.card import SIGNS, WORST, Card, Cell, Sign, summed, told
 from narrows.score.suite import HIDDEN, KINDS, Requirement
 
@@ -103,7 +102,7 @@ def of_all(cards: Sequence[Card], requirements: Sequence[Requirement], made: Mad
         f'<div class="wide"><table class="matrix"><thead><tr><th>requirement</th><th>asks</th>'
         f"<th>bound</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
-    return _page(TITLE, f'<p class="hint">{HINT}</p>{table}', made)
+    return sheet(TITLE, f'<p class="hint">{HINT}</p>{table}', made)
 
 
 def of_law(
@@ -134,7 +133,7 @@ def of_law(
     parts = [f'<p class="hint"><a href="index.html">all controllers</a>. {HINT}</p>', _where(card)]
     for it in requirements:
         parts.append(_section(card, it, numbers, (figures or {}).get(it.name)))
-    return _page(f"{card.cc}: {TITLE.lower()}", "".join(parts), made)
+    return sheet(f"{card.cc}: {TITLE.lower()}", "".join(parts), made)
 
 
 def _where(card: Card) -> str:
@@ -280,11 +279,3 @@ def _class(sign: Sign) -> str:
 
 def _badge(it: Requirement) -> str:
     return f'<b class="word">{html.escape(it.word)}</b>' if it.word else "–"
-
-
-def _page(title: str, body: str, made: Made) -> str:
-    template = (resources.files("narrows.report") / "card.html").read_text(encoding="utf-8")
-    foot = f"narrows {made.version}, engine {_core.engine()}: {' '.join(made.command)}"
-    for place, text in (("@title@", html.escape(title)), ("@foot@", html.escape(foot))):
-        template = template.replace(place, text)
-    return template.replace("@body@", body)

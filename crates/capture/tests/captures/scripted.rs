@@ -1,0 +1,183 @@
+//! Causes, losses and estimates of captures of which each is known.
+
+use crate::writing::{Link, Said, capture, read};
+use narrows_capture::{Cause, Flow, Place};
+
+const FULL: usize = 1448;
+
+fn flow(said: &[Said]) -> Flow {
+    read(&capture(said, Link::Ethernet, usize::MAX)).flows.remove(0)
+}
+
+fn share(flow: &Flow, cause: Cause) -> f64 {
+    flow.shares[cause as usize]
+}
+
+fn near(value: f64, expected: f64) {
+    assert!((value - expected).abs() < 0.01 * expected.abs().max(0.01), "{value}, not {expected}");
+}
+
+/// Rounds of `packets` full segments each 20 ms, each round acknowledged before the next.
+fn rounds(count: u64, packets: u64, window: u16) -> Vec<Said> {
+    let mut said = Said::handshake();
+    for round in 0..count {
+        let (at, first) = (20_002 + round * 20_010, round * packets);
+        let number = |packet: u64| 1 + ((first + packet) * FULL as u64) as u32;
+        said.extend((0..packets).map(|packet| Said::data(at + packet, number(packet), FULL)));
+        said.push(Said { window, ..Said::ack(at + 20_000, number(packets)) });
+    }
+    said
+}
+
+#[test]
+fn a_window_is_what_holds_back_who_sends_as_acknowledgements_come() {
+    let flow = flow(&rounds(50, 10, 65_535));
+    assert_eq!((flow.cause, flow.place, flow.lost), (Cause::Window, Place::Sender, 0));
+    assert!(share(&flow, Cause::Window) > 0.97, "{:?}", flow.shares);
+    near(share(&flow, Cause::Handshake), 20e-3 / flow.seconds);
+    near(flow.base_rtt.expect("it is known").value, 20e-3);
+    assert_eq!((flow.bytes, flow.segment_size), (50 * 10 * FULL as u64, FULL as u32));
+}
+
+#[test]
+fn a_receiver_is_what_holds_back_who_fills_its_window() {
+    // Ten segments and no eleventh fit.
+    let flow = flow(&rounds(50, 10, 14_500));
+    assert_eq!(flow.cause, Cause::Receiver);
+    assert!(share(&flow, Cause::Receiver) > 0.9, "{:?}", flow.shares);
+}
+
+#[test]
+fn silence_with_nothing_under_way_is_the_applications() {
+    let mut said = Said::handshake();
+    for file in 0..5u64 {
+        let number = 1 + (file * FULL as u64) as u32;
+        said.push(Said::data(20_002 + file * 1_000_000, number, FULL));
+        said.push(Said::ack(40_002 + file * 1_000_000, number + FULL as u32));
+    }
+    let flow = flow(&said);
+    assert_eq!((flow.cause, flow.restarts), (Cause::Application, 4));
+    // Four silences, each until an acknowledgement 20 ms long the window's.
+    near(share(&flow, Cause::Application) * flow.seconds, 4.0 * 0.98);
+}
+
+#[test]
+fn a_timer_is_what_ends_a_silence_with_something_under_way() {
+    let mut said = rounds(5, 10, 65_535);
+    let (last, number) = (said[said.len() - 1].at, 1 + 50 * FULL as u32);
+    said.push(Said::data(last + 1, number, FULL));
+    said.push(Said::data(last + 300_001, number, FULL));
+    said.push(Said::ack(last + 320_001, number + FULL as u32));
+    said.push(Said::data(last + 320_002, number + FULL as u32, FULL));
+    let flow = flow(&said);
+    assert_eq!((flow.timeouts, flow.again, flow.lost, flow.needless), (1, 1, 1, 0));
+    near(share(&flow, Cause::Timeout) * flow.seconds, 0.3);
+    near(share(&flow, Cause::Recovery) * flow.seconds, 0.02);
+}
+
+#[test]
+fn what_arrives_twice_was_sent_again_for_nothing() {
+    // The answer echoes what was sent first (RFC 3522, §3.2), or says so (RFC 2883, §4).
+    let with = |echo: Option<u32>, blocks: Vec<(u32, u32)>| {
+        let stamped = |said: Said, stamps: Option<(u32, u32)>| Said { stamps, ..said };
+        let mut said = Said::handshake();
+        let own = |stamp| echo.map(|_| (stamp, 0));
+        said.push(stamped(Said::data(21_000, 1, FULL), own(21)));
+        said.push(stamped(Said::data(300_000, 1, FULL), own(300)));
+        let ack = stamped(Said::ack(310_000, 1 + FULL as u32), echo.map(|echo| (310, echo)));
+        said.push(Said { blocks, ..ack });
+        said.push(stamped(Said::data(310_001, 1 + FULL as u32, FULL), own(310)));
+        let flow = flow(&said);
+        (flow.lost, flow.needless)
+    };
+    let twice = vec![(1, 1 + FULL as u32)];
+    assert_eq!(with(Some(21), Vec::new()), (0, 1));
+    assert_eq!(with(Some(300), Vec::new()), (1, 0));
+    assert_eq!(with(None, twice.clone()), (0, 1));
+    assert_eq!(with(Some(21), twice), (0, 1));
+    assert_eq!(with(None, Vec::new()), (1, 0));
+}
+
+#[test]
+fn every_link_and_every_cut_tells_the_same() {
+    let said = rounds(20, 10, 65_535);
+    let expected = flow(&said);
+    for link in [Link::Raw, Link::Raw6, Link::Ethernet, Link::Vlan, Link::Cooked] {
+        // What is left of a cut frame are its headers.
+        for kept in [usize::MAX, 96] {
+            let report = read(&capture(&said, link, kept));
+            let flow = &report.flows[0];
+            assert_eq!((report.others, report.flows.len()), (0, 1), "{link:?}");
+            assert_eq!(
+                (flow.bytes, flow.shares),
+                (expected.bytes, expected.shares),
+                "{link:?} {kept}"
+            );
+        }
+    }
+}
+
+#[test]
+fn super_packets_are_as_many_as_they_hold() {
+    let mut said = Said::handshake();
+    for round in 0..20u32 {
+        let (at, number) = (20_002 + u64::from(round) * 20_010, 1 + round * 10 * FULL as u32);
+        said.push(Said::data(at, number, if round == 0 { FULL } else { 0 }));
+        let first = if round == 0 { FULL as u32 } else { 0 };
+        said.push(Said::data(at + 1, number + first, 10 * FULL - first as usize));
+        said.push(Said::ack(at + 20_000, number + 10 * FULL as u32));
+    }
+    let flow = flow(&said);
+    assert_eq!((flow.offloaded, flow.largest_payload), (20, 10 * FULL as u32));
+    assert_eq!((flow.segment_size, flow.cause), (FULL as u32, Cause::Window));
+    near(flow.per_acknowledgement.expect("there are some"), 10.0);
+}
+
+#[test]
+fn a_closed_window_is_counted_and_timed() {
+    let mut said = rounds(3, 10, 65_535);
+    let (last, number) = (said[said.len() - 1].at, 1 + 30 * FULL as u32);
+    said.push(Said::data(last + 1, number, FULL));
+    said.push(Said { window: 0, ..Said::ack(last + 20_000, number + FULL as u32) });
+    said.push(Said::ack(last + 520_000, number + FULL as u32));
+    said.push(Said::data(last + 520_001, number + FULL as u32, FULL));
+    let flow = flow(&said);
+    assert_eq!(flow.zero_windows, 1);
+    near(flow.zero_seconds, 0.5);
+    near(share(&flow, Cause::Receiver) * flow.seconds, 0.52);
+}
+
+#[test]
+fn ports_that_are_used_again_are_another_connection() {
+    let mut said = rounds(3, 10, 65_535);
+    let later = said.clone().into_iter().map(|it| Said {
+        at: it.at + 5_000_000,
+        number: if it.by_client { it.number + 9_000_000 } else { it.number },
+        acknowledged: it
+            .acknowledged
+            .map(|number| if it.by_client { number } else { number + 9_000_000 }),
+        ..it
+    });
+    said.extend(later.collect::<Vec<_>>());
+    let report = read(&capture(&said, Link::Raw, 80));
+    assert_eq!((report.connections, report.flows.len()), (2, 2));
+    assert!(report.flows.iter().all(|flow| flow.bytes == 30 * FULL as u64 && flow.again == 0));
+}
+
+#[test]
+fn what_a_capture_misses_is_not_lost() {
+    let whole = rounds(30, 10, 65_535);
+    let missing = whole.iter().enumerate().filter(|(place, it)| it.payload == 0 || place % 7 != 0);
+    let flow = flow(&missing.map(|(_, it)| it.clone()).collect::<Vec<_>>());
+    assert_eq!((flow.bytes, flow.lost, flow.again), (30 * 10 * FULL as u64, 0, 0));
+    // What is missing at the end of a round only the acknowledgement shows.
+    assert!(flow.unseen > 0 && flow.unseen.is_multiple_of(FULL as u64), "{}", flow.unseen);
+}
+
+#[test]
+fn a_file_that_breaks_off_is_read_up_to_there() {
+    let file = capture(&rounds(20, 10, 65_535), Link::Ethernet, usize::MAX);
+    let report = read(&file[..file.len() / 2]);
+    assert!(report.broken.is_some() && report.flows[0].bytes > 100_000);
+    assert!(read(&file).broken.is_none());
+}

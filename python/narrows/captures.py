@@ -1,0 +1,270 @@
+"""What held back the connections of a capture."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from narrows import _core
+from narrows.errors import Error
+
+# What may hold a sender back, in the core's order.
+CAUSES: tuple[str, ...] = tuple(json.loads(_core.causes()))
+# As people say it, behind "held back by".
+WORDS = {
+    "window": "its congestion window",
+    "pacing": "its pacer",
+    "application": "the application, which had nothing to send",
+    "receiver": "the receiver's window",
+    "recovery": "the repair of losses",
+    "timeout": "waiting for timers in silence",
+    "handshake": "the handshake",
+    "path": "the path, which let nothing through faster",
+    "untold": "what cannot be told",
+}
+# Values with an interval.
+ESTIMATES = ("base_rtt", "rate", "buffer")
+# Time lines that are kept unless asked otherwise.
+LINES = 8
+# A capture without these cannot be told to be of TCP.
+NAMELESS = "capture"
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What a capture tells of each connection, one for each way that has payload.
+
+    Attributes
+    ----------
+    name
+        The file's name, without folders.
+    told
+        All of it: numbers of frames, and ``flows``, the largest first.
+    """
+
+    name: str
+    told: Mapping[str, Any]
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """A row for each flow, the largest first.
+
+        Shares of time are ``limited_by_…``; ``base_rtt`` is in seconds, ``rate`` and ``goodput``
+        in bit/s, ``buffer`` in bytes, with ``…_low`` and ``…_high`` beside them. What cannot be
+        told is null.
+        """
+        return pl.DataFrame([_row(flow) for flow in self.told["flows"]], infer_schema_length=None)
+
+    @cached_property
+    def times(self) -> pl.DataFrame:
+        """A row for each piece of each time line.
+
+        The flow's number, ``t`` in seconds since its beginning, the share of the piece under each
+        cause, goodput in bit/s, the least and the largest RTT in seconds, bytes under way and
+        segments sent again.
+        """
+        rows = [
+            row for number, flow in enumerate(self.told["flows"]) for row in _pieces(number, flow)
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def to_json(self) -> str:
+        """Return all of it as JSON, with the causes by name."""
+        flows = [_named(flow) for flow in self.told["flows"]]
+        return json.dumps({**self.told, "file": self.name, "flows": flows})
+
+
+def why(
+    file: str | os.PathLike[str],
+    *,
+    lines: int = LINES,
+    anonymous: bool = False,
+    watch: Callable[[int], None] | None = None,
+) -> Explained:
+    """Say what held back each TCP connection of a capture.
+
+    The file is read twice, in bounded memory. Windows, pacers, applications, receivers, repairs and
+    timers are told apart from what is on the wire, as the sender saw it; see `docs/why.md` for how
+    sure that is.
+
+    Parameters
+    ----------
+    file
+        A pcap or pcapng file, from either end or from the middle, with whole or cut packets.
+    lines
+        The number of flows, the largest, that get a time line.
+    anonymous
+        Whether to put numbers in the place of addresses, and to leave the file's name out.
+    watch
+        Called with a number of frames now and then; what it raises ends the reading.
+
+    Returns
+    -------
+    Explained
+        The flows, with causes and estimates.
+
+    Raises
+    ------
+    Error
+        If the file is no capture, or holds no TCP connection with payload.
+    OSError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import narrows as nw
+    >>> scenario = nw.dumbbell(rate="20Mbps", rtt="40ms", buffer="1bdp", cc="cubic", duration="5s")
+    >>> traced = scenario.with_({"trace.links": ["bottleneck", "reverse"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = nw.run(traced, traces_to=folder)
+    ...     flow = nw.why(f"{folder}/packets.pcapng").flows.row(0, named=True)
+    >>> flow["cause"], round(flow["rate"] / 1e6)
+    ('window', 20)
+    """
+    path = Path(file)
+    # An error of Python's own names the file.
+    path.open("rb").close()
+    told = json.loads(_core.why(path, lines, watch or _nothing))
+    if not told["flows"]:
+        raise Error(f"{path}: holds no TCP connection with payload; {told['frames']} frames")
+    name = path.name
+    if anonymous:
+        name = NAMELESS
+        _hide(told["flows"])
+    return Explained(name, told)
+
+
+def _nothing(_frames: int) -> None:
+    pass
+
+
+def _hide(flows: Sequence[dict[str, Any]]) -> None:
+    """Put a number in the place of each address; ports stay."""
+    numbers: dict[str, int] = {}
+    for flow in flows:
+        for end in ("sender", "receiver"):
+            address, _, port = flow[end].rpartition(":")
+            flow[end] = f"host{numbers.setdefault(address, len(numbers) + 1)}:{port}"
+
+
+def _named(flow: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a flow with its causes by name."""
+    shares = dict(zip(CAUSES, flow["shares"], strict=True))
+    named = {**flow, "shares": shares}
+    if line := flow["timeline"]:
+        pieces = [
+            {**piece, "causes": dict(zip(CAUSES, piece["causes"], strict=True))}
+            for piece in line["pieces"]
+        ]
+        named["timeline"] = {**line, "pieces": pieces}
+    return named
+
+
+def _row(flow: Mapping[str, Any]) -> dict[str, Any]:
+    row = {
+        name: value
+        for name, value in flow.items()
+        if name not in (*ESTIMATES, "shares", "timeline")
+    }
+    for name, share in zip(CAUSES, flow["shares"], strict=True):
+        row[f"limited_by_{name}"] = share
+    for name in ESTIMATES:
+        found = flow[name] or {}
+        row[name] = found.get("value")
+        row[f"{name}_low"], row[f"{name}_high"] = found.get("low"), found.get("high")
+    return row
+
+
+def _pieces(number: int, flow: Mapping[str, Any]) -> list[dict[str, Any]]:
+    line = flow["timeline"]
+    if not line:
+        return []
+    width = line["width"]
+    return [
+        {
+            "flow": number,
+            "t": place * width,
+            **{name: spent / width for name, spent in zip(CAUSES, piece["causes"], strict=True)},
+            "goodput": 8 * piece["bytes"] / width,
+            "rtt_min": piece["rtt"][0] or None,
+            "rtt_max": piece["rtt"][1] or None,
+            "flight": piece["flight"],
+            "again": piece["again"],
+        }
+        for place, piece in enumerate(line["pieces"])
+    ]
+
+
+def sentence(flow: Mapping[str, Any]) -> str:
+    """Say in a sentence or two what held a flow back.
+
+    Parameters
+    ----------
+    flow
+        One of `Explained.told`.
+
+    Returns
+    -------
+    str
+        For people.
+
+    Examples
+    --------
+    >>> from textwrap import fill
+    >>> shares = [0.9, 0, 0, 0, 0.1, 0, 0, 0, 0]
+    >>> flow = {"shares": shares, "cause": "window", "busy": 0.97, "rate": {"value": 2e7}}
+    >>> flow |= {"loss": "congestion", "lost": 7, "needless": 0, "timeouts": 0}
+    >>> print(fill(sentence(flow), 80))
+    Held back by its congestion window for 90 % of its time, then by the repair of
+    losses (10 %). The path had a queue for 97 % of it: its 20 Mbit/s were taken. 7
+    packets were lost, to a full queue.
+    """
+    shares = dict(zip(CAUSES, flow["shares"], strict=True))
+    first, second, *_ = sorted(shares, key=lambda name: -shares[name])
+    said = f"Held back by {WORDS[first]} for {shares[first]:.0%} of its time"
+    if shares[second] >= SECOND:
+        said += f", then by {WORDS[second]} ({shares[second]:.0%})"
+    parts = [said.replace("%", " %") + "."]
+    if (busy := flow["busy"]) is not None and busy >= SECOND:
+        rate = flow["rate"]
+        whose = f": its {_mega(rate['value'])} were taken" if rate and busy >= BUSY else ""
+        parts.append(f"The path had a queue for {100 * busy:.0f} % of it{whose}.")
+    parts += _losses(flow)
+    return " ".join(parts)
+
+
+# A share of time that is worth a word, and one for which a path counts as full.
+SECOND = 0.05
+BUSY = 0.5
+LOSSES = {
+    "congestion": ", to a full queue",
+    "random": ", whatever the queue was",
+    "policer": ", as by a policer: when a bucket of tokens would have been empty",
+}
+
+
+def _losses(flow: Mapping[str, Any]) -> list[str]:
+    said = []
+    if lost := flow["lost"]:
+        said.append(f"{_some(lost, 'packet')} lost{LOSSES.get(flow['loss'], '')}.")
+    if needless := flow["needless"]:
+        said.append(f"{_some(needless, 'packet')} sent again for nothing.")
+    if timeouts := flow["timeouts"]:
+        said.append(f"{timeouts} timer{'s' if timeouts > 1 else ''} expired.")
+    return said
+
+
+def _some(count: int, what: str) -> str:
+    return f"{count} {what}s were" if count > 1 else f"{count} {what} was"
+
+
+def _mega(rate: float) -> str:
+    return f"{rate * 1e-6:.4g} Mbit/s"

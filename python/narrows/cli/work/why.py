@@ -1,0 +1,84 @@
+"""`narrows why`: what is printed and written of a capture."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from narrows.captures import Explained, sentence, why
+from narrows.cli.work.printing import finish, folder_of
+from narrows.files import parquet
+from narrows.made import Made
+from narrows.report.why import NAMES, page, told
+from narrows.terminal import console, live, put, tell
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What a command was asked."""
+
+    file: Path
+    flows: int
+    anonymous: bool
+
+
+def explain(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
+    """Print and write what a capture tells; return whether it was read to its end."""
+    with folder_of(output, force) as folder:
+        is_seen = sys.stderr.isatty()
+        explained = why(ask.file, anonymous=ask.anonymous, watch=_show if is_seen else None)
+        if is_seen:
+            live("")
+        if as_json:
+            put(explained.to_json())
+        else:
+            _print(explained, ask.flows)
+        if folder:
+            made = Made("why", [], [])
+            if ask.anonymous:
+                made = replace(made, command=["narrows", "why", explained.name, "--anonymous"])
+            folder.text("index.html", page(explained, made))
+            folder.data("flows.parquet", parquet(explained.flows))
+            folder.data("times.parquet", parquet(explained.times))
+            finish(folder, made, as_json)
+    broken = explained.told["broken"]
+    if broken:
+        tell(f"{explained.name} breaks off: {broken}; all before it is shown")
+    return not broken
+
+
+def _show(frames: int) -> None:
+    live(f"{frames} frames")
+
+
+def _print(explained: Explained, most: int) -> None:
+    flows = explained.told["flows"]
+    names = ("", "from, to", "MB", "Mbit/s", "held back by", "base RTT", "bottleneck", "losses")
+    table = Table(*names, box=None)
+    for number, flow in enumerate(flows[:most]):
+        table.add_row(str(number), *_cells(flow))
+    console().print(table)
+    if len(flows) > most:
+        put(f"and {len(flows) - most} smaller flows; --json has all")
+    console().print(f"\nFlow 0: {sentence(flows[0])}")
+
+
+def _cells(flow: Mapping[str, Any]) -> list[str]:
+    share = max(flow["shares"])
+    lost = str(flow["lost"])
+    if flow["loss"] not in ("none", "untold"):
+        lost += f"\n{flow['loss']}"
+    return [
+        f"{flow['sender']}\n{flow['receiver']}",
+        f"{flow['bytes'] * 1e-6:.2f}",
+        f"{flow['goodput'] * 1e-6:.2f}",
+        f"{NAMES[flow['cause']]}\n{100 * share:.0f} %",
+        told(flow["base_rtt"], 1e3, "ms"),
+        told(flow["rate"], 1e-6, "Mbit/s"),
+        lost,
+    ]
