@@ -203,6 +203,7 @@ fuzz:
 	cargo +nightly fuzz run queue fuzz/corpus/queue -- -max_total_time=$(FUZZ)
 	cargo +nightly fuzz run sack fuzz/corpus/sack -- -max_total_time=$(FUZZ)
 	cargo +nightly fuzz run trace fuzz/corpus/trace -- -max_total_time=$(FUZZ)
+	cargo +nightly fuzz run capture fuzz/corpus/capture -- -max_total_time=$(FUZZ)
 	cargo +nightly fuzz run course fuzz/corpus/course -- -max_total_time=$(FUZZ)
 
 bench: setup

@@ -1,7 +1,7 @@
 //! Nothing that a file holds makes the reading panic or say what cannot be.
 
+use crate::facts;
 use crate::writing::{Link, Said, capture};
-use narrows_capture::{CaptureError, why};
 use proptest::prelude::*;
 
 fn said() -> impl Strategy<Value = Said> {
@@ -24,31 +24,17 @@ fn said() -> impl Strategy<Value = Said> {
         )
 }
 
-fn check(file: &[u8]) -> Result<(), TestCaseError> {
-    let report = match why(|| Ok(file), 2, |_| true) {
-        Ok(report) => report,
-        Err(CaptureError::Neither | CaptureError::Broken(_)) => return Ok(()),
-        Err(error) => return Err(TestCaseError::fail(error.to_string())),
-    };
-    for flow in &report.flows {
-        let sum: f64 = flow.shares.iter().sum();
-        prop_assert!(
-            sum < 1.0 + 1e-9 && flow.shares.iter().all(|share| *share >= 0.0),
-            "{:?}",
-            flow.shares
-        );
-        prop_assert!(flow.goodput.is_finite() && flow.seconds >= 0.0);
-        for it in [flow.base_rtt, flow.rate, flow.buffer].into_iter().flatten() {
-            prop_assert!(
-                it.low <= it.value && it.value <= it.high && it.high.is_finite(),
-                "{it:?}"
-            );
-        }
-        if let Some(line) = &flow.timeline {
-            prop_assert!(line.pieces.len() <= 512);
-        }
+#[test]
+fn what_fuzzing_has_found_and_starts_from_is_read() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/capture");
+    let entries = std::fs::read_dir(folder).expect("the corpus is part of the repository");
+    let mut tried = 0;
+    for entry in entries {
+        let path = entry.expect("a folder's entries can be read").path();
+        facts::capture(&std::fs::read(path).expect("a file of the corpus can be read"));
+        tried += 1;
     }
-    Ok(())
+    assert!(tried > 0, "{folder}: nothing to try");
 }
 
 proptest! {
@@ -60,12 +46,12 @@ proptest! {
         if in_order {
             said.sort_by_key(|it| it.at);
         }
-        check(&capture(&said, Link::Ethernet, kept))?;
+        facts::capture(&capture(&said, Link::Ethernet, kept));
     }
 
     #[test]
     fn any_bytes_are_a_capture_or_none(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        check(&bytes)?;
+        facts::capture(&bytes);
     }
 
     #[test]
@@ -77,6 +63,6 @@ proptest! {
             let place = place.index(file.len());
             file[place] = byte;
         }
-        check(&file)?;
+        facts::capture(&file);
     }
 }

@@ -1,0 +1,125 @@
+"""Captures explained: by the real binary, from runs of which the causes are known."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import narrows as nw
+from binary import ROOT, Run
+from narrows.captures import CAUSES
+
+sys.path.insert(0, str(ROOT / "validation"))
+
+import captures as validation
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two flows over a full link, captured beside it."""
+    folder = tmp_path_factory.mktemp("captured")
+    path = nw.dumbbell(rate="20Mbps", rtt="40ms", buffer="1bdp", cc="cubic", flows=2)
+    trace = {"links": ["bottleneck", "reverse"]}
+    nw.run(path.with_({"duration": "8s", "trace": trace}), traces_to=folder)
+    return folder / "packets.pcapng"
+
+
+def test_a_capture_is_told_as_table_and_as_json(narrows: Run, capture: Path) -> None:
+    shown = narrows("why", str(capture))
+    assert shown.returncode == 0, shown.stderr
+    assert "window" in shown.stdout
+    assert "to a full queue" in " ".join(shown.stdout.split())
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    told = json.loads(narrows("why", str(capture), "--json").stdout)
+    assert [flow["cause"] for flow in told["flows"]] == ["window", "window"]
+    first = told["flows"][0]
+    assert first["rate"]["value"] == pytest.approx(20e6, rel=0.02)
+    assert first["base_rtt"]["value"] == pytest.approx(40.6e-3, rel=0.02)
+    assert first["buffer"]["low"] <= 100e3 <= first["buffer"]["high"]
+    assert sum(first["shares"].values()) == pytest.approx(1)
+    assert set(first["shares"]) == set(CAUSES)
+    pieces = first["timeline"]["pieces"]
+    assert sum(piece["bytes"] for piece in pieces) == first["bytes"]
+
+
+def test_a_page_and_tables_are_written(narrows: Run, capture: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    done = narrows("why", str(capture), "-o", str(folder))
+    assert done.returncode == 0, done.stderr
+    page = (folder / "index.html").read_text()
+    assert "10.0.0.1:40000" in page
+    assert page.count("<polyline") == 4
+    flows = pl.read_parquet(folder / "flows.parquet")
+    assert flows["limited_by_window"].min() > 0.8
+    assert set(pl.read_parquet(folder / "times.parquet")["flow"]) == {0, 1}
+    again = narrows("again", str(folder))
+    assert again.returncode == 2
+    assert "makes it again" in again.stderr
+
+
+def test_an_anonymous_folder_has_no_address_and_no_name(
+    narrows: Run, capture: Path, tmp_path: Path
+) -> None:
+    hidden = tmp_path / "secret.pcapng"
+    hidden.write_bytes(capture.read_bytes())
+    folder = tmp_path / "out"
+    done = narrows("why", str(hidden), "--anonymous", "-o", str(folder))
+    assert done.returncode == 0, done.stderr
+    told = narrows("why", str(hidden), "--anonymous", "--json").stdout
+    written = [file.read_bytes() for file in folder.iterdir()]
+    for text in [done.stdout.encode(), told.encode(), *written]:
+        assert b"10.0." not in text
+        assert b"10.128." not in text
+        assert b"secret" not in text
+    assert b"host1:40000" in done.stdout.encode()
+
+
+def test_what_is_no_capture_is_refused(narrows: Run, capture: Path, tmp_path: Path) -> None:
+    for name, contents, message in [
+        ("text", b"hello, world", "is neither pcap nor pcapng"),
+        ("empty", b"", "is neither pcap nor pcapng"),
+        ("header", capture.read_bytes()[:28], "holds no TCP connection with payload"),
+    ]:
+        file = tmp_path / name
+        file.write_bytes(contents)
+        done = narrows("why", str(file))
+        assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+        assert str(file) in done.stderr
+    done = narrows("why", str(tmp_path / "none"))
+    assert (done.returncode, str(tmp_path / "none") in done.stderr) == (2, True)
+
+
+def test_a_capture_that_breaks_off_is_told_up_to_there(
+    narrows: Run, capture: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "cut\x1b[31m<b>.pcapng"
+    file.write_bytes(capture.read_bytes()[:300_001])
+    done = narrows("why", str(file), "-o", str(tmp_path / "out"))
+    assert done.returncode == 1
+    assert "breaks off" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "<b>" not in (tmp_path / "out/index.html").read_text()
+
+
+def test_what_is_raised_ends_the_reading(capture: Path) -> None:
+    def stop(_frames: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        nw.why(capture, watch=stop)
+
+
+def test_causes_and_estimates_are_those_of_the_runs() -> None:
+    # Seeds that nothing was tuned on; `validation/captures.py` has four hundred.
+    rows = [row for seed in range(2000, 2012) for row in validation.look(seed)]
+    told, right = (sum(getattr(row, name) for row in rows) for name in ("told", "right"))
+    assert told > 0.85 * len(rows)
+    assert right > 0.95 * told, rows
+    for row in rows:
+        assert row.needless[0] == row.needless[1], row
+        assert row.base is None or row.base == pytest.approx(1, abs=0.02), row
+        assert row.rate is None or row.rate == pytest.approx(1, abs=0.05), row
