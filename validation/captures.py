@@ -127,6 +127,8 @@ def truth(row: dict[str, Any]) -> dict[str, float]:
     return {name: row[f"limited_by_{name}"] for name in names}
 
 
+# What may be behind a full path.
+WAITS = ("window", "pacing", "receiver")
 # These laws decide during a repair, too; what a capture shows as one is theirs.
 OWN_RECOVERY = ("bbr",)
 
@@ -171,11 +173,11 @@ def _row(seed: int, drawn: Drawn, found: dict[str, Any], result: nw.Result) -> R
     true = truth(flow)
     mine = shares | {"recovery": shares["recovery"] + shares["timeout"]}
     right = sum(min(mine[name], share) for name, share in true.items())
-    # A path that is seen to be full is what the window or the pacer waits for.
+    # What waits for the window, the pacer or the receiver waits while the path is full.
     spare = mine["path"]
     if flow["cc"] in OWN_RECOVERY:
         spare += max(mine["recovery"] - true["recovery"], 0.0)
-    right += min(spare, sum(max(true[name] - mine[name], 0.0) for name in ("window", "pacing")))
+    right += min(spare, sum(max(true[name] - mine[name], 0.0) for name in WAITS))
     # The account of a run has no handshake.
     right += min(mine["handshake"], 1.0 - right)
 

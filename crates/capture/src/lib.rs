@@ -83,6 +83,8 @@ pub fn why<R: Read>(
         report.connections += 1;
         report.flows.extend(flows(ends, both));
     }
+    report::doubt_bases(&mut report.flows);
+    report::withdraw_shares(&mut report.flows);
     report.flows.sort_by(|a, b| b.bytes.cmp(&a.bytes).then(a.begins.total_cmp(&b.begins)));
     Ok(report)
 }

@@ -135,7 +135,7 @@ impl Losses {
     fn share_at_full(&self, rtts: &Histogram, base: f64, noise: f64) -> Option<f64> {
         let queues = self.queues(base);
         let full = queues[queues.len() * 3 / 4];
-        if full < (1.5 * noise).max(0.01 * base) {
+        if full < (3.0 * noise).max(0.01 * base) {
             return None;
         }
         let near = queues.iter().filter(|queue| (0.8 * full..1.25 * full).contains(*queue)).count();

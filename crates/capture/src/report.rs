@@ -108,8 +108,8 @@ pub struct Flow {
     pub timeline: Option<Timeline>,
 }
 
-/// A path that had a queue for a larger share of the time has not shown itself without.
-const ALWAYS: f64 = 0.97;
+/// A path that had a queue for a larger share of the time may not have shown itself without.
+const ALWAYS: f64 = 0.8;
 /// Shares below this are no reason.
 const LEAST_SHARE: f64 = 0.01;
 
@@ -222,6 +222,44 @@ impl Default for Flow {
     }
 }
 
+/// Takes back the rates that can be no link's, as flows that had as long a queue got more than that
+/// together. A buffer goes with its rate.
+pub(crate) fn withdraw_shares(flows: &mut [Flow]) {
+    let queue_of = |flow: &Flow| {
+        let queue = flow.rtt_p50? - flow.base_rtt?.value;
+        flow.busy.is_some_and(|busy| busy > 0.3).then_some(queue)
+    };
+    let full = flows.iter().filter_map(|flow| Some((queue_of(flow)?, flow.goodput)));
+    let mut full: Vec<(f64, f64)> = full.collect();
+    full.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut sums = vec![0.0];
+    for (_, goodput) in &full {
+        sums.push(sums[sums.len() - 1] + goodput);
+    }
+    for flow in flows {
+        let (Some(rate), Some(queue)) = (flow.rate, queue_of(flow)) else { continue };
+        let below = |limit: f64| sums[full.partition_point(|(queue, _)| *queue < limit)];
+        let together = below(1.2 * queue) - below(0.8 * queue);
+        if rate.value < 0.9 * together {
+            (flow.rate, flow.buffer) = (None, None);
+        }
+    }
+}
+
+/// Doubts the least round trips of flows that always had a queue, and began while another flow was
+/// under way: it may have been that one's.
+pub(crate) fn doubt_bases(flows: &mut [Flow]) {
+    flows.sort_by(|a, b| a.begins.total_cmp(&b.begins));
+    let mut ends = f64::NEG_INFINITY;
+    for flow in flows {
+        let never_empty = flow.busy.is_some_and(|busy| busy > ALWAYS);
+        if let Some(base) = flow.base_rtt.as_mut().filter(|_| never_empty && flow.begins < ends) {
+            (base.low, flow.buffer) = (0.0, None);
+        }
+        ends = ends.max(flow.begins + flow.seconds);
+    }
+}
+
 fn main_cause(shares: &Shares) -> Cause {
     let largest =
         Cause::ALL.into_iter().max_by(|a, b| shares[*a as usize].total_cmp(&shares[*b as usize]));
@@ -237,12 +275,8 @@ fn base(survey: &Survey, rate: Option<Rate>) -> Option<f64> {
     Some(seen.min((first + survey.back?).seconds() + longer))
 }
 
-/// The least that was ever seen may be more than the path's: by any time if the path always had a
-/// queue, else by a little, as the next above it tell.
+/// The least that was ever seen may be more than the path's by a little, as the next above it tell.
 fn base_between(base: f64, path: &Path) -> Between {
-    if path.busy_share().is_some_and(|busy| busy > ALWAYS) {
-        return Between { value: base, low: 0.0, high: base };
-    }
     let next = path.rtts.quantile(0.01);
     let doubt = if next > 0.0 { (next - base).clamp(0.0, 0.02 * base) } else { 0.02 * base };
     Between { value: base, low: base - 0.5 * doubt, high: base }

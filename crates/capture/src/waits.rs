@@ -30,6 +30,8 @@ pub struct Waits {
 
 /// Waits that are judged together.
 const TOGETHER: usize = 32;
+/// Seconds for which acknowledgements pile up until a super-packet is worth it.
+const PILE: f64 = 2.5e-3;
 /// What takes longer to answer an acknowledgement was not let go by it.
 const PROMPT: f64 = 200e-6;
 
@@ -74,12 +76,14 @@ impl Waits {
             }
         }
         let [heads, prompted, ended, lumped] = sums;
-        // A window lets something go with each acknowledgement; a pacer lets several pass.
         let is_written = heads > 0.0 && ended >= 0.8 * heads;
-        let is_clocked = !is_written
-            && heads > 0.0
-            && (prompted >= 0.85 * heads
-                || (prompted >= 0.5 * heads && 5 * answered >= 2 * self.heard));
+        // A window lets something go with each acknowledgement, but for what Linux lets pile up to a
+        // super-packet of a millisecond; a pacer lets several pass.
+        let count = self.waits.iter().filter(|wait| !wait.follows).count() as f64;
+        let answers_each = 5 * answered >= 2 * self.heard;
+        let piles_up = prompted >= 0.85 * heads && heads <= PILE * count;
+        let is_clocked =
+            !is_written && heads > 0.0 && (piles_up || (prompted >= 0.5 * heads && answers_each));
         let is_asked = is_written || (!is_clocked && lumped >= 0.6 * (heads - prompted));
         let typical = heads / self.waits.len() as f64;
         for wait in self.waits.drain(..) {

@@ -39,7 +39,7 @@ def explain(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
         else:
             _print(explained, ask.flows)
         if folder:
-            made = Made("why", [], [])
+            made = Made("why", [({"file": explained.name}, "")], [])
             if ask.anonymous:
                 made = replace(made, command=["narrows", "why", explained.name, "--anonymous"])
             folder.text("index.html", page(explained, made))
@@ -58,8 +58,12 @@ def _show(frames: int) -> None:
 
 def _print(explained: Explained, most: int) -> None:
     flows = explained.told["flows"]
-    names = ("", "from, to", "MB", "Mbit/s", "held back by", "base RTT", "bottleneck", "losses")
-    table = Table(*names, box=None)
+    table = Table(box=None)
+    table.add_column("")
+    # An address is never cut short.
+    table.add_column("from, to", overflow="fold")
+    for name in ("Mbit/s", "held back by", "base RTT", "bottleneck", "losses"):
+        table.add_column(name, no_wrap=True)
     for number, flow in enumerate(flows[:most]):
         table.add_row(str(number), *_cells(flow))
     console().print(table)
@@ -75,7 +79,6 @@ def _cells(flow: Mapping[str, Any]) -> list[str]:
         lost += f"\n{flow['loss']}"
     return [
         f"{flow['sender']}\n{flow['receiver']}",
-        f"{flow['bytes'] * 1e-6:.2f}",
         f"{flow['goodput'] * 1e-6:.2f}",
         f"{NAMES[flow['cause']]}\n{100 * share:.0f} %",
         told(flow["base_rtt"], 1e3, "ms"),
