@@ -12,6 +12,7 @@ from . import conformance as conformance
 from . import controller as controller
 from . import errors as errors
 from . import fields as fields
+from . import fitted as fitted
 from . import kernel as kernel
 from . import lab as lab
 from . import listing as listing
@@ -41,6 +42,8 @@ from .errors import Error as Error
 from .errors import ExperimentError as ExperimentError
 from .errors import ScenarioError as ScenarioError
 from .errors import SweepError as SweepError
+from .fitted import Fitted as Fitted
+from .fitted import fit as fit
 from .listing import controllers as controllers
 from .listing import queues as queues
 from .networks import chain as chain

@@ -54,7 +54,7 @@ def test_a_page_and_tables_are_written(narrows: Run, capture: Path, tmp_path: Pa
     assert "10.0.0.1:40000" in page
     assert page.count("<polyline") == 4
     flows = pl.read_parquet(folder / "flows.parquet")
-    assert flows["limited_by_window"].min() > 0.8
+    assert all(share > 0.8 for share in flows["limited_by_window"])
     assert set(pl.read_parquet(folder / "times.parquet")["flow"]) == {0, 1}
     again = narrows("again", str(folder))
     assert again.returncode == 2
@@ -116,6 +116,30 @@ def test_what_is_raised_ends_the_reading(capture: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         nw.why(capture, watch=stop)
+
+
+def test_a_fitted_path_says_what_another_law_would_have_done(
+    narrows: Run, capture: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "path.toml"
+    done = narrows("fit", str(capture), "--cc", "reno", "-o", str(file))
+    assert done.returncode == 0, done.stderr
+    text = file.read_text()
+    assert "# rate: " in text
+    assert "others: 1 flows" not in text
+    again = narrows("fit", str(capture), "-o", str(file))
+    assert (again.returncode, "--force" in again.stderr) == (2, True)
+    ran = nw.run(nw.Scenario.load(file))
+    assert ran.summary["utilisation"][0] > 0.9
+    wrong = narrows("fit", str(capture), "--flow", "2")
+    assert (wrong.returncode, "flow: 2 is none of 0 to 1" in wrong.stderr) == (2, True)
+
+
+def test_other_laws_get_on_fitted_paths_what_they_get_on_the_true_ones() -> None:
+    tried = [validation.try_fit(seed) for seed in range(2000, 2012)]
+    misses = sorted(abs(it.ratio - 1) for it in tried if it and it.situation != "several")
+    assert len(misses) >= 5
+    assert misses[len(misses) // 2] < 0.1, tried
 
 
 def test_causes_and_estimates_are_those_of_the_runs() -> None:

@@ -1,6 +1,7 @@
 //! Which connection, and which way, a segment belongs to.
 
 use crate::segment::Segment;
+use narrows_units::Time;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -17,7 +18,7 @@ pub struct Conversations<T> {
     all: Vec<(Known, T)>,
     /// Segments of connections beyond those that are kept.
     pub beyond: u64,
-    /// Segments that another interface had shown.
+    /// Segments that another interface, or the same, had shown.
     pub doubled: u64,
 }
 
@@ -28,7 +29,16 @@ struct Known {
     is_closed: bool,
     /// The interface that each way is seen on.
     interfaces: [Option<u32>; 2],
+    /// What tells the latest segments of each way from each other.
+    latest: [[Told; LATEST]; 2],
+    next: usize,
 }
+
+/// Number, acknowledgement, identification and time of a segment.
+type Told = (u32, Option<u32>, u16, Time);
+
+/// Segments between one and its double, where a port is mirrored.
+const LATEST: usize = 8;
 
 /// Connections that are kept.
 const MOST: usize = 1 << 16;
@@ -61,7 +71,14 @@ impl<T> Conversations<T> {
                 self.newest.remove(&there);
                 self.newest.insert(ends, self.all.len());
                 let begins = asks.then_some(segment.number);
-                let known = Known { ends, begins, is_closed: false, interfaces: [None; 2] };
+                let known = Known {
+                    ends,
+                    begins,
+                    is_closed: false,
+                    interfaces: [None; 2],
+                    latest: [[(0, None, 0, Time::NEVER); LATEST]; 2],
+                    next: 0,
+                };
                 self.all.push((known, make(self.all.len())));
                 self.all.len() - 1
             }
@@ -69,6 +86,10 @@ impl<T> Conversations<T> {
         let (known, state) = &mut self.all[place];
         let way = usize::from(known.ends[0] != segment.from);
         if *known.interfaces[way].get_or_insert(segment.interface) != segment.interface {
+            self.doubled += 1;
+            return None;
+        }
+        if known.is_double(way, segment) {
             self.doubled += 1;
             return None;
         }
@@ -83,6 +104,17 @@ impl<T> Conversations<T> {
 }
 
 impl Known {
+    /// Whether a segment was seen before; what is sent again has another identification, or none and
+    /// another time.
+    fn is_double(&mut self, way: Way, segment: &Segment) -> bool {
+        let time = if segment.identification == 0 { segment.at } else { Time::ZERO };
+        let this = (segment.number, segment.acknowledged, segment.identification, time);
+        let was_seen = segment.payload > 0 && self.latest[way].contains(&this);
+        self.latest[way][self.next % LATEST] = this;
+        self.next = self.next.wrapping_add(1);
+        was_seen
+    }
+
     /// Whether a SYN is of this connection, and not of a later one between the same ports.
     fn goes_on(&self, syn: &Segment) -> bool {
         !self.is_closed && self.begins == Some(syn.number)

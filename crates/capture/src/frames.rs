@@ -37,6 +37,8 @@ pub struct Frames<R: Read> {
     first: Option<Real>,
 }
 
+/// How files of gzip, of Zstandard and of xz begin.
+const PACKED: [&[u8]; 3] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd], &[0xfd, 0x37, 0x7a, 0x58]];
 /// pcapng's section header block.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 /// Picoseconds after which nothing is later, so that sums of times are times: 26 days.
@@ -49,6 +51,9 @@ impl<R: Read> Frames<R> {
     pub fn new(mut source: R) -> Result<Self, CaptureError> {
         let mut magic = [0; 4];
         source.read_exact(&mut magic).map_err(|_| CaptureError::Neither)?;
+        if PACKED.iter().any(|begins| magic.starts_with(begins)) {
+            return Err(CaptureError::Packed);
+        }
         let whole = Cursor::new(magic).chain(source);
         let format = if magic == SECTION {
             let reader = PcapNgReader::with_capacity(whole, LARGEST);

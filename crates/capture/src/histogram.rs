@@ -1,9 +1,11 @@
 //! Values over many orders of magnitude, in bins of a hundredth.
 
-/// Counts in bins that are each a hundredth wide.
+use std::collections::BTreeMap;
+
+/// Counts in bins that are each a hundredth wide; those without any take no room.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    bins: Vec<f32>,
+    bins: BTreeMap<u16, f32>,
     total: f64,
 }
 
@@ -12,28 +14,25 @@ const LEAST: f64 = 1e-7;
 /// The natural logarithm of a bin's width.
 const WIDTH: f64 = 0.01;
 /// Bins: up to 10¹³.
-const BINS: usize = 4606;
+const BINS: u16 = 4606;
+/// Bins on each side that are of a mode.
+const REACH: u16 = 2;
 
-fn bin(value: f64) -> usize {
-    ((value / LEAST).ln() / WIDTH).clamp(0.0, (BINS - 1) as f64) as usize
+fn bin(value: f64) -> u16 {
+    ((value / LEAST).ln() / WIDTH).clamp(0.0, f64::from(BINS - 1)) as u16
 }
 
-fn middle(bin: usize) -> f64 {
-    LEAST * ((bin as f64 + 0.5) * WIDTH).exp()
+fn middle(bin: u16) -> f64 {
+    LEAST * ((f64::from(bin) + 0.5) * WIDTH).exp()
 }
 
 impl Histogram {
     /// Counts a value `weight` times.
     pub fn add(&mut self, value: f64, weight: f64) {
-        if !(value > 0.0 && value.is_finite()) {
-            return;
+        if value > 0.0 && value.is_finite() {
+            *self.bins.entry(bin(value)).or_default() += weight as f32;
+            self.total += weight;
         }
-        let bin = bin(value);
-        if self.bins.len() <= bin {
-            self.bins.resize(bin + 1, 0.0);
-        }
-        self.bins[bin] += weight as f32;
-        self.total += weight;
     }
 
     /// What all weigh.
@@ -44,35 +43,32 @@ impl Histogram {
     /// The value below which a share of all lies; zero if there are none.
     pub fn quantile(&self, share: f64) -> f64 {
         let mut below = 0.0;
-        let reached = |weight: &f32| {
-            below += f64::from(*weight);
-            below >= share * self.total && below > 0.0
+        let reached = |(_, weight): &(&u16, &f32)| {
+            below += f64::from(**weight);
+            below >= share * self.total
         };
-        self.bins.iter().position(reached).map_or(0.0, middle)
+        let last = self.bins.last_key_value();
+        self.bins.iter().find(reached).or(last).map_or(0.0, |(bin, _)| middle(*bin))
     }
 
-    /// The share of all that is below a value, with half of what is in the same bin.
+    /// The share of all that is below a value, with half of what is in the same bin; a half if
+    /// there are none.
     pub fn rank(&self, value: f64) -> f64 {
-        let (bin, sum) =
-            (bin(value), |bins: &[f32]| bins.iter().map(|it| f64::from(*it)).sum::<f64>());
-        let below = sum(&self.bins[..bin.min(self.bins.len())]);
-        let same = self.bins.get(bin).copied().unwrap_or(0.0);
+        let bin = bin(value);
+        let below: f64 = self.bins.range(..bin).map(|(_, weight)| f64::from(*weight)).sum();
+        let same = self.bins.get(&bin).copied().unwrap_or(0.0);
         if self.total > 0.0 { (below + 0.5 * f64::from(same)) / self.total } else { 0.5 }
     }
 
     /// The value about which most lies within two hundredths, and the share of all that does.
     pub fn mode(&self) -> Option<(f64, f64)> {
-        const REACH: usize = 2;
-        let near = |place: usize| {
-            &self.bins[place.saturating_sub(REACH)..(place + REACH + 1).min(self.bins.len())]
-        };
-        let sum = |place: usize| near(place).iter().map(|it| f64::from(*it)).sum::<f64>();
-        let best = (0..self.bins.len()).max_by(|a, b| sum(*a).total_cmp(&sum(*b)))?;
+        let near = |bin: u16| self.bins.range(bin.saturating_sub(REACH)..=bin + REACH);
+        let sum = |bin: u16| near(bin).map(|(_, weight)| f64::from(*weight)).sum::<f64>();
+        let sums = self.bins.keys().map(|bin| (*bin, sum(*bin)));
+        let (best, most) = sums.max_by(|a, b| a.1.total_cmp(&b.1))?;
         // Within a mode its centre of gravity.
-        let first = best.saturating_sub(REACH);
-        let places = near(best).iter().zip(first..);
-        let log: f64 = places.map(|(it, place)| f64::from(*it) * middle(place).ln()).sum();
-        Some(((log / sum(best)).exp(), sum(best) / self.total))
+        let log: f64 = near(best).map(|(bin, weight)| f64::from(*weight) * middle(*bin).ln()).sum();
+        Some(((log / most).exp(), most / self.total))
     }
 }
 

@@ -39,6 +39,12 @@ pub enum CaptureError {
     /// It breaks off, or has a block that is none.
     #[error("{0}")]
     Broken(String),
+    /// It was told to stop.
+    #[error("was not read to its end")]
+    Stopped,
+    /// It is packed.
+    #[error("is compressed; unpack it first")]
+    Packed,
     /// The second reading could not begin.
     #[error("{0}")]
     Read(#[from] std::io::Error),
@@ -48,7 +54,7 @@ pub enum CaptureError {
 /// is called twice. `lines` of the flows, the largest, get time lines. `go_on` is asked every some
 /// thousand frames with a number of frames; false ends the reading.
 ///
-/// A capture that breaks off is read up to there. Fails if it is none.
+/// A capture that breaks off is read up to there. Fails if it is none, or if it is told to stop.
 pub fn why<R: Read>(
     mut open: impl FnMut() -> std::io::Result<R>,
     lines: usize,
@@ -137,7 +143,8 @@ fn read<R: Read>(
         });
         match next {
             Ok(true) if !report.frames.is_multiple_of(PATIENCE) || go_on(report.frames) => {}
-            Ok(_) => break,
+            Ok(true) => return Err(CaptureError::Stopped),
+            Ok(false) => break,
             Err(error) => {
                 report.broken = Some(error.to_string());
                 break;

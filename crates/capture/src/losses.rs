@@ -6,7 +6,7 @@ use crate::segment::Segment;
 use crate::survey::Survey;
 use narrows_units::Time;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What lost packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -28,8 +28,8 @@ pub enum LossKind {
 /// What was lost of one way.
 #[derive(Debug, Default)]
 pub struct Losses {
-    /// Segments that were sent again for the first time.
-    pub lost: u64,
+    /// Segments that were sent again.
+    pub again: u64,
     /// Those for which an answer came to what had been sent first (RFC 3522), or which had arrived
     /// twice (RFC 2883); the larger number of both.
     pub needless: u64,
@@ -44,12 +44,17 @@ pub struct Losses {
     duplicates: u64,
     /// Ends and timestamps of what was sent again and is not acknowledged.
     waiting: BTreeMap<i64, Option<u32>>,
+    /// The latest that were sent again.
+    resent: VecDeque<(i64, i64)>,
     /// Tokens that a policer would have had left for what was lost, and for what passed.
     tokens: [Sample; 2],
 }
 
+/// Losses apart from each other of which one can say that they are of chance.
+const MANY: usize = 10;
 const MOST_EPISODES: usize = 4096;
 const MOST_WAITING: usize = 1 << 14;
+const MOST_RESENT: usize = 1 << 10;
 
 impl Losses {
     /// A loss is found that is not of those which are being repaired.
@@ -61,13 +66,20 @@ impl Losses {
         }
     }
 
-    /// A segment that ends at `end` is sent again.
-    pub fn repair(&mut self, end: i64, stamp: Option<u32>, known: Option<Sent>) {
-        if known.is_some_and(|sent| sent.again) {
-            return;
+    /// What is between two numbers is sent again, as so many segments.
+    pub fn repair(
+        &mut self,
+        (start, end): (i64, i64),
+        segments: u32,
+        stamp: Option<u32>,
+        known: Option<Sent>,
+    ) {
+        self.again += u64::from(segments);
+        if self.resent.len() == MOST_RESENT {
+            self.resent.pop_front();
         }
-        self.lost += 1;
-        if let Some(sent) = known {
+        self.resent.push_back((start, end));
+        if let Some(sent) = known.filter(|sent| !sent.again) {
             self.tokens[0].add(sent.tokens);
         }
         if self.waiting.len() < MOST_WAITING {
@@ -85,9 +97,12 @@ impl Losses {
     /// The receiver has all below a number, and says so with a segment.
     pub fn hear(&mut self, below: i64, segment: &Segment, mut numbers: Numbers) {
         let echo = segment.options.stamps.map(|(_, echo)| echo);
+        // An acknowledgement of several echoes the earliest of them (RFC 7323, §4.2).
+        let mut is_early = None;
         while let Some(first) = self.waiting.first_entry().filter(|first| *first.key() <= below) {
             if let (Some(echo), Some(stamp)) = (echo, first.remove()) {
-                self.early += u64::from((echo.wrapping_sub(stamp) as i32) < 0);
+                let before = (echo.wrapping_sub(stamp) as i32) < 0;
+                self.early += u64::from(*is_early.get_or_insert(before) && before);
             }
         }
         let mut blocks = segment.options.blocks.iter().flatten();
@@ -97,20 +112,29 @@ impl Losses {
             let inside = blocks.next().is_some_and(|(start, end)| {
                 numbers.whole(*start) <= first[0] && first[1] <= numbers.whole(*end)
             });
-            self.duplicates += u64::from(first[1] <= whole || inside);
+            // A network can double what was sent once.
+            let again = |it: &&(i64, i64)| it.0 <= first[0] && first[1] <= it.1;
+            let was_again =
+                (first[1] <= whole || inside) && self.resent.iter().any(|it| again(&it));
+            self.duplicates += u64::from(was_again);
         }
-        self.needless = self.early.max(self.duplicates);
+        self.needless = self.early.max(self.duplicates).min(self.again);
+    }
+
+    /// Segments that were lost: what was sent again and not for nothing.
+    pub fn lost(&self) -> u64 {
+        self.again - self.needless
     }
 
     /// What lost packets, from the round-trip times of the connection, the least of them in seconds,
     /// and the seconds below which a queue cannot be told from chance.
     pub fn kind(&self, rtts: &Histogram, base: f64, noise: f64) -> LossKind {
-        let lost = self.lost.saturating_sub(self.needless);
-        if lost == 0 || self.episodes.is_empty() {
+        if self.lost() == 0 || self.episodes.is_empty() {
             return LossKind::None;
         }
         let full = self.share_at_full(rtts, base, noise);
-        if self.is_policed() && full.is_none_or(|full| full < 0.5) {
+        let are_many = self.episodes.len() >= MANY;
+        if are_many && self.is_policed() && full.is_none_or(|full| full < 0.5) {
             return LossKind::Policer;
         }
         let count = self.episodes.len() as f64;
@@ -119,13 +143,17 @@ impl Losses {
         // Ranks of chance are even between 0 and 1.
         let error = (1.0 / 12.0 / count).sqrt();
         let is_known = self.tokens[0].0.len() >= 8;
+        // Where round trips are always the same, losses find them so, whatever they are of.
+        let varies = rtts.quantile(0.1) - base < 0.8 * self.full_queue(base).unwrap_or(0.0);
         match full {
-            Some(full) if full >= 0.7 && rank > 0.5 - 2.0 * error => LossKind::Congestion,
-            Some(full) if full <= 0.4 && is_known && count >= 5.0 && rank < 0.7 + error => {
+            Some(full) if full >= 0.7 && (varies || rank > 0.5 + 2.0 * error) => {
+                LossKind::Congestion
+            }
+            Some(full) if full <= 0.4 && is_known && are_many && rank < 0.7 + error => {
                 LossKind::Random
             }
             // A queue that is too short to be seen may be full.
-            None if is_known && count >= 5.0 && noise < 0.02 * base => LossKind::Random,
+            None if is_known && are_many && noise < 0.02 * base => LossKind::Random,
             _ => LossKind::Untold,
         }
     }

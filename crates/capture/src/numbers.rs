@@ -97,7 +97,8 @@ fn overlap(a: (i64, i64), b: (i64, i64)) -> i64 {
 /// A segment that has been sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// The number behind its last byte.
+    /// The number of its first byte, and that behind its last.
+    pub start: i64,
     pub end: i64,
     pub at: Time,
     /// Sent more than once, so that nothing can be told from its acknowledgement (Karn).
@@ -110,6 +111,8 @@ pub struct Sent {
 #[derive(Clone, Debug, Default)]
 pub struct Flight(VecDeque<Sent>);
 
+/// Segments that one covers which is sent again: a super-packet has less than fifty.
+const MOST_COVERED: usize = 64;
 /// Segments under way that are kept of a connection.
 const MOST_SENT: usize = 1 << 16;
 
@@ -126,18 +129,20 @@ impl Flight {
     pub fn send_again(&mut self, start: i64, end: i64) -> Option<Sent> {
         let first = self.0.partition_point(|sent| sent.end <= start);
         let mut found = None;
-        for sent in self.0.iter_mut().skip(first).take_while(|sent| sent.end <= end) {
+        let covered = self.0.iter_mut().skip(first).take_while(|sent| sent.start < end);
+        for sent in covered.take(MOST_COVERED) {
             found = Some(*sent);
             sent.again = true;
         }
         found
     }
 
-    /// The time since the segment was sent that ends at `end` or holds what is before it, if it was
-    /// sent once.
+    /// The time since the segment was sent that has the byte before `end`, if it was seen once, and
+    /// not after now.
     pub fn age(&self, end: i64, now: Time) -> Option<Duration> {
         let sent = self.0.get(self.0.partition_point(|sent| sent.end < end))?;
-        (!sent.again).then(|| now.since(sent.at))
+        let is_known = sent.start < end && !sent.again && sent.at <= now;
+        is_known.then(|| now.since(sent.at))
     }
 
     /// Takes what has arrived below a number.
@@ -168,7 +173,7 @@ impl Stamps {
     /// The time since the timestamp was first seen that a segment echoes now.
     pub fn since(&self, echo: u32, now: Time) -> Option<Duration> {
         let place = self.0.partition_point(|(stamp, _)| (stamp.wrapping_sub(echo) as i32) < 0);
-        let (_, seen) = self.0.get(place).filter(|(stamp, _)| *stamp == echo)?;
+        let (_, seen) = self.0.get(place).filter(|(stamp, at)| *stamp == echo && *at <= now)?;
         Some(now.since(*seen))
     }
 }
@@ -191,7 +196,8 @@ mod tests {
         let mut flight = Flight::default();
         for end in 1..=4 {
             let at = Time::from_picos(end as u64);
-            flight.send(Sent { end: end * 100, at, again: false, tokens: 0.0 });
+            let (start, end) = (end * 100 - 100, end * 100);
+            flight.send(Sent { start, end, at, again: false, tokens: 0.0 });
         }
         assert_eq!(flight.send_again(100, 200).map(|sent| sent.end), Some(200));
         let ages = [200, 250, 300].map(|end| flight.age(end, Time::from_picos(10)));

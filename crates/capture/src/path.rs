@@ -1,7 +1,7 @@
 //! What the path was like: round trips, the bottleneck's rate, how long it had a queue.
 
 use crate::histogram::Histogram;
-use crate::survey::{Place, Survey};
+use crate::survey::Survey;
 use narrows_units::{Duration, Time};
 
 /// What one way of a connection shows of its path.
@@ -51,12 +51,12 @@ const ENOUGH: f64 = 0.2;
 impl Path {
     /// Nothing seen yet, but for the first reading.
     pub fn new(survey: &Survey) -> Self {
-        let is_behind = survey.place() == Place::Receiver;
+        let is_behind = survey.is_behind();
         let rates = if is_behind { &survey.arrivals } else { &survey.rates };
         let packet = survey.packet();
         Self {
             base: survey.base().map_or(0.0, Duration::seconds),
-            overhead: packet / f64::from(survey.largest.max(1)),
+            overhead: packet / f64::from(survey.segment()),
             packet,
             guess: rates.mode().map(|(rate, _)| rate),
             is_behind,
@@ -72,6 +72,11 @@ impl Path {
             busy: 0.0,
             whole: 0.0,
         }
+    }
+
+    /// Whether the capture was made behind the queue.
+    pub fn is_behind(&self) -> bool {
+        self.is_behind
     }
 
     /// The latest round-trip time in seconds; zero before the first.
@@ -133,7 +138,7 @@ impl Path {
 
     /// Whether the path had a queue lately.
     pub fn is_busy(&self) -> bool {
-        self.latest - self.base > self.noise()
+        self.base > 0.0 && self.latest - self.base > self.noise()
     }
 
     /// Seconds below which a queue cannot be told from chance.
@@ -183,7 +188,8 @@ impl Path {
 
     /// The bottleneck's rate, if it had a queue for long enough to show it.
     pub fn rate(&self) -> Option<Rate> {
-        if self.pairs.total() < 50.0 * self.packet {
+        // Without a least round trip nobody knows when there was a queue.
+        if self.base == 0.0 || self.pairs.total() < 50.0 * self.packet {
             return None;
         }
         let of = |histogram: &Histogram| {
@@ -202,7 +208,7 @@ impl Path {
             (runs, pairs) => runs.or(pairs)?,
         };
         // What is far below what was often reached is no bottleneck.
-        if self.runs.quantile(0.9) > 1.5 * value {
+        if self.runs.quantile(0.9) > 1.5 * value || self.pairs.quantile(0.5) > 2.0 * value {
             return None;
         }
         let near = |share| {

@@ -84,7 +84,7 @@ pub struct Flow {
     pub episodes: u64,
     /// Timers that expired.
     pub timeouts: u64,
-    /// Full segments for each acknowledgement.
+    /// Full segments for each acknowledgement of new data.
     pub per_acknowledgement: Option<f64>,
     /// The share of acknowledgements that came in a tenth of the time that their bytes took.
     pub compressed: Option<f64>,
@@ -96,6 +96,8 @@ pub struct Flow {
     pub segment_size: u32,
     /// Silences longer than a timeout after which it went on.
     pub restarts: u64,
+    /// The largest window of the receiver in bytes; not known without the handshake.
+    pub receive_window: Option<u64>,
     /// Times at which the receiver closed its window.
     pub zero_windows: u64,
     /// Seconds for which it was closed.
@@ -110,6 +112,8 @@ pub struct Flow {
 
 /// A path that had a queue for a larger share of the time may not have shown itself without.
 const ALWAYS: f64 = 0.8;
+/// Losses apart from each other from which a buffer is told.
+const ENOUGH: u64 = 3;
 /// Shares below this are no reason.
 const LEAST_SHARE: f64 = 0.01;
 
@@ -121,7 +125,8 @@ impl Flow {
         let (first, last) = (counts.first?, counts.last?);
         let whole: f64 = account.shares.iter().sum();
         let shares = account.shares.map(|seconds| if whole > 0.0 { seconds / whole } else { 0.0 });
-        let rate = path.rate();
+        // Without SACK blocks what arrived is told late and at once.
+        let rate = path.rate().filter(|_| !survey.is_cut);
         let base = base(&survey, rate);
         let loss = losses.kind(&path.rtts, base.unwrap_or(0.0), path.noise());
         let seconds = last.since(first).seconds().max(whole);
@@ -137,7 +142,7 @@ impl Flow {
             place: survey.place(),
             cause: main_cause(&shares),
             shares,
-            base_rtt: base.map(|base| base_between(base, &path)),
+            base_rtt: base.map(|base| base_between(base, &path, survey.there_first.is_some())),
             rate: rate.map(|Rate { value, low, high }| Between {
                 value: 8.0 * value,
                 low: 8.0 * low,
@@ -148,14 +153,17 @@ impl Flow {
             rtt_p99: has_rtt.then(|| path.rtts.quantile(0.99)),
             busy: path.busy_share(),
             loss,
-            lost: losses.lost.saturating_sub(losses.needless),
+            lost: losses.lost(),
             needless: losses.needless,
             episodes: losses.episodes.len() as u64 + losses.further,
             timeouts: losses.timeouts,
-            segment_size: survey.largest,
+            segment_size: survey.segment(),
             timeline: account.line,
-            ..Self::counted(&counts, survey.largest)
+            ..Self::counted(&counts, survey.segment())
         };
+        // A link carries what a flow got.
+        let is_more = |rate: &Between| rate.value > 0.98 * flow.goodput;
+        let flow = Self { rate: flow.rate.filter(is_more), ..flow };
         Some(Self {
             buffer: buffer(&flow, &losses.full_queue(base.unwrap_or(0.0)), survey.packet()),
             ..flow
@@ -168,11 +176,12 @@ impl Flow {
         Self {
             segments: counts.segments,
             again: counts.again,
-            per_acknowledgement: ratio(segments, counts.acknowledgements),
+            per_acknowledgement: ratio(segments, counts.advancing),
             compressed: ratio(counts.compressed as f64, counts.advancing),
             offloaded: counts.offloaded,
             largest_payload: counts.largest,
             restarts: counts.restarts,
+            receive_window: counts.receive_window,
             zero_windows: counts.zero_windows,
             zero_seconds: counts.zero_seconds,
             unseen: counts.unseen,
@@ -213,6 +222,7 @@ impl Default for Flow {
             largest_payload: 0,
             segment_size: 0,
             restarts: 0,
+            receive_window: None,
             zero_windows: 0,
             zero_seconds: 0.0,
             unseen: 0,
@@ -269,24 +279,34 @@ fn main_cause(shares: &Shares) -> Cause {
 /// The least round-trip time of a full segment in seconds: the least that was seen, or that of the
 /// handshake with the time that a full segment takes longer.
 fn base(survey: &Survey, rate: Option<Rate>) -> Option<f64> {
-    let seen = survey.base()?.seconds();
-    let (Some(first), Some(rate)) = (survey.there_first, rate) else { return Some(seen) };
-    let longer = (survey.packet() - f64::from(survey.headers)) / rate.value;
-    Some(seen.min((first + survey.back?).seconds() + longer))
+    let (Some(first), Some(back)) = (survey.there_first, survey.back) else {
+        return survey.base().map(|base| base.seconds());
+    };
+    let first = (first + back).seconds();
+    let seen = survey.there.map(|there| (there + back).seconds());
+    let longer = (survey.packet() - f64::from(survey.headers)) / rate.map_or(0.0, |it| it.value);
+    let least = if longer.is_finite() { first + longer } else { first };
+    // Without a rate a little more is the time that a full segment takes.
+    let is_longer = |seen: f64| !longer.is_finite() && seen < 1.15 * first;
+    Some(seen.map_or(least, |seen| if is_longer(seen) { seen } else { seen.min(least) }))
 }
 
 /// The least that was ever seen may be more than the path's by a little, as the next above it tell.
-fn base_between(base: f64, path: &Path) -> Between {
+fn base_between(base: f64, path: &Path, from_handshake: bool) -> Between {
+    // In the middle of a connection a queue may stand all the time.
+    if !from_handshake && base > 0.8 * path.rtts.quantile(0.5) {
+        return Between { value: base, low: 0.0, high: base };
+    }
     let next = path.rtts.quantile(0.01);
     let doubt = if next > 0.0 { (next - base).clamp(0.0, 0.02 * base) } else { 0.02 * base };
-    Between { value: base, low: base - 0.5 * doubt, high: base }
+    Between { value: base, low: base - 0.5 * doubt, high: 1.002 * base }
 }
 
 /// A full queue in bytes, where congestion has filled it.
 fn buffer(flow: &Flow, queue: &Option<f64>, packet: f64) -> Option<Between> {
     let (rate, queue) = (flow.rate?, (*queue)?);
     let is_known = flow.base_rtt.is_some_and(|base| base.low > 0.0);
-    if flow.loss != LossKind::Congestion || queue <= 0.0 || !is_known {
+    if flow.loss != LossKind::Congestion || flow.episodes < ENOUGH || queue <= 0.0 || !is_known {
         return None;
     }
     // The packet in service counts, and its time is part of the least round trip.

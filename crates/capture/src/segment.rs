@@ -29,7 +29,11 @@ pub struct Segment {
     /// A queue has marked it (CE).
     pub marked: bool,
     pub window: u16,
+    /// IPv4's identification, which differs between what is sent twice; zero without one.
+    pub identification: u16,
     pub options: Options,
+    /// Options were cut off.
+    pub is_cut: bool,
 }
 
 /// The options of a segment that the analysis asks for.
@@ -63,13 +67,14 @@ impl Segment {
     fn parse(frame: &Frame, data: &[u8]) -> Option<Self> {
         let packet = packet(frame.link, data)?;
         let Some(TransportSlice::Tcp(tcp)) = packet.transport else { return None };
-        let (source, destination, total, marked) = match packet.net? {
+        let (source, destination, total, marked, identification) = match packet.net? {
             LaxNetSlice::Ipv4(ip) => {
                 let header = ip.header();
                 let (source, destination) = (header.source_addr(), header.destination_addr());
                 let total = usize::from(header.total_len());
                 let inside = total.saturating_sub(header.slice().len());
-                (IpAddr::from(source), IpAddr::from(destination), inside, header.ecn().value() == 3)
+                let (marked, number) = (header.ecn().value() == 3, header.identification());
+                (IpAddr::from(source), IpAddr::from(destination), inside, marked, number)
             }
             LaxNetSlice::Ipv6(ip) => {
                 let header = ip.header();
@@ -78,7 +83,7 @@ impl Segment {
                 let extensions = tcp.slice().as_ptr() as usize - ends;
                 let inside = usize::from(header.payload_length()).saturating_sub(extensions);
                 let marked = header.traffic_class() & 3 == 3;
-                (IpAddr::from(source), IpAddr::from(destination), inside, marked)
+                (IpAddr::from(source), IpAddr::from(destination), inside, marked, 0)
             }
             LaxNetSlice::Arp(_) => return None,
         };
@@ -101,7 +106,9 @@ impl Segment {
             pushes: tcp.psh(),
             marked,
             window: tcp.window_size(),
+            identification,
             options: options(tcp.options_iterator()),
+            is_cut: begins + own > frame.data.len(),
         })
     }
 

@@ -37,12 +37,16 @@ pub struct Sender {
     pending: VecDeque<(Time, Segment)>,
     last_heard: Time,
     last_sent: Option<LastSent>,
+    /// Waits behind the end of a write, one after another.
+    ends_in_a_row: u32,
     /// The number behind the last byte that the receiver has room for, and before what was heard
     /// since the last segment.
     room: Option<i64>,
     room_before: Option<i64>,
     /// Since when nothing is under way.
     idle_since: Option<Time>,
+    /// It became so with data of the other end: a question and its answer.
+    was_answered: bool,
     /// What has to arrive until what was lost is repaired.
     repairs: Option<i64>,
     waits: Waits,
@@ -81,6 +85,8 @@ pub struct Counts {
     /// Bytes that were acknowledged without having been seen.
     pub unseen: u64,
     pub marked: u64,
+    /// The largest window of the receiver in bytes.
+    pub receive_window: Option<u64>,
     pub zero_windows: u64,
     /// Seconds for which the receiver had no room at all.
     pub zero_seconds: f64,
@@ -92,6 +98,10 @@ pub struct Counts {
 
 /// RFC 6298 asks for a second; Linux has a fifth.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
+/// Ends of writes in a row after which each segment is one.
+const IN_A_ROW: u32 = 16;
+/// A silence that is no timer's.
+const SILENCE: Duration = Duration::from_millis(10);
 /// What takes longer to answer an acknowledgement was not let go by it.
 const PROMPT: Duration = Duration::from_micros(200);
 /// Seconds by which a timestamp can be older than it says; of a millisecond, as most are, and some
@@ -122,9 +132,11 @@ impl Sender {
             pending: VecDeque::new(),
             last_heard: Time::ZERO,
             last_sent: None,
+            ends_in_a_row: 0,
             room: None,
             room_before: None,
             idle_since: None,
+            was_answered: false,
             repairs: None,
             waits: Waits::default(),
             stamps: Stamps::default(),
@@ -143,7 +155,8 @@ impl Sender {
     pub fn establish(&mut self, at: Time) {
         let at = at + self.back();
         let is_first = !std::mem::replace(&mut self.is_established, true);
-        if let Some(account) = self.account.as_mut().filter(|_| is_first) {
+        if let Some(account) = self.account.as_mut().filter(|_| is_first && self.highest.is_none())
+        {
             account.spend(Cause::Handshake, at);
         }
     }
@@ -153,7 +166,7 @@ impl Sender {
     }
 
     fn largest(&self) -> u32 {
-        self.survey.largest.max(1)
+        self.survey.segment()
     }
 
     /// A segment of this way's sender.
@@ -164,9 +177,12 @@ impl Sender {
         let at = segment.at;
         self.begin(at);
         self.settle(at);
-        self.count(segment);
         let start = self.numbers.whole(segment.number);
         let end = start + i64::from(segment.payload);
+        if self.asks_only(segment, end) {
+            return;
+        }
+        self.count(segment);
         let highest =
             self.highest.map_or(start, |it| it.max(self.heard.below).max(self.here.below));
         if self.highest.is_none() {
@@ -188,7 +204,7 @@ impl Sender {
             self.on_new(at, end, echo);
         }
         if end > highest {
-            self.flight.send(Sent { end, at, again: start < highest, tokens });
+            self.flight.send(Sent { start, end, at, again: start < highest, tokens });
             self.highest = Some(end);
         }
         self.note_sent(at, segment);
@@ -200,11 +216,24 @@ impl Sender {
         }
     }
 
+    /// Whether a segment of one byte only asks whether somebody is there (RFC 9293, §3.8.4), or
+    /// whether there is room (§3.8.6.1).
+    fn asks_only(&mut self, segment: &Segment, end: i64) -> bool {
+        if segment.payload != 1 {
+            return false;
+        }
+        if self.zero_since.is_some() {
+            self.spend(Cause::Receiver, segment.at);
+            return true;
+        }
+        self.idle_since.is_some() && self.highest.is_some_and(|highest| end <= highest)
+    }
+
     fn count(&mut self, segment: &Segment) {
         let counts = &mut self.counts;
         counts.segments += 1;
         counts.marked += u64::from(segment.marked);
-        counts.offloaded += u64::from(segment.payload > self.survey.largest);
+        counts.offloaded += u64::from(segment.payload > self.survey.segment());
         counts.largest = counts.largest.max(segment.payload);
         counts.first.get_or_insert(segment.at);
         counts.last = Some(segment.at);
@@ -251,13 +280,17 @@ impl Sender {
         if self.room_before.is_some_and(|room| end > room) {
             return self.spend(Cause::Receiver, at);
         }
-        if let Some(idle) = self.idle_since.filter(|idle| at.since(*idle) > PROMPT) {
+        let waits = |idle: &Time| self.was_answered || at.since(*idle) > PROMPT;
+        if let Some(idle) = self.idle_since.filter(waits) {
             let before = if last.ends { Cause::Application } else { Cause::Window };
             self.spend(before, idle);
             return self.spend(Cause::Application, at);
         }
-        if self.survey.place() == Place::Receiver {
+        if self.path.is_behind() {
             return self.arrived(at, last, echo);
+        }
+        if self.survey.place() == Place::Untold {
+            return self.spend(Cause::Untold, at);
         }
         let waited = at.since(last.at);
         let follows = self.follows(waited, self.largest());
@@ -267,8 +300,9 @@ impl Sender {
             until: at,
             after: at.since(self.last_heard),
             follows,
-            ends: last.ends,
-            in_lumps,
+            // Nobody who has less to send than the path takes fills it.
+            ends: last.ends && !self.path.is_busy(),
+            in_lumps: in_lumps && !self.path.is_busy(),
         };
         let Some(account) = &mut self.account else { return };
         self.waits.add(wait, self.path.latest_rtt(), account);
@@ -279,13 +313,16 @@ impl Sender {
     fn arrived(&mut self, at: Time, last: LastSent, echo: Option<Duration>) {
         let late = echo.map(|echo| echo.seconds() - self.back().seconds());
         let gap = at.since(last.at).seconds();
+        self.ends_in_a_row = if last.ends { self.ends_in_a_row.saturating_add(1) } else { 0 };
         let cause = match late {
             _ if self.path.is_busy() || self.path.lets_through(gap, self.survey.least_gap) => {
                 Cause::Path
             }
-            _ if last.ends => Cause::Application,
+            // Writes end behind what a full window has sent, too, but not each time.
+            _ if self.ends_in_a_row >= IN_A_ROW => Cause::Application,
             // Between timestamps one does not see what came first.
             Some(late) if late <= TICK && gap > TICK => Cause::Window,
+            _ if last.ends => Cause::Application,
             _ => Cause::Untold,
         };
         self.spend(cause, at);
@@ -296,12 +333,14 @@ impl Sender {
         self.counts.again += 1;
         let known = self.flight.send_again(start, end);
         let stamp = segment.options.stamps.map(|(stamp, _)| stamp);
-        self.losses.repair(end, stamp, known);
+        let segments = segment.payload.div_ceil(self.largest());
+        self.losses.repair((start, end), segments, stamp, known);
         if let (Some(policer), Some(_)) = (&mut self.policer, known.filter(|sent| !sent.again)) {
             policer.refund(segment.payload);
         }
         let silence = at.since(self.last_heard.max(self.last_sent.map_or(at, |last| last.at)));
-        let timeout = LEAST_TIMEOUT.scale(0.9).max(self.path.latest_rtt());
+        // Nothing that acknowledgements have brought about comes so late.
+        let timeout = self.path.latest_rtt().scale(1.5).max(SILENCE);
         if silence >= timeout {
             let before = self.last_heard.min(at);
             self.spend(
@@ -336,7 +375,7 @@ impl Sender {
         }
         if let Some(newly) = hear(&mut self.here, self.numbers, self.highest, segment) {
             let age = self.flight.age(newly.newest, at);
-            let rtt = age.map(|age| age + self.back());
+            let rtt = age.and_then(|age| Some(age + self.survey.back?));
             self.path.deliver(at, newly.bytes as f64, rtt);
             self.counts.delivered += newly.bytes as u64;
             self.counts.advancing += 1;
@@ -385,6 +424,7 @@ impl Sender {
         }
         if self.heard.below >= highest && self.idle_since.is_none() {
             self.idle_since = Some(due);
+            self.was_answered = segment.payload > 0;
         }
     }
 
@@ -395,6 +435,9 @@ impl Sender {
         // Without the handshake nobody knows what a window means.
         let Some(scale) = scale else { return };
         let window = i64::from(segment.window) << scale;
+        if !segment.syn {
+            self.counts.receive_window = self.counts.receive_window.max(Some(window as u64));
+        }
         let mut numbers = self.numbers;
         if self.highest.is_none() {
             numbers = Numbers::default();
@@ -420,6 +463,10 @@ impl Sender {
     pub fn finish(&mut self) {
         while !self.pending.is_empty() {
             self.hear_next();
+        }
+        if let Some(since) = self.zero_since.take() {
+            self.counts.zero_seconds += self.last_heard.since(since).seconds();
+            self.spend(Cause::Receiver, self.last_heard);
         }
         if let Some(account) = &mut self.account {
             self.waits.flush(account);

@@ -36,16 +36,28 @@ pub struct Survey {
     pub rates: Histogram,
     /// Bytes per second at which segments came apart.
     pub arrivals: Histogram,
+    /// Seconds from the capture to the receiver and back, and to the sender and back.
+    ages: Histogram,
+    echoes: Histogram,
+    /// Options were cut off.
+    pub is_cut: bool,
     numbers: Numbers,
     highest: Option<i64>,
     board: Board,
     flight: Flight,
     stamps: Stamps,
+    /// One of the first SYNs, of either way, had no scale; kept for both in the first way.
+    unscaled: bool,
+    has_stamps: bool,
+    latest: Time,
     asked: Option<Time>,
     answered: Option<Time>,
     last_sent: Option<(Time, bool)>,
     last_acked: Option<Time>,
 }
+
+/// A delay that is longer is none of a path's.
+const LONGEST: Duration = Duration::from_millis(10_000);
 
 /// Where a capture was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -61,6 +73,12 @@ pub enum Place {
     Untold,
 }
 
+/// Seconds by which delays vary that are told from timestamps of milliseconds.
+const COARSE: f64 = 3e-3;
+/// Bytes of the timestamps in each segment.
+const STAMPS: u32 = 12;
+/// The largest segment on Ethernet.
+const USUAL: u32 = 1460;
 /// No segment of the wire is larger; what is was put together by a network card.
 const JUMBO: u32 = 9000;
 
@@ -69,46 +87,61 @@ pub type Surveys = [Survey; 2];
 
 /// Takes a segment that goes `way`.
 pub fn survey(both: &mut Surveys, way: Way, segment: &Segment) {
+    both[way].latest = segment.at;
+    both.iter_mut().for_each(|end| end.is_cut |= segment.is_cut);
     handshake(both, way, segment);
     both[way].on_sent(segment);
     both[1 - way].on_heard(segment);
 }
 
 fn shorter(least: &mut Option<Duration>, found: Duration) {
+    if found > LONGEST {
+        return;
+    }
     *least = Some(least.map_or(found, |least| least.min(found)));
 }
 
 fn handshake(both: &mut Surveys, way: Way, segment: &Segment) {
     let at = segment.at;
+    // What is sent twice has no time that can be told (Karn).
+    let once = |before: Option<Time>| Some(if before.is_none() { at } else { Time::NEVER });
     match (segment.syn, segment.acknowledged.is_some()) {
-        (true, false) => {
-            // One that is sent again has no time that can be told.
-            both[1 - way].asked =
-                if both[1 - way].asked.is_none() { Some(at) } else { Some(Time::NEVER) };
-        }
+        (true, false) => both[1 - way].asked = once(both[1 - way].asked),
         (true, true) => {
-            if let Some(asked) = both[way].asked.take().filter(|asked| *asked <= at) {
-                shorter(&mut both[way].back, at.since(asked));
-                both[1 - way].there_first = Some(at.since(asked));
-            }
-            both[1 - way].answered = Some(at);
+            took(both, way, both[way].asked);
+            both[1 - way].answered = once(both[1 - way].answered);
         }
         (false, _) => {
-            if let Some(answered) = both[way].answered.take() {
-                shorter(&mut both[way].back, at.since(answered));
-                both[1 - way].there_first = Some(at.since(answered));
-            }
+            took(both, way, both[way].answered);
+            both[way].answered = None;
         }
     }
     if segment.syn {
         both[1 - way].allowed = segment.options.largest.map(u32::from);
-        both[1 - way].scale = segment.options.scale;
+        // Windows are scaled if both ends say so (RFC 7323, §2.2).
+        let is_first = both[way].scale.is_none();
+        both[1 - way].scale = Some(segment.options.scale.unwrap_or(0));
+        if !is_first && (both[0].unscaled || segment.options.scale.is_none()) {
+            both.iter_mut().for_each(|end| end.scale = Some(0));
+        }
+        both[0].unscaled |= segment.options.scale.is_none();
+    }
+}
+
+/// The end that now answers took the time since it was asked.
+fn took(both: &mut Surveys, way: Way, asked: Option<Time>) {
+    let Some(asked) = asked else { return };
+    let at = both[way].latest;
+    if asked <= at {
+        shorter(&mut both[way].back, at.since(asked));
+        both[1 - way].there_first = Some(at.since(asked));
     }
 }
 
 impl Survey {
     /// A segment of this way's sender.
     fn on_sent(&mut self, segment: &Segment) {
+        self.has_stamps |= segment.options.stamps.is_some();
         if segment.payload == 0 {
             return;
         }
@@ -117,6 +150,7 @@ impl Survey {
             && let Some(since) = self.stamps.since(echo, at)
         {
             shorter(&mut self.back, since);
+            self.echoes.add(since.seconds(), 1.0);
         }
         let start = self.numbers.whole(segment.number);
         let end = start + i64::from(segment.payload);
@@ -134,7 +168,7 @@ impl Survey {
             self.again = Some([self.again.map_or(now, |[first, _]| first), now]);
         }
         if end > highest {
-            self.flight.send(Sent { end, at, again: start < highest, tokens: 0.0 });
+            self.flight.send(Sent { start, end, at, again: start < highest, tokens: 0.0 });
             self.highest = Some(end);
         }
         self.bytes += u64::from(segment.payload);
@@ -164,6 +198,7 @@ impl Survey {
         };
         if let Some(age) = self.flight.age(newly.newest, at) {
             shorter(&mut self.there, age);
+            self.ages.add(age.seconds(), 1.0);
         }
         self.flight.forget(self.board.below).for_each(drop);
         if let Some(last) = self.last_acked.replace(at) {
@@ -172,14 +207,30 @@ impl Survey {
         }
     }
 
+    /// Bytes of a full segment's payload; if only super-packets were seen, what the handshake
+    /// allows.
+    pub fn segment(&self) -> u32 {
+        let stamps = if self.has_stamps { STAMPS } else { 0 };
+        let allowed = self.allowed.unwrap_or(USUAL).saturating_sub(stamps);
+        if self.largest > 0 { self.largest } else { allowed.max(1) }
+    }
+
     /// Bytes of a full segment on the wire, with its headers.
     pub fn packet(&self) -> f64 {
-        f64::from(self.largest.max(1) + self.headers)
+        f64::from(self.segment() + self.headers)
+    }
+
+    /// The least time from the capture to the receiver and back, of data or of the handshake.
+    fn least_there(&self) -> Option<Duration> {
+        match (self.there, self.there_first) {
+            (Some(data), Some(first)) => Some(data.min(first)),
+            (data, first) => data.or(first),
+        }
     }
 
     /// Where the capture was made, as far as delays tell.
     pub fn place(&self) -> Place {
-        match (self.there, self.back) {
+        match (self.least_there(), self.back) {
             (Some(there), Some(back)) if back.seconds() < 0.1 * there.seconds() => Place::Sender,
             (Some(there), Some(back)) if there.seconds() < 0.1 * back.seconds() => Place::Receiver,
             (Some(_), Some(_)) => Place::Between,
@@ -187,11 +238,24 @@ impl Survey {
         }
     }
 
+    /// Whether the queue lies between the sender and the capture: delays vary on that side only.
+    pub fn is_behind(&self) -> bool {
+        let spread = |histogram: &Histogram, least: Option<Duration>| {
+            least.map_or(0.0, |least| histogram.quantile(0.9) - least.seconds())
+        };
+        let (there, back) = (spread(&self.ages, self.there), spread(&self.echoes, self.back));
+        self.place() == Place::Receiver
+            || (self.place() == Place::Between && back > COARSE + 4.0 * there)
+    }
+
     /// The least round-trip time, if both parts of it are known.
     pub fn base(&self) -> Option<Duration> {
-        Some(self.there? + self.back?)
+        Some(self.least_there()? + self.back?)
     }
 }
+
+/// Bytes that a capture can have missed at a time.
+const MOST_MISSED: i64 = 1 << 24;
 
 /// Tells a board what a segment of the receiver says, and returns what that is news of; `None` if
 /// it says nothing new.
@@ -201,10 +265,21 @@ pub fn hear(
     highest: Option<i64>,
     segment: &Segment,
 ) -> Option<Newly> {
-    highest?;
+    let highest = highest?;
+    if segment.reset {
+        return None;
+    }
     let below = numbers.whole(segment.acknowledged?);
+    // A FIN takes a number of its own.
+    let below = if below == highest + 1 { highest } else { below };
+    // What a capture misses is less than any window; what is above was not for this connection.
+    let most = highest + MOST_MISSED;
+    if below > most {
+        return None;
+    }
     let blocks = segment.options.blocks.iter().flatten();
     let blocks = blocks.map(|(start, end)| (numbers.whole(*start), numbers.whole(*end)));
+    let blocks = blocks.filter(|block| block.1 <= most);
     let newly = board.hear(below, blocks);
     (newly.bytes > 0).then_some(newly)
 }

@@ -70,20 +70,21 @@ impl Waits {
                 let is_prompt = wait.after.seconds() <= prompt;
                 sums[0] += seconds;
                 sums[1] += if is_prompt { seconds } else { 0.0 };
-                sums[2] += if wait.ends { seconds } else { 0.0 };
-                sums[3] += if wait.ends || wait.in_lumps { seconds } else { 0.0 };
+                sums[3] += if wait.ends { seconds } else { 0.0 };
+                sums[2] += if wait.ends || wait.in_lumps { seconds } else { 0.0 };
                 answered += u64::from(is_prompt);
             }
         }
-        let [heads, prompted, ended, lumped] = sums;
-        let is_written = heads > 0.0 && ended >= 0.8 * heads;
+        let [heads, prompted, lumped, ended] = sums;
         // A window lets something go with each acknowledgement, but for what Linux lets pile up to a
         // super-packet of a millisecond; a pacer lets several pass.
         let count = self.waits.iter().filter(|wait| !wait.follows).count() as f64;
         let answers_each = 5 * answered >= 2 * self.heard;
         let piles_up = prompted >= 0.85 * heads && heads <= PILE * count;
-        let is_clocked =
-            !is_written && heads > 0.0 && (piles_up || (prompted >= 0.5 * heads && answers_each));
+        let is_clocked = heads > 0.0 && (piles_up || (prompted >= 0.5 * heads && answers_each));
+        // Writes end behind what a full window has sent, too, but not each time.
+        let is_written = count >= 8.0 && ended >= 0.97 * heads;
+        let is_clocked = is_clocked && !is_written;
         let is_asked = is_written || (!is_clocked && lumped >= 0.6 * (heads - prompted));
         let typical = heads / self.waits.len() as f64;
         for wait in self.waits.drain(..) {

@@ -27,7 +27,9 @@ pub(crate) fn why(
             py.check_signals()?;
             watch.call1(py, (frames,)).map(drop)
         });
-        raised = asked.err();
+        if let Err(error) = asked {
+            raised = Some(error);
+        }
         raised.is_none()
     };
     // Frames come out of a buffer of their own.

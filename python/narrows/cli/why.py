@@ -1,4 +1,4 @@
-"""`narrows why`: what held back the connections of a capture."""
+"""`narrows why` and `narrows fit`: what captures tell."""
 
 from __future__ import annotations
 
@@ -39,3 +39,26 @@ def why(
     from narrows.cli.work.why import Ask, explain
 
     end_unless(explain(Ask(file, flows, anonymous), json_, output, force))
+
+
+@commands.command(epilog="Example: narrows fit capture.pcapng -o path.toml --cc bbr")
+def fit(
+    file: Annotated[Path, typer.Argument(help="A pcap or pcapng file of TCP connections.")],
+    flow: Annotated[int, typer.Option(help="The flow, by its number in `narrows why`.", min=0)] = 0,
+    cc: Annotated[str, typer.Option(help="The law in its place.")] = "cubic",
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="Leave the file's name out.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the scenario into this file.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+) -> None:
+    """Write the path that a flow saw as a scenario, to try other laws on it.
+
+    Then narrows compare path.toml --cc cubic,bbr says what they would have done. Comments in the
+    file say how sure each of its values is.
+    """
+    from narrows.cli.work.why import Ask, write_fitted
+
+    write_fitted(Ask(file, 0, anonymous), flow, cc, output, force)

@@ -1,7 +1,8 @@
-"""`narrows why`: what is printed and written of a capture."""
+"""`narrows why` and `narrows fit`: what is printed and written of a capture."""
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,10 +13,11 @@ from rich.table import Table
 
 from narrows.captures import Explained, sentence, why
 from narrows.cli.work.printing import finish, folder_of
-from narrows.files import parquet
+from narrows.files import parquet, write_at_once
+from narrows.fitted import fit
 from narrows.made import Made
 from narrows.report.why import NAMES, page, told
-from narrows.terminal import console, live, put, tell
+from narrows.terminal import console, live, put, say, tell
 
 
 @dataclass(frozen=True)
@@ -30,10 +32,7 @@ class Ask:
 def explain(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
     """Print and write what a capture tells; return whether it was read to its end."""
     with folder_of(output, force) as folder:
-        is_seen = sys.stderr.isatty()
-        explained = why(ask.file, anonymous=ask.anonymous, watch=_show if is_seen else None)
-        if is_seen:
-            live("")
+        explained = _read(ask)
         if as_json:
             put(explained.to_json())
         else:
@@ -50,6 +49,26 @@ def explain(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
     if broken:
         tell(f"{explained.name} breaks off: {broken}; all before it is shown")
     return not broken
+
+
+def write_fitted(ask: Ask, flow: int, cc: str, output: Path | None, force: bool) -> None:
+    """Print the path that a flow saw as a scenario, or write it into a file."""
+    if output and not force and output.exists():
+        raise FileExistsError(errno.EEXIST, "it exists; --force replaces it", output)
+    text = fit(_read(ask), flow, cc).to_toml()
+    if output:
+        write_at_once(output, text.encode())
+        say(f"written to {output}; try narrows compare {output} --cc cubic,bbr")
+    else:
+        put(text, end="")
+
+
+def _read(ask: Ask) -> Explained:
+    is_seen = sys.stderr.isatty()
+    explained = why(ask.file, anonymous=ask.anonymous, watch=_show if is_seen else None)
+    if is_seen:
+        live("")
+    return explained
 
 
 def _show(frames: int) -> None:
