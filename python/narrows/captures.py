@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -75,6 +76,10 @@ class Explained:
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
+    def __repr__(self) -> str:
+        """Say in a line how much it is."""
+        return f"Explained({self.name!r}: {len(self.told['flows'])} flows)"
+
     def to_json(self) -> str:
         """Return all of it as JSON, with the causes by name."""
         flows = [_named(flow) for flow in self.told["flows"]]
@@ -90,9 +95,9 @@ def why(
 ) -> Explained:
     """Say what held back each TCP connection of a capture.
 
-    The file is read twice, in bounded memory. Windows, pacers, applications, receivers, repairs and
-    timers are told apart from what is on the wire, as the sender saw it; see `docs/why.md` for how
-    sure that is.
+    The file is read twice, in bounded memory. What is on the wire tells what each sender waited
+    for; `docs/why.md` says how, and how sure that is. A file that breaks off is read up to there,
+    and a `UserWarning` says so.
 
     Parameters
     ----------
@@ -130,12 +135,24 @@ def why(
     ('window', 20)
     """
     path = Path(file)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise Error(f"{path}: is no regular file, and is read twice; write it to a file first")
     # An error of Python's own names the file.
     path.open("rb").close()
     told = json.loads(_core.why(path, lines, watch or _nothing))
     if not told["flows"]:
-        raise Error(f"{path}: holds no TCP connection with payload; {told['frames']} frames")
+        beyond = (
+            f", {told['beyond']} of connections beyond the first 65536" if told["beyond"] else ""
+        )
+        raise Error(
+            f"{path}: holds no TCP connection with payload; it has {told['frames']} frames{beyond}"
+        )
     name = path.name
+    if told["broken"]:
+        where = NAMELESS if anonymous else path
+        frames, reason = told["frames"], told["broken"]
+        text = f"{where}: ends or is broken after {frames} frames ({reason}); they are all told"
+        warnings.warn(text, stacklevel=2)
     if anonymous:
         name = NAMELESS
         _hide(told["flows"])
@@ -224,7 +241,7 @@ def sentence(flow: Mapping[str, Any]) -> str:
     >>> flow |= {"loss": "congestion", "lost": 7, "needless": 0, "timeouts": 0}
     >>> print(fill(sentence(flow), 80))
     Held back by its congestion window for 90 % of its time, then by the repair of
-    losses (10 %). The path had a queue for 97 % of it: its 20 Mbit/s were taken. 7
+    losses (10 %). The bottleneck (20 Mbit/s) had a queue for 97 % of that time. 7
     packets were lost, to a full queue.
     """
     shares = dict(zip(CAUSES, flow["shares"], strict=True))
@@ -235,15 +252,38 @@ def sentence(flow: Mapping[str, Any]) -> str:
     parts = [said.replace("%", " %") + "."]
     if (busy := flow["busy"]) is not None and busy >= SECOND:
         rate = flow["rate"]
-        whose = f": its {_mega(rate['value'])} were taken" if rate and busy >= BUSY else ""
-        parts.append(f"The path had a queue for {100 * busy:.0f} % of it{whose}.")
+        which = f"bottleneck ({_mega(rate['value'])})" if rate else "path"
+        parts.append(f"The {which} had a queue for {100 * busy:.0f} % of that time.")
     parts += _losses(flow)
     return " ".join(parts)
 
 
-# A share of time that is worth a word, and one for which a path counts as full.
+def in_sum(flows: Sequence[Mapping[str, Any]]) -> str:
+    """Say what held all flows back, by the time that they took together.
+
+    Examples
+    --------
+    >>> one = {"shares": [1, 0, 0, 0, 0, 0, 0, 0, 0], "seconds": 3.0, "bytes": 4_000_000}
+    >>> two = {"shares": [0, 0, 1, 0, 0, 0, 0, 0, 0], "seconds": 1.0, "bytes": 1_000_000}
+    >>> in_sum([one, two])
+    '2 flows, 5.00 MB, held back by: window 75 %, application 25 %'
+    """
+    whole = sum(flow["seconds"] for flow in flows) or 1.0
+    size = 1e-6 * sum(flow["bytes"] for flow in flows)
+    sums = {
+        name: sum(flow["shares"][place] * flow["seconds"] for flow in flows) / whole
+        for place, name in enumerate(CAUSES)
+    }
+    largest = sorted((name for name in sums if sums[name] >= LEAST), key=lambda name: -sums[name])
+    said = ", ".join(f"{name} {100 * sums[name]:.0f} %" for name in largest)
+    count = f"{len(flows)} flow{'s' if len(flows) > 1 else ''}"
+    return f"{count}, {size:.2f} MB, held back by: {said}"
+
+
+# A share of all time that is named.
+LEAST = 0.005
+# A share of time that is worth a word.
 SECOND = 0.05
-BUSY = 0.5
 LOSSES = {
     "congestion": ", to a full queue",
     "random": ", whatever the queue was",

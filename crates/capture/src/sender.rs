@@ -302,7 +302,7 @@ impl Sender {
             follows,
             // Nobody who has less to send than the path takes fills it.
             ends: last.ends && !self.path.is_busy(),
-            in_lumps: in_lumps && !self.path.is_busy(),
+            in_lumps,
         };
         let Some(account) = &mut self.account else { return };
         self.waits.add(wait, self.path.latest_rtt(), account);

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from narrows.cli.options import Force, Json
+from narrows.cli.options import Force
 
 commands = typer.Typer()
 
@@ -20,12 +20,19 @@ def why(
     ] = 10,
     anonymous: Annotated[
         bool,
-        typer.Option("--anonymous", help="Put numbers in the place of addresses and of the name."),
+        typer.Option(
+            "--anonymous",
+            help="Put numbers in the place of addresses, and no file's name; ports stay.",
+        ),
     ] = False,
-    json_: Json = False,
+    json_: Annotated[
+        bool, typer.Option("--json", "-J", help="Print all that is told as one JSON object.")
+    ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Write a page and Parquet tables into this folder."),
+        typer.Option(
+            "-o", "--output", help="Write index.html and Parquet tables into this folder."
+        ),
     ] = None,
     force: Force = False,
 ) -> None:

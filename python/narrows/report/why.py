@@ -6,7 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from narrows.captures import CAUSES, Explained, sentence
+from narrows.captures import CAUSES, Explained, in_sum, sentence
 from narrows.made import Made
 from narrows.report.sheet import sheet
 
@@ -29,13 +29,15 @@ COLOURS = dict(
     )
 )
 NAMES = {name: name for name in CAUSES} | {"receiver": "receiver's window", "untold": "not told"}
-# Rows of the table, and columns of a time line.
+# Rows of the table, those beside which time lines are found, and columns of a time line.
 MOST_ROWS = 500
+FEW = 20
 COLUMNS = 256
 WIDTH, HEIGHT, PART = 900, 90, 60
 HINT = (
     "Shares of each flow's time by what kept its sender from sending, as it saw things itself. "
-    "“–” is not told: what would show it is not in the capture."
+    "A value that is “–” cannot be told from this capture; one with “≤” is at most that, as the "
+    "path always had a queue. Time that is “not told” has no cause that shows."
 )
 
 
@@ -55,13 +57,14 @@ def page(explained: Explained, made: Made) -> str:
         HTML that needs no other file.
     """
     flows = explained.told["flows"]
-    parts = [f'<p class="hint">{HINT}</p>', _legend(), _table(flows)]
+    lines = "".join(_section(number, flow) for number, flow in enumerate(flows) if flow["timeline"])
+    table = _table(flows)
     if len(flows) > MOST_ROWS:
-        parts.append(f"<p>{len(flows) - MOST_ROWS} smaller flows are in flows.parquet.</p>")
-    for number, flow in enumerate(flows):
-        if flow["timeline"]:
-            parts.append(_section(number, flow))
-    return sheet(f"What held back {explained.name}", "".join(parts), made)
+        table += f"<p>{len(flows) - MOST_ROWS} smaller flows are in flows.parquet.</p>"
+    body = [f"<p>{html.escape(in_sum(flows))}.</p>", f'<p class="hint">{HINT}</p>', _legend()]
+    # A long table would hide the time lines.
+    body += [table, lines] if len(flows) <= FEW else [lines, "<h2>All flows</h2>", table]
+    return sheet(f"What held back {explained.name}", "".join(body), made)
 
 
 def _legend() -> str:
@@ -145,9 +148,11 @@ def _section(number: int, flow: Mapping[str, Any]) -> str:
 
 
 def _details(flow: Mapping[str, Any]) -> str:
-    facts = [f"captured at the {flow['place']}"] if flow["place"] in ("sender", "receiver") else []
+    facts = (
+        [f"Captured beside the {flow['place']}"] if flow["place"] in ("sender", "receiver") else []
+    )
     if flow["place"] == "between":
-        facts.append("captured between both ends")
+        facts.append("Captured between both ends")
     if rounds := flow["rtt_p50"]:
         facts.append(
             f"RTT {1e3 * rounds:.4g} ms at the median, {1e3 * flow['rtt_p99']:.4g} at 99 %"
@@ -192,9 +197,10 @@ def _drawn(flow: Mapping[str, Any]) -> str:
         f'<text x="{WIDTH}" y="{bottom}" text-anchor="end">{end:.4g} s</text>'
     )
     return (
-        f'<svg viewBox="0 -12 {WIDTH} {bottom + 18}" style="width:100%;font-size:11px" '
+        f'<div class="wide"><svg viewBox="0 -12 {WIDTH} {bottom + 18}" '
+        f'style="width:100%;min-width:640px;font-size:11px" '
         f'fill="currentColor" role="img" aria-label="causes, goodput and round-trip times over '
-        f'time">{"".join(parts)}</svg>'
+        f'time">{"".join(parts)}</svg></div>'
     )
 
 
@@ -206,7 +212,7 @@ def _causes(blocks: Sequence[Sequence[Mapping[str, Any]]], width: float, span: f
             share = sum(piece["causes"][cause] for piece in block) / span
             if share > 1e-4:
                 rects.append(
-                    f'<rect x="{place * width:.2f}" y="{y:.1f}" width="{width + 0.05:.2f}" '
+                    f'<rect x="{place * width:.2f}" y="{y:.1f}" width="{width + 0.4:.2f}" '
                     f'height="{HEIGHT * share:.1f}" fill="{COLOURS[name]}"/>'
                 )
             y += HEIGHT * share

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 from rich.table import Table
 
-from narrows.captures import Explained, sentence, why
+from narrows.captures import Explained, in_sum, sentence, why
 from narrows.cli.work.printing import finish, folder_of
 from narrows.files import parquet, write_at_once
 from narrows.fitted import fit
@@ -31,24 +32,24 @@ class Ask:
 
 def explain(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
     """Print and write what a capture tells; return whether it was read to its end."""
-    with folder_of(output, force) as folder:
+    with folder_of(output, force) as folder, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         explained = _read(ask)
         if as_json:
             put(explained.to_json())
         else:
             _print(explained, ask.flows)
         if folder:
-            made = Made("why", [({"file": explained.name}, "")], [])
+            made = Made("why", [({"file": explained.name}, "")], [1])
             if ask.anonymous:
                 made = replace(made, command=["narrows", "why", explained.name, "--anonymous"])
             folder.text("index.html", page(explained, made))
             folder.data("flows.parquet", parquet(explained.flows))
             folder.data("times.parquet", parquet(explained.times))
             finish(folder, made, as_json)
-    broken = explained.told["broken"]
-    if broken:
-        tell(f"{explained.name} breaks off: {broken}; all before it is shown")
-    return not broken
+    for warning in said:
+        tell(str(warning.message))
+    return not explained.told["broken"]
 
 
 def write_fitted(ask: Ask, flow: int, cc: str, output: Path | None, force: bool) -> None:
@@ -80,15 +81,18 @@ def _print(explained: Explained, most: int) -> None:
     table = Table(box=None)
     table.add_column("")
     # An address is never cut short.
-    table.add_column("from, to", overflow="fold")
-    for name in ("Mbit/s", "held back by", "base RTT", "bottleneck", "losses"):
+    table.add_column("from, to", overflow="fold", min_width=21)
+    for name in ("Mbit/s", "held back by", "bottleneck", "lost"):
         table.add_column(name, no_wrap=True)
     for number, flow in enumerate(flows[:most]):
         table.add_row(str(number), *_cells(flow))
     console().print(table)
     if len(flows) > most:
-        put(f"and {len(flows) - most} smaller flows; --json has all")
-    console().print(f"\nFlow 0: {sentence(flows[0])}")
+        rest = len(flows) - most
+        put(f"and {rest} smaller flow{'s' if rest > 1 else ''}; --flows, --json and -o have more")
+    if any(flow["base_rtt"] and flow["base_rtt"]["low"] <= 0 for flow in flows[:most]):
+        put("≤: the path always had a queue, so that its least round trip is not known")
+    console().print(f"\nIn sum: {in_sum(flows)}.\n\nFlow 0: {sentence(flows[0])}")
 
 
 def _cells(flow: Mapping[str, Any]) -> list[str]:
@@ -96,11 +100,11 @@ def _cells(flow: Mapping[str, Any]) -> list[str]:
     lost = str(flow["lost"])
     if flow["loss"] not in ("none", "untold"):
         lost += f"\n{flow['loss']}"
+    cause = "receiver" if flow["cause"] == "receiver" else NAMES[flow["cause"]]
     return [
         f"{flow['sender']}\n{flow['receiver']}",
         f"{flow['goodput'] * 1e-6:.2f}",
-        f"{NAMES[flow['cause']]}\n{100 * share:.0f} %",
-        told(flow["base_rtt"], 1e3, "ms"),
-        told(flow["rate"], 1e-6, "Mbit/s"),
+        f"{cause}\n{100 * share:.0f} %",
+        f"{told(flow['rate'], 1e-6, 'Mbit/s')}\n{told(flow['base_rtt'], 1e3, 'ms')}",
         lost,
     ]
