@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import narrows as nw
-from narrows.captures import CAUSES
+from narrows.causes import CAUSES
 
 # Seconds of a run.
 DURATION = 20

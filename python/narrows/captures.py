@@ -1,4 +1,4 @@
-"""What held back the connections of a capture."""
+"""What held back the connections of a capture or a log."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from typing import Any
 import polars as pl
 
 from narrows import _core
+from narrows.causes import CAUSES
 from narrows.errors import Error
+from narrows.logged import told as told_by_log
+from narrows.qlogs import is_qlog
 
-# What may hold a sender back, in the core's order.
-CAUSES: tuple[str, ...] = tuple(json.loads(_core.causes()))
 # As people say it, behind "held back by".
 WORDS = {
     "window": "its congestion window",
@@ -93,7 +94,7 @@ def why(
     anonymous: bool = False,
     watch: Callable[[int], None] | None = None,
 ) -> Explained:
-    """Say what held back each TCP connection of a capture.
+    """Say what held back each connection of a capture or a log.
 
     The file is read twice, in bounded memory. What is on the wire tells what each sender waited
     for; `docs/why.md` says how, and how sure that is. A file that breaks off is read up to there,
@@ -102,7 +103,8 @@ def why(
     Parameters
     ----------
     file
-        A pcap or pcapng file, from either end or from the middle, with whole or cut packets.
+        A pcap or pcapng file, from either end or from the middle, with whole or cut packets; or a
+        qlog of a sender over QUIC, contained or in lines.
     lines
         The number of flows, the largest, that get a time line.
     anonymous
@@ -138,15 +140,18 @@ def why(
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise Error(f"{path}: is no regular file, and is read twice; write it to a file first")
     # An error of Python's own names the file.
-    path.open("rb").close()
-    told = json.loads(_core.why(path, lines, watch or _nothing))
+    with path.open("rb") as stream:
+        beginning = stream.read(64)
+    if is_qlog(beginning):
+        told = told_by_log(path, lines)
+    else:
+        told = json.loads(_core.why(path, lines, watch or _nothing))
     if not told["flows"]:
         beyond = (
             f", {told['beyond']} of connections beyond the first 65536" if told["beyond"] else ""
         )
-        raise Error(
-            f"{path}: holds no TCP connection with payload; it has {told['frames']} frames{beyond}"
-        )
+        kind = "connection" if is_qlog(beginning) else "TCP connection"
+        raise Error(f"{path}: holds no {kind} with payload; it has {told['frames']} frames{beyond}")
     name = path.name
     if told["broken"]:
         where = NAMELESS if anonymous else path

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from narrows.captures import CAUSES, Explained
+from narrows.captures import Explained
+from narrows.causes import CAUSES
 from narrows.errors import Error
 from narrows.scenario import Scenario
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 import narrows as nw
 from binary import ROOT, Run
-from narrows.captures import CAUSES
+from narrows.causes import CAUSES
 
 sys.path.insert(0, str(ROOT / "validation"))
 
@@ -153,3 +154,112 @@ def test_causes_and_estimates_are_those_of_the_runs() -> None:
         assert row.needless[0] == row.needless[1], row
         assert row.base is None or row.base == pytest.approx(1, abs=0.02), row
         assert row.rate is None or row.rate == pytest.approx(1, abs=0.05), row
+
+
+LOGGED: list[dict[str, object]] = [
+    {"cc": "cubic+quic"},
+    {"cc": "bbr+quic"},
+    {"cc": "cubic+quic", "app": {"rate": "8Mbps"}},
+    {"cc": "cubic+quic", "app": {"rate": "8Mbps", "frames": 5}},
+    {"cc": "cubic+quic", "max_window": "20p"},
+]
+
+
+@pytest.fixture(scope="module", params=range(len(LOGGED)))
+def log(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Logged:
+    """A sender over QUIC that logs itself, and the shares of its time that the run tells."""
+    folder = tmp_path_factory.mktemp("logged")
+    path = {"rate": "20Mbps", "rtt": "40ms", "buffer": "0.5bdp"}
+    scenario = nw.Scenario(dumbbell=path, flows=[LOGGED[request.param]], duration="8s")
+    result = nw.run(scenario.with_({"trace.flows": [0], "warmup": "0s"}), traces_to=folder)
+    return folder / "flow0.sqlog", validation.truth(result.flows.row(0, named=True))
+
+
+Logged = tuple[Path, dict[str, float]]
+
+
+def test_a_log_tells_what_its_run_tells(log: Logged) -> None:
+    file, true = log
+    flow = nw.why(file).flows.row(0, named=True)
+    assert sum(flow[f"limited_by_{name}"] for name in CAUSES) == pytest.approx(1)
+    # BBR decides in a recovery itself, which its log calls one.
+    spare = flow["limited_by_recovery"] - true["recovery"]
+    for name, share in true.items():
+        reach = 0.03 + max(spare, 0.0)
+        assert flow[f"limited_by_{name}"] == pytest.approx(share, abs=reach), name
+
+
+def test_each_form_of_a_log_tells_the_same(log: Logged, tmp_path: Path) -> None:
+    file, _ = log
+    records = [json.loads(it) for it in file.read_text().split("\x1e") if it.strip()]
+    lines = tmp_path / "lines.qlog"
+    lines.write_text("\n".join(map(json.dumps, records)))
+    contained = tmp_path / "contained.qlog"
+    contained.write_text(json.dumps({"qlog_version": "0.3", "traces": [{"events": records[1:]}]}))
+    fields = ["relative_time", "CATEGORY", "EVENT_TYPE", "DATA"]
+    old = [
+        [str(it["time"] * 1e3), "x", it["name"].rpartition(":")[2], _in_micros(it["data"])]
+        for it in records[1:]
+    ]
+    trace = {"configuration": {"time_units": "us"}, "event_fields": fields, "events": old}
+    first = tmp_path / "first.qlog"
+    first.write_text(json.dumps({"qlog_version": "draft-00", "traces": [trace]}))
+    expected = nw.why(file).flows.row(0, named=True)
+    for other in (lines, contained, first):
+        found = nw.why(other).flows.row(0, named=True)
+        assert found["bytes"] == expected["bytes"]
+        assert found["lost"] == expected["lost"]
+        for name in CAUSES:
+            share = expected[f"limited_by_{name}"]
+            assert found[f"limited_by_{name}"] == pytest.approx(share, abs=1e-3)
+
+
+def _in_micros(data: dict[str, object]) -> dict[str, object]:
+    return {
+        name: 1e3 * value if isinstance(value, float) and name.endswith("rtt") else value
+        for name, value in data.items()
+    }
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_log_with_anything_in_it_is_read_or_refused(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    values: list[object] = [
+        None,
+        -1,
+        1e308,
+        "x",
+        "1e999",
+        [],
+        [[]],
+        {},
+        True,
+        2**70,
+        [[0, 10**9]],
+        [["a", {}]],
+    ]
+    names = [
+        "packet_sent",
+        "packet_received",
+        "metrics_updated",
+        "packet_lost",
+        "loss_timer_updated",
+    ]
+    inner = "header packet_number raw length frames frame_type acked_ranges congestion_window"
+    inner += " bytes_in_flight smoothed_rtt latest_rtt min_rtt pacing_rate new event_type"
+
+    def data(depth: int = 0) -> dict[str, object]:
+        return {
+            name: data(depth + 1) if depth < 2 and rng.random() < 0.3 else rng.choice(values)
+            for name in rng.sample(inner.split(), 6)
+        }
+
+    events = [
+        {"time": rng.choice([*values, *range(9)]), "name": rng.choice(names), "data": data()}
+        for _ in range(60)
+    ]
+    events += [{"time": 9, "name": "packet_sent", "data": {"raw": {"length": 1200}}}]
+    file = tmp_path / "log.sqlog"
+    file.write_text("\n".join(["{}", *map(json.dumps, events)]))
+    flow = nw.why(file).flows.row(0, named=True)
+    assert sum(flow[f"limited_by_{name}"] for name in CAUSES) <= 1 + 1e-9

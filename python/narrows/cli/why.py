@@ -14,7 +14,9 @@ commands = typer.Typer()
 
 @commands.command(epilog="Example: narrows why capture.pcapng -o out/why")
 def why(
-    file: Annotated[Path, typer.Argument(help="A pcap or pcapng file of TCP connections.")],
+    file: Annotated[
+        Path, typer.Argument(help="A pcap or pcapng file of TCP connections, or a qlog.")
+    ],
     flows: Annotated[
         int, typer.Option(help="Flows to show, the largest; --json and -o have all.", min=1)
     ] = 10,

@@ -6,7 +6,8 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from narrows.captures import CAUSES, Explained, in_sum, sentence
+from narrows.captures import Explained, in_sum, sentence
+from narrows.causes import CAUSES
 from narrows.made import Made
 from narrows.report.sheet import sheet
 

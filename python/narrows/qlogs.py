@@ -1,0 +1,118 @@
+"""Logs of QUIC endpoints (qlog): all drafts, contained and in lines."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from narrows.errors import Error
+
+# What the records of a JSON text sequence begin with (RFC 7464).
+RECORD = "\x1e"
+# A line that is longer is no event.
+LONGEST = 1 << 22
+# A contained log is read whole; no larger one is.
+LARGEST = 512 << 20
+
+
+# What events were called until draft-01.
+OLD = {"metric_update": "metrics_updated", "congestion_state_update": "congestion_state_updated"}
+
+
+@dataclass
+class Event:
+    """An event: seconds, its name without a category, its data, and seconds of its units."""
+
+    at: float
+    name: str
+    data: Mapping[str, Any]
+    unit: float
+
+
+def is_qlog(beginning: bytes) -> bool:
+    r"""Return whether a file that begins so is a log and no capture.
+
+    Examples
+    --------
+    >>> is_qlog(b'{"qlog_version":"0.3"'), is_qlog(b"\x1e{"), is_qlog(b"\n\r\r\n")
+    (True, True, False)
+    """
+    return beginning.lstrip(b"\x1e \t\r\n")[:1] == b"{"
+
+
+def events_of(path: Path) -> Iterator[list[Event]]:
+    """Read the traces of a file: a JSON text sequence, a line for each event, or contained JSON.
+
+    Raises
+    ------
+    Error
+        If it is none of these.
+    """
+    with path.open(encoding="utf-8", errors="replace") as stream:
+        first = stream.readline(LONGEST)
+        head = _parsed(first)
+        if head is not None and "traces" not in head:
+            yield list(_lines(head, stream))
+            return
+    if path.stat().st_size > LARGEST:
+        raise Error(f"{path}: has more than {LARGEST >> 20} MiB of contained JSON; log it as lines")
+    try:
+        whole = json.loads(path.read_text(encoding="utf-8", errors="replace").strip(RECORD + "\n "))
+    except (ValueError, RecursionError):
+        raise Error(f"{path}: is no qlog, neither contained nor in lines") from None
+    traces = whole.get("traces") if isinstance(whole, dict) else None
+    if not isinstance(traces, list):
+        raise Error(f"{path}: is no qlog, as it has no traces")
+    for trace in traces:
+        if isinstance(trace, dict):
+            yield list(_contained(trace))
+
+
+def _parsed(line: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line.strip(RECORD + "\n\r\t "))
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _lines(head: dict[str, Any], lines: Iterator[str]) -> Iterator[Event]:
+    """Return the events of lines; one that is broken, as the last may be, is left out."""
+    for line in lines:
+        parsed = _parsed(line)
+        if parsed is not None and (event := _event(parsed, 1e-3)):
+            yield event
+    if event := _event(head, 1e-3):
+        yield event
+
+
+def _contained(trace: Mapping[str, Any]) -> Iterator[Event]:
+    fields = trace.get("event_fields")
+    units = (trace.get("configuration") or {}).get("time_units", "ms")
+    scale = 1e-6 if units == "us" else 1e-3
+    for given in trace.get("events") or []:
+        # Until draft-01 an event was a list, whose fields the trace names.
+        if isinstance(given, list) and isinstance(fields, list):
+            names = [str(name).lower() for name in fields]
+            given = dict(zip(names, given, strict=False))  # noqa: PLW2901
+        if isinstance(given, dict) and (event := _event(given, scale)):
+            yield event
+
+
+def _event(given: Mapping[str, Any], scale: float) -> Event | None:
+    at = given.get("time", given.get("relative_time"))
+    name = given.get("name", given.get("event", given.get("event_type")))
+    data = given.get("data", {})
+    if not isinstance(name, str) or not isinstance(data, dict):
+        return None
+    try:
+        # Until draft-01 all numbers were texts.
+        seconds = float(at) * scale if isinstance(at, int | float | str) else math.nan
+    except ValueError:
+        return None
+    plain = name.rpartition(":")[2].lower().removeprefix("recovery_")
+    return Event(seconds, OLD.get(plain, plain), data, scale) if math.isfinite(seconds) else None
