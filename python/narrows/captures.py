@@ -255,10 +255,10 @@ def sentence(flow: Mapping[str, Any]) -> str:
     if shares[second] >= SECOND:
         said += f", then by {WORDS[second]} ({shares[second]:.0%})"
     parts = [said.replace("%", " %") + "."]
-    if (busy := flow["busy"]) is not None and busy >= SECOND:
-        rate = flow["rate"]
-        which = f"bottleneck ({_mega(rate['value'])})" if rate else "path"
-        parts.append(f"The {which} had a queue for {100 * busy:.0f} % of that time.")
+    # Without a rate a queue may be nothing but what the sender let go at once.
+    if (rate := flow["rate"]) and flow["busy"] >= SECOND:
+        which = f"bottleneck ({_mega(rate['value'])})"
+        parts.append(f"The {which} had a queue for {100 * flow['busy']:.0f} % of that time.")
     parts += _losses(flow)
     return " ".join(parts)
 

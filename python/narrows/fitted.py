@@ -47,7 +47,7 @@ class Fitted:
         return "".join(f"# {line}\n" for line in self.sure) + self.scenario.to_toml()
 
 
-def fit(explained: Explained, flow: int = 0, cc: str = OTHERS) -> Fitted:
+def fit(explained: Explained, flow: int = 0, cc: str = OTHERS, rate: float | None = None) -> Fitted:
     """Return the path that a flow of a capture saw.
 
     Parameters
@@ -58,6 +58,8 @@ def fit(explained: Explained, flow: int = 0, cc: str = OTHERS) -> Fitted:
         The number of the flow, in the order of `Explained.flows`.
     cc
         The law in its place.
+    rate
+        The bottleneck's rate in bit/s, where one knows what a capture does not tell.
 
     Returns
     -------
@@ -86,23 +88,25 @@ def fit(explained: Explained, flow: int = 0, cc: str = OTHERS) -> Fitted:
     if not 0 <= flow < len(flows):
         raise Error(f"flow: {flow} is none of 0 to {len(flows) - 1}")
     own = flows[flow]
-    rate, base = own["rate"], own["base_rtt"]
-    if rate is None:
-        why = (
-            "it never had a queue for long" if (own["busy"] or 0) < LIMITED else "others shared it"
+    if rate is not None:
+        own = {**own, "rate": {"value": rate, "low": rate, "high": rate}}
+    base = own["base_rtt"]
+    if own["rate"] is None:
+        raise Error(
+            f"flow {flow}: the bottleneck's rate is not told; it had no queue for long, or others "
+            "shared it; give it as rate"
         )
-        raise Error(f"flow {flow}: the bottleneck's rate is not told, as {why}")
     if base is None:
         raise Error(f"flow {flow}: the base RTT is not told; one way is not in the capture")
     packet = own["segment_size"] + 40
     # A least round trip has a full packet and an acknowledgement on the bottleneck.
-    rtt = max(base["value"] - 8 * (packet + ACK) / rate["value"], 1e-5)
+    rtt = max(base["value"] - 8 * (packet + ACK) / own["rate"]["value"], 1e-5)
     sure = [
         f"made by narrows fit of {explained.name}, flow {flow}",
-        _between("rate", rate, 1e-6, "Mbps"),
+        _between("rate", own["rate"], 1e-6, "Mbps"),
     ]
     sure.append(_between("base RTT", base, 1e3, "ms"))
-    link = {"rate": f"{rate['value']:.4g}bps", "rtt": f"{rtt * 1e3:.4g}ms"}
+    link = {"rate": f"{own['rate']['value']:.4g}bps", "rtt": f"{rtt * 1e3:.4g}ms"}
     link["buffer"] = _buffer(own, rtt, packet, sure)
     link |= _lossy(own, packet, sure)
     others = _others(flows, flow)

@@ -133,6 +133,9 @@ def test_a_fitted_path_says_what_another_law_would_have_done(
     assert (again.returncode, "--force" in again.stderr) == (2, True)
     ran = nw.run(nw.Scenario.load(file))
     assert ran.summary["utilisation"][0] > 0.9
+    tried = narrows("fit", str(capture), "--compare", "cubic,bbr")
+    assert tried.returncode == 0, tried.stderr
+    assert [line.split()[0] for line in tried.stdout.splitlines()[1:]] == ["seen", "cubic", "bbr"]
     wrong = narrows("fit", str(capture), "--flow", "2")
     assert (wrong.returncode, "flow: 2 is none of 0 to 1" in wrong.stderr) == (2, True)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from narrows.cli.options import Force
+from narrows.cli.options import Force, rate_of, split_list
 
 commands = typer.Typer()
 
@@ -50,11 +50,18 @@ def why(
     end_unless(explain(Ask(file, flows, anonymous), json_, output, force))
 
 
-@commands.command(epilog="Example: narrows fit capture.pcapng -o path.toml --cc bbr")
+@commands.command(epilog="Example: narrows fit capture.pcapng --compare cubic,bbr -o path.toml")
 def fit(
     file: Annotated[Path, typer.Argument(help="A pcap or pcapng file of TCP connections.")],
     flow: Annotated[int, typer.Option(help="The flow, by its number in `narrows why`.", min=0)] = 0,
-    cc: Annotated[str, typer.Option(help="The law in its place.")] = "cubic",
+    cc: Annotated[str, typer.Option(help="The law in its place, in the scenario.")] = "cubic",
+    compare: Annotated[
+        str | None,
+        typer.Option(help="Say what these laws would have got, like cubic,bbr; five seeds each."),
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option(help="The bottleneck's rate, if it is not told, like 50Mbps.")
+    ] = None,
     anonymous: Annotated[
         bool, typer.Option("--anonymous", help="Leave the file's name out.")
     ] = False,
@@ -63,11 +70,14 @@ def fit(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
 ) -> None:
-    """Write the path that a flow saw as a scenario, to try other laws on it.
+    """Write the path that a flow saw as a scenario, or say what other laws would have done on it.
 
-    Then narrows compare path.toml --cc cubic,bbr says what they would have done. Comments in the
-    file say how sure each of its values is.
+    Comments say how sure each value is.
     """
-    from narrows.cli.work.why import Ask, write_fitted
+    from narrows.cli.work.why import Ask, try_laws, write_fitted
 
-    write_fitted(Ask(file, 0, anonymous), flow, cc, output, force)
+    ask = Ask(file, flow, anonymous, rate_of("--rate", rate) if rate else None)
+    if compare:
+        try_laws(ask, split_list("--compare", compare))
+    if output or not compare:
+        write_fitted(ask, cc, output, force)

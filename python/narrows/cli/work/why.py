@@ -5,29 +5,37 @@ from __future__ import annotations
 import errno
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from rich.table import Table
 
 from narrows.captures import Explained, in_sum, sentence, why
 from narrows.cli.work.printing import finish, folder_of
 from narrows.files import parquet, write_at_once
-from narrows.fitted import fit
+from narrows.fitted import Fitted, fit
 from narrows.made import Made
+from narrows.metrics import quantity
 from narrows.report.why import NAMES, page, told
+from narrows.results import run
+from narrows.statistics import mean_and_interval
 from narrows.terminal import console, live, put, say, tell
+
+# Seeds with which laws are tried.
+SEEDS = 5
 
 
 @dataclass(frozen=True)
 class Ask:
-    """What a command was asked."""
+    """What a command was asked: of `why` how many flows to show, of `fit` which of them."""
 
     file: Path
     flows: int
     anonymous: bool
+    rate: float | None = None
 
 
 def explain(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
@@ -52,16 +60,45 @@ def explain(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
     return not explained.told["broken"]
 
 
-def write_fitted(ask: Ask, flow: int, cc: str, output: Path | None, force: bool) -> None:
+def write_fitted(ask: Ask, cc: str, output: Path | None, force: bool) -> None:
     """Print the path that a flow saw as a scenario, or write it into a file."""
     if output and not force and output.exists():
         raise FileExistsError(errno.EEXIST, "it exists; --force replaces it", output)
-    text = fit(_read(ask), flow, cc).to_toml()
+    text = fit(_read(ask), ask.flows, cc, ask.rate).to_toml()
     if output:
         write_at_once(output, text.encode())
-        say(f"written to {output}; try narrows compare {output} --cc cubic,bbr")
+        say(f"written to {output}; narrows run {output} runs it")
     else:
         put(text, end="")
+
+
+def try_laws(ask: Ask, laws: Sequence[str]) -> None:
+    """Print what laws get over the path that a flow saw, beside what was seen."""
+    explained = _read(ask)
+    table = Table("", "Mbit/s", "RTT", "sent again", box=None)
+    rows = [(cc, _own(fit(explained, ask.flows, cc, ask.rate))) for cc in laws]
+    seen = explained.told["flows"][ask.flows]
+    again, rtt = seen["again"] / max(seen["segments"], 1), seen["rtt_p50"]
+    median = quantity("delay", rtt) + " (median)" if rtt else "–"
+    table.add_row("seen", f"{seen['goodput'] * 1e-6:.2f}", median, f"{100 * again:.2f} %")
+    for cc, own in rows:
+        mean, half = mean_and_interval(own["goodput"].to_list())
+        again = sum(own["retransmitted"]) / max(sum(own["sent"]), 1)
+        rtt = sum(own["mean_rtt"]) / len(own)
+        table.add_row(
+            cc,
+            f"{mean * 1e-6:.2f} ± {half * 1e-6:.2f}",
+            f"{quantity('delay', rtt)} (mean)",
+            f"{100 * again:.2f} %",
+        )
+    console().print(table)
+
+
+def _own(fitted: Fitted) -> pl.DataFrame:
+    """Return the own flow of a fitted path under five seeds."""
+    scenario = fitted.scenario.with_({"warmup": "0s"})
+    runs = [run(scenario, seed=seed).flows.head(1) for seed in range(1, SEEDS + 1)]
+    return pl.concat(runs)
 
 
 def _read(ask: Ask) -> Explained:
