@@ -104,8 +104,8 @@ impl<T> Conversations<T> {
 }
 
 impl Known {
-    /// Whether a segment was seen before; what is sent again has another identification, or none and
-    /// another time.
+    /// Whether a segment was seen before; what is sent again has another identification, or none
+    /// and another time.
     fn is_double(&mut self, way: Way, segment: &Segment) -> bool {
         let time = if segment.identification == 0 { segment.at } else { Time::ZERO };
         let this = (segment.number, segment.acknowledged, segment.identification, time);

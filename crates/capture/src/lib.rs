@@ -1,8 +1,8 @@
 //! What held back the connections of a capture: read twice, so that the second reading knows what
 //! does not change ([`mod@survey`]), and judged as a sender would see it ([`mod@sender`]).
 //!
-//! Captures are hostile: nothing is believed that would have to be kept without a bound, and nothing
-//! panics.
+//! Captures are hostile: nothing is believed that would have to be kept without a bound, and
+//! nothing panics.
 
 mod causes;
 mod conversations;

@@ -126,8 +126,8 @@ impl Losses {
         self.again - self.needless
     }
 
-    /// What lost packets, from the round-trip times of the connection, the least of them in seconds,
-    /// and the seconds below which a queue cannot be told from chance.
+    /// What lost packets, from the round-trip times of the connection, the least of them in
+    /// seconds, and the seconds below which a queue cannot be told from chance.
     pub fn kind(&self, rtts: &Histogram, base: f64, noise: f64) -> LossKind {
         if self.lost() == 0 || self.episodes.is_empty() {
             return LossKind::None;

@@ -209,13 +209,17 @@ mod tests {
     proptest! {
         #[test]
         fn a_board_counts_as_a_set_does(
-            acks in prop::collection::vec((0i64..60, prop::collection::vec((0i64..90, 1i64..9), 0..4)), 0..40)
+            acks in prop::collection::vec(
+                (0i64..60, prop::collection::vec((0i64..90, 1i64..9), 0..4)),
+                0..40,
+            )
         ) {
             let (mut board, mut set) = (Board::default(), BTreeSet::new());
             for (below, blocks) in acks {
                 let (known, before) = (set.clone(), set.len() as i64);
                 set.extend(0..below);
-                let blocks: Vec<_> = blocks.iter().map(|(start, size)| (*start, start + size)).collect();
+                let ends = |(start, size): &(i64, i64)| (*start, start + size);
+                let blocks: Vec<_> = blocks.iter().map(ends).collect();
                 blocks.iter().for_each(|(start, end)| set.extend(*start..*end));
                 let newly = board.hear(below, blocks.into_iter());
                 prop_assert_eq!(newly.bytes, set.len() as i64 - before);

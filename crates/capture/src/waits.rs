@@ -76,8 +76,8 @@ impl Waits {
             }
         }
         let [heads, prompted, lumped, ended] = sums;
-        // A window lets something go with each acknowledgement, but for what Linux lets pile up to a
-        // super-packet of a millisecond; a pacer lets several pass.
+        // A window lets something go with each acknowledgement, but for what Linux lets pile up to
+        // a super-packet of a millisecond; a pacer lets several pass.
         let count = self.waits.iter().filter(|wait| !wait.follows).count() as f64;
         let answers_each = 5 * answered >= 2 * self.heard;
         let piles_up = prompted >= 0.85 * heads && heads <= PILE * count;

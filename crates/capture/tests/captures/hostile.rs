@@ -40,7 +40,9 @@ fn what_fuzzing_has_found_and_starts_from_is_read() {
 proptest! {
     #[test]
     fn any_segments_have_shares_and_intervals(
-        said in prop::collection::vec(said(), 0..120), in_order in any::<bool>(), kept in 20usize..200
+        said in prop::collection::vec(said(), 0..120),
+        in_order in any::<bool>(),
+        kept in 20usize..200,
     ) {
         let mut said = said;
         if in_order {
@@ -56,7 +58,8 @@ proptest! {
 
     #[test]
     fn a_capture_with_any_byte_changed_is_read(
-        said in prop::collection::vec(said(), 1..20), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)
+        said in prop::collection::vec(said(), 1..20),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
         let mut file = capture(&said, Link::Ethernet, 120);
         for (place, byte) in changes {
