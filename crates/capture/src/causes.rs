@@ -1,10 +1,10 @@
 //! What held a sender back, and when.
 
-use narrows_units::{Duration, Time};
+use narrows_units::Time;
 use serde::Serialize;
 
 /// What held a sender back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// The congestion window: it sent as acknowledgements came.
@@ -24,6 +24,7 @@ pub enum Cause {
     /// What was seen came as fast as the path let it through; seen from behind the bottleneck.
     Path,
     /// Cannot be told.
+    #[default]
     Untold,
 }
 
@@ -156,17 +157,12 @@ impl Account {
         let seconds = at.since(self.from).seconds();
         self.line.as_mut().map(|line| line.at(seconds))
     }
-
-    /// Seconds since the beginning.
-    pub fn seconds(&self, at: Time) -> f64 {
-        let since: Duration = at.since(self.from);
-        since.seconds()
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use narrows_units::Duration;
 
     #[test]
     fn a_time_line_keeps_every_second_of_each_cause() {

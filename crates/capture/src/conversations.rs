@@ -51,11 +51,7 @@ impl<T> Conversations<T> {
 
     /// Returns the connection of a segment, made by `make` if it is new, and the segment's way;
     /// `None` if the segment is to be left out.
-    pub fn find(
-        &mut self,
-        segment: &Segment,
-        make: impl FnOnce(usize) -> T,
-    ) -> Option<(&mut T, Way)> {
+    pub fn find(&mut self, segment: &Segment, make: impl FnOnce() -> T) -> Option<(&mut T, Way)> {
         let (there, back) = ([segment.from, segment.to], [segment.to, segment.from]);
         let known = self.newest.get(&there).or_else(|| self.newest.get(&back)).copied();
         let asks = segment.syn && segment.acknowledged.is_none();
@@ -79,17 +75,14 @@ impl<T> Conversations<T> {
                     latest: [[(0, None, 0, Time::NEVER); LATEST]; 2],
                     next: 0,
                 };
-                self.all.push((known, make(self.all.len())));
+                self.all.push((known, make()));
                 self.all.len() - 1
             }
         };
         let (known, state) = &mut self.all[place];
         let way = usize::from(known.ends[0] != segment.from);
-        if *known.interfaces[way].get_or_insert(segment.interface) != segment.interface {
-            self.doubled += 1;
-            return None;
-        }
-        if known.is_double(way, segment) {
+        let interface = *known.interfaces[way].get_or_insert(segment.interface);
+        if interface != segment.interface || known.is_double(way, segment) {
             self.doubled += 1;
             return None;
         }

@@ -62,7 +62,7 @@ pub fn why<R: Read>(
 ) -> Result<Report, CaptureError> {
     let mut first = Conversations::new();
     let seen = read(open()?, &mut go_on, |segment| {
-        if let Some((both, way)) = first.find(segment, |_| Surveys::default()) {
+        if let Some((both, way)) = first.find(segment, Surveys::default) {
             survey(both, way, segment);
         }
     })?;
@@ -79,7 +79,7 @@ pub fn why<R: Read>(
         })
     };
     read(open()?, &mut go_on, |segment| {
-        if let Some((both, way)) = second.find(segment, |_| make(surveys.next())) {
+        if let Some((both, way)) = second.find(segment, || make(surveys.next())) {
             hear(both, way, segment);
         }
     })?;
@@ -124,15 +124,7 @@ fn read<R: Read>(
     mut see: impl FnMut(&Segment),
 ) -> Result<Report, CaptureError> {
     let mut frames = Frames::new(source)?;
-    let mut report = Report {
-        frames: 0,
-        others: 0,
-        doubled: 0,
-        beyond: 0,
-        broken: None,
-        connections: 0,
-        flows: Vec::new(),
-    };
+    let mut report = Report::default();
     loop {
         let next = frames.next(|frame| {
             report.frames += 1;

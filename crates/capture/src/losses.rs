@@ -9,10 +9,11 @@ use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 
 /// What lost packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LossKind {
     /// Nothing was lost.
+    #[default]
     None,
     /// A queue that was full: round trips were as long as they became when it happened.
     Congestion,

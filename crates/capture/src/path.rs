@@ -105,7 +105,7 @@ impl Path {
     }
 
     /// A round-trip time is seen.
-    pub fn sample(&mut self, at: Time, rtt: Duration) {
+    fn sample(&mut self, at: Time, rtt: Duration) {
         let rtt = rtt.seconds();
         self.rtts.add(rtt, 1.0);
         self.latest = rtt;

@@ -19,13 +19,13 @@ pub struct Between {
 }
 
 /// What a capture shows.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Report {
     /// Frames.
     pub frames: u64,
     /// Frames that hold no TCP.
     pub others: u64,
-    /// Segments that another interface shows as well.
+    /// Segments that were seen before, on another interface or on the same.
     pub doubled: u64,
     /// Segments of connections beyond the number that is kept.
     pub beyond: u64,
@@ -38,7 +38,7 @@ pub struct Report {
 }
 
 /// One way of a connection.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Flow {
     /// Address and port of the sender.
     pub sender: String,
@@ -165,7 +165,7 @@ impl Flow {
         let is_more = |rate: &Between| rate.value > 0.98 * flow.goodput;
         let flow = Self { rate: flow.rate.filter(is_more), ..flow };
         Some(Self {
-            buffer: buffer(&flow, &losses.full_queue(base.unwrap_or(0.0)), survey.packet()),
+            buffer: buffer(&flow, losses.full_queue(base.unwrap_or(0.0)), survey.packet()),
             ..flow
         })
     }
@@ -187,47 +187,6 @@ impl Flow {
             unseen: counts.unseen,
             marked: counts.marked,
             ..Self::default()
-        }
-    }
-}
-
-impl Default for Flow {
-    fn default() -> Self {
-        Self {
-            sender: String::new(),
-            receiver: String::new(),
-            begins: 0.0,
-            seconds: 0.0,
-            bytes: 0,
-            goodput: 0.0,
-            place: Place::Untold,
-            cause: Cause::Untold,
-            shares: Shares::default(),
-            base_rtt: None,
-            rate: None,
-            buffer: None,
-            rtt_p50: None,
-            rtt_p99: None,
-            busy: None,
-            loss: LossKind::None,
-            segments: 0,
-            again: 0,
-            lost: 0,
-            needless: 0,
-            episodes: 0,
-            timeouts: 0,
-            per_acknowledgement: None,
-            compressed: None,
-            offloaded: 0,
-            largest_payload: 0,
-            segment_size: 0,
-            restarts: 0,
-            receive_window: None,
-            zero_windows: 0,
-            zero_seconds: 0.0,
-            unseen: 0,
-            marked: 0,
-            timeline: None,
         }
     }
 }
@@ -303,8 +262,8 @@ fn base_between(base: f64, path: &Path, from_handshake: bool) -> Between {
 }
 
 /// A full queue in bytes, where congestion has filled it.
-fn buffer(flow: &Flow, queue: &Option<f64>, packet: f64) -> Option<Between> {
-    let (rate, queue) = (flow.rate?, (*queue)?);
+fn buffer(flow: &Flow, queue: Option<f64>, packet: f64) -> Option<Between> {
+    let (rate, queue) = (flow.rate?, queue?);
     let is_known = flow.base_rtt.is_some_and(|base| base.low > 0.0);
     if flow.loss != LossKind::Congestion || flow.episodes < ENOUGH || queue <= 0.0 || !is_known {
         return None;

@@ -111,11 +111,6 @@ impl Segment {
             is_cut: begins + own > frame.data.len(),
         })
     }
-
-    /// The sequence number behind its last byte.
-    pub fn end(&self) -> u32 {
-        self.number.wrapping_add(self.payload)
-    }
 }
 
 fn packet(link: DataLink, data: &[u8]) -> Option<LaxSlicedPacket<'_>> {

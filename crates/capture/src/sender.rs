@@ -11,7 +11,7 @@ use crate::numbers::{Board, Flight, Numbers, Sent, Stamps};
 use crate::path::Path;
 use crate::segment::Segment;
 use crate::survey::{Place, Survey, hear};
-use crate::waits::{Wait, Waits};
+use crate::waits::{PROMPT, Wait, Waits};
 use narrows_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -77,7 +77,6 @@ pub struct Counts {
     pub offloaded: u64,
     /// The largest payload.
     pub largest: u32,
-    pub acknowledgements: u64,
     /// Acknowledgements of new data, and those which come within a tenth of the time that their
     /// bytes took on the path.
     pub advancing: u64,
@@ -102,8 +101,6 @@ const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 const IN_A_ROW: u32 = 16;
 /// A silence that is no timer's.
 const SILENCE: Duration = Duration::from_millis(10);
-/// What takes longer to answer an acknowledgement was not let go by it.
-const PROMPT: Duration = Duration::from_micros(200);
 /// Seconds by which a timestamp can be older than it says; of a millisecond, as most are, and some
 /// for the receiver.
 const TICK: f64 = 1.5e-3;
@@ -247,9 +244,8 @@ impl Sender {
     /// What has left last is what comes before the next wait.
     fn note_sent(&mut self, at: Time, segment: &Segment) {
         let segments = segment.payload.div_ceil(self.largest());
-        let on_the_link = self.survey.least_gap.unwrap_or(0.0) * f64::from(segment.payload);
-        let goes_on =
-            self.last_sent.filter(|last| at.since(last.at).seconds() <= 1.5 * on_the_link);
+        let goes_on = |last: &LastSent| self.is_next(at.since(last.at), segment.payload);
+        let goes_on = self.last_sent.filter(goes_on);
         let burst = goes_on.map_or(0, |last| last.burst) + segments;
         let is_short = !segment.payload.is_multiple_of(self.largest());
         // What leaves as one always ends so (`__tcp_transmit_skb` of Linux).
@@ -257,15 +253,19 @@ impl Sender {
         self.last_sent = Some(LastSent { at, burst, ends });
     }
 
-    /// Whether bytes that come after a wait have left as soon as the sender's own link was free,
-    /// which is known if that is faster than the path.
-    fn follows(&self, wait: Duration, bytes: u32) -> bool {
-        let Some(own) = self.survey.least_gap else { return false };
-        let is_known = self
-            .path
-            .packet_seconds()
-            .is_some_and(|path| own * f64::from(self.largest()) < 0.5 * path);
-        is_known && wait.seconds() <= 1.5 * own * f64::from(bytes)
+    /// Whether bytes that come after a wait have left about as soon as any ever did.
+    fn is_next(&self, wait: Duration, bytes: u32) -> bool {
+        let own = self.survey.least_gap.unwrap_or(0.0);
+        wait.seconds() <= 1.5 * own * f64::from(bytes)
+    }
+
+    /// Whether a full segment that comes after a wait has left as soon as the sender's own link was
+    /// free, which is known if that is faster than the path.
+    fn follows(&self, wait: Duration) -> bool {
+        let own = self.survey.least_gap.map(|gap| gap * f64::from(self.largest()));
+        let is_known =
+            own.zip(self.path.packet_seconds()).is_some_and(|(own, path)| own < 0.5 * path);
+        is_known && self.is_next(wait, self.largest())
     }
 
     /// New data leaves: what has it waited for?
@@ -293,7 +293,7 @@ impl Sender {
             return self.spend(Cause::Untold, at);
         }
         let waited = at.since(last.at);
-        let follows = self.follows(waited, self.largest());
+        let follows = self.follows(waited);
         // A pacer lets bursts of a millisecond go at most (`tcp_tso_autosize` of Linux).
         let in_lumps = last.burst > 2 && waited > Duration::from_millis(5);
         let wait = Wait {
@@ -341,18 +341,13 @@ impl Sender {
         let silence = at.since(self.last_heard.max(self.last_sent.map_or(at, |last| last.at)));
         // Nothing that acknowledgements have brought about comes so late.
         let timeout = self.path.latest_rtt().scale(1.5).max(SILENCE);
+        let otherwise = if self.repairs.is_some() { Cause::Recovery } else { Cause::Window };
         if silence >= timeout {
-            let before = self.last_heard.min(at);
-            self.spend(
-                if self.repairs.is_some() { Cause::Recovery } else { Cause::Window },
-                before,
-            );
+            self.spend(otherwise, self.last_heard.min(at));
             self.spend(Cause::Timeout, at);
             self.losses.timeouts += u64::from(start <= self.heard.below);
-        } else if self.repairs.is_some() {
-            self.spend(Cause::Recovery, at);
         } else {
-            self.spend(Cause::Window, at);
+            self.spend(otherwise, at);
         }
         if self.repairs.is_none() {
             self.losses.open(self.path.latest(), self.path.recent_most());
@@ -369,7 +364,6 @@ impl Sender {
     /// A segment of this way's receiver.
     pub fn on_heard(&mut self, segment: &Segment) {
         let at = segment.at;
-        self.counts.acknowledgements += u64::from(segment.payload == 0 && !segment.syn);
         if let Some((stamp, _)) = segment.options.stamps {
             self.stamps.see(stamp, at);
         }

@@ -60,7 +60,7 @@ pub struct Survey {
 const LONGEST: Duration = Duration::from_millis(10_000);
 
 /// Where a capture was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
     /// Beside the sender: less than a tenth of the round trip lies before it.
@@ -70,6 +70,7 @@ pub enum Place {
     /// Beside the receiver.
     Receiver,
     /// One of both delays is not known.
+    #[default]
     Untold,
 }
 
