@@ -108,6 +108,9 @@ def test_a_capture_that_breaks_off_is_told_up_to_there(
     done = narrows("why", str(file), "-o", str(tmp_path / "out"))
     assert done.returncode == 1
     assert "is broken after" in done.stderr
+    fitted = narrows("fit", str(file), "--rate", "20Mbps")
+    assert "is broken after" in fitted.stderr
+    assert "UserWarning" not in fitted.stderr
     assert "\x1b" not in done.stdout + done.stderr
     assert "<b>" not in (tmp_path / "out/index.html").read_text()
 
@@ -136,6 +139,9 @@ def test_a_fitted_path_says_what_another_law_would_have_done(
     tried = narrows("fit", str(capture), "--compare", "cubic,bbr")
     assert tried.returncode == 0, tried.stderr
     assert [line.split()[0] for line in tried.stdout.splitlines()[1:]] == ["seen", "cubic", "bbr"]
+    idle = narrows("fit", str(capture), "--compare", "cubic", "--cc", "reno")
+    assert (idle.returncode, "--cc: no scenario is written" in idle.stderr) == (2, True)
+    assert narrows("fit", str(capture), "--compare", "").returncode == 2
     wrong = narrows("fit", str(capture), "--flow", "2")
     assert (wrong.returncode, "flow: 2 is none of 0 to 1" in wrong.stderr) == (2, True)
 
@@ -145,6 +151,20 @@ def test_other_laws_get_on_fitted_paths_what_they_get_on_the_true_ones() -> None
     misses = sorted(abs(it.ratio - 1) for it in tried if it and it.situation != "several")
     assert len(misses) >= 5
     assert misses[len(misses) // 2] < 0.1, tried
+
+
+def test_a_time_line_has_the_round_trips_of_either_end(tmp_path: Path) -> None:
+    # The first of these is captured beside the sender, the second beside the receiver.
+    for number, seed in enumerate((34, 27)):
+        drawn = validation.draw(seed)
+        assert drawn.place == ("sender", "receiver")[number]
+        file, _ = validation.capture(drawn, tmp_path / str(number))
+        explained = nw.why(file)
+        longest = explained.times["rtt_max"].max()
+        p99 = explained.flows["rtt_p99"][0]
+        assert isinstance(longest, float)
+        assert longest >= 0.98 * p99
+        assert p99 > 1.2 * explained.flows["base_rtt"][0]
 
 
 def test_causes_and_estimates_are_those_of_the_runs() -> None:
@@ -179,6 +199,15 @@ def log(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 Logged = tuple[Path, dict[str, float]]
+
+
+def test_a_log_has_all_that_a_capture_has(log: Logged, capture: Path) -> None:
+    of_log, of_capture = (nw.why(file).told for file in (log[0], capture))
+    assert of_log.keys() == of_capture.keys()
+    first, other = (told["flows"][0] for told in (of_log, of_capture))
+    assert list(first) == list(other)
+    assert first["timeline"].keys() == other["timeline"].keys()
+    assert first["timeline"]["pieces"][0].keys() == other["timeline"]["pieces"][0].keys()
 
 
 def test_a_log_tells_what_its_run_tells(log: Logged) -> None:

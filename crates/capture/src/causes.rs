@@ -152,6 +152,14 @@ impl Account {
         self.until = to;
     }
 
+    /// A round-trip time was seen.
+    pub fn note_rtt(&mut self, at: Time, rtt: f64) {
+        if let Some(piece) = self.piece(at) {
+            let least = if piece.rtt[0] == 0.0 { rtt } else { piece.rtt[0].min(rtt) };
+            piece.rtt = [least, piece.rtt[1].max(rtt)];
+        }
+    }
+
     /// The piece of the time line at a moment.
     pub fn piece(&mut self, at: Time) -> Option<&mut Piece> {
         let seconds = at.since(self.from).seconds();

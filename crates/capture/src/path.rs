@@ -104,36 +104,22 @@ impl Path {
         self.was_compressed
     }
 
-    /// A round-trip time is seen.
-    fn sample(&mut self, at: Time, rtt: Duration) {
-        let rtt = rtt.seconds();
+    /// Bytes of payload have come through, with a round-trip time if it can be told: they are
+    /// acknowledged, or seen from behind the bottleneck.
+    pub fn see(&mut self, at: Time, bytes: f64, rtt: Option<Duration>) {
+        if let Some(rtt) = rtt {
+            self.sample(at, rtt.seconds());
+        }
+        self.pass(at, bytes);
+    }
+
+    fn sample(&mut self, at: Time, rtt: f64) {
         self.rtts.add(rtt, 1.0);
         self.latest = rtt;
         if at.since(self.since).seconds() > self.base.max(1e-3) {
             (self.recent, self.since) = ([0.0, self.recent[0]], at);
         }
         self.recent[0] = self.recent[0].max(rtt);
-    }
-
-    /// Bytes of payload are acknowledged, with the round-trip time if it can be told.
-    pub fn deliver(&mut self, at: Time, bytes: f64, rtt: Option<Duration>) {
-        if self.is_behind {
-            return;
-        }
-        if let Some(rtt) = rtt {
-            self.sample(at, rtt);
-        }
-        self.pass(at, bytes);
-    }
-
-    /// A segment is seen, with the round-trip time if it can be told; counts behind the bottleneck.
-    pub fn arrive(&mut self, at: Time, bytes: f64, rtt: Option<Duration>) {
-        if self.is_behind {
-            if let Some(rtt) = rtt {
-                self.sample(at, rtt);
-            }
-            self.pass(at, bytes);
-        }
     }
 
     /// Whether the path had a queue lately.

@@ -186,11 +186,13 @@ impl Sender {
             (self.here.below, self.heard.below) = (start, start);
         }
         let echo = segment.options.stamps.and_then(|(_, echo)| self.stamps.since(echo, at));
-        // What waited for a timer or for the application says nothing of the path.
-        let follows = self.last_sent.is_some_and(|last| at.since(last.at) < self.back());
-        let rtt = echo.filter(|_| start >= highest && follows);
-        let rtt = rtt.and_then(|echo| Some(echo + self.survey.there?));
-        self.path.arrive(at, f64::from(segment.payload), rtt);
+        if self.path.is_behind() {
+            // What waited for a timer or for the application says nothing of the path.
+            let follows = self.last_sent.is_some_and(|last| at.since(last.at) < self.back());
+            let rtt = echo.filter(|_| start >= highest && follows);
+            let rtt = rtt.and_then(|echo| Some(echo + self.survey.there?));
+            self.see(at, f64::from(segment.payload), rtt);
+        }
         let tokens = self.policer.as_mut().map_or(0.0, |policer| policer.pass(at, segment.payload));
         if start > highest {
             self.losses.miss(tokens);
@@ -210,6 +212,14 @@ impl Sender {
         if let Some(piece) = self.account.as_mut().and_then(|account| account.piece(at)) {
             piece.flight = piece.flight.max(under_way);
             piece.again += u32::from(start < highest);
+        }
+    }
+
+    /// Bytes have come through the path, with a round-trip time if it can be told.
+    fn see(&mut self, at: Time, bytes: f64, rtt: Option<Duration>) {
+        self.path.see(at, bytes, rtt);
+        if let (Some(account), Some(rtt)) = (&mut self.account, rtt) {
+            account.note_rtt(at, rtt.seconds());
         }
     }
 
@@ -370,7 +380,9 @@ impl Sender {
         if let Some(newly) = hear(&mut self.here, self.numbers, self.highest, segment) {
             let age = self.flight.age(newly.newest, at);
             let rtt = age.and_then(|age| Some(age + self.survey.back?));
-            self.path.deliver(at, newly.bytes as f64, rtt);
+            if !self.path.is_behind() {
+                self.see(at, newly.bytes as f64, rtt);
+            }
             self.counts.delivered += newly.bytes as u64;
             self.counts.advancing += 1;
             self.counts.unseen +=
@@ -379,10 +391,6 @@ impl Sender {
             self.counts.compressed += u64::from(self.path.was_compressed());
             if let Some(piece) = self.account.as_mut().and_then(|account| account.piece(at)) {
                 piece.bytes += newly.bytes as u64;
-                if let Some(rtt) = rtt.map(Duration::seconds) {
-                    let least = if piece.rtt[0] == 0.0 { rtt } else { piece.rtt[0].min(rtt) };
-                    piece.rtt = [least, piece.rtt[1].max(rtt)];
-                }
             }
         }
         let losses = &mut self.losses;
