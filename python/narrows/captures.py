@@ -13,10 +13,9 @@ from typing import Any
 
 import polars as pl
 
-from narrows import _core
-from narrows.causes import CAUSES
+from narrows import _core, logged
+from narrows.causes import CAUSES, NAMES
 from narrows.errors import Error
-from narrows.logged import told as told_by_log
 from narrows.qlogs import is_qlog
 
 # As people say it, behind "held back by".
@@ -28,7 +27,7 @@ WORDS = {
     "recovery": "the repair of losses",
     "timeout": "waiting for timers in silence",
     "handshake": "the handshake",
-    "path": "the path, which let nothing through faster",
+    "path": "the path itself",
     "untold": "what cannot be told",
 }
 # Values with an interval.
@@ -143,7 +142,7 @@ def why(
     with path.open("rb") as stream:
         beginning = stream.read(64)
     if is_qlog(beginning):
-        told = told_by_log(path, lines)
+        told = logged.read(path, lines)
     else:
         told = json.loads(_core.why(path, lines, watch or _nothing))
     if not told["flows"]:
@@ -250,10 +249,14 @@ def sentence(flow: Mapping[str, Any]) -> str:
     packets were lost, to a full queue.
     """
     shares = dict(zip(CAUSES, flow["shares"], strict=True))
-    first, second, *_ = sorted(shares, key=lambda name: -shares[name])
+    untold = shares["untold"]
+    first = max(shares, key=lambda name: shares[name])
+    second = max(shares.keys() - {first, "untold"}, key=lambda name: shares[name])
     said = f"Held back by {WORDS[first]} for {shares[first]:.0%} of its time"
     if shares[second] >= SECOND:
         said += f", then by {WORDS[second]} ({shares[second]:.0%})"
+    if SECOND <= untold < shares[first]:
+        said += f"; {untold:.0%} is not told"
     parts = [said.replace("%", " %") + "."]
     # Without a rate a queue may be nothing but what the sender let go at once.
     if (rate := flow["rate"]) and flow["busy"] >= SECOND:
@@ -280,7 +283,7 @@ def in_sum(flows: Sequence[Mapping[str, Any]]) -> str:
         for place, name in enumerate(CAUSES)
     }
     largest = sorted((name for name in sums if sums[name] >= LEAST), key=lambda name: -sums[name])
-    said = ", ".join(f"{name} {100 * sums[name]:.0f} %" for name in largest)
+    said = ", ".join(f"{NAMES[name]} {100 * sums[name]:.0f} %" for name in largest)
     count = f"{len(flows)} flow{'s' if len(flows) > 1 else ''}"
     return f"{count}, {size:.2f} MB, held back by: {said}"
 

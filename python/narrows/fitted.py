@@ -173,7 +173,9 @@ def _lossy(own: Mapping[str, Any], packet: int, sure: list[str]) -> dict[str, An
         sure.append(f"policer: at what came through; its bucket of {BUCKET} is a guess")
         return {"policer": {"rate": f"{rate:.4g}bps", "burst": BUCKET}}
     is_random = own["loss"] == "random"
-    if is_random or (own["loss"] == "untold" and (own["busy"] or 0) < LIMITED):
+    # A log does not say how long there was a queue.
+    has_queue = own["busy"] is None or own["busy"] >= LIMITED
+    if is_random or (own["loss"] == "untold" and not has_queue):
         doubt = "whatever the queue was" if is_random else "by what is not told; as if at random"
         sure.append(f"loss: {lost} times in {segments} segments, {doubt}")
         return {"loss": f"{lost / segments:.3g}"}

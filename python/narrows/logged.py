@@ -217,7 +217,7 @@ def _is_handshake(data: Mapping[str, Any]) -> bool:
     return kind in ("initial", "handshake", "retry")
 
 
-def told(path: Path, lines: int) -> dict[str, Any]:
+def read(path: Path, lines: int) -> dict[str, Any]:
     """Return what a log tells, as the core does of captures.
 
     Parameters

@@ -60,7 +60,7 @@ class Made:
     ----------
     kind
         The command: ``run``, ``compare``, ``sweep``, ``lab``, ``conform``, ``score``, ``arena``,
-        ``seek`` or ``why``.
+        ``seek``, ``buffer`` or ``why``.
     cases
         What was said of each scenario by name, and the scenario as TOML.
     seeds

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from narrows.errors import Error
+from narrows.files import read_text
 
 # What the records of a JSON text sequence begin with (RFC 7464).
 RECORD = "\x1e"
@@ -17,8 +18,6 @@ RECORD = "\x1e"
 LONGEST = 1 << 22
 # A contained log is read whole; no larger one is.
 LARGEST = 512 << 20
-
-
 # What events were called until draft-01.
 OLD = {"metric_update": "metrics_updated", "congestion_state_update": "congestion_state_updated"}
 
@@ -51,6 +50,8 @@ def events_of(path: Path) -> Iterator[list[Event]]:
     ------
     Error
         If it is none of these.
+    OSError
+        If it is contained JSON of more than 512 MiB.
     """
     with path.open(encoding="utf-8", errors="replace") as stream:
         first = stream.readline(LONGEST)
@@ -58,10 +59,8 @@ def events_of(path: Path) -> Iterator[list[Event]]:
         if head is not None and "traces" not in head:
             yield list(_lines(head, stream))
             return
-    if path.stat().st_size > LARGEST:
-        raise Error(f"{path}: has more than {LARGEST >> 20} MiB of contained JSON; log it as lines")
     try:
-        whole = json.loads(path.read_text(encoding="utf-8", errors="replace").strip(RECORD + "\n "))
+        whole = json.loads(read_text(path, LARGEST).strip(RECORD + "\n "))
     except (ValueError, RecursionError):
         raise Error(f"{path}: is no qlog, neither contained nor in lines") from None
     traces = whole.get("traces") if isinstance(whole, dict) else None

@@ -45,16 +45,20 @@ def why(
     status is 1 if the file breaks off or has blocks that cannot be read; all before is shown.
     """
     from narrows.cli.errors import end_unless
-    from narrows.cli.work.why import Ask, explain
+    from narrows.cli.work.why import Capture, explain
 
-    end_unless(explain(Ask(file, flows, anonymous), json_, output, force))
+    end_unless(explain(Capture(file, anonymous), flows, json_, output, force))
 
 
 @commands.command(epilog="Example: narrows fit capture.pcapng --compare cubic,bbr -o path.toml")
 def fit(
-    file: Annotated[Path, typer.Argument(help="A pcap or pcapng file of TCP connections.")],
+    file: Annotated[
+        Path, typer.Argument(help="A pcap or pcapng file of TCP connections, or a qlog.")
+    ],
     flow: Annotated[int, typer.Option(help="The flow, by its number in `narrows why`.", min=0)] = 0,
-    cc: Annotated[str, typer.Option(help="The law in its place, in the scenario.")] = "cubic",
+    cc: Annotated[
+        str | None, typer.Option(help="The law in its place, in the scenario.  [default: cubic]")
+    ] = None,
     compare: Annotated[
         str | None,
         typer.Option(help="Say what these laws would have got, like cubic,bbr; five seeds each."),
@@ -74,10 +78,8 @@ def fit(
 
     Comments say how sure each value is.
     """
-    from narrows.cli.work.why import Ask, try_laws, write_fitted
+    from narrows.cli.work.why import Capture, Wanted, fit_path
 
-    ask = Ask(file, flow, anonymous, rate_of("--rate", rate) if rate else None)
-    if compare:
-        try_laws(ask, split_list("--compare", compare))
-    if output or not compare:
-        write_fitted(ask, cc, output, force)
+    laws = [] if compare is None else split_list("--compare", compare)
+    wanted = Wanted(flow, None if rate is None else rate_of("--rate", rate), cc, laws)
+    fit_path(Capture(file, anonymous), wanted, output, force)

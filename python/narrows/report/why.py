@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from narrows.captures import Explained, in_sum, sentence
-from narrows.causes import CAUSES
+from narrows.causes import CAUSES, NAMES
 from narrows.made import Made
 from narrows.report.sheet import sheet
 
@@ -29,7 +29,11 @@ COLOURS = dict(
         strict=True,
     )
 )
-NAMES = {name: name for name in CAUSES} | {"receiver": "receiver's window", "untold": "not told"}
+PLACES = {
+    "sender": "Captured beside the sender",
+    "between": "Captured between both ends",
+    "receiver": "Captured beside the receiver",
+}
 # Rows of the table, those beside which time lines are found, and columns of a time line.
 MOST_ROWS = 500
 FEW = 20
@@ -107,21 +111,21 @@ def _line(number: int, flow: Mapping[str, Any]) -> str:
         f"{flow['bytes'] * 1e-6:.3f}",
         f"{flow['goodput'] * 1e-6:.3f}",
         _bar(flow["shares"]) + f"{NAMES[flow['cause']]}",
-        told(flow["base_rtt"], 1e3, "ms"),
-        told(flow["rate"], 1e-6, "Mbit/s"),
-        told(flow["buffer"], 1e-3, "kB"),
+        estimated(flow["base_rtt"], 1e3, "ms"),
+        estimated(flow["rate"], 1e-6, "Mbit/s"),
+        estimated(flow["buffer"], 1e-3, "kB"),
         str(flow["lost"]),
         flow["loss"] if flow["loss"] not in ("none", "untold") else "–",
     )
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
-def told(found: Mapping[str, float] | None, scale: float, unit: str) -> str:
+def estimated(found: Mapping[str, float] | None, scale: float, unit: str) -> str:
     """Return an estimate with its unit, "≤" before one that has no lower bound.
 
     Examples
     --------
-    >>> told({"value": 0.02, "low": 0.0, "high": 0.02}, 1e3, "ms"), told(None, 1, "kB")
+    >>> estimated({"value": 0.02, "low": 0.0, "high": 0.02}, 1e3, "ms"), estimated(None, 1, "kB")
     ('≤ 20 ms', '–')
     """
     if not found:
@@ -149,11 +153,7 @@ def _section(number: int, flow: Mapping[str, Any]) -> str:
 
 
 def _details(flow: Mapping[str, Any]) -> str:
-    facts = (
-        [f"Captured beside the {flow['place']}"] if flow["place"] in ("sender", "receiver") else []
-    )
-    if flow["place"] == "between":
-        facts.append("Captured between both ends")
+    facts = [PLACES[flow["place"]]] if flow["place"] in PLACES else []
     if rounds := flow["rtt_p50"]:
         facts.append(
             f"RTT {1e3 * rounds:.4g} ms at the median, {1e3 * flow['rtt_p99']:.4g} at 99 %"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,17 @@ import polars as pl
 from rich.table import Table
 
 from narrows.captures import Explained, in_sum, sentence, why
+from narrows.causes import NAMES
 from narrows.cli.work.printing import finish, folder_of
+from narrows.errors import Error
 from narrows.files import parquet, write_at_once
-from narrows.fitted import Fitted, fit
+from narrows.fitted import OTHERS, Fitted, fit
 from narrows.made import Made
 from narrows.metrics import quantity
-from narrows.report.why import NAMES, page, told
+from narrows.pool import each
+from narrows.report.why import estimated, page
 from narrows.results import run
+from narrows.scenario import Scenario
 from narrows.statistics import mean_and_interval
 from narrows.terminal import console, live, put, say, tell
 
@@ -29,62 +33,100 @@ SEEDS = 5
 
 
 @dataclass(frozen=True)
-class Ask:
-    """What a command was asked: of `why` how many flows to show, of `fit` which of them."""
+class Capture:
+    """What both commands are asked."""
 
     file: Path
-    flows: int
     anonymous: bool
-    rate: float | None = None
+
+    def read(self) -> Explained:
+        """Read it, with progress on a terminal; say if it is broken."""
+        is_seen = sys.stderr.isatty()
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            explained = why(self.file, anonymous=self.anonymous, watch=_show if is_seen else None)
+        if is_seen:
+            live("")
+        for warning in said:
+            tell(str(warning.message))
+        return explained
 
 
-def explain(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
+def _show(frames: int) -> None:
+    live(f"{frames} frames")
+
+
+def explain(capture: Capture, most: int, as_json: bool, output: Path | None, force: bool) -> bool:
     """Print and write what a capture tells; return whether it was read to its end."""
-    with folder_of(output, force) as folder, warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        explained = _read(ask)
+    with folder_of(output, force) as folder:
+        explained = capture.read()
         if as_json:
             put(explained.to_json())
         else:
-            _print(explained, ask.flows)
+            _print(explained, most)
         if folder:
             made = Made("why", [({"file": explained.name}, "")], [1])
-            if ask.anonymous:
+            if capture.anonymous:
                 made = replace(made, command=["narrows", "why", explained.name, "--anonymous"])
             folder.text("index.html", page(explained, made))
             folder.data("flows.parquet", parquet(explained.flows))
             folder.data("times.parquet", parquet(explained.times))
             finish(folder, made, as_json)
-    for warning in said:
-        tell(str(warning.message))
     return not explained.told["broken"]
 
 
-def write_fitted(ask: Ask, cc: str, output: Path | None, force: bool) -> None:
-    """Print the path that a flow saw as a scenario, or write it into a file."""
+@dataclass(frozen=True)
+class Wanted:
+    """The flow whose path is fitted, its rate if a user knows it, and the law in its place."""
+
+    flow: int
+    rate: float | None
+    cc: str | None
+    laws: Sequence[str]
+
+
+def fit_path(capture: Capture, wanted: Wanted, output: Path | None, force: bool) -> None:
+    """Print what laws get over the path that a flow saw; print or write it as a scenario."""
     if output and not force and output.exists():
         raise FileExistsError(errno.EEXIST, "it exists; --force replaces it", output)
-    text = fit(_read(ask), ask.flows, cc, ask.rate).to_toml()
+    if wanted.laws and not output and wanted.cc:
+        raise Error("--cc: no scenario is written to have this law; leave it out, or add -o")
+    explained = capture.read()
+
+    def fitted(cc: str) -> Fitted:
+        return fit(explained, wanted.flow, cc, wanted.rate)
+
+    if wanted.laws:
+        seen = explained.told["flows"][wanted.flow : wanted.flow + 1]
+        _print_laws([fitted(cc).scenario for cc in wanted.laws], wanted.laws, seen)
+    text = fitted(wanted.cc or OTHERS).to_toml()
     if output:
         write_at_once(output, text.encode())
         say(f"written to {output}; narrows run {output} runs it")
-    else:
+    elif not wanted.laws:
         put(text, end="")
 
 
-def try_laws(ask: Ask, laws: Sequence[str]) -> None:
-    """Print what laws get over the path that a flow saw, beside what was seen."""
-    explained = _read(ask)
+def _print_laws(
+    scenarios: Sequence[Scenario], laws: Sequence[str], seen: Sequence[Mapping[str, Any]]
+) -> None:
+    """Print what a flow got, and what laws get in its place under five seeds."""
+
+    def own(number: int, watch: Callable[[float], None]) -> pl.DataFrame:
+        scenario = scenarios[number // SEEDS].with_({"warmup": "0s"})
+        return run(scenario, seed=number % SEEDS + 1, progress=watch).flows.head(1)
+
+    runs = each(SEEDS * len(laws), own)
     table = Table("", "Mbit/s", "RTT", "sent again", box=None)
-    rows = [(cc, _own(fit(explained, ask.flows, cc, ask.rate))) for cc in laws]
-    seen = explained.told["flows"][ask.flows]
-    again, rtt = seen["again"] / max(seen["segments"], 1), seen["rtt_p50"]
-    median = quantity("delay", rtt) + " (median)" if rtt else "–"
-    table.add_row("seen", f"{seen['goodput'] * 1e-6:.2f}", median, f"{100 * again:.2f} %")
-    for cc, own in rows:
-        mean, half = mean_and_interval(own["goodput"].to_list())
-        again = sum(own["retransmitted"]) / max(sum(own["sent"]), 1)
-        rtt = sum(own["mean_rtt"]) / len(own)
+    for flow in seen:
+        again, rtt = flow["again"] / max(flow["segments"], 1), flow["rtt_p50"]
+        median = quantity("delay", rtt) + " (median)" if rtt else "–"
+        table.add_row("seen", f"{flow['goodput'] * 1e-6:.2f}", median, f"{100 * again:.2f} %")
+    for number, cc in enumerate(laws):
+        found = pl.concat(runs[SEEDS * number : SEEDS * (number + 1)])
+        mean, half = mean_and_interval(found["goodput"].to_list())
+        again = sum(found["retransmitted"]) / max(sum(found["sent"]), 1)
+        rtt = sum(found["mean_rtt"]) / len(found)
         table.add_row(
             cc,
             f"{mean * 1e-6:.2f} ± {half * 1e-6:.2f}",
@@ -92,25 +134,6 @@ def try_laws(ask: Ask, laws: Sequence[str]) -> None:
             f"{100 * again:.2f} %",
         )
     console().print(table)
-
-
-def _own(fitted: Fitted) -> pl.DataFrame:
-    """Return the own flow of a fitted path under five seeds."""
-    scenario = fitted.scenario.with_({"warmup": "0s"})
-    runs = [run(scenario, seed=seed).flows.head(1) for seed in range(1, SEEDS + 1)]
-    return pl.concat(runs)
-
-
-def _read(ask: Ask) -> Explained:
-    is_seen = sys.stderr.isatty()
-    explained = why(ask.file, anonymous=ask.anonymous, watch=_show if is_seen else None)
-    if is_seen:
-        live("")
-    return explained
-
-
-def _show(frames: int) -> None:
-    live(f"{frames} frames")
 
 
 def _print(explained: Explained, most: int) -> None:
@@ -142,6 +165,6 @@ def _cells(flow: Mapping[str, Any]) -> list[str]:
         f"{flow['sender']}\n{flow['receiver']}",
         f"{flow['goodput'] * 1e-6:.2f}",
         f"{cause}\n{100 * share:.0f} %",
-        f"{told(flow['rate'], 1e-6, 'Mbit/s')}\n{told(flow['base_rtt'], 1e3, 'ms')}",
+        f"{estimated(flow['rate'], 1e-6, 'Mbit/s')}\n{estimated(flow['base_rtt'], 1e3, 'ms')}",
         lost,
     ]
