@@ -1,6 +1,6 @@
 //! The shape of every congestion controller.
 
-use crate::{Ack, Idle, Loss, Mark, Rtt, Timeout};
+use crate::{Ack, Idle, Loss, Mark, Rtt, Tick, Timeout};
 use narrows_signal::{Ecn, Reply, Request};
 use narrows_units::{Duration, Time};
 use std::fmt;
@@ -29,7 +29,7 @@ pub trait Controller: Send {
 
     /// The time of [`wakes_at`](Self::wakes_at) has come. Called only if [`needs`](Self::needs)
     /// says so.
-    fn on_timer(&mut self, _now: Time) {}
+    fn on_timer(&mut self, _tick: &Tick) {}
 
     /// When to call [`on_timer`](Self::on_timer) next; `Time::NEVER` if not at all. After each call
     /// it must lie in the future.
@@ -74,6 +74,12 @@ pub trait Controller: Send {
     /// follow: the window becomes at most `window` packets, and slow start brings it back to the
     /// threshold (Linux's tcp_moderate_cwnd). TCP alone does that.
     fn on_moderation(&mut self, _window: f64) {}
+
+    /// Somebody who steers the law sets its window to `packets`, from which it goes on; returns
+    /// false if it has no window of its own that could be set.
+    fn set_window(&mut self, _packets: f64) -> bool {
+        false
+    }
 
     /// What the transport must do for the controller, apart from sending. Asked once, at birth.
     fn needs(&self) -> Needs {

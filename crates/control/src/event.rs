@@ -122,6 +122,17 @@ pub struct LossSample {
     pub app_limited: bool,
 }
 
+/// The time of a law's timer has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tick {
+    /// The time.
+    pub now: Time,
+    /// Data packets sent so far, retransmissions included.
+    pub sent: u64,
+    /// For how long the window or the pacer has kept packets from leaving so far.
+    pub held: Duration,
+}
+
 /// Packets have arrived with a mark (RFC 3168). Reported before the [`Ack`] of the same
 /// acknowledgement.
 #[derive(Clone, Copy, Debug)]

@@ -15,7 +15,7 @@ pub mod parts;
 pub mod registry;
 
 pub use controller::{Controller, Gaps, Need, Needs, Pacing, Steer};
-pub use event::{Ack, Idle, Loss, LossSample, Mark, RateSample, Restart, Rtt, Timeout};
+pub use event::{Ack, Idle, Loss, LossSample, Mark, RateSample, Restart, Rtt, Tick, Timeout};
 pub use parts::slow_start::{self, SlowStart};
 pub use parts::{
     Abe, Advertised, Bound, CongestionWindow, OncePerEpoch, Rounds, Unconfined, WindowLaw,

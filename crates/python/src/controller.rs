@@ -2,6 +2,7 @@
 //! and, if it has them, for its pacing rate and its timer.
 
 use crate::failure;
+use crate::interval_law;
 use narrows_control as control;
 use narrows_control::registry::Birth;
 use narrows_control::{Gaps, Pacing};
@@ -159,17 +160,23 @@ struct Abilities {
     hears_marks: bool,
     paces: bool,
     has_timer: bool,
+    /// Whether it decides once an interval, and hears of nothing in between.
+    by_interval: bool,
 }
 
 impl Abilities {
     /// Reads the attributes of `object`, and which methods it has besides those of the base class.
     fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = object.py();
-        let base = py.import("narrows.controller")?.getattr("Controller")?;
+        let module = py.import("narrows.controller")?;
+        let base = module.getattr("Controller")?;
         if !object.is_instance(&base)? {
             let kind = object.get_type();
             let message = format!("cc made a {}, which is not a narrows.Controller", kind.name()?);
             return Err(PyValueError::new_err(message));
+        }
+        if object.is_instance(&module.getattr("IntervalController")?)? {
+            return Ok(Self { by_interval: true, hears_marks: true, ..Self::default() });
         }
         let has =
             |name: &str| PyResult::Ok(!object.get_type().getattr(name)?.is(&base.getattr(name)?));
@@ -202,6 +209,7 @@ impl Abilities {
             hears_marks,
             paces: has("pacing_rate")?,
             has_timer,
+            by_interval: false,
         })
     }
 }
@@ -237,6 +245,9 @@ impl OwnLaw for PythonLaw {
     fn make(&self, birth: &Birth) -> Box<dyn control::Controller> {
         let made = self.make_one(birth.initial_window).map_err(failure::keep).ok();
         let abilities = made.as_ref().map_or_else(Abilities::default, |(_, abilities)| *abilities);
+        if abilities.by_interval {
+            return interval_law::controller(&self.name, made.map(|(object, _)| object), birth);
+        }
         let mut controller = PythonController {
             name: self.name.clone(),
             object: made.map(|(object, _)| object),
@@ -448,10 +459,10 @@ impl control::Controller for PythonController {
         }
     }
 
-    fn on_timer(&mut self, now: Time) {
+    fn on_timer(&mut self, tick: &control::Tick) {
         self.wakes_at = Time::NEVER;
-        self.tell(now, |py, object| {
-            object.call_method1(intern!(py, "on_timer"), (now.seconds(),)).map(drop)
+        self.tell(tick.now, |py, object| {
+            object.call_method1(intern!(py, "on_timer"), (tick.now.seconds(),)).map(drop)
         });
     }
 

@@ -7,7 +7,9 @@ mod conform;
 mod controller;
 mod error;
 mod failure;
+mod interval_law;
 mod lab;
+mod learn;
 mod listing;
 mod run;
 mod scenario;
@@ -32,10 +34,14 @@ mod _core {
     #[pymodule_export]
     use super::error::{Error, ScenarioError};
     #[pymodule_export]
+    use super::interval_law::Interval;
+    #[pymodule_export]
     use super::lab::{
         become_root, connections, doctor, enter, kernel_check, kernel_install, kernel_installed,
         kernel_laws, kernel_uninstall, lab, measure_host, stand,
     };
+    #[pymodule_export]
+    use super::learn::{Agents, Intervals, PolicyNet, learning_presets};
     #[pymodule_export]
     use super::listing::{
         age, available_memory, controllers, decided_by, engine, metrics, presets, queues,

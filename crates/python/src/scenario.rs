@@ -3,8 +3,10 @@
 use crate::controller::PythonLaw;
 use crate::error::Failed;
 use crate::failure;
+use crate::learn::PolicyNet;
 use crate::run::Run;
 use crate::stack::PythonStack;
+use narrows_learn::{LEARNER, Policy, resting};
 use narrows_scenario::{self as scenario, CheckedLink};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -155,19 +157,32 @@ pub(crate) fn built_in() -> Vec<Arc<dyn scenario::Stack>> {
 
 /// `scenario`, checked.
 pub(crate) fn checked(scenario: &Scenario, own: Option<Own>) -> Result<scenario::Checked, Failed> {
-    let all = own_of(own);
+    let mut all = own_of(own);
+    // A flow may name the learner; nobody else hears of it.
+    if scenario.0.flows.iter().any(|flow| flow.cc.as_deref() == Some(LEARNER)) {
+        all.laws.push(resting());
+    }
     failure::forget();
     let checked = scenario::Checked::with_own(scenario.0.clone(), &all);
     // What Python raised says more than that it did.
     failure::take().map_or_else(|| Ok(checked?), |error| Err(Failed::Python(error)))
 }
 
+/// The policy called `name`, if `object` has a net.
+fn policy(py: Python<'_>, name: &str, object: &Py<PyAny>) -> Option<Policy> {
+    let net = object.bind(py).getattr_opt("net").ok()??;
+    let net = net.cast::<PolicyNet>().ok()?.get();
+    Some(Policy::new(name.to_owned(), net.net.clone(), net.preset))
+}
+
 /// The built-in stacks, and what Python brings along.
 pub(crate) fn own_of(own: Option<Own>) -> scenario::Own {
     let mut all = scenario::Own { laws: Vec::new(), stacks: built_in() };
     for (name, object) in own.unwrap_or_default() {
-        let is_stack = Python::attach(|py| object.bind(py).hasattr("ends"));
-        if is_stack.unwrap_or(false) {
+        let has = |what| Python::attach(|py| object.bind(py).hasattr(what)).unwrap_or(false);
+        if let Some(policy) = Python::attach(|py| policy(py, &name, &object)) {
+            all.laws.push(Arc::new(policy));
+        } else if has("ends") {
             all.stacks.push(Arc::new(PythonStack::new(name, object)));
         } else {
             all.laws.push(Arc::new(PythonLaw::new(name, object)));

@@ -153,6 +153,12 @@ impl Checked {
         self.flows.iter().filter_map(CheckedFlow::stack)
     }
 
+    /// The RTT of flow number `flow` without queues; panics if there is no such flow.
+    pub fn base_rtt(&self, flow: usize) -> Duration {
+        let mut all = self.flows.iter().flat_map(|group| &group.attachments);
+        all.nth(flow).expect("it is one of the flows").base_rtt
+    }
+
     /// The group of each flow, in order.
     pub(crate) fn groups(&self) -> impl Iterator<Item = &CheckedFlow> {
         self.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize))

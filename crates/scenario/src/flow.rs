@@ -268,6 +268,12 @@ impl CheckedFlow {
         is_greedy && self.arriving.is_none()
     }
 
+    /// Whether its flows are connections one after the other, each with a controller of its own.
+    pub fn renews(&self) -> bool {
+        let requests = matches!(self.application(), Some(Application::Requests(..)));
+        requests || self.arriving.is_some()
+    }
+
     /// What its application sends, over a connection of ours.
     pub(crate) fn application(&self) -> Option<&Application<()>> {
         if let Carrier::Connection(it) = &self.over { Some(&it.application) } else { None }

@@ -9,7 +9,7 @@ use narrows_router::registry::Placement;
 use narrows_router::service::Steps;
 use narrows_router::{Discipline, Limit};
 use narrows_sim::{Jitter, LinkSettings, Loss, Watch};
-use narrows_units::{Buffer, Bytes, Duration, Probability, Rate, Stream};
+use narrows_units::{Buffer, Bytes, Duration, Probability, Rate, Stream, Time};
 use std::sync::Arc;
 
 /// A link between routers, checked; one direction.
@@ -55,6 +55,26 @@ impl CheckedLink {
         let drops =
             LinkSettings { limit, queue, mtu, is_device, ..LinkSettings::plain(rate, delay) };
         LinkSettings { perturbation, loss, jitter, watch, varying, ..drops }
+    }
+
+    /// Its rate at `now`, without what is drawn.
+    pub fn rate_at(&self, now: Time) -> Rate {
+        self.varying.as_ref().map_or(self.rate, |varying| varying.rate(now))
+    }
+
+    /// How much its queue holds at `now`.
+    pub fn limit_at(&self, now: Time) -> Limit {
+        self.varying.as_ref().map_or(self.limit, |varying| varying.limit(now))
+    }
+
+    /// The probability that its wire loses a packet, if that does not vary and has no memory; else
+    /// NaN.
+    pub fn wire_loss(&self) -> f64 {
+        match self.loss {
+            Loss::None if self.varying.as_ref().is_none_or(|varying| !varying.loses()) => 0.0,
+            Loss::Bernoulli(probability) if self.varying.is_none() => probability,
+            _ => f64::NAN,
+        }
     }
 
     /// Its rates, if they change at given times.

@@ -314,6 +314,12 @@ impl Paths {
         self.starts[path] as usize..end
     }
 
+    /// The links of a path, in order.
+    pub fn links(&self, path: usize) -> impl Iterator<Item = LinkId> {
+        let link = |hop: &Hop| if let HopEnd::Link(link) = hop.end() { Some(link) } else { None };
+        self.hops[self.range(path)].iter().filter_map(link)
+    }
+
     /// The link at which a path begins, if it does at one.
     pub fn first_link(&self, path: u32) -> Option<LinkId> {
         match self.hops[self.starts[path as usize] as usize].end() {

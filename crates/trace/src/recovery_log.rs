@@ -2,7 +2,7 @@
 //! logs what leaves and what comes back.
 
 use crate::qlog::Qlog;
-use narrows_control::{Ack, Controller, Idle, Loss, Mark, Needs, Pacing, Rtt, Timeout};
+use narrows_control::{Ack, Controller, Idle, Loss, Mark, Needs, Pacing, Rtt, Tick, Timeout};
 use narrows_signal::{Range, Reply, Request};
 use narrows_sim::EndTap;
 use narrows_transport::{DataHeader, Header, Segment};
@@ -249,9 +249,9 @@ impl Controller for Logged {
         self.metrics(timeout.now, None);
     }
 
-    fn on_timer(&mut self, now: Time) {
-        self.controller.on_timer(now);
-        self.metrics(now, None);
+    fn on_timer(&mut self, tick: &Tick) {
+        self.controller.on_timer(tick);
+        self.metrics(tick.now, None);
     }
 
     fn on_accepted(&mut self, reply: Reply, rtt: Option<Rtt>) {

@@ -5,7 +5,7 @@
 use narrows_control::laws::reno::Reno;
 use narrows_control::registry::{self, Birth};
 use narrows_control::{
-    Ack, Controller, Gaps, Idle, Loss, Needs, OncePerEpoch, Pacing, SlowStart, Timeout,
+    Ack, Controller, Gaps, Idle, Loss, Needs, OncePerEpoch, Pacing, SlowStart, Tick, Timeout,
 };
 use narrows_signal::{AckRanges, Ecn, QuicAck, Range};
 use narrows_transport::congestion::{EcnOfUser, Path, Spacing};
@@ -870,8 +870,8 @@ impl Controller for Needy {
     fn wakes_at(&self) -> Time {
         if self.woken.lock().expect("one thread").is_empty() { at(250) } else { Time::NEVER }
     }
-    fn on_timer(&mut self, now: Time) {
-        self.woken.lock().expect("one thread").push(now);
+    fn on_timer(&mut self, tick: &Tick) {
+        self.woken.lock().expect("one thread").push(tick.now);
     }
 }
 

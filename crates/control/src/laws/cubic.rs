@@ -378,6 +378,11 @@ impl WindowLaw for Cubic {
         kept
     }
 
+    /// The cubic function begins anew at the window that was set.
+    fn moved(&mut self) {
+        self.epoch_start = None;
+    }
+
     /// W_max is forgotten (§4.8; `bictcp_reset` in Linux).
     fn forget(&mut self) {
         self.epoch_start = None;

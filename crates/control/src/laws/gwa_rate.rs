@@ -20,7 +20,7 @@
 
 use super::gwa::{self, Gwa};
 use crate::entry::{Entry, MovedBy, Recipe, Start};
-use crate::{Ack, Bound, Controller, Gaps, Loss, Needs, Pacing, Rtt, Timeout};
+use crate::{Ack, Bound, Controller, Gaps, Loss, Needs, Pacing, Rtt, Tick, Timeout};
 use narrows_settings::{Settings, settings};
 use narrows_signal::{Reply, Request};
 use narrows_units::{Duration, Time};
@@ -162,8 +162,8 @@ impl Controller for GwaRate {
 
     fn on_timeout(&mut self, _timeout: &Timeout) {}
 
-    fn on_timer(&mut self, now: Time) {
-        self.steer_by(now);
+    fn on_timer(&mut self, tick: &Tick) {
+        self.steer_by(tick.now);
     }
 
     fn wakes_at(&self) -> Time {
@@ -241,7 +241,7 @@ mod tests {
         assert!((first - 1000.0).abs() < 1e-9, "k·W_a is 100 packets in 100 ms: {first}");
         while law.now < Time::from_secs(1.1) {
             let at = law.wakes_at();
-            law.on_timer(at);
+            law.on_timer(&Tick { now: at, sent: 0, held: Duration::ZERO });
         }
         let after = law.rate.expect("a rate");
         let expected = 1000.0 * libm::exp(-1.0);
@@ -256,7 +256,7 @@ mod tests {
             hear(&mut law, 1.0);
             while law.now < Time::from_secs(4.0) {
                 let at = law.wakes_at();
-                law.on_timer(at);
+                law.on_timer(&Tick { now: at, sent: 0, held: Duration::ZERO });
             }
             let rate = law.rate.expect("a rate");
             let expected = 100.0 / (0.1 + 0.1 / gain);

@@ -38,6 +38,9 @@ pub trait WindowLaw: Clone + Send {
     /// A packet is about to leave while nothing is in flight.
     fn restart(&mut self, _idle: &Idle) {}
 
+    /// Somebody else has set the window.
+    fn moved(&mut self) {}
+
     /// Shows the law's own quantities, by name.
     fn probe(&self, _show: &mut dyn FnMut(&'static str, f64)) {}
 }
@@ -165,6 +168,12 @@ impl<L: WindowLaw> Controller for OncePerEpoch<L> {
 
     fn on_moderation(&mut self, window: f64) {
         self.cwnd.moderate(window);
+    }
+
+    fn set_window(&mut self, packets: f64) -> bool {
+        self.cwnd.window = packets;
+        self.law.moved();
+        true
     }
 
     fn window(&self) -> f64 {

@@ -2,20 +2,20 @@
 //! scenario, which makes the same run from the start.
 
 mod moments;
+mod stepped;
 mod written;
 
 pub use moments::{FlowMoment, GroupMoment, LinkMoment, Moment};
+pub use stepped::{Place, Stepped};
 
 use crate::build;
 use crate::error::RunError;
-use crate::run::arrivals_fit;
 use crate::scenario::{Change, Flow};
 use crate::traces::Traces;
 use crate::{Checked, Scenario, ScenarioError};
 use narrows_router::Discipline;
-use narrows_sim::{Ahead, Glimpse, LinkSettings, Network, RunSettings, Simulation, Tap, Varying};
+use narrows_sim::{Glimpse, LinkSettings, Network, Tap, Varying};
 use narrows_units::{Duration, Time};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// A run under way.
@@ -36,8 +36,7 @@ use std::sync::Arc;
 /// ```
 pub struct Running {
     scenario: Scenario,
-    checked: Checked,
-    simulation: Simulation,
+    stepped: Stepped,
     /// The interval between moments.
     row: Duration,
     /// When the next is due.
@@ -60,48 +59,37 @@ impl Running {
     /// cannot be changed while it runs.
     pub fn new(scenario: Scenario, row: Duration) -> Result<Self, ScenarioError> {
         let checked = Checked::new(scenario.clone())?;
-        if checked.stacks().next().is_some() {
-            let message = "a stack that others wrote runs from start to end; use narrows run";
-            return Err(ScenarioError::new("flows", message));
-        }
+        stepped::refuse_stacks(&checked)?;
         if row == Duration::ZERO {
             return Err(ScenarioError::new("row", "0s is no interval; try \"20ms\""));
         }
-        let Checked { seed, duration, warmup, .. } = checked;
-        let settings = RunSettings { seed, duration, warmup, ahead: Ahead::Plain };
-        let network = network(&checked, row)?;
-        let simulation = Simulation::new(network, settings).map_err(not_connected)?;
+        let (network, seed) = (network(&checked, row)?, checked.seed);
+        let stepped = Stepped::of(checked, seed, network)?;
         let (due, before) = (Time::ZERO + row, Vec::new());
         let (moments, watched) = (Vec::new(), None);
-        Ok(Self { scenario, checked, simulation, row, due, moments, watched, before })
+        Ok(Self { scenario, stepped, row, due, moments, watched, before })
     }
 
     /// Runs to `end`, or to the end of the run, and notes each moment on the way. Fails if a
     /// transfer arrives that finds no flow.
     pub fn run_until(&mut self, end: Time) -> Result<(), RunError> {
-        let end = end.min(Time::ZERO + self.checked.duration);
+        let end = end.min(Time::ZERO + self.stepped.checked.duration);
         while self.due <= end {
-            self.go(self.due)?;
+            self.stepped.run_until(self.due)?;
             self.note();
             self.due += self.row;
         }
-        self.go(end)
-    }
-
-    fn go(&mut self, end: Time) -> Result<(), RunError> {
-        // Nobody stops it but a lack of flows.
-        let _ = self.simulation.run_until(end, |_| ControlFlow::Continue(()));
-        arrivals_fit(&self.checked, &self.simulation)
+        self.stepped.run_until(end)
     }
 
     /// The time that has been reached.
     pub fn now(&self) -> Time {
-        self.simulation.now()
+        self.stepped.now()
     }
 
     /// Data packets that have reached their receivers in the whole run.
     pub fn delivered(&self) -> u64 {
-        self.simulation.delivered()
+        self.stepped.simulation.delivered()
     }
 
     /// The moments that have not been taken yet.
@@ -112,12 +100,14 @@ impl Running {
     /// Asks the law of a flow for its own quantities at each moment from now on; of none if there
     /// is no flow of that number.
     pub fn watch(&mut self, flow: usize) {
-        self.watched = (flow < self.checked.flow_count() as usize).then_some(flow);
+        self.watched = (flow < self.stepped.checked.flow_count() as usize).then_some(flow);
     }
 
     /// Shows each packet that crosses a link between routers to `tap`.
     pub fn set_tap(&mut self, tap: Box<dyn Tap>) {
-        self.simulation.set_tap((0..self.checked.links.len() as u32).collect(), tap);
+        self.stepped
+            .simulation
+            .set_tap((0..self.stepped.checked.links.len() as u32).collect(), tap);
     }
 
     /// The scenario that makes the same run, as far as it has come.
@@ -127,7 +117,7 @@ impl Running {
 
     /// The same, checked.
     pub fn checked(&self) -> &Checked {
-        &self.checked
+        &self.stepped.checked
     }
 
     /// The link called `link` changes as `change` says, as soon as nothing has been decided for it;
@@ -142,9 +132,9 @@ impl Running {
         let next = Checked::new(scenario.clone())?;
         self.is_exact(&next)?;
         for (number, settings) in build::links(&next, next.seed).enumerate() {
-            self.simulation.change(number as u32, &open(settings));
+            self.stepped.simulation.change(number as u32, &open(settings));
         }
-        (self.scenario, self.checked) = (scenario, next);
+        (self.scenario, self.stepped.checked) = (scenario, next);
         Ok(at)
     }
 
@@ -162,8 +152,8 @@ impl Running {
             let message = "nobody joins while transfers arrive; give all flows at the start";
             return Err(ScenarioError::new("flows", message));
         }
-        self.simulation.join(network(&next, self.row)?).map_err(not_connected)?;
-        (self.scenario, self.checked) = (scenario, next);
+        self.stepped.simulation.join(network(&next, self.row)?).map_err(stepped::not_connected)?;
+        (self.scenario, self.stepped.checked) = (scenario, next);
         Ok(at)
     }
 
@@ -187,15 +177,15 @@ impl Running {
         }
         let first: u32 = next.flows[..group].iter().map(|group| group.count).sum();
         for flow in first..first + next.flows[group].count {
-            self.simulation.leave(flow, Time::ZERO + at);
+            self.stepped.simulation.leave(flow, Time::ZERO + at);
         }
-        (self.scenario, self.checked) = (scenario, next);
+        (self.scenario, self.stepped.checked) = (scenario, next);
         Ok(at)
     }
 
     /// Fails if the run is over.
     fn goes_on(&self) -> Result<(), ScenarioError> {
-        let duration = self.checked.duration;
+        let duration = self.stepped.checked.duration;
         if just_after(self.now()) < duration {
             return Ok(());
         }
@@ -205,15 +195,15 @@ impl Running {
 
     /// From when on nothing has been decided of what leaves any link.
     fn decided_until(&self) -> Time {
-        let links = 0..self.checked.links.len() as u32;
-        let until = links.map(|link| self.simulation.decided_until(link)).max();
+        let links = 0..self.stepped.checked.links.len() as u32;
+        let until = links.map(|link| self.stepped.simulation.decided_until(link)).max();
         until.unwrap_or(self.now())
     }
 
     /// Fails unless what is there has been as `next` has it.
     fn is_exact(&self, next: &Checked) -> Result<(), ScenarioError> {
         let wrong = |place: &str, message: &str| Err(ScenarioError::new(place, message));
-        for (link, now) in self.checked.links.iter().zip(&next.links) {
+        for (link, now) in self.stepped.checked.links.iter().zip(&next.links) {
             if (link.limit, link.base_rtt) != (now.limit, now.base_rtt) || link.queue != now.queue {
                 let message = "would have been another with more flows; give it in packets";
                 return wrong("buffer", message);
@@ -232,7 +222,7 @@ impl Running {
                 return wrong("rate", "a shaper remembers; give a change of rate at the start");
             }
         }
-        let groups = self.checked.flows.iter().zip(&next.flows);
+        let groups = self.stepped.checked.flows.iter().zip(&next.flows);
         for (group, now) in groups {
             if group.attachments != now.attachments {
                 return wrong("rtt_step", "deals RTTs to all flows anew; leave it out");
@@ -261,8 +251,4 @@ fn open(settings: LinkSettings) -> LinkSettings {
     let varying = settings.varying.as_deref().cloned().unwrap_or_else(|| Varying::of(&settings));
     let varying = Some(Arc::new(Varying { is_open: true, ..varying }));
     LinkSettings { varying, ..settings }
-}
-
-fn not_connected(error: narrows_sim::WiringError) -> ScenarioError {
-    ScenarioError::new("links", error)
 }

@@ -70,20 +70,23 @@ pub struct LinkMoment {
 impl Running {
     /// Notes the moment that is due.
     pub(super) fn note(&mut self) {
-        self.simulation.look();
+        self.stepped.simulation.look();
         let row = (self.due.picos() / self.row.picos()) as usize - 1;
-        let glimpses: Vec<Glimpse> = (0..self.checked.flow_count() as usize)
-            .map(|flow| self.simulation.glimpse(flow))
+        let glimpses: Vec<Glimpse> = (0..self.stepped.checked.flow_count() as usize)
+            .map(|flow| self.stepped.simulation.glimpse(flow))
             .collect();
         let groups = self.groups(&glimpses);
         let mut flows = Vec::new();
         let mut first = 0;
-        for (group, sampled) in self.checked.flows.iter().zip(self.checked.sampled()) {
+        for (group, sampled) in
+            self.stepped.checked.flows.iter().zip(self.stepped.checked.sampled())
+        {
             let numbers = first..first + sampled;
             flows.extend(numbers.map(|number| self.flow(number, &glimpses[number])));
             first += group.count as usize;
         }
-        let links = (0..self.checked.links.len()).map(|link| self.link(link, row)).collect();
+        let links =
+            (0..self.stepped.checked.links.len()).map(|link| self.link(link, row)).collect();
         self.moments.push(Moment { at: self.due, groups, flows, links, law: self.law() });
         self.before = glimpses;
     }
@@ -96,7 +99,7 @@ impl Running {
     fn groups(&self, glimpses: &[Glimpse]) -> Vec<GroupMoment> {
         let mut rest = glimpses;
         let mut before = &self.before[..];
-        let groups = self.checked.flows.iter().map(|group| {
+        let groups = self.stepped.checked.flows.iter().map(|group| {
             let (flows, others) = rest.split_at(group.count as usize);
             rest = others;
             let (known, others) = before.split_at(flows.len().min(before.len()));
@@ -107,19 +110,19 @@ impl Running {
     }
 
     fn link(&self, link: usize, row: usize) -> LinkMoment {
-        let Some((_, series)) = self.simulation.link_series(link) else {
+        let Some((_, series)) = self.stepped.simulation.link_series(link) else {
             return LinkMoment::default();
         };
         let of = |column: &Vec<u64>| column.get(row).copied().unwrap_or_default();
-        let (link, packet) = (&self.checked.links[link], self.checked.packet().count());
-        let varying = link.varying.as_ref();
-        let limit = match varying.map_or(link.limit, |varying| varying.limit(self.due)) {
+        let (link, packet) =
+            (&self.stepped.checked.links[link], self.stepped.checked.packet().count());
+        let limit = match link.limit_at(self.due) {
             Limit::Packets(packets) => Some(packets),
             Limit::Bytes(bytes) => Some(bytes / packet),
             Limit::Unlimited => None,
         };
         LinkMoment {
-            rate: varying.map_or(link.rate, |varying| varying.rate(self.due)).bits_per_second(),
+            rate: link.rate_at(self.due).bits_per_second(),
             limit,
             queue: of(&series.queue),
             arrivals: of(&series.arrivals),
@@ -131,7 +134,7 @@ impl Running {
 
     fn law(&self) -> Vec<(&'static str, f64)> {
         let mut shown = Vec::new();
-        if let Some(law) = self.watched.and_then(|flow| self.simulation.controller(flow)) {
+        if let Some(law) = self.watched.and_then(|flow| self.stepped.simulation.controller(flow)) {
             law.probe(&mut |name, value| shown.push((name, value)));
         }
         shown

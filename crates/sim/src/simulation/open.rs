@@ -7,7 +7,9 @@ use super::Simulation;
 use crate::ends::Source;
 use crate::link::LinkSettings;
 use crate::wiring::{Ahead, LinkId, Network, Paths, WiringError};
+use narrows_router::Backlog;
 use narrows_transport::Counters;
+use narrows_transport::congestion::Limited;
 use narrows_units::Time;
 
 /// A flow as it is at the moment.
@@ -54,6 +56,28 @@ impl Simulation {
             arrived: receiver.sink.arrived(),
             duplicates: receiver.sink.duplicates(),
         }
+    }
+
+    /// What has kept a flow from sending, for how long, in the whole run.
+    pub fn limited(&self, flow: usize) -> Limited {
+        self.senders[flow].limited(self.now)
+    }
+
+    /// Whether a flow has begun, and has not come to its end.
+    pub fn is_running(&self, flow: usize) -> bool {
+        let (sender, receiver) = (&self.senders[flow], &self.receivers[flow]);
+        let begun = sender.started.is_some_and(|started| started <= self.now);
+        begun && receiver.finished.is_none() && self.now < sender.offering.stop()
+    }
+
+    /// The links that a flow's data goes over, in order.
+    pub fn route(&self, flow: usize) -> impl Iterator<Item = LinkId> {
+        self.paths.links(2 * flow)
+    }
+
+    /// What a link holds now, the packet in transmission included, as far as that is counted.
+    pub fn backlog(&mut self, link: LinkId) -> Backlog {
+        self.links[link as usize].backlog(self.now)
     }
 
     /// From when on nothing has been decided yet of what leaves a link: not before now.

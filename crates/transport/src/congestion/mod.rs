@@ -36,7 +36,8 @@ pub use release::{Path, Spacing};
 use limits::Limits;
 use marks::EcnOfLaw;
 use narrows_control::{
-    Ack, Controller, Idle, Loss, Mark, Needs, Pacing, RateSample, Restart, Rtt, Steer, Timeout,
+    Ack, Controller, Idle, Loss, Mark, Needs, Pacing, RateSample, Restart, Rtt, Steer, Tick,
+    Timeout,
 };
 use narrows_signal::{Reply, Request};
 use narrows_units::{Duration, Time};
@@ -405,9 +406,16 @@ impl Congestion {
     #[inline]
     pub fn wake(&mut self, now: Time) {
         if self.has_timer && self.law.wakes_at() <= now {
-            self.law.on_timer(now);
-            self.heed();
+            self.tick(now);
         }
+    }
+
+    #[cold]
+    fn tick(&mut self, now: Time) {
+        let spent = self.limits.spent(now);
+        let held = spent.by(SendLimit::Window) + spent.by(SendLimit::Pacing);
+        self.law.on_timer(&Tick { now, sent: self.counters.sent, held });
+        self.heed();
     }
 
     /// Nothing more leaves at `now` because of `limit`, or because losses are being repaired,

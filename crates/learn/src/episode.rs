@@ -1,0 +1,264 @@
+//! One run, stepped from decision to decision.
+
+use crate::interval::{COLUMNS, Interval};
+use crate::learner::{Action, Desk, Learner, Script};
+use narrows_control::Controller;
+use narrows_control::registry::{self, Birth, Entry};
+use narrows_scenario::{Checked, Own, OwnLaw, Place, RunError, Scenario, ScenarioError, Stepped};
+use narrows_settings::Given;
+use narrows_transport::Counters;
+use narrows_units::{Duration, Time};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The name by which a flow's `cc` calls the law that is told from outside.
+pub const LEARNER: &str = "learner";
+
+/// A law that learners steer by setting its window.
+#[derive(Clone, Copy)]
+pub struct Below(&'static Entry);
+
+impl Below {
+    /// The law called `name`. Fails if there is none, or if its window could not be set.
+    pub fn new(name: &str) -> Result<Self, String> {
+        let entry = registry::find(name).map_err(|error| error.to_string())?;
+        let recipe = entry.read(&Birth::default()).map_err(|error| error.to_string())?;
+        if recipe.make(0).set_window(10.0) {
+            return Ok(Self(entry));
+        }
+        Err(format!("{name} has no window that could be set; try \"cubic\""))
+    }
+
+    /// A controller.
+    pub(crate) fn make(self, birth: &Birth) -> Box<dyn Controller> {
+        let plain = Birth { given: Given::default(), ..birth.clone() };
+        self.0.read(&plain).expect("its own settings are right").make(0)
+    }
+}
+
+/// What makes learners: those of one run, each with a desk of its own.
+#[derive(Default)]
+struct Learners {
+    /// What they begin with; without it, with the window of their birth.
+    first: Option<Action>,
+    /// The law below each.
+    below: Option<Below>,
+    /// The desks of those made so far.
+    desks: Mutex<Vec<Desk>>,
+}
+
+impl Learners {
+    fn take(&self) -> Vec<Desk> {
+        std::mem::take(&mut self.desks.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl OwnLaw for Learners {
+    fn name(&self) -> &str {
+        LEARNER
+    }
+
+    fn hears_marks(&self) -> bool {
+        true
+    }
+
+    fn make(&self, birth: &Birth) -> Box<dyn Controller> {
+        let first = self.first.unwrap_or(Learner::resting(birth));
+        let desk = Desk::new(first);
+        self.desks.lock().unwrap_or_else(PoisonError::into_inner).push(desk.clone());
+        let below = self.below.map(|below| below.make(birth));
+        Box::new(Learner::new(first, Box::new(desk), below))
+    }
+}
+
+/// What makes learners that do what was decided before.
+struct Scripts {
+    /// What was decided for each.
+    actions: Vec<Arc<[Action]>>,
+    below: Option<Below>,
+    /// How many have been made.
+    made: AtomicUsize,
+}
+
+impl OwnLaw for Scripts {
+    fn name(&self) -> &str {
+        LEARNER
+    }
+
+    fn hears_marks(&self) -> bool {
+        true
+    }
+
+    fn make(&self, birth: &Birth) -> Box<dyn Controller> {
+        let number = self.made.fetch_add(1, Relaxed) % self.actions.len();
+        let actions = Arc::clone(&self.actions[number]);
+        let first = actions[0];
+        let below = self.below.map(|below| below.make(birth));
+        Box::new(Learner::new(first, Box::new(Script::new(actions)), below))
+    }
+}
+
+/// The law `learner` for runs in which nobody decides: it keeps the window of its birth.
+pub fn resting() -> Arc<dyn OwnLaw> {
+    Arc::new(Learners::default())
+}
+
+/// One run whose flows with the law [`LEARNER`] are told what to do at common times.
+pub struct Episode {
+    scenario: Scenario,
+    seed: u64,
+    own: Own,
+    below: Option<Below>,
+    stepped: Stepped,
+    /// What has been decided for each learner.
+    decided: Vec<Vec<Action>>,
+    /// What the law's flows leave, in their order.
+    desks: Vec<Desk>,
+    /// Their numbers among all flows.
+    flows: Vec<usize>,
+    /// When the interval began, and when it ends.
+    before: Time,
+    until: Time,
+}
+
+impl Episode {
+    /// Begins a run of `scenario` under `seed`, whose learners begin with `first`, each above the
+    /// law `below`; flows may use what `own` has. Fails if the scenario is not right or has no
+    /// learner, or if learners have connections one after the other.
+    pub fn begin(
+        scenario: Scenario,
+        seed: u64,
+        own: Own,
+        first: Action,
+        below: Option<Below>,
+    ) -> Result<Self, ScenarioError> {
+        let learners = Arc::new(Learners { first: Some(first), below, desks: Mutex::default() });
+        let checked = Checked::with_own(scenario.clone(), &with(&own, &learners))?;
+        checked.ends_soon()?;
+        let flows = learning(&checked)?;
+        // Checking makes some, too.
+        drop(learners.take());
+        let stepped = Stepped::new(checked, seed)?;
+        let desks = learners.take();
+        assert_eq!(desks.len(), flows.len(), "each flow has one controller");
+        let decided = vec![vec![first]; desks.len()];
+        let (before, until) = (Time::ZERO, first.until);
+        Ok(Self { scenario, seed, own, below, stepped, decided, desks, flows, before, until })
+    }
+
+    /// The same run from its start up to now, to be run as any other under its seed: with tables,
+    /// and with traces.
+    pub fn again(&self) -> Result<(Checked, u64), ScenarioError> {
+        let duration = self.now().since(Time::ZERO);
+        let warmup = self.scenario.warmup.filter(|warmup| *warmup < duration);
+        let scenario = Scenario {
+            duration: Some(duration),
+            warmup: Some(warmup.unwrap_or_default()),
+            ..self.scenario.clone()
+        };
+        let actions = self.decided.iter().map(|decided| Arc::from(decided.as_slice())).collect();
+        let made = AtomicUsize::new(0);
+        let scripts = Arc::new(Scripts { actions, below: self.below, made });
+        let checked = Checked::with_own(scenario, &with(&self.own, &scripts))?;
+        scripts.made.store(0, Relaxed);
+        Ok((checked, self.seed))
+    }
+
+    /// The number of learners.
+    pub fn learners(&self) -> usize {
+        self.desks.len()
+    }
+
+    /// Goes on until a decision is due, or to the end of the run.
+    pub fn go(&mut self) -> Result<(), RunError> {
+        self.stepped.run_until(self.until)
+    }
+
+    /// What is decided for each learner from now on.
+    pub fn decide(&mut self, actions: impl Iterator<Item = Action>) {
+        self.before = self.stepped.now();
+        for ((desk, decided), action) in self.desks.iter().zip(&mut self.decided).zip(actions) {
+            self.until = action.until;
+            desk.decide(action);
+            decided.push(action);
+        }
+    }
+
+    /// The time that has been reached.
+    pub fn now(&self) -> Time {
+        self.stepped.now()
+    }
+
+    /// Whether the run is over.
+    pub fn is_over(&self) -> bool {
+        self.stepped.is_over()
+    }
+
+    /// Data packets that have reached their receivers.
+    pub fn delivered(&self) -> u64 {
+        self.stepped.delivered()
+    }
+
+    /// What the sender of learner number `learner` has counted so far.
+    pub fn counters(&self, learner: usize) -> Counters {
+        self.stepped.glimpse(self.flows[learner]).sender
+    }
+
+    /// Whether learner number `learner` has begun, and has not come to its end.
+    pub fn is_running(&self, learner: usize) -> bool {
+        self.stepped.is_running(self.flows[learner])
+    }
+
+    /// The interval that learner number `learner` has ended now, in the order of [`COLUMNS`]; zeros
+    /// but for the times if it ended none.
+    pub fn row(&self, learner: usize) -> [f64; COLUMNS.len()] {
+        let interval = self.desks[learner].interval();
+        let now = self.now().seconds();
+        if interval.now == now {
+            return interval.row();
+        }
+        let duration = self.now().since(self.before).seconds();
+        Interval { now, duration, ..Interval::default() }.row()
+    }
+
+    /// What learner number `learner` cannot know of the interval; `None` if it passes no link
+    /// between routers.
+    pub fn place(&mut self, learner: usize) -> Option<Place> {
+        self.stepped.place(self.flows[learner], self.before)
+    }
+}
+
+/// What `own` has, and a law besides.
+fn with(own: &Own, law: &Arc<impl OwnLaw + 'static>) -> Own {
+    let mut own = own.clone();
+    own.laws.insert(0, Arc::clone(law) as Arc<dyn OwnLaw>);
+    own
+}
+
+/// The numbers of the flows whose law is the learner. Fails if there is none, or if one is a
+/// connection after another, whose controllers would be others.
+fn learning(checked: &Checked) -> Result<Vec<usize>, ScenarioError> {
+    let mut flows = Vec::new();
+    let mut first = 0;
+    for (number, group) in checked.flows.iter().enumerate() {
+        let count = group.count as usize;
+        if group.cc == LEARNER {
+            if group.renews() {
+                let message = "learns over one connection; leave out what makes it many";
+                return Err(ScenarioError::new(format!("flows[{number}]"), message));
+            }
+            flows.extend(first..first + count);
+        }
+        first += count;
+    }
+    if flows.is_empty() {
+        let message = format!("nobody learns; give a flow cc = \"{LEARNER}\"");
+        return Err(ScenarioError::new("flows", message));
+    }
+    Ok(flows)
+}
+
+/// The instant `seconds` after `now`, to the picosecond.
+pub fn after(now: Time, seconds: f64) -> Time {
+    now + Duration::from_picos((seconds * 1e12).round() as u64)
+}

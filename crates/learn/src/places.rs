@@ -1,0 +1,226 @@
+//! Episodes side by side, each stepped to its next decision.
+
+use crate::episode::{Episode, after};
+use crate::learner::Action;
+use narrows_scenario::Place;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What is wanted of a learner until the next decision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wanted {
+    /// The window in packets; NaN leaves it to the law below.
+    pub window: f64,
+    /// The pacing rate in packets per second; 0 for none.
+    pub rate: f64,
+    /// Seconds until the next decision.
+    pub seconds: f64,
+}
+
+/// The largest window in packets: a packet in flight takes memory.
+const MOST: f64 = 1e7;
+/// The smallest and the largest pacing rate in packets per second.
+const RATES: std::ops::RangeInclusive<f64> = 1e-3..=1e12;
+/// The shortest and the longest time between decisions, in seconds.
+const SPANS: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
+
+impl Wanted {
+    /// Fails if it cannot be done; `has_law` says whether there is a law below.
+    pub fn check(&self, has_law: bool) -> Result<(), String> {
+        let Self { window, rate, seconds } = *self;
+        if !(has_law && window.is_nan() || (1.0..=MOST).contains(&window)) {
+            let text = "is not from 1 to 1e7 packets; for an agent that only paces take 1e6";
+            return Err(format!("a window of {window} {text}"));
+        }
+        if rate != 0.0 && !RATES.contains(&rate) {
+            return Err(format!("a rate of {rate} packets/s is not from 1e-3 to 1e12; 0 is none"));
+        }
+        if !SPANS.contains(&seconds) {
+            return Err(format!("{seconds} s until the next decision; take from 1e-6 to 1e6"));
+        }
+        Ok(())
+    }
+}
+
+/// Why nothing was stepped, or what became of one place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StepError {
+    /// No episode has begun there, or it is over.
+    #[error("place {0}: no episode goes on there; begin one")]
+    Nobody(usize),
+    /// An action that cannot be.
+    #[error("place {place}, learner {learner}: {message}")]
+    Action {
+        /// Where.
+        place: usize,
+        /// Of which learner.
+        learner: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// The run failed; the place is empty now.
+    #[error("place {place}: {message}")]
+    Failed {
+        /// Where.
+        place: usize,
+        /// Why.
+        message: String,
+    },
+}
+
+/// Episodes side by side, with the same number of learners in each.
+pub struct Places {
+    places: Vec<Option<Episode>>,
+    learners: usize,
+    threads: usize,
+    /// Packets that reached their receivers in episodes that are over.
+    delivered: u64,
+}
+
+impl Places {
+    /// Room for as many episodes with so many learners each, stepped by so many threads.
+    pub fn new(places: usize, learners: usize, threads: usize) -> Self {
+        let places = (0..places).map(|_| None).collect();
+        Self { places, learners, threads: threads.max(1), delivered: 0 }
+    }
+
+    /// The number of places.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Learners in each.
+    pub fn learners(&self) -> usize {
+        self.learners
+    }
+
+    /// Puts an episode in a place, instead of the one there. Panics if there is no such place.
+    pub fn put(&mut self, place: usize, episode: Episode) {
+        let before = self.places[place].replace(episode);
+        self.delivered += before.map_or(0, |episode| episode.delivered());
+    }
+
+    /// The episode in a place.
+    pub fn get(&self, place: usize) -> Option<&Episode> {
+        self.places.get(place)?.as_ref()
+    }
+
+    /// Data packets that have reached their receivers in all episodes.
+    pub fn delivered(&self) -> u64 {
+        self.delivered + self.places.iter().flatten().map(Episode::delivered).sum::<u64>()
+    }
+
+    /// What the learner cannot know of its place.
+    pub fn truth(&mut self, place: usize, learner: usize) -> Option<Place> {
+        self.places.get_mut(place)?.as_mut()?.place(learner)
+    }
+
+    /// Decides for the learners of `places`, and goes on to the next decision of each; `wanted` has
+    /// those of the first place, then those of the second, and without it all go on to their first
+    /// decision. `has_law` says whether there is a law below. Fails before any has moved if
+    /// something is wrong; an episode that fails on the way is over, and the first of them is told.
+    /// What comes does not depend on the number of threads.
+    pub fn step(
+        &mut self,
+        places: &[usize],
+        wanted: Option<&[Wanted]>,
+        has_law: bool,
+    ) -> Result<(), StepError> {
+        self.expect_episodes(places)?;
+        if let Some(wanted) = wanted {
+            for (place, wanted) in places.iter().zip(wanted.chunks(self.learners)) {
+                check(*place, wanted, has_law)?;
+            }
+        }
+        let decided = |turn: usize| {
+            let first = turn * self.learners;
+            wanted.map_or(&[][..], |wanted| &wanted[first..first + self.learners])
+        };
+        let mut turn_of = vec![None; self.places.len()];
+        places.iter().enumerate().for_each(|(turn, place)| turn_of[*place] = Some(turn));
+        let slots = self.places.iter_mut().enumerate();
+        let mut turns: Vec<Turn<'_>> = slots
+            .filter_map(|(place, slot)| {
+                turn_of[place].map(|turn| Turn { place, wanted: decided(turn), slot, failed: None })
+            })
+            .collect();
+        let share = turns.len().div_ceil(self.threads).max(1);
+        std::thread::scope(|scope| {
+            let mut chunks = turns.chunks_mut(share);
+            let ours = chunks.next();
+            for chunk in chunks {
+                scope.spawn(|| chunk.iter_mut().for_each(Turn::take));
+            }
+            ours.into_iter().flatten().for_each(Turn::take);
+        });
+        turns.into_iter().find_map(|turn| turn.failed).map_or(Ok(()), Err)
+    }
+
+    /// Fails unless an episode goes on in each of `places`, none of them twice.
+    fn expect_episodes(&self, places: &[usize]) -> Result<(), StepError> {
+        for (turn, place) in places.iter().enumerate() {
+            let goes_on = self.get(*place).is_some_and(|episode| !episode.is_over());
+            if !goes_on || places[..turn].contains(place) {
+                return Err(StepError::Nobody(*place));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Fails unless all that the learners of `place` want can be done, and they decide together.
+fn check(place: usize, wanted: &[Wanted], has_law: bool) -> Result<(), StepError> {
+    for (learner, one) in wanted.iter().enumerate() {
+        let wrong = |message| StepError::Action { place, learner, message };
+        one.check(has_law).map_err(wrong)?;
+        let seconds = wanted[0].seconds;
+        if one.seconds != seconds {
+            let message = format!("decides in {} s, the first in {seconds} s", one.seconds);
+            return Err(wrong(message));
+        }
+    }
+    Ok(())
+}
+
+/// An episode's turn.
+struct Turn<'a> {
+    place: usize,
+    wanted: &'a [Wanted],
+    slot: &'a mut Option<Episode>,
+    failed: Option<StepError>,
+}
+
+impl Turn<'_> {
+    /// Takes it; an episode that fails, or whose code panics, is over.
+    fn take(&mut self) {
+        let Some(episode) = self.slot.as_mut() else { return };
+        let wanted = self.wanted;
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            let now = episode.now();
+            let action = |it: &Wanted| Action {
+                window: it.window,
+                rate: it.rate,
+                until: after(now, it.seconds),
+            };
+            episode.decide(wanted.iter().map(action));
+            episode.go()
+        }));
+        let message = match ran {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error.to_string(),
+            Err(panic) => said(&*panic),
+        };
+        *self.slot = None;
+        self.failed = Some(StepError::Failed { place: self.place, message });
+    }
+}
+
+/// What a panic said.
+fn said(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("the simulator panicked").to_owned()
+}

@@ -1,0 +1,99 @@
+//! A trained policy as a law: a net that says what an agent says.
+
+use crate::episode::after;
+use crate::interval::Interval;
+use crate::learner::{Action, Decides, Learner};
+use crate::net::Net;
+use crate::places::Wanted;
+use crate::presets::{Description, Preset};
+use narrows_control::Controller;
+use narrows_control::registry::Birth;
+use narrows_scenario::OwnLaw;
+use narrows_units::{Duration, Time};
+use std::sync::Arc;
+
+/// A policy with a name, by which flows call it.
+pub struct Policy {
+    name: String,
+    net: Arc<Net>,
+    preset: &'static Description,
+}
+
+impl Policy {
+    /// The policy called `name`: `net` sees what an agent of `preset` sees, and says what it says.
+    /// Its first output counts.
+    pub fn new(name: String, net: Net, preset: &'static Description) -> Self {
+        Self { name, net: Arc::new(net), preset }
+    }
+}
+
+impl OwnLaw for Policy {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn hears_marks(&self) -> bool {
+        true
+    }
+
+    fn make(&self, birth: &Birth) -> Box<dyn Controller> {
+        let below = self.preset.below();
+        let below = below.map(|below| below.make(birth));
+        let window = if below.is_some() { f64::NAN } else { birth.initial_window };
+        let first = Action { window, rate: 0.0, until: Time::ZERO + WAITS };
+        let agent = Agent {
+            net: Arc::clone(&self.net),
+            preset: self.preset.agent(),
+            initial_window: birth.initial_window,
+            warm_ups: None,
+            next: Wanted { window, rate: 0.0, seconds: WAITS.seconds() },
+        };
+        Box::new(Learner::new(first, Box::new(agent), below))
+    }
+}
+
+/// How long it waits for a first RTT before it looks again.
+const WAITS: Duration = Duration::from_millis(10);
+
+/// One connection's.
+struct Agent {
+    net: Arc<Net>,
+    preset: Box<dyn Preset>,
+    /// Packets.
+    initial_window: f64,
+    /// Intervals before it is first asked; `None` before there is an RTT.
+    warm_ups: Option<usize>,
+    next: Wanted,
+}
+
+impl Decides for Agent {
+    fn ended(&mut self, interval: &Interval) {
+        match &mut self.warm_ups {
+            None if interval.srtt > 0.0 => {
+                // The rate of the initial window: a policy that was trained from rates near the
+                // path's finds its way from there.
+                let rate = self.initial_window / interval.srtt;
+                self.next = self.preset.begin(rate, interval.conn_min_rtt);
+                self.warm_ups = Some(self.preset.warm_ups());
+            }
+            None => {}
+            Some(0) => {
+                self.preset.observe(interval);
+                let said = self.net.evaluate(self.preset.seen());
+                self.next = self.preset.act(said[0]);
+            }
+            Some(left) => {
+                *left -= 1;
+                if *left == 0 {
+                    let said = self.net.evaluate(self.preset.seen());
+                    self.next = self.preset.act(said[0]);
+                }
+            }
+        }
+    }
+
+    fn go_on(&mut self, now: Time) -> Action {
+        let Wanted { window, rate, seconds } = self.next;
+        Action { window, rate, until: after(now, seconds) }
+    }
+}

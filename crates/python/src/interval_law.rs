@@ -1,0 +1,160 @@
+//! Laws written in Python that decide once an interval: what comes in between is counted in Rust.
+
+use crate::failure;
+use narrows_control::Controller;
+use narrows_control::registry::Birth;
+use narrows_learn::{Action, Decides, Interval as Counted, Learner, Wanted, after};
+use narrows_units::Time;
+use pyo3::exceptions::PyValueError;
+use pyo3::intern;
+use pyo3::prelude::*;
+
+/// What a sender has learnt in an interval.
+#[pyclass(module = "narrows._core", frozen)]
+pub(crate) struct Interval(Counted);
+
+/// A getter for each column.
+macro_rules! columns {
+    ($($name:ident),*) => {
+        #[pymethods]
+        impl Interval {
+            /// An interval for testing a law without a simulation.
+            #[new]
+            #[pyo3(signature = (*, $($name=0.0),*))]
+            #[expect(clippy::too_many_arguments, reason = "keywords, of which callers name a few")]
+            fn new($($name: f64),*) -> Self {
+                Self(Counted { $($name),* })
+            }
+
+            $(
+                #[getter]
+                fn $name(&self) -> f64 {
+                    self.0.$name
+                }
+            )*
+        }
+    };
+}
+
+columns!(
+    now,
+    duration,
+    sent,
+    acked,
+    lost,
+    marked,
+    timeouts,
+    epochs,
+    rtt,
+    rtt_min,
+    rtt_max,
+    rtt_samples,
+    conn_min_rtt,
+    srtt,
+    rtt_latest,
+    rtt_increase,
+    rtt_gradient,
+    delivery_rate,
+    delivery_rate_max,
+    in_flight,
+    window,
+    rate,
+    limited
+);
+
+/// The controller of one connection that `object` decides for, an `narrows.IntervalController`;
+/// `name` is its law's.
+pub(crate) fn controller(
+    name: &str,
+    object: Option<Py<PyAny>>,
+    birth: &Birth,
+) -> Box<dyn Controller> {
+    let window = birth.initial_window;
+    let said = object.as_ref().map(|object| Python::attach(|py| every(py, object, window)));
+    let (object, every) = match said {
+        Some(Ok(every)) => (object, every),
+        Some(Err(error)) => {
+            failure::keep(error);
+            (None, None)
+        }
+        None => (None, None),
+    };
+    let next = Wanted { window, rate: 0.0, seconds: every.unwrap_or(WAITS) };
+    let first = Action { window, rate: 0.0, until: after(Time::ZERO, next.seconds) };
+    let decides = InPython { name: name.to_owned(), object, every, next };
+    Box::new(Learner::new(first, Box::new(decides), None))
+}
+
+/// How often `object` wants to be asked, in seconds; `None` for once an RTT.
+fn every(py: Python<'_>, object: &Py<PyAny>, window: f64) -> PyResult<Option<f64>> {
+    let every: Option<f64> = object.getattr(py, intern!(py, "seconds"))?.extract(py)?;
+    if let Some(seconds) = every {
+        let wanted = Wanted { window, rate: 0.0, seconds };
+        let name = object.bind(py).get_type().name()?;
+        let wrong = |error| PyValueError::new_err(format!("{name}.seconds: {error}"));
+        wanted.check(false).map_err(wrong)?;
+    }
+    Ok(every)
+}
+
+/// Seconds until it is asked first, unless it says how often; then it is an RTT.
+const WAITS: f64 = 0.01;
+
+/// One connection's object.
+struct InPython {
+    name: String,
+    /// `None` once it has failed: nothing changes until the run is stopped.
+    object: Option<Py<PyAny>>,
+    /// Seconds of each interval; an RTT if it does not say.
+    every: Option<f64>,
+    next: Wanted,
+}
+
+/// What an object may answer: a window in packets, or that and packets per second.
+#[derive(FromPyObject)]
+enum Answer {
+    Both(f64, f64),
+    Window(f64),
+}
+
+impl InPython {
+    fn asked(&self, py: Python<'_>, interval: &Counted) -> PyResult<Option<Wanted>> {
+        let Some(object) = &self.object else { return Ok(None) };
+        let said = object.call_method1(py, intern!(py, "on_interval"), (Interval(*interval),))?;
+        let answer = said.extract::<Answer>(py).map_err(|_| {
+            let said = said.bind(py).repr().map(|it| it.to_string()).unwrap_or_default();
+            let said: String = said.chars().take(60).collect();
+            let message = "which is neither a window in packets nor (window, packets per second)";
+            PyValueError::new_err(format!("{}.on_interval() returned {said}, {message}", self.name))
+        })?;
+        let (window, rate) = match answer {
+            Answer::Both(window, rate) => (window, rate),
+            Answer::Window(window) => (window, 0.0),
+        };
+        let rtt = if interval.srtt > 0.0 { interval.srtt } else { WAITS };
+        let wanted = Wanted { window, rate, seconds: self.every.unwrap_or(rtt) };
+        let checked = wanted.check(false);
+        checked.map_err(|error| {
+            PyValueError::new_err(format!("{}.on_interval(): {error}", self.name))
+        })?;
+        Ok(Some(wanted))
+    }
+}
+
+impl Decides for InPython {
+    fn ended(&mut self, interval: &Counted) {
+        match Python::attach(|py| self.asked(py, interval)) {
+            Ok(Some(wanted)) => self.next = wanted,
+            Ok(None) => {}
+            Err(error) => {
+                failure::keep(error);
+                self.object = None;
+            }
+        }
+    }
+
+    fn go_on(&mut self, now: Time) -> Action {
+        let Wanted { window, rate, seconds } = self.next;
+        Action { window, rate, until: after(now, seconds) }
+    }
+}

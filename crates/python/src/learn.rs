@@ -1,0 +1,341 @@
+//! Episodes that Python steps, and what agents see of them; trained policies as laws.
+
+use crate::error::Failed;
+use crate::scenario::{Checked, Own, Scenario, own_of};
+use narrows_learn::presets::{self, Description, Preset};
+use narrows_learn::{
+    Action, Activation, Below, COLUMNS, Episode, Layer, Net, Places, StepError, Wanted, after,
+};
+use narrows_scenario::Place;
+use narrows_units::Time;
+use pyo3::buffer::{Element, PyBuffer};
+use pyo3::prelude::*;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The columns of the truth about a learner's place.
+const TRUTH: [&str; 7] =
+    ["capacity", "fair_share", "base_rtt", "buffer", "queue", "wire_loss", "flows"];
+
+/// Numbers of one action.
+const WANTED: usize = 3;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic in an episode ends that one, and leaves the others as they were.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What `buffer` holds. Fails unless it is `length` numbers without gaps.
+fn taken<T: Element + Default + Clone>(
+    py: Python<'_>,
+    name: &str,
+    buffer: &PyBuffer<T>,
+    length: usize,
+) -> Result<Vec<T>, Failed> {
+    let mut all = vec![T::default(); length];
+    fits(name, buffer, length)?;
+    buffer.copy_to_slice(py, &mut all).map_err(Failed::Python)?;
+    Ok(all)
+}
+
+/// Writes `all` into `buffer`. Fails unless it has room for just that.
+fn give<T: Element + Copy>(
+    py: Python<'_>,
+    name: &str,
+    buffer: &PyBuffer<T>,
+    all: &[T],
+) -> Result<(), Failed> {
+    fits(name, buffer, all.len())?;
+    buffer.copy_from_slice(py, all).map_err(Failed::Python)
+}
+
+fn fits<T: Element>(name: &str, buffer: &PyBuffer<T>, length: usize) -> Result<(), Failed> {
+    let found = buffer.item_count();
+    if found == length && buffer.is_c_contiguous() {
+        return Ok(());
+    }
+    Err(Failed::Input(format!("{name}: {found} numbers, or with gaps; give {length} without")))
+}
+
+fn wrong(error: StepError) -> Failed {
+    Failed::Input(error.to_string())
+}
+
+/// Episodes side by side, each stepped to its next decision.
+#[pyclass(module = "narrows._core", frozen)]
+pub(crate) struct Intervals {
+    places: Mutex<Places>,
+    learners: usize,
+    below: Option<Below>,
+}
+
+#[pymethods]
+impl Intervals {
+    /// Room for as many episodes with so many learners each, which steer the law `below` if there
+    /// is one.
+    #[new]
+    #[pyo3(signature = (places, learners=1, threads=1, below=None))]
+    fn new(places: usize, learners: usize, threads: usize, below: Option<&str>) -> PyResult<Self> {
+        let below = below.map(Below::new).transpose();
+        let below = below.map_err(|error| Failed::Input(format!("below: {error}")))?;
+        Ok(Self { places: Mutex::new(Places::new(places, learners, threads)), learners, below })
+    }
+
+    /// The names of the columns of a row.
+    #[staticmethod]
+    fn columns() -> Vec<&'static str> {
+        COLUMNS.to_vec()
+    }
+
+    /// The names of the columns of the truth.
+    #[staticmethod]
+    fn truths() -> Vec<&'static str> {
+        TRUTH.to_vec()
+    }
+
+    /// Begins an episode; its learners begin with this window in packets (NaN for the law below),
+    /// this rate in packets per second (0 for none), and decide first after so many seconds.
+    #[pyo3(signature = (place, scenario, seed, first, own=None))]
+    fn begin(
+        &self,
+        py: Python<'_>,
+        place: usize,
+        scenario: &Scenario,
+        seed: u64,
+        first: (f64, f64, f64),
+        own: Option<Own>,
+    ) -> PyResult<()> {
+        let (window, rate, seconds) = first;
+        let wanted = Wanted { window, rate, seconds };
+        let checked = wanted.check(self.below.is_some());
+        checked.map_err(|error| Failed::Input(format!("place {place}: {error}")))?;
+        let (own, scenario) = (own_of(own), scenario.0.clone());
+        let begun = py.detach(|| {
+            let first = Action { window, rate, until: after(Time::ZERO, seconds) };
+            let episode = Episode::begin(scenario, seed, own, first, self.below)?;
+            let mut places = lock(&self.places);
+            let (room, found) = (places.len(), episode.learners());
+            if place >= room {
+                return Err(Failed::Input(format!("place {place}: there are {room}, from 0")));
+            }
+            if found != self.learners {
+                let message =
+                    format!("{found} flows learn, and there are {} agents", self.learners);
+                return Err(Failed::Input(format!("place {place}: {message}")));
+            }
+            places.put(place, episode);
+            Ok(())
+        });
+        Ok(begun?)
+    }
+
+    /// Decides in `places` with `wanted` (places, learners, 3) of window, rate and seconds, goes on
+    /// to the next decision, and fills `rows` (places, learners, columns). Without `wanted` it goes
+    /// on to the first.
+    #[pyo3(signature = (places, wanted, rows))]
+    #[expect(clippy::needless_pass_by_value, reason = "as Python hands lists and buffers")]
+    fn step(
+        &self,
+        py: Python<'_>,
+        places: Vec<usize>,
+        wanted: Option<PyBuffer<f64>>,
+        rows: PyBuffer<f64>,
+    ) -> PyResult<()> {
+        let learners = places.len() * self.learners;
+        fits("rows", &rows, learners * COLUMNS.len())?;
+        let wanted = wanted.map(|wanted| taken(py, "wanted", &wanted, learners * WANTED));
+        let wanted = wanted.transpose()?.map(|all| {
+            let one = |it: &[f64]| Wanted { window: it[0], rate: it[1], seconds: it[2] };
+            all.chunks(WANTED).map(one).collect::<Vec<_>>()
+        });
+        let stepped = py.detach(|| {
+            let mut there = lock(&self.places);
+            there.step(&places, wanted.as_deref(), self.below.is_some()).map_err(wrong)?;
+            let mut all = Vec::with_capacity(learners * COLUMNS.len());
+            for place in &places {
+                let episode = there.get(*place).expect("it has been stepped");
+                (0..self.learners).for_each(|learner| all.extend(episode.row(learner)));
+            }
+            Ok::<_, Failed>(all)
+        });
+        give(py, "rows", &rows, &stepped?)?;
+        py.check_signals()
+    }
+
+    /// Fills `rows` (places, learners, columns of the truth) with what learners cannot know.
+    #[expect(clippy::needless_pass_by_value, reason = "as Python hands lists and buffers")]
+    fn truth(&self, py: Python<'_>, places: Vec<usize>, rows: PyBuffer<f64>) -> PyResult<()> {
+        let mut there = lock(&self.places);
+        let mut all = Vec::with_capacity(places.len() * self.learners * TRUTH.len());
+        for place in &places {
+            for learner in 0..self.learners {
+                all.extend(there.truth(*place, learner).map_or([f64::NAN; TRUTH.len()], truth));
+            }
+        }
+        Ok(give(py, "rows", &rows, &all)?)
+    }
+
+    /// Whether the episode in a place has come to the end of its scenario, and whether each of its
+    /// learners has data to send.
+    fn state(&self, place: usize) -> PyResult<(bool, Vec<bool>)> {
+        let there = lock(&self.places);
+        let nobody = || Failed::Input(StepError::Nobody(place).to_string());
+        let episode = there.get(place).ok_or_else(nobody)?;
+        let running = (0..self.learners).map(|learner| episode.is_running(learner)).collect();
+        Ok((episode.is_over(), running))
+    }
+
+    /// The same run from the start up to now, to be run as any other, and its seed.
+    fn again(&self, place: usize) -> PyResult<(Checked, u64)> {
+        let there = lock(&self.places);
+        let nobody = || Failed::Input(StepError::Nobody(place).to_string());
+        let (checked, seed) =
+            there.get(place).ok_or_else(nobody)?.again().map_err(Failed::Scenario)?;
+        Ok((Checked(checked), seed))
+    }
+
+    /// Data packets that have reached their receivers in all episodes.
+    fn delivered(&self) -> u64 {
+        lock(&self.places).delivered()
+    }
+}
+
+/// The truth in the order of its columns.
+fn truth(place: Place) -> [f64; TRUTH.len()] {
+    let Place { capacity, flows, base_rtt, buffer, queue, wire_loss } = place;
+    let share = capacity / flows.max(1) as f64;
+    [capacity, share, base_rtt.seconds(), buffer, queue as f64, wire_loss, flows as f64]
+}
+
+/// Returns each preset: name, features with their bounds, intervals seen, largest action, law
+/// below, decisions of an episode.
+#[pyfunction]
+#[expect(clippy::type_complexity, reason = "it is a line of a table")]
+pub(crate) fn learning_presets()
+-> Vec<(&'static str, Vec<(&'static str, f32, f32)>, usize, f32, Option<&'static str>, usize)> {
+    let line =
+        |it: &Description| (it.name, it.features.to_vec(), it.history, it.most, it.law, it.steps);
+    presets::PRESETS.iter().map(line).collect()
+}
+
+fn named(preset: &str) -> Result<&'static Description, Failed> {
+    presets::preset(preset).ok_or_else(|| {
+        let known: Vec<_> = presets::PRESETS.iter().map(|preset| preset.name).collect();
+        Failed::Input(format!("no preset \"{preset}\"; known: {}", known.join(", ")))
+    })
+}
+
+/// What as many agents of one preset see and do.
+#[pyclass(module = "narrows._core", frozen)]
+pub(crate) struct Agents {
+    agents: Mutex<Vec<Box<dyn Preset>>>,
+    observed: usize,
+}
+
+#[pymethods]
+impl Agents {
+    #[new]
+    fn new(preset: &str, count: usize) -> PyResult<Self> {
+        let preset = named(preset)?;
+        let agents = (0..count).map(|_| preset.agent()).collect();
+        Ok(Self { agents: Mutex::new(agents), observed: preset.observed() })
+    }
+
+    /// Begins anew at this rate in packets per second over a path of this RTT in seconds; returns
+    /// window, rate and seconds to begin with, and for how many intervals.
+    fn begin(&self, agent: usize, rate: f64, base_rtt: f64) -> (f64, f64, f64, usize) {
+        let mut agents = lock(&self.agents);
+        let agent = &mut agents[agent];
+        let Wanted { window, rate, seconds } = agent.begin(rate, base_rtt);
+        (window, rate, seconds, agent.warm_ups())
+    }
+
+    /// Fills `wanted` (agents, 3) with what is done if `agents` say `actions`.
+    #[expect(clippy::needless_pass_by_value, reason = "as Python hands lists and buffers")]
+    fn act(
+        &self,
+        py: Python<'_>,
+        agents: Vec<usize>,
+        actions: PyBuffer<f32>,
+        wanted: PyBuffer<f64>,
+    ) -> PyResult<()> {
+        let actions = taken(py, "actions", &actions, agents.len())?;
+        let mut there = lock(&self.agents);
+        let mut all = Vec::with_capacity(agents.len() * WANTED);
+        for (agent, action) in agents.iter().zip(actions) {
+            if action.is_nan() {
+                let message = format!("agent {agent}: the action is not a number");
+                return Err(Failed::Input(message).into());
+            }
+            let Wanted { window, rate, seconds } = there[*agent].act(action);
+            all.extend([window, rate, seconds]);
+        }
+        Ok(give(py, "wanted", &wanted, &all)?)
+    }
+
+    /// Takes `rows` (agents, columns) in.
+    #[expect(clippy::needless_pass_by_value, reason = "as Python hands lists and buffers")]
+    fn observe(&self, py: Python<'_>, agents: Vec<usize>, rows: PyBuffer<f64>) -> PyResult<()> {
+        let rows = taken(py, "rows", &rows, agents.len() * COLUMNS.len())?;
+        let mut there = lock(&self.agents);
+        for (agent, row) in agents.iter().zip(rows.chunks(COLUMNS.len())) {
+            let row: &[f64; COLUMNS.len()] = row.try_into().expect("as many columns");
+            there[*agent].observe(&row.into());
+        }
+        Ok(())
+    }
+
+    /// Fills `seen` (agents, features of all intervals) with what they see.
+    #[expect(clippy::needless_pass_by_value, reason = "as Python hands lists and buffers")]
+    fn seen(&self, py: Python<'_>, agents: Vec<usize>, seen: PyBuffer<f32>) -> PyResult<()> {
+        let there = lock(&self.agents);
+        let mut all = Vec::with_capacity(agents.len() * self.observed);
+        agents.iter().for_each(|agent| all.extend_from_slice(there[*agent].seen()));
+        Ok(give(py, "seen", &seen, &all)?)
+    }
+}
+
+/// A dense net that says what an agent of a preset says.
+#[pyclass(module = "narrows._core", frozen)]
+pub(crate) struct PolicyNet {
+    pub net: Net,
+    pub preset: &'static Description,
+}
+
+#[pymethods]
+impl PolicyNet {
+    /// Layers are weights by output, then by input, and biases.
+    #[new]
+    #[pyo3(signature = (preset, activation, layers, normaliser=None))]
+    fn new(
+        preset: &str,
+        activation: &str,
+        layers: Vec<(Vec<f32>, Vec<f32>)>,
+        normaliser: Option<[Vec<f32>; 2]>,
+    ) -> PyResult<Self> {
+        let preset = named(preset)?;
+        let known = Activation::ALL.iter().find(|(name, _)| *name == activation);
+        let unknown = || {
+            let names: Vec<_> = Activation::ALL.iter().map(|(name, _)| *name).collect();
+            Failed::Input(format!("no activation \"{activation}\"; known: {}", names.join(", ")))
+        };
+        let (_, activation) = known.ok_or_else(unknown)?;
+        let layer = |(weights, biases)| Layer { weights, biases };
+        let layers = layers.into_iter().map(layer).collect();
+        let net = Net::new(preset.observed(), layers, *activation, normaliser);
+        let net = net.map_err(Failed::Input)?;
+        if net.outputs() != 1 {
+            let message = format!("{} outputs; an agent of {} has one", net.outputs(), preset.name);
+            return Err(Failed::Input(message).into());
+        }
+        Ok(Self { net, preset })
+    }
+
+    /// What it says for each row of `seen`.
+    #[expect(clippy::needless_pass_by_value, reason = "as Python hands buffers")]
+    fn says(&self, py: Python<'_>, seen: PyBuffer<f32>, said: PyBuffer<f32>) -> PyResult<()> {
+        let width = self.preset.observed();
+        let seen = taken(py, "seen", &seen, said.item_count() * width)?;
+        let all: Vec<f32> = seen.chunks(width).map(|row| self.net.evaluate(row)[0]).collect();
+        Ok(give(py, "said", &said, &all)?)
+    }
+}
