@@ -9,7 +9,7 @@ use narrows_settings::Given;
 use narrows_transport::Counters;
 use narrows_units::{Duration, Time};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The name by which a flow's `cc` calls the law that is told from outside.
 pub const LEARNER: &str = "learner";
@@ -39,17 +39,21 @@ impl Below {
 /// What makes learners: those of one run, each with a desk of its own.
 #[derive(Default)]
 struct Learners {
-    /// What they begin with; without it, with the window of their birth.
-    first: Option<Action>,
+    /// What each begins with; those beyond it, with the window of their birth.
+    first: Mutex<Vec<Action>>,
     /// The law below each.
     below: Option<Below>,
     /// The desks of those made so far.
     desks: Mutex<Vec<Desk>>,
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Learners {
     fn take(&self) -> Vec<Desk> {
-        std::mem::take(&mut self.desks.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut lock(&self.desks))
     }
 }
 
@@ -63,9 +67,11 @@ impl OwnLaw for Learners {
     }
 
     fn make(&self, birth: &Birth) -> Box<dyn Controller> {
-        let first = self.first.unwrap_or(Learner::resting(birth));
+        let mut desks = lock(&self.desks);
+        let first = lock(&self.first).get(desks.len()).copied();
+        let first = first.unwrap_or(Learner::resting(birth));
         let desk = Desk::new(first);
-        self.desks.lock().unwrap_or_else(PoisonError::into_inner).push(desk.clone());
+        desks.push(desk.clone());
         let below = self.below.map(|below| below.make(birth));
         Box::new(Learner::new(first, Box::new(desk), below))
     }
@@ -103,6 +109,69 @@ pub fn resting() -> Arc<dyn OwnLaw> {
     Arc::new(Learners::default())
 }
 
+/// An episode that has been checked and has not begun.
+pub struct Laid {
+    scenario: Scenario,
+    seed: u64,
+    own: Own,
+    learners: Arc<Learners>,
+    checked: Checked,
+    /// The numbers of the learners among all flows.
+    flows: Vec<usize>,
+}
+
+impl Laid {
+    /// Checks `scenario`, whose learners are each above the law `below`; flows may use what `own`
+    /// has. Fails if the scenario is not right or has no learner, or if learners have connections
+    /// one after the other.
+    pub fn new(
+        scenario: Scenario,
+        seed: u64,
+        own: Own,
+        below: Option<Below>,
+    ) -> Result<Self, ScenarioError> {
+        let learners = Arc::new(Learners { below, ..Learners::default() });
+        let checked = Checked::with_own(scenario.clone(), &with(&own, &learners))?;
+        checked.ends_soon()?;
+        let flows = learning(&checked)?;
+        Ok(Self { scenario, seed, own, learners, checked, flows })
+    }
+
+    /// The number of learners.
+    pub fn learners(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// How long the run may last.
+    pub fn duration(&self) -> Duration {
+        self.checked.duration
+    }
+
+    /// What learners cannot know of their places as the run begins; none of one that passes no link
+    /// between routers. Fails if the run cannot be built.
+    pub fn places(&self) -> Result<Vec<Option<Place>>, ScenarioError> {
+        let mut stepped = Stepped::new(self.checked.clone(), self.seed)?;
+        Ok(self.flows.iter().map(|flow| stepped.place(*flow, Time::ZERO)).collect())
+    }
+
+    /// Begins it; each learner begins with its action of `first`, all until the same instant. Fails
+    /// if the run cannot be built; panics if there are not as many actions as learners.
+    pub fn begin(self, first: Vec<Action>) -> Result<Episode, ScenarioError> {
+        let Self { scenario, seed, own, learners, checked, flows } = self;
+        assert_eq!(first.len(), flows.len(), "an action for each learner");
+        let until = first[0].until;
+        lock(&learners.first).clone_from(&first);
+        // Checking has made some, too.
+        drop(learners.take());
+        let stepped = Stepped::new(checked, seed)?;
+        let desks = learners.take();
+        assert_eq!(desks.len(), flows.len(), "each flow has one controller");
+        let decided = first.into_iter().map(|first| vec![first]).collect();
+        let (below, before) = (learners.below, Time::ZERO);
+        Ok(Episode { scenario, seed, own, below, stepped, decided, desks, flows, before, until })
+    }
+}
+
 /// One run whose flows with the law [`LEARNER`] are told what to do at common times.
 pub struct Episode {
     scenario: Scenario,
@@ -122,38 +191,12 @@ pub struct Episode {
 }
 
 impl Episode {
-    /// Begins a run of `scenario` under `seed`, whose learners begin with `first`, each above the
-    /// law `below`; flows may use what `own` has. Fails if the scenario is not right or has no
-    /// learner, or if learners have connections one after the other.
-    pub fn begin(
-        scenario: Scenario,
-        seed: u64,
-        own: Own,
-        first: Action,
-        below: Option<Below>,
-    ) -> Result<Self, ScenarioError> {
-        let learners = Arc::new(Learners { first: Some(first), below, desks: Mutex::default() });
-        let checked = Checked::with_own(scenario.clone(), &with(&own, &learners))?;
-        checked.ends_soon()?;
-        let flows = learning(&checked)?;
-        // Checking makes some, too.
-        drop(learners.take());
-        let stepped = Stepped::new(checked, seed)?;
-        let desks = learners.take();
-        assert_eq!(desks.len(), flows.len(), "each flow has one controller");
-        let decided = vec![vec![first]; desks.len()];
-        let (before, until) = (Time::ZERO, first.until);
-        Ok(Self { scenario, seed, own, below, stepped, decided, desks, flows, before, until })
-    }
-
     /// The same run from its start up to now, to be run as any other under its seed: with tables,
-    /// and with traces.
-    pub fn again(&self) -> Result<(Checked, u64), ScenarioError> {
-        let duration = self.now().since(Time::ZERO);
-        let warmup = self.scenario.warmup.filter(|warmup| *warmup < duration);
+    /// and with traces; measured after `warmup`. Fails if that is not before now.
+    pub fn again(&self, warmup: Duration) -> Result<(Checked, u64), ScenarioError> {
         let scenario = Scenario {
-            duration: Some(duration),
-            warmup: Some(warmup.unwrap_or_default()),
+            duration: Some(self.now().since(Time::ZERO)),
+            warmup: Some(warmup),
             ..self.scenario.clone()
         };
         let actions = self.decided.iter().map(|decided| Arc::from(decided.as_slice())).collect();

@@ -13,9 +13,9 @@ mod places;
 mod policy;
 pub mod presets;
 
-pub use episode::{Below, Episode, LEARNER, after, resting};
+pub use episode::{Below, Episode, LEARNER, Laid, after, resting};
 pub use interval::{COLUMNS, Interval, Tally};
 pub use learner::{Action, Decides, Desk, Learner, Script};
 pub use net::{Activation, Layer, Net};
-pub use places::{Places, StepError, Wanted};
+pub use places::{Places, StepError, Wanted, check_wanted};
 pub use policy::Policy;

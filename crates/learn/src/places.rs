@@ -123,17 +123,18 @@ impl Places {
     /// those of the first place, then those of the second, and without it all go on to their first
     /// decision. `has_law` says whether there is a law below. Fails before any has moved if
     /// something is wrong; an episode that fails on the way is over, and the first of them is told.
-    /// What comes does not depend on the number of threads.
+    /// What comes does not depend on the number of threads, each of which begins with `join`.
     pub fn step(
         &mut self,
         places: &[usize],
         wanted: Option<&[Wanted]>,
         has_law: bool,
+        join: &(dyn Fn() + Sync),
     ) -> Result<(), StepError> {
         self.expect_episodes(places)?;
         if let Some(wanted) = wanted {
             for (place, wanted) in places.iter().zip(wanted.chunks(self.learners)) {
-                check(*place, wanted, has_law)?;
+                check_wanted(*place, wanted, has_law)?;
             }
         }
         let decided = |turn: usize| {
@@ -153,7 +154,10 @@ impl Places {
             let mut chunks = turns.chunks_mut(share);
             let ours = chunks.next();
             for chunk in chunks {
-                scope.spawn(|| chunk.iter_mut().for_each(Turn::take));
+                scope.spawn(|| {
+                    join();
+                    chunk.iter_mut().for_each(Turn::take);
+                });
             }
             ours.into_iter().flatten().for_each(Turn::take);
         });
@@ -173,7 +177,7 @@ impl Places {
 }
 
 /// Fails unless all that the learners of `place` want can be done, and they decide together.
-fn check(place: usize, wanted: &[Wanted], has_law: bool) -> Result<(), StepError> {
+pub fn check_wanted(place: usize, wanted: &[Wanted], has_law: bool) -> Result<(), StepError> {
     for (learner, one) in wanted.iter().enumerate() {
         let wrong = |message| StepError::Action { place, learner, message };
         one.check(has_law).map_err(wrong)?;

@@ -1,6 +1,6 @@
 //! Episodes against what their links must do to packets that leave at a constant rate.
 
-use narrows_learn::{Action, Below, COLUMNS, Episode, Places, StepError, Wanted, after};
+use narrows_learn::{Action, Below, COLUMNS, Episode, Laid, Places, StepError, Wanted, after};
 use narrows_scenario::{Own, Scenario};
 use narrows_units::Time;
 
@@ -15,8 +15,12 @@ fn begin(link: &str, flows: &str, first: Wanted, below: Option<&str>) -> Episode
     let Wanted { window, rate, seconds } = first;
     let first = Action { window, rate, until: after(Time::ZERO, seconds) };
     let below = below.map(|below| Below::new(below).expect("it can be set"));
-    Episode::begin(scenario(link, flows), 7, Own::default(), first, below)
-        .unwrap_or_else(|error| panic!("{link}: {error}"))
+    let laid = Laid::new(scenario(link, flows), 7, Own::default(), below);
+    laid.and_then(|laid| {
+        let all = vec![first; laid.learners()];
+        laid.begin(all)
+    })
+    .unwrap_or_else(|error| panic!("{link}: {error}"))
 }
 
 fn paced(rate: f64, seconds: f64) -> Wanted {
@@ -31,10 +35,10 @@ fn column(row: &[f64; COLUMNS.len()], name: &str) -> f64 {
 fn rows(episode: Episode, wanted: Wanted, steps: usize) -> Vec<[f64; COLUMNS.len()]> {
     let mut places = Places::new(1, 1, 1);
     places.put(0, episode);
-    places.step(&[0], None, false).expect("the first");
+    places.step(&[0], None, false, &|| ()).expect("the first");
     let mut rows = Vec::new();
     for _ in 0..steps {
-        places.step(&[0], Some(&[wanted]), wanted.window.is_nan()).expect("a step");
+        places.step(&[0], Some(&[wanted]), wanted.window.is_nan(), &|| ()).expect("a step");
         rows.push(places.get(0).expect("it goes on").row(0));
     }
     rows
@@ -88,12 +92,12 @@ fn threads_and_neighbours_change_nothing() {
         for place in &all {
             places.put(*place, begin(link, flows, paced(200.0 + *place as f64, 0.05), None));
         }
-        places.step(&all, None, false).expect("the first");
+        places.step(&all, None, false, &|| ()).expect("the first");
         let mut seen = Vec::new();
         for step in 0..200 {
             let rate = 200.0 + f64::from(step);
             let wanted = [paced(rate, 0.03), paced(2.0 * rate, 0.03)].repeat(neighbours);
-            places.step(&all, Some(&wanted), false).expect("a step");
+            places.step(&all, Some(&wanted), false, &|| ()).expect("a step");
             let episode = places.get(0).expect("it goes on");
             seen.extend([episode.row(0), episode.row(1)]);
         }
@@ -127,11 +131,11 @@ fn a_law_below_goes_on_from_its_window() {
 fn what_is_wrong_is_said_before_anything_moves() {
     let link = "rate = \"12Mbps\"\nrtt = \"40ms\"\nbuffer = \"30p\"";
     let mut places = Places::new(2, 1, 1);
-    assert_eq!(places.step(&[0], None, false), Err(StepError::Nobody(0)));
+    assert_eq!(places.step(&[0], None, false, &|| ()), Err(StepError::Nobody(0)));
     for place in [0, 1] {
         places.put(place, begin(link, LEARNS, paced(100.0, 0.1), None));
     }
-    places.step(&[0, 1], None, false).expect("the first");
+    places.step(&[0, 1], None, false, &|| ()).expect("the first");
     let now = places.get(0).expect("it is there").now();
     for (wrong, says) in [
         (paced(f64::NAN, 0.1), "a rate of NaN packets/s is not from 1e-3 to 1e12; 0 is none"),
@@ -141,15 +145,14 @@ fn what_is_wrong_is_said_before_anything_moves() {
             "a window of 0.5 is not from 1 to 1e7 packets; for an agent that only paces take 1e6",
         ),
     ] {
-        let told = places.step(&[0, 1], Some(&[paced(100.0, 0.1), wrong]), false);
+        let told = places.step(&[0, 1], Some(&[paced(100.0, 0.1), wrong]), false, &|| ());
         let error = told.expect_err("it is wrong").to_string();
         assert_eq!(error, format!("place 1, learner 0: {says}"));
         assert_eq!(places.get(0).expect("it is there").now(), now);
     }
-    assert_eq!(places.step(&[1, 1], None, false), Err(StepError::Nobody(1)));
-    let first = Action { window: 10.0, rate: 0.0, until: after(Time::ZERO, 1.0) };
+    assert_eq!(places.step(&[1, 1], None, false, &|| ()), Err(StepError::Nobody(1)));
     let nobody = scenario(link, "[[flows]]\n");
-    let said = Episode::begin(nobody, 1, Own::default(), first, None).err().expect("nobody");
+    let said = Laid::new(nobody, 1, Own::default(), None).err().expect("nobody");
     assert_eq!(said.to_string(), "flows: nobody learns; give a flow cc = \"learner\"");
 }
 
@@ -161,10 +164,10 @@ fn a_late_flow_and_the_truth() {
     let steady = paced(100.0, 0.3);
     let mut places = Places::new(1, 1, 1);
     places.put(0, begin(link, &flows, steady, None));
-    places.step(&[0], None, false).expect("the first");
+    places.step(&[0], None, false, &|| ()).expect("the first");
     let mut running = Vec::new();
     for _ in 0..6 {
-        places.step(&[0], Some(&[steady]), false).expect("a step");
+        places.step(&[0], Some(&[steady]), false, &|| ()).expect("a step");
         let episode = places.get(0).expect("it goes on");
         running.push(episode.is_running(0));
         let row = episode.row(0);
@@ -187,7 +190,7 @@ fn it_is_run_again_as_it_was() {
         let mut places = Places::new(1, 2, 1);
         let keep = Wanted { window: 30.0, rate: 0.0, seconds: 0.05 };
         places.put(0, begin(link, flows, keep, below));
-        places.step(&[0], None, below.is_some()).expect("the first");
+        places.step(&[0], None, below.is_some(), &|| ()).expect("the first");
         let mut sums = [[0.0; 3]; 2];
         for step in 0..100_u32 {
             let wanted = [10, 25].map(|least| Wanted {
@@ -195,11 +198,11 @@ fn it_is_run_again_as_it_was() {
                 rate: if below.is_some() { 0.0 } else { 800.0 },
                 seconds: 0.04,
             });
-            places.step(&[0], Some(&wanted), below.is_some()).expect("a step");
+            places.step(&[0], Some(&wanted), below.is_some(), &|| ()).expect("a step");
         }
         // What was told of the first interval is gone; its rows are not summed.
         let episode = places.get(0).expect("it goes on");
-        let (checked, seed) = episode.again().expect("it is right");
+        let (checked, seed) = episode.again(narrows_units::Duration::ZERO).expect("it is right");
         let results =
             narrows_scenario::run(&checked, seed, None, |_| std::ops::ControlFlow::Continue(()));
         let results = results.expect("it runs");
@@ -222,7 +225,7 @@ fn intervals_add_up() {
             format!("rate = \"12Mbps\"\nrtt = \"40ms\"\nbuffer = \"30p\"\nloss = \"{loss}\"");
         let mut places = Places::new(1, 1, 1);
         places.put(0, begin(&link, LEARNS, paced(300.0, 0.05), None));
-        places.step(&[0], None, false).expect("the first");
+        places.step(&[0], None, false, &|| ()).expect("the first");
         let mut sums = [0.0; 5];
         const NAMES: [&str; 5] = ["sent", "lost", "timeouts", "epochs", "acked"];
         for step in 0..400_u32 {
@@ -232,7 +235,7 @@ fn intervals_add_up() {
                 *sum += column(&row, name);
             }
             let rate = 100.0 + 10.0 * f64::from(step % 150);
-            places.step(&[0], Some(&[paced(rate, 0.037)]), false).expect("a step");
+            places.step(&[0], Some(&[paced(rate, 0.037)]), false, &|| ()).expect("a step");
         }
         let episode = places.get(0).expect("it goes on");
         for (sum, name) in sums.iter_mut().zip(NAMES) {

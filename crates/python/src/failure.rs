@@ -26,10 +26,10 @@ pub(crate) fn forget() {
     RAISED.take();
 }
 
-/// Joins the thread that calls what is returned to the run that this one is in.
-pub(crate) fn joining() -> Box<dyn FnOnce() + Send> {
+/// Joins a thread that calls what is returned to the run that this one is in.
+pub(crate) fn joining() -> impl Fn() + Send + Sync {
     let raised = RAISED.with_borrow(Arc::clone);
-    Box::new(|| RAISED.set(raised))
+    move || RAISED.set(Arc::clone(&raised))
 }
 
 fn with<T>(what: impl FnOnce(&mut Option<PyErr>) -> T) -> T {

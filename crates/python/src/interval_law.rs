@@ -32,6 +32,11 @@ macro_rules! columns {
                     self.0.$name
                 }
             )*
+
+            /// Return its numbers in the order of the columns.
+            fn row(&self) -> Vec<f64> {
+                self.0.row().to_vec()
+            }
         }
     };
 }

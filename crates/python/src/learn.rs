@@ -1,10 +1,12 @@
 //! Episodes that Python steps, and what agents see of them; trained policies as laws.
 
 use crate::error::Failed;
+use crate::failure;
 use crate::scenario::{Checked, Own, Scenario, own_of};
 use narrows_learn::presets::{self, Description, Preset};
 use narrows_learn::{
-    Action, Activation, Below, COLUMNS, Episode, Layer, Net, Places, StepError, Wanted, after,
+    Action, Activation, Below, COLUMNS, Laid, Layer, Net, Places, StepError, Wanted, after,
+    check_wanted,
 };
 use narrows_scenario::Place;
 use narrows_units::Time;
@@ -56,6 +58,11 @@ fn fits<T: Element>(name: &str, buffer: &PyBuffer<T>, length: usize) -> Result<(
     Err(Failed::Input(format!("{name}: {found} numbers, or with gaps; give {length} without")))
 }
 
+/// An action of its three numbers.
+fn wanted_of(numbers: &[f64]) -> Wanted {
+    Wanted { window: numbers[0], rate: numbers[1], seconds: numbers[2] }
+}
+
 fn wrong(error: StepError) -> Failed {
     Failed::Input(error.to_string())
 }
@@ -64,6 +71,7 @@ fn wrong(error: StepError) -> Failed {
 #[pyclass(module = "narrows._core", frozen)]
 pub(crate) struct Intervals {
     places: Mutex<Places>,
+    laid: Mutex<Vec<Option<Laid>>>,
     learners: usize,
     below: Option<Below>,
 }
@@ -77,7 +85,9 @@ impl Intervals {
     fn new(places: usize, learners: usize, threads: usize, below: Option<&str>) -> PyResult<Self> {
         let below = below.map(Below::new).transpose();
         let below = below.map_err(|error| Failed::Input(format!("below: {error}")))?;
-        Ok(Self { places: Mutex::new(Places::new(places, learners, threads)), learners, below })
+        let laid = Mutex::new((0..places).map(|_| None).collect());
+        let places = Mutex::new(Places::new(places, learners, threads));
+        Ok(Self { places, laid, learners, below })
     }
 
     /// The names of the columns of a row.
@@ -92,40 +102,57 @@ impl Intervals {
         TRUTH.to_vec()
     }
 
-    /// Begins an episode; its learners begin with this window in packets (NaN for the law below),
-    /// this rate in packets per second (0 for none), and decide first after so many seconds.
-    #[pyo3(signature = (place, scenario, seed, first, own=None))]
-    fn begin(
+    /// Checks an episode for a place; returns for each learner the packets per second that its
+    /// bottleneck sends and its RTT in seconds without queues, and how long the run may last.
+    #[pyo3(signature = (place, scenario, seed, own=None))]
+    fn lay(
         &self,
         py: Python<'_>,
         place: usize,
         scenario: &Scenario,
         seed: u64,
-        first: (f64, f64, f64),
         own: Option<Own>,
-    ) -> PyResult<()> {
-        let (window, rate, seconds) = first;
-        let wanted = Wanted { window, rate, seconds };
-        let checked = wanted.check(self.below.is_some());
-        checked.map_err(|error| Failed::Input(format!("place {place}: {error}")))?;
+    ) -> PyResult<(Vec<(f64, f64)>, f64)> {
+        let room = lock(&self.places).len();
+        if place >= room {
+            return Err(Failed::Input(format!("place {place}: there are {room}, from 0")).into());
+        }
+        failure::forget();
         let (own, scenario) = (own_of(own), scenario.0.clone());
-        let begun = py.detach(|| {
-            let first = Action { window, rate, until: after(Time::ZERO, seconds) };
-            let episode = Episode::begin(scenario, seed, own, first, self.below)?;
-            let mut places = lock(&self.places);
-            let (room, found) = (places.len(), episode.learners());
-            if place >= room {
-                return Err(Failed::Input(format!("place {place}: there are {room}, from 0")));
-            }
-            if found != self.learners {
-                let message =
-                    format!("{found} flows learn, and there are {} agents", self.learners);
-                return Err(Failed::Input(format!("place {place}: {message}")));
-            }
-            places.put(place, episode);
-            Ok(())
-        });
-        Ok(begun?)
+        let laid = py.detach(|| Laid::new(scenario, seed, own, self.below));
+        if let Some(error) = failure::take() {
+            return Err(error);
+        }
+        let laid = laid.map_err(Failed::Scenario)?;
+        let found = laid.learners();
+        if found != self.learners {
+            let message = format!("{found} flows learn, and there are {} agents", self.learners);
+            return Err(Failed::Input(message).into());
+        }
+        let path = |it: Option<Place>| {
+            it.map_or((f64::NAN, f64::NAN), |it| (it.capacity, it.base_rtt.seconds()))
+        };
+        let paths = laid.places().map_err(Failed::Scenario)?.into_iter().map(path).collect();
+        let duration = laid.duration().seconds();
+        lock(&self.laid)[place] = Some(laid);
+        Ok((paths, duration))
+    }
+
+    /// Begins the episode that was laid for a place with `wanted` (learners, 3).
+    #[expect(clippy::needless_pass_by_value, reason = "as Python hands buffers")]
+    fn begin(&self, py: Python<'_>, place: usize, wanted: PyBuffer<f64>) -> PyResult<()> {
+        let all = taken(py, "wanted", &wanted, self.learners * WANTED)?;
+        let all: Vec<Wanted> = all.chunks(WANTED).map(wanted_of).collect();
+        check_wanted(place, &all, self.below.is_some()).map_err(wrong)?;
+        let laid = lock(&self.laid).get_mut(place).and_then(Option::take);
+        let laid = laid.ok_or_else(|| Failed::Input(format!("place {place}: lay it first")))?;
+        let first = |it: &Wanted| {
+            let until = after(Time::ZERO, it.seconds);
+            Action { window: it.window, rate: it.rate, until }
+        };
+        let episode = laid.begin(all.iter().map(first).collect());
+        lock(&self.places).put(place, episode.map_err(Failed::Scenario)?);
+        Ok(())
     }
 
     /// Decides in `places` with `wanted` (places, learners, 3) of window, rate and seconds, goes on
@@ -143,13 +170,14 @@ impl Intervals {
         let learners = places.len() * self.learners;
         fits("rows", &rows, learners * COLUMNS.len())?;
         let wanted = wanted.map(|wanted| taken(py, "wanted", &wanted, learners * WANTED));
-        let wanted = wanted.transpose()?.map(|all| {
-            let one = |it: &[f64]| Wanted { window: it[0], rate: it[1], seconds: it[2] };
-            all.chunks(WANTED).map(one).collect::<Vec<_>>()
-        });
+        let wanted =
+            wanted.transpose()?.map(|all| all.chunks(WANTED).map(wanted_of).collect::<Vec<_>>());
+        failure::forget();
+        let join = failure::joining();
         let stepped = py.detach(|| {
             let mut there = lock(&self.places);
-            there.step(&places, wanted.as_deref(), self.below.is_some()).map_err(wrong)?;
+            let has_law = self.below.is_some();
+            there.step(&places, wanted.as_deref(), has_law, &join).map_err(wrong)?;
             let mut all = Vec::with_capacity(learners * COLUMNS.len());
             for place in &places {
                 let episode = there.get(*place).expect("it has been stepped");
@@ -157,6 +185,9 @@ impl Intervals {
             }
             Ok::<_, Failed>(all)
         });
+        if let Some(error) = failure::take() {
+            return Err(error);
+        }
         give(py, "rows", &rows, &stepped?)?;
         py.check_signals()
     }
@@ -184,12 +215,15 @@ impl Intervals {
         Ok((episode.is_over(), running))
     }
 
-    /// The same run from the start up to now, to be run as any other, and its seed.
-    fn again(&self, place: usize) -> PyResult<(Checked, u64)> {
+    /// The same run from the start up to now, measured after so many seconds, to be run as any
+    /// other, and its seed.
+    #[pyo3(signature = (place, warmup=0.0))]
+    fn again(&self, place: usize, warmup: f64) -> PyResult<(Checked, u64)> {
+        let warmup = after(Time::ZERO, warmup.max(0.0)).since(Time::ZERO);
         let there = lock(&self.places);
         let nobody = || Failed::Input(StepError::Nobody(place).to_string());
         let (checked, seed) =
-            there.get(place).ok_or_else(nobody)?.again().map_err(Failed::Scenario)?;
+            there.get(place).ok_or_else(nobody)?.again(warmup).map_err(Failed::Scenario)?;
         Ok((Checked(checked), seed))
     }
 

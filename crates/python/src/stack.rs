@@ -64,7 +64,7 @@ impl Stack for PythonStack {
     }
 
     fn joining(&self) -> Box<dyn FnOnce() + Send> {
-        failure::joining()
+        Box::new(failure::joining())
     }
 }
 

@@ -1,0 +1,271 @@
+"""Episodes side by side: what Env, VectorEnv and ParallelEnv have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from narrows import _core
+from narrows.errors import Error
+from narrows.gym.draws import Draw, Drawn
+from narrows.gym.presets import Preset, links_of, preset_of
+from narrows.gym.rewards import Reward, Rows, Terms
+from narrows.results import Result
+
+COLUMNS = _core.Intervals.columns()
+TRUTHS = _core.Intervals.truths()
+Floats = npt.NDArray[np.float64]
+Seen = npt.NDArray[np.float32]
+
+
+class Episodes:
+    """As many places, each with an episode of as many agents.
+
+    Parameters
+    ----------
+    links
+        The scenarios; the preset's own if None.
+    places, agents
+        How many episodes, and learning flows in each.
+    preset
+        What agents see and do.
+    reward
+        What rewards them; the preset's if None.
+    steps
+        Decisions of an episode; the preset's if None.
+    threads
+        How many step them.
+    interval
+        Seconds between decisions, instead of the preset's; needed for several agents.
+
+    Attributes
+    ----------
+    rows, truth
+        What agents of each place learnt in their last interval, and what they cannot know, as
+        arrays (places, agents, columns).
+    seen
+        What they see, float32 (places, agents, numbers).
+    taken
+        Decisions so far of each place.
+    """
+
+    def __init__(
+        self,
+        links: Draw | None,
+        places: int,
+        agents: int,
+        preset: str | Preset,
+        *,
+        reward: Reward | None = None,
+        steps: int | None = None,
+        threads: int = 1,
+        interval: float | None = None,
+    ) -> None:
+        self.preset = preset_of(preset)
+        self.links = links if links is not None else links_of(self.preset.name)
+        self.reward = reward if reward is not None else self.preset.reward()
+        self.steps = steps if steps is not None else self.preset.steps
+        if self.steps < 1 or places < 1 or agents < 1 or threads < 1:
+            raise Error(f"steps={self.steps}, {places} places, {agents} agents, {threads} threads: "
+                        "each is at least 1")
+        if agents > 1 and interval is None:
+            raise Error('interval: several agents decide together; say how often, like "30ms"')
+        self.interval = interval
+        self.agents = agents
+        self._intervals = _core.Intervals(places, agents, threads, self.preset.below)
+        self._agents = self.preset.agents(places * agents)
+        self.drawn: list[Drawn | None] = [None] * places
+        self.rows: Floats = np.zeros((places, agents, len(COLUMNS)))
+        self.truth: Floats = np.zeros((places, agents, len(TRUTHS)))
+        (width,) = self.preset.observation_space.shape
+        self.seen: Seen = np.zeros((places, agents, width), np.float32)
+        self.taken = np.zeros(places, np.int64)
+        self.ends = np.zeros(places)
+
+    def numbers(self, places: Sequence[int]) -> list[int]:
+        """Return the numbers of the agents of some places.
+
+        Parameters
+        ----------
+        places
+            Their numbers.
+
+        Returns
+        -------
+        list of int
+            Place by place.
+        """
+        return [place * self.agents + agent for place in places for agent in range(self.agents)]
+
+    def begin(self, place: int, chance: np.random.Generator) -> None:
+        """Begin an episode up to its first decision.
+
+        Parameters
+        ----------
+        place
+            Where.
+        chance
+            What draws it.
+
+        Raises
+        ------
+        ScenarioError
+            If a scenario that was drawn is wrong.
+        Error
+            If it has not as many learners as there are agents.
+        RuntimeError
+            If the run fails.
+        """
+        self.begin_drawn(place, self.links.draw(chance))
+
+    def begin_drawn(self, place: int, drawn: Drawn) -> None:
+        """Begin a given episode; see `begin`.
+
+        Parameters
+        ----------
+        place
+            Where.
+        drawn
+            The episode.
+        """
+        scenario = drawn.scenario
+        paths, duration = self._intervals.lay(
+            place, scenario.core, drawn.seed, scenario.controllers
+        )
+        numbers = self.numbers([place])
+        wanted, warm_ups = np.empty((self.agents, 3)), 1
+        for agent, (number, (capacity, base_rtt)) in enumerate(zip(numbers, paths, strict=True)):
+            *first, warm_ups = self._agents.begin(number, capacity * drawn.start, base_rtt)
+            wanted[agent] = first
+        if self.interval is not None:
+            wanted[:, 2] = self.interval
+        self._intervals.begin(place, wanted)
+        self.drawn[place], self.ends[place], self.taken[place] = drawn, duration, 0
+        row = np.empty((1, self.agents, len(COLUMNS)))
+        self._intervals.step([place], None, row)
+        for _ in range(warm_ups - 1):
+            self._intervals.step([place], wanted, row)
+        self.rows[place] = row[0]
+        self.reward.begin(numbers)
+        self._look([place], numbers)
+
+    def step(
+        self, places: Sequence[int], actions: npt.ArrayLike
+    ) -> tuple[Floats, Terms, npt.NDArray[np.bool_]]:
+        """Decide in some places, and go on to their next decisions.
+
+        Parameters
+        ----------
+        places
+            Their numbers.
+        actions
+            What agents say, (places, agents).
+
+        Returns
+        -------
+        tuple
+            The rewards (places, agents), the terms that they are sums of, each (places, agents),
+            and whether each episode is over: all its decisions are made, or its scenario has ended.
+
+        Raises
+        ------
+        Error
+            If an action is not a number, or a place has no episode.
+        RuntimeError
+            If a run fails.
+        """
+        numbers = self.numbers(places)
+        said = np.ascontiguousarray(actions, np.float32).reshape(len(numbers))
+        wanted = np.empty((len(numbers), 3))
+        self._agents.act(numbers, said, wanted)
+        if self.interval is not None:
+            wanted[:, 2] = self.interval
+        rows = np.empty((len(places), self.agents, len(COLUMNS)))
+        self._intervals.step(places, wanted, rows)
+        self.rows[places] = rows
+        self.taken[places] += 1
+        self._agents.observe(numbers, rows)
+        self._look(places, numbers)
+        flat, shape = (len(numbers), -1), (len(places), self.agents)
+        learnt = Rows(COLUMNS, rows.reshape(flat))
+        truth = Rows(TRUTHS, self.truth[places].reshape(flat))
+        terms = {
+            name: term.reshape(shape)
+            for name, term in self.reward.terms(numbers, learnt, truth).items()
+        }
+        total: Floats = np.sum(list(terms.values()), axis=0)
+        now = rows[:, 0, 0]
+        over = (self.taken[places] >= self.steps) | (now >= self.ends[places])
+        return total, terms, over
+
+    def _look(self, places: Sequence[int], numbers: Sequence[int]) -> None:
+        """Fill what agents of some places see, and the truth."""
+        truth = np.empty((len(places), self.agents, len(TRUTHS)))
+        self._intervals.truth(places, truth)
+        seen = np.empty((len(places), self.agents, self.seen.shape[-1]), np.float32)
+        self._agents.seen(numbers, seen)
+        self.truth[places], self.seen[places] = truth, seen
+
+    def running(self, place: int) -> list[bool]:
+        """Return whether each agent's flow has begun and still has data.
+
+        Parameters
+        ----------
+        place
+            Where.
+
+        Returns
+        -------
+        list of bool
+            One for each agent.
+        """
+        return self._intervals.state(place)[1]
+
+    def info(self, place: int) -> dict[str, Any]:
+        """Return the truth about a place's first agent, and what was drawn.
+
+        Parameters
+        ----------
+        place
+            Where.
+
+        Returns
+        -------
+        dict of str to object
+            By column of the truth, and by path.
+        """
+        truth: dict[str, Any] = dict(zip(TRUTHS, self.truth[place, 0].tolist(), strict=True))
+        drawn = self.drawn[place]
+        return truth | (drawn.values if drawn is not None else {})
+
+    def result(self, place: int) -> Result:
+        """Run a place's episode again up to now, for tables and figures.
+
+        Parameters
+        ----------
+        place
+            Where.
+
+        Returns
+        -------
+        Result
+            As of any run.
+
+        Raises
+        ------
+        Error
+            If no episode has begun there.
+        """
+        drawn = self.drawn[place]
+        if drawn is None:
+            raise Error("result: no episode has begun; reset first")
+        checked, seed = self._intervals.again(place)
+        return Result(drawn.scenario, seed, _core.run(checked, seed))
+
+    @property
+    def delivered(self) -> int:
+        """Data packets that have reached their receivers in all episodes."""
+        return self._intervals.delivered()
