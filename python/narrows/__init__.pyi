@@ -19,6 +19,7 @@ from . import listing as listing
 from . import networks as networks
 from . import playground as playground
 from . import plot as plot
+from . import policy as policy
 from . import report as report
 from . import results as results
 from . import scenario as scenario
@@ -28,6 +29,7 @@ from . import stack as stack
 from . import sweeps as sweeps
 from . import theory as theory
 from ._core import Ack as Ack
+from ._core import Interval as Interval
 from ._core import Loss as Loss
 from ._core import Mark as Mark
 from .captures import Explained as Explained
@@ -38,6 +40,7 @@ from .comparison import Comparison as Comparison
 from .comparison import compare as compare
 from .conformance import conform as conform
 from .controller import Controller as Controller
+from .controller import IntervalController as IntervalController
 from .errors import Error as Error
 from .errors import ExperimentError as ExperimentError
 from .errors import ScenarioError as ScenarioError
@@ -51,6 +54,7 @@ from .networks import dumbbell as dumbbell
 from .networks import network as network
 from .networks import parking_lot as parking_lot
 from .playground import play as play
+from .policy import Policy as Policy
 from .results import Result as Result
 from .results import run as run
 from .scenario import Scenario as Scenario

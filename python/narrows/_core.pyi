@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 class Error(ValueError): ...
@@ -123,6 +123,91 @@ class Mark:
         self, *, now: float = 0.0, packets: float = 1.0, opens_epoch: bool = True
     ) -> None: ...
 
+class Interval:
+    """What a sender has learnt in an interval: packets, seconds, packets per second.
+
+    Attributes
+    ----------
+    now, duration
+        When it ended, and its length, in seconds.
+    sent
+        Packets sent in it, retransmissions included.
+    acked, lost, marked
+        Packets newly acknowledged, found lost, and arrived with a mark.
+    timeouts, epochs
+        Retransmission timeouts, and recovery epochs that losses opened.
+    rtt, rtt_min, rtt_max, rtt_samples
+        Mean, least and largest of the RTT's samples in seconds, and their number; of the interval
+        before if there is none, 0 before there was one.
+    conn_min_rtt, srtt, rtt_latest
+        The least RTT so far, the moving average of RFC 6298 and the newest sample, in seconds.
+    rtt_increase
+        Mean of the later half of the samples less that of the earlier, in seconds.
+    rtt_gradient
+        Slope of the samples over time, a ratio.
+    delivery_rate, delivery_rate_max
+        Packets acknowledged per second, and the largest sample of the delivery rate.
+    in_flight
+        Packets in flight after the last acknowledgement.
+    window, rate
+        As they were set for it; the rate is 0 for none.
+    limited
+        Share of it in which the window or the pacer kept packets from leaving.
+    """
+
+    now: float
+    duration: float
+    sent: float
+    acked: float
+    lost: float
+    marked: float
+    timeouts: float
+    epochs: float
+    rtt: float
+    rtt_min: float
+    rtt_max: float
+    rtt_samples: float
+    conn_min_rtt: float
+    srtt: float
+    rtt_latest: float
+    rtt_increase: float
+    rtt_gradient: float
+    delivery_rate: float
+    delivery_rate_max: float
+    in_flight: float
+    window: float
+    rate: float
+    limited: float
+
+    def __init__(
+        self,
+        *,
+        now: float = 0.0,
+        duration: float = 0.0,
+        sent: float = 0.0,
+        acked: float = 0.0,
+        lost: float = 0.0,
+        marked: float = 0.0,
+        timeouts: float = 0.0,
+        epochs: float = 0.0,
+        rtt: float = 0.0,
+        rtt_min: float = 0.0,
+        rtt_max: float = 0.0,
+        rtt_samples: float = 0.0,
+        conn_min_rtt: float = 0.0,
+        srtt: float = 0.0,
+        rtt_latest: float = 0.0,
+        rtt_increase: float = 0.0,
+        rtt_gradient: float = 0.0,
+        delivery_rate: float = 0.0,
+        delivery_rate_max: float = 0.0,
+        in_flight: float = 0.0,
+        window: float = 0.0,
+        rate: float = 0.0,
+        limited: float = 0.0,
+    ) -> None: ...
+    def row(self) -> list[float]: ...
+
 class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
@@ -157,6 +242,51 @@ class Checked:
     def references(self) -> list[tuple[str, str, Checked]]: ...
     def seeds(self) -> tuple[int, float]: ...
     def expected(self, runs: list[Run]) -> list[list[float]]: ...
+
+class Intervals:
+    def __new__(
+        cls, places: int, learners: int = 1, threads: int = 1, below: str | None = None
+    ) -> Intervals: ...
+    @staticmethod
+    def columns() -> list[str]: ...
+    @staticmethod
+    def truths() -> list[str]: ...
+    def lay(
+        self,
+        place: int,
+        scenario: Scenario,
+        seed: int,
+        own: Mapping[str, object] | None = None,
+    ) -> tuple[list[tuple[float, float]], float]: ...
+    def begin(self, place: int, wanted: object) -> None: ...
+    def step(self, places: Sequence[int], wanted: object | None, rows: object) -> None: ...
+    def truth(self, places: Sequence[int], rows: object) -> None: ...
+    def state(self, place: int) -> tuple[bool, list[bool]]: ...
+    def again(self, place: int, warmup: float = 0.0) -> tuple[Checked, int]: ...
+    def delivered(self) -> int: ...
+
+class Agents:
+    def __new__(cls, preset: str, count: int) -> Agents: ...
+    def begin(
+        self, agent: int, rate: float, base_rtt: float
+    ) -> tuple[float, float, float, int]: ...
+    def act(self, agents: Sequence[int], actions: object, wanted: object) -> None: ...
+    def observe(self, agents: Sequence[int], rows: object) -> None: ...
+    def seen(self, agents: Sequence[int], seen: object) -> None: ...
+
+class PolicyNet:
+    def __new__(
+        cls,
+        preset: str,
+        activation: str,
+        layers: list[tuple[list[float], list[float]]],
+        normaliser: list[list[float]] | None = None,
+    ) -> PolicyNet: ...
+    def says(self, seen: object, said: object) -> None: ...
+
+def learning_presets() -> list[
+    tuple[str, list[tuple[str, float, float]], int, float, str | None, int]
+]: ...
 
 Line = tuple[str, str, str]
 Setting = tuple[str, str, str, str]

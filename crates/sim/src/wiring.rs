@@ -371,13 +371,13 @@ impl Paths {
                         let there = &links[link as usize];
                         feeders[link as usize] != Feeder::Several
                             && !there.needs_order()
-                            && (ahead == Ahead::All || there.is_plain())
+                            && (ahead.passes(path) || there.is_plain())
                     }
                     // Requests reach the sender in addition to the acknowledgements.
                     HopEnd::Sender(flow) => {
                         ahead == Ahead::All && !network.flows[flow as usize].takes_requests()
                     }
-                    HopEnd::Host(_) | HopEnd::Receiver(_) => ahead == Ahead::All,
+                    HopEnd::Host(_) | HopEnd::Receiver(_) => ahead != Ahead::Plain,
                     // It must see the queue as it is.
                     HopEnd::Notice(_) => false,
                     // What it counts must come in the order of time.
@@ -427,8 +427,18 @@ pub enum Ahead {
     /// What happens at links that are plain: the others may change while the run goes on, and flows
     /// may join and leave it.
     Plain,
+    /// What comes after the links that data meets, up to its sender: the run may stand still, and
+    /// what senders and the queues of data are then is as of that instant.
+    Answers,
     /// All that keeps the order of packets.
     All,
+}
+
+impl Ahead {
+    /// Whether links of `path` are passed before their time that are not plain.
+    fn passes(self, path: usize) -> bool {
+        self == Self::All || self == Self::Answers && !path.is_multiple_of(2)
+    }
 }
 
 /// Where a link's packets come from.

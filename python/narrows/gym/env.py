@@ -81,16 +81,18 @@ class Env(gym.Env[np.ndarray, np.ndarray]):
         Returns
         -------
         tuple
-            What is seen, and the truth, with the scenario as TOML (``scenario``) and its ``seed``.
+            What is seen, and the truth, with the scenario as TOML (``scenario``) and its seed
+            (``run_seed``).
         """
         super().reset(seed=seed)
         self._episodes.begin(0, self.np_random)
-        info = self._episodes.info(0) | {"scenario": self.scenario.to_toml(), "seed": self.seed}
+        info = self._episodes.info(0) | {
+            "scenario": self.scenario.to_toml(),
+            "run_seed": self.run_seed,
+        }
         return self._episodes.seen[0, 0].copy(), info
 
-    def step(
-        self, action: np.ndarray
-    ) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Decide, and go on to the next decision; see Gymnasium.
 
         Parameters
@@ -118,12 +120,17 @@ class Env(gym.Env[np.ndarray, np.ndarray]):
         return self._episodes.drawn_in(0).scenario
 
     @property
-    def seed(self) -> int:
+    def run_seed(self) -> int:
         """The seed of the episode's run."""
         return self._episodes.drawn_in(0).seed
 
-    def result(self) -> Result:
+    def result(self, warmup: float = 0.0) -> Result:
         """Run the episode again up to now, for tables and figures.
+
+        Parameters
+        ----------
+        warmup
+            From when on it is measured, in seconds.
 
         Returns
         -------
@@ -145,7 +152,7 @@ class Env(gym.Env[np.ndarray, np.ndarray]):
         >>> env.result().flows["cc"].to_list()
         ['learner']
         """
-        return self._episodes.result(0)
+        return self._episodes.result(0, warmup)
 
 
 def _made(

@@ -21,6 +21,12 @@ Floats = npt.NDArray[np.float64]
 Seen = npt.NDArray[np.float32]
 
 
+def _flows(drawn: Drawn) -> list[dict[str, Any]]:
+    """Return the groups of learners."""
+    flows: list[dict[str, Any]] = drawn.scenario.fields["flows"]
+    return [flow for flow in flows if flow.get("cc") == "learner"]
+
+
 class Episodes:
     """As many places, each with an episode of as many agents.
 
@@ -69,8 +75,10 @@ class Episodes:
         self.reward = reward if reward is not None else self.preset.reward()
         self.steps = steps if steps is not None else self.preset.steps
         if self.steps < 1 or places < 1 or agents < 1 or threads < 1:
-            raise Error(f"steps={self.steps}, {places} places, {agents} agents, {threads} threads: "
-                        "each is at least 1")
+            raise Error(
+                f"steps={self.steps}, {places} places, {agents} agents, {threads} threads: "
+                "each is at least 1"
+            )
         if agents > 1 and interval is None:
             raise Error('interval: several agents decide together; say how often, like "30ms"')
         self.interval = interval
@@ -84,6 +92,7 @@ class Episodes:
         self.seen: Seen = np.zeros((places, agents, width), np.float32)
         self.taken = np.zeros(places, np.int64)
         self.ends = np.zeros(places)
+        self.finite = [False] * places
 
     def numbers(self, places: Sequence[int]) -> list[int]:
         """Return the numbers of the agents of some places.
@@ -138,12 +147,15 @@ class Episodes:
         numbers = self.numbers([place])
         wanted, warm_ups = np.empty((self.agents, 3)), 1
         for agent, (number, (capacity, base_rtt)) in enumerate(zip(numbers, paths, strict=True)):
-            *first, warm_ups = self._agents.begin(number, capacity * drawn.start, base_rtt)
+            *first, warm_ups = self._agents.begin(
+                number, capacity * drawn.start / self.agents, base_rtt
+            )
             wanted[agent] = first
         if self.interval is not None:
             wanted[:, 2] = self.interval
         self._intervals.begin(place, wanted)
         self.drawn[place], self.ends[place], self.taken[place] = drawn, duration, 0
+        self.finite[place] = any("size" in flow or "stop" in flow for flow in _flows(drawn))
         row = np.empty((1, self.agents, len(COLUMNS)))
         self._intervals.step([place], None, row)
         for _ in range(warm_ups - 1):
@@ -224,6 +236,44 @@ class Episodes:
         """
         return self._intervals.state(place)[1]
 
+    def has_ended(self, place: int) -> bool:
+        """Return whether all agents of a place have delivered all that they had.
+
+        Parameters
+        ----------
+        place
+            Where.
+
+        Returns
+        -------
+        bool
+            False for flows without end.
+        """
+        return self.finite[place] and not any(self.running(place)) and self.rows[place, 0, 0] > 0
+
+    def drawn_in(self, place: int) -> Drawn:
+        """Return what was drawn for the episode of a place.
+
+        Parameters
+        ----------
+        place
+            Where.
+
+        Returns
+        -------
+        Drawn
+            The scenario and the rest.
+
+        Raises
+        ------
+        Error
+            If no episode has begun.
+        """
+        drawn = self.drawn[place]
+        if drawn is None:
+            raise Error("no episode has begun; reset first")
+        return drawn
+
     def info(self, place: int) -> dict[str, Any]:
         """Return the truth about a place's first agent, and what was drawn.
 
@@ -241,13 +291,15 @@ class Episodes:
         drawn = self.drawn[place]
         return truth | (drawn.values if drawn is not None else {})
 
-    def result(self, place: int) -> Result:
+    def result(self, place: int, warmup: float = 0.0) -> Result:
         """Run a place's episode again up to now, for tables and figures.
 
         Parameters
         ----------
         place
             Where.
+        warmup
+            From when on it is measured, in seconds.
 
         Returns
         -------
@@ -259,10 +311,8 @@ class Episodes:
         Error
             If no episode has begun there.
         """
-        drawn = self.drawn[place]
-        if drawn is None:
-            raise Error("result: no episode has begun; reset first")
-        checked, seed = self._intervals.again(place)
+        drawn = self.drawn_in(place)
+        checked, seed = self._intervals.again(place, warmup)
         return Result(drawn.scenario, seed, _core.run(checked, seed))
 
     @property

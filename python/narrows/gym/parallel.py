@@ -15,17 +15,18 @@ except ImportError:
         'narrows.gym needs PettingZoo; install it with pip install "narrows[gym]"'
     ) from None
 
+from narrows import _core
 from narrows.gym.draws import Draw
 from narrows.gym.episodes import TRUTHS, Episodes
-from narrows.gym.presets import Preset
+from narrows.gym.presets import Preset, links_of, preset_of
 from narrows.gym.rewards import Reward
 from narrows.results import Result
-from narrows.scenario import Scenario, seconds_of
+from narrows.scenario import Scenario
 
 Dicts = dict[str, Any]
 
 
-class ParallelEnv(Base[str, np.ndarray, np.ndarray]):
+class ParallelEnv(Base[str, np.ndarray, np.ndarray]):  # type: ignore[misc]
     """Flows of one network that are told together, at common instants, how to go on.
 
     A flow that has delivered all leaves ``agents``; one that has not begun yet sees zeros, and its
@@ -66,13 +67,16 @@ class ParallelEnv(Base[str, np.ndarray, np.ndarray]):
         interval: str = "30ms",
     ) -> None:
         if links is None:
-            from narrows.gym.presets import links_of, preset_of
-
             links = links_of(preset_of(preset).name)
             links = Draw(links.parameters | {"flows[0].count": agents}, links.base, links.start)
         self._episodes = Episodes(
-            links, 1, agents, preset,
-            reward=reward, steps=steps, interval=seconds_of("interval", interval),
+            links,
+            1,
+            agents,
+            preset,
+            reward=reward,
+            steps=steps,
+            interval=_core.seconds("interval", interval),
         )
         self.possible_agents = [f"flow_{number}" for number in range(agents)]
         self.agents: list[str] = []
@@ -169,9 +173,7 @@ class ParallelEnv(Base[str, np.ndarray, np.ndarray]):
         rewards, terms, over = self._episodes.step([0], said)
         seen, infos = self._seen(), self._infos()
         running = dict(zip(self.possible_agents, self._episodes.running(0), strict=True))
-        ended = {
-            agent: agent in self._begun and not running[agent] for agent in self.agents
-        }
+        ended = {agent: agent in self._begun and not running[agent] for agent in self.agents}
         of = {agent: number for number, agent in enumerate(self.possible_agents)}
         for agent in self.agents:
             infos[agent]["reward_terms"] = {
@@ -190,7 +192,7 @@ class ParallelEnv(Base[str, np.ndarray, np.ndarray]):
         ndarray
             float32 (agents · numbers,).
         """
-        return self._episodes.seen[0].reshape(-1).copy()
+        return np.array(self._episodes.seen[0]).reshape(-1)
 
     @property
     def scenario(self) -> Scenario:

@@ -197,7 +197,7 @@ def links_of(preset: str) -> Draw:
 
     def loss(chance: np.random.Generator) -> str:
         clean = choice(["0%", ""], p=[0.7, 0.3]).draws(chance)
-        return clean or lossy.draws(chance)
+        return str(clean or lossy.draws(chance))
 
     return Draw(
         {

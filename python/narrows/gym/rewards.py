@@ -97,9 +97,9 @@ class Aurora(_Stateless):
 
 
 class Orca:
-    """Orca's: (delivery − 5 · loss) / largest delivery so far · delay metric, in packets per second.
+    """Orca's: (delivery − 5 · loss) / largest delivery so far · delay metric.
 
-    ``envwrapper.py`` of Soheil-ab/Orca, cafaf9a.
+    Delivery and loss are packets per second (``envwrapper.py`` of Soheil-ab/Orca, cafaf9a).
     """
 
     def __init__(self) -> None:

@@ -58,9 +58,7 @@ class Truth(gym.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
         seen, info = self.env.reset(seed=seed, options=options)
         return self._with(seen, info), info
 
-    def step(
-        self, action: np.ndarray
-    ) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Decide; see `Env.step`.
 
         Parameters

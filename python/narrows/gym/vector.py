@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from gymnasium.utils import seeding
-from gymnasium.vector import AutoresetMode, VectorEnv as Base
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector import VectorEnv as Base
 from gymnasium.vector.utils import batch_space
 
 from narrows.errors import Error
@@ -67,8 +68,14 @@ class VectorEnv(Base[np.ndarray, np.ndarray, np.ndarray]):
         autoreset: AutoresetMode = AutoresetMode.NEXT_STEP,
     ) -> None:
         self._episodes = Episodes(
-            links, num_envs, 1, preset,
-            reward=reward, steps=steps, threads=threads, interval=interval,
+            links,
+            num_envs,
+            1,
+            preset,
+            reward=reward,
+            steps=steps,
+            threads=threads,
+            interval=interval,
         )
         self.num_envs = num_envs
         self.autoreset = AutoresetMode(autoreset)
@@ -140,8 +147,8 @@ class VectorEnv(Base[np.ndarray, np.ndarray, np.ndarray]):
         if not self._chances:
             raise Error("step: no episode has begun; reset first")
         if self.autoreset is AutoresetMode.DISABLED and self._over.any():
-            over = np.flatnonzero(self._over).tolist()
-            raise Error(f"step: the episodes in places {over} are over; reset with reset_mask")
+            ended = np.flatnonzero(self._over).tolist()
+            raise Error(f"step: the episodes in places {ended} are over; reset with reset_mask")
         again = np.flatnonzero(self._over).tolist()
         places = np.flatnonzero(~self._over).tolist()
         rewards = np.zeros(self.num_envs)

@@ -14,7 +14,7 @@ use crate::scenario::{Change, Flow};
 use crate::traces::Traces;
 use crate::{Checked, Scenario, ScenarioError};
 use narrows_router::Discipline;
-use narrows_sim::{Glimpse, LinkSettings, Network, Tap, Varying};
+use narrows_sim::{Ahead, Glimpse, LinkSettings, Network, Tap, Varying};
 use narrows_units::{Duration, Time};
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ impl Running {
             return Err(ScenarioError::new("row", "0s is no interval; try \"20ms\""));
         }
         let (network, seed) = (network(&checked, row)?, checked.seed);
-        let stepped = Stepped::of(checked, seed, network)?;
+        let stepped = Stepped::of(checked, seed, network, Ahead::Plain)?;
         let (due, before) = (Time::ZERO + row, Vec::new());
         let (moments, watched) = (Vec::new(), None);
         Ok(Self { scenario, stepped, row, due, moments, watched, before })

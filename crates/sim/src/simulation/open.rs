@@ -30,7 +30,10 @@ pub struct Glimpse {
 impl Simulation {
     /// Panics unless links and flows may change while it goes.
     fn expect_open(&self) {
-        assert!(self.settings.ahead != Ahead::All && !self.is_finished, "the run is not open");
+        assert!(
+            matches!(self.settings.ahead, Ahead::Nothing | Ahead::Plain) && !self.is_finished,
+            "the run is not open"
+        );
     }
 
     /// Takes the samples of links that are due by now.
@@ -67,7 +70,9 @@ impl Simulation {
     pub fn is_running(&self, flow: usize) -> bool {
         let (sender, receiver) = (&self.senders[flow], &self.receivers[flow]);
         let begun = sender.started.is_some_and(|started| started <= self.now);
-        begun && receiver.finished.is_none() && self.now < sender.offering.stop()
+        begun
+            && receiver.finished.is_none_or(|end| end > self.now)
+            && self.now < sender.offering.stop()
     }
 
     /// The links that a flow's data goes over, in order.

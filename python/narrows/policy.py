@@ -1,0 +1,257 @@
+"""Trained policies as laws: a dense net in a file, the same bits everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+from narrows import _core
+from narrows.errors import Error
+from narrows.files import write_at_once
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+# How a flow's `cc` names a file.
+PREFIX = "policy:"
+FORMAT = 1
+
+
+class Policy:
+    """A net that decides once an interval, as an agent of a preset does: a flow's ``cc``.
+
+    Sums go in the order of inputs, in float32, with a tanh that is the same on every machine.
+
+    Parameters
+    ----------
+    preset
+        What it sees and does: ``"aurora"``, ``"orca"`` or ``"plain"``.
+    layers
+        Weights (outputs, inputs) and biases (outputs,) of each layer, the first first.
+    activation
+        Between two layers: ``"tanh"``, ``"relu"`` or ``"elu"``.
+    normaliser
+        What is taken off each input, and by what the rest is divided; nothing if None.
+    name
+        By which results call it, after ``policy:``.
+
+    Raises
+    ------
+    Error
+        If layers do not fit, or there is no such preset or activation.
+
+    Examples
+    --------
+    A net that always says 0 keeps its rate:
+
+    >>> import numpy as np
+    >>> import narrows as nw
+    >>> zero = nw.Policy("plain", [(np.zeros((1, 48)), np.zeros(1))], name="still")
+    >>> result = nw.run(nw.dumbbell("10Mbps", "40ms", "20p", cc=zero, duration="2s"))
+    >>> result.flows["cc"].to_list()
+    ['policy:still']
+    """
+
+    def __init__(
+        self,
+        preset: str,
+        layers: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]],
+        activation: str = "tanh",
+        normaliser: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+        name: str = "own",
+    ) -> None:
+        import numpy as np  # noqa: PLC0415
+
+        self.preset, self.activation = preset, activation
+        self.layers = [
+            (np.atleast_2d(np.asarray(weights, np.float32)), np.asarray(biases, np.float32).ravel())
+            for weights, biases in layers
+        ]
+        parts = normaliser if normaliser is not None else ()
+        self.normaliser = tuple(np.asarray(part, np.float32).ravel() for part in parts) or None
+        self.name = name
+        self.net = _core.PolicyNet(
+            preset,
+            activation,
+            [(weights.ravel().tolist(), biases.tolist()) for weights, biases in self.layers],
+            [part.tolist() for part in self.normaliser] if self.normaliser else None,
+        )
+
+    @property
+    def __name__(self) -> str:
+        return f"{PREFIX}{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what it was made of."""
+        given = (self.preset, self.layers, self.activation, self.normaliser, self.name)
+        return Policy, given
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether it is the same net under the same name."""
+        if not isinstance(other, Policy):
+            return NotImplemented
+        return (self.name, self.digest) == (other.name, other.digest)
+
+    def __hash__(self) -> int:
+        """Hash name and weights."""
+        return hash((self.name, self.digest))
+
+    def __call__(self, initial_window: float) -> Any:
+        """Policies are made in Rust.
+
+        Parameters
+        ----------
+        initial_window
+            Packets.
+
+        Raises
+        ------
+        Error
+            Always.
+        """
+        raise Error("a policy is a flow's cc; it makes no controller in Python")
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that it is but its name."""
+        parts = hashlib.sha256(f"{self.preset} {self.activation}".encode())
+        for array in (part for layer in self.layers for part in layer):
+            parts.update(f"{array.shape}".encode() + array.tobytes())
+        for part in self.normaliser or ():
+            parts.update(part.tobytes())
+        return parts.hexdigest()
+
+    def says(self, seen: npt.ArrayLike) -> npt.NDArray[np.float32]:
+        """Return what it says of what is seen.
+
+        Parameters
+        ----------
+        seen
+            Numbers (…, inputs), as an environment of its preset shows them.
+
+        Returns
+        -------
+        ndarray
+            float32 (…, 1).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> policy = Policy("plain", [(np.full((1, 48), 0.5), np.zeros(1))])
+        >>> float(policy.says(np.ones(48))[0])
+        24.0
+        """
+        import numpy as np  # noqa: PLC0415
+
+        array = np.ascontiguousarray(seen, np.float32)
+        said = np.empty(array.shape[:-1], np.float32)
+        self.net.says(array, said)
+        return said[..., np.newaxis]
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Policy:
+        """Read a file that `save` wrote.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        Policy
+            Named for the file.
+
+        Raises
+        ------
+        Error
+            If it cannot be read, or is no policy.
+        """
+        import numpy as np  # noqa: PLC0415
+
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                found = {name: arrays[name] for name in arrays.files}
+        except (OSError, ValueError, EOFError, BadZipFile) as error:
+            raise Error(f"{path}: not a policy: {error}") from None
+        if int(found.get("format", 0)) != FORMAT:
+            raise Error(f"{path}: not a policy of format {FORMAT}; write it with Policy.save")
+        try:
+            count = sum(name.startswith("w") for name in found)
+            layers = [(found[f"w{number}"], found[f"b{number}"]) for number in range(count)]
+            normaliser = (found["mean"], found["spread"]) if "mean" in found else None
+            preset, activation = str(found["preset"]), str(found["activation"])
+        except KeyError as error:
+            raise Error(f"{path}: not a policy: there is no {error}") from None
+        try:
+            return cls(preset, layers, activation, normaliser, Path(path).stem)
+        except Error as error:
+            raise Error(f"{path}: {error}") from None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            A file of NumPy's arrays, ``.npz``: ``w0``, ``b0`` and so on, ``preset``,
+            ``activation``, and ``mean`` and ``spread`` of the normaliser.
+        """
+        import numpy as np  # noqa: PLC0415
+
+        arrays: dict[str, Any] = {
+            "format": FORMAT,
+            "preset": self.preset,
+            "activation": self.activation,
+        }
+        for number, (weights, biases) in enumerate(self.layers):
+            arrays |= {f"w{number}": weights, f"b{number}": biases}
+        if self.normaliser is not None:
+            arrays |= dict(zip(("mean", "spread"), self.normaliser, strict=True))
+        data = io.BytesIO()
+        np.savez(data, **arrays)
+        write_at_once(Path(path), data.getvalue())
+
+    @classmethod
+    def from_sb3(cls, model: Any, preset: str, name: str = "own") -> Policy:
+        """Take the actor of a model of stable-baselines3 with an ``MlpPolicy``.
+
+        Parameters
+        ----------
+        model
+            What was trained: PPO or A2C.
+        preset
+            What it saw and did.
+        name
+            By which results call it.
+
+        Returns
+        -------
+        Policy
+            The mean of its actions.
+
+        Raises
+        ------
+        Error
+            If it has layers other than dense ones with one activation.
+        """
+        actor = [*model.policy.mlp_extractor.policy_net, model.policy.action_net]
+        layers, names = [], set()
+        for part in actor:
+            kind = type(part).__name__
+            if kind == "Linear":
+                layers.append((part.weight.detach().numpy(), part.bias.detach().numpy()))
+            else:
+                names.add(kind.lower())
+        if len(names) > 1 or not names <= {"tanh", "relu", "elu"}:
+            raise Error(
+                f"model: layers of {', '.join(sorted(names))}; dense ones with one of tanh, "
+                "relu and elu can be taken"
+            )
+        return cls(preset, layers, names.pop() if names else "tanh", None, name)
