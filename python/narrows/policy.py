@@ -150,9 +150,9 @@ class Policy:
         import numpy as np  # noqa: PLC0415
 
         array = np.ascontiguousarray(seen, np.float32)
-        said = np.empty(array.shape[:-1], np.float32)
+        said = np.empty((*array.shape[:-1], 1), np.float32)
         self.net.says(array, said)
-        return said[..., np.newaxis]
+        return said
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Policy:
@@ -219,7 +219,7 @@ class Policy:
         write_at_once(Path(path), data.getvalue())
 
     @classmethod
-    def from_sb3(cls, model: Any, preset: str, name: str = "own") -> Policy:
+    def from_sb3(cls, model: Any, preset: str, scale: float = 1.0, name: str = "own") -> Policy:
         """Take the actor of a model of stable-baselines3 with an ``MlpPolicy``.
 
         Parameters
@@ -228,6 +228,8 @@ class Policy:
             What was trained: PPO or A2C.
         preset
             What it saw and did.
+        scale
+            What its actions were multiplied by.
         name
             By which results call it.
 
@@ -254,4 +256,6 @@ class Policy:
                 f"model: layers of {', '.join(sorted(names))}; dense ones with one of tanh, "
                 "relu and elu can be taken"
             )
+        weights, biases = layers[-1]
+        layers[-1] = (scale * weights, scale * biases)
         return cls(preset, layers, names.pop() if names else "tanh", None, name)

@@ -1,6 +1,8 @@
 //! How many decisions a second: `cargo run --release -p narrows-learn --example steps`. Each is of
 //! an agent that paces at the rate of its link, over links as Aurora's, an interval of half an RTT.
 
+#![expect(clippy::disallowed_types, reason = "it measures wall time")]
+
 use narrows_learn::{Action, Laid, Places, Wanted, after};
 use narrows_scenario::{Own, Scenario};
 use narrows_units::Time;

@@ -33,6 +33,8 @@ class Env(gym.Env[np.ndarray, np.ndarray]):
         Decisions of an episode; the preset's if None.
     interval
         Seconds between decisions, instead of the preset's.
+    scale
+        What an action is multiplied by: the space is so much smaller.
 
     Examples
     --------
@@ -54,13 +56,14 @@ class Env(gym.Env[np.ndarray, np.ndarray]):
         reward: Reward | None = None,
         steps: int | None = None,
         interval: float | None = None,
+        scale: float = 1.0,
     ) -> None:
-        self._given = (links, preset, reward, steps, interval)
+        self._given = (links, preset, reward, steps, interval, scale)
         self._episodes = Episodes(
-            links, 1, 1, preset, reward=reward, steps=steps, interval=interval
+            links, 1, 1, preset, reward=reward, steps=steps, interval=interval, scale=scale
         )
         self.observation_space = self._episodes.preset.observation_space
-        self.action_space = self._episodes.preset.action_space
+        self.action_space = self._episodes.action_space
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle how it was made; an episode under way stays here."""
@@ -161,5 +164,6 @@ def _made(
     reward: Reward | None,
     steps: int | None,
     interval: float | None,
+    scale: float,
 ) -> Env:
-    return Env(links, preset, reward=reward, steps=steps, interval=interval)
+    return Env(links, preset, reward=reward, steps=steps, interval=interval, scale=scale)

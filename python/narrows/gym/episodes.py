@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium.spaces import Box
 
 from narrows import _core
 from narrows.errors import Error
@@ -46,6 +47,8 @@ class Episodes:
         How many step them.
     interval
         Seconds between decisions, instead of the preset's; needed for several agents.
+    scale
+        What an action is multiplied by.
 
     Attributes
     ----------
@@ -69,8 +72,13 @@ class Episodes:
         steps: int | None = None,
         threads: int = 1,
         interval: float | None = None,
+        scale: float = 1.0,
     ) -> None:
-        self.preset = preset_of(preset)
+        if not scale > 0:
+            raise Error(f"scale: {scale} is not above 0; try 1.0")
+        self.preset, self.scale = preset_of(preset), scale
+        most = float(self.preset.action_space.high[0]) / scale
+        self.action_space = Box(-most, most, (1,), np.float32)
         self.links = links if links is not None else links_of(self.preset.name)
         self.reward = reward if reward is not None else self.preset.reward()
         self.steps = steps if steps is not None else self.preset.steps
@@ -190,7 +198,7 @@ class Episodes:
             If a run fails.
         """
         numbers = self.numbers(places)
-        said = np.ascontiguousarray(actions, np.float32).reshape(len(numbers))
+        said = np.float32(self.scale) * np.asarray(actions, np.float32).reshape(len(numbers))
         wanted = np.empty((len(numbers), 3))
         self._agents.act(numbers, said, wanted)
         if self.interval is not None:

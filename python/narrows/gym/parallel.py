@@ -39,7 +39,7 @@ class ParallelEnv(Base[str, np.ndarray, np.ndarray]):  # type: ignore[misc]
         preset's links with all of them.
     agents
         How many.
-    preset, reward, steps
+    preset, reward, steps, scale
         As for `Env`.
     interval
         How often they decide, like ``"30ms"``.
@@ -65,6 +65,7 @@ class ParallelEnv(Base[str, np.ndarray, np.ndarray]):  # type: ignore[misc]
         reward: Reward | None = None,
         steps: int | None = None,
         interval: str = "30ms",
+        scale: float = 1.0,
     ) -> None:
         if links is None:
             links = links_of(preset_of(preset).name)
@@ -77,6 +78,7 @@ class ParallelEnv(Base[str, np.ndarray, np.ndarray]):  # type: ignore[misc]
             reward=reward,
             steps=steps,
             interval=_core.seconds("interval", interval),
+            scale=scale,
         )
         self.possible_agents = [f"flow_{number}" for number in range(agents)]
         self.agents: list[str] = []
@@ -111,7 +113,7 @@ class ParallelEnv(Base[str, np.ndarray, np.ndarray]):  # type: ignore[misc]
         Box
             The same for all; one generator for each.
         """
-        return self._episodes.preset.action_space
+        return self._episodes.action_space
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None

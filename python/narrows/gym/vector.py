@@ -35,7 +35,7 @@ class VectorEnv(Base[np.ndarray, np.ndarray, np.ndarray]):
         As for `Env`.
     num_envs
         How many.
-    preset, reward, steps, interval
+    preset, reward, steps, interval, scale
         As for `Env`.
     threads
         How many step them.
@@ -64,6 +64,7 @@ class VectorEnv(Base[np.ndarray, np.ndarray, np.ndarray]):
         reward: Reward | None = None,
         steps: int | None = None,
         interval: float | None = None,
+        scale: float = 1.0,
         threads: int = 1,
         autoreset: AutoresetMode = AutoresetMode.NEXT_STEP,
     ) -> None:
@@ -76,12 +77,13 @@ class VectorEnv(Base[np.ndarray, np.ndarray, np.ndarray]):
             steps=steps,
             threads=threads,
             interval=interval,
+            scale=scale,
         )
         self.num_envs = num_envs
         self.autoreset = AutoresetMode(autoreset)
         self.metadata = {"render_modes": [], "autoreset_mode": self.autoreset}
         self.single_observation_space = self._episodes.preset.observation_space
-        self.single_action_space = self._episodes.preset.action_space
+        self.single_action_space = self._episodes.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._chances: list[np.random.Generator] = []
