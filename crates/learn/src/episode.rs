@@ -104,6 +104,12 @@ impl OwnLaw for Scripts {
     }
 }
 
+/// Whether a flow's `cc` is the learner, over whatever transport.
+pub fn is_learner(cc: &str) -> bool {
+    let law = cc.split('+').next().unwrap_or_default();
+    law.trim() == LEARNER
+}
+
 /// The law `learner` for runs in which nobody decides: it keeps the window of its birth.
 pub fn resting() -> Arc<dyn OwnLaw> {
     Arc::new(Learners::default())
@@ -285,7 +291,7 @@ fn learning(checked: &Checked) -> Result<Vec<usize>, ScenarioError> {
     let mut first = 0;
     for (number, group) in checked.flows.iter().enumerate() {
         let count = group.count as usize;
-        if group.cc == LEARNER {
+        if is_learner(&group.cc) {
             if group.renews() {
                 let message = "learns over one connection; leave out what makes it many";
                 return Err(ScenarioError::new(format!("flows[{number}]"), message));

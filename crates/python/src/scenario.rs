@@ -6,7 +6,7 @@ use crate::failure;
 use crate::learn::PolicyNet;
 use crate::run::Run;
 use crate::stack::PythonStack;
-use narrows_learn::{LEARNER, Policy, resting};
+use narrows_learn::{Policy, is_learner, resting};
 use narrows_scenario::{self as scenario, CheckedLink};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -159,7 +159,7 @@ pub(crate) fn built_in() -> Vec<Arc<dyn scenario::Stack>> {
 pub(crate) fn checked(scenario: &Scenario, own: Option<Own>) -> Result<scenario::Checked, Failed> {
     let mut all = own_of(own);
     // A flow may name the learner; nobody else hears of it.
-    if scenario.0.flows.iter().any(|flow| flow.cc.as_deref() == Some(LEARNER)) {
+    if scenario.0.flows.iter().any(|flow| flow.cc.as_deref().is_some_and(is_learner)) {
         all.laws.push(resting());
     }
     failure::forget();

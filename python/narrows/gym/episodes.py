@@ -22,10 +22,26 @@ Floats = npt.NDArray[np.float64]
 Seen = npt.NDArray[np.float32]
 
 
+def is_learner(flow: dict[str, Any]) -> bool:
+    """Return whether a group of flows learns.
+
+    Parameters
+    ----------
+    flow
+        Its fields.
+
+    Returns
+    -------
+    bool
+        Whether its law is the learner, over whatever transport.
+    """
+    return str(flow.get("cc", "")).split("+")[0].strip() == "learner"
+
+
 def _flows(drawn: Drawn) -> list[dict[str, Any]]:
     """Return the groups of learners."""
     flows: list[dict[str, Any]] = drawn.scenario.fields["flows"]
-    return [flow for flow in flows if flow.get("cc") == "learner"]
+    return [flow for flow in flows if is_learner(flow)]
 
 
 class Episodes:

@@ -1,0 +1,339 @@
+"""Environments: Gymnasium's and PettingZoo's checks, seeds, numbers against their sources."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers import RecordEpisodeStatistics
+from pettingzoo.test import parallel_api_test, parallel_seed_test
+
+import narrows as nw
+import narrows.gym as ng
+from narrows import _core
+from narrows.errors import Error
+
+COLUMNS = _core.Intervals.columns()
+PRESETS = ["aurora", "orca", "plain"]
+
+
+def noise(seed: int, *shape: int) -> np.ndarray:
+    """Actions that are drawn."""
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_gymnasium_finds_nothing_wrong(preset: str) -> None:
+    with warnings.catch_warnings():
+        # Aurora's actions are not from -1 to 1.
+        warnings.filterwarnings("ignore", ".*symmetric and normalized.*")
+        check_env(ng.Env(preset=preset), skip_render_check=True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*symmetric and normalized.*")
+        made = gym.make(f"narrows/{preset.capitalize()}-v0")
+        check_env(made.unwrapped, skip_render_check=True)
+
+
+def test_pettingzoo_finds_nothing_wrong() -> None:
+    parallel_api_test(ng.ParallelEnv(agents=3, interval="30ms", steps=40), num_cycles=100)
+    parallel_seed_test(lambda: ng.ParallelEnv(agents=2, interval="30ms", steps=40))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_each_place_is_the_environment_of_its_seed(preset: str, threads: int) -> None:
+    """Bit by bit, over the ends of episodes, however many step them."""
+    envs = ng.VectorEnv(num_envs=3, preset=preset, steps=7, threads=threads)
+    alone = [ng.Env(preset=preset, steps=7) for _ in range(3)]
+    seen, _ = envs.reset(seed=41)
+    for place, env in enumerate(alone):
+        np.testing.assert_array_equal(seen[place], env.reset(seed=41 + place)[0])
+    over = [False] * 3
+    for step in range(20):
+        actions = noise(step, 3, 1)
+        seen, rewards, _, truncated, _ = envs.step(actions)
+        for place, env in enumerate(alone):
+            if over[place]:
+                one, reward, over[place] = env.reset()[0], 0.0, False
+            else:
+                one, reward, _, over[place], _ = env.step(actions[place])
+            np.testing.assert_array_equal(seen[place], one)
+            assert (rewards[place], truncated[place]) == (reward, over[place])
+
+
+def test_three_ways_to_begin_anew() -> None:
+    def envs(mode: AutoresetMode) -> ng.VectorEnv:
+        return ng.VectorEnv(num_envs=2, preset="plain", steps=3, autoreset=mode)
+
+    same, later, by_hand = (
+        envs(mode)
+        for mode in (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED)
+    )
+    for one in (same, later, by_hand):
+        one.reset(seed=5)
+    for step in range(3):
+        actions = noise(step, 2, 1)
+        of_same, of_later, of_hand = (one.step(actions) for one in (same, later, by_hand))
+        np.testing.assert_array_equal(of_same[1], of_later[1])
+        np.testing.assert_array_equal(of_same[1], of_hand[1])
+    assert of_same[3].all() and of_later[3].all()
+    # The last of the episode in one, the first of the next in the other.
+    for place in range(2):
+        np.testing.assert_array_equal(of_same[4]["final_obs"][place], of_later[0][place])
+    assert set(of_same[4]["final_info"]) >= {"capacity", "reward_terms"}
+    begun = later.step(noise(9, 2, 1))
+    np.testing.assert_array_equal(of_same[0], begun[0])
+    assert not begun[1].any()
+    with pytest.raises(Error, match=r"places \[0, 1\] are over; reset with reset_mask"):
+        by_hand.step(noise(9, 2, 1))
+    seen, _ = by_hand.reset(options={"reset_mask": np.array([True, True])})
+    np.testing.assert_array_equal(seen, begun[0])
+
+
+def test_an_episode_is_a_run_that_others_can_make() -> None:
+    env = ng.Env(preset="plain", steps=50)
+    _, info = env.reset(seed=3)
+    sums = np.zeros(len(COLUMNS))
+    for step in range(50):
+        *_, told = env.step(noise(step, 1))
+        sums += told["row"]
+    flow = env.result().flows.row(0, named=True)
+    # What came before the first decision is in the run, and not in the sums.
+    for name in ("sent", "lost", "timeouts"):
+        assert 0 <= flow[name] - sums[COLUMNS.index(name)] < 0.2 * flow[name] + 60
+    again = nw.Scenario.from_toml(info["scenario"])
+    assert again.buffers == env.scenario.buffers
+    assert again.fields["dumbbell"]["rate"] == info["dumbbell.rate"]
+    assert pickle.loads(pickle.dumps(env)).reset(seed=3)[1] == info
+
+
+def test_rewards_are_their_terms_and_the_truth_is_in_info() -> None:
+    env = RecordEpisodeStatistics(ng.Env(preset="aurora", steps=5))
+    env.reset(seed=1)
+    for _ in range(5):
+        *_, over, info = (found := env.step(np.zeros(1, np.float32)))
+        assert sum(info["reward_terms"].values()) == pytest.approx(found[1])
+        assert info["flows"] == 1 and info["capacity"] > 0
+    assert over and info["episode"]["l"] == 5
+    wrapped = ng.Truth(ng.Env(preset="aurora"))
+    seen, info = wrapped.reset(seed=1)
+    assert seen[30] == np.float32(info["capacity"])
+
+
+def interval(**given: float) -> np.ndarray:
+    row = np.zeros((1, len(COLUMNS)))
+    for name, value in given.items():
+        row[0, COLUMNS.index(name)] = value
+    return row
+
+
+def seen_by(preset: str, count: int, *rows: np.ndarray) -> tuple[Any, np.ndarray]:
+    """What an agent sees of the last interval."""
+    agents = _core.Agents(preset, 1)
+    agents.begin(0, 100.0, 0.1)
+    seen = np.empty((1, ng.preset_of(preset).observation_space.shape[0]), np.float32)
+    for row in rows:
+        agents.observe([0], row)
+    agents.seen([0], seen)
+    return agents, seen[0, -count:]
+
+
+def test_aurora_sees_what_sender_obs_says() -> None:
+    """100 sent and 81 acknowledged in half a second, RTTs of 0.1 and 0.14 s (0.11 before).
+
+    Inflation (0.14 − 0.1)/0.5, the mean over the least mean, and 100/(81 − 1): a packet's bytes are
+    taken off in ``_mi_metric_recv_rate``.
+    """
+    before = interval(duration=0.5, sent=50, acked=50, rtt=0.11, rtt_samples=50)
+    now = interval(duration=0.5, sent=100, acked=81, rtt=0.121, rtt_samples=80, rtt_increase=0.04)
+    agents, seen = seen_by("aurora", 3, before, now)
+    np.testing.assert_allclose(seen, [0.08, 1.1, 1.25], rtol=1e-6)
+    wanted = np.empty((1, 3))
+    agents.act([0], np.array([4.0], np.float32), wanted)
+    np.testing.assert_allclose(wanted[0, 1:], [100 * 1.1, 0.0605])
+    agents.act([0], np.array([-4.0], np.float32), wanted)
+    np.testing.assert_allclose(wanted[0, 1], 100.0)
+    agents.act([0], np.array([-1e9], np.float32), wanted)
+    np.testing.assert_allclose(wanted[0, 1], 50.0)
+    start = seen_by("aurora", 30)[1]
+    np.testing.assert_array_equal(start, [0, 1, 1] * 10)
+
+
+def test_orca_sees_what_envwrapper_says() -> None:
+    """500 packets/s of at most 1000; 20 packets of window over 50 ms, the least 25 ms; 1 lost."""
+    most = interval(duration=0.02, delivery_rate=1000, window=20, srtt=0.02, conn_min_rtt=0.02)
+    now = interval(
+        duration=0.02,
+        delivery_rate=500,
+        window=20,
+        srtt=0.05,
+        conn_min_rtt=0.025,
+        lost=1,
+        rtt_samples=10,
+    )
+    agents, seen = seen_by("orca", 7, most, now)
+    np.testing.assert_allclose(
+        seen, [0.5, 1.2 * 20 / 0.05 / 1000, 5 * 50 / 1000, 0.5, 0.02, 0.5, 0.625], rtol=1e-6
+    )
+    wanted = np.empty((1, 3))
+    # ⌊100 · 4^0.3⌋ = 151 hundredths of 20 packets are ⌊30.2⌋.
+    for action, window in ((0.3, 30.0), (-1.0, 5.0), (1.0, 80.0)):
+        agents.act([0], np.array([action], np.float32), wanted)
+        assert (wanted[0, 0], wanted[0, 2]) == (window, 0.02)
+
+
+def test_rewards_by_hand() -> None:
+    rows = interval(duration=0.5, acked=101, lost=25, rtt=0.2, delivery_rate=202)[0]
+    learnt = ng.rewards.Rows(COLUMNS, rows[np.newaxis])
+    terms = ng.rewards.Aurora().terms([0], learnt, learnt)
+    # 10⁻³ · (10 · 200 − 10³ · 0.2 − 2 · 10³ · 25/126).
+    assert sum(float(it[0]) for it in terms.values()) == pytest.approx(2 - 0.2 - 2 * 25 / 126)
+
+
+def test_several_agents_and_flows_of_laws() -> None:
+    """One of three learners comes later; CUBIC is beside them."""
+    base = nw.Scenario(
+        duration="20s",
+        warmup="0s",
+        sample="0s",
+        dumbbell={"rate": "24Mbps", "rtt": "40ms", "buffer": "40p"},
+        flows=[{"cc": "cubic"}, {"cc": "learner", "count": 2}, {"cc": "learner", "start": "1s"}],
+    )
+    env = ng.ParallelEnv(ng.Draw({}, base), agents=3, interval="100ms", steps=30)
+    _, infos = env.reset(seed=1)
+    assert [infos[agent]["started"] for agent in env.agents] == [True, True, False]
+    for _ in range(30):
+        _, _, ended, over, infos = env.step({agent: [0.0] for agent in env.agents})
+    assert all(over.values()) and not any(ended.values()) and env.agents == []
+    assert infos["flow_2"]["started"] and infos["flow_2"]["flows"] == 4
+    flows = env.result().flows
+    assert flows["cc"].to_list() == ["cubic", "learner", "learner", "learner"]
+
+
+def test_a_finite_flow_terminates() -> None:
+    base = nw.dumbbell(
+        "10Mbps", "40ms", "20p", "learner", size="300kB", duration="60s", warmup="0s", sample="0s"
+    )
+    env = ng.Env(ng.Draw({}, base), preset="plain", steps=300)
+    env.reset(seed=1)
+    terminated = truncated = False
+    while not (terminated or truncated):
+        _, _, terminated, truncated, _ = env.step(np.zeros(1, np.float32))
+    assert terminated and not truncated
+
+
+def test_links_that_change_are_the_truth() -> None:
+    base = nw.dumbbell(
+        "10Mbps",
+        "40ms",
+        "40p",
+        "learner",
+        duration="60s",
+        warmup="0s",
+        sample="0s",
+        changes=[{"at": "2s", "rate": "5Mbps"}],
+    )
+    env = ng.Env(ng.Draw({}, base), preset="plain", interval=0.5, steps=10)
+    env.reset(seed=1)
+    capacities = [env.step(np.zeros(1, np.float32))[4]["capacity"] for _ in range(10)]
+    assert capacities[0] == pytest.approx(10e6 / 12000)
+    assert capacities[-1] == pytest.approx(5e6 / 12000)
+
+
+def test_what_is_wrong_is_said() -> None:
+    with pytest.raises(Error, match='no preset "arora"; known: aurora, orca, plain'):
+        ng.Env(preset="arora")
+    with pytest.raises(Error, match="2 flows learn, and there are 1 agents"):
+        ng.Env(ng.Draw({"flows[0].count": 2})).reset(seed=1)
+    with pytest.raises(Error, match="nobody learns"):
+        ng.Env(ng.Draw({"flows[0].cc": "cubic"})).reset(seed=1)
+    with pytest.raises(Error, match='"10ms" and "2Mbps" are not of one unit'):
+        ng.uniform("10ms", "2Mbps")
+    with pytest.raises(Error, match="learns over one connection"):
+        ng.Env(ng.Draw({"flows[0].files": {"size": "100kB", "interval": "1s"}})).reset(seed=1)
+    env = ng.Env(preset="plain")
+    env.reset(seed=1)
+    with pytest.raises(Error, match="the action is not a number"):
+        env.step(np.array([np.nan], np.float32))
+
+
+def test_without_gymnasium_the_extra_is_named() -> None:
+    code = "import sys; sys.modules['gymnasium'] = None\nimport narrows.gym"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert 'install it with pip install "narrows[gym]"' in ran.stderr
+
+
+def test_a_policy_acts_as_in_its_environment(tmp_path: Path) -> None:
+    """A file, read again, in a run: beside laws, in threads, the same each time."""
+    draws = np.random.default_rng(1)
+    layers = [
+        (draws.normal(size=(16, 48)) / 7, draws.normal(size=16)),
+        (draws.normal(size=(1, 16)) / 4, np.zeros(1)),
+    ]
+    policy = nw.Policy("plain", layers, name="drawn")
+    policy.save(tmp_path / "drawn.npz")
+    read = nw.Policy.load(tmp_path / "drawn.npz")
+    assert read == policy and pickle.loads(pickle.dumps(read)) == policy
+    seen = draws.normal(size=(5, 48)).astype(np.float32)
+    hidden = np.tanh(seen @ layers[0][0].T.astype(np.float32) + layers[0][1].astype(np.float32))
+    by_hand = hidden @ layers[1][0].T.astype(np.float32)
+    np.testing.assert_allclose(read.says(seen), by_hand, rtol=1e-4, atol=1e-5)
+    path = nw.dumbbell(
+        "20Mbps", "40ms", "40p", flows=[{"cc": read}, {"cc": "cubic"}], duration="10s"
+    )
+    one, two = nw.run(path), nw.run(path)
+    assert one.flows.equals(two.flows)
+    assert one.flows["cc"].to_list() == ["policy:drawn", "cubic"]
+    assert one.flows["goodput"][0] > 0
+    table = nw.compare(["cubic", read], "20Mbps", "40ms", "40p", seeds=2, duration="5s")
+    assert "policy:drawn" in table.frame["cc"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("broken", "says"),
+    [(b"", "not a policy"), (b"PK\x03\x04 no", "not a policy"), (b"x" * 1000, "not a policy")],
+)
+def test_files_that_are_no_policies(tmp_path: Path, broken: bytes, says: str) -> None:
+    (tmp_path / "p.npz").write_bytes(broken)
+    with pytest.raises(Error, match=says):
+        nw.Policy.load(tmp_path / "p.npz")
+    with pytest.raises(Error, match="layer 0: 5 weights for 48 inputs and 1 outputs"):
+        nw.Policy("plain", [(np.zeros((1, 5)), np.zeros(1))])
+
+
+def test_a_search_learns_to_use_its_link() -> None:
+    """Cross-entropy over a linear policy of three numbers finds the rate, on links not seen."""
+    links = ng.Draw(
+        {"dumbbell.rate": ng.log_uniform("2Mbps", "50Mbps"), "dumbbell.buffer": "1bdp"},
+        start=ng.uniform(0.3, 1.5),
+    )
+    chance = np.random.default_rng(3)
+
+    def worth(weights: np.ndarray, seed: int, count: int = 8) -> float:
+        envs = ng.VectorEnv(links, count, preset="plain", steps=40)
+        seen, _ = envs.reset(seed=seed)
+        total = 0.0
+        for _ in range(40):
+            newest = seen[:, -6:]
+            said = weights[0] + weights[1] * newest[:, 0] + weights[2] * newest[:, 3]
+            seen, rewards, *_ = envs.step(np.clip(said, -1, 1)[:, np.newaxis].astype(np.float32))
+            total += float(rewards.mean())
+        return total / 40
+
+    mean, spread = np.zeros(3), np.array([0.5, 3.0, 3.0])
+    for round_ in range(6):
+        tried = mean + spread * chance.normal(size=(16, 3))
+        worths = [worth(weights, 100 + round_) for weights in tried]
+        best = tried[np.argsort(worths)[-4:]]
+        mean, spread = best.mean(axis=0), best.std(axis=0) + 0.02
+    still, learnt = worth(np.zeros(3), 5000, 16), worth(mean, 5000, 16)
+    assert learnt > still + 0.1 and learnt > 0.75, (still, learnt, mean)
