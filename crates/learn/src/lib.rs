@@ -13,7 +13,7 @@ mod places;
 mod policy;
 pub mod presets;
 
-pub use episode::{Below, Episode, LEARNER, Laid, after, resting};
+pub use episode::{Below, Episode, LEARNER, Laid, after, is_learner, resting};
 pub use interval::{COLUMNS, Interval, Tally};
 pub use learner::{Action, Decides, Desk, Learner, Script};
 pub use net::{Activation, Layer, Net};
