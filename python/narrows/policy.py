@@ -176,7 +176,8 @@ class Policy:
         import numpy as np  # noqa: PLC0415
 
         try:
-            with np.load(path, allow_pickle=False) as arrays:
+            data = io.BytesIO(Path(path).read_bytes())
+            with np.load(data, allow_pickle=False) as arrays:
                 found = {name: arrays[name] for name in arrays.files}
         except (OSError, ValueError, EOFError, BadZipFile) as error:
             raise Error(f"{path}: not a policy: {error}") from None

@@ -24,7 +24,7 @@ from narrows.judging.marks import Marks, marks
 from narrows.judging.remote import Cell, LawError, Spent, law_in
 from narrows.judging.suite import EACH, HELD_OUT, SHOWN, Case, cases
 from narrows.networks import dumbbell
-from narrows.pool import each
+from narrows.pool import StoppedError, each
 from narrows.results import Result, run
 
 FORMAT = 1
@@ -89,15 +89,10 @@ class _Bench:
             found[name] = marks(case, known[name], beside)
         try:
             result = self.result(case, seed, self.law, self.hears_marks)
-        except (
-            LawError,
-            ValueError,
-            ArithmeticError,
-            LookupError,
-            TypeError,
-            AttributeError,
-            NotImplementedError,
-        ) as error:
+        except StoppedError:
+            raise
+        except Exception as error:
+            # Whatever a law raises in this process.
             return Run(case, seed, found | {"law": NOTHING}, _failure(error))
         return Run(case, seed, found | {"law": marks(case, result, beside)}, None)
 
@@ -111,7 +106,10 @@ class _Bench:
             beside = float(other.flows["arrived"][1])
         try:
             return marks(case, self.result(case, seed, self.law, self.hears_marks), beside)
-        except (Error, ValueError, ArithmeticError, LookupError, TypeError, AttributeError):
+        except StoppedError:
+            raise
+        except Exception:
+            # It failed before, or will be told of then.
             return None
 
 

@@ -13,6 +13,7 @@ import collections.abc  # noqa: F401
 import dataclasses  # noqa: F401
 import enum  # noqa: F401
 import functools  # noqa: F401
+import io
 import itertools  # noqa: F401
 import json
 import math
@@ -101,9 +102,17 @@ def _optional(name: str) -> ModuleType | None:
         return None
 
 
+class _Nowhere(io.TextIOBase):
+    """Where a law prints to."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
 def _live(pipe: int, seconds: int, numpy: ModuleType | None) -> None:
     """Be a law until the pipe closes; never returns."""
     try:
+        sys.stdout = sys.stderr = _Nowhere()
         random.seed(0)
         if numpy is not None:
             numpy.random.seed(0)
@@ -213,8 +222,11 @@ def _number(value: Any, what: str) -> float:
 
 def _numbers(law: Controller) -> tuple[float, float, float, float]:
     threshold = getattr(law, "ssthresh", None)
+    window = law.window()
+    if window is None:
+        raise TypeError("window() returned None, which is not a number")
     return (
-        _number(law.window(), "window()"),
+        _number(window, "window()"),
         _number(threshold, "ssthresh"),
         _number(law.pacing_rate(), "pacing_rate()"),
         _number(law.timer(), "timer()"),

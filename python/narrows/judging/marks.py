@@ -130,6 +130,8 @@ def reasons(case: Case, mark: Marks) -> list[str]:
         At most three sentences, the costliest first; empty if little is lost.
     """
     raw = mark.raw
+    if not raw:
+        return ["the law failed"]
     found: list[tuple[float, str]] = []
 
     def cost(part: str) -> float:

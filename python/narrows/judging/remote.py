@@ -168,8 +168,8 @@ class Child:
     """One law in a process of its own."""
 
     def __init__(self, cell: Cell, number: int, pipe: socket.socket, window: float) -> None:
-        self._cell, self._number, self._pipe = cell, number, pipe
-        self._file = pipe.fileno()
+        self._cell, self._number = cell, number
+        self._file = pipe.detach()
         begun = {"source": cell.source, "window": window}
         data = json.dumps(begun).encode()
         if len(data) > messages.LONGEST:
@@ -182,6 +182,10 @@ class Child:
                 }
             )
         self.told: dict[str, Any] = json.loads(self._ask(messages.BEGIN, data))
+
+    def __del__(self) -> None:
+        # The law's process ends when nobody speaks to it.
+        os.close(self._file)
 
     def _read(self, length: int) -> bytes:
         return os.read(self._file, length)

@@ -8,8 +8,8 @@ use narrows_router::registry::{self, Placement};
 use narrows_router::{Discipline, Limit};
 use narrows_settings::Given;
 use narrows_sim::{
-    Cpu, Crossing, FlowSummary, Gap, HostSettings, Jitter, LinkSummary, Loss, Simulation, Stalls,
-    Tap, Transfer,
+    Ahead, Cpu, Crossing, FlowSummary, Gap, HostSettings, Jitter, LinkSummary, Loss, RunSettings,
+    Simulation, Stalls, Tap, Transfer,
 };
 use narrows_transport::tcp::{AckPolicy, Habits, RecoveryKind};
 use narrows_units::{Duration, Rate, Time};
@@ -189,9 +189,13 @@ proptest! {
     }
 
     #[test]
-    fn a_run_in_slices_is_the_same_run(dumbbell in any_dumbbell(), slice in 1u64..400) {
-        let mut sliced =
-            Simulation::new(dumbbell.network(), dumbbell.settings()).expect("a sound network");
+    fn a_run_in_slices_is_the_same_run(
+        dumbbell in any_dumbbell(), slice in 1u64..400, senders_are_in_the_present: bool,
+    ) {
+        let settings = dumbbell.settings();
+        let ahead = if senders_are_in_the_present { Ahead::Answers } else { settings.ahead };
+        let settings = RunSettings { ahead, ..settings };
+        let mut sliced = Simulation::new(dumbbell.network(), settings).expect("a sound network");
         let mut end = Time::ZERO;
         while sliced.now() < Time::ZERO + dumbbell.duration {
             end += Duration::from_millis(slice);

@@ -12,7 +12,7 @@ from narrows import _core
 from narrows.files import write_at_once
 from narrows.judging import Judged, judge
 from narrows.judging.judged import PARTS
-from narrows.terminal import console, put, say
+from narrows.terminal import console, put
 
 # Scenarios and failures that are shown of those that cost most.
 WORST, FAILURES = 3, 3
@@ -81,27 +81,27 @@ def _table(judged: Judged) -> None:
             parts = [_number(means[name], 2) for name in PARTS]
             table.add_row(kind, _number(means["score"]), *parts)
         console().print(table)
-        say(
+        put(
             f"{told['law']['name']}: {_number(score['total'])} of 100; shown "
             f"{_interval(score['shown'])}, held out {_interval(score['held_out'])}, worst tenth "
             f"{_number(score['robust'])}"
         )
     for name, found in told["against"].items():
-        say(
+        put(
             f"against {name}: {_interval(found)}; better in {found['wins']}, worse in "
             f"{found['losses']}, not decided in {found['undecided']}"
         )
     _worst(told)
     for failure in told["failures"][:FAILURES]:
         where = " ".join(str(failure[it]) for it in ("id", "where") if failure.get(it))
-        say(f"failed: {where}: {failure['kind']}: {failure['message']}".replace(": :", ":"))
+        put(f"failed: {where}: {failure['kind']}: {failure['message']}".replace(": :", ":"))
         if "repeat" in failure:
-            say(f"  {failure['repeat']}")
+            put(f"  {failure['repeat']}")
     for suspicion in told["suspicions"]:
-        say(f"suspicious: {suspicion}")
+        put(f"suspicious: {suspicion}")
     cost = told["cost"]
     if judged.status != "judged":
-        say(f"{judged.status}: {cost['runs']} of {cost['of']} runs in {cost['wall']} s")
+        put(f"{judged.status}: {cost['runs']} of {cost['of']} runs in {cost['wall']} s")
 
 
 def _worst(told: dict[str, Any]) -> None:
@@ -110,4 +110,4 @@ def _worst(told: dict[str, Any]) -> None:
     for one in told["worst"][:WORST]:
         scenario = known[one]
         if why := "; ".join(scenario.get("reasons", ())):
-            say(f"{one}, {scenario['kind']}, {_number(scenario['score'])}: {why}")
+            put(f"{one}, {scenario['kind']}, {_number(scenario['score'])}: {why}")

@@ -1,0 +1,362 @@
+"""Judgements: the sandbox against attacks, the marks by hand, the answer as programs read it."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import narrows as nw
+from binary import Run
+from narrows.errors import Error
+from narrows.judging import doors
+from narrows.judging.marks import Marks, marks, reasons
+from narrows.judging.remote import Cell, LawError, law_in
+from narrows.judging.suite import KINDS, cases
+
+needs_a_sandbox = pytest.mark.skipif(
+    bool(doors.missing()), reason=f"no sandbox here: {'; '.join(doors.missing())}"
+)
+
+RENO = """
+import narrows as nw
+class Reno(nw.Controller):
+    def __init__(self, initial_window):
+        self.cwnd, self.ssthresh = initial_window, float("inf")
+    def on_ack(self, ack):
+        if ack.window_limited and not ack.recovering:
+            slow = self.cwnd < self.ssthresh
+            self.cwnd += ack.packets if slow else ack.packets / self.cwnd
+    def on_loss(self, loss):
+        if loss.opens_epoch:
+            self.ssthresh = max(self.cwnd / 2, 2.0)
+            self.cwnd = 1.0 if loss.timeout else self.ssthresh
+    def window(self):
+        return self.cwnd
+"""
+# A law that does something when it is first told of an acknowledgement.
+ATTACK = """
+import narrows as nw
+class Law(nw.Controller):
+    def __init__(self, initial_window):
+        self.cwnd = initial_window
+    def on_ack(self, ack):
+{does}
+    def on_loss(self, loss):
+        pass
+    def window(self):
+        return self.cwnd
+"""
+PATH = nw.dumbbell("10Mbps", "20ms", "20p", cc="reno", duration="2s")
+
+
+def attack(does: str, *, seconds: int = 2) -> dict[str, str]:
+    """What is told of a law that does this."""
+    source = ATTACK.format(does=textwrap.indent(textwrap.dedent(does), " " * 8))
+    with Cell(source, seconds) as cell, pytest.raises(LawError) as raised:
+        nw.run(PATH.with_({"flows[0].cc": law_in(cell)}))
+    return raised.value.told
+
+
+@needs_a_sandbox
+@pytest.mark.parametrize(
+    ("does", "says"),
+    [
+        ('open("/etc/passwd").read()', "PermissionError"),
+        ('open("/tmp/narrows_was_here", "w").write("x")', "PermissionError"),
+        ('open("/proc/self/environ").read()', "PermissionError"),
+        ("import os; os.listdir('/')", "PermissionError"),
+        ("import os; os.fork()", "PermissionError"),
+        ("import os; os.kill(os.getppid(), 9)", "PermissionError"),
+        ("import os; os.execv('/bin/true', ['true'])", "PermissionError"),
+        ("import socket; socket.socket()", "PermissionError"),
+        ("import subprocess; subprocess.run(['true'])", "PermissionError"),
+        ("import threading; threading.Thread(target=print).start()", "can't start new thread"),
+        ("import time; time.sleep(100)", "PermissionError"),
+        ("import urllib.request", "a law may import bisect, collections"),
+        ("x = bytearray(8 << 30)", "MemoryError"),
+        ("def f(): return f()\nf()", "RecursionError"),
+        ("raise SystemExit('done')", "SystemExit: done"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("self.cwnd = float('nan')", "window() returned NaN"),
+        ("self.cwnd = None", "window"),
+        ("self.cwnd = 'many'", "could not convert"),
+    ],
+)
+def test_what_a_law_may_not_do_is_told(does: str, says: str) -> None:
+    told = attack(does)
+    assert told["kind"] == "raised" and says in told["message"], told
+    assert not Path("/tmp/narrows_was_here").exists()
+    if "window" not in told["message"] and "many" not in does:
+        assert told["where"].startswith("law.py:"), told
+
+
+@needs_a_sandbox
+@pytest.mark.parametrize(
+    ("does", "kind"),
+    [
+        ("while True: pass", "time"),
+        ("import os; os._exit(7)", "died"),
+        ("import ctypes; ctypes.string_at(0)", "died"),
+    ],
+)
+def test_a_law_that_ends_takes_nobody_with_it(does: str, kind: str) -> None:
+    assert attack(does, seconds=1)["kind"] == kind
+    assert nw.run(PATH).summary["delivered"][0] > 100
+
+
+# By number: socket, open, openat, execve, fork, clone3, kill, ptrace, io_uring_setup, memfd_create,
+# prctl, bpf, process_vm_writev, setrlimit, unshare.
+RAW = [41, 2, 257, 59, 57, 435, 62, 101, 425, 319, 157, 321, 311, 160, 272]
+
+
+@needs_a_sandbox
+def test_raw_system_calls_are_refused() -> None:
+    """The law has ctypes, as that is loaded in its process; EPERM is 1."""
+    does = f"""
+    import ctypes
+    libc = ctypes.CDLL(None, use_errno=True)
+    got = []
+    for number in {RAW}:
+        got.append((libc.syscall(number, 0, 0, 0, 0, 0), ctypes.get_errno()))
+    raise ValueError(got)
+    """
+    told = attack(does)
+    assert told["message"] == f"ValueError: {[(-1, 1)] * len(RAW)}", told
+    x32 = "import ctypes; ctypes.CDLL(None).syscall(0x40000000 + 41, 2, 1, 0)"
+    assert attack(x32)["kind"] in ("forbidden", "died")
+
+
+@needs_a_sandbox
+@pytest.mark.parametrize(
+    ("does", "kind"),
+    [
+        ("self.cwnd = -1", "bounds"),
+        ("self.cwnd = 1e300", "bounds"),
+        ("self.cwnd = float('inf')", "bounds"),
+    ],
+)
+def test_answers_out_of_bounds_are_no_answers(does: str, kind: str) -> None:
+    source = ATTACK.format(does=f"        {does}")
+    with Cell(source, 2) as cell, pytest.raises(ValueError, match="window"):
+        nw.run(PATH.with_({"flows[0].cc": law_in(cell)}))
+
+
+@needs_a_sandbox
+@pytest.mark.parametrize(
+    ("does", "says"),
+    [
+        # It writes to the pipe before it is asked, and megabytes.
+        (
+            "import os\nfor fd in range(3, 20):\n  try: os.write(fd, b'x' * 64)\n"
+            "  except OSError: pass",
+            "",
+        ),
+        (
+            "import os\nfor fd in range(3, 20):\n  try: os.write(fd, b'x' * (1 << 20))\n"
+            "  except OSError: pass",
+            "",
+        ),
+    ],
+)
+def test_a_law_that_writes_to_its_pipe_is_not_believed(does: str, says: str) -> None:
+    told = attack(does)
+    assert told["kind"] in ("bounds", "died", "raised", "time"), told
+
+
+@needs_a_sandbox
+def test_a_law_prints_to_nobody_and_remembers_nothing() -> None:
+    """Each run begins a process: what a class keeps is gone."""
+    source = (
+        RENO
+        + "\nSEEN = []\n"
+        + textwrap.dedent("""
+    class Law(Reno):
+        def __init__(self, initial_window):
+            print("hello", flush=True)
+            super().__init__(initial_window)
+            SEEN.append(1)
+            if len(SEEN) > 1:
+                raise ValueError("I have been here")
+    """)
+    )
+    with Cell(source) as cell:
+        law = law_in(cell)
+        results = [nw.run(PATH.with_({"flows[0].cc": law})) for _ in range(3)]
+    assert len({result.flows["goodput"][0] for result in results}) == 1
+
+
+@needs_a_sandbox
+def test_a_shut_in_law_does_what_it_does_outside(tmp_path: Path) -> None:
+    """Reno's law as a file, in the sandbox and trusted: the same answer, but for its cost."""
+    (tmp_path / "law.py").write_text(RENO)
+    told = []
+    for trusted in (False, True):
+        judged = nw.judge(str(tmp_path / "law.py"), key="a", count=8, seeds=1, trusted=trusted)
+        assert judged.status == "judged", judged.told["failures"]
+        kept = {name: judged.told[name] for name in ("score", "against", "worst")}
+        told.append(json.dumps(kept))
+    assert told[0] == told[1]
+    built_in = nw.judge("reno", key="a", count=8, seeds=1)
+    assert built_in.score == pytest.approx(json.loads(told[0])["score"]["total"], abs=8)
+
+
+@needs_a_sandbox
+def test_the_command_answers_with_one_json(narrows: Run, tmp_path: Path) -> None:
+    law = tmp_path / "law.py"
+    law.write_text(ATTACK.format(does="        if ack.now > 1: 1 / 0"))
+    ran = narrows("judge", str(law), "--count", "8", "--seeds", "1", "--key", "k", "--json")
+    assert ran.returncode == 1, ran.stderr
+    told = json.loads(ran.stdout)
+    assert told["status"] == "failed"
+    first = told["failures"][0]
+    assert (first["kind"], first["where"]) == ("raised", "law.py:7")
+    assert "ZeroDivisionError" in first["message"]
+    assert first["repeat"].endswith(f"--key k --only {first['id']}")
+    again = narrows(
+        "judge", str(law), "--key", "k", "--only", first["id"], "--count", "8", "--seeds", "1"
+    )
+    assert again.returncode == 1 and "ZeroDivisionError" in again.stdout
+    law.write_text(RENO)
+    shown = narrows("judge", str(law), "--count", "8", "--seeds", "1")
+    assert shown.returncode == 0, shown.stderr
+    lines = shown.stdout.splitlines()
+    assert len(lines) <= 24 and lines[0].split() == [
+        "kind",
+        "score",
+        "goodput",
+        "delay",
+        "loss",
+        "fair",
+    ]
+    for wrong, says in (
+        (["nowhere.py"], "nowhere.py"),
+        (["reno", "--only", "shown/999"], 'only: there is no "shown/999"'),
+        (["reno", "--budget", "0s"], "budget"),
+        (["lawless"], 'unknown controller "lawless"'),
+    ):
+        ran = narrows("judge", *wrong)
+        assert ran.returncode == 2 and says in ran.stderr, ran.stderr
+
+
+def test_a_budget_ends_it_with_what_there_is() -> None:
+    judged = nw.judge("reno", key="a", seeds=3, budget=0.7)
+    assert judged.status == "budget"
+    cost = judged.told["cost"]
+    assert 0 < cost["runs"] < cost["of"] and cost["wall"] < 30
+
+
+def test_keys_draw_others_and_hide_them() -> None:
+    one, two = cases("held_out", "one"), cases("held_out", "two")
+    assert one == cases("held_out", "one") and one != two
+    assert cases("shown") == cases("shown", "any") and len({case.id for case in one}) == 100
+    assert [case.kind for case in one[:8]] == list(KINDS)
+    # The first ten of a hundred are the ten of ten.
+    assert cases("held_out", "one", 10) == one[:10]
+    hidden = nw.judge("reno", count=8, seeds=1)
+    held = [it for it in hidden.told["scenarios"] if it["id"].startswith("held_out")]
+    assert held and all(set(it) == {"id", "kind", "score"} for it in held)
+    assert hidden.told["key"] is None
+    assert not any(one.startswith("held_out") for one in hidden.told["worst"])
+
+
+def test_marks_by_hand() -> None:
+    """All of a link of 10 Mbit/s, at two base RTTs, without loss: 100 · (1/2)^0.2."""
+    case = next(case for case in cases("shown") if case.kind == "alone")
+    result = nw.run(case.scenario("reno"), seed=1)
+    mark = marks(case, result)
+    link = result.links.row(0, named=True)
+    assert mark.delay == pytest.approx(1 / (1 + link["delay_p95"] / case.rtt))
+    assert mark.goodput == pytest.approx(
+        result.flows["arrived"][0] * 12000 / (link["departed_bytes"] * 8 / link["utilisation"])
+    )
+    expected = 100 * mark.goodput**0.4 * mark.delay**0.2 * mark.loss**0.2
+    assert mark.score == pytest.approx(expected)
+    worst = Marks(0.3, 0.2, 0.5, 1.0, 20.0, mark.raw | {"recovery": 0.7, "timeouts": 5})
+    said = reasons(case, worst)
+    assert said[0].startswith("uses 30 % of its share, 70 % of the time in recovery")
+    assert len(said) == 3
+
+
+@needs_a_sandbox
+def test_a_law_that_knows_the_suite_is_suspected(tmp_path: Path) -> None:
+    """It sends at the rates of the shown scenarios, which it knows by their RTTs."""
+    known = {round(case.rtt * 1e3, 3): case.rate / 12000 for case in cases("shown")}
+    (tmp_path / "law.py").write_text(f"""
+import narrows as nw
+KNOWN = {known}
+class Law(nw.IntervalController):
+    def __init__(self, initial_window):
+        self.start = initial_window
+    def on_interval(self, it):
+        if not it.conn_min_rtt:
+            return self.start
+        near = min(KNOWN, key=lambda rtt: abs(rtt - 1e3 * it.conn_min_rtt))
+        if abs(near - 1e3 * it.conn_min_rtt) > 0.004 * near:
+            return 4.0
+        rate = 0.9 * KNOWN[near]
+        return 3 * rate * it.conn_min_rtt + 4, rate
+""")
+    judged = nw.judge(str(tmp_path / "law.py"), seeds=1, count=24, against=[])
+    assert any("knows the shown scenarios" in it for it in judged.told["suspicions"]), judged.told
+    gap = judged.told["score"]["gap"]
+    assert gap["low"] > 0
+
+
+def test_a_law_of_chance_is_found_out() -> None:
+    class Chance(nw.Controller):
+        def __init__(self, initial_window: float) -> None:
+            import random  # noqa: PLC0415
+
+            self.cwnd = initial_window + 100 * random.random()
+
+        def on_ack(self, ack: nw.Ack) -> None:
+            pass
+
+        def on_loss(self, loss: nw.Loss) -> None:
+            pass
+
+        def window(self) -> float:
+            return self.cwnd
+
+    judged = nw.judge(Chance, count=8, seeds=1, key="a", against=[])
+    assert judged.status == "not deterministic"
+
+
+def test_interval_laws_hear_what_they_should() -> None:
+    rows: list[nw.Interval] = []
+
+    class Keeps(nw.IntervalController):
+        seconds = 0.5
+
+        def __init__(self, initial_window: float) -> None:
+            self.start = initial_window
+
+        def on_interval(self, it: nw.Interval) -> tuple[float, float]:
+            rows.append(it)
+            return 1000.0, 400.0
+
+    path = nw.dumbbell("10Mbps", "40ms", "100p", cc=Keeps, duration="10s", warmup="0s")
+    flow = nw.run(path).flows.row(0, named=True)
+    assert len(rows) == 19 or len(rows) == 20
+    assert sum(it.sent for it in rows) == pytest.approx(flow["sent"], abs=250)
+    assert rows[5].delivery_rate == pytest.approx(400, rel=0.02)
+    assert rows[5].row()[0] == pytest.approx(3.0)
+
+    class Wrong(Keeps):
+        def on_interval(self, it: nw.Interval) -> tuple[float, float]:
+            return 1000.0, -3.0
+
+    with pytest.raises(ValueError, match=r"on_interval\(\): a rate of -3 packets/s"):
+        nw.run(path.with_({"flows[0].cc": Wrong}))
+
+
+def test_doors_are_named_when_they_are_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(doors, "missing", lambda: ["Landlock (the kernel has none)"])
+    (tmp_path / "law.py").write_text(RENO)
+    with pytest.raises(Error, match=r"Landlock .* --trusted"):
+        nw.judge(str(tmp_path / "law.py"), count=1)
