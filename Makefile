@@ -210,6 +210,7 @@ bench: setup
 	cargo bench --quiet -p narrows-scenario --bench speed
 	$(BIN)/python benches/sweeps.py
 	$(BIN)/python benches/controller.py
+	$(BIN)/python benches/learning.py
 
 validate: setup
 	$(BIN)/python validation/validate.py

@@ -24,6 +24,7 @@ from narrows.judging.marks import Marks, marks
 from narrows.judging.remote import Cell, LawError, Spent, law_in
 from narrows.judging.suite import EACH, HELD_OUT, SHOWN, Case, cases
 from narrows.networks import dumbbell
+from narrows.own import named
 from narrows.pool import StoppedError, each
 from narrows.results import Result, run
 
@@ -141,6 +142,7 @@ def _opened(given: Any, trusted: bool, seconds: int) -> Iterator[_Given]:
     if not text.endswith(".py"):
         if text.endswith((".toml", ".wasm", ".rs")):
             raise Error(f"{text}: laws in this form cannot be judged yet; write it in Python")
+        named("law", [text])
         yield _Given(
             {"file": None, "sha256": None, "kind": "built-in", "name": text, "sandbox": "none"},
             text,
@@ -248,6 +250,7 @@ def judge(
     """
     if seeds < 1 or count < 1 or not budget > 0:
         raise Error(f"seeds={seeds}, count={count}, budget={budget}: each is above 0")
+    named("against", against)
     begun, told_key = time.monotonic(), key is not None
     key = key if key is not None else secrets.token_hex(8)
     every = [*cases(SHOWN, None, count), *cases(HELD_OUT, key, count)]
