@@ -101,8 +101,8 @@ impl Decides for Script {
 /// Between the end of an interval and the beginning of the next the run stands still.
 const PAUSE: Duration = Duration::from_picos(1);
 
-/// A law that ends an interval when it is due, and is told a moment later how to go on: by a window,
-/// by a rate, or by setting the window of a law below that goes on in between (Orca).
+/// A law that ends an interval when it is due, and is told a moment later how to go on: by a
+/// window, by a rate, or by setting the window of a law below that goes on in between (Orca).
 pub struct Learner {
     decides: Box<dyn Decides>,
     tally: Tally,

@@ -1,9 +1,9 @@
 //! Laws that decide at regular times, inside a run or outside of it.
 //!
 //! A [`Learner`] counts what its sender learns in an [`Interval`], and is told once an interval how
-//! to go on. An [`Episode`] is a run that stands still until it is told; [`Places`] hold several side
-//! by side. A [`presets::Preset`] makes of intervals what an agent sees, and of what it says what
-//! is done; a [`Policy`] is a trained agent as a law.
+//! to go on. An [`Episode`] is a run that stands still until it is told; [`Places`] hold several
+//! side by side. A [`presets::Preset`] makes of intervals what an agent sees, and of what it says
+//! what is done; a [`Policy`] is a trained agent as a law.
 
 mod episode;
 mod interval;

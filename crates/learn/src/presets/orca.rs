@@ -1,5 +1,6 @@
-//! Orca (S. Abbasloo, C.-Y. Yen and H. J. Chao, "Classic Meets Modern", SIGCOMM 2020), as its sources
-//! have it: `envwrapper.py`, `params.json` and `orca-server-mahimahi.cc` of Soheil-ab/Orca, cafaf9a.
+//! Orca (S. Abbasloo, C.-Y. Yen and H. J. Chao, "Classic Meets Modern", SIGCOMM 2020), as its
+//! sources have it: `envwrapper.py`, `params.json` and `orca-server-mahimahi.cc` of
+//! Soheil-ab/Orca, cafaf9a.
 
 use super::{Description, History, Preset};
 use crate::interval::Interval;
