@@ -160,10 +160,13 @@ impl Laid {
         Ok(self.flows.iter().map(|flow| stepped.place(*flow, Time::ZERO)).collect())
     }
 
-    /// Begins it; each learner begins with its action of `first`, all until the same instant. Fails
+    /// Begins it; each learner begins with its action of `first`, all until the same instant or the
+    /// end of the run. Fails
     /// if the run cannot be built; panics if there are not as many actions as learners.
-    pub fn begin(self, first: Vec<Action>) -> Result<Episode, ScenarioError> {
+    pub fn begin(self, mut first: Vec<Action>) -> Result<Episode, ScenarioError> {
         let Self { scenario, seed, own, learners, checked, flows } = self;
+        let end = Time::ZERO + checked.duration;
+        first.iter_mut().for_each(|action| action.until = action.until.min(end));
         assert_eq!(first.len(), flows.len(), "an action for each learner");
         let until = first[0].until;
         lock(&learners.first).clone_from(&first);
@@ -223,9 +226,12 @@ impl Episode {
         self.stepped.run_until(self.until)
     }
 
-    /// What is decided for each learner from now on.
+    /// What is decided for each learner from now on, at most to the end of the run, at which the
+    /// last interval ends.
     pub fn decide(&mut self, actions: impl Iterator<Item = Action>) {
         self.before = self.stepped.now();
+        let end = Time::ZERO + self.stepped.checked().duration;
+        let actions = actions.map(|it| Action { until: it.until.min(end), ..it });
         for ((desk, decided), action) in self.desks.iter().zip(&mut self.decided).zip(actions) {
             self.until = action.until;
             desk.decide(action);

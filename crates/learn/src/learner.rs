@@ -200,7 +200,10 @@ impl Controller for Learner {
             self.apply();
         } else {
             let interval = self.tally.close(tick, self.window(), self.action.rate);
-            self.decides.ended(&interval);
+            // Before its first packet a flow has nothing to decide.
+            if tick.sent > 0 {
+                self.decides.ended(&interval);
+            }
             self.wakes_at = tick.now + PAUSE;
         }
         self.asks = !self.asks;

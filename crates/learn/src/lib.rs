@@ -6,6 +6,7 @@
 //! what is done; a [`Policy`] is a trained agent as a law.
 
 mod episode;
+mod formula;
 mod interval;
 mod learner;
 mod net;
@@ -14,6 +15,7 @@ mod policy;
 pub mod presets;
 
 pub use episode::{Below, Episode, LEARNER, Laid, after, is_learner, resting};
+pub use formula::{Complain, Formula, FormulaLaw, Written};
 pub use interval::{COLUMNS, Interval, Tally};
 pub use learner::{Action, Decides, Desk, Learner, Script};
 pub use net::{Activation, Layer, Net};

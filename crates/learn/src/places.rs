@@ -45,7 +45,7 @@ impl Wanted {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepError {
     /// No episode has begun there, or it is over.
-    #[error("place {0}: no episode goes on there; begin one")]
+    #[error("place {0}: no episode goes on there; it is over, or was never begun")]
     Nobody(usize),
     /// An action that cannot be.
     #[error("place {place}, learner {learner}: {message}")]
@@ -101,6 +101,12 @@ impl Places {
     /// Puts an episode in a place, instead of the one there. Panics if there is no such place.
     pub fn put(&mut self, place: usize, episode: Episode) {
         let before = self.places[place].replace(episode);
+        self.delivered += before.map_or(0, |episode| episode.delivered());
+    }
+
+    /// Ends the episode in a place.
+    pub fn clear(&mut self, place: usize) {
+        let before = self.places.get_mut(place).and_then(Option::take);
         self.delivered += before.map_or(0, |episode| episode.delivered());
     }
 

@@ -1,6 +1,7 @@
 //! A trained policy as a law: a net that says what an agent says.
 
 use crate::episode::after;
+use crate::formula::Complain;
 use crate::interval::Interval;
 use crate::learner::{Action, Decides, Learner};
 use crate::net::Net;
@@ -17,13 +18,15 @@ pub struct Policy {
     name: String,
     net: Arc<Net>,
     preset: &'static Description,
+    complain: Complain,
 }
 
 impl Policy {
     /// The policy called `name`: `net` sees what an agent of `preset` sees, and says what it says.
     /// Its first output counts.
-    pub fn new(name: String, net: Net, preset: &'static Description) -> Self {
-        Self { name, net: Arc::new(net), preset }
+    /// What is no number `complain` hears.
+    pub fn new(name: String, net: Net, preset: &'static Description, complain: Complain) -> Self {
+        Self { name, net: Arc::new(net), preset, complain }
     }
 }
 
@@ -44,6 +47,8 @@ impl OwnLaw for Policy {
         let agent = Agent {
             net: Arc::clone(&self.net),
             preset: self.preset.agent(),
+            name: self.name.clone(),
+            complain: Arc::clone(&self.complain),
             initial_window: birth.initial_window,
             warm_ups: None,
             next: Wanted { window, rate: 0.0, seconds: WAITS.seconds() },
@@ -59,11 +64,25 @@ const WAITS: Duration = Duration::from_millis(10);
 struct Agent {
     net: Arc<Net>,
     preset: Box<dyn Preset>,
+    name: String,
+    complain: Complain,
     /// Packets.
     initial_window: f64,
     /// Intervals before it is first asked; `None` before there is an RTT.
     warm_ups: Option<usize>,
     next: Wanted,
+}
+
+impl Agent {
+    /// Does what the net says; goes on as before, and complains, if that is no number.
+    fn act(&mut self) {
+        let said = self.net.evaluate(self.preset.seen())[0];
+        if said.is_nan() {
+            (self.complain)(format!("{}: the net says NaN, which is not a number", self.name));
+            return;
+        }
+        self.next = self.preset.act(said);
+    }
 }
 
 impl Decides for Agent {
@@ -79,14 +98,13 @@ impl Decides for Agent {
             None => {}
             Some(0) => {
                 self.preset.observe(interval);
-                let said = self.net.evaluate(self.preset.seen());
-                self.next = self.preset.act(said[0]);
+                self.act();
             }
             Some(left) => {
                 *left -= 1;
                 if *left == 0 {
-                    let said = self.net.evaluate(self.preset.seen());
-                    self.next = self.preset.act(said[0]);
+                    self.preset.warmed_up(interval);
+                    self.act();
                 }
             }
         }

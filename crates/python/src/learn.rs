@@ -5,14 +5,15 @@ use crate::failure;
 use crate::scenario::{Checked, Own, Scenario, own_of};
 use narrows_learn::presets::{self, Description, Preset};
 use narrows_learn::{
-    Action, Activation, Below, COLUMNS, Laid, Layer, Net, Places, StepError, Wanted, after,
-    check_wanted,
+    Action, Activation, Below, COLUMNS, Complain, Formula, Laid, Layer, Net, Places, StepError,
+    Wanted, Written, after, check_wanted,
 };
 use narrows_scenario::Place;
 use narrows_units::Time;
 use pyo3::buffer::{Element, PyBuffer};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The columns of the truth about a learner's place.
 const TRUTH: [&str; 7] =
@@ -186,6 +187,9 @@ impl Intervals {
             Ok::<_, Failed>(all)
         });
         if let Some(error) = failure::take() {
+            // A law is gone: what would go on is another run.
+            let mut there = lock(&self.places);
+            places.iter().for_each(|place| there.clear(*place));
             return Err(error);
         }
         give(py, "rows", &rows, &stepped?)?;
@@ -293,17 +297,29 @@ impl Agents {
         wanted: PyBuffer<f64>,
     ) -> PyResult<()> {
         let actions = taken(py, "actions", &actions, agents.len())?;
+        if let Some(place) = actions.iter().position(|action| action.is_nan()) {
+            let message = format!("agent {}: the action is not a number", agents[place]);
+            return Err(Failed::Input(message).into());
+        }
         let mut there = lock(&self.agents);
         let mut all = Vec::with_capacity(agents.len() * WANTED);
         for (agent, action) in agents.iter().zip(actions) {
-            if action.is_nan() {
-                let message = format!("agent {agent}: the action is not a number");
-                return Err(Failed::Input(message).into());
-            }
             let Wanted { window, rate, seconds } = there[*agent].act(action);
             all.extend([window, rate, seconds]);
         }
         Ok(give(py, "wanted", &wanted, &all)?)
+    }
+
+    /// Takes `rows` (agents, columns) in, of which nothing is seen.
+    #[expect(clippy::needless_pass_by_value, reason = "as Python hands lists and buffers")]
+    fn warmed_up(&self, py: Python<'_>, agents: Vec<usize>, rows: PyBuffer<f64>) -> PyResult<()> {
+        let rows = taken(py, "rows", &rows, agents.len() * COLUMNS.len())?;
+        let mut there = lock(&self.agents);
+        for (agent, row) in agents.iter().zip(rows.chunks(COLUMNS.len())) {
+            let row: &[f64; COLUMNS.len()] = row.try_into().expect("as many columns");
+            there[*agent].warmed_up(&row.into());
+        }
+        Ok(())
     }
 
     /// Takes `rows` (agents, columns) in.
@@ -372,4 +388,29 @@ impl PolicyNet {
         let all: Vec<f32> = seen.chunks(width).map(|row| self.net.evaluate(row)[0]).collect();
         Ok(give(py, "said", &said, &all)?)
     }
+}
+
+/// A law that is written as expressions.
+#[pyclass(module = "narrows._core", frozen)]
+pub(crate) struct FormulaCode(pub Formula);
+
+#[pymethods]
+impl FormulaCode {
+    /// Variables with what they begin with, and the lines of each list.
+    #[new]
+    fn new(
+        state: Vec<(String, String)>,
+        on_ack: Vec<String>,
+        on_loss: Vec<String>,
+        on_interval: Vec<String>,
+        own_recovery: bool,
+    ) -> PyResult<Self> {
+        let written = Written { state, on_ack, on_loss, on_interval, own_recovery };
+        Ok(Self(Formula::new(&written).map_err(Failed::Input)?))
+    }
+}
+
+/// Tells Python what a law did that it may not do, and ends the run.
+pub(crate) fn complain() -> Complain {
+    Arc::new(|message| failure::keep(PyValueError::new_err(message)))
 }

@@ -3,10 +3,10 @@
 use crate::controller::PythonLaw;
 use crate::error::Failed;
 use crate::failure;
-use crate::learn::PolicyNet;
+use crate::learn::{FormulaCode, PolicyNet, complain};
 use crate::run::Run;
 use crate::stack::PythonStack;
-use narrows_learn::{Policy, is_learner, resting};
+use narrows_learn::{FormulaLaw, Policy, is_learner, resting};
 use narrows_scenario::{self as scenario, CheckedLink};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -172,7 +172,14 @@ pub(crate) fn checked(scenario: &Scenario, own: Option<Own>) -> Result<scenario:
 fn policy(py: Python<'_>, name: &str, object: &Py<PyAny>) -> Option<Policy> {
     let net = object.bind(py).getattr_opt("net").ok()??;
     let net = net.cast::<PolicyNet>().ok()?.get();
-    Some(Policy::new(name.to_owned(), net.net.clone(), net.preset))
+    Some(Policy::new(name.to_owned(), net.net.clone(), net.preset, complain()))
+}
+
+/// The law called `name`, if `object` is written as expressions.
+fn formula(py: Python<'_>, name: &str, object: &Py<PyAny>) -> Option<FormulaLaw> {
+    let code = object.bind(py).getattr_opt("code").ok()??;
+    let code = code.cast::<FormulaCode>().ok()?.get();
+    Some(FormulaLaw::new(name.to_owned(), code.0.clone(), complain()))
 }
 
 /// The built-in stacks, and what Python brings along.
@@ -182,6 +189,8 @@ pub(crate) fn own_of(own: Option<Own>) -> scenario::Own {
         let has = |what| Python::attach(|py| object.bind(py).hasattr(what)).unwrap_or(false);
         if let Some(policy) = Python::attach(|py| policy(py, &name, &object)) {
             all.laws.push(Arc::new(policy));
+        } else if let Some(law) = Python::attach(|py| formula(py, &name, &object)) {
+            all.laws.push(Arc::new(law));
         } else if has("ends") {
             all.stacks.push(Arc::new(PythonStack::new(name, object)));
         } else {

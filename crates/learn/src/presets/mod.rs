@@ -27,6 +27,9 @@ pub trait Preset: Send {
         1
     }
 
+    /// Takes the last of those in, of which nothing is seen.
+    fn warmed_up(&mut self, _interval: &Interval) {}
+
     /// Takes an interval in.
     fn observe(&mut self, interval: &Interval);
 

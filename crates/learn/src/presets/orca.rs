@@ -25,6 +25,8 @@ const MARGIN: f64 = 1.25;
 const LOSS: f64 = 5.0;
 /// `MIN_CWND`.
 const LEAST_WINDOW: f64 = 4.0;
+/// Packets: a packet in flight takes memory.
+const MOST_WINDOW: f64 = 1e7;
 /// Linux paces CUBIC at this multiple of a window in an RTT (`tcp_pacing_ca_ratio`).
 const PACING: f64 = 1.2;
 
@@ -66,6 +68,10 @@ impl Preset for Orca {
         Wanted { window: f64::NAN, rate: 0.0, seconds: SECONDS }
     }
 
+    fn warmed_up(&mut self, interval: &Interval) {
+        self.window = interval.window;
+    }
+
     fn observe(&mut self, interval: &Interval) {
         let Interval { duration, lost, conn_min_rtt, srtt, delivery_rate, window, .. } = *interval;
         self.window = window;
@@ -91,7 +97,8 @@ impl Preset for Orca {
     /// CUBIC's window · 4^a in whole hundredths and packets (`map_action`, `target_ratio`).
     fn act(&mut self, action: f32) -> Wanted {
         let hundredths = (100.0 * libm::pow(4.0, f64::from(action.clamp(-1.0, 1.0)))).floor();
-        let window = (hundredths * self.window.floor() / 100.0).floor().max(LEAST_WINDOW);
+        let window =
+            (hundredths * self.window.floor() / 100.0).floor().clamp(LEAST_WINDOW, MOST_WINDOW);
         Wanted { window, rate: 0.0, seconds: SECONDS }
     }
 }
