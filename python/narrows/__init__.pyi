@@ -13,6 +13,7 @@ from . import controller as controller
 from . import errors as errors
 from . import fields as fields
 from . import fitted as fitted
+from . import formula as formula
 from . import judging as judging
 from . import kernel as kernel
 from . import lab as lab
@@ -48,6 +49,7 @@ from .errors import ScenarioError as ScenarioError
 from .errors import SweepError as SweepError
 from .fitted import Fitted as Fitted
 from .fitted import fit as fit
+from .formula import Formula as Formula
 from .judging import Judged as Judged
 from .judging import judge as judge
 from .listing import controllers as controllers

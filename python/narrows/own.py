@@ -1,4 +1,4 @@
-"""Controllers named on the command line: built-in ones, stacks, policies, classes in files."""
+"""Controllers named on the command line: built-in ones, hosted stacks, and classes in files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from typing import Any
 
 from narrows.errors import Error
 from narrows.networks import dumbbell
-from narrows.policy import Policy
 
 FILE = re.compile(r"(.+\.py):(\w+)")
-POLICY = re.compile(r"policy:(.+\.npz)")
 
 
 def named(option: str, names: Sequence[str]) -> list[Any]:
@@ -24,8 +22,8 @@ def named(option: str, names: Sequence[str]) -> list[Any]:
     option
         Where they were named, for errors.
     names
-        What a flow's ``cc`` may be as text, ``FILE.py:NAME`` for a class or function of a file, or
-        ``policy:FILE.npz`` for a trained policy.
+        What a flow's ``cc`` may be as text, or ``FILE.py:NAME`` for a class or function of a
+        file.
 
     Returns
     -------
@@ -46,10 +44,8 @@ def named(option: str, names: Sequence[str]) -> list[Any]:
 
 
 def _known(option: str, name: str) -> Any:
-    match, trained = FILE.fullmatch(name), POLICY.fullmatch(name)
+    match = FILE.fullmatch(name)
     cc: Any = _from_file(option, Path(match[1]), match[2]) if match else name
-    if trained:
-        cc = Policy.load(trained[1])
     try:
         dumbbell("10Mbps", "40ms", "20p", cc=cc)
     except Error as error:

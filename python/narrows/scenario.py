@@ -14,6 +14,7 @@ from narrows import _core, trace_files
 from narrows.controller import Controller, Makes, known
 from narrows.fields import ScenarioFields
 from narrows.files import read_text
+from narrows.law_files import law_of_file
 from narrows.stack import is_stack, known_stack
 
 if TYPE_CHECKING:
@@ -139,8 +140,19 @@ class Scenario:
     def checked(self) -> _core.Checked:
         """The scenario as it was checked, once, which can be run."""
         if self._checked is None:
+            self._bring_files()
             self._checked = self.core.check(self.controllers)
         return self._checked
+
+    def _bring_files(self) -> None:
+        """Read policies and formulas that flows name by their files."""
+        text = self.core.to_json()
+        if "policy:" not in text and "formula:" not in text:
+            return
+        for flow in json.loads(text)["flows"]:
+            cc = flow.get("cc", "")
+            if cc not in self.controllers and (law := law_of_file(cc)) is not None:
+                self.controllers[cc] = law
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled; it is checked where it is unpickled, if it is run there."""

@@ -214,7 +214,7 @@ def test_the_command_answers_with_one_json(narrows: Run, tmp_path: Path) -> None
     first = told["failures"][0]
     assert (first["kind"], first["where"]) == ("raised", "law.py:7")
     assert "ZeroDivisionError" in first["message"]
-    assert first["repeat"].endswith(f"--key k --only {first['id']}")
+    assert first["repeat"].endswith(f"--only {first['id']}") and "--key k" in first["repeat"]
     again = narrows(
         "judge", str(law), "--key", "k", "--only", first["id"], "--count", "8", "--seeds", "1"
     )
@@ -257,7 +257,7 @@ def test_keys_draw_others_and_hide_them() -> None:
     assert cases("held_out", "one", 10) == one[:10]
     hidden = nw.judge("reno", count=8, seeds=1)
     held = [it for it in hidden.told["scenarios"] if it["id"].startswith("held_out")]
-    assert held and all(set(it) == {"id", "kind", "score"} for it in held)
+    assert not held and hidden.told["score"]["held_out"]["mean"] is not None
     assert hidden.told["key"] is None
     assert not any(one.startswith("held_out") for one in hidden.told["worst"])
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import random
 import secrets
 import shlex
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,13 @@ from typing import Any
 from narrows import _core
 from narrows.controller import Controller, IntervalController, Law, name_of
 from narrows.errors import Error
-from narrows.files import read_text
+from narrows.formula import Formula
 from narrows.judging import doors
-from narrows.judging.judged import Judged, Run, against, scenarios, scores
+from narrows.judging.judged import Judged, Run, scenarios, scores, worst
+from narrows.judging.judged import against as _against
 from narrows.judging.marks import Marks, marks
-from narrows.judging.remote import Cell, LawError, Spent, law_in
-from narrows.judging.suite import EACH, HELD_OUT, SHOWN, Case, cases
+from narrows.judging.remote import Cell, LawError, OverError, Spent, law_in
+from narrows.judging.suite import EACH, HELD_OUT, KINDS, SHOWN, Case, cases
 from narrows.networks import dumbbell
 from narrows.own import named
 from narrows.pool import StoppedError, each
@@ -34,154 +36,200 @@ LARGEST = 60_000
 # After so many failures nothing more is run.
 MOST_FAILURES = 10
 # Scenarios that are run twice, to see whether the same comes of it; and those that are moved.
-TWICE, MOVED = 5, 20
-# By how much rate and RTT are moved, and by how many points the score may fall.
-FACTOR, MOST_FALL = 1.03, 5.0
+TWICE, MOVED = 5, 24
+# By how much rate and RTT are moved at most, and by how many points the score may fall.
+FACTOR, MOST_FALL = 1.25, 5.0
 # A run that failed is worth nothing.
 NOTHING = Marks(0.0, 0.0, 0.0, 0.0, 0.0, {})
+# A law that gets less than this of its share is idle.
+IDLE = 0.05
+
+Watch = Callable[[float], None]
+
+
+@dataclass
+class _Given:
+    """A law as it was given."""
+
+    about: dict[str, Any]
+    law: Law
+    # Whether its flows are told to be marked, as it answers marks and does not ask itself.
+    answers: bool
+    cell: Cell | None = None
 
 
 @dataclass
 class _Bench:
     """What a judgement is run with."""
 
-    law: Law
-    hears_marks: bool
+    given: _Given
     references: tuple[str, ...]
     end: float
-    spent: Spent
     packets: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _answers: dict[str, bool] = field(default_factory=dict)
 
-    def result(self, case: Case, seed: int, law: Law, marked: bool) -> Result:
-        result = run(case.scenario(law, marks=marked), seed=seed)
+    def result(self, case: Case, seed: int, law: Law, marked: bool, watch: Watch) -> Result:
+        def look(share: float) -> None:
+            watch(share)
+            if self.is_over():
+                raise OverError
+
+        result = run(case.scenario(law, marks=marked), seed=seed, progress=look)
         with self._lock:
             self.packets += int(result.summary["delivered"][0])
         return result
 
-    def answers_marks(self, law: str) -> bool:
-        """Return whether a law by name answers marks."""
+    def known(self, case: Case, seed: int, law: str, watch: Watch) -> Result:
+        """Run a scenario with a law by name."""
         with self._lock:
             if law not in self._answers:
-                try:
-                    dumbbell("10Mbps", "40ms", "20p", cc=law, ecn=True)
-                    self._answers[law] = True
-                except Error:
-                    self._answers[law] = False
-            return self._answers[law]
+                self._answers[law] = answers_marks(law)
+        return self.result(case, seed, law, self._answers[law], watch)
 
     def is_over(self) -> bool:
         return time.monotonic() > self.end
 
-    def judged(self, case: Case, seed: int) -> Run | None:
+    def judged(self, case: Case, seed: int, watch: Watch) -> Run | None:
         """Run a scenario with the law and with each reference; None if the time is over."""
         if self.is_over():
             return None
-        found: dict[str, Marks] = {}
-        beside: float | None = None
-        known: dict[str, Result] = {}
-        others = [*self.references, *([case.other] if case.other else [])]
-        for name in dict.fromkeys(others):
-            known[name] = self.result(case, seed, name, self.answers_marks(name))
-        if case.other is not None:
-            beside = float(known[case.other].flows["arrived"][1])
-        for name in self.references:
-            found[name] = marks(case, known[name], beside)
         try:
-            result = self.result(case, seed, self.law, self.hears_marks)
-        except StoppedError:
-            raise
-        except Exception as error:
-            # Whatever a law raises in this process.
-            return Run(case, seed, found | {"law": NOTHING}, _failure(error))
-        return Run(case, seed, found | {"law": marks(case, result, beside)}, None)
+            others = [*self.references, *([case.other] if case.other else [])]
+            known = {name: self.known(case, seed, name, watch) for name in dict.fromkeys(others)}
+        except OverError:
+            return None
+        beside = float(known[case.other].flows["arrived"][1]) if case.other else None
+        found = {name: marks(case, known[name], beside) for name in self.references}
+        try:
+            ours = self.of_law(case, seed, beside, watch)
+        except OverError:
+            return None
+        if isinstance(ours, Marks):
+            return Run(case, seed, found | {"law": ours}, None)
+        return Run(case, seed, found | {"law": NOTHING}, ours)
 
-    def alone(self, case: Case, seed: int) -> Marks | None:
+    def of_law(
+        self, case: Case, seed: int, beside: float | None, watch: Watch
+    ) -> Marks | dict[str, Any]:
+        """Return the law's marks, or how it failed."""
+        try:
+            result = self.result(case, seed, self.given.law, self.given.answers, watch)
+            return marks(case, result, beside)
+        except LawError as error:
+            return error.told
+        except (OverError, StoppedError):
+            raise
+        except (Exception, SystemExit) as error:
+            # Whatever a law raises in this process, or what it answered out of bounds.
+            return _failure(error)
+
+    def alone(self, case: Case, seed: int, watch: Watch) -> Marks | None:
         """Run a scenario with the law only; None if that fails, or the time is over."""
         if self.is_over():
             return None
-        beside = None
-        if case.other is not None:
-            other = self.result(case, seed, case.other, self.answers_marks(case.other))
-            beside = float(other.flows["arrived"][1])
         try:
-            return marks(case, self.result(case, seed, self.law, self.hears_marks), beside)
-        except StoppedError:
-            raise
-        except Exception:
-            # It failed before, or will be told of then.
+            other = self.known(case, seed, case.other, watch) if case.other else None
+            beside = float(other.flows["arrived"][1]) if other else None
+            ours = self.of_law(case, seed, beside, watch)
+        except OverError:
             return None
+        return ours if isinstance(ours, Marks) else None
 
 
-def _failure(error: Exception) -> dict[str, Any]:
-    if isinstance(error, LawError):
-        return error.told
-    kind = "bounds" if isinstance(error, ValueError) else "raised"
-    return {"kind": kind, "message": f"{type(error).__name__}: {error}"[:500], "where": ""}
+def _failure(error: BaseException) -> dict[str, Any]:
+    said = str(error)
+    kind = "bounds" if isinstance(error, ValueError) and "must return" in said else "raised"
+    if isinstance(error, ValueError) and ("on_interval()" in said or "became" in said):
+        kind = "bounds"
+    message = said if kind == "bounds" else f"{type(error).__name__}: {said}"
+    return LawError(kind, message).told
 
 
-@dataclass(frozen=True)
-class _Given:
-    """A law as it was given."""
+def answers_marks(law: Law) -> bool:
+    """Return whether a law's flows can be told to answer marks.
 
-    about: dict[str, Any]
-    law: Law
-    hears_marks: bool
-    spent: Spent
+    Parameters
+    ----------
+    law
+        A name, or a law.
+
+    Returns
+    -------
+    bool
+        False for those that do not answer, and for those that ask for marks themselves.
+    """
+    try:
+        dumbbell("10Mbps", "40ms", "20p", cc=law, ecn=True)
+    except Error:
+        return False
+    kind = getattr(law, "cls", law)
+    if isinstance(kind, type) and issubclass(kind, IntervalController):
+        return bool(kind.ecn)
+    return True
 
 
 @contextlib.contextmanager
-def _opened(given: Any, trusted: bool, seconds: int) -> Iterator[_Given]:
+def _opened(given: Any, trusted: bool, seconds: int, end: float) -> Iterator[_Given]:
     """Make a law ready: a file's in a sandbox, unless it is trusted."""
+    about = {"file": None, "sha256": None, "kind": "object", "name": None, "sandbox": "none"}
     if not isinstance(given, str | os.PathLike):
-        about = {"file": None, "sha256": None, "kind": "object", "name": name_of(given)}
-        yield _Given(about | {"sandbox": "none"}, given, _hears(given), Spent())
+        yield _Given(about | {"name": name_of(given)}, given, answers_marks(given))
         return
     text = os.fspath(given)
-    if not text.endswith(".py"):
-        if text.endswith((".toml", ".wasm", ".rs")):
-            raise Error(f"{text}: laws in this form cannot be judged yet; write it in Python")
-        named("law", [text])
-        yield _Given(
-            {"file": None, "sha256": None, "kind": "built-in", "name": text, "sandbox": "none"},
-            text,
-            True,
-            Spent(),
-        )
+    if text.endswith(".toml"):
+        law = Formula.load(text)
+        about |= _of_file(text) | {"kind": "formula", "name": law.__name__, "sandbox": "formula"}
+        yield _Given(about, law, answers_marks(law))
         return
-    try:
-        source = read_text(Path(text), LARGEST)
-    except (OSError, UnicodeDecodeError) as error:
-        raise Error(f"{text}: {error}") from None
-    about = {
-        "file": Path(text).name,
-        "sha256": hashlib.sha256(source.encode()).hexdigest(),
-        "kind": "python",
-    }
+    if text.endswith((".wasm", ".rs")):
+        raise Error(f"{text}: laws in this form cannot be judged yet; write it in Python")
+    if not text.endswith(".py"):
+        if Path(text).exists():
+            raise Error(f"{text}: a law is a Python file, law.py, or a formula, law.toml")
+        named("law", [text])
+        yield _Given(about | {"kind": "built-in", "name": text}, text, answers_marks(text))
+        return
+    about |= _of_file(text) | {"kind": "python"}
+    source = _source(text)
     if trusted:
-        law = _class_of(source, text)
-        yield _Given(about | {"name": law.__name__, "sandbox": "none"}, law, _hears(law), Spent())
+        law_here = _class_of(source, text)
+        yield _Given(about | {"name": law_here.__name__}, law_here, answers_marks(law_here))
         return
     if lacks := doors.missing():
         raise Error(
             f"this machine cannot shut a law in: {'; '.join(lacks)}; judge a law that you trust "
             "with --trusted"
         )
-    with Cell(source, seconds) as cell:
-        remote = law_in(cell)
-        about |= {"name": remote.__name__, "sandbox": "process"}
-        yield _Given(about, remote, _hears(remote), cell.spent)
+    with Cell(source, seconds, end) as cell:
+        about |= {"sandbox": "process"}
+        try:
+            remote = law_in(cell)
+        except LawError as error:
+            error.about = about
+            raise
+        yield _Given(about | {"name": remote.__name__}, remote, answers_marks(remote), cell)
 
 
-def _hears(law: Any) -> bool:
-    """Return whether a class of controllers answers marks."""
-    kind = getattr(law, "cls", law)
-    if not isinstance(kind, type):
-        return True
-    if issubclass(kind, IntervalController):
-        return bool(kind.ecn)
-    return not issubclass(kind, Controller) or kind.on_mark is not Controller.on_mark
+def _source(text: str) -> str:
+    try:
+        data = Path(text).read_bytes()
+    except OSError as error:
+        raise Error(f"{text}: {error.strerror}") from None
+    if len(data) > LARGEST:
+        raise Error(f"{text}: it has {len(data)} bytes; a law has at most {LARGEST}")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Error(f"{text}: not UTF-8: {error}") from None
+
+
+def _of_file(text: str) -> dict[str, Any]:
+    try:
+        digest = hashlib.sha256(Path(text).read_bytes()).hexdigest()
+    except OSError as error:
+        raise Error(f"{text}: {error.strerror}") from None
+    return {"file": Path(text).name, "sha256": digest}
 
 
 def _class_of(source: str, file: str) -> type[Controller]:
@@ -189,7 +237,7 @@ def _class_of(source: str, file: str) -> type[Controller]:
 
     try:
         return made(source)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Error(f"{file}: {type(error).__name__}: {error}") from None
 
 
@@ -212,10 +260,11 @@ def judge(
     law
         The path of a Python file with one class of `narrows.Controller` or
         `narrows.IntervalController`, which runs in a sandbox: no files, no network, no other
-        processes, bounded time and memory. Or a law's name, or a class in this process.
+        processes, bounded time and memory. Or the path of a `narrows.Formula`, a law's name, or a
+        class in this process.
     key
-        What the held-out scenarios are drawn from, whose parameters are then told; a fresh one if
-        None, and they are not.
+        What the held-out scenarios are drawn from, which are then told; a fresh one if None, and
+        they are not.
     seeds
         Seeds of each scenario, from 1.
     against
@@ -244,66 +293,58 @@ def judge(
     Examples
     --------
     >>> import narrows as nw
-    >>> verdict = nw.judge("cubic", count=8, seeds=1, against=["reno"], key="mine")
-    >>> verdict.score > 50, sorted(verdict.told["against"])
+    >>> judged = nw.judge("cubic", count=8, seeds=1, against=["reno"], key="mine")
+    >>> judged.score > 50, sorted(judged.told["against"])
     (True, ['reno'])
     """
-    if seeds < 1 or count < 1 or not budget > 0:
-        raise Error(f"seeds={seeds}, count={count}, budget={budget}: each is above 0")
+    for name, value in (("seeds", seeds), ("count", count), ("budget", budget)):
+        if not value > 0:
+            raise Error(f"{name}: {value} is not above 0")
     named("against", against)
-    begun, told_key = time.monotonic(), key is not None
-    key = key if key is not None else secrets.token_hex(8)
-    every = [*cases(SHOWN, None, count), *cases(HELD_OUT, key, count)]
-    # In turn, so that what has been run when the time is over is of both parts.
-    chosen = [case for pair in zip(every[:count], every[count:], strict=True) for case in pair]
-    if only is not None:
-        chosen = [case for case in chosen if case.id == only]
-        if not chosen:
-            raise Error(f'only: there is no "{only}"; ids are like {SHOWN}/007, of {count} each')
-    repeat = shlex.join(
-        [
-            "narrows",
-            "judge",
-            str(law if isinstance(law, str) else name_of(law)),
-            *(["--key", key] if told_key else []),
-            *(["--trusted"] if trusted else []),
-        ]
-    )
-    failed: dict[str, Any] | None = None
+    begun, shows = time.monotonic(), key is not None
+    drawn_from = key if key is not None else secrets.token_hex(8)
+    chosen = _chosen(count, drawn_from, only)
+    repeat = _repeat(law, drawn_from if shows else None, trusted, count, seeds, against)
+    runs: list[Run] = []
+    about: dict[str, Any] = {}
+    suspicions: list[str] = []
+    same, packets, spent = True, 0, Spent()
+    broken: dict[str, Any] | None = None
     try:
-        with _opened(law, trusted, seconds) as given:
-            bench = _Bench(
-                given.law, given.hears_marks, tuple(against), begun + budget, given.spent
-            )
-            runs = _all(bench, chosen, seeds)
-            suspicions, same = _looked_at(bench, runs) if only is None else ([], True)
-            about, spent, packets = given.about, given.spent, bench.packets
+        with _opened(law, trusted, seconds, begun + budget) as given:
+            bench = _Bench(given, tuple(against), begun + budget)
+            about = given.about
+            runs = _all(bench, chosen, seeds, drawn_from)
+            if only is None:
+                suspicions, same = _looked_at(bench, runs)
+            if given.cell is not None:
+                given.cell.settle()
+                spent = given.cell.spent
+            packets = bench.packets
     except LawError as error:
-        failed = error.told
-        runs, suspicions, same, spent, packets = [], [], True, Spent(), 0
-        about = {"file": str(law), "kind": "python"}
-    failures = [
-        {"id": run.case.id, "seed": run.seed}
-        | run.failure
-        | {"repeat": f"{repeat} --only {run.case.id}"}
-        for run in runs
-        if run.failure is not None
-    ]
-    if failed is not None:
-        failures.append({"id": None, "seed": None} | failed)
+        about = error.about
+        broken = {"id": None, "seed": None} | error.told
+    except OverError:
+        # It was over before the law had said a word.
+        pass
+    failures = [_told_failure(run, shows, repeat) for run in runs if run.failure is not None]
+    failures += [broken] if broken else []
+    found = scores(runs, "law")
+    if (low := found["gap"]["low"]) is not None and low > 0 and len(runs) >= 2 * len(KINDS):
+        suspicions.append(f"worth less where it is not known: the gap is above {low:.1f} points")
     wanted = len(chosen) * seeds
     status = _status(bool(failures), same, len(runs) < wanted)
-    told = {
+    told: dict[str, Any] = {
         "format": FORMAT,
-        "narrows": _core.engine()[:12],
+        "narrows": _core.engine(),
         "law": about,
         "status": status,
-        "key": key if told_key else None,
+        "key": key,
         "seeds": seeds,
-        "score": scores(runs, "law"),
-        "against": {name: _against(runs, name) for name in against} if runs else {},
-        "scenarios": scenarios(runs, "law", told_key, repeat),
-        "worst": _worst(runs, told_key),
+        "score": found,
+        "against": {name: _against(runs, "law", name) for name in against} if runs else {},
+        "scenarios": scenarios(runs, "law", shows, repeat),
+        "worst": worst(runs, "law", shows),
         "failures": failures[:MOST_FAILURES],
         "suspicions": suspicions,
         "cost": {
@@ -318,11 +359,37 @@ def judge(
     return Judged(status, told)
 
 
-_against_one = against
+def _chosen(count: int, key: str, only: str | None) -> list[Case]:
+    every = [*cases(SHOWN, None, count), *cases(HELD_OUT, key, count)]
+    if only is None:
+        return every
+    chosen = [case for case in every if case.id == only]
+    if not chosen:
+        raise Error(
+            f'only: there is no "{only}"; ids go from {SHOWN}/000 to {HELD_OUT}/{count - 1:03}'
+        )
+    return chosen
 
 
-def _against(runs: Sequence[Run], name: str) -> dict[str, Any]:
-    return _against_one(runs, "law", name)
+def _repeat(
+    law: Any, key: str | None, trusted: bool, count: int, seeds: int, against: Sequence[str]
+) -> str | None:
+    """Return the command that runs a scenario again, but for its id; None of an object."""
+    if not isinstance(law, str | os.PathLike):
+        return None
+    words = ["narrows", "judge", os.fspath(law), "--count", str(count), "--seeds", str(seeds)]
+    words += ["--key", key] if key is not None else []
+    words += ["--against", ",".join(against)] if against else []
+    return shlex.join([*words, *(["--trusted"] if trusted else [])])
+
+
+def _told_failure(run: Run, shows: bool, repeat: str | None) -> dict[str, Any]:
+    """Return how a run failed; of one held out without what the law may have said of it."""
+    failure = {"id": run.case.id, "seed": run.seed} | (run.failure or {})
+    if run.case.id.startswith(HELD_OUT) and not shows:
+        message = str(failure["message"]).split(":")[0]
+        return failure | {"id": HELD_OUT, "message": message}
+    return failure | ({"repeat": f"{repeat} --only {run.case.id}"} if repeat else {})
 
 
 def _status(failed: bool, same: bool, cut: bool) -> str:
@@ -333,56 +400,60 @@ def _status(failed: bool, same: bool, cut: bool) -> str:
     return "budget" if cut else "judged"
 
 
-def _worst(runs: Sequence[Run], show_held_out: bool) -> list[str]:
-    shown = [run for run in runs if show_held_out or run.case.id.startswith(SHOWN)]
-    ordered = sorted(shown, key=lambda run: run.marks["law"].score)
-    return list(dict.fromkeys(run.case.id for run in ordered))[:10]
-
-
-def _all(bench: _Bench, chosen: Sequence[Case], seeds: int) -> list[Run]:
-    """Run all, seed by seed; stop after too many failures."""
-    jobs = [(case, seed) for seed in range(1, seeds + 1) for case in chosen]
+def _all(bench: _Bench, chosen: Sequence[Case], seeds: int, key: str) -> list[Run]:
+    """Run all, seed by seed, in an order that says nothing; stop after too many failures."""
+    jobs: list[tuple[Case, int]] = []
+    for seed in range(1, seeds + 1):
+        of_seed = [(case, seed) for case in chosen]
+        random.Random(f"{key} {seed}").shuffle(of_seed)
+        jobs += of_seed
     failures = threading.Semaphore(MOST_FAILURES)
     stopped = threading.Event()
 
-    def one(number: int, _: Any) -> Run | None:
+    def one(number: int, watch: Watch) -> Run | None:
         if stopped.is_set():
             return None
-        found = bench.judged(*jobs[number])
+        found = bench.judged(*jobs[number], watch)
         if found is not None and found.failure is not None and not failures.acquire(False):
             stopped.set()
         return found
 
-    return [found for found in each(len(jobs), one) if found is not None]
+    found = [run for run in each(len(jobs), one) if run is not None]
+    return sorted(found, key=lambda run: (run.seed, run.case.id.split("/")[1], run.case.id))
 
 
 def _looked_at(bench: _Bench, runs: Sequence[Run]) -> tuple[list[str], bool]:
     """Return what is suspicious about a law, and whether it does the same twice."""
     first = [run for run in runs if run.seed == 1 and run.failure is None]
     shown = [run for run in first if run.case.id.startswith(SHOWN)]
-    suspicions = []
-    same = True
-    for known in shown[:TWICE]:
-        again = bench.alone(known.case, known.seed)
-        same &= again is None or again == known.marks["law"]
-    falls = []
-    for known in shown[:MOVED]:
-        moved = bench.alone(known.case.moved(FACTOR), known.seed)
-        if moved is not None:
-            falls.append(known.marks["law"].score - moved.score)
-    if falls and sum(falls) / len(falls) > MOST_FALL:
-        fall = sum(falls) / len(falls)
+    suspicions, jobs = [], [(run.case, run) for run in shown[:TWICE]]
+    jobs += [(run.case.moved(FACTOR), run) for run in shown[:MOVED]]
+
+    def one(number: int, watch: Watch) -> Marks | None:
+        case, run = jobs[number]
+        return bench.alone(case, run.seed, watch)
+
+    found = each(len(jobs), one) if jobs else []
+    again, moved = found[: len(shown[:TWICE])], found[len(shown[:TWICE]) :]
+    pairs = zip(again, shown, strict=False)
+    same = all(it is None or it == run.marks["law"] for it, run in pairs)
+    falls = [
+        run.marks["law"].score - it.score
+        for it, run in zip(moved, shown, strict=False)
+        if it is not None
+    ]
+    if falls and (fall := sum(falls) / len(falls)) > MOST_FALL:
         suspicions.append(
             f"knows the shown scenarios: its score falls by {fall:.1f} points if their rates and "
-            f"RTTs are {100 * (FACTOR - 1):.0f} % larger"
+            f"RTTs are others by up to {100 * (FACTOR - 1):.0f} %"
         )
-    beside = [run.marks["law"] for run in first if run.case.other is not None]
-    idle = [mark for mark in beside if mark.goodput < 0.05]
-    if beside and len(idle) > len(beside) / 2:
-        suspicions.append(
-            f"sends next to nothing beside another law, in {len(idle)} of {len(beside)} scenarios"
-        )
-    ecn = getattr(bench.law, "ecn", "")
-    if ecn == "scalable":
+    for beside, what in ((True, "beside another law"), (False, "where no other law is")):
+        of = [run.marks["law"] for run in first if (run.case.other is not None) == beside]
+        idle = [mark for mark in of if mark.goodput < IDLE]
+        if of and len(idle) > len(of) / 2:
+            suspicions.append(
+                f"sends next to nothing {what}, in {len(idle)} of {len(of)} scenarios"
+            )
+    if getattr(bench.given.law, "ecn", "") == "scalable":
         suspicions.append("sends ECT(1), which queues for L4S let pass first (RFC 9331)")
     return suspicions, same

@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect  # noqa: F401
 import collections
 import collections.abc  # noqa: F401
+import contextlib
 import dataclasses  # noqa: F401
 import enum  # noqa: F401
 import functools  # noqa: F401
@@ -48,7 +49,7 @@ FILE = "law.py"
 LOOKS = 0.01
 
 
-def serve(control: socket.socket) -> None:
+def serve(control: socket.socket) -> tuple[int, int] | None:
     """Fork a child for each pipe that comes, until there are no more.
 
     Parameters
@@ -56,20 +57,20 @@ def serve(control: socket.socket) -> None:
     control
         Brings pipes' descriptors with JSON of ``id`` and ``seconds`` of computing, or the ``kill``
         of one; hears how each child has ended.
+
+    Returns
+    -------
+    tuple of int or None
+        In a child its pipe, and how long it may compute; None when there are no more. Nothing else
+        of what this process knows is left in a child's frames.
     """
-    for name in ("Controller", "IntervalController", "Ack", "Loss", "Mark", "Interval", "Error"):
-        getattr(narrows, name)
-    numpy = _optional("numpy")
-    if numpy is not None:
-        # Parts that are imported when they are first named.
-        _ = (numpy.linalg, numpy.random)
     children: dict[int, int] = {}
     while True:
         ready, _, _ = select.select([control], [], [], LOOKS if children else None)
         if ready:
             data, files, _, _ = socket.recv_fds(control, messages.LONGEST, 1)
             if not data:
-                return
+                return None
             asked = json.loads(data)
             if "kill" in asked:
                 for child, one in children.items():
@@ -79,7 +80,7 @@ def serve(control: socket.socket) -> None:
                 child = os.fork()
                 if child == 0:
                     control.close()
-                    _live(files[0], asked["seconds"], numpy)
+                    return files[0], asked["seconds"]
                 children[child] = asked["id"]
             for file in files:
                 os.close(file)
@@ -91,8 +92,11 @@ def _reap(control: socket.socket, children: dict[int, int]) -> None:
         child, status, used = os.wait4(-1, os.WNOHANG)
         if child == 0:
             return
-        told = {"id": children.pop(child), "status": status}
-        control.send(json.dumps(told | {"seconds": used.ru_utime + used.ru_stime}).encode())
+        told: dict[str, float] = {"id": children.pop(child), "status": status}
+        told["seconds"] = used.ru_utime + used.ru_stime
+        # Nobody waits for those who do not listen.
+        with contextlib.suppress(BlockingIOError):
+            control.send(json.dumps(told).encode(), socket.MSG_DONTWAIT)
 
 
 def _optional(name: str) -> ModuleType | None:
@@ -127,10 +131,11 @@ def _live(pipe: int, seconds: int, numpy: ModuleType | None) -> None:
 
 
 def _answer(read: Callable[[int], bytes], write: Callable[[bytes], int]) -> None:
-    kind, body = messages.receive(read)
+    _, body = messages.receive(read, messages.LONGEST_FILE)
     try:
-        begun = json.loads(body)
-        law = made(begun["source"])(begun["window"])
+        window = messages.numbers(1)
+        source = body[window.size :].decode()
+        law = made(source)(window.unpack_from(body)[0])
         told = _abilities(law)
     except BaseException as error:
         messages.send(write, messages.RAISED, _said(error))
@@ -205,7 +210,7 @@ def _abilities(law: Controller) -> dict[str, Any]:
         "pacing_rate": has("pacing_rate"),
     }
     if isinstance(law, IntervalController):
-        told["seconds"] = law.seconds
+        told["seconds"] = None if law.seconds is None else float(law.seconds)
         return told
     told["first"] = [None if math.isnan(it) else it for it in _numbers(law)]
     return told
@@ -289,7 +294,20 @@ def _said(error: BaseException) -> bytes:
         return b'{"error": "Exception", "message": "an error that cannot be told", "where": ""}'
 
 
-if __name__ == "__main__":
-    # The zygote itself needs little, and what it starts has less.
+def main() -> None:
+    """Serve; in a child be a law."""
+    # This process needs little, and what it starts has less.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    for name in ("Controller", "IntervalController", "Ack", "Loss", "Mark", "Interval", "Error"):
+        getattr(narrows, name)
+    numpy = _optional("numpy")
+    if numpy is not None:
+        # Parts that are imported when they are first named.
+        _ = (numpy.linalg, numpy.random)
+    begun = serve(socket.socket(fileno=int(sys.argv[1])))
+    if begun is not None:
+        _live(*begun, numpy)
+
+
+if __name__ == "__main__":
+    main()

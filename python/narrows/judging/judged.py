@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from narrows.judging.marks import Marks, reasons
+from narrows.judging.marks import Marks, mean, reasons
 from narrows.judging.suite import HELD_OUT, KINDS, SHOWN, Case
 from narrows.statistics import Estimate, estimate, paired
 
@@ -68,12 +68,24 @@ class Run:
     failure: dict[str, Any] | None
 
 
-def _told(it: Estimate) -> dict[str, float | None]:
-    return {"mean": _short(it.mean), "low": _short(it.low), "high": _short(it.high)}
+def _told(it: Estimate, least: float = 0.0) -> dict[str, float | None]:
+    """Return an estimate of what is from `least` to 100."""
+
+    def within(value: float | None) -> float | None:
+        return None if value is None else _short(min(100.0, max(least, value)))
+
+    return {"mean": _short(it.mean), "low": within(it.low), "high": within(it.high)}
+
+
+_NONE = Estimate(None, None, None)
 
 
 def _short(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(f"{value:.5g}")
+
+
+def _of_case(runs: Sequence[Run], one: str) -> list[Run]:
+    return [run for run in runs if run.case.id == one]
 
 
 def _by_case(runs: Sequence[Run], law: str) -> dict[str, float]:
@@ -84,13 +96,41 @@ def _by_case(runs: Sequence[Run], law: str) -> dict[str, float]:
     return {one: sum(scores) / len(scores) for one, scores in found.items()}
 
 
+def _kinds(runs: Sequence[Run]) -> dict[str, str]:
+    return {run.case.id: run.case.kind for run in runs}
+
+
 def _part(runs: Sequence[Run], part: str) -> list[Run]:
     return [run for run in runs if run.case.id.startswith(f"{part}/")]
 
 
-def _of(runs: Sequence[Run], law: str) -> dict[str, float | None]:
-    scores = list(_by_case(runs, law).values())
-    return _told(estimate(scores)) if scores else _told(Estimate(None, None, None))
+def _strata(values: Mapping[str, float], kinds: Mapping[str, str]) -> tuple[float, float, int]:
+    """Return mean, variance of the mean and degrees of freedom of a sample by kinds.
+
+    Kinds are in the suite in fixed numbers, so what differs between them is no chance.
+    """
+    count, variance, freedom = len(values), 0.0, 0
+    for kind in dict.fromkeys(kinds[one] for one in values):
+        of_kind = [value for one, value in values.items() if kinds[one] == kind]
+        if len(of_kind) > 1:
+            mean = sum(of_kind) / len(of_kind)
+            spread = sum((value - mean) ** 2 for value in of_kind) / (len(of_kind) - 1)
+            variance += spread * len(of_kind) / count**2
+            freedom += len(of_kind) - 1
+    return sum(values.values()) / count, variance, freedom
+
+
+def _interval(mean: float, variance: float, freedom: int) -> Estimate:
+    if freedom < 1:
+        return Estimate(mean, None, None)
+    from scipy.stats import t  # noqa: PLC0415
+
+    half = float(t.ppf(0.975, freedom)) * math.sqrt(variance)
+    return Estimate(mean, mean - half, mean + half)
+
+
+def _over_links(values: Mapping[str, float], kinds: Mapping[str, str]) -> Estimate:
+    return _interval(*_strata(values, kinds)) if values else _NONE
 
 
 def _on_suite(runs: Sequence[Run], law: str) -> dict[str, float | None]:
@@ -100,18 +140,17 @@ def _on_suite(runs: Sequence[Run], law: str) -> dict[str, float | None]:
         found.setdefault(run.seed, []).append(run.marks[law].score)
     whole = max((len(scores) for scores in found.values()), default=0)
     means = [sum(scores) / len(scores) for scores in found.values() if len(scores) == whole]
-    return _told(estimate(means)) if means else _told(Estimate(None, None, None))
+    return _told(estimate(means)) if means else _told(_NONE)
 
 
-def _gap(shown: Sequence[float], held: Sequence[float]) -> dict[str, float | None]:
-    """Return shown less held out, with Welch's interval."""
-    if len(shown) < 2 or len(held) < 2:
-        return _told(Estimate(None, None, None))
-    from scipy.stats import ttest_ind  # noqa: PLC0415
-
-    interval = ttest_ind(shown, held, equal_var=False).confidence_interval()
-    mean = sum(shown) / len(shown) - sum(held) / len(held)
-    return _told(Estimate(mean, float(interval.low), float(interval.high)))
+def _gap(
+    shown: Mapping[str, float], held: Mapping[str, float], kinds: Mapping[str, str]
+) -> Estimate:
+    """Return shown less held out."""
+    if not shown or not held:
+        return _NONE
+    (one, spread, freedom), (other, more, further) = _strata(shown, kinds), _strata(held, kinds)
+    return _interval(one - other, spread + more, freedom + further if freedom and further else 0)
 
 
 def _robust(scores: Sequence[float]) -> float | None:
@@ -134,12 +173,13 @@ def scores(runs: Sequence[Run], law: str) -> dict[str, Any]:
     -------
     dict of str to object
         ``shown``, ``held_out``: for links like these; ``on_suite``: for these; ``robust``: the
-        worst tenth; ``total``; ``gap``: shown less held out; ``kinds``: means by kind and part.
+        worst tenth; ``total``, once every kind was run; ``gap``: shown less held out; ``kinds``:
+        means by kind.
     """
+    kinds_of = _kinds(runs)
     shown, held = (_by_case(_part(runs, part), law) for part in (SHOWN, HELD_OUT))
     every = [*shown.values(), *held.values()]
     robust = _robust(every)
-    total = MEAN * sum(every) / len(every) + ROBUST * robust if robust is not None else None
     kinds = {}
     for kind in KINDS:
         of_kind = [run for run in runs if run.case.kind == kind]
@@ -147,13 +187,16 @@ def scores(runs: Sequence[Run], law: str) -> dict[str, Any]:
             marks = [run.marks[law] for run in of_kind]
             parts = {name: [getattr(it, name) for it in marks] for name in ("score", *PARTS)}
             kinds[kind] = {name: _short(sum(all_) / len(all_)) for name, all_ in parts.items()}
+    total = None
+    if robust is not None and len(kinds) == len(KINDS):
+        total = MEAN * sum(every) / len(every) + ROBUST * robust
     return {
-        "shown": _of(_part(runs, SHOWN), law),
-        "held_out": _of(_part(runs, HELD_OUT), law),
+        "shown": _told(_over_links(shown, kinds_of)),
+        "held_out": _told(_over_links(held, kinds_of)),
         "on_suite": _on_suite(runs, law),
         "robust": _short(robust),
         "total": _short(total),
-        "gap": _gap(list(shown.values()), list(held.values())),
+        "gap": _told(_gap(shown, held, kinds_of), -100.0),
         "kinds": kinds,
     }
 
@@ -172,28 +215,28 @@ def against(runs: Sequence[Run], law: str, reference: str) -> dict[str, Any]:
     -------
     dict of str to object
         Mean difference of scores with its interval over links like these, and on how many scenarios
-        each is better for sure, by seeds.
+        each is better for sure, by seeds; None of all of these under one seed.
     """
     ours, theirs = _by_case(runs, law), _by_case(runs, reference)
-    difference = paired([ours[one] for one in ours], [theirs[one] for one in ours])
-    counts = {"wins": 0, "losses": 0, "undecided": 0}
-    for one in ours:
-        of_case = [run for run in runs if run.case.id == one]
-        found = paired(
-            [run.marks[law].score for run in of_case],
-            [run.marks[reference].score for run in of_case],
-        )
-        if found.low is not None and found.low > 0:
-            counts["wins"] += 1
-        elif found.high is not None and found.high < 0:
-            counts["losses"] += 1
-        else:
-            counts["undecided"] += 1
-    return _told(difference) | counts
+    difference = _over_links({one: ours[one] - theirs[one] for one in ours}, _kinds(runs))
+    counts: dict[str, int | None] = dict.fromkeys(("wins", "losses", "undecided"))
+    if max((run.seed for run in runs), default=1) > 1:
+        verdicts = [_verdict(_of_case(runs, one), law, reference) for one in ours]
+        counts = {name: verdicts.count(name) for name in counts}
+    return _told(difference, -100.0) | counts
+
+
+def _verdict(runs: Sequence[Run], law: str, reference: str) -> str:
+    found = paired(
+        [run.marks[law].score for run in runs], [run.marks[reference].score for run in runs]
+    )
+    if found.low is not None and found.low > 0:
+        return "wins"
+    return "losses" if found.high is not None and found.high < 0 else "undecided"
 
 
 def scenarios(
-    runs: Sequence[Run], law: str, show_held_out: bool, repeat: str
+    runs: Sequence[Run], law: str, show_held_out: bool, repeat: str | None
 ) -> list[dict[str, Any]]:
     """Return what came of each scenario.
 
@@ -204,31 +247,43 @@ def scenarios(
     law
         Which law.
     show_held_out
-        Whether the parameters of those held out are told.
+        Whether those held out are told.
     repeat
-        The command, to which a scenario's id is added.
+        The command, to which a scenario's id is added; None if there is none.
 
     Returns
     -------
     list of dict
-        Parameters, marks of the first seed, reasons, and the command that shows it again.
+        Parameters, mean marks over the seeds, reasons, and the command that shows it again.
     """
     told = []
-    means = _by_case(runs, law)
-    for one, mean in means.items():
-        first = next(run for run in runs if run.case.id == one)
+    for one in dict.fromkeys(run.case.id for run in runs):
         if one.startswith(HELD_OUT) and not show_held_out:
-            told.append({"id": one, "kind": first.case.kind, "score": _short(mean)})
             continue
-        mark = first.marks[law]
-        told.append(
-            {"id": one}
-            | first.case.told()
-            | mark.told()
-            | {
-                "score": _short(mean),
-                "reasons": reasons(first.case, mark),
-                "repeat": f"{repeat} --only {one}",
-            }
-        )
+        of_case = _of_case(runs, one)
+        mark, case = mean([run.marks[law] for run in of_case]), of_case[0].case
+        about = {"id": one} | case.told() | mark.told() | {"reasons": reasons(case, mark)}
+        told.append(about | ({"repeat": f"{repeat} --only {one}"} if repeat else {}))
     return told
+
+
+def worst(runs: Sequence[Run], law: str, show_held_out: bool) -> list[str]:
+    """Return the scenarios with the lowest scores, the lowest first, ten of them.
+
+    Parameters
+    ----------
+    runs
+        All that was run.
+    law
+        Which law.
+    show_held_out
+        Whether those held out are told.
+
+    Returns
+    -------
+    list of str
+        Their ids.
+    """
+    shown = runs if show_held_out else _part(runs, SHOWN)
+    means = _by_case(shown, law)
+    return sorted(means, key=lambda one: means[one])[:10]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -85,7 +86,9 @@ def marks(case: Case, result: Result, beside_itself: float | None = None) -> Mar
     offered = _offered(case, result) * (1 - case.loss) / PACKET
     link = result.links.row(result.bottleneck, named=True)
     delay = link["delay_p95"] or 0.0
-    loss = own["loss_rate"] if own["loss_rate"] is not None else 1.0
+    ours_are = flows.rows(named=True)[: 2 if case.kind in ("two", "late") else 1]
+    sent = sum(flow["sent"] for flow in ours_are)
+    loss = sum(flow["lost"] for flow in ours_are) / sent if sent else 1.0
     if case.kind in ("two", "late"):
         ours, share = sum(arrived) / 2, offered / 2
         squares = sum(it * it for it in arrived)
@@ -108,7 +111,7 @@ def marks(case: Case, result: Result, beside_itself: float | None = None) -> Mar
         "share_of_link": arrived[0] / offered if offered else math.nan,
         "delay_p95": delay,
         "loss_rate": loss,
-        "timeouts": float(own["timeouts"] or 0),
+        "timeouts": float(sum(flow["timeouts"] or 0 for flow in ours_are)),
         "recovery": own["limited_by_recovery"] or 0.0,
     }
     return Marks(**parts, score=100 * math.exp(log), raw=raw)
@@ -174,3 +177,31 @@ def reasons(case: Case, mark: Marks) -> list[str]:
             )
         )
     return [said for _, said in sorted(found, reverse=True)[:3]]
+
+
+def mean(all_: Sequence[Marks]) -> Marks:
+    """Return the mean of marks, each part by itself.
+
+    Parameters
+    ----------
+    all_
+        Of one scenario under several seeds.
+
+    Returns
+    -------
+    Marks
+        Their means; of those that failed there are no raw numbers.
+    """
+    raw = [one.raw for one in all_ if one.raw]
+
+    def of(values: Sequence[float]) -> float:
+        return sum(values) / len(values)
+
+    return Marks(
+        of([one.goodput for one in all_]),
+        of([one.delay for one in all_]),
+        of([one.loss for one in all_]),
+        of([one.fair for one in all_]),
+        of([one.score for one in all_]),
+        {name: of([one[name] for one in raw]) for name in raw[0]} if raw else {},
+    )

@@ -35,8 +35,9 @@ OPTIONAL = ("rtt", "smoothed_rtt", "min_rtt", "delivery_rate", "delivered")
 HEAD = struct.Struct("<BI")
 # Window, threshold, rate, timer; NaN for none.
 ANSWER = struct.Struct("<4d")
-# A law that says more than this has said too much.
+# A law that says more than this has said too much; its file may be longer.
 LONGEST = 1 << 16
+LONGEST_FILE = 1 << 18
 
 OK, RAISED = range(2)
 
@@ -87,13 +88,15 @@ def send(write: Callable[[bytes], int], kind: int, body: bytes) -> None:
         raise ClosedError("nobody listens") from None
 
 
-def receive(read: Callable[[int], bytes]) -> tuple[int, bytes]:
+def receive(read: Callable[[int], bytes], longest: int = LONGEST) -> tuple[int, bytes]:
     """Receive a message.
 
     Parameters
     ----------
     read
         Reads at most so many bytes.
+    longest
+        Bytes that are heard.
 
     Returns
     -------
@@ -106,8 +109,8 @@ def receive(read: Callable[[int], bytes]) -> tuple[int, bytes]:
         If the other side is gone, or says too much.
     """
     kind, length = HEAD.unpack(_exactly(read, HEAD.size))
-    if length > LONGEST:
-        raise ClosedError(f"a message of {length} bytes; at most {LONGEST} are heard")
+    if length > longest:
+        raise ClosedError(f"a message of {length} bytes; at most {longest} are heard")
     return kind, _exactly(read, length)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import socket
@@ -10,6 +11,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -18,9 +20,10 @@ from narrows.controller import Controller, IntervalController
 from narrows.errors import Error
 from narrows.judging import messages
 
-# Seconds after which a law that does not answer is ended.
-PATIENCE = 10
-# Its own table of processor seconds by scenario; see `Cell`.
+# Seconds after which a law that does not answer is ended, and of wall time for each of its own.
+PATIENCE, SLACK = 5, 3.0
+# Characters that are told of what a law says, and of its name.
+LONGEST, LONGEST_NAME = 200, 40
 _NAMES = {signal.SIGXCPU: "time", signal.SIGKILL: "killed", signal.SIGSYS: "forbidden"}
 
 
@@ -31,11 +34,42 @@ class LawError(Error):
     ----------
     told
         ``kind``, ``message`` and ``where`` for the verdict.
+    about
+        What is known of the law.
     """
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        super().__init__(f"{told['kind']}: {told['message']} {told.get('where', '')}".strip())
-        self.told = told
+    def __init__(self, kind: str, message: str, where: str = "") -> None:
+        said = line(message)
+        super().__init__(f"{kind}: {said} {where}".strip())
+        self.told: dict[str, Any] = {"kind": kind, "message": said, "where": where}
+        self.about: dict[str, Any] = {}
+
+
+class OverError(Exception):
+    """The time of the judgement is over."""
+
+
+def line(text: str, longest: int = LONGEST) -> str:
+    r"""Return the beginning of a text that a law wrote, on one line.
+
+    Parameters
+    ----------
+    text
+        The text.
+    longest
+        Characters.
+
+    Returns
+    -------
+    str
+        What can be printed.
+
+    Examples
+    --------
+    >>> line("first\nsecond", 8)
+    'first se'
+    """
+    return "".join(sign if sign.isprintable() else " " for sign in text[: 4 * longest])[:longest]
 
 
 @dataclass
@@ -64,10 +98,13 @@ class Cell:
         The law's file.
     seconds
         How long each child may compute.
+    end
+        When all is over, by the monotonic clock.
     """
 
     source: str
     seconds: int = 10
+    end: float = math.inf
     spent: Spent = field(default_factory=Spent)
 
     def __post_init__(self) -> None:
@@ -87,10 +124,9 @@ class Cell:
             stderr=subprocess.DEVNULL,
         )
         theirs.close()
-        ours.settimeout(PATIENCE)
-        self._control, self._lock = ours, threading.Lock()
+        self._control, self._lock = ours, threading.RLock()
         self._ended: dict[int, tuple[int, float]] = {}
-        self._next = 0
+        self._begun = 0
 
     def __enter__(self) -> Self:
         return self
@@ -117,17 +153,39 @@ class Cell:
         ------
         LawError
             If its file cannot be run.
+        OverError
+            If the time is over.
         """
         ours, theirs = socket.socketpair()
         with self._lock:
-            self._next += 1
-            number = self._next
+            self._hear(0.0)
+            self._begun += 1
+            number = self._begun
             asked = json.dumps({"id": number, "seconds": self.seconds}).encode()
             socket.send_fds(self._control, [asked], [theirs.fileno()])
         theirs.close()
-        # A read that lasts longer fails, without another system call before each.
-        ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", PATIENCE, 0))
+        # What lasts longer fails, without another system call before each.
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            ours.setsockopt(socket.SOL_SOCKET, option, struct.pack("@ll", PATIENCE, 0))
         return Child(self, number, ours, window)
+
+    def _hear(self, wait: float) -> bool:
+        """Hear how children have ended; return whether there was anything to hear."""
+        with self._lock:
+            self._control.settimeout(wait)
+            heard = False
+            try:
+                while told := self._control.recv(messages.LONGEST):
+                    ended = json.loads(told)
+                    self._ended[ended["id"]] = (ended["status"], ended["seconds"])
+                    self.spent.seconds += ended["seconds"]
+                    heard = True
+                    self._control.settimeout(0.0)
+            except (TimeoutError, OSError, ValueError):
+                pass
+            finally:
+                self._control.settimeout(PATIENCE)
+            return heard
 
     def ended(self, number: int, wait: float) -> tuple[int, float] | None:
         """Return how a child ended: its status and its processor seconds; None if it goes on.
@@ -139,18 +197,16 @@ class Cell:
         wait
             Seconds to wait for it.
         """
-        with self._lock:
-            self._control.settimeout(max(wait, 0.001))
-            try:
-                while number not in self._ended:
-                    told = json.loads(self._control.recv(messages.LONGEST))
-                    self._ended[told["id"]] = (told["status"], told["seconds"])
-                    self.spent.seconds += told["seconds"]
-            except (TimeoutError, OSError, ValueError):
-                return None
-            finally:
-                self._control.settimeout(PATIENCE)
-            return self._ended[number]
+        until = time.monotonic() + wait
+        while number not in self._ended and time.monotonic() < until:
+            self._hear(0.05)
+        return self._ended.get(number)
+
+    def settle(self) -> None:
+        """Wait a little for children whose runs are over, so that all they cost is counted."""
+        until = time.monotonic() + 1.0
+        while len(self._ended) < self._begun and time.monotonic() < until:
+            self._hear(0.05)
 
     def kill(self, number: int) -> None:
         """End a child.
@@ -163,6 +219,11 @@ class Cell:
         with self._lock:
             self._control.send(json.dumps({"kill": number}).encode())
 
+    def count(self) -> None:
+        """Count a call."""
+        with self._lock:
+            self.spent.calls += 1
+
 
 class Child:
     """One law in a process of its own."""
@@ -170,59 +231,58 @@ class Child:
     def __init__(self, cell: Cell, number: int, pipe: socket.socket, window: float) -> None:
         self._cell, self._number = cell, number
         self._file = pipe.detach()
-        begun = {"source": cell.source, "window": window}
-        data = json.dumps(begun).encode()
-        if len(data) > messages.LONGEST:
-            raise LawError(
-                {
-                    "kind": "input",
-                    "message": f"the file has {len(data)} bytes; at most "
-                    f"{messages.LONGEST} are read",
-                    "where": "",
-                }
-            )
-        self.told: dict[str, Any] = json.loads(self._ask(messages.BEGIN, data))
+        self._end = time.monotonic() + SLACK * cell.seconds
+        body = messages.numbers(1).pack(window) + cell.source.encode()
+        self.told = _checked(self._ask(messages.BEGIN, body))
 
     def __del__(self) -> None:
         # The law's process ends when nobody speaks to it.
         os.close(self._file)
 
     def _read(self, length: int) -> bytes:
+        if time.monotonic() > min(self._end, self._cell.end):
+            return b""
         return os.read(self._file, length)
 
     def _write(self, data: bytes) -> int:
         return os.write(self._file, data)
 
     def _ask(self, kind: int, body: bytes) -> bytes:
-        self._cell.spent.calls += 1
+        self._cell.count()
         try:
             messages.send(self._write, kind, body)
             said, answer = messages.receive(self._read)
         except messages.ClosedError as error:
-            raise LawError(self._gone(str(error))) from None
+            raise self._gone(str(error)) from None
         if said == messages.OK:
             return answer
         try:
             told = json.loads(answer)
-            message = f"{told['error']}: {told['message']}"
-            where = str(told["where"])
-        except (ValueError, KeyError, TypeError):
+            message = f"{told['error']}: {told['message']}".removesuffix(": ")
+            where = line(str(told["where"]), LONGEST_NAME)
+        except (ValueError, KeyError, TypeError, RecursionError):
             message, where = "an error that cannot be read", ""
-        raise LawError({"kind": "raised", "message": message, "where": where})
+        raise LawError("raised", message, where)
 
-    def _gone(self, otherwise: str) -> dict[str, Any]:
+    def _gone(self, otherwise: str) -> Exception:
         """Say why a child does not answer."""
+        if time.monotonic() > self._cell.end:
+            self._cell.kill(self._number)
+            return OverError()
         ended = self._cell.ended(self._number, 0.5)
         if ended is None:
             self._cell.kill(self._number)
-            return {"kind": "time", "message": f"no answer in {PATIENCE} s", "where": ""}
+            over = time.monotonic() > self._end
+            longest = SLACK * self._cell.seconds if over else PATIENCE
+            what = "a run of it has lasted" if over else "no answer in"
+            return LawError("time", f"{what} {longest:g} s")
         status, seconds = ended
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
-            kind = _NAMES.get(signal.Signals(number), "died")
-            message = f"ended by {signal.Signals(number).name} after {seconds:.1f} s of computing"
-            return {"kind": kind, "message": message, "where": ""}
-        return {"kind": "died", "message": f"its process ended by itself; {otherwise}", "where": ""}
+            name = signal.Signals(number).name
+            message = f"ended by {name} after {seconds:.1f} s of computing"
+            return LawError(_NAMES.get(signal.Signals(number), "died"), message)
+        return LawError("died", f"its process ended by itself; {otherwise}")
 
     def tell(self, kind: int, values: tuple[float, ...], truths: tuple[bool, ...]) -> Any:
         """Tell it what happened; return window, threshold, rate and timer, NaN for none.
@@ -238,9 +298,37 @@ class Child:
         try:
             return messages.ANSWER.unpack(self._ask(kind, body))
         except struct.error:
-            raise LawError(
-                {"kind": "bounds", "message": "an answer that is not four numbers", "where": ""}
-            ) from None
+            raise LawError("bounds", "an answer that is not four numbers") from None
+
+
+def _checked(answer: bytes) -> dict[str, Any]:
+    """Return what a law says of itself, if it says what it should."""
+    try:
+        told = json.loads(answer)
+        name = line(str(told["name"]), LONGEST_NAME) or "Law"
+        truths = (
+            "by_interval",
+            "own_recovery",
+            "rate_samples",
+            "on_mark",
+            "on_timer",
+            "pacing_rate",
+        )
+        checked: dict[str, Any] = {it: bool(told[it]) for it in truths}
+        if told["ecn"] not in ("", "classic", "scalable"):
+            raise LawError("bounds", f'ecn is "{told["ecn"]}"; try "classic", "scalable" or ""')
+        checked |= {"name": name, "ecn": str(told["ecn"])}
+        if checked["by_interval"]:
+            seconds = told["seconds"]
+            checked["seconds"] = None if seconds is None else float(seconds)
+        else:
+            first = [None if it is None else float(it) for it in told["first"]]
+            if len(first) != 4:
+                raise ValueError
+            checked["first"] = first
+        return checked
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise LawError("bounds", "what it says of itself cannot be read") from None
 
 
 def _or_nan(value: float | None) -> float:
@@ -274,11 +362,13 @@ def law_in(cell: Cell) -> type[Controller]:
         If the law's file cannot be run.
     """
     told = cell.child(10.0).told
-    name = str(told["name"])
+    name = told["name"]
+    abilities: dict[str, Any]
     if told["by_interval"]:
-        return type(name, (_RemoteInterval,), {"_cell": cell, "seconds": told["seconds"]})
+        abilities = {"_cell": cell, "seconds": told["seconds"], "ecn": told["ecn"]}
+        return type(name, (_RemoteInterval,), abilities)
     first = tuple(_or_nan(it) for it in told["first"])
-    abilities: dict[str, Any] = {
+    abilities = {
         "_cell": cell,
         "_first": first,
         "own_recovery": told["own_recovery"],

@@ -101,20 +101,22 @@ class Case:
         """The buffer in packets of 1500 bytes, at least 5."""
         return max(5, round(self.buffer * self.rate * self.rtt / 12000))
 
-    def moved(self, factor: float) -> Case:
+    def moved(self, most: float) -> Case:
         """Return the same at another rate and RTT.
 
         Parameters
         ----------
-        factor
-            By how much.
+        most
+            By which factor at most, up or down: by how much is drawn, of the id.
 
         Returns
         -------
         Case
             With rate and RTT multiplied.
         """
-        return replace(self, rate=self.rate * factor, rtt=self.rtt * factor)
+        chance = np.random.default_rng(int(self.id.split("/")[1]))
+        rate, rtt = np.exp(chance.uniform(-math.log(most), math.log(most), 2))
+        return replace(self, rate=self.rate * float(rate), rtt=self.rtt * float(rtt))
 
     def told(self) -> dict[str, Any]:
         """Return its parameters as people write them."""

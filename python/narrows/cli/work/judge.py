@@ -54,7 +54,7 @@ def show(asked: Asked, as_json: bool, output: Path | None) -> bool:
         put(judged.to_json())
     else:
         _table(judged)
-    return judged.status in ("judged", "budget")
+    return judged.status == "judged"
 
 
 def _number(value: float | None, places: int = 1) -> str:
@@ -82,15 +82,16 @@ def _table(judged: Judged) -> None:
             table.add_row(kind, _number(means["score"]), *parts)
         console().print(table)
         put(
-            f"{told['law']['name']}: {_number(score['total'])} of 100; shown "
+            f"{told['law'].get('name') or 'the law'}: {_number(score['total'])} of 100; shown "
             f"{_interval(score['shown'])}, held out {_interval(score['held_out'])}, worst tenth "
-            f"{_number(score['robust'])}"
+            f"{_number(score['robust'])}, gap {_interval(score['gap'])}"
         )
     for name, found in told["against"].items():
-        put(
-            f"against {name}: {_interval(found)}; better in {found['wins']}, worse in "
-            f"{found['losses']}, not decided in {found['undecided']}"
-        )
+        counts = ""
+        if found["wins"] is not None:
+            counts = f"; better in {found['wins']}, worse in {found['losses']}, not decided in "
+            counts += f"{found['undecided']}"
+        put(f"against {name}: {_interval(found)}{counts}")
     _worst(told)
     for failure in told["failures"][:FAILURES]:
         where = " ".join(str(failure[it]) for it in ("id", "where") if failure.get(it))

@@ -1,0 +1,44 @@
+"""Laws that a flow's ``cc`` names by their files: policies and formulas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+_FILE = re.compile(r"(policy|formula):(.+\.(?:npz|toml))")
+
+
+def law_of_file(cc: str) -> Callable[[float], Any] | None:
+    """Read the file that a flow's ``cc`` names.
+
+    Parameters
+    ----------
+    cc
+        Like ``policy:ppo.npz`` or ``formula:mine.toml``.
+
+    Returns
+    -------
+    callable or None
+        A `Policy` or a `Formula`; None if it names no file.
+
+    Raises
+    ------
+    Error
+        If the file cannot be read, or is none.
+
+    Examples
+    --------
+    >>> law_of_file("cubic") is None
+    True
+    """
+    match = _FILE.fullmatch(cc)
+    if match is None:
+        return None
+    if match[1] == "policy":
+        from narrows.policy import Policy  # noqa: PLC0415
+
+        return Policy.load(match[2])
+    from narrows.formula import Formula  # noqa: PLC0415
+
+    return Formula.load(match[2])
