@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from narrows import _core
 from narrows.controller import Law, name_of
 from narrows.errors import Error
+from narrows.law_files import is_file
 from narrows.metrics import row_of_means
 from narrows.pool import run_all
 from narrows.remarks import gathered
@@ -358,7 +359,7 @@ def _planned(scenario: Scenario, law: Law, point: Point) -> tuple[dict[str, str]
 def _decided_by(law: Law) -> list[str]:
     """Return the options of flows that a law decides by itself."""
     if isinstance(law, str):
-        return _core.decided_by(law)
+        return [] if is_file(law) else _core.decided_by(law)
     # Stacks decide all alike.
     return _core.decided_by("quinn") if is_stack(law) else []
 

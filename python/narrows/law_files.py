@@ -9,6 +9,27 @@ from typing import Any
 _FILE = re.compile(r"(policy|formula):(.+\.(?:npz|toml))")
 
 
+def is_file(cc: str) -> bool:
+    """Return whether a flow's ``cc`` names a file.
+
+    Parameters
+    ----------
+    cc
+        The law.
+
+    Returns
+    -------
+    bool
+        Whether it is a policy's or a formula's.
+
+    Examples
+    --------
+    >>> is_file("policy:ppo.npz"), is_file("cubic")
+    (True, False)
+    """
+    return _FILE.fullmatch(cc) is not None
+
+
 def law_of_file(cc: str) -> Callable[[float], Any] | None:
     """Read the file that a flow's ``cc`` names.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,10 +70,21 @@ class Policy:
         import numpy as np  # noqa: PLC0415
 
         self.preset, self.activation = preset, activation
-        self.layers = [
-            (np.atleast_2d(np.asarray(weights, np.float32)), np.asarray(biases, np.float32).ravel())
-            for weights, biases in layers
-        ]
+        try:
+            self.layers = [
+                (np.asarray(weights, np.float32), np.asarray(biases, np.float32).ravel())
+                for weights, biases in layers
+            ]
+        except (TypeError, ValueError) as error:
+            raise Error(f"layers: not pairs of weights and biases: {error}") from None
+        inputs: int | None = None
+        for number, (weights, biases) in enumerate(self.layers):
+            if weights.ndim != 2 or (len(biases), inputs or weights.shape[1]) != weights.shape:
+                raise Error(
+                    f"layers[{number}]: weights of shape {weights.shape} for {inputs or 'all'} "
+                    f"inputs and {len(biases)} outputs; give (outputs, inputs)"
+                )
+            inputs = len(biases)
         parts = normaliser if normaliser is not None else ()
         self.normaliser = tuple(np.asarray(part, np.float32).ravel() for part in parts) or None
         self.name = name
@@ -166,7 +178,7 @@ class Policy:
         Returns
         -------
         Policy
-            Named for the file.
+            Named for its path, without the ending.
 
         Raises
         ------
@@ -176,24 +188,26 @@ class Policy:
         import numpy as np  # noqa: PLC0415
 
         try:
-            data = io.BytesIO(Path(path).read_bytes())
-            with np.load(data, allow_pickle=False) as arrays:
-                found = {name: arrays[name] for name in arrays.files}
-        except (OSError, ValueError, EOFError, BadZipFile) as error:
-            raise Error(f"{path}: not a policy: {error}") from None
-        if int(found.get("format", 0)) != FORMAT:
-            raise Error(f"{path}: not a policy of format {FORMAT}; write it with Policy.save")
+            data = Path(path).read_bytes()
+        except OSError as error:
+            raise Error(f"{path}: {error.strerror}") from None
         try:
-            count = sum(name.startswith("w") for name in found)
+            loaded = np.load(io.BytesIO(data), allow_pickle=False)
+            found = {name: loaded[name] for name in loaded.files}
+            if int(found["format"]) != FORMAT:
+                raise Error(f"it has format {found['format']}, and this version reads {FORMAT}")
+            count = sum(re.fullmatch(r"w\d+", name) is not None for name in found)
             layers = [(found[f"w{number}"], found[f"b{number}"]) for number in range(count)]
             normaliser = (found["mean"], found["spread"]) if "mean" in found else None
             preset, activation = str(found["preset"]), str(found["activation"])
+            name = str(path).removesuffix(".npz")
+            return cls(preset, layers, activation, normaliser, name)
         except KeyError as error:
             raise Error(f"{path}: not a policy: there is no {error}") from None
-        try:
-            return cls(preset, layers, activation, normaliser, Path(path).stem)
         except Error as error:
             raise Error(f"{path}: {error}") from None
+        except (AttributeError, ValueError, TypeError, EOFError, BadZipFile):
+            raise Error(f"{path}: not a policy; write one with Policy.save") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it, whole or not at all.
@@ -242,8 +256,14 @@ class Policy:
         Raises
         ------
         Error
-            If it has layers other than dense ones with one activation.
+            If it has layers other than dense ones with one activation, is no actor of an
+            ``MlpPolicy``, or saw normalised observations.
         """
+        if getattr(model, "get_vec_normalize_env", lambda: None)() is not None:
+            raise Error("model: it saw what VecNormalize made of observations; train without that")
+        if not hasattr(model.policy, "mlp_extractor"):
+            kind = type(model).__name__
+            raise Error(f"model: {kind} has no actor that can be taken; PPO and A2C have")
         actor = [*model.policy.mlp_extractor.policy_net, model.policy.action_net]
         layers, names = [], set()
         for part in actor:

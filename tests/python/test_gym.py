@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 import narrows as nw
 import narrows.gym as ng
+from binary import BINARY
 from narrows import _core
 from narrows.errors import Error
 
@@ -282,19 +284,19 @@ def test_a_policy_acts_as_in_its_environment(tmp_path: Path) -> None:
     policy = nw.Policy("plain", layers, name="drawn")
     policy.save(tmp_path / "drawn.npz")
     read = nw.Policy.load(tmp_path / "drawn.npz")
-    assert read == policy and pickle.loads(pickle.dumps(read)) == policy
+    assert read.digest == policy.digest and pickle.loads(pickle.dumps(read)) == read
     seen = draws.normal(size=(5, 48)).astype(np.float32)
     hidden = np.tanh(seen @ layers[0][0].T.astype(np.float32) + layers[0][1].astype(np.float32))
     by_hand = hidden @ layers[1][0].T.astype(np.float32)
     np.testing.assert_allclose(read.says(seen), by_hand, rtol=1e-4, atol=1e-5)
     path = nw.dumbbell(
-        "20Mbps", "40ms", "40p", flows=[{"cc": read}, {"cc": "cubic"}], duration="10s"
+        "20Mbps", "40ms", "40p", flows=[{"cc": policy}, {"cc": "cubic"}], duration="10s"
     )
     one, two = nw.run(path), nw.run(path)
     assert one.flows.equals(two.flows)
     assert one.flows["cc"].to_list() == ["policy:drawn", "cubic"]
     assert one.flows["goodput"][0] > 0
-    compared = nw.compare(nw.dumbbell("20Mbps", "40ms", "40p", duration="5s"), ["cubic", read])
+    compared = nw.compare(nw.dumbbell("20Mbps", "40ms", "40p", duration="5s"), ["cubic", policy])
     assert compared.summary["cc"].to_list() == ["cubic", "policy:drawn"]
 
 
@@ -337,3 +339,121 @@ def test_a_search_learns_to_use_its_link() -> None:
         mean, spread = best.mean(axis=0), best.std(axis=0) + 0.02
     still, learnt = worth(np.zeros(3), 5000, 16), worth(mean, 5000, 16)
     assert learnt > still + 0.1, (still, learnt, mean)
+
+
+def base(flows: list[dict[str, Any]] | None = None, **more: Any) -> nw.Scenario:
+    bottleneck = {"rate": "10Mbps", "rtt": "40ms", "buffer": "40p"}
+    fields: dict[str, Any] = {"duration": "600s", "warmup": "0s", "sample": "0s"}
+    return nw.Scenario(**(fields | more), dumbbell=bottleneck, flows=flows or [{"cc": "learner"}])
+
+
+def test_the_last_interval_ends_with_the_scenario() -> None:
+    env = ng.Env(base(duration="1050ms"), preset="plain", interval="100ms")
+    env.reset(seed=1)
+    sent, over = 0.0, False
+    while not over:
+        _, _, _, over, info = env.step(np.zeros(1, np.float32))
+        sent += info["row"][COLUMNS.index("sent")]
+    assert info["row"][0] == pytest.approx(1.05) and info["row"][2] > 0
+    flow = env.result().flows.row(0, named=True)
+    assert flow["sent"] - sent < 120
+    with pytest.raises(Error, match="it is over, or was never begun"):
+        env.step(np.zeros(1, np.float32))
+
+
+def test_nothing_is_decided_before_a_flow_has_begun() -> None:
+    late = [{"cc": "learner", "start": "5s", "size": "1MB"}]
+    env = ng.Env(base(late), preset="plain")
+    env.reset(seed=1)
+    _, _, terminated, _, info = env.step(np.zeros(1, np.float32))
+    assert not terminated and info["row"][0] > 5 and info["row"][2] > 0
+    two = [{"cc": "learner"}, {"cc": "learner", "start": "2s"}]
+    many = ng.ParallelEnv(base(two), agents=2, preset="plain", interval="100ms")
+    many.reset(seed=1)
+    rates = []
+    for _ in range(40):
+        *_, infos = many.step({"flow_0": [0.0], "flow_1": [1.0]})
+        if infos["flow_1"]["row"][2] > 0:
+            rates.append(infos["flow_1"]["row"][COLUMNS.index("rate")])
+    # It begins at half of the link, and goes up from there only.
+    assert rates[0] == pytest.approx(10e6 / 12000 / 2)
+
+
+def test_refused_actions_move_nobody() -> None:
+    first, second = (ng.VectorEnv(num_envs=2, preset="plain") for _ in range(2))
+    for one in (first, second):
+        one.reset(seed=1)
+    with pytest.raises(Error, match="not a number"):
+        first.step(np.array([[1], [np.nan]], np.float32))
+    of_first, of_second = (one.step(np.ones((2, 1), np.float32)) for one in (first, second))
+    np.testing.assert_array_equal(of_first[0], of_second[0])
+    for shape in ((1,), (2, 2), (5, 1)):
+        with pytest.raises(Error, match="actions of shape"):
+            first.step(np.zeros(shape, np.float32))
+    with pytest.raises(Error, match="1 seeds for 2 places"):
+        first.reset(seed=[1])
+    first.reset(seed=np.int64(3))
+
+
+def test_orca_stays_in_bounds_and_begins_at_cubics_window() -> None:
+    env = ng.Env(base(), preset="orca", steps=40)
+    env.reset(seed=1)
+    *_, info = env.step(np.zeros(1, np.float32))
+    assert info["row"][COLUMNS.index("window")] >= 10
+    for _ in range(30):
+        *_, info = env.step(np.ones(1, np.float32))
+    assert info["row"][COLUMNS.index("window")] <= 1e7
+
+
+def test_environments_with_draws_are_pickled() -> None:
+    links = ng.Draw(
+        {"dumbbell.rate": ng.log_uniform("1Mbps", "9Mbps"), "dumbbell.rtt": ng.choice(["20ms"])},
+        start=ng.uniform(0.5, 1),
+    )
+    for env in (ng.Env(links), ng.Env(ng.links_of("aurora"))):
+        again = pickle.loads(pickle.dumps(env))
+        assert again.reset(seed=4)[1] == env.reset(seed=4)[1]
+
+
+def test_laws_by_their_files(tmp_path: Path) -> None:
+    """A policy and a formula, on the command line and in a scenario's text."""
+    weights = np.zeros((1, 48))
+    nw.Policy("plain", [(weights, np.zeros(1))]).save(tmp_path / "p.npz")
+    (tmp_path / "f.toml").write_text(
+        'on_ack = ["window = window + if(recovering, 0, packets / window)"]\n'
+        'on_loss = ["window = if(opens_epoch, max(window / 2, 2), window)"]\n'
+    )
+    laws = [f"policy:{tmp_path}/p.npz", f"formula:{tmp_path}/f.toml"]
+    path = nw.dumbbell("10Mbps", "40ms", "20p", flows=[{"cc": law} for law in laws], duration="5s")
+    again = nw.Scenario.from_toml(path.to_toml())
+    for one in (path, again):
+        assert nw.run(one).flows["cc"].to_list() == laws
+    ran = subprocess.run(
+        [
+            BINARY,
+            "compare",
+            "--rate",
+            "10Mbps",
+            "--rtt",
+            "40ms",
+            "--buffer",
+            "20p",
+            "-t",
+            "2s",
+            "--cc",
+            f"cubic,{','.join(laws)}",
+            "--json",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert [json.loads(line)["cc"] for line in ran.stdout.splitlines()][1:] == laws
+    bad = nw.Formula("down", on_ack=["window = window - 1"])
+    with pytest.raises(ValueError, match="window became 0, which is not from 1 to 1e7"):
+        nw.run(nw.dumbbell("10Mbps", "40ms", "20p", cc=bad, duration="5s"))
+    (tmp_path / "f.toml").write_text('on_ack = ["window = windw"]')
+    with pytest.raises(Error, match=r'f.toml: on_ack\[0\]: unknown name "windw"; did you mean'):
+        nw.Formula.load(tmp_path / "f.toml")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -194,12 +195,12 @@ def test_a_shut_in_law_does_what_it_does_outside(tmp_path: Path) -> None:
     (tmp_path / "law.py").write_text(RENO)
     told = []
     for trusted in (False, True):
-        judged = nw.judge(str(tmp_path / "law.py"), key="a", count=8, seeds=1, trusted=trusted)
+        judged = nw.judge(str(tmp_path / "law.py"), key="a", count=4, seeds=1, trusted=trusted)
         assert judged.status == "judged", judged.told["failures"]
         kept = {name: judged.told[name] for name in ("score", "against", "worst")}
         told.append(json.dumps(kept))
     assert told[0] == told[1]
-    built_in = nw.judge("reno", key="a", count=8, seeds=1)
+    built_in = nw.judge("reno", key="a", count=4, seeds=1)
     assert built_in.score == pytest.approx(json.loads(told[0])["score"]["total"], abs=8)
 
 
@@ -220,7 +221,7 @@ def test_the_command_answers_with_one_json(narrows: Run, tmp_path: Path) -> None
     )
     assert again.returncode == 1 and "ZeroDivisionError" in again.stdout
     law.write_text(RENO)
-    shown = narrows("judge", str(law), "--count", "8", "--seeds", "1")
+    shown = narrows("judge", str(law), "--count", "3", "--seeds", "1")
     assert shown.returncode == 0, shown.stderr
     lines = shown.stdout.splitlines()
     assert len(lines) <= 24 and lines[0].split() == [
@@ -360,3 +361,109 @@ def test_doors_are_named_when_they_are_missing(
     (tmp_path / "law.py").write_text(RENO)
     with pytest.raises(Error, match=r"Landlock .* --trusted"):
         nw.judge(str(tmp_path / "law.py"), count=1)
+
+
+@needs_a_sandbox
+def test_more_children_than_a_socket_holds() -> None:
+    """How children end is heard while others begin."""
+    with Cell(RENO) as cell:
+        for _ in range(400):
+            assert cell.child(10.0).told["name"] == "Reno"
+        cell.settle()
+        assert cell.spent.calls == 400 and cell.spent.seconds > 0.1
+
+
+@needs_a_sandbox
+@pytest.mark.parametrize(
+    "does",
+    [
+        "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire(timeout=3)",
+        "import os\nfor fd in range(3, 20):\n  try: os.write(fd, (b'\\0' + b'\\x20\\0\\0\\0'"
+        " + bytes(32)) * 3000)\n  except OSError: pass\nimport threading\n"
+        "lock = threading.Lock(); lock.acquire(); lock.acquire()",
+    ],
+)
+def test_a_law_that_waits_does_not_outlast_the_budget(tmp_path: Path, does: str) -> None:
+    source = ATTACK.format(does=textwrap.indent(does, " " * 8))
+    (tmp_path / "law.py").write_text(source)
+    begun = time.monotonic()
+    judged = nw.judge(str(tmp_path / "law.py"), count=2, seeds=1, against=[], budget=3)
+    assert judged.status in ("budget", "failed")
+    assert time.monotonic() - begun < 30
+
+
+@needs_a_sandbox
+def test_a_law_learns_nothing_of_its_place() -> None:
+    """Neither frames nor ids nor other processes' clocks tell which run it is in."""
+    does = """
+    import ctypes, sys
+    frame, names = sys._getframe(), set()
+    while frame:
+        names |= set(frame.f_locals)
+        frame = frame.f_back
+    libc = ctypes.CDLL(None, use_errno=True)
+    box = ctypes.create_string_buffer(16)
+    other = libc.syscall(228, ~1 << 3 | 2, ctypes.c_void_p(ctypes.addressof(box)))
+    own = libc.syscall(228, 1, ctypes.c_void_p(ctypes.addressof(box)))
+    raise ValueError(sorted(names & {"asked", "children", "control", "data", "files"}), other, own,
+                     libc.syscall(186))
+    """
+    assert attack(does)["message"] == "ValueError: ([], -1, 0, -1)"
+
+
+@needs_a_sandbox
+@pytest.mark.parametrize("told", ["[]", "junk", "[" * 50_000, '{"name": "x"}'])
+def test_what_a_law_says_of_itself_is_checked(told: str) -> None:
+    source = ATTACK.format(does="        pass") + textwrap.dedent(f"""
+    import os, struct
+    said = {told[:100]!r} * {max(1, len(told) // 100)}
+    for fd in range(3, 20):
+        try:
+            os.write(fd, struct.pack("<BI", 0, len(said)) + said.encode())
+        except OSError:
+            pass
+    """)
+    with Cell(source) as cell, pytest.raises(LawError, match="cannot be read"):
+        law_in(cell)
+
+
+@needs_a_sandbox
+def test_laws_that_ask_for_marks_are_run_with_aqms(tmp_path: Path) -> None:
+    for law in ("prague", "dctcp", "bbr"):
+        judged = nw.judge(law, count=8, seeds=1, only="shown/007", against=[])
+        assert judged.status == "judged", judged.told["failures"]
+    source = RENO.replace("    def __init__", "    ecn = 'classic'\n    def __init__")
+    source += "    def on_mark(self, mark):\n        pass\n"
+    (tmp_path / "law.py").write_text(source)
+    judged = nw.judge(str(tmp_path / "law.py"), count=8, seeds=1, only="shown/007", against=[])
+    assert judged.status == "judged", judged.told["failures"]
+
+
+@needs_a_sandbox
+def test_what_fails_in_secret_stays_there(tmp_path: Path) -> None:
+    (tmp_path / "law.py").write_text(
+        ATTACK.format(does="        raise ValueError(ack.min_rtt, ack.now)")
+    )
+    judged = nw.judge(str(tmp_path / "law.py"), count=2, seeds=1, against=[])
+    held = [it for it in judged.told["failures"] if it["id"].startswith("held_out")]
+    assert held and all(
+        (it["id"], it["message"]) == ("held_out", "ValueError") and "repeat" not in it
+        for it in held
+    )
+
+
+def test_a_formula_needs_no_sandbox(tmp_path: Path) -> None:
+    (tmp_path / "law.toml").write_text(
+        'on_ack = ["window = window + if(recovering, 0, packets / window)"]\n'
+        'on_loss = ["window = if(opens_epoch, max(window / 2, 2), window)"]\n'
+    )
+    judged = nw.judge(tmp_path / "law.toml", count=8, seeds=1, key="a", against=[])
+    assert judged.status == "judged" and judged.told["law"]["kind"] == "formula"
+    assert judged.told["scenarios"][0]["repeat"].startswith(f"narrows judge {tmp_path}/law.toml")
+
+
+def test_the_way_out_of_a_trusted_law_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "law.py").write_text(ATTACK.format(does="        raise SystemExit(0)"))
+    law = str(tmp_path / "law.py")
+    judged = nw.judge(law, count=1, seeds=1, trusted=True, against=[])
+    assert judged.status == "failed" and "SystemExit" in judged.told["failures"][0]["message"]

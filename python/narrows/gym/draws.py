@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,14 @@ DIGITS = 6
 
 def _quantity(value: str | float) -> tuple[float, str]:
     """Return a number and its unit; none of a bare number."""
-    if not isinstance(value, str):
-        return float(value), ""
-    match = _QUANTITY.fullmatch(value)
-    if match is None:
-        raise Error(f'draw: "{value}" is not a number with a unit, like "10Mbps"')
-    return float(match[1]), match[2]
+    match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    try:
+        number, unit = (float(match[1]), match[2]) if match else (float(value), "")
+    except (TypeError, ValueError):
+        number, unit = math.nan, ""
+    if not math.isfinite(number):
+        raise Error(f'draw: {value!r} is not a number with a unit, like "10Mbps"')
+    return number, unit
 
 
 def _range(low: str | float, high: str | float) -> tuple[float, float, str]:
@@ -100,7 +103,11 @@ def uniform(low: str | float, high: str | float) -> Distribution:
     """
     least, most, unit = _range(low, high)
     text = f"uniform({low!r}, {high!r})"
-    return Distribution(text, lambda chance: _said(chance.uniform(least, most), unit))
+    return Distribution(text, partial(_uniform, least, most, unit))
+
+
+def _uniform(least: float, most: float, unit: str, chance: np.random.Generator) -> str | float:
+    return _said(chance.uniform(least, most), unit)
 
 
 def log_uniform(low: str | float, high: str | float) -> Distribution:
@@ -131,7 +138,11 @@ def log_uniform(low: str | float, high: str | float) -> Distribution:
         raise Error(f"draw: {low!r} has no logarithm; begin above 0")
     ends = (math.log(least), math.log(most))
     text = f"log_uniform({low!r}, {high!r})"
-    return Distribution(text, lambda chance: _said(math.exp(chance.uniform(*ends)), unit))
+    return Distribution(text, partial(_log_uniform, *ends, unit))
+
+
+def _log_uniform(least: float, most: float, unit: str, chance: np.random.Generator) -> str | float:
+    return _said(math.exp(chance.uniform(least, most)), unit)
 
 
 def integer(low: int, high: int) -> Distribution:
@@ -152,10 +163,13 @@ def integer(low: int, high: int) -> Distribution:
     >>> integer(2, 5).draws(np.random.default_rng(1))
     3
     """
-    if low > high:
-        raise Error(f"draw: {low} is above {high}; swap them")
-    text = f"integer({low}, {high})"
-    return Distribution(text, lambda chance: int(chance.integers(low, high, endpoint=True)))
+    if low != int(low) or high != int(high) or low > high:
+        raise Error(f"draw: {low} and {high} are not two whole numbers, the lower first")
+    return Distribution(f"integer({low}, {high})", partial(_integer, int(low), int(high)))
+
+
+def _integer(low: int, high: int, chance: np.random.Generator) -> int:
+    return int(chance.integers(low, high, endpoint=True))
 
 
 def choice(values: Sequence[Any], p: Sequence[float] | None = None) -> Distribution:
@@ -183,13 +197,19 @@ def choice(values: Sequence[Any], p: Sequence[float] | None = None) -> Distribut
     >>> choice(["0%", "1%"], p=[0.7, 0.3]).draws(np.random.default_rng(1))
     '0%'
     """
+    if isinstance(values, str) or not list(values):
+        raise Error(f"draw: {values!r} is not a list of values")
     values = list(values)
-    if not values or (p is not None and len(p) != len(values)):
+    if p is not None and len(p) != len(values):
         raise Error(f"draw: {len(p or [])} probabilities for {len(values)} values")
     if p is not None and (abs(sum(p) - 1) > 1e-9 or min(p) < 0):
         raise Error(f"draw: the probabilities {list(p)} do not add up to 1")
     text = f"choice({values!r}, p={list(p)!r})" if p is not None else f"choice({values!r})"
-    return Distribution(text, lambda chance: values[int(chance.choice(len(values), p=p))])
+    return Distribution(text, partial(_choice, values, p))
+
+
+def _choice(values: Sequence[Any], p: Sequence[float] | None, chance: np.random.Generator) -> Any:
+    return values[int(chance.choice(len(values), p=p))]
 
 
 @dataclass(frozen=True)
@@ -282,6 +302,8 @@ class Draw:
             return given.draws(chance) if isinstance(given, Distribution) else given
 
         values = {path: of(self.parameters[path]) for path in sorted(self.parameters)}
-        start = float(of(self.start))
+        start = of(self.start)
+        if not isinstance(start, int | float) or not start > 0:
+            raise Error(f"start: {start!r} is not a share of the bottleneck's rate; try 1.0")
         seed = int(chance.integers(0, 2**63))
-        return Drawn(self.base.drafted(values), seed, values, start)
+        return Drawn(self.base.drafted(values), seed, values, float(start))

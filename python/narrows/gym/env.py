@@ -19,7 +19,7 @@ class Env(gym.Env[np.ndarray, np.ndarray]):
     """A flow that is told once an interval how to go on.
 
     An episode ends by truncation, after ``steps`` decisions or with its scenario; it terminates
-    only when a flow of finite ``size`` has delivered all.
+    only when a flow of finite ``size`` has delivered all. It begins once its flow has.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Env(gym.Env[np.ndarray, np.ndarray]):
     steps
         Decisions of an episode; the preset's if None.
     interval
-        Seconds between decisions, instead of the preset's.
+        Between decisions, instead of the preset's: seconds, or text like ``"30ms"``.
     scale
         What an action is multiplied by: the space is so much smaller.
 
@@ -50,12 +50,12 @@ class Env(gym.Env[np.ndarray, np.ndarray]):
 
     def __init__(
         self,
-        links: Draw | None = None,
+        links: Draw | Scenario | None = None,
         preset: str | Preset = "aurora",
         *,
         reward: Reward | None = None,
         steps: int | None = None,
-        interval: float | None = None,
+        interval: str | float | None = None,
         scale: float = 1.0,
     ) -> None:
         self._given = (links, preset, reward, steps, interval, scale)
@@ -109,6 +109,7 @@ class Env(gym.Env[np.ndarray, np.ndarray]):
             What is seen, the reward, whether all is delivered, whether the episode is over, and
             the truth with ``reward_terms`` and ``row``, what was learnt by column.
         """
+        self._episodes.drawn_in(0)
         rewards, terms, over = self._episodes.step([0], np.asarray(action))
         info = self._episodes.info(0)
         info["reward_terms"] = {name: float(term[0, 0]) for name, term in terms.items()}
@@ -159,11 +160,11 @@ class Env(gym.Env[np.ndarray, np.ndarray]):
 
 
 def _made(
-    links: Draw | None,
+    links: Draw | Scenario | None,
     preset: str | Preset,
     reward: Reward | None,
     steps: int | None,
-    interval: float | None,
+    interval: str | float | None,
     scale: float,
 ) -> Env:
     return Env(links, preset, reward=reward, steps=steps, interval=interval, scale=scale)

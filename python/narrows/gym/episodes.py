@@ -15,6 +15,7 @@ from narrows.gym.draws import Draw, Drawn
 from narrows.gym.presets import Preset, links_of, preset_of
 from narrows.gym.rewards import Reward, Rows, Terms
 from narrows.results import Result
+from narrows.scenario import Scenario
 
 COLUMNS = _core.Intervals.columns()
 TRUTHS = _core.Intervals.truths()
@@ -44,6 +45,15 @@ def _flows(drawn: Drawn) -> list[dict[str, Any]]:
     return [flow for flow in flows if is_learner(flow)]
 
 
+def _seconds(interval: str | float | None) -> float | None:
+    """Return an interval in seconds, of text like ``"30ms"`` or a number of them."""
+    if interval is None or isinstance(interval, str):
+        return None if interval is None else _core.seconds("interval", interval)
+    if not 1e-6 <= float(interval) <= 1e6:
+        raise Error(f'interval: {interval} s; take from 1e-6 to 1e6, or a text like "30ms"')
+    return float(interval)
+
+
 class Episodes:
     """As many places, each with an episode of as many agents.
 
@@ -62,7 +72,8 @@ class Episodes:
     threads
         How many step them.
     interval
-        Seconds between decisions, instead of the preset's; needed for several agents.
+        Between decisions, instead of the preset's: seconds, or text like ``"30ms"``; needed for
+        several agents.
     scale
         What an action is multiplied by.
 
@@ -79,7 +90,7 @@ class Episodes:
 
     def __init__(
         self,
-        links: Draw | None,
+        links: Draw | Scenario | None,
         places: int,
         agents: int,
         preset: str | Preset,
@@ -87,17 +98,25 @@ class Episodes:
         reward: Reward | None = None,
         steps: int | None = None,
         threads: int = 1,
-        interval: float | None = None,
+        interval: str | float | None = None,
         scale: float = 1.0,
     ) -> None:
         if not scale > 0:
             raise Error(f"scale: {scale} is not above 0; try 1.0")
+        if isinstance(links, Scenario):
+            links = Draw({}, links)
+        if links is not None and not isinstance(links, Draw):
+            raise Error(f"links: {links!r} is not a Draw or a Scenario")
+        if reward is not None and (isinstance(reward, type) or not hasattr(reward, "terms")):
+            raise Error(f"reward: {reward!r} is not a reward; try narrows.gym.rewards.Link()")
         self.preset, self.scale = preset_of(preset), scale
         most = float(self.preset.action_space.high[0]) / scale
         self.action_space = Box(-most, most, (1,), np.float32)
         self.links = links if links is not None else links_of(self.preset.name)
         self.reward = reward if reward is not None else self.preset.reward()
         self.steps = steps if steps is not None else self.preset.steps
+        if self.steps != int(self.steps):
+            raise Error(f"steps: {self.steps} is not a whole number")
         if self.steps < 1 or places < 1 or agents < 1 or threads < 1:
             raise Error(
                 f"steps={self.steps}, {places} places, {agents} agents, {threads} threads: "
@@ -105,7 +124,7 @@ class Episodes:
             )
         if agents > 1 and interval is None:
             raise Error('interval: several agents decide together; say how often, like "30ms"')
-        self.interval = interval
+        self.interval = _seconds(interval)
         self.agents = agents
         self._intervals = _core.Intervals(places, agents, threads, self.preset.below)
         self._agents = self.preset.agents(places * agents)
@@ -117,6 +136,8 @@ class Episodes:
         self.taken = np.zeros(places, np.int64)
         self.ends = np.zeros(places)
         self.finite = [False] * places
+        self.first: Floats = np.zeros((places, agents, 3))
+        self.begun = np.zeros((places, agents), np.bool_)
 
     def numbers(self, places: Sequence[int]) -> list[int]:
         """Return the numbers of the agents of some places.
@@ -178,13 +199,25 @@ class Episodes:
         if self.interval is not None:
             wanted[:, 2] = self.interval
         self._intervals.begin(place, wanted)
+        self.first[place], self.begun[place] = wanted, False
         self.drawn[place], self.ends[place], self.taken[place] = drawn, duration, 0
-        self.finite[place] = any("size" in flow or "stop" in flow for flow in _flows(drawn))
+        self.finite[place] = any("size" in flow for flow in _flows(drawn))
         row = np.empty((1, self.agents, len(COLUMNS)))
         self._intervals.step([place], None, row)
-        for _ in range(warm_ups - 1):
-            self._intervals.step([place], wanted, row)
+        # Nothing is decided before a flow has sent for as long as its preset begins.
+        left = warm_ups
+        while left and row[0, 0, 0] < duration:
+            left -= bool(row[0, :, COLUMNS.index("sent")].any())
+            if left:
+                self._intervals.step([place], wanted, row)
+        if not row[0, 0, 0] < duration:
+            raise Error(
+                f"duration: the scenario ends after {duration:g} s, before there is a decision; "
+                "give it more"
+            )
+        self._agents.warmed_up(numbers, row[0])
         self.rows[place] = row[0]
+        self.begun[place] = self.running(place)
         self.reward.begin(numbers)
         self._look([place], numbers)
 
@@ -214,16 +247,36 @@ class Episodes:
             If a run fails.
         """
         numbers = self.numbers(places)
-        said = np.float32(self.scale) * np.asarray(actions, np.float32).reshape(len(numbers))
-        wanted = np.empty((len(numbers), 3))
-        self._agents.act(numbers, said, wanted)
+        given = np.asarray(actions)
+        if given.dtype == object or given.size != len(numbers):
+            raise Error(
+                f"step: actions of shape {given.shape}; one is wanted for each of "
+                f"{len(numbers)} agents"
+            )
+        said = np.float32(self.scale) * given.astype(np.float32).reshape(len(numbers))
+        # Who has not begun goes on as it is to begin.
+        acts = self.begun[places].reshape(-1)
+        wanted = self.first[places].reshape(-1, 3).copy()
+        if acts.all():
+            self._agents.act(numbers, said, wanted)
+        else:
+            acting = np.flatnonzero(acts)
+            of_acting = np.empty((len(acting), 3))
+            self._agents.act([numbers[it] for it in acting], said[acting], of_acting)
+            wanted[acting] = of_acting
         if self.interval is not None:
             wanted[:, 2] = self.interval
         rows = np.empty((len(places), self.agents, len(COLUMNS)))
         self._intervals.step(places, wanted, rows)
         self.rows[places] = rows
         self.taken[places] += 1
-        self._agents.observe(numbers, rows)
+        if acts.all():
+            self._agents.observe(numbers, rows)
+        else:
+            flat_rows = rows.reshape(len(numbers), -1)
+            self._agents.observe([numbers[it] for it in acting], flat_rows[acting].copy())
+            for place in places:
+                self.begun[place] |= self.running(place)
         self._look(places, numbers)
         flat, shape = (len(numbers), -1), (len(places), self.agents)
         learnt = Rows(COLUMNS, rows.reshape(flat))
@@ -273,7 +326,10 @@ class Episodes:
         bool
             False for flows without end.
         """
-        return self.finite[place] and not any(self.running(place)) and self.rows[place, 0, 0] > 0
+        if not self.finite[place]:
+            return False
+        running = self.running(place)
+        return bool(self.begun[place].all()) and not any(running)
 
     def drawn_in(self, place: int) -> Drawn:
         """Return what was drawn for the episode of a place.

@@ -28,7 +28,9 @@ def evaluate(
     policy: Policy | Says,
     links: Draw,
     *,
-    preset: str | Preset = "aurora",
+    preset: str | Preset | None = None,
+    scale: float = 1.0,
+    interval: str | float | None = None,
     steps: int = 200,
     seeds: int = 64,
     first_seed: int = 1_000_000,
@@ -43,7 +45,9 @@ def evaluate(
     links
         The scenarios. Where a learner is one of several flows, laws take its place.
     preset
-        What the policy sees and does.
+        What the policy sees and does: its own, and else Aurora's, if None.
+    scale, interval
+        As of the environment that it was trained in; a `Policy` has its scale in it.
     steps
         Its decisions on each link.
     seeds, first_seed
@@ -70,10 +74,11 @@ def evaluate(
     """
     says = policy.says if isinstance(policy, Policy) else policy
     name = policy.__name__ if isinstance(policy, Policy) else "policy"
+    kind = preset or (policy.preset if isinstance(policy, Policy) else "aurora")
     rows: list[dict[str, Any]] = []
     of_laws: list[dict[str, Any]] = []
     for seed in range(first_seed, first_seed + seeds):
-        episodes = Episodes(links, 1, 1, preset, steps=steps)
+        episodes = Episodes(links, 1, 1, kind, steps=steps, scale=scale, interval=interval)
         episodes.begin(0, seeding.np_random(seed)[0])
         warmup, offered = _act(episodes, says)
         drawn, seconds = episodes.drawn_in(0), float(episodes.rows[0, 0, 0])

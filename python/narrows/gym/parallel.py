@@ -15,7 +15,7 @@ except ImportError:
         'narrows.gym needs PettingZoo; install it with pip install "narrows[gym]"'
     ) from None
 
-from narrows import _core
+from narrows.errors import Error
 from narrows.gym.draws import Draw
 from narrows.gym.episodes import TRUTHS, Episodes
 from narrows.gym.presets import Preset, links_of, preset_of
@@ -29,8 +29,8 @@ Dicts = dict[str, Any]
 class ParallelEnv(Base[str, np.ndarray, np.ndarray]):  # type: ignore[misc]
     """Flows of one network that are told together, at common instants, how to go on.
 
-    A flow that has delivered all leaves ``agents``; one that has not begun yet sees zeros, and its
-    ``info["started"]`` is false.
+    A flow that has delivered all leaves ``agents``. One that has not begun yet sees what it sees
+    before its first interval, what it says does not count, and its ``info["started"]`` is false.
 
     Parameters
     ----------
@@ -58,13 +58,13 @@ class ParallelEnv(Base[str, np.ndarray, np.ndarray]):  # type: ignore[misc]
 
     def __init__(
         self,
-        links: Draw | None = None,
+        links: Draw | Scenario | None = None,
         agents: int = 2,
         preset: str | Preset = "plain",
         *,
         reward: Reward | None = None,
         steps: int | None = None,
-        interval: str = "30ms",
+        interval: str | float = "30ms",
         scale: float = 1.0,
     ) -> None:
         if links is None:
@@ -77,7 +77,7 @@ class ParallelEnv(Base[str, np.ndarray, np.ndarray]):  # type: ignore[misc]
             preset,
             reward=reward,
             steps=steps,
-            interval=_core.seconds("interval", interval),
+            interval=interval,
             scale=scale,
         )
         self.possible_agents = [f"flow_{number}" for number in range(agents)]
@@ -149,7 +149,8 @@ class ParallelEnv(Base[str, np.ndarray, np.ndarray]):  # type: ignore[misc]
         self._begun |= {agent for agent, runs, _ in every if runs}
         return {
             agent: dict(zip(TRUTHS, self._episodes.truth[0, number].tolist(), strict=True))
-            | {"started": agent in self._begun}
+            | {"started": agent in self._begun, "row": self._episodes.rows[0, number].copy()}
+            | self._episodes.drawn_in(0).values
             for number, agent in enumerate(self.possible_agents)
             if agent in self.agents
         }
@@ -168,6 +169,10 @@ class ParallelEnv(Base[str, np.ndarray, np.ndarray]):  # type: ignore[misc]
             What each sees, its reward, whether it has delivered all, whether the episode is over,
             and what it cannot know.
         """
+        if set(actions) != set(self.agents):
+            raise Error(
+                f"step: actions of {sorted(actions)}; one is wanted of each of {self.agents}"
+            )
         said = np.zeros((1, len(self.possible_agents)), np.float32)
         for number, agent in enumerate(self.possible_agents):
             if agent in actions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -42,6 +43,17 @@ class Agents(Protocol):
             What they say, float32 (agents,).
         wanted
             float64.
+        """
+
+    def warmed_up(self, agents: Sequence[int], rows: Any) -> None:
+        """Take the last interval in of which nothing is seen.
+
+        Parameters
+        ----------
+        agents
+            Their numbers.
+        rows
+            float64 (agents, columns).
         """
 
     def observe(self, agents: Sequence[int], rows: Any) -> None:
@@ -140,7 +152,7 @@ def preset_of(given: str | Preset) -> Preset:
                 Box(low, high, dtype=np.float32),
                 Box(-most, most, (1,), np.float32),
                 steps,
-                lambda count: _core.Agents(given, count),
+                partial(_core.Agents, given),
                 _REWARDS[name],
                 below,
                 tuple(feature for feature, _, _ in features),
@@ -152,6 +164,12 @@ def preset_of(given: str | Preset) -> Preset:
 def _queue(chance: np.random.Generator) -> str:
     """Draw PCC-RL's queue: 1 + ⌊e^U(0, 8)⌋ packets."""
     return f"{1 + int(np.exp(chance.uniform(0, 8)))}p"
+
+
+def _loss(chance: np.random.Generator) -> str:
+    """Draw no loss in 70 % of cases, and else 0.01 to 1 %."""
+    clean = choice(["0%", ""], p=[0.7, 0.3]).draws(chance)
+    return str(clean or log_uniform("0.01%", "1%").draws(chance))
 
 
 def links_of(preset: str) -> Draw:
@@ -168,7 +186,14 @@ def links_of(preset: str) -> Draw:
         A dumbbell of one learner: Aurora's of PCC-RL's network_sim.py (100 to 500 packets/s, 50 to
         500 ms each way, 1 to 2981 packets, up to 5 % random loss, begun at 0.3 to 1.5 of the rate);
         Orca's 6 to 192 Mbit/s, 4 to 400 ms and half to two bandwidth-delay products; the plain
-        preset's as docs/gym.md says.
+        preset's 1 to 200 Mbit/s, 10 to 200 ms and 0.1 to 5 bandwidth-delay products, each
+        log-uniform, no random loss in 70 % of them and else 0.01 to 1 %, begun at 0.3 to 1.5 of the
+        rate.
+
+    Raises
+    ------
+    Error
+        If it has none.
 
     Examples
     --------
@@ -193,18 +218,14 @@ def links_of(preset: str) -> Draw:
                 "dumbbell.buffer": uniform("0.5bdp", "2bdp"),
             }
         )
-    lossy = log_uniform("0.01%", "1%")
-
-    def loss(chance: np.random.Generator) -> str:
-        clean = choice(["0%", ""], p=[0.7, 0.3]).draws(chance)
-        return str(clean or lossy.draws(chance))
-
+    if preset != "plain":
+        raise Error(f"links: the preset {preset} has no links of its own; give some")
     return Draw(
         {
             "dumbbell.rate": log_uniform("1Mbps", "200Mbps"),
             "dumbbell.rtt": log_uniform("10ms", "200ms"),
             "dumbbell.buffer": log_uniform("0.1bdp", "5bdp"),
-            "dumbbell.loss": Distribution("0 % in 70 %, else log_uniform('0.01%', '1%')", loss),
+            "dumbbell.loss": Distribution("0 % in 70 %, else log_uniform('0.01%', '1%')", _loss),
         },
         start=uniform(0.3, 1.5),
     )

@@ -55,7 +55,12 @@ def sb3(envs: VectorEnv) -> VecEnv:
 
         def step_wait(self) -> Any:
             seen, rewards, terminated, truncated, info = envs.step(self._actions)
-            infos: list[dict[str, Any]] = [{} for _ in range(envs.num_envs)]
+            last = info.get("final_info", info)
+            terms = last["reward_terms"]
+            infos: list[dict[str, Any]] = [
+                {"reward_terms": {name: float(term[place]) for name, term in terms.items()}}
+                for place in range(envs.num_envs)
+            ]
             for place in np.flatnonzero(terminated | truncated):
                 infos[place]["terminal_observation"] = info["final_obs"][place]
                 infos[place]["TimeLimit.truncated"] = bool(truncated[place])
@@ -65,7 +70,7 @@ def sb3(envs: VectorEnv) -> VecEnv:
             envs.close()
 
         def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-            return [getattr(envs, attr_name, None)] * self._count(indices)
+            return [getattr(envs, attr_name)] * self._count(indices)
 
         def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
             setattr(envs, attr_name, value)

@@ -18,6 +18,7 @@ from narrows.gym.episodes import COLUMNS, TRUTHS, Episodes
 from narrows.gym.presets import Preset
 from narrows.gym.rewards import Reward, Terms
 from narrows.results import Result
+from narrows.scenario import Scenario
 
 Mask = npt.NDArray[np.bool_]
 Step = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
@@ -57,16 +58,16 @@ class VectorEnv(Base[np.ndarray, np.ndarray, np.ndarray]):
 
     def __init__(
         self,
-        links: Draw | None = None,
+        links: Draw | Scenario | None = None,
         num_envs: int = 1,
         preset: str | Preset = "aurora",
         *,
         reward: Reward | None = None,
         steps: int | None = None,
-        interval: float | None = None,
+        interval: str | float | None = None,
         scale: float = 1.0,
         threads: int = 1,
-        autoreset: AutoresetMode = AutoresetMode.NEXT_STEP,
+        autoreset: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     ) -> None:
         self._episodes = Episodes(
             links,
@@ -80,6 +81,8 @@ class VectorEnv(Base[np.ndarray, np.ndarray, np.ndarray]):
             scale=scale,
         )
         self.num_envs = num_envs
+        if isinstance(autoreset, str) and autoreset in AutoresetMode.__members__:
+            autoreset = AutoresetMode[autoreset]
         self.autoreset = AutoresetMode(autoreset)
         self.metadata = {"render_modes": [], "autoreset_mode": self.autoreset}
         self.single_observation_space = self._episodes.preset.observation_space
@@ -92,7 +95,7 @@ class VectorEnv(Base[np.ndarray, np.ndarray, np.ndarray]):
     def reset(
         self,
         *,
-        seed: int | Sequence[int | None] | None = None,
+        seed: int | np.integer[Any] | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin episodes; see Gymnasium.
@@ -110,22 +113,33 @@ class VectorEnv(Base[np.ndarray, np.ndarray, np.ndarray]):
         tuple
             What is seen (places, numbers), and the truth.
         """
-        every = range(self.num_envs)
-        if seed is not None or not self._chances:
-            first = seed if isinstance(seed, int) else None
-            seeds = [None if first is None else first + place for place in every]
-            if seed is not None and not isinstance(seed, int):
-                seeds = list(seed)
-            made = [seeding.np_random(one)[0] for one in seeds]
-            kept = self._chances or made
-            self._chances = [
-                new if one is not None or not self._chances else old
-                for one, new, old in zip(seeds, made, kept, strict=True)
-            ]
         mask = (options or {}).get("reset_mask")
-        places = list(every) if mask is None else np.flatnonzero(mask).tolist()
+        if mask is not None:
+            mask = np.asarray(mask)
+            if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
+                raise Error(
+                    f"reset_mask: {mask!r} is not {self.num_envs} booleans, one of them true"
+                )
+        places = list(range(self.num_envs)) if mask is None else np.flatnonzero(mask).tolist()
+        self._seed(seed, places)
         self._begin(places)
         return self._episodes.seen[:, 0].copy(), self._info()
+
+    def _seed(self, seed: Any, places: Sequence[int]) -> None:
+        """Give these places generators of a first seed, or of one for each place."""
+        seeds: list[int | None] = [None] * self.num_envs
+        if isinstance(seed, int | np.integer):
+            seeds = [int(seed) + place for place in range(self.num_envs)]
+        elif seed is not None:
+            seeds = [None if one is None else int(one) for one in seed]
+        if len(seeds) != self.num_envs:
+            raise Error(f"seed: {len(seeds)} seeds for {self.num_envs} places")
+        if not self._chances:
+            self._chances = [seeding.np_random(one)[0] for one in seeds]
+            return
+        for place in places:
+            if seeds[place] is not None:
+                self._chances[place] = seeding.np_random(seeds[place])[0]
 
     def _begin(self, places: Sequence[int]) -> None:
         for place in places:
@@ -156,8 +170,11 @@ class VectorEnv(Base[np.ndarray, np.ndarray, np.ndarray]):
         rewards = np.zeros(self.num_envs)
         terminated, truncated = (np.zeros(self.num_envs, np.bool_) for _ in range(2))
         terms: Terms = {}
+        said = np.asarray(actions)
+        if said.shape not in ((self.num_envs,), (self.num_envs, 1)):
+            raise Error(f"step: actions of shape {said.shape}; give ({self.num_envs}, 1)")
         if places:
-            given, of_places, over = self._episodes.step(places, np.asarray(actions)[places])
+            given, of_places, over = self._episodes.step(places, said[places])
             rewards[places] = given[:, 0]
             for name, term in of_places.items():
                 terms[name] = np.zeros(self.num_envs)
@@ -167,7 +184,7 @@ class VectorEnv(Base[np.ndarray, np.ndarray, np.ndarray]):
         self._begin(again)
         self._over = terminated | truncated
         info = self._info()
-        info["reward_terms"] = terms
+        info["reward_terms"], info["_reward_terms"] = terms, np.ones(self.num_envs, np.bool_)
         seen = self._episodes.seen[:, 0].copy()
         if self.autoreset is AutoresetMode.SAME_STEP and self._over.any():
             seen = self._same_step(seen, info)
@@ -194,6 +211,14 @@ class VectorEnv(Base[np.ndarray, np.ndarray, np.ndarray]):
         for place, name in enumerate(TRUTHS):
             info[name], info[f"_{name}"] = truth[:, place].copy(), every
         info["rows"], info["_rows"] = self._episodes.rows[:, 0].copy(), every
+        info["run_seed"] = np.array(
+            [it.seed if it else 0 for it in self._episodes.drawn], np.uint64
+        )
+        info["_run_seed"] = every
+        drawn = [it.values if it else {} for it in self._episodes.drawn]
+        for path in drawn[0]:
+            info[path] = np.array([values.get(path) for values in drawn], dtype=object)
+            info[f"_{path}"] = every
         return info
 
     @property
@@ -205,6 +230,21 @@ class VectorEnv(Base[np.ndarray, np.ndarray, np.ndarray]):
     def delivered(self) -> int:
         """Data packets that have reached their receivers in all episodes."""
         return self._episodes.delivered
+
+    def scenario(self, place: int) -> Scenario:
+        """Return the scenario of a place's episode.
+
+        Parameters
+        ----------
+        place
+            Where.
+
+        Returns
+        -------
+        Scenario
+            As it was drawn.
+        """
+        return self._episodes.drawn_in(place).scenario
 
     def result(self, place: int) -> Result:
         """Run a place's episode again up to now; see `Env.result`.
