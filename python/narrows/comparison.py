@@ -349,15 +349,31 @@ def compare(
 
 def _planned(scenario: Scenario, law: Law, point: Point) -> tuple[dict[str, str], Scenario]:
     """Return what is said of a case, and its scenario."""
-    own = _decided_by(law)
+    own = decided_by(law)
     told = {name: value for name, value in point.items() if name not in own}
     of_law = _with_law(scenario, law, own)
     values = {name: "own" if name in own else str(value) for name, value in point.items()}
     return {"cc": name_of(law), **values}, scenario_at(of_law, told) if told else of_law
 
 
-def _decided_by(law: Law) -> list[str]:
-    """Return the options of flows that a law decides by itself."""
+def decided_by(law: Law) -> list[str]:
+    """Return the options of flows that a law decides by itself.
+
+    Parameters
+    ----------
+    law
+        A law.
+
+    Returns
+    -------
+    list of str
+        Names of a flow's fields.
+
+    Examples
+    --------
+    >>> decided_by("bbr")
+    ['pacing']
+    """
     if isinstance(law, str):
         return [] if is_file(law) else _core.decided_by(law)
     # Stacks decide all alike.

@@ -56,7 +56,7 @@ impl Two {
             Self::Add => a + b,
             Self::Subtract => a - b,
             Self::Multiply => a * b,
-            // Nothing is infinite: a law's numbers stay numbers, and 0 is what a first interval has.
+            // Nothing is infinite, and 0 is what a first interval has.
             Self::Divide if b == 0.0 => 0.0,
             Self::Divide => a / b,
             Self::Less => truth(a < b),

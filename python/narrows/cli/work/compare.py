@@ -63,7 +63,7 @@ class Combinations:
             network = dict(zip(self.networks, values, strict=True))
             for cc in dict.fromkeys(self.ccs):
                 parts = mixture(cc, self.flows)
-                own = set.intersection(*(set(_core.decided_by(law)) for law, _ in parts))
+                own = set.intersection(*(set(decided_by(law)) for law, _ in parts))
                 for pacing in [None] if "pacing" in own else dict.fromkeys(self.pacings):
                     groups = [self._group(law, count, pacing) for law, count in parts]
                     scenario = Scenario(**fields, dumbbell=network, flows=groups)
@@ -72,7 +72,7 @@ class Combinations:
         return found
 
     def _group(self, law: str, count: int, pacing: str | None) -> dict[str, Any]:
-        own = _core.decided_by(law)
+        own = decided_by(law)
         # What is as usual is not said: a kernel could not do it otherwise.
         usual = (None, False, 0.0, "0s")
         flow = {
@@ -91,7 +91,7 @@ class Combinations:
         return [
             f"{law} decides by itself: {', '.join(own)}"
             for law in laws
-            if (own := sorted(said & set(_core.decided_by(law))))
+            if (own := sorted(said & set(decided_by(law))))
         ]
 
     def made(self, planned: Sequence[tuple[dict[str, str], Scenario]], kind: str) -> Made:
