@@ -372,7 +372,7 @@ def decided_by(law: Law) -> list[str]:
     Examples
     --------
     >>> decided_by("bbr")
-    ['pacing']
+    ['pacing', 'ecn', 'max_ssthresh']
     """
     if isinstance(law, str):
         return [] if is_file(law) else _core.decided_by(law)

@@ -11,7 +11,7 @@ from typing import Any
 
 from narrows import _core, tables
 from narrows.cli.work.printing import finish, folder_of, one_form, print_records
-from narrows.comparison import Comparison, run_cases, varying
+from narrows.comparison import Comparison, decided_by, run_cases, varying
 from narrows.errors import Error
 from narrows.files import Folder, parquet
 from narrows.made import Made
