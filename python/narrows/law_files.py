@@ -9,6 +9,37 @@ from typing import Any
 _FILE = re.compile(r"(policy|formula):(.+\.(?:npz|toml))")
 
 
+_PART = re.compile(r"(?:\s*\d+\*)?\s*(?:(?:policy|formula):.+?\.(?:npz|toml)(?=\s*/|\s*$)|[^/]*)")
+
+
+def parts_of(mixture: str) -> list[str]:
+    """Split a mixture of laws at its slashes, but not the paths of files.
+
+    Parameters
+    ----------
+    mixture
+        Like ``2*cubic/bbr``.
+
+    Returns
+    -------
+    list of str
+        The parts.
+
+    Examples
+    --------
+    >>> parts_of("2*cubic/policy:out/ppo.npz/bbr")
+    ['2*cubic', 'policy:out/ppo.npz', 'bbr']
+    """
+    parts, rest = [], mixture
+    while True:
+        match = _PART.match(rest)
+        end = match.end() if match else len(rest)
+        parts.append(rest[:end])
+        if end >= len(rest):
+            return parts
+        rest = rest[end:].lstrip().removeprefix("/")
+
+
 def is_file(cc: str) -> bool:
     """Return whether a flow's ``cc`` names a file.
 

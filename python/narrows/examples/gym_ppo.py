@@ -7,50 +7,57 @@ many seconds of training. docs/gym.md says what comes of it, and what it is not.
 import sys
 import time
 
-from gymnasium.vector import AutoresetMode
-from stable_baselines3 import PPO
-
 import narrows as nw
 import narrows.gym as ng
 
-SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 150
-SEED = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 
-links = ng.links_of("aurora")
-envs = ng.VectorEnv(
-    links,
-    16,
-    preset="aurora",
-    reward=ng.rewards.Link(),
-    steps=200,
-    scale=6,
-    autoreset=AutoresetMode.SAME_STEP,
-)
-model = PPO(
-    "MlpPolicy",
-    ng.sb3(envs),
-    seed=SEED,
-    n_steps=256,
-    batch_size=1024,
-    n_epochs=8,
-    learning_rate=5e-4,
-    policy_kwargs={"net_arch": [64, 32]},
-    device="cpu",
-)
-end = time.monotonic() + SECONDS
-model.learn(10**9, callback=lambda *_: time.monotonic() < end)
-policy = nw.Policy.from_sb3(model, "aurora", scale=6, name="ppo")
-policy.save("ppo.npz")
-print(f"{model.num_timesteps} decisions in {SECONDS:.0f} s")
+def main() -> None:
+    """Train, write the policy, and print both tables."""
+    from gymnasium.vector import AutoresetMode  # noqa: PLC0415
+    from stable_baselines3 import PPO  # noqa: PLC0415
 
-laws = ["copa", "bbr", "cubic"]
-for name, where in (
-    ("the links of training", links),
-    (
-        "the same without random loss",
-        ng.Draw(links.parameters | {"dumbbell.loss": "0%"}, links.base, links.start),
-    ),
-):
-    table = ng.evaluate(policy, where, against=laws)
-    print(name)
-    print(table.group_by("cc").mean().select("cc", "share", "rtt_ratio", "loss").sort("cc"))
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 150
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+
+    links = ng.links_of("aurora")
+    envs = ng.VectorEnv(
+        links,
+        16,
+        preset="aurora",
+        reward=ng.rewards.Link(),
+        steps=200,
+        scale=6,
+        autoreset=AutoresetMode.SAME_STEP,
+    )
+    model = PPO(
+        "MlpPolicy",
+        ng.sb3(envs),
+        seed=seed,
+        n_steps=256,
+        batch_size=1024,
+        n_epochs=8,
+        learning_rate=5e-4,
+        policy_kwargs={"net_arch": [64, 32]},
+        device="cpu",
+    )
+    end = time.monotonic() + seconds
+    model.learn(10**9, callback=lambda *_: time.monotonic() < end)
+    policy = nw.Policy.from_sb3(model, "aurora", scale=6, name="ppo")
+    policy.save("ppo.npz")
+    print(f"{model.num_timesteps} decisions in {seconds:.0f} s")
+
+    laws = ["copa", "bbr", "cubic"]
+    for name, where in (
+        ("the links of training", links),
+        (
+            "the same without random loss",
+            ng.Draw(links.parameters | {"dumbbell.loss": "0%"}, links.base, links.start),
+        ),
+    ):
+        table = ng.evaluate(policy, where, against=laws)
+        print(name)
+        print(table.group_by("cc").mean().select("cc", "share", "rtt_ratio", "loss").sort("cc"))
+
+
+if __name__ == "__main__":
+    main()

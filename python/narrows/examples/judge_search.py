@@ -16,8 +16,6 @@ import numpy as np
 
 import narrows as nw
 
-MINUTES = float(sys.argv[1]) if len(sys.argv) > 1 else 10
-OUT = sys.argv[2] if len(sys.argv) > 2 else None
 KEY = "the search's"
 
 # The ends of each setting and its default between them, on a logarithmic scale.
@@ -50,34 +48,42 @@ def better(ours: dict[str, float], theirs: dict[str, float]) -> float:
     return sum(ours[one] - theirs[one] for one in ours) / len(ours)
 
 
-chance = np.random.default_rng(1)
-best = np.array(
-    [math.log(usual / low) / math.log(high / low) for low, usual, high in SPACE.values()]
-)
-best_law, tried, finals = "htcp", 1, 0
-quick, whole = scores(best_law, 20, 1), scores(best_law, 100, 3)
-end, spread = time.monotonic() + 60 * MINUTES, 0.3
-while time.monotonic() < end:
-    point = np.clip(best + spread * chance.normal(size=len(SPACE)), 0, 1)
-    law, tried = written(point), tried + 1
-    found = scores(law, 20, 1)
-    if better(found, quick) <= 0:
-        spread = max(0.05, spread * 0.99)
-        continue
-    finals += 1
-    all_found = scores(law, 100, 3)
-    mean = better(all_found, whole)
-    print(f"{tried:5} {mean:+.2f} {law}", flush=True)
-    if mean > 0:
-        best, best_law, quick, whole = point, law, found, all_found
+def main() -> None:
+    """Search, judge the winner, and write the answer."""
+    minutes = float(sys.argv[1]) if len(sys.argv) > 1 else 10
+    out = sys.argv[2] if len(sys.argv) > 2 else None
+    chance = np.random.default_rng(1)
+    best = np.array(
+        [math.log(usual / low) / math.log(high / low) for low, usual, high in SPACE.values()]
+    )
+    best_law, tried, finals = "htcp", 1, 0
+    quick, whole = scores(best_law, 20, 1), scores(best_law, 100, 3)
+    end, spread = time.monotonic() + 60 * minutes, 0.3
+    while time.monotonic() < end:
+        point = np.clip(best + spread * chance.normal(size=len(SPACE)), 0, 1)
+        law, tried = written(point), tried + 1
+        found = scores(law, 20, 1)
+        if better(found, quick) <= 0:
+            spread = max(0.05, spread * 0.99)
+            continue
+        finals += 1
+        all_found = scores(law, 100, 3)
+        mean = better(all_found, whole)
+        print(f"{tried:5} {mean:+.2f} {law}", flush=True)
+        if mean > 0:
+            best, best_law, quick, whole = point, law, found, all_found
 
-last = nw.judge(best_law, seeds=3, against=["htcp", "cubic", "bbr"], budget=600)
-seen = sum(whole.values()) / len(whole)
-fresh = last.told["score"]["held_out"]
-print(f"{tried} tried, {finals} of them on all scenarios; the best is {best_law}")
-print(f"in the search {seen:.2f}; on a fresh key {fresh['mean']:.2f}")
-for name, difference in last.told["against"].items():
-    print(f"against {name}: {difference}")
-if OUT:
-    with open(OUT, "w", encoding="utf-8") as file:
-        json.dump({"law": best_law, "tried": tried, "judged": last.told}, file)
+    last = nw.judge(best_law, seeds=3, against=["htcp", "cubic", "bbr"], budget=600)
+    seen = sum(whole.values()) / len(whole)
+    fresh = last.told["score"]["held_out"]
+    print(f"{tried} tried, {finals} of them on all scenarios; the best is {best_law}")
+    print(f"in the search {seen:.2f}; on a fresh key {fresh['mean']:.2f}")
+    for name, difference in last.told["against"].items():
+        print(f"against {name}: {difference}")
+    if out:
+        with open(out, "w", encoding="utf-8") as file:
+            json.dump({"law": best_law, "tried": tried, "judged": last.told}, file)
+
+
+if __name__ == "__main__":
+    main()

@@ -14,6 +14,7 @@ from narrows.cli.work.printing import finish, folder_of, one_form, print_records
 from narrows.comparison import Comparison, decided_by, run_cases, varying
 from narrows.errors import Error
 from narrows.files import Folder, parquet
+from narrows.law_files import parts_of
 from narrows.made import Made
 from narrows.metrics import table_names
 from narrows.pool import check_memory
@@ -222,7 +223,7 @@ def _counted(cc: str) -> tuple[list[tuple[str, int]], int, int]:
 
     Returns also the sum of the counts, and how many laws share the rest.
     """
-    counted = [re.fullmatch(r"(?:(\d+)\*)?(.+)", part.strip()) for part in cc.split("/")]
+    counted = [re.fullmatch(r"(?:(\d+)\*)?(.+)", part.strip()) for part in parts_of(cc)]
     if not all(counted):
         raise Error(f'--cc: "{cc}" has an empty part; try cubic/bbr or 40*cubic/10*bbr')
     laws = [(match[2], int(match[1] or 0)) for match in counted if match]
