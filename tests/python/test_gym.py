@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import runpy
 import subprocess
 import sys
 import warnings
@@ -20,7 +21,7 @@ from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 import narrows as nw
 import narrows.gym as ng
-from binary import BINARY
+from binary import BINARY, ROOT
 from narrows import _core
 from narrows.errors import Error
 
@@ -457,3 +458,13 @@ def test_laws_by_their_files(tmp_path: Path) -> None:
     (tmp_path / "f.toml").write_text('on_ack = ["window = windw"]')
     with pytest.raises(Error, match=r'f.toml: on_ack\[0\]: unknown name "windw"; did you mean'):
         nw.Formula.load(tmp_path / "f.toml")
+
+
+def test_the_examples_learn_and_act(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    examples = ROOT / "examples"
+    search = runpy.run_path(str(examples / "gym_random_search.py"))["main"]
+    search(2)
+    assert nw.Policy.load("linear.npz").preset == "plain"
+    four = runpy.run_path(str(examples / "gym_four_flows.py"))["main"]
+    assert four("linear.npz").flows["cc"].to_list() == ["learner"] * 4

@@ -25,6 +25,7 @@ import select
 import signal
 import socket
 import statistics  # noqa: F401
+import struct
 import sys
 import traceback
 import typing  # noqa: F401
@@ -272,10 +273,14 @@ def _interval(law: Controller, kind: int, body: bytes) -> bytes:
     assert isinstance(law, IntervalController)
     values = messages.numbers(len(_COLUMNS)).unpack(body)
     answer = law.on_interval(_core.Interval(**dict(zip(_COLUMNS, values, strict=True))))
-    window, rate = answer if isinstance(answer, tuple) else (answer, 0.0)
-    return messages.ANSWER.pack(
-        _number(window, "on_interval()"), math.nan, _number(rate, "on_interval()"), math.nan
-    )
+    try:
+        window, rate = answer if isinstance(answer, tuple) else (answer, 0.0)
+        return messages.ANSWER.pack(float(window), math.nan, float(rate), math.nan)
+    except (TypeError, ValueError, struct.error):
+        raise ValueError(
+            f"{type(law).__name__}.on_interval() returned {answer!r:.60}, which is neither a "
+            "window in packets nor (window, packets per second)"
+        ) from None
 
 
 def _said(error: BaseException) -> bytes:

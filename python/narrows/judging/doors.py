@@ -10,7 +10,6 @@ import ctypes
 import errno
 import os
 import platform
-import resource
 import signal
 import struct
 import sys
@@ -214,6 +213,8 @@ def shut(seconds: int, keep: tuple[int, ...]) -> None:
     OSError
         If a door cannot be closed; nothing that nobody trusts may run then.
     """
+    import resource  # noqa: PLC0415 (where there is none, nobody gets here)
+
     assert _libc is not None
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     for number in range(FILES * 64):

@@ -24,7 +24,7 @@ from narrows.judging import messages
 PATIENCE, SLACK = 5, 3.0
 # Characters that are told of what a law says, and of its name.
 LONGEST, LONGEST_NAME = 200, 40
-_NAMES = {signal.SIGXCPU: "time", signal.SIGKILL: "killed", signal.SIGSYS: "forbidden"}
+_NAMES = {"SIGXCPU": "time", "SIGKILL": "killed", "SIGSYS": "forbidden"}
 
 
 class LawError(Error):
@@ -281,7 +281,7 @@ class Child:
             number = os.WTERMSIG(status)
             name = signal.Signals(number).name
             message = f"ended by {name} after {seconds:.1f} s of computing"
-            return LawError(_NAMES.get(signal.Signals(number), "died"), message)
+            return LawError(_NAMES.get(name, "died"), message)
         return LawError("died", f"its process ended by itself; {otherwise}")
 
     def tell(self, kind: int, values: tuple[float, ...], truths: tuple[bool, ...]) -> Any:

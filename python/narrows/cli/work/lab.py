@@ -10,6 +10,7 @@ from rich.table import Table
 from narrows import lab, tables
 from narrows.cli.work import run as of_run
 from narrows.files import Output
+from narrows.judging import doors
 from narrows.made import Made
 from narrows.progress import bar
 from narrows.scenario import Scenario
@@ -23,6 +24,9 @@ def doctor() -> bool:
     for check in checks:
         mark = "yes" if check.is_there else ("NO" if check.is_needed else "no")
         table.add_row(mark, check.name, check.told)
+    lacks = doors.missing()
+    told = "; ".join(lacks) or "narrows judge shuts laws in: Landlock, seccomp, namespaces"
+    table.add_row("no" if lacks else "yes", "sandbox", told)
     console().print(table)
     return all(check.is_there or not check.is_needed for check in checks)
 
