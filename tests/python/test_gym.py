@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import runpy
 import subprocess
@@ -468,3 +469,24 @@ def test_the_examples_learn_and_act(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert nw.Policy.load("linear.npz").preset == "plain"
     four = runpy.run_path(str(examples / "gym_four_flows.py"))["main"]
     assert four("linear.npz").flows["cc"].to_list() == ["learner"] * 4
+
+
+def test_another_process_has_the_same_episode() -> None:
+    """What a seed makes depends on nothing of the process."""
+    code = (
+        "import numpy as np, narrows.gym as ng\n"
+        "env = ng.Env(preset='plain', steps=30)\n"
+        "env.reset(seed=9)\n"
+        "print([env.step(np.ones(1, np.float32) * (step % 3 - 1))[1] for step in range(30)])\n"
+    )
+    ran = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": str(number)},
+        ).stdout
+        for number in range(2)
+    ]
+    assert ran[0] == ran[1] and len(ran[0]) > 300

@@ -1,7 +1,12 @@
 //! Laws written as expressions, beside the same laws in Rust.
 
+use narrows_control::Ack;
+use narrows_control::registry::Birth;
 use narrows_learn::{Formula, FormulaLaw, Written};
-use narrows_scenario::{Checked, Own, Results, Scenario, run};
+use narrows_scenario::{Checked, Own, OwnLaw, Results, Scenario, run};
+use narrows_signal::Reply;
+use narrows_units::Time;
+use proptest::prelude::*;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
@@ -94,4 +99,46 @@ fn what_is_wrong_is_named_by_its_place() {
     let on_loss = vec!["now = 3".to_owned()];
     let said = refused(&Written { on_loss, ..reno() });
     assert!(said.starts_with("on_loss[0]: unknown variable \"now\""), "{said}");
+}
+
+const WORDS: [&str; 32] = [
+    "window", "rate", "packets", "rtt", "1", "0", "2.5", "1e9", "-", "+", "*", "/", "(", ")", ",",
+    "=", "<", ">=", "==", "!=", "and", "or", "not", "if(", "min(", "sqrt(", "log2(", "floor(", ".",
+    "e", "$", "…",
+];
+
+proptest! {
+    /// Whatever stands there is read or refused; what is read runs or complains.
+    #[test]
+    fn any_text_is_a_law_or_is_none(words in prop::collection::vec(0..WORDS.len(), 0..40)) {
+        let text: Vec<&str> = words.into_iter().map(|word| WORDS[word]).collect();
+        for text in [text.join(""), text.join(" "), format!("window = {}", text.join(" "))] {
+            let on_ack = vec![text];
+            let Ok(formula) = Formula::new(&Written { on_ack, ..Written::default() }) else {
+                continue;
+            };
+            let law = FormulaLaw::new("any".to_owned(), formula, Arc::new(|_| ()));
+            let mut controller = law.make(&Birth::default());
+            let ack = Ack { packets: 1.0, in_flight: 10.0, window_limited: true, ..nothing() };
+            (0..20).for_each(|_| controller.on_ack(&ack));
+            prop_assert!((1.0..=1e7).contains(&controller.window()));
+        }
+    }
+}
+
+fn nothing() -> Ack {
+    Ack {
+        now: Time::ZERO,
+        packets: 0.0,
+        newest: 0,
+        next: 1,
+        rtt: None,
+        rtt_is_fresh: false,
+        in_flight: 0.0,
+        window_limited: false,
+        recovering: false,
+        marked: 0.0,
+        reply: Reply::default(),
+        rate: None,
+    }
 }
