@@ -19,6 +19,7 @@ except ImportError:
         'narrows.gym needs Gymnasium; install it with pip install "narrows[gym]"'
     ) from None
 
+from narrows import _core
 from narrows.gym import rewards
 from narrows.gym.draws import Draw, Drawn, choice, integer, log_uniform, uniform
 from narrows.gym.env import Env
@@ -52,7 +53,7 @@ __all__ = [
 
 def register_all() -> None:
     """Register an environment of each preset with Gymnasium, like ``narrows/Aurora-v0``."""
-    for name in ("aurora", "orca", "plain"):
+    for name, *_ in _core.learning_presets():
         if (known := f"narrows/{name.capitalize()}-v0") not in registry:
             register(
                 known,
