@@ -46,6 +46,12 @@ IDLE = 0.05
 
 Watch = Callable[[float], None]
 
+# Runs of laws by name, for searches that judge many laws beside the same references: tables of a
+# few flows each.
+_KEPT: dict[tuple[str, int, str], Result] = {}
+_KEPT_LOCK = threading.Lock()
+MOST_KEPT = 5000
+
 
 @dataclass
 class _Given:
@@ -81,11 +87,20 @@ class _Bench:
         return result
 
     def known(self, case: Case, seed: int, law: str, watch: Watch) -> Result:
-        """Run a scenario with a law by name."""
+        """Run a scenario with a law by name, unless this process has done so before."""
+        key = (repr(case), seed, law)
+        with _KEPT_LOCK:
+            if key in _KEPT:
+                return _KEPT[key]
         with self._lock:
             if law not in self._answers:
                 self._answers[law] = answers_marks(law)
-        return self.result(case, seed, law, self._answers[law], watch)
+        result = self.result(case, seed, law, self._answers[law], watch)
+        with _KEPT_LOCK:
+            if len(_KEPT) >= MOST_KEPT:
+                _KEPT.pop(next(iter(_KEPT)))
+            _KEPT[key] = result
+        return result
 
     def is_over(self) -> bool:
         return time.monotonic() > self.end
