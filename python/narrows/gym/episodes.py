@@ -19,6 +19,7 @@ from narrows.scenario import Scenario
 
 COLUMNS = _core.Intervals.columns()
 TRUTHS = _core.Intervals.truths()
+_SENT = COLUMNS.index("sent")
 Floats = npt.NDArray[np.float64]
 Seen = npt.NDArray[np.float32]
 
@@ -207,7 +208,7 @@ class Episodes:
         # Nothing is decided before a flow has sent for as long as its preset begins.
         left = warm_ups
         while left and row[0, 0, 0] < duration:
-            left -= bool(row[0, :, COLUMNS.index("sent")].any())
+            left -= bool(row[0, :, _SENT].any())
             if left:
                 self._intervals.step([place], wanted, row)
         if not row[0, 0, 0] < duration:
@@ -217,7 +218,7 @@ class Episodes:
             )
         self._agents.warmed_up(numbers, row[0])
         self.rows[place] = row[0]
-        self.begun[place] = self.running(place)
+        self.begun[place] = row[0, :, _SENT] > 0
         self.reward.begin(numbers)
         self._look([place], numbers)
 
@@ -275,8 +276,7 @@ class Episodes:
         else:
             flat_rows = rows.reshape(len(numbers), -1)
             self._agents.observe([numbers[it] for it in acting], flat_rows[acting].copy())
-            for place in places:
-                self.begun[place] |= self.running(place)
+            self.begun[places] |= rows[..., _SENT] > 0
         self._look(places, numbers)
         flat, shape = (len(numbers), -1), (len(places), self.agents)
         learnt = Rows(COLUMNS, rows.reshape(flat))
