@@ -3,9 +3,45 @@
 use narrows_control::{Ack, Loss, Tick};
 use narrows_units::{Duration, Time};
 
-/// One interval of one sender: counts are of what it learnt in it, except `sent`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Interval {
+/// Makes of the columns a structure, their names, and a row of numbers, and hands their names to
+/// whoever needs them once more.
+macro_rules! columns {
+    ($($(#[$about:meta])* pub $name:ident: f64,)*) => {
+        /// One interval of one sender: counts are of what it learnt in it, except `sent`.
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        pub struct Interval {
+            $($(#[$about])* pub $name: f64,)*
+        }
+
+        /// The names of the columns, in order.
+        pub const COLUMNS: [&str; [$(stringify!($name)),*].len()] = [$(stringify!($name)),*];
+
+        impl Interval {
+            /// Its numbers, in the order of [`COLUMNS`].
+            pub fn row(&self) -> [f64; COLUMNS.len()] {
+                [$(self.$name),*]
+            }
+        }
+
+        impl From<&[f64; COLUMNS.len()]> for Interval {
+            /// From numbers in the order of [`COLUMNS`].
+            fn from(row: &[f64; COLUMNS.len()]) -> Self {
+                let [$($name),*] = *row;
+                Self { $($name),* }
+            }
+        }
+
+        /// Calls a macro with the names of the columns, in order.
+        #[macro_export]
+        macro_rules! with_columns {
+            ($then:ident) => {
+                $then! { $($name),* }
+            };
+        }
+    };
+}
+
+columns! {
     /// When it ended, in seconds.
     pub now: f64,
     /// Its length in seconds.
@@ -38,7 +74,7 @@ pub struct Interval {
     /// The newest sample in seconds; 0 before there is one.
     pub rtt_latest: f64,
     /// Mean of the later half of the samples less that of the earlier, in seconds; 0 for fewer than
-    /// two (`_latency_increase` of PCC-RL's sender_obs.py, 025ceac).
+    /// two (`_latency_increase` of PCC-RL's sender_obs.py, 64bea6e).
     pub rtt_increase: f64,
     /// Slope of the least-squares line through the samples over their times of arrival (a ratio); 0
     /// for fewer than two (PCC Vivace, §4.1).
@@ -55,145 +91,6 @@ pub struct Interval {
     pub rate: f64,
     /// Share of it in which the window or the pacer kept packets from leaving.
     pub limited: f64,
-}
-
-/// The names of the columns, in order.
-pub const COLUMNS: [&str; 23] = [
-    "now",
-    "duration",
-    "sent",
-    "acked",
-    "lost",
-    "marked",
-    "timeouts",
-    "epochs",
-    "rtt",
-    "rtt_min",
-    "rtt_max",
-    "rtt_samples",
-    "conn_min_rtt",
-    "srtt",
-    "rtt_latest",
-    "rtt_increase",
-    "rtt_gradient",
-    "delivery_rate",
-    "delivery_rate_max",
-    "in_flight",
-    "window",
-    "rate",
-    "limited",
-];
-
-impl Interval {
-    /// Its numbers, in the order of [`COLUMNS`].
-    pub fn row(&self) -> [f64; COLUMNS.len()] {
-        let Self {
-            now,
-            duration,
-            sent,
-            acked,
-            lost,
-            marked,
-            timeouts,
-            epochs,
-            rtt,
-            rtt_min,
-            rtt_max,
-            rtt_samples,
-            conn_min_rtt,
-            srtt,
-            rtt_latest,
-            rtt_increase,
-            rtt_gradient,
-            delivery_rate,
-            delivery_rate_max,
-            in_flight,
-            window,
-            rate,
-            limited,
-        } = *self;
-        [
-            now,
-            duration,
-            sent,
-            acked,
-            lost,
-            marked,
-            timeouts,
-            epochs,
-            rtt,
-            rtt_min,
-            rtt_max,
-            rtt_samples,
-            conn_min_rtt,
-            srtt,
-            rtt_latest,
-            rtt_increase,
-            rtt_gradient,
-            delivery_rate,
-            delivery_rate_max,
-            in_flight,
-            window,
-            rate,
-            limited,
-        ]
-    }
-}
-
-impl From<&[f64; COLUMNS.len()]> for Interval {
-    /// From numbers in the order of [`COLUMNS`].
-    fn from(row: &[f64; COLUMNS.len()]) -> Self {
-        let [
-            now,
-            duration,
-            sent,
-            acked,
-            lost,
-            marked,
-            timeouts,
-            epochs,
-            rtt,
-            rtt_min,
-            rtt_max,
-            rtt_samples,
-            conn_min_rtt,
-            srtt,
-            rtt_latest,
-            rtt_increase,
-            rtt_gradient,
-            delivery_rate,
-            delivery_rate_max,
-            in_flight,
-            window,
-            rate,
-            limited,
-        ] = *row;
-        Self {
-            now,
-            duration,
-            sent,
-            acked,
-            lost,
-            marked,
-            timeouts,
-            epochs,
-            rtt,
-            rtt_min,
-            rtt_max,
-            rtt_samples,
-            conn_min_rtt,
-            srtt,
-            rtt_latest,
-            rtt_increase,
-            rtt_gradient,
-            delivery_rate,
-            delivery_rate_max,
-            in_flight,
-            window,
-            rate,
-            limited,
-        }
-    }
 }
 
 /// The samples of the RTT in an interval.

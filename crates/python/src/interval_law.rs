@@ -41,31 +41,7 @@ macro_rules! columns {
     };
 }
 
-columns!(
-    now,
-    duration,
-    sent,
-    acked,
-    lost,
-    marked,
-    timeouts,
-    epochs,
-    rtt,
-    rtt_min,
-    rtt_max,
-    rtt_samples,
-    conn_min_rtt,
-    srtt,
-    rtt_latest,
-    rtt_increase,
-    rtt_gradient,
-    delivery_rate,
-    delivery_rate_max,
-    in_flight,
-    window,
-    rate,
-    limited
-);
+narrows_learn::with_columns!(columns);
 
 /// The controller of one connection that `object` decides for, an `narrows.IntervalController`;
 /// `name` is its law's.
